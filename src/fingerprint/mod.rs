@@ -1,0 +1,19 @@
+//! Turns a text into 256 signs (SimHash) of which the first 64 are the indexed fingerprint.
+//!
+//! Segment, hash, weigh, add, take signs: Charikar, *Similarity Estimation Techniques from Rounding Algorithms* (STOC 2002);
+//! Manku, Jain, Das Sarma, *Detecting Near-Duplicates for Web Crawling* (WWW 2007). Knows nothing of HTML or of windows.
+
+mod bits;
+
+pub use bits::{Digest, Fingerprint, ParseBitsError, Signature};
+
+/// What judgement needs to know of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sketch {
+    /// The signs of the weighted sums.
+    pub signature: Signature,
+    /// How many distinct features the text has; 0 for a text without words.
+    pub features: u32,
+    /// Digest of the normalised tokens (words; single characters where a script has no spaces); `None` for a text without any.
+    pub digest: Option<Digest>,
+}

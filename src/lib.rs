@@ -1,0 +1,8 @@
+//! A streaming duplicate filter for web crawls, and the crawler around it.
+
+pub mod extract;
+pub mod fingerprint;
+pub mod page;
+
+pub use fingerprint::{Digest, Fingerprint, Signature, Sketch};
+pub use page::DocId;
