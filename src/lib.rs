@@ -1,8 +1,14 @@
 //! A streaming duplicate filter for web crawls, and the crawler around it.
 
 pub mod extract;
+pub mod filter;
 pub mod fingerprint;
+pub mod index;
 pub mod page;
+#[cfg(feature = "crawl")]
+pub mod state;
 
+pub use filter::{Filter, Judgement, Subject, Verdict};
 pub use fingerprint::{Digest, Fingerprint, Signature, Sketch};
+pub use index::Index;
 pub use page::DocId;

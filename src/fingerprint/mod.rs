@@ -17,3 +17,25 @@ pub struct Sketch {
     /// Digest of the normalised tokens (words; single characters where a script has no spaces); `None` for a text without any.
     pub digest: Option<Digest>,
 }
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SeedChoice {
+    #[default]
+    Secret,
+}
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Segment {
+    #[default]
+    Jieba,
+}
+pub use bits::similarity;
+use serde::*;
+#[derive(Debug)]
+/// x
+pub struct Fingerprinter;
+impl Fingerprinter {
+    /// x
+    pub fn sketch(&self, _t: &str) -> Sketch {
+        unimplemented!()
+    }
+}

@@ -2,6 +2,7 @@
 //!
 //! The lowest room of the house: it names no other. It knows nothing of HTML, fingerprints or the network.
 
+mod lang;
 mod normal_url;
 mod time;
 
@@ -10,6 +11,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
+pub use lang::Lang;
 pub use normal_url::{HostKey, NormalUrl, UrlOptions, site_of};
 pub use time::Timestamp;
 

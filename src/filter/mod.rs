@@ -1,0 +1,363 @@
+//! Decides which earlier document, if any, a new one repeats or nearly repeats.
+//!
+//! Sits between [`crate::fingerprint`] and whatever stores documents. A cascade whose steps grow dearer, and the first that decides
+//! ends it: the digest of the body, the digest of the text, the fingerprints near by in the index, and the confirmation of these
+//! by the whole signature. Knows nothing of URLs, HTML, policy or the network: whose document it is says an opaque [`Key`].
+//!
+//! Three rules make it sound. *Only unique documents are matched*: a duplicate's digests become aliases of the document that it
+//! repeats, so that groups are stars and never chains. *A document never matches an earlier version of itself*: what has the
+//! same key is passed over. *A text of few features is judged by equality only*: its fingerprint would say too little.
+
+mod digests;
+mod options;
+mod stream;
+mod verdict;
+mod window;
+
+#[cfg(test)]
+mod tests;
+
+use crate::{
+    extract::language,
+    fingerprint::{Digest, Fingerprinter, Signature, Sketch},
+    index::{Candidate, Index, Pigeonhole},
+    page::{DocId, Lang, Timestamp},
+};
+
+pub use digests::{Digests, Horizon, Known, MemoryDigests};
+pub use options::{Links, Mode, Options, Policy, Store};
+pub use stream::{Judged, NearDupExt};
+pub use verdict::{Facts, Judgement, Kind, Match, Step, Verdict};
+use window::Window;
+pub use window::{Representative, WindowOptions};
+
+/// Whose document it is: a hash of its URL or of the caller's id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Key(pub u64);
+
+/// A document to be judged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Subject {
+    /// Whose document it is.
+    pub key: Key,
+    /// The digest of its body, if it has one apart from its text.
+    pub body: Option<Digest>,
+    /// What the fingerprinter made of its text.
+    pub sketch: Sketch,
+    /// Characters of its text.
+    pub chars: u32,
+    /// The language of its text.
+    pub lang: Option<Lang>,
+    /// When it arrived. A time before an earlier document's counts as that document's.
+    pub at: Timestamp,
+}
+
+/// The duplicate filter: judges documents in the order of their arrival, and remembers the unique ones of the window.
+#[derive(Clone, Debug)]
+pub struct Filter<I = Pigeonhole, D = MemoryDigests> {
+    index: I,
+    digests: D,
+    window: Window,
+    radius: u32,
+    min_features: u32,
+    /// The number of the next document.
+    next: DocId,
+    /// How many aliases there ever were.
+    aliases: u64,
+    // Kept for their memory only.
+    candidates: Vec<Candidate>,
+    known: Vec<Known>,
+}
+
+/// Where a filter stood, so that another can go on from there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Position {
+    /// The number of the next document.
+    pub next: DocId,
+    /// How many aliases there ever were.
+    pub aliases: u64,
+    /// The window's clock.
+    pub clock: Timestamp,
+}
+
+impl Key {
+    /// The key of a URL or of any other id: its XXH3 hash.
+    #[must_use]
+    pub fn of(id: &str) -> Self {
+        Self(xxhash_rust::xxh3::xxh3_64(id.as_bytes()))
+    }
+}
+
+impl Filter {
+    /// An empty filter that keeps everything in memory.
+    ///
+    /// # Panics
+    /// If `options` were changed after they had been read and their radius is none that the index serves.
+    #[must_use]
+    pub fn new(options: &Options) -> Self {
+        let index =
+            Pigeonhole::new(options.radius()).expect("options are checked when they are read");
+        Self::with(options, index, MemoryDigests::default())
+    }
+}
+
+impl<I: Index, D: Digests> Filter<I, D> {
+    /// An empty filter over an index and a table of digests of the caller's.
+    pub fn with(options: &Options, index: I, digests: D) -> Self {
+        Self {
+            index,
+            digests,
+            window: Window::new(options.window.clone()),
+            radius: options.radius(),
+            min_features: options.min_features,
+            next: DocId(1),
+            aliases: 0,
+            candidates: Vec::new(),
+            known: Vec::new(),
+        }
+    }
+
+    /// Judges a document and remembers it.
+    ///
+    /// # Errors
+    /// If the table of digests fails; in memory it cannot.
+    pub fn judge(&mut self, subject: &Subject) -> Result<Judgement, D::Error> {
+        self.advance(subject.at)?;
+        if let Some(body) = subject.body
+            && let Some(judgement) = self.known_body(subject.key, body)?
+        {
+            return Ok(judgement);
+        }
+        let facts = subject.facts();
+        if let Some(text) = subject.sketch.digest
+            && let Some((verdict, _)) = self.look_up(subject.key, text, Step::Text)?
+        {
+            self.remember_alias(subject, subject.body.as_slice(), verdict)?;
+            return Ok(self.number(verdict, facts));
+        }
+        let digests: Vec<Digest> = subject.body.into_iter().chain(subject.sketch.digest).collect();
+        let Some(found) = self.nearest(subject) else {
+            self.remember_representative(subject, &digests)?;
+            return Ok(self.number(Verdict::Unique, facts));
+        };
+        let verdict = Verdict::Duplicate(found);
+        self.remember_alias(subject, &digests, verdict)?;
+        Ok(self.number(verdict, facts))
+    }
+
+    /// Judges a document by its body alone: `None`, and nothing is remembered, unless the body is known. What is
+    /// then told of its text is what is known of the text of that body.
+    ///
+    /// # Errors
+    /// If the table of digests fails; in memory it cannot.
+    pub fn judge_body(
+        &mut self,
+        key: Key,
+        body: Digest,
+        at: Timestamp,
+    ) -> Result<Option<Judgement>, D::Error> {
+        self.advance(at)?;
+        self.known_body(key, body)
+    }
+
+    /// Takes in a representative of an earlier filter's window. They come oldest first, before [`resume`](Self::resume).
+    pub fn restore(&mut self, representative: Representative) {
+        if let Some(signature) = representative.signature {
+            self.index.insert(representative.id, signature.fingerprint());
+        }
+        self.window.advance(representative.at);
+        self.window.push(representative);
+    }
+
+    /// Goes on where an earlier filter stood.
+    pub fn resume(&mut self, position: Position) {
+        self.next = position.next;
+        self.aliases = position.aliases;
+        self.window.advance(position.clock);
+    }
+
+    /// Where the filter stands.
+    pub fn position(&self) -> Position {
+        Position { next: self.next, aliases: self.aliases, clock: self.window.clock() }
+    }
+
+    /// What has left the window by now.
+    pub fn horizon(&self) -> Horizon {
+        Horizon {
+            representative: self.window.horizon(self.next),
+            alias: self.aliases.saturating_sub(self.window.capacity()),
+        }
+    }
+
+    /// How many representatives are in the window.
+    pub fn len(&self) -> usize {
+        self.window.len()
+    }
+
+    /// Whether the window is empty.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The representative of this number, if it is in the window.
+    pub fn representative(&self, id: DocId) -> Option<&Representative> {
+        self.window.get(id)
+    }
+
+    fn advance(&mut self, at: Timestamp) -> Result<(), D::Error> {
+        self.window.advance(at);
+        self.window.expire();
+        let horizon = self.horizon();
+        self.index.expire(horizon.representative);
+        self.digests.expire(horizon)
+    }
+
+    fn known_body(&mut self, key: Key, body: Digest) -> Result<Option<Judgement>, D::Error> {
+        let found = self.look_up(key, body, Step::Body)?;
+        Ok(found.map(|(verdict, facts)| self.number(verdict, facts)))
+    }
+
+    /// The verdict that a known digest gives, and the facts of the text known by it.
+    fn look_up(
+        &mut self,
+        key: Key,
+        digest: Digest,
+        step: Step,
+    ) -> Result<Option<(Verdict, Facts)>, D::Error> {
+        let mut known = std::mem::take(&mut self.known);
+        known.clear();
+        self.digests.find(digest, &mut known)?;
+        let horizon = self.horizon();
+        let oldest = known
+            .iter()
+            .filter(|known| self.may_match(known, key, horizon))
+            .min_by_key(|known| known.id);
+        let found = oldest.map(|known| (Verdict::Duplicate(known.matched_at(step)), known.facts));
+        self.known = known;
+        Ok(found)
+    }
+
+    fn may_match(&self, known: &Known, key: Key, horizon: Horizon) -> bool {
+        let in_time = known.alias.is_none_or(|alias| alias >= horizon.alias);
+        let representative = self.window.get(known.representative());
+        in_time
+            && known.key != key
+            && representative.is_some_and(|representative| representative.key != key)
+    }
+
+    /// The accepted candidate nearest by signature, then the oldest.
+    fn nearest(&mut self, subject: &Subject) -> Option<Match> {
+        let signature = self.comparable(subject)?;
+        self.index.candidates(signature.fingerprint(), self.radius, &mut self.candidates);
+        let accepted = self.candidates.iter().filter_map(|candidate| {
+            let representative = self.window.get(candidate.id)?;
+            let distance = representative.signature?.distance(&signature);
+            (representative.key != subject.key).then_some((distance, candidate))
+        });
+        let (signature_distance, candidate) =
+            accepted.min_by_key(|(distance, candidate)| (*distance, candidate.id))?;
+        Some(Match {
+            of: candidate.id,
+            kind: Kind::Near,
+            step: Step::Near,
+            distance: candidate.distance,
+            signature_distance,
+        })
+    }
+
+    /// The signature of a text that is long enough to be compared by it.
+    fn comparable(&self, subject: &Subject) -> Option<Signature> {
+        (subject.sketch.features >= self.min_features.max(1)).then_some(subject.sketch.signature)
+    }
+
+    fn remember_representative(
+        &mut self,
+        subject: &Subject,
+        digests: &[Digest],
+    ) -> Result<(), D::Error> {
+        let (id, signature) = (self.next, self.comparable(subject));
+        let known = Known {
+            id,
+            key: subject.key,
+            verdict: Verdict::Unique,
+            alias: None,
+            facts: subject.facts(),
+        };
+        self.digests.insert(digests, &known)?;
+        if let Some(signature) = signature {
+            self.index.insert(id, signature.fingerprint());
+        }
+        self.window.push(Representative {
+            id,
+            at: self.window.clock(),
+            key: subject.key,
+            signature,
+        });
+        Ok(())
+    }
+
+    /// Enters the digests of a duplicate that were not known yet.
+    fn remember_alias(
+        &mut self,
+        subject: &Subject,
+        digests: &[Digest],
+        verdict: Verdict,
+    ) -> Result<(), D::Error> {
+        if digests.is_empty() {
+            return Ok(());
+        }
+        let (id, alias) = (self.next, Some(self.aliases));
+        self.digests.insert(
+            digests,
+            &Known { id, key: subject.key, verdict, alias, facts: subject.facts() },
+        )?;
+        self.aliases += 1;
+        Ok(())
+    }
+
+    /// Gives the document its number.
+    fn number(&mut self, verdict: Verdict, facts: Facts) -> Judgement {
+        let id = self.next;
+        self.next = DocId(id.0 + 1);
+        Judgement { id, at: self.window.clock(), verdict, facts }
+    }
+}
+
+impl Subject {
+    /// A text without a body apart from it, arriving now. `id` says whose it is.
+    #[must_use]
+    pub fn of_text(fingerprinter: &Fingerprinter, id: &str, text: &str) -> Self {
+        Self {
+            key: Key::of(id),
+            body: None,
+            sketch: fingerprinter.sketch(text),
+            chars: u32::try_from(text.chars().count()).unwrap_or(u32::MAX),
+            lang: language(text),
+            at: Timestamp::now(),
+        }
+    }
+
+    fn facts(&self) -> Facts {
+        let Sketch { signature, features, .. } = self.sketch;
+        Facts {
+            fingerprint: (features > 0).then(|| signature.fingerprint()),
+            chars: self.chars,
+            features,
+            lang: self.lang,
+        }
+    }
+}
+
+impl Known {
+    /// The representative that a document with the same digest repeats.
+    fn representative(&self) -> DocId {
+        self.verdict.matched().map_or(self.id, |matched| matched.of)
+    }
+
+    /// The match of a document that has this one's digest.
+    fn matched_at(&self, step: Step) -> Match {
+        let equal =
+            Match { of: self.id, kind: Kind::Exact, step, distance: 0, signature_distance: 0 };
+        self.verdict.matched().map_or(equal, |&of_alias| Match { step, ..of_alias })
+    }
+}

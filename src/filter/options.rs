@@ -1,0 +1,130 @@
+//! The `[dedup]` table.
+
+use bytesize::ByteSize;
+use serde::{Deserialize, Serialize, de::Error as _};
+
+use super::WindowOptions;
+use crate::{
+    fingerprint::{SeedChoice, Segment},
+    index::MAX_RADIUS,
+};
+
+/// How duplicates are recognised, and what happens to them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Options {
+    /// The rule by which a candidate is accepted.
+    pub mode: Mode,
+    /// The radius of the index, in bits of the fingerprint: 0 to 3. By default the mode's.
+    #[serde(deserialize_with = "radius", skip_serializing_if = "Option::is_none")]
+    pub radius: Option<u32>,
+    /// Where the hash of the features starts.
+    pub seed: SeedChoice,
+    /// How text without spaces is cut into words.
+    pub segment: Segment,
+    /// Whether traditional and simplified Chinese characters count as the same.
+    pub fold_chinese: bool,
+    /// Texts of fewer distinct features are judged by equality only.
+    pub min_features: u32,
+    /// Room for the index, signatures, ids and the cache of digests.
+    pub memory: ByteSize,
+    /// How far back the filter remembers.
+    pub window: WindowOptions,
+    /// What happens to a duplicate of a page of the same site.
+    pub same_site: Policy,
+    /// What happens to a duplicate of another site's page.
+    pub cross_site: Policy,
+}
+
+/// The rule by which a candidate is accepted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// As in the literature: fingerprints of 64 bits that differ in at most 3.
+    #[default]
+    Classic,
+}
+
+/// What happens to a duplicate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Policy {
+    /// Whether its body is stored.
+    pub store: Store,
+    /// Whether the links that only it has are followed.
+    pub links: Links,
+}
+
+/// Whether a duplicate's body is stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Store {
+    /// Only the decision is recorded.
+    #[default]
+    Skip,
+    /// It is stored like a unique page, with its verdict and match.
+    Keep,
+}
+
+/// Whether a duplicate's links are followed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Links {
+    /// They are kept in the state, with the reason.
+    #[default]
+    Skip,
+    /// They are followed like a unique page's.
+    Follow,
+}
+
+/// About what a representative takes in memory: window 64, index 40, two digests 150 bytes each.
+const BYTES_PER_REPRESENTATIVE: u64 = 404;
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            mode: Mode::default(),
+            radius: None,
+            seed: SeedChoice::Secret,
+            segment: Segment::default(),
+            fold_chinese: true,
+            min_features: 10,
+            memory: ByteSize::gib(4),
+            window: WindowOptions::default(),
+            same_site: Policy::default(),
+            cross_site: Policy::default(),
+        }
+    }
+}
+
+impl Options {
+    /// The radius of the index: as given, or the mode's.
+    #[must_use]
+    pub fn radius(&self) -> u32 {
+        self.radius.unwrap_or(match self.mode {
+            Mode::Classic => 3,
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for Mode {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match &*String::deserialize(deserializer)? {
+            "classic" => Ok(Self::Classic),
+            name @ ("balanced" | "strict") => Err(D::Error::custom(format!(
+                "mode `{name}` is not available yet: write \"classic\""
+            ))),
+            name => Err(D::Error::unknown_variant(name, &["classic"])),
+        }
+    }
+}
+
+fn radius<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
+    let radius = u32::deserialize(deserializer)?;
+    if radius > MAX_RADIUS {
+        return Err(D::Error::custom(format!(
+            "radius {radius} is too large: write 0 to {MAX_RADIUS}"
+        )));
+    }
+    Ok(Some(radius))
+}

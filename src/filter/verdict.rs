@@ -1,0 +1,108 @@
+//! The verdict on a document, and what is told of its text with it.
+
+use serde::Serialize;
+
+use crate::{
+    fingerprint::{Fingerprint, similarity},
+    page::{DocId, Lang, Timestamp},
+};
+
+/// Whether a document repeats an earlier one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Nothing like it is in the window: it now represents its text.
+    Unique,
+    /// It repeats a unique document.
+    Duplicate(Match),
+}
+
+/// The unique document that a duplicate repeats, and how nearly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Match {
+    /// The representative.
+    pub of: DocId,
+    /// Whether body or text are equal, or only nearly so.
+    pub kind: Kind,
+    /// The step of the cascade that found it.
+    pub step: Step,
+    /// In how many of the 64 bits of the fingerprint the two differ.
+    pub distance: u32,
+    /// In how many of the 256 bits of the signature the two differ.
+    pub signature_distance: u32,
+}
+
+/// How a duplicate repeats its match.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Body or text are equal.
+    Exact,
+    /// The texts are nearly the same.
+    Near,
+}
+
+/// The step of the cascade that decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Step {
+    /// The body is known.
+    Body,
+    /// The text is known.
+    Text,
+    /// A document with nearly the same text is known.
+    Near,
+}
+
+/// What is told of a document's text: of a document whose body is known, what is known of that body's text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// The fingerprint; `None` for a text without words.
+    pub fingerprint: Option<Fingerprint>,
+    /// Characters of the text.
+    pub chars: u32,
+    /// Distinct features of the text.
+    pub features: u32,
+    /// The language of the text.
+    pub lang: Option<Lang>,
+}
+
+/// The outcome of a judgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Judgement {
+    /// The number that the document got.
+    pub id: DocId,
+    /// When it arrived, by the window's clock.
+    pub at: Timestamp,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// What is told of its text.
+    pub facts: Facts,
+}
+
+impl Verdict {
+    /// Whether the document is unique.
+    #[must_use]
+    pub fn is_unique(&self) -> bool {
+        matches!(self, Self::Unique)
+    }
+
+    /// The match of a duplicate.
+    #[must_use]
+    pub fn matched(&self) -> Option<&Match> {
+        match self {
+            Self::Unique => None,
+            Self::Duplicate(matched) => Some(matched),
+        }
+    }
+}
+
+impl Match {
+    /// The cosine of the two texts: 1 for equal ones, otherwise what the signatures' distance estimates.
+    #[must_use]
+    pub fn similarity(&self) -> f32 {
+        match self.kind {
+            Kind::Exact => 1.0,
+            Kind::Near => similarity(self.signature_distance),
+        }
+    }
+}

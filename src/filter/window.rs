@@ -1,0 +1,136 @@
+//! The rolling window: which representatives may still be matched.
+
+use std::{collections::VecDeque, num::NonZeroU64, time::Duration};
+
+use serde::{Deserialize, Serialize};
+
+use super::Key;
+use crate::{
+    fingerprint::Signature,
+    page::{DocId, Timestamp},
+};
+
+/// How far back the filter remembers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct WindowOptions {
+    /// How many representatives are remembered, short ones included.
+    pub entries: NonZeroU64,
+    /// For how long one is remembered; `"unlimited"` for as long as there is room.
+    #[serde(with = "age")]
+    pub age: Option<Duration>,
+}
+
+impl Default for WindowOptions {
+    fn default() -> Self {
+        Self {
+            entries: NonZeroU64::new(10_000_000).expect("not zero"),
+            age: Some(Duration::from_secs(90 * 24 * 60 * 60)),
+        }
+    }
+}
+
+/// A representative: a unique document that later ones may repeat.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Representative {
+    /// Its number.
+    pub id: DocId,
+    /// When it arrived, by the window's clock.
+    pub at: Timestamp,
+    /// Whose document it is.
+    pub key: Key,
+    /// Its signature, if the text is long enough to be compared by it.
+    pub signature: Option<Signature>,
+}
+
+/// The representatives that may still be matched, oldest first, and the clock by which they age.
+#[derive(Clone, Debug)]
+pub(super) struct Window {
+    options: WindowOptions,
+    representatives: VecDeque<Representative>,
+    clock: Timestamp,
+}
+
+impl Window {
+    pub(super) fn new(options: WindowOptions) -> Self {
+        Self { options, representatives: VecDeque::new(), clock: Timestamp(i64::MIN) }
+    }
+
+    /// Moves the clock to `at`, never back.
+    pub(super) fn advance(&mut self, at: Timestamp) {
+        self.clock = self.clock.max(at);
+    }
+
+    /// Where the clock stands.
+    pub(super) fn clock(&self) -> Timestamp {
+        self.clock
+    }
+
+    /// Drops what is too old.
+    pub(super) fn expire(&mut self) {
+        let oldest = self.options.age.map_or(Timestamp(i64::MIN), |age| self.clock - age);
+        while self.representatives.front().is_some_and(|front| front.at < oldest) {
+            self.representatives.pop_front();
+        }
+    }
+
+    /// The oldest document that may still be matched, or `next` if there is none.
+    pub(super) fn horizon(&self, next: DocId) -> DocId {
+        self.representatives.front().map_or(next, |front| front.id)
+    }
+
+    /// Takes in a representative; if there are too many now, the oldest leaves.
+    pub(super) fn push(&mut self, representative: Representative) {
+        self.representatives.push_back(representative);
+        while self.representatives.len() as u64 > self.options.entries.get() {
+            self.representatives.pop_front();
+        }
+    }
+
+    /// The representative of this number, if it is in the window.
+    pub(super) fn get(&self, id: DocId) -> Option<&Representative> {
+        let place = self
+            .representatives
+            .binary_search_by_key(&id, |representative| representative.id)
+            .ok()?;
+        self.representatives.get(place)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.representatives.len()
+    }
+
+    /// How many representatives it may hold.
+    pub(super) fn capacity(&self) -> u64 {
+        self.options.entries.get()
+    }
+}
+
+/// `"90d"` or `"unlimited"`.
+mod age {
+    use std::{borrow::Cow, time::Duration};
+
+    use serde::{Deserialize, Deserializer, Serializer, de::Error as _};
+
+    const UNLIMITED: &str = "unlimited";
+
+    pub(super) fn serialize<S: Serializer>(
+        age: &Option<Duration>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        match age {
+            Some(age) => humantime_serde::serialize(age, serializer),
+            None => serializer.serialize_str(UNLIMITED),
+        }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Duration>, D::Error> {
+        let text = Cow::<'de, str>::deserialize(deserializer)?;
+        if text == UNLIMITED {
+            return Ok(None);
+        }
+        humantime_serde::re::humantime::parse_duration(&text).map(Some).map_err(D::Error::custom)
+    }
+}

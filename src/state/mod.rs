@@ -1,0 +1,237 @@
+//! The run's durable state: one SQLite file, one writer.
+//!
+//! Sits between [`crate::filter`] and the outputs. It holds the frontier, the known URLs, the documents and the window, and is the one
+//! source of truth: indexes in memory are rebuilt from it. Everything that belongs to a batch of pages is one transaction.
+//! It takes and gives plain rows; what they mean to a crawl it does not know.
+
+mod digests;
+mod documents;
+mod hosts;
+mod reason;
+mod signatures;
+mod urls;
+
+#[cfg(test)]
+mod tests;
+
+use std::{
+    path::{Path, PathBuf},
+    rc::Rc,
+};
+
+use rusqlite::{
+    Connection, OptionalExtension,
+    types::{FromSql, ToSql},
+};
+
+pub use digests::DigestTable;
+pub use documents::Document;
+pub use hosts::{HostId, HostRow, RobotsRow};
+pub use reason::Reason;
+pub use signatures::SignatureLog;
+pub use urls::{NewUrl, Queued, UrlId, UrlKind, UrlRow, UrlState};
+
+/// The version of the file's layout.
+const VERSION: i64 = 1;
+/// Marks the file as ours in SQLite's header: "psve".
+const APPLICATION_ID: i64 = 0x7073_7665;
+
+/// The state could not be read or written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StateError {
+    /// The file cannot be opened.
+    #[error("open the state {}", path.display())]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: rusqlite::Error,
+    },
+    /// The file is none of ours.
+    #[error("{} is not a state of pagesieve: name another file", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Another version has written it.
+    #[error("{} has layout {found}, this version reads {VERSION}: start over with another directory", path.display())]
+    Version {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: i64,
+    },
+    /// Another process is using it.
+    #[error("{} is in use by another process: wait for it to end", path.display())]
+    Busy {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A statement failed.
+    #[error("use the state")]
+    Sqlite(#[from] rusqlite::Error),
+    /// What is stored makes no sense.
+    #[error("the state is damaged: {0}")]
+    Damaged(&'static str),
+}
+
+impl StateError {
+    /// Whether there is no room on the disk.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        let (Self::Sqlite(source) | Self::Open { source, .. }) = self else { return false };
+        source.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull)
+    }
+}
+
+/// The open state. Not for several threads: its owner commits.
+#[derive(Clone, Debug)]
+pub struct State {
+    db: Rc<Connection>,
+}
+
+impl State {
+    /// Opens the file, or creates it.
+    ///
+    /// # Errors
+    /// If it cannot be opened, is not a state of ours, is of another version, or is in use.
+    pub fn open(path: &Path) -> Result<Self, StateError> {
+        let open = |source| StateError::Open { path: path.to_owned(), source };
+        let db = Connection::open(path).map_err(open)?;
+        prepare(&db, path).map_err(|error| match error {
+            StateError::Sqlite(source) => refine(source, path),
+            other => other,
+        })?;
+        Ok(Self { db: Rc::new(db) })
+    }
+
+    /// A state that lives in memory and vanishes with it.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub fn in_memory() -> Result<Self, StateError> {
+        let db = Connection::open_in_memory()?;
+        create(&db)?;
+        Ok(Self { db: Rc::new(db) })
+    }
+
+    /// Begins a batch, unless one has begun.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub fn begin(&self) -> Result<(), StateError> {
+        if self.db.is_autocommit() {
+            self.db.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+        }
+        Ok(())
+    }
+
+    /// Makes the batch durable: all of it, or nothing if this fails.
+    ///
+    /// # Errors
+    /// If SQLite fails, for instance because the disk is full.
+    pub fn commit(&self) -> Result<(), StateError> {
+        if !self.db.is_autocommit() {
+            self.db.prepare_cached("COMMIT")?.execute([])?;
+        }
+        Ok(())
+    }
+
+    /// A single value by its name.
+    ///
+    /// # Errors
+    /// If SQLite fails or the value has another type.
+    pub fn meta<T: FromSql>(&self, name: &str) -> Result<Option<T>, StateError> {
+        let mut statement = self.db.prepare_cached("SELECT value FROM meta WHERE name = ?")?;
+        Ok(statement.query_row([name], |row| row.get(0)).optional()?)
+    }
+
+    /// Sets a single value.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub fn set_meta(&self, name: &str, value: impl ToSql) -> Result<(), StateError> {
+        self.db.prepare_cached("REPLACE INTO meta VALUES (?, ?)")?.execute((name, value))?;
+        Ok(())
+    }
+
+    /// The committed lengths of the output files, by name.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub fn files(&self) -> Result<Vec<(String, u64)>, StateError> {
+        let mut statement = self.db.prepare_cached("SELECT name, size FROM files ORDER BY name")?;
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, unsigned(row.get(1)?))))?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// Records how long an output file is.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub fn set_file(&self, name: &str, size: u64) -> Result<(), StateError> {
+        self.db
+            .prepare_cached("REPLACE INTO files VALUES (?, ?)")?
+            .execute((name, signed(size)))?;
+        Ok(())
+    }
+}
+
+fn prepare(db: &Connection, path: &Path) -> Result<(), StateError> {
+    let number = |pragma| db.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
+    if number("schema_version")? == 0 {
+        return create(db);
+    }
+    if number("application_id")? != APPLICATION_ID {
+        return Err(StateError::Foreign { path: path.to_owned() });
+    }
+    let found = number("user_version")?;
+    if found != VERSION {
+        return Err(StateError::Version { path: path.to_owned(), found });
+    }
+    tune(db)
+}
+
+fn create(db: &Connection) -> Result<(), StateError> {
+    tune(db)?;
+    db.execute_batch("BEGIN EXCLUSIVE")?;
+    db.pragma_update(None, "application_id", APPLICATION_ID)?;
+    db.pragma_update(None, "user_version", VERSION)?;
+    db.execute_batch(include_str!("schema.sql"))?;
+    db.execute_batch("COMMIT")?;
+    Ok(())
+}
+
+/// One process at a time; a commit survives the loss of power.
+fn tune(db: &Connection) -> Result<(), StateError> {
+    db.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
+    db.pragma_update(None, "journal_mode", "WAL")?;
+    db.pragma_update(None, "synchronous", "FULL")?;
+    db.pragma_update(None, "cache_size", -32_768)?;
+    db.set_prepared_statement_cache_capacity(64);
+    // The lock is taken by the first write.
+    db.execute_batch("BEGIN IMMEDIATE; COMMIT")?;
+    Ok(())
+}
+
+fn refine(source: rusqlite::Error, path: &Path) -> StateError {
+    let path = path.to_owned();
+    match source.sqlite_error_code() {
+        Some(rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked) => {
+            StateError::Busy { path }
+        }
+        Some(rusqlite::ErrorCode::NotADatabase) => StateError::Foreign { path },
+        _ => StateError::Open { path, source },
+    }
+}
+
+/// SQLite's integers are signed: the same 64 bits.
+fn signed(value: u64) -> i64 {
+    value.cast_signed()
+}
+
+fn unsigned(value: i64) -> u64 {
+    value.cast_unsigned()
+}

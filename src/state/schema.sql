@@ -1,0 +1,84 @@
+-- Version 1. Times are milliseconds since the Unix epoch.
+
+CREATE TABLE meta (
+    name TEXT PRIMARY KEY,
+    value ANY
+) STRICT, WITHOUT ROWID;
+
+-- How long each output file was when the last batch was committed.
+CREATE TABLE files (
+    name TEXT PRIMARY KEY,
+    size INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Every document judged, by its number.
+CREATE TABLE documents (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL,                 -- the caller's id; the normal URL in a crawl
+    title TEXT,
+    at INTEGER NOT NULL,
+    stored INTEGER NOT NULL,
+    kind INTEGER NOT NULL,              -- 0 unique, 1 exact, 2 near
+    step INTEGER,                       -- 1 body, 2 text, 3 near
+    match INTEGER,
+    distance INTEGER,
+    signature_distance INTEGER,
+    fingerprint INTEGER,
+    chars INTEGER NOT NULL,
+    features INTEGER NOT NULL,
+    lang TEXT
+) STRICT;
+
+-- Digests of bodies and texts; an alias has its number among aliases.
+CREATE TABLE digests (
+    digest BLOB NOT NULL,
+    document INTEGER NOT NULL,
+    alias INTEGER,
+    PRIMARY KEY (digest, document)
+) STRICT, WITHOUT ROWID;
+
+-- The window's representatives, packed: up to 256 a row.
+CREATE TABLE signatures (
+    first INTEGER PRIMARY KEY,          -- the number of the first document
+    packed BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE hosts (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,          -- name:port
+    turn INTEGER NOT NULL,              -- whose turn it is next: the lowest
+    aside TEXT                          -- why nothing more is asked of it
+) STRICT;
+CREATE INDEX hosts_by_turn ON hosts (turn);
+
+CREATE TABLE robots (
+    origin TEXT PRIMARY KEY,            -- scheme://name:port
+    at INTEGER NOT NULL,
+    body BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Every URL known.
+CREATE TABLE urls (
+    id INTEGER PRIMARY KEY,
+    key INTEGER NOT NULL,               -- hash of the URL
+    url TEXT NOT NULL,
+    host INTEGER NOT NULL,
+    kind INTEGER NOT NULL,              -- 0 page, 1 sitemap
+    state INTEGER NOT NULL,             -- 0 queued, 1 judged, else why it was skipped
+    detail TEXT,
+    status INTEGER,
+    seed INTEGER,                       -- by its place in the configuration
+    depth INTEGER NOT NULL,
+    hops INTEGER NOT NULL,              -- redirects that led here
+    referrer INTEGER,
+    at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX urls_by_key ON urls (key);
+
+-- The frontier: what is still to be fetched, each host's in order.
+CREATE TABLE queue (
+    host INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    url INTEGER NOT NULL,
+    PRIMARY KEY (host, seq)
+) STRICT, WITHOUT ROWID;

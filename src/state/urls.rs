@@ -1,0 +1,309 @@
+//! Every URL known, and the queue of those still to be fetched.
+
+use rusqlite::{OptionalExtension, Row, types::ToSql};
+
+use super::{HostId, Reason, State, StateError};
+use crate::{filter::Key, page::Timestamp};
+
+/// The number of a URL in the state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct UrlId(pub i64);
+
+/// What a URL leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UrlKind {
+    /// A page.
+    Page,
+    /// A sitemap.
+    Sitemap,
+}
+
+/// What has become of a URL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UrlState {
+    /// It waits to be fetched, or is being fetched.
+    Queued,
+    /// It was fetched and judged.
+    Judged,
+    /// It was skipped.
+    Skipped(Reason),
+}
+
+/// A URL to be entered.
+#[derive(Clone, Copy, Debug)]
+pub struct NewUrl<'a> {
+    /// In normal form.
+    pub url: &'a str,
+    /// Its host.
+    pub host: HostId,
+    /// What it leads to.
+    pub kind: UrlKind,
+    /// Queued, or why it is not.
+    pub state: UrlState,
+    /// More about why.
+    pub detail: Option<&'a str>,
+    /// The seed to which it belongs, by its place in the configuration.
+    pub seed: Option<usize>,
+    /// Links from the seed.
+    pub depth: u32,
+    /// Redirects that led here.
+    pub hops: u32,
+    /// Where it was found.
+    pub referrer: Option<UrlId>,
+    /// When it was found.
+    pub at: Timestamp,
+}
+
+/// A known URL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UrlRow {
+    /// Its number.
+    pub id: UrlId,
+    /// In normal form.
+    pub url: String,
+    /// Its host.
+    pub host: HostId,
+    /// What it leads to.
+    pub kind: UrlKind,
+    /// What has become of it.
+    pub state: UrlState,
+    /// More about that.
+    pub detail: Option<String>,
+    /// The status of the answer.
+    pub status: Option<u16>,
+    /// The seed to which it belongs.
+    pub seed: Option<usize>,
+    /// Links from the seed.
+    pub depth: u32,
+    /// Redirects that led here.
+    pub hops: u32,
+    /// Where it was found first.
+    pub referrer: Option<UrlId>,
+    /// When its state changed last.
+    pub at: Timestamp,
+}
+
+/// A URL that waits, with its place in its host's queue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Queued {
+    /// Its place: the lowest is next.
+    pub seq: i64,
+    /// The URL.
+    pub url: UrlRow,
+}
+
+const COLUMNS: &str = "u.id, u.url, u.host, u.kind, u.state, u.detail, u.status, u.seed, u.depth, u.hops, u.referrer, u.at";
+const QUEUED: i64 = 0;
+const JUDGED: i64 = 1;
+
+impl State {
+    /// The row of a URL in normal form, if it is known.
+    ///
+    /// # Errors
+    /// If SQLite fails or the row makes no sense.
+    pub fn url(&self, url: &str) -> Result<Option<UrlRow>, StateError> {
+        let sql = format!("SELECT {COLUMNS} FROM urls u WHERE u.key = ? AND u.url = ?");
+        let mut statement = self.db.prepare_cached(&sql)?;
+        statement.query_row((key(url), url), read_url).optional()?.transpose()
+    }
+
+    /// The row of this number.
+    ///
+    /// # Errors
+    /// If SQLite fails or the row makes no sense.
+    pub fn url_by_id(&self, id: UrlId) -> Result<Option<UrlRow>, StateError> {
+        let sql = format!("SELECT {COLUMNS} FROM urls u WHERE u.id = ?");
+        let mut statement = self.db.prepare_cached(&sql)?;
+        statement.query_row([id.0], read_url).optional()?.transpose()
+    }
+
+    /// Enters a URL that is not known yet. It is not put in the queue.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub fn add_url(&self, new: &NewUrl<'_>) -> Result<UrlId, StateError> {
+        let mut statement = self.db.prepare_cached(
+            "INSERT INTO urls VALUES (NULL, ?, ?, ?, ?, ?, ?, NULL, ?, ?, ?, ?, ?)",
+        )?;
+        statement.execute((
+            key(new.url),
+            new.url,
+            new.host.0,
+            kind_code(new.kind),
+            state_code(new.state),
+            new.detail,
+            new.seed.map(|seed| i64::try_from(seed).unwrap_or(i64::MAX)),
+            new.depth,
+            new.hops,
+            new.referrer.map(|id| id.0),
+            new.at.0,
+        ))?;
+        Ok(UrlId(self.db.last_insert_rowid()))
+    }
+
+    /// Puts a URL in its host's queue.
+    ///
+    /// # Errors
+    /// If SQLite fails, or the place is taken.
+    pub fn enqueue(&self, host: HostId, seq: i64, url: UrlId) -> Result<(), StateError> {
+        self.db
+            .prepare_cached("INSERT INTO queue VALUES (?, ?, ?)")?
+            .execute((host.0, seq, url.0))?;
+        Ok(())
+    }
+
+    /// The last place that is taken in any queue.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub fn last_seq(&self) -> Result<i64, StateError> {
+        Ok(self.db.query_row("SELECT coalesce(max(seq), 0) FROM queue", [], |row| row.get(0))?)
+    }
+
+    /// Takes a URL out of the queue.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub fn dequeue(&self, host: HostId, seq: i64) -> Result<(), StateError> {
+        self.db
+            .prepare_cached("DELETE FROM queue WHERE host = ? AND seq = ?")?
+            .execute((host.0, seq))?;
+        Ok(())
+    }
+
+    /// Up to `limit` URLs of a host's queue behind place `after`.
+    ///
+    /// # Errors
+    /// If SQLite fails or a row makes no sense.
+    pub fn queued(
+        &self,
+        host: HostId,
+        after: i64,
+        limit: usize,
+    ) -> Result<Vec<Queued>, StateError> {
+        let sql = format!(
+            "SELECT {COLUMNS}, q.seq FROM queue q JOIN urls u ON u.id = q.url WHERE q.host = ? AND q.seq > ? ORDER BY q.seq LIMIT ?"
+        );
+        let mut statement = self.db.prepare_cached(&sql)?;
+        let mut rows =
+            statement.query((host.0, after, i64::try_from(limit).unwrap_or(i64::MAX)))?;
+        let mut queued = Vec::new();
+        while let Some(row) = rows.next()? {
+            queued.push(Queued { seq: row.get(12)?, url: read_url(row)?? });
+        }
+        Ok(queued)
+    }
+
+    /// How many URLs wait.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub fn queue_len(&self) -> Result<u64, StateError> {
+        Ok(self
+            .db
+            .query_row("SELECT count(*) FROM queue", [], |row| row.get::<_, i64>(0))?
+            .cast_unsigned())
+    }
+
+    /// Says what has become of a URL.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub fn settle_url(
+        &self,
+        id: UrlId,
+        state: UrlState,
+        detail: Option<&str>,
+        status: Option<u16>,
+        at: Timestamp,
+    ) -> Result<(), StateError> {
+        let sql = "UPDATE urls SET state = ?, detail = ?, status = ?, at = ? WHERE id = ?";
+        self.db.prepare_cached(sql)?.execute((state_code(state), detail, status, at.0, id.0))?;
+        Ok(())
+    }
+
+    /// Puts a URL that had been skipped into a seed, at a depth. It is not put in the queue.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub fn revive_url(&self, id: UrlId, seed: usize, depth: u32) -> Result<(), StateError> {
+        let sql = "UPDATE urls SET state = ?, detail = NULL, seed = ?, depth = ? WHERE id = ?";
+        let seed = i64::try_from(seed).unwrap_or(i64::MAX);
+        self.db.prepare_cached(sql)?.execute((QUEUED, seed, depth, id.0))?;
+        Ok(())
+    }
+
+    /// Says that a URL is fewer links from its seed than was known.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub fn set_depth(&self, id: UrlId, depth: u32) -> Result<(), StateError> {
+        self.db.prepare_cached("UPDATE urls SET depth = ? WHERE id = ?")?.execute((depth, id.0))?;
+        Ok(())
+    }
+
+    /// Calls `visit` with every URL that is in one of `states`, in the order in which they were found.
+    ///
+    /// # Errors
+    /// If SQLite fails, a row makes no sense, or `visit` fails.
+    pub fn for_each_url<E: From<StateError>>(
+        &self,
+        wanted: impl Fn(UrlState) -> bool,
+        mut visit: impl FnMut(UrlRow) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let sql = format!("SELECT {COLUMNS} FROM urls u WHERE u.state != {JUDGED} ORDER BY u.id");
+        let mut statement = self.db.prepare(&sql).map_err(StateError::from)?;
+        let mut rows = statement.query([]).map_err(StateError::from)?;
+        while let Some(row) = rows.next().map_err(StateError::from)? {
+            let url = read_url(row).map_err(StateError::from)??;
+            if wanted(url.state) {
+                visit(url)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn read_url(row: &Row<'_>) -> rusqlite::Result<Result<UrlRow, StateError>> {
+    let state = match row.get(4)? {
+        QUEUED => UrlState::Queued,
+        JUDGED => UrlState::Judged,
+        code => match Reason::from_code(code) {
+            Some(reason) => UrlState::Skipped(reason),
+            None => return Ok(Err(StateError::Damaged("a URL in an unknown state"))),
+        },
+    };
+    Ok(Ok(UrlRow {
+        id: UrlId(row.get(0)?),
+        url: row.get(1)?,
+        host: HostId(row.get(2)?),
+        kind: if row.get::<_, i64>(3)? == 0 { UrlKind::Page } else { UrlKind::Sitemap },
+        state,
+        detail: row.get(5)?,
+        status: row.get(6)?,
+        seed: row.get::<_, Option<i64>>(7)?.and_then(|seed| usize::try_from(seed).ok()),
+        depth: row.get(8)?,
+        hops: row.get(9)?,
+        referrer: row.get::<_, Option<i64>>(10)?.map(UrlId),
+        at: Timestamp(row.get(11)?),
+    }))
+}
+
+fn key(url: &str) -> impl ToSql {
+    Key::of(url).0.cast_signed()
+}
+
+fn kind_code(kind: UrlKind) -> i64 {
+    match kind {
+        UrlKind::Page => 0,
+        UrlKind::Sitemap => 1,
+    }
+}
+
+fn state_code(state: UrlState) -> i64 {
+    match state {
+        UrlState::Queued => QUEUED,
+        UrlState::Judged => JUDGED,
+        UrlState::Skipped(reason) => reason.code(),
+    }
+}
