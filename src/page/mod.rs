@@ -3,6 +3,7 @@
 //! The lowest room of the house: it names no other. It knows nothing of HTML, fingerprints or the network.
 
 mod normal_url;
+pub(crate) mod percent;
 mod time;
 
 use std::fmt;
@@ -10,7 +11,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-pub use normal_url::{HostKey, NormalUrl, UrlOptions, site_of};
+pub use normal_url::{HostKey, NormalUrl, UrlError, UrlOptions, site_of};
 pub use time::Timestamp;
 
 /// One answer as it came from the network or from a file, its content coding removed, not yet decoded or parsed.
