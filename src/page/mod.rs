@@ -4,6 +4,7 @@
 
 mod lang;
 mod normal_url;
+pub(crate) mod percent;
 mod time;
 
 use std::fmt;
@@ -12,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 pub use lang::Lang;
-pub use normal_url::{HostKey, NormalUrl, UrlOptions, site_of};
+pub use normal_url::{HostKey, NormalUrl, UrlError, UrlOptions, site_of};
 pub use time::Timestamp;
 
 /// One answer as it came from the network or from a file, its content coding removed, not yet decoded or parsed.

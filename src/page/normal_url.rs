@@ -1,33 +1,120 @@
 //! The normal form of a URL: a document's identity and the frontier's key.
 
-use std::fmt;
+use std::{fmt, net::Ipv4Addr};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use url::Url;
+
+use crate::page::percent;
+
+/// The longest normal URL, in characters.
+const MAX_LENGTH: usize = 2048;
 
 /// Which parts of a URL do not tell documents apart.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct UrlOptions {
-    /// Query parameters that are removed; a `*` at the end stands for any ending.
+    /// Query parameters that are removed, compared without case; a `*` at the end stands for any ending.
     pub tracking: Vec<String>,
 }
 
 impl Default for UrlOptions {
     fn default() -> Self {
-        Self { tracking: ["utm_*", "gclid", "fbclid"].map(str::to_owned).to_vec() }
+        let is_name = |line: &&str| !line.is_empty() && !line.starts_with('#');
+        Self { tracking: include_str!("tracking.txt").lines().filter(is_name).map(str::to_owned).collect() }
     }
 }
 
-/// A URL in our normal form: `http` or `https`, without fragment, credentials and tracking parameters.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+impl UrlOptions {
+    fn is_tracking(&self, parameter: &str) -> bool {
+        let name = parameter.split_once('=').map_or(parameter, |(name, _)| name).as_bytes();
+        self.tracking.iter().any(|pattern| match pattern.strip_suffix('*') {
+            Some(start) => {
+                name.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start.as_bytes()))
+            }
+            None => name.eq_ignore_ascii_case(pattern.as_bytes()),
+        })
+    }
+}
+
+/// A URL in our normal form: `http` or `https`, at most 2,048 characters, without fragment, credentials, tracking
+/// parameters, empty query and the host's trailing dot; percent-encoding as RFC 3986, section 6.2.2 has it.
+///
+/// What may tell two documents apart stays: doubled slashes, the order of parameters, empty ones.
+///
+/// ```
+/// use pagesieve::page::{NormalUrl, UrlOptions};
+///
+/// let url = NormalUrl::parse("HTTP://Example.org.:80/%7euser/%e4?utm_source=x#top", &UrlOptions::default())?;
+/// assert_eq!(url.as_str(), "http://example.org/~user/%E4");
+/// # Ok::<(), pagesieve::page::UrlError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NormalUrl(Url);
 
 /// A host: a name with its port, as in `example.org:443`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct HostKey(Box<str>);
 
+/// A URL that has no normal form.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum UrlError {
+    /// It is no absolute URL by the WHATWG URL Standard.
+    #[error("not a URL")]
+    Syntax(#[source] url::ParseError),
+    /// Its scheme is another than `http` and `https`.
+    #[error("the scheme is {0}, only http and https can be fetched")]
+    Scheme(String),
+    /// Its host ends in more than one dot.
+    #[error("the host {0} has an empty label")]
+    Host(String),
+    /// Its normal form is too long.
+    #[error("the URL has {0} characters, the limit is {MAX_LENGTH}")]
+    TooLong(usize),
+}
+
 impl NormalUrl {
+    /// The normal form of an absolute URL.
+    ///
+    /// # Errors
+    ///
+    /// If the scheme is not `http` or `https`, the host ends in two dots, or the normal form is longer than 2,048
+    /// characters.
+    pub fn new(url: &Url, options: &UrlOptions) -> Result<Self, UrlError> {
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(UrlError::Scheme(url.scheme().to_owned()));
+        }
+        let mut url = url.clone();
+        url.set_fragment(None);
+        let has_host = "a URL of http or https has a host";
+        url.set_username("").expect(has_host);
+        url.set_password(None).expect(has_host);
+        remove_trailing_dot(&mut url)?;
+        let path = percent::normalise(url.path().as_bytes(), b"");
+        if path != url.path() {
+            url.set_path(&path);
+        }
+        let query = url.query().map(|query| normal_query(query, options));
+        if query.as_deref() != url.query() || query.as_deref() == Some("") {
+            url.set_query(query.as_deref().filter(|query| !query.is_empty()));
+        }
+        match url.as_str().len() {
+            ..=MAX_LENGTH => Ok(Self(url)),
+            length => Err(UrlError::TooLong(length)),
+        }
+    }
+
+    /// The normal form of what is written as an absolute URL.
+    ///
+    /// # Errors
+    ///
+    /// If it is none by the WHATWG URL Standard, or as [`NormalUrl::new`].
+    pub fn parse(text: &str, options: &UrlOptions) -> Result<Self, UrlError> {
+        Self::new(&Url::parse(text).map_err(UrlError::Syntax)?, options)
+    }
+
     /// The URL itself.
     #[must_use]
     pub fn as_url(&self) -> &Url {
@@ -38,6 +125,77 @@ impl NormalUrl {
     #[must_use]
     pub fn as_str(&self) -> &str {
         self.0.as_str()
+    }
+
+    /// `http` or `https`.
+    #[must_use]
+    pub fn scheme(&self) -> &str {
+        self.0.scheme()
+    }
+
+    /// The host's name, or its address as a URL spells it (`[::1]`).
+    #[must_use]
+    pub fn host(&self) -> &str {
+        self.0.host_str().unwrap_or_default()
+    }
+
+    /// The port, also where the URL leaves it out.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.0.port_or_known_default().unwrap_or_default()
+    }
+
+    /// The name with the port.
+    #[must_use]
+    pub fn host_key(&self) -> HostKey {
+        HostKey(format!("{}:{}", self.host(), self.port()).into())
+    }
+
+    /// The registrable domain, or the host itself where there is none.
+    #[must_use]
+    pub fn site(&self) -> &str {
+        site_of(self.host())
+    }
+}
+
+/// Resolvers take `example.org.` and `example.org` for one name, servers answer both alike.
+fn remove_trailing_dot(url: &mut Url) -> Result<(), UrlError> {
+    let Some(host) = url.host_str().and_then(|host| host.strip_suffix('.')) else { return Ok(()) };
+    if host.ends_with('.') {
+        return Err(UrlError::Host(format!("{host}.")));
+    }
+    let host = host.to_owned();
+    url.set_host(Some(&host)).map_err(UrlError::Syntax)
+}
+
+fn normal_query(query: &str, options: &UrlOptions) -> String {
+    let query = percent::normalise(query.as_bytes(), b"");
+    if query.split('&').any(|parameter| options.is_tracking(parameter)) {
+        let kept: Vec<_> =
+            query.split('&').filter(|parameter| !options.is_tracking(parameter)).collect();
+        kept.join("&")
+    } else {
+        query
+    }
+}
+
+impl fmt::Display for NormalUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_str().fmt(f)
+    }
+}
+
+impl Serialize for NormalUrl {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for NormalUrl {
+    /// Reads what was written by `Serialize`; tracking parameters are left alone, since the list is not at hand.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::new(&Url::deserialize(deserializer)?, &UrlOptions { tracking: Vec::new() })
+            .map_err(D::Error::custom)
     }
 }
 
@@ -55,8 +213,17 @@ impl fmt::Display for HostKey {
     }
 }
 
-/// The registrable domain of a host name (public suffix and one label), or the name itself where there is none.
+/// The registrable domain of a host name (public suffix and one label), or the name itself where there is none:
+/// for an address, a single label, a public suffix.
+///
+/// ```
+/// use pagesieve::page::site_of;
+///
+/// assert_eq!(site_of("news.bbc.co.uk"), "bbc.co.uk");
+/// assert_eq!(site_of("127.0.0.1"), "127.0.0.1");
+/// ```
 #[must_use]
 pub fn site_of(host: &str) -> &str {
-    psl::domain_str(host).unwrap_or(host)
+    let is_address = host.starts_with('[') || host.parse::<Ipv4Addr>().is_ok();
+    if is_address { host } else { psl::domain_str(host).unwrap_or(host) }
 }

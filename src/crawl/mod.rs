@@ -1,0 +1,5 @@
+//! The crawler: what may be fetched, in which order, and how.
+
+pub mod robots;
+pub mod scope;
+pub mod sitemap;

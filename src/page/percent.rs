@@ -1,0 +1,48 @@
+//! Percent-encoding in one form, so that equal URLs are equal strings.
+
+use std::fmt::Write;
+
+/// Writes a path, a query or a part of one in the normal form of RFC 3986, section 6.2.2: hexadecimal digits in upper
+/// case, unreserved characters decoded.
+///
+/// What may not stand in a URI is encoded: characters outside ASCII, control characters, space, `"<>[\]^{|}` and
+/// backtick, and a `%` that begins no pair of digits. The bytes of `also` are encoded too.
+/// Reserved characters stay as they are, raw or encoded, since there the two may differ in meaning.
+pub(crate) fn normalise(part: &[u8], also: &[u8]) -> String {
+    let mut out = String::with_capacity(part.len());
+    let mut rest = part;
+    while let [byte, tail @ ..] = rest {
+        if let Some(byte) = escaped(rest) {
+            push(&mut out, byte, is_unreserved(byte));
+            rest = &rest[3..];
+        } else {
+            push(&mut out, *byte, is_allowed(*byte) && !also.contains(byte));
+            rest = tail;
+        }
+    }
+    out
+}
+
+fn push(out: &mut String, byte: u8, raw: bool) {
+    if raw {
+        out.push(char::from(byte));
+    } else {
+        write!(out, "%{byte:02X}").expect("a string takes all that is written to it");
+    }
+}
+
+/// The byte that a `%` and two hexadecimal digits spell at the start of `text`.
+fn escaped(text: &[u8]) -> Option<u8> {
+    let [b'%', high, low, ..] = text else { return None };
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    u8::try_from(digit(*high)? << 4 | digit(*low)?).ok()
+}
+
+fn is_unreserved(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._~".contains(&byte)
+}
+
+/// Whether RFC 3986 lets this character stand raw in a path or a query.
+fn is_allowed(byte: u8) -> bool {
+    byte.is_ascii_graphic() && !b"\"%<>[\\]^`{|}".contains(&byte)
+}
