@@ -21,7 +21,13 @@ pub struct UrlOptions {
 impl Default for UrlOptions {
     fn default() -> Self {
         let is_name = |line: &&str| !line.is_empty() && !line.starts_with('#');
-        Self { tracking: include_str!("tracking.txt").lines().filter(is_name).map(str::to_owned).collect() }
+        Self {
+            tracking: include_str!("tracking.txt")
+                .lines()
+                .filter(is_name)
+                .map(str::to_owned)
+                .collect(),
+        }
     }
 }
 
@@ -29,9 +35,9 @@ impl UrlOptions {
     fn is_tracking(&self, parameter: &str) -> bool {
         let name = parameter.split_once('=').map_or(parameter, |(name, _)| name).as_bytes();
         self.tracking.iter().any(|pattern| match pattern.strip_suffix('*') {
-            Some(start) => {
-                name.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start.as_bytes()))
-            }
+            Some(start) => name
+                .get(..start.len())
+                .is_some_and(|head| head.eq_ignore_ascii_case(start.as_bytes())),
             None => name.eq_ignore_ascii_case(pattern.as_bytes()),
         })
     }

@@ -3,6 +3,3 @@
 
 mod data;
 mod robots;
-
-
-

@@ -113,7 +113,9 @@ fn case(name: &str, agent: &str) -> Option<Robots> {
 
 #[test]
 fn files_in_utf_16_are_read_by_their_byte_order_mark() {
-    for name in ["robots-with-utf8-bom.txt", "robots-with-utf16be-bom.txt", "robots-with-utf16le-bom.txt"] {
+    for name in
+        ["robots-with-utf8-bom.txt", "robots-with-utf16be-bom.txt", "robots-with-utf16le-bom.txt"]
+    {
         let Some(robots) = case(name, "bot") else { return };
         assert!(!allows(&robots, "/login.aspx"), "{name}");
         assert_eq!(robots.sitemaps(&url("/")).count(), 1, "{name}");
@@ -136,7 +138,10 @@ fn records_that_are_no_rules_do_not_end_a_group() {
     for agent in ["mybot", "yourbot"] {
         let Some(robots) = case("crawl-delay-group-merging.txt", agent) else { return };
         assert!(!allows(&robots, "/private/"), "{agent}");
-        assert!(!allows(&case("extensions-group-merging.txt", agent).unwrap(), "/private/"), "{agent}");
+        assert!(
+            !allows(&case("extensions-group-merging.txt", agent).unwrap(), "/private/"),
+            "{agent}"
+        );
     }
     let delay = |agent| case("crawl-delay-group-merging.txt", agent).unwrap().crawl_delay();
     assert_eq!(delay("mybot"), Some(Duration::from_secs(10)));
@@ -179,9 +184,11 @@ fn encoded_and_raw_characters_are_equal_unless_reserved() {
 
 #[test]
 fn special_characters_are_matched_verbatim_when_encoded() {
-    for (rule, path) in
-        [("/file-with-a-%2A.html", "/file-with-a-*.html"), ("/foo-%24", "/foo-$"), ("/foo$bar", "/foo$bar")]
-    {
+    for (rule, path) in [
+        ("/file-with-a-%2A.html", "/file-with-a-*.html"),
+        ("/foo-%24", "/foo-$"),
+        ("/foo$bar", "/foo$bar"),
+    ] {
         assert!(!allowed_by(&format!("Disallow: {rule}"), path), "{rule}");
     }
     assert!(allowed_by("Disallow: /file-%2A.html", "/file-a.html"));
@@ -220,7 +227,10 @@ fn a_status_without_rules_allows_all_or_nothing() {
         assert_eq!(Availability::of_status(status), availability, "{status}");
         let robots = Robots::from_answer(status, deny, "bot");
         assert_eq!(allows(&robots, "/a"), availability == Availability::Unavailable, "{status}");
-        assert_eq!(robots.unreachable_reason().is_some(), availability == Availability::Unreachable);
+        assert_eq!(
+            robots.unreachable_reason().is_some(),
+            availability == Availability::Unreachable
+        );
     }
     assert_eq!(Robots::unreachable("timed out").unreachable_reason(), Some("timed out"));
     assert!(allows(&Robots::allow_all(), "/a"));
@@ -229,7 +239,9 @@ fn a_status_without_rules_allows_all_or_nothing() {
 #[test]
 fn crawl_delay_is_seconds_of_our_group_and_nonsense_is_passed_over() {
     let delay = |value: &str| {
-        let file = format!("User-agent: *\nCrawl-delay: 9\n\nDisallow:\nUser-agent: bot\nCrawl-delay: {value}\n");
+        let file = format!(
+            "User-agent: *\nCrawl-delay: 9\n\nDisallow:\nUser-agent: bot\nCrawl-delay: {value}\n"
+        );
         Robots::parse(file.as_bytes(), "bot").crawl_delay()
     };
     assert_eq!(delay("2.5 # seconds"), Some(Duration::from_millis(2500)));
@@ -279,7 +291,9 @@ fn fifty_stars_against_a_long_path_are_answered() {
 fn matches_by_definition(pattern: &[u8], path: &[u8]) -> bool {
     match (pattern, path) {
         ([], _) | ([b'$'], []) => true,
-        ([b'*', pattern @ ..], _) => (0..=path.len()).any(|skip| matches_by_definition(pattern, &path[skip..])),
+        ([b'*', pattern @ ..], _) => {
+            (0..=path.len()).any(|skip| matches_by_definition(pattern, &path[skip..]))
+        }
         ([a, pattern @ ..], [b, path @ ..]) => a == b && matches_by_definition(pattern, path),
         _ => false,
     }

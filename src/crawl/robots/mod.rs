@@ -9,7 +9,7 @@ use std::{fmt, time::Duration};
 
 use url::Url;
 
-use self::rule::Rule;
+use self::rule::{Comparable, Rule};
 
 /// The product token of a `User-Agent` header: its first characters that are letters, `-` or `_`.
 ///
@@ -141,8 +141,8 @@ impl Robots {
         if url.path() == "/robots.txt" {
             return Decision { allowed: true, rule: None };
         }
-        let path = rule::comparable(url);
-        match self.rules.iter().find(|rule| rule.matches(&path)) {
+        let url = Comparable::new(url);
+        match self.rules.iter().find(|rule| rule.matches(&url)) {
             Some(rule) => Decision { allowed: rule.allow, rule: Some(rule.place()) },
             None => Decision { allowed: self.unreachable.is_none(), rule: None },
         }

@@ -99,7 +99,8 @@ impl Parser<'_> {
         let line = &line[..line.len().min(MAX_LINE)];
         let line = line.split(|byte| *byte == b'#').next().unwrap_or_default().trim_ascii();
         let Some((name, value)) = directive(line) else { return };
-        let is = |names: &[&str]| names.iter().any(|known| name.eq_ignore_ascii_case(known.as_bytes()));
+        let is =
+            |names: &[&str]| names.iter().any(|known| name.eq_ignore_ascii_case(known.as_bytes()));
         if is(USER_AGENT) {
             self.user_agent(&String::from_utf8_lossy(value));
         } else if is(&["allow"]) {
@@ -142,7 +143,8 @@ impl Parser<'_> {
     }
 
     fn crawl_delay(&mut self, value: &str) {
-        let seconds = value.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        let seconds =
+            value.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
         if let Some(group) = self.group() {
             group.crawl_delay = group.crawl_delay.max(seconds);
         }

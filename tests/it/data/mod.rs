@@ -10,6 +10,9 @@ pub(crate) fn shared(path: &str) -> Option<PathBuf> {
     if path.exists() {
         return Some(path);
     }
-    eprintln!("SKIPPED: {} is absent; set PAGESIEVE_DATA to the directory of the test data", path.display());
+    eprintln!(
+        "SKIPPED: {} is absent; set PAGESIEVE_DATA to the directory of the test data",
+        path.display()
+    );
     None
 }
