@@ -1,5 +1,7 @@
 //! The crawler: what may be fetched, in which order, and how.
 
+mod frontier;
+pub mod politeness;
 pub mod robots;
 pub mod scope;
 pub mod sitemap;

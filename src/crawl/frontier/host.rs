@@ -1,0 +1,216 @@
+//! One host of the frontier: its next URLs, its pace, its robots.txt.
+
+use std::{
+    collections::VecDeque,
+    net::IpAddr,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use crate::{
+    crawl::{politeness::Pace, robots::Robots},
+    state::Queued,
+};
+
+/// For how long a robots.txt is valid (RFC 9309, section 2.4).
+const VALID: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The scheme of a URL: robots.txt is one per scheme, name and port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::crawl) enum Scheme {
+    Http,
+    Https,
+}
+
+impl Scheme {
+    pub(super) fn of(url: &str) -> Self {
+        if url.starts_with("https:") { Self::Https } else { Self::Http }
+    }
+
+    pub(in crate::crawl) fn as_str(self) -> &'static str {
+        match self {
+            Self::Http => "http",
+            Self::Https => "https",
+        }
+    }
+}
+
+/// What is known of a robots.txt.
+#[derive(Clone, Debug)]
+pub(super) enum Rules {
+    /// It has not been asked for, or so many tries have failed.
+    Unknown { attempt: u32 },
+    /// A request is in flight.
+    Asking,
+    /// What it says, and until when that holds.
+    Known { robots: Arc<Robots>, until: Instant },
+}
+
+/// A URL to be tried again.
+#[derive(Debug)]
+struct Retry {
+    due: Instant,
+    attempt: u32,
+    queued: Queued,
+}
+
+#[derive(Debug)]
+pub(super) struct Host {
+    pub(super) name: Arc<str>,
+    pub(super) turn: i64,
+    pub(super) pace: Pace,
+    /// Where the last answer came from.
+    pub(super) address: Option<IpAddr>,
+    /// Tasks that have not ended.
+    pub(super) unsettled: usize,
+    /// Fetches in a row that failed for good.
+    pub(super) failures: u32,
+    /// Whether it stands in the order of hosts.
+    pub(super) listed: bool,
+    /// Whether more of its URLs are being loaded.
+    pub(super) loading: bool,
+    urls: VecDeque<Queued>,
+    retries: Vec<Retry>,
+    /// The place of the last URL that is or was here.
+    last_seq: i64,
+    /// Whether the state has more of its URLs behind that place, and the tick at which the latest was left there.
+    more: bool,
+    left_at: u64,
+    rules: [Rules; 2],
+}
+
+impl Host {
+    /// A host whose URLs are all in the state still.
+    pub(super) fn new(name: Arc<str>, turn: i64, pace: Pace) -> Self {
+        let unknown = || Rules::Unknown { attempt: 0 };
+        Self {
+            name,
+            turn,
+            pace,
+            address: None,
+            unsettled: 0,
+            failures: 0,
+            listed: false,
+            loading: false,
+            urls: VecDeque::new(),
+            retries: Vec::new(),
+            last_seq: 0,
+            more: true,
+            left_at: 0,
+            rules: [unknown(), unknown()],
+        }
+    }
+
+    /// Takes a URL that was queued at `tick`, if there is room for it here; otherwise it waits in the state.
+    pub(super) fn add(&mut self, queued: Queued, tick: u64, room: usize) {
+        if queued.seq <= self.last_seq {
+            return;
+        }
+        if self.more || self.loading || self.urls.len() >= room {
+            self.more = true;
+            self.left_at = tick;
+            return;
+        }
+        self.last_seq = queued.seq;
+        self.urls.push_back(queued);
+    }
+
+    /// Takes what was loaded at `tick`; `all` if the state had no more then.
+    pub(super) fn loaded(&mut self, urls: Vec<Queued>, tick: u64, all: bool) {
+        self.loading = false;
+        self.more = !all || self.left_at > tick;
+        self.last_seq = urls.last().map_or(self.last_seq, |last| last.seq);
+        self.urls.extend(urls);
+    }
+
+    /// Whether more URLs should be loaded: before the last few are used up.
+    pub(super) fn wants_urls(&self, room: usize) -> bool {
+        self.more && !self.loading && self.urls.len() * 4 <= room
+    }
+
+    pub(super) fn last_seq(&self) -> i64 {
+        self.last_seq
+    }
+
+    /// Whether nothing of it is here or under way: it can be forgotten until the state gives it out again.
+    pub(super) fn is_forgettable(&self, now: Instant) -> bool {
+        self.is_used_up() && self.pace.in_flight() == 0 && self.pace.earliest() <= now
+    }
+
+    /// Whether nothing of it is here or under way, though the state may have more.
+    pub(super) fn is_used_up(&self) -> bool {
+        self.urls.is_empty() && self.retries.is_empty() && self.unsettled == 0 && !self.loading
+    }
+
+    /// Whether it has nothing to do, here or in the state.
+    pub(super) fn is_idle(&self) -> bool {
+        self.is_used_up() && !self.more
+    }
+
+    /// The instant at which it may have something to do, as far as time is concerned.
+    pub(super) fn next_moment(&self) -> Option<Instant> {
+        let fresh = (!self.urls.is_empty() || self.more).then(|| self.pace.earliest());
+        let again = self.retries.iter().map(|retry| retry.due.max(self.pace.earliest())).min();
+        fresh.into_iter().chain(again).min()
+    }
+
+    /// The URL to be fetched now, and how often that was tried: what is due to be tried again goes first. With `in_order`, what
+    /// failed is tried again before anything else is begun.
+    pub(super) fn head(
+        &self,
+        now: Instant,
+        in_order: bool,
+        max_retries: usize,
+    ) -> Option<(&Queued, u32)> {
+        if let Some(retry) =
+            self.retries.iter().filter(|retry| retry.due <= now).min_by_key(|retry| retry.due)
+        {
+            return Some((&retry.queued, retry.attempt));
+        }
+        let open =
+            if in_order { self.retries.is_empty() } else { self.retries.len() < max_retries };
+        open.then(|| self.urls.front().map(|queued| (queued, 0))).flatten()
+    }
+
+    /// Takes the URL of this place out.
+    pub(super) fn take(&mut self, seq: i64) -> Option<Queued> {
+        if let Some(place) = self.retries.iter().position(|retry| retry.queued.seq == seq) {
+            return Some(self.retries.swap_remove(place).queued);
+        }
+        self.urls.pop_front_if(|queued| queued.seq == seq)
+    }
+
+    /// Puts a URL back to be tried again.
+    pub(super) fn retry(&mut self, queued: Queued, attempt: u32, due: Instant) {
+        self.retries.push(Retry { due, attempt, queued });
+    }
+
+    /// What robots.txt of this scheme says, as far as it is known and still valid.
+    pub(super) fn rules(&mut self, scheme: Scheme, now: Instant) -> &mut Rules {
+        let rules = &mut self.rules[scheme as usize];
+        if matches!(rules, Rules::Known { until, .. } if *until <= now) {
+            *rules = Rules::Unknown { attempt: 0 };
+        }
+        rules
+    }
+
+    /// Learns what robots.txt says; `age` is how long ago it was received.
+    pub(super) fn learn(
+        &mut self,
+        scheme: Scheme,
+        robots: Arc<Robots>,
+        now: Instant,
+        age: Duration,
+    ) {
+        if let Some(delay) = robots.crawl_delay() {
+            self.pace.slow_down(delay);
+        }
+        self.rules[scheme as usize] =
+            Rules::Known { robots, until: now + VALID.saturating_sub(age) };
+    }
+
+    /// Gives robots.txt of this scheme up for now: it is asked for again after so many tries.
+    pub(super) fn ask_again(&mut self, scheme: Scheme, attempt: u32) {
+        self.rules[scheme as usize] = Rules::Unknown { attempt };
+    }
+}

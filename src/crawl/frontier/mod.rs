@@ -1,0 +1,336 @@
+//! Which URL is fetched next.
+//!
+//! A queue for each host, and the hosts in the order of the earliest instant at which they may politely be asked: the head can be
+//! fetched now, or nothing can (the workbench of BUbiNG: Boldi, Marino, Santini, Vigna, WWW 2014). The queues themselves lie in
+//! the state; here are only the next few URLs of some hosts, bounded by [`Limits`]. The rest is loaded when there is room.
+//!
+//! Pure: it owns no socket, task or clock. [`Frontier::next`] says what to do; whoever does it [reports](self::reports) back.
+
+mod budget;
+mod host;
+mod reports;
+
+#[cfg(test)]
+mod tests;
+
+use std::{
+    cmp::Reverse,
+    collections::{BTreeSet, BinaryHeap, HashMap, VecDeque},
+    net::IpAddr,
+    sync::Arc,
+    time::Instant,
+};
+
+use super::{politeness::Options, robots::Robots};
+use crate::state::{HostId, Queued};
+
+pub(super) use budget::Budget;
+use budget::Reservation;
+pub(super) use host::Scheme;
+use host::{Host, Rules};
+pub(super) use reports::Ending;
+
+/// Tries of one host that wait for their time, beyond which no other URL of it is begun.
+const MAX_RETRIES: usize = 16;
+
+/// In which order hosts are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    /// As soon as politeness permits.
+    Clock,
+    /// One after the other by their stored turn, waiting where that is needed: the same answers give the same order.
+    Turn,
+}
+
+/// How much is held in memory.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// Hosts.
+    pub(super) hosts: usize,
+    /// URLs of one host.
+    pub(super) urls: usize,
+}
+
+/// The number of something that was begun and has to be reported back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct TaskId(u64);
+
+/// A URL to be fetched.
+#[derive(Clone, Debug)]
+pub(super) struct Task {
+    pub(super) queued: Queued,
+    /// Tries so far that failed.
+    pub(super) attempt: u32,
+    /// What robots.txt says; `None` if it is not asked.
+    pub(super) robots: Option<Arc<Robots>>,
+    /// The budget of its seed is spent: it is to be recorded, not fetched.
+    pub(super) over_budget: bool,
+}
+
+/// A robots.txt to be asked for.
+#[derive(Clone, Debug)]
+pub(super) struct Ask {
+    pub(super) host: HostId,
+    /// Name and port.
+    pub(super) name: Arc<str>,
+    pub(super) scheme: Scheme,
+    /// Tries so far that failed.
+    pub(super) attempt: u32,
+}
+
+/// What to do next.
+#[derive(Clone, Debug)]
+pub(super) enum Step {
+    /// Fetch this URL.
+    Fetch(TaskId, Task),
+    /// Ask for this robots.txt.
+    Ask(TaskId, Ask),
+    /// Set this host aside in the state, for this reason.
+    SetAside(HostId, String),
+    /// Load up to `limit` URLs of this host, those behind place `after`.
+    LoadUrls { host: HostId, after: i64, limit: usize },
+    /// End the turn of these hosts, then load up to `limit` hosts that have URLs waiting.
+    LoadHosts { ended: Vec<HostId>, limit: usize },
+    /// Nothing before this instant, unless something is reported.
+    Wait(Instant),
+    /// Nothing before something is reported.
+    Blocked,
+    /// Nothing any more.
+    Done,
+}
+
+/// What was begun and has not been reported back.
+#[derive(Debug)]
+struct Running {
+    host: HostId,
+    started: Instant,
+    /// Where the request goes, if that is known and counted.
+    address: Option<IpAddr>,
+    /// The request has not ended.
+    asking: bool,
+    work: Work,
+}
+
+#[derive(Debug)]
+enum Work {
+    Fetch(Task),
+    Ask(Ask),
+}
+
+/// Which URL is fetched next; see the [module](self).
+#[derive(Debug)]
+pub(super) struct Frontier {
+    options: Options,
+    order: Order,
+    limits: Limits,
+    budget: Budget,
+    hosts: HashMap<HostId, Host>,
+    /// Hosts by the instant at which it is worth looking at them; each stands here at most once.
+    ready: BinaryHeap<Reverse<(Instant, HostId)>>,
+    /// All hosts by their turn.
+    turns: BTreeSet<(i64, HostId)>,
+    /// Steps that need no polite moment.
+    errands: VecDeque<Step>,
+    running: HashMap<TaskId, Running>,
+    last_task: u64,
+    /// Requests in flight to an address.
+    addresses: HashMap<IpAddr, usize>,
+    /// Hosts that wait until a request to their address has ended.
+    parked: HashMap<IpAddr, Vec<HostId>>,
+    /// Hosts whose next URL waits until a budget, all of which is in flight, comes back.
+    stalled: Vec<HostId>,
+    /// Whether the state may have hosts waiting that are not here, and the tick at which the latest was left there.
+    dormant: bool,
+    left_at: u64,
+    loading_hosts: bool,
+    /// Hosts whose turn has ended, for the state to know.
+    ended: Vec<HostId>,
+}
+
+impl Frontier {
+    /// A frontier that knows of no host yet and begins by loading some.
+    pub(super) fn new(options: Options, order: Order, limits: Limits, budget: Budget) -> Self {
+        Self {
+            options,
+            order,
+            limits,
+            budget,
+            hosts: HashMap::new(),
+            ready: BinaryHeap::new(),
+            turns: BTreeSet::new(),
+            errands: VecDeque::new(),
+            running: HashMap::new(),
+            last_task: 0,
+            addresses: HashMap::new(),
+            parked: HashMap::new(),
+            stalled: Vec::new(),
+            dormant: true,
+            left_at: 0,
+            loading_hosts: false,
+            ended: Vec::new(),
+        }
+    }
+
+    /// Whether the run's budget is spent.
+    pub(super) fn is_budget_spent(&self) -> bool {
+        self.budget.is_spent()
+    }
+
+    /// Hosts that have something to do.
+    pub(super) fn active_hosts(&self) -> usize {
+        self.hosts.values().filter(|host| !host.is_idle()).count()
+    }
+
+    /// Says what to do now. It is called again after every step, until it says to wait, and after every report.
+    pub(super) fn next(&mut self, now: Instant) -> Step {
+        if self.budget.is_spent() {
+            return if self.running.is_empty() { Step::Done } else { Step::Blocked };
+        }
+        if let Some(errand) = self.errands.pop_front() {
+            return errand;
+        }
+        if self.wants_hosts() {
+            self.loading_hosts = true;
+            return Step::LoadHosts {
+                ended: std::mem::take(&mut self.ended),
+                limit: self.limits.hosts,
+            };
+        }
+        let step = match self.order {
+            Order::Clock => self.next_by_clock(now),
+            Order::Turn => self.next_by_turn(now),
+        };
+        match step {
+            Some(step) => step,
+            None if self.is_done() => Step::Done,
+            None => Step::Blocked,
+        }
+    }
+
+    fn wants_hosts(&self) -> bool {
+        let room =
+            || self.hosts.len() * 2 <= self.limits.hosts || self.hosts.values().all(Host::is_idle);
+        self.dormant && !self.loading_hosts && room()
+    }
+
+    fn is_done(&self) -> bool {
+        self.running.is_empty()
+            && !self.loading_hosts
+            && !self.dormant
+            && self.hosts.values().all(Host::is_idle)
+    }
+
+    fn next_by_clock(&mut self, now: Instant) -> Option<Step> {
+        while let Some(&Reverse((at, id))) = self.ready.peek() {
+            if at > now {
+                return Some(Step::Wait(at));
+            }
+            self.ready.pop();
+            let Some(host) = self.hosts.get_mut(&id) else { continue };
+            host.listed = false;
+            if let Some(step) = self.step_of(id, now) {
+                self.list(id);
+                return Some(step);
+            }
+        }
+        None
+    }
+
+    /// One thing after the other: nothing is begun while anything runs.
+    fn next_by_turn(&mut self, now: Instant) -> Option<Step> {
+        if !self.running.is_empty() {
+            return None;
+        }
+        let is_busy = |id: &HostId| self.hosts.get(id).is_some_and(|host| !host.is_idle());
+        let (_, id) = *self.turns.iter().find(|(_, id)| is_busy(id))?;
+        let moment = self.hosts.get(&id)?.next_moment()?;
+        if moment > now {
+            return Some(Step::Wait(moment));
+        }
+        self.step_of(id, now).or_else(|| self.hosts.get(&id)?.next_moment().map(Step::Wait))
+    }
+
+    /// What can be done for a host now, if anything. If nothing, a report will list the host again.
+    fn step_of(&mut self, id: HostId, now: Instant) -> Option<Step> {
+        if self.rest(id, now) {
+            return None;
+        }
+        let host = self.hosts.get_mut(&id)?;
+        if host.wants_urls(self.limits.urls) {
+            host.loading = true;
+            return Some(Step::LoadUrls {
+                host: id,
+                after: host.last_seq(),
+                limit: self.limits.urls,
+            });
+        }
+        if host.pace.in_flight() >= self.options.per_host.get() {
+            return None;
+        }
+        if host.next_moment()? > now {
+            self.list(id);
+            return None;
+        }
+        let address = host.address.filter(|address| !address.is_loopback());
+        if let Some(address) = address
+            && self.addresses.get(&address).is_some_and(|&n| n >= self.options.per_address.get())
+        {
+            self.parked.entry(address).or_default().push(id);
+            return None;
+        }
+        self.begin(id, address, now)
+    }
+
+    /// Lets a host go that is used up, to come again in its turn, if others wait for room.
+    fn rest(&mut self, id: HostId, now: Instant) -> bool {
+        let Some(host) = self.hosts.get(&id) else { return true };
+        let leaves = self.dormant && host.is_forgettable(now) && host.last_seq() > 0;
+        if leaves {
+            if !host.is_idle() {
+                self.ended.push(id);
+            }
+            self.forget(id);
+        }
+        leaves
+    }
+
+    /// Begins the next fetch of a host, or asks for the robots.txt that must be known first.
+    fn begin(&mut self, id: HostId, address: Option<IpAddr>, now: Instant) -> Option<Step> {
+        let host = self.hosts.get_mut(&id)?;
+        let (queued, attempt) = host.head(now, self.order == Order::Turn, MAX_RETRIES)?;
+        let (seq, seed, scheme) = (queued.seq, queued.url.seed, Scheme::of(&queued.url.url));
+        let robots = match host.rules(scheme, now) {
+            _ if !self.options.obey_robots => None,
+            Rules::Known { robots, .. } => Some(Arc::clone(robots)),
+            Rules::Asking => return None,
+            rules @ &mut Rules::Unknown { attempt } => {
+                *rules = Rules::Asking;
+                let ask = Ask { host: id, name: Arc::clone(&host.name), scheme, attempt };
+                return Some(Step::Ask(self.run(id, address, now, Work::Ask(ask.clone())), ask));
+            }
+        };
+        let reservation = self.budget.reserve(seed);
+        if reservation == Reservation::Later {
+            self.stalled.push(id);
+            return None;
+        }
+        let queued = host.take(seq)?;
+        let over_budget = reservation == Reservation::SeedSpent;
+        let task = Task { queued, attempt, robots, over_budget };
+        Some(Step::Fetch(self.run(id, address, now, Work::Fetch(task.clone())), task))
+    }
+
+    fn run(&mut self, host: HostId, address: Option<IpAddr>, now: Instant, work: Work) -> TaskId {
+        self.last_task += 1;
+        let id = TaskId(self.last_task);
+        if let Some(host) = self.hosts.get_mut(&host) {
+            host.pace.start();
+            host.unsettled += 1;
+        }
+        if let Some(address) = address {
+            *self.addresses.entry(address).or_default() += 1;
+        }
+        self.running.insert(id, Running { host, started: now, address, asking: true, work });
+        id
+    }
+}
