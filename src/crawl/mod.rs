@@ -1,0 +1,3 @@
+//! The crawler: the asynchronous shell around the filter.
+
+pub mod fetch;
