@@ -1,5 +1,6 @@
 //! The crawler: what may be fetched, in which order, and how.
 
+pub mod fetch;
 mod frontier;
 pub mod politeness;
 pub mod robots;

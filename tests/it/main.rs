@@ -2,4 +2,6 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod data;
+mod fetch;
 mod robots;
+mod server;

@@ -1,0 +1,228 @@
+//! One answer: what the crawler needs of its head, its body decoded, and on request the exchange as an archive keeps it.
+
+use std::{fmt::Write as _, net::SocketAddr, time::Duration};
+
+use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
+use reqwest::{
+    Response, StatusCode, Version,
+    header::{CONTENT_TYPE, HeaderMap, HeaderName, LOCATION, RETRY_AFTER, TRANSFER_ENCODING},
+};
+use url::{Position, Url};
+
+/// The longest `Retry-After` that is passed on, so that a caller can add it to any instant.
+const MAX_RETRY_AFTER: Duration = Duration::from_hours(366 * 24);
+
+/// The three forms of a date in HTTP (RFC 9110, section 5.6.7).
+const HTTP_DATES: [&str; 3] =
+    ["%a, %d %b %Y %H:%M:%S GMT", "%A, %d-%b-%y %H:%M:%S GMT", "%a %b %e %H:%M:%S %Y"];
+
+/// One answer to one request. A redirect is an answer like any other.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The status.
+    pub status: StatusCode,
+    /// The version of HTTP it came in.
+    pub version: Version,
+    /// The address that was connected to.
+    pub address: SocketAddr,
+    /// The `Content-Type` header; of several the last.
+    pub content_type: Option<String>,
+    /// The `Location` header, with bytes that are not ASCII percent-encoded.
+    pub location: Option<String>,
+    /// How long to wait from now on, by the `Retry-After` header: at most 366 days, zero for a date in the past.
+    pub retry_after: Option<Duration>,
+    /// The `X-Robots-Tag` headers.
+    pub x_robots_tag: Vec<String>,
+    /// The body without its content coding, as much of it as `extent` says.
+    pub body: Vec<u8>,
+    /// How much of the body was kept.
+    pub extent: Extent,
+    /// The exchange as it went over the wire, if the fetcher keeps exchanges.
+    pub exchange: Option<Exchange>,
+}
+
+/// How much of a body was kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Extent {
+    /// All of it.
+    #[default]
+    Whole,
+    /// As many bytes as the limit allows; there would have been more.
+    Cut,
+    /// Nothing, because nobody would look at it: it is not of a 2xx status, or a page was asked for and it is not HTML.
+    Skipped,
+}
+
+/// One request and its answer as an archive keeps them.
+///
+/// The heads are written in the form of HTTP/1.1, whatever the version, from what the client sent and understood: header
+/// names are in lower case, and `Transfer-Encoding` is left out because the body is without it.
+#[derive(Clone, Debug)]
+pub struct Exchange {
+    /// When the request began.
+    pub started: Timestamp,
+    /// The head of the request with its empty line.
+    pub request: Vec<u8>,
+    /// The head of the answer with its empty line.
+    pub response: Vec<u8>,
+    /// The body as received, content coding kept; `None` if it had none, so that [`Answer::body`] is the same.
+    pub body: Option<Vec<u8>>,
+    /// Whether the body is only the beginning of what there was.
+    pub truncated: bool,
+}
+
+impl Answer {
+    /// The answer that `response` begins, with an empty body.
+    pub(super) fn of_head(response: &Response, address: SocketAddr) -> Self {
+        let headers = response.headers();
+        let texts = |name: &HeaderName| {
+            headers.get_all(name).iter().map(|value| text_of(value.as_bytes())).collect::<Vec<_>>()
+        };
+        Self {
+            status: response.status(),
+            version: response.version(),
+            address,
+            content_type: texts(&CONTENT_TYPE).pop(),
+            location: headers.get(LOCATION).map(|value| ascii_of(value.as_bytes())),
+            retry_after: texts(&RETRY_AFTER)
+                .pop()
+                .and_then(|value| retry_after(&value, Timestamp::now())),
+            x_robots_tag: texts(&HeaderName::from_static("x-robots-tag")),
+            body: Vec::new(),
+            extent: Extent::Skipped,
+            exchange: None,
+        }
+    }
+
+    /// Whether the status is 2xx.
+    #[must_use]
+    pub fn is_success(&self) -> bool {
+        self.status.is_success()
+    }
+
+    /// Whether the body is only the beginning of what there was.
+    #[must_use]
+    pub fn is_cut(&self) -> bool {
+        self.extent == Extent::Cut
+    }
+
+    /// Where a redirect leads: its `Location` resolved against `base`, the URL that was asked for.
+    ///
+    /// `None` if the status is no redirect to elsewhere, or the target is missing, malformed or neither http nor https.
+    #[must_use]
+    pub fn redirect_target(&self, base: &Url) -> Option<Url> {
+        if !matches!(self.status.as_u16(), 301 | 302 | 303 | 307 | 308) {
+            return None;
+        }
+        let target = base.join(self.location.as_deref()?).ok()?;
+        matches!(target.scheme(), "http" | "https").then_some(target)
+    }
+
+    /// The body as received, content coding kept; `None` if the fetcher does not keep exchanges.
+    #[must_use]
+    pub fn received_body(&self) -> Option<&[u8]> {
+        let exchange = self.exchange.as_ref()?;
+        Some(exchange.body.as_deref().unwrap_or(&self.body))
+    }
+}
+
+impl Exchange {
+    /// The heads of an exchange whose body is yet to be read.
+    pub(super) fn of_heads(
+        started: Timestamp,
+        url: &Url,
+        sent: &HeaderMap,
+        answer: &Response,
+    ) -> Self {
+        let path = &url[Position::BeforePath..Position::AfterQuery];
+        let host = &url[Position::BeforeHost..Position::AfterPort];
+        let status = answer.status();
+        let reason = status.canonical_reason().unwrap_or_default();
+        Self {
+            started,
+            request: head(&format!("GET {path} HTTP/1.1\r\nhost: {host}"), sent),
+            response: head(&format!("HTTP/1.1 {} {reason}", status.as_u16()), answer.headers()),
+            body: None,
+            truncated: false,
+        }
+    }
+}
+
+/// A head: its first lines, then headers, then the empty line.
+fn head(first: &str, headers: &HeaderMap) -> Vec<u8> {
+    let mut head = format!("{first}\r\n").into_bytes();
+    for (name, value) in headers.iter().filter(|(name, _)| *name != TRANSFER_ENCODING) {
+        head.extend_from_slice(name.as_ref());
+        head.extend_from_slice(b": ");
+        head.extend_from_slice(value.as_bytes());
+        head.extend_from_slice(b"\r\n");
+    }
+    head.extend_from_slice(b"\r\n");
+    head
+}
+
+/// A header's value as text; bytes that are not UTF-8 are replaced.
+fn text_of(value: &[u8]) -> String {
+    String::from_utf8_lossy(value).into_owned()
+}
+
+/// A header's value with bytes that are not ASCII percent-encoded, as browsers read a `Location` in whatever charset.
+fn ascii_of(value: &[u8]) -> String {
+    value.iter().fold(String::with_capacity(value.len()), |mut text, &byte| {
+        if byte.is_ascii() {
+            text.push(char::from(byte));
+        } else {
+            write!(text, "%{byte:02X}").expect("writing to a string cannot fail");
+        }
+        text
+    })
+}
+
+/// The delay that a `Retry-After` header asks for: seconds, or the time until a date. `None` for anything else.
+fn retry_after(value: &str, now: Timestamp) -> Option<Duration> {
+    let value = value.trim();
+    let delay = if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) {
+        // Digits that are no number any more are a very long time.
+        Duration::from_secs(value.parse().unwrap_or(u64::MAX))
+    } else {
+        let date = HTTP_DATES.iter().find_map(|form| DateTime::strptime(form, value).ok())?;
+        let instant = date.to_zoned(TimeZone::UTC).ok()?.timestamp();
+        Duration::try_from(instant.duration_since(now)).unwrap_or_default()
+    };
+    Some(delay.min(MAX_RETRY_AFTER))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn retry_after_reads_seconds_and_the_three_forms_of_a_date() {
+        let now = "1994-11-06T08:49:07Z".parse().unwrap();
+        let seconds = |value| retry_after(value, now).map(|delay| delay.as_secs());
+        assert_eq!(seconds(" 120 "), Some(120));
+        assert_eq!(seconds("Sun, 06 Nov 1994 08:49:37 GMT"), Some(30));
+        assert_eq!(seconds("Sunday, 06-Nov-94 08:49:37 GMT"), Some(30));
+        assert_eq!(seconds("Sun Nov  6 08:49:37 1994"), Some(30));
+        assert_eq!(seconds("Sun, 06 Nov 1994 08:00:00 GMT"), Some(0));
+    }
+
+    #[test]
+    fn a_retry_after_beyond_a_year_is_capped_and_garbage_is_ignored() {
+        let now = "2026-01-01T00:00:00Z".parse().unwrap();
+        for long in ["99999999999", "999999999999999999999999", "Thu, 31 Dec 9998 23:59:59 GMT"] {
+            assert_eq!(retry_after(long, now), Some(MAX_RETRY_AFTER), "{long}");
+        }
+        for garbage in
+            ["", "-1", "1.5", "soon", "12 s", "Sun, 99 Nov 1994 08:49:37 GMT", "\u{1d7d9}"]
+        {
+            assert_eq!(retry_after(garbage, now), None, "{garbage}");
+        }
+    }
+
+    #[test]
+    fn a_location_keeps_its_bytes_whatever_its_charset() {
+        assert_eq!(ascii_of("/ä?q=x y".as_bytes()), "/%C3%A4?q=x y");
+        assert_eq!(ascii_of(b"/\xe4"), "/%E4");
+    }
+}

@@ -1,0 +1,285 @@
+//! Reads a body: removes its content coding while it arrives, counts what comes out, stops at the limit.
+//!
+//! Nothing here trusts a length that somebody declared. Memory is bounded by the limit, the decoder's window (at most
+//! 16 MiB) and one chunk of the network's, whatever a body claims to unpack to.
+
+use std::{
+    io,
+    pin::Pin,
+    sync::atomic::{AtomicU64, Ordering},
+    task::{Context, Poll, ready},
+};
+
+use async_compression::{
+    tokio::bufread::{BrotliDecoder, DeflateDecoder, GzipDecoder, ZlibDecoder, ZstdDecoder},
+    zstd::DParameter,
+};
+use bytes::{Buf, BufMut, Bytes};
+use futures_core::Stream;
+use reqwest::header::{CONTENT_ENCODING, HeaderMap};
+use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, ReadBuf};
+
+use super::Extent;
+
+/// Bytes decoded in one step, and the first piece of memory taken for a body.
+const STEP: usize = 32 << 10;
+
+/// Decoded bytes from which on the ratio counts; small bodies of one repeated character are no bombs.
+const RATIO_FROM: usize = 1 << 20;
+
+/// Decoded bytes for one byte received above which a body is a bomb. HTML comes to 5 or 10, generated tables to 60.
+const MAX_RATIO: u64 = 200;
+
+/// Window of a zstd frame, as a power of two: 8 MiB, the most a server may use (RFC 9659).
+const ZSTD_WINDOW_LOG: u32 = 23;
+
+/// The content codings that are understood (RFC 9110, section 8.4.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Coding {
+    Identity,
+    Gzip,
+    Deflate,
+    Brotli,
+    Zstd,
+}
+
+/// A body that cannot be decoded, or must not be.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum BadBody {
+    #[error("content coding `{0}` is not known")]
+    UnknownCoding(String),
+    #[error("content codings `{0}` are more than one")]
+    SeveralCodings(String),
+    #[error("a brotli stream with a large window is not for the web")]
+    LargeWindow,
+    #[error("more than {MAX_RATIO} bytes come out of each byte received")]
+    Ratio,
+    #[error("more bytes arrive than the decoded body may have")]
+    Oversized,
+    /// The network failed, or the body ended before its time.
+    #[error("the body broke off")]
+    Broken(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+/// A body as it was read.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Body {
+    /// The bytes without their content coding.
+    pub(super) decoded: Vec<u8>,
+    pub(super) extent: Extent,
+    /// The bytes as received, if they were to be kept and differ from the decoded ones.
+    pub(super) coded: Option<Vec<u8>>,
+}
+
+impl Coding {
+    /// The coding that the `Content-Encoding` headers name.
+    ///
+    /// Some servers write a charset or `none` where a coding belongs; like browsers, we take that for no coding.
+    pub(super) fn of(headers: &HeaderMap) -> Result<Self, BadBody> {
+        let value = headers
+            .get_all(CONTENT_ENCODING)
+            .iter()
+            .map(|value| String::from_utf8_lossy(value.as_bytes()).to_ascii_lowercase())
+            .collect::<Vec<_>>()
+            .join(",");
+        let mut codings = value.split(',').map(str::trim).filter(|name| !says_nothing(name));
+        let coding = match codings.next() {
+            None => Self::Identity,
+            Some("gzip" | "x-gzip") => Self::Gzip,
+            Some("deflate") => Self::Deflate,
+            Some("br") => Self::Brotli,
+            Some("zstd") => Self::Zstd,
+            Some(other) => return Err(BadBody::UnknownCoding(other.to_owned())),
+        };
+        if codings.next().is_some() { Err(BadBody::SeveralCodings(value)) } else { Ok(coding) }
+    }
+}
+
+fn says_nothing(coding: &str) -> bool {
+    matches!(coding, "" | "identity" | "none")
+        || encoding_rs::Encoding::for_label(coding.as_bytes()).is_some()
+}
+
+/// Reads and decodes at most `limit` bytes, keeping the bytes as received if `keep` says so.
+///
+/// # Errors
+///
+/// An error whose inner error is a [`BadBody`], or the decoder's own.
+pub(super) async fn read<S>(chunks: S, coding: Coding, limit: usize, keep: bool) -> io::Result<Body>
+where
+    S: Stream<Item = reqwest::Result<Bytes>> + Send + Unpin,
+{
+    let consumed = AtomicU64::new(0);
+    let mut wire = Wire {
+        chunks,
+        chunk: Bytes::new(),
+        consumed: &consumed,
+        received: 0,
+        // A stored block may be a little longer than what it holds.
+        allowance: limit.saturating_add(limit / 16 + STEP),
+        kept: (keep && coding != Coding::Identity).then(Vec::new),
+    };
+    let mut decoded = Vec::new();
+    let mut extent = Extent::Whole;
+    while let Some(first) = wire.peek().await? {
+        let decoder = decoder(coding, first, &mut wire)?;
+        extent = fill(&mut decoded, decoder, limit, &consumed).await?;
+        // A gzip body may have several members (RFC 1952). What follows the last one is ignored, as browsers do.
+        let goes_on = coding == Coding::Gzip && wire.peek().await? == Some(0x1f);
+        if extent == Extent::Cut || !goes_on {
+            break;
+        }
+    }
+    if extent == Extent::Whole {
+        wire.drain().await?;
+    }
+    Ok(Body { decoded, extent, coded: wire.kept })
+}
+
+/// The decoder of a stream that begins with `first`.
+fn decoder<'a, R>(
+    coding: Coding,
+    first: u8,
+    wire: &'a mut R,
+) -> Result<Box<dyn AsyncRead + Send + Unpin + 'a>, io::Error>
+where
+    R: AsyncBufRead + Send + Unpin,
+{
+    Ok(match coding {
+        Coding::Identity => Box::new(wire),
+        Coding::Gzip => Box::new(GzipDecoder::new(wire)),
+        // `deflate` means zlib (RFC 9110), but some servers send it bare. The low half of zlib's first byte is 8; a bare
+        // stream could begin so only with a stored block whose padding is set, which nothing writes.
+        Coding::Deflate if first & 0x0f == 8 => Box::new(ZlibDecoder::new(wire)),
+        Coding::Deflate => Box::new(DeflateDecoder::new(wire)),
+        // The mark of windows up to 1 GiB, which are outside RFC 7932.
+        Coding::Brotli if first & 0x7f == 0x11 => return Err(BadBody::LargeWindow.into()),
+        Coding::Brotli => Box::new(BrotliDecoder::new(wire)),
+        Coding::Zstd => {
+            let window = DParameter::window_log_max(ZSTD_WINDOW_LOG);
+            let mut decoder = ZstdDecoder::with_params(wire, &[window]);
+            decoder.multiple_members(true);
+            Box::new(decoder)
+        }
+    })
+}
+
+/// Appends what `decoder` gives until it ends or `body` has `limit` bytes.
+async fn fill(
+    body: &mut Vec<u8>,
+    mut decoder: impl AsyncRead + Unpin,
+    limit: usize,
+    consumed: &AtomicU64,
+) -> io::Result<Extent> {
+    // One byte more than the limit tells a body that is too long from one that just fits.
+    let most = limit.saturating_add(1);
+    while body.len() < most {
+        if body.len() == body.capacity() {
+            body.reserve_exact(body.len().max(STEP).min(most - body.len()));
+        }
+        let step = STEP.min(most - body.len());
+        if decoder.read_buf(&mut (&mut *body).limit(step)).await? == 0 {
+            return Ok(Extent::Whole);
+        }
+        let ratio_cap = consumed.load(Ordering::Relaxed).saturating_mul(MAX_RATIO);
+        if body.len() > RATIO_FROM && body.len() as u64 > ratio_cap {
+            return Err(BadBody::Ratio.into());
+        }
+        // A decoder can go on for long without waiting for the network.
+        tokio::task::consume_budget().await;
+    }
+    body.truncate(limit);
+    Ok(Extent::Cut)
+}
+
+/// The chunks of the network as a buffered reader that counts what is taken from it.
+struct Wire<'a, S> {
+    chunks: S,
+    /// What is left of the chunk that arrived last.
+    chunk: Bytes,
+    /// Bytes the decoder has taken: bytes that merely wait in the chunk must not hide a bomb.
+    consumed: &'a AtomicU64,
+    received: usize,
+    /// Bytes after which no more are asked for.
+    allowance: usize,
+    kept: Option<Vec<u8>>,
+}
+
+impl<S> Wire<'_, S>
+where
+    S: Stream<Item = reqwest::Result<Bytes>> + Unpin,
+{
+    /// The next byte, `None` at the end.
+    async fn peek(&mut self) -> io::Result<Option<u8>> {
+        Ok(self.fill_buf().await?.first().copied())
+    }
+
+    /// Reads what is left, so that a cut body is noticed and the connection can be used again.
+    async fn drain(&mut self) -> io::Result<()> {
+        while self.peek().await?.is_some() {
+            let waiting = self.chunk.len();
+            self.consume(waiting);
+        }
+        Ok(())
+    }
+
+    fn take_in(&mut self, chunk: Bytes) {
+        self.received += chunk.len();
+        if let Some(kept) = &mut self.kept {
+            kept.extend_from_slice(&chunk);
+        }
+        self.chunk = chunk;
+    }
+}
+
+impl<S> AsyncBufRead for Wire<'_, S>
+where
+    S: Stream<Item = reqwest::Result<Bytes>> + Unpin,
+{
+    fn poll_fill_buf(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<&[u8]>> {
+        let this = self.get_mut();
+        while this.chunk.is_empty() {
+            // Asked before the next chunk, because the last one may hold more than will be taken from it.
+            if this.received > this.allowance {
+                return Poll::Ready(Err(BadBody::Oversized.into()));
+            }
+            match ready!(Pin::new(&mut this.chunks).poll_next(cx)) {
+                Some(Ok(chunk)) => this.take_in(chunk),
+                Some(Err(error)) => {
+                    return Poll::Ready(Err(BadBody::Broken(error.without_url().into()).into()));
+                }
+                None => break,
+            }
+        }
+        Poll::Ready(Ok(&this.chunk))
+    }
+
+    fn consume(self: Pin<&mut Self>, amount: usize) {
+        let this = self.get_mut();
+        this.chunk.advance(amount);
+        this.consumed.fetch_add(amount as u64, Ordering::Relaxed);
+    }
+}
+
+impl<S> AsyncRead for Wire<'_, S>
+where
+    S: Stream<Item = reqwest::Result<Bytes>> + Unpin,
+{
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        out: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let waiting = ready!(self.as_mut().poll_fill_buf(cx))?;
+        let amount = waiting.len().min(out.remaining());
+        out.put_slice(&waiting[..amount]);
+        self.consume(amount);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl From<BadBody> for io::Error {
+    fn from(bad: BadBody) -> Self {
+        Self::other(bad)
+    }
+}

@@ -1,0 +1,159 @@
+//! Why a fetch brought no answer, and whether asking again may help.
+
+use std::{
+    error::Error,
+    fmt,
+    io::{self, ErrorKind},
+};
+
+use url::Url;
+
+use super::{address::Refusal, body::BadBody};
+
+type Source = Box<dyn Error + Send + Sync>;
+
+/// A fetch that brought no whole answer, or a client that cannot be set up.
+#[derive(Debug)]
+pub struct FetchError {
+    kind: Kind,
+    /// The URL that was asked for.
+    url: Option<Box<Url>>,
+    retryable: bool,
+    source: Option<Source>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Setup,
+    Timeout,
+    Dns,
+    Address,
+    Tls,
+    Connect,
+    Http,
+    Body,
+    Coding,
+    Bomb,
+}
+
+impl FetchError {
+    /// Whether the same request may bring an answer later: after timeouts, broken connections, cut bodies and malformed
+    /// answers (one bad server of several), but not after refused addresses, certificates, names that do not exist or
+    /// bodies that cannot be decoded.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        self.retryable
+    }
+
+    /// What failed, as one stable word: `timeout`, `dns`, `address`, `tls`, `connect`, `http`, `body`, `coding`, `bomb`,
+    /// or `setup` for a client that could not be set up.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self.kind {
+            Kind::Setup => "setup",
+            Kind::Timeout => "timeout",
+            Kind::Dns => "dns",
+            Kind::Address => "address",
+            Kind::Tls => "tls",
+            Kind::Connect => "connect",
+            Kind::Http => "http",
+            Kind::Body => "body",
+            Kind::Coding => "coding",
+            Kind::Bomb => "bomb",
+        }
+    }
+
+    pub(super) fn setup(source: impl Into<Source>) -> Self {
+        Self { kind: Kind::Setup, url: None, retryable: false, source: Some(source.into()) }
+    }
+
+    pub(super) fn timeout(url: &Url) -> Self {
+        Self::new(Kind::Timeout, url, true, None)
+    }
+
+    pub(super) fn address(url: &Url, refusal: Refusal) -> Self {
+        Self::new(Kind::Address, url, false, Some(refusal.into()))
+    }
+
+    /// A failure before the head of an answer had arrived.
+    pub(super) fn head(url: &Url, error: reqwest::Error) -> Self {
+        let error = error.without_url();
+        let (kind, retryable) = head_kind(&error);
+        Self::new(kind, url, retryable, Some(error.into()))
+    }
+
+    /// A failure while the body arrived or was decoded.
+    pub(super) fn body(url: &Url, error: io::Error) -> Self {
+        let bad = error.get_ref().and_then(|inner| inner.downcast_ref::<BadBody>());
+        let kind = match bad {
+            Some(BadBody::Broken(_)) => Kind::Body,
+            Some(BadBody::Ratio | BadBody::Oversized) => Kind::Bomb,
+            // The decoder asks for more than there is: a body without a declared end was cut.
+            None if error.kind() == ErrorKind::UnexpectedEof => Kind::Body,
+            _ => Kind::Coding,
+        };
+        Self::new(kind, url, kind == Kind::Body, Some(error.into()))
+    }
+
+    fn new(kind: Kind, url: &Url, retryable: bool, source: Option<Source>) -> Self {
+        Self { kind, url: Some(Box::new(url.clone())), retryable, source }
+    }
+}
+
+/// What an error of the HTTP client means, and whether asking again may help.
+fn head_kind(error: &reqwest::Error) -> (Kind, bool) {
+    let io_kinds =
+        || causes(error).filter_map(|cause| Some(cause.downcast_ref::<io::Error>()?.kind()));
+    if causes(error).any(<dyn Error>::is::<Refusal>) {
+        (Kind::Address, false)
+    } else if error.is_dns() {
+        (Kind::Dns, causes(error).any(|cause| is_passing_dns_failure(&cause.to_string())))
+    } else if error.is_timeout() {
+        (Kind::Timeout, true)
+    } else if error.is_connect() && io_kinds().any(|kind| kind == ErrorKind::InvalidData) {
+        // What rustls finds wrong with a certificate or a handshake has this kind; broken connections have their own.
+        (Kind::Tls, false)
+    } else if error.is_connect() || io_kinds().next().is_some() {
+        (Kind::Connect, true)
+    } else {
+        (Kind::Http, !error.is_builder())
+    }
+}
+
+/// Whether a look-up failed for now only. The standard library gives the resolver's verdict as text alone: these are the
+/// words of glibc, of musl and of macOS for a server that did not answer.
+fn is_passing_dns_failure(message: &str) -> bool {
+    ["Temporary failure", "Try again", "temporarily"].iter().any(|words| message.contains(words))
+}
+
+/// The error and everything that caused it. [`io::Error`] passes over the error it wraps, so it is asked for that.
+fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |&error| {
+        match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+            Some(wrapped) => Some(wrapped as &(dyn Error + 'static)),
+            None => error.source(),
+        }
+    })
+}
+
+impl fmt::Display for FetchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.kind {
+            Kind::Setup => "set up the HTTP client",
+            Kind::Timeout => "await the whole answer of",
+            Kind::Dns => "look up the host of",
+            Kind::Address | Kind::Connect => "connect to the host of",
+            Kind::Tls => "trust the host of",
+            Kind::Http => "read the head of",
+            Kind::Body => "read the body of",
+            Kind::Coding | Kind::Bomb => "decode the body of",
+        })?;
+        self.url.as_ref().map_or(Ok(()), |url| write!(f, " {url}"))
+    }
+}
+
+impl Error for FetchError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.source.as_deref().map(|source| source as &(dyn Error + 'static))
+    }
+}
