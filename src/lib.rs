@@ -8,6 +8,7 @@ pub mod fingerprint;
 pub mod index;
 pub mod page;
 #[cfg(feature = "crawl")]
+pub mod sink;
 pub mod state;
 
 pub use filter::{Filter, Judgement, Subject, Verdict};

@@ -5,3 +5,5 @@ mod data;
 mod fetch;
 mod robots;
 mod server;
+mod sink;
+mod warc;

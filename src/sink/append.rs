@@ -1,0 +1,122 @@
+//! A file that only grows, from a committed offset on.
+
+use std::{
+    fs::{File, OpenOptions},
+    io::{self, Seek, SeekFrom, Write},
+    path::{Path, PathBuf},
+};
+
+use crate::sink::SinkError;
+
+/// Bytes that wait in memory before they are handed to the system.
+const BUFFER: usize = 64 * 1024;
+
+/// A file that only grows. What waits in memory is written at a known offset, so a write that failed half way can be repeated.
+#[derive(Debug)]
+pub(super) struct Appending {
+    path: PathBuf,
+    file: File,
+    pending: Vec<u8>,
+    written: u64,
+    synced: bool,
+}
+
+impl Appending {
+    /// Opens or creates the file and cuts off what lies beyond `committed`.
+    pub(super) fn open(path: PathBuf, committed: u64) -> Result<Self, SinkError> {
+        let file = open_at(&path, committed)?;
+        Ok(Self { path, file, pending: Vec::new(), written: committed, synced: true })
+    }
+
+    /// Length of the file with what still waits in memory.
+    pub(super) fn offset(&self) -> u64 {
+        self.written + self.pending.len() as u64
+    }
+
+    /// Appends what `fill` writes, all of it or, if `fill` fails, nothing. If the system refuses the bytes they stay in memory
+    /// for the next attempt.
+    pub(super) fn append<E: Into<io::Error>>(
+        &mut self,
+        fill: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
+    ) -> Result<(), SinkError> {
+        let before = self.pending.len();
+        if let Err(error) = fill(&mut self.pending) {
+            self.pending.truncate(before);
+            return Err(SinkError::write(&self.path, error.into()));
+        }
+        self.synced = false;
+        if self.pending.len() >= BUFFER { self.flush() } else { Ok(()) }
+    }
+
+    /// Makes all of it durable and returns its length.
+    pub(super) fn sync(&mut self) -> Result<u64, SinkError> {
+        if !self.synced {
+            self.flush()?;
+            self.file.sync_data().map_err(|source| SinkError::write(&self.path, source))?;
+            self.synced = true;
+        }
+        Ok(self.written)
+    }
+
+    fn flush(&mut self) -> Result<(), SinkError> {
+        self.file
+            .seek(SeekFrom::Start(self.written))
+            .and_then(|_| self.file.write_all(&self.pending))
+            .map_err(|source| SinkError::write(&self.path, source))?;
+        self.written = self.offset();
+        self.pending.clear();
+        Ok(())
+    }
+}
+
+fn open_at(path: &Path, committed: u64) -> Result<File, SinkError> {
+    let error = |source| SinkError::open(path, source);
+    let file =
+        OpenOptions::new().write(true).create(true).truncate(false).open(path).map_err(error)?;
+    let found = file.metadata().map_err(error)?.len();
+    if found < committed {
+        return Err(SinkError::Shorter { path: path.to_owned(), found, committed });
+    }
+    file.set_len(committed).map_err(error)?;
+    sync_parent(path).map_err(error)?;
+    Ok(file)
+}
+
+/// Makes a new or renamed entry of a directory durable; without it the file's name may be lost though its bytes are not.
+pub(super) fn sync_parent(path: &Path) -> io::Result<()> {
+    match path.parent() {
+        // Only Unix opens directories as files.
+        Some(parent) if cfg!(unix) => {
+            let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+            File::open(parent)?.sync_all()
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_full_disk_refused_is_written_once_there_is_room() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("lines");
+        let push = |text: &'static [u8]| {
+            move |file: &mut Vec<u8>| {
+                file.extend_from_slice(text);
+                Ok::<_, io::Error>(())
+            }
+        };
+        let mut lines = Appending::open(path.clone(), 0).unwrap();
+        lines.append(push(b"before\n")).unwrap();
+        assert_eq!(lines.sync().unwrap(), 7);
+        let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let room = std::mem::replace(&mut lines.file, full);
+        lines.append(push(b"after\n")).unwrap();
+        assert!(lines.sync().unwrap_err().is_full());
+        lines.file = room;
+        assert_eq!(lines.sync().unwrap(), 13);
+        assert_eq!(std::fs::read(path).unwrap(), b"before\nafter\n");
+    }
+}
