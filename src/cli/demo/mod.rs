@@ -1,7 +1,8 @@
 //! The web that `pagesieve demo` crawls: real documentation pages bundled in the binary, served on loopback under several host names.
 //!
-//! The pages are two versions each of the PostgreSQL manual and of the LibreOffice help, so that duplicates occur as they do in the
-//! wild: an older version on the same site, an older copy on another site, a mirror byte for byte, pages never translated. Knows nothing of the crawl.
+//! The pages are two versions each of a database's manual and of an office suite's help, so that duplicates occur as they do in the
+//! wild: an older version on the same site, an older copy on another site, a mirror byte for byte, pages never translated.
+//! Knows nothing of the crawl.
 
 mod archive;
 mod server;

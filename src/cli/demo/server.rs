@@ -97,12 +97,11 @@ async fn converse(stream: TcpStream, site: Arc<Site>, token: CancellationToken) 
             .timer(TokioTimer::new())
             .serve_connection(TokioIo::new(stream), service)
     );
-    let ended = match token.run_until_cancelled(connection.as_mut()).await {
-        Some(ended) => ended,
-        None => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
-        }
+    let ended = if let Some(ended) = token.run_until_cancelled(connection.as_mut()).await {
+        ended
+    } else {
+        connection.as_mut().graceful_shutdown();
+        connection.await
     };
     if let Err(error) = ended {
         tracing::debug!(%error, "serve a connection");

@@ -9,7 +9,7 @@ use super::{DemoError, archive};
 /// Origin and licences of the bundled pages, as Markdown. They go wherever the pages or their texts go.
 pub const NOTICES: &str = include_str!("NOTICES.md");
 
-/// LibreOffice pages link to many that are not bundled, nearly all in one directory.
+/// The pages of the office help link to many that are not bundled, nearly all in one directory.
 const ROBOTS: Option<&str> = Some(include_str!("robots.txt"));
 
 /// In the order in which their names are told.
