@@ -1,6 +1,8 @@
 //! A streaming duplicate filter for web crawls, and the crawler around it.
 
+#[cfg(feature = "cli")]
 #[cfg(feature = "crawl")]
+pub mod cli;
 pub mod crawl;
 pub mod extract;
 pub mod filter;

@@ -1,7 +1,9 @@
 //! The integration tests: one binary, what is public.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+#[cfg(feature = "demo")]
 mod data;
+mod demo_pages;
 mod fetch;
 mod robots;
 mod server;

@@ -1,0 +1,4 @@
+//! The command line.
+
+#[cfg(feature = "demo")]
+pub mod demo;

@@ -1,0 +1,113 @@
+//! The demo's hosts as a crawler meets them.
+
+use std::net::SocketAddr;
+
+use pagesieve::cli::demo::{Server, Site, serve};
+use reqwest::{Client, Method, Response, StatusCode, redirect::Policy};
+use tokio_util::sync::CancellationToken;
+
+const CONFIG: &str = include_str!("../../config/demo.toml");
+
+async fn start(token: &CancellationToken) -> (Server, Client) {
+    let server = serve(Site::unpack().unwrap(), token.clone()).await.unwrap();
+    let client = client(server.address());
+    (server, client)
+}
+
+fn client(address: SocketAddr) -> Client {
+    let builder = Client::builder().no_proxy().redirect(Policy::none());
+    Site::hosts().fold(builder, |builder, host| builder.resolve(host, address)).build().unwrap()
+}
+
+async fn get(server: &Server, client: &Client, url: &str) -> Response {
+    let mut url = url::Url::parse(url).unwrap();
+    url.set_port(Some(server.address().port())).unwrap();
+    client.get(url).send().await.unwrap()
+}
+
+fn header<'a>(response: &'a Response, name: &str) -> &'a str {
+    response.headers()[name].to_str().unwrap()
+}
+
+fn seeds() -> Vec<String> {
+    let config: toml::Table = CONFIG.parse().unwrap();
+    let seeds = config["seeds"].as_array().unwrap().iter();
+    seeds.map(|seed| seed["url"].as_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn every_seed_of_the_demo_is_a_page() {
+    let (server, client) = start(&CancellationToken::new()).await;
+    for seed in seeds() {
+        let page = get(&server, &client, &seed).await;
+        assert_eq!(page.status(), StatusCode::OK, "{seed}");
+        assert_eq!(header(&page, "content-type"), "text/html; charset=utf-8");
+        assert!(page.text().await.unwrap().contains("</html>"), "{seed}");
+    }
+}
+
+#[test]
+fn every_host_has_a_seed() {
+    for host in Site::hosts() {
+        assert!(seeds().iter().any(|seed| seed.starts_with(&format!("http://{host}/"))), "{host}");
+    }
+}
+
+#[tokio::test]
+async fn an_address_without_a_page_is_not_found_or_moved() {
+    let (server, client) = start(&CancellationToken::new()).await;
+    for missing in [
+        "http://docs.postgresql.test/15/no-such-page.html",
+        "http://docs.postgresql.test/13/tutorial.html",
+        "http://docs.postgresql.test/15/../NOTICES.md",
+        "http://docs.postgresql.test/15/%2e%2e%2fNOTICES.md",
+        "http://docs.postgresql.test/robots.txt",
+    ] {
+        assert_eq!(
+            get(&server, &client, missing).await.status(),
+            StatusCode::NOT_FOUND,
+            "{missing}"
+        );
+    }
+    let moved = get(&server, &client, "http://docs.postgresql.test/15/index.html").await;
+    assert_eq!(moved.status(), StatusCode::FOUND);
+    assert_eq!(header(&moved, "location"), "/15/tutorial.html");
+}
+
+#[tokio::test]
+async fn a_name_that_is_no_host_of_the_demo_has_no_pages() {
+    let (server, client) = start(&CancellationToken::new()).await;
+    let page = get(&server, &client, "http://127.0.0.1/15/tutorial.html").await;
+    assert_eq!(page.status(), StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn the_help_has_a_robots_txt() {
+    let (server, client) = start(&CancellationToken::new()).await;
+    let robots = get(&server, &client, "http://HELP.libreoffice.test/robots.txt").await;
+    assert_eq!(header(&robots, "content-type"), "text/plain; charset=utf-8");
+    assert!(robots.text().await.unwrap().contains("\nDisallow: /*/text/shared/\n"));
+}
+
+#[tokio::test]
+async fn only_get_and_head_are_allowed() {
+    let (server, client) = start(&CancellationToken::new()).await;
+    let url = format!("http://mirror.test:{}/postgresql/15/ddl.html", server.address().port());
+    let head = client.head(&url).send().await.unwrap();
+    assert_ne!(header(&head, "content-length"), "0");
+    assert!(head.bytes().await.unwrap().is_empty());
+    let post = client.request(Method::POST, &url).body("text").send().await.unwrap();
+    assert_eq!(post.status(), StatusCode::METHOD_NOT_ALLOWED);
+    assert_eq!(header(&post, "allow"), "GET, HEAD");
+}
+
+#[tokio::test]
+async fn a_cancelled_server_stops_though_a_client_keeps_its_connection() {
+    let token = CancellationToken::new();
+    let (server, client) = start(&token).await;
+    let address = server.address();
+    get(&server, &client, "http://mirror.test/").await;
+    token.cancel();
+    server.stopped().await;
+    assert!(client.get(format!("http://mirror.test:{}/", address.port())).send().await.is_err());
+}
