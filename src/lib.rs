@@ -1,8 +1,8 @@
 //! A streaming duplicate filter for web crawls, and the crawler around it.
 
 #[cfg(feature = "cli")]
-#[cfg(feature = "crawl")]
 pub mod cli;
+#[cfg(feature = "crawl")]
 pub mod crawl;
 pub mod extract;
 pub mod filter;
@@ -11,9 +11,10 @@ pub mod index;
 pub mod page;
 #[cfg(feature = "crawl")]
 pub mod sink;
+#[cfg(feature = "crawl")]
 pub mod state;
 
-pub use filter::{Filter, Judgement, Subject, Verdict};
+pub use filter::{Filter, Judged, Judgement, NearDupExt, Subject, Verdict};
 pub use fingerprint::{Digest, Fingerprint, Signature, Sketch};
 pub use index::Index;
 pub use page::DocId;

@@ -2,7 +2,10 @@
 
 pub mod fetch;
 mod frontier;
+mod options;
 pub mod politeness;
 pub mod robots;
 pub mod scope;
 pub mod sitemap;
+
+pub use options::{Options, Plan};

@@ -29,6 +29,22 @@ pub const DUPLICATES: &str = "duplicates.jsonl";
 /// A line for each URL that is known and neither stored nor a duplicate.
 pub const SKIPPED: &str = "skipped.jsonl";
 
+/// The `[store]` table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Options {
+    /// Whether the lines of `pages.jsonl` have the text.
+    pub text: bool,
+    /// Whether all exchanges are written to WARC files.
+    pub warc: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { text: true, warc: false }
+    }
+}
+
 /// Takes the records of a crawl, in order of arrival: a run directory ([`Outputs`]), or what an embedding program brings.
 ///
 /// Synchronous: it is called on the recorder's own thread.

@@ -1,8 +1,8 @@
 //! The integration tests: one binary, what is public.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-#[cfg(feature = "demo")]
 mod data;
+#[cfg(feature = "demo")]
 mod demo_pages;
 mod fetch;
 mod robots;
