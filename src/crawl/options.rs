@@ -19,9 +19,8 @@ pub struct Options {
     pub max_pages: u64,
     /// Links from a seed beyond which nothing is followed, whatever the seed says.
     pub max_depth: u32,
-    /// Query parameters that do not tell pages apart.
-    #[serde(flatten)]
-    pub url: UrlOptions,
+    /// Query parameters that do not tell pages apart, and are removed; a `*` at the end stands for any ending.
+    pub tracking: Vec<String>,
 }
 
 impl Default for Options {
@@ -31,8 +30,16 @@ impl Default for Options {
             concurrency: NonZeroUsize::new(64).expect("not zero"),
             max_pages: 100_000,
             max_depth: 20,
-            url: UrlOptions::default(),
+            tracking: UrlOptions::default().tracking,
         }
+    }
+}
+
+impl Options {
+    /// How URLs are brought into their normal form.
+    #[must_use]
+    pub fn url_options(&self) -> UrlOptions {
+        UrlOptions { tracking: self.tracking.clone() }
     }
 }
 
