@@ -59,10 +59,15 @@ pub(super) fn is_furniture(element: &Element, in_content: bool) -> bool {
 }
 
 /// Whether the element is not shown at all.
+///
+/// A hidden `span` stays: it is one of several alternatives among which a script chooses (the key of this or that system), and the
+/// sentence has a hole without them. What pages really hide (dialogs, menus, templates) are blocks.
 pub(super) fn is_hidden(element: &Element) -> bool {
     element.name.local == local_name!("dialog")
         || element.attrs.iter().any(|(name, value)| match name.local {
-            local_name!("hidden") => !value.eq_ignore_ascii_case("until-found"),
+            local_name!("hidden") => {
+                element.name.local != local_name!("span") && !value.eq_ignore_ascii_case("until-found")
+            }
             local_name!("aria-hidden") => value.eq_ignore_ascii_case("true"),
             local_name!("style") => hides(value),
             _ => false,
