@@ -332,7 +332,7 @@ impl Subject {
             body: None,
             sketch: fingerprinter.sketch(text),
             chars: u32::try_from(text.chars().count()).unwrap_or(u32::MAX),
-            lang: language(text),
+            lang: language(text).and_then(Lang::new),
             at: Timestamp::now(),
         }
     }

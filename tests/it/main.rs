@@ -4,6 +4,7 @@
 mod data;
 #[cfg(feature = "demo")]
 mod demo_pages;
+mod extract;
 mod fetch;
 mod robots;
 mod server;

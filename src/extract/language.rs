@@ -1,0 +1,188 @@
+//! Tells the language of a text: by its script, and by statistics only where languages share one.
+
+/// Bytes of a text that are looked at, taken from several places.
+const SAMPLE: usize = 1024;
+/// Places from which they are taken.
+const PLACES: usize = 4;
+/// Letters below which a text is too short to tell languages of one script apart.
+const MIN_LETTERS: usize = 24;
+
+/// ISO 639-3 codes and the ISO 639-1 codes of the same languages.
+const CODES: &str = include_str!("languages.txt");
+
+/// The ISO 639-1 code of the language in which most of `text` is written; none if it is too short to tell.
+///
+/// It depends on the text alone. A text with kana is Japanese, other Han is Chinese; `nn` counts as `no` does, by its own code.
+///
+/// ```
+/// use pagesieve::extract::language;
+///
+/// assert_eq!(language("我喜歡看電視，不喜歡看電影"), Some("zh"));
+/// assert_eq!(language("テレビを見るのが好きです"), Some("ja"));
+/// assert_eq!(language("This is, without any doubt, a text in the English language."), Some("en"));
+/// assert_eq!(language("42"), None);
+/// ```
+#[must_use]
+pub fn language(text: &str) -> Option<&'static str> {
+    let sample = sample(text);
+    let mut counts = [0_usize; Script::COUNT];
+    for char in sample.chars() {
+        if let Some(script) = script_of(char) {
+            counts[script as usize] += script.weight();
+        }
+    }
+    let kana = counts[Script::Kana as usize];
+    let east_asian = counts[Script::Han as usize] + kana;
+    let (script, letters) = Script::ALL
+        .into_iter()
+        .map(|script| (script, counts[script as usize]))
+        .max_by_key(|&(_, count)| count)
+        .filter(|&(_, count)| count > 0)?;
+    if east_asian >= letters {
+        // Chinese text quotes a few kana, Japanese prose has more of them than of Han.
+        return Some(if kana * 10 > east_asian { "ja" } else { "zh" });
+    }
+    match script.language() {
+        Some(code) => Some(code),
+        None if letters < MIN_LETTERS => None,
+        None => by_statistics(&sample),
+    }
+}
+
+/// The ISO 639-1 code that a language tag such as `zh-Hant-TW` begins with.
+pub(super) fn of_tag(tag: &str) -> Option<&'static str> {
+    let primary = tag.trim().split(['-', '_']).next()?;
+    codes().find(|(long, short)| primary.eq_ignore_ascii_case(short) || primary.eq_ignore_ascii_case(long)).map(|(_, short)| short)
+}
+
+fn by_statistics(sample: &str) -> Option<&'static str> {
+    let found = whatlang::detect(sample).filter(|found| found.confidence() > 0.1)?;
+    codes().find(|(long, _)| *long == found.lang().code()).map(|(_, short)| short)
+}
+
+fn codes() -> impl Iterator<Item = (&'static str, &'static str)> {
+    CODES.lines().filter_map(|line| line.split_once(' '))
+}
+
+/// Pieces of equal length from all over the text, or the whole of a short one.
+fn sample(text: &str) -> std::borrow::Cow<'_, str> {
+    if text.len() <= SAMPLE {
+        return text.into();
+    }
+    (0..PLACES)
+        .flat_map(|place| {
+            let start = text.ceil_char_boundary(place * (text.len() - SAMPLE / PLACES) / (PLACES - 1));
+            let end = text.floor_char_boundary(start + SAMPLE / PLACES);
+            [&text[start..end], " "]
+        })
+        .collect::<String>()
+        .into()
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Script {
+    Latin,
+    Cyrillic,
+    Arabic,
+    Devanagari,
+    Hebrew,
+    Han,
+    Kana,
+    Hangul,
+    Greek,
+    Thai,
+    Lao,
+    Khmer,
+    Burmese,
+    Tibetan,
+    Georgian,
+    Armenian,
+    Ethiopic,
+    Bengali,
+    Gurmukhi,
+    Gujarati,
+    Odia,
+    Tamil,
+    Telugu,
+    Kannada,
+    Malayalam,
+    Sinhala,
+}
+
+impl Script {
+    const COUNT: usize = Self::ALL.len();
+    const ALL: [Self; 26] = [
+        Self::Latin, Self::Cyrillic, Self::Arabic, Self::Devanagari, Self::Hebrew, Self::Han, Self::Kana, Self::Hangul, Self::Greek, Self::Thai, Self::Lao, Self::Khmer, Self::Burmese, Self::Tibetan, Self::Georgian, Self::Armenian, Self::Ethiopic, Self::Bengali, Self::Gurmukhi, Self::Gujarati, Self::Odia, Self::Tamil, Self::Telugu, Self::Kannada, Self::Malayalam, Self::Sinhala,
+    ];
+
+    /// How many letters of an alphabet a character stands for.
+    fn weight(self) -> usize {
+        match self {
+            Self::Han | Self::Kana | Self::Hangul => 3,
+            _ => 1,
+        }
+    }
+
+    /// The language that alone is commonly written in it.
+    fn language(self) -> Option<&'static str> {
+        Some(match self {
+            Self::Latin | Self::Cyrillic | Self::Arabic | Self::Devanagari | Self::Hebrew => return None,
+            Self::Han => "zh",
+            Self::Kana => "ja",
+            Self::Hangul => "ko",
+            Self::Greek => "el",
+            Self::Thai => "th",
+            Self::Lao => "lo",
+            Self::Khmer => "km",
+            Self::Burmese => "my",
+            Self::Tibetan => "bo",
+            Self::Georgian => "ka",
+            Self::Armenian => "hy",
+            Self::Ethiopic => "am",
+            Self::Bengali => "bn",
+            Self::Gurmukhi => "pa",
+            Self::Gujarati => "gu",
+            Self::Odia => "or",
+            Self::Tamil => "ta",
+            Self::Telugu => "te",
+            Self::Kannada => "kn",
+            Self::Malayalam => "ml",
+            Self::Sinhala => "si",
+        })
+    }
+}
+
+/// The script of a letter, by the blocks of the Unicode Standard; none for what is in no script or in a rare one.
+fn script_of(char: char) -> Option<Script> {
+    Some(match char {
+        'a'..='z' | 'A'..='Z' => Script::Latin,
+        '\0'..='\u{BF}' | '×' | '÷' => return None,
+        '\u{C0}'..='\u{24F}' | '\u{1E00}'..='\u{1EFF}' => Script::Latin,
+        '\u{370}'..='\u{3FF}' | '\u{1F00}'..='\u{1FFF}' => Script::Greek,
+        '\u{400}'..='\u{52F}' => Script::Cyrillic,
+        '\u{531}'..='\u{58A}' => Script::Armenian,
+        '\u{590}'..='\u{5FF}' => Script::Hebrew,
+        '\u{600}'..='\u{6FF}' | '\u{750}'..='\u{77F}' | '\u{FB50}'..='\u{FDFF}' | '\u{FE70}'..='\u{FEFC}' => Script::Arabic,
+        '\u{900}'..='\u{97F}' => Script::Devanagari,
+        '\u{980}'..='\u{9FF}' => Script::Bengali,
+        '\u{A00}'..='\u{A7F}' => Script::Gurmukhi,
+        '\u{A80}'..='\u{AFF}' => Script::Gujarati,
+        '\u{B00}'..='\u{B7F}' => Script::Odia,
+        '\u{B80}'..='\u{BFF}' => Script::Tamil,
+        '\u{C00}'..='\u{C7F}' => Script::Telugu,
+        '\u{C80}'..='\u{CFF}' => Script::Kannada,
+        '\u{D00}'..='\u{D7F}' => Script::Malayalam,
+        '\u{D80}'..='\u{DFF}' => Script::Sinhala,
+        '\u{E00}'..='\u{E7F}' => Script::Thai,
+        '\u{E80}'..='\u{EFF}' => Script::Lao,
+        '\u{F00}'..='\u{FFF}' => Script::Tibetan,
+        '\u{1000}'..='\u{109F}' => Script::Burmese,
+        '\u{10A0}'..='\u{10FF}' => Script::Georgian,
+        '\u{1100}'..='\u{11FF}' | '\u{3130}'..='\u{318F}' | '\u{AC00}'..='\u{D7AF}' => Script::Hangul,
+        '\u{1200}'..='\u{139F}' => Script::Ethiopic,
+        '\u{1780}'..='\u{17FF}' => Script::Khmer,
+        '\u{3040}'..='\u{30FF}' | '\u{31F0}'..='\u{31FF}' | '\u{FF66}'..='\u{FF9D}' => Script::Kana,
+        '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{3FFFF}' => Script::Han,
+        _ => return None,
+    })
+}

@@ -1,0 +1,99 @@
+//! Resolves what a page links to.
+
+use std::collections::{HashMap, hash_map::Entry};
+
+use url::Url;
+
+use super::Link;
+
+/// Links kept of a page; a page with more is made to trap crawlers.
+pub(super) const MAX_LINKS: usize = 10_000;
+
+/// A link as written on the page.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RawLink<'a> {
+    pub(super) href: &'a str,
+    pub(super) nofollow: bool,
+}
+
+/// The document base URL by the HTML Standard: the first `base`, unless it cannot be one, else the page's own URL.
+pub(super) fn base_url(page: Option<&Url>, base: Option<&str>) -> Option<Url> {
+    let usable = |url: &Url| !matches!(url.scheme(), "data" | "javascript");
+    base.and_then(|base| join(page, base)).filter(usable).or_else(|| page.cloned())
+}
+
+/// Resolves to an address that can be crawled, without its fragment.
+pub(super) fn resolve(base: Option<&Url>, href: &str) -> Option<Url> {
+    let mut url = join(base, href)?;
+    url.set_fragment(None);
+    matches!(url.scheme(), "http" | "https").then_some(url)
+}
+
+/// Resolves all, each URL once, in page order.
+pub(super) fn resolve_all<'a>(base: Option<&Url>, raw: impl Iterator<Item = RawLink<'a>>) -> Vec<Link> {
+    let mut links: Vec<Link> = Vec::new();
+    let mut by_url: HashMap<Url, usize> = HashMap::new();
+    // Pages repeat themselves: most links need no second parse.
+    let mut by_href: HashMap<&str, Option<usize>> = HashMap::new();
+    for RawLink { href, nofollow } in raw {
+        let href = href.split_once('#').map_or(href, |(address, _)| address);
+        let index = match by_href.entry(href) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(_) if links.len() == MAX_LINKS => None,
+            Entry::Vacant(new) => *new.insert(resolve(base, href).map(|url| {
+                *by_url.entry(url).or_insert_with_key(|url| {
+                    links.push(Link { url: url.clone(), nofollow: true });
+                    links.len() - 1
+                })
+            })),
+        };
+        if let Some(index) = index {
+            links[index].nofollow &= nofollow;
+        }
+    }
+    links
+}
+
+/// The address in the `content` of a meta refresh, by the HTML Standard's "shared declarative refresh steps".
+pub(super) fn refresh_target(content: &str) -> Option<&str> {
+    let content = content.trim_ascii_start();
+    let after = content.trim_start_matches(|char: char| char.is_ascii_digit() || char == '.');
+    if after.len() == content.len() || !after.starts_with([';', ',', ' ', '\t', '\n', '\x0C', '\r']) {
+        return None;
+    }
+    let after = after.trim_ascii_start();
+    let target = after.strip_prefix([';', ',']).unwrap_or(after).trim_ascii_start();
+    let target = after_url_sign(target).unwrap_or(target);
+    let target = match target.chars().next() {
+        Some(quote @ ('"' | '\'')) => target[1..].split(quote).next().unwrap_or_default(),
+        _ => target,
+    };
+    (!target.is_empty()).then_some(target)
+}
+
+/// What follows `url =`.
+fn after_url_sign(target: &str) -> Option<&str> {
+    let (sign, rest) = target.split_at_checked(3)?;
+    let rest = rest.trim_ascii_start().strip_prefix('=')?;
+    sign.eq_ignore_ascii_case("url").then(|| rest.trim_ascii_start())
+}
+
+fn join(base: Option<&Url>, href: &str) -> Option<Url> {
+    base.map_or_else(|| Url::parse(href), |base| base.join(href)).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::refresh_target;
+
+    #[test]
+    fn a_refresh_names_its_target_in_many_spellings() {
+        for content in ["0;url=a b", "0; URL = 'a b' x", " 5,a b", "1.5 ; url=\"a b\"", "0 a b", "3;uRl=a b"] {
+            assert_eq!(refresh_target(content), Some("a b"), "{content}");
+        }
+        for content in ["", "5", "5;", "5; url=", "url=a", "x;url=a", "5x;url=a", "5;url=''"] {
+            assert_eq!(refresh_target(content), None, "{content}");
+        }
+        assert_eq!(refresh_target("0; urlaub.html"), Some("urlaub.html"));
+    }
+}

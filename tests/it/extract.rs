@@ -1,0 +1,42 @@
+//! What extraction makes of pages.
+
+mod charsets;
+mod fixtures;
+mod hostile;
+mod labelled;
+mod laws;
+mod languages;
+mod links;
+mod markup;
+
+use std::path::PathBuf;
+
+use pagesieve::{
+    extract::{Document, Extractor, Options},
+    page::Page,
+};
+
+/// Extracts from HTML at `http://example.org/dir/page`.
+fn extract(html: &str) -> Document {
+    extractor().extract(&page(html.as_bytes()))
+}
+
+fn extractor() -> Extractor {
+    Extractor::new(Options { agent: Some("pagesieve".to_owned()) })
+}
+
+fn page(body: &[u8]) -> Page {
+    Page { url: "http://example.org/dir/page".parse().ok(), body: body.to_vec(), ..Page::default() }
+}
+
+/// A directory of the shared test data, or none, loudly.
+fn data(name: &str) -> Option<PathBuf> {
+    let root = std::env::var_os("PAGESIEVE_DATA")
+        .map_or_else(|| concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data").into(), PathBuf::from);
+    let path = root.join(name);
+    if !path.exists() {
+        eprintln!("SKIPPED: no test data at {}", path.display());
+        return None;
+    }
+    Some(path)
+}

@@ -1,0 +1,69 @@
+//! The text of 1,931 real pages against labels made by rules for their generators.
+
+use std::{
+    collections::{BTreeMap, HashSet},
+    fs,
+};
+
+use pagesieve::page::Page;
+use serde_json::Value;
+
+use super::{data, extractor};
+
+#[test]
+fn the_text_of_real_pages_is_their_main_text() {
+    let Some(root) = data("main_text.jsonl").and_then(|path| path.parent().map(ToOwned::to_owned)) else {
+        return;
+    };
+    let mut sites: BTreeMap<String, Vec<(f64, String)>> = BTreeMap::new();
+    let mut wrong_language = BTreeMap::<String, usize>::new();
+    for line in fs::read_to_string(root.join("main_text.jsonl")).unwrap().lines() {
+        let label: Value = serde_json::from_str(line).unwrap();
+        let path = label["path"].as_str().unwrap();
+        let body = fs::read(root.join("pages").join(path)).unwrap();
+        let document = extractor().extract(&Page { body, ..Page::default() });
+        let likeness = jaccard(&document.text, label["main_text"].as_str().unwrap());
+        let site = path.split('/').next().unwrap().to_owned();
+        if document.lang.map(str::to_owned) != label["lang"].as_str().map(str::to_owned) {
+            *wrong_language.entry(format!("{site} {} {:?}", label["lang"], document.lang)).or_default() += 1;
+        }
+        sites.entry(site).or_default().push((likeness, path.to_owned()));
+    }
+    eprintln!("languages that differ: {wrong_language:?}");
+    for (site, mut likenesses) in sites {
+        likenesses.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let count = u32::try_from(likenesses.len()).unwrap();
+        let mean = likenesses.iter().map(|(likeness, _)| likeness).sum::<f64>() / f64::from(count);
+        let equal = likenesses.iter().filter(|(likeness, _)| *likeness == 1.0).count();
+        eprintln!("{site}: mean {mean:.4}, {equal} of {count} equal, lowest {:?}", &likenesses[..likenesses.len().min(5)]);
+        assert!(mean >= 0.95, "{site}: mean Jaccard similarity {mean}");
+    }
+}
+
+/// Jaccard similarity of the sets of 5-token shingles; a token is a word, or a character of a script without spaces.
+fn jaccard(a: &str, b: &str) -> f64 {
+    let (a, b) = (shingles(a), shingles(b));
+    let common = a.intersection(&b).count();
+    let all = a.len() + b.len() - common;
+    if all == 0 { 1.0 } else { f64::from(u32::try_from(common).unwrap()) / f64::from(u32::try_from(all).unwrap()) }
+}
+
+fn shingles(text: &str) -> HashSet<String> {
+    let mut tokens: Vec<String> = Vec::new();
+    let mut in_word = false;
+    for char in text.chars().flat_map(char::to_lowercase) {
+        let is_alone = char >= '\u{2E80}';
+        if !char.is_alphanumeric() {
+            in_word = false;
+        } else if in_word && !is_alone {
+            tokens.last_mut().unwrap().push(char);
+        } else {
+            tokens.push(char.to_string());
+            in_word = !is_alone;
+        }
+    }
+    if tokens.len() < 5 {
+        return HashSet::from([tokens.join(" ")]);
+    }
+    tokens.windows(5).map(|window| window.join(" ")).collect()
+}
