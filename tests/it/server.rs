@@ -86,9 +86,8 @@ impl Reply {
         Self { framing: Framing::Raw, ..Self::new(200, bytes) }
     }
 
-    pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
-        self.head += &format!("{name}: {value}\r\n");
-        self
+    pub(crate) fn header(self, name: &str, value: &str) -> Self {
+        Self { head: format!("{}{name}: {value}\r\n", self.head), ..self }
     }
 
     /// Sends the body in chunks instead of with its length.

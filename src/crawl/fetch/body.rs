@@ -19,7 +19,7 @@ use futures_core::Stream;
 use reqwest::header::{CONTENT_ENCODING, HeaderMap};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, ReadBuf};
 
-use super::Extent;
+use super::answer::Extent;
 
 /// Bytes decoded in one step, and the first piece of memory taken for a body.
 const STEP: usize = 32 << 10;
@@ -115,6 +115,7 @@ where
         chunk: Bytes::new(),
         consumed: &consumed,
         received: 0,
+        ended: false,
         // A stored block may be a little longer than what it holds.
         allowance: limit.saturating_add(limit / 16 + STEP),
         kept: (keep && coding != Coding::Identity).then(Vec::new),
@@ -122,8 +123,12 @@ where
     let mut decoded = Vec::new();
     let mut extent = Extent::Whole;
     while let Some(first) = wire.peek().await? {
-        let decoder = decoder(coding, first, &mut wire)?;
-        extent = fill(&mut decoded, decoder, limit, &consumed).await?;
+        let reader = decoder(coding, first, &mut wire)?;
+        let filled = fill(&mut decoded, reader, limit, &consumed).await;
+        // A decoder that complains after the last byte wanted more: without a declared length nobody else notices a cut.
+        extent = filled.map_err(|error| {
+            if wire.ended { BadBody::Broken(error.into()).into() } else { error }
+        })?;
         // A gzip body may have several members (RFC 1952). What follows the last one is ignored, as browsers do.
         let goes_on = coding == Coding::Gzip && wire.peek().await? == Some(0x1f);
         if extent == Extent::Cut || !goes_on {
@@ -200,6 +205,7 @@ struct Wire<'a, S> {
     /// Bytes the decoder has taken: bytes that merely wait in the chunk must not hide a bomb.
     consumed: &'a AtomicU64,
     received: usize,
+    ended: bool,
     /// Bytes after which no more are asked for.
     allowance: usize,
     kept: Option<Vec<u8>>,
@@ -248,7 +254,10 @@ where
                 Some(Err(error)) => {
                     return Poll::Ready(Err(BadBody::Broken(error.without_url().into()).into()));
                 }
-                None => break,
+                None => {
+                    this.ended = true;
+                    break;
+                }
             }
         }
         Poll::Ready(Ok(&this.chunk))

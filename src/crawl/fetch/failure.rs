@@ -88,8 +88,6 @@ impl FetchError {
         let kind = match bad {
             Some(BadBody::Broken(_)) => Kind::Body,
             Some(BadBody::Ratio | BadBody::Oversized) => Kind::Bomb,
-            // The decoder asks for more than there is: a body without a declared end was cut.
-            None if error.kind() == ErrorKind::UnexpectedEof => Kind::Body,
             _ => Kind::Coding,
         };
         Self::new(kind, url, kind == Kind::Body, Some(error.into()))
