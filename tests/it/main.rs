@@ -3,3 +3,6 @@
 
 mod data;
 mod robots;
+mod scope;
+mod sitemap;
+mod url;
