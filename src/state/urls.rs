@@ -233,6 +233,15 @@ impl State {
         Ok(())
     }
 
+    /// How many links the URL is from its seed.
+    ///
+    /// # Errors
+    /// If SQLite fails or there is none.
+    pub fn depth(&self, id: UrlId) -> Result<u32, StateError> {
+        let mut statement = self.db.prepare_cached("SELECT depth FROM urls WHERE id = ?")?;
+        Ok(statement.query_row([id.0], |row| row.get(0))?)
+    }
+
     /// Says that a URL is fewer links from its seed than was known.
     ///
     /// # Errors

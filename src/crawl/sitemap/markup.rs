@@ -3,7 +3,7 @@
 use std::{borrow::Cow, mem};
 
 use quick_xml::{
-    Reader,
+    Reader, XmlVersion,
     escape::resolve_xml_entity,
     events::{BytesRef, BytesStart, Event},
     name::{Prefix, QName},
@@ -113,7 +113,9 @@ impl Markup<'_> {
             }
         };
         self.flush();
-        end.into_iter().for_each(|problem| self.sitemap.note(problem));
+        if let Some(problem) = end {
+            self.sitemap.note(problem);
+        }
         self.sitemap
     }
 
@@ -252,7 +254,10 @@ fn alternate(tag: &BytesStart<'_>) -> Option<String> {
     let (mut href, mut is_alternate) = (None, true);
     for attribute in tag.attributes().with_checks(false).flatten().take(16) {
         match attribute.key.as_ref() {
-            "href" => href = attribute.unescape_value().ok().map(Cow::into_owned),
+            "href" => {
+                href =
+                    attribute.normalized_value(XmlVersion::Implicit1_0).ok().map(Cow::into_owned);
+            }
             "rel" => is_alternate = &*attribute.value == "alternate",
             _ => {}
         }
