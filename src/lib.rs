@@ -4,6 +4,8 @@ pub mod extract;
 pub mod fingerprint;
 pub mod page;
 #[cfg(feature = "crawl")]
+pub mod report;
+#[cfg(feature = "crawl")]
 pub mod sink;
 
 pub use fingerprint::{Digest, Fingerprint, Signature, Sketch};

@@ -1,5 +1,6 @@
 //! The integration tests: one binary, what is public.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod report;
 mod sink;
 mod warc;
