@@ -10,6 +10,8 @@ pub mod fingerprint;
 pub mod index;
 pub mod page;
 #[cfg(feature = "crawl")]
+pub mod report;
+#[cfg(feature = "crawl")]
 pub mod sink;
 #[cfg(feature = "crawl")]
 pub mod state;

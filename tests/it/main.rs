@@ -9,6 +9,7 @@ mod fetch;
 mod robots;
 mod scope;
 mod server;
+mod report;
 mod sink;
 mod sitemap;
 mod url;
