@@ -98,7 +98,7 @@ impl NormalUrl {
             .and_then(|()| url.set_password(None))
             .map_err(|()| UrlError::Host(String::new()))?;
         remove_trailing_dot(&mut url)?;
-        let path = percent::normalise(url.path().as_bytes(), b"");
+        let path = percent::normalise(url.path().as_bytes(), b"").into_owned();
         if path != url.path() {
             url.set_path(&path);
         }
@@ -176,13 +176,9 @@ fn remove_trailing_dot(url: &mut Url) -> Result<(), UrlError> {
 
 fn normal_query(query: &str, options: &UrlOptions) -> String {
     let query = percent::normalise(query.as_bytes(), b"");
-    if query.split('&').any(|parameter| options.is_tracking(parameter)) {
-        let kept: Vec<_> =
-            query.split('&').filter(|parameter| !options.is_tracking(parameter)).collect();
-        kept.join("&")
-    } else {
-        query
-    }
+    let kept: Vec<_> =
+        query.split('&').filter(|parameter| !options.is_tracking(parameter)).collect();
+    kept.join("&")
 }
 
 impl fmt::Display for NormalUrl {

@@ -225,8 +225,8 @@ proptest! {
 
     #[test]
     fn escaping_unreserved_characters_changes_nothing(path in "[a-z0-9_~.-]{1,8}[a-z]") {
-        let escaped: String = path.bytes().map(|byte| format!("%{byte:02x}")).collect();
+        let escaped: Vec<_> = path.bytes().map(|byte| format!("%{byte:02x}")).collect();
         let url = |path: &str| normal(&format!("http://a.org/{path}?{path}"));
-        prop_assert_eq!(url(&escaped), url(&path));
+        prop_assert_eq!(url(&escaped.concat()), url(&path));
     }
 }

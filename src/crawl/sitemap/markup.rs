@@ -67,7 +67,8 @@ impl Element {
 /// What is known of the entry being read.
 #[derive(Default)]
 struct Draft {
-    urls: Vec<String>,
+    /// The first that is found: further links of an Atom entry are other forms of the same page.
+    url: Option<String>,
     guid: Option<String>,
     lastmod: Option<String>,
 }
@@ -157,7 +158,7 @@ impl Markup<'_> {
             }
         }
         if element == Element::Link && self.open.last() == Some(&Element::Entry) {
-            self.draft.urls.extend(alternate(tag));
+            self.draft.url = self.draft.url.take().or_else(|| alternate(tag));
         }
         if self.open.len() >= MAX_DEPTH {
             return Err(Problem::TooDeep);
@@ -186,7 +187,7 @@ impl Markup<'_> {
         match (self.open.last(), element) {
             (Some(Element::Url | Element::Sitemap), Element::Loc)
             | (Some(Element::Item), Element::Link) => {
-                self.draft.urls.extend(text);
+                self.draft.url = self.draft.url.take().or(text);
             }
             (Some(Element::Item), Element::Guid) => self.draft.guid = text,
             (Some(Element::Url | Element::Item | Element::Entry), Element::Date) => {
@@ -204,18 +205,13 @@ impl Markup<'_> {
     fn finish(&mut self, element: Element, text: Option<String>) {
         let draft = mem::take(&mut self.draft);
         let is_url = |text: &String| text.starts_with("http://") || text.starts_with("https://");
-        let instead = text.or(draft.guid.filter(is_url)).filter(|_| draft.urls.is_empty());
-        if draft.urls.is_empty() && instead.is_none() {
-            self.sitemap.note(Problem::Missing);
-        }
-        for written in draft.urls.into_iter().chain(instead) {
-            let Some(url) = self.sitemap.checked(self.base.join(&written), &written) else {
-                continue;
-            };
-            match element {
-                Element::Sitemap => self.sitemap.nested.push(url),
-                _ => self.sitemap.urls.push(Entry { url, lastmod: draft.lastmod.clone() }),
-            }
+        let Some(written) = draft.url.or(text).or(draft.guid.filter(is_url)) else {
+            return self.sitemap.note(Problem::Missing);
+        };
+        let Some(url) = self.sitemap.checked(self.base.join(&written), &written) else { return };
+        match element {
+            Element::Sitemap => self.sitemap.nested.push(url),
+            _ => self.sitemap.urls.push(Entry { url, lastmod: draft.lastmod }),
         }
     }
 
