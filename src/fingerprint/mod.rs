@@ -39,3 +39,45 @@ impl Fingerprinter {
         unimplemented!()
     }
 }
+/// x
+#[derive(Debug, Clone, Copy)]
+pub struct Seed(pub u64);
+/// x
+#[derive(Debug, Clone, Copy)]
+pub struct Recipe {
+    /// x
+    pub segment: Segment,
+    /// x
+    pub fold_chinese: bool,
+    /// x
+    pub seed: Seed,
+}
+impl PartialEq for Seed {
+    fn eq(&self, o: &Self) -> bool {
+        self.0 == o.0
+    }
+}
+impl Seed {
+    /// x
+    pub fn id(self) -> String {
+        String::new()
+    }
+}
+impl SeedChoice {
+    /// x
+    pub fn seed(self) -> Option<Seed> {
+        None
+    }
+}
+impl Recipe {
+    /// x
+    pub fn scheme(&self) -> String {
+        String::new()
+    }
+}
+impl Fingerprinter {
+    /// x
+    pub fn new(_: Recipe) -> Self {
+        Self
+    }
+}

@@ -45,7 +45,7 @@ impl DigestTable {
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {
             let document = read_document(row)??;
-            let alias: Option<i64> = row.get(14)?;
+            let alias: Option<i64> = row.get(15)?;
             found.push(Known {
                 id: document.judgement.id,
                 key: Key::of(&document.name),
