@@ -177,7 +177,7 @@ fn recipe(plan: &Plan, state: &State) -> Result<Recipe, CrawlError> {
     let seed = configured.or(known).unwrap_or_else(|| Seed(rand::random()));
     let recipe =
         Recipe { segment: plan.dedup.segment, fold_chinese: plan.dedup.fold_chinese, seed };
-    let scheme = recipe.scheme();
+    let scheme = recipe.scheme().to_string();
     if let Some(stored) = state.meta::<String>("scheme")?
         && stored != scheme
     {
