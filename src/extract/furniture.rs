@@ -110,7 +110,7 @@ fn is_furniture_name(name: &str, in_content: bool) -> bool {
     let Ok(lower) = str::from_utf8(lower) else { return false };
     let end = end_without_place(name, lower);
     match WORDS.get(&lower[..end]) {
-        Some(Rule::Whole | Rule::Head) => true,
+        Some(Rule::Whole | Rule::Head | Rule::First) => true,
         Some(Rule::Outside) => !in_content,
         Some(_) => false,
         None => is_compound_of_furniture(&name[..end], &lower[..end]),

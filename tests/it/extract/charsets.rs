@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fs};
 use pagesieve::page::Page;
 use serde_json::Value;
 
-use super::{data, extractor, page};
+use super::{data, extractor};
 
 #[test]
 fn declared_encodings_decode_exactly_and_undeclared_ones_mostly() {
