@@ -12,8 +12,14 @@ use scraper::Html;
 fn extract(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("extract");
     for (name, sentence) in [
-        ("latin", "The <em>quick</em> brown fox jumps over the <a href=\"/dogs/lazy\">lazy dog</a> &amp; runs away."),
-        ("chinese", "敏捷的<em>棕色</em>狐狸跳過了那隻<a href=\"/dogs/lazy\">懶惰的狗</a>，然後跑得無影無蹤。"),
+        (
+            "latin",
+            "The <em>quick</em> brown fox jumps over the <a href=\"/dogs/lazy\">lazy dog</a> &amp; runs away.",
+        ),
+        (
+            "chinese",
+            "敏捷的<em>棕色</em>狐狸跳過了那隻<a href=\"/dogs/lazy\">懶惰的狗</a>，然後跑得無影無蹤。",
+        ),
     ] {
         let markup = manual(sentence);
         let page = Page {
@@ -44,10 +50,13 @@ fn manual(sentence: &str) -> String {
          <link rel=canonical href=/manual/page.html></head><body class=\"page has-sidebar\"><nav class=\"main-nav\"><ul>",
     );
     for link in 0..40 {
-        let _ = write!(html, "<li class=\"item level-2\"><a class=\"ref\" href=\"chapter-{link}.html\">Chapter {link}</a></li>");
+        let _ = write!(
+            html,
+            "<li class=\"item level-2\"><a class=\"ref\" href=\"chapter-{link}.html\">Chapter {link}</a></li>"
+        );
     }
     html.push_str("</ul></nav><main id=content>");
-    for section in 0..22 {
+    for section in 0..30 {
         let _ = write!(
             html,
             "<div class=\"sect1\" id=\"s{section}\"><h2 class=\"title\">Section {section}</h2>\n<p class=\"para\">{sentence} {sentence}</p>\

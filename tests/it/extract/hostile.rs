@@ -4,13 +4,20 @@ use std::fmt::Write as _;
 
 use pagesieve::extract::{Document, Truncation};
 
-use super::{extract, page, extractor};
+use super::{extract, extractor, page};
 
 #[test]
 fn nesting_stops_at_the_depth_where_browsers_stop() {
-    for (open, close) in [("<div>", "</div>"), ("<ul><li>", "</li></ul>"), ("<span>", "</span>"), ("<table><tr><td>", ""), ("<svg>", "</svg>")] {
+    for (open, close) in [
+        ("<div>", "</div>"),
+        ("<ul><li>", "</li></ul>"),
+        ("<span>", "</span>"),
+        ("<table><tr><td>", ""),
+        ("<svg>", "</svg>"),
+    ] {
         let count = 64_000;
-        let document = extract(&format!("<p>before</p>{}within{}", open.repeat(count), close.repeat(count)));
+        let document =
+            extract(&format!("<p>before</p>{}within{}", open.repeat(count), close.repeat(count)));
         assert_eq!(document.truncated, Some(Truncation::Depth), "{open}");
         assert_eq!(document.text, "before", "{open}");
     }
@@ -18,7 +25,8 @@ fn nesting_stops_at_the_depth_where_browsers_stop() {
 
 #[test]
 fn a_page_just_within_the_depth_is_whole() {
-    let nested = |depth: usize| extract(&format!("{}text{}", "<div>".repeat(depth), "</div>".repeat(depth)));
+    let nested =
+        |depth: usize| extract(&format!("{}text{}", "<div>".repeat(depth), "</div>".repeat(depth)));
     // The elements html and body are open too.
     assert_eq!(nested(508).truncated, None);
     assert_eq!(nested(508).text, "text");
@@ -28,7 +36,9 @@ fn a_page_just_within_the_depth_is_whole() {
 
 #[test]
 fn siblings_are_not_nesting() {
-    for unit in ["<p>a", "<li>a", "<br>", "<div>a</div>", "<b>a</b>", "<img>", "<tr><td>a", "<option>a"] {
+    for unit in
+        ["<p>a", "<li>a", "<br>", "<div>a</div>", "<b>a</b>", "<img>", "<tr><td>a", "<option>a"]
+    {
         let document = extract(&unit.repeat(5_000));
         assert_eq!(document.truncated, None, "{unit}");
     }
@@ -46,7 +56,8 @@ fn formatting_elements_that_wait_to_be_reopened_are_bounded() {
     assert_eq!(document.text.lines().count(), 20_001);
 
     let mut html = String::from("<p>");
-    for name in ["b", "big", "code", "em", "font", "i", "s", "small", "strike", "strong", "tt", "u"] {
+    for name in ["b", "big", "code", "em", "font", "i", "s", "small", "strike", "strong", "tt", "u"]
+    {
         for _ in 0..4 {
             let _ = write!(html, "<{name} id=a class=b title=c>");
         }
@@ -70,12 +81,16 @@ fn links_that_are_never_closed_are_bounded() {
 fn a_tag_has_at_most_256_attributes() {
     let tag = |count: usize, tag: &str| {
         let mut html = format!("<p>before</p><{tag} ");
-        (0..count).for_each(|index| { let _ = write!(html, "a{index} "); });
+        (0..count).for_each(|index| {
+            let _ = write!(html, "a{index} ");
+        });
         extract(&(html + ">after"))
     };
     assert_eq!(tag(256, "div").truncated, None);
     assert_eq!(tag(256, "div").text, "before\nafter");
-    for (count, name) in [(257, "div"), (10_000, "div"), (100_000, "div"), (100_000, "/div"), (300, "/p")] {
+    for (count, name) in
+        [(257, "div"), (10_000, "div"), (100_000, "div"), (100_000, "/div"), (300, "/p")]
+    {
         let document = tag(count, name);
         assert_eq!(document.truncated, Some(Truncation::Attributes), "{count} of {name}");
         assert_eq!(document.text, "before");
@@ -85,7 +100,9 @@ fn a_tag_has_at_most_256_attributes() {
 #[test]
 fn no_disguise_hides_a_flood_of_attributes() {
     let mut flood = String::new();
-    (0..200_000).for_each(|index| { let _ = write!(flood, "a{index} "); });
+    (0..200_000).for_each(|index| {
+        let _ = write!(flood, "a{index} ");
+    });
     for start in [
         "<div a='>' ",
         "<div a=\"<!--\" ",
@@ -128,7 +145,10 @@ fn a_page_has_at_most_200_000_nodes() {
     let document = extract(&"<p>x</p>".repeat(1_000_000));
     assert_eq!(document.truncated, Some(Truncation::Nodes));
     let lines = document.text.lines().count();
-    assert!((99_000..=100_000).contains(&lines), "{lines} paragraphs of one element and one text each");
+    assert!(
+        (99_000..=100_000).contains(&lines),
+        "{lines} paragraphs of one element and one text each"
+    );
     assert_eq!(extract(&"<p>x</p>".repeat(90_000)).truncated, None);
 }
 
@@ -160,7 +180,17 @@ fn inputs_that_are_long_but_linear_are_read_whole() {
 
 #[test]
 fn nested_formatting_tables_and_templates_are_bounded() {
-    for unit in ["<b>", "<table>", "<svg>", "<select>", "<template>", "<a>", "<form><div></form>", "<b><p>", "<td><p><b><i></p><table><td>"] {
+    for unit in [
+        "<b>",
+        "<table>",
+        "<svg>",
+        "<select>",
+        "<template>",
+        "<a>",
+        "<form><div></form>",
+        "<b><p>",
+        "<td><p><b><i></p><table><td>",
+    ] {
         let document = extract(&format!("before{}", unit.repeat(16_000)));
         assert!(document.text.starts_with("before"), "{unit}");
     }

@@ -22,15 +22,22 @@ fn links_are_resolved_in_page_order_and_each_once() {
     assert_eq!(
         urls(&document),
         [
-            "http://example.org/moved", "http://example.org/dir/b", "http://example.org/c?x=1", "http://other.test/d",
-            "http://example.org/e", "http://example.org/dir/hidden", "http://example.org/dir/foot",
+            "http://example.org/moved",
+            "http://example.org/dir/b",
+            "http://example.org/c?x=1",
+            "http://other.test/d",
+            "http://example.org/e",
+            "http://example.org/dir/hidden",
+            "http://example.org/dir/foot",
         ]
     );
 }
 
 #[test]
 fn frames_are_links() {
-    let document = extract("<frameset><frame src=a.html><frame src=b.html></frameset><noframes><a href=c>c</a></noframes>");
+    let document = extract(
+        "<frameset><frame src=a.html><frame src=b.html></frameset><noframes><a href=c>c</a></noframes>",
+    );
     assert_eq!(urls(&document), ["http://example.org/dir/a.html", "http://example.org/dir/b.html"]);
 }
 
@@ -45,7 +52,9 @@ fn what_is_in_noscript_template_or_a_comment_is_no_link() {
 
 #[test]
 fn the_first_base_with_an_address_counts_for_all_links() {
-    let document = extract("<a href=x>x</a><base target=_top><base href=../../up/><base href=/other/><a href=#frag>y</a>");
+    let document = extract(
+        "<a href=x>x</a><base target=_top><base href=../../up/><base href=/other/><a href=#frag>y</a>",
+    );
     assert_eq!(urls(&document), ["http://example.org/up/x", "http://example.org/up/"]);
     let unusable = extract("<base href='javascript:1'><a href=x>x</a>");
     assert_eq!(urls(&unusable), ["http://example.org/dir/x"]);
@@ -56,12 +65,17 @@ fn html_of_unknown_origin_has_only_absolute_links() {
     let body = b"<a href=x>x</a><a href=http://a.test/y>y</a>".to_vec();
     assert_eq!(urls(&extractor().extract(&Page { body, ..Page::default() })), ["http://a.test/y"]);
     let body = b"<base href=http://a.test/z/><a href=x>x</a>".to_vec();
-    assert_eq!(urls(&extractor().extract(&Page { body, ..Page::default() })), ["http://a.test/z/x"]);
+    assert_eq!(
+        urls(&extractor().extract(&Page { body, ..Page::default() })),
+        ["http://a.test/z/x"]
+    );
 }
 
 #[test]
 fn a_link_is_nofollow_only_if_every_occurrence_is() {
-    let document = extract("<a rel='external NoFollow' href=a>a</a><a rel=nofollow href=b>b</a><a href=b#x>b</a>");
+    let document = extract(
+        "<a rel='external NoFollow' href=a>a</a><a rel=nofollow href=b>b</a><a href=b#x>b</a>",
+    );
     let marks: Vec<_> = document.links.iter().map(|link| link.nofollow).collect();
     assert_eq!(marks, [true, false]);
 }
@@ -78,7 +92,9 @@ fn of_many_links_ten_thousand_are_kept() {
 fn the_canonical_link_is_the_first_valid_one_of_the_head() {
     let canonical = |html: &str| extract(html).canonical.map(String::from);
     assert_eq!(
-        canonical("<head><link rel=canonical href='mailto:x'><link rel='Canonical x' href=real#f><link rel=canonical href=late></head>"),
+        canonical(
+            "<head><link rel=canonical href='mailto:x'><link rel='Canonical x' href=real#f><link rel=canonical href=late></head>"
+        ),
         Some("http://example.org/dir/real".to_owned())
     );
     assert_eq!(canonical("<body><p>x<link rel=canonical href=in-body>"), None);
@@ -89,7 +105,8 @@ fn the_canonical_link_is_the_first_valid_one_of_the_head() {
 fn robots_directives_of_meta_and_header_add_up() {
     let directives = |html: &str, headers: &[&str]| {
         let x_robots_tag = headers.iter().map(ToString::to_string).collect();
-        let Directives { noindex, nofollow } = extractor().extract(&Page { x_robots_tag, ..page(html.as_bytes()) }).robots;
+        let Directives { noindex, nofollow } =
+            extractor().extract(&Page { x_robots_tag, ..page(html.as_bytes()) }).robots;
         (noindex, nofollow)
     };
     assert_eq!(directives("<meta name=robots content='NOINDEX , follow'>", &[]), (true, false));
@@ -104,6 +121,7 @@ fn robots_directives_of_meta_and_header_add_up() {
 #[test]
 fn without_a_product_token_only_unnamed_directives_count() {
     let body = b"<meta name=pagesieve content=none><meta name='' content=none>".to_vec();
-    let document = pagesieve::extract::Extractor::default().extract(&Page { body, ..Page::default() });
+    let document =
+        pagesieve::extract::Extractor::default().extract(&Page { body, ..Page::default() });
     assert_eq!(document.robots, Directives::default());
 }
