@@ -47,7 +47,7 @@ fn an_article_is_freed_of_its_site() {
     );
     assert!(document.links.iter().all(|link| link.nofollow == (link.url.path() == "/moon")));
     assert_eq!(
-        document.canonical.as_ref().map(|url| url.as_str()),
+        document.canonical.as_ref().map(url::Url::as_str),
         Some("http://coast.test/notes/tides")
     );
     assert_eq!(document.robots, Directives::default());

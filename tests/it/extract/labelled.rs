@@ -32,17 +32,13 @@ fn the_text_of_real_pages_is_their_main_text() {
         }
         sites.entry(site).or_default().push((likeness, path.to_owned()));
     }
-    eprintln!("languages that differ: {wrong_language:?}");
-    for (site, mut likenesses) in sites {
-        likenesses.sort_by(|a, b| a.0.total_cmp(&b.0));
+    // Pages that were never translated: their texts are English, whatever their place says.
+    assert!(wrong_language.values().sum::<usize>() <= 45, "{wrong_language:?}");
+    for (site, likenesses) in sites {
         let count = u32::try_from(likenesses.len()).unwrap();
         let mean = likenesses.iter().map(|(likeness, _)| likeness).sum::<f64>() / f64::from(count);
-        let equal = likenesses.iter().filter(|(likeness, _)| *likeness == 1.0).count();
-        eprintln!(
-            "{site}: mean {mean:.4}, {equal} of {count} equal, lowest {:?}",
-            &likenesses[..likenesses.len().min(5)]
-        );
-        assert!(mean >= 0.95, "{site}: mean Jaccard similarity {mean}");
+        let lowest = likenesses.iter().min_by(|a, b| a.0.total_cmp(&b.0));
+        assert!(mean >= 0.99, "{site}: mean Jaccard similarity {mean}, lowest {lowest:?}");
     }
 }
 
