@@ -64,7 +64,7 @@ pub(super) fn is_furniture(element: &Element, in_content: bool) -> bool {
     })
 }
 
-/// Whether the element is not shown at all.
+/// Whether the element is not shown, or only over the page, as a dialog.
 ///
 /// A hidden `span` stays: it is one of several alternatives among which a script chooses (the key of this or that system), and the
 /// sentence has a hole without them. What pages really hide (dialogs, menus, templates) are blocks.
