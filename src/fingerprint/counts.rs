@@ -21,7 +21,8 @@ pub(super) struct Counts {
 impl Default for Counts {
     fn default() -> Self {
         let key = RandomState::new().hash_one(0) | 1;
-        let mut counts = Self { slots: Vec::new(), hashes: Vec::new(), counts: Vec::new(), key, shift: 0 };
+        let mut counts =
+            Self { slots: Vec::new(), hashes: Vec::new(), counts: Vec::new(), key, shift: 0 };
         counts.clear();
         counts
     }
@@ -69,7 +70,10 @@ impl Counts {
         4 * self.slots.capacity() + 8 * self.hashes.capacity() + 4 * self.counts.capacity()
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "the shift leaves fewer bits than there are slots")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the shift leaves fewer bits than there are slots"
+    )]
     #[inline]
     fn first_slot(&self, hash: u64) -> usize {
         (hash.wrapping_mul(self.key) >> self.shift) as usize
@@ -79,7 +83,8 @@ impl Counts {
     fn insert(&mut self, slot: usize, hash: u64) -> usize {
         self.hashes.push(hash);
         self.counts.push(1);
-        self.slots[slot] = u32::try_from(self.hashes.len()).expect("a text has fewer than 2^32 distinct features");
+        self.slots[slot] =
+            u32::try_from(self.hashes.len()).expect("a text has fewer than 2^32 distinct features");
         if self.hashes.len() * 2 > self.slots.len() {
             self.resize(self.slots.len() * 2);
         }

@@ -37,7 +37,12 @@ impl Buffers {
 }
 
 /// Calls `emit` with each run of the text in order. `simplified` folds traditional characters.
-pub(super) fn runs(text: &str, simplified: Option<&simplified::Table>, buffers: &mut Buffers, mut emit: impl FnMut(Run<'_>)) {
+pub(super) fn runs(
+    text: &str,
+    simplified: Option<&simplified::Table>,
+    buffers: &mut Buffers,
+    mut emit: impl FnMut(Run<'_>),
+) {
     let Buffers { normal, han } = buffers;
     han.clear();
     normalised(text, normal, |part| part_runs(part, simplified, han, &mut emit));
@@ -45,11 +50,20 @@ pub(super) fn runs(text: &str, simplified: Option<&simplified::Table>, buffers: 
 }
 
 /// The runs of a part. A run of Chinese characters may go on in the next part, so it stays in `han` until something else comes.
-fn part_runs(part: &str, simplified: Option<&simplified::Table>, han: &mut String, emit: &mut impl FnMut(Run<'_>)) {
+fn part_runs(
+    part: &str,
+    simplified: Option<&simplified::Table>,
+    han: &mut String,
+    emit: &mut impl FnMut(Run<'_>),
+) {
     let mut rest = part;
     while let Some(first) = rest.chars().next() {
         let script = Script::of(first);
-        let end = if part.is_ascii() { rest.len() } else { rest.find(|c| Script::of(c) != script).unwrap_or(rest.len()) };
+        let end = if part.is_ascii() {
+            rest.len()
+        } else {
+            rest.find(|c| Script::of(c) != script).unwrap_or(rest.len())
+        };
         let (run, tail) = rest.split_at(end);
         rest = tail;
         match script {
@@ -68,7 +82,12 @@ fn part_runs(part: &str, simplified: Option<&simplified::Table>, han: &mut Strin
     }
 }
 
-fn extend_han(run: &str, simplified: Option<&simplified::Table>, han: &mut String, emit: &mut impl FnMut(Run<'_>)) {
+fn extend_han(
+    run: &str,
+    simplified: Option<&simplified::Table>,
+    han: &mut String,
+    emit: &mut impl FnMut(Run<'_>),
+) {
     for character in run.chars() {
         han.push(simplified.map_or(character, |table| table.fold(character)));
         if han.len() >= LONGEST_RUN {

@@ -70,8 +70,10 @@ fn word_end(bytes: &[u8], mut at: usize) -> (usize, bool) {
             Kind::Underscore => {}
             Kind::Other => return (at, alphanumeric),
             Kind::MidLetter | Kind::MidNum | Kind::MidBoth => {
-                let between_letters = last == Kind::Letter && kind(at + 1) == Kind::Letter && this != Kind::MidNum;
-                let between_digits = last == Kind::Digit && kind(at + 1) == Kind::Digit && this != Kind::MidLetter;
+                let between_letters =
+                    last == Kind::Letter && kind(at + 1) == Kind::Letter && this != Kind::MidNum;
+                let between_digits =
+                    last == Kind::Digit && kind(at + 1) == Kind::Digit && this != Kind::MidLetter;
                 if !between_letters && !between_digits {
                     return (at, alphanumeric);
                 }
@@ -97,7 +99,10 @@ mod tests {
 
     #[test]
     fn numbers_and_identifiers_stay_whole() {
-        assert_eq!(words("pi = 3.14, max_wal_size; can't 1,000.5 a.m. x:y"), ["pi", "3.14", "max_wal_size", "can't", "1,000.5", "a.m", "x:y"]);
+        assert_eq!(
+            words("pi = 3.14, max_wal_size; can't 1,000.5 a.m. x:y"),
+            ["pi", "3.14", "max_wal_size", "can't", "1,000.5", "a.m", "x:y"]
+        );
     }
 
     proptest! {
