@@ -1,6 +1,7 @@
 //! The integration tests: one binary, what is public.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod crawl;
 mod data;
 #[cfg(feature = "demo")]
 mod demo_pages;
