@@ -10,6 +10,8 @@
 //! The frontier lives in [`run`]'s loop, which receives and spawns and never sends: the way back cannot jam. The recorder is the one
 //! place that commits. Every channel is bounded; the run ends when the frontier has nothing left and nothing runs.
 
+mod directory;
+mod dry_run;
 mod error;
 pub mod fetch;
 mod frontier;
@@ -45,6 +47,9 @@ use pool::Pool;
 use recorder::{Recorder, Request, Start};
 use worker::{Crew, End, Event};
 
+use directory::STATE;
+pub use directory::{delete_run, is_run};
+pub use dry_run::{Outlook, dry_run};
 pub use error::CrawlError;
 pub use options::{Options, Plan};
 pub use recorder::{Counts, report};

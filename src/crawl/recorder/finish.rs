@@ -2,9 +2,9 @@
 
 use std::{collections::HashMap, path::Path};
 
-use super::{Recorder, begin::STATE};
+use super::Recorder;
 use crate::{
-    crawl::CrawlError,
+    crawl::{CrawlError, directory::STATE},
     filter::Options,
     page::Timestamp,
     report::{Builder, End, Report, Row, Run, Scheme, Skip},
