@@ -14,6 +14,8 @@ pub mod index;
 pub mod input;
 pub mod page;
 #[cfg(feature = "crawl")]
+pub mod report;
+#[cfg(feature = "crawl")]
 pub mod sink;
 #[cfg(feature = "crawl")]
 pub mod state;

@@ -22,7 +22,8 @@ pub(super) fn decode(page: &Page) -> (Cow<'_, str>, &'static Encoding) {
     if let Some((encoding, length)) = Encoding::for_bom(body) {
         return (encoding.decode_without_bom_handling(&body[length..]).0, encoding);
     }
-    let header = page.content_type.as_deref().and_then(|value| prescan::charset_of(value.as_bytes()));
+    let header =
+        page.content_type.as_deref().and_then(|value| prescan::charset_of(value.as_bytes()));
     let mut first = None;
     for encoding in header.into_iter().chain(prescan::declared(body)) {
         match decode_as(encoding, body) {
@@ -40,7 +41,10 @@ pub(super) fn decode(page: &Page) -> (Cow<'_, str>, &'static Encoding) {
 /// Decodes by `encoding`; an error if so much is malformed that the bytes must be in another.
 ///
 /// A few stray bytes, or a character that was cut at the end, speak against no encoding.
-fn decode_as<'a>(encoding: &'static Encoding, body: &'a [u8]) -> Result<Cow<'a, str>, Cow<'a, str>> {
+fn decode_as<'a>(
+    encoding: &'static Encoding,
+    body: &'a [u8],
+) -> Result<Cow<'a, str>, Cow<'a, str>> {
     let (text, malformed) = encoding.decode_without_bom_handling(body);
     if !malformed {
         return Ok(text);
@@ -77,7 +81,9 @@ fn guess(page: &Page) -> &'static Encoding {
 /// The top-level domain of the page, which tells encodings of neighbouring languages apart.
 fn tld(page: &Page) -> Option<&[u8]> {
     match page.url.as_ref()?.host()? {
-        Host::Domain(name) => name.rsplit('.').next().filter(|label| !label.is_empty()).map(str::as_bytes),
+        Host::Domain(name) => {
+            name.rsplit('.').next().filter(|label| !label.is_empty()).map(str::as_bytes)
+        }
         _ => None,
     }
 }

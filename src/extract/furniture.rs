@@ -40,11 +40,17 @@ enum Rule {
 /// `in_content`: whether it stands inside a `main`, `article` or `section`, where a header belongs to the text.
 pub(super) fn is_furniture(element: &Element, in_content: bool) -> bool {
     match element.name.local {
-        local_name!("nav") | local_name!("aside") | local_name!("footer")
-        | local_name!("label") | local_name!("search") => return true,
+        local_name!("nav")
+        | local_name!("aside")
+        | local_name!("footer")
+        | local_name!("label")
+        | local_name!("search") => return true,
         local_name!("header") if !in_content => return true,
         // These hold the content, whatever their classes say.
-        local_name!("html") | local_name!("body") | local_name!("main") | local_name!("article")
+        local_name!("html")
+        | local_name!("body")
+        | local_name!("main")
+        | local_name!("article")
         | local_name!("form") => return false,
         _ => {}
     }
@@ -66,7 +72,8 @@ pub(super) fn is_hidden(element: &Element) -> bool {
     element.name.local == local_name!("dialog")
         || element.attrs.iter().any(|(name, value)| match name.local {
             local_name!("hidden") => {
-                element.name.local != local_name!("span") && !value.eq_ignore_ascii_case("until-found")
+                element.name.local != local_name!("span")
+                    && !value.eq_ignore_ascii_case("until-found")
             }
             local_name!("aria-hidden") => value.eq_ignore_ascii_case("true"),
             local_name!("style") => hides(value),
@@ -79,7 +86,10 @@ pub(super) fn is_content(element: &Element) -> bool {
     matches!(
         element.name.local,
         local_name!("main") | local_name!("article") | local_name!("section")
-    ) || element.attrs.iter().any(|(name, value)| name.local == local_name!("role") && &**value == "main")
+    ) || element
+        .attrs
+        .iter()
+        .any(|(name, value)| name.local == local_name!("role") && &**value == "main")
 }
 
 fn is_furniture_role(role: &str, in_content: bool) -> bool {
@@ -119,7 +129,8 @@ fn is_furniture_name(name: &str, in_content: bool) -> bool {
 
 /// In a compound, as in English, the last word says what the thing is.
 fn is_compound_of_furniture(name: &str, lower: &str) -> bool {
-    let mut words = Words { name, end: name.len() }.map(|(start, end)| WORDS.get(&lower[start..end]));
+    let mut words =
+        Words { name, end: name.len() }.map(|(start, end)| WORDS.get(&lower[start..end]));
     match words.next() {
         Some(Some(Rule::Head)) => !words.any(|rule| rule == Some(&Rule::State)),
         Some(_) => words.last() == Some(Some(&Rule::First)),
@@ -130,7 +141,11 @@ fn is_compound_of_furniture(name: &str, lower: &str) -> bool {
 /// Where the name ends without the words of place behind it.
 fn end_without_place(name: &str, lower: &str) -> usize {
     let words = Words { name, end: name.len() };
-    words.filter(|&(start, end)| WORDS.get(&lower[start..end]) != Some(&Rule::Place)).map(|(_, end)| end).next().unwrap_or(0)
+    words
+        .filter(|&(start, end)| WORDS.get(&lower[start..end]) != Some(&Rule::Place))
+        .map(|(_, end)| end)
+        .next()
+        .unwrap_or(0)
 }
 
 /// The words of a name from the last to the first, as ranges. A word begins behind `-` or `_`, or at a capital that follows a
@@ -163,14 +178,40 @@ mod tests {
     #[test]
     fn the_last_word_of_a_name_decides() {
         for name in [
-            "nav", "navheader", "page-footer", "siteFooter", "sidebar-left", "left_sidebar", "SideBar",
-            "main-nav", "nav-wrapper", "breadcrumb", "cookie-notice-container", "cookieConsent", "noprint", "rightSidebar",
+            "nav",
+            "navheader",
+            "page-footer",
+            "siteFooter",
+            "sidebar-left",
+            "left_sidebar",
+            "SideBar",
+            "main-nav",
+            "nav-wrapper",
+            "breadcrumb",
+            "cookie-notice-container",
+            "cookieConsent",
+            "noprint",
+            "rightSidebar",
         ] {
             assert!(is_furniture_name(name, false), "{name}");
         }
         for name in [
-            "content-header", "sidebar-layout", "has-sidebar", "withSidebar", "cookie-recipe", "content", "navigator-guide", "footnotes",
-            "menu-item-description", "article", "toc", "headline", "footer-free-layout", "", "-", "漢字",
+            "content-header",
+            "sidebar-layout",
+            "has-sidebar",
+            "withSidebar",
+            "cookie-recipe",
+            "content",
+            "navigator-guide",
+            "footnotes",
+            "menu-item-description",
+            "article",
+            "toc",
+            "headline",
+            "footer-free-layout",
+            "",
+            "-",
+            "漢字",
         ] {
             assert!(!is_furniture_name(name, false), "{name}");
         }

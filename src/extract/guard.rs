@@ -9,8 +9,9 @@ mod flood;
 use std::cell::Cell;
 
 use html5ever::{
-    LocalName, TokenizerResult, local_name,
+    LocalName, TokenizerResult,
     buffer_queue::BufferQueue,
+    local_name,
     tendril::StrTendril,
     tokenizer::{Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts},
     tree_builder::{Tracer, TreeBuilder, TreeBuilderOpts, TreeSink},
@@ -157,10 +158,19 @@ fn strip(tag: &mut Tag) {
         return;
     }
     match tag.name {
-        local_name!("b") | local_name!("big") | local_name!("code") | local_name!("em")
-        | local_name!("font") | local_name!("i") | local_name!("nobr") | local_name!("s")
-        | local_name!("small") | local_name!("strike") | local_name!("strong")
-        | local_name!("tt") | local_name!("u") => tag.attrs.clear(),
+        local_name!("b")
+        | local_name!("big")
+        | local_name!("code")
+        | local_name!("em")
+        | local_name!("font")
+        | local_name!("i")
+        | local_name!("nobr")
+        | local_name!("s")
+        | local_name!("small")
+        | local_name!("strike")
+        | local_name!("strong")
+        | local_name!("tt")
+        | local_name!("u") => tag.attrs.clear(),
         _ => tag.attrs.retain(|attribute| is_read(&attribute.name.local)),
     }
 }
@@ -168,11 +178,21 @@ fn strip(tag: &mut Tag) {
 fn is_read(name: &LocalName) -> bool {
     matches!(
         *name,
-        local_name!("aria-hidden") | local_name!("class") | local_name!("content")
-            | local_name!("encoding") | local_name!("hidden") | local_name!("href")
-            | local_name!("http-equiv") | local_name!("id") | local_name!("lang")
-            | local_name!("name") | local_name!("rel") | local_name!("role")
-            | local_name!("src") | local_name!("style") | local_name!("type")
+        local_name!("aria-hidden")
+            | local_name!("class")
+            | local_name!("content")
+            | local_name!("encoding")
+            | local_name!("hidden")
+            | local_name!("href")
+            | local_name!("http-equiv")
+            | local_name!("id")
+            | local_name!("lang")
+            | local_name!("name")
+            | local_name!("rel")
+            | local_name!("role")
+            | local_name!("src")
+            | local_name!("style")
+            | local_name!("type")
     )
 }
 

@@ -52,7 +52,11 @@ pub fn language(text: &str) -> Option<&'static str> {
 /// The ISO 639-1 code that a language tag such as `zh-Hant-TW` begins with.
 pub(super) fn of_tag(tag: &str) -> Option<&'static str> {
     let primary = tag.trim().split(['-', '_']).next()?;
-    codes().find(|(long, short)| primary.eq_ignore_ascii_case(short) || primary.eq_ignore_ascii_case(long)).map(|(_, short)| short)
+    codes()
+        .find(|(long, short)| {
+            primary.eq_ignore_ascii_case(short) || primary.eq_ignore_ascii_case(long)
+        })
+        .map(|(_, short)| short)
 }
 
 fn by_statistics(sample: &str) -> Option<&'static str> {
@@ -71,7 +75,8 @@ fn sample(text: &str) -> std::borrow::Cow<'_, str> {
     }
     (0..PLACES)
         .flat_map(|place| {
-            let start = text.ceil_char_boundary(place * (text.len() - SAMPLE / PLACES) / (PLACES - 1));
+            let start =
+                text.ceil_char_boundary(place * (text.len() - SAMPLE / PLACES) / (PLACES - 1));
             let end = text.floor_char_boundary(start + SAMPLE / PLACES);
             [&text[start..end], " "]
         })
@@ -112,7 +117,32 @@ enum Script {
 impl Script {
     const COUNT: usize = Self::ALL.len();
     const ALL: [Self; 26] = [
-        Self::Latin, Self::Cyrillic, Self::Arabic, Self::Devanagari, Self::Hebrew, Self::Han, Self::Kana, Self::Hangul, Self::Greek, Self::Thai, Self::Lao, Self::Khmer, Self::Burmese, Self::Tibetan, Self::Georgian, Self::Armenian, Self::Ethiopic, Self::Bengali, Self::Gurmukhi, Self::Gujarati, Self::Odia, Self::Tamil, Self::Telugu, Self::Kannada, Self::Malayalam, Self::Sinhala,
+        Self::Latin,
+        Self::Cyrillic,
+        Self::Arabic,
+        Self::Devanagari,
+        Self::Hebrew,
+        Self::Han,
+        Self::Kana,
+        Self::Hangul,
+        Self::Greek,
+        Self::Thai,
+        Self::Lao,
+        Self::Khmer,
+        Self::Burmese,
+        Self::Tibetan,
+        Self::Georgian,
+        Self::Armenian,
+        Self::Ethiopic,
+        Self::Bengali,
+        Self::Gurmukhi,
+        Self::Gujarati,
+        Self::Odia,
+        Self::Tamil,
+        Self::Telugu,
+        Self::Kannada,
+        Self::Malayalam,
+        Self::Sinhala,
     ];
 
     /// How many letters of an alphabet a character stands for.
@@ -126,7 +156,9 @@ impl Script {
     /// The language that alone is commonly written in it.
     fn language(self) -> Option<&'static str> {
         Some(match self {
-            Self::Latin | Self::Cyrillic | Self::Arabic | Self::Devanagari | Self::Hebrew => return None,
+            Self::Latin | Self::Cyrillic | Self::Arabic | Self::Devanagari | Self::Hebrew => {
+                return None;
+            }
             Self::Han => "zh",
             Self::Kana => "ja",
             Self::Hangul => "ko",
@@ -162,7 +194,10 @@ fn script_of(char: char) -> Option<Script> {
         '\u{400}'..='\u{52F}' => Script::Cyrillic,
         '\u{531}'..='\u{58A}' => Script::Armenian,
         '\u{590}'..='\u{5FF}' => Script::Hebrew,
-        '\u{600}'..='\u{6FF}' | '\u{750}'..='\u{77F}' | '\u{FB50}'..='\u{FDFF}' | '\u{FE70}'..='\u{FEFC}' => Script::Arabic,
+        '\u{600}'..='\u{6FF}'
+        | '\u{750}'..='\u{77F}'
+        | '\u{FB50}'..='\u{FDFF}'
+        | '\u{FE70}'..='\u{FEFC}' => Script::Arabic,
         '\u{900}'..='\u{97F}' => Script::Devanagari,
         '\u{980}'..='\u{9FF}' => Script::Bengali,
         '\u{A00}'..='\u{A7F}' => Script::Gurmukhi,
@@ -178,11 +213,16 @@ fn script_of(char: char) -> Option<Script> {
         '\u{F00}'..='\u{FFF}' => Script::Tibetan,
         '\u{1000}'..='\u{109F}' => Script::Burmese,
         '\u{10A0}'..='\u{10FF}' => Script::Georgian,
-        '\u{1100}'..='\u{11FF}' | '\u{3130}'..='\u{318F}' | '\u{AC00}'..='\u{D7AF}' => Script::Hangul,
+        '\u{1100}'..='\u{11FF}' | '\u{3130}'..='\u{318F}' | '\u{AC00}'..='\u{D7AF}' => {
+            Script::Hangul
+        }
         '\u{1200}'..='\u{139F}' => Script::Ethiopic,
         '\u{1780}'..='\u{17FF}' => Script::Khmer,
         '\u{3040}'..='\u{30FF}' | '\u{31F0}'..='\u{31FF}' | '\u{FF66}'..='\u{FF9D}' => Script::Kana,
-        '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{3FFFF}' => Script::Han,
+        '\u{3400}'..='\u{4DBF}'
+        | '\u{4E00}'..='\u{9FFF}'
+        | '\u{F900}'..='\u{FAFF}'
+        | '\u{20000}'..='\u{3FFFF}' => Script::Han,
         _ => return None,
     })
 }

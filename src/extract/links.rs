@@ -30,7 +30,10 @@ pub(super) fn resolve(base: Option<&Url>, href: &str) -> Option<Url> {
 }
 
 /// Resolves all, each URL once, in page order.
-pub(super) fn resolve_all<'a>(base: Option<&Url>, raw: impl Iterator<Item = RawLink<'a>>) -> Vec<Link> {
+pub(super) fn resolve_all<'a>(
+    base: Option<&Url>,
+    raw: impl Iterator<Item = RawLink<'a>>,
+) -> Vec<Link> {
     let mut links: Vec<Link> = Vec::new();
     let mut by_url: HashMap<Url, usize> = HashMap::new();
     // Pages repeat themselves: most links need no second parse.
@@ -58,7 +61,8 @@ pub(super) fn resolve_all<'a>(base: Option<&Url>, raw: impl Iterator<Item = RawL
 pub(super) fn refresh_target(content: &str) -> Option<&str> {
     let content = content.trim_ascii_start();
     let after = content.trim_start_matches(|char: char| char.is_ascii_digit() || char == '.');
-    if after.len() == content.len() || !after.starts_with([';', ',', ' ', '\t', '\n', '\x0C', '\r']) {
+    if after.len() == content.len() || !after.starts_with([';', ',', ' ', '\t', '\n', '\x0C', '\r'])
+    {
         return None;
     }
     let after = after.trim_ascii_start();
@@ -88,7 +92,9 @@ mod tests {
 
     #[test]
     fn a_refresh_names_its_target_in_many_spellings() {
-        for content in ["0;url=a b", "0; URL = 'a b' x", " 5,a b", "1.5 ; url=\"a b\"", "0 a b", "3;uRl=a b"] {
+        for content in
+            ["0;url=a b", "0; URL = 'a b' x", " 5,a b", "1.5 ; url=\"a b\"", "0 a b", "3;uRl=a b"]
+        {
             assert_eq!(refresh_target(content), Some("a b"), "{content}");
         }
         for content in ["", "5", "5;", "5; url=", "url=a", "x;url=a", "5x;url=a", "5;url=''"] {

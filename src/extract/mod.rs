@@ -89,7 +89,10 @@ impl Extractor {
         Document {
             lang: language(&reading.text).or_else(tagged),
             links: links::resolve_all(base.as_ref(), reading.links.into_iter()),
-            canonical: reading.canonical.iter().find_map(|href| links::resolve(base.as_ref(), href)),
+            canonical: reading
+                .canonical
+                .iter()
+                .find_map(|href| links::resolve(base.as_ref(), href)),
             title: reading.title,
             text: reading.text,
             robots,

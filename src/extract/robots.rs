@@ -16,7 +16,9 @@ impl Directives {
         for part in value.split(',') {
             let directive = match part.split_once(':') {
                 // A colon in a date names nobody either.
-                Some((name, _)) if takes_value(name.trim()) || name.trim().contains(' ') => continue,
+                Some((name, _)) if takes_value(name.trim()) || name.trim().contains(' ') => {
+                    continue;
+                }
                 Some((name, directive)) => {
                     is_ours = is_agent(name, agent);
                     directive
@@ -72,7 +74,10 @@ mod tests {
     #[test]
     fn directives_with_a_value_are_passed_over() {
         assert_eq!(header("unavailable_after: 25 Jun 2010 15:00:00 PST, noindex"), (true, false));
-        assert_eq!(header("unavailable_after: Fri, 25 Jun 2010 15:00:00 GMT, nofollow"), (false, true));
+        assert_eq!(
+            header("unavailable_after: Fri, 25 Jun 2010 15:00:00 GMT, nofollow"),
+            (false, true)
+        );
         assert_eq!(header("max-snippet:10, max-image-preview: none"), (false, false));
         assert_eq!(header(""), (false, false));
         assert_eq!(header(":,:,,"), (false, false));

@@ -85,7 +85,9 @@ impl<'a, 'o> Walk<'a, 'o> {
         let mut node = html.tree.root();
         loop {
             let descends = match node.value() {
-                Node::Element(_) => ElementRef::wrap(node).is_some_and(|element| walk.enter(element)),
+                Node::Element(_) => {
+                    ElementRef::wrap(node).is_some_and(|element| walk.enter(element))
+                }
                 Node::Text(text) => {
                     walk.text(text);
                     false
@@ -166,8 +168,9 @@ impl<'a, 'o> Walk<'a, 'o> {
     fn note(&mut self, node: ElementRef<'a>, element: &'a Element) {
         match element.name.local {
             local_name!("a") | local_name!("area") => {
-                let nofollow = attribute(element, &local_name!("rel"))
-                    .is_some_and(|rel| rel.split_ascii_whitespace().any(|word| word.eq_ignore_ascii_case("nofollow")));
+                let nofollow = attribute(element, &local_name!("rel")).is_some_and(|rel| {
+                    rel.split_ascii_whitespace().any(|word| word.eq_ignore_ascii_case("nofollow"))
+                });
                 self.link(attribute(element, &local_name!("href")), nofollow);
             }
             local_name!("frame") | local_name!("iframe") => {
@@ -179,8 +182,9 @@ impl<'a, 'o> Walk<'a, 'o> {
                 self.reading.base = self.reading.base.or(href);
             }
             local_name!("link") => {
-                let is_canonical = attribute(element, &local_name!("rel"))
-                    .is_some_and(|rel| rel.split_ascii_whitespace().any(|word| word.eq_ignore_ascii_case("canonical")));
+                let is_canonical = attribute(element, &local_name!("rel")).is_some_and(|rel| {
+                    rel.split_ascii_whitespace().any(|word| word.eq_ignore_ascii_case("canonical"))
+                });
                 if is_canonical && is_in_head(node) {
                     self.reading.canonical.extend(attribute(element, &local_name!("href")));
                 }
@@ -219,7 +223,9 @@ fn attribute<'a>(element: &'a Element, wanted: &html5ever::LocalName) -> Option<
 }
 
 fn is_in_head(node: ElementRef<'_>) -> bool {
-    node.parent().and_then(ElementRef::wrap).is_some_and(|parent| parent.value().name.local == local_name!("head"))
+    node.parent()
+        .and_then(ElementRef::wrap)
+        .is_some_and(|parent| parent.value().name.local == local_name!("head"))
 }
 
 fn is_preformatted(element: &Element) -> bool {
@@ -242,30 +248,75 @@ enum Flow {
 impl Flow {
     fn of(element: &Element) -> Self {
         match element.name.local {
-            local_name!("script") | local_name!("style") | local_name!("template")
-            | local_name!("noscript") | local_name!("title") | local_name!("svg")
-            | local_name!("iframe") | local_name!("noframes") | local_name!("noembed")
-            | local_name!("button") | local_name!("select") | local_name!("textarea")
-            | local_name!("datalist") | local_name!("canvas") | local_name!("audio")
-            | local_name!("video") | local_name!("progress") | local_name!("meter")
-            | local_name!("rp") | local_name!("rt") => Self::Skipped,
+            local_name!("script")
+            | local_name!("style")
+            | local_name!("template")
+            | local_name!("noscript")
+            | local_name!("title")
+            | local_name!("svg")
+            | local_name!("iframe")
+            | local_name!("noframes")
+            | local_name!("noembed")
+            | local_name!("button")
+            | local_name!("select")
+            | local_name!("textarea")
+            | local_name!("datalist")
+            | local_name!("canvas")
+            | local_name!("audio")
+            | local_name!("video")
+            | local_name!("progress")
+            | local_name!("meter")
+            | local_name!("rp")
+            | local_name!("rt") => Self::Skipped,
             local_name!("td") | local_name!("th") => Self::Cell,
-            local_name!("address") | local_name!("article") | local_name!("aside")
-            | local_name!("blockquote") | local_name!("body") | local_name!("br")
-            | local_name!("caption") | local_name!("center") | local_name!("dd")
-            | local_name!("details") | local_name!("dialog") | local_name!("dir")
-            | local_name!("div") | local_name!("dl") | local_name!("dt")
-            | local_name!("fieldset") | local_name!("figcaption") | local_name!("figure")
-            | local_name!("footer") | local_name!("form") | local_name!("h1")
-            | local_name!("h2") | local_name!("h3") | local_name!("h4")
-            | local_name!("h5") | local_name!("h6") | local_name!("header")
-            | local_name!("hgroup") | local_name!("hr") | local_name!("legend")
-            | local_name!("li") | local_name!("listing") | local_name!("main")
-            | local_name!("menu") | local_name!("nav") | local_name!("ol")
-            | local_name!("p") | local_name!("plaintext") | local_name!("pre")
-            | local_name!("search") | local_name!("section") | local_name!("summary")
-            | local_name!("table") | local_name!("tbody") | local_name!("tfoot")
-            | local_name!("thead") | local_name!("tr") | local_name!("ul")
+            local_name!("address")
+            | local_name!("article")
+            | local_name!("aside")
+            | local_name!("blockquote")
+            | local_name!("body")
+            | local_name!("br")
+            | local_name!("caption")
+            | local_name!("center")
+            | local_name!("dd")
+            | local_name!("details")
+            | local_name!("dialog")
+            | local_name!("dir")
+            | local_name!("div")
+            | local_name!("dl")
+            | local_name!("dt")
+            | local_name!("fieldset")
+            | local_name!("figcaption")
+            | local_name!("figure")
+            | local_name!("footer")
+            | local_name!("form")
+            | local_name!("h1")
+            | local_name!("h2")
+            | local_name!("h3")
+            | local_name!("h4")
+            | local_name!("h5")
+            | local_name!("h6")
+            | local_name!("header")
+            | local_name!("hgroup")
+            | local_name!("hr")
+            | local_name!("legend")
+            | local_name!("li")
+            | local_name!("listing")
+            | local_name!("main")
+            | local_name!("menu")
+            | local_name!("nav")
+            | local_name!("ol")
+            | local_name!("p")
+            | local_name!("plaintext")
+            | local_name!("pre")
+            | local_name!("search")
+            | local_name!("section")
+            | local_name!("summary")
+            | local_name!("table")
+            | local_name!("tbody")
+            | local_name!("tfoot")
+            | local_name!("thead")
+            | local_name!("tr")
+            | local_name!("ul")
             | local_name!("xmp") => Self::Block,
             _ => Self::Inline,
         }

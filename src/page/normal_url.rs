@@ -73,7 +73,7 @@ pub enum UrlError {
     /// Its scheme is another than `http` and `https`.
     #[error("the scheme is {0}, only http and https can be fetched")]
     Scheme(String),
-    /// Its host ends in more than one dot.
+    /// Its host is a dot, or ends in more than one.
     #[error("the host {0} has an empty label")]
     Host(String),
     /// Its normal form is too long.
@@ -86,7 +86,7 @@ impl NormalUrl {
     ///
     /// # Errors
     ///
-    /// If the scheme is not `http` or `https`, the host ends in two dots, or the normal form is longer than 2,048
+    /// If the scheme is not `http` or `https`, the host has an empty label at its end, or the normal form is longer than 2,048
     /// characters.
     pub fn new(url: &Url, options: &UrlOptions) -> Result<Self, UrlError> {
         if !matches!(url.scheme(), "http" | "https") {
@@ -94,11 +94,11 @@ impl NormalUrl {
         }
         let mut url = url.clone();
         url.set_fragment(None);
-        let has_host = "a URL of http or https has a host";
-        url.set_username("").expect(has_host);
-        url.set_password(None).expect(has_host);
+        url.set_username("")
+            .and_then(|()| url.set_password(None))
+            .map_err(|()| UrlError::Host(String::new()))?;
         remove_trailing_dot(&mut url)?;
-        let path = percent::normalise(url.path().as_bytes(), b"");
+        let path = percent::normalise(url.path().as_bytes(), b"").into_owned();
         if path != url.path() {
             url.set_path(&path);
         }
@@ -167,7 +167,7 @@ impl NormalUrl {
 /// Resolvers take `example.org.` and `example.org` for one name, servers answer both alike.
 fn remove_trailing_dot(url: &mut Url) -> Result<(), UrlError> {
     let Some(host) = url.host_str().and_then(|host| host.strip_suffix('.')) else { return Ok(()) };
-    if host.ends_with('.') {
+    if host.is_empty() || host.ends_with('.') {
         return Err(UrlError::Host(format!("{host}.")));
     }
     let host = host.to_owned();
@@ -176,13 +176,9 @@ fn remove_trailing_dot(url: &mut Url) -> Result<(), UrlError> {
 
 fn normal_query(query: &str, options: &UrlOptions) -> String {
     let query = percent::normalise(query.as_bytes(), b"");
-    if query.split('&').any(|parameter| options.is_tracking(parameter)) {
-        let kept: Vec<_> =
-            query.split('&').filter(|parameter| !options.is_tracking(parameter)).collect();
-        kept.join("&")
-    } else {
-        query
-    }
+    let kept: Vec<_> =
+        query.split('&').filter(|parameter| !options.is_tracking(parameter)).collect();
+    kept.join("&")
 }
 
 impl fmt::Display for NormalUrl {

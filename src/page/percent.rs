@@ -1,14 +1,20 @@
 //! Percent-encoding in one form, so that equal URLs are equal strings.
 
-use std::fmt::Write;
+use std::{borrow::Cow, fmt::Write, str};
 
 /// Writes a path, a query or a part of one in the normal form of RFC 3986, section 6.2.2: hexadecimal digits in upper
 /// case, unreserved characters decoded.
 ///
-/// What may not stand in a URI is encoded: characters outside ASCII, control characters, space, `"<>[\]^{|}` and
+/// What may not stand in a URI is encoded: characters outside ASCII, control characters, space, `"#<>[\]^{|}` and
 /// backtick, and a `%` that begins no pair of digits. The bytes of `also` are encoded too.
 /// Reserved characters stay as they are, raw or encoded, since there the two may differ in meaning.
-pub(crate) fn normalise(part: &[u8], also: &[u8]) -> String {
+pub(crate) fn normalise<'a>(part: &'a [u8], also: &[u8]) -> Cow<'a, str> {
+    let is_raw = |byte: &u8| is_allowed(*byte) && !also.contains(byte);
+    if let Ok(text) = str::from_utf8(part)
+        && part.iter().all(is_raw)
+    {
+        return Cow::Borrowed(text);
+    }
     let mut out = String::with_capacity(part.len());
     let mut rest = part;
     while let [byte, tail @ ..] = rest {
@@ -16,11 +22,11 @@ pub(crate) fn normalise(part: &[u8], also: &[u8]) -> String {
             push(&mut out, byte, is_unreserved(byte));
             rest = &rest[3..];
         } else {
-            push(&mut out, *byte, is_allowed(*byte) && !also.contains(byte));
+            push(&mut out, *byte, is_raw(byte));
             rest = tail;
         }
     }
-    out
+    Cow::Owned(out)
 }
 
 fn push(out: &mut String, byte: u8, raw: bool) {
@@ -39,10 +45,11 @@ fn escaped(text: &[u8]) -> Option<u8> {
 }
 
 fn is_unreserved(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"-._~".contains(&byte)
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~')
 }
 
 /// Whether RFC 3986 lets this character stand raw in a path or a query.
 fn is_allowed(byte: u8) -> bool {
-    byte.is_ascii_graphic() && !b"\"%<>[\\]^`{|}".contains(&byte)
+    is_unreserved(byte)
+        || matches!(byte, b'!' | b'$' | b'&'..=b'/' | b':' | b';' | b'=' | b'?' | b'@')
 }

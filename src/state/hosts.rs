@@ -30,35 +30,39 @@ pub struct RobotsRow {
 }
 
 impl State {
-    /// The host of this name; a new one gets the last turn.
+    /// The host of this name; a new one gets the last turn. And whether it is set aside.
     ///
     /// # Errors
     /// If SQLite fails.
-    pub fn host(&self, name: &str) -> Result<HostId, StateError> {
-        let mut known = self.db.prepare_cached("SELECT id FROM hosts WHERE name = ?")?;
-        if let Some(id) = known.query_row([name], |row| row.get(0)).optional()? {
-            return Ok(HostId(id));
+    pub fn host(&self, name: &str) -> Result<(HostRow, bool), StateError> {
+        let sql = "SELECT id, turn, aside IS NOT NULL FROM hosts WHERE name = ?";
+        let mut known = self.db.prepare_cached(sql)?;
+        let row = |id, turn| HostRow { id: HostId(id), name: name.to_owned(), turn };
+        let found =
+            known.query_row([name], |found| Ok((row(found.get(0)?, found.get(1)?), found.get(2)?)));
+        if let Some(found) = found.optional()? {
+            return Ok(found);
         }
         let turn = self.next_turn()?;
         self.db
             .prepare_cached("INSERT INTO hosts (name, turn) VALUES (?, ?)")?
             .execute((name, turn))?;
-        Ok(HostId(self.db.last_insert_rowid()))
+        Ok((row(self.db.last_insert_rowid(), turn), false))
     }
 
-    /// Up to `limit` hosts that have URLs waiting and are not set aside, in turn, from `turn` on.
+    /// Up to `limit` hosts that have URLs waiting and are not set aside, in turn.
     ///
     /// # Errors
     /// If SQLite fails.
-    pub fn waiting_hosts(&self, turn: i64, limit: usize) -> Result<Vec<HostRow>, StateError> {
+    pub fn waiting_hosts(&self, limit: usize) -> Result<Vec<HostRow>, StateError> {
         let mut statement = self.db.prepare_cached(
-            "SELECT id, name, turn FROM hosts h WHERE turn >= ? AND aside IS NULL \
+            "SELECT id, name, turn FROM hosts h WHERE aside IS NULL \
              AND EXISTS (SELECT 1 FROM queue q WHERE q.host = h.id) ORDER BY turn LIMIT ?",
         )?;
         let read = |row: &rusqlite::Row<'_>| {
             Ok(HostRow { id: HostId(row.get(0)?), name: row.get(1)?, turn: row.get(2)? })
         };
-        let rows = statement.query_map((turn, i64::try_from(limit).unwrap_or(i64::MAX)), read)?;
+        let rows = statement.query_map([i64::try_from(limit).unwrap_or(i64::MAX)], read)?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 

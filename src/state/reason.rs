@@ -4,79 +4,113 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Why a URL was skipped.
+/// Why a URL was neither stored nor found to be a duplicate.
+///
+/// The numbers are kept in the state of runs and never change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
+#[repr(u8)]
 pub enum Reason {
-    /// robots.txt forbids it, or could not be had.
-    Robots,
+    /// robots.txt forbids it, or could not be read.
+    Robots = 1,
     /// No seed's scope admits it.
-    Scope,
-    /// It is too many links away from its seed.
-    Depth,
-    /// The budget of its seed, or of the run, is spent.
-    Budget,
-    /// It redirects elsewhere.
-    Redirect,
-    /// The server answered with a status other than 2xx.
-    Status,
-    /// It could not be fetched.
-    Failure,
-    /// It is not HTML.
-    ContentType,
-    /// It asks not to be indexed.
-    Noindex,
-    /// It was found only on a duplicate, whose links are not followed.
-    DuplicateLinks,
+    Scope = 2,
+    /// It lies deeper than its seed allows.
+    Depth = 3,
+    /// The budget of pages was spent.
+    Budget = 4,
+    /// It led to another URL.
+    Redirect = 5,
+    /// The answer's status was not 2xx.
+    Status = 6,
+    /// There was no whole answer.
+    Failure = 7,
+    /// The answer is no HTML.
+    ContentType = 8,
+    /// The page asks not to be indexed.
+    Noindex = 9,
+    /// It was found only on pages that are duplicates.
+    DuplicateLinks = 10,
     /// Its host was set aside.
-    Host,
+    Host = 11,
     /// It was still queued when the run stopped.
-    Pending,
+    Pending = 12,
     /// It is a sitemap: its URLs were taken from it.
-    Sitemap,
+    Sitemap = 13,
 }
 
-const NAMES: [(Reason, &str); 13] = [
-    (Reason::Robots, "robots"),
-    (Reason::Scope, "scope"),
-    (Reason::Depth, "depth"),
-    (Reason::Budget, "budget"),
-    (Reason::Redirect, "redirect"),
-    (Reason::Status, "status"),
-    (Reason::Failure, "failure"),
-    (Reason::ContentType, "content_type"),
-    (Reason::Noindex, "noindex"),
-    (Reason::DuplicateLinks, "duplicate_links"),
-    (Reason::Host, "host"),
-    (Reason::Pending, "pending"),
-    (Reason::Sitemap, "sitemap"),
-];
-
-/// Codes of states that are no reason: 0 queued, 1 judged.
-const FIRST_CODE: i64 = 2;
-
 impl Reason {
-    /// All reasons, in the order of their codes.
-    pub fn all() -> impl Iterator<Item = Self> {
-        NAMES.iter().map(|&(reason, _)| reason)
+    /// All reasons, by their codes.
+    pub const ALL: [Self; 13] = [
+        Self::Robots,
+        Self::Scope,
+        Self::Depth,
+        Self::Budget,
+        Self::Redirect,
+        Self::Status,
+        Self::Failure,
+        Self::ContentType,
+        Self::Noindex,
+        Self::DuplicateLinks,
+        Self::Host,
+        Self::Pending,
+        Self::Sitemap,
+    ];
+
+    /// The number that stands for it in the state.
+    #[must_use]
+    pub fn as_code(self) -> u8 {
+        self as u8
     }
 
-    /// The name used in files.
+    /// The reason of that number, if there is one.
+    #[must_use]
+    pub fn from_code(code: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|reason| reason.as_code() == code)
+    }
+
+    /// Its name in the files.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        NAMES[self as usize].1
+        match self {
+            Self::Robots => "robots",
+            Self::Scope => "scope",
+            Self::Depth => "depth",
+            Self::Budget => "budget",
+            Self::Redirect => "redirect",
+            Self::Status => "status",
+            Self::Failure => "failure",
+            Self::ContentType => "content_type",
+            Self::Noindex => "noindex",
+            Self::DuplicateLinks => "duplicate_links",
+            Self::Host => "host",
+            Self::Pending => "pending",
+            Self::Sitemap => "sitemap",
+        }
     }
 
-    /// The number stored in the state.
+    /// What it means, as a sentence for people.
     #[must_use]
-    pub(super) fn code(self) -> i64 {
-        FIRST_CODE + self as i64
-    }
-
-    pub(super) fn from_code(code: i64) -> Option<Self> {
-        let place = usize::try_from(code.checked_sub(FIRST_CODE)?).ok()?;
-        NAMES.get(place).map(|&(reason, _)| reason)
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Robots => "robots.txt forbids it, or could not be read.",
+            Self::Scope => "It lies outside the scope of every seed.",
+            Self::Depth => "It is more links away from its seed than max_depth allows.",
+            Self::Budget => "The budget of pages (max_pages) was spent.",
+            Self::Redirect => "It leads to another address, which has its own line.",
+            Self::Status => "The server answered with an error, such as 404.",
+            Self::Failure => {
+                "There was no whole answer: a timeout, a broken connection or the like."
+            }
+            Self::ContentType => "It is not an HTML page.",
+            Self::Noindex => "The page asks not to be indexed.",
+            Self::DuplicateLinks => "Only duplicates link to it, and their links are not followed.",
+            Self::Host => "Its host was set aside: it asks for longer waits than allowed, or does not answer.",
+            Self::Pending => {
+                "It was still queued when the run stopped; the next run goes on with it."
+            }
+            Self::Sitemap => "It is a sitemap; its addresses were taken from it.",
+        }
     }
 }
 

@@ -26,7 +26,8 @@ CREATE TABLE documents (
     fingerprint INTEGER,
     chars INTEGER NOT NULL,
     features INTEGER NOT NULL,
-    lang TEXT
+    lang TEXT,
+    payload BLOB                        -- SHA-1 of the body as received, if WARC files are written
 ) STRICT;
 
 -- Digests of bodies and texts; an alias has its number among aliases.
@@ -64,7 +65,7 @@ CREATE TABLE urls (
     url TEXT NOT NULL,
     host INTEGER NOT NULL,
     kind INTEGER NOT NULL,              -- 0 page, 1 sitemap
-    state INTEGER NOT NULL,             -- 0 queued, 1 judged, else why it was skipped
+    state INTEGER NOT NULL,             -- 0 queued, -1 judged, else why it was skipped
     detail TEXT,
     status INTEGER,
     seed INTEGER,                       -- by its place in the configuration

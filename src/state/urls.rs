@@ -94,7 +94,7 @@ pub struct Queued {
 
 const COLUMNS: &str = "u.id, u.url, u.host, u.kind, u.state, u.detail, u.status, u.seed, u.depth, u.hops, u.referrer, u.at";
 const QUEUED: i64 = 0;
-const JUDGED: i64 = 1;
+const JUDGED: i64 = -1;
 
 impl State {
     /// The row of a URL in normal form, if it is known.
@@ -233,6 +233,15 @@ impl State {
         Ok(())
     }
 
+    /// How many links the URL is from its seed.
+    ///
+    /// # Errors
+    /// If SQLite fails or there is none.
+    pub fn depth(&self, id: UrlId) -> Result<u32, StateError> {
+        let mut statement = self.db.prepare_cached("SELECT depth FROM urls WHERE id = ?")?;
+        Ok(statement.query_row([id.0], |row| row.get(0))?)
+    }
+
     /// Says that a URL is fewer links from its seed than was known.
     ///
     /// # Errors
@@ -268,7 +277,7 @@ fn read_url(row: &Row<'_>) -> rusqlite::Result<Result<UrlRow, StateError>> {
     let state = match row.get(4)? {
         QUEUED => UrlState::Queued,
         JUDGED => UrlState::Judged,
-        code => match Reason::from_code(code) {
+        code => match u8::try_from(code).ok().and_then(Reason::from_code) {
             Some(reason) => UrlState::Skipped(reason),
             None => return Ok(Err(StateError::Damaged("a URL in an unknown state"))),
         },
@@ -304,6 +313,6 @@ fn state_code(state: UrlState) -> i64 {
     match state {
         UrlState::Queued => QUEUED,
         UrlState::Judged => JUDGED,
-        UrlState::Skipped(reason) => reason.code(),
+        UrlState::Skipped(reason) => i64::from(reason.as_code()),
     }
 }

@@ -4,8 +4,8 @@ mod charsets;
 mod fixtures;
 mod hostile;
 mod labelled;
-mod laws;
 mod languages;
+mod laws;
 mod links;
 mod markup;
 
@@ -31,8 +31,10 @@ fn page(body: &[u8]) -> Page {
 
 /// A directory of the shared test data, or none, loudly.
 fn data(name: &str) -> Option<PathBuf> {
-    let root = std::env::var_os("PAGESIEVE_DATA")
-        .map_or_else(|| concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data").into(), PathBuf::from);
+    let root = std::env::var_os("PAGESIEVE_DATA").map_or_else(
+        || concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data").into(),
+        PathBuf::from,
+    );
     let path = root.join(name);
     if !path.exists() {
         eprintln!("SKIPPED: no test data at {}", path.display());

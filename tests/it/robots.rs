@@ -272,12 +272,13 @@ fn a_file_is_cut_at_the_last_whole_line_before_500_kib() {
 
 #[test]
 fn ten_thousand_rules_are_kept() {
-    let rules: String = (0..20_000).map(|n| format!("Disallow: /{n}$\n")).collect();
+    let rules: Vec<_> = (0..20_000).map(|number| format!("Disallow: /{number}$\n")).collect();
+    let rules = rules.concat();
     assert!(!allowed_by(&rules, "/9999"));
     assert!(allowed_by(&rules, "/10000"));
 }
 
-/// A matcher that tries all ways makes 3.8 seconds of this, one that goes back once a star is as good as lost.
+/// A matcher that tries all ways does not end; a published one takes 3.8 seconds.
 #[test]
 fn fifty_stars_against_a_long_path_are_answered() {
     let file = format!("User-agent: *\nDisallow: /{}b$", "*a".repeat(50));
@@ -312,7 +313,7 @@ proptest! {
     #[test]
     fn files_that_look_like_robots_txt_never_panic(
         lines in prop::collection::vec("(user-agent|allow|disallow|sitemap|crawl-delay|x)? ?:? ?[*$/%a-cA-F0-9é#]{0,12}[\r\n]{0,2}", 0..20),
-        path in "/[*$/%a-c0-9é]{0,12}",
+        path in "/a[*$/%a-c0-9é]{0,12}",
     ) {
         let _ = allows(&Robots::parse(lines.concat().as_bytes(), "a"), &path);
     }

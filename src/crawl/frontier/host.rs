@@ -71,6 +71,8 @@ pub(super) struct Host {
     pub(super) loading: bool,
     urls: VecDeque<Queued>,
     retries: Vec<Retry>,
+    /// How many URLs may wait to be tried again before no other is begun.
+    max_retries: usize,
     /// The place of the last URL that is or was here.
     last_seq: i64,
     /// Whether the state has more of its URLs behind that place, and the tick at which the latest was left there.
@@ -81,7 +83,7 @@ pub(super) struct Host {
 
 impl Host {
     /// A host whose URLs are all in the state still.
-    pub(super) fn new(name: Arc<str>, turn: i64, pace: Pace) -> Self {
+    pub(super) fn new(name: Arc<str>, turn: i64, pace: Pace, max_retries: usize) -> Self {
         let unknown = || Rules::Unknown { attempt: 0 };
         Self {
             name,
@@ -94,6 +96,7 @@ impl Host {
             loading: false,
             urls: VecDeque::new(),
             retries: Vec::new(),
+            max_retries,
             last_seq: 0,
             more: true,
             left_at: 0,
@@ -149,27 +152,29 @@ impl Host {
 
     /// The instant at which it may have something to do, as far as time is concerned.
     pub(super) fn next_moment(&self) -> Option<Instant> {
-        let fresh = (!self.urls.is_empty() || self.more).then(|| self.pace.earliest());
+        let fresh = (!self.urls.is_empty() && self.is_open() || self.wants_first_urls())
+            .then(|| self.pace.earliest());
         let again = self.retries.iter().map(|retry| retry.due.max(self.pace.earliest())).min();
         fresh.into_iter().chain(again).min()
     }
 
-    /// The URL to be fetched now, and how often that was tried: what is due to be tried again goes first. With `in_order`, what
-    /// failed is tried again before anything else is begun.
-    pub(super) fn head(
-        &self,
-        now: Instant,
-        in_order: bool,
-        max_retries: usize,
-    ) -> Option<(&Queued, u32)> {
-        if let Some(retry) =
-            self.retries.iter().filter(|retry| retry.due <= now).min_by_key(|retry| retry.due)
-        {
+    /// The URL to be fetched now, and how often that was tried: what is due to be tried again goes first.
+    pub(super) fn head(&self, now: Instant) -> Option<(&Queued, u32)> {
+        let due =
+            self.retries.iter().filter(|retry| retry.due <= now).min_by_key(|retry| retry.due);
+        if let Some(retry) = due {
             return Some((&retry.queued, retry.attempt));
         }
-        let open =
-            if in_order { self.retries.is_empty() } else { self.retries.len() < max_retries };
-        open.then(|| self.urls.front().map(|queued| (queued, 0))).flatten()
+        self.urls.front().filter(|_| self.is_open()).map(|queued| (queued, 0))
+    }
+
+    /// Whether another URL may be begun while some wait to be tried again.
+    fn is_open(&self) -> bool {
+        self.retries.len() < self.max_retries
+    }
+
+    fn wants_first_urls(&self) -> bool {
+        self.urls.is_empty() && self.more && !self.loading
     }
 
     /// Takes the URL of this place out.

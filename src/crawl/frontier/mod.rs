@@ -30,7 +30,7 @@ pub(super) use host::Scheme;
 use host::{Host, Rules};
 pub(super) use reports::Ending;
 
-/// Tries of one host that wait for their time, beyond which no other URL of it is begun.
+/// URLs of one host that may wait to be tried again before no other of it is begun.
 const MAX_RETRIES: usize = 16;
 
 /// In which order hosts are taken.
@@ -247,7 +247,7 @@ impl Frontier {
         if moment > now {
             return Some(Step::Wait(moment));
         }
-        self.step_of(id, now).or_else(|| self.hosts.get(&id)?.next_moment().map(Step::Wait))
+        self.step_of(id, now)
     }
 
     /// What can be done for a host now, if anything. If nothing, a report will list the host again.
@@ -297,7 +297,7 @@ impl Frontier {
     /// Begins the next fetch of a host, or asks for the robots.txt that must be known first.
     fn begin(&mut self, id: HostId, address: Option<IpAddr>, now: Instant) -> Option<Step> {
         let host = self.hosts.get_mut(&id)?;
-        let (queued, attempt) = host.head(now, self.order == Order::Turn, MAX_RETRIES)?;
+        let (queued, attempt) = host.head(now)?;
         let (seq, seed, scheme) = (queued.seq, queued.url.seed, Scheme::of(&queued.url.url));
         let robots = match host.rules(scheme, now) {
             _ if !self.options.obey_robots => None,

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Frontier, Order, Scheme, Step, TaskId, Work, host::Host};
+use super::{Frontier, MAX_RETRIES, Order, Scheme, Step, TaskId, Work, host::Host};
 use crate::{
     crawl::{
         politeness::{Pace, Signal, backoff},
@@ -124,7 +124,7 @@ impl Frontier {
             self.budget.settle(task.queued.url.seed, counted);
         }
         if let Some(host) = self.hosts.get_mut(&running.host) {
-            host.unsettled -= 1;
+            host.unsettled = host.unsettled.saturating_sub(1);
             match ending {
                 Ending::Retry { chance } => {
                     let attempt = task.attempt + 1;
@@ -187,7 +187,7 @@ impl Frontier {
         self.end_request(id, now, None);
         let Work::Ask(ask) = self.running.remove(&id)?.work else { return None };
         if let Some(host) = self.hosts.get_mut(&ask.host) {
-            host.unsettled -= 1;
+            host.unsettled = host.unsettled.saturating_sub(1);
         }
         Some((ask.host, ask.scheme))
     }
@@ -258,7 +258,12 @@ impl Frontier {
             return;
         }
         self.turns.insert((turn, id));
-        self.hosts.insert(id, Host::new(name.into(), turn, Pace::new(self.options.delay, now)));
+        let max_retries = match self.order {
+            Order::Clock => MAX_RETRIES,
+            Order::Turn => 1,
+        };
+        let pace = Pace::new(self.options.delay, now);
+        self.hosts.insert(id, Host::new(name.into(), turn, pace, max_retries));
         self.list(id);
     }
 

@@ -13,7 +13,7 @@ const MAX_LINE: usize = 16 * 1024;
 /// Further rules are passed over.
 const MAX_RULES: usize = 10_000;
 
-/// Spellings of the directives, with the slips that Google documents or accepts too.
+/// Spellings of the directives, with the slips that Google's parser accepts, and `desallow`.
 const USER_AGENT: &[&str] = &["user-agent", "useragent", "user agent"];
 const DISALLOW: &[&str] =
     &["disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw", "desallow"];
@@ -91,7 +91,7 @@ fn directive(line: &[u8]) -> Option<(&[u8], &[u8])> {
     };
     let (name, value) = (name.trim_ascii(), value.trim_ascii());
     let has_colon = line.contains(&b':');
-    (has_colon || !value.iter().any(|byte| is_space(byte))).then_some((name, value))
+    (has_colon || !value.iter().any(is_space)).then_some((name, value))
 }
 
 impl Parser<'_> {

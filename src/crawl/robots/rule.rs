@@ -21,13 +21,14 @@ pub(super) struct Rule {
     pattern: Box<str>,
     /// Whether the pattern ended in `$`, which is removed.
     anchored: bool,
-    /// The characters of the pattern without which a path cannot match.
+    /// The characters of the pattern, without which a path cannot match: most hostile patterns fail by this alone.
     needs: u128,
 }
 
 /// The path and query of a URL as patterns are compared with them: ASCII only.
 pub(super) struct Comparable {
     path: String,
+    /// The characters that occur, and the wildcard, which needs none.
     has: u128,
 }
 
@@ -38,12 +39,12 @@ fn characters(text: &str) -> u128 {
 
 impl Comparable {
     pub(super) fn new(url: &Url) -> Self {
-        let mut path = percent::normalise(url.path().as_bytes(), SPECIAL);
+        let mut path = percent::normalise(url.path().as_bytes(), SPECIAL).into_owned();
         if let Some(query) = url.query() {
             path.push('?');
             path.push_str(&percent::normalise(query.as_bytes(), SPECIAL));
         }
-        Self { has: characters(&path), path }
+        Self { has: characters(&path) | characters("*"), path }
     }
 }
 
@@ -60,7 +61,7 @@ impl Rule {
             .collect();
         let pattern = literals.join("*").into_boxed_str();
         let is_empty = pattern.is_empty() && !anchored;
-        let needs = characters(&pattern.replace('*', ""));
+        let needs = characters(&pattern);
         (!is_empty).then(|| Self { allow, line, text: text.into(), pattern, anchored, needs })
     }
 
@@ -70,7 +71,7 @@ impl Rule {
         (self.allow && file.starts_with("index.htm")).then(|| Self {
             pattern: format!("{directory}/").into(),
             anchored: true,
-            needs: characters(&directory.replace('*', "")),
+            needs: characters(directory),
             ..self.clone()
         })
     }

@@ -220,9 +220,9 @@ fn add_prefix(prefixes: &mut BTreeSet<Box<str>>, prefix: &str) {
     }
     let longer = prefixes.range::<str, _>((Bound::Included(prefix), Bound::Unbounded));
     let covered: Vec<_> = longer.take_while(|it| it.starts_with(prefix)).cloned().collect();
-    covered.iter().for_each(|it| {
+    for it in &covered {
         prefixes.remove(it);
-    });
+    }
     prefixes.insert(prefix.into());
 }
 

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, mem};
 
 use quick_xml::{
-    Reader,
+    Reader, XmlVersion,
     escape::resolve_xml_entity,
     events::{BytesRef, BytesStart, Event},
     name::{Prefix, QName},
@@ -67,7 +67,8 @@ impl Element {
 /// What is known of the entry being read.
 #[derive(Default)]
 struct Draft {
-    urls: Vec<String>,
+    /// The first that is found: further links of an Atom entry are other forms of the same page.
+    url: Option<String>,
     guid: Option<String>,
     lastmod: Option<String>,
 }
@@ -113,7 +114,9 @@ impl Markup<'_> {
             }
         };
         self.flush();
-        end.into_iter().for_each(|problem| self.sitemap.note(problem));
+        if let Some(problem) = end {
+            self.sitemap.note(problem);
+        }
         self.sitemap
     }
 
@@ -155,7 +158,7 @@ impl Markup<'_> {
             }
         }
         if element == Element::Link && self.open.last() == Some(&Element::Entry) {
-            self.draft.urls.extend(alternate(tag));
+            self.draft.url = self.draft.url.take().or_else(|| alternate(tag));
         }
         if self.open.len() >= MAX_DEPTH {
             return Err(Problem::TooDeep);
@@ -184,7 +187,7 @@ impl Markup<'_> {
         match (self.open.last(), element) {
             (Some(Element::Url | Element::Sitemap), Element::Loc)
             | (Some(Element::Item), Element::Link) => {
-                self.draft.urls.extend(text);
+                self.draft.url = self.draft.url.take().or(text);
             }
             (Some(Element::Item), Element::Guid) => self.draft.guid = text,
             (Some(Element::Url | Element::Item | Element::Entry), Element::Date) => {
@@ -202,18 +205,13 @@ impl Markup<'_> {
     fn finish(&mut self, element: Element, text: Option<String>) {
         let draft = mem::take(&mut self.draft);
         let is_url = |text: &String| text.starts_with("http://") || text.starts_with("https://");
-        let instead = text.or(draft.guid.filter(is_url)).filter(|_| draft.urls.is_empty());
-        if draft.urls.is_empty() && instead.is_none() {
-            self.sitemap.note(Problem::Missing);
-        }
-        for written in draft.urls.into_iter().chain(instead) {
-            let Some(url) = self.sitemap.checked(self.base.join(&written), &written) else {
-                continue;
-            };
-            match element {
-                Element::Sitemap => self.sitemap.nested.push(url),
-                _ => self.sitemap.urls.push(Entry { url, lastmod: draft.lastmod.clone() }),
-            }
+        let Some(written) = draft.url.or(text).or(draft.guid.filter(is_url)) else {
+            return self.sitemap.note(Problem::Missing);
+        };
+        let Some(url) = self.sitemap.checked(self.base.join(&written), &written) else { return };
+        match element {
+            Element::Sitemap => self.sitemap.nested.push(url),
+            _ => self.sitemap.urls.push(Entry { url, lastmod: draft.lastmod }),
         }
     }
 
@@ -252,7 +250,10 @@ fn alternate(tag: &BytesStart<'_>) -> Option<String> {
     let (mut href, mut is_alternate) = (None, true);
     for attribute in tag.attributes().with_checks(false).flatten().take(16) {
         match attribute.key.as_ref() {
-            "href" => href = attribute.unescape_value().ok().map(Cow::into_owned),
+            "href" => {
+                href =
+                    attribute.normalized_value(XmlVersion::Implicit1_0).ok().map(Cow::into_owned);
+            }
             "rel" => is_alternate = &*attribute.value == "alternate",
             _ => {}
         }

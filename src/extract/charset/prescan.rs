@@ -71,9 +71,14 @@ fn by_meta(head: &[u8]) -> Option<&'static Encoding> {
                 return Some(readable(encoding));
             }
             at = head.len() - attributes.rest.len();
-        } else if matches!(rest.get(1), Some(b'!' | b'/' | b'?')) && !rest.get(2).is_some_and(u8::is_ascii_alphabetic) {
+        } else if matches!(rest.get(1), Some(b'!' | b'/' | b'?'))
+            && !rest.get(2).is_some_and(u8::is_ascii_alphabetic)
+        {
             at += rest.iter().position(|&byte| byte == b'>')?;
-        } else if rest.get(1 + usize::from(rest.get(1) == Some(&b'/'))).is_some_and(u8::is_ascii_alphabetic) {
+        } else if rest
+            .get(1 + usize::from(rest.get(1) == Some(&b'/')))
+            .is_some_and(u8::is_ascii_alphabetic)
+        {
             let name = rest.iter().position(|&byte| is_space(byte) || byte == b'>')?;
             let mut attributes = Attributes { rest: &rest[name..] };
             attributes.by_ref().for_each(drop);
@@ -121,7 +126,8 @@ impl<'a> Iterator for Attributes<'a> {
         }
         // A `=` in front belongs to the name.
         let ends_name = |&byte: &u8| is_space(byte) || matches!(byte, b'/' | b'>' | b'=');
-        let end = self.rest.iter().skip(1).position(ends_name).map_or(self.rest.len(), |end| end + 1);
+        let end =
+            self.rest.iter().skip(1).position(ends_name).map_or(self.rest.len(), |end| end + 1);
         let (name, rest) = self.rest.split_at(end);
         self.rest = rest;
         let Some(value) = skip_space(rest).strip_prefix(b"=") else { return Some((name, b"")) };

@@ -49,8 +49,16 @@ fn an_xml_declaration_counts_after_meta() {
 
 #[test]
 fn a_content_type_names_its_charset_in_many_spellings() {
-    for value in ["text/html;charset=gb2312", "text/html; Charset = \"GB2312\" ; x=y", "charset charset=gbk;"] {
-        assert_eq!(charset_of(value.as_bytes()).map(encoding_rs::Encoding::name), Some("GBK"), "{value}");
+    for value in [
+        "text/html;charset=gb2312",
+        "text/html; Charset = \"GB2312\" ; x=y",
+        "charset charset=gbk;",
+    ] {
+        assert_eq!(
+            charset_of(value.as_bytes()).map(encoding_rs::Encoding::name),
+            Some("GBK"),
+            "{value}"
+        );
     }
     assert_eq!(charset_of(b"text/html; charset=\"gbk"), None);
     assert_eq!(charset_of(b"text/html"), None);

@@ -58,9 +58,8 @@ impl TagReader {
     }
 }
 
-const ALL: [State; STATES] = [
-    Open, TagName, BeforeName, Name, AfterName, BeforeValue, DoubleQuoted, SingleQuoted, Unquoted,
-];
+const ALL: [State; STATES] =
+    [Open, TagName, BeforeName, Name, AfterName, BeforeValue, DoubleQuoted, SingleQuoted, Unquoted];
 
 impl State {
     /// The state after one more byte; none if the tag ends there or never was one.

@@ -19,7 +19,10 @@ use self::encode::{Fields, ended, response_head};
 use crate::{
     page::Timestamp,
     sink::{
-        Mark, Position, SinkError, append::Appending, known_offset, record::Decision,
+        Mark, Position, SinkError,
+        append::{Appending, sync_parent},
+        known_offset,
+        record::Decision,
         record::rfc3339_text,
     },
 };
@@ -174,7 +177,9 @@ impl Warc {
     /// [`SinkError::Shorter`] and [`SinkError::Foreign`] if the files do not fit the marks, [`SinkError::Open`] if they cannot be opened.
     pub fn open(directory: &Path, origin: Origin, committed: &[Mark]) -> Result<Self, SinkError> {
         let folder = directory.join(DIRECTORY);
-        fs::create_dir_all(&folder).map_err(|source| SinkError::open(&folder, source))?;
+        fs::create_dir_all(&folder)
+            .and_then(|()| sync_parent(&folder))
+            .map_err(|source| SinkError::open(&folder, source))?;
         let mark = |number| {
             let name = file_name(&origin.run, number);
             committed.iter().find(|mark| mark.file == name).map(|mark| mark.offset)

@@ -12,7 +12,8 @@ use super::{data, extractor};
 
 #[test]
 fn the_text_of_real_pages_is_their_main_text() {
-    let Some(root) = data("main_text.jsonl").and_then(|path| path.parent().map(ToOwned::to_owned)) else {
+    let Some(root) = data("main_text.jsonl").and_then(|path| path.parent().map(ToOwned::to_owned))
+    else {
         return;
     };
     let mut sites: BTreeMap<String, Vec<(f64, String)>> = BTreeMap::new();
@@ -25,7 +26,9 @@ fn the_text_of_real_pages_is_their_main_text() {
         let likeness = jaccard(&document.text, label["main_text"].as_str().unwrap());
         let site = path.split('/').next().unwrap().to_owned();
         if document.lang.map(str::to_owned) != label["lang"].as_str().map(str::to_owned) {
-            *wrong_language.entry(format!("{site} {} {:?}", label["lang"], document.lang)).or_default() += 1;
+            *wrong_language
+                .entry(format!("{site} {} {:?}", label["lang"], document.lang))
+                .or_default() += 1;
         }
         sites.entry(site).or_default().push((likeness, path.to_owned()));
     }
@@ -35,7 +38,10 @@ fn the_text_of_real_pages_is_their_main_text() {
         let count = u32::try_from(likenesses.len()).unwrap();
         let mean = likenesses.iter().map(|(likeness, _)| likeness).sum::<f64>() / f64::from(count);
         let equal = likenesses.iter().filter(|(likeness, _)| *likeness == 1.0).count();
-        eprintln!("{site}: mean {mean:.4}, {equal} of {count} equal, lowest {:?}", &likenesses[..likenesses.len().min(5)]);
+        eprintln!(
+            "{site}: mean {mean:.4}, {equal} of {count} equal, lowest {:?}",
+            &likenesses[..likenesses.len().min(5)]
+        );
         assert!(mean >= 0.95, "{site}: mean Jaccard similarity {mean}");
     }
 }
@@ -45,7 +51,11 @@ fn jaccard(a: &str, b: &str) -> f64 {
     let (a, b) = (shingles(a), shingles(b));
     let common = a.intersection(&b).count();
     let all = a.len() + b.len() - common;
-    if all == 0 { 1.0 } else { f64::from(u32::try_from(common).unwrap()) / f64::from(u32::try_from(all).unwrap()) }
+    if all == 0 {
+        1.0
+    } else {
+        f64::from(u32::try_from(common).unwrap()) / f64::from(u32::try_from(all).unwrap())
+    }
 }
 
 fn shingles(text: &str) -> HashSet<String> {

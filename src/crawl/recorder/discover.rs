@@ -1,0 +1,180 @@
+//! Which links are new, and which of them are queued.
+
+use std::num::NonZeroUsize;
+
+use lru::LruCache;
+
+use super::Recorder;
+use crate::{
+    crawl::{CrawlError, scope::Refusal},
+    page::{HostKey, NormalUrl, Timestamp},
+    state::{HostRow, NewUrl, Queued, Reason, UrlId, UrlKind, UrlRow, UrlState},
+};
+
+/// URLs and hosts remembered in front of the state.
+const KNOWN_URLS: usize = 1 << 17;
+const KNOWN_HOSTS: usize = 1 << 12;
+
+/// Where a URL was found.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Origin {
+    pub(super) kind: UrlKind,
+    pub(super) depth: u32,
+    pub(super) hops: u32,
+    pub(super) referrer: Option<UrlId>,
+    /// The seed that names the URL itself, as a page to begin with.
+    pub(super) seed: Option<usize>,
+    /// Set if it is not to be followed from there: the kind of duplicate that it was found on.
+    pub(super) withheld: Option<&'static str>,
+    pub(super) at: Timestamp,
+}
+
+/// What need not be read from the state again.
+#[derive(Debug)]
+pub(super) struct Known {
+    /// By the URL's hash: a link that is no shorter changes nothing.
+    urls: LruCache<u128, Remembered>,
+    hosts: LruCache<HostKey, (HostRow, bool)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Remembered {
+    depth: u32,
+    /// It was found on duplicates only.
+    withheld: bool,
+}
+
+impl Default for Known {
+    fn default() -> Self {
+        let cache = |size| NonZeroUsize::new(size).expect("not zero");
+        Self { urls: LruCache::new(cache(KNOWN_URLS)), hosts: LruCache::new(cache(KNOWN_HOSTS)) }
+    }
+}
+
+impl Known {
+    /// A host's turn has changed.
+    pub(super) fn set_turn(&mut self, host: &HostKey, turn: i64) {
+        if let Some((row, _)) = self.hosts.peek_mut(host) {
+            row.turn = turn;
+        }
+    }
+
+    pub(super) fn forget_hosts(&mut self) {
+        self.hosts.clear();
+    }
+}
+
+impl Recorder {
+    /// Enters a URL that was found, and queues it if it is new and a seed admits it. What is queued is kept for the answer.
+    pub(super) fn discover(&mut self, url: &NormalUrl, origin: &Origin) -> Result<(), CrawlError> {
+        let hash = xxhash_rust::xxh3::xxh3_128_with_seed(url.as_str().as_bytes(), self.hash_seed);
+        if let Some(known) = self.known.urls.get(&hash)
+            && known.depth <= origin.depth
+            && !(known.withheld && origin.withheld.is_none())
+        {
+            return Ok(());
+        }
+        let remembered = match self.state.url(url.as_str())? {
+            Some(row) => self.rediscover(url, row, origin)?,
+            None => self.enter(url, origin)?,
+        };
+        self.known.urls.put(hash, remembered);
+        Ok(())
+    }
+
+    fn enter(&mut self, url: &NormalUrl, origin: &Origin) -> Result<Remembered, CrawlError> {
+        let (host, aside) = self.host(url)?;
+        let admitted = self.admit(url, origin.depth, origin.seed);
+        let (state, detail) = match (&admitted, origin.withheld) {
+            (Err(refusal), _) => (UrlState::Skipped(reason(*refusal)), None),
+            (Ok(_), Some(why)) => (UrlState::Skipped(Reason::DuplicateLinks), Some(why)),
+            (Ok(_), None) => (UrlState::Queued, None),
+        };
+        let Origin { kind, depth, hops, referrer, at, .. } = *origin;
+        let seed = admitted.ok();
+        let new = NewUrl { url: url.as_str(), host: host.id, kind, state, detail, seed, depth, hops, referrer, at };
+        let id = self.state.add_url(&new)?;
+        if state == UrlState::Queued {
+            let url = url.as_str().to_owned();
+            let row = UrlRow { id, url, host: host.id, kind, state, detail: None, status: None, seed, depth, hops, referrer, at };
+            self.enqueue(host, aside, row)?;
+        }
+        Ok(Remembered { depth, withheld: matches!(state, UrlState::Skipped(Reason::DuplicateLinks)) })
+    }
+
+    /// A known URL was found again: a shorter path lowers its depth while it waits, and revives it if it had been too deep;
+    /// a page whose links are followed revives it if it had been found on duplicates only.
+    fn rediscover(&mut self, url: &NormalUrl, mut row: UrlRow, origin: &Origin) -> Result<Remembered, CrawlError> {
+        let settled = Remembered { depth: 0, withheld: false };
+        let depth = row.depth.min(origin.depth);
+        let revived = match row.state {
+            UrlState::Queued => {
+                if depth < row.depth {
+                    self.state.set_depth(row.id, depth)?;
+                }
+                return Ok(Remembered { depth, withheld: false });
+            }
+            UrlState::Skipped(Reason::DuplicateLinks) => origin.withheld.is_none(),
+            UrlState::Skipped(Reason::Depth) => origin.withheld.is_none() && depth < row.depth,
+            UrlState::Skipped(_) | UrlState::Judged => return Ok(settled),
+        };
+        let withheld = row.state == UrlState::Skipped(Reason::DuplicateLinks);
+        let admitted = self.admit(url, depth, origin.seed);
+        if let (true, Ok(seed)) = (revived, admitted) {
+            row.depth = depth;
+            self.revive(row, seed)?;
+            return Ok(Remembered { depth, withheld: false });
+        }
+        if depth < row.depth {
+            self.state.set_depth(row.id, depth)?;
+        }
+        Ok(Remembered { depth, withheld })
+    }
+
+    /// Queues a URL that had been skipped.
+    pub(super) fn revive(&mut self, mut row: UrlRow, seed: usize) -> Result<(), CrawlError> {
+        let url = NormalUrl::parse(&row.url, &self.plan.crawl.url_options())?;
+        let (host, aside) = self.host(&url)?;
+        self.state.revive_url(row.id, seed, row.depth)?;
+        (row.state, row.seed, row.detail) = (UrlState::Queued, Some(seed), None);
+        self.enqueue(host, aside, row)
+    }
+
+    pub(super) fn enqueue(&mut self, host: HostRow, aside: bool, url: UrlRow) -> Result<(), CrawlError> {
+        self.last_seq += 1;
+        self.state.enqueue(host.id, self.last_seq, url.id)?;
+        self.counts.queued += 1;
+        if !aside {
+            self.queued.push((host, Queued { seq: self.last_seq, url }));
+        }
+        Ok(())
+    }
+
+    /// The seed that admits a URL; `seed` names it as a page to begin with.
+    pub(super) fn admit(&self, url: &NormalUrl, depth: u32, seed: Option<usize>) -> Result<usize, Refusal> {
+        let spent = |seed| self.is_seed_spent(seed);
+        if let Some(seed) = seed {
+            return self.scope.admit_seed(seed, url, spent);
+        }
+        let admitted = self.scope.admit(url, depth, spent)?;
+        if depth > self.plan.crawl.max_depth { Err(Refusal::Depth) } else { Ok(admitted) }
+    }
+
+    pub(super) fn host(&mut self, url: &NormalUrl) -> Result<(HostRow, bool), CrawlError> {
+        let key = url.host_key();
+        if let Some(known) = self.known.hosts.get(&key) {
+            return Ok(known.clone());
+        }
+        let found = self.state.host(key.as_str())?;
+        self.known.hosts.put(key, found.clone());
+        Ok(found)
+    }
+}
+
+fn reason(refusal: Refusal) -> Reason {
+    match refusal {
+        Refusal::Scope => Reason::Scope,
+        Refusal::Depth => Reason::Depth,
+        Refusal::Budget => Reason::Budget,
+    }
+}

@@ -1,0 +1,361 @@
+//! What becomes of a URL that has been dealt with.
+
+use super::{
+    Answered, Archived, Outcome, Parsed, Recorder, Reply, Settle, Settled, Skipped, discover::Origin,
+};
+use crate::{
+    crawl::{CrawlError, frontier::Task, scope::Refusal},
+    filter::{Judgement, Key, Kind, Links, Policy, Store, Subject, Verdict},
+    fingerprint::Digest,
+    page::{NormalUrl, Timestamp, site_of},
+    sink::{
+        Position, Record, Sink,
+        record::{Decision, DuplicateLine, PageLine},
+        warc,
+    },
+    state::{Reason, UrlId, UrlKind, UrlState},
+};
+
+/// Redirects in a row that are followed.
+const MAX_HOPS: u32 = 10;
+
+/// What policy makes of a page.
+struct Fate<'a> {
+    judgement: &'a Judgement,
+    /// The name of the match.
+    of: Option<&'a str>,
+    stored: bool,
+    /// Set if its links are not followed: the kind of duplicate that it is.
+    withheld: Option<&'static str>,
+}
+
+impl Recorder {
+    /// Records an outcome. A page whose body is not known comes back to be parsed.
+    pub(super) fn settle(&mut self, settle: Settle) -> Result<Reply, CrawlError> {
+        let Settle { task, outcome, exchange } = settle;
+        let mut settled = Settled::default();
+        match outcome {
+            Outcome::Body(answered, digest) => {
+                let Some(judgement) = self.judge_body(&task, digest, answered.at)? else {
+                    return Ok(Reply::Parse(exchange));
+                };
+                settled.counted = true;
+                self.settle_document(&task, &answered, None, &judgement, exchange)?;
+            }
+            Outcome::Page(answered, parsed) => {
+                settled.counted = true;
+                self.settle_page(&task, &answered, &parsed, exchange)?;
+            }
+            Outcome::Redirect { status, target } => self.settle_redirect(&task, status, target, exchange)?,
+            Outcome::Sitemap(answered, sitemap) => {
+                self.archive_plain(exchange)?;
+                self.settle_sitemap(&task, &answered, &sitemap)?;
+            }
+            Outcome::Skipped(skipped) => {
+                self.archive_plain(exchange)?;
+                (settled.counted, settled.unanswered) = (skipped.counted, skipped.unanswered);
+                self.skip(&task, &skipped)?;
+            }
+            Outcome::OverBudget => self.move_to_another_seed(&task)?,
+        }
+        self.close(&task, &mut settled)?;
+        Ok(Reply::Settled(settled))
+    }
+
+    /// Takes the URL out of the queue and counts.
+    fn close(&mut self, task: &Task, settled: &mut Settled) -> Result<(), CrawlError> {
+        let row = &task.queued.url;
+        self.state.dequeue(row.host, task.queued.seq)?;
+        self.counts.queued = self.counts.queued.saturating_sub(1);
+        if settled.counted {
+            self.counts.fetched += 1;
+            if let Some(spent) = row.seed.and_then(|seed| self.spent.get_mut(seed)) {
+                *spent += 1;
+            }
+        }
+        if self.in_turn {
+            let turn = self.state.end_turn(row.host)?;
+            self.known.set_turn(&NormalUrl::parse(&row.url, &self.url_options)?.host_key(), turn);
+            settled.turn = Some(turn);
+        }
+        settled.tick = self.tick;
+        settled.queued = std::mem::take(&mut self.queued);
+        settled.counts = self.counts;
+        Ok(())
+    }
+
+    /// The judgement of a page by its body, if that suffices: it is known, and neither is the page to be stored nor are its
+    /// links to be followed.
+    fn judge_body(&mut self, task: &Task, body: Digest, at: Timestamp) -> Result<Option<Judgement>, CrawlError> {
+        let row = &task.queued.url;
+        if self.state.depth(row.id)? == 0 {
+            return Ok(None);
+        }
+        let key = Key::of(&row.url);
+        let Some(matched) = self.filter.peek_body(key, body, at)? else { return Ok(None) };
+        let policy = self.policy(&row.url, &self.state.name_of(matched.of)?);
+        if policy.store == Store::Keep || policy.links == Links::Follow {
+            return Ok(None);
+        }
+        Ok(self.filter.judge_body(key, body, at)?)
+    }
+
+    fn settle_page(
+        &mut self,
+        task: &Task,
+        answered: &Answered,
+        parsed: &Parsed,
+        exchange: Option<Archived>,
+    ) -> Result<(), CrawlError> {
+        let row = &task.queued.url;
+        if parsed.noindex {
+            self.archive_plain(exchange)?;
+            let detail = Some("the page says noindex".to_owned());
+            let (reason, status) = (Reason::Noindex, Some(answered.status));
+            self.skip(task, &Skipped { reason, detail, status, counted: true, unanswered: false })?;
+            return self.follow(row.id, parsed, None, answered.at);
+        }
+        let subject = Subject {
+            key: Key::of(&row.url),
+            body: Some(parsed.body),
+            sketch: parsed.sketch.clone(),
+            chars: parsed.chars,
+            lang: parsed.lang,
+            at: answered.at,
+        };
+        let judgement = self.filter.judge(&subject)?;
+        let withheld = self.settle_document(task, answered, Some(parsed), &judgement, exchange)?;
+        self.follow(row.id, parsed, withheld, answered.at)
+    }
+
+    /// Records a judged page; returns why its links are not followed, if they are not.
+    fn settle_document(
+        &mut self,
+        task: &Task,
+        answered: &Answered,
+        parsed: Option<&Parsed>,
+        judgement: &Judgement,
+        exchange: Option<Archived>,
+    ) -> Result<Option<&'static str>, CrawlError> {
+        let row = &task.queued.url;
+        let depth = self.state.depth(row.id)?;
+        let of = judgement.verdict.matched().map(|matched| self.state.name_of(matched.of)).transpose()?;
+        let policy = of.as_deref().map(|of| self.policy(&row.url, of));
+        let fate = Fate {
+            judgement,
+            of: of.as_deref(),
+            stored: policy.is_none_or(|policy| policy.store == Store::Keep),
+            withheld: policy
+                .filter(|policy| policy.links == Links::Skip && depth > 0)
+                .and_then(|_| of.as_deref().map(|of| kind_of_duplicate(&row.url, of))),
+        };
+        let payload = exchange.as_ref().map(|archived| warc::PayloadDigest::of(archived.body()));
+        self.write_lines(task, depth, answered, parsed, &fate, exchange)?;
+        let title = parsed.and_then(|parsed| parsed.title.as_deref());
+        self.state.add_document(&row.url, title, fate.stored, judgement, payload.map(|digest| digest.0))?;
+        if let Some(representative) = self.filter.representative(judgement.id) {
+            self.signatures.push(&self.state, representative)?;
+        }
+        self.state.settle_url(row.id, UrlState::Judged, None, Some(answered.status), answered.at)?;
+        match judgement.verdict {
+            Verdict::Unique => self.counts.unique += 1,
+            Verdict::Duplicate(found) if found.kind == Kind::Exact => self.counts.exact += 1,
+            Verdict::Duplicate(_) => self.counts.near += 1,
+        }
+        Ok(fate.withheld)
+    }
+
+    fn write_lines(
+        &mut self,
+        task: &Task,
+        depth: u32,
+        answered: &Answered,
+        parsed: Option<&Parsed>,
+        fate: &Fate<'_>,
+        exchange: Option<Archived>,
+    ) -> Result<(), CrawlError> {
+        let row = &task.queued.url;
+        let decision = Decision::new(&row.url, Some(&row.url), fate.judgement, fate.of);
+        let position = exchange.map(|archived| self.archive_page(archived, &decision, fate)).transpose()?.flatten();
+        let referrer = row.referrer.map(|id| self.state.url_by_id(id)).transpose()?.flatten();
+        let referrer = referrer.map(|row| row.url.into());
+        let status = answered.status;
+        let fetched_at = answered.at;
+        let (Some(parsed), true) = (parsed, fate.stored) else {
+            let line = DuplicateLine { decision, status, fetched_at, depth, referrer };
+            self.sink.record(&Record::Duplicate(&line))?;
+            return Ok(());
+        };
+        let seed = row.seed.and_then(|seed| self.plan.seeds.get(seed));
+        let line = PageLine {
+            decision,
+            title: parsed.title.as_deref().map(Into::into),
+            text: self.plan.store.text.then(|| parsed.text.as_str().into()),
+            status,
+            content_type: answered.content_type.as_deref().map(Into::into),
+            charset: parsed.charset.into(),
+            fetched_at,
+            depth,
+            referrer,
+            seed: seed.map(|seed| seed.source.to_string().into()),
+            tags: seed.map(|seed| seed.tags.iter().map(Into::into).collect()).unwrap_or_default(),
+            signature: (parsed.sketch.features > 0).then_some(parsed.sketch.signature),
+            canonical: parsed.canonical.as_ref().map(|url| url.as_str().into()),
+            truncated: parsed.truncated.map(|why| why.as_str().into()),
+            warc: position,
+        };
+        self.sink.record(&Record::Page(&line))?;
+        Ok(())
+    }
+
+    /// Enters the links of a page, and its canonical link, which is followed within its site whatever the verdict.
+    fn follow(
+        &mut self,
+        from: UrlId,
+        parsed: &Parsed,
+        withheld: Option<&'static str>,
+        at: Timestamp,
+    ) -> Result<(), CrawlError> {
+        let depth = self.state.depth(from)? + 1;
+        let origin =
+            Origin { kind: UrlKind::Page, depth, hops: 0, referrer: Some(from), seed: None, withheld, at };
+        if let Some(canonical) = &parsed.canonical {
+            self.discover(canonical, &Origin { withheld: None, ..origin })?;
+        }
+        for link in &parsed.links {
+            self.discover(link, &origin)?;
+        }
+        Ok(())
+    }
+
+    fn settle_redirect(
+        &mut self,
+        task: &Task,
+        status: u16,
+        target: Result<NormalUrl, String>,
+        exchange: Option<Archived>,
+    ) -> Result<(), CrawlError> {
+        self.archive_plain(exchange)?;
+        let row = &task.queued.url;
+        let at = Timestamp::now();
+        let hops = row.hops + 1;
+        let detail = match &target {
+            Ok(target) if hops <= MAX_HOPS => {
+                let (kind, depth, referrer) = (row.kind, self.state.depth(row.id)?, Some(row.id));
+                self.discover(target, &Origin { kind, depth, hops, referrer, seed: None, withheld: None, at })?;
+                target.as_str().to_owned()
+            }
+            Ok(target) => format!("{} (not followed: more than {MAX_HOPS} redirects in a row)", target.as_str()),
+            Err(why) => why.clone(),
+        };
+        let state = UrlState::Skipped(Reason::Redirect);
+        Ok(self.state.settle_url(row.id, state, Some(&detail), Some(status), at)?)
+    }
+
+    fn settle_sitemap(
+        &mut self,
+        task: &Task,
+        answered: &Answered,
+        sitemap: &crate::crawl::sitemap::Sitemap,
+    ) -> Result<(), CrawlError> {
+        let row = &task.queued.url;
+        let origin = Origin {
+            kind: UrlKind::Page,
+            depth: 0,
+            hops: 0,
+            referrer: Some(row.id),
+            seed: None,
+            withheld: None,
+            at: answered.at,
+        };
+        let pages = sitemap.urls.iter().map(|entry| (&entry.url, UrlKind::Page));
+        let nested = sitemap.nested.iter().map(|url| (url, UrlKind::Sitemap));
+        for (url, kind) in pages.chain(nested) {
+            if let Ok(url) = NormalUrl::new(url, &self.url_options) {
+                self.discover(&url, &Origin { kind, ..origin })?;
+            }
+        }
+        for problem in &sitemap.problems {
+            tracing::warn!(url = row.url, %problem, "sitemap");
+        }
+        let found = format!("{} pages, {} sitemaps", sitemap.urls.len(), sitemap.nested.len());
+        let problems = sitemap.problems.len() + sitemap.more_problems;
+        let detail = if problems == 0 { found } else { format!("{found}, {problems} problems") };
+        let state = UrlState::Skipped(Reason::Sitemap);
+        Ok(self.state.settle_url(row.id, state, Some(&detail), Some(answered.status), answered.at)?)
+    }
+
+    fn skip(&mut self, task: &Task, skipped: &Skipped) -> Result<(), CrawlError> {
+        if matches!(skipped.reason, Reason::Failure | Reason::Status) {
+            self.counts.failed += 1;
+        }
+        let state = UrlState::Skipped(skipped.reason);
+        let detail = skipped.detail.as_deref();
+        Ok(self.state.settle_url(task.queued.url.id, state, detail, skipped.status, Timestamp::now())?)
+    }
+
+    /// The budget of the URL's seed is spent: it goes to the next seed that admits it, or is skipped.
+    fn move_to_another_seed(&mut self, task: &Task) -> Result<(), CrawlError> {
+        let row = task.queued.url.clone();
+        let url = NormalUrl::parse(&row.url, &self.url_options)?;
+        match self.admit(&url, self.state.depth(row.id)?, None) {
+            Ok(seed) => self.revive(row, seed),
+            Err(refusal) => {
+                let reason = match refusal {
+                    Refusal::Depth => Reason::Depth,
+                    Refusal::Scope | Refusal::Budget => Reason::Budget,
+                };
+                let state = UrlState::Skipped(reason);
+                Ok(self.state.settle_url(row.id, state, None, None, Timestamp::now())?)
+            }
+        }
+    }
+
+    fn archive_plain(&mut self, exchange: Option<Archived>) -> Result<(), CrawlError> {
+        exchange.map_or(Ok(()), |archived| self.archive(archived, &warc::Kind::Response).map(drop))
+    }
+
+    fn archive_page(
+        &mut self,
+        archived: Archived,
+        decision: &Decision<'_>,
+        fate: &Fate<'_>,
+    ) -> Result<Option<Position>, CrawlError> {
+        let matched = fate.judgement.verdict.matched().map(|matched| self.state.document(matched.of)).transpose()?;
+        let Some(document) = matched.flatten() else {
+            return self.archive(archived, &warc::Kind::Response);
+        };
+        let original = document.payload.map(|payload| warc::Original {
+            target_uri: &document.name,
+            at: document.judgement.at,
+            payload: warc::PayloadDigest(payload),
+        });
+        self.archive(archived, &warc::Kind::Duplicate { decision, original, keep: fate.stored })
+    }
+
+    pub(super) fn archive(
+        &mut self,
+        archived: Archived,
+        kind: &warc::Kind<'_>,
+    ) -> Result<Option<Position>, CrawlError> {
+        Ok(self.sink.record(&Record::Exchange(&archived.into(), kind))?)
+    }
+
+    /// What is done with a page that repeats `of`.
+    fn policy(&self, url: &str, of: &str) -> Policy {
+        if same_site(url, of) { self.plan.dedup.same_site } else { self.plan.dedup.cross_site }
+    }
+}
+
+/// The detail of URLs found on duplicates only.
+pub(super) const SAME_SITE: &str = "found on duplicates of pages of their own site";
+pub(super) const CROSS_SITE: &str = "found on duplicates of other sites' pages";
+
+fn kind_of_duplicate(url: &str, of: &str) -> &'static str {
+    if same_site(url, of) { SAME_SITE } else { CROSS_SITE }
+}
+
+fn same_site(a: &str, b: &str) -> bool {
+    let site = |url: &str| Some(site_of(url::Url::parse(url).ok()?.host_str()?).to_owned());
+    site(a) == site(b)
+}

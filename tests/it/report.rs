@@ -1,0 +1,293 @@
+//! The summary of a run: its numbers, its warnings, and what strangers' text can do to it.
+
+use std::time::Duration;
+
+use pagesieve::{
+    page::Timestamp,
+    report::{Builder, CLUSTERS, End, MEMBERS, Report, Row, Run, Scheme, Skip, Warning},
+    sink::record::{Decision, Match, Reason, Step, Verdict},
+};
+use tempfile::tempdir;
+
+use crate::sink::{near, unique};
+
+fn exact<'a>(id: &'a str, of: &'a str, step: Step) -> Decision<'a> {
+    let matched = Match { id: of.into(), distance: 0, signature_distance: 0, similarity: 1.0 };
+    Decision { verdict: Verdict::Exact, step: Some(step), matched: Some(matched), ..unique(id) }
+}
+
+fn add(builder: &mut Builder, decision: &Decision<'_>, title: &str) {
+    let stored = decision.verdict == Verdict::Unique;
+    let kept_title = decision.matched.is_some().then_some(title);
+    builder.page(&Row { decision, title: Some(title), kept_title, stored });
+}
+
+fn skip(builder: &mut Builder, url: &str, reason: Reason) {
+    builder.skipped(&Skip { url, reason, fetched: reason == Reason::Noindex });
+}
+
+fn run() -> Run {
+    Run {
+        name: "docs".to_owned(),
+        end: End::Done,
+        started: Timestamp(1_795_132_800_000),
+        finished: Timestamp(1_795_132_863_000),
+        worked: Duration::from_millis(63_210),
+        fingerprint: Scheme {
+            scheme: "1".to_owned(),
+            seed_id: "0f1e2d3c".to_owned(),
+            mode: "classic".to_owned(),
+            radius: 3,
+        },
+        warc: true,
+    }
+}
+
+/// Three hosts: documentation, its mirror, and a shop that answers everything with one login page.
+fn builder() -> Builder {
+    let mut builder = Builder::default();
+    let doc = |n| format!("https://docs.example.org/zh/{n}.html");
+    let mirror = |n| format!("http://mirror.test:8080/zh/{n}.html");
+    let login = "https://shop.example.com/login";
+    for n in 0..40 {
+        add(&mut builder, &unique(&doc(n)), "第一章 數據庫的安裝與配置");
+    }
+    for n in 0..24 {
+        let step = if n % 3 == 0 { Step::Text } else { Step::Body };
+        add(&mut builder, &exact(&mirror(n), &doc(n / 8), step), "第一章 數據庫的安裝與配置");
+    }
+    for n in 0..6 {
+        let print = format!("https://www.example.org/print/{n}");
+        add(&mut builder, &near(&print, &doc(1)), "第一章 數據庫的安裝與配置（打印版）");
+    }
+    add(&mut builder, &unique(login), "Sign in to continue");
+    for n in 0..1_101 {
+        let item = format!("https://shop.example.com/item?id={n}");
+        add(&mut builder, &exact(&item, login, Step::Body), "Sign in to continue");
+    }
+    for n in 0..12 {
+        skip(&mut builder, &format!("https://docs.example.org/gone/{n}"), Reason::Status);
+    }
+    skip(&mut builder, "https://docs.example.org/secret", Reason::Noindex);
+    skip(&mut builder, "https://elsewhere.test/", Reason::Scope);
+    skip(&mut builder, "https://docs.example.org/old", Reason::DuplicateLinks);
+    builder
+}
+
+fn report() -> Report {
+    builder().finish(run())
+}
+
+#[test]
+fn the_numbers_are_those_of_the_files() {
+    let json = serde_json::to_value(report()).unwrap();
+    assert_eq!(json["end"], "done");
+    assert_eq!(
+        json["counts"],
+        serde_json::json!({
+            "fetched": 1173, "unique": 41, "exact": {"body": 1117, "text": 8}, "near": 6, "stored": 41,
+            "skipped": {"scope": 1, "status": 12, "noindex": 1, "duplicate_links": 1},
+        })
+    );
+    assert_eq!(json["started"], "2026-11-20T00:00:00Z");
+    assert_eq!(json["seconds"], 63.21);
+    assert_eq!(json["hosts"][1]["host"], "docs.example.org");
+    assert_eq!(json["hosts"][1]["fetched"], 41);
+    assert_eq!(json["hosts"][1]["failed"], 12);
+    assert_eq!(json["hosts"][2]["cross_site"], 24);
+    assert_eq!(json["hosts"][3]["same_site"], 6);
+}
+
+#[test]
+fn the_largest_clusters_come_first_with_their_first_members() {
+    let report = report();
+    assert_eq!(report.cluster_count, 4);
+    let login = &report.clusters[0];
+    assert_eq!((&*login.url, login.count), ("https://shop.example.com/login", 1_101));
+    assert_eq!(login.title.as_deref(), Some("Sign in to continue"));
+    assert_eq!(login.members.len(), MEMBERS);
+    assert_eq!(login.members[19].url, "https://shop.example.com/item?id=19");
+    assert_eq!(login.unnamed(), 1_081);
+    let chapter = &report.clusters[1];
+    assert_eq!((&*chapter.url, chapter.count), ("https://docs.example.org/zh/1.html", 14));
+    assert!(chapter.members[13].same_site && !chapter.members[0].same_site);
+}
+
+#[test]
+fn a_mirror_and_a_page_that_absorbs_are_warned_of() {
+    let shop = "https://shop.example.com/login";
+    assert_eq!(
+        report().warnings,
+        [
+            Warning::Mirror { host: "mirror.test:8080".to_owned(), pages: 24, duplicates: 24 },
+            Warning::Absorbing { url: shop.to_owned(), duplicates: 1_101 },
+        ]
+    );
+}
+
+#[test]
+fn nineteen_pages_or_half_of_them_or_a_hundred_duplicates_are_no_warning() {
+    let mut builder = Builder::default();
+    for n in 0..19 {
+        add(
+            &mut builder,
+            &near(&format!("http://small.test/{n}"), &format!("http://a.test/{n}")),
+            "",
+        );
+    }
+    for n in 0..20 {
+        add(
+            &mut builder,
+            &near(&format!("http://half.test/{n}"), &format!("http://a.test/{n}")),
+            "",
+        );
+        add(&mut builder, &unique(&format!("http://half.test/own/{n}")), "");
+    }
+    for n in 0..100 {
+        add(&mut builder, &near(&format!("http://one.test/{n}"), "http://one.test/"), "");
+    }
+    assert_eq!(builder.finish(run()).warnings, []);
+}
+
+#[test]
+fn a_crowd_of_clusters_costs_members_but_no_counts() {
+    let mut builder = Builder::default();
+    for n in 0..60_000 {
+        let decision = near("http://a.test/copy", "http://a.test/");
+        let kept = format!("http://a.test/{n}");
+        let matched = Match { id: kept.into(), ..decision.matched.clone().unwrap() };
+        add(&mut builder, &Decision { matched: Some(matched), ..decision }, "");
+    }
+    for n in 0..30 {
+        add(&mut builder, &near(&format!("http://a.test/x/{n}"), "http://a.test/7"), "");
+    }
+    let report = builder.finish(run());
+    assert_eq!(report.cluster_count, 60_000);
+    assert_eq!(report.clusters.len(), CLUSTERS);
+    assert_eq!(report.clusters[0].count, 31);
+    assert_eq!(report.clusters[0].members.len(), MEMBERS);
+}
+
+#[test]
+fn a_report_is_read_as_it_was_written() {
+    let directory = tempdir().unwrap();
+    let report = report();
+    report.write(directory.path()).unwrap();
+    assert_eq!(Report::read(directory.path()).unwrap(), report);
+    let html = std::fs::read_to_string(directory.path().join("report.html")).unwrap();
+    assert_eq!(html, report.html().unwrap());
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 2);
+}
+
+#[test]
+fn the_summary_fits_a_terminal() {
+    let summary = report().to_string();
+    for line in summary.lines() {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+    insta::assert_snapshot!(summary, @r#"
+    docs: done in 1 min 3 s
+
+      fetched              1,173
+      unique                  41     3.5 %
+      exact duplicates     1,125    96.0 %   1,117 by body, 8 by text
+      near duplicates          6     0.5 %
+      stored                  41
+      skipped                 15
+        scope                  1  It lies outside the scope of every seed.
+        status                12  The server answered with an error, such as 404.
+        noindex                1  The page asks not to be indexed.
+        duplicate_links        1  Only links of duplicates lead to it: not followed.
+
+    warning: 24 of 24 pages of mirror.test:8080 repeat pages of other hosts. If it
+      is a mirror, exclude it from the seeds; if its pages are wanted, set
+      dedup.cross_site.store = "keep" (dedup.same_site for hosts of one domain).
+
+    warning: 1,101 pages repeat one kept page. If it is an error, login or empty
+      page served at many addresses, exclude those addresses; if the pages differ in
+      substance, set a smaller dedup.radius or a larger dedup.min_features. The
+      page: https://shop.example.com/login
+    "#);
+}
+
+#[test]
+fn every_reason_fits_the_summary() {
+    let mut builder = Builder::default();
+    for reason in Reason::ALL {
+        skip(&mut builder, "http://a.test/", reason);
+    }
+    let summary = Report { name: "名".repeat(100), ..builder.finish(run()) }.to_string();
+    for line in summary.lines() {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+}
+
+#[test]
+fn a_run_without_pages_has_a_report() {
+    let report = Builder::default().finish(Run { end: End::Interrupted, ..run() });
+    let html = report.html().unwrap();
+    assert!(html.contains("No page repeated another."));
+    assert!(html.contains("interrupted"));
+    assert!(report.to_string().contains("unique                   0     0.0 %"), "{report}");
+}
+
+const SCRIPT: &str = "</title></style><script>alert(1)</script><img src=x onerror='alert(2)'>\"`";
+const MARKS: &str = "evil\u{202e}gnp.exe\u{2066}\u{200f}\u{1b}[31m\0\r\nline\u{85}";
+
+/// A report in which every text that a stranger chooses is hostile.
+fn hostile(text: &str) -> Report {
+    let mut builder = Builder::default();
+    let kept = format!("javascript:alert('{text}')");
+    for url in [format!("http://a.test/{text}"), format!("data:text/html,{text}")] {
+        let decision = Decision { lang: Some(text.into()), ..near(&url, &kept) };
+        add(&mut builder, &decision, text);
+    }
+    let scheme = Scheme { mode: text.into(), scheme: text.into(), seed_id: text.into(), radius: 3 };
+    let run = Run { name: text.into(), fingerprint: scheme, ..run() };
+    let mut report = builder.finish(run);
+    report.hosts[0].host = text.into();
+    report.warnings.push(Warning::Absorbing { url: text.into(), duplicates: 101 });
+    report.warnings.push(Warning::Mirror { host: text.into(), pages: 20, duplicates: 20 });
+    report
+}
+
+#[test]
+fn markup_in_titles_and_urls_is_inert() {
+    let html = hostile(SCRIPT).html().unwrap();
+    for forbidden in ["<script", "<img", "onerror='", "href=\"javascript", "href=\"data"] {
+        assert!(!html.contains(forbidden), "{forbidden}");
+    }
+    assert_eq!(html.matches("</title>").count(), 1);
+    assert_eq!(html.matches("</style>").count(), 1);
+    assert!(html.contains("default-src 'none'"));
+}
+
+#[test]
+fn marks_that_turn_the_text_and_control_characters_are_spelled_out() {
+    let report = hostile(MARKS);
+    for text in [report.html().unwrap(), report.to_string()] {
+        let harmful =
+            |c: char| (c.is_control() && c != '\n') || "\u{202e}\u{2066}\u{200f}".contains(c);
+        assert!(!text.contains(harmful));
+        assert!(text.contains("evil\\u{202e}gnp.exe"));
+    }
+}
+
+#[test]
+fn only_web_addresses_are_links() {
+    let html = hostile("x").html().unwrap();
+    assert!(html.contains("<a href=\"http://a.test/x\" rel=\"noreferrer noopener nofollow\">"));
+    let links: Vec<&str> = html.split("href=\"").skip(1).collect();
+    assert!(links.iter().all(|link| {
+        ["http", "pages", "dupl", "skip", "warc/", "report"]
+            .iter()
+            .any(|start| link.starts_with(start))
+    }));
+}
+
+#[test]
+fn the_language_of_a_page_is_named_for_its_font() {
+    let html = report().html().unwrap();
+    assert!(html.contains("<span class=\"title\" dir=\"auto\" lang=\"zh\">第一章"));
+    assert!(!hostile(SCRIPT).html().unwrap().contains("dir=\"auto\" lang="));
+}

@@ -1,0 +1,200 @@
+//! Seed lists and what they admit.
+
+use pagesieve::{
+    crawl::scope::{
+        Reach, Refusal, Scope, ScopeError, Seed, SeedLineError, Source, read_seed_file,
+    },
+    page::{NormalUrl, UrlOptions},
+};
+use proptest::prelude::*;
+use url::Url;
+
+fn url(text: &str) -> NormalUrl {
+    NormalUrl::parse(text, &UrlOptions::default()).unwrap()
+}
+
+fn seed(text: &str, scope: Reach) -> Seed {
+    Seed { scope, ..Seed::new(Url::parse(text).unwrap()) }
+}
+
+fn scope(seeds: &[Seed]) -> Scope {
+    let mut scope = Scope::new(seeds).unwrap();
+    for (number, seed) in seeds.iter().enumerate() {
+        if let Source::Url(root) = &seed.source {
+            scope.add_root(number, &url(root.as_str()));
+        }
+    }
+    scope
+}
+
+fn admits(seed: Seed, text: &str) -> bool {
+    scope(&[seed]).admit(&url(text), 1, |_| false).is_ok()
+}
+
+#[test]
+fn a_seed_table_has_the_defaults_that_are_documented() {
+    let seed: Seed = toml::from_str("url = 'http://docs.test/index.html'").unwrap();
+    assert_eq!(seed, Seed::new(Url::parse("http://docs.test/index.html").unwrap()));
+    let expected = "url = \"http://docs.test/index.html\"\nscope = \"host\"\ninclude = []\nexclude = []\n\
+                    max_depth = 20\nmax_pages = 100000\ntags = []\n";
+    assert_eq!(toml::to_string(&seed).unwrap(), expected);
+}
+
+#[test]
+fn a_seed_table_has_exactly_one_source() {
+    let error = |text| toml::from_str::<Seed>(text).unwrap_err().to_string();
+    for text in ["scope = 'any'", "url = 'http://a.org'\nfile = 'a.txt'"] {
+        assert!(error(text).contains("exactly one of `url`, `file` and `sitemap`"), "{text}");
+    }
+    assert!(error("url = 'http://a.org'\nmax_page = 1").contains("unknown field `max_page`"));
+    let seed: Seed = toml::from_str("file = 'a.txt'\nscope = 'domain'").unwrap();
+    assert_eq!((seed.source, seed.scope), (Source::File("a.txt".into()), Reach::Domain));
+}
+
+#[test]
+fn host_is_a_name_with_its_port() {
+    let root = || seed("http://a.org/x/", Reach::Host);
+    assert!(admits(root(), "http://a.org/y"));
+    for other in ["http://a.org:8080/x/", "https://a.org/x/", "http://www.a.org/x/"] {
+        assert!(!admits(root(), other), "{other}");
+    }
+}
+
+#[test]
+fn domain_is_the_registrable_one_whatever_scheme_and_port() {
+    let root = || seed("http://www.a.co.uk/", Reach::Domain);
+    assert!(admits(root(), "https://news.a.co.uk:8443/"));
+    assert!(!admits(root(), "http://b.co.uk/"));
+    assert!(!admits(seed("http://127.0.0.1/", Reach::Domain), "http://127.0.0.2/"));
+}
+
+#[test]
+fn prefix_is_the_url_up_to_its_last_slash() {
+    let root = || seed("http://a.org/x/index.html?next=/y/", Reach::Prefix);
+    assert!(admits(root(), "http://a.org/x/z") && admits(root(), "http://a.org/x/"));
+    for other in ["http://a.org/x", "http://a.org/xy/", "https://a.org/x/z"] {
+        assert!(!admits(root(), other), "{other}");
+    }
+    assert!(admits(seed("http://a.org", Reach::Prefix), "http://a.org/b"));
+}
+
+#[test]
+fn patterns_are_asked_of_the_whole_normal_url() {
+    let root = |include: &[&str], exclude: &[&str]| Seed {
+        include: include.iter().map(ToString::to_string).collect(),
+        exclude: exclude.iter().map(ToString::to_string).collect(),
+        ..seed("http://a.org/", Reach::Host)
+    };
+    assert!(admits(root(&["^http://a\\.org/x", "\\.html$"], &[]), "http://a.org/b.html"));
+    assert!(!admits(root(&["^/x"], &[]), "http://a.org/x"));
+    assert!(!admits(root(&["x"], &["y", "z$"]), "http://a.org/xz"));
+}
+
+#[test]
+fn a_pattern_that_cannot_be_compiled_names_its_list() {
+    let bad =
+        |pattern: &str| Seed { exclude: vec![pattern.into()], ..seed("http://a.org/", Reach::Any) };
+    let good = seed("http://a.org/", Reach::Any);
+    for pattern in ["(", "\\w{100}{100}"] {
+        let error = Scope::new(&[good.clone(), bad(pattern)]).unwrap_err();
+        assert!(matches!(&error, ScopeError::Pattern { seed: 1, .. }));
+        assert!(error.to_string().ends_with("of seed list 2"), "{error}");
+    }
+}
+
+#[test]
+fn a_url_belongs_to_the_first_list_that_admits_it_and_is_not_spent() {
+    let lists = scope(&[
+        seed("http://a.org/x/", Reach::Prefix),
+        seed("http://a.org/", Reach::Host),
+        seed("http://b.org/", Reach::Any),
+    ]);
+    let first = |text, spent: &[usize]| lists.admit(&url(text), 1, |list| spent.contains(&list));
+    assert_eq!(first("http://a.org/x/1", &[]), Ok(0));
+    assert_eq!(first("http://a.org/x/1", &[0]), Ok(1));
+    assert_eq!(first("http://a.org/y", &[]), Ok(1));
+    assert_eq!(first("http://c.org/", &[0, 1]), Ok(2));
+    assert_eq!(first("http://a.org/x/1", &[0, 1, 2]), Err(Refusal::Budget));
+}
+
+#[test]
+fn the_most_favourable_refusal_is_reported() {
+    let shallow = Seed { max_depth: 1, ..seed("http://a.org/", Reach::Host) };
+    let deep = seed("http://a.org/x/", Reach::Prefix);
+    let lists = scope(&[deep, shallow]);
+    let refusal = |text, depth, spent| lists.admit(&url(text), depth, |_| spent).unwrap_err();
+    assert_eq!(refusal("http://b.org/", 0, true), Refusal::Scope);
+    assert_eq!(refusal("http://a.org/", 2, false), Refusal::Depth);
+    assert_eq!(refusal("http://a.org/x/", 2, true), Refusal::Budget);
+    assert_eq!(lists.admit(&url("http://a.org/x/"), 20, |_| false), Ok(0));
+    assert_eq!(refusal("http://a.org/x/", 21, false), Refusal::Depth);
+}
+
+#[test]
+fn a_seed_need_not_match_what_its_links_must() {
+    let only = |pattern: &str| Seed {
+        include: vec![pattern.into()],
+        ..seed("http://a.org/", Reach::Host)
+    };
+    let lists = scope(&[only("/docs/"), Seed { exclude: vec!["x".into()], ..only("/news/") }]);
+    let root = |list, text, spent| lists.admit_seed(list, &url(text), |_| spent);
+    assert_eq!(root(1, "http://a.org/", false), Ok(1));
+    assert_eq!(root(1, "http://a.org/docs/", false), Ok(0));
+    assert_eq!(root(1, "http://a.org/x", false), Err(Refusal::Scope));
+    assert_eq!(root(1, "http://a.org/", true), Err(Refusal::Budget));
+    assert_eq!(lists.admit(&url("http://a.org/"), 0, |_| false), Err(Refusal::Scope));
+}
+
+#[test]
+fn a_list_of_many_roots_admits_what_any_of_them_does() {
+    let mut lists = Scope::new(&[seed("http://unused.org/", Reach::Prefix)]).unwrap();
+    for number in (0..100_000).rev() {
+        lists.add_root(0, &url(&format!("http://a.org/{}/{number}/index.html", number % 10)));
+    }
+    let admits = |text| lists.admit(&url(text), 1, |_| false).is_ok();
+    assert!(admits("http://a.org/7/99997/a") && !admits("http://a.org/8/99997/a"));
+}
+
+#[test]
+fn a_seed_file_has_a_url_a_line_and_comments() {
+    let file = "\u{FEFF}http://a.org/#top\r\n\n  # comment\nhttp://b.org/ # another\n";
+    let urls = read_seed_file(file.as_bytes(), &UrlOptions::default()).unwrap();
+    assert_eq!(urls, [url("http://a.org/"), url("http://b.org/")]);
+}
+
+#[test]
+fn every_bad_line_of_a_seed_file_is_named() {
+    let file = b"http://a.org/\nexample.org\n\nftp://a.org/\nhttp://\xFF/\n";
+    let errors = read_seed_file(file, &UrlOptions::default()).unwrap_err();
+    let lines = errors.iter().map(|error| match error {
+        SeedLineError::Encoding { line, .. } | SeedLineError::Url { line, .. } => *line,
+        _ => 0,
+    });
+    assert_eq!(lines.collect::<Vec<_>>(), [2, 4, 5]);
+    assert_eq!(errors[0].to_string(), "read \"example.org\" in line 2 of the seed file");
+}
+
+proptest! {
+    #[test]
+    fn prefixes_admit_what_begins_with_one_of_them(
+        roots in prop::collection::vec("[ab/]{0,5}", 1..8),
+        path in "[ab/]{0,6}",
+    ) {
+        let mut lists = Scope::new(&[seed("http://unused.org/", Reach::Prefix)]).unwrap();
+        let begin = |root: &str| {
+            let url = url(&format!("http://h/{root}"));
+            url.as_str()[..=url.as_str().rfind('/').unwrap()].to_owned()
+        };
+        for root in &roots {
+            lists.add_root(0, &url(&format!("http://h/{root}")));
+        }
+        let url = url(&format!("http://h/{path}"));
+        let expected = roots.iter().any(|root| url.as_str().starts_with(&begin(root)));
+        prop_assert_eq!(lists.admit(&url, 0, |_| false).is_ok(), expected);
+    }
+
+    #[test]
+    fn reading_a_seed_file_never_panics(file: Vec<u8>) {
+        let _ = read_seed_file(&file, &UrlOptions::default());
+    }
+}
