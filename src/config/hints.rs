@@ -68,10 +68,10 @@ fn unknown_key(key: &str, known: &[&str], path: &[String]) -> Problem {
     let place = place(tables);
     let help = nearest(key, known)
         .map(|known| format!("did you mean `{known}`?"))
-        .or_else(|| Some(format!("`{key}` is a key of {}", owner(key)?)))
-        .unwrap_or_else(|| format!("the keys of {place} are {}", listed(known, '`')));
+        .or_else(|| Some(format!("write it {}", owner(key)?)))
+        .unwrap_or_else(|| format!("the keys {place} are {}", listed(known, '`')));
     Problem {
-        message: format!("unknown key `{key}` in {place}"),
+        message: format!("unknown key `{key}` {place}"),
         label: "not a key".to_owned(),
         help: Some(help),
     }
@@ -101,10 +101,8 @@ fn owner(key: &str) -> Option<String> {
     if EXAMPLE.contains_key(key) {
         return Some(place(&[]));
     }
-    let (name, _) = EXAMPLE.keys().map(|name| (name, std::slice::from_ref(name))).find(|(_, path)| {
-        table(path).is_some_and(|table| table.contains_key(key))
-    })?;
-    Some(place(std::slice::from_ref(name)))
+    let has_key = |path: &[String]| table(path).is_some_and(|table| table.contains_key(key));
+    EXAMPLE.keys().map(std::slice::from_ref).find(|path| has_key(path)).map(place)
 }
 
 /// The example's table of this name; of an array of tables, its first.
@@ -117,9 +115,9 @@ fn table(path: &[String]) -> Option<&'static Table> {
 
 fn place(path: &[String]) -> String {
     match path {
-        [] => "the top of the file".to_owned(),
-        [seeds] if seeds == "seeds" => "[[seeds]]".to_owned(),
-        path => format!("[{}]", path.join(".")),
+        [] => "at the top of the file".to_owned(),
+        [seeds] if seeds == "seeds" => "in [[seeds]]".to_owned(),
+        path => format!("in [{}]", path.join(".")),
     }
 }
 

@@ -117,10 +117,11 @@ impl Text {
         Some(value.span())
     }
 
-    /// An error that points at these bytes; without them behind the last line, where something is missing.
+    /// An error that points at these bytes; without them at the end, where something is missing.
     pub(super) fn invalid(&self, at: Option<Range<usize>>, problem: Problem) -> ConfigError {
-        let end = self.toml.trim_end().len();
-        let at = at.unwrap_or(end..end);
+        let written = self.toml.trim_end();
+        let last = written.char_indices().next_back().map_or(0, |(at, _)| at);
+        let at = at.filter(|at| !at.is_empty()).unwrap_or(last..written.len());
         ConfigError::Invalid(Box::new(Invalid {
             message: problem.message,
             label: problem.label,

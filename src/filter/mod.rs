@@ -17,6 +17,8 @@ mod window;
 #[cfg(test)]
 mod tests;
 
+use serde::{Deserialize, Serialize};
+
 use crate::{
     extract::language,
     fingerprint::{Digest, Fingerprinter, Signature, Sketch},
@@ -70,7 +72,7 @@ pub struct Filter<I = Pigeonhole, D = MemoryDigests> {
 }
 
 /// Where a filter stood, so that another can go on from there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Position {
     /// The number of the next document.
     pub next: DocId,
@@ -143,6 +145,21 @@ impl<I: Index, D: Digests> Filter<I, D> {
         let verdict = Verdict::Duplicate(found);
         self.remember_alias(subject, &digests, verdict)?;
         Ok(self.number(verdict, facts))
+    }
+
+    /// The match of a document by its body alone, if the body is known. Nothing is remembered.
+    ///
+    /// # Errors
+    /// If the table of digests fails; in memory it cannot.
+    pub fn peek_body(
+        &mut self,
+        key: Key,
+        body: Digest,
+        at: Timestamp,
+    ) -> Result<Option<Match>, D::Error> {
+        self.advance(at)?;
+        let found = self.look_up(key, body, Step::Body)?;
+        Ok(found.and_then(|(verdict, _)| verdict.matched().copied()))
     }
 
     /// Judges a document by its body alone: `None`, and nothing is remembered, unless the body is known. What is

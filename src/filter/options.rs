@@ -27,6 +27,7 @@ pub struct Options {
     /// Texts of fewer distinct features are judged by equality only.
     pub min_features: u32,
     /// Room for the index, signatures, ids and the cache of digests.
+    #[serde(serialize_with = "crate::page::size::serialize")]
     pub memory: ByteSize,
     /// How far back the filter remembers.
     pub window: WindowOptions,
@@ -143,6 +144,16 @@ pub struct MemoryError {
     pub needed: ByteSize,
     /// How many entries there is room for.
     pub entries: u64,
+}
+
+impl Mode {
+    /// Its name in configurations.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Classic => "classic",
+        }
+    }
 }
 
 impl<'de> Deserialize<'de> for Mode {

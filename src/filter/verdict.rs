@@ -1,6 +1,6 @@
 //! The verdict on a document, and what is told of its text with it.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     fingerprint::{Fingerprint, similarity},
@@ -42,7 +42,7 @@ pub enum Kind {
 }
 
 /// The step of the cascade that decided.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Step {
     /// The body is known.

@@ -20,10 +20,12 @@ pub struct Document {
     pub stored: bool,
     /// Number, time, verdict and facts.
     pub judgement: Judgement,
+    /// The SHA-1 of its body as received, if WARC files are written.
+    pub payload: Option<[u8; 20]>,
 }
 
 pub(super) const COLUMNS: &str = "d.id, d.name, d.title, d.at, d.stored, d.kind, d.step, d.match, d.distance, \
-                                  d.signature_distance, d.fingerprint, d.chars, d.features, d.lang";
+                                  d.signature_distance, d.fingerprint, d.chars, d.features, d.lang, d.payload";
 
 impl State {
     /// Adds a document.
@@ -36,11 +38,12 @@ impl State {
         title: Option<&str>,
         stored: bool,
         judgement: &Judgement,
+        payload: Option<[u8; 20]>,
     ) -> Result<(), StateError> {
         let Judgement { id, at, verdict, facts } = judgement;
         let found = verdict.matched();
         let mut statement = self.db.prepare_cached(
-            "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         )?;
         statement.execute((
             signed(id.0),
@@ -57,6 +60,7 @@ impl State {
             facts.chars,
             facts.features,
             facts.lang.as_ref().map(Lang::as_str),
+            payload,
         ))?;
         Ok(())
     }
@@ -93,6 +97,17 @@ impl State {
         name.ok_or(StateError::Damaged("a match is no document"))
     }
 
+    /// Drops the documents before this one.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub fn drop_documents(&self, before: DocId) -> Result<(), StateError> {
+        self.db
+            .prepare_cached("DELETE FROM documents WHERE id < ?")?
+            .execute([signed(before.0)])?;
+        Ok(())
+    }
+
     /// Calls `visit` with every document, in order of arrival.
     ///
     /// # Errors
@@ -120,7 +135,13 @@ pub(super) fn read_document(row: &Row<'_>) -> rusqlite::Result<Result<Document, 
     };
     let (id, at) = (DocId(unsigned(row.get(0)?)), Timestamp(row.get(3)?));
     let judgement = Judgement { id, at, verdict, facts };
-    Ok(Ok(Document { name: row.get(1)?, title: row.get(2)?, stored: row.get(4)?, judgement }))
+    Ok(Ok(Document {
+        name: row.get(1)?,
+        title: row.get(2)?,
+        stored: row.get(4)?,
+        judgement,
+        payload: row.get(14)?,
+    }))
 }
 
 fn read_verdict(row: &Row<'_>) -> rusqlite::Result<Result<Verdict, UnknownCode>> {

@@ -98,6 +98,17 @@ impl State {
         Ok(())
     }
 
+    /// The hosts that are set aside, and why.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub fn hosts_aside(&self) -> Result<Vec<(HostId, String)>, StateError> {
+        let mut statement =
+            self.db.prepare_cached("SELECT id, aside FROM hosts WHERE aside IS NOT NULL")?;
+        let rows = statement.query_map([], |row| Ok((HostId(row.get(0)?), row.get(1)?)))?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
     /// The robots.txt last received from an origin.
     ///
     /// # Errors

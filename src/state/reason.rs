@@ -105,7 +105,9 @@ impl Reason {
             Self::ContentType => "It is not an HTML page.",
             Self::Noindex => "The page asks not to be indexed.",
             Self::DuplicateLinks => "Only duplicates link to it, and their links are not followed.",
-            Self::Host => "Its host was set aside: it asks for longer waits than allowed, or does not answer.",
+            Self::Host => {
+                "Its host was set aside: it asks for longer waits than allowed, or does not answer."
+            }
             Self::Pending => {
                 "It was still queued when the run stopped; the next run goes on with it."
             }

@@ -1,6 +1,6 @@
 //! Where a crawl begins: the seed lists of the configuration, and the files of URLs they may name.
 
-use std::{path::PathBuf, str::Utf8Error};
+use std::{fmt, path::PathBuf, str::Utf8Error};
 
 use serde::{Deserialize, Serialize};
 use url::Url;
@@ -36,6 +36,15 @@ pub enum Source {
     File(PathBuf),
     /// A sitemap.
     Sitemap(Url),
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Url(url) | Self::Sitemap(url) => url.fmt(f),
+            Self::File(path) => path.display().fmt(f),
+        }
+    }
 }
 
 /// How far from its seeds a list's pages may lie.
