@@ -112,10 +112,14 @@ fn start_over(directory: &Path, yes: bool) -> Result<bool, Failure> {
         return Ok(true);
     }
     if !yes && !is_agreed(directory)? {
-        say(format_args!("nothing was deleted; say --yes to delete the run in {}", directory.display()));
+        say(format_args!(
+            "nothing was deleted; say --yes to delete the run in {}",
+            directory.display()
+        ));
         return Ok(false);
     }
-    crawl::delete_run(directory).map_err(|source| Failure::Delete { path: directory.to_owned(), source })?;
+    crawl::delete_run(directory)
+        .map_err(|source| Failure::Delete { path: directory.to_owned(), source })?;
     Ok(true)
 }
 

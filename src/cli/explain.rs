@@ -105,11 +105,17 @@ fn write_verdict(
     let (word, why) = match verdict.matched() {
         None => ("unique", why_unique(b, options)),
         Some(matched) => match (matched.kind, matched.step) {
-            (_, Step::Body) => ("exact", "the bodies are equal, byte for byte (step body)".to_owned()),
+            (_, Step::Body) => {
+                ("exact", "the bodies are equal, byte for byte (step body)".to_owned())
+            }
             (Kind::Exact, _) => ("exact", "the texts have the same words (step text)".to_owned()),
             (Kind::Near, _) => (
                 "near",
-                format!("the fingerprints differ in {} of 64 bits, at most {} are allowed (step near)", matched.distance, options.radius()),
+                format!(
+                    "the fingerprints differ in {} of 64 bits, at most {} are allowed (step near)",
+                    matched.distance,
+                    options.radius()
+                ),
             ),
         },
     };
@@ -139,9 +145,14 @@ fn verdict(sides: &[Side; 2], options: &Options) -> Verdict {
 fn why_unique(b: &Side, options: &Options) -> String {
     let least = options.min_features;
     if b.sketch.features < least {
-        return format!("its text has fewer than {least} features, so that only an equal one would be a duplicate");
+        return format!(
+            "its text has fewer than {least} features, so that only an equal one would be a duplicate"
+        );
     }
-    format!("the texts are not equal, and the fingerprints differ in more than {} of 64 bits", options.radius())
+    format!(
+        "the texts are not equal, and the fingerprints differ in more than {} of 64 bits",
+        options.radius()
+    )
 }
 
 fn chars(side: &Side) -> u32 {
@@ -171,9 +182,18 @@ fn write_bits(out: &mut Out, a: &Sketch, b: &Sketch, options: &Options) -> io::R
         .collect();
     let bits = if bits.is_empty() { "none".to_owned() } else { bits.join(" ") };
     writeln!(out, "differing bits      {bits}")?;
-    writeln!(out, "distance            {} of 64 (radius {})", first.distance(second), options.radius())?;
+    writeln!(
+        out,
+        "distance            {} of 64 (radius {})",
+        first.distance(second),
+        options.radius()
+    )?;
     writeln!(out, "signature distance  {signature_distance} of 256")?;
-    writeln!(out, "similarity          {:.4} (the cosine that the signatures estimate)", similarity(signature_distance))
+    writeln!(
+        out,
+        "similarity          {:.4} (the cosine that the signatures estimate)",
+        similarity(signature_distance)
+    )
 }
 
 /// What weighs more in one document than in the other, the most telling first.
@@ -193,7 +213,11 @@ fn write_features(
     for feature in more.iter().take(SHOWN) {
         let theirs = other.get(&feature.text).copied().unwrap_or(0);
         let text = paint.quoted(&feature.text);
-        writeln!(out, "  {:>4} instead of {theirs:<4} {text}  ({}×)", feature.weight, feature.count)?;
+        writeln!(
+            out,
+            "  {:>4} instead of {theirs:<4} {text}  ({}×)",
+            feature.weight, feature.count
+        )?;
     }
     if more.len() > SHOWN {
         writeln!(out, "  … and {} more", more.len() - SHOWN)?;

@@ -3,6 +3,7 @@
 //! One file for each command. Standard output carries data only; errors, progress and logs go to standard error.
 
 mod check;
+mod crawl;
 #[cfg(feature = "demo")]
 pub mod demo;
 mod document;
@@ -12,7 +13,10 @@ mod extract;
 mod filter;
 mod fingerprint;
 mod log;
+mod progress;
+mod report;
 mod robots;
+mod signals;
 
 use std::io::{self, BufWriter, StdoutLock, Write};
 
@@ -30,9 +34,13 @@ type Out = BufWriter<StdoutLock<'static>>;
 
 /// A web crawler that recognises near duplicates before it stores them, and its parts as filters of their own.
 #[derive(Debug, Parser)]
-#[command(version, max_term_width = 100, after_help = "\
+#[command(
+    version,
+    max_term_width = 100,
+    after_help = "\
 Exit codes: 0 done, 1 failed (in part), 2 wrong usage or configuration, 4 no room on the disk, 130 interrupted.
-Standard output carries data only; errors and logs go to standard error.")]
+Standard output carries data only; errors and logs go to standard error."
+)]
 struct Cli {
     #[command(flatten)]
     log: log::Options,
@@ -42,6 +50,10 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    #[cfg(feature = "demo")]
+    Demo(demo::command::Args),
+    Crawl(crawl::Args),
+    Report(report::Args),
     Check(check::Args),
     Filter(filter::Args),
     Fingerprint(fingerprint::Args),
@@ -68,6 +80,10 @@ pub fn main() -> Exit {
 
 fn run(command: Command, out: &mut Out) -> Result<Exit, Failure> {
     match command {
+        #[cfg(feature = "demo")]
+        Command::Demo(args) => demo::command::run(&args, out),
+        Command::Crawl(args) => crawl::run(&args, out),
+        Command::Report(args) => report::run(&args, out),
         Command::Check(args) => check::run(&args, out),
         Command::Filter(args) => filter::run(args, out),
         Command::Fingerprint(args) => fingerprint::run(args, out),

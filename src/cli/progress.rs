@@ -72,7 +72,8 @@ pub(super) fn say(line: impl fmt::Display) {
 }
 
 fn bar() -> ProgressBar {
-    let style = ProgressStyle::with_template("{spinner} {wide_msg}").expect("the template is right");
+    let style =
+        ProgressStyle::with_template("{spinner} {wide_msg}").expect("the template is right");
     let bar = ProgressBar::new_spinner().with_style(style);
     bar.enable_steady_tick(TERMINAL_EVERY);
     bar
@@ -98,7 +99,8 @@ mod tests {
 
     #[test]
     fn a_line_tells_the_rate_of_this_start_and_the_counts_of_all() {
-        let counts = Counts { fetched: 120, unique: 100, exact: 15, near: 5, failed: 2, queued: 40 };
+        let counts =
+            Counts { fetched: 120, unique: 100, exact: 15, near: 5, failed: 2, queued: 40 };
         let progress = Progress { counts, active_hosts: 3, in_flight: 7 };
         let line = Line { progress, fetched_before: 20, elapsed: Duration::from_secs(10) };
         assert_eq!(

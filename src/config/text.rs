@@ -147,7 +147,9 @@ fn path_in(table: &DeTable<'_>, offset: usize) -> Option<Vec<String>> {
     table.iter().find_map(|(key, value)| {
         let rest = match value.get_ref() {
             DeValue::Table(table) => path_in(table, offset),
-            DeValue::Array(items) => items.iter().find_map(|item| path_in(item.get_ref().as_table()?, offset)),
+            DeValue::Array(items) => {
+                items.iter().find_map(|item| path_in(item.get_ref().as_table()?, offset))
+            }
             _ => None,
         };
         let is_here = || key.span().contains(&offset) || value.span().contains(&offset);

@@ -156,16 +156,6 @@ impl Mode {
     }
 }
 
-impl Mode {
-    /// Its name in configurations.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Classic => "classic",
-        }
-    }
-}
-
 impl<'de> Deserialize<'de> for Mode {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match &*String::deserialize(deserializer)? {
