@@ -1,6 +1,7 @@
 //! `pagesieve crawl`: runs a crawl, or continues it.
 
 use std::{
+    cell::Cell,
     io::{self, BufRead, IsTerminal, Write},
     path::{Path, PathBuf},
 };
@@ -65,17 +66,19 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
         return Ok(Exit::Usage);
     }
     let directory = plan.directory.clone();
-    let report = runtime()?.block_on(watched(plan, args.progress))?;
-    finish(&report, &directory, out)
+    let (report, exit) = runtime()?.block_on(watched(plan, args.progress))?;
+    tell(&report, &directory, out)?;
+    Ok(exit)
 }
 
 pub(super) fn runtime() -> Result<Runtime, Failure> {
     Builder::new_multi_thread().enable_all().build().map_err(Failure::Runtime)
 }
 
-/// Runs a plan to its end, showing progress; a signal stops it.
-pub(super) async fn watched(plan: Plan, show: Show) -> Result<Report, Failure> {
+/// Runs a plan to its end, showing progress; a signal stops it, and decides how the process ends.
+pub(super) async fn watched(plan: Plan, show: Show) -> Result<(Report, Exit), Failure> {
     let (stop, ended) = (CancellationToken::new(), CancellationToken::new());
+    let stopped = Cell::new(Exit::Interrupted);
     let (progress, watch) = tokio::sync::watch::channel(Progress::default());
     let control = Control { stop: stop.clone(), progress: Some(progress) };
     let crawl = async {
@@ -83,16 +86,17 @@ pub(super) async fn watched(plan: Plan, show: Show) -> Result<Report, Failure> {
         ended.cancel();
         report
     };
-    let signals = ended.run_until_cancelled(stop_on_signals(stop));
+    let signals = ended.run_until_cancelled(stop_on_signals(stop, &stopped));
     let (report, (), _) = tokio::join!(crawl, progress::show(show, watch), signals);
-    Ok(report?)
+    let report = report?;
+    let exit = if report.end == End::Interrupted { stopped.get() } else { Exit::Done };
+    Ok((report, exit))
 }
 
-/// Prints the summary of a run and where its report lies; the exit code says whether it was interrupted.
-pub(super) fn finish(report: &Report, directory: &Path, out: &mut Out) -> Result<Exit, Failure> {
+/// Prints the summary of a run and where its report lies.
+pub(super) fn tell(report: &Report, directory: &Path, out: &mut Out) -> Result<(), Failure> {
     let page = directory.join(HTML);
-    write!(out, "{report}\nreport: {}\n", page.display()).map_err(Failure::Output)?;
-    Ok(if report.end == End::Interrupted { Exit::Interrupted } else { Exit::Done })
+    write!(out, "{report}\nreport: {}\n", page.display()).map_err(Failure::Output)
 }
 
 /// Prints what would be fetched, a URL a line.

@@ -25,6 +25,8 @@ pub enum Exit {
     NoRoom = 4,
     /// Somebody interrupted it.
     Interrupted = 130,
+    /// It was told to end.
+    Terminated = 143,
 }
 
 impl From<Exit> for ExitCode {

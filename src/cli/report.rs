@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Exit, Failure, Out, crawl::finish};
+use super::{Exit, Failure, Out, crawl::tell};
 use crate::crawl;
 
 /// Write the report of a run again, and print its summary
@@ -14,5 +14,6 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
     let report = crawl::report(&args.directory)?;
-    finish(&report, &args.directory, out).map(|_| Exit::Done)
+    tell(&report, &args.directory, out)?;
+    Ok(Exit::Done)
 }

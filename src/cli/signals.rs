@@ -1,26 +1,27 @@
 //! Ctrl-C and its like.
 
-use std::{future, process};
+use std::{cell::Cell, future, process};
 
 use tokio_util::sync::CancellationToken;
 
-use super::progress::say;
+use super::{Exit, progress::say};
 
-/// The first signal stops the run in good order, the second ends the process.
-pub(super) async fn stop_on_signals(stop: CancellationToken) {
+/// The first signal stops the run in good order and is noted in `stopped`, the second ends the process.
+pub(super) async fn stop_on_signals(stop: CancellationToken, stopped: &Cell<Exit>) {
     loop {
-        let code = next_signal().await;
+        let exit = next_signal().await;
         if stop.is_cancelled() {
-            process::exit(code);
+            process::exit(exit as i32);
         }
         say("stopping: what is in flight is brought to its end; once more ends at once");
+        stopped.set(exit);
         stop.cancel();
     }
 }
 
-/// Waits for a signal to stop, and returns the exit code that it stands for.
+/// Waits for a signal to stop, and returns how a process ends that obeys it.
 #[cfg(unix)]
-async fn next_signal() -> i32 {
+async fn next_signal() -> Exit {
     use futures_util::future::{Either, select};
     use tokio::signal::unix::{SignalKind, signal};
 
@@ -31,15 +32,15 @@ async fn next_signal() -> i32 {
     };
     let first = select(Box::pin(interrupt.recv()), Box::pin(terminate.recv())).await;
     match first {
-        Either::Left(_) => 130,
-        Either::Right(_) => 143,
+        Either::Left(_) => Exit::Interrupted,
+        Either::Right(_) => Exit::Terminated,
     }
 }
 
 #[cfg(not(unix))]
-async fn next_signal() -> i32 {
+async fn next_signal() -> Exit {
     match tokio::signal::ctrl_c().await {
-        Ok(()) => 130,
+        Ok(()) => Exit::Interrupted,
         Err(_) => future::pending().await,
     }
 }

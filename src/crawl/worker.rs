@@ -122,6 +122,7 @@ impl Crew {
         };
         let got = self.fetcher.get(&url, limit).await;
         self.answered(id, &got).await;
+        trace(&url, task.attempt, &got);
         let may_retry = task.attempt < self.retries;
         match got {
             Err(error) if may_retry && error.is_retryable() => Ok(End::Retry(id)),
@@ -418,6 +419,15 @@ fn parse(
 
 fn skipped(reason: Reason) -> Skipped {
     Skipped { reason, detail: None, status: None, counted: false, unanswered: false }
+}
+
+fn trace(url: &Url, attempt: u32, got: &Result<Answer, FetchError>) {
+    match got {
+        Ok(answer) => {
+            tracing::debug!(%url, attempt, status = answer.status.as_u16(), bytes = answer.body.len(), "answered")
+        }
+        Err(error) => tracing::debug!(%url, attempt, error = chain(error), "not answered"),
+    }
 }
 
 /// A status that may pass.

@@ -8,11 +8,12 @@ use super::{NOTICES, Site, serve};
 use crate::{
     cli::{
         Exit, Failure, Out,
-        crawl::{finish, runtime, watched},
+        crawl::{runtime, tell, watched},
         progress::{Show, say},
     },
     config::Draft,
     crawl::{self, Plan},
+    report::Report,
 };
 
 /// The configuration of the demo.
@@ -35,13 +36,14 @@ pub(in crate::cli) struct Args {
 pub(in crate::cli) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
     crawl::delete_run(&args.out)
         .map_err(|source| Failure::Delete { path: args.out.clone(), source })?;
-    let report = runtime()?.block_on(crawl_site(args))?;
+    let (report, exit) = runtime()?.block_on(crawl_site(args))?;
     let notices = args.out.join("NOTICES.md");
     fs::write(&notices, NOTICES).map_err(|source| Failure::Write { path: notices, source })?;
-    finish(&report, &args.out, out)
+    tell(&report, &args.out, out)?;
+    Ok(exit)
 }
 
-async fn crawl_site(args: &Args) -> Result<crate::report::Report, Failure> {
+async fn crawl_site(args: &Args) -> Result<(Report, Exit), Failure> {
     let (site, stop) = (Site::unpack()?, CancellationToken::new());
     let hosts: Vec<_> = Site::hosts().collect();
     let server = serve(site, stop.clone()).await?;

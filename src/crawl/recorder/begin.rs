@@ -70,6 +70,8 @@ impl Recorder {
         };
         recorder.spent.resize(recorder.plan.seeds.len(), 0);
         recorder.go_on()?;
+        let (name, counts) = (&recorder.plan.name, recorder.counts);
+        tracing::info!(name, fetched = counts.fetched, queued = counts.queued, "the run begins");
         let start = Start { recipe, budget: recorder.budget(), counts: recorder.counts };
         Ok((recorder, start))
     }

@@ -27,8 +27,8 @@ impl Recorder {
         self.state.set_meta("warc", self.plan.store.warc)?;
         self.state
             .set_meta("judged_by", super::json(&judged_by(&self.plan.dedup, &self.state)?))?;
-        let report = write(&self.plan.directory, &self.state)?;
-        Ok(report)
+        tracing::info!(name = self.plan.name, end = ?end, "the run ends");
+        write(&self.plan.directory, &self.state)
     }
 }
 
