@@ -7,6 +7,7 @@
 mod begin;
 mod discover;
 mod finish;
+mod leads;
 mod message;
 mod settle;
 
