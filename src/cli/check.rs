@@ -31,7 +31,8 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
     let config = Draft::read(&args.config, &args.set)?.check()?;
-    let toml = toml::to_string_pretty(&config).expect("a configuration that was read can be written");
+    let toml =
+        toml::to_string_pretty(&config).expect("a configuration that was read can be written");
     out.write_all(toml.as_bytes()).map_err(Failure::Output)?;
     Ok(Exit::Done)
 }

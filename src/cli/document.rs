@@ -45,8 +45,7 @@ pub(super) fn in_chunks<T: Send>(
 ) -> Result<Exit, Failure> {
     let mut exit = Exit::Done;
     for chunk in Chunks::new(Documents::new(files.files)) {
-        let prepared: Vec<_> =
-            chunk.into_par_iter().map(|item| item.map(&prepare)).collect();
+        let prepared: Vec<_> = chunk.into_par_iter().map(|item| item.map(&prepare)).collect();
         let mut documents = Vec::with_capacity(prepared.len());
         for item in prepared {
             match item {
@@ -85,11 +84,17 @@ pub(super) fn extractor(config: &Config) -> Extractor {
 }
 
 /// What stands in a document, as the extractor sees it. A text is a document without title and links.
-pub(super) fn extracted(extractor: &Extractor, input: Input) -> (extract::Document, Option<Digest>) {
+pub(super) fn extracted(
+    extractor: &Extractor,
+    input: Input,
+) -> (extract::Document, Option<Digest>) {
     match input.content {
         Content::Text(text) => {
             let lang = language(&text);
-            (extract::Document { text, lang, charset: "UTF-8", ..extract::Document::default() }, None)
+            (
+                extract::Document { text, lang, charset: "UTF-8", ..extract::Document::default() },
+                None,
+            )
         }
         Content::Html { body, charset } => {
             let digest = Digest::of(&body);

@@ -1,10 +1,6 @@
 //! `pagesieve filter`: which documents repeat earlier ones?
 
-use std::{
-    collections::VecDeque,
-    io::Write,
-    path::PathBuf,
-};
+use std::{collections::VecDeque, io::Write, path::PathBuf};
 
 use super::{
     Exit, Failure, Out,
@@ -51,14 +47,18 @@ pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit, Failure> {
         None => (Judge::in_memory(&config), recipe(&config)),
     };
     let preparation = Preparation::new(&config, recipe);
-    in_chunks(args.files, |input| preparation.prepare(input), |documents| {
-        for document in documents {
-            judge.judge(&document, out)?;
-        }
-        // A decision that nobody received is not remembered.
-        out.flush().map_err(Failure::Output)?;
-        judge.commit()
-    })
+    in_chunks(
+        args.files,
+        |input| preparation.prepare(input),
+        |documents| {
+            for document in documents {
+                judge.judge(&document, out)?;
+            }
+            // A decision that nobody received is not remembered.
+            out.flush().map_err(Failure::Output)?;
+            judge.commit()
+        },
+    )
 }
 
 /// Who judges, and knows the names of matches.

@@ -30,9 +30,13 @@ type Out = BufWriter<StdoutLock<'static>>;
 
 /// A web crawler that recognises near duplicates before it stores them, and its parts as filters of their own.
 #[derive(Debug, Parser)]
-#[command(version, max_term_width = 100, after_help = "\
+#[command(
+    version,
+    max_term_width = 100,
+    after_help = "\
 Exit codes: 0 done, 1 failed (in part), 2 wrong usage or configuration, 4 no room on the disk, 130 interrupted.
-Standard output carries data only; errors and logs go to standard error.")]
+Standard output carries data only; errors and logs go to standard error."
+)]
 struct Cli {
     #[command(flatten)]
     log: log::Options,

@@ -31,8 +31,8 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
-    let file = fs::read(&args.file)
-        .map_err(|source| Failure::Read { path: args.file.clone(), source })?;
+    let file =
+        fs::read(&args.file).map_err(|source| Failure::Read { path: args.file.clone(), source })?;
     let robots = Robots::parse(&file, product_token(&args.agent));
     let mut exit = Exit::Done;
     let mut decide = |url: &str| {

@@ -48,8 +48,7 @@ pub(super) fn dedup(draft: &Draft) -> Result<(), ConfigError> {
 impl Draft {
     /// An error that points at the first of these keys that is written anywhere, in a flag rather than in the file.
     fn invalid(&self, places: &[&[&str]], message: String, label: &str, help: &str) -> ConfigError {
-        let problem =
-            Problem { message, label: label.to_owned(), help: Some(help.to_owned()) };
+        let problem = Problem { message, label: label.to_owned(), help: Some(help.to_owned()) };
         for place in places {
             for text in self.texts.iter().rev() {
                 if let Some(at) = text.find(place) {
@@ -65,11 +64,18 @@ impl Draft {
 fn name(draft: &Draft) -> Result<(), ConfigError> {
     let name = draft.config.name.as_deref().unwrap_or_default();
     let mut parts = Path::new(name).components();
-    if matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None)) && !name.contains(['/', '\\']) {
+    if matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None))
+        && !name.contains(['/', '\\'])
+    {
         return Ok(());
     }
     let message = format!("`name`: {name:?} cannot be the name of a directory");
-    Err(draft.invalid(&[&["name"]], message, "here", "write for instance `name = \"docs\"`; `output` may be any path"))
+    Err(draft.invalid(
+        &[&["name"]],
+        message,
+        "here",
+        "write for instance `name = \"docs\"`; `output` may be any path",
+    ))
 }
 
 fn resolve(draft: &Draft) -> Result<(), ConfigError> {
@@ -77,7 +83,12 @@ fn resolve(draft: &Draft) -> Result<(), ConfigError> {
     for name in names.filter(|name| !matches!(Host::parse(name), Ok(Host::Domain(_)))) {
         let message = format!("`resolve`: {name:?} is not a host name");
         let place = ["fetch", "resolve", name];
-        return Err(draft.invalid(&[&place], message, "of this key", "write `\"docs.test\" = \"127.0.0.1:8080\"`: a name, then an address with its port"));
+        return Err(draft.invalid(
+            &[&place],
+            message,
+            "of this key",
+            "write `\"docs.test\" = \"127.0.0.1:8080\"`: a name, then an address with its port",
+        ));
     }
     Ok(())
 }
@@ -85,7 +96,12 @@ fn resolve(draft: &Draft) -> Result<(), ConfigError> {
 fn timeout(draft: &Draft) -> Result<(), ConfigError> {
     if draft.config.fetch.timeout.is_zero() {
         let message = "`timeout`: no answer comes within no time".to_owned();
-        return Err(draft.invalid(&[&["fetch", "timeout"]], message, "here", "write for instance `timeout = \"30s\"`"));
+        return Err(draft.invalid(
+            &[&["fetch", "timeout"]],
+            message,
+            "here",
+            "write for instance `timeout = \"30s\"`",
+        ));
     }
     Ok(())
 }
@@ -95,7 +111,12 @@ fn seeds(draft: &Draft) -> Result<bool, ConfigError> {
     let Config { seeds, .. } = &draft.config;
     if seeds.is_empty() {
         let help = "say where to begin:\n[[seeds]]\nurl = \"https://docs.example.org/\"";
-        return Err(draft.invalid(&[&["seeds"]], "there are no seeds".to_owned(), "`[[seeds]]` is missing", help));
+        return Err(draft.invalid(
+            &[&["seeds"]],
+            "there are no seeds".to_owned(),
+            "`[[seeds]]` is missing",
+            help,
+        ));
     }
     let mut all_mapped = true;
     for (number, seed) in seeds.iter().enumerate() {
@@ -120,18 +141,25 @@ fn one_url(draft: &Draft, number: usize, key: &str, url: &Url) -> Result<bool, C
 
 fn is_mapped(config: &Config, url: &NormalUrl) -> bool {
     let names = config.fetch.resolve.keys();
-    names.filter_map(|name| Host::parse(name).ok()).any(|name| name.to_string().trim_end_matches('.') == url.host())
+    names
+        .filter_map(|name| Host::parse(name).ok())
+        .any(|name| name.to_string().trim_end_matches('.') == url.host())
 }
 
 fn seed_file(draft: &Draft, number: usize, path: &Path) -> Result<bool, ConfigError> {
-    let bytes = fs::read(path)
-        .map_err(|source| ConfigError::SeedFile { path: path.to_owned(), source })?;
+    let bytes =
+        fs::read(path).map_err(|source| ConfigError::SeedFile { path: path.to_owned(), source })?;
     let urls = read_seed_file(&bytes, &draft.config.crawl.url_options())
         .map_err(|errors| seed_lines(path, &bytes, &errors))?;
     if urls.is_empty() {
         let message = format!("the seed file {} has no URLs", path.display());
         let place = ["seeds", &number.to_string(), "file"];
-        return Err(draft.invalid(&[&place], message, "this file", "write one absolute URL a line"));
+        return Err(draft.invalid(
+            &[&place],
+            message,
+            "this file",
+            "write one absolute URL a line",
+        ));
     }
     Ok(urls.iter().all(|url| is_mapped(&draft.config, url)))
 }
@@ -165,7 +193,8 @@ fn seed_lines(path: &Path, bytes: &[u8], errors: &[SeedLineError]) -> ConfigErro
 fn user_agent(draft: &Draft, all_mapped: bool) -> Result<(), ConfigError> {
     let user_agent = &draft.config.crawl.user_agent;
     let places = [["crawl", "user_agent"].as_slice(), &["crawl"]];
-    let help = "write for instance\n[crawl]\nuser_agent = \"examplebot/1.0 (+https://example.org/bot)\"";
+    let help =
+        "write for instance\n[crawl]\nuser_agent = \"examplebot/1.0 (+https://example.org/bot)\"";
     if HeaderValue::from_str(user_agent).is_err() {
         let message = "`user_agent`: a header cannot hold these characters".to_owned();
         return Err(draft.invalid(&places, message, "here", help));
@@ -202,5 +231,10 @@ fn patterns(draft: &Draft) -> Result<(), ConfigError> {
     let why = source.to_string();
     let why = why.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
     let help = "`\\` escapes a character that has a meaning; in TOML write patterns in single quotes, as in '\\.pdf$'";
-    Err(draft.invalid(&[&place], format!("`{key}`: {pattern:?} is no regular expression"), &why, help))
+    Err(draft.invalid(
+        &[&place],
+        format!("`{key}`: {pattern:?} is no regular expression"),
+        &why,
+        help,
+    ))
 }

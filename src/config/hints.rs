@@ -48,7 +48,8 @@ fn example(path: &[String]) -> Option<String> {
 fn commented(toml: &str) -> String {
     let is_key = |line: &str| {
         let name = line.split_once(" = ").map_or(line, |(name, _)| name);
-        line == "[[seeds]]" || (name != line && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'))
+        line == "[[seeds]]"
+            || (name != line && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'))
     };
     let lines = toml.lines().filter_map(|line| match line.strip_prefix("# ") {
         Some(comment) => is_key(comment).then_some(comment),

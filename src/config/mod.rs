@@ -65,7 +65,8 @@ impl Config {
         let name = self.name.unwrap_or_else(|| env!("CARGO_PKG_NAME").to_owned());
         let mut crawl = self.crawl;
         if crawl.user_agent.is_empty() {
-            crawl.user_agent = concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION")).to_owned();
+            crawl.user_agent =
+                concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION")).to_owned();
         }
         Plan {
             directory: self.output.unwrap_or_else(|| directory(&name)),

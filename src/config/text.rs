@@ -121,7 +121,7 @@ impl Text {
     pub(super) fn invalid(&self, at: Option<Range<usize>>, problem: Problem) -> ConfigError {
         let written = self.toml.trim_end();
         let last = written.char_indices().next_back().map_or(0, |(at, _)| at);
-        let at = at.filter(|at| !at.is_empty()).unwrap_or(last..written.len());
+        let at = at.unwrap_or(last..written.len());
         ConfigError::Invalid(Box::new(Invalid {
             message: problem.message,
             label: problem.label,
@@ -147,7 +147,9 @@ fn path_in(table: &DeTable<'_>, offset: usize) -> Option<Vec<String>> {
     table.iter().find_map(|(key, value)| {
         let rest = match value.get_ref() {
             DeValue::Table(table) => path_in(table, offset),
-            DeValue::Array(items) => items.iter().find_map(|item| path_in(item.get_ref().as_table()?, offset)),
+            DeValue::Array(items) => {
+                items.iter().find_map(|item| path_in(item.get_ref().as_table()?, offset))
+            }
             _ => None,
         };
         let is_here = || key.span().contains(&offset) || value.span().contains(&offset);

@@ -16,7 +16,9 @@ pub enum LineError {
     #[error("{}", plain(.0))]
     Json(serde_json::Error),
     /// It is some other JSON.
-    #[error("a line must be an object: {{\"id\": \"…\", \"text\": \"…\"}} or {{\"id\": \"…\", \"html\": \"…\"}}")]
+    #[error(
+        "a line must be an object: {{\"id\": \"…\", \"text\": \"…\"}} or {{\"id\": \"…\", \"html\": \"…\"}}"
+    )]
     NoObject,
     /// It has no content.
     #[error("either `text` or `html` is missing")]

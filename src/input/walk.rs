@@ -15,7 +15,10 @@ const HTML: [&str; 3] = ["html", "htm", "xhtml"];
 
 /// What is not read, by a part of the name's endings.
 const OTHERS: [(&str, &str); 6] = [
-    ("warc", "WARC files are not read yet; write their pages as JSON lines {\"id\", \"url\", \"html\"}"),
+    (
+        "warc",
+        "WARC files are not read yet; write their pages as JSON lines {\"id\", \"url\", \"html\"}",
+    ),
     ("wet", "WET files are not read yet; write their texts as JSON lines {\"id\", \"text\"}"),
     ("gz", "it is compressed; write `zcat FILE | pagesieve …`"),
     ("zst", "it is compressed; write `zstdcat FILE | pagesieve …`"),
@@ -38,7 +41,10 @@ enum Place {
     /// Named by the user.
     Path(PathBuf),
     /// Found in a directory.
-    Found { path: PathBuf, is_directory: bool },
+    Found {
+        path: PathBuf,
+        is_directory: bool,
+    },
 }
 
 impl Documents {

@@ -75,7 +75,9 @@ pub enum StateError {
     #[error("the state is that of a crawl: name another file")]
     Kind,
     /// Its fingerprints were made in another way.
-    #[error("the state's fingerprints were made by scheme {stored}, `dedup` asks for {wanted}: write `segment` and `fold_chinese` as before, or name another file")]
+    #[error(
+        "the state's fingerprints were made by scheme {stored}, `dedup` asks for {wanted}: write `segment` and `fold_chinese` as before, or name another file"
+    )]
     Scheme {
         /// The scheme in the state.
         stored: String,
@@ -83,7 +85,9 @@ pub enum StateError {
         wanted: String,
     },
     /// Its fingerprints were made with another seed.
-    #[error("the state's fingerprints were made with the seed of id {stored}, `dedup.seed` has id {wanted}: leave it out, or name another file")]
+    #[error(
+        "the state's fingerprints were made with the seed of id {stored}, `dedup.seed` has id {wanted}: leave it out, or name another file"
+    )]
     Seed {
         /// The id of the state's seed.
         stored: String,
