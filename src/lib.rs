@@ -21,6 +21,6 @@ pub mod sink;
 pub mod state;
 
 pub use filter::{Filter, Judged, Judgement, NearDupExt, Subject, Verdict};
-pub use fingerprint::{Digest, Fingerprint, Signature, Sketch};
+pub use fingerprint::{Digest, Fingerprint, Fingerprinter, Signature, Sketch};
 pub use index::Index;
 pub use page::DocId;

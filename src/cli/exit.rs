@@ -10,7 +10,7 @@ use std::{
 
 use miette::{Diagnostic, MietteHandlerOpts, ReportHandler};
 
-use crate::{config::ConfigError, state::StateError};
+use crate::{config::ConfigError, crawl::CrawlError, state::StateError};
 
 /// How the program ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +25,8 @@ pub enum Exit {
     NoRoom = 4,
     /// Somebody interrupted it.
     Interrupted = 130,
+    /// It was told to end.
+    Terminated = 143,
 }
 
 impl From<Exit> for ExitCode {
@@ -43,6 +45,17 @@ pub(super) enum Failure {
     State { path: PathBuf, source: StateError },
     #[error("read {}", path.display())]
     Read { path: PathBuf, source: io::Error },
+    #[error("write {}", path.display())]
+    Write { path: PathBuf, source: io::Error },
+    #[error("delete the run in {}", path.display())]
+    Delete { path: PathBuf, source: io::Error },
+    #[error("start the asynchronous runtime")]
+    Runtime(#[source] io::Error),
+    #[error(transparent)]
+    Crawl(#[from] CrawlError),
+    #[cfg(feature = "demo")]
+    #[error("serve the demo's pages")]
+    Demo(#[from] super::demo::DemoError),
     #[error("write to standard output")]
     Output(#[source] io::Error),
 }
@@ -51,6 +64,8 @@ impl Failure {
     pub(super) fn exit(&self) -> Exit {
         match self {
             Self::Config(_) => Exit::Usage,
+            Self::Crawl(error) if error.is_full() => Exit::NoRoom,
+            Self::Crawl(error) if error.is_configuration() => Exit::Usage,
             Self::State { source, .. } if source.is_full() => Exit::NoRoom,
             Self::State { source, .. } if source.is_misuse() => Exit::Usage,
             // Whoever reads the output has seen enough, as in `… | head`.

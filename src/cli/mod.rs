@@ -3,6 +3,7 @@
 //! One file for each command. Standard output carries data only; errors, progress and logs go to standard error.
 
 mod check;
+mod crawl;
 #[cfg(feature = "demo")]
 pub mod demo;
 mod document;
@@ -12,7 +13,10 @@ mod extract;
 mod filter;
 mod fingerprint;
 mod log;
+mod progress;
+mod report;
 mod robots;
+mod signals;
 
 use std::io::{self, BufWriter, StdoutLock, Write};
 
@@ -46,6 +50,10 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    #[cfg(feature = "demo")]
+    Demo(demo::command::Args),
+    Crawl(crawl::Args),
+    Report(report::Args),
     Check(check::Args),
     Filter(filter::Args),
     Fingerprint(fingerprint::Args),
@@ -72,6 +80,10 @@ pub fn main() -> Exit {
 
 fn run(command: Command, out: &mut Out) -> Result<Exit, Failure> {
     match command {
+        #[cfg(feature = "demo")]
+        Command::Demo(args) => demo::command::run(&args, out),
+        Command::Crawl(args) => crawl::run(&args, out),
+        Command::Report(args) => report::run(&args, out),
         Command::Check(args) => check::run(&args, out),
         Command::Filter(args) => filter::run(args, out),
         Command::Fingerprint(args) => fingerprint::run(args, out),

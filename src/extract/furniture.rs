@@ -64,7 +64,7 @@ pub(super) fn is_furniture(element: &Element, in_content: bool) -> bool {
     })
 }
 
-/// Whether the element is not shown at all.
+/// Whether the element is not shown, or only over the page, as a dialog.
 ///
 /// A hidden `span` stays: it is one of several alternatives among which a script chooses (the key of this or that system), and the
 /// sentence has a hole without them. What pages really hide (dialogs, menus, templates) are blocks.
@@ -120,7 +120,7 @@ fn is_furniture_name(name: &str, in_content: bool) -> bool {
     let Ok(lower) = str::from_utf8(lower) else { return false };
     let end = end_without_place(name, lower);
     match WORDS.get(&lower[..end]) {
-        Some(Rule::Whole | Rule::Head) => true,
+        Some(Rule::Whole | Rule::Head | Rule::First) => true,
         Some(Rule::Outside) => !in_content,
         Some(_) => false,
         None => is_compound_of_furniture(&name[..end], &lower[..end]),

@@ -133,3 +133,16 @@ pub enum Truncation {
     /// The page had too many elements.
     Nodes,
 }
+
+impl Truncation {
+    /// Its name in files.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Body => "body",
+            Self::Depth => "depth",
+            Self::Attributes => "attributes",
+            Self::Nodes => "nodes",
+        }
+    }
+}

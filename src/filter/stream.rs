@@ -25,11 +25,11 @@ pub trait NearDupExt: Stream + Sized {
     /// the stages before do it on several threads, and judge here.
     ///
     /// ```
-    /// use pagesieve::{Filter, Fingerprinter, NearDupExt, Subject, filter, fingerprint};
+    /// use pagesieve::{Filter, Fingerprinter, NearDupExt, Subject, filter, fingerprint::Recipe};
     /// use tokio_stream::StreamExt;
     ///
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// let fingerprinter = Fingerprinter::new(&fingerprint::Options::default());
+    /// let fingerprinter = Fingerprinter::new(Recipe::default());
     /// let pages = tokio_stream::iter([("a", "One text."), ("b", "Another text."), ("c", "one text")]);
     /// let filter = Filter::new(&filter::Options::default());
     /// let judged = pages.near_dedup(filter, |(id, text)| Subject::of_text(&fingerprinter, id, text));

@@ -5,9 +5,11 @@ use std::{collections::HashMap, time::Duration};
 use url::Url;
 
 use crate::{
+    filter::Step,
     page::{Timestamp, site_of},
     report::{CLUSTERS, Cluster, Counts, End, Host, MEMBERS, Member, Report, Scheme, Warning},
-    sink::record::{Decision, Match, Reason, Step, Verdict},
+    sink::record::{Decision, Match, Verdict},
+    state::Reason,
 };
 
 /// Members that may be held at one time over all clusters.
@@ -63,7 +65,7 @@ pub struct Run {
 /// ```
 /// use pagesieve::{
 ///     report::{Builder, Skip},
-///     sink::record::Reason,
+///     state::Reason,
 /// };
 ///
 /// let mut builder = Builder::default();

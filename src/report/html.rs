@@ -4,11 +4,13 @@ use askama::{PrimitiveType, Template};
 use url::Url;
 
 use crate::{
+    filter::Step,
     report::{Cluster, Host, Member, Report, duration, percent, shown, thousands},
     sink::{
         DUPLICATES, PAGES, SKIPPED,
-        record::{Reason, Step, Verdict, rfc3339_text},
+        record::{Verdict, rfc3339_text},
     },
+    state::Reason,
 };
 
 /// Hosts that the page shows; `report.json` has them all.

@@ -12,12 +12,14 @@ use std::{collections::BTreeMap, fs, io, path::Path};
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    filter::Step,
     page::Timestamp,
     sink::{
         SinkError,
         json_lines::replace,
-        record::{Reason, Step, Verdict, rfc3339},
+        record::{Verdict, rfc3339},
     },
+    state::Reason,
 };
 
 pub use builder::{Builder, Row, Run, Skip};

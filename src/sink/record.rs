@@ -2,14 +2,16 @@
 //!
 //! They borrow, so that writing a line copies no text; read back, they own what they must.
 
-use std::{borrow::Cow, fmt};
+use std::borrow::Cow;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{
+    filter::{Judgement, Kind, Step},
     fingerprint::{Fingerprint, Signature},
     page::Timestamp,
     sink::Position,
+    state::Reason,
 };
 
 /// How a document was judged.
@@ -21,18 +23,6 @@ pub enum Verdict {
     /// Equal in body or text to its match.
     Exact,
     /// Nearly equal to its match.
-    Near,
-}
-
-/// The step of the cascade that found a duplicate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Step {
-    /// The digest of the body.
-    Body,
-    /// The digest of the text's normalised tokens.
-    Text,
-    /// The fingerprint, confirmed by the signature.
     Near,
 }
 
@@ -75,6 +65,40 @@ pub struct Decision<'a> {
     pub features: u32,
     /// ISO 639-1 code of the text's language, if it could be told.
     pub lang: Option<Cow<'a, str>>,
+}
+
+impl<'a> Decision<'a> {
+    /// The line of a judgement; `of` is the id of the match.
+    #[must_use]
+    pub fn new(
+        id: &'a str,
+        url: Option<&'a str>,
+        judgement: &'a Judgement,
+        of: Option<&'a str>,
+    ) -> Self {
+        let Judgement { verdict, facts, .. } = judgement;
+        let matched = verdict.matched();
+        Self {
+            id: id.into(),
+            url: url.map(Cow::Borrowed),
+            verdict: match matched.map(|matched| matched.kind) {
+                None => Verdict::Unique,
+                Some(Kind::Exact) => Verdict::Exact,
+                Some(Kind::Near) => Verdict::Near,
+            },
+            step: matched.map(|matched| matched.step),
+            matched: matched.map(|matched| Match {
+                id: of.unwrap_or_default().into(),
+                distance: matched.distance,
+                signature_distance: matched.signature_distance,
+                similarity: matched.similarity(),
+            }),
+            fingerprint: facts.fingerprint,
+            chars: facts.chars.into(),
+            features: facts.features,
+            lang: facts.lang.as_ref().map(|lang| lang.as_str().into()),
+        }
+    }
 }
 
 /// A line of `pages.jsonl`: a stored page.
@@ -151,113 +175,6 @@ pub struct SkippedLine<'a> {
     /// When that was decided, if it was decided at one moment.
     #[serde(with = "optional_rfc3339")]
     pub at: Option<Timestamp>,
-}
-
-/// Why a URL was neither stored nor found to be a duplicate.
-///
-/// The numbers are kept in the state of runs and never change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[repr(u8)]
-pub enum Reason {
-    /// robots.txt forbids it, or could not be read.
-    Robots = 1,
-    /// No seed's scope admits it.
-    Scope = 2,
-    /// It lies deeper than its seed allows.
-    Depth = 3,
-    /// The budget of pages was spent.
-    Budget = 4,
-    /// It led to another URL.
-    Redirect = 5,
-    /// The answer's status was not 2xx.
-    Status = 6,
-    /// There was no whole answer.
-    Failure = 7,
-    /// The answer is no HTML.
-    ContentType = 8,
-    /// The page asks not to be indexed.
-    Noindex = 9,
-    /// It was found only on pages that are duplicates.
-    DuplicateLinks = 10,
-    /// Its host was set aside.
-    Host = 11,
-    /// It was still queued when the run stopped.
-    Pending = 12,
-}
-
-impl Reason {
-    /// All reasons, by their codes.
-    pub const ALL: [Self; 12] = [
-        Self::Robots,
-        Self::Scope,
-        Self::Depth,
-        Self::Budget,
-        Self::Redirect,
-        Self::Status,
-        Self::Failure,
-        Self::ContentType,
-        Self::Noindex,
-        Self::DuplicateLinks,
-        Self::Host,
-        Self::Pending,
-    ];
-
-    /// The number that stands for it in the state.
-    #[must_use]
-    pub fn as_code(self) -> u8 {
-        self as u8
-    }
-
-    /// The reason of that number, if there is one.
-    #[must_use]
-    pub fn from_code(code: u8) -> Option<Self> {
-        Self::ALL.into_iter().find(|reason| reason.as_code() == code)
-    }
-
-    /// Its name in the files.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Robots => "robots",
-            Self::Scope => "scope",
-            Self::Depth => "depth",
-            Self::Budget => "budget",
-            Self::Redirect => "redirect",
-            Self::Status => "status",
-            Self::Failure => "failure",
-            Self::ContentType => "content_type",
-            Self::Noindex => "noindex",
-            Self::DuplicateLinks => "duplicate_links",
-            Self::Host => "host",
-            Self::Pending => "pending",
-        }
-    }
-
-    /// What it means: a sentence of at most 50 characters for people.
-    #[must_use]
-    pub fn meaning(self) -> &'static str {
-        match self {
-            Self::Robots => "robots.txt forbids it, or could not be read.",
-            Self::Scope => "It lies outside the scope of every seed.",
-            Self::Depth => "It lies deeper than max_depth allows.",
-            Self::Budget => "The budget of pages (max_pages) was spent.",
-            Self::Redirect => "It leads to another URL, which has its own line.",
-            Self::Status => "The server answered with an error, such as 404.",
-            Self::Failure => "No whole answer: a timeout, a broken connection.",
-            Self::ContentType => "It is not an HTML page.",
-            Self::Noindex => "The page asks not to be indexed.",
-            Self::DuplicateLinks => "Only links of duplicates lead to it: not followed.",
-            Self::Host => "Its host was set aside: it demands longer waits.",
-            Self::Pending => "Still queued at the end; the next start goes on.",
-        }
-    }
-}
-
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
 }
 
 /// 0.9909, and 1 (without a point) for what is equal.

@@ -3,6 +3,7 @@
 
 mod cli;
 mod config;
+mod crawl;
 mod data;
 #[cfg(feature = "demo")]
 mod demo_pages;

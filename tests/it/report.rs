@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use pagesieve::{
+    filter::Step,
     page::Timestamp,
     report::{Builder, CLUSTERS, End, MEMBERS, Report, Row, Run, Scheme, Skip, Warning},
-    sink::record::{Decision, Match, Reason, Step, Verdict},
+    sink::record::{Decision, Match, Verdict},
+    state::Reason,
 };
 use tempfile::tempdir;
 

@@ -4,12 +4,14 @@ use std::{fs, path::Path};
 
 use pagesieve::{
     Fingerprint, Signature,
+    filter::Step,
     page::Timestamp,
     sink::{
         DUPLICATES, Mark, Outputs, PAGES, Position, Record, Sink, SinkError,
         json_lines::{JsonLines, Replacement, replace},
-        record::{Decision, DuplicateLine, Match, PageLine, Reason, SkippedLine, Step, Verdict},
+        record::{Decision, DuplicateLine, Match, PageLine, SkippedLine, Verdict},
     },
+    state::Reason,
 };
 use serde_json::{Value, json};
 use tempfile::tempdir;

@@ -181,6 +181,11 @@ impl Frontier {
         self.hosts.values().filter(|host| !host.is_idle()).count()
     }
 
+    /// The host of something that runs.
+    pub(super) fn host_of(&self, id: TaskId) -> Option<HostId> {
+        self.running.get(&id).map(|running| running.host)
+    }
+
     /// Says what to do now. It is called again after every step, until it says to wait, and after every report.
     pub(super) fn next(&mut self, now: Instant) -> Step {
         if self.budget.is_spent() {

@@ -92,19 +92,51 @@ impl Recorder {
         };
         let Origin { kind, depth, hops, referrer, at, .. } = *origin;
         let seed = admitted.ok();
-        let new = NewUrl { url: url.as_str(), host: host.id, kind, state, detail, seed, depth, hops, referrer, at };
+        let new = NewUrl {
+            url: url.as_str(),
+            host: host.id,
+            kind,
+            state,
+            detail,
+            seed,
+            depth,
+            hops,
+            referrer,
+            at,
+        };
         let id = self.state.add_url(&new)?;
         if state == UrlState::Queued {
             let url = url.as_str().to_owned();
-            let row = UrlRow { id, url, host: host.id, kind, state, detail: None, status: None, seed, depth, hops, referrer, at };
+            let row = UrlRow {
+                id,
+                url,
+                host: host.id,
+                kind,
+                state,
+                detail: None,
+                status: None,
+                seed,
+                depth,
+                hops,
+                referrer,
+                at,
+            };
             self.enqueue(host, aside, row)?;
         }
-        Ok(Remembered { depth, withheld: matches!(state, UrlState::Skipped(Reason::DuplicateLinks)) })
+        Ok(Remembered {
+            depth,
+            withheld: matches!(state, UrlState::Skipped(Reason::DuplicateLinks)),
+        })
     }
 
     /// A known URL was found again: a shorter path lowers its depth while it waits, and revives it if it had been too deep;
     /// a page whose links are followed revives it if it had been found on duplicates only.
-    fn rediscover(&mut self, url: &NormalUrl, mut row: UrlRow, origin: &Origin) -> Result<Remembered, CrawlError> {
+    fn rediscover(
+        &mut self,
+        url: &NormalUrl,
+        mut row: UrlRow,
+        origin: &Origin,
+    ) -> Result<Remembered, CrawlError> {
         let settled = Remembered { depth: 0, withheld: false };
         let depth = row.depth.min(origin.depth);
         let revived = match row.state {
@@ -133,14 +165,19 @@ impl Recorder {
 
     /// Queues a URL that had been skipped.
     pub(super) fn revive(&mut self, mut row: UrlRow, seed: usize) -> Result<(), CrawlError> {
-        let url = NormalUrl::parse(&row.url, &self.plan.crawl.url_options())?;
+        let url = NormalUrl::parse(&row.url, &self.url_options)?;
         let (host, aside) = self.host(&url)?;
         self.state.revive_url(row.id, seed, row.depth)?;
         (row.state, row.seed, row.detail) = (UrlState::Queued, Some(seed), None);
         self.enqueue(host, aside, row)
     }
 
-    pub(super) fn enqueue(&mut self, host: HostRow, aside: bool, url: UrlRow) -> Result<(), CrawlError> {
+    pub(super) fn enqueue(
+        &mut self,
+        host: HostRow,
+        aside: bool,
+        url: UrlRow,
+    ) -> Result<(), CrawlError> {
         self.last_seq += 1;
         self.state.enqueue(host.id, self.last_seq, url.id)?;
         self.counts.queued += 1;
@@ -151,7 +188,12 @@ impl Recorder {
     }
 
     /// The seed that admits a URL; `seed` names it as a page to begin with.
-    pub(super) fn admit(&self, url: &NormalUrl, depth: u32, seed: Option<usize>) -> Result<usize, Refusal> {
+    pub(super) fn admit(
+        &self,
+        url: &NormalUrl,
+        depth: u32,
+        seed: Option<usize>,
+    ) -> Result<usize, Refusal> {
         let spent = |seed| self.is_seed_spent(seed);
         if let Some(seed) = seed {
             return self.scope.admit_seed(seed, url, spent);

@@ -1,5 +1,7 @@
 //! What the recorder is told and asked, and what it answers.
 
+use std::net::IpAddr;
+
 use tokio::sync::oneshot;
 
 use crate::{
@@ -7,6 +9,7 @@ use crate::{
     extract::Truncation,
     fingerprint::{Digest, Sketch},
     page::{Lang, NormalUrl, Timestamp},
+    sink::warc,
     state::{HostId, HostRow, Queued, Reason, RobotsRow},
 };
 
@@ -50,10 +53,32 @@ pub(in crate::crawl) struct Settle {
 #[derive(Debug)]
 pub(in crate::crawl) struct Archived {
     pub(in crate::crawl) url: String,
-    pub(in crate::crawl) address: std::net::IpAddr,
+    pub(in crate::crawl) address: IpAddr,
     pub(in crate::crawl) exchange: Exchange,
     /// The body, if the exchange has none of its own because it came without content coding.
     pub(in crate::crawl) body: Option<Vec<u8>>,
+}
+
+impl Archived {
+    /// The body as received.
+    pub(in crate::crawl) fn body(&self) -> &[u8] {
+        self.exchange.body.as_deref().or(self.body.as_deref()).unwrap_or_default()
+    }
+}
+
+impl From<Archived> for warc::Exchange {
+    fn from(archived: Archived) -> Self {
+        let Archived { url, address, exchange, body } = archived;
+        Self {
+            target_uri: url,
+            at: Timestamp(exchange.started.as_millisecond()),
+            address: Some(address),
+            request_head: exchange.request,
+            response_head: exchange.response,
+            body: exchange.body.or(body).unwrap_or_default().into(),
+            truncated: exchange.truncated.then_some(warc::Cut::Length),
+        }
+    }
 }
 
 /// What is known of an answer besides its body.

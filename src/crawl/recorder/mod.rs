@@ -22,12 +22,14 @@ use super::{CrawlError, options::Plan, scope::Scope};
 use crate::{
     filter::Filter,
     index::Pigeonhole,
+    page::UrlOptions,
     sink::{self, Outputs, Sink},
     state::{DigestTable, HostId, HostRow, Queued, SignatureLog, State},
 };
 
 pub(super) use begin::Start;
 use discover::Known;
+pub use finish::report;
 pub(super) use message::{
     Answered, Archived, Loaded, Outcome, Parsed, Reply, Request, Settle, Settled, Skipped,
 };
@@ -63,6 +65,7 @@ pub(super) struct Recorder {
     signatures: SignatureLog,
     sink: Outputs,
     known: Known,
+    url_options: UrlOptions,
     hash_seed: u64,
     counts: Counts,
     /// Pages fetched for each seed.
@@ -77,11 +80,17 @@ pub(super) struct Recorder {
     /// Pages of the batch, and when it is to be committed.
     batch: u32,
     deadline: Option<Instant>,
+    began: std::time::Instant,
+    /// How long earlier starts of the run have worked.
+    worked: Duration,
 }
 
 impl Recorder {
     /// Serves requests until all who could make them are gone, then commits what is left.
-    pub(super) async fn serve(&mut self, requests: &mut mpsc::Receiver<Request>) -> Result<(), CrawlError> {
+    pub(super) async fn serve(
+        &mut self,
+        requests: &mut mpsc::Receiver<Request>,
+    ) -> Result<(), CrawlError> {
         while let Some(request) = self.next_request(requests).await? {
             if self.deadline.is_none() {
                 self.state.begin()?;
@@ -96,7 +105,10 @@ impl Recorder {
     }
 
     /// The next request; a batch whose time has come is committed meanwhile.
-    async fn next_request(&mut self, requests: &mut mpsc::Receiver<Request>) -> Result<Option<Request>, CrawlError> {
+    async fn next_request(
+        &mut self,
+        requests: &mut mpsc::Receiver<Request>,
+    ) -> Result<Option<Request>, CrawlError> {
         loop {
             let Some(deadline) = self.deadline else { return Ok(requests.recv().await) };
             match requests.try_recv() {
@@ -133,7 +145,7 @@ impl Recorder {
                 tracing::warn!(host = host.0, why, "host set aside");
                 self.state.set_aside(host, &why)?;
                 self.known.forget_hosts();
-                drop(reply.send(()));
+                let _ = reply.send(());
             }
             Request::LoadUrls { host, after, limit, reply } => {
                 let rows = self.state.queued(host, after, limit)?;

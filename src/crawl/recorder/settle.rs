@@ -1,7 +1,8 @@
 //! What becomes of a URL that has been dealt with.
 
 use super::{
-    Answered, Archived, Outcome, Parsed, Recorder, Reply, Settle, Settled, Skipped, discover::Origin,
+    Answered, Archived, Outcome, Parsed, Recorder, Reply, Settle, Settled, Skipped,
+    discover::Origin,
 };
 use crate::{
     crawl::{CrawlError, frontier::Task, scope::Refusal},
@@ -46,7 +47,9 @@ impl Recorder {
                 settled.counted = true;
                 self.settle_page(&task, &answered, &parsed, exchange)?;
             }
-            Outcome::Redirect { status, target } => self.settle_redirect(&task, status, target, exchange)?,
+            Outcome::Redirect { status, target } => {
+                self.settle_redirect(&task, status, target, exchange)?
+            }
             Outcome::Sitemap(answered, sitemap) => {
                 self.archive_plain(exchange)?;
                 self.settle_sitemap(&task, &answered, &sitemap)?;
@@ -86,7 +89,12 @@ impl Recorder {
 
     /// The judgement of a page by its body, if that suffices: it is known, and neither is the page to be stored nor are its
     /// links to be followed.
-    fn judge_body(&mut self, task: &Task, body: Digest, at: Timestamp) -> Result<Option<Judgement>, CrawlError> {
+    fn judge_body(
+        &mut self,
+        task: &Task,
+        body: Digest,
+        at: Timestamp,
+    ) -> Result<Option<Judgement>, CrawlError> {
         let row = &task.queued.url;
         if self.state.depth(row.id)? == 0 {
             return Ok(None);
@@ -139,7 +147,11 @@ impl Recorder {
     ) -> Result<Option<&'static str>, CrawlError> {
         let row = &task.queued.url;
         let depth = self.state.depth(row.id)?;
-        let of = judgement.verdict.matched().map(|matched| self.state.name_of(matched.of)).transpose()?;
+        let of = judgement
+            .verdict
+            .matched()
+            .map(|matched| self.state.name_of(matched.of))
+            .transpose()?;
         let policy = of.as_deref().map(|of| self.policy(&row.url, of));
         let fate = Fate {
             judgement,
@@ -152,11 +164,24 @@ impl Recorder {
         let payload = exchange.as_ref().map(|archived| warc::PayloadDigest::of(archived.body()));
         self.write_lines(task, depth, answered, parsed, &fate, exchange)?;
         let title = parsed.and_then(|parsed| parsed.title.as_deref());
-        self.state.add_document(&row.url, title, fate.stored, judgement, payload.map(|digest| digest.0))?;
+        self.state.add_document(
+            &row.url,
+            title,
+            fate.stored,
+            judgement,
+            payload.map(|digest| digest.0),
+        )?;
         if let Some(representative) = self.filter.representative(judgement.id) {
             self.signatures.push(&self.state, representative)?;
         }
-        self.state.settle_url(row.id, UrlState::Judged, None, Some(answered.status), answered.at)?;
+        self.state.settle_url(
+            row.id,
+            UrlState::Judged,
+            None,
+            Some(answered.status),
+            answered.at,
+        )?;
+        tracing::debug!(url = row.url, number = judgement.id.0, verdict = ?judgement.verdict, "judged");
         match judgement.verdict {
             Verdict::Unique => self.counts.unique += 1,
             Verdict::Duplicate(found) if found.kind == Kind::Exact => self.counts.exact += 1,
@@ -176,7 +201,10 @@ impl Recorder {
     ) -> Result<(), CrawlError> {
         let row = &task.queued.url;
         let decision = Decision::new(&row.url, Some(&row.url), fate.judgement, fate.of);
-        let position = exchange.map(|archived| self.archive_page(archived, &decision, fate)).transpose()?.flatten();
+        let position = exchange
+            .map(|archived| self.archive_page(archived, &decision, fate))
+            .transpose()?
+            .flatten();
         let referrer = row.referrer.map(|id| self.state.url_by_id(id)).transpose()?.flatten();
         let referrer = referrer.map(|row| row.url.into());
         let status = answered.status;
@@ -217,8 +245,15 @@ impl Recorder {
         at: Timestamp,
     ) -> Result<(), CrawlError> {
         let depth = self.state.depth(from)? + 1;
-        let origin =
-            Origin { kind: UrlKind::Page, depth, hops: 0, referrer: Some(from), seed: None, withheld, at };
+        let origin = Origin {
+            kind: UrlKind::Page,
+            depth,
+            hops: 0,
+            referrer: Some(from),
+            seed: None,
+            withheld,
+            at,
+        };
         if let Some(canonical) = &parsed.canonical {
             self.discover(canonical, &Origin { withheld: None, ..origin })?;
         }
@@ -242,10 +277,16 @@ impl Recorder {
         let detail = match &target {
             Ok(target) if hops <= MAX_HOPS => {
                 let (kind, depth, referrer) = (row.kind, self.state.depth(row.id)?, Some(row.id));
-                self.discover(target, &Origin { kind, depth, hops, referrer, seed: None, withheld: None, at })?;
+                self.discover(
+                    target,
+                    &Origin { kind, depth, hops, referrer, seed: None, withheld: None, at },
+                )?;
                 target.as_str().to_owned()
             }
-            Ok(target) => format!("{} (not followed: more than {MAX_HOPS} redirects in a row)", target.as_str()),
+            Ok(target) => format!(
+                "{} (not followed: more than {MAX_HOPS} redirects in a row)",
+                target.as_str()
+            ),
             Err(why) => why.clone(),
         };
         let state = UrlState::Skipped(Reason::Redirect);
@@ -282,7 +323,13 @@ impl Recorder {
         let problems = sitemap.problems.len() + sitemap.more_problems;
         let detail = if problems == 0 { found } else { format!("{found}, {problems} problems") };
         let state = UrlState::Skipped(Reason::Sitemap);
-        Ok(self.state.settle_url(row.id, state, Some(&detail), Some(answered.status), answered.at)?)
+        Ok(self.state.settle_url(
+            row.id,
+            state,
+            Some(&detail),
+            Some(answered.status),
+            answered.at,
+        )?)
     }
 
     fn skip(&mut self, task: &Task, skipped: &Skipped) -> Result<(), CrawlError> {
@@ -291,7 +338,13 @@ impl Recorder {
         }
         let state = UrlState::Skipped(skipped.reason);
         let detail = skipped.detail.as_deref();
-        Ok(self.state.settle_url(task.queued.url.id, state, detail, skipped.status, Timestamp::now())?)
+        Ok(self.state.settle_url(
+            task.queued.url.id,
+            state,
+            detail,
+            skipped.status,
+            Timestamp::now(),
+        )?)
     }
 
     /// The budget of the URL's seed is spent: it goes to the next seed that admits it, or is skipped.
@@ -321,7 +374,12 @@ impl Recorder {
         decision: &Decision<'_>,
         fate: &Fate<'_>,
     ) -> Result<Option<Position>, CrawlError> {
-        let matched = fate.judgement.verdict.matched().map(|matched| self.state.document(matched.of)).transpose()?;
+        let matched = fate
+            .judgement
+            .verdict
+            .matched()
+            .map(|matched| self.state.document(matched.of))
+            .transpose()?;
         let Some(document) = matched.flatten() else {
             return self.archive(archived, &warc::Kind::Response);
         };

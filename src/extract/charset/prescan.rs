@@ -27,15 +27,12 @@ pub(super) fn charset_of(value: &[u8]) -> Option<&'static Encoding> {
 }
 
 fn label_at_start(value: &[u8]) -> Option<&'static Encoding> {
-    let label = match value.first()? {
-        quote @ (b'"' | b'\'') => {
-            let value = &value[1..];
-            &value[..value.iter().position(|byte| byte == quote)?]
-        }
-        _ => {
-            let end = value.iter().position(|&byte| is_space(byte) || byte == b';');
-            &value[..end.unwrap_or(value.len())]
-        }
+    let label = if let Some(quote @ (b'"' | b'\'')) = value.first() {
+        let value = &value[1..];
+        &value[..value.iter().position(|byte| byte == quote)?]
+    } else {
+        let end = value.iter().position(|&byte| is_space(byte) || byte == b';');
+        &value[..end.unwrap_or(value.len())]
     };
     Encoding::for_label(label)
 }
@@ -132,16 +129,13 @@ impl<'a> Iterator for Attributes<'a> {
         self.rest = rest;
         let Some(value) = skip_space(rest).strip_prefix(b"=") else { return Some((name, b"")) };
         let value = skip_space(value);
-        let (value, rest) = match value.first() {
-            Some(quote @ (b'"' | b'\'')) => {
-                let value = &value[1..];
-                let end = value.iter().position(|byte| byte == quote).unwrap_or(value.len());
-                (&value[..end], value.get(end + 1..).unwrap_or_default())
-            }
-            _ => {
-                let end = value.iter().position(|&byte| is_space(byte) || byte == b'>');
-                value.split_at(end.unwrap_or(value.len()))
-            }
+        let (value, rest) = if let Some(quote @ (b'"' | b'\'')) = value.first() {
+            let value = &value[1..];
+            let end = value.iter().position(|byte| byte == quote).unwrap_or(value.len());
+            (&value[..end], value.get(end + 1..).unwrap_or_default())
+        } else {
+            let end = value.iter().position(|&byte| is_space(byte) || byte == b'>');
+            value.split_at(end.unwrap_or(value.len()))
         };
         self.rest = rest;
         Some((name, value))

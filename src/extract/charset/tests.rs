@@ -1,4 +1,8 @@
-use super::prescan::{charset_of, declared};
+use super::{
+    decode,
+    prescan::{charset_of, declared},
+};
+use crate::page::Page;
 
 fn name(body: &str) -> Option<&'static str> {
     declared(body.as_bytes()).map(encoding_rs::Encoding::name)
@@ -63,4 +67,62 @@ fn a_content_type_names_its_charset_in_many_spellings() {
     assert_eq!(charset_of(b"text/html; charset=\"gbk"), None);
     assert_eq!(charset_of(b"text/html"), None);
     assert_eq!(charset_of(b"charset="), None);
+}
+
+fn decoded(body: &[u8], content_type: Option<&str>) -> (String, &'static str) {
+    let page = Page {
+        body: body.to_vec(),
+        content_type: content_type.map(str::to_owned),
+        ..Page::default()
+    };
+    let (text, encoding) = decode(&page);
+    (text.into_owned(), encoding.name())
+}
+
+#[test]
+fn a_byte_order_mark_decides_before_the_header_and_the_header_before_the_page() {
+    let gbk = Some("text/html; charset=gbk");
+    assert_eq!(decoded(b"\xEF\xBB\xBF\xE4\xB8\xAD", gbk), ("中".to_owned(), "UTF-8"));
+    assert_eq!(decoded(b"\xFF\xFE\x2D\x4E", gbk), ("中".to_owned(), "UTF-16LE"));
+    assert_eq!(decoded(b"<meta charset=big5>\xD6\xD0", gbk).0, "<meta charset=big5>中");
+}
+
+#[test]
+fn a_declaration_that_the_bytes_contradict_does_not_count() {
+    let utf8 = "<meta charset=iso-8859-1>été à la plage".as_bytes();
+    assert_eq!(decoded(utf8, None).1, "UTF-8");
+    assert_eq!(
+        decoded(b"caf\xE9 au lait, d\xE9j\xE0 vu", Some("text/html; charset=utf-8")).1,
+        "windows-1252"
+    );
+    assert_eq!(
+        decoded(b"<meta charset=utf-8>\xD6\xD0\xCE\xC4\xCD\xF8\xD2\xB3", Some("charset=gb2312")).1,
+        "GBK"
+    );
+}
+
+#[test]
+fn a_stray_byte_or_a_cut_character_refutes_nothing() {
+    let long = "编码".repeat(40);
+    let stray = [long.as_bytes(), b"\xFF", long.as_bytes()].concat();
+    assert_eq!(decoded(&stray, None).1, "UTF-8");
+    let cut = &long.as_bytes()[..long.len() - 1];
+    assert_eq!(decoded(cut, None), (format!("{}编\u{FFFD}", "编码".repeat(39)), "UTF-8"));
+    assert_eq!(decoded(b"caf\xE9 au lait", None).1, "windows-1252");
+}
+
+#[test]
+fn utf_16_without_a_mark_is_known_by_its_zeros() {
+    let html = "<html><title>中文</title><p>編碼</p></html>";
+    let little: Vec<u8> = html.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let big: Vec<u8> = html.encode_utf16().flat_map(u16::to_be_bytes).collect();
+    assert_eq!(decoded(&little, None), (html.to_owned(), "UTF-16LE"));
+    assert_eq!(decoded(&big, None), (html.to_owned(), "UTF-16BE"));
+    assert_eq!(decoded(b"a\0b", None).1, "UTF-8");
+}
+
+#[test]
+fn ascii_is_utf_8() {
+    assert_eq!(decoded(b"plain", None).1, "UTF-8");
+    assert_eq!(decoded(b"", None).1, "UTF-8");
 }

@@ -68,10 +68,9 @@ impl State {
         Some(match (self, byte) {
             (Open, b'/') => Open,
             (Open, _) if byte.is_ascii_alphabetic() => TagName,
-            (Open, _) => return None,
             (DoubleQuoted, b'"') | (SingleQuoted, b'\'') => BeforeName,
             (DoubleQuoted | SingleQuoted, _) => self,
-            (_, b'>') => return None,
+            (Open, _) | (_, b'>') => return None,
             (BeforeValue, b'"') => DoubleQuoted,
             (BeforeValue, b'\'') => SingleQuoted,
             (BeforeValue, _) if space => BeforeValue,

@@ -1,1 +1,197 @@
-//! x
+//! Pages made to hold a parser for minutes: each is cut at a limit, and keeps the text before it.
+
+use std::fmt::Write as _;
+
+use pagesieve::extract::{Document, Truncation};
+
+use super::{extract, extractor, page};
+
+#[test]
+fn nesting_stops_at_the_depth_where_browsers_stop() {
+    for (open, close) in [
+        ("<div>", "</div>"),
+        ("<ul><li>", "</li></ul>"),
+        ("<span>", "</span>"),
+        ("<table><tr><td>", ""),
+        ("<svg>", "</svg>"),
+    ] {
+        let count = 64_000;
+        let document =
+            extract(&format!("<p>before</p>{}within{}", open.repeat(count), close.repeat(count)));
+        assert_eq!(document.truncated, Some(Truncation::Depth), "{open}");
+        assert_eq!(document.text, "before", "{open}");
+    }
+}
+
+#[test]
+fn a_page_just_within_the_depth_is_whole() {
+    let nested =
+        |depth: usize| extract(&format!("{}text{}", "<div>".repeat(depth), "</div>".repeat(depth)));
+    // The elements html and body are open too.
+    assert_eq!(nested(508).truncated, None);
+    assert_eq!(nested(508).text, "text");
+    assert_eq!(nested(520).truncated, Some(Truncation::Depth));
+    assert_eq!(nested(520).text, "");
+}
+
+#[test]
+fn siblings_are_not_nesting() {
+    for unit in
+        ["<p>a", "<li>a", "<br>", "<div>a</div>", "<b>a</b>", "<img>", "<tr><td>a", "<option>a"]
+    {
+        let document = extract(&unit.repeat(5_000));
+        assert_eq!(document.truncated, None, "{unit}");
+    }
+}
+
+#[test]
+fn formatting_elements_that_wait_to_be_reopened_are_bounded() {
+    let mut html = String::from("<p>before</p>");
+    for index in 0..3_000 {
+        let _ = write!(html, "<p><font color={index} class=c{index}></p>");
+    }
+    html.push_str(&"<p>again</p>".repeat(20_000));
+    let document = extract(&html);
+    assert_eq!(document.truncated, None);
+    assert_eq!(document.text.lines().count(), 20_001);
+
+    let mut html = String::from("<p>");
+    for name in ["b", "big", "code", "em", "font", "i", "s", "small", "strike", "strong", "tt", "u"]
+    {
+        for _ in 0..4 {
+            let _ = write!(html, "<{name} id=a class=b title=c>");
+        }
+    }
+    html.push_str(&"<p>again</p>".repeat(100_000));
+    assert_eq!(extract(&html).truncated, Some(Truncation::Nodes));
+}
+
+#[test]
+fn links_that_are_never_closed_are_bounded() {
+    let mut html = String::new();
+    for index in 0..30_000 {
+        let _ = write!(html, "<a href=/{index}>x<table><tr><td>");
+    }
+    let document = extract(&html);
+    assert_eq!(document.truncated, Some(Truncation::Depth));
+    assert!(document.links.len() < 512);
+}
+
+#[test]
+fn a_tag_has_at_most_256_attributes() {
+    let tag = |count: usize, tag: &str| {
+        let mut html = format!("<p>before</p><{tag} ");
+        (0..count).for_each(|index| {
+            let _ = write!(html, "a{index} ");
+        });
+        extract(&(html + ">after"))
+    };
+    assert_eq!(tag(256, "div").truncated, None);
+    assert_eq!(tag(256, "div").text, "before\nafter");
+    for (count, name) in
+        [(257, "div"), (10_000, "div"), (100_000, "div"), (100_000, "/div"), (300, "/p")]
+    {
+        let document = tag(count, name);
+        assert_eq!(document.truncated, Some(Truncation::Attributes), "{count} of {name}");
+        assert_eq!(document.text, "before");
+    }
+}
+
+#[test]
+fn no_disguise_hides_a_flood_of_attributes() {
+    let mut flood = String::new();
+    (0..200_000).for_each(|index| {
+        let _ = write!(flood, "a{index} ");
+    });
+    for start in [
+        "<div a='>' ",
+        "<div a=\"<!--\" ",
+        "<!-- <b c=' --><div ",
+        "<script>'<b c=\"'</script><div ",
+        "<div data='<p>' b=\"</p>\" c='>' ",
+        "<div/",
+        "<title>x</title><div \"",
+    ] {
+        let document = extract(&format!("<p>before</p>{start}{flood}>after"));
+        assert_eq!(document.truncated, Some(Truncation::Attributes), "{start}");
+        assert_eq!(document.text, "before", "{start}");
+    }
+    let long_value_first = format!("<div a='{}' {flood}>", "> b ".repeat(50_000));
+    assert_eq!(extract(&long_value_first).truncated, Some(Truncation::Attributes));
+}
+
+#[test]
+fn long_comments_and_values_are_not_floods() {
+    let words = "many words, <b>bold</b> and \"quoted\" and it's <p class=a>\n".repeat(4_000);
+    let plain = "many words without any end ".repeat(8_000);
+    let base64 = "iVBORw0KGgo/AAAA+NSUhEUgA/".repeat(20_000);
+    for hidden in [
+        format!("<!-- {words} -->"),
+        format!("<!-- {plain} -->"),
+        format!("<script>{words}</script>"),
+        format!("<style>{plain}</style>"),
+        format!("<img src=\"data:image/png;base64,{base64}\">"),
+        format!("<div data-page=\"{plain}\"></div>"),
+        format!("<div data-page='{{&quot;a&quot;: {}}}'></div>", words.replace('\'', "")),
+    ] {
+        let document = extract(&format!("<p>before</p>{hidden}<p>after</p>"));
+        assert_eq!(document.truncated, None, "{}", &hidden[..60]);
+        assert_eq!(document.text, "before\nafter", "{}", &hidden[..60]);
+    }
+}
+
+#[test]
+fn a_page_has_at_most_200_000_nodes() {
+    let document = extract(&"<p>x</p>".repeat(1_000_000));
+    assert_eq!(document.truncated, Some(Truncation::Nodes));
+    let lines = document.text.lines().count();
+    assert!(
+        (99_000..=100_000).contains(&lines),
+        "{lines} paragraphs of one element and one text each"
+    );
+    assert_eq!(extract(&"<p>x</p>".repeat(90_000)).truncated, None);
+}
+
+#[test]
+fn tags_and_texts_that_search_a_deep_page_are_bounded() {
+    let deep = format!("<b>{}", "<span>".repeat(500));
+    for tag in ["</li>", "</p>", "</a>", "</table>", "</h1>", "</x>", "\n", "&lt;"] {
+        let document = extract(&format!("before{deep}{}", tag.repeat(1_000_000)));
+        assert_eq!(document.truncated, Some(Truncation::Depth), "{tag}");
+        assert!(document.text.starts_with("before"), "{tag}");
+    }
+    assert_eq!(extract(&format!("before{}", "</x>".repeat(1_000_000))).truncated, None);
+}
+
+#[test]
+fn inputs_that_are_long_but_linear_are_read_whole() {
+    let whole = |html: &str| -> Document {
+        let document = extractor().extract(&page(html.as_bytes()));
+        assert_eq!(document.truncated, None);
+        document
+    };
+    assert_eq!(whole(&"<".repeat(2_000_000)).text.len(), 2_000_000);
+    assert_eq!(whole(&"&amp;".repeat(1_000_000)).text.len(), 1_000_000);
+    assert_eq!(whole(&format!("<!--{}-->x", "c".repeat(8_000_000))).text, "x");
+    assert_eq!(whole(&"text ".repeat(1_000_000)).text.len(), 4_999_999);
+    assert_eq!(whole(&format!("<p class='{}'>x", "c ".repeat(1_000_000))).text, "x");
+    assert_eq!(whole(&"\0".repeat(1_000_000)).text, "");
+}
+
+#[test]
+fn nested_formatting_tables_and_templates_are_bounded() {
+    for unit in [
+        "<b>",
+        "<table>",
+        "<svg>",
+        "<select>",
+        "<template>",
+        "<a>",
+        "<form><div></form>",
+        "<b><p>",
+        "<td><p><b><i></p><table><td>",
+    ] {
+        let document = extract(&format!("before{}", unit.repeat(16_000)));
+        assert!(document.text.starts_with("before"), "{unit}");
+    }
+}

@@ -1,1 +1,127 @@
-//! x
+//! Links, base, canonical link, refresh and robots directives.
+
+use pagesieve::{
+    extract::{Directives, Document},
+    page::Page,
+};
+
+use super::{extract, extractor, page};
+
+fn urls(document: &Document) -> Vec<&str> {
+    document.links.iter().map(|link| link.url.as_str()).collect()
+}
+
+#[test]
+fn links_are_resolved_in_page_order_and_each_once() {
+    let document = extract(
+        "<meta http-equiv=refresh content='5; url=/moved'><nav><a href=b#top>b</a></nav>
+         <map><area href='../c?x=1'></map><iframe src=//other.test/d></iframe><a href=' \n/e '>e</a>
+         <a href=b>again</a> <a href=mailto:me@x>m</a> <a href='javascript:void(0)'>j</a> <a href='ftp://x/'>f</a> <a>none</a>
+         <a href='http://['>bad</a><div hidden><a href=hidden>h</a></div><footer><a href=foot>f</a></footer>",
+    );
+    assert_eq!(
+        urls(&document),
+        [
+            "http://example.org/moved",
+            "http://example.org/dir/b",
+            "http://example.org/c?x=1",
+            "http://other.test/d",
+            "http://example.org/e",
+            "http://example.org/dir/hidden",
+            "http://example.org/dir/foot",
+        ]
+    );
+}
+
+#[test]
+fn frames_are_links() {
+    let document = extract(
+        "<frameset><frame src=a.html><frame src=b.html></frameset><noframes><a href=c>c</a></noframes>",
+    );
+    assert_eq!(urls(&document), ["http://example.org/dir/a.html", "http://example.org/dir/b.html"]);
+}
+
+#[test]
+fn what_is_in_noscript_template_or_a_comment_is_no_link() {
+    let document = extract(
+        "<noscript><meta http-equiv=refresh content='0; url=/no'><a href=/no>no</a></noscript>
+         <template><a href=/no>no</a></template><!-- <a href=/no>no</a> --><script>'<a href=/no>'</script>",
+    );
+    assert_eq!(urls(&document), Vec::<&str>::new());
+}
+
+#[test]
+fn the_first_base_with_an_address_counts_for_all_links() {
+    let document = extract(
+        "<a href=x>x</a><base target=_top><base href=../../up/><base href=/other/><a href=#frag>y</a>",
+    );
+    assert_eq!(urls(&document), ["http://example.org/up/x", "http://example.org/up/"]);
+    let unusable = extract("<base href='javascript:1'><a href=x>x</a>");
+    assert_eq!(urls(&unusable), ["http://example.org/dir/x"]);
+}
+
+#[test]
+fn html_of_unknown_origin_has_only_absolute_links() {
+    let body = b"<a href=x>x</a><a href=http://a.test/y>y</a>".to_vec();
+    assert_eq!(urls(&extractor().extract(&Page { body, ..Page::default() })), ["http://a.test/y"]);
+    let body = b"<base href=http://a.test/z/><a href=x>x</a>".to_vec();
+    assert_eq!(
+        urls(&extractor().extract(&Page { body, ..Page::default() })),
+        ["http://a.test/z/x"]
+    );
+}
+
+#[test]
+fn a_link_is_nofollow_only_if_every_occurrence_is() {
+    let document = extract(
+        "<a rel='external NoFollow' href=a>a</a><a rel=nofollow href=b>b</a><a href=b#x>b</a>",
+    );
+    let marks: Vec<_> = document.links.iter().map(|link| link.nofollow).collect();
+    assert_eq!(marks, [true, false]);
+}
+
+#[test]
+fn of_many_links_ten_thousand_are_kept() {
+    let html = (0..12_000).fold(String::new(), |html, n| html + &format!("<a href=/{n}>x</a>"));
+    let document = extract(&html);
+    assert_eq!(document.links.len(), 10_000);
+    assert_eq!(document.links[9_999].url.path(), "/9999");
+}
+
+#[test]
+fn the_canonical_link_is_the_first_valid_one_of_the_head() {
+    let canonical = |html: &str| extract(html).canonical.map(String::from);
+    assert_eq!(
+        canonical(
+            "<head><link rel=canonical href='mailto:x'><link rel='Canonical x' href=real#f><link rel=canonical href=late></head>"
+        ),
+        Some("http://example.org/dir/real".to_owned())
+    );
+    assert_eq!(canonical("<body><p>x<link rel=canonical href=in-body>"), None);
+    assert_eq!(canonical("<link rel=alternate href=x>"), None);
+}
+
+#[test]
+fn robots_directives_of_meta_and_header_add_up() {
+    let directives = |html: &str, headers: &[&str]| {
+        let x_robots_tag = headers.iter().map(ToString::to_string).collect();
+        let Directives { noindex, nofollow } =
+            extractor().extract(&Page { x_robots_tag, ..page(html.as_bytes()) }).robots;
+        (noindex, nofollow)
+    };
+    assert_eq!(directives("<meta name=robots content='NOINDEX , follow'>", &[]), (true, false));
+    assert_eq!(directives("<meta name=PageSieve content=nofollow>", &[]), (false, true));
+    assert_eq!(directives("<meta name=otherbot content=none>", &[]), (false, false));
+    assert_eq!(directives("<meta name=robots content=noindex>", &["nofollow"]), (true, true));
+    assert_eq!(directives("", &["otherbot: none", "pagesieve: noindex"]), (true, false));
+    assert_eq!(directives("<meta name=robots content=none>", &["all"]), (true, true));
+    assert_eq!(directives("<p>x", &[]), (false, false));
+}
+
+#[test]
+fn without_a_product_token_only_unnamed_directives_count() {
+    let body = b"<meta name=pagesieve content=none><meta name='' content=none>".to_vec();
+    let document =
+        pagesieve::extract::Extractor::default().extract(&Page { body, ..Page::default() });
+    assert_eq!(document.robots, Directives::default());
+}

@@ -1,1 +1,133 @@
-//! x
+//! Which text is taken, and how it is laid out.
+
+use super::extract;
+
+fn text(html: &str) -> String {
+    extract(html).text
+}
+
+#[test]
+fn blocks_stand_on_lines_of_their_own_and_white_space_is_tidied() {
+    assert_eq!(
+        text(
+            "<h1> Title\n here </h1>loose<p>one <b>b</b>old\u{a0}\u{3000}two<br>three</p><ul><li>a<li>b</ul><div><div>c</div></div>"
+        ),
+        "Title here\nloose\none bold two\nthree\na\nb\nc"
+    );
+}
+
+#[test]
+fn a_table_row_is_a_line_with_a_tab_between_cells() {
+    assert_eq!(
+        text("<table><caption>t</caption><tr><th>a<td> b c <td><td>d</tr><tr><td>e</table>"),
+        "t\na\tb c\td\ne"
+    );
+}
+
+#[test]
+fn preformatted_text_keeps_its_lines() {
+    assert_eq!(
+        text("<pre>\n  one   two\n\n\tthree <b>four</b>\nfive</pre>six"),
+        "one two\nthree four\nfive\nsix"
+    );
+}
+
+#[test]
+fn what_is_not_shown_as_text_is_left_out() {
+    assert_eq!(
+        text(
+            "<p>a<script>s</script><style>s</style><template>t</template><noscript>n</noscript><svg><text>v</text></svg>
+             <textarea>x</textarea><select><option>o</select><button>b</button><input value=i><iframe>f</iframe><label>l</label></p>
+             <div hidden>h</div><p style='display: none'>h</p><p aria-hidden=true>h</p><dialog>d</dialog><p>z<!-- c --></p>"
+        ),
+        "a\nz"
+    );
+    assert_eq!(text("<p><ruby>漢<rp>(</rp><rt>かん</rt><rp>)</rp></ruby>字"), "漢字");
+    assert_eq!(
+        text("Press <span hidden>Command</span><span hidden>Ctrl</span>+B"),
+        "Press CommandCtrl+B"
+    );
+}
+
+#[test]
+fn furniture_is_left_out_by_tag_role_and_name() {
+    let furniture = [
+        "<nav>x</nav>",
+        "<header>x</header>",
+        "<footer>x</footer>",
+        "<aside>x</aside>",
+        "<div role=navigation>x</div>",
+        "<div role=banner>x</div>",
+        "<div role=search>x</div>",
+        "<div class=\"box sidebar\">x</div>",
+        "<div id=left-sidebar>x</div>",
+        "<ul class=breadcrumb><li>x</ul>",
+        "<div class=navheader><table><tr><td>x</table></div>",
+        "<div id=cookie-notice>x</div>",
+        "<div class=\"site-footer\">x</div>",
+        "<div id=header>x</div>",
+        "<p class=noprint>x</p>",
+        "<div class=mainMenu>x</div>",
+    ];
+    for html in furniture {
+        assert_eq!(
+            text(&format!("<p>The body of the page stays as it is.</p>{html}<p>All of it.</p>")),
+            "The body of the page stays as it is.\nAll of it.",
+            "{html}"
+        );
+    }
+}
+
+#[test]
+fn names_that_only_sound_like_furniture_lose_nothing() {
+    for html in [
+        "<article><header><h1>kept</h1></header></article>",
+        "<main><header>kept</header></main>",
+        "<div role=main><div class=header>kept</div></div>",
+        "<div class=content-header>kept</div>",
+        "<div class=sidebar-layout>kept</div>",
+        "<div class=has-sidebar>kept</div>",
+        "<form action=. method=post>kept</form>",
+        "<article class=menu>kept</article>",
+        "<div class=toc>kept</div>",
+        "<p class=footnote>kept</p>",
+        "<section><div class=header>kept</div></section>",
+        "<div class=navigation-history-essay>kept</div>",
+    ] {
+        assert_eq!(
+            text(&format!("<body class=\"nav-open sidebar\"><p>The body.</p>{html}")),
+            "The body.\nkept",
+            "{html}"
+        );
+    }
+}
+
+#[test]
+fn a_page_of_which_furniture_leaves_almost_nothing_is_taken_whole() {
+    let sentence =
+        "A long text that the page's author put into an element with a misleading name. "
+            .repeat(40);
+    let html =
+        format!("<div id=menu><p>{sentence}</p></div><p>Rest</p><p hidden>h</p><script>s</script>");
+    assert_eq!(text(&html), format!("{}\nRest", sentence.trim()));
+    let short = "<nav><a href=a>One</a> <a href=b>Two</a></nav><p>A short page.</p>";
+    assert_eq!(text(short), "A short page.");
+}
+
+#[test]
+fn the_title_is_tidied_and_not_that_of_a_drawing() {
+    let title = |html: &str| extract(html).title;
+    assert_eq!(
+        title("<title>\n A  &amp; B </title><title>second</title>").as_deref(),
+        Some("A & B")
+    );
+    assert_eq!(title("<body><svg><title>Drawing</title></svg><p>x"), None);
+    assert_eq!(title("<title> </title>"), None);
+}
+
+#[test]
+fn nothing_gives_an_empty_document() {
+    let document = extract("");
+    assert_eq!((document.text.as_str(), document.title, document.lang), ("", None, None));
+    assert_eq!((document.links.len(), document.charset, document.truncated), (0, "UTF-8", None));
+}

@@ -25,8 +25,11 @@ use super::Truncation;
 pub(super) const MAX_DEPTH: usize = 512;
 /// Attributes of a tag.
 pub(super) const MAX_ATTRIBUTES: usize = 256;
-/// Nodes of the tree. Of tags there may be twice as many, since end tags make no node but cost a search.
+/// Nodes of the tree.
 pub(super) const MAX_NODES: usize = 200_000;
+/// Tags, each counted as often as elements were open: so many of them may be searched for each. Even a page of all nodes that are
+/// allowed stays far below, unless it is nested as no page needs to be.
+const MAX_STEPS: usize = 64 * MAX_NODES;
 /// Bytes given to the tokenizer at a time.
 const PIECE: usize = 16 << 10;
 
@@ -67,9 +70,10 @@ struct Guard {
     builder: TreeBuilder<NodeId, HtmlTreeSink>,
     /// Whether the tokenizer has passed nothing on since this was set.
     silent: Cell<bool>,
-    tags: Cell<usize>,
-    /// Start tags until the stack of open elements is measured again: it cannot have reached the limit before.
-    until_measured: Cell<usize>,
+    /// Elements open when they were counted last, and tags until they are counted again: not before can they reach the limit.
+    depth: Cell<usize>,
+    until_counted: Cell<usize>,
+    steps: Cell<usize>,
     stopped: Cell<Option<Truncation>>,
 }
 
@@ -79,8 +83,9 @@ impl Guard {
         Self {
             builder: TreeBuilder::new(sink, TreeBuilderOpts::default()),
             silent: Cell::new(true),
-            tags: Cell::new(0),
-            until_measured: Cell::new(MAX_DEPTH / 2),
+            depth: Cell::new(0),
+            until_counted: Cell::new(MAX_DEPTH / 2),
+            steps: Cell::new(0),
             stopped: Cell::new(None),
         }
     }
@@ -91,31 +96,35 @@ impl Guard {
 
     /// Counts a tag and strips it of what is not needed; finds the limit that it would break.
     fn admit(&self, tag: &mut Tag) -> Option<Truncation> {
-        self.tags.set(self.tags.get() + 1);
-        let nodes = self.builder.sink.0.borrow().tree.values().len();
-        if nodes > MAX_NODES || self.tags.get() > 2 * MAX_NODES {
+        if self.builder.sink.0.borrow().tree.values().len() > MAX_NODES {
             return Some(Truncation::Nodes);
         }
         if tag.attrs.len() > MAX_ATTRIBUTES {
             return Some(Truncation::Attributes);
         }
-        if tag.kind == TagKind::StartTag {
-            strip(tag);
-            return self.is_too_deep().then_some(Truncation::Depth);
-        }
-        None
+        strip(tag);
+        self.count_open();
+        self.steps.set(self.steps.get() + self.depth.get());
+        let too_deep = self.depth.get() >= MAX_DEPTH && tag.kind == TagKind::StartTag;
+        (too_deep || self.steps.get() > MAX_STEPS).then_some(Truncation::Depth)
     }
 
-    /// A tag rarely opens more than two elements, so half of what is left of the limit may pass unmeasured.
-    fn is_too_deep(&self) -> bool {
-        let until = self.until_measured.get();
+    /// Text searches only the formatting elements, and those faster.
+    fn admit_text(&self) -> Option<Truncation> {
+        self.steps.set(self.steps.get() + self.depth.get() / 16);
+        (self.steps.get() > MAX_STEPS).then_some(Truncation::Depth)
+    }
+
+    /// Counts the open elements if they may have become too many. A tag rarely opens more than two, so half of what is left of the
+    /// limit may pass between two counts.
+    fn count_open(&self) {
+        let until = self.until_counted.get();
         if until > 0 {
-            self.until_measured.set(until - 1);
-            return false;
+            self.until_counted.set(until - 1);
+            return;
         }
-        let depth = Depth::of(&self.builder);
-        self.until_measured.set(MAX_DEPTH.saturating_sub(depth) / 2);
-        depth >= MAX_DEPTH
+        self.depth.set(Count::of(&self.builder));
+        self.until_counted.set(MAX_DEPTH.saturating_sub(self.depth.get()) / 2);
     }
 }
 
@@ -131,11 +140,13 @@ impl TokenSink for Guard {
             Token::EOFToken => true,
             Token::CommentToken(_) => false,
             _ if self.stopped.get().is_some() => false,
-            Token::TagToken(tag) => {
-                self.stopped.set(self.admit(tag));
+            token => {
+                self.stopped.set(match token {
+                    Token::TagToken(tag) => self.admit(tag),
+                    _ => self.admit_text(),
+                });
                 self.stopped.get().is_none()
             }
-            _ => true,
         };
         if goes_on { self.builder.process_token(token, line) } else { TokenSinkResult::Continue }
     }
@@ -197,9 +208,9 @@ fn is_read(name: &LocalName) -> bool {
 }
 
 /// Counts what the tree builder holds on to: the open elements and the formatting elements that wait.
-struct Depth(Cell<usize>);
+struct Count(Cell<usize>);
 
-impl Depth {
+impl Count {
     fn of(builder: &TreeBuilder<NodeId, HtmlTreeSink>) -> usize {
         let count = Self(Cell::new(0));
         builder.trace_handles(&count);
@@ -208,7 +219,7 @@ impl Depth {
     }
 }
 
-impl Tracer for Depth {
+impl Tracer for Count {
     type Handle = NodeId;
 
     fn trace_handle(&self, _: &NodeId) {

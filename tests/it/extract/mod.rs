@@ -29,7 +29,8 @@ fn page(body: &[u8]) -> Page {
     Page { url: "http://example.org/dir/page".parse().ok(), body: body.to_vec(), ..Page::default() }
 }
 
-/// A directory of the shared test data, or none, loudly.
+/// A file or folder of the shared test data, or none, loudly.
+#[allow(clippy::print_stderr, reason = "a test that did not run must say so")]
 fn data(name: &str) -> Option<PathBuf> {
     let root = std::env::var_os("PAGESIEVE_DATA").map_or_else(
         || concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data").into(),

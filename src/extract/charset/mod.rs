@@ -10,6 +10,8 @@ use url::Host;
 
 use crate::page::Page;
 
+/// Foreign bytes below which a guess does not refute a declaration.
+const EVIDENCE: usize = 64;
 /// Bytes that are enough to tell an undeclared encoding.
 const SAMPLE: usize = 64 << 10;
 
@@ -27,7 +29,7 @@ pub(super) fn decode(page: &Page) -> (Cow<'_, str>, &'static Encoding) {
     let mut first = None;
     for encoding in header.into_iter().chain(prescan::declared(body)) {
         match decode_as(encoding, body) {
-            Ok(text) if !is_disguised_utf8(encoding, body) => return (text, encoding),
+            Ok(text) if !is_disguised(encoding, page) => return (text, encoding),
             Ok(text) | Err(text) => first.get_or_insert((text, encoding)),
         };
     }
@@ -54,12 +56,25 @@ fn decode_as<'a>(
         foreign += 1;
         replaced += usize::from(char == char::REPLACEMENT_CHARACTER);
     }
-    if replaced * 20 > foreign + 20 { Err(text) } else { Ok(text) }
+    replaced -= usize::from(text.ends_with(char::REPLACEMENT_CHARACTER));
+    if replaced * 20 > foreign { Err(text) } else { Ok(text) }
 }
 
-/// Whether a single-byte encoding is claimed for what is UTF-8 beyond doubt: such encodings accept any bytes.
-fn is_disguised_utf8(claimed: &'static Encoding, body: &[u8]) -> bool {
-    claimed.is_single_byte() && !body.is_ascii() && str::from_utf8(body).is_ok()
+/// Whether a single-byte encoding, which accepts any bytes, is claimed for text in one of several bytes a character, which only few
+/// bytes happen to be.
+fn is_disguised(claimed: &'static Encoding, page: &Page) -> bool {
+    if !claimed.is_single_byte() {
+        return false;
+    }
+    let foreign = page.body.iter().filter(|&&byte| is_foreign(byte)).count();
+    let guess = if foreign == 0 { claimed } else { guess(page) };
+    let is_evident = guess == UTF_8 || foreign >= EVIDENCE;
+    is_evident && !guess.is_single_byte() && decode_as(guess, &page.body).is_ok()
+}
+
+/// Bytes that tell encodings apart: those outside of ASCII, and the escape by which ISO-2022-JP shifts.
+fn is_foreign(byte: u8) -> bool {
+    byte >= 0x80 || byte == 0x1B
 }
 
 fn guess(page: &Page) -> &'static Encoding {
@@ -71,7 +86,7 @@ fn guess(page: &Page) -> &'static Encoding {
     if !escapes && decode_as(UTF_8, body).is_ok() {
         return UTF_8;
     }
-    let start = body.iter().position(|&byte| byte >= 0x80 || byte == 0x1B).unwrap_or(0);
+    let start = body.iter().position(|&byte| is_foreign(byte)).unwrap_or(0);
     let sample = &body[start..body.len().min(start + SAMPLE)];
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Allow);
     detector.feed(sample, start + sample.len() == body.len());

@@ -1,0 +1,111 @@
+//! What ends a run.
+
+use std::{io, path::PathBuf};
+
+use super::{
+    fetch::FetchError,
+    scope::{ScopeError, SeedLineError},
+};
+use crate::{
+    index::RadiusError, page::UrlError, report::ReportError, sink::SinkError, state::StateError,
+};
+
+/// A run that cannot begin, or cannot go on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CrawlError {
+    /// The run directory cannot be made.
+    #[error("create the run directory {}", path.display())]
+    Directory {
+        /// The directory.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// There is no run.
+    #[error("{} is no run directory: it has no state.sqlite", path.display())]
+    NoRun {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// A seed file cannot be read.
+    #[error("read the seed file {}", path.display())]
+    SeedFile {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Lines of a seed file are no URLs.
+    #[error("{}: {} bad lines, the first: {}", path.display(), errors.len(), errors[0])]
+    SeedLines {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, line by line.
+        errors: Vec<SeedLineError>,
+    },
+    /// A seed is no URL that can be fetched.
+    #[error("bring a URL into its normal form")]
+    Url(#[from] UrlError),
+    /// Patterns cannot be compiled.
+    #[error("compile the seeds' patterns")]
+    Scope(#[from] ScopeError),
+    /// The radius is none that the index serves.
+    #[error("build the index")]
+    Radius(#[from] RadiusError),
+    /// Fingerprints of this configuration cannot be compared with those of the run.
+    #[error(
+        "dedup.{key} was changed: the run's fingerprints are of {stored}, the configuration's of {configured}; change it back, or start over with --fresh"
+    )]
+    Recipe {
+        /// What was changed.
+        key: &'static str,
+        /// As the run has it.
+        stored: String,
+        /// As it is configured.
+        configured: String,
+    },
+    /// The HTTP client cannot be set up.
+    #[error("set up the fetcher")]
+    Fetcher(#[from] FetchError),
+    /// The threads for parsing cannot be started.
+    #[error("start the threads for parsing")]
+    Threads(#[from] rayon::ThreadPoolBuildError),
+    /// The state failed.
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// An output failed.
+    #[error(transparent)]
+    Sink(#[from] SinkError),
+    /// The report cannot be written.
+    #[error("write the report")]
+    Report(#[from] ReportError),
+    /// The recorder panicked.
+    #[error("the recorder panicked: this is a defect; run the same command again to continue")]
+    Panicked,
+}
+
+impl CrawlError {
+    /// Whether there is no room on the disk.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        match self {
+            Self::State(error) => error.is_full(),
+            Self::Sink(error) => error.is_full(),
+            _ => false,
+        }
+    }
+
+    /// Whether the configuration is to blame.
+    #[must_use]
+    pub fn is_configuration(&self) -> bool {
+        let configuration = [
+            matches!(
+                self,
+                Self::SeedFile { .. } | Self::SeedLines { .. } | Self::Url(_) | Self::Scope(_)
+            ),
+            matches!(self, Self::Radius(_) | Self::Recipe { .. } | Self::NoRun { .. }),
+        ];
+        configuration.contains(&true)
+    }
+}

@@ -1,0 +1,252 @@
+//! How a run begins, or goes on.
+
+use std::{fs, num::NonZeroUsize, sync::Arc, time::Duration};
+
+use super::{
+    Counts, Recorder,
+    discover::{Known, Origin},
+    json,
+    settle::{CROSS_SITE, SAME_SITE},
+};
+use crate::{
+    crawl::{
+        CrawlError,
+        directory::STATE,
+        frontier::Budget,
+        options::Plan,
+        robots::{NOT_HAD, product_token},
+        scope::{Scope, Source, read_seed_file},
+    },
+    filter::{Filter, Links, Position},
+    fingerprint::{Recipe, Seed},
+    index::Pigeonhole,
+    page::{NormalUrl, Timestamp},
+    sink::{Mark, Outputs, warc},
+    state::{DigestTable, Reason, SignatureLog, State, UrlKind, UrlRow, UrlState},
+};
+
+/// Digests kept in memory in front of the state's table.
+const CACHED_DIGESTS: usize = 1 << 16;
+
+/// What the other parts must know of a run that begins.
+#[derive(Debug)]
+pub(in crate::crawl) struct Start {
+    /// How texts are fingerprinted.
+    pub(in crate::crawl) recipe: Recipe,
+    pub(in crate::crawl) budget: Budget,
+    pub(in crate::crawl) counts: Counts,
+}
+
+impl Recorder {
+    /// Opens the run directory, brings back where the run stood, and queues the seeds.
+    pub(in crate::crawl) fn begin(plan: Arc<Plan>) -> Result<(Self, Start), CrawlError> {
+        let directory = &plan.directory;
+        fs::create_dir_all(directory)
+            .map_err(|source| CrawlError::Directory { path: directory.clone(), source })?;
+        let state = State::open(&directory.join(STATE))?;
+        let recipe = recipe(&plan, &state)?;
+        let sink = open_outputs(&plan, &state)?;
+        let (filter, signatures) = open_filter(&plan, &state)?;
+        let mut recorder = Self {
+            scope: Scope::new(&plan.seeds)?,
+            url_options: plan.crawl.url_options(),
+            hash_seed: rand::random(),
+            counts: stored(&state, "counts")?.unwrap_or_default(),
+            spent: stored(&state, "spent")?.unwrap_or_default(),
+            last_seq: state.last_seq()?,
+            in_turn: plan.crawl.concurrency.get() == 1,
+            known: Known::default(),
+            queued: Vec::new(),
+            tick: 0,
+            batch: 0,
+            deadline: None,
+            began: std::time::Instant::now(),
+            worked: stored(&state, "worked")?.map_or(Duration::ZERO, Duration::from_secs_f64),
+            plan,
+            state,
+            filter,
+            signatures,
+            sink,
+        };
+        recorder.spent.resize(recorder.plan.seeds.len(), 0);
+        recorder.go_on()?;
+        let (name, counts) = (&recorder.plan.name, recorder.counts);
+        tracing::info!(name, fetched = counts.fetched, queued = counts.queued, "the run begins");
+        let start = Start { recipe, budget: recorder.budget(), counts: recorder.counts };
+        Ok((recorder, start))
+    }
+
+    /// Queues the seeds, and what had been skipped for reasons that no longer hold.
+    fn go_on(&mut self) -> Result<(), CrawlError> {
+        self.state.begin()?;
+        self.deadline = Some(tokio::time::Instant::now());
+        self.state.take_back_hosts()?;
+        self.queue_seeds()?;
+        let policy = policy_digest(&self.plan);
+        let changed = self.state.meta::<String>("policy")?.is_some_and(|known| known != policy);
+        self.reconsider(changed)?;
+        self.state.set_meta("policy", policy)?;
+        self.commit()
+    }
+
+    fn queue_seeds(&mut self) -> Result<(), CrawlError> {
+        let at = Timestamp::now();
+        for (seed, options) in self.plan.clone().seeds.iter().enumerate() {
+            let (kind, urls) = match &options.source {
+                Source::Url(url) => (UrlKind::Page, vec![NormalUrl::new(url, &self.url_options)?]),
+                Source::Sitemap(url) => {
+                    (UrlKind::Sitemap, vec![NormalUrl::new(url, &self.url_options)?])
+                }
+                Source::File(path) => {
+                    let open = |source| CrawlError::SeedFile { path: path.clone(), source };
+                    let file = fs::read(path).map_err(open)?;
+                    let lines = |errors| CrawlError::SeedLines { path: path.clone(), errors };
+                    (UrlKind::Page, read_seed_file(&file, &self.url_options).map_err(lines)?)
+                }
+            };
+            urls.iter().for_each(|url| self.scope.add_root(seed, url));
+            for url in &urls {
+                let seed = Some(seed);
+                let origin =
+                    Origin { kind, depth: 0, hops: 0, referrer: None, seed, withheld: None, at };
+                self.discover(url, &origin)?;
+            }
+        }
+        self.queued.clear();
+        Ok(())
+    }
+
+    /// Queues again what was skipped because robots.txt could not be had; and, if scope, budgets or policies have changed, what they
+    /// admit now.
+    fn reconsider(&mut self, changed: bool) -> Result<(), CrawlError> {
+        let mut revived = Vec::new();
+        let wanted = |state| match state {
+            UrlState::Skipped(Reason::Robots) => true,
+            UrlState::Skipped(
+                Reason::Scope | Reason::Depth | Reason::Budget | Reason::DuplicateLinks,
+            ) => changed,
+            _ => false,
+        };
+        self.state.for_each_url(wanted, |row| {
+            revived.extend(self.revivable(row)?);
+            Ok::<_, CrawlError>(())
+        })?;
+        for (row, seed) in revived {
+            self.revive(row, seed)?;
+        }
+        self.queued.clear();
+        Ok(())
+    }
+
+    fn revivable(&self, row: UrlRow) -> Result<Option<(UrlRow, usize)>, CrawlError> {
+        let admits = match row.state {
+            UrlState::Skipped(Reason::Robots) => {
+                row.detail.as_deref().is_some_and(|detail| detail.starts_with(NOT_HAD))
+            }
+            UrlState::Skipped(Reason::DuplicateLinks) => {
+                let policy = match row.detail.as_deref() {
+                    Some(SAME_SITE) => self.plan.dedup.same_site,
+                    Some(CROSS_SITE) => self.plan.dedup.cross_site,
+                    _ => return Ok(None),
+                };
+                policy.links == Links::Follow
+            }
+            _ => true,
+        };
+        if !admits {
+            return Ok(None);
+        }
+        let url = NormalUrl::parse(&row.url, &self.url_options)?;
+        Ok(self.admit(&url, row.depth, None).ok().map(|seed| (row, seed)))
+    }
+
+    fn budget(&self) -> Budget {
+        let limits = self.plan.seeds.iter().map(|seed| seed.max_pages);
+        Budget::new(
+            self.plan.crawl.max_pages,
+            self.counts.fetched,
+            limits.zip(self.spent.iter().copied()),
+        )
+    }
+}
+
+/// The recipe of the run's fingerprints: as configured at its first start, and the same ever after.
+fn recipe(plan: &Plan, state: &State) -> Result<Recipe, CrawlError> {
+    let known = state.meta::<i64>("seed")?.map(|seed| Seed(seed.cast_unsigned()));
+    let configured = plan.dedup.seed.seed();
+    let seed = configured.or(known).unwrap_or_else(|| Seed(rand::random()));
+    let recipe =
+        Recipe { segment: plan.dedup.segment, fold_chinese: plan.dedup.fold_chinese, seed };
+    let scheme = recipe.scheme().to_string();
+    if let Some(stored) = state.meta::<String>("scheme")?
+        && stored != scheme
+    {
+        return Err(CrawlError::Recipe {
+            key: "segment or fold_chinese",
+            stored,
+            configured: scheme,
+        });
+    }
+    if known.is_some_and(|known| known != seed) {
+        let stored = known.map_or_else(String::new, Seed::id);
+        return Err(CrawlError::Recipe { key: "seed", stored, configured: seed.id() });
+    }
+    state.set_meta("seed", seed.0.cast_signed())?;
+    state.set_meta("scheme", scheme)?;
+    if state.meta::<i64>("started")?.is_none() {
+        state.set_meta("started", Timestamp::now().0)?;
+    }
+    Ok(recipe)
+}
+
+fn open_outputs(plan: &Plan, state: &State) -> Result<Outputs, CrawlError> {
+    let origin = plan.store.warc.then(|| warc::Origin {
+        run: plan.name.clone(),
+        user_agent: plan.crawl.user_agent.clone(),
+        obey_robots: plan.politeness.obey_robots,
+    });
+    let files = state.files()?;
+    let marks: Vec<Mark> = files.into_iter().map(|(file, offset)| Mark { file, offset }).collect();
+    let sink = Outputs::open(&plan.directory, origin, &marks)?;
+    for mark in sink.positions() {
+        state.set_file(&mark.file, mark.offset)?;
+    }
+    Ok(sink)
+}
+
+type DurableFilter = Filter<Pigeonhole, DigestTable>;
+
+fn open_filter(plan: &Plan, state: &State) -> Result<(DurableFilter, SignatureLog), CrawlError> {
+    let index = Pigeonhole::new(plan.dedup.radius())?;
+    let cached = NonZeroUsize::new(CACHED_DIGESTS).expect("not zero");
+    let mut filter = Filter::with(&plan.dedup, index, DigestTable::new(state.clone(), cached));
+    let signatures = SignatureLog::read(state, |representative| filter.restore(representative))?;
+    if let Some(position) = stored::<Position>(state, "position")? {
+        filter.resume(position);
+    }
+    Ok((filter, signatures))
+}
+
+/// A value that is kept as JSON.
+fn stored<T: serde::de::DeserializeOwned>(
+    state: &State,
+    name: &str,
+) -> Result<Option<T>, CrawlError> {
+    let text: Option<String> = state.meta(name)?;
+    Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
+}
+
+/// Changes when what is admitted may have changed.
+fn policy_digest(plan: &Plan) -> String {
+    let Plan { crawl, dedup, seeds, .. } = plan;
+    let token = product_token(&crawl.user_agent);
+    json(&(
+        crawl.max_pages,
+        crawl.max_depth,
+        &crawl.tracking,
+        token,
+        dedup.same_site,
+        dedup.cross_site,
+        seeds,
+    ))
+}

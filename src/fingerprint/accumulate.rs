@@ -1,0 +1,167 @@
+//! Weighted sums of signs, one for each bit of a hash.
+//!
+//! The sums are kept as bit planes: plane `p` holds bit `p` of every sum, so that one logical operation works on 64 sums
+//! (a positional population count by carry-save adders; no SIMD instruction is needed).
+
+/// Enough for a total weight of 2^48: a text of some terabytes.
+const PLANES: usize = 48;
+
+/// Adds up weighted hashes: a bit that is 1 counts `+weight`, a bit that is 0 counts `-weight`.
+///
+/// ```
+/// use pagesieve::fingerprint::Accumulator;
+///
+/// let mut accumulator = Accumulator::new();
+/// accumulator.add([0b100101], 4);
+/// accumulator.add([0b101011], 5);
+/// let sums = accumulator.finish();
+/// assert_eq!([5, 4, 3, 2, 1, 0].map(|bit| sums.sum(bit)), [9, -9, 1, -1, 1, 9]);
+/// assert_eq!(sums.signs(), [0b101011]);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Accumulator<const WORDS: usize> {
+    /// Of each sum only the weights of the ones: the others are what the total lacks.
+    planes: [[u64; WORDS]; PLANES],
+    /// A second addend of a plane, until a third comes; then two of the three planes carry.
+    waiting: [[u64; WORDS]; PLANES],
+    /// Bit `p`: plane `p` has a second addend.
+    occupied: u64,
+    total: u64,
+}
+
+/// The finished sums of an [`Accumulator`].
+#[derive(Clone, Debug)]
+pub struct Sums<const WORDS: usize> {
+    planes: [[u64; WORDS]; PLANES],
+    total: u64,
+}
+
+impl<const WORDS: usize> Accumulator<WORDS> {
+    /// All sums are 0.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { planes: [[0; WORDS]; PLANES], waiting: [[0; WORDS]; PLANES], occupied: 0, total: 0 }
+    }
+
+    /// Adds a hash with a weight.
+    #[inline]
+    pub fn add(&mut self, hash: [u64; WORDS], weight: u32) {
+        self.total += u64::from(weight);
+        let mut left = weight;
+        while left != 0 {
+            self.add_plane(left.trailing_zeros() as usize, hash);
+            left &= left - 1;
+        }
+    }
+
+    /// Adds `addend` at the value of a plane; while a second addend waits there, the three are reduced to one and a carry.
+    #[inline]
+    fn add_plane(&mut self, mut plane: usize, mut addend: [u64; WORDS]) {
+        while self.occupied >> plane & 1 == 1 {
+            let (sum, second) = (&mut self.planes[plane], &self.waiting[plane]);
+            for word in 0..WORDS {
+                let (a, b, c) = (sum[word], second[word], addend[word]);
+                sum[word] = a ^ b ^ c;
+                addend[word] = a & b | c & (a ^ b);
+            }
+            self.occupied ^= 1 << plane;
+            plane += 1;
+        }
+        self.waiting[plane] = addend;
+        self.occupied |= 1 << plane;
+    }
+
+    /// Carries what waits, and ends adding.
+    #[must_use]
+    pub fn finish(mut self) -> Sums<WORDS> {
+        let mut carry = [0; WORDS];
+        for plane in 0..PLANES {
+            let second =
+                if self.occupied >> plane & 1 == 1 { self.waiting[plane] } else { [0; WORDS] };
+            let sum = &mut self.planes[plane];
+            for word in 0..WORDS {
+                let (a, b, c) = (sum[word], second[word], carry[word]);
+                sum[word] = a ^ b ^ c;
+                carry[word] = a & b | c & (a ^ b);
+            }
+        }
+        Sums { planes: self.planes, total: self.total }
+    }
+}
+
+impl<const WORDS: usize> Default for Accumulator<WORDS> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<const WORDS: usize> Sums<WORDS> {
+    /// Bit i is 1 if sum i is above 0; a tie is 0.
+    #[must_use]
+    pub fn signs(&self) -> [u64; WORDS] {
+        // A sum is twice its ones less the total: above 0 if the ones exceed half of the total, rounded down.
+        let half = self.total / 2;
+        let mut above = [0; WORDS];
+        let mut equal = [u64::MAX; WORDS];
+        for (value, plane) in self.planes.iter().enumerate().rev() {
+            let half = if half >> value & 1 == 1 { u64::MAX } else { 0 };
+            for word in 0..WORDS {
+                above[word] |= equal[word] & plane[word] & !half;
+                equal[word] &= !(plane[word] ^ half);
+            }
+        }
+        above
+    }
+
+    /// The sum of one bit: 0 is the lowest bit of the first word.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such bit.
+    #[must_use]
+    pub fn sum(&self, bit: usize) -> i64 {
+        let ones: u64 = (0..)
+            .zip(&self.planes)
+            .map(|(value, plane)| (plane[bit / 64] >> (bit % 64) & 1) << value)
+            .sum();
+        2 * ones.cast_signed() - self.total.cast_signed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn planes_add_like_a_plain_loop(
+            terms in prop::collection::vec((any::<[u64; 4]>(), prop_oneof![Just(4u32), 0..100u32, any::<u32>()]), 0..200),
+        ) {
+            let mut accumulator = Accumulator::new();
+            let mut plain = [0i64; 256];
+            for &(hash, weight) in &terms {
+                accumulator.add(hash, weight);
+                for (bit, sum) in plain.iter_mut().enumerate() {
+                    let one = hash[bit / 64] >> (bit % 64) & 1 == 1;
+                    *sum += if one { i64::from(weight) } else { -i64::from(weight) };
+                }
+            }
+            let sums = accumulator.finish();
+            let signs = sums.signs();
+            for (bit, &sum) in plain.iter().enumerate() {
+                prop_assert_eq!(sums.sum(bit), sum);
+                prop_assert_eq!(signs[bit / 64] >> (bit % 64) & 1 == 1, sum > 0);
+            }
+        }
+    }
+
+    #[test]
+    fn a_tie_is_zero() {
+        let mut accumulator = Accumulator::new();
+        accumulator.add([0b01], 3);
+        accumulator.add([0b10], 3);
+        assert_eq!(accumulator.finish().signs(), [0]);
+    }
+}

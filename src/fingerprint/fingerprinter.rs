@@ -1,0 +1,297 @@
+//! Puts the steps together: text in, sketch out.
+
+use std::{
+    cmp::Reverse,
+    sync::{LazyLock, Mutex, PoisonError},
+};
+
+use jieba_rs::Jieba;
+
+use super::{
+    accumulate::Accumulator,
+    bits::{Digest, Fingerprint, Signature},
+    counts::Counts,
+    hash,
+    recipe::{Recipe, Segment},
+    seed::Seed,
+    segment::{self, Run},
+    simplified,
+    weight::weight,
+};
+
+/// Scratch memory up to this size in bytes is kept for the next text.
+const KEPT: usize = 4 << 20;
+
+/// The dictionary, shared by all fingerprinters.
+static JIEBA: LazyLock<Jieba> = LazyLock::new(Jieba::new);
+
+/// What judgement needs to know of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sketch {
+    /// The signs of the weighted sums.
+    pub signature: Signature,
+    /// How many distinct features the text has; 0 for a text without words.
+    pub features: u32,
+    /// Digest of the normalised tokens (words; single characters where a script has no spaces); `None` for a text without any.
+    /// It depends on neither the seed nor the segmenter.
+    pub digest: Option<Digest>,
+}
+
+/// A feature of a text: what its sketch was made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Feature {
+    /// A token, or two with a space between.
+    pub text: String,
+    /// How often it occurs.
+    pub count: u32,
+    /// What it adds to or takes from each sum: 16 for a feature that occurs once.
+    pub weight: u32,
+}
+
+/// Makes sketches of texts, all by one recipe. Threads can share one.
+///
+/// ```
+/// use pagesieve::fingerprint::{Fingerprinter, Recipe};
+///
+/// let fingerprinter = Fingerprinter::new(Recipe::default());
+/// let a = fingerprinter.sketch("The quick brown fox jumps over the lazy dog.");
+/// let b = fingerprinter.sketch("the QUICK brown fox - jumps over the lazy dog");
+/// let c = fingerprinter.sketch("Lorem ipsum dolor sit amet, consectetur adipiscing elit.");
+/// assert_eq!(a, b);
+/// assert!(a.signature.distance(&c.signature) > 90);
+/// ```
+#[derive(Debug)]
+pub struct Fingerprinter {
+    recipe: Recipe,
+    simplified: Option<&'static simplified::Table>,
+    /// Scratch memory that no thread is using.
+    idle: Mutex<Vec<Scratch>>,
+}
+
+impl Fingerprinter {
+    /// A maker of sketches by this recipe.
+    #[must_use]
+    pub fn new(recipe: Recipe) -> Self {
+        Self {
+            recipe,
+            simplified: recipe.fold_chinese.then(simplified::Table::get),
+            idle: Mutex::default(),
+        }
+    }
+
+    /// The recipe that it follows.
+    #[must_use]
+    pub fn recipe(&self) -> Recipe {
+        self.recipe
+    }
+
+    /// The indexed 64 bits of the text.
+    #[must_use]
+    pub fn fingerprint(&self, text: &str) -> Fingerprint {
+        self.signature(text).fingerprint()
+    }
+
+    /// All 256 signs of the text: zeros if it has no words.
+    #[must_use]
+    pub fn signature(&self, text: &str) -> Signature {
+        self.sketch(text).signature
+    }
+
+    /// Signature, number of features and digest of the text, in one pass.
+    ///
+    /// ```
+    /// use pagesieve::fingerprint::{Fingerprinter, Recipe};
+    ///
+    /// let sketch = Fingerprinter::new(Recipe::default()).sketch("one two one two");
+    /// assert_eq!(sketch.features, 4, "one, two, one two, two one");
+    /// ```
+    #[must_use]
+    pub fn sketch(&self, text: &str) -> Sketch {
+        let mut scratch =
+            self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
+        let sketch = self.sketch_with(&mut scratch, text);
+        if scratch.size() <= KEPT {
+            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
+        }
+        sketch
+    }
+
+    /// The features of the text, the heaviest first, else in the order in which they occur.
+    ///
+    /// ```
+    /// use pagesieve::fingerprint::{Fingerprinter, Recipe};
+    ///
+    /// let features = Fingerprinter::new(Recipe::default()).features("to be, or not to be");
+    /// let texts: Vec<_> = features.iter().map(|feature| (feature.text.as_str(), feature.count)).collect();
+    /// assert_eq!(texts[..4], [("to", 2), ("be", 2), ("to be", 2), ("be or", 1)]);
+    /// ```
+    #[must_use]
+    pub fn features(&self, text: &str) -> Vec<Feature> {
+        let mut scratch = Scratch::default();
+        let mut texts = Vec::new();
+        let mut chain = Chain::new(self.recipe.seed);
+        let mut last = String::new();
+        let counts = &mut scratch.counts;
+        let mut count = |hash, text: &dyn Fn() -> String| {
+            if counts.add(hash) == texts.len() {
+                texts.push(text());
+            }
+        };
+        segment::runs(text, self.simplified, &mut scratch.buffers, |run| {
+            units(run, self.recipe.segment, |unit| {
+                let (hash, pair) = chain.next(unit);
+                let (Unit::Token(this) | Unit::Inside(this)) = unit;
+                count(hash, &|| this.to_owned());
+                if let Some(pair) = pair {
+                    count(pair, &|| format!("{last} {this}"));
+                }
+                if let Unit::Token(token) = unit {
+                    token.clone_into(&mut last);
+                }
+            });
+        });
+        let counts = scratch.counts.iter().map(|(_, count)| count);
+        let mut features: Vec<_> = texts
+            .into_iter()
+            .zip(counts)
+            .map(|(text, count)| Feature { text, count, weight: weight(count) })
+            .collect();
+        features.sort_by_key(|feature| Reverse(feature.weight));
+        features
+    }
+
+    fn sketch_with(&self, scratch: &mut Scratch, text: &str) -> Sketch {
+        let Scratch { buffers, counts, digester } = scratch;
+        counts.clear();
+        let mut chain = Chain::new(self.recipe.seed);
+        segment::runs(text, self.simplified, buffers, |run| {
+            digester.add(run);
+            units(run, self.recipe.segment, |unit| {
+                let (hash, pair) = chain.next(unit);
+                counts.add(hash);
+                if let Some(pair) = pair {
+                    counts.add(pair);
+                }
+            });
+        });
+        let mut accumulator = Accumulator::new();
+        for (hash, count) in counts.iter() {
+            accumulator.add(hash::expand(hash), weight(count));
+        }
+        Sketch {
+            signature: Signature(accumulator.finish().signs()),
+            features: counts.len(),
+            digest: digester.finish(),
+        }
+    }
+}
+
+/// Memory that is used again for each text.
+#[derive(Debug, Default)]
+struct Scratch {
+    buffers: segment::Buffers,
+    counts: Counts,
+    digester: Digester,
+}
+
+impl Scratch {
+    fn size(&self) -> usize {
+        self.buffers.size() + self.counts.size() + self.digester.buffer.capacity()
+    }
+}
+
+/// What a feature is made of.
+#[derive(Clone, Copy)]
+enum Unit<'a> {
+    /// A token: a feature, and one with its neighbour.
+    Token(&'a str),
+    /// A character inside a token: a feature.
+    Inside(&'a str),
+}
+
+fn units(run: Run<'_>, segment: Segment, mut emit: impl FnMut(Unit<'_>)) {
+    match run {
+        Run::Word(word) => emit(Unit::Token(word)),
+        Run::Han(run) if segment == Segment::Jieba => {
+            for word in JIEBA.cut(run, false) {
+                emit(Unit::Token(word.word));
+                if word.end - word.start > 1 {
+                    characters(word.word).for_each(|character| emit(Unit::Inside(character)));
+                }
+            }
+        }
+        Run::Han(run) | Run::Unspaced(run) => {
+            characters(run).for_each(|character| emit(Unit::Token(character)))
+        }
+    }
+}
+
+/// The characters of a text as texts.
+fn characters(text: &str) -> impl Iterator<Item = &str> {
+    text.char_indices().map(|(at, character)| &text[at..at + character.len_utf8()])
+}
+
+/// Hashes units one after the other; adjacent tokens make a pair, also across punctuation and white space.
+struct Chain {
+    seed: Seed,
+    last: Option<u64>,
+}
+
+impl Chain {
+    fn new(seed: Seed) -> Self {
+        Self { seed, last: None }
+    }
+
+    /// The hash of the unit, and of its pair with the token before.
+    #[inline]
+    fn next(&mut self, unit: Unit<'_>) -> (u64, Option<u64>) {
+        match unit {
+            Unit::Token(token) => {
+                let this = hash::token(token, self.seed);
+                (this, self.last.replace(this).map(|last| hash::pair(last, this)))
+            }
+            Unit::Inside(character) => (hash::token(character, self.seed), None),
+        }
+    }
+}
+
+/// Hashes tokens for exact comparison, through a buffer.
+#[derive(Debug, Default)]
+struct Digester {
+    hasher: blake3::Hasher,
+    buffer: Vec<u8>,
+}
+
+impl Digester {
+    /// The buffer is hashed when it has this many bytes.
+    const FULL: usize = 16 << 10;
+
+    /// Adds the words and characters of a run, each with a zero byte behind it: no token has one.
+    fn add(&mut self, run: Run<'_>) {
+        match run {
+            Run::Word(word) => self.add_token(word),
+            Run::Han(run) | Run::Unspaced(run) => {
+                characters(run).for_each(|character| self.add_token(character))
+            }
+        }
+    }
+
+    #[inline]
+    fn add_token(&mut self, token: &str) {
+        self.buffer.extend_from_slice(token.as_bytes());
+        self.buffer.push(0);
+        if self.buffer.len() >= Self::FULL {
+            self.hasher.update(&self.buffer);
+            self.buffer.clear();
+        }
+    }
+
+    /// The digest of what was added, if anything was; ready for the next text.
+    fn finish(&mut self) -> Option<Digest> {
+        self.hasher.update(&self.buffer);
+        self.buffer.clear();
+        let digest = (self.hasher.count() > 0).then(|| Digest::from_hash(&self.hasher.finalize()));
+        self.hasher.reset();
+        digest
+    }
+}

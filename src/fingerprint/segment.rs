@@ -1,0 +1,141 @@
+//! Cuts a normalised text into runs by script: words where a script writes spaces, stretches of characters where it does not.
+
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::{
+    normalise::{is_separator, normalised},
+    simplified,
+    words::ascii_words,
+};
+
+/// A run of Chinese characters is cut here, because segmenting it takes some forty bytes of memory a byte.
+const LONGEST_RUN: usize = 64 << 10;
+
+/// A stretch of normalised text within one script. Punctuation and symbols are in none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Run<'a> {
+    /// A word of a script with spaces, by Unicode Standard Annex #29.
+    Word(&'a str),
+    /// Chinese characters, in Chinese, Japanese or any other text; white space between them is dropped.
+    Han(&'a str),
+    /// Characters of another script without spaces.
+    Unspaced(&'a str),
+}
+
+/// Memory that is used again for each text.
+#[derive(Debug, Default)]
+pub(super) struct Buffers {
+    normal: String,
+    han: String,
+}
+
+impl Buffers {
+    /// How many bytes of memory are kept.
+    pub(super) fn size(&self) -> usize {
+        self.normal.capacity() + self.han.capacity()
+    }
+}
+
+/// Calls `emit` with each run of the text in order. `simplified` folds traditional characters.
+pub(super) fn runs(
+    text: &str,
+    simplified: Option<&simplified::Table>,
+    buffers: &mut Buffers,
+    mut emit: impl FnMut(Run<'_>),
+) {
+    let Buffers { normal, han } = buffers;
+    han.clear();
+    normalised(text, normal, |part| part_runs(part, simplified, han, &mut emit));
+    end_han(han, &mut emit);
+}
+
+/// The runs of a part. A run of Chinese characters may go on in the next part, so it stays in `han` until something else comes.
+fn part_runs(
+    part: &str,
+    simplified: Option<&simplified::Table>,
+    han: &mut String,
+    emit: &mut impl FnMut(Run<'_>),
+) {
+    let mut rest = part;
+    while let Some(first) = rest.chars().next() {
+        let script = Script::of(first);
+        let end = if part.is_ascii() {
+            rest.len()
+        } else {
+            rest.find(|c| Script::of(c) != script).unwrap_or(rest.len())
+        };
+        let (run, tail) = rest.split_at(end);
+        rest = tail;
+        match script {
+            Script::Han => extend_han(run, simplified, han, emit),
+            _ if run.trim_start().is_empty() => {}
+            Script::Separator => end_han(han, emit),
+            Script::Unspaced => {
+                end_han(han, emit);
+                emit(Run::Unspaced(run));
+            }
+            Script::Spaced => {
+                end_han(han, emit);
+                words(run, |word| emit(Run::Word(word)));
+            }
+        }
+    }
+}
+
+fn extend_han(
+    run: &str,
+    simplified: Option<&simplified::Table>,
+    han: &mut String,
+    emit: &mut impl FnMut(Run<'_>),
+) {
+    for character in run.chars() {
+        han.push(simplified.map_or(character, |table| table.fold(character)));
+        if han.len() >= LONGEST_RUN {
+            end_han(han, emit);
+        }
+    }
+}
+
+fn end_han(han: &mut String, emit: &mut impl FnMut(Run<'_>)) {
+    if !han.is_empty() {
+        emit(Run::Han(han));
+        han.clear();
+    }
+}
+
+fn words(run: &str, emit: impl FnMut(&str)) {
+    if run.is_ascii() { ascii_words(run, emit) } else { run.unicode_words().for_each(emit) }
+}
+
+/// How a script is cut.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Script {
+    Spaced,
+    Han,
+    Unspaced,
+    /// Frequent punctuation outside ASCII.
+    Separator,
+}
+
+impl Script {
+    /// Ranges of the Unicode Character Database, letters, marks and digits only: what of these blocks is punctuation is `Spaced`,
+    /// where it is no word. Hangul, Tibetan and Ethiopic separate words or syllables, and are `Spaced` too.
+    fn of(character: char) -> Self {
+        match character {
+            '\0'..='\u{7f}' => Self::Spaced,
+            '\u{4e00}'..='\u{9fff}' | '\u{3400}'..='\u{4dbf}' | '々' | '〇' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3fffd}' => Self::Han,
+            '\u{80}'..='\u{dff}' => if is_separator(character) { Self::Separator } else { Self::Spaced },
+            'ぁ'..='ゟ' | 'ァ'..='ヺ' | 'ー'..='ヿ' | '\u{31f0}'..='\u{31ff}' | '\u{1aff0}'..='\u{1b16f}' | // Kana
+            '\u{3105}'..='\u{312f}' | '\u{31a0}'..='\u{31bf}' | // Bopomofo
+            '\u{e01}'..='\u{e3a}' | '\u{e40}'..='\u{e4e}' | '\u{e50}'..='\u{e59}' | '\u{e81}'..='\u{edf}' | // Thai, Lao
+            '\u{1000}'..='\u{1049}' | '\u{1050}'..='\u{109d}' | '\u{a9e0}'..='\u{a9fe}' | '\u{aa60}'..='\u{aa76}' | '\u{aa7a}'..='\u{aa7f}' | // Myanmar
+            '\u{1780}'..='\u{17d3}' | '\u{17d7}' | '\u{17dc}'..='\u{17e9}' | // Khmer
+            '\u{1950}'..='\u{1974}' | '\u{1980}'..='\u{19da}' | '\u{1a20}'..='\u{1a99}' | '\u{aa80}'..='\u{aadd}' | // Tai
+            '\u{1b00}'..='\u{1b59}' | '\u{a984}'..='\u{a9c0}' | '\u{a9d0}'..='\u{a9d9}' | // Balinese, Javanese
+            '\u{11700}'..='\u{1173b}' => Self::Unspaced, // Ahom
+            '，' | '．' | '：' | '；' => Self::Separator,
+            _ if is_separator(character) => Self::Separator,
+            _ => Self::Spaced,
+        }
+    }
+}

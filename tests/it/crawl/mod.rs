@@ -1,0 +1,4 @@
+//! Whole crawls of servers on loopback.
+
+mod four_sites;
+mod site;
