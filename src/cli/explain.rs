@@ -103,14 +103,16 @@ fn write_verdict(
     writeln!(out, "A  {}\nB  {}\n", a.path, b.path)?;
     let verdict = verdict(sides, options);
     let (word, why) = match verdict.matched() {
-        None => ("unique", why_unique(b, options)),
+        None => ("unique", why_unique(sides, options)),
         Some(matched) => match (matched.kind, matched.step) {
             (_, Step::Body) => {
-                ("exact", "the bodies are equal, byte for byte (step body)".to_owned())
+                ("an exact duplicate", "the bodies are equal, byte for byte (step body)".to_owned())
             }
-            (Kind::Exact, _) => ("exact", "the texts have the same words (step text)".to_owned()),
+            (Kind::Exact, _) => {
+                ("an exact duplicate", "the texts have the same words (step text)".to_owned())
+            }
             (Kind::Near, _) => (
-                "near",
+                "a near duplicate",
                 format!(
                     "the fingerprints differ in {} of 64 bits, at most {} are allowed (step near)",
                     matched.distance,
@@ -142,12 +144,10 @@ fn verdict(sides: &[Side; 2], options: &Options) -> Verdict {
     verdict
 }
 
-fn why_unique(b: &Side, options: &Options) -> String {
+fn why_unique(sides: &[Side; 2], options: &Options) -> String {
     let least = options.min_features;
-    if b.sketch.features < least {
-        return format!(
-            "its text has fewer than {least} features, so that only an equal one would be a duplicate"
-        );
+    if sides.iter().any(|side| side.sketch.features < least) {
+        return format!("a text of fewer than {least} features has only equal ones for duplicates");
     }
     format!(
         "the texts are not equal, and the fingerprints differ in more than {} of 64 bits",
@@ -209,6 +209,9 @@ fn write_features(
     };
     let mut more: Vec<_> = features.iter().filter(|feature| excess(feature) > 0).collect();
     more.sort_by_key(|feature| std::cmp::Reverse(excess(feature)));
+    if more.is_empty() {
+        return Ok(());
+    }
     writeln!(out, "\n{} of {} features weigh more in {name}", more.len(), features.len())?;
     for feature in more.iter().take(SHOWN) {
         let theirs = other.get(&feature.text).copied().unwrap_or(0);

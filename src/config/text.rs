@@ -121,7 +121,7 @@ impl Text {
     pub(super) fn invalid(&self, at: Option<Range<usize>>, problem: Problem) -> ConfigError {
         let written = self.toml.trim_end();
         let last = written.char_indices().next_back().map_or(0, |(at, _)| at);
-        let at = at.filter(|at| !at.is_empty()).unwrap_or(last..written.len());
+        let at = at.unwrap_or(last..written.len());
         ConfigError::Invalid(Box::new(Invalid {
             message: problem.message,
             label: problem.label,
