@@ -252,8 +252,8 @@ impl Loop {
         match end {
             End::Settled(id, settled) => {
                 self.counts = settled.counts;
-                for (host, queued) in settled.queued {
-                    self.frontier.queued(&host, queued, settled.tick, now);
+                for host in settled.queued {
+                    self.frontier.queued(&host, settled.tick, now);
                 }
                 let (counted, unanswered, turn) =
                     (settled.counted, settled.unanswered, settled.turn);

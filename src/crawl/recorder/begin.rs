@@ -132,7 +132,7 @@ impl Recorder {
             Ok::<_, CrawlError>(())
         })?;
         for (row, seed) in revived {
-            self.revive(row, seed)?;
+            self.revive(&row, seed)?;
         }
         self.queued.clear();
         Ok(())

@@ -8,7 +8,7 @@ use super::Recorder;
 use crate::{
     crawl::{CrawlError, scope::Refusal},
     page::{HostKey, NormalUrl, Timestamp},
-    state::{HostRow, NewUrl, Queued, Reason, UrlId, UrlKind, UrlRow, UrlState},
+    state::{HostRow, NewUrl, Reason, UrlId, UrlKind, UrlRow, UrlState},
 };
 
 /// URLs and hosts remembered in front of the state.
@@ -106,22 +106,7 @@ impl Recorder {
         };
         let id = self.state.add_url(&new)?;
         if state == UrlState::Queued {
-            let url = url.as_str().to_owned();
-            let row = UrlRow {
-                id,
-                url,
-                host: host.id,
-                kind,
-                state,
-                detail: None,
-                status: None,
-                seed,
-                depth,
-                hops,
-                referrer,
-                at,
-            };
-            self.enqueue(host, aside, row)?;
+            self.enqueue(host, aside, id)?;
         }
         Ok(Remembered {
             depth,
@@ -154,7 +139,7 @@ impl Recorder {
         let admitted = self.admit(url, depth, origin.seed);
         if let (true, Ok(seed)) = (revived, admitted) {
             row.depth = depth;
-            self.revive(row, seed)?;
+            self.revive(&row, seed)?;
             return Ok(Remembered { depth, withheld: false });
         }
         if depth < row.depth {
@@ -164,25 +149,24 @@ impl Recorder {
     }
 
     /// Queues a URL that had been skipped.
-    pub(super) fn revive(&mut self, mut row: UrlRow, seed: usize) -> Result<(), CrawlError> {
+    pub(super) fn revive(&mut self, row: &UrlRow, seed: usize) -> Result<(), CrawlError> {
         let url = NormalUrl::parse(&row.url, &self.url_options)?;
         let (host, aside) = self.host(&url)?;
         self.state.revive_url(row.id, seed, row.depth)?;
-        (row.state, row.seed, row.detail) = (UrlState::Queued, Some(seed), None);
-        self.enqueue(host, aside, row)
+        self.enqueue(host, aside, row.id)
     }
 
     pub(super) fn enqueue(
         &mut self,
         host: HostRow,
         aside: bool,
-        url: UrlRow,
+        url: UrlId,
     ) -> Result<(), CrawlError> {
         self.last_seq += 1;
-        self.state.enqueue(host.id, self.last_seq, url.id)?;
+        self.state.enqueue(host.id, self.last_seq, url)?;
         self.counts.queued += 1;
-        if !aside {
-            self.queued.push((host, Queued { seq: self.last_seq, url }));
+        if !aside && self.queued.last().is_none_or(|last| last.id != host.id) {
+            self.queued.push(host);
         }
         Ok(())
     }

@@ -24,7 +24,7 @@ use crate::{
     index::Pigeonhole,
     page::UrlOptions,
     sink::{self, Outputs, Sink},
-    state::{DigestTable, HostId, HostRow, Queued, SignatureLog, State},
+    state::{DigestTable, HostId, HostRow, SignatureLog, State},
 };
 
 pub(super) use begin::Start;
@@ -75,8 +75,8 @@ pub(super) struct Recorder {
     last_seq: i64,
     /// Whether hosts are taken in turn.
     in_turn: bool,
-    /// What was queued since the last answer.
-    queued: Vec<(HostRow, Queued)>,
+    /// Hosts of which something was queued since the last answer.
+    queued: Vec<HostRow>,
     /// Counts the answers.
     tick: u64,
     /// Pages of the batch, and when it is to be committed.

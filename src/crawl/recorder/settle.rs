@@ -351,7 +351,7 @@ impl Recorder {
         let row = task.queued.url.clone();
         let url = NormalUrl::parse(&row.url, &self.url_options)?;
         match self.admit(&url, self.state.depth(row.id)?, None) {
-            Ok(seed) => self.revive(row, seed),
+            Ok(seed) => self.revive(&row, seed),
             Err(refusal) => {
                 let reason = match refusal {
                     Refusal::Depth => Reason::Depth,
