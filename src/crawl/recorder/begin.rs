@@ -11,9 +11,10 @@ use super::{
 use crate::{
     crawl::{
         CrawlError,
+        directory::STATE,
         frontier::Budget,
         options::Plan,
-        robots::product_token,
+        robots::{NOT_HAD, product_token},
         scope::{Scope, Source, read_seed_file},
     },
     filter::{Filter, Links, Position},
@@ -26,9 +27,6 @@ use crate::{
 
 /// Digests kept in memory in front of the state's table.
 const CACHED_DIGESTS: usize = 1 << 16;
-
-/// The state's file in the run directory.
-pub(super) const STATE: &str = "state.sqlite";
 
 /// What the other parts must know of a run that begins.
 #[derive(Debug)]
@@ -72,6 +70,8 @@ impl Recorder {
         };
         recorder.spent.resize(recorder.plan.seeds.len(), 0);
         recorder.go_on()?;
+        let (name, counts) = (&recorder.plan.name, recorder.counts);
+        tracing::info!(name, fetched = counts.fetched, queued = counts.queued, "the run begins");
         let start = Start { recipe, budget: recorder.budget(), counts: recorder.counts };
         Ok((recorder, start))
     }
@@ -141,7 +141,7 @@ impl Recorder {
     fn revivable(&self, row: UrlRow) -> Result<Option<(UrlRow, usize)>, CrawlError> {
         let admits = match row.state {
             UrlState::Skipped(Reason::Robots) => {
-                row.detail.as_deref().is_some_and(|detail| detail.starts_with(super::NO_ROBOTS))
+                row.detail.as_deref().is_some_and(|detail| detail.starts_with(NOT_HAD))
             }
             UrlState::Skipped(Reason::DuplicateLinks) => {
                 let policy = match row.detail.as_deref() {

@@ -181,6 +181,7 @@ impl Recorder {
             Some(answered.status),
             answered.at,
         )?;
+        tracing::debug!(url = row.url, number = judgement.id.0, verdict = ?judgement.verdict, "judged");
         match judgement.verdict {
             Verdict::Unique => self.counts.unique += 1,
             Verdict::Duplicate(found) if found.kind == Kind::Exact => self.counts.exact += 1,
