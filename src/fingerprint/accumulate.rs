@@ -76,7 +76,8 @@ impl<const WORDS: usize> Accumulator<WORDS> {
     pub fn finish(mut self) -> Sums<WORDS> {
         let mut carry = [0; WORDS];
         for plane in 0..PLANES {
-            let second = if self.occupied >> plane & 1 == 1 { self.waiting[plane] } else { [0; WORDS] };
+            let second =
+                if self.occupied >> plane & 1 == 1 { self.waiting[plane] } else { [0; WORDS] };
             let sum = &mut self.planes[plane];
             for word in 0..WORDS {
                 let (a, b, c) = (sum[word], second[word], carry[word]);
@@ -119,7 +120,10 @@ impl<const WORDS: usize> Sums<WORDS> {
     /// If there is no such bit.
     #[must_use]
     pub fn sum(&self, bit: usize) -> i64 {
-        let ones: u64 = (0..).zip(&self.planes).map(|(value, plane)| (plane[bit / 64] >> (bit % 64) & 1) << value).sum();
+        let ones: u64 = (0..)
+            .zip(&self.planes)
+            .map(|(value, plane)| (plane[bit / 64] >> (bit % 64) & 1) << value)
+            .sum();
         2 * ones.cast_signed() - self.total.cast_signed()
     }
 }

@@ -72,7 +72,11 @@ impl Fingerprinter {
     /// A maker of sketches by this recipe.
     #[must_use]
     pub fn new(recipe: Recipe) -> Self {
-        Self { recipe, simplified: recipe.fold_chinese.then(simplified::Table::get), idle: Mutex::default() }
+        Self {
+            recipe,
+            simplified: recipe.fold_chinese.then(simplified::Table::get),
+            idle: Mutex::default(),
+        }
     }
 
     /// The recipe that it follows.
@@ -103,7 +107,8 @@ impl Fingerprinter {
     /// ```
     #[must_use]
     pub fn sketch(&self, text: &str) -> Sketch {
-        let mut scratch = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
+        let mut scratch =
+            self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
         let sketch = self.sketch_with(&mut scratch, text);
         if scratch.size() <= KEPT {
             self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
@@ -146,8 +151,11 @@ impl Fingerprinter {
             });
         });
         let counts = scratch.counts.iter().map(|(_, count)| count);
-        let mut features: Vec<_> =
-            texts.into_iter().zip(counts).map(|(text, count)| Feature { text, count, weight: weight(count) }).collect();
+        let mut features: Vec<_> = texts
+            .into_iter()
+            .zip(counts)
+            .map(|(text, count)| Feature { text, count, weight: weight(count) })
+            .collect();
         features.sort_by_key(|feature| Reverse(feature.weight));
         features
     }
@@ -170,7 +178,11 @@ impl Fingerprinter {
         for (hash, count) in counts.iter() {
             accumulator.add(hash::expand(hash), weight(count));
         }
-        Sketch { signature: Signature(accumulator.finish().signs()), features: counts.len(), digest: digester.finish() }
+        Sketch {
+            signature: Signature(accumulator.finish().signs()),
+            features: counts.len(),
+            digest: digester.finish(),
+        }
     }
 }
 
@@ -208,7 +220,9 @@ fn units(run: Run<'_>, segment: Segment, mut emit: impl FnMut(Unit<'_>)) {
                 }
             }
         }
-        Run::Han(run) | Run::Unspaced(run) => characters(run).for_each(|character| emit(Unit::Token(character))),
+        Run::Han(run) | Run::Unspaced(run) => {
+            characters(run).for_each(|character| emit(Unit::Token(character)));
+        }
     }
 }
 
@@ -256,7 +270,9 @@ impl Digester {
     fn add(&mut self, run: Run<'_>) {
         match run {
             Run::Word(word) => self.add_token(word),
-            Run::Han(run) | Run::Unspaced(run) => characters(run).for_each(|character| self.add_token(character)),
+            Run::Han(run) | Run::Unspaced(run) => {
+                characters(run).for_each(|character| self.add_token(character));
+            }
         }
     }
 

@@ -22,7 +22,8 @@ pub(super) fn pair(first: u64, second: u64) -> u64 {
 /// A feature's hash as 256 bits, the hash itself first.
 #[inline]
 pub(super) fn expand(hash: u64) -> [u64; 4] {
-    [0, 1, 2, 3].map(|word| if word == 0 { hash } else { mix(hash.wrapping_add(STEP.wrapping_mul(word))) })
+    [0, 1, 2, 3]
+        .map(|word| if word == 0 { hash } else { mix(hash.wrapping_add(STEP.wrapping_mul(word))) })
 }
 
 /// The finaliser of `SplitMix64` (Steele, Lea, Flood, *Fast Splittable Pseudorandom Number Generators*, OOPSLA 2014).

@@ -17,9 +17,10 @@ pub fn hash(token: &str) -> u64 {
     let Some(first) = token.encode_utf16().next() else {
         return 0;
     };
-    let (hash, length) = token.encode_utf16().fold((u64::from(first) << 7, 0), |(hash, length), unit| {
-        (hash.wrapping_mul(1_000_003) ^ u64::from(unit), length + 1)
-    });
+    let (hash, length) =
+        token.encode_utf16().fold((u64::from(first) << 7, 0), |(hash, length), unit| {
+            (hash.wrapping_mul(1_000_003) ^ u64::from(unit), length + 1)
+        });
     hash ^ length
 }
 

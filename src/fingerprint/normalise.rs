@@ -31,14 +31,19 @@ fn part_end(text: &[u8]) -> usize {
         return plain;
     }
     let last_space = text[..plain].iter().rposition(|byte| is_space(*byte));
-    last_space.or_else(|| text.iter().position(|byte| is_space(*byte))).map_or(text.len(), |space| space + 1)
+    last_space
+        .or_else(|| text.iter().position(|byte| is_space(*byte)))
+        .map_or(text.len(), |space| space + 1)
 }
 
 /// How many bytes in front are ASCII and no control characters but white space.
 fn plain_prefix(text: &[u8]) -> usize {
     let plain = |byte: &u8| matches!(byte, b' '..=b'~') | is_space(*byte);
     // Whole blocks first: without an early exit the compiler tests many bytes at a time.
-    let blocks = text.chunks_exact(64).take_while(|block| block.iter().fold(true, |all, byte| all & plain(byte))).count();
+    let blocks = text
+        .chunks_exact(64)
+        .take_while(|block| block.iter().fold(true, |all, byte| all & plain(byte)))
+        .count();
     blocks * 64 + text[blocks * 64..].iter().take_while(|byte| plain(byte)).count()
 }
 
@@ -69,11 +74,22 @@ fn is_settled(part: &str) -> bool {
     plain_prefix(part.as_bytes()) == part.len() || {
         let mut before = ' ';
         part.char_indices().all(|(at, character)| {
-            let joined = || before.is_ascii_alphanumeric() && part[at..].chars().nth(1).is_some_and(|c| c.is_ascii_alphanumeric());
+            let joined = || {
+                before.is_ascii_alphanumeric()
+                    && part[at..].chars().nth(1).is_some_and(|c| c.is_ascii_alphanumeric())
+            };
             let settled = match character {
-                '\u{4e00}'..='\u{9fff}' | '\u{3400}'..='\u{4dbf}' | '々' | '〇' => true,
-                ' '..='~' | '\t'..='\r' => true,
-                'ぁ'..='ゖ' | 'ゝ' | 'ゞ' | 'ァ'..='ヺ' | 'ー'..='ヾ' => true,
+                '\u{4e00}'..='\u{9fff}'
+                | ' '..='~'
+                | '\t'..='\r'
+                | '\u{3400}'..='\u{4dbf}'
+                | '々'
+                | '〇'
+                | 'ぁ'..='ゖ'
+                | 'ゝ'
+                | 'ゞ'
+                | 'ァ'..='ヺ'
+                | 'ー'..='ヾ' => true,
                 '，' | '．' | '：' | '；' => !joined(),
                 _ => is_separator(character),
             };

@@ -39,7 +39,10 @@ impl Table {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "the table lies in the Basic Multilingual Plane")]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the table lies in the Basic Multilingual Plane"
+)]
 fn low(character: u32) -> u16 {
     character as u16
 }
@@ -62,6 +65,9 @@ mod tests {
         for character in ['a', 'é', 'か', '々', '\u{33ff}', '\u{a000}', '𠀀', '么', '看'] {
             assert_eq!(table.fold(character), character);
         }
-        assert_eq!("裏裡電視著説說".chars().map(|c| table.fold(c)).collect::<String>(), "里里电视着说说");
+        assert_eq!(
+            "裏裡電視著説說".chars().map(|c| table.fold(c)).collect::<String>(),
+            "里里电视着说说"
+        );
     }
 }
