@@ -221,7 +221,7 @@ fn units(run: Run<'_>, segment: Segment, mut emit: impl FnMut(Unit<'_>)) {
             }
         }
         Run::Han(run) | Run::Unspaced(run) => {
-            characters(run).for_each(|character| emit(Unit::Token(character)))
+            characters(run).for_each(|character| emit(Unit::Token(character)));
         }
     }
 }
@@ -271,7 +271,7 @@ impl Digester {
         match run {
             Run::Word(word) => self.add_token(word),
             Run::Han(run) | Run::Unspaced(run) => {
-                characters(run).for_each(|character| self.add_token(character))
+                characters(run).for_each(|character| self.add_token(character));
             }
         }
     }

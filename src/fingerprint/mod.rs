@@ -1,4 +1,4 @@
-//! Turns a text into 256 signs (SimHash) of which the first 64 are the indexed fingerprint.
+//! Turns a text into 256 signs (`SimHash`) of which the first 64 are the indexed fingerprint.
 //!
 //! Segment, hash, weigh, add, take signs: Charikar, *Similarity Estimation Techniques from Rounding Algorithms* (STOC 2002);
 //! Manku, Jain, Das Sarma, *Detecting Near-Duplicates for Web Crawling* (WWW 2007). Knows nothing of HTML or of windows.
@@ -15,7 +15,7 @@
 //!    [`Segment::Ngrams`], and the characters of other runs. **Features** are the tokens, each two tokens that follow one another
 //!    (across runs, punctuation and lines), and the characters of jieba's words of more than one.
 //! 4. **Hash.** A token's or character's is `h = xxh3_64(utf8, seed)`. A pair's is `mix(rotl(first·K, 32) + second)` where
-//!    `K = 0x9e3779b97f4a7c15` and `mix` is the finaliser of SplitMix64:
+//!    `K = 0x9e3779b97f4a7c15` and `mix` is the finaliser of `SplitMix64`:
 //!    `x ^= x >> 30; x *= 0xbf58476d1ce4e5b9; x ^= x >> 27; x *= 0x94d049bb133111eb; x ^= x >> 31`, all modulo 2^64.
 //!    The four words of 64 bits are `h, mix(h + K), mix(h + 2K), mix(h + 3K)`.
 //! 5. **Weigh.** A hash that occurs `n` times in the text has the weight `16·(1 + ln n)`, rounded.
@@ -40,6 +40,9 @@ mod segment;
 mod simplified;
 mod weight;
 mod words;
+
+#[cfg(test)]
+mod tests;
 
 pub use accumulate::{Accumulator, Sums};
 pub use bits::{Digest, Fingerprint, ParseBitsError, Signature, similarity};
