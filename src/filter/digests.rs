@@ -134,3 +134,18 @@ impl Ledger {
         }
     }
 }
+
+#[cfg(test)]
+impl MemoryDigests {
+    /// How many digests of representatives and of aliases are kept.
+    pub(super) fn counts(&self) -> (usize, usize) {
+        let counts = [&self.representatives, &self.aliases].map(|ledger| {
+            assert!(
+                ledger.newest.len() <= ledger.entries.len(),
+                "a digest without an entry is kept"
+            );
+            ledger.entries.len()
+        });
+        (counts[0], counts[1])
+    }
+}

@@ -6,6 +6,7 @@ mod data;
 mod demo_pages;
 mod extract;
 mod fetch;
+mod filter_stream;
 mod report;
 mod robots;
 mod scope;
