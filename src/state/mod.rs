@@ -7,6 +7,7 @@
 mod digests;
 mod documents;
 mod hosts;
+mod kept;
 mod reason;
 mod signatures;
 mod urls;
@@ -18,6 +19,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     rc::Rc,
+    time::Duration,
 };
 
 use rusqlite::{
@@ -28,6 +30,7 @@ use rusqlite::{
 pub use digests::DigestTable;
 pub use documents::Document;
 pub use hosts::{HostId, HostRow, RobotsRow};
+pub use kept::KeptFilter;
 pub use reason::Reason;
 pub use signatures::SignatureLog;
 pub use urls::{NewUrl, Queued, UrlId, UrlKind, UrlRow, UrlState};
@@ -70,6 +73,29 @@ pub enum StateError {
         /// The file.
         path: PathBuf,
     },
+    /// It belongs to a crawl.
+    #[error("the state is that of a crawl: name another file")]
+    Kind,
+    /// Its fingerprints were made in another way.
+    #[error(
+        "the state's fingerprints were made by scheme {stored}, `dedup` asks for {wanted}: write `segment` and `fold_chinese` as before, or name another file"
+    )]
+    Scheme {
+        /// The scheme in the state.
+        stored: String,
+        /// The scheme that the options ask for.
+        wanted: String,
+    },
+    /// Its fingerprints were made with another seed.
+    #[error(
+        "the state's fingerprints were made with the seed of id {stored}, `dedup.seed` has id {wanted}: leave it out, or name another file"
+    )]
+    Seed {
+        /// The id of the state's seed.
+        stored: String,
+        /// The id of the seed that the options ask for.
+        wanted: String,
+    },
     /// A statement failed.
     #[error("use the state")]
     Sqlite(#[source] rusqlite::Error),
@@ -93,6 +119,19 @@ impl From<rusqlite::Error> for StateError {
 }
 
 impl StateError {
+    /// Whether the state is none that was asked for: then another file or other options help.
+    #[must_use]
+    pub fn is_misuse(&self) -> bool {
+        matches!(
+            self,
+            Self::Foreign { .. }
+                | Self::Version { .. }
+                | Self::Kind
+                | Self::Scheme { .. }
+                | Self::Seed { .. }
+        )
+    }
+
     /// Whether there is no room on the disk.
     #[must_use]
     pub fn is_full(&self) -> bool {
@@ -116,6 +155,8 @@ impl State {
         let open = |source| StateError::Open { path: path.to_owned(), source };
         create_private(path);
         let db = Connection::open(path).map_err(open)?;
+        // Who has it keeps it for as long as it runs: there is nothing to wait for.
+        db.busy_timeout(Duration::ZERO).map_err(open)?;
         prepare(&db, path).map_err(|error| match error {
             StateError::Sqlite(source) => refine(source, path),
             other => other,

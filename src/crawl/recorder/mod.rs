@@ -7,6 +7,7 @@
 mod begin;
 mod discover;
 mod finish;
+mod leads;
 mod message;
 mod settle;
 
@@ -34,8 +35,6 @@ pub(super) use message::{
     Answered, Archived, Loaded, Outcome, Parsed, Reply, Request, Settle, Settled, Skipped,
 };
 
-/// How the detail of a URL begins that waits for its host's robots.txt.
-pub(super) const NO_ROBOTS: &str = "robots.txt could not be had: ";
 /// A batch is committed after so many pages, or after so long.
 const BATCH: u32 = 100;
 const BATCH_TIME: Duration = Duration::from_millis(200);

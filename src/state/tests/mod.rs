@@ -1,3 +1,5 @@
+mod kept;
+
 use std::{fs, num::NonZeroUsize};
 
 use proptest::prelude::*;
