@@ -14,9 +14,9 @@ const WINDOW: u64 = 100_000;
 /// The finaliser of SplitMix64: words without structure.
 fn mix(number: u64) -> u64 {
     let mut x = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ x >> 31
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
 }
 
 /// The text of this number, on a page of its own; `edit` alters body, text and signature a little.

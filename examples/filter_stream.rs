@@ -54,7 +54,7 @@ async fn main() {
             None => println!("keep  {url}"),
             // Documents are numbered from 1 in order of arrival.
             Some(found) => {
-                println!("skip  {url}: {:?} {:?} of document {}", found.step, found.kind, found.of)
+                println!("skip  {url}: {:?} {:?} of document {}", found.step, found.kind, found.of);
             }
         }
     }

@@ -75,7 +75,9 @@ impl Digests for MemoryDigests {
     fn insert(&mut self, digests: &[Digest], known: &Known) -> Result<(), Infallible> {
         let ledger =
             if known.alias.is_some() { &mut self.aliases } else { &mut self.representatives };
-        digests.iter().for_each(|&digest| ledger.push(digest, known));
+        for &digest in digests {
+            ledger.push(digest, known);
+        }
         Ok(())
     }
 

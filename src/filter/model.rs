@@ -1,5 +1,11 @@
 //! The rules of the filter, written down once more: slow, plain, and from the founding design instead of the code.
 
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    reason = "the numbers are small"
+)]
+
 use std::{num::NonZeroU64, time::Duration};
 
 use proptest::{prelude::*, sample::select};

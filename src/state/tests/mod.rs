@@ -85,7 +85,7 @@ impl Judge for InState {
 }
 
 fn representative(id: u64, word: u64) -> Representative {
-    let signature = word.is_multiple_of(3).then(|| Signature([word, !word, id, 7]));
+    let signature = word.is_multiple_of(3).then_some(Signature([word, !word, id, 7]));
     Representative { id: DocId(id), at: Timestamp(id.cast_signed() - 9), key: Key(word), signature }
 }
 
@@ -318,7 +318,7 @@ fn digests_beyond_the_horizon_leave_the_table() {
             alias: None,
             facts: judgement.facts,
         };
-        table.insert(&[Digest::of(b"same"), Digest::of(&[id as u8])], &known).unwrap();
+        table.insert(&[Digest::of(b"same"), Digest::of(&id.to_le_bytes())], &known).unwrap();
     }
     table.expire(Horizon { representative: DocId(1 << 21), alias: 0 }).unwrap();
     let left: i64 =
