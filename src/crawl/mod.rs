@@ -275,7 +275,7 @@ impl Loop {
                 self.frontier.loaded_urls(host, loaded.rows, loaded.tick, loaded.all)
             }
             End::Hosts(loaded) => {
-                self.frontier.loaded_hosts(loaded.rows, loaded.tick, loaded.all, now)
+                self.frontier.loaded_hosts(&loaded.rows, loaded.tick, loaded.all, now)
             }
             End::SetAside => {}
             End::RecorderGone => self.recorder_gone = true,

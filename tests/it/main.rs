@@ -10,6 +10,7 @@ mod demo_pages;
 mod extract;
 mod fetch;
 mod filter_cmd;
+mod filter_stream;
 mod fingerprint_quality;
 mod golden;
 mod report;

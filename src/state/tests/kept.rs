@@ -1,6 +1,8 @@
+//! A window between runs.
+
 use std::time::Duration;
 
-use super::*;
+use super::super::*;
 use crate::{
     filter::{Filter, Judgement, Key, Options, Subject, WindowOptions},
     fingerprint::{Digest, SeedChoice, Signature, Sketch},
@@ -9,7 +11,7 @@ use crate::{
 
 /// A document of its own, unless its number says that it repeats an earlier one in body, text or nearly.
 fn subject(number: u64) -> Subject {
-    let original = if number % 4 == 0 { number } else { number / 2 };
+    let original = if number.is_multiple_of(4) { number } else { number / 2 };
     let digest = |of: u64, part: &str| Digest::of(format!("{part} {of}").as_bytes());
     let word = original.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let (body, text, noise) = match number % 4 {
@@ -23,7 +25,7 @@ fn subject(number: u64) -> Subject {
         body: Some(digest(body, "body")),
         sketch: Sketch {
             signature: Signature([word ^ noise, word, word, word]),
-            features: if number % 16 == 0 { 3 } else { 100 },
+            features: if number.is_multiple_of(16) { 3 } else { 100 },
             digest: Some(digest(text, "text")),
         },
         chars: 100,
