@@ -32,10 +32,10 @@ impl Writer {
         if text.starts_with(char::is_whitespace) {
             self.gap(Gap::Space);
         }
-        for word in text.split_whitespace() {
+        for_each_word(text, |word| {
             self.word(word);
             self.gap = Gap::Space;
-        }
+        });
         if !text.ends_with(char::is_whitespace) {
             self.gap = Gap::None;
         }
@@ -69,6 +69,15 @@ impl Writer {
             }
         }
         self.out.push_str(word);
+    }
+}
+
+/// As [`str::split_whitespace`] has them. ASCII, which most text is, need not be decoded to be split, but for its vertical tab.
+fn for_each_word(text: &str, emit: impl FnMut(&str)) {
+    if text.is_ascii() && !text.as_bytes().contains(&0x0B) {
+        text.split_ascii_whitespace().for_each(emit);
+    } else {
+        text.split_whitespace().for_each(emit);
     }
 }
 
