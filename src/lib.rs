@@ -2,12 +2,16 @@
 
 #[cfg(feature = "cli")]
 pub mod cli;
+#[cfg(feature = "cli")]
+pub mod config;
 #[cfg(feature = "crawl")]
 pub mod crawl;
 pub mod extract;
 pub mod filter;
 pub mod fingerprint;
 pub mod index;
+#[cfg(feature = "cli")]
+pub mod input;
 pub mod page;
 #[cfg(feature = "crawl")]
 pub mod report;

@@ -1,3 +1,10 @@
-//! The command line.
+//! The program `pagesieve`.
 
-fn main() {}
+use std::process::ExitCode;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    pagesieve::cli::main().into()
+}

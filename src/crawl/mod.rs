@@ -10,6 +10,9 @@
 //! The frontier lives in [`run`]'s loop, which receives and spawns and never sends: the way back cannot jam. The recorder is the one
 //! place that commits. Every channel is bounded; the run ends when the frontier has nothing left and nothing runs.
 
+mod account;
+mod directory;
+mod dry_run;
 mod error;
 pub mod fetch;
 mod frontier;
@@ -45,6 +48,10 @@ use pool::Pool;
 use recorder::{Recorder, Request, Start};
 use worker::{Crew, End, Event};
 
+pub use account::{Account, account};
+use directory::STATE;
+pub use directory::{delete_run, is_run};
+pub use dry_run::{Outlook, dry_run};
 pub use error::CrawlError;
 pub use options::{Options, Plan};
 pub use recorder::{Counts, report};
@@ -252,8 +259,8 @@ impl Loop {
         match end {
             End::Settled(id, settled) => {
                 self.counts = settled.counts;
-                for (host, queued) in settled.queued {
-                    self.frontier.queued(&host, queued, settled.tick, now);
+                for host in settled.queued {
+                    self.frontier.queued(&host, settled.tick, now);
                 }
                 let (counted, unanswered, turn) =
                     (settled.counted, settled.unanswered, settled.turn);

@@ -13,8 +13,7 @@ use super::{
     politeness::Signal,
     pool::Pool,
     recorder::{
-        Answered, Archived, Loaded, NO_ROBOTS, Outcome, Parsed, Reply, Request, Settle, Settled,
-        Skipped,
+        Answered, Archived, Loaded, Outcome, Parsed, Reply, Request, Settle, Settled, Skipped,
     },
     robots::{Availability, Robots},
     sitemap,
@@ -114,7 +113,7 @@ impl Crew {
         let Ok(url) = Url::parse(&task.queued.url.url) else {
             return self.fail(id, task, None, "not a URL".to_owned()).await;
         };
-        if let Some(refusal) = task.robots.as_deref().and_then(|robots| refusal(robots, &url)) {
+        if let Some(refusal) = task.robots.as_deref().and_then(|robots| robots.refusal(&url)) {
             return self.skip(id, task, Reason::Robots, Some(refusal), None).await;
         }
         let limit = match task.queued.url.kind {
@@ -123,6 +122,7 @@ impl Crew {
         };
         let got = self.fetcher.get(&url, limit).await;
         self.answered(id, &got).await;
+        trace(&url, task.attempt, &got);
         let may_retry = task.attempt < self.retries;
         match got {
             Err(error) if may_retry && error.is_retryable() => Ok(End::Retry(id)),
@@ -417,17 +417,17 @@ fn parse(
     }
 }
 
-/// Why robots.txt does not permit a URL, if so.
-fn refusal(robots: &Robots, url: &Url) -> Option<String> {
-    if let Some(why) = robots.unreachable_reason() {
-        return Some(format!("{NO_ROBOTS}{why}"));
-    }
-    let decision = robots.decide(url);
-    (!decision.allowed).then(|| decision.rule.map_or_else(String::new, |rule| rule.to_string()))
-}
-
 fn skipped(reason: Reason) -> Skipped {
     Skipped { reason, detail: None, status: None, counted: false, unanswered: false }
+}
+
+fn trace(url: &Url, attempt: u32, got: &Result<Answer, FetchError>) {
+    match got {
+        Ok(answer) => {
+            tracing::debug!(%url, attempt, status = answer.status.as_u16(), bytes = answer.body.len(), "answered")
+        }
+        Err(error) => tracing::debug!(%url, attempt, error = chain(error), "not answered"),
+    }
 }
 
 /// A status that may pass.

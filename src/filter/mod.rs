@@ -27,7 +27,7 @@ use crate::{
 };
 
 pub use digests::{Digests, Horizon, Known, MemoryDigests};
-pub use options::{Links, Mode, Options, Policy, Store};
+pub use options::{Links, MemoryError, Mode, Options, Policy, Store};
 pub use stream::{Judged, NearDupExt};
 pub use verdict::{Facts, Judgement, Kind, Match, Step, Verdict};
 use window::Window;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize, de::Error as _};
 
 use super::WindowOptions;
 use crate::{
-    fingerprint::{SeedChoice, Segment},
+    fingerprint::{Recipe, Seed, SeedChoice, Segment},
     index::MAX_RADIUS,
 };
 
@@ -27,6 +27,7 @@ pub struct Options {
     /// Texts of fewer distinct features are judged by equality only.
     pub min_features: u32,
     /// Room for the index, signatures, ids and the cache of digests.
+    #[serde(serialize_with = "crate::page::size::serialize")]
     pub memory: ByteSize,
     /// How far back the filter remembers.
     pub window: WindowOptions,
@@ -105,6 +106,44 @@ impl Options {
             Mode::Classic => 3,
         })
     }
+
+    /// Looks at what the values mean together.
+    ///
+    /// # Errors
+    /// If the window may need more memory than it is given.
+    pub fn check(&self) -> Result<(), MemoryError> {
+        let window = self.window.entries.get();
+        let needed = window.saturating_mul(BYTES_PER_REPRESENTATIVE);
+        if needed <= self.memory.as_u64() {
+            return Ok(());
+        }
+        Err(MemoryError {
+            memory: self.memory,
+            window,
+            needed: ByteSize(needed.div_ceil(bytesize::MIB).saturating_mul(bytesize::MIB)),
+            entries: (self.memory.as_u64() / BYTES_PER_REPRESENTATIVE).max(1),
+        })
+    }
+
+    /// What fingerprints depend on besides the text, with the seed that was chosen or drawn.
+    #[must_use]
+    pub fn recipe(&self, seed: Seed) -> Recipe {
+        Recipe { segment: self.segment, fold_chinese: self.fold_chinese, seed }
+    }
+}
+
+/// A window for which `dedup.memory` has no room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`memory` is {}, which has no room for a window of {window} entries", .memory.display().iec())]
+pub struct MemoryError {
+    /// The key `dedup.memory`.
+    pub memory: ByteSize,
+    /// The key `dedup.window.entries`.
+    pub window: u64,
+    /// What the window takes at most, rounded up to whole mebibytes.
+    pub needed: ByteSize,
+    /// How many entries there is room for.
+    pub entries: u64,
 }
 
 impl Mode {

@@ -113,12 +113,17 @@ mod age {
     use serde::{Deserialize, Deserializer, Serializer, de::Error as _};
 
     const UNLIMITED: &str = "unlimited";
+    const DAY: u64 = 24 * 60 * 60;
 
     pub(super) fn serialize<S: Serializer>(
         age: &Option<Duration>,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
         match age {
+            // Else 90 days would be two months of 30.44 days and the rest in hours.
+            Some(age) if age.subsec_nanos() == 0 && age.as_secs() % DAY == 0 => {
+                serializer.collect_str(&format_args!("{}d", age.as_secs() / DAY))
+            }
             Some(age) => humantime_serde::serialize(age, serializer),
             None => serializer.serialize_str(UNLIMITED),
         }

@@ -219,3 +219,20 @@ impl Table {
 fn first_equal_block(tables: &[Table], difference: u64) -> Option<usize> {
     tables.iter().position(|table| table.block(difference) == 0)
 }
+
+#[cfg(test)]
+impl Pigeonhole {
+    /// An index whose first document gets this ordinal.
+    pub(super) fn starting_at(radius: u32, ordinal: u32) -> Result<Self, RadiusError> {
+        Ok(Self::new(radius)?.restarted_at(ordinal))
+    }
+
+    /// The same chains, after as many insertions as lead to this ordinal; all documents have left.
+    pub(super) fn restarted_at(self, ordinal: u32) -> Self {
+        Self { next: ordinal, live: 0, ..self }
+    }
+
+    pub(super) fn capacity(&self) -> usize {
+        self.entries.len()
+    }
+}

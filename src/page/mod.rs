@@ -5,6 +5,7 @@
 mod lang;
 mod normal_url;
 pub(crate) mod percent;
+pub(crate) mod size;
 mod time;
 
 use std::fmt;

@@ -38,7 +38,7 @@ impl DigestTable {
 
     fn read(&self, digest: Digest) -> Result<Vec<Known>, StateError> {
         let sql = format!(
-            "SELECT {COLUMNS}, g.alias FROM digests g JOIN documents d ON d.id = g.document WHERE g.digest = ? ORDER BY d.id"
+            "SELECT {COLUMNS}, g.alias, g.key FROM digests g JOIN documents d ON d.id = g.document WHERE g.digest = ? ORDER BY d.id"
         );
         let mut statement = self.state.db.prepare_cached(&sql)?;
         let mut rows = statement.query([digest.0])?;
@@ -48,7 +48,7 @@ impl DigestTable {
             let alias: Option<i64> = row.get(15)?;
             found.push(Known {
                 id: document.judgement.id,
-                key: Key::of(&document.name),
+                key: Key(unsigned(row.get(16)?)),
                 verdict: document.judgement.verdict,
                 alias: alias.map(unsigned),
                 facts: document.judgement.facts,
@@ -76,9 +76,10 @@ impl Digests for DigestTable {
 
     fn insert(&mut self, digests: &[Digest], known: &Known) -> Result<(), StateError> {
         let mut statement =
-            self.state.db.prepare_cached("INSERT OR IGNORE INTO digests VALUES (?, ?, ?)")?;
+            self.state.db.prepare_cached("INSERT OR IGNORE INTO digests VALUES (?, ?, ?, ?)")?;
         for digest in digests {
-            statement.execute((digest.0, signed(known.id.0), known.alias.map(signed)))?;
+            let (document, alias) = (signed(known.id.0), known.alias.map(signed));
+            statement.execute((digest.0, document, alias, signed(known.key.0)))?;
             // What the cache does not know of this digest it must read, not guess.
             if let Some(cached) = self.cache.get_mut(digest) {
                 cached.push(known.clone());

@@ -97,6 +97,17 @@ impl State {
         name.ok_or(StateError::Damaged("a match is no document"))
     }
 
+    /// Drops the documents before this one.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub fn drop_documents(&self, before: DocId) -> Result<(), StateError> {
+        self.db
+            .prepare_cached("DELETE FROM documents WHERE id < ?")?
+            .execute([signed(before.0)])?;
+        Ok(())
+    }
+
     /// Calls `visit` with every document, in order of arrival.
     ///
     /// # Errors

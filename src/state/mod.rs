@@ -7,6 +7,7 @@
 mod digests;
 mod documents;
 mod hosts;
+mod kept;
 mod reason;
 mod signatures;
 mod urls;
@@ -27,6 +28,7 @@ use rusqlite::{
 pub use digests::DigestTable;
 pub use documents::Document;
 pub use hosts::{HostId, HostRow, RobotsRow};
+pub use kept::KeptFilter;
 pub use reason::Reason;
 pub use signatures::SignatureLog;
 pub use urls::{NewUrl, Queued, UrlId, UrlKind, UrlRow, UrlState};
@@ -69,6 +71,29 @@ pub enum StateError {
         /// The file.
         path: PathBuf,
     },
+    /// It belongs to a crawl.
+    #[error("the state is that of a crawl: name another file")]
+    Kind,
+    /// Its fingerprints were made in another way.
+    #[error(
+        "the state's fingerprints were made by scheme {stored}, `dedup` asks for {wanted}: write `segment` and `fold_chinese` as before, or name another file"
+    )]
+    Scheme {
+        /// The scheme in the state.
+        stored: String,
+        /// The scheme that the options ask for.
+        wanted: String,
+    },
+    /// Its fingerprints were made with another seed.
+    #[error(
+        "the state's fingerprints were made with the seed of id {stored}, `dedup.seed` has id {wanted}: leave it out, or name another file"
+    )]
+    Seed {
+        /// The id of the state's seed.
+        stored: String,
+        /// The id of the seed that the options ask for.
+        wanted: String,
+    },
     /// A statement failed.
     #[error("use the state")]
     Sqlite(#[from] rusqlite::Error),
@@ -78,6 +103,19 @@ pub enum StateError {
 }
 
 impl StateError {
+    /// Whether the state is none that was asked for: then another file or other options help.
+    #[must_use]
+    pub fn is_misuse(&self) -> bool {
+        matches!(
+            self,
+            Self::Foreign { .. }
+                | Self::Version { .. }
+                | Self::Kind
+                | Self::Scheme { .. }
+                | Self::Seed { .. }
+        )
+    }
+
     /// Whether there is no room on the disk.
     #[must_use]
     pub fn is_full(&self) -> bool {

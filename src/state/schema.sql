@@ -35,6 +35,7 @@ CREATE TABLE digests (
     digest BLOB NOT NULL,
     document INTEGER NOT NULL,
     alias INTEGER,
+    key INTEGER NOT NULL,               -- whose document it is
     PRIMARY KEY (digest, document)
 ) STRICT, WITHOUT ROWID;
 

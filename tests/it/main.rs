@@ -1,12 +1,15 @@
 //! The integration tests: one binary, what is public.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod cli;
+mod config;
 mod crawl;
 mod data;
 #[cfg(feature = "demo")]
 mod demo_pages;
 mod extract;
 mod fetch;
+mod filter_cmd;
 mod house;
 mod report;
 mod robots;

@@ -1,10 +1,11 @@
 //! The web that `pagesieve demo` crawls: real documentation pages bundled in the binary, served on loopback under several host names.
 //!
 //! The pages are two versions each of a database's manual and of an office suite's help, so that duplicates occur as they do in the
-//! wild: an older version on the same site, an older copy on another site, a mirror byte for byte, pages never translated.
+//! wild: an older version on the same site, an older copy on another site, a mirror byte for byte.
 //! Knows nothing of the crawl.
 
 mod archive;
+pub(super) mod command;
 mod server;
 mod site;
 

@@ -16,17 +16,6 @@ struct Account {
     reserved: u64,
 }
 
-/// The answer to a request for a page's worth of budget.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reservation {
-    /// It is reserved.
-    Made,
-    /// All that is left is in flight and may come back.
-    Later,
-    /// The seed's budget is spent.
-    SeedSpent,
-}
-
 impl Account {
     fn new(limit: u64, spent: u64) -> Self {
         Self { limit, spent, reserved: 0 }
@@ -67,19 +56,15 @@ impl Budget {
         self.seeds.get(seed).is_some_and(Account::is_spent)
     }
 
-    pub(super) fn reserve(&mut self, seed: Option<usize>) -> Reservation {
+    /// Reserves a page's worth. If it does not, either a budget is spent or all that is left of it is in flight and may come back.
+    pub(super) fn reserve(&mut self, seed: Option<usize>) -> bool {
         let seed = seed.and_then(|seed| self.seeds.get_mut(seed));
-        if seed.as_ref().is_some_and(|seed| seed.is_spent()) {
-            return Reservation::SeedSpent;
+        let has_room = self.all.has_room() && seed.as_ref().is_none_or(|seed| seed.has_room());
+        if has_room {
+            self.all.reserved += 1;
+            seed.into_iter().for_each(|seed| seed.reserved += 1);
         }
-        if !self.all.has_room() || seed.as_ref().is_some_and(|seed| !seed.has_room()) {
-            return Reservation::Later;
-        }
-        self.all.reserved += 1;
-        if let Some(seed) = seed {
-            seed.reserved += 1;
-        }
-        Reservation::Made
+        has_room
     }
 
     /// A page's worth that was reserved comes back, or is spent if a page was received.
@@ -98,14 +83,14 @@ mod tests {
     #[test]
     fn what_is_in_flight_is_not_spent_twice() {
         let mut budget = Budget::new(2, 0, [(1, 0)]);
-        assert_eq!(budget.reserve(Some(0)), Reservation::Made);
-        assert_eq!(budget.reserve(Some(0)), Reservation::Later);
-        assert_eq!(budget.reserve(None), Reservation::Made);
-        assert_eq!(budget.reserve(None), Reservation::Later);
+        assert!(budget.reserve(Some(0)));
+        assert!(!budget.reserve(Some(0)));
+        assert!(budget.reserve(None));
+        assert!(!budget.reserve(None));
         budget.settle(Some(0), true);
-        assert_eq!(budget.reserve(Some(0)), Reservation::SeedSpent);
+        assert!(budget.is_seed_spent(0));
         budget.settle(None, false);
-        assert_eq!(budget.reserve(None), Reservation::Made);
+        assert!(budget.reserve(None));
         assert!(!budget.is_spent());
         budget.settle(None, true);
         assert!(budget.is_spent());

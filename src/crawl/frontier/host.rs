@@ -65,8 +65,10 @@ pub(super) struct Host {
     pub(super) unsettled: usize,
     /// Fetches in a row that failed for good.
     pub(super) failures: u32,
-    /// Whether it stands in the order of hosts.
-    pub(super) listed: bool,
+    /// Where it stands in the order of hosts, if it does.
+    pub(super) listed: Option<Instant>,
+    /// Whether it waits for a request to its address to end.
+    pub(super) parked: bool,
     /// Whether more of its URLs are being loaded.
     pub(super) loading: bool,
     urls: VecDeque<Queued>,
@@ -75,8 +77,10 @@ pub(super) struct Host {
     max_retries: usize,
     /// The place of the last URL that is or was here.
     last_seq: i64,
-    /// Whether the state has more of its URLs behind that place, and the tick at which the latest was left there.
+    /// Whether the state has more of its URLs behind that place.
     more: bool,
+    /// The tick of the last look at the state, and that at which the latest URL was left there.
+    loaded_at: Option<u64>,
     left_at: u64,
     rules: [Rules; 2],
 }
@@ -92,52 +96,60 @@ impl Host {
             address: None,
             unsettled: 0,
             failures: 0,
-            listed: false,
+            listed: None,
+            parked: false,
             loading: false,
             urls: VecDeque::new(),
             retries: Vec::new(),
             max_retries,
             last_seq: 0,
             more: true,
+            loaded_at: None,
             left_at: 0,
             rules: [unknown(), unknown()],
         }
     }
 
-    /// Takes a URL that was queued at `tick`, if there is room for it here; otherwise it waits in the state.
-    pub(super) fn add(&mut self, queued: Queued, tick: u64, room: usize) {
-        if queued.seq <= self.last_seq {
-            return;
-        }
-        if self.more || self.loading || self.urls.len() >= room {
-            self.more = true;
-            self.left_at = tick;
-            return;
-        }
-        self.last_seq = queued.seq;
-        self.urls.push_back(queued);
+    /// A URL of it was queued in the state at `tick`.
+    ///
+    /// It is not taken in from here but loaded in its turn: of two that were queued one after the other, the later may be reported first.
+    pub(super) fn left(&mut self, tick: u64) {
+        self.left_at = self.left_at.max(tick);
+        self.more |= self.loaded_at.is_none_or(|loaded| tick > loaded);
     }
 
     /// Takes what was loaded at `tick`; `all` if the state had no more then.
     pub(super) fn loaded(&mut self, urls: Vec<Queued>, tick: u64, all: bool) {
         self.loading = false;
+        self.loaded_at = Some(tick);
         self.more = !all || self.left_at > tick;
         self.last_seq = urls.last().map_or(self.last_seq, |last| last.seq);
         self.urls.extend(urls);
     }
 
-    /// Whether more URLs should be loaded: before the last few are used up.
-    pub(super) fn wants_urls(&self, room: usize) -> bool {
-        self.more && !self.loading && self.urls.len() * 4 <= room
+    /// Whether more URLs should be loaded: before the last few are used up, but only once if others wait for its place.
+    pub(super) fn wants_urls(&self, limit: usize, crowded: bool) -> bool {
+        let in_its_turn = !crowded || self.loaded_at.is_none();
+        self.more && !self.loading && in_its_turn && self.urls.len() * 4 <= limit
     }
 
     pub(super) fn last_seq(&self) -> i64 {
         self.last_seq
     }
 
-    /// Whether nothing of it is here or under way: it can be forgotten until the state gives it out again.
+    /// Whether it has had its turn and can be forgotten until the state gives it out again.
     pub(super) fn is_forgettable(&self, now: Instant) -> bool {
-        self.is_used_up() && self.pace.in_flight() == 0 && self.pace.earliest() <= now
+        self.may_rest() && self.pace.earliest() <= now
+    }
+
+    /// Whether all that was loaded of it is done.
+    fn may_rest(&self) -> bool {
+        self.loaded_at.is_some() && self.is_used_up() && self.pace.in_flight() == 0
+    }
+
+    /// Whether it can be forgotten though it has URLs here: no request is due to it, and the state still has them all.
+    pub(super) fn is_droppable(&self, now: Instant) -> bool {
+        self.unsettled == 0 && !self.loading && self.pace.earliest() <= now
     }
 
     /// Whether nothing of it is here or under way, though the state may have more.
@@ -150,10 +162,13 @@ impl Host {
         self.is_used_up() && !self.more
     }
 
-    /// The instant at which it may have something to do, as far as time is concerned.
-    pub(super) fn next_moment(&self) -> Option<Instant> {
-        let fresh = (!self.urls.is_empty() && self.is_open() || self.wants_first_urls())
-            .then(|| self.pace.earliest());
+    /// The instant at which it is worth looking at, as far as time is concerned: to go on with its URLs, or, if others wait for its
+    /// place, to let it go.
+    pub(super) fn next_moment(&self, crowded: bool) -> Option<Instant> {
+        let has_fresh = !self.urls.is_empty() && self.is_open();
+        let wants_first = self.urls.is_empty() && self.wants_urls(0, crowded);
+        let fresh =
+            (has_fresh || wants_first || crowded && self.may_rest()).then(|| self.pace.earliest());
         let again = self.retries.iter().map(|retry| retry.due.max(self.pace.earliest())).min();
         fresh.into_iter().chain(again).min()
     }
@@ -171,10 +186,6 @@ impl Host {
     /// Whether another URL may be begun while some wait to be tried again.
     fn is_open(&self) -> bool {
         self.retries.len() < self.max_retries
-    }
-
-    fn wants_first_urls(&self) -> bool {
-        self.urls.is_empty() && self.more && !self.loading
     }
 
     /// Takes the URL of this place out.

@@ -6,16 +6,18 @@
 //!
 //! Pure: it owns no socket, task or clock. [`Frontier::next`] says what to do; whoever does it [reports](self::reports) back.
 
+mod addresses;
 mod budget;
 mod host;
 mod reports;
+mod turn;
 
 #[cfg(test)]
 mod tests;
 
 use std::{
     cmp::Reverse,
-    collections::{BTreeSet, BinaryHeap, HashMap, VecDeque},
+    collections::{BTreeSet, BinaryHeap, HashMap, HashSet, VecDeque},
     net::IpAddr,
     sync::Arc,
     time::Instant,
@@ -24,8 +26,8 @@ use std::{
 use super::{politeness::Options, robots::Robots};
 use crate::state::{HostId, Queued};
 
+use addresses::Addresses;
 pub(super) use budget::Budget;
-use budget::Reservation;
 pub(super) use host::Scheme;
 use host::{Host, Rules};
 pub(super) use reports::Ending;
@@ -125,7 +127,7 @@ pub(super) struct Frontier {
     limits: Limits,
     budget: Budget,
     hosts: HashMap<HostId, Host>,
-    /// Hosts by the instant at which it is worth looking at them; each stands here at most once.
+    /// Hosts by the instant at which it is worth looking at them. What a host does not say itself of where it stands is out of date.
     ready: BinaryHeap<Reverse<(Instant, HostId)>>,
     /// All hosts by their turn.
     turns: BTreeSet<(i64, HostId)>,
@@ -133,24 +135,26 @@ pub(super) struct Frontier {
     errands: VecDeque<Step>,
     running: HashMap<TaskId, Running>,
     last_task: u64,
-    /// Requests in flight to an address.
-    addresses: HashMap<IpAddr, usize>,
-    /// Hosts that wait until a request to their address has ended.
-    parked: HashMap<IpAddr, Vec<HostId>>,
+    addresses: Addresses,
     /// Hosts whose next URL waits until a budget, all of which is in flight, comes back.
     stalled: Vec<HostId>,
     /// Whether the state may have hosts waiting that are not here, and the tick at which the latest was left there.
     dormant: bool,
     left_at: u64,
+    /// All hosts with this turn or a lower one that have URLs waiting are here.
+    loaded_turn: i64,
     loading_hosts: bool,
     /// Hosts whose turn has ended, for the state to know.
     ended: Vec<HostId>,
+    /// Hosts that are set aside, of which reports may still be on their way: eight bytes each.
+    aside: HashSet<HostId>,
 }
 
 impl Frontier {
     /// A frontier that knows of no host yet and begins by loading some.
     pub(super) fn new(options: Options, order: Order, limits: Limits, budget: Budget) -> Self {
         Self {
+            addresses: Addresses::new(options.per_address.get()),
             options,
             order,
             limits,
@@ -161,13 +165,13 @@ impl Frontier {
             errands: VecDeque::new(),
             running: HashMap::new(),
             last_task: 0,
-            addresses: HashMap::new(),
-            parked: HashMap::new(),
             stalled: Vec::new(),
             dormant: true,
             left_at: 0,
+            loaded_turn: i64::MIN,
             loading_hosts: false,
             ended: Vec::new(),
+            aside: HashSet::new(),
         }
     }
 
@@ -188,18 +192,11 @@ impl Frontier {
 
     /// Says what to do now. It is called again after every step, until it says to wait, and after every report.
     pub(super) fn next(&mut self, now: Instant) -> Step {
-        if self.budget.is_spent() {
-            return if self.running.is_empty() { Step::Done } else { Step::Blocked };
-        }
         if let Some(errand) = self.errands.pop_front() {
             return errand;
         }
-        if self.wants_hosts() {
-            self.loading_hosts = true;
-            return Step::LoadHosts {
-                ended: std::mem::take(&mut self.ended),
-                limit: self.limits.hosts,
-            };
+        if self.budget.is_spent() {
+            return if self.running.is_empty() { Step::Done } else { Step::Blocked };
         }
         let step = match self.order {
             Order::Clock => self.next_by_clock(now),
@@ -212,10 +209,18 @@ impl Frontier {
         }
     }
 
+    fn load_hosts(&mut self) -> Step {
+        self.loading_hosts = true;
+        Step::LoadHosts { ended: std::mem::take(&mut self.ended), limit: self.limits.hosts }
+    }
+
     fn wants_hosts(&self) -> bool {
-        let room =
-            || self.hosts.len() * 2 <= self.limits.hosts || self.hosts.values().all(Host::is_idle);
-        self.dormant && !self.loading_hosts && room()
+        self.dormant && !self.loading_hosts && self.hosts.len() * 2 <= self.limits.hosts
+    }
+
+    /// Whether hosts must make room for others.
+    fn is_crowded(&self) -> bool {
+        self.dormant && self.order == Order::Clock
     }
 
     fn is_done(&self) -> bool {
@@ -226,77 +231,88 @@ impl Frontier {
     }
 
     fn next_by_clock(&mut self, now: Instant) -> Option<Step> {
+        if self.wants_hosts() {
+            return Some(self.load_hosts());
+        }
+        let step = self.next_released(now).or_else(|| self.next_ready(now));
+        // Hosts that have rested may have made room by now.
+        let waits = matches!(step, None | Some(Step::Wait(_)));
+        if waits && self.wants_hosts() { Some(self.load_hosts()) } else { step }
+    }
+
+    /// What can be done for hosts that waited for a request to their address to end.
+    fn next_released(&mut self, now: Instant) -> Option<Step> {
+        while let Some(id) = self.addresses.release() {
+            if let Some(host) = self.hosts.get_mut(&id) {
+                host.parked = false;
+                if let Some(step) = self.step_of(id, now) {
+                    return Some(step);
+                }
+            }
+        }
+        None
+    }
+
+    fn next_ready(&mut self, now: Instant) -> Option<Step> {
+        let crowded = self.is_crowded();
         while let Some(&Reverse((at, id))) = self.ready.peek() {
-            if at > now {
+            let host = self.hosts.get_mut(&id).filter(|host| host.listed == Some(at));
+            if at > now && host.as_ref().is_some_and(|host| host.next_moment(crowded).is_some()) {
                 return Some(Step::Wait(at));
             }
             self.ready.pop();
-            let Some(host) = self.hosts.get_mut(&id) else { continue };
-            host.listed = false;
+            let Some(host) = host else { continue };
+            host.listed = None;
             if let Some(step) = self.step_of(id, now) {
-                self.list(id);
                 return Some(step);
             }
         }
         None
     }
 
-    /// One thing after the other: nothing is begun while anything runs.
-    fn next_by_turn(&mut self, now: Instant) -> Option<Step> {
-        if !self.running.is_empty() {
-            return None;
-        }
-        let is_busy = |id: &HostId| self.hosts.get(id).is_some_and(|host| !host.is_idle());
-        let (_, id) = *self.turns.iter().find(|(_, id)| is_busy(id))?;
-        let moment = self.hosts.get(&id)?.next_moment()?;
-        if moment > now {
-            return Some(Step::Wait(moment));
-        }
-        self.step_of(id, now)
-    }
-
-    /// What can be done for a host now, if anything. If nothing, a report will list the host again.
+    /// What can be done for a host now, if anything. If nothing, the host is listed for a later instant, or a report will list it.
     fn step_of(&mut self, id: HostId, now: Instant) -> Option<Step> {
-        if self.rest(id, now) {
+        let crowded = self.is_crowded();
+        let host = self.hosts.get_mut(&id)?;
+        if host.parked {
             return None;
         }
-        let host = self.hosts.get_mut(&id)?;
-        if host.wants_urls(self.limits.urls) {
+        if host.next_moment(crowded)? > now {
+            self.list(id);
+            return None;
+        }
+        if crowded && host.is_forgettable(now) {
+            self.rest(id);
+            return None;
+        }
+        if host.wants_urls(self.limits.urls, crowded) {
             host.loading = true;
-            return Some(Step::LoadUrls {
-                host: id,
-                after: host.last_seq(),
-                limit: self.limits.urls,
-            });
+            let (after, limit) = (host.last_seq(), self.limits.urls);
+            self.list(id);
+            return Some(Step::LoadUrls { host: id, after, limit });
         }
         if host.pace.in_flight() >= self.options.per_host.get() {
             return None;
         }
-        if host.next_moment()? > now {
-            self.list(id);
-            return None;
-        }
         let address = host.address.filter(|address| !address.is_loopback());
         if let Some(address) = address
-            && self.addresses.get(&address).is_some_and(|&n| n >= self.options.per_address.get())
+            && self.addresses.is_full(address)
         {
-            self.parked.entry(address).or_default().push(id);
+            host.parked = true;
+            self.addresses.park(address, id);
             return None;
         }
-        self.begin(id, address, now)
+        let step = self.begin(id, address, now)?;
+        self.list(id);
+        Some(step)
     }
 
-    /// Lets a host go that is used up, to come again in its turn, if others wait for room.
-    fn rest(&mut self, id: HostId, now: Instant) -> bool {
-        let Some(host) = self.hosts.get(&id) else { return true };
-        let leaves = self.dormant && host.is_forgettable(now) && host.last_seq() > 0;
-        if leaves {
-            if !host.is_idle() {
-                self.ended.push(id);
-            }
-            self.forget(id);
+    /// Lets a host go that is used up, to come again in its turn.
+    fn rest(&mut self, id: HostId) {
+        if self.hosts.get(&id).is_some_and(|host| !host.is_idle()) {
+            self.ended.push(id);
         }
-        leaves
+        self.forget(id);
     }
 
     /// Begins the next fetch of a host, or asks for the robots.txt that must be known first.
@@ -304,8 +320,9 @@ impl Frontier {
         let host = self.hosts.get_mut(&id)?;
         let (queued, attempt) = host.head(now)?;
         let (seq, seed, scheme) = (queued.seq, queued.url.seed, Scheme::of(&queued.url.url));
+        let over_budget = seed.is_some_and(|seed| self.budget.is_seed_spent(seed));
         let robots = match host.rules(scheme, now) {
-            _ if !self.options.obey_robots => None,
+            _ if over_budget || !self.options.obey_robots => None,
             Rules::Known { robots, .. } => Some(Arc::clone(robots)),
             Rules::Asking => return None,
             rules @ &mut Rules::Unknown { attempt } => {
@@ -314,13 +331,11 @@ impl Frontier {
                 return Some(Step::Ask(self.run(id, address, now, Work::Ask(ask.clone())), ask));
             }
         };
-        let reservation = self.budget.reserve(seed);
-        if reservation == Reservation::Later {
+        if !over_budget && !self.budget.reserve(seed) {
             self.stalled.push(id);
             return None;
         }
         let queued = host.take(seq)?;
-        let over_budget = reservation == Reservation::SeedSpent;
         let task = Task { queued, attempt, robots, over_budget };
         Some(Step::Fetch(self.run(id, address, now, Work::Fetch(task.clone())), task))
     }
@@ -333,7 +348,7 @@ impl Frontier {
             host.unsettled += 1;
         }
         if let Some(address) = address {
-            *self.addresses.entry(address).or_default() += 1;
+            self.addresses.start(address);
         }
         self.running.insert(id, Running { host, started: now, address, asking: true, work });
         id

@@ -48,14 +48,19 @@ impl Frontier {
         now: Instant,
     ) {
         self.loading_hosts = false;
-        for row in rows {
-            if self.hosts.len() < self.limits.hosts {
-                self.enter(row, now);
-            } else {
-                self.left_at = self.left_at.max(tick + 1);
+        let mut taken = 0;
+        for row in &rows {
+            if !self.enter(row, now) {
+                break;
             }
+            taken += 1;
+            self.loaded_turn = row.turn;
         }
-        self.dormant = !all || self.left_at > tick;
+        self.dormant = !all || taken < rows.len() || self.left_at > tick;
+        if !self.dormant {
+            self.loaded_turn = i64::MAX;
+        }
+        self.list_all();
     }
 
     /// URLs of a host, loaded at `tick`; `all` if the state had no more of them then.
@@ -72,29 +77,30 @@ impl Frontier {
         }
     }
 
-    /// A URL was queued at `tick`.
-    pub(in crate::crawl) fn queued(
-        &mut self,
-        row: &HostRow,
-        queued: Queued,
-        tick: u64,
-        now: Instant,
-    ) {
-        let room = 2 * self.limits.urls;
+    /// A URL of this host was queued at `tick`. What a task has queued is reported before its end.
+    pub(in crate::crawl) fn queued(&mut self, row: &HostRow, tick: u64, now: Instant) {
         if let Some(host) = self.hosts.get_mut(&row.id) {
-            host.add(queued, tick, room);
-            self.list(row.id);
+            host.left(tick);
+            return self.list(row.id);
+        }
+        if self.aside.contains(&row.id) {
             return;
         }
-        if self.hosts.len() >= self.limits.hosts {
-            self.forget_idle(now);
+        if !self.dormant && self.hosts.len() >= self.limits.hosts {
+            self.forget_all(|host| host.is_idle() && host.is_forgettable(now));
         }
-        if self.dormant || self.hosts.len() >= self.limits.hosts {
-            self.dormant = true;
-            self.left_at = tick;
-            return;
+        if self.dormant || !self.enter(row, now) {
+            self.leave(row, tick);
         }
-        self.enter(row.clone(), now);
+    }
+
+    /// Leaves a host in the state, to be loaded when there is room.
+    fn leave(&mut self, row: &HostRow, tick: u64) {
+        self.left_at = self.left_at.max(tick);
+        self.loaded_turn = self.loaded_turn.min(row.turn - 1);
+        if !std::mem::replace(&mut self.dormant, true) {
+            self.list_all();
+        }
     }
 
     /// The request of a task has ended: its host answered, or the attempt came to nothing.
@@ -111,7 +117,9 @@ impl Frontier {
     /// A host asks for too long a pause.
     pub(in crate::crawl) fn set_aside(&mut self, id: HostId, why: String) {
         self.forget(id);
-        self.errands.push_back(Step::SetAside(id, why));
+        if self.aside.insert(id) {
+            self.errands.push_back(Step::SetAside(id, why));
+        }
     }
 
     /// A task has ended. If its request has not, none was made.
@@ -209,21 +217,9 @@ impl Frontier {
             }
         }
         if let Some(address) = counted {
-            self.free(address);
+            self.addresses.end(address);
         }
         self.list(host);
-    }
-
-    fn free(&mut self, address: IpAddr) {
-        if let Some(n) = self.addresses.get_mut(&address) {
-            *n -= 1;
-            if *n == 0 {
-                self.addresses.remove(&address);
-            }
-        }
-        for parked in self.parked.remove(&address).unwrap_or_default() {
-            self.list(parked);
-        }
     }
 
     fn give_up_on_dead(&mut self, id: HostId) {
@@ -242,20 +238,31 @@ impl Frontier {
 
     /// Puts a host into the order, at the instant at which it is worth looking at.
     pub(super) fn list(&mut self, id: HostId) {
+        let crowded = self.is_crowded();
         let Some(host) = self.hosts.get_mut(&id) else { return };
         if self.order == Order::Clock
-            && !host.listed
-            && let Some(moment) = host.next_moment()
+            && let Some(moment) = host.next_moment(crowded)
+            && host.listed.is_none_or(|listed| moment < listed)
         {
-            host.listed = true;
+            host.listed = Some(moment);
             self.ready.push(Reverse((moment, id)));
         }
     }
 
-    fn enter(&mut self, row: HostRow, now: Instant) {
-        let HostRow { id, name, turn } = row;
-        if self.hosts.contains_key(&id) {
-            return;
+    /// Whether hosts must make room for others has changed: some may have something else to do.
+    fn list_all(&mut self) {
+        let ids: Vec<_> = self.hosts.keys().copied().collect();
+        ids.into_iter().for_each(|id| self.list(id));
+    }
+
+    /// Takes a host in, unless it is here or set aside; false if there is no room for it.
+    fn enter(&mut self, row: &HostRow, now: Instant) -> bool {
+        let &HostRow { id, ref name, turn } = row;
+        if self.hosts.contains_key(&id) || self.aside.contains(&id) {
+            return true;
+        }
+        if self.hosts.len() >= self.limits.hosts {
+            return false;
         }
         self.turns.insert((turn, id));
         let max_retries = match self.order {
@@ -263,8 +270,9 @@ impl Frontier {
             Order::Turn => 1,
         };
         let pace = Pace::new(self.options.delay, now);
-        self.hosts.insert(id, Host::new(name.into(), turn, pace, max_retries));
+        self.hosts.insert(id, Host::new(name.as_str().into(), turn, pace, max_retries));
         self.list(id);
+        true
     }
 
     /// Forgets a host: it comes again when the state gives it out.
@@ -274,13 +282,9 @@ impl Frontier {
         }
     }
 
-    fn forget_idle(&mut self, now: Instant) {
-        let idle: Vec<_> = self
-            .hosts
-            .iter()
-            .filter(|(_, host)| host.is_idle() && host.is_forgettable(now))
-            .map(|(&id, _)| id)
-            .collect();
-        idle.into_iter().for_each(|id| self.forget(id));
+    pub(super) fn forget_all(&mut self, gone: impl Fn(&Host) -> bool) {
+        let turns = &mut self.turns;
+        let leaving = self.hosts.extract_if(|_, host| gone(host));
+        leaving.for_each(|(id, host)| _ = turns.remove(&(host.turn, id)));
     }
 }

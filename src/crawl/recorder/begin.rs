@@ -11,24 +11,22 @@ use super::{
 use crate::{
     crawl::{
         CrawlError,
+        directory::STATE,
         frontier::Budget,
         options::Plan,
-        robots::product_token,
+        robots::{NOT_HAD, product_token},
         scope::{Scope, Source, read_seed_file},
     },
     filter::{Filter, Links, Position},
     fingerprint::{Recipe, Seed},
     index::Pigeonhole,
-    page::{NormalUrl, Timestamp},
+    page::{NormalUrl, Timestamp, UrlOptions},
     sink::{Mark, Outputs, warc},
     state::{DigestTable, Reason, SignatureLog, State, UrlKind, UrlRow, UrlState},
 };
 
 /// Digests kept in memory in front of the state's table.
 const CACHED_DIGESTS: usize = 1 << 16;
-
-/// The state's file in the run directory.
-pub(super) const STATE: &str = "state.sqlite";
 
 /// What the other parts must know of a run that begins.
 #[derive(Debug)]
@@ -72,6 +70,8 @@ impl Recorder {
         };
         recorder.spent.resize(recorder.plan.seeds.len(), 0);
         recorder.go_on()?;
+        let (name, counts) = (&recorder.plan.name, recorder.counts);
+        tracing::info!(name, fetched = counts.fetched, queued = counts.queued, "the run begins");
         let start = Start { recipe, budget: recorder.budget(), counts: recorder.counts };
         Ok((recorder, start))
     }
@@ -91,22 +91,15 @@ impl Recorder {
 
     fn queue_seeds(&mut self) -> Result<(), CrawlError> {
         let at = Timestamp::now();
-        for (seed, options) in self.plan.clone().seeds.iter().enumerate() {
-            let (kind, urls) = match &options.source {
-                Source::Url(url) => (UrlKind::Page, vec![NormalUrl::new(url, &self.url_options)?]),
-                Source::Sitemap(url) => {
-                    (UrlKind::Sitemap, vec![NormalUrl::new(url, &self.url_options)?])
-                }
-                Source::File(path) => {
-                    let open = |source| CrawlError::SeedFile { path: path.clone(), source };
-                    let file = fs::read(path).map_err(open)?;
-                    let lines = |errors| CrawlError::SeedLines { path: path.clone(), errors };
-                    (UrlKind::Page, read_seed_file(&file, &self.url_options).map_err(lines)?)
-                }
-            };
+        let plan = Arc::clone(&self.plan);
+        let roots = plan.seeds.iter().map(|seed| roots(&seed.source, &self.url_options));
+        let lists: Vec<_> = roots.collect::<Result<_, _>>()?;
+        for (seed, (_, urls)) in lists.iter().enumerate() {
             urls.iter().for_each(|url| self.scope.add_root(seed, url));
-            for url in &urls {
-                let seed = Some(seed);
+        }
+        for (seed, (kind, urls)) in lists.iter().enumerate() {
+            let (kind, seed) = (*kind, Some(seed));
+            for url in urls {
                 let origin =
                     Origin { kind, depth: 0, hops: 0, referrer: None, seed, withheld: None, at };
                 self.discover(url, &origin)?;
@@ -132,7 +125,7 @@ impl Recorder {
             Ok::<_, CrawlError>(())
         })?;
         for (row, seed) in revived {
-            self.revive(row, seed)?;
+            self.revive(&row, seed)?;
         }
         self.queued.clear();
         Ok(())
@@ -141,7 +134,7 @@ impl Recorder {
     fn revivable(&self, row: UrlRow) -> Result<Option<(UrlRow, usize)>, CrawlError> {
         let admits = match row.state {
             UrlState::Skipped(Reason::Robots) => {
-                row.detail.as_deref().is_some_and(|detail| detail.starts_with(super::NO_ROBOTS))
+                row.detail.as_deref().is_some_and(|detail| detail.starts_with(NOT_HAD))
             }
             UrlState::Skipped(Reason::DuplicateLinks) => {
                 let policy = match row.detail.as_deref() {
@@ -168,6 +161,23 @@ impl Recorder {
             limits.zip(self.spent.iter().copied()),
         )
     }
+}
+
+/// The URLs that a seed list names, and what they lead to.
+fn roots(
+    source: &Source,
+    options: &UrlOptions,
+) -> Result<(UrlKind, Vec<NormalUrl>), CrawlError> {
+    Ok(match source {
+        Source::Url(url) => (UrlKind::Page, vec![NormalUrl::new(url, options)?]),
+        Source::Sitemap(url) => (UrlKind::Sitemap, vec![NormalUrl::new(url, options)?]),
+        Source::File(path) => {
+            let open = |source| CrawlError::SeedFile { path: path.clone(), source };
+            let file = fs::read(path).map_err(open)?;
+            let lines = |errors| CrawlError::SeedLines { path: path.clone(), errors };
+            (UrlKind::Page, read_seed_file(&file, options).map_err(lines)?)
+        }
+    })
 }
 
 /// The recipe of the run's fingerprints: as configured at its first start, and the same ever after.

@@ -2,9 +2,9 @@
 
 use std::{collections::HashMap, path::Path};
 
-use super::{Recorder, begin::STATE};
+use super::Recorder;
 use crate::{
-    crawl::CrawlError,
+    crawl::{CrawlError, directory::STATE},
     filter::Options,
     page::Timestamp,
     report::{Builder, End, Report, Row, Run, Scheme, Skip},
@@ -27,8 +27,8 @@ impl Recorder {
         self.state.set_meta("warc", self.plan.store.warc)?;
         self.state
             .set_meta("judged_by", super::json(&judged_by(&self.plan.dedup, &self.state)?))?;
-        let report = write(&self.plan.directory, &self.state)?;
-        Ok(report)
+        tracing::info!(name = self.plan.name, end = ?end, "the run ends");
+        write(&self.plan.directory, &self.state)
     }
 }
 

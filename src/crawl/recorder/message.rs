@@ -152,7 +152,7 @@ pub(in crate::crawl) enum Reply {
 pub(in crate::crawl) struct Settled {
     pub(in crate::crawl) tick: u64,
     /// URLs that wait now because of it.
-    pub(in crate::crawl) queued: Vec<(HostRow, Queued)>,
+    pub(in crate::crawl) queued: Vec<HostRow>,
     /// It is a page received with status 2xx.
     pub(in crate::crawl) counted: bool,
     /// There was no answer at all.

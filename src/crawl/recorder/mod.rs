@@ -7,6 +7,7 @@
 mod begin;
 mod discover;
 mod finish;
+mod leads;
 mod message;
 mod settle;
 
@@ -24,7 +25,7 @@ use crate::{
     index::Pigeonhole,
     page::UrlOptions,
     sink::{self, Outputs, Sink},
-    state::{DigestTable, HostId, HostRow, Queued, SignatureLog, State},
+    state::{DigestTable, HostId, HostRow, SignatureLog, State},
 };
 
 pub(super) use begin::Start;
@@ -34,8 +35,6 @@ pub(super) use message::{
     Answered, Archived, Loaded, Outcome, Parsed, Reply, Request, Settle, Settled, Skipped,
 };
 
-/// How the detail of a URL begins that waits for its host's robots.txt.
-pub(super) const NO_ROBOTS: &str = "robots.txt could not be had: ";
 /// A batch is committed after so many pages, or after so long.
 const BATCH: u32 = 100;
 const BATCH_TIME: Duration = Duration::from_millis(200);
@@ -75,8 +74,8 @@ pub(super) struct Recorder {
     last_seq: i64,
     /// Whether hosts are taken in turn.
     in_turn: bool,
-    /// What was queued since the last answer.
-    queued: Vec<(HostRow, Queued)>,
+    /// Hosts of which something was queued since the last answer.
+    queued: Vec<HostRow>,
     /// Counts the answers.
     tick: u64,
     /// Pages of the batch, and when it is to be committed.

@@ -58,6 +58,9 @@ impl fmt::Display for RuleRef<'_> {
     }
 }
 
+/// How a [refusal](Robots::refusal) begins that is for want of robots.txt.
+pub const NOT_HAD: &str = "robots.txt could not be had: ";
+
 /// What an answer to the request for robots.txt means (RFC 9309, section 2.3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Availability {
@@ -129,6 +132,16 @@ impl Robots {
     #[must_use]
     pub fn unreachable_reason(&self) -> Option<&str> {
         self.unreachable.as_deref()
+    }
+
+    /// Why this URL of the host may not be fetched, if so: the rule with its line, or why robots.txt could not be had.
+    #[must_use]
+    pub fn refusal(&self, url: &Url) -> Option<String> {
+        if let Some(why) = self.unreachable_reason() {
+            return Some(format!("{NOT_HAD}{why}"));
+        }
+        let decision = self.decide(url);
+        (!decision.allowed).then(|| decision.rule.map_or_else(String::new, |rule| rule.to_string()))
     }
 
     /// Whether this URL of the host may be fetched. robots.txt itself always may.

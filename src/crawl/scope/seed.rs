@@ -161,6 +161,16 @@ pub enum SeedLineError {
     },
 }
 
+impl SeedLineError {
+    /// The line, from 1.
+    #[must_use]
+    pub fn line(&self) -> usize {
+        match self {
+            Self::Encoding { line, .. } | Self::Url { line, .. } => *line,
+        }
+    }
+}
+
 /// Reads a seed file: UTF-8, one URL a line; empty lines and comments, from a `#` at the start of a line or after white
 /// space, are passed over.
 ///

@@ -28,7 +28,7 @@ use crate::{
 };
 
 /// The directory of the files within the run directory.
-const DIRECTORY: &str = "warc";
+pub const DIRECTORY: &str = "warc";
 /// A file longer than this many bytes is followed by the next.
 const ROTATE_AT: u64 = 1 << 30;
 const HTTP_REQUEST: &str = "application/http;msgtype=request";

@@ -1,0 +1,38 @@
+//! `pagesieve check`: is a configuration right, and what does it come to?
+
+use std::{io::Write, path::PathBuf};
+
+use super::{Exit, Failure, Out};
+use crate::config::Draft;
+
+/// Validate a configuration and show it with all defaults
+///
+/// Everything is looked at that can be without the network; seed files are read. What is shown is TOML and means the same.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+A configuration says at least who crawls and where to begin:
+
+    [crawl]
+    user_agent = \"examplebot/1.0 (+https://example.org/bot)\"
+
+    [[seeds]]
+    url = \"https://docs.example.org/\"
+
+Examples:
+    pagesieve check docs.toml
+    pagesieve check docs.toml --set crawl.max_depth=3 --set politeness.delay=5s")]
+pub(super) struct Args {
+    /// The configuration
+    config: PathBuf,
+    /// Set one key, as in crawl.max_depth=3
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+}
+
+pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
+    let config = Draft::read(&args.config, &args.set)?.check()?;
+    let toml =
+        toml::to_string_pretty(&config).expect("a configuration that was read can be written");
+    out.write_all(toml.as_bytes()).map_err(Failure::Output)?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,240 @@
+//! What the values of a configuration mean together.
+
+use std::{
+    fs,
+    path::{Component, Path},
+};
+
+use miette::NamedSource;
+use reqwest::header::HeaderValue;
+use url::{Host, Url};
+
+use super::{
+    Config, Draft,
+    text::{ConfigError, Problem, SeedLine},
+};
+use crate::{
+    crawl::scope::{Scope, ScopeError, Seed, SeedLineError, Source, read_seed_file},
+    page::NormalUrl,
+};
+
+/// So many bad lines of a seed file are shown.
+const SHOWN_LINES: usize = 10;
+
+/// Looks at everything that a crawl depends on.
+pub(super) fn crawl(draft: &Draft) -> Result<(), ConfigError> {
+    name(draft)?;
+    resolve(draft)?;
+    timeout(draft)?;
+    let all_mapped = seeds(draft)?;
+    user_agent(draft, all_mapped)?;
+    patterns(draft)?;
+    dedup(draft)
+}
+
+/// Looks at what the judgement of documents depends on.
+pub(super) fn dedup(draft: &Draft) -> Result<(), ConfigError> {
+    draft.config.dedup.check().map_err(|error| {
+        let help = format!(
+            "write `memory = \"{} MiB\"`, or `entries = {}` in `window`",
+            error.needed.as_u64() / bytesize::MIB,
+            error.entries
+        );
+        let places = [["dedup", "memory"].as_slice(), &["dedup", "window"], &["dedup"]];
+        draft.invalid(&places, error.to_string(), "too little", &help)
+    })
+}
+
+impl Draft {
+    /// An error that points at the first of these keys that is written anywhere, in a flag rather than in the file.
+    fn invalid(&self, places: &[&[&str]], message: String, label: &str, help: &str) -> ConfigError {
+        let problem = Problem { message, label: label.to_owned(), help: Some(help.to_owned()) };
+        for place in places {
+            for text in self.texts.iter().rev() {
+                if let Some(at) = text.find(place) {
+                    return text.invalid(Some(at), problem);
+                }
+            }
+        }
+        self.texts[0].invalid(None, problem)
+    }
+}
+
+/// The name is that of a directory below `runs`.
+fn name(draft: &Draft) -> Result<(), ConfigError> {
+    let name = draft.config.name.as_deref().unwrap_or_default();
+    let mut parts = Path::new(name).components();
+    if matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None))
+        && !name.contains(['/', '\\'])
+    {
+        return Ok(());
+    }
+    let message = format!("`name`: {name:?} cannot be the name of a directory");
+    Err(draft.invalid(
+        &[&["name"]],
+        message,
+        "here",
+        "write for instance `name = \"docs\"`; `output` may be any path",
+    ))
+}
+
+fn resolve(draft: &Draft) -> Result<(), ConfigError> {
+    let names = draft.config.fetch.resolve.keys();
+    for name in names.filter(|name| !matches!(Host::parse(name), Ok(Host::Domain(_)))) {
+        let message = format!("`resolve`: {name:?} is not a host name");
+        let place = ["fetch", "resolve", name];
+        return Err(draft.invalid(
+            &[&place],
+            message,
+            "of this key",
+            "write `\"docs.test\" = \"127.0.0.1:8080\"`: a name, then an address with its port",
+        ));
+    }
+    Ok(())
+}
+
+fn timeout(draft: &Draft) -> Result<(), ConfigError> {
+    if draft.config.fetch.timeout.is_zero() {
+        let message = "`timeout`: no answer comes within no time".to_owned();
+        return Err(draft.invalid(
+            &[&["fetch", "timeout"]],
+            message,
+            "here",
+            "write for instance `timeout = \"30s\"`",
+        ));
+    }
+    Ok(())
+}
+
+/// Looks at where the crawl begins, and says whether `fetch.resolve` maps all of it.
+fn seeds(draft: &Draft) -> Result<bool, ConfigError> {
+    let Config { seeds, .. } = &draft.config;
+    if seeds.is_empty() {
+        let help = "say where to begin:\n[[seeds]]\nurl = \"https://docs.example.org/\"";
+        return Err(draft.invalid(
+            &[&["seeds"]],
+            "there are no seeds".to_owned(),
+            "`[[seeds]]` is missing",
+            help,
+        ));
+    }
+    let mut all_mapped = true;
+    for (number, seed) in seeds.iter().enumerate() {
+        all_mapped &= match &seed.source {
+            Source::Url(url) => one_url(draft, number, "url", url)?,
+            Source::Sitemap(url) => one_url(draft, number, "sitemap", url)?,
+            Source::File(path) => seed_file(draft, number, path)?,
+        };
+    }
+    Ok(all_mapped)
+}
+
+fn one_url(draft: &Draft, number: usize, key: &str, url: &Url) -> Result<bool, ConfigError> {
+    let normal = NormalUrl::new(url, &draft.config.crawl.url_options());
+    let normal = normal.map_err(|error| {
+        let place = ["seeds", &number.to_string(), key];
+        let help = format!("write for instance `{key} = \"https://docs.example.org/\"`");
+        draft.invalid(&[&place], format!("`{key}`: {error}"), "here", &help)
+    })?;
+    Ok(is_mapped(&draft.config, &normal))
+}
+
+fn is_mapped(config: &Config, url: &NormalUrl) -> bool {
+    let names = config.fetch.resolve.keys();
+    names
+        .filter_map(|name| Host::parse(name).ok())
+        .any(|name| name.to_string().trim_end_matches('.') == url.host())
+}
+
+fn seed_file(draft: &Draft, number: usize, path: &Path) -> Result<bool, ConfigError> {
+    let bytes =
+        fs::read(path).map_err(|source| ConfigError::SeedFile { path: path.to_owned(), source })?;
+    let urls = read_seed_file(&bytes, &draft.config.crawl.url_options())
+        .map_err(|errors| seed_lines(path, &bytes, &errors))?;
+    if urls.is_empty() {
+        let message = format!("the seed file {} has no URLs", path.display());
+        let place = ["seeds", &number.to_string(), "file"];
+        return Err(draft.invalid(
+            &[&place],
+            message,
+            "this file",
+            "write one absolute URL a line",
+        ));
+    }
+    Ok(urls.iter().all(|url| is_mapped(&draft.config, url)))
+}
+
+fn seed_lines(path: &Path, bytes: &[u8], errors: &[SeedLineError]) -> ConfigError {
+    let text = String::from_utf8_lossy(bytes).into_owned();
+    let place = |number: usize| {
+        let mut start = 0;
+        for (line, content) in (1..).zip(text.split('\n')) {
+            if line == number {
+                return (start, content.trim_end().len());
+            }
+            start += content.len() + 1;
+        }
+        (text.len(), 0)
+    };
+    let lines = errors.iter().take(SHOWN_LINES).map(|error| {
+        let line = error.line();
+        let why = std::error::Error::source(error).map(ToString::to_string).unwrap_or_default();
+        SeedLine { message: format!("line {line}: {why}"), at: place(line).into() }
+    });
+    ConfigError::SeedLines {
+        path: path.to_owned(),
+        count: errors.len(),
+        lines: lines.collect(),
+        text: NamedSource::new(path.display().to_string(), text),
+    }
+}
+
+/// Whoever crawls other people's sites must be within reach.
+fn user_agent(draft: &Draft, all_mapped: bool) -> Result<(), ConfigError> {
+    let user_agent = &draft.config.crawl.user_agent;
+    let places = [["crawl", "user_agent"].as_slice(), &["crawl"]];
+    let help =
+        "write for instance\n[crawl]\nuser_agent = \"examplebot/1.0 (+https://example.org/bot)\"";
+    if HeaderValue::from_str(user_agent).is_err() {
+        let message = "`user_agent`: a header cannot hold these characters".to_owned();
+        return Err(draft.invalid(&places, message, "here", help));
+    }
+    if all_mapped || names_contact(user_agent) {
+        return Ok(());
+    }
+    let message = "`user_agent` must name a contact: an address with @ or a http URL, unless every seed is mapped by fetch.resolve";
+    Err(draft.invalid(&places, message.to_owned(), "no contact", help))
+}
+
+fn names_contact(user_agent: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || "._-+".contains(c);
+    let is_address = |(at, _): (usize, &str)| {
+        user_agent[..at].ends_with(is_part) && user_agent[at + 1..].starts_with(is_part)
+    };
+    let is_url = |scheme: &str| {
+        user_agent.split(scheme).skip(1).any(|rest| rest.starts_with(char::is_alphanumeric))
+    };
+    user_agent.match_indices('@').any(is_address) || is_url("http://") || is_url("https://")
+}
+
+fn patterns(draft: &Draft) -> Result<(), ConfigError> {
+    let Err(error) = Scope::new(&draft.config.seeds) else { return Ok(()) };
+    let ScopeError::Pattern { seed, pattern, source } = error;
+    let Seed { include, exclude, .. } = &draft.config.seeds[seed];
+    let lists = [("include", include), ("exclude", exclude)];
+    let (key, item) = lists
+        .iter()
+        .find_map(|(key, list)| Some((*key, list.iter().position(|it| *it == pattern)?)))
+        .unwrap_or_default();
+    let place = ["seeds", &seed.to_string(), key, &item.to_string()];
+    // The last line says what is wrong; those before draw the pattern, as the label does.
+    let why = source.to_string();
+    let why = why.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
+    let help = "`\\` escapes a character that has a meaning; in TOML write patterns in single quotes, as in '\\.pdf$'";
+    Err(draft.invalid(
+        &[&place],
+        format!("`{key}`: {pattern:?} is no regular expression"),
+        &why,
+        help,
+    ))
+}

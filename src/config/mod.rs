@@ -1,0 +1,87 @@
+//! A crawl's configuration: the parts' options in one TOML file.
+//!
+//! Composes the options that each part owns, reads them from a file and from `--set` flags, and says in terms of the file what is
+//! wrong with them. Only the command line reads a [`Config`]; the crawl is given a [`Plan`].
+
+mod check;
+mod draft;
+mod hints;
+mod set;
+mod text;
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    crawl::{self, Plan, fetch, politeness, scope::Seed},
+    filter, sink,
+};
+
+pub use draft::Draft;
+pub use text::{ConfigError, Invalid, SeedLine};
+
+/// Every key with its default and what it means, as TOML.
+pub const DEFAULT: &str = include_str!("../../config/default.toml");
+
+/// All options of a crawl, as a configuration file has them.
+///
+/// ```
+/// use pagesieve::config::Config;
+///
+/// let config: Config = toml::from_str("[politeness]\ndelay = '2s'")?;
+/// assert_eq!(config.politeness.delay.as_secs(), 2);
+/// assert_eq!(config.dedup, Config::default().dedup);
+/// # Ok::<(), toml::de::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// The run's name; by default the file's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The run directory, relative to the working directory; by default `runs/<name>`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<PathBuf>,
+    /// The `[crawl]` table.
+    pub crawl: crawl::Options,
+    /// The `[politeness]` table.
+    pub politeness: politeness::Options,
+    /// The `[fetch]` table.
+    pub fetch: fetch::Options,
+    /// The `[dedup]` table.
+    pub dedup: filter::Options,
+    /// The `[store]` table.
+    pub store: sink::Options,
+    /// The `[[seeds]]`, in order.
+    pub seeds: Vec<Seed>,
+}
+
+impl Config {
+    /// The crawl that is configured. A crawl that names nobody (it needs no contact if all its hosts are mapped by `fetch.resolve`)
+    /// introduces itself as this crate.
+    #[must_use]
+    pub fn into_plan(self) -> Plan {
+        let name = self.name.unwrap_or_else(|| env!("CARGO_PKG_NAME").to_owned());
+        let mut crawl = self.crawl;
+        if crawl.user_agent.is_empty() {
+            crawl.user_agent =
+                concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION")).to_owned();
+        }
+        Plan {
+            directory: self.output.unwrap_or_else(|| directory(&name)),
+            name,
+            crawl,
+            politeness: self.politeness,
+            fetch: self.fetch,
+            dedup: self.dedup,
+            store: self.store,
+            seeds: self.seeds,
+        }
+    }
+}
+
+/// Where a run of this name is kept.
+fn directory(name: &str) -> PathBuf {
+    PathBuf::from("runs").join(name)
+}

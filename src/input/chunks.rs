@@ -1,0 +1,120 @@
+//! Reads ahead on a thread of its own, and hands over all that has been read.
+
+use std::{
+    collections::VecDeque,
+    mem,
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    thread,
+};
+
+use super::{Documents, Input, InputError};
+
+type Item = Result<Input, InputError>;
+
+/// So much is read ahead: enough for all cores, little enough for any machine. A longer document waits alone.
+const MOST_BYTES: usize = 16 << 20;
+const MOST_ITEMS: usize = 1024;
+
+/// Documents in order, as many at a time as have been read: a full chunk of a file, a single one if they come one by one, so
+/// that a program that waits for each answer gets it.
+#[derive(Debug)]
+pub struct Chunks {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    queue: Mutex<Queue>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    items: VecDeque<Item>,
+    bytes: usize,
+    /// No more is read, or nobody wants more.
+    closed: bool,
+}
+
+impl Chunks {
+    /// Begins to read.
+    #[must_use]
+    pub fn new(documents: Documents) -> Self {
+        let shared = Arc::new(Shared::default());
+        let reader = Close(Arc::clone(&shared));
+        // Not joined: it may wait for a terminal for ever when nobody wants more.
+        thread::spawn(move || {
+            for item in documents {
+                if !reader.0.push(item) {
+                    return;
+                }
+            }
+        });
+        Self { shared }
+    }
+}
+
+impl Iterator for Chunks {
+    type Item = Vec<Item>;
+
+    /// Waits for a document, and gives all that are there.
+    fn next(&mut self) -> Option<Vec<Item>> {
+        let mut queue = self.shared.lock();
+        while queue.items.is_empty() && !queue.closed {
+            queue = self.shared.wait(queue);
+        }
+        queue.bytes = 0;
+        let items = mem::take(&mut queue.items);
+        self.shared.changed.notify_all();
+        (!items.is_empty()).then(|| items.into())
+    }
+}
+
+impl Drop for Chunks {
+    fn drop(&mut self) {
+        self.shared.close();
+    }
+}
+
+impl Shared {
+    /// Waits for room; `false` if nobody wants more.
+    fn push(&self, item: Item) -> bool {
+        let size = item.as_ref().map_or(0, Input::size);
+        let mut queue = self.lock();
+        while !queue.has_room(size) && !queue.closed {
+            queue = self.wait(queue);
+        }
+        queue.bytes += size;
+        queue.items.push_back(item);
+        self.changed.notify_all();
+        !queue.closed
+    }
+
+    fn close(&self) {
+        self.lock().closed = true;
+        self.changed.notify_all();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'a>(&self, queue: MutexGuard<'a, Queue>) -> MutexGuard<'a, Queue> {
+        self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Queue {
+    fn has_room(&self, size: usize) -> bool {
+        self.items.is_empty() || (self.items.len() < MOST_ITEMS && self.bytes + size <= MOST_BYTES)
+    }
+}
+
+/// Closes the queue when the reader ends, however it ends.
+struct Close(Arc<Shared>);
+
+impl Drop for Close {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}

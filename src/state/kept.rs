@@ -1,0 +1,123 @@
+//! A filter whose window outlives the process.
+
+use std::num::NonZeroUsize;
+
+use super::{DigestTable, SignatureLog, State, StateError};
+use crate::{
+    filter::{Filter, Judgement, Options, Position, Subject},
+    fingerprint::{Recipe, Seed},
+    index::Pigeonhole,
+    page::DocId,
+};
+
+/// Digests kept in memory in front of the state's table.
+const CACHED_DIGESTS: NonZeroUsize = NonZeroUsize::new(1 << 16).expect("not zero");
+
+/// What `meta` says of a state that was begun by a [`KeptFilter`].
+const KIND: &str = "filter";
+
+/// A [`Filter`] that keeps its window, its digests and the names of documents in a [`State`], and goes on where it stood.
+///
+/// What was judged since the last [`commit`](Self::commit) is forgotten if the process ends before the next one.
+#[derive(Debug)]
+pub struct KeptFilter {
+    state: State,
+    filter: Filter<Pigeonhole, DigestTable>,
+    signatures: SignatureLog,
+}
+
+impl KeptFilter {
+    /// Takes up the window of this state, or begins one. Also gives the recipe by which texts must be fingerprinted: with the seed of
+    /// the state, or for a new one the chosen seed, which is the public one unless the options say otherwise.
+    ///
+    /// # Errors
+    /// If SQLite fails, the state is that of something else, or its fingerprints cannot be compared with those of these options.
+    ///
+    /// # Panics
+    /// If `options` were changed after they had been read and their radius is none that the index serves.
+    pub fn open(state: State, options: &Options) -> Result<(Self, Recipe), StateError> {
+        let recipe = agree(&state, options)?;
+        let index =
+            Pigeonhole::new(options.radius()).expect("options are checked when they are read");
+        let table = DigestTable::new(state.clone(), CACHED_DIGESTS);
+        let mut filter = Filter::with(options, index, table);
+        let signatures =
+            SignatureLog::read(&state, |representative| filter.restore(representative))?;
+        if let Some(position) = position(&state)? {
+            filter.resume(position);
+        }
+        Ok((Self { state, filter, signatures }, recipe))
+    }
+
+    /// Judges a document and remembers it under this name.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub fn judge(&mut self, name: &str, subject: &Subject) -> Result<Judgement, StateError> {
+        self.state.begin()?;
+        let judgement = self.filter.judge(subject)?;
+        self.state.add_document(name, None, false, &judgement, None)?;
+        if judgement.verdict.is_unique()
+            && let Some(representative) = self.filter.representative(judgement.id)
+        {
+            self.signatures.push(&self.state, representative)?;
+        }
+        Ok(judgement)
+    }
+
+    /// The name of a match.
+    ///
+    /// # Errors
+    /// If SQLite fails or there is none.
+    pub fn name_of(&self, id: DocId) -> Result<String, StateError> {
+        self.state.name_of(id)
+    }
+
+    /// Makes everything durable that was judged, and drops what has left the window.
+    ///
+    /// # Errors
+    /// If SQLite fails, for instance because the disk is full.
+    pub fn commit(&mut self) -> Result<(), StateError> {
+        let horizon = self.filter.horizon().representative;
+        self.state.begin()?;
+        self.signatures.flush(&self.state)?;
+        self.signatures.prune(&self.state, horizon)?;
+        self.state.drop_documents(horizon)?;
+        let position = serde_json::to_string(&self.filter.position()).expect("numbers are JSON");
+        self.state.set_meta("position", position)?;
+        self.state.commit()
+    }
+}
+
+/// The recipe of the state's fingerprints, or of those that a new state will have.
+fn agree(state: &State, options: &Options) -> Result<Recipe, StateError> {
+    let known = state.meta::<i64>("seed")?.map(|seed| Seed(seed.cast_unsigned()));
+    let kind: Option<String> = state.meta("kind")?;
+    if known.is_some() && kind.as_deref() != Some(KIND) {
+        return Err(StateError::Kind);
+    }
+    let chosen = options.seed.seed();
+    let recipe = options.recipe(chosen.or(known).unwrap_or(Seed::PUBLIC));
+    let scheme = recipe.scheme().to_string();
+    if let Some(known) = known {
+        let stored: String = state.meta("scheme")?.unwrap_or_default();
+        if stored != scheme {
+            return Err(StateError::Scheme { stored, wanted: scheme });
+        }
+        if known != recipe.seed {
+            return Err(StateError::Seed { stored: known.id(), wanted: recipe.seed.id() });
+        }
+    }
+    state.begin()?;
+    state.set_meta("kind", KIND)?;
+    state.set_meta("seed", recipe.seed.0.cast_signed())?;
+    state.set_meta("scheme", scheme)?;
+    state.commit()?;
+    Ok(recipe)
+}
+
+fn position(state: &State) -> Result<Option<Position>, StateError> {
+    let text: Option<String> = state.meta("position")?;
+    let position = text.map(|text| serde_json::from_str(&text)).transpose();
+    position.map_err(|_| StateError::Damaged("the filter's position cannot be read"))
+}
