@@ -18,6 +18,8 @@ pub(crate) struct Source {
     pub(crate) tokens: Vec<Token>,
     /// Lines that are not tests.
     pub(crate) lines: usize,
+    /// Modules in other files that it declares for tests only.
+    pub(crate) tests: Vec<Vec<String>>,
 }
 
 /// A path that begins with `crate`, `self` or `super`, resolved from the crate's root.
@@ -40,11 +42,17 @@ impl Source {
         }
         let mut tokens = tokens(text);
         let mut lines = text.lines().count();
+        let mut tests = Vec::new();
         while let Some(test) = test_item(&tokens) {
             lines -= tokens[test.end - 1].line - tokens[test.start].line + 1;
-            tokens.drain(test);
+            let item: Vec<String> = tokens.drain(test).map(|token| token.text).collect();
+            if let [.., word, name, end] = item.as_slice()
+                && (word.as_str(), end.as_str()) == ("mod", ";")
+            {
+                tests.push(module.iter().chain([name]).cloned().collect());
+            }
         }
-        Self { module, tokens, lines }
+        Self { module, tokens, lines, tests }
     }
 
     /// What the file names of its own crate.
@@ -286,5 +294,6 @@ mod tests {
         let source = Source::new(Path::new("a.rs"), text);
         assert_eq!((source.lines, source.mentions()), (1, vec![]));
         assert_eq!(source.functions(), [("f".to_owned(), 1, 1)]);
+        assert_eq!(source.tests, [["a", "tests"]]);
     }
 }

@@ -164,10 +164,7 @@ impl Recorder {
 }
 
 /// The URLs that a seed list names, and what they lead to.
-fn roots(
-    source: &Source,
-    options: &UrlOptions,
-) -> Result<(UrlKind, Vec<NormalUrl>), CrawlError> {
+fn roots(source: &Source, options: &UrlOptions) -> Result<(UrlKind, Vec<NormalUrl>), CrawlError> {
     Ok(match source {
         Source::Url(url) => (UrlKind::Page, vec![NormalUrl::new(url, options)?]),
         Source::Sitemap(url) => (UrlKind::Sitemap, vec![NormalUrl::new(url, options)?]),
