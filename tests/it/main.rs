@@ -10,6 +10,8 @@ mod demo_pages;
 mod extract;
 mod fetch;
 mod filter_cmd;
+mod fingerprint_quality;
+mod golden;
 mod house;
 mod report;
 mod robots;

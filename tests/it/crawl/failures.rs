@@ -35,7 +35,8 @@ fn server_errors_are_asked_again_as_often_as_configured() {
         &["a.test/"],
     );
     site.run_fast();
-    let expected = fates([("a.test/", "unique"), ("a.test/down", "status"), ("a.test/shaky", "unique")]);
+    let expected =
+        fates([("a.test/", "unique"), ("a.test/down", "status"), ("a.test/shaky", "unique")]);
     assert_eq!(site.fates(), expected);
     assert_eq!(site.line("a.test/down")["status"], 500);
     assert_eq!(site.asked("a.test/down"), 4, "three retries by default");
@@ -100,9 +101,7 @@ fn a_host_that_gives_no_answer_to_ten_urls_in_a_row_is_set_aside() {
     let links: Vec<_> = (0..20).map(|n| format!("http://b.test/{n}")).collect();
     let links: Vec<_> = links.iter().map(String::as_str).collect();
     let site = Site::new(
-        Routes::new()
-            .at("a.test", "/", page("seed", &links))
-            .at("b.test", "/0", page("b0", &[])),
+        Routes::new().at("a.test", "/", page("seed", &links)).at("b.test", "/0", page("b0", &[])),
         &["a.test/"],
     )
     .planned(|plan| {
@@ -122,20 +121,27 @@ fn a_host_that_gives_no_answer_to_ten_urls_in_a_row_is_set_aside() {
     });
     site.run();
     let count = |reason: &str| site.fates().values().filter(|fate| *fate == reason).count();
-    assert_eq!((count("failure"), count("status"), count("host")), (10, 10, 0), "it is tried again");
+    assert_eq!(
+        (count("failure"), count("status"), count("host")),
+        (10, 10, 0),
+        "it is tried again"
+    );
 }
 
 #[test]
 fn a_pause_that_is_asked_for_is_kept() {
     for status in [429, 503] {
         let site = Site::new(
-            Routes::new()
-                .at("*", "/", page("seed", &["/busy", "/other"]))
-                .script("*", "/busy", [Reply::new(status, "").header("Retry-After", "8"), page("busy", &[])]),
+            Routes::new().at("*", "/", page("seed", &["/busy", "/other"])).script(
+                "*",
+                "/busy",
+                [Reply::new(status, "").header("Retry-After", "8"), page("busy", &[])],
+            ),
             &["a.test/"],
         );
         site.run_fast();
-        let expected = fates([("a.test/", "unique"), ("a.test/busy", "unique"), ("a.test/other", "status")]);
+        let expected =
+            fates([("a.test/", "unique"), ("a.test/busy", "unique"), ("a.test/other", "status")]);
         assert_eq!(site.fates(), expected);
         let requests = site.server.requests();
         let busy = requests.iter().position(|asked| asked.path == "/busy").unwrap();
@@ -153,7 +159,8 @@ fn a_pause_that_is_too_long_sets_the_host_aside() {
     };
     let site = Site::answering(busy, &["a.test/"]);
     site.run();
-    let expected = fates([("a.test/", "unique"), ("a.test/busy", "host"), ("a.test/other", "host")]);
+    let expected =
+        fates([("a.test/", "unique"), ("a.test/busy", "host"), ("a.test/other", "host")]);
     assert_eq!(site.fates(), expected);
     let detail = site.line("a.test/other")["detail"].to_string();
     assert!(detail.contains("601 s") && detail.contains("max_retry_after"), "{detail}");
@@ -169,7 +176,11 @@ fn what_is_not_html_is_skipped_but_counted() {
     let typed = |kind: &str, body: &str| Reply::new(200, body).header("Content-Type", kind);
     let site = Site::new(
         Routes::new()
-            .at("*", "/", page("seed", &["/pdf", "/json", "/sniffed", "/unknown", "/xhtml", "/none"]))
+            .at(
+                "*",
+                "/",
+                page("seed", &["/pdf", "/json", "/sniffed", "/unknown", "/xhtml", "/none"]),
+            )
             .at("*", "/pdf", typed("application/pdf", "%PDF-1.7"))
             .at("*", "/json", typed("application/json", "{}"))
             .at("*", "/sniffed", untyped(&html("sniffed", 40, &["/found"])))
@@ -199,9 +210,7 @@ fn what_is_not_html_is_skipped_but_counted() {
 fn a_body_over_the_limit_is_cut_and_marked() {
     let long = html("long", 2000, &[]);
     let site = Site::new(
-        Routes::new()
-            .at("*", "/", Reply::html(long))
-            .at("b.test", "/", page("short", &[])),
+        Routes::new().at("*", "/", Reply::html(long)).at("b.test", "/", page("short", &[])),
         &["a.test/", "b.test/"],
     )
     .planned(|plan| plan.fetch.max_body = ByteSize(4000));

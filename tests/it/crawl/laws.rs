@@ -6,7 +6,10 @@ use std::{
     path::Path,
 };
 
-use pagesieve::{report::Report, sink::record::{DuplicateLine, PageLine, SkippedLine}};
+use pagesieve::{
+    report::Report,
+    sink::record::{DuplicateLine, PageLine, SkippedLine},
+};
 use serde_json::Value;
 
 use super::site::lines;
@@ -14,8 +17,20 @@ use super::site::lines;
 const DECISION: [&str; 9] =
     ["id", "url", "verdict", "step", "match", "fingerprint", "chars", "features", "lang"];
 const PAGE: [&str; 14] = [
-    "title", "text", "status", "content_type", "charset", "fetched_at", "depth", "referrer", "seed",
-    "tags", "signature", "canonical", "truncated", "warc",
+    "title",
+    "text",
+    "status",
+    "content_type",
+    "charset",
+    "fetched_at",
+    "depth",
+    "referrer",
+    "seed",
+    "tags",
+    "signature",
+    "canonical",
+    "truncated",
+    "warc",
 ];
 const DUPLICATE: [&str; 4] = ["status", "fetched_at", "depth", "referrer"];
 const SKIPPED: [&str; 7] = ["url", "reason", "detail", "status", "referrer", "depth", "at"];
@@ -115,7 +130,8 @@ fn counts_are_those_of_the_files(
     assert_eq!(counts.unique, count("unique", None));
     assert_eq!(counts.exact.body, count("exact", Some("body")));
     assert_eq!(counts.exact.text, count("exact", Some("text")));
-    let near = count("near", Some("near")) + count("near", Some("body")) + count("near", Some("text"));
+    let near =
+        count("near", Some("near")) + count("near", Some("body")) + count("near", Some("text"));
     assert_eq!(counts.near, near);
     assert_eq!(counts.stored, pages.len() as u64);
     let mut reasons = BTreeMap::new();

@@ -21,7 +21,11 @@ fn links_of_all_kinds_are_resolved_against_base_and_followed() {
     let site = Site::new(
         Routes::new()
             .at("*", "/", Reply::html(body))
-            .at("*", "/frames", Reply::html("<frameset><frame src='left'><frame src='right'></frameset>"))
+            .at(
+                "*",
+                "/frames",
+                Reply::html("<frameset><frame src='left'><frame src='right'></frameset>"),
+            )
             .at("*", "/deep/a", page("a", &["/frames"])),
         &["a.test/"],
     );
@@ -89,7 +93,10 @@ fn directives_count_when_unnamed_or_named_for_us() {
         ("a.test/from-7", "status"),
     ]);
     assert_eq!(site.fates(), expected);
-    assert_eq!(report.counts.fetched, 8, "pages that are not judged have been fetched all the same");
+    assert_eq!(
+        report.counts.fetched, 8,
+        "pages that are not judged have been fetched all the same"
+    );
 }
 
 #[test]
@@ -141,7 +148,8 @@ fn a_canonical_link_within_the_site_is_enqueued_even_from_a_duplicate() {
 
 #[test]
 fn a_canonical_link_to_another_site_is_recorded_and_not_followed() {
-    let body = "<link rel=canonical href='http://b.test/theirs'>".to_owned() + &html("seed", 60, &[]);
+    let body =
+        "<link rel=canonical href='http://b.test/theirs'>".to_owned() + &html("seed", 60, &[]);
     let site = Site::new(
         Routes::new().at("a.test", "/", Reply::html(body)).at("b.test", "/theirs", page("b", &[])),
         &["a.test/"],
@@ -157,13 +165,21 @@ fn a_canonical_link_to_another_site_is_recorded_and_not_followed() {
 fn spellings_of_one_url_are_fetched_once() {
     let site = Site::new(
         Routes::new()
-            .at("*", "/", page("seed", &["/x", "/x#a", "/x?utm_source=b", "HTTP://A.TEST:80/x", "/y/../x", "/other"]))
+            .at(
+                "*",
+                "/",
+                page(
+                    "seed",
+                    &["/x", "/x#a", "/x?utm_source=b", "HTTP://A.TEST:80/x", "/y/../x", "/other"],
+                ),
+            )
             .at("*", "/other", page("other", &["/x?fbclid=1#c", "/%78", "/x?"]))
             .at("*", "/x", page("x", &["/", "/other#there"])),
         &["a.test/", "a.test/#top", "a.test/?utm_campaign=z"],
     );
     site.run();
-    let expected = fates([("a.test/", "unique"), ("a.test/other", "unique"), ("a.test/x", "unique")]);
+    let expected =
+        fates([("a.test/", "unique"), ("a.test/other", "unique"), ("a.test/x", "unique")]);
     assert_eq!(site.fates(), expected);
     assert!(site.all_asked().values().all(|times| *times == 1), "{:?}", site.all_asked());
 }
@@ -211,7 +227,11 @@ fn links_of_duplicates_are_withheld_until_a_unique_page_has_them() {
         ("a.test/found", "status"),
     ]);
     assert_eq!(site.fates(), expected);
-    assert_eq!(site.line("a.test/found")["referrer"], "http://a.test/second", "where it was found first");
+    assert_eq!(
+        site.line("a.test/found")["referrer"],
+        "http://a.test/second",
+        "where it was found first"
+    );
     assert_eq!(site.line("a.test/found")["depth"], 4, "a path that is not followed is none");
 }
 

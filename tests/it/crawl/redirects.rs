@@ -38,14 +38,16 @@ fn each_hop_is_a_url_of_its_own_and_the_target_has_one_line() {
 #[test]
 fn ten_redirects_in_a_row_are_followed_and_not_eleven() {
     let chain = |name: &str, last: u32| {
-        let hop = |n: u32| (format!("/{name}{n}"), Reply::redirect(302, &format!("/{name}{}", n + 1)));
+        let hop =
+            |n: u32| (format!("/{name}{n}"), Reply::redirect(302, &format!("/{name}{}", n + 1)));
         (0..last).map(hop).collect::<Vec<_>>()
     };
     let mut routes = Routes::new().at("*", "/", page("seed", &["/ten0", "/eleven0"]));
     for (path, reply) in [chain("ten", 10), chain("eleven", 11)].concat() {
         routes = routes.at("*", &path, reply);
     }
-    let routes = routes.at("*", "/ten10", page("ten", &[])).at("*", "/eleven11", page("eleven", &[]));
+    let routes =
+        routes.at("*", "/ten10", page("ten", &[])).at("*", "/eleven11", page("eleven", &[]));
     let site = Site::new(routes, &["a.test/"]);
     site.run();
     let fates = site.fates();

@@ -13,11 +13,14 @@ fn text(robots: &str) -> Reply {
 
 #[test]
 fn a_disallowed_url_is_skipped_with_the_rule_and_its_line() {
-    let robots = "# ours\nUser-agent: pagesieve-test\nDisallow: /a*b$ # no\n\nUser-agent: *\nDisallow: /\n";
+    let robots =
+        "# ours\nUser-agent: pagesieve-test\nDisallow: /a*b$ # no\n\nUser-agent: *\nDisallow: /\n";
     let site = Site::new(
-        Routes::new()
-            .at("*", "/robots.txt", text(robots))
-            .at("*", "/", page("seed", &["/axb", "/axbc", "/robots.txt"])),
+        Routes::new().at("*", "/robots.txt", text(robots)).at(
+            "*",
+            "/",
+            page("seed", &["/axb", "/axbc", "/robots.txt"]),
+        ),
         &["a.test/"],
     );
     site.run();
@@ -193,9 +196,11 @@ fn a_crawl_delay_above_the_limit_sets_the_host_aside() {
 #[test]
 fn a_crawl_delay_slows_its_host_down() {
     let site = Site::new(
-        Routes::new()
-            .at("*", "/robots.txt", text("User-agent: *\nCrawl-delay: 0.05"))
-            .at("*", "/", page("a", &["/1", "/2", "/3"])),
+        Routes::new().at("*", "/robots.txt", text("User-agent: *\nCrawl-delay: 0.05")).at(
+            "*",
+            "/",
+            page("a", &["/1", "/2", "/3"]),
+        ),
         &["a.test/"],
     )
     .planned(|plan| plan.politeness.per_host = 4.try_into().unwrap());
@@ -228,9 +233,11 @@ fn a_redirected_robots_txt_is_followed() {
 #[test]
 fn a_robots_txt_that_redirects_for_ever_allows_all() {
     let site = Site::new(
-        Routes::new()
-            .at("*", "/robots.txt", Reply::redirect(301, "/robots.txt"))
-            .at("*", "/", page("a", &[])),
+        Routes::new().at("*", "/robots.txt", Reply::redirect(301, "/robots.txt")).at(
+            "*",
+            "/",
+            page("a", &[]),
+        ),
         &["a.test/"],
     );
     site.run();
