@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{CrawlError, STATE};
+use super::{directory::STATE, error::CrawlError};
 use crate::{
     page::{NormalUrl, UrlOptions},
     state::{Document, Reason, State, UrlRow, UrlState},

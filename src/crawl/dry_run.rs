@@ -11,8 +11,10 @@ use tokio::time::{Instant, sleep_until};
 use url::Url;
 
 use super::{
-    CrawlError, Plan,
+    directory::STATE,
+    error::CrawlError,
     fetch::{FetchError, Fetcher, Limit},
+    options::Plan,
     robots::{Robots, product_token},
     scope::{Refusal, Scope, Source, read_seed_file},
     sitemap,
@@ -77,7 +79,7 @@ impl fmt::Display for Outlook {
 /// # Errors
 /// If seed files or an earlier state of the run cannot be read, or the fetcher cannot be set up.
 pub async fn dry_run(plan: &Plan) -> Result<Vec<Outlook>, CrawlError> {
-    let state = plan.directory.join(super::STATE);
+    let state = plan.directory.join(STATE);
     let mut looker = Looker {
         plan,
         options: plan.crawl.url_options(),

@@ -49,7 +49,6 @@ use recorder::{Recorder, Request, Start};
 use worker::{Crew, End, Event};
 
 pub use account::{Account, account};
-use directory::STATE;
 pub use directory::{delete_run, is_run};
 pub use dry_run::{Outlook, dry_run};
 pub use error::CrawlError;
