@@ -48,7 +48,7 @@ use pool::Pool;
 use recorder::{Recorder, Request, Start};
 use worker::{Crew, End, Event};
 
-pub use account::{Account, account};
+pub use account::{Account, account, run_seed};
 pub use directory::{delete_run, is_run};
 pub use dry_run::{Outlook, dry_run};
 pub use error::CrawlError;
