@@ -1,6 +1,7 @@
 //! When a host may be asked again.
 //!
-//! Pure: the time is an argument. A delay runs from the end of one answer to the start of the next request.
+//! Pure: the time is an argument. A delay runs from the end of one answer to the start of the next request; where several may be in
+//! flight together, also from start to start.
 
 use std::{
     num::NonZeroUsize,
@@ -64,7 +65,8 @@ pub enum Signal {
 pub(super) struct Pace {
     delay: Duration,
     earliest: Instant,
-    in_flight: usize,
+    /// When the requests in flight started.
+    in_flight: Vec<Instant>,
     /// Pauses asked for in a row.
     pauses: u32,
     paused_at: Option<Instant>,
@@ -72,7 +74,7 @@ pub(super) struct Pace {
 
 impl Pace {
     pub(super) fn new(delay: Duration, now: Instant) -> Self {
-        Self { delay, earliest: now, in_flight: 0, pauses: 0, paused_at: None }
+        Self { delay, earliest: now, in_flight: Vec::new(), pauses: 0, paused_at: None }
     }
 
     /// Takes the longer of the configured and the host's own delay.
@@ -84,22 +86,23 @@ impl Pace {
 
     /// The earliest instant of the next request, as far as time is concerned.
     pub(super) fn earliest(&self) -> Instant {
-        self.earliest
+        let latest = self.in_flight.iter().max();
+        latest.map_or(self.earliest, |&started| self.earliest.max(started + self.delay))
     }
 
     pub(super) fn in_flight(&self) -> usize {
-        self.in_flight
+        self.in_flight.len()
     }
 
     /// A request starts.
-    pub(super) fn start(&mut self) {
-        self.in_flight += 1;
+    pub(super) fn start(&mut self, now: Instant) {
+        self.in_flight.push(now);
     }
 
     /// A request that had started at `started` has ended at `now`. Of several answers in flight together that ask for a pause, only
     /// the first makes it longer.
     pub(super) fn end(&mut self, started: Instant, now: Instant, signal: Signal) {
-        self.in_flight = self.in_flight.saturating_sub(1);
+        self.withdraw(started);
         let wait = match signal {
             Signal::Fine => {
                 self.pauses = 0;
@@ -122,9 +125,11 @@ impl Pace {
         self.earliest = self.earliest.max(instant);
     }
 
-    /// Something was started and came to nothing: no request was made.
-    pub(super) fn withdraw(&mut self) {
-        self.in_flight = self.in_flight.saturating_sub(1);
+    /// What had started at `started` came to nothing: no request was made.
+    pub(super) fn withdraw(&mut self, started: Instant) {
+        if let Some(place) = self.in_flight.iter().position(|&instant| instant == started) {
+            self.in_flight.swap_remove(place);
+        }
     }
 }
 
@@ -146,16 +151,26 @@ mod tests {
     fn the_delay_runs_from_the_end_of_the_answer() {
         let start = Instant::now();
         let mut pace = Pace::new(SECOND, start);
-        pace.start();
+        pace.start(start);
         pace.end(start, start + 5 * SECOND, Signal::Fine);
         assert_eq!(pace.earliest(), start + 6 * SECOND);
+    }
+
+    #[test]
+    fn requests_in_flight_together_start_a_delay_apart() {
+        let start = Instant::now();
+        let mut pace = Pace::new(SECOND, start);
+        pace.start(start);
+        assert_eq!(pace.earliest(), start + SECOND);
+        pace.withdraw(start);
+        assert_eq!(pace.earliest(), start);
     }
 
     #[test]
     fn a_burst_of_refusals_counts_once() {
         let start = Instant::now();
         let mut pace = Pace::new(Duration::ZERO, start);
-        (0..8).for_each(|_| pace.start());
+        (0..8).for_each(|_| pace.start(start));
         (0..8)
             .for_each(|_| pace.end(start, start + SECOND, Signal::Overload { retry_after: None }));
         assert_eq!(pace.earliest(), start + 2 * SECOND);

@@ -291,7 +291,7 @@ impl Frontier {
             self.list(id);
             return Some(Step::LoadUrls { host: id, after, limit });
         }
-        if host.pace.in_flight() >= self.options.per_host.get() {
+        if !host.may_begin(self.options.per_host.get()) {
             return None;
         }
         let address = host.address.filter(|address| !address.is_loopback());
@@ -344,7 +344,7 @@ impl Frontier {
         self.last_task += 1;
         let id = TaskId(self.last_task);
         if let Some(host) = self.hosts.get_mut(&host) {
-            host.pace.start();
+            host.pace.start(now);
             host.unsettled += 1;
         }
         if let Some(address) = address {
