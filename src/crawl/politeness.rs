@@ -92,9 +92,10 @@ impl Pace {
         self.in_flight
     }
 
-    /// A request starts.
-    pub(super) fn start(&mut self) {
+    /// A request starts. The delay lies between the starts, too, of requests that are in flight together.
+    pub(super) fn start(&mut self, now: Instant) {
         self.in_flight += 1;
+        self.earliest = self.earliest.max(now + self.delay);
     }
 
     /// A request that had started at `started` has ended at `now`. Of several answers in flight together that ask for a pause, only
@@ -123,9 +124,12 @@ impl Pace {
         self.earliest = self.earliest.max(instant);
     }
 
-    /// Something was started and came to nothing: no request was made.
-    pub(super) fn withdraw(&mut self) {
+    /// Something was started at `started` and came to nothing: no request was made.
+    pub(super) fn withdraw(&mut self, started: Instant) {
         self.in_flight = self.in_flight.saturating_sub(1);
+        if self.earliest == started + self.delay {
+            self.earliest = started;
+        }
     }
 }
 
@@ -147,16 +151,27 @@ mod tests {
     fn the_delay_runs_from_the_end_of_the_answer() {
         let start = Instant::now();
         let mut pace = Pace::new(SECOND, start);
-        pace.start();
+        pace.start(start);
         pace.end(start, start + 5 * SECOND, Signal::Fine);
         assert_eq!(pace.earliest(), start + 6 * SECOND);
+    }
+
+    #[test]
+    fn requests_in_flight_together_do_not_start_together() {
+        let start = Instant::now();
+        let mut pace = Pace::new(SECOND, start);
+        pace.start(start);
+        assert_eq!(pace.earliest(), start + SECOND);
+        pace.start(start + SECOND);
+        pace.withdraw(start + SECOND);
+        assert_eq!(pace.earliest(), start + SECOND, "what was not asked costs no time");
     }
 
     #[test]
     fn a_burst_of_refusals_counts_once() {
         let start = Instant::now();
         let mut pace = Pace::new(Duration::ZERO, start);
-        (0..8).for_each(|_| pace.start());
+        (0..8).for_each(|_| pace.start(start));
         (0..8)
             .for_each(|_| pace.end(start, start + SECOND, Signal::Overload { retry_after: None }));
         assert_eq!(pace.earliest(), start + 2 * SECOND);

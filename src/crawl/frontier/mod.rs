@@ -344,7 +344,7 @@ impl Frontier {
         self.last_task += 1;
         let id = TaskId(self.last_task);
         if let Some(host) = self.hosts.get_mut(&host) {
-            host.pace.start();
+            host.pace.start(now);
             host.unsettled += 1;
         }
         if let Some(address) = address {

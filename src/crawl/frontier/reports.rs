@@ -213,7 +213,7 @@ impl Frontier {
                     entry.pace.end(started, now, signal);
                     entry.address = address.or(entry.address);
                 }
-                None => entry.pace.withdraw(),
+                None => entry.pace.withdraw(started),
             }
         }
         if let Some(address) = counted {
