@@ -132,6 +132,8 @@ struct Loop {
     concurrency: usize,
     max_retry_after: Duration,
     counts: Counts,
+    /// The recorder's tick when it counted so.
+    counted_at: u64,
     publish_at: Instant,
     recorder_gone: bool,
 }
@@ -171,6 +173,7 @@ impl Loop {
             concurrency,
             max_retry_after: plan.politeness.max_retry_after,
             counts: start.counts,
+            counted_at: 0,
             publish_at: Instant::now(),
             recorder_gone: false,
         })
@@ -257,7 +260,10 @@ impl Loop {
         self.fetches.remove(&task);
         match end {
             End::Settled(id, settled) => {
-                self.counts = settled.counts;
+                // Workers may end in another order than the recorder answered them.
+                if settled.tick > self.counted_at {
+                    (self.counts, self.counted_at) = (settled.counts, settled.tick);
+                }
                 for host in settled.queued {
                     self.frontier.queued(&host, settled.tick, now);
                 }

@@ -127,7 +127,12 @@ impl Crew {
         match got {
             Err(error) if may_retry && error.is_retryable() => Ok(End::Retry(id)),
             Err(error) => self.fail(id, task, Some(&error), chain(&error)).await,
-            Ok(answer) if may_retry && is_passing(answer.status.as_u16()) => Ok(End::Retry(id)),
+            Ok(mut answer) if may_retry && is_passing(answer.status.as_u16()) => {
+                if let Some(exchange) = archive(&url, &mut answer) {
+                    self.send(Request::Archive(exchange)).await?;
+                }
+                Ok(End::Retry(id))
+            }
             Ok(answer) => self.receive(id, task, url, answer).await,
         }
     }
@@ -147,7 +152,7 @@ impl Crew {
             at: Timestamp::now(),
             cut: answer.is_cut(),
         };
-        if answer.status.is_redirection() && answer.location.is_some() {
+        if answer.is_redirect() {
             let target = match answer.redirect_target(&url) {
                 Some(target) => {
                     NormalUrl::new(&target, &self.url_options).map_err(|error| error.to_string())

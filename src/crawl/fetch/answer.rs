@@ -106,12 +106,18 @@ impl Answer {
         self.extent == Extent::Cut
     }
 
+    /// Whether it is a redirect: the status is one that leads elsewhere, and there is a `Location`.
+    #[must_use]
+    pub fn is_redirect(&self) -> bool {
+        matches!(self.status.as_u16(), 301 | 302 | 303 | 307 | 308) && self.location.is_some()
+    }
+
     /// Where a redirect leads: its `Location` resolved against `base`, the URL that was asked for.
     ///
-    /// `None` if the status is no redirect to elsewhere, or the target is missing, malformed or neither http nor https.
+    /// `None` if it [is none](Self::is_redirect), or the target is malformed or neither http nor https.
     #[must_use]
     pub fn redirect_target(&self, base: &Url) -> Option<Url> {
-        if !matches!(self.status.as_u16(), 301 | 302 | 303 | 307 | 308) {
+        if !self.is_redirect() {
             return None;
         }
         let target = base.join(self.location.as_deref()?).ok()?;

@@ -133,11 +133,6 @@ impl Host {
         self.more && !self.loading && in_its_turn && self.urls.len() * 4 <= limit
     }
 
-    /// Whether another request may be in flight. A host that gave no answer is asked one thing at a time until it does.
-    pub(super) fn may_begin(&self, per_host: usize) -> bool {
-        self.pace.in_flight() < per_host && (self.failures == 0 || self.unsettled == 0)
-    }
-
     pub(super) fn last_seq(&self) -> i64 {
         self.last_seq
     }

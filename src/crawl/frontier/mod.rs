@@ -291,7 +291,7 @@ impl Frontier {
             self.list(id);
             return Some(Step::LoadUrls { host: id, after, limit });
         }
-        if !host.may_begin(self.options.per_host.get()) {
+        if host.pace.in_flight() >= self.options.per_host.get() {
             return None;
         }
         let address = host.address.filter(|address| !address.is_loopback());

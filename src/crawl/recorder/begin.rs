@@ -81,19 +81,27 @@ impl Recorder {
         self.state.begin()?;
         self.deadline = Some(tokio::time::Instant::now());
         self.state.take_back_hosts()?;
-        self.queue_seeds()?;
-        let policy = policy_digest(&self.plan);
-        let changed = self.state.meta::<String>("policy")?.is_some_and(|known| known != policy);
-        self.reconsider(changed)?;
-        self.state.set_meta("policy", policy)?;
+        let plan = Arc::clone(&self.plan);
+        let roots = plan.seeds.iter().map(|seed| roots(&seed.source, &self.url_options));
+        let roots: Vec<_> = roots.collect::<Result<_, _>>()?;
+        self.queue_seeds(&roots)?;
+        let changes = Changes {
+            admission: self.has_changed("policy", &admission(&plan, &roots))?,
+            robots: self.has_changed("robots", &robots_policy(&plan))?,
+        };
+        self.reconsider(changes)?;
         self.commit()
     }
 
-    fn queue_seeds(&mut self) -> Result<(), CrawlError> {
+    /// Whether the value of this name is another than at the last start, if there was one. It is kept for the next.
+    fn has_changed(&mut self, name: &str, value: &str) -> Result<bool, CrawlError> {
+        let known = self.state.meta::<String>(name)?;
+        self.state.set_meta(name, value)?;
+        Ok(known.is_some_and(|known| known != value))
+    }
+
+    fn queue_seeds(&mut self, lists: &[(UrlKind, Vec<NormalUrl>)]) -> Result<(), CrawlError> {
         let at = Timestamp::now();
-        let plan = Arc::clone(&self.plan);
-        let roots = plan.seeds.iter().map(|seed| roots(&seed.source, &self.url_options));
-        let lists: Vec<_> = roots.collect::<Result<_, _>>()?;
         for (seed, (_, urls)) in lists.iter().enumerate() {
             urls.iter().for_each(|url| self.scope.add_root(seed, url));
         }
@@ -109,19 +117,19 @@ impl Recorder {
         Ok(())
     }
 
-    /// Queues again what was skipped because robots.txt could not be had; and, if scope, budgets or policies have changed, what they
-    /// admit now.
-    fn reconsider(&mut self, changed: bool) -> Result<(), CrawlError> {
+    /// Queues again what was skipped because robots.txt could not be had; and what scope, budgets or policies admit now, if they
+    /// have changed.
+    fn reconsider(&mut self, changes: Changes) -> Result<(), CrawlError> {
         let mut revived = Vec::new();
         let wanted = |state| match state {
             UrlState::Skipped(Reason::Robots) => true,
             UrlState::Skipped(
                 Reason::Scope | Reason::Depth | Reason::Budget | Reason::DuplicateLinks,
-            ) => changed,
+            ) => changes.admission,
             _ => false,
         };
         self.state.for_each_url(wanted, |row| {
-            revived.extend(self.revivable(row)?);
+            revived.extend(self.revivable(row, changes)?);
             Ok::<_, CrawlError>(())
         })?;
         for (row, seed) in revived {
@@ -131,10 +139,15 @@ impl Recorder {
         Ok(())
     }
 
-    fn revivable(&self, row: UrlRow) -> Result<Option<(UrlRow, usize)>, CrawlError> {
+    fn revivable(
+        &self,
+        row: UrlRow,
+        changes: Changes,
+    ) -> Result<Option<(UrlRow, usize)>, CrawlError> {
         let admits = match row.state {
             UrlState::Skipped(Reason::Robots) => {
-                row.detail.as_deref().is_some_and(|detail| detail.starts_with(NOT_HAD))
+                changes.robots
+                    || row.detail.as_deref().is_some_and(|detail| detail.starts_with(NOT_HAD))
             }
             UrlState::Skipped(Reason::DuplicateLinks) => {
                 let policy = match row.detail.as_deref() {
@@ -243,17 +256,24 @@ fn stored<T: serde::de::DeserializeOwned>(
     Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
 }
 
-/// Changes when what is admitted may have changed.
-fn policy_digest(plan: &Plan) -> String {
+/// Which of the rules by which URLs had been skipped are others than at the last start.
+#[derive(Clone, Copy, Debug)]
+struct Changes {
+    admission: bool,
+    robots: bool,
+}
+
+/// Changes when what seeds, budgets and policies admit may have changed.
+fn admission(plan: &Plan, roots: &[(UrlKind, Vec<NormalUrl>)]) -> String {
     let Plan { crawl, dedup, seeds, .. } = plan;
-    let token = product_token(&crawl.user_agent);
-    json(&(
-        crawl.max_pages,
-        crawl.max_depth,
-        &crawl.tracking,
-        token,
-        dedup.same_site,
-        dedup.cross_site,
-        seeds,
-    ))
+    let policies = (dedup.same_site, dedup.cross_site);
+    let rules = (crawl.max_pages, crawl.max_depth, &crawl.tracking, policies, seeds);
+    let roots: Vec<_> = roots.iter().flat_map(|(_, urls)| urls).map(NormalUrl::as_str).collect();
+    let digest = xxhash_rust::xxh3::xxh3_128(json(&(rules, roots)).as_bytes());
+    format!("{digest:032x}")
+}
+
+/// Changes when what robots.txt forbids may have changed though it has not.
+fn robots_policy(plan: &Plan) -> String {
+    json(&(plan.politeness.obey_robots, product_token(&plan.crawl.user_agent)))
 }

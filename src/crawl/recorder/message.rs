@@ -22,6 +22,8 @@ pub(in crate::crawl) enum Request {
     Robots(String, oneshot::Sender<Option<RobotsRow>>),
     /// A robots.txt was received, or several answers led to it.
     KeepRobots { origin: String, robots: Option<RobotsRow>, exchanges: Vec<Archived> },
+    /// An answer was received after which the URL is tried again.
+    Archive(Archived),
     /// Nothing more is asked of this host.
     SetAside(HostId, String, oneshot::Sender<()>),
     /// Which URLs of this host wait behind this place?

@@ -142,6 +142,9 @@ impl Recorder {
                     self.state.set_robots(&origin, &robots)?;
                 }
             }
+            Request::Archive(archived) => {
+                self.archive(archived, &sink::warc::Kind::Response)?;
+            }
             Request::SetAside(host, why, reply) => {
                 tracing::warn!(host = host.0, why, "host set aside");
                 self.state.set_aside(host, &why)?;

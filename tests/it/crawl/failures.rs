@@ -70,7 +70,7 @@ fn cut_bodies_and_broken_connections_are_asked_again_then_failures() {
     let detail = |path: &str| site.line(&format!("a.test/{path}"))["detail"].to_string();
     assert!(detail("cut").starts_with("\"body: "), "{}", detail("cut"));
     assert!(detail("garbage").starts_with("\"coding: "), "{}", detail("garbage"));
-    assert!(detail("broken").starts_with("\"connect: "), "{}", detail("broken"));
+    assert!(detail("broken").starts_with("\"http: "), "{}", detail("broken"));
     assert_eq!(site.asked("a.test/cut"), 2);
     assert_eq!(site.asked("a.test/garbage"), 1, "asking again would bring the same");
     assert_eq!(site.asked("a.test/heals"), 2);
@@ -113,7 +113,10 @@ fn a_host_that_gives_no_answer_to_ten_urls_in_a_row_is_set_aside() {
     });
     site.run();
     let count = |reason: &str| site.fates().values().filter(|fate| *fate == reason).count();
-    assert_eq!((count("failure"), count("host")), (10, 10));
+    // More may be on their way when the tenth is recorded.
+    let failed = count("failure");
+    assert!((10..20).contains(&failed), "{failed}");
+    assert_eq!(failed + count("host"), 20);
 
     let address = site.server.address();
     let site = site.planned(|plan| {
@@ -121,11 +124,8 @@ fn a_host_that_gives_no_answer_to_ten_urls_in_a_row_is_set_aside() {
     });
     site.run();
     let count = |reason: &str| site.fates().values().filter(|fate| *fate == reason).count();
-    assert_eq!(
-        (count("failure"), count("status"), count("host")),
-        (10, 10, 0),
-        "it is tried again"
-    );
+    assert_eq!((count("failure"), count("host")), (failed, 0), "it is tried again");
+    assert_eq!(count("status"), 20 - failed);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Which links are followed.
 
 use pagesieve::{
-    crawl::scope::{Reach, Seed},
+    crawl::scope::Reach,
     filter::{Links, Policy, Store},
 };
 

@@ -6,4 +6,5 @@ mod laws;
 mod links;
 mod redirects;
 mod robots;
+mod scope;
 mod site;
