@@ -3,7 +3,6 @@
 use std::{
     collections::{HashMap, HashSet, VecDeque},
     fmt, fs,
-    sync::Arc,
     time::Duration,
 };
 
@@ -104,7 +103,7 @@ struct Looker<'a> {
     scope: Scope,
     state: Option<State>,
     fetcher: Fetcher,
-    robots: HashMap<String, Arc<Robots>>,
+    robots: HashMap<String, Robots>,
     /// When each host was asked last.
     asked: HashMap<HostKey, Instant>,
     seen: HashSet<NormalUrl>,
@@ -219,15 +218,11 @@ impl Looker<'_> {
             return None;
         }
         let origin = format!("{}://{}", url.scheme(), url.host_key());
-        let robots = match self.robots.get(&origin) {
-            Some(robots) => Arc::clone(robots),
-            None => {
-                let robots = Arc::new(self.ask(&origin).await);
-                self.robots.insert(origin, Arc::clone(&robots));
-                robots
-            }
-        };
-        robots.refusal(url.as_url())
+        if !self.robots.contains_key(&origin) {
+            let robots = self.ask(&origin).await;
+            self.robots.insert(origin.clone(), robots);
+        }
+        self.robots.get(&origin)?.refusal(url.as_url())
     }
 
     async fn ask(&mut self, origin: &str) -> Robots {

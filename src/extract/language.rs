@@ -29,7 +29,8 @@ const CODES: &str = include_str!("languages.txt");
 pub fn language(text: &str) -> Option<&'static str> {
     let sample = sample(text, SAMPLE);
     let mut counts = [0_usize; Script::COUNT];
-    for char in sample.chars() {
+    counts[Script::Latin as usize] = sample.bytes().filter(u8::is_ascii_alphabetic).count();
+    for char in sample.chars().filter(|char| !char.is_ascii()) {
         if let Some(script) = script_of(char) {
             counts[script as usize] += script.weight();
         }
@@ -225,11 +226,10 @@ impl Script {
     }
 }
 
-/// The script of a letter, by the blocks of the Unicode Standard; none for what is in no script or in a rare one.
+/// The script of a letter outside of ASCII, by the blocks of the Unicode Standard; none for what is in no script or in a rare one.
 fn script_of(char: char) -> Option<Script> {
     Some(match char {
-        'a'..='z' | 'A'..='Z' => Script::Latin,
-        '\0'..='\u{BF}' | '×' | '÷' => return None,
+        '\u{80}'..='\u{BF}' | '×' | '÷' => return None,
         '\u{C0}'..='\u{24F}' | '\u{1E00}'..='\u{1EFF}' => Script::Latin,
         '\u{370}'..='\u{3FF}' | '\u{1F00}'..='\u{1FFF}' => Script::Greek,
         '\u{400}'..='\u{52F}' => Script::Cyrillic,
