@@ -18,6 +18,7 @@ mod tests;
 use std::{
     path::{Path, PathBuf},
     rc::Rc,
+    time::Duration,
 };
 
 use rusqlite::{
@@ -138,6 +139,8 @@ impl State {
     pub fn open(path: &Path) -> Result<Self, StateError> {
         let open = |source| StateError::Open { path: path.to_owned(), source };
         let db = Connection::open(path).map_err(open)?;
+        // Who has it has it until the run ends: nothing is gained by waiting.
+        db.busy_timeout(Duration::ZERO).map_err(open)?;
         prepare(&db, path).map_err(|error| match error {
             StateError::Sqlite(source) => refine(source, path),
             other => other,
