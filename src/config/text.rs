@@ -37,20 +37,24 @@ pub enum ConfigError {
         source: io::Error,
     },
     /// A seed file has lines that are no URLs.
-    #[error("{count} of the lines in the seed file {} cannot be used", path.display())]
-    #[diagnostic(help("write one absolute URL a line; a `#` begins a comment"))]
-    SeedLines {
-        /// The file.
-        path: PathBuf,
-        /// How many lines.
-        count: usize,
-        /// Its content.
-        #[source_code]
-        text: NamedSource<String>,
-        /// The first of them.
-        #[related]
-        lines: Vec<SeedLine>,
-    },
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    SeedLines(Box<SeedLines>),
+}
+
+/// Lines of a seed file that are no URLs.
+#[derive(Debug, thiserror::Error, Diagnostic)]
+#[error("{count} of the lines in the seed file {} cannot be used", path.display())]
+#[diagnostic(help("write one absolute URL a line; a `#` begins a comment"))]
+pub struct SeedLines {
+    pub(super) path: PathBuf,
+    /// How many there are.
+    pub(super) count: usize,
+    #[source_code]
+    pub(super) text: NamedSource<String>,
+    /// The first of them.
+    #[related]
+    pub(super) lines: Vec<SeedLine>,
 }
 
 /// Something written in a configuration that will not do.

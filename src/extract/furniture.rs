@@ -5,9 +5,9 @@ use std::{collections::HashMap, sync::LazyLock};
 use html5ever::local_name;
 use scraper::node::Element;
 
-/// Names of classes and ids, from `furniture.txt`.
-static WORDS: LazyLock<HashMap<&'static str, Rule>> = LazyLock::new(|| {
-    let mut words = HashMap::new();
+/// Words of the names of classes and ids, from `furniture.txt`.
+static WORDS: LazyLock<Table> = LazyLock::new(|| {
+    let mut table = Table { rules: HashMap::new(), shapes: [0; 256] };
     let mut rule = Rule::Whole;
     for line in include_str!("furniture.txt").lines() {
         match line {
@@ -18,11 +18,34 @@ static WORDS: LazyLock<HashMap<&'static str, Rule>> = LazyLock::new(|| {
             "[place]" => rule = Rule::Place,
             "[state]" => rule = Rule::State,
             _ if line.starts_with('#') => {}
-            _ => words.extend(line.split_whitespace().map(|word| (word, rule))),
+            _ => line.split_whitespace().for_each(|word| table.insert(word, rule)),
         }
     }
-    words
+    table
 });
+
+/// Rules by words.
+struct Table {
+    rules: HashMap<&'static str, Rule>,
+    /// Bit n of place b: some word of n bytes begins with byte b. Nearly all other words are told from these without being hashed.
+    shapes: [u64; 256],
+}
+
+impl Table {
+    fn insert(&mut self, word: &'static str, rule: Rule) {
+        self.shapes[usize::from(word.as_bytes()[0])] |= 1 << word.len();
+        self.rules.insert(word, rule);
+    }
+
+    /// The rule of a word of less than 64 bytes.
+    fn get(&self, word: &str) -> Option<Rule> {
+        let first = usize::from(*word.as_bytes().first()?);
+        if self.shapes[first] >> word.len() & 1 == 0 {
+            return None;
+        }
+        self.rules.get(word).copied()
+    }
+}
 
 /// What a word of the table says of a name; `furniture.txt` explains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,8 +155,8 @@ fn is_compound_of_furniture(name: &str, lower: &str) -> bool {
     let mut words =
         Words { name, end: name.len() }.map(|(start, end)| WORDS.get(&lower[start..end]));
     match words.next() {
-        Some(Some(Rule::Head)) => !words.any(|rule| rule == Some(&Rule::State)),
-        Some(_) => words.last() == Some(Some(&Rule::First)),
+        Some(Some(Rule::Head)) => !words.any(|rule| rule == Some(Rule::State)),
+        Some(_) => words.last() == Some(Some(Rule::First)),
         None => false,
     }
 }
@@ -142,7 +165,7 @@ fn is_compound_of_furniture(name: &str, lower: &str) -> bool {
 fn end_without_place(name: &str, lower: &str) -> usize {
     let words = Words { name, end: name.len() };
     words
-        .filter(|&(start, end)| WORDS.get(&lower[start..end]) != Some(&Rule::Place))
+        .filter(|&(start, end)| WORDS.get(&lower[start..end]) != Some(Rule::Place))
         .map(|(_, end)| end)
         .next()
         .unwrap_or(0)

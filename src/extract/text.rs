@@ -32,9 +32,12 @@ impl Writer {
         if text.starts_with(char::is_whitespace) {
             self.gap(Gap::Space);
         }
-        for word in text.split_whitespace() {
-            self.word(word);
-            self.gap = Gap::Space;
+        for line in text.split('\n') {
+            if is_tidy(line) {
+                self.words(line.trim_matches(' '));
+            } else {
+                line.split_whitespace().for_each(|word| self.words(word));
+            }
         }
         if !text.ends_with(char::is_whitespace) {
             self.gap = Gap::None;
@@ -59,7 +62,11 @@ impl Writer {
         self.out
     }
 
-    fn word(&mut self, word: &str) {
+    /// Adds words with a space between any two, and one to come.
+    fn words(&mut self, words: &str) {
+        if words.is_empty() {
+            return;
+        }
         if !self.out.is_empty() {
             match self.gap {
                 Gap::None => {}
@@ -68,8 +75,18 @@ impl Writer {
                 Gap::Line => self.out.push('\n'),
             }
         }
-        self.out.push_str(word);
+        self.out.push_str(words);
+        self.gap = Gap::Space;
     }
+}
+
+/// Whether nothing but single spaces parts the words of a line: most lines can be copied whole. It is cautious outside of ASCII.
+fn is_tidy(line: &str) -> bool {
+    let bytes = line.as_bytes();
+    // Without an early exit the compiler tests many bytes at a time.
+    let is_plain = bytes.iter().fold(true, |all, byte| all & matches!(byte, b' '..=b'~'));
+    let pairs = bytes.iter().zip(bytes.get(1..).unwrap_or_default());
+    is_plain && pairs.fold(true, |all, (&one, &next)| all & ((one != b' ') | (next != b' ')))
 }
 
 /// The text with every run of white space as one space, none at the ends.
@@ -81,7 +98,17 @@ pub(super) fn tidy(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Gap, Writer};
+    use proptest::prelude::*;
+
+    use super::{Gap, Writer, tidy};
+
+    proptest! {
+        #[test]
+        fn tidy_text_is_its_words_with_single_spaces(text in "[a-c .é\u{3000} \n\t\u{b}]{0,40}") {
+            let words: Vec<_> = text.split_whitespace().collect();
+            prop_assert_eq!(tidy(&text), words.join(" "));
+        }
+    }
 
     #[test]
     fn the_greatest_gap_between_two_words_is_written() {

@@ -7,10 +7,10 @@
 //!
 //! 1. **Normalise.** Control characters (category Cc) other than white space are removed, and those that are ignorable by
 //!    default (`Default_Ignorable_Code_Point`); then NFKC, full case folding, NFKC again.
-//! 2. **Cut** into runs by script. A run of Chinese characters goes on over white space and ends at anything else or at 65,536
-//!    bytes; traditional characters are folded to simplified ones by `simplified.txt`, unless the recipe keeps them. Kana, Bopomofo, Thai,
+//! 2. **Cut** into runs by script. A run of Chinese characters goes on over white space and ends at anything else, and where it
+//!    would have more than 65,536 bytes; traditional characters are folded to simplified ones by `simplified.txt`, unless the recipe keeps them. Kana, Bopomofo, Thai,
 //!    Lao, Khmer, Myanmar and the other scripts without spaces are runs of characters. All else is cut into words by Unicode Standard
-//!    Annex #29; those that have neither a letter nor a digit are dropped.
+//!    Annex #29; those that have neither a letter nor a digit are dropped, and signs in front of a mark that counts as a letter cut off.
 //! 3. **Tokens** are the words, the words of jieba (dictionary only, no hidden Markov model) in Chinese runs, or their characters with
 //!    [`Segment::Ngrams`], and the characters of other runs. **Features** are the tokens, each two tokens that follow one another
 //!    (across runs, punctuation and lines), and the characters of jieba's words of more than one.
@@ -21,8 +21,8 @@
 //! 5. **Weigh.** A hash that occurs `n` times in the text has the weight `16·(1 + ln n)`, rounded.
 //! 6. **Add and take signs.** Bit i of a word is 1 if the weights of the hashes in which it is 1 exceed those of the hashes in which it is 0.
 //!
-//! The **digest** is the first 128 bits of BLAKE3 over the words of step 2 and the single characters of all runs that are not words,
-//! each followed by a zero byte.
+//! The **digest** is the first 128 bits of BLAKE3 over the words of step 2, each followed by a zero byte, and the characters of the
+//! other runs as they are: what follows a zero byte or such a character tells by its script which of both it is.
 //!
 //! Newer tables of Unicode or jieba can alter sketches of texts with characters or words that are new in them. Tests pin sketches of known
 //! texts; whoever makes one of them differ raises the recipe's version.

@@ -56,10 +56,11 @@ fn part_runs(
     han: &mut String,
     emit: &mut impl FnMut(Run<'_>),
 ) {
+    let ascii = part.is_ascii();
     let mut rest = part;
     while let Some(first) = rest.chars().next() {
         let script = Script::of(first);
-        let end = if part.is_ascii() {
+        let end = if ascii {
             rest.len()
         } else {
             rest.find(|c| Script::of(c) != script).unwrap_or(rest.len())
@@ -89,10 +90,10 @@ fn extend_han(
     emit: &mut impl FnMut(Run<'_>),
 ) {
     for character in run.chars() {
-        han.push(simplified.map_or(character, |table| table.fold(character)));
-        if han.len() >= LONGEST_RUN {
+        if han.len() + character.len_utf8() > LONGEST_RUN {
             end_han(han, emit);
         }
+        han.push(simplified.map_or(character, |table| table.fold(character)));
     }
 }
 
@@ -139,7 +140,7 @@ impl Script {
     fn of_other(character: char) -> Self {
         match character {
             '\u{3400}'..='\u{4dbf}' | '々' | '〇' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3fffd}' => Self::Han,
-            '\u{80}'..='\u{dff}' => if is_separator(character) { Self::Separator } else { Self::Spaced },
+            '\u{80}'..='\u{dff}' => Self::Spaced,
             'ぁ'..='ゟ' | 'ァ'..='ヺ' | 'ー'..='ヿ' | '\u{31f0}'..='\u{31ff}' | '\u{1aff0}'..='\u{1b16f}' | // Kana
             '\u{3105}'..='\u{312f}' | '\u{31a0}'..='\u{31bf}' | // Bopomofo
             '\u{e01}'..='\u{e3a}' | '\u{e40}'..='\u{e4e}' | '\u{e50}'..='\u{e59}' | '\u{e81}'..='\u{edf}' | // Thai, Lao
@@ -148,8 +149,7 @@ impl Script {
             '\u{1950}'..='\u{1974}' | '\u{1980}'..='\u{19da}' | '\u{1a20}'..='\u{1a99}' | '\u{aa80}'..='\u{aadd}' | // Tai
             '\u{1b00}'..='\u{1b59}' | '\u{a984}'..='\u{a9c0}' | '\u{a9d0}'..='\u{a9d9}' | // Balinese, Javanese
             '\u{11700}'..='\u{1173b}' => Self::Unspaced, // Ahom
-            '，' | '．' | '：' | '；' => Self::Separator,
-            _ if is_separator(character) => Self::Separator,
+            _ if is_separator(character) || matches!(character, '，' | '．' | '：' | '；') => Self::Separator,
             _ => Self::Spaced,
         }
     }
@@ -245,7 +245,7 @@ mod tests {
                 }
             })
             .collect();
-        assert_eq!(lengths, [65_538, 65_538, 18_924]);
+        assert_eq!(lengths, [65_535, 65_535, 18_930]);
     }
 
     proptest! {

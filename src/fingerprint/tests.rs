@@ -97,6 +97,8 @@ fn long_texts_without_spaces_or_ends_are_sketched() {
         ("\u{301}".repeat(500_000), 0),
         (format!("a{}", "\u{301}\u{323}".repeat(250_000)), 1),
         ("か".repeat(350_000), 2),
+        (format!("{}{}", "a".repeat(500_000), "中か".repeat(100_000)), 6),
+        (format!("{}{}", "a,".repeat(250_000), "é中".repeat(100_000)), 7),
         ("a.".repeat(500_000), 1),
         ("a'\u{301}".repeat(250_000), 1),
         ("，".repeat(350_000), 0),

@@ -39,7 +39,7 @@ fn agrees_with_the_scan(
                 for _ in 0..*n {
                     noise = noise.wrapping_add(0x9e37_79b9_7f4a_7c15);
                     new.push(Fingerprint(
-                        earlier.get(&seen).0 & block | (noise ^ noise >> 29) & !block,
+                        earlier.get(&seen).0 & block | (noise ^ (noise >> 29)) & !block,
                     ));
                 }
             }

@@ -24,7 +24,7 @@ const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 #[error("radius {0} is too large: the pigeonhole index serves 0 to {MAX_RADIUS}")]
 pub struct RadiusError(pub u32);
 
-/// An exact index for radius 0 to 3 over a window that rolls; see the [module](self).
+/// An exact index for radius 0 to 3 over a window that rolls: of radius + 1 blocks of bits, one must be equal.
 ///
 /// It takes 24 bytes a document and 8 for its id, in arrays that grow to the size of the window and no further.
 ///

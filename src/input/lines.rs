@@ -1,6 +1,9 @@
 //! A file of JSON lines.
 
-use std::io::{self, BufRead};
+use std::{
+    fmt,
+    io::{self, BufRead},
+};
 
 use super::{Input, InputError, LONGEST, LineError, line};
 
@@ -15,6 +18,15 @@ pub(super) struct Lines {
     line: Vec<u8>,
     longest: usize,
     broken: bool,
+}
+
+impl fmt::Debug for Lines {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lines")
+            .field("file", &self.file)
+            .field("number", &self.number)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Lines {

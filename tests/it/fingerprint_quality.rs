@@ -1,4 +1,5 @@
 //! How well fingerprints tell near duplicates from other pages, on all 1.86 million pairs of the development data.
+#![allow(clippy::print_stderr, reason = "the figures are for whoever runs the test")]
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -16,10 +17,11 @@ use serde::Deserialize;
 const SEEDS: [u64; 5] = [11, 7_930, 15_849, 23_768, 31_687];
 
 #[derive(Deserialize)]
-struct Text {
+struct Page {
     path: String,
     lang: String,
-    main_text: String,
+    #[serde(rename = "main_text")]
+    text: String,
 }
 
 #[derive(Deserialize)]
@@ -30,8 +32,8 @@ struct Pair {
 }
 
 struct Corpus {
-    texts: Vec<Text>,
-    /// By the places of two texts, the smaller first. Pairs that are not here are below 0.3.
+    pages: Vec<Page>,
+    /// By the places of two pages, the smaller first. Pairs that are not here are below 0.3.
     jaccard: HashMap<(usize, usize), f64>,
 }
 
@@ -39,14 +41,14 @@ impl Corpus {
     fn read() -> Option<Self> {
         let beside = || concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data").into();
         let dir: PathBuf = env::var_os("PAGESIEVE_DATA").map_or_else(beside, PathBuf::from);
-        let Ok(texts) = fs::read_to_string(dir.join("main_text.jsonl")) else {
+        let Ok(pages) = fs::read_to_string(dir.join("main_text.jsonl")) else {
             eprintln!("SKIPPED: no development data at {}", dir.display());
             return None;
         };
-        let texts: Vec<Text> =
-            texts.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let pages: Vec<Page> =
+            pages.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         let places: HashMap<_, _> =
-            texts.iter().enumerate().map(|(place, text)| (text.path.as_str(), place)).collect();
+            pages.iter().enumerate().map(|(place, page)| (page.path.as_str(), place)).collect();
         let pairs = fs::read_to_string(dir.join("pairs.jsonl")).unwrap();
         let jaccard = pairs.lines().map(|line| {
             let pair: Pair = serde_json::from_str(line).unwrap();
@@ -54,16 +56,16 @@ impl Corpus {
             ((a.min(b), a.max(b)), pair.jaccard)
         });
         let jaccard = jaccard.collect();
-        Some(Self { texts, jaccard })
+        Some(Self { pages, jaccard })
     }
 
     fn sketches(&self, recipe: Recipe) -> Vec<Sketch> {
         let fingerprinter = Fingerprinter::new(recipe);
-        self.texts.iter().map(|text| fingerprinter.sketch(&text.main_text)).collect()
+        self.pages.iter().map(|page| fingerprinter.sketch(&page.text)).collect()
     }
 
     fn language(&self, (a, b): (usize, usize)) -> &str {
-        let (a, b) = (&self.texts[a].lang, &self.texts[b].lang);
+        let (a, b) = (&self.pages[a].lang, &self.pages[b].lang);
         if a == b { a } else { "two languages" }
     }
 }
@@ -123,7 +125,9 @@ fn tally(corpus: &Corpus, segment: Segment) -> Tally {
         }
     }
     eprintln!("distance 3, {segment:?}, {} seeds:", SEEDS.len());
-    languages.iter().for_each(|(language, tally)| tally.print(language));
+    for (language, tally) in &languages {
+        tally.print(language);
+    }
     all.print("all");
     all
 }
@@ -145,21 +149,21 @@ fn equal_texts_meet_and_equal_digests_have_equal_signatures() {
     for segment in [Segment::Jieba, Segment::Ngrams] {
         let mut by_text = HashMap::new();
         let mut by_digest = HashMap::new();
-        for (text, sketch) in
-            corpus.texts.iter().zip(corpus.sketches(Recipe { segment, ..Recipe::default() }))
+        for (page, sketch) in
+            corpus.pages.iter().zip(corpus.sketches(Recipe { segment, ..Recipe::default() }))
         {
             assert_eq!(
-                by_text.entry(&text.main_text).or_insert_with(|| sketch.clone()),
+                by_text.entry(&page.text).or_insert_with(|| sketch.clone()),
                 &sketch,
                 "{}",
-                text.path
+                page.path
             );
             if let Some(digest) = sketch.digest {
                 assert_eq!(
                     by_digest.entry(digest).or_insert(sketch.signature),
                     &sketch.signature,
                     "{}",
-                    text.path
+                    page.path
                 );
             }
         }

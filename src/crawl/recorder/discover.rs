@@ -6,7 +6,7 @@ use lru::LruCache;
 
 use super::Recorder;
 use crate::{
-    crawl::{CrawlError, scope::Refusal},
+    crawl::{error::CrawlError, scope::Refusal},
     page::{HostKey, NormalUrl, Timestamp},
     state::{HostRow, NewUrl, Reason, UrlId, UrlKind, UrlRow, UrlState},
 };

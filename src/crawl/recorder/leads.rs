@@ -2,7 +2,7 @@
 
 use super::{Answered, Archived, Parsed, Recorder, discover::Origin, settle::same_site};
 use crate::{
-    crawl::{CrawlError, frontier::Task, sitemap::Sitemap},
+    crawl::{error::CrawlError, frontier::Task, sitemap::Sitemap},
     page::{NormalUrl, Timestamp},
     state::{Reason, UrlKind, UrlRow, UrlState},
 };

@@ -2,7 +2,7 @@
 
 use super::{Answered, Archived, Outcome, Parsed, Recorder, Reply, Settle, Settled, Skipped};
 use crate::{
-    crawl::{CrawlError, frontier::Task, scope::Refusal},
+    crawl::{error::CrawlError, frontier::Task, scope::Refusal},
     filter::{Judgement, Key, Kind, Links, Policy, Store, Subject, Verdict},
     fingerprint::Digest,
     page::{NormalUrl, Timestamp, site_of},

@@ -89,7 +89,7 @@ fn a_page_that_comes_while_its_host_waits_for_a_retry_is_not_held_up() {
 
 #[test]
 fn robots_is_asked_for_again_after_a_day() {
-    let day = Duration::from_secs(24 * 60 * 60);
+    let day = Duration::from_hours(24);
     let start = Instant::now();
     let mut world = World::new(Scenario { seeds: vec![(0, 0), (0, 0), (0, 0)], ..two_hosts() });
     let mut asked = Vec::new();
@@ -144,7 +144,7 @@ fn reports_that_overtake_one_another_do_not_hide_the_latest() {
     let Step::LoadHosts { .. } = world.frontier.next(start) else { panic!("hosts") };
     let known = [world.row(0), world.row(1)].to_vec();
     let (of_host, of_stranger) = (world.queue(0), world.queue(3));
-    world.frontier.loaded_hosts(known, 1, true, start);
+    world.frontier.loaded_hosts(&known, 1, true, start);
     let Step::LoadUrls { host, .. } = world.frontier.next(start) else { panic!("URLs") };
     for tick in [of_host + 2, of_host] {
         world.frontier.hosts.get_mut(&host).unwrap().left(tick);
@@ -152,7 +152,7 @@ fn reports_that_overtake_one_another_do_not_hide_the_latest() {
     }
     world.frontier.loaded_urls(host, Vec::new(), of_host + 1, true);
     assert!(!world.frontier.hosts[&host].is_idle());
-    world.frontier.loaded_hosts(Vec::new(), of_stranger + of_host + 1, true, start);
+    world.frontier.loaded_hosts(&[], of_stranger + of_host + 1, true, start);
     assert!(world.frontier.dormant);
 }
 
