@@ -178,9 +178,15 @@ impl Looker<'_> {
             let (pages, sitemaps) = (sitemap.urls.len(), sitemap.nested.len());
             self.note(&url, Prospect::Read { pages, sitemaps });
             let normal = |url: &Url| NormalUrl::new(url, &self.options).ok();
-            waiting.extend(sitemap.nested.iter().filter_map(normal));
+            let nested: Vec<_> = sitemap.nested.iter().filter_map(normal).collect();
             let pages: Vec<_> =
                 sitemap.urls.iter().filter_map(|entry| normal(&entry.url)).collect();
+            for sitemap in nested {
+                match self.scope.admit_sitemap(&sitemap, |_| false) {
+                    Ok(_) => waiting.push_back(sitemap),
+                    Err(_) => self.note(&sitemap, Prospect::Skip(Reason::Scope, None)),
+                }
+            }
             for page in pages {
                 let admitted = self.scope.admit(&page, 0, |_| false);
                 self.look_at_page(page, admitted).await?;

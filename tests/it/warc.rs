@@ -267,7 +267,7 @@ fn sample(directory: &Path) -> (PathBuf, Vec<(Position, &'static str)>) {
 
 /// Runs warcio (`pip install warcio`) and returns what it prints, or `None` if it is not installed.
 #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
-fn warcio(arguments: &[&str]) -> Option<String> {
+pub(crate) fn warcio(arguments: &[&str]) -> Option<String> {
     let python = |arguments: &[&str]| Command::new("python3").args(arguments).output();
     if !python(&["-c", "import warcio"]).is_ok_and(|output| output.status.success()) {
         eprintln!("SKIPPED: reading WARC files with warcio: `pip install warcio` is missing");

@@ -163,7 +163,7 @@ impl Recorder {
             return Ok(None);
         }
         let url = NormalUrl::parse(&row.url, &self.url_options)?;
-        Ok(self.admit(&url, row.depth, None).ok().map(|seed| (row, seed)))
+        Ok(self.admit(&url, row.kind, row.depth, None).ok().map(|seed| (row, seed)))
     }
 
     fn budget(&self) -> Budget {

@@ -95,7 +95,7 @@ impl Recorder {
 
     fn enter(&mut self, url: &NormalUrl, origin: &Origin) -> Result<Remembered, CrawlError> {
         let (host, aside) = self.host(url)?;
-        let admitted = self.admit(url, origin.depth, origin.seed);
+        let admitted = self.admit(url, origin.kind, origin.depth, origin.seed);
         let (state, detail) = match (&admitted, origin.withheld) {
             (Err(refusal), _) => (UrlState::Skipped(reason(*refusal)), None),
             (Ok(_), Some(why)) => (UrlState::Skipped(Reason::DuplicateLinks), Some(why)),
@@ -144,7 +144,7 @@ impl Recorder {
             }
         };
         let withheld = row.state == UrlState::Skipped(Reason::DuplicateLinks);
-        if may_revive && let Ok(seed) = self.admit(url, origin.depth, origin.seed) {
+        if may_revive && let Ok(seed) = self.admit(url, row.kind, origin.depth, origin.seed) {
             row.depth = origin.depth;
             self.revive(&row, seed)?;
             return Ok(Remembered { depth: origin.depth, withheld: false });
@@ -183,12 +183,16 @@ impl Recorder {
     pub(super) fn admit(
         &self,
         url: &NormalUrl,
+        kind: UrlKind,
         depth: u32,
         seed: Option<usize>,
     ) -> Result<usize, Refusal> {
         let spent = |seed| self.is_seed_spent(seed);
         if let Some(seed) = seed {
             return self.scope.admit_seed(seed, url, spent);
+        }
+        if kind == UrlKind::Sitemap {
+            return self.scope.admit_sitemap(url, spent);
         }
         let admitted = self.scope.admit(url, depth, spent)?;
         if depth > self.plan.crawl.max_depth { Err(Refusal::Depth) } else { Ok(admitted) }

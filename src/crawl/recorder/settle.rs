@@ -249,7 +249,7 @@ impl Recorder {
     fn move_to_another_seed(&mut self, task: &Task) -> Result<(), CrawlError> {
         let row = task.queued.url.clone();
         let url = NormalUrl::parse(&row.url, &self.url_options)?;
-        match self.admit(&url, self.state.depth(row.id)?, None) {
+        match self.admit(&url, row.kind, self.state.depth(row.id)?, None) {
             Ok(seed) => self.revive(&row, seed),
             Err(refusal) => {
                 let reason = match refusal {

@@ -81,7 +81,7 @@ impl Scope {
         Ok(Self { lists: lists.collect::<Result<_, _>>()? })
     }
 
-    /// Tells a root of the list number `seed`: its URL, a URL of its file, or one of its sitemap.
+    /// Tells a root of the list number `seed`: its URL, a URL of its file, or that of its sitemap.
     ///
     /// # Panics
     ///
@@ -102,9 +102,30 @@ impl Scope {
         depth: u32,
         spent: impl Fn(usize) -> bool,
     ) -> Result<usize, Refusal> {
+        self.first(spent, |list| list.admit(url, depth))
+    }
+
+    /// The same for a sitemap that another one names or redirects to: no pattern of `include` need match, for these speak of pages.
+    ///
+    /// # Errors
+    ///
+    /// As [`Scope::admit`].
+    pub fn admit_sitemap(
+        &self,
+        url: &NormalUrl,
+        spent: impl Fn(usize) -> bool,
+    ) -> Result<usize, Refusal> {
+        self.first(spent, |list| if list.reaches(url) { Ok(()) } else { Err(Refusal::Scope) })
+    }
+
+    fn first(
+        &self,
+        spent: impl Fn(usize) -> bool,
+        admit: impl Fn(&List) -> Result<(), Refusal>,
+    ) -> Result<usize, Refusal> {
         let mut refusal = Refusal::Scope;
         for (number, list) in self.lists.iter().enumerate() {
-            match list.admit(url, depth) {
+            match admit(list) {
                 Ok(()) if !spent(number) => return Ok(number),
                 Ok(()) => refusal = refusal.max(Refusal::Budget),
                 Err(reason) => refusal = refusal.max(reason),
@@ -152,10 +173,14 @@ impl List {
     fn admit(&self, url: &NormalUrl, depth: u32) -> Result<(), Refusal> {
         let is_included =
             || self.include.is_empty() || self.include.iter().any(|it| it.is_match(url.as_str()));
-        if !self.area.contains(url) || !is_included() || self.excludes(url) {
+        if !self.reaches(url) || !is_included() {
             return Err(Refusal::Scope);
         }
         if depth > self.max_depth { Err(Refusal::Depth) } else { Ok(()) }
+    }
+
+    fn reaches(&self, url: &NormalUrl) -> bool {
+        self.area.contains(url) && !self.excludes(url)
     }
 
     fn excludes(&self, url: &NormalUrl) -> bool {
