@@ -24,7 +24,7 @@ Examples:
 pub(super) struct Args {
     /// The configuration
     config: PathBuf,
-    /// Set one key, as in crawl.max_depth=3
+    /// Set one key, as in `crawl.max_depth=3`
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
 }

@@ -37,7 +37,7 @@ pub(super) struct Args {
     /// The run directory, in place of the configuration's
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Set one key of the configuration, as in crawl.max_depth=3
+    /// Set one key of the configuration, as in `crawl.max_depth=3`
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
     /// Read robots.txt and sitemaps, fetch no page, and print what would be fetched and why

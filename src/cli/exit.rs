@@ -45,6 +45,8 @@ pub(super) enum Failure {
     State { path: PathBuf, source: StateError },
     #[error("read {}", path.display())]
     Read { path: PathBuf, source: io::Error },
+    #[error("{} has no text of {url}: only stored pages have one, and only with store.text = true", path.display())]
+    NoText { url: String, path: PathBuf },
     #[error("write {}", path.display())]
     Write { path: PathBuf, source: io::Error },
     #[error("delete the run in {}", path.display())]

@@ -8,7 +8,7 @@ use tracing_subscriber::EnvFilter;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Logging")]
 pub(super) struct Options {
-    /// What to log: error, warn, info, debug or trace, or for parts of the program, as in warn,pagesieve::crawl=debug
+    /// What to log: error, warn, info, debug or trace, or for parts of the program, as in `warn,pagesieve::crawl=debug`
     #[arg(long, global = true, value_name = "LEVEL", default_value = "warn", value_parser = directives)]
     log: String,
     /// How to log

@@ -11,7 +11,7 @@ use url::{Host, Url};
 
 use super::{
     Config, Draft,
-    text::{ConfigError, Problem, SeedLine},
+    text::{ConfigError, Problem, SeedLine, SeedLines},
 };
 use crate::{
     crawl::scope::{Scope, ScopeError, Seed, SeedLineError, Source, read_seed_file},
@@ -79,18 +79,14 @@ fn name(draft: &Draft) -> Result<(), ConfigError> {
 }
 
 fn resolve(draft: &Draft) -> Result<(), ConfigError> {
-    let names = draft.config.fetch.resolve.keys();
-    for name in names.filter(|name| !matches!(Host::parse(name), Ok(Host::Domain(_)))) {
-        let message = format!("`resolve`: {name:?} is not a host name");
-        let place = ["fetch", "resolve", name];
-        return Err(draft.invalid(
-            &[&place],
-            message,
-            "of this key",
-            "write `\"docs.test\" = \"127.0.0.1:8080\"`: a name, then an address with its port",
-        ));
-    }
-    Ok(())
+    let is_name = |name: &String| matches!(Host::parse(name), Ok(Host::Domain(_)));
+    let Some(name) = draft.config.fetch.resolve.keys().find(|name| !is_name(name)) else {
+        return Ok(());
+    };
+    let message = format!("`resolve`: {name:?} is not a host name");
+    let place = ["fetch", "resolve", name];
+    let help = "write `\"docs.test\" = \"127.0.0.1:8080\"`: a name, then an address with its port";
+    Err(draft.invalid(&[&place], message, "of this key", help))
 }
 
 fn timeout(draft: &Draft) -> Result<(), ConfigError> {
@@ -181,12 +177,12 @@ fn seed_lines(path: &Path, bytes: &[u8], errors: &[SeedLineError]) -> ConfigErro
         let why = std::error::Error::source(error).map(ToString::to_string).unwrap_or_default();
         SeedLine { message: format!("line {line}: {why}"), at: place(line).into() }
     });
-    ConfigError::SeedLines {
+    ConfigError::SeedLines(Box::new(SeedLines {
         path: path.to_owned(),
         count: errors.len(),
         lines: lines.collect(),
         text: NamedSource::new(path.display().to_string(), text),
-    }
+    }))
 }
 
 /// Whoever crawls other people's sites must be within reach.

@@ -137,5 +137,5 @@ fn plain(message: &str) -> String {
         .replace("a sequence", "a list in brackets")
         .replace("expected u64", "expected a whole number of 0 or more")
         .replace("expected u32", "expected a whole number of 0 or more")
-        .replace("\n", ", ")
+        .replace('\n', ", ")
 }

@@ -19,7 +19,7 @@ use crate::{
 };
 
 pub use draft::Draft;
-pub use text::{ConfigError, Invalid, SeedLine};
+pub use text::{ConfigError, Invalid, SeedLine, SeedLines};
 
 /// Every key with its default and what it means, as TOML.
 pub const DEFAULT: &str = include_str!("../../config/default.toml");
@@ -65,8 +65,8 @@ impl Config {
         let name = self.name.unwrap_or_else(|| env!("CARGO_PKG_NAME").to_owned());
         let mut crawl = self.crawl;
         if crawl.user_agent.is_empty() {
-            crawl.user_agent =
-                concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION")).to_owned();
+            let ours = concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION"));
+            ours.clone_into(&mut crawl.user_agent);
         }
         Plan {
             directory: self.output.unwrap_or_else(|| directory(&name)),

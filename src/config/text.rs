@@ -37,20 +37,24 @@ pub enum ConfigError {
         source: io::Error,
     },
     /// A seed file has lines that are no URLs.
-    #[error("{count} of the lines in the seed file {} cannot be used", path.display())]
-    #[diagnostic(help("write one absolute URL a line; a `#` begins a comment"))]
-    SeedLines {
-        /// The file.
-        path: PathBuf,
-        /// How many lines.
-        count: usize,
-        /// Its content.
-        #[source_code]
-        text: NamedSource<String>,
-        /// The first of them.
-        #[related]
-        lines: Vec<SeedLine>,
-    },
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    SeedLines(Box<SeedLines>),
+}
+
+/// Lines of a seed file that are no URLs.
+#[derive(Debug, thiserror::Error, Diagnostic)]
+#[error("{count} of the lines in the seed file {} cannot be used", path.display())]
+#[diagnostic(help("write one absolute URL a line; a `#` begins a comment"))]
+pub struct SeedLines {
+    pub(super) path: PathBuf,
+    /// How many there are.
+    pub(super) count: usize,
+    #[source_code]
+    pub(super) text: NamedSource<String>,
+    /// The first of them.
+    #[related]
+    pub(super) lines: Vec<SeedLine>,
 }
 
 /// Something written in a configuration that will not do.
@@ -121,7 +125,7 @@ impl Text {
     pub(super) fn invalid(&self, at: Option<Range<usize>>, problem: Problem) -> ConfigError {
         let written = self.toml.trim_end();
         let last = written.char_indices().next_back().map_or(0, |(at, _)| at);
-        let at = at.filter(|at| !at.is_empty()).unwrap_or(last..written.len());
+        let at = at.unwrap_or(last..written.len());
         ConfigError::Invalid(Box::new(Invalid {
             message: problem.message,
             label: problem.label,

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use super::{CrawlError, STATE};
+use super::{directory::STATE, error::CrawlError};
 use crate::{
+    fingerprint::Seed,
     page::{NormalUrl, UrlOptions},
     state::{Document, Reason, State, UrlRow, UrlState},
 };
@@ -36,17 +37,23 @@ impl Account {
     }
 }
 
+/// The seed of a run's hashes, so that texts can be compared with its pages.
+///
+/// # Errors
+/// If there is no run in the directory, or its state cannot be read.
+pub fn run_seed(directory: &Path) -> Result<Seed, CrawlError> {
+    let seed: Option<i64> = open(directory)?.meta("seed")?;
+    seed.map(|seed| Seed(seed.cast_unsigned()))
+        .ok_or_else(|| CrawlError::NoRun { path: directory.to_owned() })
+}
+
 /// What a run knows of a URL: `None` if it never heard of it. Redirects are not followed; the account of a redirecting URL says where
 /// it leads.
 ///
 /// # Errors
 /// If there is no run in the directory, its state cannot be read, or `url` is none.
 pub fn account(directory: &Path, url: &str) -> Result<Option<Account>, CrawlError> {
-    let path = directory.join(STATE);
-    if !path.is_file() {
-        return Err(CrawlError::NoRun { path: directory.to_owned() });
-    }
-    let state = State::open(&path)?;
+    let state = open(directory)?;
     let normal = NormalUrl::parse(url, &UrlOptions::default())?;
     let kept = NormalUrl::parse(url, &UrlOptions { tracking: Vec::new() })?;
     let found = match state.url(normal.as_str())? {
@@ -67,4 +74,12 @@ pub fn account(directory: &Path, url: &str) -> Result<Option<Account>, CrawlErro
         document,
         matched,
     }))
+}
+
+fn open(directory: &Path) -> Result<State, CrawlError> {
+    let path = directory.join(STATE);
+    if !path.is_file() {
+        return Err(CrawlError::NoRun { path: directory.to_owned() });
+    }
+    Ok(State::open(&path)?)
 }

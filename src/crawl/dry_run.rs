@@ -3,7 +3,6 @@
 use std::{
     collections::{HashMap, HashSet, VecDeque},
     fmt, fs,
-    sync::Arc,
     time::Duration,
 };
 
@@ -11,8 +10,10 @@ use tokio::time::{Instant, sleep_until};
 use url::Url;
 
 use super::{
-    CrawlError, Plan,
+    directory::STATE,
+    error::CrawlError,
     fetch::{FetchError, Fetcher, Limit},
+    options::Plan,
     robots::{Robots, product_token},
     scope::{Refusal, Scope, Source, read_seed_file},
     sitemap,
@@ -77,7 +78,7 @@ impl fmt::Display for Outlook {
 /// # Errors
 /// If seed files or an earlier state of the run cannot be read, or the fetcher cannot be set up.
 pub async fn dry_run(plan: &Plan) -> Result<Vec<Outlook>, CrawlError> {
-    let state = plan.directory.join(super::STATE);
+    let state = plan.directory.join(STATE);
     let mut looker = Looker {
         plan,
         options: plan.crawl.url_options(),
@@ -102,7 +103,7 @@ struct Looker<'a> {
     scope: Scope,
     state: Option<State>,
     fetcher: Fetcher,
-    robots: HashMap<String, Arc<Robots>>,
+    robots: HashMap<String, Robots>,
     /// When each host was asked last.
     asked: HashMap<HostKey, Instant>,
     seen: HashSet<NormalUrl>,
@@ -217,15 +218,11 @@ impl Looker<'_> {
             return None;
         }
         let origin = format!("{}://{}", url.scheme(), url.host_key());
-        let robots = match self.robots.get(&origin) {
-            Some(robots) => Arc::clone(robots),
-            None => {
-                let robots = Arc::new(self.ask(&origin).await);
-                self.robots.insert(origin, Arc::clone(&robots));
-                robots
-            }
-        };
-        robots.refusal(url.as_url())
+        if !self.robots.contains_key(&origin) {
+            let robots = self.ask(&origin).await;
+            self.robots.insert(origin.clone(), robots);
+        }
+        self.robots.get(&origin)?.refusal(url.as_url())
     }
 
     async fn ask(&mut self, origin: &str) -> Robots {

@@ -48,8 +48,7 @@ use pool::Pool;
 use recorder::{Recorder, Request, Start};
 use worker::{Crew, End, Event};
 
-pub use account::{Account, account};
-use directory::STATE;
+pub use account::{Account, account, run_seed};
 pub use directory::{delete_run, is_run};
 pub use dry_run::{Outlook, dry_run};
 pub use error::CrawlError;
@@ -267,15 +266,15 @@ impl Loop {
                 self.frontier.finished(id, Ending::Settled { counted, unanswered, turn }, now);
             }
             End::Retry(id) => {
-                self.frontier.finished(id, Ending::Retry { chance: rand::random() }, now)
+                self.frontier.finished(id, Ending::Retry { chance: rand::random() }, now);
             }
             End::Learned(id, robots, age) => self.frontier.learned(id, robots, age, now),
             End::AskAgain(id, attempt) => self.frontier.ask_again(id, attempt, rand::random(), now),
             End::Urls(host, loaded) => {
-                self.frontier.loaded_urls(host, loaded.rows, loaded.tick, loaded.all)
+                self.frontier.loaded_urls(host, loaded.rows, loaded.tick, loaded.all);
             }
             End::Hosts(loaded) => {
-                self.frontier.loaded_hosts(loaded.rows, loaded.tick, loaded.all, now)
+                self.frontier.loaded_hosts(&loaded.rows, loaded.tick, loaded.all, now);
             }
             End::SetAside => {}
             End::RecorderGone => self.recorder_gone = true,

@@ -41,8 +41,8 @@ impl Default for Options {
             per_host: NonZeroUsize::MIN,
             per_address: NonZeroUsize::new(4).expect("not zero"),
             obey_robots: true,
-            max_crawl_delay: Duration::from_secs(60),
-            max_retry_after: Duration::from_secs(600),
+            max_crawl_delay: Duration::from_mins(1),
+            max_retry_after: Duration::from_mins(10),
         }
     }
 }
@@ -77,10 +77,9 @@ impl Pace {
 
     /// Takes the longer of the configured and the host's own delay.
     pub(super) fn slow_down(&mut self, crawl_delay: Duration) {
-        if crawl_delay > self.delay {
-            self.earliest += crawl_delay - self.delay;
-            self.delay = crawl_delay;
-        }
+        let longer = crawl_delay.saturating_sub(self.delay);
+        self.earliest += longer;
+        self.delay += longer;
     }
 
     /// The earliest instant of the next request, as far as time is concerned.

@@ -75,7 +75,9 @@ impl Digests for MemoryDigests {
     fn insert(&mut self, digests: &[Digest], known: &Known) -> Result<(), Infallible> {
         let ledger =
             if known.alias.is_some() { &mut self.aliases } else { &mut self.representatives };
-        digests.iter().for_each(|&digest| ledger.push(digest, known));
+        for &digest in digests {
+            ledger.push(digest, known);
+        }
         Ok(())
     }
 
@@ -132,5 +134,20 @@ impl Ledger {
             }
             self.first += 1;
         }
+    }
+}
+
+#[cfg(test)]
+impl MemoryDigests {
+    /// How many digests of representatives and of aliases are kept.
+    pub(super) fn counts(&self) -> (usize, usize) {
+        let counts = [&self.representatives, &self.aliases].map(|ledger| {
+            assert!(
+                ledger.newest.len() <= ledger.entries.len(),
+                "a digest without an entry is kept"
+            );
+            ledger.entries.len()
+        });
+        (counts[0], counts[1])
     }
 }

@@ -9,6 +9,8 @@
 //! same key is passed over. *A text of few features is judged by equality only*: its fingerprint would say too little.
 
 mod digests;
+#[cfg(test)]
+pub(crate) mod model;
 mod options;
 mod stream;
 mod verdict;

@@ -1,1 +1,118 @@
+use std::num::NonZeroU64;
 
+use proptest::prelude::*;
+
+use super::{
+    model::{Judge, script},
+    *,
+};
+
+/// A filter in memory; reopened, it takes over the digests and reads the window back.
+struct InMemory {
+    options: Options,
+    filter: Filter,
+}
+
+impl Judge for InMemory {
+    fn judge(&mut self, _: &str, subject: &Subject) -> Judgement {
+        let peeked = subject
+            .body
+            .and_then(|body| self.filter.peek_body(subject.key, body, subject.at).unwrap());
+        let judgement = self.filter.judge(subject).unwrap();
+        let by_body = judgement.verdict.matched().filter(|found| found.step == Step::Body);
+        assert_eq!(peeked.as_ref(), by_body, "a look at the body foretells its step");
+        judgement
+    }
+
+    fn judge_body(&mut self, name: &str, body: Digest, at: Timestamp) -> Option<Judgement> {
+        self.filter.judge_body(Key::of(name), body, at).unwrap()
+    }
+
+    fn reopen(&mut self) {
+        let index = Pigeonhole::new(self.options.radius()).unwrap();
+        let mut next = Filter::with(&self.options, index, self.filter.digests.clone());
+        let ids = (0..self.filter.next.0).map(DocId);
+        ids.filter_map(|id| self.filter.representative(id))
+            .for_each(|known| next.restore(known.clone()));
+        next.resume(self.filter.position());
+        self.filter = next;
+    }
+
+    fn len(&self) -> usize {
+        self.filter.len()
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    #[test]
+    fn the_filter_judges_as_the_design_says(script in script()) {
+        let filter = Filter::new(&script.options);
+        script.play(&mut InMemory { options: script.options.clone(), filter })?;
+    }
+}
+
+fn subject(key: u64, number: u64) -> Subject {
+    let word = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    Subject {
+        key: Key(key),
+        body: Some(Digest::of(&number.to_le_bytes())),
+        sketch: Sketch {
+            signature: Signature([word; 4]),
+            features: 100,
+            digest: Some(Digest::of(&word.to_le_bytes())),
+        },
+        chars: 1,
+        lang: None,
+        at: Timestamp(0),
+    }
+}
+
+#[test]
+fn memory_stays_bounded_over_many_windows() {
+    let window = WindowOptions { entries: NonZeroU64::new(100).unwrap(), age: None };
+    let mut filter = Filter::new(&Options { window, ..Options::default() });
+    for number in 0..10_000 {
+        filter.judge(&subject(number, number)).unwrap();
+        // Another body with the same text: an alias.
+        let alias = Subject {
+            body: Some(Digest::of(format!("alias {number}").as_bytes())),
+            ..subject(number + 1, number)
+        };
+        let judgement = filter.judge(&alias).unwrap();
+        assert_eq!(judgement.verdict.matched().map(|found| found.step), Some(Step::Text));
+        let (representatives, aliases) = filter.digests.counts();
+        assert!(
+            representatives <= 202 && aliases <= 102,
+            "{representatives} and {aliases} digests are kept"
+        );
+    }
+    assert_eq!((filter.len(), filter.index.len()), (100, 100));
+}
+
+#[test]
+fn a_hit_on_an_alias_repeats_its_verdict_with_the_step_at_which_it_was_found() {
+    let mut filter = Filter::new(&Options::default());
+    let unique = filter.judge(&subject(1, 1)).unwrap();
+    let mut near = subject(2, 2);
+    near.sketch.signature = Signature(subject(1, 1).sketch.signature.0.map(|word| word ^ 0b11));
+    let by_near = *filter.judge(&near).unwrap().verdict.matched().unwrap();
+    let again = filter.judge(&Subject { key: Key(3), ..near.clone() }).unwrap();
+    assert_eq!((by_near.of, by_near.distance, by_near.signature_distance), (unique.id, 2, 8));
+    assert_eq!(again.verdict, Verdict::Duplicate(Match { step: Step::Body, ..by_near }));
+    let by_text = filter.judge(&Subject { key: Key(4), body: None, ..near }).unwrap();
+    assert_eq!(by_text.verdict, Verdict::Duplicate(Match { step: Step::Text, ..by_near }));
+}
+
+#[test]
+fn a_new_version_of_a_page_stays_beside_the_old_one() {
+    let mut filter = Filter::new(&Options::default());
+    for _ in 0..2 {
+        assert!(filter.judge(&subject(1, 1)).unwrap().verdict.is_unique());
+    }
+    assert_eq!(
+        filter.judge(&subject(2, 1)).unwrap().verdict.matched().map(|found| found.of),
+        Some(DocId(1))
+    );
+}

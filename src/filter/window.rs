@@ -25,7 +25,7 @@ impl Default for WindowOptions {
     fn default() -> Self {
         Self {
             entries: NonZeroU64::new(10_000_000).expect("not zero"),
-            age: Some(Duration::from_secs(90 * 24 * 60 * 60)),
+            age: Some(Duration::from_hours(90 * 24)),
         }
     }
 }
@@ -115,6 +115,7 @@ mod age {
     const UNLIMITED: &str = "unlimited";
     const DAY: u64 = 24 * 60 * 60;
 
+    #[expect(clippy::ref_option, reason = "the form that serde calls")]
     pub(super) fn serialize<S: Serializer>(
         age: &Option<Duration>,
         serializer: S,

@@ -7,13 +7,13 @@ const FIRST_SLOTS: usize = 1 << 12;
 
 /// An open-addressing table over hashes, emptied and used again for each text.
 ///
-/// The hashes and counts lie densely in the order of first occurrence; a slot holds an index into them plus one. Where a hash
+/// Hashes and their occurrences lie densely in the order of first occurrence; a slot holds an index into them plus one. Where a hash
 /// begins to look for its slot depends on a random key, so that nobody who knows the seed can write a text that collides.
 #[derive(Debug)]
 pub(super) struct Counts {
     slots: Vec<u32>,
     hashes: Vec<u64>,
-    counts: Vec<u32>,
+    occurrences: Vec<u32>,
     key: u64,
     shift: u32,
 }
@@ -22,7 +22,7 @@ impl Default for Counts {
     fn default() -> Self {
         let key = RandomState::new().hash_one(0) | 1;
         let mut counts =
-            Self { slots: Vec::new(), hashes: Vec::new(), counts: Vec::new(), key, shift: 0 };
+            Self { slots: Vec::new(), hashes: Vec::new(), occurrences: Vec::new(), key, shift: 0 };
         counts.clear();
         counts
     }
@@ -32,7 +32,7 @@ impl Counts {
     /// Forgets everything, and keeps the memory.
     pub(super) fn clear(&mut self) {
         self.hashes.clear();
-        self.counts.clear();
+        self.occurrences.clear();
         self.resize(FIRST_SLOTS);
     }
 
@@ -46,7 +46,7 @@ impl Counts {
                 filled => {
                     let index = filled as usize - 1;
                     if self.hashes[index] == hash {
-                        self.counts[index] = self.counts[index].saturating_add(1);
+                        self.occurrences[index] = self.occurrences[index].saturating_add(1);
                         return index;
                     }
                 }
@@ -57,7 +57,7 @@ impl Counts {
 
     /// Each distinct hash and how often it occurred.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u64, u32)> {
-        self.hashes.iter().copied().zip(self.counts.iter().copied())
+        self.hashes.iter().copied().zip(self.occurrences.iter().copied())
     }
 
     /// How many distinct hashes there are.
@@ -67,7 +67,7 @@ impl Counts {
 
     /// How many bytes of memory are kept.
     pub(super) fn size(&self) -> usize {
-        4 * self.slots.capacity() + 8 * self.hashes.capacity() + 4 * self.counts.capacity()
+        4 * self.slots.capacity() + 8 * self.hashes.capacity() + 4 * self.occurrences.capacity()
     }
 
     #[expect(
@@ -82,7 +82,7 @@ impl Counts {
     #[inline]
     fn insert(&mut self, slot: usize, hash: u64) -> usize {
         self.hashes.push(hash);
-        self.counts.push(1);
+        self.occurrences.push(1);
         self.slots[slot] =
             u32::try_from(self.hashes.len()).expect("a text has fewer than 2^32 distinct features");
         if self.hashes.len() * 2 > self.slots.len() {

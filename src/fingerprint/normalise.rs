@@ -79,9 +79,17 @@ fn is_settled(part: &str) -> bool {
                     && part[at..].chars().nth(1).is_some_and(|c| c.is_ascii_alphanumeric())
             };
             let settled = match character {
-                '\u{4e00}'..='\u{9fff}' | '\u{3400}'..='\u{4dbf}' | '々' | '〇' => true,
-                ' '..='~' | '\t'..='\r' => true,
-                'ぁ'..='ゖ' | 'ゝ' | 'ゞ' | 'ァ'..='ヺ' | 'ー'..='ヾ' => true,
+                '\u{4e00}'..='\u{9fff}'
+                | ' '..='~'
+                | '\t'..='\r'
+                | '\u{3400}'..='\u{4dbf}'
+                | '々'
+                | '〇'
+                | 'ぁ'..='ゖ'
+                | 'ゝ'
+                | 'ゞ'
+                | 'ァ'..='ヺ'
+                | 'ー'..='ヾ' => true,
                 '，' | '．' | '：' | '；' => !joined(),
                 _ => is_separator(character),
             };

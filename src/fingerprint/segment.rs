@@ -56,10 +56,11 @@ fn part_runs(
     han: &mut String,
     emit: &mut impl FnMut(Run<'_>),
 ) {
+    let ascii = part.is_ascii();
     let mut rest = part;
     while let Some(first) = rest.chars().next() {
         let script = Script::of(first);
-        let end = if part.is_ascii() {
+        let end = if ascii {
             rest.len()
         } else {
             rest.find(|c| Script::of(c) != script).unwrap_or(rest.len())
@@ -89,10 +90,10 @@ fn extend_han(
     emit: &mut impl FnMut(Run<'_>),
 ) {
     for character in run.chars() {
-        han.push(simplified.map_or(character, |table| table.fold(character)));
-        if han.len() >= LONGEST_RUN {
+        if han.len() + character.len_utf8() > LONGEST_RUN {
             end_han(han, emit);
         }
+        han.push(simplified.map_or(character, |table| table.fold(character)));
     }
 }
 
@@ -103,8 +104,15 @@ fn end_han(han: &mut String, emit: &mut impl FnMut(Run<'_>)) {
     }
 }
 
-fn words(run: &str, emit: impl FnMut(&str)) {
-    if run.is_ascii() { ascii_words(run, emit) } else { run.unicode_words().for_each(emit) }
+fn words(run: &str, mut emit: impl FnMut(&str)) {
+    if run.is_ascii() {
+        ascii_words(run, emit);
+    } else {
+        // A mark that counts as a letter would bring a space or a sign into the word if one stands in front of it.
+        run.unicode_words().for_each(|word| {
+            emit(word.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '_'));
+        });
+    }
 }
 
 /// How a script is cut.
@@ -120,11 +128,19 @@ enum Script {
 impl Script {
     /// Ranges of the Unicode Character Database, letters, marks and digits only: what of these blocks is punctuation is `Spaced`,
     /// where it is no word. Hangul, Tibetan and Ethiopic separate words or syllables, and are `Spaced` too.
+    #[inline]
     fn of(character: char) -> Self {
         match character {
             '\0'..='\u{7f}' => Self::Spaced,
-            '\u{4e00}'..='\u{9fff}' | '\u{3400}'..='\u{4dbf}' | '々' | '〇' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3fffd}' => Self::Han,
-            '\u{80}'..='\u{dff}' => if is_separator(character) { Self::Separator } else { Self::Spaced },
+            '\u{4e00}'..='\u{9fff}' => Self::Han,
+            _ => Self::of_other(character),
+        }
+    }
+
+    fn of_other(character: char) -> Self {
+        match character {
+            '\u{3400}'..='\u{4dbf}' | '々' | '〇' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3fffd}' => Self::Han,
+            '\u{80}'..='\u{dff}' => Self::Spaced,
             'ぁ'..='ゟ' | 'ァ'..='ヺ' | 'ー'..='ヿ' | '\u{31f0}'..='\u{31ff}' | '\u{1aff0}'..='\u{1b16f}' | // Kana
             '\u{3105}'..='\u{312f}' | '\u{31a0}'..='\u{31bf}' | // Bopomofo
             '\u{e01}'..='\u{e3a}' | '\u{e40}'..='\u{e4e}' | '\u{e50}'..='\u{e59}' | '\u{e81}'..='\u{edf}' | // Thai, Lao
@@ -133,9 +149,113 @@ impl Script {
             '\u{1950}'..='\u{1974}' | '\u{1980}'..='\u{19da}' | '\u{1a20}'..='\u{1a99}' | '\u{aa80}'..='\u{aadd}' | // Tai
             '\u{1b00}'..='\u{1b59}' | '\u{a984}'..='\u{a9c0}' | '\u{a9d0}'..='\u{a9d9}' | // Balinese, Javanese
             '\u{11700}'..='\u{1173b}' => Self::Unspaced, // Ahom
-            '，' | '．' | '：' | '；' => Self::Separator,
-            _ if is_separator(character) => Self::Separator,
+            _ if is_separator(character) || matches!(character, '，' | '．' | '：' | '；') => Self::Separator,
             _ => Self::Spaced,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use caseless::Caseless;
+    use proptest::prelude::*;
+    use unicode_normalization::UnicodeNormalization;
+
+    use super::*;
+
+    #[derive(Debug, PartialEq, Eq)]
+    enum Owned {
+        Word(String),
+        Han(String),
+        Unspaced(String),
+    }
+
+    fn cut(text: &str) -> Vec<Owned> {
+        let mut cut = Vec::new();
+        runs(text, None, &mut Buffers::default(), |run| {
+            cut.push(match run {
+                Run::Word(run) => Owned::Word(run.to_owned()),
+                Run::Han(run) => Owned::Han(run.to_owned()),
+                Run::Unspaced(run) => Owned::Unspaced(run.to_owned()),
+            });
+        });
+        cut
+    }
+
+    fn word(text: &str) -> Owned {
+        Owned::Word(text.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '_').to_owned())
+    }
+
+    /// Normalises the whole text at once and cuts it without any short cut.
+    fn cut_slowly(text: &str) -> Vec<Owned> {
+        let ignorable = ['\0', '\u{ad}', '\u{200d}', '\u{fe0f}'];
+        let normal: String = text
+            .chars()
+            .filter(|c| !ignorable.contains(c))
+            .nfkc()
+            .default_case_fold()
+            .nfkc()
+            .collect();
+        let (mut cut, mut open) = (Vec::new(), false);
+        let characters: Vec<_> = normal.chars().collect();
+        let plain = |c: &char| match Script::of(*c) {
+            Script::Separator => Script::Spaced,
+            script => script,
+        };
+        for run in characters.chunk_by(|a, b| plain(a) == plain(b)) {
+            let text: String = run.iter().collect();
+            match (plain(&run[0]), cut.last_mut()) {
+                (Script::Han, Some(Owned::Han(han))) if open => han.push_str(&text),
+                (Script::Han, _) => cut.push(Owned::Han(text)),
+                _ if text.trim().is_empty() => continue,
+                (Script::Unspaced, _) => cut.push(Owned::Unspaced(text)),
+                _ => cut.extend(text.unicode_words().map(word)),
+            }
+            open = plain(&run[0]) == Script::Han;
+        }
+        cut
+    }
+
+    #[test]
+    fn a_text_is_cut_by_script_and_not_by_language() {
+        let text = "在 Debian\u{ad}系统（版本３.１４）安\u{3000}装ソフトを";
+        let expected = [
+            Owned::Han("在".to_owned()),
+            word("debian"),
+            Owned::Han("系统".to_owned()),
+            Owned::Han("版本".to_owned()),
+            word("3.14"),
+            Owned::Han("安装".to_owned()),
+            Owned::Unspaced("ソフトを".to_owned()),
+        ];
+        assert_eq!(cut(text), expected);
+        assert_eq!(cut("한국어 문서"), [word("한국어"), word("문서")]);
+        assert_eq!(cut("ภาษาไทย 😀 — !"), [Owned::Unspaced("ภาษาไทย".to_owned())]);
+    }
+
+    #[test]
+    fn a_long_run_is_cut_at_64_kib() {
+        let lengths: Vec<_> = cut(&"中".repeat(50_000))
+            .iter()
+            .map(|run| {
+                if let Owned::Han(run) = run {
+                    run.len()
+                } else {
+                    panic!("only Chinese characters")
+                }
+            })
+            .collect();
+        assert_eq!(lengths, [65_535, 65_535, 18_930]);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4_000))]
+
+        #[test]
+        fn short_cuts_alter_nothing(
+            text in "([a9A_.,:;' \n]|[中電か，．：；！。・…”’])([aZ9_.,:;' \n中電かー，．：；！。・…”’éſßΣΐ１ｶﾞ㎏ไท한\u{1100}\u{1161}\u{301}\u{345}\u{93f}\u{3099}\u{ad}\u{200d}\u{fe0f}\u{3000}\u{a0}\u{85}\u{0}]){0,24}",
+        ) {
+            prop_assert_eq!(cut(&text), cut_slowly(&text));
         }
     }
 }

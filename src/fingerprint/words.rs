@@ -1,85 +1,68 @@
 //! Words of ASCII text by the rules of Unicode Standard Annex #29, several times faster than for any text.
 
-/// What a byte is to the word rules.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    /// A break on both sides.
-    Other,
-    /// `ALetter`.
-    Letter,
-    /// `Numeric`.
-    Digit,
-    /// `ExtendNumLet`: joins whatever letters and digits are beside it.
-    Underscore,
-    /// `MidLetter`: joins two letters.
-    MidLetter,
-    /// `MidNum`: joins two digits.
-    MidNum,
-    /// `MidNumLet` and `Single_Quote`: joins two letters or two digits.
-    MidBoth,
-}
+/// Properties of a byte, as bits: what it is in a word, and what it joins when it stands between two.
+const LETTER: u8 = 1;
+const DIGIT: u8 = 2;
+const UNDERSCORE: u8 = 4;
+const JOINS_LETTERS: u8 = 8;
+const JOINS_DIGITS: u8 = 16;
 
-const KINDS: [Kind; 256] = kinds();
+const INSIDE: u8 = LETTER | DIGIT | UNDERSCORE;
 
-const fn kinds() -> [Kind; 256] {
-    let mut kinds = [Kind::Other; 256];
+/// The classes `ALetter`, `Numeric`, `ExtendNumLet`, `MidLetter`, `MidNum`, `MidNumLet` and `Single_Quote`.
+const BYTES: [u8; 256] = {
+    let mut bytes = [0; 256];
     let mut byte = 0;
     while byte < 128 {
-        kinds[byte as usize] = match byte {
-            b'a'..=b'z' | b'A'..=b'Z' => Kind::Letter,
-            b'0'..=b'9' => Kind::Digit,
-            b'_' => Kind::Underscore,
-            b':' => Kind::MidLetter,
-            b',' | b';' => Kind::MidNum,
-            b'.' | b'\'' => Kind::MidBoth,
-            _ => Kind::Other,
+        bytes[byte as usize] = match byte {
+            b'a'..=b'z' | b'A'..=b'Z' => LETTER,
+            b'0'..=b'9' => DIGIT,
+            b'_' => UNDERSCORE,
+            b':' => JOINS_LETTERS,
+            b',' | b';' => JOINS_DIGITS,
+            b'.' | b'\'' => JOINS_LETTERS | JOINS_DIGITS,
+            _ => 0,
         };
         byte += 1;
     }
-    kinds
-}
+    bytes
+};
 
 /// Calls `emit` with each word of an ASCII text that has a letter or a digit, as `unicode_words` of any text does.
 pub(super) fn ascii_words(text: &str, mut emit: impl FnMut(&str)) {
     let bytes = text.as_bytes();
     let mut at = 0;
-    while let Some(&byte) = bytes.get(at) {
-        match KINDS[usize::from(byte)] {
-            Kind::Letter | Kind::Digit | Kind::Underscore => {
-                let (end, alphanumeric) = word_end(bytes, at);
-                if alphanumeric {
-                    emit(&text[at..end]);
-                }
-                at = end;
-            }
-            _ => at += 1,
+    while at < bytes.len() {
+        if BYTES[usize::from(bytes[at])] & INSIDE == 0 {
+            at += 1;
+            continue;
         }
+        let (end, has) = word_end(bytes, at);
+        if has & (LETTER | DIGIT) != 0 {
+            emit(&text[at..end]);
+        }
+        at = end;
     }
 }
 
-/// Where the word that starts at `at` ends, and whether it has a letter or a digit.
+/// Where the word that starts at `at` ends, and the properties of its bytes.
 #[inline]
-fn word_end(bytes: &[u8], mut at: usize) -> (usize, bool) {
-    let kind = |at: usize| bytes.get(at).map_or(Kind::Other, |&byte| KINDS[usize::from(byte)]);
-    let mut alphanumeric = false;
-    let mut last = Kind::Other;
+fn word_end(bytes: &[u8], mut at: usize) -> (usize, u8) {
+    let properties = |at: usize| bytes.get(at).map_or(0, |&byte| BYTES[usize::from(byte)]);
+    let (mut has, mut last) = (0, 0);
     loop {
-        let this = kind(at);
-        match this {
-            Kind::Letter | Kind::Digit => alphanumeric = true,
-            Kind::Underscore => {}
-            Kind::Other => return (at, alphanumeric),
-            Kind::MidLetter | Kind::MidNum | Kind::MidBoth => {
-                let between_letters =
-                    last == Kind::Letter && kind(at + 1) == Kind::Letter && this != Kind::MidNum;
-                let between_digits =
-                    last == Kind::Digit && kind(at + 1) == Kind::Digit && this != Kind::MidLetter;
-                if !between_letters && !between_digits {
-                    return (at, alphanumeric);
-                }
-            }
+        let mut this = properties(at);
+        while this & INSIDE != 0 {
+            (has, last) = (has | this, this);
+            at += 1;
+            this = properties(at);
         }
-        last = this;
+        let next = if this == 0 { 0 } else { properties(at + 1) };
+        let joins = this & JOINS_LETTERS != 0 && last & next & LETTER != 0
+            || this & JOINS_DIGITS != 0 && last & next & DIGIT != 0;
+        if !joins {
+            return (at, has);
+        }
         at += 1;
     }
 }

@@ -4,6 +4,8 @@
 //! construction and proven against [`Scan`], which compares with everything. Knows nothing of texts, signatures or time: the
 //! filter says which documents have left the window.
 
+#[cfg(test)]
+mod contract;
 mod pigeonhole;
 mod scan;
 

@@ -24,7 +24,7 @@ const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 #[error("radius {0} is too large: the pigeonhole index serves 0 to {MAX_RADIUS}")]
 pub struct RadiusError(pub u32);
 
-/// An exact index for radius 0 to 3 over a window that rolls; see the [module](self).
+/// An exact index for radius 0 to 3 over a window that rolls: of radius + 1 blocks of bits, one must be equal.
 ///
 /// It takes 24 bytes a document and 8 for its id, in arrays that grow to the size of the window and no further.
 ///
@@ -218,4 +218,21 @@ impl Table {
 
 fn first_equal_block(tables: &[Table], difference: u64) -> Option<usize> {
     tables.iter().position(|table| table.block(difference) == 0)
+}
+
+#[cfg(test)]
+impl Pigeonhole {
+    /// An index whose first document gets this ordinal.
+    pub(super) fn starting_at(radius: u32, ordinal: u32) -> Result<Self, RadiusError> {
+        Ok(Self::new(radius)?.restarted_at(ordinal))
+    }
+
+    /// The same chains, after as many insertions as lead to this ordinal; all documents have left.
+    pub(super) fn restarted_at(self, ordinal: u32) -> Self {
+        Self { next: ordinal, live: 0, ..self }
+    }
+
+    pub(super) fn capacity(&self) -> usize {
+        self.entries.len()
+    }
 }

@@ -1,6 +1,9 @@
 //! A file of JSON lines.
 
-use std::io::{self, BufRead};
+use std::{
+    fmt,
+    io::{self, BufRead},
+};
 
 use super::{Input, InputError, LONGEST, LineError, line};
 
@@ -15,6 +18,15 @@ pub(super) struct Lines {
     line: Vec<u8>,
     longest: usize,
     broken: bool,
+}
+
+impl fmt::Debug for Lines {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lines")
+            .field("file", &self.file)
+            .field("number", &self.number)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Lines {
@@ -120,7 +132,16 @@ mod tests {
     fn what_is_no_document_is_an_error_with_its_line() {
         let bad = b"[1]\n{\n{\"text\":\"\"}\n{\"id\":\"a\"}\n{\"id\":\"a\",\"id\":\"b\",\"text\":\"\"}\n{\"id\":\"\xFF\",\"text\":\"\"}\n\0\n{\"id\":1,\"text\":\"\"}";
         let errors: Vec<_> = read(bad, 999).into_iter().map(Result::unwrap_err).collect();
-        insta::assert_snapshot!(errors.join("\n"), @"");
+        insta::assert_snapshot!(errors.join("\n"), @r#"
+    in:1: a line must be an object: {"id": "…", "text": "…"} or {"id": "…", "html": "…"}
+    in:2: column 1: EOF while parsing an object
+    in:3: column 11: missing field `id`
+    in:4: either `text` or `html` is missing
+    in:5: column 14: duplicate field `id`
+    in:6: column 8: invalid unicode code point
+    in:7: a line must be an object: {"id": "…", "text": "…"} or {"id": "…", "html": "…"}
+    in:8: column 7: invalid type: integer `1`, expected a string
+    "#);
     }
 
     #[test]

@@ -30,12 +30,14 @@ const OTHERS: [(&str, &str); 6] = [
 ///
 /// A file whose name ends in `.html`, `.htm` or `.xhtml` is a document; its id is its path. Any other is read as JSON lines. Of a
 /// directory all HTML files are read, also those in directories below, sorted by name; symbolic links to directories are not followed.
+#[derive(Debug)]
 pub struct Documents {
     /// What is still to be read, the next last.
     rest: Vec<Place>,
     lines: Option<Lines>,
 }
 
+#[derive(Debug)]
 enum Place {
     StandardInput,
     /// Named by the user.

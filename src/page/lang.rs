@@ -30,6 +30,9 @@ impl Lang {
     }
 
     /// The code as a string.
+    ///
+    /// # Panics
+    /// Never: the code was made of ASCII letters.
     #[must_use]
     pub fn as_str(&self) -> &str {
         let len = if self.0[2] == 0 { 2 } else { 3 };

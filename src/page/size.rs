@@ -8,6 +8,7 @@ use serde::Serializer;
 pub(crate) fn serialize<S: Serializer>(size: &ByteSize, serializer: S) -> Result<S::Ok, S::Error> {
     let bytes = size.as_u64();
     let units = [(GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB")];
-    let (unit, name) = units.into_iter().find(|(unit, _)| bytes % unit == 0).unwrap_or((1, "B"));
+    let (unit, name) =
+        units.into_iter().find(|(unit, _)| bytes.is_multiple_of(*unit)).unwrap_or((1, "B"));
     serializer.collect_str(&format_args!("{} {name}", bytes / unit))
 }

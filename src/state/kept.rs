@@ -83,8 +83,7 @@ impl KeptFilter {
         self.signatures.flush(&self.state)?;
         self.signatures.prune(&self.state, horizon)?;
         self.state.drop_documents(horizon)?;
-        let position = serde_json::to_string(&self.filter.position()).expect("numbers are JSON");
-        self.state.set_meta("position", position)?;
+        self.state.set_meta("position", json(&self.filter.position()))?;
         self.state.commit()
     }
 }
@@ -114,6 +113,10 @@ fn agree(state: &State, options: &Options) -> Result<Recipe, StateError> {
     state.set_meta("scheme", scheme)?;
     state.commit()?;
     Ok(recipe)
+}
+
+fn json(position: &Position) -> String {
+    serde_json::to_string(position).expect("numbers are JSON")
 }
 
 fn position(state: &State) -> Result<Option<Position>, StateError> {

@@ -16,8 +16,10 @@ mod urls;
 mod tests;
 
 use std::{
+    fs,
     path::{Path, PathBuf},
     rc::Rc,
+    time::Duration,
 };
 
 use rusqlite::{
@@ -97,10 +99,24 @@ pub enum StateError {
     },
     /// A statement failed.
     #[error("use the state")]
-    Sqlite(#[from] rusqlite::Error),
+    Sqlite(#[source] rusqlite::Error),
     /// What is stored makes no sense.
     #[error("the state is damaged: {0}")]
     Damaged(&'static str),
+}
+
+impl From<rusqlite::Error> for StateError {
+    fn from(source: rusqlite::Error) -> Self {
+        use rusqlite::Error::{
+            FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType,
+        };
+        match source {
+            FromSqlConversionFailure(..) | IntegralValueOutOfRange(..) | InvalidColumnType(..) => {
+                Self::Damaged("a value of the wrong kind or size")
+            }
+            source => Self::Sqlite(source),
+        }
+    }
 }
 
 impl StateError {
@@ -132,13 +148,16 @@ pub struct State {
 }
 
 impl State {
-    /// Opens the file, or creates it.
+    /// Opens the file, or creates it, readable by its owner only: it holds the secret seed.
     ///
     /// # Errors
     /// If it cannot be opened, is not a state of ours, is of another version, or is in use.
     pub fn open(path: &Path) -> Result<Self, StateError> {
         let open = |source| StateError::Open { path: path.to_owned(), source };
+        create_private(path);
         let db = Connection::open(path).map_err(open)?;
+        // Who has it keeps it for as long as it runs: there is nothing to wait for.
+        db.busy_timeout(Duration::ZERO).map_err(open)?;
         prepare(&db, path).map_err(|error| match error {
             StateError::Sqlite(source) => refine(source, path),
             other => other,
@@ -231,6 +250,15 @@ fn prepare(db: &Connection, path: &Path) -> Result<(), StateError> {
         return Err(StateError::Version { path: path.to_owned(), found });
     }
     tune(db)
+}
+
+/// Creates the file for its owner only, if there is none. If that fails, opening it fails too and says why.
+fn create_private(path: &Path) {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    drop(options.open(path));
 }
 
 fn create(db: &Connection) -> Result<(), StateError> {

@@ -95,23 +95,17 @@ impl Reason {
         match self {
             Self::Robots => "robots.txt forbids it, or could not be read.",
             Self::Scope => "It lies outside the scope of every seed.",
-            Self::Depth => "It is more links away from its seed than max_depth allows.",
+            Self::Depth => "It lies deeper than max_depth allows.",
             Self::Budget => "The budget of pages (max_pages) was spent.",
-            Self::Redirect => "It leads to another address, which has its own line.",
+            Self::Redirect => "It leads to another URL, which has its own line.",
             Self::Status => "The server answered with an error, such as 404.",
-            Self::Failure => {
-                "There was no whole answer: a timeout, a broken connection or the like."
-            }
+            Self::Failure => "No whole answer: a timeout, a broken connection.",
             Self::ContentType => "It is not an HTML page.",
             Self::Noindex => "The page asks not to be indexed.",
-            Self::DuplicateLinks => "Only duplicates link to it, and their links are not followed.",
-            Self::Host => {
-                "Its host was set aside: it asks for longer waits than allowed, or does not answer."
-            }
-            Self::Pending => {
-                "It was still queued when the run stopped; the next run goes on with it."
-            }
-            Self::Sitemap => "It is a sitemap; its addresses were taken from it.",
+            Self::DuplicateLinks => "Only links of duplicates lead to it: not followed.",
+            Self::Host => "Its host was set aside: too slow for us, or dead.",
+            Self::Pending => "Still queued at the end; the next start goes on.",
+            Self::Sitemap => "A sitemap: its URLs were taken from it.",
         }
     }
 }

@@ -82,6 +82,7 @@ impl SignatureLog {
             state.db.prepare_cached("SELECT first, packed FROM signatures ORDER BY first")?;
         let mut rows = statement.query([])?;
         let mut log = Self::default();
+        let mut last = DocId(0);
         while let Some(row) = rows.next()? {
             let packed: Vec<u8> = row.get(1)?;
             let (representatives, rest) = packed.as_chunks::<BYTES>();
@@ -90,7 +91,13 @@ impl SignatureLog {
                     "a row of signatures has no whole number of entries",
                 ));
             }
-            representatives.iter().map(unpack).for_each(&mut visit);
+            for representative in representatives.iter().map(unpack) {
+                if representative.id <= last {
+                    return Err(StateError::Damaged("the numbers of signatures do not grow"));
+                }
+                last = representative.id;
+                visit(representative);
+            }
             let first = DocId(unsigned(row.get(0)?));
             log.open = (representatives.len() < PER_ROW).then_some((first, packed));
         }

@@ -282,11 +282,16 @@ fn read_url(row: &Row<'_>) -> rusqlite::Result<Result<UrlRow, StateError>> {
             None => return Ok(Err(StateError::Damaged("a URL in an unknown state"))),
         },
     };
+    let kind = match row.get(3)? {
+        0 => UrlKind::Page,
+        1 => UrlKind::Sitemap,
+        _ => return Ok(Err(StateError::Damaged("a URL of an unknown kind"))),
+    };
     Ok(Ok(UrlRow {
         id: UrlId(row.get(0)?),
         url: row.get(1)?,
         host: HostId(row.get(2)?),
-        kind: if row.get::<_, i64>(3)? == 0 { UrlKind::Page } else { UrlKind::Sitemap },
+        kind,
         state,
         detail: row.get(5)?,
         status: row.get(6)?,

@@ -1,17 +1,25 @@
 //! The integration tests: one binary, what is public.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod cli;
+mod config;
 mod crawl;
 mod data;
 #[cfg(feature = "demo")]
 mod demo_pages;
 mod extract;
 mod fetch;
+mod filter_cmd;
+mod filter_stream;
+mod fingerprint_quality;
+mod golden;
+mod house;
 mod report;
 mod robots;
 mod scope;
 mod server;
 mod sink;
 mod sitemap;
+mod tokens;
 mod url;
 mod warc;

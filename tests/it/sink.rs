@@ -144,7 +144,8 @@ fn reasons_keep_their_names_and_codes() {
     }
     assert_eq!(Reason::Robots.as_code(), 1);
     assert_eq!(Reason::Pending.as_code(), 12);
-    assert_eq!([Reason::from_code(0), Reason::from_code(13)], [None, None]);
+    assert_eq!(Reason::Sitemap.as_code(), 13);
+    assert_eq!([Reason::from_code(0), Reason::from_code(14)], [None, None]);
 }
 
 #[test]

@@ -62,7 +62,9 @@ impl Budget {
         let has_room = self.all.has_room() && seed.as_ref().is_none_or(|seed| seed.has_room());
         if has_room {
             self.all.reserved += 1;
-            seed.into_iter().for_each(|seed| seed.reserved += 1);
+            if let Some(seed) = seed {
+                seed.reserved += 1;
+            }
         }
         has_room
     }

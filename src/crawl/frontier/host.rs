@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// For how long a robots.txt is valid (RFC 9309, section 2.4).
-const VALID: Duration = Duration::from_secs(24 * 60 * 60);
+const VALID: Duration = Duration::from_hours(24);
 
 /// The scheme of a URL: robots.txt is one per scheme, name and port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

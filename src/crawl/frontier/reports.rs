@@ -42,14 +42,14 @@ impl Frontier {
     /// A host is to be found in the state, or here.
     pub(in crate::crawl) fn loaded_hosts(
         &mut self,
-        rows: Vec<HostRow>,
+        rows: &[HostRow],
         tick: u64,
         all: bool,
         now: Instant,
     ) {
         self.loading_hosts = false;
         let mut taken = 0;
-        for row in &rows {
+        for row in rows {
             if !self.enter(row, now) {
                 break;
             }
@@ -252,7 +252,9 @@ impl Frontier {
     /// Whether hosts must make room for others has changed: some may have something else to do.
     fn list_all(&mut self) {
         let ids: Vec<_> = self.hosts.keys().copied().collect();
-        ids.into_iter().for_each(|id| self.list(id));
+        for id in ids {
+            self.list(id);
+        }
     }
 
     /// Takes a host in, unless it is here or set aside; false if there is no room for it.

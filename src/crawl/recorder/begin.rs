@@ -20,7 +20,7 @@ use crate::{
     filter::{Filter, Links, Position},
     fingerprint::{Recipe, Seed},
     index::Pigeonhole,
-    page::{NormalUrl, Timestamp},
+    page::{NormalUrl, Timestamp, UrlOptions},
     sink::{Mark, Outputs, warc},
     state::{DigestTable, Reason, SignatureLog, State, UrlKind, UrlRow, UrlState},
 };
@@ -91,22 +91,15 @@ impl Recorder {
 
     fn queue_seeds(&mut self) -> Result<(), CrawlError> {
         let at = Timestamp::now();
-        for (seed, options) in self.plan.clone().seeds.iter().enumerate() {
-            let (kind, urls) = match &options.source {
-                Source::Url(url) => (UrlKind::Page, vec![NormalUrl::new(url, &self.url_options)?]),
-                Source::Sitemap(url) => {
-                    (UrlKind::Sitemap, vec![NormalUrl::new(url, &self.url_options)?])
-                }
-                Source::File(path) => {
-                    let open = |source| CrawlError::SeedFile { path: path.clone(), source };
-                    let file = fs::read(path).map_err(open)?;
-                    let lines = |errors| CrawlError::SeedLines { path: path.clone(), errors };
-                    (UrlKind::Page, read_seed_file(&file, &self.url_options).map_err(lines)?)
-                }
-            };
+        let plan = Arc::clone(&self.plan);
+        let roots = plan.seeds.iter().map(|seed| roots(&seed.source, &self.url_options));
+        let lists: Vec<_> = roots.collect::<Result<_, _>>()?;
+        for (seed, (_, urls)) in lists.iter().enumerate() {
             urls.iter().for_each(|url| self.scope.add_root(seed, url));
-            for url in &urls {
-                let seed = Some(seed);
+        }
+        for (seed, (kind, urls)) in lists.iter().enumerate() {
+            let (kind, seed) = (*kind, Some(seed));
+            for url in urls {
                 let origin =
                     Origin { kind, depth: 0, hops: 0, referrer: None, seed, withheld: None, at };
                 self.discover(url, &origin)?;
@@ -168,6 +161,20 @@ impl Recorder {
             limits.zip(self.spent.iter().copied()),
         )
     }
+}
+
+/// The URLs that a seed list names, and what they lead to.
+fn roots(source: &Source, options: &UrlOptions) -> Result<(UrlKind, Vec<NormalUrl>), CrawlError> {
+    Ok(match source {
+        Source::Url(url) => (UrlKind::Page, vec![NormalUrl::new(url, options)?]),
+        Source::Sitemap(url) => (UrlKind::Sitemap, vec![NormalUrl::new(url, options)?]),
+        Source::File(path) => {
+            let open = |source| CrawlError::SeedFile { path: path.clone(), source };
+            let file = fs::read(path).map_err(open)?;
+            let lines = |errors| CrawlError::SeedLines { path: path.clone(), errors };
+            (UrlKind::Page, read_seed_file(&file, options).map_err(lines)?)
+        }
+    })
 }
 
 /// The recipe of the run's fingerprints: as configured at its first start, and the same ever after.

@@ -6,7 +6,7 @@ use lru::LruCache;
 
 use super::Recorder;
 use crate::{
-    crawl::{CrawlError, scope::Refusal},
+    crawl::{error::CrawlError, scope::Refusal},
     page::{HostKey, NormalUrl, Timestamp},
     state::{HostRow, NewUrl, Reason, UrlId, UrlKind, UrlRow, UrlState},
 };
@@ -44,6 +44,18 @@ struct Remembered {
     withheld: bool,
 }
 
+impl Remembered {
+    /// Whether finding it there may change anything.
+    fn may_change(self, origin: &Origin) -> bool {
+        match (self.withheld, origin.withheld.is_some()) {
+            _ if origin.seed.is_some() => true,
+            (true, false) => true,
+            (false, true) => false,
+            _ => origin.depth < self.depth,
+        }
+    }
+}
+
 impl Default for Known {
     fn default() -> Self {
         let cache = |size| NonZeroUsize::new(size).expect("not zero");
@@ -69,8 +81,7 @@ impl Recorder {
     pub(super) fn discover(&mut self, url: &NormalUrl, origin: &Origin) -> Result<(), CrawlError> {
         let hash = xxhash_rust::xxh3::xxh3_128_with_seed(url.as_str().as_bytes(), self.hash_seed);
         if let Some(known) = self.known.urls.get(&hash)
-            && known.depth <= origin.depth
-            && !(known.withheld && origin.withheld.is_none())
+            && !known.may_change(origin)
         {
             return Ok(());
         }
@@ -114,38 +125,35 @@ impl Recorder {
         })
     }
 
-    /// A known URL was found again: a shorter path lowers its depth while it waits, and revives it if it had been too deep;
-    /// a page whose links are followed revives it if it had been found on duplicates only.
+    /// A known URL was found again. A shorter path lowers its depth, and revives it if it had been too deep; a page whose links are
+    /// followed revives it if it had been found on duplicates only; and a seed, if no scope or budget had admitted it.
+    /// A path that is not followed is none.
     fn rediscover(
         &mut self,
         url: &NormalUrl,
         mut row: UrlRow,
         origin: &Origin,
     ) -> Result<Remembered, CrawlError> {
-        let settled = Remembered { depth: 0, withheld: false };
-        let depth = row.depth.min(origin.depth);
-        let revived = match row.state {
-            UrlState::Queued => {
-                if depth < row.depth {
-                    self.state.set_depth(row.id, depth)?;
-                }
-                return Ok(Remembered { depth, withheld: false });
+        let followed = origin.withheld.is_none();
+        let may_revive = match row.state {
+            UrlState::Queued => false,
+            UrlState::Skipped(Reason::DuplicateLinks | Reason::Depth) => followed,
+            UrlState::Skipped(Reason::Scope | Reason::Budget) => origin.seed.is_some(),
+            UrlState::Skipped(_) | UrlState::Judged => {
+                return Ok(Remembered { depth: 0, withheld: false });
             }
-            UrlState::Skipped(Reason::DuplicateLinks) => origin.withheld.is_none(),
-            UrlState::Skipped(Reason::Depth) => origin.withheld.is_none() && depth < row.depth,
-            UrlState::Skipped(_) | UrlState::Judged => return Ok(settled),
         };
         let withheld = row.state == UrlState::Skipped(Reason::DuplicateLinks);
-        let admitted = self.admit(url, depth, origin.seed);
-        if let (true, Ok(seed)) = (revived, admitted) {
-            row.depth = depth;
+        if may_revive && let Ok(seed) = self.admit(url, origin.depth, origin.seed) {
+            row.depth = origin.depth;
             self.revive(&row, seed)?;
-            return Ok(Remembered { depth, withheld: false });
+            return Ok(Remembered { depth: origin.depth, withheld: false });
         }
-        if depth < row.depth {
-            self.state.set_depth(row.id, depth)?;
+        if origin.depth < row.depth && (followed || withheld) {
+            row.depth = origin.depth;
+            self.state.set_depth(row.id, row.depth)?;
         }
-        Ok(Remembered { depth, withheld })
+        Ok(Remembered { depth: row.depth, withheld })
     }
 
     /// Queues a URL that had been skipped.

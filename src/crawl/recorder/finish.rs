@@ -4,7 +4,7 @@ use std::{collections::HashMap, path::Path};
 
 use super::Recorder;
 use crate::{
-    crawl::{CrawlError, directory::STATE},
+    crawl::{directory::STATE, error::CrawlError},
     filter::Options,
     page::Timestamp,
     report::{Builder, End, Report, Row, Run, Scheme, Skip},

@@ -7,6 +7,7 @@
 mod begin;
 mod discover;
 mod finish;
+mod leads;
 mod message;
 mod settle;
 
@@ -18,7 +19,7 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-use super::{CrawlError, options::Plan, scope::Scope};
+use super::{error::CrawlError, options::Plan, scope::Scope};
 use crate::{
     filter::Filter,
     index::Pigeonhole,

@@ -1,11 +1,8 @@
 //! What becomes of a URL that has been dealt with.
 
-use super::{
-    Answered, Archived, Outcome, Parsed, Recorder, Reply, Settle, Settled, Skipped,
-    discover::Origin,
-};
+use super::{Answered, Archived, Outcome, Parsed, Recorder, Reply, Settle, Settled, Skipped};
 use crate::{
-    crawl::{CrawlError, frontier::Task, scope::Refusal},
+    crawl::{error::CrawlError, frontier::Task, scope::Refusal},
     filter::{Judgement, Key, Kind, Links, Policy, Store, Subject, Verdict},
     fingerprint::Digest,
     page::{NormalUrl, Timestamp, site_of},
@@ -14,11 +11,8 @@ use crate::{
         record::{Decision, DuplicateLine, PageLine},
         warc,
     },
-    state::{Reason, UrlId, UrlKind, UrlState},
+    state::{Reason, UrlState},
 };
-
-/// Redirects in a row that are followed.
-const MAX_HOPS: u32 = 10;
 
 /// What policy makes of a page.
 struct Fate<'a> {
@@ -121,7 +115,7 @@ impl Recorder {
             let detail = Some("the page says noindex".to_owned());
             let (reason, status) = (Reason::Noindex, Some(answered.status));
             self.skip(task, &Skipped { reason, detail, status, counted: true, unanswered: false })?;
-            return self.follow(row.id, parsed, None, answered.at);
+            return self.follow(row, parsed, None, answered.at);
         }
         let subject = Subject {
             key: Key::of(&row.url),
@@ -133,7 +127,7 @@ impl Recorder {
         };
         let judgement = self.filter.judge(&subject)?;
         let withheld = self.settle_document(task, answered, Some(parsed), &judgement, exchange)?;
-        self.follow(row.id, parsed, withheld, answered.at)
+        self.follow(row, parsed, withheld, answered.at)
     }
 
     /// Records a judged page; returns why its links are not followed, if they are not.
@@ -236,102 +230,6 @@ impl Recorder {
         Ok(())
     }
 
-    /// Enters the links of a page, and its canonical link, which is followed within its site whatever the verdict.
-    fn follow(
-        &mut self,
-        from: UrlId,
-        parsed: &Parsed,
-        withheld: Option<&'static str>,
-        at: Timestamp,
-    ) -> Result<(), CrawlError> {
-        let depth = self.state.depth(from)? + 1;
-        let origin = Origin {
-            kind: UrlKind::Page,
-            depth,
-            hops: 0,
-            referrer: Some(from),
-            seed: None,
-            withheld,
-            at,
-        };
-        if let Some(canonical) = &parsed.canonical {
-            self.discover(canonical, &Origin { withheld: None, ..origin })?;
-        }
-        for link in &parsed.links {
-            self.discover(link, &origin)?;
-        }
-        Ok(())
-    }
-
-    fn settle_redirect(
-        &mut self,
-        task: &Task,
-        status: u16,
-        target: Result<NormalUrl, String>,
-        exchange: Option<Archived>,
-    ) -> Result<(), CrawlError> {
-        self.archive_plain(exchange)?;
-        let row = &task.queued.url;
-        let at = Timestamp::now();
-        let hops = row.hops + 1;
-        let detail = match &target {
-            Ok(target) if hops <= MAX_HOPS => {
-                let (kind, depth, referrer) = (row.kind, self.state.depth(row.id)?, Some(row.id));
-                self.discover(
-                    target,
-                    &Origin { kind, depth, hops, referrer, seed: None, withheld: None, at },
-                )?;
-                target.as_str().to_owned()
-            }
-            Ok(target) => format!(
-                "{} (not followed: more than {MAX_HOPS} redirects in a row)",
-                target.as_str()
-            ),
-            Err(why) => why.clone(),
-        };
-        let state = UrlState::Skipped(Reason::Redirect);
-        Ok(self.state.settle_url(row.id, state, Some(&detail), Some(status), at)?)
-    }
-
-    fn settle_sitemap(
-        &mut self,
-        task: &Task,
-        answered: &Answered,
-        sitemap: &crate::crawl::sitemap::Sitemap,
-    ) -> Result<(), CrawlError> {
-        let row = &task.queued.url;
-        let origin = Origin {
-            kind: UrlKind::Page,
-            depth: 0,
-            hops: 0,
-            referrer: Some(row.id),
-            seed: None,
-            withheld: None,
-            at: answered.at,
-        };
-        let pages = sitemap.urls.iter().map(|entry| (&entry.url, UrlKind::Page));
-        let nested = sitemap.nested.iter().map(|url| (url, UrlKind::Sitemap));
-        for (url, kind) in pages.chain(nested) {
-            if let Ok(url) = NormalUrl::new(url, &self.url_options) {
-                self.discover(&url, &Origin { kind, ..origin })?;
-            }
-        }
-        for problem in &sitemap.problems {
-            tracing::warn!(url = row.url, %problem, "sitemap");
-        }
-        let found = format!("{} pages, {} sitemaps", sitemap.urls.len(), sitemap.nested.len());
-        let problems = sitemap.problems.len() + sitemap.more_problems;
-        let detail = if problems == 0 { found } else { format!("{found}, {problems} problems") };
-        let state = UrlState::Skipped(Reason::Sitemap);
-        Ok(self.state.settle_url(
-            row.id,
-            state,
-            Some(&detail),
-            Some(answered.status),
-            answered.at,
-        )?)
-    }
-
     fn skip(&mut self, task: &Task, skipped: &Skipped) -> Result<(), CrawlError> {
         if matches!(skipped.reason, Reason::Failure | Reason::Status) {
             self.counts.failed += 1;
@@ -364,7 +262,7 @@ impl Recorder {
         }
     }
 
-    fn archive_plain(&mut self, exchange: Option<Archived>) -> Result<(), CrawlError> {
+    pub(super) fn archive_plain(&mut self, exchange: Option<Archived>) -> Result<(), CrawlError> {
         exchange.map_or(Ok(()), |archived| self.archive(archived, &warc::Kind::Response).map(drop))
     }
 
@@ -413,7 +311,7 @@ fn kind_of_duplicate(url: &str, of: &str) -> &'static str {
     if same_site(url, of) { SAME_SITE } else { CROSS_SITE }
 }
 
-fn same_site(a: &str, b: &str) -> bool {
+pub(super) fn same_site(a: &str, b: &str) -> bool {
     let site = |url: &str| Some(site_of(url::Url::parse(url).ok()?.host_str()?).to_owned());
     site(a) == site(b)
 }

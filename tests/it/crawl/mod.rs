@@ -1,4 +1,9 @@
 //! Whole crawls of servers on loopback.
 
+mod failures;
 mod four_sites;
+mod laws;
+mod links;
+mod redirects;
+mod robots;
 mod site;

@@ -3,20 +3,153 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
+    hash::{DefaultHasher, Hash, Hasher},
     path::Path,
     time::Duration,
 };
 
 use pagesieve::{
-    crawl::{self, Control, Plan, scope::Seed},
+    crawl::{self, Control, CrawlError, Plan, scope::Seed},
     filter::Options,
     fingerprint::{Seed as HashSeed, SeedChoice},
     report::Report,
 };
 use serde_json::Value;
-use tokio::runtime::Runtime;
+use tempfile::TempDir;
+use tokio::{
+    runtime::{Builder, Runtime},
+    task::spawn_blocking,
+    time::{advance, pause},
+};
 
-use crate::server::Server;
+use super::laws;
+use crate::server::{Reply, Request, Routes, Server};
+
+/// A server with a plan to crawl it.
+pub(crate) struct Site {
+    pub(crate) server: Server,
+    pub(crate) directory: TempDir,
+    pub(crate) plan: Plan,
+}
+
+impl Site {
+    /// A crawl from `seeds`, URLs without their scheme, of a server that answers by `routes` whatever the host.
+    pub(crate) fn new(routes: Routes, seeds: &[&str]) -> Self {
+        Self::at(Server::start(routes), seeds)
+    }
+
+    pub(crate) fn answering(
+        reply: impl Fn(&Request, usize) -> Reply + Send + Sync + 'static,
+        seeds: &[&str],
+    ) -> Self {
+        Self::at(Server::answering(reply), seeds)
+    }
+
+    fn at(server: Server, seeds: &[&str]) -> Self {
+        let directory = TempDir::new().unwrap();
+        let seeds: Vec<_> = seeds.iter().map(|seed| format!("http://{seed}")).collect();
+        let hosts = ["a.test", "b.test", "c.test", "www.a.test"];
+        let plan = plan(&server, directory.path(), &hosts, &seeds);
+        Self { server, directory, plan }
+    }
+
+    /// The same with another plan.
+    pub(crate) fn planned(mut self, change: impl FnOnce(&mut Plan)) -> Self {
+        change(&mut self.plan);
+        self
+    }
+
+    /// Runs to the end, and checks the laws of a run directory.
+    pub(crate) fn run(&self) -> Report {
+        laws::checked(self.path(), run(self.plan.clone()))
+    }
+
+    /// The same where waiting for seconds takes milliseconds.
+    pub(crate) fn run_fast(&self) -> Report {
+        laws::checked(self.path(), run_fast(self.plan.clone(), Control::default()).unwrap())
+    }
+
+    pub(crate) fn try_run(&self) -> Result<Report, CrawlError> {
+        Runtime::new().unwrap().block_on(crawl::run(self.plan.clone(), Control::default()))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    pub(crate) fn lines(&self, file: &str) -> Vec<Value> {
+        lines(self.path(), file)
+    }
+
+    /// What became of each URL: the verdict, with `+` if a duplicate is stored, or the reason. URLs stand without their scheme.
+    pub(crate) fn fates(&self) -> BTreeMap<String, String> {
+        let fate = |line: &Value, stored: bool| {
+            let verdict = line.get("verdict").or(line.get("reason")).unwrap().as_str().unwrap();
+            let mark = if stored && verdict != "unique" { "+" } else { "" };
+            (bare(line), format!("{verdict}{mark}"))
+        };
+        let file = |name: &str, stored| {
+            self.lines(name).iter().map(|line| fate(line, stored)).collect::<Vec<_>>()
+        };
+        [file("pages.jsonl", true), file("duplicates.jsonl", false), file("skipped.jsonl", false)]
+            .concat()
+            .into_iter()
+            .collect()
+    }
+
+    /// The line of a URL, in whichever file it stands.
+    pub(crate) fn line(&self, url: &str) -> Value {
+        let files = ["pages.jsonl", "duplicates.jsonl", "skipped.jsonl"];
+        let mut lines = files.iter().flat_map(|file| self.lines(file));
+        lines.find(|line| bare(line) == url).unwrap_or_else(|| panic!("{url} has no line"))
+    }
+
+    /// How often a URL was asked for.
+    pub(crate) fn asked(&self, url: &str) -> usize {
+        let (host, _) = url.split_once('/').unwrap();
+        self.server.count(host, &url[host.len()..])
+    }
+
+    /// All URLs that were asked for, but for robots.txt, and how often.
+    pub(crate) fn all_asked(&self) -> BTreeMap<String, usize> {
+        let all = asked(&self.server).into_iter();
+        all.filter(|((_, path), _)| path != "/robots.txt")
+            .map(|((host, path), times)| (host + &path, times))
+            .collect()
+    }
+}
+
+fn bare(line: &Value) -> String {
+    line["url"].as_str().unwrap().trim_start_matches("http://").to_owned()
+}
+
+/// What is expected of [`Site::fates`].
+pub(crate) fn fates<const N: usize>(expected: [(&str, &str); N]) -> BTreeMap<String, String> {
+    expected.into_iter().map(|(url, fate)| (url.to_owned(), fate.to_owned())).collect()
+}
+
+/// A page like no other name's, with these links.
+pub(crate) fn page(name: &str, links: &[&str]) -> Reply {
+    Reply::html(html(name, 60, links))
+}
+
+/// The markup of a page with `words` words that are like no other name's, and links that have no text.
+pub(crate) fn html(name: &str, words: usize, links: &[&str]) -> String {
+    let links: String = links.iter().map(|link| format!("<a href=\"{link}\"></a>")).collect();
+    format!("<!doctype html><title>{name}</title><p>{}</p>{links}", text(name, words))
+}
+
+/// Words that are like no other name's.
+pub(crate) fn text(name: &str, words: usize) -> String {
+    let words = (0..words).map(|place| {
+        let mut hasher = DefaultHasher::new();
+        (name, place).hash(&mut hasher);
+        let hash = hasher.finish();
+        let letters = (0..8).map(|letter| char::from(b'a' + (hash >> (5 * letter) & 15) as u8));
+        letters.collect::<String>()
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
 
 /// A plan to crawl `hosts`, all of them names of the server, from `seeds`; no delay, a fixed hash.
 pub(crate) fn plan(server: &Server, directory: &Path, hosts: &[&str], seeds: &[String]) -> Plan {
@@ -38,6 +171,24 @@ pub(crate) fn plan(server: &Server, directory: &Path, hosts: &[&str], seeds: &[S
 /// Runs a plan to its end.
 pub(crate) fn run(plan: Plan) -> Report {
     Runtime::new().unwrap().block_on(crawl::run(plan, Control::default())).unwrap()
+}
+
+/// Runs a plan by a clock that makes a second of ten milliseconds, so that pauses and backoff cost nothing.
+pub(crate) fn run_fast(plan: Plan, control: Control) -> Result<Report, CrawlError> {
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        pause();
+        let clock = async {
+            loop {
+                spawn_blocking(|| std::thread::sleep(Duration::from_millis(1))).await.unwrap();
+                advance(Duration::from_millis(100)).await;
+            }
+        };
+        tokio::select! {
+            report = crawl::run(plan, control) => report,
+            () = clock => unreachable!("the clock does not stop"),
+        }
+    })
 }
 
 /// The lines of a file of the run.

@@ -89,21 +89,21 @@ fn a_page_that_comes_while_its_host_waits_for_a_retry_is_not_held_up() {
 
 #[test]
 fn robots_is_asked_for_again_after_a_day() {
-    let day = Duration::from_secs(24 * 60 * 60);
+    let day = Duration::from_hours(24);
     let start = Instant::now();
     let mut world = World::new(Scenario { seeds: vec![(0, 0), (0, 0), (0, 0)], ..two_hosts() });
     let mut asked = Vec::new();
     for now in [start, start + day / 2, start + day + SECOND] {
-        let step = world.next(now);
+        let mut step = world.next(now);
         asked.push(matches!(step, Step::Ask(..)));
         if let Step::Ask(id, _) = step {
             world.frontier.answered(id, None, Signal::Fine, now);
             world.frontier.learned(id, Arc::new(Robots::allow_all()), Duration::ZERO, now);
+            step = world.next(now + SECOND);
         }
-        let now = now + SECOND;
-        let Step::Fetch(id, _) = world.next(now) else { panic!("a page") };
-        world.frontier.answered(id, None, Signal::Fine, now);
-        world.forget_running(id, now);
+        let Step::Fetch(id, _) = step else { panic!("a page") };
+        world.frontier.answered(id, None, Signal::Fine, now + SECOND);
+        world.forget_running(id, now + SECOND);
     }
     assert_eq!(asked, [true, false, true]);
 }
@@ -130,4 +130,54 @@ fn many_hosts_of_one_address_are_let_go_one_by_one() {
     let mut world = World::new(scenario);
     world.run();
     assert_eq!(world.log.fetched.len(), 80);
+}
+
+#[test]
+fn reports_that_overtake_one_another_do_not_hide_the_latest() {
+    let start = Instant::now();
+    let scenario = Scenario {
+        obey_robots: false,
+        limits: Limits { hosts: 2, urls: 2 },
+        ..Scenario::default()
+    };
+    let mut world = World::new(Scenario { hosts: 4, seeds: vec![(0, 0), (1, 0)], ..scenario });
+    let Step::LoadHosts { .. } = world.frontier.next(start) else { panic!("hosts") };
+    let known = [world.row(0), world.row(1)].to_vec();
+    let (of_host, of_stranger) = (world.queue(0), world.queue(3));
+    world.frontier.loaded_hosts(&known, 1, true, start);
+    let Step::LoadUrls { host, .. } = world.frontier.next(start) else { panic!("URLs") };
+    for tick in [of_host + 2, of_host] {
+        world.frontier.hosts.get_mut(&host).unwrap().left(tick);
+        world.frontier.queued(&world.row(3), of_stranger + tick, start);
+    }
+    world.frontier.loaded_urls(host, Vec::new(), of_host + 1, true);
+    assert!(!world.frontier.hosts[&host].is_idle());
+    world.frontier.loaded_hosts(&[], of_stranger + of_host + 1, true, start);
+    assert!(world.frontier.dormant);
+}
+
+#[test]
+fn hosts_that_idle_through_their_delay_make_room_when_it_is_over() {
+    let start = Instant::now();
+    let hosts = (0..4).map(|host| (host, 0)).collect();
+    let scenario = Scenario {
+        obey_robots: false,
+        limits: Limits { hosts: 4, urls: 2 },
+        ..Scenario::default()
+    };
+    let mut world = World::new(Scenario { hosts: 5, seeds: hosts, ..scenario });
+    let tasks: Vec<_> = std::iter::from_fn(|| match world.next(start) {
+        Step::Fetch(id, _) => Some(id),
+        _ => None,
+    })
+    .collect();
+    for &id in &tasks[1..] {
+        world.frontier.answered(id, None, Signal::Fine, start);
+        world.forget_running(id, start);
+    }
+    let tick = world.queue(4);
+    world.frontier.queued(&world.row(4), tick, start);
+    world.frontier.answered(tasks[0], None, Signal::Fine, start);
+    assert!(matches!(world.next(start), Step::Wait(at) if at == start + SECOND));
+    assert!(matches!(world.next(start + SECOND), Step::Fetch(..)));
 }

@@ -1,5 +1,13 @@
 //! A state, hosts and a clock for the frontier, and the rules that must hold at every instant.
 
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss,
+    clippy::struct_excessive_bools,
+    reason = "the numbers are small, and a scenario is a list of choices"
+)]
+
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet, BinaryHeap},
@@ -469,10 +477,12 @@ impl World {
             Event::Finished(id, task, fate) => self.settle(id, &task, fate, now),
             Event::Report(id, ending, queued, tick) => {
                 self.tasks -= 1;
-                queued.iter().for_each(|row| self.frontier.queued(row, tick, now));
+                for row in &queued {
+                    self.frontier.queued(row, tick, now);
+                }
                 self.frontier.finished(id, ending, now);
             }
-            Event::Hosts(rows, tick, all) => self.frontier.loaded_hosts(rows, tick, all, now),
+            Event::Hosts(rows, tick, all) => self.frontier.loaded_hosts(&rows, tick, all, now),
             Event::Urls(host, urls, tick, all) => self.frontier.loaded_urls(host, urls, tick, all),
             Event::SetAside(host) => {
                 self.aside.insert(host.0 as usize);

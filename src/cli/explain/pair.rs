@@ -1,46 +1,30 @@
-//! `pagesieve explain`: why are two documents duplicates, or not?
+//! Why two documents are duplicates, or not.
 
 use std::{
     collections::HashMap,
-    fs, io,
-    io::{IsTerminal, Write},
-    path::{Path, PathBuf},
+    fs::{self, File},
+    io,
+    io::{BufRead, BufReader, IsTerminal, Write},
+    path::Path,
 };
 
-use super::{
-    Exit, Failure, Out,
-    document::{Preparation, Settings, recipe},
+use super::super::{
+    Failure, Out,
+    document::{Preparation, extracted},
 };
 use crate::{
+    config::Config,
     crawl::fetch::is_html,
     extract::Document,
     filter::{Filter, Key, Kind, Options, Step, Subject, Verdict},
-    fingerprint::{Digest, Feature, Sketch, similarity},
+    fingerprint::{Digest, Feature, Recipe, Sketch, similarity},
     input::{Content, Input},
     page::{Lang, Timestamp},
+    sink::{PAGES, record::PageLine},
 };
-
-use super::document::extracted;
 
 /// So many features of each document are shown that the other has not, or not as often.
 const SHOWN: usize = 12;
-
-/// Explain why two documents are duplicates, or not
-///
-/// Compares two files, HTML or plain text: sizes, the features that weigh most of those in which they differ, the bits of their
-/// fingerprints, distances and similarity, and what `filter` would say of the second after the first.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Example:
-    pagesieve explain old.html new.html --set dedup.segment=ngrams")]
-pub(super) struct Args {
-    /// The document that comes first
-    a: PathBuf,
-    /// The document that comes second
-    b: PathBuf,
-    #[command(flatten)]
-    settings: Settings,
-}
 
 /// One of the two.
 struct Side {
@@ -51,31 +35,69 @@ struct Side {
     features: Vec<Feature>,
 }
 
-pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
-    let config = args.settings.config()?;
-    let preparation = Preparation::new(&config, recipe(&config));
-    let sides = [side(&args.a, &preparation)?, side(&args.b, &preparation)?];
-    let paint = Paint { colours: io::stdout().is_terminal() };
-    write_all(out, &sides, &config.dedup, paint).map_err(Failure::Output)?;
-    Ok(Exit::Done)
+/// Where a document is found.
+pub(super) enum Place<'a> {
+    /// A file, HTML or plain text.
+    File(&'a Path),
+    /// A page of a run, by its URL.
+    Page(&'a Path, &'a str),
 }
 
-fn side(path: &Path, preparation: &Preparation) -> Result<Side, Failure> {
+/// Compares two documents and writes what there is to say about them.
+pub(super) fn compare(
+    out: &mut Out,
+    places: [Place<'_>; 2],
+    config: &Config,
+    recipe: Recipe,
+) -> Result<(), Failure> {
+    let preparation = Preparation::new(config, recipe);
+    let [a, b] = places.map(|place| side(&place, &preparation));
+    let paint = Paint { colours: io::stdout().is_terminal() };
+    write_all(out, &[a?, b?], &config.dedup, paint).map_err(Failure::Output)
+}
+
+fn side(place: &Place<'_>, preparation: &Preparation) -> Result<Side, Failure> {
+    let (name, content) = match *place {
+        Place::File(path) => (path.display().to_string(), read(path)?),
+        Place::Page(run, url) => (url.to_owned(), Content::Text(stored_text(run, url)?)),
+    };
+    let input = Input { id: name.clone(), url: None, at: None, content };
+    let (document, body) = extracted(&preparation.extractor, input);
+    let sketch = preparation.fingerprinter.sketch(&document.text);
+    let features = preparation.fingerprinter.features(&document.text);
+    Ok(Side { path: name, body, document, sketch, features })
+}
+
+fn read(path: &Path) -> Result<Content, Failure> {
     let bytes = fs::read(path).map_err(|source| Failure::Read { path: path.to_owned(), source })?;
     let named_html = path.extension().is_some_and(|ending| {
         ["html", "htm", "xhtml"].iter().any(|html| ending.eq_ignore_ascii_case(html))
     });
-    let content = if named_html || is_html(None, &bytes) {
-        Content::Html { body: bytes, charset: None }
-    } else {
-        Content::Text(String::from_utf8_lossy(&bytes).into_owned())
-    };
-    let path = path.display().to_string();
-    let input = Input { id: path.clone(), url: None, at: None, content };
-    let (document, body) = extracted(&preparation.extractor, input);
-    let sketch = preparation.fingerprinter.sketch(&document.text);
-    let features = preparation.fingerprinter.features(&document.text);
-    Ok(Side { path, body, document, sketch, features })
+    if named_html || is_html(None, &bytes) {
+        return Ok(Content::Html { body: bytes, charset: None });
+    }
+    Ok(Content::Text(String::from_utf8_lossy(&bytes).into_owned()))
+}
+
+/// The text of a stored page, from `pages.jsonl`.
+fn stored_text(run: &Path, url: &str) -> Result<String, Failure> {
+    let path = run.join(PAGES);
+    let failure = |source| Failure::Read { path: path.clone(), source };
+    let lines = BufReader::new(File::open(&path).map_err(failure)?).lines();
+    let id = serde_json::to_string(url).expect("a string is JSON");
+    for line in lines {
+        let line = line.map_err(failure)?;
+        // The id is the first field: most lines need not be read as JSON.
+        if !line.starts_with(&format!("{{\"id\":{id},")) {
+            continue;
+        }
+        let page: PageLine<'_> =
+            serde_json::from_str(&line).map_err(|error| failure(error.into()))?;
+        if let Some(text) = page.text {
+            return Ok(text.into_owned());
+        }
+    }
+    Err(Failure::NoText { url: url.to_owned(), path })
 }
 
 fn write_all(out: &mut Out, sides: &[Side; 2], options: &Options, paint: Paint) -> io::Result<()> {
@@ -103,14 +125,16 @@ fn write_verdict(
     writeln!(out, "A  {}\nB  {}\n", a.path, b.path)?;
     let verdict = verdict(sides, options);
     let (word, why) = match verdict.matched() {
-        None => ("unique", why_unique(b, options)),
+        None => ("unique", why_unique(sides, options)),
         Some(matched) => match (matched.kind, matched.step) {
             (_, Step::Body) => {
-                ("exact", "the bodies are equal, byte for byte (step body)".to_owned())
+                ("an exact duplicate", "the bodies are equal, byte for byte (step body)".to_owned())
             }
-            (Kind::Exact, _) => ("exact", "the texts have the same words (step text)".to_owned()),
+            (Kind::Exact, _) => {
+                ("an exact duplicate", "the texts have the same words (step text)".to_owned())
+            }
             (Kind::Near, _) => (
-                "near",
+                "a near duplicate",
                 format!(
                     "the fingerprints differ in {} of 64 bits, at most {} are allowed (step near)",
                     matched.distance,
@@ -142,12 +166,10 @@ fn verdict(sides: &[Side; 2], options: &Options) -> Verdict {
     verdict
 }
 
-fn why_unique(b: &Side, options: &Options) -> String {
+fn why_unique(sides: &[Side; 2], options: &Options) -> String {
     let least = options.min_features;
-    if b.sketch.features < least {
-        return format!(
-            "its text has fewer than {least} features, so that only an equal one would be a duplicate"
-        );
+    if sides.iter().any(|side| side.sketch.features < least) {
+        return format!("a text of fewer than {least} features has only equal ones for duplicates");
     }
     format!(
         "the texts are not equal, and the fingerprints differ in more than {} of 64 bits",
@@ -209,6 +231,9 @@ fn write_features(
     };
     let mut more: Vec<_> = features.iter().filter(|feature| excess(feature) > 0).collect();
     more.sort_by_key(|feature| std::cmp::Reverse(excess(feature)));
+    if more.is_empty() {
+        return Ok(());
+    }
     writeln!(out, "\n{} of {} features weigh more in {name}", more.len(), features.len())?;
     for feature in more.iter().take(SHOWN) {
         let theirs = other.get(&feature.text).copied().unwrap_or(0);

@@ -1,0 +1,269 @@
+//! The rules of the filter, written down once more: slow, plain, and from the founding design instead of the code.
+
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    reason = "the numbers are small"
+)]
+
+use std::{num::NonZeroU64, time::Duration};
+
+use proptest::{prelude::*, sample::select};
+
+use super::{Facts, Judgement, Key, Kind, Match, Options, Step, Subject, Verdict, WindowOptions};
+use crate::{
+    fingerprint::{Digest, Signature, Sketch},
+    page::{DocId, Timestamp},
+};
+
+/// What happens to a filter.
+#[derive(Clone, Debug)]
+pub(crate) enum Event {
+    Judge {
+        name: &'static str,
+        body: Option<u8>,
+        text: usize,
+        at: i64,
+    },
+    JudgeBody {
+        name: &'static str,
+        body: u8,
+        at: i64,
+    },
+    /// The filter is dropped, and another goes on where it stood.
+    Reopen,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Script {
+    pub(crate) options: Options,
+    texts: Vec<Sketch>,
+    pub(crate) events: Vec<Event>,
+}
+
+/// What is to obey the model.
+pub(crate) trait Judge {
+    fn judge(&mut self, name: &str, subject: &Subject) -> Judgement;
+    fn judge_body(&mut self, name: &str, body: Digest, at: Timestamp) -> Option<Judgement>;
+    fn reopen(&mut self);
+    /// Representatives in the window.
+    fn len(&self) -> usize;
+}
+
+/// Everything that ever arrived.
+struct Model {
+    options: Options,
+    clock: i64,
+    all: Vec<Document>,
+    aliases: u64,
+}
+
+struct Document {
+    id: DocId,
+    key: Key,
+    at: i64,
+    /// By which it is known.
+    digests: Vec<Digest>,
+    signature: Option<Signature>,
+    /// `None`: it is a representative.
+    alias_of: Option<Match>,
+    /// Its number among those that are known as aliases.
+    alias: u64,
+    facts: Facts,
+}
+
+impl Model {
+    /// Unique documents: the latest so many, and none that is too old.
+    fn window(&self) -> impl Iterator<Item = &Document> {
+        let entries = usize::try_from(self.options.window.entries.get()).unwrap();
+        let oldest = self
+            .options
+            .window
+            .age
+            .map_or(i64::MIN, |age| self.clock.saturating_sub(age.as_millis() as i64));
+        let unique = self.all.iter().rev().filter(|document| document.alias_of.is_none());
+        unique.take(entries).filter(move |document| document.at >= oldest)
+    }
+
+    /// Equal by a digest: representatives of the window, and the latest aliases of these; never of the same key. The oldest.
+    fn equal(&self, key: Key, digest: Digest, step: Step) -> Option<(Match, Facts)> {
+        let found = self
+            .all
+            .iter()
+            .filter(|document| document.digests.contains(&digest) && document.key != key);
+        let mut matches = found.filter_map(|document| {
+            let of = document.alias_of.map_or(document.id, |found| found.of);
+            let representative = self.window().find(|representative| representative.id == of)?;
+            let bound = self.aliases.saturating_sub(self.options.window.entries.get());
+            let is_late = document.alias_of.is_none() || document.alias >= bound;
+            let exact = Match { of, kind: Kind::Exact, step, distance: 0, signature_distance: 0 };
+            let found = document.alias_of.map_or(exact, |found| Match { step, ..found });
+            (is_late && representative.key != key).then_some((found, document.facts))
+        });
+        matches.next()
+    }
+
+    fn near(&self, subject: &Subject) -> Option<Match> {
+        let signature = self.comparable(&subject.sketch)?;
+        let near =
+            self.window().filter(|document| document.key != subject.key).filter_map(|document| {
+                let other = document.signature?;
+                let distance = (signature.0[0] ^ other.0[0]).count_ones();
+                let signature_distance =
+                    (0..4).map(|i| (signature.0[i] ^ other.0[i]).count_ones()).sum();
+                (distance <= self.options.radius()).then_some((
+                    signature_distance,
+                    document.id,
+                    distance,
+                ))
+            });
+        let (signature_distance, of, distance) = near.min()?;
+        Some(Match { of, kind: Kind::Near, step: Step::Near, distance, signature_distance })
+    }
+
+    fn comparable(&self, sketch: &Sketch) -> Option<Signature> {
+        let is_long = sketch.features > 0 && sketch.features >= self.options.min_features;
+        is_long.then_some(sketch.signature)
+    }
+
+    fn judge(&mut self, subject: &Subject) -> Judgement {
+        if let Some(body) = subject.body
+            && let Some(judgement) = self.judge_body(subject.key, body, subject.at)
+        {
+            return judgement;
+        }
+        self.clock = self.clock.max(subject.at.0);
+        let facts = Facts {
+            fingerprint: (subject.sketch.features > 0)
+                .then(|| subject.sketch.signature.fingerprint()),
+            chars: subject.chars,
+            features: subject.sketch.features,
+            lang: subject.lang,
+        };
+        let mut digests: Vec<_> = subject.body.into_iter().collect();
+        let text = subject.sketch.digest;
+        let by_text = text.and_then(|text| self.equal(subject.key, text, Step::Text));
+        if by_text.is_none() {
+            digests.extend(text);
+        }
+        let found = by_text.map(|(found, _)| found).or_else(|| self.near(subject));
+        let signature = self.comparable(&subject.sketch);
+        self.enter(subject.key, digests, signature, found, facts)
+    }
+
+    fn judge_body(&mut self, key: Key, body: Digest, at: Timestamp) -> Option<Judgement> {
+        self.clock = self.clock.max(at.0);
+        let (found, facts) = self.equal(key, body, Step::Body)?;
+        Some(self.enter(key, Vec::new(), None, Some(found), facts))
+    }
+
+    fn enter(
+        &mut self,
+        key: Key,
+        digests: Vec<Digest>,
+        signature: Option<Signature>,
+        alias_of: Option<Match>,
+        facts: Facts,
+    ) -> Judgement {
+        let id = DocId(self.all.len() as u64 + 1);
+        let (at, alias) = (self.clock, self.aliases);
+        self.aliases += u64::from(alias_of.is_some() && !digests.is_empty());
+        self.all.push(Document { id, key, at, digests, signature, alias_of, alias, facts });
+        let verdict = alias_of.map_or(Verdict::Unique, Verdict::Duplicate);
+        Judgement { id, at: Timestamp(at), verdict, facts }
+    }
+}
+
+impl Script {
+    fn subject(&self, name: &str, body: Option<u8>, text: usize, at: i64) -> Subject {
+        let text = text % self.texts.len();
+        Subject {
+            key: Key::of(name),
+            body: body.map(digest_of_body),
+            sketch: self.texts[text].clone(),
+            chars: text as u32 * 10,
+            lang: None,
+            at: Timestamp(at),
+        }
+    }
+
+    /// Plays the script to `judge` and to the model.
+    pub(crate) fn play(&self, judge: &mut impl Judge) -> Result<(), TestCaseError> {
+        let mut model =
+            Model { options: self.options.clone(), clock: i64::MIN, all: Vec::new(), aliases: 0 };
+        for event in &self.events {
+            match *event {
+                Event::Judge { name, body, text, at } => {
+                    let subject = self.subject(name, body, text, at);
+                    prop_assert_eq!(judge.judge(name, &subject), model.judge(&subject));
+                    prop_assert_eq!(judge.len(), model.window().count());
+                }
+                Event::JudgeBody { name, body, at } => {
+                    let (body, at) = (digest_of_body(body), Timestamp(at));
+                    prop_assert_eq!(
+                        judge.judge_body(name, body, at),
+                        model.judge_body(Key::of(name), body, at)
+                    );
+                }
+                Event::Reopen => judge.reopen(),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn digest_of_body(body: u8) -> Digest {
+    Digest::of(&[b'b', body])
+}
+
+/// Few keys, few bodies, few texts; times that go back and forth; windows that roll soon.
+pub(crate) fn script() -> impl Strategy<Value = Script> {
+    let texts = prop::collection::vec(
+        (
+            0..3_usize,
+            prop::collection::vec(0..64_u32, 0..6),
+            prop::collection::vec(64..256_u32, 0..9),
+            select(vec![0, 1, 9, 10, 30]),
+        ),
+        1..12,
+    );
+    let window = (select(vec![1, 2, 3, 6, 50]), select(vec![None, Some(0), Some(5), Some(40)]));
+    let name = || select(vec!["a", "b", "c", "d", "e"]);
+    let event = prop_oneof![
+        20 => (name(), prop::option::of(0..8_u8), 0..12_usize, -20..60_i64)
+            .prop_map(|(name, body, text, at)| Event::Judge { name, body, text, at }),
+        4 => (name(), 0..8_u8, -20..60_i64).prop_map(|(name, body, at)| Event::JudgeBody { name, body, at }),
+        2 => Just(Event::Reopen),
+    ];
+    let events = prop::collection::vec(event, 0..60);
+    (texts, window, 0..4_u32, select(vec![0, 1, 10]), events, any::<bool>()).prop_map(
+        |(texts, (entries, age), radius, min_features, mut events, runs_on)| {
+            let window = WindowOptions {
+                entries: NonZeroU64::new(entries).unwrap(),
+                age: age.map(Duration::from_millis),
+            };
+            let options =
+                Options { window, radius: Some(radius), min_features, ..Options::default() };
+            if runs_on {
+                for (number, event) in events.iter_mut().enumerate() {
+                    if let Event::Judge { at, .. } | Event::JudgeBody { at, .. } = event {
+                        *at += number as i64 * 3;
+                    }
+                }
+            }
+            let texts =
+                texts.into_iter().enumerate().map(|(number, text)| sketch(number, text)).collect();
+            Script { options, texts, events }
+        },
+    )
+}
+
+/// A text whose signature differs in these bits from that of its kind.
+fn sketch(number: usize, (kind, near, far, features): (usize, Vec<u32>, Vec<u32>, u32)) -> Sketch {
+    let mut signature = [[0; 4], [0x00ff_00ff_00ff_00ff; 4], [u64::MAX; 4]][kind];
+    for bit in near.into_iter().chain(far) {
+        signature[bit as usize / 64] ^= 1 << (bit % 64);
+    }
+    let digest = (features > 0).then(|| Digest::of(&[b't', number as u8]));
+    Sketch { signature: Signature(signature), features, digest }
+}

@@ -1,0 +1,200 @@
+//! What every index must do: find exactly what comparing with everything finds.
+
+use proptest::{prelude::*, sample::Index as Pick};
+
+use super::{Candidate, Index, MAX_RADIUS, Pigeonhole, Scan};
+use crate::{fingerprint::Fingerprint, page::DocId};
+
+/// What happens to an index.
+#[derive(Clone, Debug)]
+enum Event {
+    Insert(Fingerprint),
+    /// Takes in a document that differs from an earlier one in these bits.
+    Plant(Pick, Vec<u32>),
+    /// Takes in so many that have all bits of one block in common with an earlier one.
+    Flood(Pick, u32, u16),
+    /// All but the latest so many leave.
+    Keep(u16),
+    /// Asks for what is near an earlier document, its bits changed in these places.
+    Query(Pick, Vec<u32>),
+}
+
+/// Runs the events through an index and the reference, and asks both for every radius.
+fn agrees_with_the_scan(
+    mut index: impl Index,
+    events: &[Event],
+    gap: u64,
+) -> Result<(), TestCaseError> {
+    let mut scan = Scan::default();
+    let mut seen = vec![Fingerprint(0)];
+    let mut next = DocId(1);
+    let mut noise = 0_u64;
+    for event in events {
+        let mut new = Vec::new();
+        match event {
+            Event::Insert(fingerprint) => new.push(*fingerprint),
+            Event::Plant(earlier, bits) => new.push(flip(*earlier.get(&seen), bits)),
+            Event::Flood(earlier, block, n) => {
+                let block = 0xffff_u64 << (16 * (block % 4));
+                for _ in 0..*n {
+                    noise = noise.wrapping_add(0x9e37_79b9_7f4a_7c15);
+                    new.push(Fingerprint(
+                        earlier.get(&seen).0 & block | (noise ^ (noise >> 29)) & !block,
+                    ));
+                }
+            }
+            Event::Keep(n) => {
+                let horizon = DocId(next.0.saturating_sub(u64::from(*n) * gap));
+                index.expire(horizon);
+                scan.expire(horizon);
+            }
+            Event::Query(earlier, bits) => {
+                check(&index, &scan, flip(*earlier.get(&seen), bits))?;
+            }
+        }
+        for fingerprint in new {
+            index.insert(next, fingerprint);
+            scan.insert(next, fingerprint);
+            next = DocId(next.0 + gap);
+            seen.push(fingerprint);
+        }
+        check(&index, &scan, *seen.last().expect("never empty"))?;
+    }
+    Ok(())
+}
+
+fn check(index: &impl Index, scan: &Scan, fingerprint: Fingerprint) -> Result<(), TestCaseError> {
+    let (mut found, mut expected) = (vec![Candidate { id: DocId(0), distance: 99 }], Vec::new());
+    prop_assert_eq!(index.len(), scan.len());
+    prop_assert_eq!(index.is_empty(), scan.is_empty());
+    for radius in 0..=index.max_radius() {
+        index.candidates(fingerprint, radius, &mut found);
+        scan.candidates(fingerprint, radius, &mut expected);
+        prop_assert_eq!(&found, &expected, "radius {}", radius);
+    }
+    Ok(())
+}
+
+fn flip(fingerprint: Fingerprint, bits: &[u32]) -> Fingerprint {
+    Fingerprint(bits.iter().fold(fingerprint.0, |all, bit| all ^ 1 << bit))
+}
+
+fn events() -> impl Strategy<Value = Vec<Event>> {
+    // One more and one less than the radius, and none: all distances from 0 to k+2.
+    let bits = || prop::collection::vec(0..64_u32, 0..=MAX_RADIUS as usize + 2);
+    let event = prop_oneof![
+        4 => prop_oneof![any::<u64>(), Just(0), Just(u64::MAX), 0..4_u64].prop_map(|bits| Event::Insert(Fingerprint(bits))),
+        8 => (any::<Pick>(), bits()).prop_map(|(of, bits)| Event::Plant(of, bits)),
+        1 => (any::<Pick>(), 0..4_u32, 0..400_u16).prop_map(|(of, block, n)| Event::Flood(of, block, n)),
+        2 => prop_oneof![0..20_u16, 0..1500_u16].prop_map(Event::Keep),
+        8 => (any::<Pick>(), bits()).prop_map(|(of, bits)| Event::Query(of, bits)),
+    ];
+    prop::collection::vec(event, 0..60)
+}
+
+proptest! {
+    #[test]
+    fn recall_is_total(events in events(), radius in 0..=MAX_RADIUS, gap in 1..4_u64) {
+        agrees_with_the_scan(Pigeonhole::new(radius).unwrap(), &events, gap)?;
+    }
+
+    #[test]
+    fn recall_is_total_where_ordinals_wrap_around(events in events(), radius in 0..=MAX_RADIUS, before in 0..1200_u32) {
+        agrees_with_the_scan(Pigeonhole::starting_at(radius, u32::MAX - before).unwrap(), &events, 1)?;
+    }
+
+    #[test]
+    fn the_scan_agrees_with_itself_at_every_radius(events in events()) {
+        agrees_with_the_scan(Scan::default(), &events, 1)?;
+    }
+
+    #[test]
+    fn distance_is_symmetric(a: u64, b: u64) {
+        let (a, b) = (Fingerprint(a), Fingerprint(b));
+        prop_assert_eq!(a.distance(b), b.distance(a));
+        prop_assert_eq!(a.distance(b) == 0, a == b);
+    }
+
+    #[test]
+    fn distance_obeys_the_triangle_inequality(a: u64, b: u64, c: u64) {
+        let (a, b, c) = (Fingerprint(a), Fingerprint(b), Fingerprint(c));
+        prop_assert!(a.distance(c) <= a.distance(b) + b.distance(c));
+    }
+}
+
+#[test]
+fn every_fingerprint_of_the_ball_is_found() {
+    let centre = Fingerprint(0x0123_4567_89ab_cdef);
+    let mut index = Pigeonhole::new(3).unwrap();
+    let (mut next, mut found) = (1, Vec::new());
+    for a in 0..64 {
+        for b in 0..a {
+            for c in 0..b {
+                index.insert(DocId(next), flip(centre, &[a, b, c]));
+                next += 1;
+            }
+        }
+    }
+    index.candidates(centre, 3, &mut found);
+    assert_eq!(found.len(), 41_664);
+    assert!(
+        found
+            .iter()
+            .zip(1..)
+            .all(|(candidate, id)| candidate.id == DocId(id) && candidate.distance == 3)
+    );
+    index.candidates(centre, 2, &mut found);
+    assert!(found.is_empty());
+}
+
+#[test]
+fn links_left_by_an_earlier_round_of_ordinals_lead_nowhere() {
+    let lonely = Fingerprint(0xffff_0000_ffff_0000);
+    let mut index = Pigeonhole::starting_at(3, u32::MAX - 3).unwrap();
+    index.insert(DocId(1), lonely);
+    index.expire(DocId(2));
+    // As after 2^32 insertions elsewhere: the ordinal to which the chain still leads is given again, to a stranger.
+    let mut later = index.clone().restarted_at(u32::MAX - 3);
+    let stranger = Fingerprint(0);
+    for id in 2..9 {
+        later.insert(DocId(id), stranger);
+    }
+    let mut found = Vec::new();
+    later.candidates(lonely, 3, &mut found);
+    assert!(found.is_empty());
+    later.candidates(stranger, 3, &mut found);
+    assert_eq!(found.len(), 7);
+    // One of the chain, linked to the stranger: each is found once, and the walk ends.
+    later.insert(DocId(9), lonely);
+    later.candidates(lonely, 3, &mut found);
+    assert_eq!(found, [Candidate { id: DocId(9), distance: 0 }]);
+}
+
+#[test]
+fn an_index_that_rolls_does_not_grow() {
+    let mut index = Pigeonhole::new(3).unwrap();
+    for id in 1..50_000 {
+        index.insert(DocId(id), Fingerprint(id.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+        index.expire(DocId(id.saturating_sub(999)));
+    }
+    assert_eq!((index.len(), index.capacity()), (1000, 1024));
+}
+
+#[test]
+#[should_panic(expected = "ids grow")]
+fn ids_that_do_not_grow_are_refused() {
+    let mut index = Pigeonhole::new(3).unwrap();
+    index.insert(DocId(2), Fingerprint(0));
+    index.insert(DocId(2), Fingerprint(0));
+}
+
+#[test]
+#[should_panic(expected = "radius 3 asked of an index for 2")]
+fn a_radius_beyond_the_largest_is_refused() {
+    Pigeonhole::new(2).unwrap().candidates(Fingerprint(0), 3, &mut Vec::new());
+}
+
+#[test]
+fn a_radius_that_the_layout_cannot_serve_is_refused() {
+    assert_eq!(Pigeonhole::new(4).err(), Some(super::RadiusError(4)));
+}

@@ -1,0 +1,327 @@
+mod kept;
+
+use std::{fs, num::NonZeroUsize};
+
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+use super::*;
+use crate::{
+    filter::{
+        Digests, Facts, Filter, Horizon, Judgement, Key, Options, Position, Representative,
+        Subject, Verdict,
+        model::{Judge, script},
+    },
+    fingerprint::{Digest, Signature},
+    index::Pigeonhole,
+    page::{DocId, Timestamp},
+};
+
+fn path(directory: &TempDir) -> PathBuf {
+    directory.path().join("state.sqlite")
+}
+
+/// A filter over the state, written as a crawl writes it.
+struct InState {
+    options: Options,
+    state: State,
+    filter: Option<Filter<Pigeonhole, DigestTable>>,
+    log: SignatureLog,
+}
+
+impl InState {
+    fn new(options: Options, state: State) -> Self {
+        let mut this = Self { options, state, filter: None, log: SignatureLog::default() };
+        this.open(Position { next: DocId(1), aliases: 0, clock: Timestamp(i64::MIN) });
+        this
+    }
+
+    fn open(&mut self, position: Position) {
+        let digests = DigestTable::new(self.state.clone(), NonZeroUsize::new(2).unwrap());
+        let index = Pigeonhole::new(self.options.radius()).unwrap();
+        let mut filter = Filter::with(&self.options, index, digests);
+        self.log = SignatureLog::read(&self.state, |representative| filter.restore(representative))
+            .unwrap();
+        filter.resume(position);
+        self.filter = Some(filter);
+    }
+
+    fn filter(&mut self) -> &mut Filter<Pigeonhole, DigestTable> {
+        self.filter.as_mut().unwrap()
+    }
+
+    fn keep(&mut self, name: &str, judgement: &Judgement) {
+        self.state.add_document(name, None, false, judgement, None).unwrap();
+        let filter = self.filter.as_ref().unwrap();
+        if let Some(representative) = filter.representative(judgement.id) {
+            self.log.push(&self.state, representative).unwrap();
+        }
+        self.log.prune(&self.state, filter.horizon().representative).unwrap();
+    }
+}
+
+impl Judge for InState {
+    fn judge(&mut self, name: &str, subject: &Subject) -> Judgement {
+        let judgement = self.filter().judge(subject).unwrap();
+        self.keep(name, &judgement);
+        judgement
+    }
+
+    fn judge_body(&mut self, name: &str, body: Digest, at: Timestamp) -> Option<Judgement> {
+        let judgement = self.filter().judge_body(Key::of(name), body, at).unwrap()?;
+        self.keep(name, &judgement);
+        Some(judgement)
+    }
+
+    fn reopen(&mut self) {
+        self.log.flush(&self.state).unwrap();
+        let position = self.filter().position();
+        self.open(position);
+    }
+
+    fn len(&self) -> usize {
+        self.filter.as_ref().map_or(0, Filter::len)
+    }
+}
+
+fn representative(id: u64, word: u64) -> Representative {
+    let signature = word.is_multiple_of(3).then_some(Signature([word, !word, id, 7]));
+    Representative { id: DocId(id), at: Timestamp(id.cast_signed() - 9), key: Key(word), signature }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn the_filter_over_the_state_judges_as_the_design_says(script in script()) {
+        let state = State::in_memory().unwrap();
+        script.play(&mut InState::new(script.options.clone(), state))?;
+    }
+
+    #[test]
+    fn signatures_are_read_back_as_they_were_packed(
+        words in prop::collection::vec((1..4_u64, any::<u64>()), 0..900),
+        stops in prop::collection::vec(0..900_usize, 0..4),
+        horizon in 0..1500_u64,
+    ) {
+        let state = State::in_memory().unwrap();
+        let (mut log, mut id, mut all) = (SignatureLog::default(), 0, Vec::new());
+        for (place, (gap, word)) in words.into_iter().enumerate() {
+            id += gap;
+            all.push(representative(id, word));
+            log.push(&state, &all[place]).unwrap();
+            if stops.contains(&place) {
+                log.flush(&state).unwrap();
+                log = SignatureLog::read(&state, drop).unwrap();
+            }
+        }
+        log.flush(&state).unwrap();
+        log.prune(&state, DocId(horizon)).unwrap();
+        let mut found = Vec::new();
+        SignatureLog::read(&state, |representative| found.push(representative)).unwrap();
+        let kept = &all[all.len() - found.len()..];
+        prop_assert_eq!(&found, kept);
+        let needed = all.iter().filter(|representative| representative.id.0 >= horizon).count();
+        prop_assert!(found.len() >= needed, "a representative of the window is lost");
+        prop_assert!(found.len() < needed + 2 * 256, "what has left is dropped");
+    }
+}
+
+#[test]
+fn a_state_is_found_again_as_it_was() {
+    let directory = TempDir::new().unwrap();
+    let state = State::open(&path(&directory)).unwrap();
+    state.begin().unwrap();
+    state.set_meta("seed", 7_i64).unwrap();
+    state.set_file("pages.jsonl", u64::MAX).unwrap();
+    state.set_file("pages.jsonl", 12).unwrap();
+    state.commit().unwrap();
+    state.begin().unwrap();
+    state.set_meta("seed", 8_i64).unwrap();
+    drop(state);
+    let state = State::open(&path(&directory)).unwrap();
+    assert_eq!(state.meta::<i64>("seed").unwrap(), Some(7), "what was not committed is gone");
+    assert_eq!(state.meta::<i64>("none").unwrap(), None);
+    assert_eq!(state.files().unwrap(), [("pages.jsonl".to_owned(), 12)]);
+}
+
+#[test]
+fn a_state_in_use_is_refused() {
+    let directory = TempDir::new().unwrap();
+    let _state = State::open(&path(&directory)).unwrap();
+    assert!(matches!(State::open(&path(&directory)), Err(StateError::Busy { .. })));
+}
+
+#[test]
+fn a_file_of_something_else_is_refused_and_left_as_it_is() {
+    let directory = TempDir::new().unwrap();
+    let file = path(&directory);
+    fs::write(&file, b"short").unwrap();
+    assert!(matches!(State::open(&file), Err(StateError::Foreign { .. })));
+    assert_eq!(fs::read(&file).unwrap(), b"short");
+    fs::write(&file, b"these are my notes, which are longer than the header of a database file is: a hundred bytes").unwrap();
+    let before = fs::read(&file).unwrap();
+    assert!(matches!(State::open(&file), Err(StateError::Foreign { .. })));
+    assert_eq!(fs::read(&file).unwrap(), before);
+
+    fs::remove_file(&file).unwrap();
+    Connection::open(&file).unwrap().execute_batch("CREATE TABLE mine (a)").unwrap();
+    assert!(matches!(State::open(&file), Err(StateError::Foreign { .. })));
+}
+
+#[test]
+fn a_state_of_another_version_is_refused() {
+    let directory = TempDir::new().unwrap();
+    let file = path(&directory);
+    State::open(&file).unwrap().db.pragma_update(None, "user_version", 99).unwrap();
+    assert!(matches!(State::open(&file), Err(StateError::Version { found: 99, .. })));
+}
+
+#[test]
+fn a_directory_is_no_state() {
+    let directory = TempDir::new().unwrap();
+    assert!(matches!(State::open(directory.path()), Err(StateError::Open { .. })));
+    assert!(matches!(State::open(&directory.path().join("a/b")), Err(StateError::Open { .. })));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_new_state_is_for_its_owner_only() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let directory = TempDir::new().unwrap();
+    let state = State::open(&path(&directory)).unwrap();
+    state.set_meta("seed", 1_i64).unwrap();
+    for entry in fs::read_dir(directory.path()).unwrap() {
+        let entry = entry.unwrap();
+        assert_eq!(
+            entry.metadata().unwrap().permissions().mode() & 0o777,
+            0o600,
+            "{:?}",
+            entry.path()
+        );
+    }
+}
+
+fn new_url(url: &str, host: HostId) -> NewUrl<'_> {
+    NewUrl {
+        url,
+        host,
+        kind: UrlKind::Page,
+        state: UrlState::Queued,
+        detail: None,
+        seed: Some(0),
+        depth: 0,
+        hops: 0,
+        referrer: None,
+        at: Timestamp(5),
+    }
+}
+
+#[test]
+fn urls_wait_in_the_order_of_their_places() {
+    let state = State::in_memory().unwrap();
+    let (host, _) = state.host("a:80").unwrap();
+    for (seq, url) in [(3, "http://a/3"), (1, "http://a/1"), (2, "http://a/2")] {
+        let id = state.add_url(&new_url(url, host.id)).unwrap();
+        state.enqueue(host.id, seq, id).unwrap();
+    }
+    let places = |after, limit| {
+        let queued = state.queued(host.id, after, limit).unwrap();
+        queued.iter().map(|queued| (queued.seq, queued.url.url.clone())).collect::<Vec<_>>()
+    };
+    assert_eq!(places(0, 2), [(1, "http://a/1".to_owned()), (2, "http://a/2".to_owned())]);
+    assert_eq!(places(2, 9), [(3, "http://a/3".to_owned())]);
+    state.dequeue(host.id, 1).unwrap();
+    assert_eq!(
+        (places(0, 9).len(), state.last_seq().unwrap(), state.queue_len().unwrap()),
+        (2, 3, 2)
+    );
+}
+
+#[test]
+fn hosts_with_urls_come_in_turn_unless_they_are_set_aside() {
+    let state = State::in_memory().unwrap();
+    let hosts = ["a:80", "b:80", "c:80", "d:80"].map(|name| state.host(name).unwrap().0.id);
+    for (seq, host) in (1..).zip(&hosts[..3]) {
+        let id = state.add_url(&new_url(&format!("http://x/{seq}"), *host)).unwrap();
+        state.enqueue(*host, seq, id).unwrap();
+    }
+    let waiting =
+        |limit| state.waiting_hosts(limit).unwrap().iter().map(|row| row.id).collect::<Vec<_>>();
+    assert_eq!(waiting(9), hosts[..3]);
+    state.end_turn(hosts[0]).unwrap();
+    assert_eq!(waiting(9), [hosts[1], hosts[2], hosts[0]]);
+    assert_eq!(waiting(1), [hosts[1]]);
+    state.set_aside(hosts[1], "why").unwrap();
+    assert!(state.host("b:80").unwrap().1);
+    assert_eq!(waiting(9), [hosts[2], hosts[0]]);
+    state.take_back_hosts().unwrap();
+    assert_eq!(waiting(9), [hosts[1], hosts[2], hosts[0]]);
+}
+
+fn unique(id: u64) -> Judgement {
+    let facts = Facts { features: 3, ..Facts::default() };
+    Judgement { id: DocId(id), at: Timestamp(0), verdict: Verdict::Unique, facts }
+}
+
+#[test]
+fn damaged_rows_are_errors() {
+    let state = State::in_memory().unwrap();
+    let (host, _) = state.host("a:80").unwrap();
+    let id = state.add_url(&new_url("http://a/", host.id)).unwrap();
+    state.enqueue(host.id, 1, id).unwrap();
+    state.add_document("a", None, true, &unique(1), None).unwrap();
+    let damage = |sql: &str| state.db.execute_batch(sql).unwrap();
+    let is_damage = |error: StateError| matches!(error, StateError::Damaged(_));
+
+    damage("UPDATE urls SET state = 99");
+    assert!(is_damage(state.url("http://a/").unwrap_err()));
+    assert!(is_damage(state.queued(host.id, 0, 9).unwrap_err()));
+    damage("UPDATE urls SET state = 0, depth = -1");
+    assert!(is_damage(state.url("http://a/").unwrap_err()));
+    damage("UPDATE urls SET depth = 0, status = 70000");
+    assert!(is_damage(state.url_by_id(id).unwrap_err()));
+    damage("UPDATE urls SET status = NULL, kind = 5");
+    assert!(is_damage(state.url_by_id(id).unwrap_err()));
+
+    for sql in [
+        "UPDATE documents SET kind = 9",
+        "UPDATE documents SET kind = 1, step = NULL",
+        "UPDATE documents SET kind = 1, step = 1, match = NULL",
+        "UPDATE documents SET kind = 0, chars = -1",
+        "UPDATE documents SET chars = 0, payload = x'00'",
+    ] {
+        damage(sql);
+        let error = state.document(DocId(1)).unwrap_err();
+        assert!(is_damage(error), "{sql}");
+    }
+    assert!(is_damage(state.name_of(DocId(7)).unwrap_err()));
+
+    damage("INSERT INTO signatures VALUES (1, x'0011')");
+    assert!(is_damage(SignatureLog::read(&state, drop).unwrap_err()));
+    damage("DELETE FROM signatures; INSERT INTO signatures VALUES (1, zeroblob(64))");
+    assert!(is_damage(SignatureLog::read(&state, drop).unwrap_err()), "numbers must grow");
+}
+
+#[test]
+fn digests_beyond_the_horizon_leave_the_table() {
+    let state = State::in_memory().unwrap();
+    let mut table = DigestTable::new(state.clone(), NonZeroUsize::MIN);
+    for id in 1..=3 {
+        let judgement = unique(id);
+        state.add_document(&id.to_string(), None, true, &judgement, None).unwrap();
+        let known = crate::filter::Known {
+            id: DocId(id),
+            key: Key::of(&id.to_string()),
+            verdict: judgement.verdict,
+            alias: None,
+            facts: judgement.facts,
+        };
+        table.insert(&[Digest::of(b"same"), Digest::of(&id.to_le_bytes())], &known).unwrap();
+    }
+    table.expire(Horizon { representative: DocId(1 << 21), alias: 0 }).unwrap();
+    let left: i64 =
+        state.db.query_row("SELECT count(*) FROM digests", [], |row| row.get(0)).unwrap();
+    assert_eq!(left, 0);
+}

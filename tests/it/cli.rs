@@ -1,0 +1,184 @@
+//! The commands that look at single things: robots, explain, extract, fingerprint, and what they have in common.
+
+use std::fs;
+
+use assert_cmd::{Command, assert::Assert, cargo::cargo_bin_cmd};
+use serde_json::Value;
+
+/// The program.
+pub(crate) fn pagesieve() -> Command {
+    let mut command = cargo_bin_cmd!("pagesieve");
+    command.env_remove("NO_GRAPHICS");
+    command
+}
+
+/// What it wrote to standard output.
+pub(crate) fn stdout(assert: &Assert) -> String {
+    String::from_utf8(assert.get_output().stdout.clone()).unwrap()
+}
+
+/// What it wrote to standard error.
+pub(crate) fn stderr(assert: &Assert) -> String {
+    String::from_utf8(assert.get_output().stderr.clone()).unwrap()
+}
+
+/// The lines of its standard output as JSON.
+pub(crate) fn lines(assert: &Assert) -> Vec<Value> {
+    stdout(assert).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+const ROBOTS: &str = "\
+User-agent: *
+Disallow: /private/ # keep out
+Allow: /private/open
+
+User-agent: other
+Disallow: /
+";
+
+#[test]
+fn help_names_every_command() {
+    let help = stdout(&pagesieve().arg("--help").assert().success());
+    for command in ["check", "filter", "fingerprint", "extract", "robots", "explain"] {
+        assert!(help.contains(&format!("\n  {command}  ")), "{command}");
+        let help = stdout(&pagesieve().args([command, "--help"]).assert().success());
+        assert!(help.contains("Example") && help.contains("pagesieve "), "{command}");
+    }
+    let version = stdout(&pagesieve().arg("--version").assert().success());
+    assert_eq!(version, format!("pagesieve {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn wrong_usage_ends_with_2() {
+    pagesieve().assert().code(2);
+    pagesieve().arg("fliter").assert().code(2).stdout("");
+    pagesieve().args(["--log", "very=loud=please", "filter"]).assert().code(2);
+    pagesieve().args(["filter", "--set", "dedup.radius=9"]).assert().code(2).stdout("");
+}
+
+#[test]
+fn robots_tells_the_rule_and_its_line() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("robots.txt");
+    fs::write(&file, ROBOTS).unwrap();
+    let urls = ["http://a.org/private/x", "http://a.org/private/open", "http://a.org/"];
+    let told = "\
+deny\thttp://a.org/private/x\tDisallow: /private/ (line 2)
+allow\thttp://a.org/private/open\tAllow: /private/open (line 3)
+allow\thttp://a.org/\t-
+";
+    pagesieve()
+        .arg("robots")
+        .arg(&file)
+        .arg("bot/1.0 (+http://b.org)")
+        .args(urls)
+        .assert()
+        .success()
+        .stdout(told);
+    let asked =
+        pagesieve().arg("robots").arg(&file).arg("bot").write_stdin(urls.join("\r\n")).assert();
+    asked.success().stdout(told);
+    pagesieve()
+        .arg("robots")
+        .arg(&file)
+        .args(["Other", urls[2]])
+        .assert()
+        .success()
+        .stdout("deny\thttp://a.org/\tDisallow: / (line 6)\n");
+}
+
+#[test]
+fn robots_denies_what_is_no_url_and_goes_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("robots.txt");
+    fs::write(&file, ROBOTS).unwrap();
+    let asked = pagesieve()
+        .arg("robots")
+        .arg(&file)
+        .arg("bot")
+        .write_stdin("/relative\n\nhttp://a.org/")
+        .assert();
+    asked.code(1).stdout("deny\t/relative\trelative URL without a base\nallow\thttp://a.org/\t-\n");
+    let absent = pagesieve().args(["robots", "absent.txt", "bot", "http://a.org/"]).assert();
+    absent.code(1).stdout("");
+}
+
+#[test]
+fn extract_writes_a_line_for_every_document() {
+    let input = concat!(
+        r#"{"id":"a","url":"http://a.org/x/","html":"<title>Tea</title><nav>Home</nav><p>Green <a href='b'>tea</a>.</p>"}"#,
+        "\n",
+        r#"{"id":"b","html":"<meta charset=gbk><p>\u8336\u8449</p>"}"#,
+        "\n",
+        r#"{"id":"c","text":""}"#,
+        "\n"
+    );
+    let lines = lines(&pagesieve().arg("extract").write_stdin(input).assert().success());
+    assert_eq!(
+        lines[0],
+        serde_json::json!({
+            "id": "a", "url": "http://a.org/x/", "title": "Tea", "text": "Green tea.",
+            "links": ["http://a.org/x/b"], "lang": lines[0]["lang"], "charset": "UTF-8"
+        })
+    );
+    assert_eq!(
+        (lines[1]["text"].as_str(), lines[1]["charset"].as_str()),
+        (Some("茶葉"), Some("UTF-8"))
+    );
+    assert_eq!((lines[2]["id"].as_str(), lines[2]["text"].as_str()), (Some("c"), Some("")));
+    assert_eq!(lines.len(), 3);
+}
+
+#[test]
+fn fingerprints_begin_their_signatures_and_depend_on_the_seed() {
+    let input = "{\"id\":\"a\",\"text\":\"A text of some words, and more.\"}\n";
+    let line = |flags: &[&str]| {
+        let assert =
+            pagesieve().arg("fingerprint").args(flags).write_stdin(input).assert().success();
+        lines(&assert).remove(0)
+    };
+    let public = line(&[]);
+    let (fingerprint, signature) =
+        (public["fingerprint"].as_str().unwrap(), public["signature"].as_str().unwrap());
+    assert_eq!((fingerprint.len(), signature.len()), (16, 64));
+    assert!(signature.starts_with(fingerprint));
+    assert_eq!(public.as_object().unwrap().len(), 3);
+    assert_eq!(line(&["--set", "dedup.seed=public"]), public);
+    assert_ne!(line(&["--set", "dedup.seed=7"]), public);
+    let directory = tempfile::tempdir().unwrap();
+    let config = directory.path().join("crawl.toml");
+    fs::write(&config, "[dedup]\nseed = 7\n").unwrap();
+    assert_eq!(line(&["--config", config.to_str().unwrap()]), line(&["--set", "dedup.seed=7"]));
+}
+
+#[test]
+fn explain_tells_the_step_and_what_differs() {
+    let directory = tempfile::tempdir().unwrap();
+    let words =
+        |from: u32| (from..from + 300).map(|word| format!("word{word} ")).collect::<String>();
+    let write =
+        |name: &str, content: String| fs::write(directory.path().join(name), content).unwrap();
+    write("a.html", format!("<p>{}</p>", words(0)));
+    write("same.html", format!("<div><p>{}</p></div>", words(0).to_uppercase()));
+    write("near.txt", format!("{}addendum", words(0)));
+    write("other.txt", words(1000));
+    let explain = |a: &str, b: &str| {
+        stdout(&pagesieve().current_dir(&directory).args(["explain", a, b]).assert().success())
+    };
+    let told =
+        |text: &str, phrase: &str| assert!(text.contains(phrase), "{phrase:?} is not in\n{text}");
+    told(&explain("a.html", "a.html"), "B is an exact duplicate: the bodies are equal");
+    told(
+        &explain("a.html", "same.html"),
+        "B is an exact duplicate: the texts have the same words (step text)",
+    );
+    let near = explain("a.html", "near.txt");
+    told(&near, "B is a near duplicate: the fingerprints differ in ");
+    told(&near, "2 of 601 features weigh more in B");
+    told(&near, "addendum");
+    let other = explain("a.html", "other.txt");
+    told(&other, "B is unique: the texts are not equal");
+    told(&other, "… and ");
+    assert!(!other.contains('\x1b'), "there is no terminal");
+    pagesieve().args(["explain", "absent", "absent"]).assert().code(1).stdout("");
+}

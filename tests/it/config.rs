@@ -1,0 +1,565 @@
+//! Configurations: what is read, what is refused, and how that is told.
+
+use std::{
+    fs,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+};
+
+use pagesieve::{
+    config::{Config, DEFAULT, Draft},
+    crawl::scope::Source,
+};
+use tempfile::TempDir;
+
+use crate::cli::{pagesieve, stderr, stdout};
+
+const SMALL: &str = "\
+[crawl]
+user_agent = \"bot/1.0 (+https://example.org/bot)\"
+
+[[seeds]]
+url = \"https://docs.example.org/\"
+";
+
+/// A directory with this configuration in it.
+fn written(toml: &str) -> TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("docs.toml"), toml).unwrap();
+    directory
+}
+
+fn check(toml: &str, flags: &[&str]) -> assert_cmd::assert::Assert {
+    let directory = written(toml);
+    let flags = flags.iter().flat_map(|flag| ["--set", flag]);
+    pagesieve().current_dir(&directory).args(["check", "docs.toml"]).args(flags).assert()
+}
+
+/// What is told of a configuration that is refused.
+fn refusal(toml: &str, flags: &[&str]) -> String {
+    stderr(&check(toml, flags).code(2).stdout(""))
+}
+
+fn bundled(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("config").join(name)
+}
+
+#[test]
+fn the_bundled_defaults_are_those_of_the_code() {
+    assert_eq!(toml::from_str::<Config>(DEFAULT).unwrap(), Config::default());
+}
+
+#[test]
+fn the_bundled_defaults_name_every_key() {
+    let example =
+        "[[seeds]]\nurl = 'http://a/'\n[dedup]\nradius = 1\n[fetch.resolve]\nx = '127.0.0.1:1'";
+    let mut config: Config = toml::from_str(example).unwrap();
+    config.name = Some("docs".to_owned());
+    config.output = Some("runs/docs".into());
+    let table = toml::Table::try_from(config).unwrap();
+    let inline = ["window", "same_site", "cross_site", "resolve"];
+    let mut missing = Vec::new();
+    let mut look = |key: &str| {
+        let is_line = |line: &str| {
+            let line = line.strip_prefix("# ").unwrap_or(line);
+            line.starts_with(&format!("{key} = "))
+                || line == format!("[{key}]")
+                || line == format!("[[{key}]]")
+        };
+        if !DEFAULT.lines().any(is_line) {
+            missing.push(key.to_owned());
+        }
+    };
+    for (key, value) in &table {
+        look(key);
+        let rows = value.as_array().into_iter().flatten().filter_map(toml::Value::as_table);
+        for (key, value) in value.as_table().into_iter().chain(rows).flatten() {
+            look(key);
+            assert!(!value.is_table() || inline.contains(&key.as_str()), "{key}");
+        }
+    }
+    assert_eq!(missing, [""; 0]);
+}
+
+#[test]
+fn the_bundled_crawls_want_nothing_but_a_contact() {
+    for name in ["docs.toml", "news-zh.toml"] {
+        let path = bundled(name);
+        let error = Draft::read(&path, &[]).unwrap().check().unwrap_err().to_string();
+        assert!(error.starts_with("`user_agent` must name a contact"), "{name}: {error}");
+        let contact = ["crawl.user_agent=bot/1.0 (+https://example.org/bot)".to_owned()];
+        Draft::read(&path, &contact).unwrap().check().unwrap();
+    }
+}
+
+#[test]
+fn a_program_may_map_all_seeds_of_a_bundled_configuration() {
+    let address: SocketAddr = "127.0.0.1:8080".parse().unwrap();
+    let toml = fs::read_to_string(bundled("demo.toml")).unwrap();
+    let mut draft = Draft::parse(Path::new("demo.toml"), toml, &[]).unwrap();
+    for seed in &draft.config.seeds {
+        let Source::Url(url) = &seed.source else { continue };
+        draft.config.fetch.resolve.insert(url.domain().unwrap().to_owned(), address);
+    }
+    let plan = draft.check().unwrap().into_plan();
+    assert_eq!((plan.name.as_str(), plan.directory.as_path()), ("demo", Path::new("runs/demo")));
+    assert!(plan.crawl.user_agent.starts_with("pagesieve/"));
+}
+
+#[test]
+fn check_shows_the_whole_configuration() {
+    let shown = stdout(
+        &check(SMALL, &["crawl.tracking=[]", "dedup.memory=1500 MiB", "dedup.window.entries=1000"])
+            .success(),
+    );
+    insta::assert_snapshot!(shown, @r#"
+    name = "docs"
+    output = "runs/docs"
+
+    [crawl]
+    user_agent = "bot/1.0 (+https://example.org/bot)"
+    concurrency = 64
+    max_pages = 100000
+    max_depth = 20
+    tracking = []
+
+    [politeness]
+    delay = "1s"
+    per_host = 1
+    per_address = 4
+    obey_robots = true
+    max_crawl_delay = "1m"
+    max_retry_after = "10m"
+
+    [fetch]
+    timeout = "30s"
+    retries = 3
+    max_body = "8 MiB"
+    allow_private = []
+
+    [fetch.resolve]
+
+    [dedup]
+    mode = "classic"
+    seed = "secret"
+    segment = "jieba"
+    fold_chinese = true
+    min_features = 10
+    memory = "1500 MiB"
+
+    [dedup.window]
+    entries = 1000
+    age = "90d"
+
+    [dedup.same_site]
+    store = "skip"
+    links = "skip"
+
+    [dedup.cross_site]
+    store = "skip"
+    links = "skip"
+
+    [store]
+    text = true
+    warc = false
+
+    [[seeds]]
+    url = "https://docs.example.org/"
+    scope = "host"
+    include = []
+    exclude = []
+    max_depth = 20
+    max_pages = 100000
+    tags = []
+    "#);
+}
+
+#[test]
+fn what_check_shows_means_the_same() {
+    let directory =
+        written(&SMALL.replace("url = \"https://docs.example.org/\"", "file = 'seeds.txt'"));
+    fs::write(directory.path().join("seeds.txt"), "https://a.example/\n").unwrap();
+    let path = directory.path().join("docs.toml");
+    let flags = [
+        "fetch.max_body=1000001B",
+        "dedup.window.age=36h",
+        "dedup.seed=7",
+        "dedup.radius=2",
+        r#"fetch.resolve."a.example"="127.0.0.1:1""#,
+    ];
+    let flags = flags.map(str::to_owned);
+    let config = Draft::read(&path, &flags).unwrap().check().unwrap();
+    let flags = flags.iter().flat_map(|flag| ["--set", flag]);
+    let shown = stdout(&pagesieve().arg("check").arg(&path).args(flags).assert().success());
+    let elsewhere = written(&shown);
+    let again = Draft::read(&elsewhere.path().join("docs.toml"), &[]).unwrap().check().unwrap();
+    assert_eq!(again, config);
+    assert_eq!(again.into_plan().seeds[0].source, Source::File(directory.path().join("seeds.txt")));
+}
+
+#[test]
+fn flags_go_before_the_file_and_may_be_bare() {
+    let flags = [
+        "politeness.delay=2s",
+        "name=other",
+        "store.warc=true",
+        "dedup.window={entries = 5}",
+        "crawl.max_depth = 3",
+    ];
+    let directory = written(SMALL);
+    let draft =
+        Draft::read(&directory.path().join("docs.toml"), &flags.map(str::to_owned)).unwrap();
+    let config = draft.check().unwrap();
+    assert_eq!(config.politeness.delay.as_secs(), 2);
+    assert_eq!(config.output.as_deref(), Some(Path::new("runs/other")));
+    assert!(config.store.warc);
+    assert_eq!(config.dedup.window.entries.get(), 5);
+    assert!(config.dedup.window.age.is_some());
+    assert_eq!(config.crawl.max_depth, 3);
+    assert_eq!(config.crawl.user_agent, "bot/1.0 (+https://example.org/bot)");
+}
+
+#[test]
+fn an_unknown_key_is_pointed_at_with_the_one_that_was_meant() {
+    insta::assert_snapshot!(refusal("[crawl]\nmax_dept = 3\n", &[]), @"
+     × unknown key `max_dept` in [crawl]
+      ╭─[docs.toml:2:1]
+    1 │ [crawl]
+    2 │ max_dept = 3
+      · ────┬───
+      ·     ╰── not a key
+      ╰────
+     help: did you mean `max_depth`?
+    ");
+}
+
+#[test]
+fn a_key_in_the_wrong_table_is_sent_to_its_own() {
+    insta::assert_snapshot!(refusal("max_pages = 3\n", &[]), @"
+     × unknown key `max_pages` at the top of the file
+      ╭─[docs.toml:1:1]
+    1 │ max_pages = 3
+      · ────┬────
+      ·     ╰── not a key
+      ╰────
+     help: write it in [crawl]
+    ");
+}
+
+#[test]
+fn an_unknown_key_like_no_other_is_answered_with_all() {
+    insta::assert_snapshot!(refusal("[store]\ncolour = 1\n", &[]), @"
+     × unknown key `colour` in [store]
+      ╭─[docs.toml:2:1]
+    1 │ [store]
+    2 │ colour = 1
+      · ───┬──
+      ·    ╰── not a key
+      ╰────
+     help: the keys in [store] are `text`, `warc`
+    ");
+}
+
+#[test]
+fn values_of_another_kind_are_answered_with_an_example() {
+    insta::assert_snapshot!(refusal("[crawl]\nmax_depth = \"3\"\n", &[]), @r#"
+     × `max_depth`: invalid type: string "3", expected a whole number of 0 or
+     │ more
+      ╭─[docs.toml:2:13]
+    1 │ [crawl]
+    2 │ max_depth = "3"
+      ·             ─┬─
+      ·              ╰── here
+      ╰────
+     help: write for instance `max_depth = 20`
+    "#);
+    insta::assert_snapshot!(refusal("[fetch]\ntimeout = \"3 lightyears\"\n", &[]), @r#"
+     × `timeout`: invalid value: string "3 lightyears", expected a duration
+      ╭─[docs.toml:2:11]
+    1 │ [fetch]
+    2 │ timeout = "3 lightyears"
+      ·           ───────┬──────
+      ·                  ╰── here
+      ╰────
+     help: write for instance `timeout = "30s"`
+    "#);
+    insta::assert_snapshot!(refusal("[fetch]\nmax_body = \"8 MX\"\n", &[]), @r#"
+     × `max_body`: invalid value: string "8 MX", expected a size
+      ╭─[docs.toml:2:12]
+    1 │ [fetch]
+    2 │ max_body = "8 MX"
+      ·            ───┬──
+      ·               ╰── here
+      ╰────
+     help: write for instance `max_body = "8 MiB"`
+    "#);
+    insta::assert_snapshot!(refusal("[fetch]\nallow_private = [\"127.0.0.0/8\", \"10.1\"]\n", &[]), @r#"
+     × `allow_private`: invalid IP address syntax
+      ╭─[docs.toml:2:33]
+    1 │ [fetch]
+    2 │ allow_private = ["127.0.0.0/8", "10.1"]
+      ·                                 ───┬──
+      ·                                    ╰── here
+      ╰────
+     help: write for instance `allow_private = ["127.0.0.0/8", "10.1.0.0/16"]`
+    "#);
+    insta::assert_snapshot!(refusal("[crawl]\nconcurrency = 0\n", &[]), @"
+     × `concurrency`: invalid value: integer `0`, expected a whole number of 1 or
+     │ more
+      ╭─[docs.toml:2:15]
+    1 │ [crawl]
+    2 │ concurrency = 0
+      ·               ┬
+      ·               ╰── here
+      ╰────
+     help: write for instance `concurrency = 64`
+    ");
+    insta::assert_snapshot!(refusal("[[seeds]]\nurl = \"docs.example.org\"\n", &[]), @r#"
+     × `url`: relative URL without a base: "docs.example.org"
+      ╭─[docs.toml:2:7]
+    1 │ [[seeds]]
+    2 │ url = "docs.example.org"
+      ·       ─────────┬────────
+      ·                ╰── here
+      ╰────
+     help: write for instance `url = "https://docs.example.org/index.html"`
+    "#);
+}
+
+#[test]
+fn values_that_are_none_of_a_few_are_answered_with_these() {
+    insta::assert_snapshot!(refusal("[dedup]\nsegment = \"jeiba\"\n", &[]), @r#"
+     × `segment` cannot be "jeiba"
+      ╭─[docs.toml:2:11]
+    1 │ [dedup]
+    2 │ segment = "jeiba"
+      ·           ───┬───
+      ·              ╰── not a value
+      ╰────
+     help: did you mean "jieba"?
+    "#);
+    insta::assert_snapshot!(refusal("[dedup]\nmode = \"strict\"\n", &[]), @r#"
+     × `mode`: mode `strict` is not available yet: write "classic"
+      ╭─[docs.toml:2:8]
+    1 │ [dedup]
+    2 │ mode = "strict"
+      ·        ────┬───
+      ·            ╰── here
+      ╰────
+     help: write for instance `mode = "classic"`
+    "#);
+    insta::assert_snapshot!(refusal("[dedup]\nradius = 4\n", &[]), @"
+     × `radius`: radius 4 is too large: write 0 to 3
+      ╭─[docs.toml:2:10]
+    1 │ [dedup]
+    2 │ radius = 4
+      ·          ┬
+      ·          ╰── here
+      ╰────
+     help: write for instance `radius = 3`
+    ");
+    insta::assert_snapshot!(refusal("[dedup]\nseed = \"hidden\"\n", &[]), @r#"
+     × `seed`: invalid value: string "hidden", expected "secret", "public" or a
+     │ number of 0 or more
+      ╭─[docs.toml:2:8]
+    1 │ [dedup]
+    2 │ seed = "hidden"
+      ·        ────┬───
+      ·            ╰── here
+      ╰────
+     help: write for instance `seed = "secret"`
+    "#);
+}
+
+#[test]
+fn what_is_no_toml_is_pointed_at() {
+    insta::assert_snapshot!(refusal("[crawl\nmax_depth = 3\n", &[]), @"
+     × unclosed table, expected `]`
+      ╭─[docs.toml:1:7]
+    1 │ [crawl
+      ·       ▲
+      ·       ╰── here
+    2 │ max_depth = 3
+      ╰────
+    ");
+}
+
+#[test]
+fn a_flag_is_told_like_a_line() {
+    insta::assert_snapshot!(refusal(SMALL, &["crawl.max_dept=3"]), @"
+     × unknown key `max_dept` in [crawl]
+      ╭─[--set:1:7]
+    1 │ crawl.max_dept = 3
+      ·       ────┬───
+      ·           ╰── not a key
+      ╰────
+     help: did you mean `max_depth`?
+    ");
+    insta::assert_snapshot!(refusal(SMALL, &["crawl.max_depth"]), @"
+     × `--set crawl.max_depth` sets nothing
+      ╭─[--set:1:15]
+    1 │ crawl.max_depth
+      ·               ┬
+      ·               ╰── a `=` is missing
+      ╰────
+     help: write for instance `--set crawl.max_depth=3`
+    ");
+    insta::assert_snapshot!(refusal(SMALL, &["fetch.allow_private=[10"]), @"
+     × unclosed array, expected `]`
+      ╭─[--set:1:26]
+    1 │ fetch.allow_private = [10
+      ╰────
+    ");
+}
+
+#[test]
+fn whoever_crawls_must_name_a_contact() {
+    insta::assert_snapshot!(refusal("[crawl]\nuser_agent = \"bot/1.0\"\n[[seeds]]\nurl = \"http://a.org/\"\n", &[]), @r#"
+     × `user_agent` must name a contact: an address with @ or a http URL, unless
+     │ every seed is mapped by fetch.resolve
+      ╭─[docs.toml:2:14]
+    1 │ [crawl]
+    2 │ user_agent = "bot/1.0"
+      ·              ────┬────
+      ·                  ╰── no contact
+    3 │ [[seeds]]
+      ╰────
+     help: write for instance
+           [crawl]
+           user_agent = "examplebot/1.0 (+https://example.org/bot)"
+    "#);
+    for contact in ["bot (me@example.org)", "bot +http://a.org", "bot (mailto:a.b@c)"] {
+        check(SMALL, &[&format!("crawl.user_agent={contact}")]).success();
+    }
+    for none in ["bot @ home", "bot http://", "", "@", "bot https"] {
+        assert!(
+            refusal(SMALL, &[&format!("crawl.user_agent={none}")]).contains("must name a contact"),
+            "{none}"
+        );
+    }
+    check(SMALL, &["crawl.user_agent=", r#"fetch.resolve."docs.example.org"="127.0.0.1:80""#])
+        .success();
+}
+
+#[test]
+fn a_crawl_must_begin_somewhere() {
+    insta::assert_snapshot!(refusal("[crawl]\nmax_depth = 3\n", &[]), @r#"
+     × there are no seeds
+      ╭─[docs.toml:2:13]
+    1 │ [crawl]
+    2 │ max_depth = 3
+      ·             ┬
+      ·             ╰── `[[seeds]]` is missing
+      ╰────
+     help: say where to begin:
+           [[seeds]]
+           url = "https://docs.example.org/"
+    "#);
+    insta::assert_snapshot!(refusal("", &[]), @r#"
+    × there are no seeds
+     ╭─[docs.toml:1:1]
+     ╰────
+    help: say where to begin:
+          [[seeds]]
+          url = "https://docs.example.org/"
+    "#);
+    insta::assert_snapshot!(refusal("[[seeds]]\nscope = \"any\"\n", &[]), @r#"
+     × `seeds`: a seed list needs exactly one of `url`, `file` and `sitemap`
+      ╭─[docs.toml:1:1]
+    1 │ [[seeds]]
+      · ────┬────
+      ·     ╰── here
+    2 │ scope = "any"
+      ╰────
+    "#);
+    insta::assert_snapshot!(refusal("[[seeds]]\nurl = \"ftp://a.org/\"\n", &[]), @r#"
+     × `url`: the scheme is ftp, only http and https can be fetched
+      ╭─[docs.toml:2:7]
+    1 │ [[seeds]]
+    2 │ url = "ftp://a.org/"
+      ·       ───────┬──────
+      ·              ╰── here
+      ╰────
+     help: write for instance `url = "https://docs.example.org/"`
+    "#);
+}
+
+#[test]
+fn patterns_memory_names_and_timeouts_are_looked_at() {
+    insta::assert_snapshot!(refusal(&format!("{SMALL}exclude = ['a', '(b']\n"), &[]), @r#"
+     × `exclude`: "(b" is no regular expression
+      ╭─[docs.toml:6:17]
+    5 │ url = "https://docs.example.org/"
+    6 │ exclude = ['a', '(b']
+      ·                 ──┬─
+      ·                   ╰── unclosed group
+      ╰────
+     help: `\` escapes a character that has a meaning; in TOML write patterns in
+           single quotes, as in '\.pdf$'
+    "#);
+    insta::assert_snapshot!(refusal(SMALL, &["dedup.memory=1 GiB"]), @r#"
+     × `memory` is 1.0 GiB, which has no room for a window of 10000000 entries
+      ╭─[--set:1:16]
+    1 │ dedup.memory = "1 GiB"
+      ·                ───┬───
+      ·                   ╰── too little
+      ╰────
+     help: write `memory = "3853 MiB"`, or `entries = 2657776` in `window`
+    "#);
+    insta::assert_snapshot!(refusal(SMALL, &["name=a/b"]), @r#"
+     × `name`: "a/b" cannot be the name of a directory
+      ╭─[--set:1:8]
+    1 │ name = "a/b"
+      ·        ──┬──
+      ·          ╰── here
+      ╰────
+     help: write for instance `name = "docs"`; `output` may be any path
+    "#);
+    insta::assert_snapshot!(refusal(SMALL, &["fetch.timeout=0s"]), @r#"
+     × `timeout`: no answer comes within no time
+      ╭─[--set:1:17]
+    1 │ fetch.timeout = "0s"
+      ·                 ──┬─
+      ·                   ╰── here
+      ╰────
+     help: write for instance `timeout = "30s"`
+    "#);
+    insta::assert_snapshot!(refusal(SMALL, &["fetch.resolve.\"a b\"=\"127.0.0.1:80\""]), @r#"
+     × `resolve`: "a b" is not a host name
+      ╭─[--set:1:23]
+    1 │ fetch.resolve."a b" = "127.0.0.1:80"
+      ·                       ───────┬──────
+      ·                              ╰── of this key
+      ╰────
+     help: write `"docs.test" = "127.0.0.1:8080"`: a name, then an address with
+           its port
+    "#);
+}
+
+#[test]
+fn bad_lines_of_a_seed_file_are_drawn() {
+    let directory = written("[crawl]\nuser_agent = \"a@b\"\n[[seeds]]\nfile = \"seeds.txt\"\n");
+    let refusal = || {
+        let check =
+            pagesieve().current_dir(&directory).args(["check", "docs.toml"]).assert().code(2);
+        let path = directory.path().display().to_string();
+        stderr(&check).replace(&path, "DIR")
+    };
+    assert!(refusal().contains("read the seed file"));
+    fs::write(directory.path().join("seeds.txt"), "# none\n").unwrap();
+    assert!(refusal().contains("has no URLs"));
+    fs::write(
+        directory.path().join("seeds.txt"),
+        b"http://a.org/\nexample.org\n\xff\nftp://a.org/\n",
+    )
+    .unwrap();
+    let told = refusal();
+    assert!(told.contains("3 of the lines"), "{told}");
+    assert!(told.contains("seeds.txt:2:1") && told.contains("seeds.txt:4:1"), "{told}");
+}
+
+#[test]
+fn a_configuration_that_is_not_there_is_told() {
+    let assert = pagesieve().args(["check", "absent.toml"]).assert().code(2);
+    assert!(stderr(&assert).contains("read the configuration absent.toml"));
+}

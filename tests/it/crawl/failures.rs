@@ -1,0 +1,223 @@
+//! Answers that are no pages, and none at all.
+
+use std::time::Duration;
+
+use bytesize::ByteSize;
+
+use super::site::{Site, fates, html, page};
+use crate::server::{Reply, Request, Routes};
+
+#[test]
+fn client_errors_are_recorded_with_their_status_and_not_asked_again() {
+    let site = Site::new(
+        Routes::new()
+            .at("*", "/", page("seed", &["/gone", "/missing", "/teapot"]))
+            .at("*", "/gone", Reply::new(410, ""))
+            .at("*", "/teapot", Reply::new(418, "short and stout")),
+        &["a.test/"],
+    );
+    let report = site.run();
+    for (path, status) in [("gone", 410), ("missing", 404), ("teapot", 418)] {
+        let line = site.line(&format!("a.test/{path}"));
+        assert_eq!((&line["reason"], &line["status"]), (&"status".into(), &status.into()));
+    }
+    assert_eq!(report.counts.fetched, 1);
+    assert_eq!(site.all_asked().values().max(), Some(&1));
+}
+
+#[test]
+fn server_errors_are_asked_again_as_often_as_configured() {
+    let site = Site::new(
+        Routes::new()
+            .at("*", "/", page("seed", &["/down", "/shaky"]))
+            .at("*", "/down", Reply::new(500, ""))
+            .script("*", "/shaky", [Reply::new(502, ""), Reply::new(599, ""), page("shaky", &[])]),
+        &["a.test/"],
+    );
+    site.run_fast();
+    let expected =
+        fates([("a.test/", "unique"), ("a.test/down", "status"), ("a.test/shaky", "unique")]);
+    assert_eq!(site.fates(), expected);
+    assert_eq!(site.line("a.test/down")["status"], 500);
+    assert_eq!(site.asked("a.test/down"), 4, "three retries by default");
+    assert_eq!(site.asked("a.test/shaky"), 3);
+    let before = site.server.requests().len();
+    site.run_fast();
+    assert_eq!(site.server.requests().len(), before, "what has failed has failed");
+}
+
+#[test]
+fn cut_bodies_and_broken_connections_are_asked_again_then_failures() {
+    let site = Site::new(
+        Routes::new()
+            .at("*", "/", page("seed", &["/cut", "/broken", "/garbage", "/heals"]))
+            .at("*", "/cut", page("cut", &[]).cut(20))
+            .at("*", "/broken", Reply::raw(""))
+            .at("*", "/garbage", Reply::html("not gzip").header("Content-Encoding", "gzip"))
+            .script("*", "/heals", [page("heals", &[]).chunked().cut(30), page("heals", &[])]),
+        &["a.test/"],
+    )
+    .planned(|plan| plan.fetch.retries = 1);
+    site.run_fast();
+    let expected = fates([
+        ("a.test/", "unique"),
+        ("a.test/cut", "failure"),
+        ("a.test/broken", "failure"),
+        ("a.test/garbage", "failure"),
+        ("a.test/heals", "unique"),
+    ]);
+    assert_eq!(site.fates(), expected);
+    let detail = |path: &str| site.line(&format!("a.test/{path}"))["detail"].to_string();
+    assert!(detail("cut").starts_with("\"body: "), "{}", detail("cut"));
+    assert!(detail("garbage").starts_with("\"coding: "), "{}", detail("garbage"));
+    assert!(detail("broken").starts_with("\"connect: "), "{}", detail("broken"));
+    assert_eq!(site.asked("a.test/cut"), 2);
+    assert_eq!(site.asked("a.test/garbage"), 1, "asking again would bring the same");
+    assert_eq!(site.asked("a.test/heals"), 2);
+}
+
+#[test]
+fn an_answer_that_takes_too_long_is_a_failure() {
+    let site = Site::new(
+        Routes::new()
+            .at("*", "/", page("seed", &["/slow", "/trickle"]))
+            .at("*", "/slow", page("slow", &[]).after(Duration::from_secs(4)))
+            .at("*", "/trickle", page("trickle", &[]).drip(100, Duration::from_millis(300))),
+        &["a.test/"],
+    )
+    .planned(|plan| {
+        plan.fetch.timeout = Duration::from_millis(400);
+        plan.fetch.retries = 0;
+    });
+    site.run();
+    let expected =
+        fates([("a.test/", "unique"), ("a.test/slow", "failure"), ("a.test/trickle", "failure")]);
+    assert_eq!(site.fates(), expected);
+    assert!(site.line("a.test/slow")["detail"].as_str().unwrap().starts_with("timeout: "));
+}
+
+#[test]
+fn a_host_that_gives_no_answer_to_ten_urls_in_a_row_is_set_aside() {
+    let links: Vec<_> = (0..20).map(|n| format!("http://b.test/{n}")).collect();
+    let links: Vec<_> = links.iter().map(String::as_str).collect();
+    let site = Site::new(
+        Routes::new().at("a.test", "/", page("seed", &links)).at("b.test", "/0", page("b0", &[])),
+        &["a.test/"],
+    )
+    .planned(|plan| {
+        plan.seeds[0].scope = pagesieve::crawl::scope::Reach::Any;
+        plan.politeness.obey_robots = false;
+        plan.fetch.retries = 0;
+        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        plan.fetch.resolve.insert("b.test".to_owned(), free);
+    });
+    site.run();
+    let count = |reason: &str| site.fates().values().filter(|fate| *fate == reason).count();
+    assert_eq!((count("failure"), count("host")), (10, 10));
+
+    let address = site.server.address();
+    let site = site.planned(|plan| {
+        plan.fetch.resolve.insert("b.test".to_owned(), address);
+    });
+    site.run();
+    let count = |reason: &str| site.fates().values().filter(|fate| *fate == reason).count();
+    assert_eq!(
+        (count("failure"), count("status"), count("host")),
+        (10, 10, 0),
+        "it is tried again"
+    );
+}
+
+#[test]
+fn a_pause_that_is_asked_for_is_kept() {
+    for status in [429, 503] {
+        let site = Site::new(
+            Routes::new().at("*", "/", page("seed", &["/busy", "/other"])).script(
+                "*",
+                "/busy",
+                [Reply::new(status, "").header("Retry-After", "8"), page("busy", &[])],
+            ),
+            &["a.test/"],
+        );
+        site.run_fast();
+        let expected =
+            fates([("a.test/", "unique"), ("a.test/busy", "unique"), ("a.test/other", "status")]);
+        assert_eq!(site.fates(), expected);
+        let requests = site.server.requests();
+        let busy = requests.iter().position(|asked| asked.path == "/busy").unwrap();
+        let pause = requests[busy + 1].at - requests[busy].at;
+        assert!(pause >= Duration::from_millis(80), "eight seconds of the clock: {pause:?}");
+    }
+}
+
+#[test]
+fn a_pause_that_is_too_long_sets_the_host_aside() {
+    let busy = |request: &Request, _: usize| match &*request.path {
+        "/" => page("seed", &["/busy", "/other"]),
+        "/busy" => Reply::new(503, "").header("Retry-After", "601"),
+        _ => Reply::new(404, ""),
+    };
+    let site = Site::answering(busy, &["a.test/"]);
+    site.run();
+    let expected =
+        fates([("a.test/", "unique"), ("a.test/busy", "host"), ("a.test/other", "host")]);
+    assert_eq!(site.fates(), expected);
+    let detail = site.line("a.test/other")["detail"].to_string();
+    assert!(detail.contains("601 s") && detail.contains("max_retry_after"), "{detail}");
+    assert_eq!(site.asked("a.test/busy"), 1);
+    assert_eq!(site.asked("a.test/other"), 0);
+}
+
+#[test]
+fn what_is_not_html_is_skipped_but_counted() {
+    let untyped = |body: &str| {
+        Reply::raw(format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len()))
+    };
+    let typed = |kind: &str, body: &str| Reply::new(200, body).header("Content-Type", kind);
+    let site = Site::new(
+        Routes::new()
+            .at(
+                "*",
+                "/",
+                page("seed", &["/pdf", "/json", "/sniffed", "/unknown", "/xhtml", "/none"]),
+            )
+            .at("*", "/pdf", typed("application/pdf", "%PDF-1.7"))
+            .at("*", "/json", typed("application/json", "{}"))
+            .at("*", "/sniffed", untyped(&html("sniffed", 40, &["/found"])))
+            .at("*", "/unknown", untyped("just words"))
+            .at("*", "/xhtml", typed("application/xhtml+xml", &html("xhtml", 40, &[])))
+            .at("*", "/none", Reply::new(204, "")),
+        &["a.test/"],
+    );
+    let report = site.run();
+    let expected = fates([
+        ("a.test/", "unique"),
+        ("a.test/pdf", "content_type"),
+        ("a.test/json", "content_type"),
+        ("a.test/sniffed", "unique"),
+        ("a.test/found", "status"),
+        ("a.test/unknown", "content_type"),
+        ("a.test/xhtml", "unique"),
+        ("a.test/none", "content_type"),
+    ]);
+    assert_eq!(site.fates(), expected);
+    assert_eq!(site.line("a.test/pdf")["detail"], "application/pdf");
+    assert_eq!(site.line("a.test/pdf")["status"], 200);
+    assert_eq!(report.counts.fetched, 7);
+}
+
+#[test]
+fn a_body_over_the_limit_is_cut_and_marked() {
+    let long = html("long", 2000, &[]);
+    let site = Site::new(
+        Routes::new().at("*", "/", Reply::html(long)).at("b.test", "/", page("short", &[])),
+        &["a.test/", "b.test/"],
+    )
+    .planned(|plan| plan.fetch.max_body = ByteSize(4000));
+    site.run();
+    let line = site.line("a.test/");
+    assert!(line["truncated"].is_string(), "{line}");
+    let chars = line["chars"].as_u64().unwrap();
+    assert!((3000..4000).contains(&chars), "{chars}");
+    assert_eq!(site.line("b.test/")["truncated"], serde_json::Value::Null);
+}

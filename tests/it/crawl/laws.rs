@@ -1,0 +1,147 @@
+//! What holds of every run directory, whatever was crawled.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+};
+
+use pagesieve::{
+    report::Report,
+    sink::record::{DuplicateLine, PageLine, SkippedLine},
+};
+use serde_json::Value;
+
+use super::site::lines;
+
+const DECISION: [&str; 9] =
+    ["id", "url", "verdict", "step", "match", "fingerprint", "chars", "features", "lang"];
+const PAGE: [&str; 14] = [
+    "title",
+    "text",
+    "status",
+    "content_type",
+    "charset",
+    "fetched_at",
+    "depth",
+    "referrer",
+    "seed",
+    "tags",
+    "signature",
+    "canonical",
+    "truncated",
+    "warc",
+];
+const DUPLICATE: [&str; 4] = ["status", "fetched_at", "depth", "referrer"];
+const SKIPPED: [&str; 7] = ["url", "reason", "detail", "status", "referrer", "depth", "at"];
+
+/// Checks the files of a run, and gives its report back.
+pub(crate) fn checked(directory: &Path, report: Report) -> Report {
+    let pages = lines(directory, "pages.jsonl");
+    let duplicates = lines(directory, "duplicates.jsonl");
+    let skipped = lines(directory, "skipped.jsonl");
+    fields_are_in_order(directory);
+    a_url_has_one_line(&[&pages, &duplicates, &skipped]);
+    matches_are_unique_pages(&pages, &duplicates);
+    counts_are_those_of_the_files(&report, &pages, &duplicates, &skipped);
+    assert_eq!(Report::read(directory).unwrap(), report, "report.json is what the run returns");
+    let html = fs::read_to_string(directory.join("report.html")).unwrap();
+    assert!(html.starts_with("<!doctype html>") || html.starts_with("<!DOCTYPE html>"));
+    let left: Vec<_> = fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.ends_with(".new"))
+        .collect();
+    assert_eq!(left, Vec::<String>::new(), "no temporary file is left");
+    report
+}
+
+fn fields_are_in_order(directory: &Path) {
+    let read = |file: &str| fs::read_to_string(directory.join(file)).unwrap();
+    let text: Vec<_> = DECISION.iter().chain(&PAGE).copied().collect();
+    let no_text: Vec<_> = text.iter().copied().filter(|name| *name != "text").collect();
+    for line in read("pages.jsonl").lines() {
+        let found = names(line);
+        assert!(found == text || found == no_text, "{found:?}");
+        serde_json::from_str::<PageLine<'_>>(line).unwrap();
+    }
+    let duplicate: Vec<_> = DECISION.iter().chain(&DUPLICATE).copied().collect();
+    for line in read("duplicates.jsonl").lines() {
+        assert_eq!(names(line), duplicate);
+        serde_json::from_str::<DuplicateLine<'_>>(line).unwrap();
+    }
+    for line in read("skipped.jsonl").lines() {
+        assert_eq!(names(line), SKIPPED);
+        serde_json::from_str::<SkippedLine<'_>>(line).unwrap();
+    }
+}
+
+/// The names of a line's fields, as they stand in it.
+fn names(line: &str) -> Vec<String> {
+    let value: Value = serde_json::from_str(line).unwrap();
+    let mut names: Vec<_> = value.as_object().unwrap().keys().cloned().collect();
+    // A quote within a value is escaped, and of those objects within, only the match shares a name: after the line's own.
+    names.sort_by_key(|name| line.find(&format!("\"{name}\":")).unwrap());
+    names
+}
+
+fn a_url_has_one_line(files: &[&[Value]]) {
+    let mut seen = BTreeSet::new();
+    for line in files.iter().copied().flatten() {
+        let url = line["url"].as_str().unwrap();
+        assert!(seen.insert(url), "{url} has several lines");
+        if let Some(id) = line.get("id") {
+            assert_eq!(id, &line["url"]);
+        }
+    }
+}
+
+fn matches_are_unique_pages(pages: &[Value], duplicates: &[Value]) {
+    let is_unique = |line: &&Value| line["verdict"] == "unique";
+    let unique: BTreeSet<_> =
+        pages.iter().filter(is_unique).map(|line| line["id"].as_str().unwrap()).collect();
+    for line in pages.iter().chain(duplicates).filter(|line| !is_unique(line)) {
+        let matched = line["match"]["id"].as_str().unwrap();
+        assert!(unique.contains(matched), "{line} refers to a unique page");
+        if line["verdict"] == "exact" {
+            assert_eq!(line["match"]["distance"], 0, "{line}");
+            assert_eq!(line["match"]["signature_distance"], 0, "{line}");
+            assert_eq!(line["match"]["similarity"], 1, "{line}");
+        }
+    }
+    for line in pages.iter().filter(is_unique) {
+        assert_eq!((&line["step"], &line["match"]), (&Value::Null, &Value::Null));
+    }
+    assert!(duplicates.iter().all(|line| line["verdict"] != "unique"));
+}
+
+fn counts_are_those_of_the_files(
+    report: &Report,
+    pages: &[Value],
+    duplicates: &[Value],
+    skipped: &[Value],
+) {
+    let count = |verdict: &str, step: Option<&str>| {
+        let judged = pages.iter().chain(duplicates);
+        let same = |line: &&Value| line["verdict"] == verdict && line["step"].as_str() == step;
+        judged.filter(same).count() as u64
+    };
+    let counts = &report.counts;
+    assert_eq!(counts.unique, count("unique", None));
+    assert_eq!(counts.exact.body, count("exact", Some("body")));
+    assert_eq!(counts.exact.text, count("exact", Some("text")));
+    let near =
+        count("near", Some("near")) + count("near", Some("body")) + count("near", Some("text"));
+    assert_eq!(counts.near, near);
+    assert_eq!(counts.stored, pages.len() as u64);
+    let mut reasons = BTreeMap::new();
+    for line in skipped {
+        *reasons.entry(line["reason"].as_str().unwrap()).or_insert(0_u64) += 1;
+    }
+    let reported: BTreeMap<_, _> =
+        counts.skipped.iter().map(|(reason, count)| (reason.as_str(), *count)).collect();
+    assert_eq!(reported, reasons);
+    let unjudged = ["noindex", "content_type"].iter().filter_map(|reason| reasons.get(reason));
+    let fetched = (pages.len() + duplicates.len()) as u64 + unjudged.sum::<u64>();
+    assert_eq!(counts.fetched, fetched);
+}

@@ -1,0 +1,154 @@
+//! Redirects: hop by hop through the frontier.
+
+use pagesieve::crawl::scope::Reach;
+
+use super::site::{Site, fates, page};
+use crate::server::{Reply, Routes};
+
+#[test]
+fn each_hop_is_a_url_of_its_own_and_the_target_has_one_line() {
+    let site = Site::new(
+        Routes::new()
+            .at("*", "/", page("seed", &["/old/1", "/2", "/end"]))
+            .at("*", "/old/1", Reply::redirect(301, "../2?x#y"))
+            .at("*", "/2", Reply::redirect(302, "http://a.test/end"))
+            .at("*", "/2?x", Reply::redirect(308, "/2"))
+            .at("*", "/end", page("end", &["/after"])),
+        &["a.test/"],
+    );
+    let report = site.run();
+    let expected = fates([
+        ("a.test/", "unique"),
+        ("a.test/old/1", "redirect"),
+        ("a.test/2", "redirect"),
+        ("a.test/2?x", "redirect"),
+        ("a.test/end", "unique"),
+        ("a.test/after", "status"),
+    ]);
+    assert_eq!(site.fates(), expected);
+    let hop = site.line("a.test/2?x");
+    assert_eq!((&hop["detail"], &hop["status"]), (&"http://a.test/2".into(), &308.into()));
+    assert_eq!(hop["referrer"], "http://a.test/old/1");
+    assert_eq!(hop["depth"], 1, "a redirect is no link");
+    assert_eq!(site.line("a.test/after")["depth"], 2);
+    assert_eq!(report.counts.fetched, 2, "redirects are not counted");
+    assert_eq!(site.all_asked().values().max(), Some(&1));
+}
+
+#[test]
+fn ten_redirects_in_a_row_are_followed_and_not_eleven() {
+    let chain = |name: &str, last: u32| {
+        let hop =
+            |n: u32| (format!("/{name}{n}"), Reply::redirect(302, &format!("/{name}{}", n + 1)));
+        (0..last).map(hop).collect::<Vec<_>>()
+    };
+    let mut routes = Routes::new().at("*", "/", page("seed", &["/ten0", "/eleven0"]));
+    for (path, reply) in [chain("ten", 10), chain("eleven", 11)].concat() {
+        routes = routes.at("*", &path, reply);
+    }
+    let routes =
+        routes.at("*", "/ten10", page("ten", &[])).at("*", "/eleven11", page("eleven", &[]));
+    let site = Site::new(routes, &["a.test/"]);
+    site.run();
+    let fates = site.fates();
+    assert_eq!(fates["a.test/ten10"], "unique");
+    assert_eq!(fates["a.test/eleven10"], "redirect");
+    assert!(!fates.contains_key("a.test/eleven11"));
+    let detail = site.line("a.test/eleven10")["detail"].to_string();
+    assert!(detail.contains("/eleven11") && detail.contains("more than 10"), "{detail}");
+    assert_eq!(site.asked("a.test/eleven11"), 0);
+}
+
+#[test]
+fn redirects_in_a_circle_end() {
+    let site = Site::new(
+        Routes::new()
+            .at("*", "/", Reply::redirect(302, "/b"))
+            .at("*", "/b", Reply::redirect(302, "/c"))
+            .at("*", "/c", Reply::redirect(302, "/b"))
+            .at("b.test", "/", Reply::redirect(302, "/")),
+        &["a.test/", "b.test/"],
+    );
+    site.run();
+    let expected = fates([
+        ("a.test/", "redirect"),
+        ("a.test/b", "redirect"),
+        ("a.test/c", "redirect"),
+        ("b.test/", "redirect"),
+    ]);
+    assert_eq!(site.fates(), expected);
+    assert_eq!(site.all_asked().values().max(), Some(&1));
+}
+
+#[test]
+fn scope_robots_and_schemes_hold_for_every_hop() {
+    let links = ["/out", "/mail", "/nowhere", "/bad", "/private", "/see", "/many"];
+    let site = Site::new(
+        Routes::new()
+            .at("a.test", "/robots.txt", Reply::text("User-agent: *\nDisallow: /hidden"))
+            .at("a.test", "/", page("seed", &links))
+            .at("a.test", "/out", Reply::redirect(301, "http://b.test/x"))
+            .at("a.test", "/mail", Reply::redirect(301, "mailto:a@b.c"))
+            .at("a.test", "/nowhere", Reply::new(302, "no location"))
+            .at("a.test", "/bad", Reply::redirect(307, "http://[::/"))
+            .at("a.test", "/private", Reply::redirect(303, "/hidden/x"))
+            .at("a.test", "/see", Reply::redirect(304, "/never"))
+            .at("a.test", "/many", Reply::redirect(300, "/never")),
+        &["a.test/"],
+    );
+    site.run();
+    let expected = fates([
+        ("a.test/", "unique"),
+        ("a.test/out", "redirect"),
+        ("b.test/x", "scope"),
+        ("a.test/mail", "redirect"),
+        ("a.test/nowhere", "status"),
+        ("a.test/bad", "redirect"),
+        ("a.test/private", "redirect"),
+        ("a.test/hidden/x", "robots"),
+        ("a.test/see", "status"),
+        ("a.test/many", "status"),
+    ]);
+    assert_eq!(site.fates(), expected);
+    assert_eq!(site.line("a.test/mail")["detail"], "no target: mailto:a@b.c");
+    assert_eq!(site.server.requests().iter().filter(|asked| asked.host != "a.test").count(), 0);
+    assert_eq!(site.asked("a.test/hidden/x"), 0);
+}
+
+#[test]
+fn a_redirect_to_another_host_of_the_scope_asks_its_robots_first() {
+    let site = Site::new(
+        Routes::new()
+            .at("a.test", "/", Reply::redirect(301, "http://www.a.test/home"))
+            .at("www.a.test", "/home", page("home", &["/next"]))
+            .at("www.a.test", "/robots.txt", Reply::text("User-agent: *\nDisallow: /next")),
+        &["a.test/"],
+    )
+    .planned(|plan| plan.seeds[0].scope = Reach::Domain);
+    site.run();
+    let expected = fates([
+        ("a.test/", "redirect"),
+        ("www.a.test/home", "unique"),
+        ("www.a.test/next", "robots"),
+    ]);
+    assert_eq!(site.fates(), expected);
+    assert_eq!(site.line("www.a.test/home")["depth"], 0);
+    assert_eq!(site.asked("www.a.test/robots.txt"), 1);
+}
+
+#[test]
+fn a_redirect_of_a_duplicate_url_releases_what_was_withheld() {
+    let site = Site::new(
+        Routes::new()
+            .at("*", "/", page("seed", &["/first", "/second", "/third"]))
+            .at("*", "/first", page("same", &[]))
+            .at("*", "/second", page("same", &["/withheld"]))
+            .at("*", "/third", Reply::redirect(302, "/withheld"))
+            .at("*", "/withheld", page("withheld", &[])),
+        &["a.test/"],
+    )
+    .planned(|plan| plan.crawl.concurrency = 1.try_into().unwrap());
+    site.run();
+    assert_eq!(site.fates()["a.test/withheld"], "unique");
+    assert_eq!(site.line("a.test/withheld")["depth"], 1);
+}

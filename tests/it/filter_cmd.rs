@@ -1,0 +1,307 @@
+//! `pagesieve filter`: input in all its forms, decisions in order, windows kept between runs.
+
+use std::{
+    fs::{self, File},
+    io::{BufRead, BufReader, Write},
+    process::{Command, Stdio},
+};
+
+use serde_json::{Value, json};
+
+use crate::{
+    cli::{lines, pagesieve, stderr, stdout},
+    data::shared,
+};
+
+/// A text of many words, the same for the same number.
+fn text(number: u32) -> String {
+    (0..200).map(|word| format!("t{number}w{word} ")).collect()
+}
+
+/// So many documents, every third of which repeats an earlier one.
+fn documents(count: u32) -> String {
+    let line = |number: u32| {
+        let subject = if number % 3 == 2 { number / 2 } else { number };
+        json!({"id": format!("doc {number}"), "text": text(subject), "time": number}).to_string()
+            + "\n"
+    };
+    (0..count).map(line).collect()
+}
+
+/// Id, verdict and match of each decision.
+fn verdicts<'a>(decisions: &'a [Value]) -> Vec<(&'a str, &'a str, Option<&'a str>)> {
+    let told = |line: &'a Value| {
+        let [id, verdict, of] = [&line["id"], &line["verdict"], &line["match"]["id"]];
+        (id.as_str().unwrap(), verdict.as_str().unwrap(), of.as_str())
+    };
+    decisions.iter().map(told).collect()
+}
+
+#[test]
+fn every_document_gets_a_decision_in_order() {
+    let near = format!("{}and one more", text(0));
+    let input = [
+        json!({"id": "a", "text": text(0)}),
+        json!({"id": "b", "text": text(1), "unknown": [1, {"field": null}]}),
+        json!({"id": "c", "text": text(0).to_uppercase()}),
+        json!({"id": "d", "text": near, "time": "2001-01-01T00:00:00Z"}),
+        json!({"id": "e", "html": format!("<p>{}</p>", text(1)), "url": "http://a.org/"}),
+        json!({"id": "f", "html": format!("<p>{}</p>", text(1))}),
+        json!({"id": "g", "text": "short"}),
+        json!({"id": "h", "text": ""}),
+        json!({"id": "i", "text": ""}),
+    ];
+    let input: String = input.iter().map(|line| line.to_string() + "\n").collect();
+    let decisions =
+        lines(&pagesieve().arg("filter").write_stdin(input).assert().success().stderr(""));
+    assert_eq!(
+        verdicts(&decisions),
+        [
+            ("a", "unique", None),
+            ("b", "unique", None),
+            ("c", "exact", Some("a")),
+            ("d", "near", Some("a")),
+            ("e", "exact", Some("b")),
+            ("f", "exact", Some("b")),
+            ("g", "unique", None),
+            ("h", "unique", None),
+            ("i", "unique", None),
+        ]
+    );
+    let steps: Vec<_> = decisions.iter().map(|line| line["step"].as_str()).collect();
+    assert_eq!(steps[2..6], [Some("text"), Some("near"), Some("text"), Some("body")]);
+    assert_eq!(decisions[4]["url"], "http://a.org/");
+    assert_eq!(decisions[7]["fingerprint"], Value::Null);
+    assert_eq!(
+        decisions[2]["match"],
+        json!({"id": "a", "distance": 0, "signature_distance": 0, "similarity": 1})
+    );
+}
+
+#[test]
+fn a_document_does_not_match_an_earlier_version_of_itself() {
+    let input = [
+        json!({"id": "1", "url": "http://a.org/x", "html": format!("<p>{}", text(0))}),
+        json!({"id": "2", "url": "http://a.org/x?utm_source=y#z", "html": format!("<p>{}", text(0))}),
+        json!({"id": "3", "url": "http://b.org/x", "html": format!("<p>{}", text(0))}),
+    ];
+    let input: String = input.iter().map(|line| line.to_string() + "\n").collect();
+    let decisions = lines(&pagesieve().arg("filter").write_stdin(input).assert().success());
+    assert_eq!(
+        verdicts(&decisions),
+        [("1", "unique", None), ("2", "unique", None), ("3", "exact", Some("1"))]
+    );
+}
+
+#[test]
+fn lines_that_cannot_be_read_are_told_and_passed_over() {
+    let directory = tempfile::tempdir().unwrap();
+    let bad = b"{\"id\":\"a\",\"text\":\"x\"}\n{\"id\":\"b\"\n\xff\n\n{\"id\":\"c\",\"text\":\"y\",\"time\":\"noon\"}\r\n{\"text\":\"z\"}\n[\"d\",\"w\"]\n{\"id\":\"e\",\"text\":\"\",\"html\":\"\"}\n{\"id\":\"f\",\"html\":\"\",\"url\":\"/x\"}\n{\"id\":\"g\",\"text\":\"z\"}";
+    fs::write(directory.path().join("bad.jsonl"), bad).unwrap();
+    let assert = pagesieve()
+        .current_dir(&directory)
+        .args(["filter", "bad.jsonl", "absent.jsonl", "a.warc.gz"])
+        .assert()
+        .code(1);
+    let lines = lines(&assert);
+    let ids: Vec<_> = lines.iter().map(|line| line["id"].as_str().unwrap()).collect();
+    assert_eq!(ids, ["a", "g"]);
+    insta::assert_snapshot!(stderr(&assert), @r#"
+    bad.jsonl:2: column 9: EOF while parsing an object
+    bad.jsonl:3: a line must be an object: {"id": "…", "text": "…"} or {"id": "…", "html": "…"}
+    bad.jsonl:5: column 34: invalid value: string "noon", expected a time (RFC 3339, or whole milliseconds since 1970)
+    bad.jsonl:6: column 12: missing field `id`
+    bad.jsonl:7: a line must be an object: {"id": "…", "text": "…"} or {"id": "…", "html": "…"}
+    bad.jsonl:8: there must be either `text` or `html`, not both
+    bad.jsonl:9: `url`: "/x" is not an absolute URL: relative URL without a base
+    read absent.jsonl: No such file or directory (os error 2)
+    read a.warc.gz: No such file or directory (os error 2)
+    "#);
+}
+
+#[test]
+fn archives_and_compressed_files_are_refused_with_a_way_out() {
+    let directory = tempfile::tempdir().unwrap();
+    for name in ["a.warc", "b.warc.gz", "c.warc.wet.gz", "d.jsonl.gz", "e.jsonl.zst"] {
+        fs::write(directory.path().join(name), "WARC/1.1\n").unwrap();
+    }
+    let mut command = pagesieve();
+    command.current_dir(&directory).args([
+        "filter",
+        "a.warc",
+        "b.warc.gz",
+        "c.warc.wet.gz",
+        "d.jsonl.gz",
+        "e.jsonl.zst",
+    ]);
+    let assert = command.assert().code(1).stdout("");
+    insta::assert_snapshot!(stderr(&assert), @r#"
+    a.warc is not read: WARC files are not read yet; write their pages as JSON lines {"id", "url", "html"}
+    b.warc.gz is not read: WARC files are not read yet; write their pages as JSON lines {"id", "url", "html"}
+    c.warc.wet.gz is not read: WARC files are not read yet; write their pages as JSON lines {"id", "url", "html"}
+    d.jsonl.gz is not read: it is compressed; write `zcat FILE | pagesieve …`
+    e.jsonl.zst is not read: it is compressed; write `zstdcat FILE | pagesieve …`
+    "#);
+}
+
+#[test]
+fn directories_are_read_in_the_order_of_their_names() {
+    let directory = tempfile::tempdir().unwrap();
+    let write = |path: &str| {
+        let path = directory.path().join("pages").join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "<p>text").unwrap();
+    };
+    ["b.html", "a/z.HTM", "a/b/c.xhtml", "c/d.html", "a.html", "notes.txt", "a/list.jsonl"]
+        .map(write);
+    let decisions =
+        lines(&pagesieve().current_dir(&directory).args(["filter", "pages/"]).assert().success());
+    let ids: Vec<_> = decisions.iter().map(|line| line["id"].as_str().unwrap()).collect();
+    assert_eq!(
+        ids,
+        ["pages/a/b/c.xhtml", "pages/a/z.HTM", "pages/a.html", "pages/b.html", "pages/c/d.html"]
+    );
+    let one =
+        pagesieve().current_dir(&directory).args(["filter", "pages/b.html"]).assert().success();
+    assert_eq!(lines(&one)[0]["id"], "pages/b.html");
+}
+
+#[test]
+fn verdicts_do_not_depend_on_the_number_of_threads() {
+    let input = documents(3000);
+    let run = |threads: &str| {
+        stdout(
+            &pagesieve()
+                .env("RAYON_NUM_THREADS", threads)
+                .arg("filter")
+                .write_stdin(input.clone())
+                .assert()
+                .success(),
+        )
+    };
+    assert_eq!(run("1"), run("7"));
+}
+
+#[test]
+fn two_runs_over_one_state_are_as_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let input = documents(1200);
+    let options = ["--set", "dedup.window={entries = 300, age = '1h'}"];
+    let run = |state: Option<&str>, input: &str| {
+        let state = state.map(|name| directory.path().join(name));
+        let mut command = pagesieve();
+        command.arg("filter").args(options);
+        if let Some(path) = state {
+            command.arg("--state").arg(path);
+        }
+        stdout(&command.write_stdin(input).assert().success())
+    };
+    let whole = run(None, &input);
+    assert_eq!(run(Some("whole.db"), &input), whole);
+    let cut = input.match_indices('\n').nth(437).unwrap().0 + 1;
+    let halves = run(Some("halves.db"), &input[..cut]) + &run(Some("halves.db"), &input[cut..]);
+    assert_eq!(halves, whole);
+    assert!(whole.contains("\"exact\""), "some documents repeat others");
+}
+
+#[test]
+fn a_state_of_other_fingerprints_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = |flags: &[&str]| {
+        pagesieve()
+            .current_dir(&directory)
+            .args(["filter", "--state", "seen.db"])
+            .args(flags)
+            .write_stdin(documents(3))
+            .assert()
+    };
+    run(&["--set", "dedup.seed=5"]).success();
+    run(&[]).success();
+    insta::assert_snapshot!(stderr(&run(&["--set", "dedup.seed=6"]).code(2).stdout("")), @"
+    × use the state seen.db
+    ╰─▶ the state's fingerprints were made with the seed of id eccf94ab,
+        `dedup.seed` has id ba78bd3f: leave it out, or name another file
+    ");
+    insta::assert_snapshot!(stderr(&run(&["--set", "dedup.segment=ngrams"]).code(2).stdout("")), @"
+    × use the state seen.db
+    ╰─▶ the state's fingerprints were made by scheme 1:jieba:fold, `dedup` asks
+        for 1:ngrams:fold: write `segment` and `fold_chinese` as before, or name
+        another file
+    ");
+    fs::write(
+        directory.path().join("other.db"),
+        "not a database, but long enough to be looked at as one",
+    )
+    .unwrap();
+    let other = pagesieve()
+        .current_dir(&directory)
+        .args(["filter", "--state", "other.db"])
+        .write_stdin("")
+        .assert();
+    assert!(stderr(&other.code(2)).contains("name another file"));
+}
+
+#[test]
+fn whoever_waits_for_each_answer_gets_it() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_pagesieve"))
+        .arg("filter")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut to = child.stdin.take().unwrap();
+    let mut from = BufReader::new(child.stdout.take().unwrap());
+    for (number, verdict) in ["unique", "exact", "exact"].iter().enumerate() {
+        writeln!(to, "{}", json!({"id": number.to_string(), "text": text(0)})).unwrap();
+        let mut line = String::new();
+        from.read_line(&mut line).unwrap();
+        assert_eq!(serde_json::from_str::<Value>(&line).unwrap()["verdict"], *verdict);
+    }
+    drop(to);
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_ends_it_quietly() {
+    let directory = tempfile::tempdir().unwrap();
+    let input = directory.path().join("many.jsonl");
+    fs::write(&input, documents(2000)).unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_pagesieve"))
+        .arg("filter")
+        .arg(&input)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let ended = child.wait_with_output().unwrap();
+    assert!(ended.status.success());
+    assert_eq!(String::from_utf8(ended.stderr).unwrap(), "");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_ends_with_4() {
+    let full = File::options().write(true).open("/dev/full").unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("a.html"), "<p>text").unwrap();
+    let status = Command::new(env!("CARGO_BIN_EXE_pagesieve"))
+        .arg("filter")
+        .arg(directory.path())
+        .stdout(full)
+        .stderr(Stdio::null())
+        .status()
+        .unwrap();
+    assert_eq!(status.code(), Some(4));
+}
+
+#[test]
+fn real_pages_are_judged_alike_with_and_without_a_state() {
+    let Some(pages) = shared("pages/faq") else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let free = stdout(&pagesieve().arg("filter").arg(&pages).assert().success());
+    let mut command = pagesieve();
+    command.arg("filter").arg(&pages).arg("--state").arg(directory.path().join("seen.db"));
+    assert_eq!(stdout(&command.assert().success()), free);
+    assert!(free.lines().any(|line| line.contains("\"near\"")));
+}

@@ -1,0 +1,213 @@
+//! The rules of the house: who may name whom, and how large a file or a function may grow.
+//!
+//! What is allowed stands here as data; ARCHITECTURE.md tells the same to people, and a test holds the two equal.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use crate::tokens::Source;
+
+/// The rooms, from the highest; a room names only rooms of the rows below its own.
+const ROOMS: &[&[&str]] = &[
+    &["cli"],
+    &["config"],
+    &["crawl", "input"],
+    &["report"],
+    &["sink"],
+    &["state"],
+    &["filter"],
+    &["index"],
+    &["fingerprint"],
+    &["extract"],
+    &["page"],
+];
+
+/// The parts of `crawl`, and which others each may name. Its `mod.rs` may name all of them, and none of them names it.
+const CRAWL: &[(&str, &[&str])] = &[
+    ("account", &["directory", "error"]),
+    ("dry_run", &["options", "directory", "error", "sitemap", "robots", "scope", "fetch"]),
+    ("worker", &["recorder", "frontier", "pool", "sitemap", "robots", "politeness", "fetch"]),
+    (
+        "recorder",
+        &["frontier", "options", "directory", "error", "sitemap", "robots", "scope", "fetch"],
+    ),
+    ("frontier", &["robots", "scope", "politeness"]),
+    ("options", &["scope", "politeness", "fetch"]),
+    ("error", &["scope", "fetch"]),
+    ("directory", &[]),
+    ("pool", &[]),
+    ("sitemap", &[]),
+    ("robots", &["fetch"]),
+    ("scope", &[]),
+    ("politeness", &[]),
+    ("fetch", &[]),
+];
+
+/// Names that say nothing: a helper lives with its caller, a type with its maker, an error with its cause.
+const NAMELESS: &[&str] =
+    &["util", "utils", "types", "common", "error", "errors", "helpers", "misc"];
+
+/// Functions that are one table, as long as it is.
+const TABLES: &[(&str, &str)] = &[("extract/walk.rs", "of")];
+
+const MAX_FILE: usize = 400;
+const MAX_FUNCTION: usize = 60;
+
+#[test]
+fn a_room_names_only_rooms_below_it() {
+    assert_none(sources().iter().flat_map(|(file, source)| misdirected(file, source)));
+}
+
+#[test]
+fn every_module_is_a_room_with_a_name_that_says_something() {
+    let known: Vec<&str> =
+        ROOMS.iter().copied().flatten().copied().chain(["lib", "main"]).collect();
+    let modules = fs::read_dir(root().join("src")).unwrap().map(|entry| entry.unwrap().path());
+    let names = modules.map(|path| path.file_stem().unwrap().to_string_lossy().into_owned());
+    assert_none(
+        names.filter(|name| NAMELESS.contains(&name.as_str()) || !known.contains(&name.as_str())),
+    );
+}
+
+#[test]
+fn files_and_functions_stay_small() {
+    assert_none(sources().iter().flat_map(|(file, source)| oversized(file, source)));
+}
+
+#[test]
+fn nothing_is_printed_past_the_writers_and_one_place_selects() {
+    let called = |(file, source): &(PathBuf, Source)| {
+        let forbidden = |name: &str| match name {
+            "print" | "println" | "eprint" | "eprintln" | "dbg" => true,
+            "select" => file != Path::new("crawl/mod.rs"),
+            _ => false,
+        };
+        let found = source.macros().filter(|token| forbidden(&token.text));
+        found
+            .map(|token| format!("{}:{}: {}!", file.display(), token.line, token.text))
+            .collect::<Vec<_>>()
+    };
+    assert_none(sources().iter().flat_map(called));
+}
+
+#[test]
+fn the_architecture_page_tells_the_same_order() {
+    let page = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let order: Vec<String> = ROOMS.iter().map(|row| row.join(", ")).collect();
+    assert!(page.contains(&order.join(" -> ")), "{}", order.join(" -> "));
+    for (part, others) in CRAWL {
+        let row = format!(
+            "| `{part}` | {} |",
+            if others.is_empty() { "-".to_owned() } else { others.join(", ") }
+        );
+        assert!(page.contains(&row), "{row}");
+    }
+}
+
+#[test]
+fn what_breaks_a_rule_is_found() {
+    let found =
+        |file: &str, text: &str| misdirected(Path::new(file), &Source::new(Path::new(file), text));
+    assert_eq!(
+        found("index/mod.rs", "use crate::{\n    page::DocId,\n    filter::Filter,\n};").len(),
+        1
+    );
+    assert_eq!(found("input/mod.rs", "fn f() { crate::crawl::run() }").len(), 1);
+    assert_eq!(found("filter/mod.rs", "use crate::Index;").len(), 1);
+    assert_eq!(found("crawl/robots/parse.rs", "use crate::crawl::frontier::Frontier;").len(), 1);
+    assert_eq!(found("crawl/scope/mod.rs", "use super::CrawlError;").len(), 1);
+    assert_eq!(
+        found("crawl/mod.rs", "use crate::crawl::frontier::Frontier; use crate::page::DocId;")
+            .len(),
+        0
+    );
+    let long = format!("fn f() {{\n{}}}\n", "f();\n".repeat(MAX_FILE));
+    assert_eq!(oversized(Path::new("a.rs"), &Source::new(Path::new("a.rs"), &long)).len(), 2);
+}
+
+/// What a file names that it may not.
+fn misdirected(file: &Path, source: &Source) -> Vec<String> {
+    let mentions = source.mentions().into_iter();
+    mentions
+        .filter_map(|mention| {
+            let why = misdirection(&source.module, &mention.path)?;
+            Some(format!("{}:{}: {}: {why}", file.display(), mention.line, mention.path.join("::")))
+        })
+        .collect()
+}
+
+fn misdirection(from: &[String], to: &[String]) -> Option<&'static str> {
+    // The crate's root declares and re-exports: it may name everything.
+    let own = from.first()?;
+    let room = |name: &str| ROOMS.iter().position(|row| row.contains(&name));
+    let Some(below) = to.first().and_then(|to| room(to)) else {
+        return Some("goes through the crate's root");
+    };
+    if to[0] != *own && room(own).is_none_or(|above| above >= below) {
+        return Some("is not below it");
+    }
+    if to[0] != "crawl" || own != "crawl" || from.len() == 1 {
+        return None;
+    }
+    let Some((_, others)) = CRAWL.iter().find(|(part, _)| *part == from[1]) else {
+        return Some("stands in a part of the crawl that is not listed");
+    };
+    match to.get(1) {
+        Some(part) if *part == from[1] || others.contains(&part.as_str()) => None,
+        Some(part) if CRAWL.iter().any(|(known, _)| known == part) => Some("is not below it"),
+        _ => Some("goes through crawl/mod.rs"),
+    }
+}
+
+/// What has grown too large in a file.
+fn oversized(file: &Path, source: &Source) -> Vec<String> {
+    let is_table =
+        |name: &str| TABLES.iter().any(|(of, table)| file == Path::new(of) && name == *table);
+    let functions = source.functions().into_iter();
+    let long = functions
+        .filter(|(name, _, lines)| *lines >= MAX_FUNCTION && !is_table(name))
+        .map(|(name, line, lines)| format!("{}:{line}: {name} has {lines} lines", file.display()));
+    let file = (source.lines >= MAX_FILE)
+        .then(|| format!("{} has {} lines", file.display(), source.lines));
+    long.chain(file).collect()
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Every source file without its tests, by its path within `src`.
+fn sources() -> Vec<(PathBuf, Source)> {
+    let src = root().join("src");
+    let mut files = Vec::new();
+    let mut directories = vec![src.clone()];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                directories.push(path);
+            } else if path.extension().is_some_and(|ending| ending == "rs") {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    let read = |path: PathBuf| {
+        let file = path.strip_prefix(&src).unwrap().to_owned();
+        let source = Source::new(&file, &fs::read_to_string(&path).unwrap());
+        (file, source)
+    };
+    let mut sources: Vec<_> = files.into_iter().map(read).collect();
+    let tests: Vec<Vec<String>> =
+        sources.iter().flat_map(|(_, source)| source.tests.clone()).collect();
+    sources.retain(|(_, source)| !tests.iter().any(|test| source.module.starts_with(test)));
+    sources
+}
+
+#[track_caller]
+fn assert_none(offences: impl Iterator<Item = String>) {
+    let offences: Vec<String> = offences.collect();
+    assert!(offences.is_empty(), "\n{}\n", offences.join("\n"));
+}
