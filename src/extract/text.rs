@@ -77,9 +77,12 @@ impl Writer {
 }
 
 /// The text between white space that is not just a space between two words. Most text is so, and can be copied whole.
+#[expect(
+    clippy::needless_bitwise_bool,
+    reason = "a branch would be mispredicted at every other word"
+)]
 fn stretches(text: &str) -> impl Iterator<Item = &str> {
     let mut after_space = true;
-    // Without branches, because nobody can predict where words end.
     let ends = move |char: char| {
         let is_space =
             (char == ' ') | matches!(char, '\t'..='\r') | (char > '\x7F' && char.is_whitespace());
