@@ -11,7 +11,7 @@ use pagesieve::{
 
 const WINDOW: u64 = 100_000;
 
-/// The finaliser of SplitMix64: words without structure.
+/// The finaliser of `SplitMix64`: words without structure.
 fn mix(number: u64) -> u64 {
     let mut x = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -11,7 +11,7 @@ use pagesieve::{
 const RADIUS: u32 = 3;
 const SIZES: [u64; 3] = [10_000, 100_000, 1_000_000];
 
-/// The finaliser of SplitMix64: fingerprints without structure.
+/// The finaliser of `SplitMix64`: fingerprints without structure.
 fn fingerprint(number: u64) -> Fingerprint {
     let mut x = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -170,7 +170,7 @@ impl Looker<'_> {
                     continue;
                 }
                 Err(error) => {
-                    self.note(&url, Prospect::Failure(error.to_string()));
+                    self.note(&url, Prospect::Failure(error.explain()));
                     continue;
                 }
             };
@@ -238,7 +238,7 @@ impl Looker<'_> {
         };
         match self.get(&url, Limit::Robots).await {
             Ok(answer) => Robots::from_answer(answer.status.as_u16(), &answer.body, agent),
-            Err(error) => Robots::unreachable(&error.to_string()),
+            Err(error) => Robots::unreachable(&error.explain()),
         }
     }
 

@@ -1,6 +1,7 @@
 //! When a host may be asked again.
 //!
-//! Pure: the time is an argument. A delay runs from the end of one answer to the start of the next request.
+//! Pure: the time is an argument. A delay runs from the end of one answer to the start of the next request; where several may be in
+//! flight together, also from start to start.
 
 use std::{
     num::NonZeroUsize,
@@ -64,7 +65,8 @@ pub enum Signal {
 pub(super) struct Pace {
     delay: Duration,
     earliest: Instant,
-    in_flight: usize,
+    /// When the requests in flight started.
+    in_flight: Vec<Instant>,
     /// Pauses asked for in a row.
     pauses: u32,
     paused_at: Option<Instant>,
@@ -72,7 +74,7 @@ pub(super) struct Pace {
 
 impl Pace {
     pub(super) fn new(delay: Duration, now: Instant) -> Self {
-        Self { delay, earliest: now, in_flight: 0, pauses: 0, paused_at: None }
+        Self { delay, earliest: now, in_flight: Vec::new(), pauses: 0, paused_at: None }
     }
 
     /// Takes the longer of the configured and the host's own delay.
@@ -84,23 +86,23 @@ impl Pace {
 
     /// The earliest instant of the next request, as far as time is concerned.
     pub(super) fn earliest(&self) -> Instant {
-        self.earliest
+        let latest = self.in_flight.iter().max();
+        latest.map_or(self.earliest, |&started| self.earliest.max(started + self.delay))
     }
 
     pub(super) fn in_flight(&self) -> usize {
-        self.in_flight
+        self.in_flight.len()
     }
 
-    /// A request starts. The delay lies between the starts, too, of requests that are in flight together.
+    /// A request starts.
     pub(super) fn start(&mut self, now: Instant) {
-        self.in_flight += 1;
-        self.earliest = self.earliest.max(now + self.delay);
+        self.in_flight.push(now);
     }
 
     /// A request that had started at `started` has ended at `now`. Of several answers in flight together that ask for a pause, only
     /// the first makes it longer.
     pub(super) fn end(&mut self, started: Instant, now: Instant, signal: Signal) {
-        self.in_flight = self.in_flight.saturating_sub(1);
+        self.withdraw(started);
         let wait = match signal {
             Signal::Fine => {
                 self.pauses = 0;
@@ -123,11 +125,10 @@ impl Pace {
         self.earliest = self.earliest.max(instant);
     }
 
-    /// Something was started at `started` and came to nothing: no request was made.
+    /// What had started at `started` came to nothing: no request was made.
     pub(super) fn withdraw(&mut self, started: Instant) {
-        self.in_flight = self.in_flight.saturating_sub(1);
-        if self.earliest == started + self.delay {
-            self.earliest = started;
+        if let Some(place) = self.in_flight.iter().position(|&instant| instant == started) {
+            self.in_flight.swap_remove(place);
         }
     }
 }
@@ -156,14 +157,13 @@ mod tests {
     }
 
     #[test]
-    fn requests_in_flight_together_do_not_start_together() {
+    fn requests_in_flight_together_start_a_delay_apart() {
         let start = Instant::now();
         let mut pace = Pace::new(SECOND, start);
         pace.start(start);
         assert_eq!(pace.earliest(), start + SECOND);
-        pace.start(start + SECOND);
-        pace.withdraw(start + SECOND);
-        assert_eq!(pace.earliest(), start + SECOND, "what was not asked costs no time");
+        pace.withdraw(start);
+        assert_eq!(pace.earliest(), start);
     }
 
     #[test]

@@ -32,12 +32,8 @@ impl Writer {
         if text.starts_with(char::is_whitespace) {
             self.gap(Gap::Space);
         }
-        for line in text.split('\n') {
-            if is_tidy(line) {
-                self.words(line.trim_matches(' '));
-            } else {
-                line.split_whitespace().for_each(|word| self.words(word));
-            }
+        for words in stretches(text) {
+            self.words(words);
         }
         if !text.ends_with(char::is_whitespace) {
             self.gap = Gap::None;
@@ -80,13 +76,21 @@ impl Writer {
     }
 }
 
-/// Whether nothing but single spaces parts the words of a line: most lines can be copied whole. It is cautious outside of ASCII.
-fn is_tidy(line: &str) -> bool {
-    let bytes = line.as_bytes();
-    // Without an early exit the compiler tests many bytes at a time.
-    let is_plain = bytes.iter().fold(true, |all, byte| all & matches!(byte, b' '..=b'~'));
-    let pairs = bytes.iter().zip(bytes.get(1..).unwrap_or_default());
-    is_plain && pairs.fold(true, |all, (&one, &next)| all & ((one != b' ') | (next != b' ')))
+/// The text between white space that is not just a space between two words. Most text is so, and can be copied whole.
+#[expect(
+    clippy::needless_bitwise_bool,
+    reason = "a branch would be mispredicted at every other word"
+)]
+fn stretches(text: &str) -> impl Iterator<Item = &str> {
+    let mut after_space = true;
+    let ends = move |char: char| {
+        let is_space =
+            (char == ' ') | matches!(char, '\t'..='\r') | (char > '\x7F' && char.is_whitespace());
+        let ends = is_space & ((char != ' ') | after_space);
+        after_space = is_space;
+        ends
+    };
+    text.split(ends).map(|stretch| stretch.strip_suffix(' ').unwrap_or(stretch))
 }
 
 /// The text with every run of white space as one space, none at the ends.

@@ -1,5 +1,13 @@
 //! The integration tests: one binary, what is public.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(
+    clippy::case_sensitive_file_extension_comparisons,
+    clippy::default_trait_access,
+    clippy::format_collect,
+    clippy::similar_names,
+    clippy::unchecked_time_subtraction,
+    reason = "a test is read more often than it is run: what is short is right"
+)]
 
 mod cli;
 mod config;

@@ -4,6 +4,7 @@ use std::{
     error::Error,
     fmt,
     io::{self, ErrorKind},
+    iter,
 };
 
 use url::Url;
@@ -37,6 +38,26 @@ enum Kind {
 }
 
 impl FetchError {
+    /// The error and its causes in one line, its kind first: what is recorded of it.
+    #[must_use]
+    pub fn explain(&self) -> String {
+        let mut text = format!("{}: {self}", self.kind());
+        for cause in iter::successors(self.source(), |&cause| cause.source()) {
+            let cause = cause.to_string();
+            if !text.ends_with(&cause) {
+                text.push_str(": ");
+                text.push_str(&cause);
+            }
+        }
+        text
+    }
+
+    /// Whether the host gave no answer at all.
+    #[must_use]
+    pub fn is_unanswered(&self) -> bool {
+        matches!(self.kind(), "timeout" | "dns" | "connect" | "tls")
+    }
+
     /// Whether the same request may bring an answer later: after timeouts, broken connections, cut bodies and malformed
     /// answers (one bad server of several), but not after refused addresses, certificates, names that do not exist or
     /// bodies that cannot be decoded.

@@ -103,7 +103,9 @@ impl Recorder {
     fn queue_seeds(&mut self, lists: &[(UrlKind, Vec<NormalUrl>)]) -> Result<(), CrawlError> {
         let at = Timestamp::now();
         for (seed, (_, urls)) in lists.iter().enumerate() {
-            urls.iter().for_each(|url| self.scope.add_root(seed, url));
+            for url in urls {
+                self.scope.add_root(seed, url);
+            }
         }
         for (seed, (kind, urls)) in lists.iter().enumerate() {
             let (kind, seed) = (*kind, Some(seed));

@@ -44,14 +44,14 @@ impl Recorder {
         &mut self,
         task: &Task,
         status: u16,
-        target: Result<NormalUrl, String>,
+        target: &Result<NormalUrl, String>,
         exchange: Option<Archived>,
     ) -> Result<(), CrawlError> {
         self.archive_plain(exchange)?;
         let row = &task.queued.url;
         let at = Timestamp::now();
         let hops = row.hops + 1;
-        let detail = match &target {
+        let detail = match target {
             Ok(target) if hops <= MAX_HOPS => {
                 let (kind, depth, referrer) = (row.kind, self.state.depth(row.id)?, Some(row.id));
                 self.discover(

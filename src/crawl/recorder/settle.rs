@@ -42,7 +42,7 @@ impl Recorder {
                 self.settle_page(&task, &answered, &parsed, exchange)?;
             }
             Outcome::Redirect { status, target } => {
-                self.settle_redirect(&task, status, target, exchange)?
+                self.settle_redirect(&task, status, &target, exchange)?;
             }
             Outcome::Sitemap(answered, sitemap) => {
                 self.archive_plain(exchange)?;

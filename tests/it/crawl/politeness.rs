@@ -107,7 +107,7 @@ fn urls_that_robots_forbid_cost_no_delay() {
         _ => seed.clone(),
     };
     let site = Site::answering(reply, &["a.test/"])
-        .planned(|plan| plan.politeness.delay = Duration::from_secs(60));
+        .planned(|plan| plan.politeness.delay = Duration::from_mins(1));
     // By the fast clock the one delay takes 600 ms; two hundred of them would take two minutes.
     let report = site.run_fast();
     assert_eq!(report.counts.skipped.values().sum::<u64>(), 200);

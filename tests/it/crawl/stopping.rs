@@ -217,7 +217,7 @@ fn a_directory_is_one_process_s_at_a_time() {
     let (go, wait) = mpsc::channel::<()>();
     let wait = Mutex::new(wait);
     let reply = move |_: &Request, _: usize| {
-        drop(wait.lock().unwrap().recv());
+        let _ = wait.lock().unwrap().recv();
         page("late", &[])
     };
     let site = Site::answering(reply, &["a.test/"]);
@@ -239,13 +239,14 @@ fn a_directory_is_one_process_s_at_a_time() {
     assert!(error.to_string().contains("in use by another process"), "{error}");
 }
 
+type Change = fn(&mut pagesieve::filter::Options);
+
 #[test]
 fn keys_that_alter_fingerprints_cannot_be_changed() {
     let (site, brake) = site();
     brake.run(&site, 20);
     let asked = site.server.requests().len();
     let original = site.plan.dedup.clone();
-    type Change = fn(&mut pagesieve::filter::Options);
     let changes: [(&str, Change); 3] = [
         ("dedup.seed", |options| options.seed = SeedChoice::Fixed(HashSeed(2))),
         ("segment", |options| options.segment = Segment::Ngrams),

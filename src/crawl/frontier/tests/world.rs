@@ -428,6 +428,7 @@ impl World {
             "host {host} is asked too early"
         );
         seen.in_flight += 1;
+        seen.not_before = seen.not_before.max(Some(now + self.scenario.delay));
         assert!(seen.in_flight <= self.scenario.per_host, "too many requests to host {host}");
         let known = self.frontier.running[&id].address;
         assert!(known.is_none_or(|known| known == address && !known.is_loopback()));
