@@ -152,9 +152,11 @@ fn directories_are_read_in_the_order_of_their_names() {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, "<p>text").unwrap();
     };
-    ["b.html", "a/z.HTM", "a/b/c.xhtml", "c/d.html", "a.html", "notes.txt", "a/list.jsonl"]
-        .iter()
-        .for_each(|path| write(path));
+    for path in
+        ["b.html", "a/z.HTM", "a/b/c.xhtml", "c/d.html", "a.html", "notes.txt", "a/list.jsonl"]
+    {
+        write(path);
+    }
     let decisions =
         lines(&pagesieve().current_dir(&directory).args(["filter", "pages/"]).assert().success());
     let ids: Vec<_> = decisions.iter().map(|line| line["id"].as_str().unwrap()).collect();
