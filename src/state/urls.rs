@@ -242,6 +242,27 @@ impl State {
         Ok(statement.query_row([id.0], |row| row.get(0))?)
     }
 
+    /// Gives the URLs of each seed to the seed at its new place; those of a seed that has none any more belong to none.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub fn move_seeds(&self, places: &[Option<usize>]) -> Result<(), StateError> {
+        let places = serde_json::to_string(places).expect("numbers are JSON");
+        let sql = "UPDATE urls SET seed = (SELECT value FROM json_each(?1) WHERE key = seed) WHERE seed IS NOT NULL";
+        self.db.execute(sql, [places])?;
+        Ok(())
+    }
+
+    /// Takes all URLs out of the queue that do not wait any more.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub fn dequeue_skipped(&self) -> Result<(), StateError> {
+        let sql = "DELETE FROM queue WHERE url IN (SELECT id FROM urls WHERE state != 0)";
+        self.db.execute(sql, [])?;
+        Ok(())
+    }
+
     /// Says that a URL is fewer links from its seed than was known.
     ///
     /// # Errors

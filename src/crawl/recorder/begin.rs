@@ -4,7 +4,7 @@ use std::{fs, num::NonZeroUsize, sync::Arc, time::Duration};
 
 use super::{
     Counts, Recorder,
-    discover::{Known, Origin},
+    discover::{Known, Origin, reason},
     json,
     settle::{CROSS_SITE, SAME_SITE},
 };
@@ -68,7 +68,6 @@ impl Recorder {
             signatures,
             sink,
         };
-        recorder.spent.resize(recorder.plan.seeds.len(), 0);
         recorder.go_on()?;
         let (name, counts) = (&recorder.plan.name, recorder.counts);
         tracing::info!(name, fetched = counts.fetched, queued = counts.queued, "the run begins");
@@ -84,13 +83,63 @@ impl Recorder {
         let plan = Arc::clone(&self.plan);
         let roots = plan.seeds.iter().map(|seed| roots(&seed.source, &self.url_options));
         let roots: Vec<_> = roots.collect::<Result<_, _>>()?;
+        let moved = self.follow_seeds()?;
         self.queue_seeds(&roots)?;
+        if moved {
+            self.rehome()?;
+        }
         let changes = Changes {
             admission: self.has_changed("policy", &admission(&plan, &roots))?,
             robots: self.has_changed("robots", &robots_policy(&plan))?,
         };
         self.reconsider(changes)?;
         self.commit()
+    }
+
+    /// Seeds are known by their place: if lists were added, removed or moved since the last start, what belongs to them moves too.
+    fn follow_seeds(&mut self) -> Result<bool, CrawlError> {
+        let lists: Vec<_> = self.plan.seeds.iter().map(|seed| seed.source.to_string()).collect();
+        let known = stored::<Vec<String>>(&self.state, "seed_lists")?.unwrap_or_default();
+        let moved = !lists.starts_with(&known);
+        if moved {
+            let place = |list| lists.iter().position(|other| other == list);
+            let places: Vec<_> = known.iter().map(place).collect();
+            self.state.move_seeds(&places)?;
+            let spent = std::mem::replace(&mut self.spent, vec![0; lists.len()]);
+            for (place, spent) in places.into_iter().zip(spent) {
+                if let Some(place) = place {
+                    self.spent[place] += spent;
+                }
+            }
+        }
+        self.spent.resize(lists.len(), 0);
+        self.state.set_meta("seed_lists", json(&lists))?;
+        Ok(moved)
+    }
+
+    /// URLs that wait and whose seed is gone go to another that admits them, or are skipped.
+    fn rehome(&mut self) -> Result<(), CrawlError> {
+        let mut homeless = Vec::new();
+        self.state.for_each_url(
+            |state| state == UrlState::Queued,
+            |row| {
+                homeless.extend(Some(row).filter(|row| row.seed.is_none()));
+                Ok::<_, CrawlError>(())
+            },
+        )?;
+        for row in homeless {
+            let url = NormalUrl::parse(&row.url, &self.url_options)?;
+            match self.admit(&url, row.kind, row.depth, None) {
+                Ok(seed) => self.state.revive_url(row.id, seed, row.depth)?,
+                Err(refusal) => {
+                    let state = UrlState::Skipped(reason(refusal));
+                    self.state.settle_url(row.id, state, None, None, Timestamp::now())?;
+                }
+            }
+        }
+        self.state.dequeue_skipped()?;
+        self.counts.queued = self.state.queue_len()?;
+        Ok(())
     }
 
     /// Whether the value of this name is another than at the last start, if there was one. It is kept for the next.

@@ -209,7 +209,7 @@ impl Recorder {
     }
 }
 
-fn reason(refusal: Refusal) -> Reason {
+pub(super) fn reason(refusal: Refusal) -> Reason {
     match refusal {
         Refusal::Scope => Reason::Scope,
         Refusal::Depth => Reason::Depth,

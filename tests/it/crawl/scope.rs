@@ -365,3 +365,32 @@ fn a_seed_that_one_list_excludes_is_taken_by_the_list_that_names_it_too() {
     site.run();
     assert_eq!(site.fates(), fates([("a.test/x", "unique")]));
 }
+
+#[test]
+fn what_waits_keeps_its_seed_when_seeds_are_moved_and_loses_it_when_they_are_removed() {
+    let routes = ["a.test", "b.test", "c.test"].into_iter().fold(Routes::new(), |routes, host| {
+        routes.at(host, "/", page(host, &["/next"])).at(
+            host,
+            "/next",
+            page(&format!("next of {host}"), &[]),
+        )
+    });
+    let tagged =
+        |host: &str| Seed { tags: vec![host.to_owned()], ..seed(&format!("http://{host}/")) };
+    let mut site = Site::new(routes, &["a.test/", "b.test/", "c.test/"]).planned(|plan| {
+        plan.seeds = ["a.test", "b.test", "c.test"].map(tagged).into();
+        plan.crawl.concurrency = 1.try_into().unwrap();
+        plan.crawl.max_pages = 3;
+    });
+    site.run();
+    site.plan.seeds = ["c.test", "a.test"].map(tagged).into();
+    site.plan.crawl.max_pages = 100;
+    site.run();
+    for line in site.lines("pages.jsonl") {
+        let url = line["url"].as_str().unwrap();
+        let tag = line["tags"][0].as_str().unwrap();
+        assert!(url.starts_with(&format!("http://{tag}/")), "{url} is tagged {tag}");
+    }
+    assert_eq!(site.fates()["b.test/next"], "scope");
+    assert_eq!(site.fates()["a.test/next"], "unique");
+}
