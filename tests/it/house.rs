@@ -107,6 +107,20 @@ fn the_architecture_page_tells_the_same_order() {
 }
 
 #[test]
+fn the_tests_that_the_architecture_page_names_exist() {
+    let page = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let (_, invariants) = page.split_once("## Invariants").unwrap();
+    let (invariants, _) = invariants.split_once("\n## ").unwrap();
+    let code: String = ["src", "tests"]
+        .iter()
+        .flat_map(|directory| rust_files(&root().join(directory)))
+        .map(|file| fs::read_to_string(file).unwrap())
+        .collect();
+    let named = invariants.split('`').filter(|name| name.matches('_').count() > 1);
+    assert_none(named.filter(|name| !code.contains(&format!("fn {name}("))).map(str::to_owned));
+}
+
+#[test]
 fn what_breaks_a_rule_is_found() {
     let found =
         |file: &str, text: &str| misdirected(Path::new(file), &Source::new(Path::new(file), text));
@@ -181,8 +195,21 @@ fn root() -> &'static Path {
 /// Every source file without its tests, by its path within `src`.
 fn sources() -> Vec<(PathBuf, Source)> {
     let src = root().join("src");
+    let read = |path: PathBuf| {
+        let file = path.strip_prefix(&src).unwrap().to_owned();
+        let source = Source::new(&file, &fs::read_to_string(&path).unwrap());
+        (file, source)
+    };
+    let mut sources: Vec<_> = rust_files(&src).into_iter().map(read).collect();
+    let tests: Vec<Vec<String>> =
+        sources.iter().flat_map(|(_, source)| source.tests.clone()).collect();
+    sources.retain(|(_, source)| !tests.iter().any(|test| source.module.starts_with(test)));
+    sources
+}
+
+fn rust_files(directory: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
-    let mut directories = vec![src.clone()];
+    let mut directories = vec![directory.to_owned()];
     while let Some(directory) = directories.pop() {
         for entry in fs::read_dir(directory).unwrap() {
             let path = entry.unwrap().path();
@@ -194,16 +221,7 @@ fn sources() -> Vec<(PathBuf, Source)> {
         }
     }
     files.sort();
-    let read = |path: PathBuf| {
-        let file = path.strip_prefix(&src).unwrap().to_owned();
-        let source = Source::new(&file, &fs::read_to_string(&path).unwrap());
-        (file, source)
-    };
-    let mut sources: Vec<_> = files.into_iter().map(read).collect();
-    let tests: Vec<Vec<String>> =
-        sources.iter().flat_map(|(_, source)| source.tests.clone()).collect();
-    sources.retain(|(_, source)| !tests.iter().any(|test| source.module.starts_with(test)));
-    sources
+    files
 }
 
 #[track_caller]

@@ -60,7 +60,9 @@ impl Source {
         let mut found = Vec::new();
         let mut inner = Vec::new();
         let mut depth = 0;
-        for at in 0..self.tokens.len() {
+        let mut at = 0;
+        while at < self.tokens.len() {
+            let mut next = at + 1;
             match self.text(at) {
                 "mod" if self.text(at + 2) == "{" => inner.push((self.text(at + 1), depth)),
                 "{" => depth += 1,
@@ -72,11 +74,11 @@ impl Source {
                     let names = inner.iter().map(|(name, _)| (*name).to_owned());
                     let mut path: Vec<String> = self.module.iter().cloned().chain(names).collect();
                     enter(&mut path, start);
-                    let mut rest = at + 1;
-                    self.read_tree(&mut rest, &path, &mut found);
+                    self.read_tree(&mut next, &path, &mut found);
                 }
                 _ => {}
             }
+            at = next;
         }
         found
     }

@@ -10,8 +10,8 @@ use super::{
 };
 use crate::{
     crawl::{
-        CrawlError,
         directory::STATE,
+        error::CrawlError,
         frontier::Budget,
         options::Plan,
         robots::{NOT_HAD, product_token},
