@@ -182,7 +182,7 @@ impl Loop {
     /// Runs until nothing is left, or the run is stopped and everything that ran has ended.
     async fn run(mut self) -> report::End {
         let stop = self.control.stop.clone();
-        let mut stopping = false;
+        let mut stopping = stop.is_cancelled();
         loop {
             let next = if stopping { None } else { self.begin() };
             self.publish();
@@ -202,7 +202,7 @@ impl Loop {
                 () = stop.cancelled(), if !stopping => stopping = true,
                 () = timer => {}
             }
-            stopping |= self.recorder_gone;
+            stopping |= self.recorder_gone || stop.is_cancelled();
         }
         match () {
             () if stopping => report::End::Interrupted,

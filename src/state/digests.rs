@@ -45,10 +45,10 @@ impl DigestTable {
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {
             let document = read_document(row)??;
-            let alias: Option<i64> = row.get(15)?;
+            let alias: Option<i64> = row.get("alias")?;
             found.push(Known {
                 id: document.judgement.id,
-                key: Key(unsigned(row.get(16)?)),
+                key: Key(unsigned(row.get("key")?)),
                 verdict: document.judgement.verdict,
                 alias: alias.map(unsigned),
                 facts: document.judgement.facts,

@@ -20,12 +20,21 @@ pub struct Document {
     pub stored: bool,
     /// Number, time, verdict and facts.
     pub judgement: Judgement,
-    /// The SHA-1 of its body as received, if WARC files are written.
-    pub payload: Option<[u8; 20]>,
+    /// How it stands in the WARC files, if they are written.
+    pub capture: Option<Capture>,
+}
+
+/// A body as received, by which it is found in WARC files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capture {
+    /// The body's SHA-1.
+    pub payload: [u8; 20],
+    /// When it was asked for.
+    pub at: Timestamp,
 }
 
 pub(super) const COLUMNS: &str = "d.id, d.name, d.title, d.at, d.stored, d.kind, d.step, d.match, d.distance, \
-                                  d.signature_distance, d.fingerprint, d.chars, d.features, d.lang, d.payload";
+                                  d.signature_distance, d.fingerprint, d.chars, d.features, d.lang, d.payload, d.asked";
 
 impl State {
     /// Adds a document.
@@ -38,12 +47,12 @@ impl State {
         title: Option<&str>,
         stored: bool,
         judgement: &Judgement,
-        payload: Option<[u8; 20]>,
+        capture: Option<Capture>,
     ) -> Result<(), StateError> {
         let Judgement { id, at, verdict, facts } = judgement;
         let found = verdict.matched();
         let mut statement = self.db.prepare_cached(
-            "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         )?;
         statement.execute((
             signed(id.0),
@@ -60,7 +69,8 @@ impl State {
             facts.chars,
             facts.features,
             facts.lang.as_ref().map(Lang::as_str),
-            payload,
+            capture.map(|capture| capture.payload),
+            capture.map(|capture| capture.at.0),
         ))?;
         Ok(())
     }
@@ -140,8 +150,13 @@ pub(super) fn read_document(row: &Row<'_>) -> rusqlite::Result<Result<Document, 
         title: row.get(2)?,
         stored: row.get(4)?,
         judgement,
-        payload: row.get(14)?,
+        capture: read_capture(row)?,
     }))
+}
+
+fn read_capture(row: &Row<'_>) -> rusqlite::Result<Option<Capture>> {
+    let (payload, at): (Option<_>, Option<_>) = (row.get(14)?, row.get(15)?);
+    Ok(payload.zip(at).map(|(payload, at)| Capture { payload, at: Timestamp(at) }))
 }
 
 fn read_verdict(row: &Row<'_>) -> rusqlite::Result<Result<Verdict, UnknownCode>> {

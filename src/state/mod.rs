@@ -29,7 +29,7 @@ use rusqlite::{
 };
 
 pub use digests::DigestTable;
-pub use documents::Document;
+pub use documents::{Capture, Document};
 pub use hosts::{HostId, HostRow, RobotsRow};
 pub use kept::KeptFilter;
 pub use reason::Reason;

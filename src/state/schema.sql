@@ -27,7 +27,8 @@ CREATE TABLE documents (
     chars INTEGER NOT NULL,
     features INTEGER NOT NULL,
     lang TEXT,
-    payload BLOB                        -- SHA-1 of the body as received, if WARC files are written
+    payload BLOB,                       -- SHA-1 of the body as received, if WARC files are written,
+    asked INTEGER                       -- and when it was asked for
 ) STRICT;
 
 -- Digests of bodies and texts; an alias has its number among aliases.

@@ -10,7 +10,7 @@ use crate::{
     fingerprint::{Digest, Sketch},
     page::{Lang, NormalUrl, Timestamp},
     sink::warc,
-    state::{HostId, HostRow, Queued, Reason, RobotsRow},
+    state::{Capture, HostId, HostRow, Queued, Reason, RobotsRow},
 };
 
 /// A request to the recorder, with the way back for its answer.
@@ -66,14 +66,24 @@ impl Archived {
     pub(in crate::crawl) fn body(&self) -> &[u8] {
         self.exchange.body.as_deref().or(self.body.as_deref()).unwrap_or_default()
     }
+
+    /// By what it is found in WARC files.
+    pub(in crate::crawl) fn capture(&self) -> Capture {
+        Capture { payload: warc::PayloadDigest::of(self.body()).0, at: self.at() }
+    }
+
+    fn at(&self) -> Timestamp {
+        Timestamp(self.exchange.started.as_millisecond())
+    }
 }
 
 impl From<Archived> for warc::Exchange {
     fn from(archived: Archived) -> Self {
+        let at = archived.at();
         let Archived { url, address, exchange, body } = archived;
         Self {
             target_uri: url,
-            at: Timestamp(exchange.started.as_millisecond()),
+            at,
             address: Some(address),
             request_head: exchange.request,
             response_head: exchange.response,

@@ -155,16 +155,10 @@ impl Recorder {
                 .filter(|policy| policy.links == Links::Skip && depth > 0)
                 .and_then(|_| of.as_deref().map(|of| kind_of_duplicate(&row.url, of))),
         };
-        let payload = exchange.as_ref().map(|archived| warc::PayloadDigest::of(archived.body()));
+        let capture = exchange.as_ref().map(Archived::capture);
         self.write_lines(task, depth, answered, parsed, &fate, exchange)?;
         let title = parsed.and_then(|parsed| parsed.title.as_deref());
-        self.state.add_document(
-            &row.url,
-            title,
-            fate.stored,
-            judgement,
-            payload.map(|digest| digest.0),
-        )?;
+        self.state.add_document(&row.url, title, fate.stored, judgement, capture)?;
         if let Some(representative) = self.filter.representative(judgement.id) {
             self.signatures.push(&self.state, representative)?;
         }
@@ -281,10 +275,10 @@ impl Recorder {
         let Some(document) = matched.flatten() else {
             return self.archive(archived, &warc::Kind::Response);
         };
-        let original = document.payload.map(|payload| warc::Original {
+        let original = document.capture.map(|capture| warc::Original {
             target_uri: &document.name,
-            at: document.judgement.at,
-            payload: warc::PayloadDigest(payload),
+            at: capture.at,
+            payload: warc::PayloadDigest(capture.payload),
         });
         self.archive(archived, &warc::Kind::Duplicate { decision, original, keep: fate.stored })
     }

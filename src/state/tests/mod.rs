@@ -290,7 +290,7 @@ fn damaged_rows_are_errors() {
         "UPDATE documents SET kind = 1, step = NULL",
         "UPDATE documents SET kind = 1, step = 1, match = NULL",
         "UPDATE documents SET kind = 0, chars = -1",
-        "UPDATE documents SET chars = 0, payload = x'00'",
+        "UPDATE documents SET chars = 0, payload = x'00', asked = 0",
     ] {
         damage(sql);
         let error = state.document(DocId(1)).unwrap_err();

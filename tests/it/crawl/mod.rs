@@ -2,6 +2,7 @@
 
 mod failures;
 mod four_sites;
+mod killing;
 mod laws;
 mod links;
 mod outputs;

@@ -1,0 +1,136 @@
+//! A process that is killed, again and again.
+
+use std::{
+    fs,
+    path::Path,
+    process::{Child, Command, Stdio},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+use tempfile::tempdir;
+
+use super::{
+    laws,
+    site::{decisions, field, lines, page},
+};
+use crate::server::{Reply, Request, Server};
+use pagesieve::report::Report;
+
+/// The server's pages: eighty a host, of which every fourth repeats another.
+fn web(request: &Request) -> Reply {
+    let number: usize = match request.path.trim_start_matches('/').parse() {
+        Ok(number) if number < 80 => number,
+        _ if request.path == "/" => 0,
+        _ => return Reply::new(404, "not here"),
+    };
+    let links: Vec<_> = (1..=3)
+        .flat_map(|step| ["a", "b"].map(|host| format!("http://{host}.test/{}", number * 2 + step)))
+        .collect();
+    let links: Vec<_> = links.iter().map(String::as_str).collect();
+    let name = match number % 4 {
+        3 => format!("{}", number - 1),
+        _ => format!("{}{number}", request.host),
+    };
+    page(&name, &links)
+}
+
+/// Kills the process that asks, when so many requests have been made.
+#[derive(Clone, Debug, Default)]
+struct Executioner {
+    asked: Arc<AtomicUsize>,
+    next: Arc<Mutex<Option<(usize, Child)>>>,
+}
+
+impl Executioner {
+    fn observe(&self) {
+        let asked = self.asked.fetch_add(1, Ordering::SeqCst) + 1;
+        if let Some((at, child)) = &mut *self.next.lock().unwrap()
+            && asked >= *at
+        {
+            child.kill().unwrap();
+        }
+    }
+
+    /// Runs the program until `more` requests have been made, if it is not done before. Returns whether it ended well.
+    fn run(&self, config: &Path, more: usize) -> bool {
+        let mut waiting = self.next.lock().unwrap();
+        let child = Command::new(env!("CARGO_BIN_EXE_pagesieve"))
+            .args(["crawl", config.to_str().unwrap(), "--progress", "none"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        *waiting = Some((self.asked.load(Ordering::SeqCst) + more, child));
+        drop(waiting);
+        loop {
+            // The server needs the child to kill it, so it is only looked at from here.
+            let ended = self.next.lock().unwrap().as_mut().unwrap().1.try_wait().unwrap();
+            if let Some(status) = ended {
+                return status.success();
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+#[test]
+fn a_crawl_that_is_killed_again_and_again_ends_as_one_that_was_not() {
+    let executioner = Executioner::default();
+    let theirs = executioner.clone();
+    let server = Server::answering(move |request, _| {
+        theirs.observe();
+        web(request).after(Duration::from_millis(6))
+    });
+    let directory = tempdir().unwrap();
+    let config = |name: &str| {
+        let (path, address) = (directory.path().join(format!("{name}.toml")), server.address());
+        let output = directory.path().join(name);
+        let text = format!(
+            r#"
+            output = {output:?}
+            [crawl]
+            user_agent = "pagesieve-test/1"
+            concurrency = 1
+            [politeness]
+            delay = "0s"
+            [fetch]
+            resolve = {{ "a.test" = "{address}", "b.test" = "{address}" }}
+            [dedup]
+            mode = "classic"
+            seed = 1
+            [store]
+            warc = true
+            [[seeds]]
+            url = "http://a.test/"
+            [[seeds]]
+            url = "http://b.test/"
+            "#
+        );
+        fs::write(&path, text).unwrap();
+        (path, output)
+    };
+    let (path, whole) = config("whole");
+    assert!(executioner.run(&path, usize::MAX / 2), "it ends by itself");
+
+    let (path, parts) = config("parts");
+    // What was not committed, a fifth of a second's work, is done again: each start must get further than that.
+    let kills = (0..40).map(|kill| 50 + kill * 11 % 29);
+    let kills = kills.take_while(|more| !executioner.run(&path, *more)).count();
+    assert!((4..40).contains(&kills), "{kills}");
+    assert_eq!(decisions(&parts), decisions(&whole));
+    for file in ["pages.jsonl", "duplicates.jsonl", "skipped.jsonl"] {
+        assert_eq!(
+            field(&lines(&parts, file), "url"),
+            field(&lines(&whole, file), "url"),
+            "{file}"
+        );
+    }
+    for directory in [whole, parts] {
+        laws::checked(&directory, Report::read(&directory).unwrap());
+    }
+}
