@@ -246,6 +246,9 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails.
+    ///
+    /// # Panics
+    /// Never: numbers can be written as JSON.
     pub fn move_seeds(&self, places: &[Option<usize>]) -> Result<(), StateError> {
         let places = serde_json::to_string(places).expect("numbers are JSON");
         let sql = "UPDATE urls SET seed = (SELECT value FROM json_each(?1) WHERE key = seed) WHERE seed IS NOT NULL";
