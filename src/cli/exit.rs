@@ -47,6 +47,7 @@ pub(super) enum Failure {
     Read { path: PathBuf, source: io::Error },
     #[error("{} has no text of {url}: only stored pages have one, and only with store.text = true", path.display())]
     NoText { url: String, path: PathBuf },
+    #[cfg(feature = "demo")]
     #[error("write {}", path.display())]
     Write { path: PathBuf, source: io::Error },
     #[error("delete the run in {}", path.display())]
