@@ -50,7 +50,7 @@ impl Default for Options {
 
 /// What an answer said about the load of its host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Signal {
+pub(super) enum Signal {
     /// Nothing.
     Fine,
     /// The host asks for a pause: 429, or 503.

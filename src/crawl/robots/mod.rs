@@ -59,7 +59,7 @@ impl fmt::Display for RuleRef<'_> {
 }
 
 /// How a [refusal](Robots::refusal) begins that is for want of robots.txt.
-pub const NOT_HAD: &str = "robots.txt could not be had: ";
+pub(super) const NOT_HAD: &str = "robots.txt could not be had: ";
 
 /// What an answer to the request for robots.txt means (RFC 9309, section 2.3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
