@@ -48,6 +48,9 @@ pub(super) enum Failure {
     #[error("{} has no text of {url}: only stored pages have one, and only with store.text = true", path.display())]
     NoText { url: String, path: PathBuf },
     #[cfg(feature = "demo")]
+    #[error("{} holds something else than a demo: name another directory by --out", path.display())]
+    NoDemo { path: PathBuf },
+    #[cfg(feature = "demo")]
     #[error("write {}", path.display())]
     Write { path: PathBuf, source: io::Error },
     #[error("delete the run in {}", path.display())]
@@ -67,6 +70,8 @@ impl Failure {
     pub(super) fn exit(&self) -> Exit {
         match self {
             Self::Config(_) => Exit::Usage,
+            #[cfg(feature = "demo")]
+            Self::NoDemo { .. } => Exit::Usage,
             Self::Crawl(error) if error.is_full() => Exit::NoRoom,
             Self::Crawl(error) if error.is_configuration() => Exit::Usage,
             Self::State { source, .. } if source.is_full() => Exit::NoRoom,

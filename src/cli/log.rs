@@ -1,6 +1,6 @@
 //! What the program says of its work while it works.
 
-use std::io;
+use std::io::{self, IsTerminal};
 
 use clap::{Args, ValueEnum};
 use tracing_subscriber::EnvFilter;
@@ -28,7 +28,10 @@ impl Options {
     /// Begins to log to standard error.
     pub(super) fn begin(&self) {
         let filter = EnvFilter::new(&self.log);
-        let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
+        let log = tracing_subscriber::fmt()
+            .with_env_filter(filter)
+            .with_ansi(io::stderr().is_terminal())
+            .with_writer(io::stderr);
         // It fails only if a program that embeds this one logs already.
         drop(match self.log_format {
             Format::Text => log.try_init(),

@@ -26,6 +26,9 @@ use crate::{
 /// Sitemaps that are read for one seed.
 const MAX_SITEMAPS: usize = 1_000;
 
+/// Redirects of a robots.txt that are followed (RFC 9309, section 2.3.1.2).
+const MAX_ROBOTS_HOPS: usize = 5;
+
 /// What would become of a URL.
 #[derive(Clone, Debug)]
 pub struct Outlook {
@@ -233,13 +236,19 @@ impl Looker<'_> {
 
     async fn ask(&mut self, origin: &str) -> Robots {
         let agent = product_token(&self.plan.crawl.user_agent);
-        let Ok(url) = NormalUrl::parse(&format!("{origin}/robots.txt"), &self.options) else {
-            return Robots::unreachable("no URL");
-        };
-        match self.get(&url, Limit::Robots).await {
-            Ok(answer) => Robots::from_answer(answer.status.as_u16(), &answer.body, agent),
-            Err(error) => Robots::unreachable(&error.explain()),
+        let mut next = NormalUrl::parse(&format!("{origin}/robots.txt"), &self.options).ok();
+        for _ in 0..=MAX_ROBOTS_HOPS {
+            let Some(url) = next else { return Robots::unreachable("no URL") };
+            let answer = match self.get(&url, Limit::Robots).await {
+                Ok(answer) => answer,
+                Err(error) => return Robots::unreachable(&error.explain()),
+            };
+            let Some(target) = answer.redirect_target(url.as_url()) else {
+                return Robots::from_answer(answer.status.as_u16(), &answer.body, agent);
+            };
+            next = NormalUrl::new(&target, &self.options).ok();
         }
+        Robots::allow_all()
     }
 
     async fn get(

@@ -98,6 +98,15 @@ impl State {
         Ok(())
     }
 
+    /// The name of a host.
+    ///
+    /// # Errors
+    /// If SQLite fails or there is none.
+    pub fn host_name(&self, host: HostId) -> Result<String, StateError> {
+        let mut statement = self.db.prepare_cached("SELECT name FROM hosts WHERE id = ?")?;
+        Ok(statement.query_row([host.0], |row| row.get(0))?)
+    }
+
     /// The hosts that are set aside, and why.
     ///
     /// # Errors

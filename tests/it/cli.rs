@@ -182,3 +182,19 @@ fn explain_tells_the_step_and_what_differs() {
     assert!(!other.contains('\x1b'), "there is no terminal");
     pagesieve().args(["explain", "absent", "absent"]).assert().code(1).stdout("");
 }
+
+#[cfg(feature = "demo")]
+#[test]
+fn a_demo_replaces_nothing_but_a_demo() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("pages.jsonl");
+    std::fs::write(&file, "mine").unwrap();
+    let demo = |out: &std::path::Path| {
+        pagesieve().args(["demo", "--progress", "none", "--out"]).arg(out).assert()
+    };
+    demo(directory.path()).code(2);
+    assert_eq!(std::fs::read_to_string(file).unwrap(), "mine");
+    let empty = directory.path().join("demo");
+    demo(&empty).success();
+    demo(&empty).success();
+}

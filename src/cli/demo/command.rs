@@ -1,6 +1,9 @@
 //! `pagesieve demo`: serves the bundled pages on loopback, and crawls them.
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use tokio_util::sync::CancellationToken;
 
@@ -16,6 +19,8 @@ use crate::{
     report::Report,
 };
 
+/// The notices of the pages' licences, which also mark the directory as a demo's.
+const NOTICES_FILE: &str = "NOTICES.md";
 /// The configuration of the demo.
 const CONFIG: &str = include_str!("../../../config/demo.toml");
 
@@ -34,13 +39,23 @@ pub(in crate::cli) struct Args {
 }
 
 pub(in crate::cli) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
+    if !is_ours(&args.out) {
+        return Err(Failure::NoDemo { path: args.out.clone() });
+    }
     crawl::delete_run(&args.out)
         .map_err(|source| Failure::Delete { path: args.out.clone(), source })?;
+    let write = |source| Failure::Write { path: args.out.clone(), source };
+    fs::create_dir_all(&args.out).map_err(write)?;
+    fs::write(args.out.join(NOTICES_FILE), NOTICES).map_err(write)?;
     let (report, exit) = runtime()?.block_on(crawl_site(args))?;
-    let notices = args.out.join("NOTICES.md");
-    fs::write(&notices, NOTICES).map_err(|source| Failure::Write { path: notices, source })?;
     tell(&report, &args.out, out)?;
     Ok(exit)
+}
+
+/// Whether the directory is empty or holds an earlier demo: nothing else is replaced.
+fn is_ours(directory: &Path) -> bool {
+    let is_empty = fs::read_dir(directory).map_or(true, |mut entries| entries.next().is_none());
+    is_empty || directory.join(NOTICES_FILE).exists()
 }
 
 async fn crawl_site(args: &Args) -> Result<(Report, Exit), Failure> {

@@ -258,6 +258,14 @@ fn recipe(plan: &Plan, state: &State) -> Result<Recipe, CrawlError> {
             configured: scheme,
         });
     }
+    let drawn = state.meta::<bool>("seed_drawn")?;
+    if configured.is_none() && drawn == Some(false) {
+        let stored = known.map_or_else(String::new, Seed::id);
+        return Err(CrawlError::Recipe { key: "seed", stored, configured: "secret".to_owned() });
+    }
+    if drawn.is_none() {
+        state.set_meta("seed_drawn", configured.is_none())?;
+    }
     if known.is_some_and(|known| known != seed) {
         let stored = known.map_or_else(String::new, Seed::id);
         return Err(CrawlError::Recipe { key: "seed", stored, configured: seed.id() });

@@ -146,7 +146,7 @@ impl Recorder {
                 self.archive(archived, &sink::warc::Kind::Response)?;
             }
             Request::SetAside(host, why, reply) => {
-                tracing::warn!(host = host.0, why, "host set aside");
+                tracing::warn!(host = self.state.host_name(host)?, why, "host set aside");
                 self.state.set_aside(host, &why)?;
                 self.known.forget_hosts();
                 let _ = reply.send(());
