@@ -3,8 +3,7 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
-    env, fs,
-    path::PathBuf,
+    fs,
 };
 
 use pagesieve::{
@@ -12,6 +11,8 @@ use pagesieve::{
     fingerprint::{Fingerprinter, Recipe, Seed, Segment},
 };
 use serde::Deserialize;
+
+use crate::data::shared;
 
 /// One seed moves recall by some points, so the mean of five is judged.
 const SEEDS: [u64; 5] = [11, 7_930, 15_849, 23_768, 31_687];
@@ -39,17 +40,12 @@ struct Corpus {
 
 impl Corpus {
     fn read() -> Option<Self> {
-        let beside = || concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data").into();
-        let dir: PathBuf = env::var_os("PAGESIEVE_DATA").map_or_else(beside, PathBuf::from);
-        let Ok(pages) = fs::read_to_string(dir.join("main_text.jsonl")) else {
-            eprintln!("SKIPPED: no development data at {}", dir.display());
-            return None;
-        };
+        let pages = fs::read_to_string(shared("main_text.jsonl")?).unwrap();
         let pages: Vec<Page> =
             pages.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         let places: HashMap<_, _> =
             pages.iter().enumerate().map(|(place, page)| (page.path.as_str(), place)).collect();
-        let pairs = fs::read_to_string(dir.join("pairs.jsonl")).unwrap();
+        let pairs = fs::read_to_string(shared("pairs.jsonl")?).unwrap();
         let jaccard = pairs.lines().map(|line| {
             let pair: Pair = serde_json::from_str(line).unwrap();
             let (a, b) = (places[pair.path_a.as_str()], places[pair.path_b.as_str()]);

@@ -18,7 +18,7 @@ use pagesieve::{
 };
 use tempfile::tempdir;
 
-use crate::sink::near;
+use crate::{data::skip, sink::near};
 
 const FILE: &str = "warc/docs-00000.warc.gz";
 
@@ -266,11 +266,10 @@ fn sample(directory: &Path) -> (PathBuf, Vec<(Position, &'static str)>) {
 }
 
 /// Runs warcio (`pip install warcio`) and returns what it prints, or `None` if it is not installed.
-#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 pub(crate) fn warcio(arguments: &[&str]) -> Option<String> {
     let python = |arguments: &[&str]| Command::new("python3").args(arguments).output();
     if !python(&["-c", "import warcio"]).is_ok_and(|output| output.status.success()) {
-        eprintln!("SKIPPED: reading WARC files with warcio: `pip install warcio` is missing");
+        skip("reading WARC files needs warcio: `pip install warcio`");
         return None;
     }
     let output = python(&[&["-m", "warcio.cli"], arguments].concat()).unwrap();

@@ -5,11 +5,12 @@ use std::{collections::BTreeMap, fs};
 use pagesieve::page::Page;
 use serde_json::Value;
 
-use super::{data, extractor};
+use super::extractor;
+use crate::data::shared;
 
 #[test]
 fn declared_encodings_decode_exactly_and_undeclared_ones_mostly() {
-    let Some(folder) = data("charset") else { return };
+    let Some(folder) = shared("charset") else { return };
     let mut wrong: BTreeMap<(String, bool), Vec<String>> = BTreeMap::new();
     for line in fs::read_to_string(folder.join("index.jsonl")).unwrap().lines() {
         let truth: Value = serde_json::from_str(line).unwrap();

@@ -10,11 +10,13 @@ use pagesieve::page::Page;
 use serde_json::Value;
 use url::Url;
 
-use super::{data, extractor};
+use super::extractor;
+use crate::data::shared;
 
 #[test]
 fn the_text_of_real_pages_is_their_main_text() {
-    let Some(root) = data("main_text.jsonl").and_then(|path| path.parent().map(ToOwned::to_owned))
+    let Some(root) =
+        shared("main_text.jsonl").and_then(|path| path.parent().map(ToOwned::to_owned))
     else {
         return;
     };
@@ -78,7 +80,7 @@ fn shingles(text: &str) -> HashSet<String> {
 
 #[test]
 fn following_the_links_of_real_pages_reaches_all_that_can_be_reached() {
-    let Some(root) = data("pages") else { return };
+    let Some(root) = shared("pages") else { return };
     let mut queue: Vec<Url> =
         starting_pages().iter().map(|path| Url::parse(path).unwrap()).collect();
     assert_eq!(queue.len(), 22);

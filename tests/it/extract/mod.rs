@@ -9,8 +9,6 @@ mod laws;
 mod links;
 mod markup;
 
-use std::path::PathBuf;
-
 use pagesieve::{
     extract::{Document, Extractor, Options},
     page::Page,
@@ -27,19 +25,4 @@ fn extractor() -> Extractor {
 
 fn page(body: &[u8]) -> Page {
     Page { url: "http://example.org/dir/page".parse().ok(), body: body.to_vec(), ..Page::default() }
-}
-
-/// A file or folder of the shared test data, or none, loudly.
-#[allow(clippy::print_stderr, reason = "a test that did not run must say so")]
-fn data(name: &str) -> Option<PathBuf> {
-    let root = std::env::var_os("PAGESIEVE_DATA").map_or_else(
-        || concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data").into(),
-        PathBuf::from,
-    );
-    let path = root.join(name);
-    if !path.exists() {
-        eprintln!("SKIPPED: no test data at {}", path.display());
-        return None;
-    }
-    Some(path)
 }
