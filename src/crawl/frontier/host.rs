@@ -8,12 +8,12 @@ use std::{
 };
 
 use crate::{
-    crawl::{politeness::Pace, robots::Robots},
+    crawl::{
+        politeness::Pace,
+        robots::{Robots, VALID},
+    },
     state::Queued,
 };
-
-/// For how long a robots.txt is valid (RFC 9309, section 2.4).
-const VALID: Duration = Duration::from_hours(24);
 
 /// The scheme of a URL: robots.txt is one per scheme, name and port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -160,6 +160,13 @@ impl Host {
     /// Whether it has nothing to do, here or in the state.
     pub(super) fn is_idle(&self) -> bool {
         self.is_used_up() && !self.more
+    }
+
+    /// Whether so many of its URLs in a row would be without an answer if what is under way brought none. As long as it answers, more
+    /// may be under way.
+    pub(super) fn may_be_dead(&self, limit: u32) -> bool {
+        let is_doubtful = self.failures > 0 || self.address.is_none();
+        is_doubtful && self.failures as usize + self.unsettled >= limit as usize
     }
 
     /// The instant at which it is worth looking at, as far as time is concerned: to go on with its URLs, or, if others wait for its

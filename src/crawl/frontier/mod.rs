@@ -20,11 +20,14 @@ use std::{
     collections::{BTreeSet, BinaryHeap, HashMap, HashSet, VecDeque},
     net::IpAddr,
     sync::Arc,
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use super::{politeness::Options, robots::Robots};
-use crate::state::{HostId, Queued};
+use crate::{
+    page::Timestamp,
+    state::{Cause, HostId, Queued},
+};
 
 use addresses::Addresses;
 pub(super) use budget::Budget;
@@ -34,6 +37,9 @@ pub(super) use reports::Ending;
 
 /// URLs of one host that may wait to be tried again before no other of it is begun.
 const MAX_RETRIES: usize = 16;
+
+/// URLs in a row without an answer after which a host is set aside.
+const MAX_FAILURES: u32 = 10;
 
 /// In which order hosts are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +59,20 @@ pub(super) struct Limits {
     pub(super) urls: usize,
 }
 
+/// What the time of day was at an instant: by it timestamps become instants.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Clock {
+    pub(super) instant: Instant,
+    pub(super) time: Timestamp,
+}
+
+impl Clock {
+    fn instant_of(self, at: Timestamp) -> Instant {
+        let later = at.0.saturating_sub(self.time.0);
+        self.instant + Duration::from_millis(u64::try_from(later).unwrap_or(0))
+    }
+}
+
 /// The number of something that was begun and has to be reported back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct TaskId(u64);
@@ -61,6 +81,8 @@ pub(super) struct TaskId(u64);
 #[derive(Clone, Debug)]
 pub(super) struct Task {
     pub(super) queued: Queued,
+    /// Name and port of its host.
+    pub(super) host: Arc<str>,
     /// Tries so far that failed.
     pub(super) attempt: u32,
     /// What robots.txt says; `None` if it is not asked.
@@ -87,8 +109,8 @@ pub(super) enum Step {
     Fetch(TaskId, Task),
     /// Ask for this robots.txt.
     Ask(TaskId, Ask),
-    /// Set this host aside in the state, for this reason.
-    SetAside(HostId, String),
+    /// Set this host aside in the state.
+    SetAside(HostId, Cause),
     /// Load up to `limit` URLs of this host, those behind place `after`.
     LoadUrls { host: HostId, after: i64, limit: usize },
     /// End the turn of these hosts, then load up to `limit` hosts that have URLs waiting.
@@ -123,6 +145,7 @@ enum Work {
 #[derive(Debug)]
 pub(super) struct Frontier {
     options: Options,
+    clock: Clock,
     order: Order,
     limits: Limits,
     budget: Budget,
@@ -152,10 +175,17 @@ pub(super) struct Frontier {
 
 impl Frontier {
     /// A frontier that knows of no host yet and begins by loading some.
-    pub(super) fn new(options: Options, order: Order, limits: Limits, budget: Budget) -> Self {
+    pub(super) fn new(
+        options: Options,
+        order: Order,
+        limits: Limits,
+        budget: Budget,
+        clock: Clock,
+    ) -> Self {
         Self {
             addresses: Addresses::new(options.per_address.get()),
             options,
+            clock,
             order,
             limits,
             budget,
@@ -183,11 +213,6 @@ impl Frontier {
     /// Hosts that have something to do.
     pub(super) fn active_hosts(&self) -> usize {
         self.hosts.values().filter(|host| !host.is_idle()).count()
-    }
-
-    /// The host of something that runs.
-    pub(super) fn host_of(&self, id: TaskId) -> Option<HostId> {
-        self.running.get(&id).map(|running| running.host)
     }
 
     /// Says what to do now. It is called again after every step, until it says to wait, and after every report.
@@ -291,7 +316,7 @@ impl Frontier {
             self.list(id);
             return Some(Step::LoadUrls { host: id, after, limit });
         }
-        if host.pace.in_flight() >= self.options.per_host.get() {
+        if host.pace.in_flight() >= self.options.per_host.get() || host.may_be_dead(MAX_FAILURES) {
             return None;
         }
         let address = host.address.filter(|address| !address.is_loopback());
@@ -336,7 +361,7 @@ impl Frontier {
             return None;
         }
         let queued = host.take(seq)?;
-        let task = Task { queued, attempt, robots, over_budget };
+        let task = Task { queued, host: Arc::clone(&host.name), attempt, robots, over_budget };
         Some(Step::Fetch(self.run(id, address, now, Work::Fetch(task.clone())), task))
     }
 

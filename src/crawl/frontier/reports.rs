@@ -7,17 +7,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Frontier, MAX_RETRIES, Order, Scheme, Step, TaskId, Work, host::Host};
+use super::{Frontier, MAX_FAILURES, MAX_RETRIES, Order, Scheme, Step, TaskId, Work, host::Host};
 use crate::{
     crawl::{
         politeness::{Pace, Signal, backoff},
         robots::Robots,
     },
-    state::{HostId, HostRow, Queued},
+    state::{Cause, HostId, HostRow, Queued},
 };
-
-/// Fetches in a row that failed for good before a host is set aside.
-const MAX_FAILURES: u32 = 10;
 
 /// How a task ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -103,7 +100,8 @@ impl Frontier {
         }
     }
 
-    /// The request of a task has ended: its host answered, or the attempt came to nothing.
+    /// The request of a task has ended: its host answered, or the attempt came to nothing. A host that asks for too long a pause is
+    /// set aside.
     pub(in crate::crawl) fn answered(
         &mut self,
         id: TaskId,
@@ -112,13 +110,19 @@ impl Frontier {
         now: Instant,
     ) {
         self.end_request(id, now, Some((address, signal)));
+        if let Signal::Overload { retry_after: Some(pause) } = signal
+            && pause > self.options.max_retry_after
+            && let Some(host) = self.running.get(&id).map(|running| running.host)
+        {
+            self.set_aside(host, Cause::RetryAfter(pause));
+        }
     }
 
-    /// A host asks for too long a pause.
-    pub(in crate::crawl) fn set_aside(&mut self, id: HostId, why: String) {
+    /// Asks nothing more of a host.
+    pub(super) fn set_aside(&mut self, id: HostId, cause: Cause) {
         self.forget(id);
         if self.aside.insert(id) {
-            self.errands.push_back(Step::SetAside(id, why));
+            self.errands.push_back(Step::SetAside(id, cause));
         }
     }
 
@@ -162,12 +166,7 @@ impl Frontier {
         let Some((host, scheme)) = self.end_ask(id, now) else { return };
         let longest = self.options.max_crawl_delay;
         if let Some(delay) = robots.crawl_delay().filter(|&delay| delay > longest) {
-            let why = format!(
-                "robots.txt asks for a delay of {} s, politeness.max_crawl_delay is {} s",
-                delay.as_secs_f64(),
-                longest.as_secs_f64()
-            );
-            return self.set_aside(host, why);
+            return self.set_aside(host, Cause::CrawlDelay(delay));
         }
         if let Some(entry) = self.hosts.get_mut(&host) {
             entry.learn(scheme, robots, now, age);
@@ -224,7 +223,7 @@ impl Frontier {
 
     fn give_up_on_dead(&mut self, id: HostId) {
         if self.hosts.get(&id).is_some_and(|host| host.failures >= MAX_FAILURES) {
-            self.set_aside(id, format!("{MAX_FAILURES} URLs in a row got no answer"));
+            self.set_aside(id, Cause::Unanswered(MAX_FAILURES));
         }
     }
 
@@ -259,7 +258,7 @@ impl Frontier {
 
     /// Takes a host in, unless it is here or set aside; false if there is no room for it.
     fn enter(&mut self, row: &HostRow, now: Instant) -> bool {
-        let &HostRow { id, ref name, turn } = row;
+        let &HostRow { id, ref name, turn, rests_until } = row;
         if self.hosts.contains_key(&id) || self.aside.contains(&id) {
             return true;
         }
@@ -271,7 +270,10 @@ impl Frontier {
             Order::Clock => MAX_RETRIES,
             Order::Turn => 1,
         };
-        let pace = Pace::new(self.options.delay, now);
+        let mut pace = Pace::new(self.options.delay, now);
+        if let Some(until) = rests_until {
+            pace.pause_until(self.clock.instant_of(until));
+        }
         self.hosts.insert(id, Host::new(name.as_str().into(), turn, pace, max_retries));
         self.list(id);
         true

@@ -6,7 +6,8 @@ use proptest::{prelude::*, sample::select};
 
 use super::{
     super::{Limits, Order},
-    world::{Fate, Scenario, World},
+    scenario::{Fate, Scenario},
+    world::World,
 };
 use crate::crawl::politeness::Signal;
 

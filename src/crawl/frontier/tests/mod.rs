@@ -1,13 +1,16 @@
 //! The frontier against a clock, a state and hosts that are made up.
 
+mod fake;
 mod laws;
+mod scenario;
 mod world;
 
 use std::time::Duration;
 
 use super::*;
-use crate::crawl::politeness::Signal;
-use world::{Fate, Scenario, World};
+use crate::{crawl::politeness::Signal, state::HostRow};
+use scenario::{Fate, Scenario};
+use world::World;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -40,8 +43,8 @@ fn links_reported_in_the_wrong_order_are_all_fetched() {
 fn a_host_set_aside_does_not_come_back_by_a_late_report() {
     let start = Instant::now();
     let mut world = World::new(Scenario { obey_robots: false, ..two_hosts() });
-    world.frontier.set_aside(HostId(0), "why".into());
-    world.frontier.set_aside(HostId(0), "why".into());
+    world.frontier.set_aside(HostId(0), Cause::Unanswered(10));
+    world.frontier.set_aside(HostId(0), Cause::Unanswered(10));
     let tick = world.queue(0);
     world.frontier.queued(&world.row(0), tick, start);
     world.run();
@@ -66,8 +69,8 @@ fn a_pause_of_a_host_set_aside_does_not_hold_up_the_end() {
         );
         world.forget_running(id, start);
     }
-    world.frontier.set_aside(HostId(0), "why".into());
-    world.frontier.set_aside(HostId(1), "why".into());
+    world.frontier.set_aside(HostId(0), Cause::Unanswered(10));
+    world.frontier.set_aside(HostId(1), Cause::Unanswered(10));
     let ends = std::iter::from_fn(|| Some(world.frontier.next(start)));
     let steps: Vec<_> = ends.take(3).collect();
     assert!(matches!(steps[..], [Step::SetAside(..), Step::SetAside(..), Step::Done]), "{steps:?}");
@@ -182,4 +185,38 @@ fn hosts_that_idle_through_their_delay_make_room_when_it_is_over() {
     world.frontier.queued(&world.row(4), tick, start);
     assert!(matches!(world.next(start), Step::Wait(at) if at == start + SECOND));
     assert!(matches!(world.next(start + SECOND), Step::Fetch(..)));
+}
+
+/// Forty pages of one host of which `answers` say how it goes, one after the other.
+fn doubtful(answers: Vec<Fate>) -> World {
+    let scenario = Scenario { seeds: vec![(0, 0); 40], fates: answers, per_host: 8, ..two_hosts() };
+    let limits = Limits { hosts: 8, urls: 40 };
+    World::new(Scenario { obey_robots: false, delay: Duration::ZERO, limits, ..scenario })
+}
+
+#[test]
+fn a_host_that_never_answers_is_asked_ten_times_whatever_may_be_in_flight() {
+    let mut world = doubtful(vec![Fate { unanswered: true, counted: false, ..Fate::default() }]);
+    world.run();
+    assert_eq!((world.log.fetched.len(), &*world.log.set_aside), (10, &[HostId(0)][..]));
+}
+
+#[test]
+fn a_host_that_stops_answering_is_asked_no_more_than_was_in_flight() {
+    let dead = Fate { unanswered: true, counted: false, ..Fate::default() };
+    let fates = [vec![Fate::default(); 12], vec![dead; 28]].concat();
+    let mut world = doubtful(fates);
+    world.run();
+    assert_eq!(world.log.set_aside, [HostId(0)]);
+    assert_eq!(world.log.fetched.len(), 12 + 10, "eight in flight are fewer than ten");
+}
+
+#[test]
+fn a_host_that_was_taken_back_rests_as_long_as_it_had_asked() {
+    let mut world = World::new(Scenario { obey_robots: false, ..two_hosts() });
+    let start = world.frontier.clock.instant;
+    let Step::LoadHosts { .. } = world.frontier.next(start) else { panic!("hosts") };
+    let row = HostRow { rests_until: Some(Timestamp(5_000)), ..world.row(0) };
+    world.frontier.loaded_hosts(&[row], 1, true, start);
+    assert!(matches!(world.next(start), Step::Wait(at) if at == start + 5 * SECOND));
 }

@@ -1,11 +1,10 @@
-//! A state, hosts and a clock for the frontier, and the rules that must hold at every instant.
+//! Hosts and a clock for the frontier, and the rules that must hold at every instant.
 
 #![expect(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
     clippy::cast_sign_loss,
-    clippy::struct_excessive_bools,
-    reason = "the numbers are small, and a scenario is a list of choices"
+    reason = "the numbers are small"
 )]
 
 use std::{
@@ -18,8 +17,10 @@ use std::{
 };
 
 use super::{
-    super::{Budget, Ending, Frontier, Limits, Order, Step, Task, TaskId},
+    super::{Budget, Clock, Ending, Frontier, Order, Step, Task, TaskId},
     SECOND,
+    fake::FakeState,
+    scenario::{Fate, Scenario},
 };
 use crate::{
     crawl::{
@@ -27,84 +28,8 @@ use crate::{
         robots::Robots,
     },
     page::Timestamp,
-    state::{HostId, HostRow, Queued, UrlId, UrlKind, UrlRow, UrlState},
+    state::{HostId, HostRow, Queued},
 };
-
-/// How one fetch goes; they are used one after the other, again and again.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Fate {
-    /// Milliseconds until the answer, and from there until the task ends.
-    pub(super) latency: (u64, u64),
-    pub(super) signal: Signal,
-    /// No request is made, as when robots.txt forbids it.
-    pub(super) silent: bool,
-    pub(super) retry: bool,
-    pub(super) counted: bool,
-    pub(super) unanswered: bool,
-    /// Hosts and seeds of the links it has.
-    pub(super) links: [Option<(usize, usize)>; 3],
-}
-
-impl Default for Fate {
-    fn default() -> Self {
-        Self {
-            latency: (20, 10),
-            signal: Signal::Fine,
-            silent: false,
-            retry: false,
-            counted: true,
-            unanswered: false,
-            links: [None; 3],
-        }
-    }
-}
-
-#[derive(Clone, Debug)]
-pub(super) struct Scenario {
-    pub(super) hosts: usize,
-    /// Host and seed of what is queued at the start.
-    pub(super) seeds: Vec<(usize, usize)>,
-    pub(super) fates: Vec<Fate>,
-    /// Milliseconds that the state takes to answer, in turn.
-    pub(super) replies: Vec<u64>,
-    pub(super) limits: Limits,
-    pub(super) order: Order,
-    pub(super) delay: Duration,
-    pub(super) per_host: usize,
-    pub(super) concurrency: usize,
-    pub(super) addresses: usize,
-    pub(super) loopback: bool,
-    pub(super) obey_robots: bool,
-    /// Seconds that robots.txt of host i, modulo the length, asks for; and how many tries of it fail.
-    pub(super) crawl_delays: Vec<(u64, u32)>,
-    pub(super) max_pages: u64,
-    pub(super) seed_limits: Vec<u64>,
-    /// No links are added beyond so many URLs.
-    pub(super) max_urls: usize,
-}
-
-impl Default for Scenario {
-    fn default() -> Self {
-        Self {
-            hosts: 1,
-            seeds: Vec::new(),
-            fates: vec![Fate::default()],
-            replies: vec![1],
-            limits: Limits { hosts: 8, urls: 4 },
-            order: Order::Clock,
-            delay: SECOND,
-            per_host: 1,
-            concurrency: 8,
-            addresses: 3,
-            loopback: false,
-            obey_robots: true,
-            crawl_delays: vec![(0, 0)],
-            max_pages: u64::MAX,
-            seed_limits: vec![u64::MAX, u64::MAX],
-            max_urls: 100,
-        }
-    }
-}
 
 #[derive(Debug, Default)]
 pub(super) struct Log {
@@ -145,11 +70,7 @@ pub(super) struct World {
     pub(super) frontier: Frontier,
     pub(super) log: Log,
     scenario: Scenario,
-    queues: BTreeMap<usize, BTreeMap<i64, usize>>,
-    turns: Vec<i64>,
-    aside: BTreeSet<usize>,
-    seq: i64,
-    tick: u64,
+    pub(super) state: FakeState,
     replies: usize,
     events: BinaryHeap<Reverse<(Instant, usize)>>,
     pending: BTreeMap<usize, Event>,
@@ -173,15 +94,12 @@ impl World {
         };
         let seeds = scenario.seed_limits.iter().map(|&limit| (limit, 0));
         let budget = Budget::new(scenario.max_pages, 0, seeds);
-        let frontier = Frontier::new(options, scenario.order, scenario.limits, budget);
-        let mut world = Self {
+        let clock = Clock { instant: Instant::now(), time: Timestamp(0) };
+        let frontier = Frontier::new(options, scenario.order, scenario.limits, budget, clock);
+        Self {
             frontier,
             log: Log::default(),
-            queues: BTreeMap::new(),
-            turns: (1..=scenario.hosts as i64).collect(),
-            aside: BTreeSet::new(),
-            seq: 0,
-            tick: 0,
+            state: FakeState::new(scenario.hosts, &scenario.seeds),
             replies: 0,
             events: BinaryHeap::new(),
             pending: BTreeMap::new(),
@@ -192,46 +110,18 @@ impl World {
             in_flight: BTreeSet::new(),
             tasks: 0,
             scenario,
-        };
-        for (host, seed) in world.scenario.seeds.clone() {
-            world.enqueue(host, seed);
         }
-        world
-    }
-
-    fn enqueue(&mut self, host: usize, seed: usize) {
-        self.seq += 1;
-        self.queues.entry(host).or_default().insert(self.seq, seed);
     }
 
     /// Queues a URL of this host, as the recorder does, and returns its tick.
     pub(super) fn queue(&mut self, host: usize) -> u64 {
-        self.tick += 1;
-        self.enqueue(host, 0);
-        self.tick
+        self.state.tick += 1;
+        self.state.enqueue(host, 0);
+        self.state.tick
     }
 
     pub(super) fn row(&self, host: usize) -> HostRow {
-        HostRow { id: HostId(host as i64), name: format!("h{host}:80"), turn: self.turns[host] }
-    }
-
-    fn queued(host: usize, seq: i64, seed: usize) -> Queued {
-        let scheme = if seq % 5 == 4 { "https" } else { "http" };
-        let url = UrlRow {
-            id: UrlId(seq),
-            url: format!("{scheme}://h{host}/{seq}"),
-            host: HostId(host as i64),
-            kind: UrlKind::Page,
-            state: UrlState::Queued,
-            detail: None,
-            status: None,
-            seed: Some(seed),
-            depth: 0,
-            hops: 0,
-            referrer: None,
-            at: Timestamp(0),
-        };
-        Queued { seq, url }
+        self.state.row(host)
     }
 
     fn address(&self, host: usize) -> IpAddr {
@@ -263,7 +153,7 @@ impl World {
         if let super::super::Work::Fetch(task) = &running.work {
             let (host, seq) = (task.queued.url.host.0 as usize, task.queued.seq);
             self.log.fetched.push((host, seq));
-            self.queues.get_mut(&host).unwrap().remove(&seq);
+            self.state.dequeue(host, seq);
         }
         let ending = Ending::Settled { counted: false, unanswered: false, turn: None };
         self.frontier.finished(id, ending, now);
@@ -312,14 +202,10 @@ impl World {
 
     fn check_end(&self) {
         let spent = self.log.counted >= self.scenario.max_pages;
-        let left: Vec<_> = self
-            .queues
-            .iter()
-            .filter(|(host, queue)| !self.aside.contains(host) && !queue.is_empty())
-            .collect();
+        let left = self.state.waiting(usize::MAX);
         assert!(spent || left.is_empty(), "left behind: {left:?}");
         assert!(self.log.counted <= self.scenario.max_pages, "the budget is overdrawn");
-        let work = self.seq as usize * 8 + self.scenario.hosts;
+        let work = self.state.last_seq as usize * 8 + self.scenario.hosts;
         assert!(self.log.steps <= 40 * work + 200, "{} steps for {work}", self.log.steps);
     }
 
@@ -346,32 +232,20 @@ impl World {
         match step {
             Step::LoadHosts { ended, limit } => {
                 self.log.hosts_loaded += 1;
-                self.tick += 1;
+                self.state.tick += 1;
                 for host in ended {
-                    self.end_turn(host.0 as usize);
+                    self.state.end_turn(host.0 as usize);
                 }
-                let mut rows: Vec<_> = (0..self.scenario.hosts)
-                    .filter(|host| !self.aside.contains(host))
-                    .filter(|host| self.queues.get(host).is_some_and(|queue| !queue.is_empty()))
-                    .map(|host| self.row(host))
-                    .collect();
-                rows.sort_by_key(|row| row.turn);
-                rows.truncate(limit);
+                let rows = self.state.waiting(limit);
                 let (all, delay) = (rows.len() < limit, self.reply_time());
-                self.later(now, delay, Event::Hosts(rows, self.tick, all));
+                self.later(now, delay, Event::Hosts(rows, self.state.tick, all));
             }
             Step::LoadUrls { host, after, limit } => {
                 self.log.urls_loaded += 1;
-                self.tick += 1;
-                let number = host.0 as usize;
-                let queue = self.queues.entry(number).or_default();
-                let urls: Vec<_> = queue
-                    .range(after + 1..)
-                    .take(limit)
-                    .map(|(&seq, &seed)| Self::queued(number, seq, seed))
-                    .collect();
+                self.state.tick += 1;
+                let urls = self.state.urls(host.0 as usize, after, limit);
                 let (all, delay) = (urls.len() < limit, self.reply_time());
-                self.later(now, delay, Event::Urls(host, urls, self.tick, all));
+                self.later(now, delay, Event::Urls(host, urls, self.state.tick, all));
             }
             Step::SetAside(host, _) => {
                 let delay = self.reply_time();
@@ -395,7 +269,7 @@ impl World {
         self.tasks += 1;
         let (host, seq) = (task.queued.url.host.0 as usize, task.queued.seq);
         assert!(self.in_flight.insert(seq), "{seq} is in flight twice");
-        assert!(self.queues[&host].contains_key(&seq), "{seq} is settled and handed out again");
+        assert!(self.state.waits(host, seq), "{seq} is settled and handed out again");
         assert_eq!(self.log.retried.get(&seq).copied().unwrap_or(0), task.attempt);
         if self.scenario.order == Order::Turn {
             assert_eq!(self.tasks, 1, "one after the other");
@@ -455,13 +329,7 @@ impl World {
                 if let Some(address) = self.counted_as.remove(&id) {
                     *self.to_address.get_mut(&address).unwrap() -= 1;
                 }
-                let host = self.frontier.host_of(id);
                 self.frontier.answered(id, address, signal, now);
-                if let (Some(host), Signal::Overload { retry_after: Some(pause) }) = (host, signal)
-                    && pause > Options::default().max_retry_after
-                {
-                    self.frontier.set_aside(host, "too long a pause".into());
-                }
             }
             Event::Asked(id, host, attempt) => {
                 self.tasks -= 1;
@@ -486,7 +354,7 @@ impl World {
             Event::Hosts(rows, tick, all) => self.frontier.loaded_hosts(&rows, tick, all, now),
             Event::Urls(host, urls, tick, all) => self.frontier.loaded_urls(host, urls, tick, all),
             Event::SetAside(host) => {
-                self.aside.insert(host.0 as usize);
+                self.state.aside.insert(host.0 as usize);
                 self.log.set_aside.push(host);
             }
         }
@@ -501,26 +369,21 @@ impl World {
             self.tasks -= 1;
             return self.frontier.finished(id, Ending::Retry { chance: 0.5 }, now);
         }
-        self.tick += 1;
-        assert!(self.queues.get_mut(&host).unwrap().remove(&seq).is_some());
+        self.state.tick += 1;
+        self.state.dequeue(host, seq);
         self.log.counted += u64::from(fate.counted);
         let mut queued = Vec::new();
         for (host, seed) in fate.links.into_iter().flatten() {
-            if (self.seq as usize) < self.scenario.max_urls {
-                self.enqueue(host, seed);
-                if !self.aside.contains(&host) {
+            if (self.state.last_seq as usize) < self.scenario.max_urls {
+                self.state.enqueue(host, seed);
+                if !self.state.aside.contains(&host) {
                     queued.push(self.row(host));
                 }
             }
         }
-        let turn = (self.scenario.order == Order::Turn).then(|| self.end_turn(host));
+        let turn = (self.scenario.order == Order::Turn).then(|| self.state.end_turn(host));
         let ending = Ending::Settled { counted: fate.counted, unanswered: fate.unanswered, turn };
-        let (tick, delay) = (self.tick, self.reply_time());
+        let (tick, delay) = (self.state.tick, self.reply_time());
         self.later(now, delay, Event::Report(id, ending, queued, tick));
-    }
-
-    fn end_turn(&mut self, host: usize) -> i64 {
-        self.turns[host] = self.turns.iter().max().unwrap() + 1;
-        self.turns[host]
     }
 }
