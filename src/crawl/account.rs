@@ -62,14 +62,14 @@ pub fn account(directory: &Path, url: &str) -> Result<Option<Account>, CrawlErro
     };
     let Some(url) = found else { return Ok(None) };
     let referrer = url.referrer.map(|id| state.url_by_id(id)).transpose()?.flatten();
-    let aside = state.hosts_aside()?.into_iter().find(|(host, _)| *host == url.host);
+    let aside = state.hosts_aside()?.into_iter().find(|aside| aside.host == url.host);
     let judged = url.state == UrlState::Judged;
     let document = if judged { state.document_named(&url.url)? } else { None };
     let of = document.as_ref().and_then(|document| document.judgement.verdict.matched());
     let matched = of.map(|of| state.document(of.of)).transpose()?.flatten();
     Ok(Some(Account {
         referrer: referrer.map(|row| row.url),
-        aside: aside.map(|(_, why)| why),
+        aside: aside.map(|aside| aside.to_string()),
         url,
         document,
         matched,
@@ -81,5 +81,5 @@ fn open(directory: &Path) -> Result<State, CrawlError> {
     if !path.is_file() {
         return Err(CrawlError::NoRun { path: directory.to_owned() });
     }
-    Ok(State::open(&path)?)
+    Ok(State::read(&path)?)
 }

@@ -2,9 +2,11 @@
 
 use std::{fs, io, path::Path};
 
+use super::error::CrawlError;
 use crate::{
     report::{HTML, JSON},
     sink::{DUPLICATES, PAGES, SKIPPED, warc},
+    state::{State, WriteLock},
 };
 
 /// The state's file in the run directory.
@@ -16,12 +18,26 @@ pub fn is_run(directory: &Path) -> bool {
     directory.join(STATE).exists()
 }
 
+/// Refuses the state of another run, or of something that is no run.
+pub(super) fn check_owner(state: &State, path: &Path, name: &str) -> Result<(), CrawlError> {
+    if state.meta::<String>("kind")?.is_some() {
+        return Err(CrawlError::NotACrawl { path: path.to_owned() });
+    }
+    match state.meta::<String>("name")? {
+        Some(found) if found != name => {
+            Err(CrawlError::OtherRun { path: path.to_owned(), found, wanted: name.to_owned() })
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Deletes the files of a run, and nothing else that may lie in its directory. The state goes last, so that what is left when this
 /// fails is still known as a run.
 ///
 /// # Errors
-/// If a file cannot be deleted.
+/// If a crawl is running in the directory, or a file cannot be deleted.
 pub fn delete_run(directory: &Path) -> io::Result<()> {
+    let _lock = WriteLock::take(&directory.join(STATE)).map_err(io::Error::other)?;
     let missing_is_fine = |deleted: io::Result<()>| match deleted {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
@@ -30,7 +46,7 @@ pub fn delete_run(directory: &Path) -> io::Result<()> {
     for file in [PAGES, DUPLICATES, SKIPPED, HTML, JSON] {
         missing_is_fine(fs::remove_file(directory.join(file)))?;
     }
-    for suffix in ["-wal", "-shm", "-journal", ""] {
+    for suffix in ["-wal", "-shm", "-journal", "", "-lock"] {
         missing_is_fine(fs::remove_file(directory.join(format!("{STATE}{suffix}"))))?;
     }
     Ok(())

@@ -2,32 +2,30 @@
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
-    fmt, fs,
-    time::Duration,
+    fmt,
 };
 
 use tokio::time::{Instant, sleep_until};
 use url::Url;
 
 use super::{
-    directory::STATE,
+    directory::{STATE, check_owner},
     error::CrawlError,
-    fetch::{FetchError, Fetcher, Limit},
+    fetch::{Answer, FetchError, Fetcher, Limit},
     options::Plan,
-    robots::{Robots, product_token},
-    scope::{Refusal, Scope, Source, read_seed_file},
+    robots::{Inquiry, Robots, product_token},
+    roots::roots,
+    scope::{Refusal, Scope},
     sitemap,
 };
 use crate::{
     page::{HostKey, NormalUrl, UrlOptions},
-    state::{Reason, State, UrlState},
+    report::counted,
+    state::{Cause, Reason, State, UrlKind, UrlState},
 };
 
 /// Sitemaps that are read for one seed.
 const MAX_SITEMAPS: usize = 1_000;
-
-/// Redirects of a robots.txt that are followed (RFC 9309, section 2.3.1.2).
-const MAX_ROBOTS_HOPS: usize = 5;
 
 /// What would become of a URL.
 #[derive(Clone, Debug)]
@@ -65,7 +63,8 @@ impl fmt::Display for Outlook {
         match &self.prospect {
             Prospect::Fetch(seed) => write!(f, "fetch\t{url}\tseed {}", seed + 1),
             Prospect::Read { pages, sitemaps } => {
-                write!(f, "read\t{url}\t{pages} pages, {sitemaps} sitemaps")
+                let (pages, sitemaps) = (counted(*pages, "page"), counted(*sitemaps, "sitemap"));
+                write!(f, "read\t{url}\t{pages}, {sitemaps}")
             }
             Prospect::Skip(reason, None) => write!(f, "skip\t{url}\t{reason}"),
             Prospect::Skip(reason, Some(detail)) => write!(f, "skip\t{url}\t{reason}: {detail}"),
@@ -81,23 +80,41 @@ impl fmt::Display for Outlook {
 /// # Errors
 /// If seed files or an earlier state of the run cannot be read, or the fetcher cannot be set up.
 pub async fn dry_run(plan: &Plan) -> Result<Vec<Outlook>, CrawlError> {
-    let state = plan.directory.join(STATE);
+    let options = plan.crawl.url_options();
+    let roots = plan.seeds.iter().map(|seed| roots(&seed.source, &options));
+    let roots: Vec<_> = roots.collect::<Result<_, _>>()?;
     let mut looker = Looker {
         plan,
-        options: plan.crawl.url_options(),
         scope: Scope::new(&plan.seeds)?,
-        state: state.is_file().then(|| State::open(&state)).transpose()?,
+        state: earlier_state(plan)?,
         fetcher: Fetcher::new(&plan.fetch, &plan.crawl.user_agent)?,
+        options,
         robots: HashMap::new(),
         asked: HashMap::new(),
         seen: HashSet::new(),
         found: Vec::new(),
     };
-    looker.add_roots()?;
-    for seed in 0..plan.seeds.len() {
-        looker.look(seed).await?;
+    for (seed, (_, urls)) in roots.iter().enumerate() {
+        urls.iter().for_each(|url| looker.scope.add_root(seed, url));
+    }
+    for (seed, (kind, urls)) in roots.into_iter().enumerate() {
+        match kind {
+            UrlKind::Page => looker.look_at_pages(seed, urls).await?,
+            UrlKind::Sitemap => looker.look_at_sitemaps(urls.into()).await?,
+        }
     }
     Ok(looker.found)
+}
+
+/// The state of the run as far as it got, if it was begun.
+fn earlier_state(plan: &Plan) -> Result<Option<State>, CrawlError> {
+    let path = plan.directory.join(STATE);
+    if !path.is_file() {
+        return Ok(None);
+    }
+    let state = State::read(&path)?;
+    check_owner(&state, &plan.directory, &plan.name)?;
+    Ok(Some(state))
 }
 
 struct Looker<'a> {
@@ -107,41 +124,14 @@ struct Looker<'a> {
     state: Option<State>,
     fetcher: Fetcher,
     robots: HashMap<String, Robots>,
-    /// When each host was asked last.
+    /// When each host may be asked next.
     asked: HashMap<HostKey, Instant>,
     seen: HashSet<NormalUrl>,
     found: Vec<Outlook>,
 }
 
 impl Looker<'_> {
-    fn add_roots(&mut self) -> Result<(), CrawlError> {
-        for seed in 0..self.plan.seeds.len() {
-            for url in self.urls(seed)? {
-                self.scope.add_root(seed, &url);
-            }
-        }
-        Ok(())
-    }
-
-    fn urls(&self, seed: usize) -> Result<Vec<NormalUrl>, CrawlError> {
-        match &self.plan.seeds[seed].source {
-            Source::Url(url) | Source::Sitemap(url) => {
-                Ok(vec![NormalUrl::new(url, &self.options)?])
-            }
-            Source::File(path) => {
-                let file = fs::read(path)
-                    .map_err(|source| CrawlError::SeedFile { path: path.clone(), source })?;
-                read_seed_file(&file, &self.options)
-                    .map_err(|errors| CrawlError::SeedLines { path: path.clone(), errors })
-            }
-        }
-    }
-
-    async fn look(&mut self, seed: usize) -> Result<(), CrawlError> {
-        let urls = self.urls(seed)?;
-        if matches!(self.plan.seeds[seed].source, Source::Sitemap(_)) {
-            return self.look_at_sitemaps(urls.into()).await;
-        }
+    async fn look_at_pages(&mut self, seed: usize, urls: Vec<NormalUrl>) -> Result<(), CrawlError> {
         for url in urls {
             let admitted = self.scope.admit_seed(seed, &url, |_| false);
             self.look_at_page(url, admitted).await?;
@@ -158,44 +148,57 @@ impl Looker<'_> {
             if !self.seen.insert(url.clone()) {
                 continue;
             }
-            if let Some(rule) = self.refusal(&url).await {
-                self.note(&url, Prospect::Skip(Reason::Robots, Some(rule)));
+            if let Some((reason, why)) = self.objection(&url).await {
+                self.note(&url, Prospect::Skip(reason, Some(why)));
                 continue;
             }
             read += 1;
-            let answer = match self.get(&url, Limit::Sitemap).await {
-                Ok(answer) if answer.is_success() => answer,
-                Ok(answer) => {
-                    self.note(
-                        &url,
-                        Prospect::Skip(Reason::Status, Some(answer.status.as_u16().to_string())),
-                    );
-                    continue;
-                }
-                Err(error) => {
-                    self.note(&url, Prospect::Failure(error.explain()));
-                    continue;
-                }
-            };
-            let sitemap = sitemap::parse(&answer.body, url.as_url());
-            let (pages, sitemaps) = (sitemap.urls.len(), sitemap.nested.len());
-            self.note(&url, Prospect::Read { pages, sitemaps });
-            let normal = |url: &Url| NormalUrl::new(url, &self.options).ok();
-            let nested: Vec<_> = sitemap.nested.iter().filter_map(normal).collect();
-            let pages: Vec<_> =
-                sitemap.urls.iter().filter_map(|entry| normal(&entry.url)).collect();
-            for sitemap in nested {
-                match self.scope.admit_sitemap(&sitemap, |_| false) {
-                    Ok(_) => waiting.push_back(sitemap),
-                    Err(_) => self.note(&sitemap, Prospect::Skip(Reason::Scope, None)),
-                }
+            match self.get(url.as_url(), Limit::Sitemap).await {
+                Ok(answer) => self.look_into_sitemap(&url, &answer, &mut waiting).await?,
+                Err(error) => self.note(&url, Prospect::Failure(error.explain())),
             }
-            for page in pages {
+        }
+        Ok(())
+    }
+
+    /// Looks at the pages that a sitemap names. Others that it names, or redirects to, are added to those that wait.
+    async fn look_into_sitemap(
+        &mut self,
+        url: &NormalUrl,
+        answer: &Answer,
+        waiting: &mut VecDeque<NormalUrl>,
+    ) -> Result<(), CrawlError> {
+        if let Some(target) = answer.redirect_target(url.as_url()) {
+            self.note(url, Prospect::Skip(Reason::Redirect, Some(target.to_string())));
+            self.await_sitemaps(&[target], waiting);
+            return Ok(());
+        }
+        if !answer.is_success() {
+            let status = answer.status.as_u16().to_string();
+            self.note(url, Prospect::Skip(Reason::Status, Some(status)));
+            return Ok(());
+        }
+        let sitemap = sitemap::parse(&answer.body, url.as_url());
+        let (pages, sitemaps) = (sitemap.urls.len(), sitemap.nested.len());
+        self.note(url, Prospect::Read { pages, sitemaps });
+        self.await_sitemaps(&sitemap.nested, waiting);
+        for entry in &sitemap.urls {
+            if let Ok(page) = NormalUrl::new(&entry.url, &self.options) {
                 let admitted = self.scope.admit(&page, 0, |_| false);
                 self.look_at_page(page, admitted).await?;
             }
         }
         Ok(())
+    }
+
+    fn await_sitemaps(&mut self, urls: &[Url], waiting: &mut VecDeque<NormalUrl>) {
+        for url in urls {
+            let Ok(url) = NormalUrl::new(url, &self.options) else { continue };
+            match self.scope.admit_sitemap(&url, |_| false) {
+                Ok(_) => waiting.push_back(url),
+                Err(_) => self.note(&url, Prospect::Skip(Reason::Scope, None)),
+            }
+        }
     }
 
     async fn look_at_page(
@@ -212,8 +215,8 @@ impl Looker<'_> {
             Err(Refusal::Scope) => Prospect::Skip(Reason::Scope, None),
             Err(Refusal::Depth) => Prospect::Skip(Reason::Depth, None),
             Err(Refusal::Budget) => Prospect::Skip(Reason::Budget, None),
-            Ok(seed) => match self.refusal(&url).await {
-                Some(rule) => Prospect::Skip(Reason::Robots, Some(rule)),
+            Ok(seed) => match self.objection(&url).await {
+                Some((reason, why)) => Prospect::Skip(reason, Some(why)),
                 None => Prospect::Fetch(seed),
             },
         };
@@ -221,8 +224,8 @@ impl Looker<'_> {
         Ok(())
     }
 
-    /// Why robots.txt forbids a URL, if so.
-    async fn refusal(&mut self, url: &NormalUrl) -> Option<String> {
+    /// What robots.txt has against a URL: that it is forbidden, or so long a delay that its host would be set aside.
+    async fn objection(&mut self, url: &NormalUrl) -> Option<(Reason, String)> {
         if !self.plan.politeness.obey_robots {
             return None;
         }
@@ -231,38 +234,42 @@ impl Looker<'_> {
             let robots = self.ask(&origin).await;
             self.robots.insert(origin.clone(), robots);
         }
-        self.robots.get(&origin)?.refusal(url.as_url())
+        let robots = self.robots.get(&origin)?;
+        let longest = self.plan.politeness.max_crawl_delay;
+        if let Some(delay) = robots.crawl_delay().filter(|&delay| delay > longest) {
+            return Some((Reason::Host, Cause::CrawlDelay(delay).to_string()));
+        }
+        robots.refusal(url.as_url()).map(|why| (Reason::Robots, why))
     }
 
     async fn ask(&mut self, origin: &str) -> Robots {
-        let agent = product_token(&self.plan.crawl.user_agent);
-        let mut next = NormalUrl::parse(&format!("{origin}/robots.txt"), &self.options).ok();
-        for _ in 0..=MAX_ROBOTS_HOPS {
-            let Some(url) = next else { return Robots::unreachable("no URL") };
-            let answer = match self.get(&url, Limit::Robots).await {
-                Ok(answer) => answer,
-                Err(error) => return Robots::unreachable(&error.explain()),
-            };
-            let Some(target) = answer.redirect_target(url.as_url()) else {
-                return Robots::from_answer(answer.status.as_u16(), &answer.body, agent);
-            };
-            next = NormalUrl::new(&target, &self.options).ok();
+        let Ok(mut inquiry) = Inquiry::new(origin) else { return Robots::unreachable("no URL") };
+        loop {
+            let url = inquiry.url().clone();
+            let got = self.get(&url, Limit::Robots).await;
+            match inquiry.hear(got) {
+                Some(Ok(body)) => {
+                    return Robots::parse(&body, product_token(&self.plan.crawl.user_agent));
+                }
+                Some(Err(why)) => return Robots::unreachable(&why),
+                None => {}
+            }
         }
-        Robots::allow_all()
     }
 
-    async fn get(
-        &mut self,
-        url: &NormalUrl,
-        limit: Limit,
-    ) -> Result<super::fetch::Answer, FetchError> {
-        let delay: Duration = self.plan.politeness.delay;
-        let host = url.host_key();
-        if let Some(asked) = self.asked.get(&host) {
-            sleep_until(*asked + delay).await;
+    /// Asks for a URL once the delay of its host is over: the configured one, or a longer one of its robots.txt.
+    async fn get(&mut self, url: &Url, limit: Limit) -> Result<Answer, FetchError> {
+        let Ok(host) = NormalUrl::new(url, &self.options).map(|url| url.host_key()) else {
+            return self.fetcher.get(url, limit).await;
+        };
+        if let Some(next) = self.asked.get(&host) {
+            sleep_until(*next).await;
         }
-        let answer = self.fetcher.get(url.as_url(), limit).await;
-        self.asked.insert(host, Instant::now());
+        let answer = self.fetcher.get(url, limit).await;
+        let origin = format!("{}://{host}", url.scheme());
+        let asked_for = self.robots.get(&origin).and_then(Robots::crawl_delay);
+        let delay = self.plan.politeness.delay.max(asked_for.unwrap_or_default());
+        self.asked.insert(host, Instant::now() + delay);
         answer
     }
 

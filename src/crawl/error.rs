@@ -7,7 +7,11 @@ use super::{
     scope::{ScopeError, SeedLineError},
 };
 use crate::{
-    index::RadiusError, page::UrlError, report::ReportError, sink::SinkError, state::StateError,
+    index::RadiusError,
+    page::UrlError,
+    report::{ReportError, counted},
+    sink::SinkError,
+    state::StateError,
 };
 
 /// A run that cannot begin, or cannot go on.
@@ -28,6 +32,25 @@ pub enum CrawlError {
         /// The directory.
         path: PathBuf,
     },
+    /// The directory holds another run.
+    #[error(
+        "{} holds the run `{found}`, this one is `{wanted}`: name another directory by --out, delete that run with --fresh, or, if it is to go on, set name = \"{found}\"",
+        path.display()
+    )]
+    OtherRun {
+        /// The directory.
+        path: PathBuf,
+        /// The run that is there.
+        found: String,
+        /// The run that was to be there.
+        wanted: String,
+    },
+    /// The directory's state is that of a filter.
+    #[error("{} holds the state of `pagesieve filter`, not of a crawl: name another directory by --out", path.display())]
+    NotACrawl {
+        /// The directory.
+        path: PathBuf,
+    },
     /// A seed file cannot be read.
     #[error("read the seed file {}", path.display())]
     SeedFile {
@@ -37,7 +60,7 @@ pub enum CrawlError {
         source: io::Error,
     },
     /// Lines of a seed file are no URLs.
-    #[error("{}: {} bad lines, the first: {}", path.display(), errors.len(), errors[0])]
+    #[error("{}: {}, the first: {}", path.display(), counted(errors.len(), "bad line"), errors[0])]
     SeedLines {
         /// The file.
         path: PathBuf,
@@ -105,6 +128,7 @@ impl CrawlError {
                 Self::SeedFile { .. } | Self::SeedLines { .. } | Self::Url(_) | Self::Scope(_)
             ),
             matches!(self, Self::Radius(_) | Self::Recipe { .. } | Self::NoRun { .. }),
+            matches!(self, Self::OtherRun { .. } | Self::NotACrawl { .. }),
         ];
         configuration.contains(&true)
     }

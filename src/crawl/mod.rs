@@ -21,6 +21,7 @@ pub mod politeness;
 mod pool;
 mod recorder;
 pub mod robots;
+mod roots;
 pub mod scope;
 pub mod sitemap;
 mod worker;
@@ -39,11 +40,11 @@ use crate::{
     extract::{self, Extractor},
     filter::{self, Links, Store},
     fingerprint::Fingerprinter,
+    page::Timestamp,
     report,
 };
 use fetch::Fetcher;
-use frontier::{Ending, Frontier, Limits, Order, Step, Task, TaskId};
-use politeness::Signal;
+use frontier::{Clock, Ending, Frontier, Limits, Order, Step, Task, TaskId};
 use pool::Pool;
 use recorder::{Recorder, Request, Start};
 use worker::{Crew, End, Event};
@@ -130,7 +131,6 @@ struct Loop {
     /// What runs on which task, in case it panics.
     fetches: HashMap<Id, (TaskId, Option<Task>)>,
     concurrency: usize,
-    max_retry_after: Duration,
     counts: Counts,
     /// The recorder's tick when it counted so.
     counted_at: u64,
@@ -163,15 +163,15 @@ impl Loop {
         let concurrency = plan.crawl.concurrency.get();
         let order = if concurrency == 1 { Order::Turn } else { Order::Clock };
         let limits = Limits { hosts: HOSTS, urls: URLS };
+        let clock = Clock { instant: Instant::now().into_std(), time: Timestamp::now() };
         Ok(Self {
-            frontier: Frontier::new(plan.politeness.clone(), order, limits, start.budget),
+            frontier: Frontier::new(plan.politeness.clone(), order, limits, start.budget, clock),
             crew: Arc::new(crew),
             events: received,
             control,
             tasks: JoinSet::new(),
             fetches: HashMap::new(),
             concurrency,
-            max_retry_after: plan.politeness.max_retry_after,
             counts: start.counts,
             counted_at: 0,
             publish_at: Instant::now(),
@@ -237,18 +237,7 @@ impl Loop {
     }
 
     fn answered(&mut self, Event { id, address, signal }: Event) {
-        let now = Instant::now().into_std();
-        let host = self.frontier.host_of(id);
-        self.frontier.answered(id, address, signal, now);
-        if let (Signal::Overload { retry_after: Some(pause) }, Some(host)) = (signal, host)
-            && pause > self.max_retry_after
-        {
-            let (asked, longest) = (pause.as_secs(), self.max_retry_after.as_secs());
-            let why = format!(
-                "it asks for a pause of {asked} s, politeness.max_retry_after is {longest} s"
-            );
-            self.frontier.set_aside(host, why);
-        }
+        self.frontier.answered(id, address, signal, Instant::now().into_std());
     }
 
     fn ended(&mut self, ended: Result<(Id, End), JoinError>) {

@@ -1,13 +1,20 @@
 //! Counts a run in one pass over its decisions.
 
-use std::{collections::HashMap, time::Duration};
+use std::{
+    collections::{BTreeMap, HashMap},
+    time::Duration,
+};
 
 use url::Url;
 
 use crate::{
     filter::Step,
     page::{Timestamp, site_of},
-    report::{CLUSTERS, Cluster, Counts, End, Host, MEMBERS, Member, Report, Scheme, Warning},
+    report::{
+        CLUSTERS, Cluster, Counts, End, Host, HostAside, MEMBERS, Member, Report, Scheme, Warning,
+        chosen::{choose, largest_first},
+        warning::Example,
+    },
     sink::record::{Decision, Match, Verdict},
     state::Reason,
 };
@@ -37,6 +44,8 @@ pub struct Skip<'a> {
     pub url: &'a str,
     /// Why it was skipped.
     pub reason: Reason,
+    /// More of why.
+    pub detail: Option<&'a str>,
     /// Whether it was received with status 2xx all the same, and so counted by `max_pages`.
     pub fetched: bool,
 }
@@ -56,6 +65,8 @@ pub struct Run {
     pub worked: Duration,
     /// How pages were judged.
     pub fingerprint: Scheme,
+    /// Whether the pages of duplicates are kept now: of the same site, of other sites.
+    pub keeps: [bool; 2],
     /// Whether it writes WARC files.
     pub warc: bool,
 }
@@ -69,7 +80,7 @@ pub struct Run {
 /// };
 ///
 /// let mut builder = Builder::default();
-/// builder.skipped(&Skip { url: "http://docs.test/gone", reason: Reason::Status, fetched: false });
+/// builder.skipped(&Skip { url: "http://docs.test/gone", reason: Reason::Status, detail: None, fetched: false });
 /// assert_eq!(builder.counts().skipped[&Reason::Status], 1);
 /// ```
 #[derive(Debug, Default)]
@@ -78,6 +89,11 @@ pub struct Builder {
     hosts: HashMap<String, Host>,
     clusters: HashMap<String, Cluster>,
     held: usize,
+    /// The first URL that was skipped for each reason.
+    examples: BTreeMap<Reason, Example>,
+    aside: Vec<HostAside>,
+    /// Duplicates whose pages were not kept: of the same site, of other sites.
+    unkept: [u64; 2],
 }
 
 impl Builder {
@@ -111,12 +127,14 @@ impl Builder {
         host.same_site += u64::from(same_site);
         host.cross_site += u64::from(!same_site);
         host.other_host += u64::from(name(url.as_ref()) != name(kept.as_ref()));
+        self.unkept[usize::from(!same_site)] += u64::from(!row.stored);
         self.member(row, matched, same_site);
     }
 
     /// Counts a URL that has a line in `skipped.jsonl`.
     pub fn skipped(&mut self, skip: &Skip<'_>) {
         *self.counts.skipped.entry(skip.reason).or_default() += 1;
+        self.examples.entry(skip.reason).or_insert_with(|| Example::of(skip));
         self.counts.fetched += u64::from(skip.fetched);
         let failed = matches!(skip.reason, Reason::Status | Reason::Failure);
         if failed || skip.fetched {
@@ -126,17 +144,25 @@ impl Builder {
         }
     }
 
+    /// Notes a host that is set aside.
+    pub fn aside(&mut self, host: HostAside) {
+        self.aside.push(host);
+    }
+
     /// The report of what was counted.
     #[must_use]
-    pub fn finish(self, run: Run) -> Report {
+    pub fn finish(mut self, run: Run) -> Report {
+        let nothing = Warning::of_nothing(&self.counts, run.end, &self.examples);
+        let unkept = Warning::of_unkept(run.keeps, self.unkept);
+        self.aside.sort_by(|a, b| b.urls.cmp(&a.urls).then_with(|| a.host.cmp(&b.host)));
         let mut hosts: Vec<Host> = self.hosts.into_values().collect();
         hosts.sort_by(|a, b| b.fetched.cmp(&a.fetched).then_with(|| a.host.cmp(&b.host)));
         let cluster_count = self.clusters.len() as u64;
-        let mut clusters: Vec<Cluster> = self.clusters.into_values().collect();
-        clusters.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.url.cmp(&b.url)));
-        let warnings = hosts.iter().filter_map(Warning::of_host);
+        let clusters = largest_first(self.clusters.into_values().collect());
+        let warnings = nothing.into_iter().chain(unkept);
+        let warnings = warnings.chain(hosts.iter().filter_map(Warning::of_host));
         let warnings = warnings.chain(clusters.iter().filter_map(Warning::of_cluster)).collect();
-        clusters.truncate(CLUSTERS);
+        let (clusters, omitted) = choose(clusters, CLUSTERS);
         Report {
             name: run.name,
             end: run.end,
@@ -147,7 +173,9 @@ impl Builder {
             warnings,
             cluster_count,
             clusters,
+            omitted,
             hosts,
+            aside: self.aside,
             fingerprint: run.fingerprint,
             warc: run.warc,
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -174,6 +202,7 @@ impl Builder {
                 ..Cluster::default()
             });
         cluster.count += 1;
+        cluster.near += u64::from(row.decision.verdict == Verdict::Near);
         if cluster.members.len() < MEMBERS {
             self.held += 1;
             cluster.members.push(Member {

@@ -5,11 +5,12 @@ use url::Url;
 
 use crate::{
     filter::Step,
-    report::{Cluster, Host, Member, Report, duration, percent, shown, thousands},
-    sink::{
-        DUPLICATES, PAGES, SKIPPED,
-        record::{Verdict, rfc3339_text},
+    page::Timestamp,
+    report::{
+        Cluster, Host, HostAside, Member, Report, counted, duration, minute, percent, shown,
+        thousands,
     },
+    sink::{DUPLICATES, PAGES, SKIPPED, record::Verdict},
     state::Reason,
 };
 
@@ -23,6 +24,7 @@ const SHOWN: usize = 300;
 struct Page<'a> {
     report: &'a Report,
     hosts: &'a [Host],
+    aside: &'a [HostAside],
     reasons: Vec<(Reason, u64)>,
 }
 
@@ -30,7 +32,8 @@ pub(super) fn render(report: &Report) -> askama::Result<String> {
     let mut reasons: Vec<_> = report.counts.skipped.iter().map(|(r, n)| (*r, *n)).collect();
     reasons.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     let hosts = &report.hosts[..report.hosts.len().min(HOSTS)];
-    Page { report, hosts, reasons }.render()
+    let aside = &report.aside[..report.aside.len().min(HOSTS)];
+    Page { report, hosts, aside, reasons }.render()
 }
 
 impl Page<'_> {
@@ -68,8 +71,12 @@ impl Page<'_> {
         duration(self.report.seconds)
     }
 
-    fn finished(&self) -> String {
-        rfc3339_text(self.report.finished).strftime("%Y-%m-%d %H:%M UTC").to_string()
+    fn minute(at: &Timestamp) -> String {
+        minute(*at)
+    }
+
+    fn urls(host: &HostAside) -> String {
+        counted(usize::try_from(host.urls).unwrap_or(usize::MAX), "URL")
     }
 
     fn found_by(member: &Member) -> &'static str {

@@ -3,6 +3,7 @@
 //! Sits between the commands and [`crate::sink`]. Counts what it is told in one pass ([`Builder`]); knows nothing of the state.
 
 mod builder;
+mod chosen;
 mod html;
 mod table;
 mod warning;
@@ -17,7 +18,7 @@ use crate::{
     sink::{
         SinkError,
         json_lines::replace,
-        record::{Verdict, rfc3339},
+        record::{Verdict, rfc3339, rfc3339_text},
     },
     state::Reason,
 };
@@ -51,10 +52,15 @@ pub struct Report {
     pub warnings: Vec<Warning>,
     /// How many kept pages have duplicates.
     pub cluster_count: u64,
-    /// The largest of these clusters, the largest first; at most [`CLUSTERS`].
+    /// Some of these clusters, the largest first; at most [`CLUSTERS`]: the largest, and of the others the largest of each language and
+    /// kind (near or exact) in turn.
     pub clusters: Vec<Cluster>,
+    /// The clusters that are not among them.
+    pub omitted: Omitted,
     /// Every host of which a page was fetched or a URL skipped, the one with most pages first.
     pub hosts: Vec<Host>,
+    /// The hosts that are set aside, the one with most URLs first.
+    pub aside: Vec<HostAside>,
     /// How pages were judged.
     pub fingerprint: Scheme,
     /// Whether the run writes WARC files.
@@ -73,6 +79,8 @@ pub enum End {
     Budget,
     /// It was stopped.
     Interrupted,
+    /// It has not ended: what a report says that is made while a crawl is running. It is never written to `report.json`.
+    Running,
 }
 
 /// How many pages met which end.
@@ -130,8 +138,37 @@ pub struct Cluster {
     pub lang: Option<String>,
     /// How many pages repeat it.
     pub count: u64,
+    /// How many of them nearly.
+    pub near: u64,
     /// The first of them, in order of arrival; at most [`MEMBERS`].
     pub members: Vec<Member>,
+}
+
+/// Clusters that a report does not show.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Omitted {
+    /// How many they are.
+    pub clusters: u64,
+    /// How many of them have near duplicates.
+    pub near: u64,
+    /// How many pages repeat theirs.
+    pub pages: u64,
+    /// How many of these belong to the largest.
+    pub largest: u64,
+}
+
+/// A host that is set aside: nothing more is asked of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostAside {
+    /// Its name and port.
+    pub host: String,
+    /// Why.
+    pub why: String,
+    /// Its URLs that wait.
+    pub urls: u64,
+    /// It is asked again by the first start after this, or before if the reason no longer holds.
+    #[serde(with = "rfc3339")]
+    pub until: Timestamp,
 }
 
 /// A duplicate.
@@ -302,6 +339,16 @@ fn thousands(number: u64) -> String {
         grouped.push(digit);
     }
     grouped
+}
+
+/// A time of day as people write it, to the minute.
+fn minute(at: Timestamp) -> String {
+    rfc3339_text(at).strftime("%Y-%m-%d %H:%M UTC").to_string()
+}
+
+/// A number of things: `1 page`, `4,920 pages`.
+pub(crate) fn counted(number: usize, thing: &str) -> String {
+    format!("{} {thing}{}", thousands(number as u64), if number == 1 { "" } else { "s" })
 }
 
 /// A part of a whole as `81.3 %`.

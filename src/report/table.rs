@@ -2,11 +2,14 @@
 
 use std::fmt;
 
-use crate::report::{End, Report, Warning, duration, percent, shown, thousands};
+use crate::report::{
+    End, HostAside, Report, Warning, counted, duration, minute, percent, shown, thousands,
+};
 
 const COLUMNS: usize = 80;
-/// Warnings that are printed; the rest stands in the files.
+/// Warnings and hosts set aside that are printed; the rest stands in the files.
 const WARNINGS: usize = 5;
+const ASIDE: usize = 10;
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -36,6 +39,7 @@ impl fmt::Display for Report {
                 reason.meaning()
             )?;
         }
+        aside(f, &self.aside)?;
         warnings(f, &self.warnings)
     }
 }
@@ -46,6 +50,7 @@ impl fmt::Display for End {
             Self::Done => "done",
             Self::Budget => "budget spent",
             Self::Interrupted => "interrupted",
+            Self::Running => "running",
         })
     }
 }
@@ -61,26 +66,45 @@ fn line(
     writeln!(f, "{}", line.trim_end())
 }
 
-fn warnings(f: &mut fmt::Formatter<'_>, warnings: &[Warning]) -> fmt::Result {
-    for warning in warnings.iter().take(WARNINGS) {
+/// The hosts that are set aside, by name, with the reason.
+fn aside(f: &mut fmt::Formatter<'_>, hosts: &[HostAside]) -> fmt::Result {
+    if !hosts.is_empty() {
         writeln!(f)?;
-        wrap(f, &format!("warning: {warning}"))?;
+        line(f, "hosts set aside", hosts.len() as u64, "", "")?;
     }
-    match warnings.len().saturating_sub(WARNINGS) {
+    for host in hosts.iter().take(ASIDE) {
+        let HostAside { host, why, urls, until } = host;
+        let urls = counted(usize::try_from(*urls).unwrap_or(usize::MAX), "URL");
+        let until = minute(*until);
+        wrap(f, 4, &format!("{}: {why}; {urls}, asked again after {until}", shown(host, 200)))?;
+    }
+    match hosts.len().saturating_sub(ASIDE) {
         0 => Ok(()),
-        more => writeln!(f, "\n{} more warnings stand in the report", thousands(more as u64)),
+        more => writeln!(f, "    and {}, in the report", counted(more, "more host")),
     }
 }
 
-/// Breaks a text between words; a word longer than a line keeps its own.
-fn wrap(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
-    let mut column = 0;
+fn warnings(f: &mut fmt::Formatter<'_>, warnings: &[Warning]) -> fmt::Result {
+    for warning in warnings.iter().take(WARNINGS) {
+        writeln!(f)?;
+        wrap(f, 0, &format!("warning: {warning}"))?;
+    }
+    match warnings.len().saturating_sub(WARNINGS) {
+        0 => Ok(()),
+        more => writeln!(f, "\nand {}, in the report", counted(more, "more warning")),
+    }
+}
+
+/// Breaks a text between words, with more margin from the second line on; a word longer than a line keeps its own.
+fn wrap(f: &mut fmt::Formatter<'_>, margin: usize, text: &str) -> fmt::Result {
+    write!(f, "{:margin$}", "")?;
+    let mut column = margin;
     for word in text.split(' ') {
         let width = word.chars().count();
-        if column > 0 && column + 1 + width > COLUMNS {
-            write!(f, "\n  ")?;
-            column = 2;
-        } else if column > 0 {
+        if column > margin && column + 1 + width > COLUMNS {
+            column = margin + 2;
+            write!(f, "\n{:column$}", "")?;
+        } else if column > margin {
             write!(f, " ")?;
             column += 1;
         }

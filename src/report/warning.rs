@@ -1,10 +1,13 @@
 //! What in a run deserves a look, and what to do about it.
 
-use std::fmt;
+use std::{cmp::Reverse, collections::BTreeMap, fmt};
 
 use serde::{Deserialize, Serialize};
 
-use crate::report::{Cluster, Host, shown, thousands};
+use crate::{
+    report::{Cluster, Counts, End, Host, builder::Skip, counted, shown, thousands},
+    state::Reason,
+};
 
 /// The least number of pages of which a host is suspected to be a mirror.
 const MIRROR_PAGES: u64 = 20;
@@ -16,6 +19,26 @@ const ABSORBED: u64 = 100;
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Warning {
+    /// The run is done, and no page was judged.
+    Nothing {
+        /// Why most URLs were skipped; none if there was no URL.
+        reason: Option<Reason>,
+        /// How many were skipped for that reason.
+        skipped: u64,
+        /// How many URLs are known.
+        known: u64,
+        /// The first that was skipped for that reason.
+        example: String,
+        /// More of why that was.
+        detail: Option<String>,
+    },
+    /// The pages of duplicates are kept now, and were not when these were found.
+    NotKept {
+        /// Their number.
+        duplicates: u64,
+        /// The key that was changed, such as `dedup.same_site.store`.
+        key: String,
+    },
     /// More than half of a host's pages (at least 20) are duplicates of other hosts.
     Mirror {
         /// The host.
@@ -34,7 +57,51 @@ pub enum Warning {
     },
 }
 
+/// A URL that was skipped.
+#[derive(Debug)]
+pub(super) struct Example {
+    url: String,
+    detail: Option<String>,
+}
+
+impl Example {
+    pub(super) fn of(skip: &Skip<'_>) -> Self {
+        Self { url: skip.url.to_owned(), detail: skip.detail.map(ToOwned::to_owned) }
+    }
+}
+
 impl Warning {
+    /// If nothing came of the run: the reason that explains most of it. Redirects and sitemaps are on the way to something else.
+    pub(super) fn of_nothing(
+        counts: &Counts,
+        end: End,
+        examples: &BTreeMap<Reason, Example>,
+    ) -> Option<Self> {
+        if end != End::Done || counts.judged() > 0 {
+            return None;
+        }
+        let is_on_the_way = |reason| matches!(reason, Reason::Redirect | Reason::Sitemap);
+        let skipped = counts.skipped.iter();
+        let most = skipped
+            .max_by_key(|&(&reason, &count)| (!is_on_the_way(reason), count, Reverse(reason)));
+        let example = most.and_then(|(reason, _)| examples.get(reason));
+        Some(Self::Nothing {
+            reason: most.map(|(&reason, _)| reason),
+            skipped: most.map_or(0, |(_, &count)| count),
+            known: counts.all_skipped(),
+            example: example.map_or_else(String::new, |example| example.url.clone()),
+            detail: example.and_then(|example| example.detail.clone()),
+        })
+    }
+
+    /// Duplicates that are not kept although the policy says so: of the same site, of other sites.
+    pub(super) fn of_unkept(keeps: [bool; 2], unkept: [u64; 2]) -> impl Iterator<Item = Self> {
+        let keys = ["dedup.same_site.store", "dedup.cross_site.store"];
+        let all = keeps.into_iter().zip(unkept).zip(keys);
+        all.filter(|((keeps, unkept), _)| *keeps && *unkept > 0)
+            .map(|((_, duplicates), key)| Self::NotKept { duplicates, key: key.to_owned() })
+    }
+
     pub(super) fn of_host(host: &Host) -> Option<Self> {
         let pages = host.judged();
         (pages >= MIRROR_PAGES && 2 * host.other_host > pages).then(|| Self::Mirror {
@@ -54,6 +121,24 @@ impl Warning {
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Nothing { reason: None, .. } => f.write_str(
+                "There was nothing to fetch: no seed names a URL. Look at [[seeds]] in the configuration and at its files.",
+            ),
+            Self::Nothing { reason: Some(reason), skipped, known, example, detail } => write!(
+                f,
+                "No page was judged. {} of {} known URLs were skipped as {reason}, such as {}{}. {}",
+                thousands(*skipped),
+                thousands(*known),
+                shown(example, 500),
+                detail.as_deref().map_or_else(String::new, |detail| format!(" ({})", shown(detail, 300))),
+                next_step(*reason),
+            ),
+            Self::NotKept { duplicates, key } => write!(
+                f,
+                "Recorded without their pages: {}, found before {key} = \"keep\". A URL has one line, so they stay so; to have \
+                 their pages, start over with --fresh.",
+                counted(usize::try_from(*duplicates).unwrap_or(usize::MAX), "duplicate"),
+            ),
             Self::Mirror { host, pages, duplicates } => write!(
                 f,
                 "{} of {} pages of {} repeat pages of other hosts. If it is a mirror, exclude it from the seeds; \
@@ -70,6 +155,43 @@ impl fmt::Display for Warning {
                 thousands(*duplicates),
                 shown(url, 2000),
             ),
+        }
+    }
+}
+
+/// What to look at if nearly everything was skipped for this reason.
+fn next_step(reason: Reason) -> &'static str {
+    match reason {
+        Reason::Robots => {
+            "`pagesieve crawl CONFIG --dry-run` shows what robots.txt says of each seed; of a site that is yours, set politeness.obey_robots = false."
+        }
+        Reason::Scope => {
+            "Look at scope, include and exclude of the [[seeds]]; `pagesieve crawl CONFIG --dry-run` shows what they admit."
+        }
+        Reason::Depth => "Raise max_depth of the [[seeds]], and crawl.max_depth.",
+        Reason::Budget => "Raise max_pages of the [[seeds]].",
+        Reason::Redirect => {
+            "Name the URL to which it leads in [[seeds]], if that is what you want."
+        }
+        Reason::Status => {
+            "Look whether the URLs in [[seeds]] are right, and whether the site answers our user_agent."
+        }
+        Reason::Failure => {
+            "Look at the name, the network and fetch.timeout; private addresses need fetch.allow_private or fetch.resolve."
+        }
+        Reason::ContentType => {
+            "Only HTML pages are judged: name pages in [[seeds]], or a sitemap by `sitemap`."
+        }
+        Reason::Noindex => {
+            "The pages ask not to be indexed, so only their links are followed: raise max_depth if there are any."
+        }
+        Reason::DuplicateLinks => "Set links = \"follow\" in dedup.same_site and dedup.cross_site.",
+        Reason::Host => {
+            "Raise politeness.max_crawl_delay or politeness.max_retry_after, or run it again when the host can be asked."
+        }
+        Reason::Pending => "Run the same command again.",
+        Reason::Sitemap => {
+            "The sitemaps name no page that can be fetched: open one, and look what it holds."
         }
     }
 }

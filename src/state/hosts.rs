@@ -1,6 +1,8 @@
-//! Hosts, whose turn it is, and their robots.txt.
+//! Hosts, whose turn it is, which of them are set aside, and their robots.txt.
 
-use rusqlite::OptionalExtension;
+use std::{fmt, time::Duration};
+
+use rusqlite::{OptionalExtension, Row};
 
 use super::{State, StateError};
 use crate::page::Timestamp;
@@ -18,6 +20,86 @@ pub struct HostRow {
     pub name: String,
     /// Whose turn it is next: the lowest.
     pub turn: i64,
+    /// Before this it asks not to be asked.
+    pub rests_until: Option<Timestamp>,
+}
+
+/// Why a host is set aside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// Its robots.txt asks for so long a delay between requests.
+    CrawlDelay(Duration),
+    /// It asked for so long a pause, by Retry-After.
+    RetryAfter(Duration),
+    /// So many URLs in a row got no answer.
+    Unanswered(u32),
+}
+
+impl Cause {
+    fn from_row(code: i64, asked: i64) -> Option<Self> {
+        let asked = u64::try_from(asked).ok()?;
+        match code {
+            1 => Some(Self::CrawlDelay(Duration::from_millis(asked))),
+            2 => Some(Self::RetryAfter(Duration::from_millis(asked))),
+            3 => u32::try_from(asked).ok().map(Self::Unanswered),
+            _ => None,
+        }
+    }
+
+    /// The columns `aside` and `asked`.
+    fn to_row(self) -> (i64, i64) {
+        let millis = |asked: Duration| i64::try_from(asked.as_millis()).unwrap_or(i64::MAX);
+        match self {
+            Self::CrawlDelay(asked) => (1, millis(asked)),
+            Self::RetryAfter(asked) => (2, millis(asked)),
+            Self::Unanswered(urls) => (3, urls.into()),
+        }
+    }
+}
+
+/// What a person is told, with the key that decides.
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::CrawlDelay(asked) => {
+                let seconds = asked.as_secs_f64();
+                write!(
+                    f,
+                    "robots.txt asks for a delay of {seconds} s, more than politeness.max_crawl_delay"
+                )
+            }
+            Self::RetryAfter(asked) => {
+                let seconds = asked.as_secs();
+                write!(
+                    f,
+                    "it asks for a pause of {seconds} s, more than politeness.max_retry_after"
+                )
+            }
+            Self::Unanswered(urls) => write!(f, "{urls} URLs in a row got no answer"),
+        }
+    }
+}
+
+/// A host that is set aside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Aside {
+    /// Its number.
+    pub host: HostId,
+    /// Its name and port.
+    pub name: String,
+    /// Why.
+    pub cause: Cause,
+    /// Before this nothing is asked of it again, unless the cause no longer holds.
+    pub until: Timestamp,
+}
+
+/// What a person is told: why, and when it is asked again.
+impl fmt::Display for Aside {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let until = jiff::Timestamp::from_millisecond(self.until.0).unwrap_or(jiff::Timestamp::MAX);
+        let until = until.strftime("%Y-%m-%d %H:%M UTC");
+        write!(f, "{}; asked again by a start after {until}", self.cause)
+    }
 }
 
 /// A robots.txt as it was received.
@@ -35,11 +117,9 @@ impl State {
     /// # Errors
     /// If SQLite fails.
     pub fn host(&self, name: &str) -> Result<(HostRow, bool), StateError> {
-        let sql = "SELECT id, turn, aside IS NOT NULL FROM hosts WHERE name = ?";
+        let sql = "SELECT id, name, turn, until, aside IS NOT NULL FROM hosts WHERE name = ?";
         let mut known = self.db.prepare_cached(sql)?;
-        let row = |id, turn| HostRow { id: HostId(id), name: name.to_owned(), turn };
-        let found =
-            known.query_row([name], |found| Ok((row(found.get(0)?, found.get(1)?), found.get(2)?)));
+        let found = known.query_row([name], |found| Ok((read_host(found)?, found.get(4)?)));
         if let Some(found) = found.optional()? {
             return Ok(found);
         }
@@ -47,7 +127,8 @@ impl State {
         self.db
             .prepare_cached("INSERT INTO hosts (name, turn) VALUES (?, ?)")?
             .execute((name, turn))?;
-        Ok((row(self.db.last_insert_rowid(), turn), false))
+        let id = HostId(self.db.last_insert_rowid());
+        Ok((HostRow { id, name: name.to_owned(), turn, rests_until: None }, false))
     }
 
     /// Up to `limit` hosts that have URLs waiting and are not set aside, in turn.
@@ -56,13 +137,10 @@ impl State {
     /// If SQLite fails.
     pub fn waiting_hosts(&self, limit: usize) -> Result<Vec<HostRow>, StateError> {
         let mut statement = self.db.prepare_cached(
-            "SELECT id, name, turn FROM hosts h WHERE aside IS NULL \
+            "SELECT id, name, turn, until FROM hosts h WHERE aside IS NULL \
              AND EXISTS (SELECT 1 FROM queue q WHERE q.host = h.id) ORDER BY turn LIMIT ?",
         )?;
-        let read = |row: &rusqlite::Row<'_>| {
-            Ok(HostRow { id: HostId(row.get(0)?), name: row.get(1)?, turn: row.get(2)? })
-        };
-        let rows = statement.query_map([i64::try_from(limit).unwrap_or(i64::MAX)], read)?;
+        let rows = statement.query_map([i64::try_from(limit).unwrap_or(i64::MAX)], read_host)?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
@@ -82,19 +160,28 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails.
-    pub fn set_aside(&self, host: HostId, why: &str) -> Result<(), StateError> {
+    pub fn set_aside(
+        &self,
+        host: HostId,
+        cause: Cause,
+        until: Timestamp,
+    ) -> Result<(), StateError> {
+        let (code, asked) = cause.to_row();
         self.db
-            .prepare_cached("UPDATE hosts SET aside = ? WHERE id = ?")?
-            .execute((why, host.0))?;
+            .prepare_cached("UPDATE hosts SET aside = ?, asked = ?, until = ? WHERE id = ?")?
+            .execute((code, asked, until.0, host.0))?;
         Ok(())
     }
 
-    /// Takes all hosts back that were set aside.
+    /// Takes a host back that was set aside; the pause that it asked for is kept.
     ///
     /// # Errors
     /// If SQLite fails.
-    pub fn take_back_hosts(&self) -> Result<(), StateError> {
-        self.db.execute("UPDATE hosts SET aside = NULL WHERE aside IS NOT NULL", [])?;
+    pub fn take_back(&self, aside: &Aside) -> Result<(), StateError> {
+        let rests_until = matches!(aside.cause, Cause::RetryAfter(_)).then_some(aside.until.0);
+        self.db
+            .prepare_cached("UPDATE hosts SET aside = NULL, asked = NULL, until = ? WHERE id = ?")?
+            .execute((rests_until, aside.host.0))?;
         Ok(())
     }
 
@@ -107,15 +194,23 @@ impl State {
         Ok(statement.query_row([host.0], |row| row.get(0))?)
     }
 
-    /// The hosts that are set aside, and why.
+    /// The hosts that are set aside, by name.
     ///
     /// # Errors
-    /// If SQLite fails.
-    pub fn hosts_aside(&self) -> Result<Vec<(HostId, String)>, StateError> {
-        let mut statement =
-            self.db.prepare_cached("SELECT id, aside FROM hosts WHERE aside IS NOT NULL")?;
-        let rows = statement.query_map([], |row| Ok((HostId(row.get(0)?), row.get(1)?)))?;
-        Ok(rows.collect::<Result<_, _>>()?)
+    /// If SQLite fails or a row makes no sense.
+    pub fn hosts_aside(&self) -> Result<Vec<Aside>, StateError> {
+        let sql =
+            "SELECT id, name, aside, asked, until FROM hosts WHERE aside IS NOT NULL ORDER BY name";
+        let mut statement = self.db.prepare_cached(sql)?;
+        let mut rows = statement.query([])?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            let cause = Cause::from_row(row.get(2)?, row.get(3)?)
+                .ok_or(StateError::Damaged("a host is set aside for an unknown cause"))?;
+            let (host, until) = (HostId(row.get(0)?), Timestamp(row.get(4)?));
+            found.push(Aside { host, name: row.get(1)?, cause, until });
+        }
+        Ok(found)
     }
 
     /// The robots.txt last received from an origin.
@@ -146,4 +241,11 @@ impl State {
             self.db.prepare_cached("SELECT coalesce(max(turn), 0) + 1 FROM hosts")?;
         Ok(statement.query_row([], |row| row.get(0))?)
     }
+}
+
+/// Reads the columns `id`, `name`, `turn` and `until` of a host that is not set aside.
+fn read_host(row: &Row<'_>) -> rusqlite::Result<HostRow> {
+    let (id, name, turn) = (HostId(row.get(0)?), row.get(1)?, row.get(2)?);
+    let rests_until = row.get::<_, Option<i64>>(3)?.map(Timestamp);
+    Ok(HostRow { id, name, turn, rests_until })
 }

@@ -1,4 +1,4 @@
-//! The run's durable state: one SQLite file, one writer.
+//! The run's durable state: one SQLite file, one writer, and readers beside it.
 //!
 //! Sits between [`crate::filter`] and the outputs. It holds the frontier, the known URLs, the documents and the window, and is the one
 //! source of truth: indexes in memory are rebuilt from it. Everything that belongs to a batch of pages is one transaction.
@@ -8,6 +8,7 @@ mod digests;
 mod documents;
 mod hosts;
 mod kept;
+mod open;
 mod reason;
 mod signatures;
 mod urls;
@@ -15,31 +16,23 @@ mod urls;
 #[cfg(test)]
 mod tests;
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    rc::Rc,
-    time::Duration,
-};
+use std::{io, path::PathBuf, rc::Rc};
 
 use rusqlite::{
     Connection, OptionalExtension,
-    config::DbConfig,
     types::{FromSql, ToSql},
 };
 
 pub use digests::DigestTable;
 pub use documents::{Capture, Document};
-pub use hosts::{HostId, HostRow, RobotsRow};
+pub use hosts::{Aside, Cause, HostId, HostRow, RobotsRow};
 pub use kept::KeptFilter;
+pub use open::WriteLock;
 pub use reason::Reason;
 pub use signatures::SignatureLog;
 pub use urls::{NewUrl, Queued, UrlId, UrlKind, UrlRow, UrlState};
 
-/// The version of the file's layout.
-const VERSION: i64 = 1;
-/// Marks the file as ours in SQLite's header: "psve".
-const APPLICATION_ID: i64 = 0x7073_7665;
+use open::VERSION;
 
 /// The state could not be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -68,11 +61,19 @@ pub enum StateError {
         /// Its version.
         found: i64,
     },
-    /// Another process is using it.
+    /// Another process writes to it.
     #[error("{} is in use by another process: wait for it to end", path.display())]
     Busy {
         /// The file.
         path: PathBuf,
+    },
+    /// There can be no lock to keep other processes from writing to it.
+    #[error("lock {}", path.display())]
+    Lock {
+        /// The lock's file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
     },
     /// It belongs to a crawl.
     #[error("the state is that of a crawl: name another file")]
@@ -136,8 +137,13 @@ impl StateError {
     /// Whether there is no room on the disk.
     #[must_use]
     pub fn is_full(&self) -> bool {
-        let (Self::Sqlite(source) | Self::Open { source, .. }) = self else { return false };
-        source.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull)
+        match self {
+            Self::Sqlite(source) | Self::Open { source, .. } => {
+                source.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull)
+            }
+            Self::Lock { source, .. } => source.kind() == io::ErrorKind::StorageFull,
+            _ => false,
+        }
     }
 }
 
@@ -145,36 +151,11 @@ impl StateError {
 #[derive(Clone, Debug)]
 pub struct State {
     db: Rc<Connection>,
+    /// Given back after the connection is closed.
+    _lock: Option<Rc<WriteLock>>,
 }
 
 impl State {
-    /// Opens the file, or creates it, readable by its owner only: it holds the secret seed.
-    ///
-    /// # Errors
-    /// If it cannot be opened, is not a state of ours, is of another version, or is in use.
-    pub fn open(path: &Path) -> Result<Self, StateError> {
-        let open = |source| StateError::Open { path: path.to_owned(), source };
-        create_private(path);
-        let db = Connection::open(path).map_err(open)?;
-        // Who has it keeps it for as long as it runs: there is nothing to wait for.
-        db.busy_timeout(Duration::ZERO).map_err(open)?;
-        prepare(&db, path).map_err(|error| match error {
-            StateError::Sqlite(source) => refine(source, path),
-            other => other,
-        })?;
-        Ok(Self { db: Rc::new(db) })
-    }
-
-    /// A state that lives in memory and vanishes with it.
-    ///
-    /// # Errors
-    /// If SQLite fails.
-    pub fn in_memory() -> Result<Self, StateError> {
-        let db = Connection::open_in_memory()?;
-        create(&db)?;
-        Ok(Self { db: Rc::new(db) })
-    }
-
     /// Begins a batch, unless one has begun.
     ///
     /// # Errors
@@ -234,65 +215,6 @@ impl State {
             .prepare_cached("REPLACE INTO files VALUES (?, ?)")?
             .execute((name, signed(size)))?;
         Ok(())
-    }
-}
-
-fn prepare(db: &Connection, path: &Path) -> Result<(), StateError> {
-    let number = |pragma| db.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
-    if number("schema_version")? == 0 {
-        return create(db);
-    }
-    if number("application_id")? != APPLICATION_ID {
-        return Err(StateError::Foreign { path: path.to_owned() });
-    }
-    let found = number("user_version")?;
-    if found != VERSION {
-        return Err(StateError::Version { path: path.to_owned(), found });
-    }
-    tune(db)
-}
-
-/// Creates the file for its owner only, if there is none. If that fails, opening it fails too and says why.
-fn create_private(path: &Path) {
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    drop(options.open(path));
-}
-
-fn create(db: &Connection) -> Result<(), StateError> {
-    tune(db)?;
-    db.execute_batch("BEGIN EXCLUSIVE")?;
-    db.pragma_update(None, "application_id", APPLICATION_ID)?;
-    db.pragma_update(None, "user_version", VERSION)?;
-    db.execute_batch(include_str!("schema.sql"))?;
-    db.execute_batch("COMMIT")?;
-    Ok(())
-}
-
-/// One process at a time; a commit survives the loss of power.
-fn tune(db: &Connection) -> Result<(), StateError> {
-    db.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
-    db.pragma_update(None, "journal_mode", "WAL")?;
-    db.pragma_update(None, "synchronous", "FULL")?;
-    db.pragma_update(None, "cache_size", -32_768)?;
-    // Otherwise joins are planned anew for each value that they are asked for, at ten times the cost of the answer.
-    db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    db.set_prepared_statement_cache_capacity(64);
-    // The lock is taken by the first write.
-    db.execute_batch("BEGIN IMMEDIATE; COMMIT")?;
-    Ok(())
-}
-
-fn refine(source: rusqlite::Error, path: &Path) -> StateError {
-    let path = path.to_owned();
-    match source.sqlite_error_code() {
-        Some(rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked) => {
-            StateError::Busy { path }
-        }
-        Some(rusqlite::ErrorCode::NotADatabase) => StateError::Foreign { path },
-        _ => StateError::Open { path, source },
     }
 }
 

@@ -1,4 +1,4 @@
--- Version 1. Times are milliseconds since the Unix epoch.
+-- Version 2. Times are milliseconds since the Unix epoch.
 
 CREATE TABLE meta (
     name TEXT PRIMARY KEY,
@@ -50,7 +50,9 @@ CREATE TABLE hosts (
     id INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE,          -- name:port
     turn INTEGER NOT NULL,              -- whose turn it is next: the lowest
-    aside TEXT                          -- why nothing more is asked of it
+    aside INTEGER,                      -- why nothing more is asked of it: 1 crawl-delay, 2 Retry-After, 3 no answer
+    asked INTEGER,                      -- the delay or pause that it asked for in milliseconds, or URLs without answer
+    until INTEGER                       -- before this it is not asked again without a cause
 ) STRICT;
 CREATE INDEX hosts_by_turn ON hosts (turn);
 

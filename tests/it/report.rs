@@ -25,7 +25,7 @@ fn add(builder: &mut Builder, decision: &Decision<'_>, title: &str) {
 }
 
 fn skip(builder: &mut Builder, url: &str, reason: Reason) {
-    builder.skipped(&Skip { url, reason, fetched: reason == Reason::Noindex });
+    builder.skipped(&Skip { url, reason, detail: None, fetched: reason == Reason::Noindex });
 }
 
 fn run() -> Run {
@@ -41,6 +41,7 @@ fn run() -> Run {
             mode: "classic".to_owned(),
             radius: 3,
         },
+        keeps: [false, false],
         warc: true,
     }
 }

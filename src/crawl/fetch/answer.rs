@@ -9,6 +9,8 @@ use reqwest::{
 };
 use url::{Position, Url};
 
+use crate::sink::warc::Cut;
+
 /// The longest `Retry-After` that is passed on, so that a caller can add it to any instant.
 const MAX_RETRY_AFTER: Duration = Duration::from_hours(366 * 24);
 
@@ -61,14 +63,16 @@ pub enum Extent {
 pub struct Exchange {
     /// When the request began.
     pub started: Timestamp,
+    /// The address that was connected to.
+    pub address: SocketAddr,
     /// The head of the request with its empty line.
     pub request: Vec<u8>,
     /// The head of the answer with its empty line.
     pub response: Vec<u8>,
     /// The body as received, content coding kept; `None` if it had none, so that [`Answer::body`] is the same.
     pub body: Option<Vec<u8>>,
-    /// Whether the body is only the beginning of what there was.
-    pub truncated: bool,
+    /// Why the body is only the beginning of what there was, if it is.
+    pub truncated: Option<Cut>,
 }
 
 impl Answer {
@@ -139,6 +143,7 @@ impl Exchange {
         url: &Url,
         sent: &HeaderMap,
         answer: &Response,
+        address: SocketAddr,
     ) -> Self {
         let path = &url[Position::BeforePath..Position::AfterQuery];
         let host = &url[Position::BeforeHost..Position::AfterPort];
@@ -146,10 +151,11 @@ impl Exchange {
         let reason = status.canonical_reason().unwrap_or_default();
         Self {
             started,
+            address,
             request: head(&format!("GET {path} HTTP/1.1\r\nhost: {host}"), sent),
             response: head(&format!("HTTP/1.1 {} {reason}", status.as_u16()), answer.headers()),
             body: None,
-            truncated: false,
+            truncated: None,
         }
     }
 }

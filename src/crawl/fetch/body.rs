@@ -67,8 +67,8 @@ pub(super) struct Body {
     /// The bytes without their content coding.
     pub(super) decoded: Vec<u8>,
     pub(super) extent: Extent,
-    /// The bytes as received, if they were to be kept and differ from the decoded ones.
-    pub(super) coded: Option<Vec<u8>>,
+    /// Whether the bytes as received were others.
+    pub(super) coded: bool,
 }
 
 impl Coding {
@@ -100,12 +100,12 @@ fn says_nothing(coding: &str) -> bool {
         || encoding_rs::Encoding::for_label(coding.as_bytes()).is_some()
 }
 
-/// Reads and decodes at most `limit` bytes, keeping the bytes as received if `keep` says so.
+/// Reads and decodes at most `limit` bytes.
 ///
 /// # Errors
 ///
 /// An error whose inner error is a [`BadBody`], or the decoder's own.
-pub(super) async fn read<S>(chunks: S, coding: Coding, limit: usize, keep: bool) -> io::Result<Body>
+pub(super) async fn read<S>(chunks: S, coding: Coding, limit: usize) -> io::Result<Body>
 where
     S: Stream<Item = reqwest::Result<Bytes>> + Send + Unpin,
 {
@@ -118,7 +118,6 @@ where
         ended: false,
         // A stored block may be a little longer than what it holds.
         allowance: limit.saturating_add(limit / 16 + STEP),
-        kept: (keep && coding != Coding::Identity).then(Vec::new),
     };
     let mut decoded = Vec::new();
     let mut extent = Extent::Whole;
@@ -138,7 +137,7 @@ where
     if extent == Extent::Whole {
         wire.drain().await?;
     }
-    Ok(Body { decoded, extent, coded: wire.kept })
+    Ok(Body { decoded, extent, coded: coding != Coding::Identity })
 }
 
 /// The decoder of a stream that begins with `first`.
@@ -208,7 +207,6 @@ struct Wire<'a, S> {
     ended: bool,
     /// Bytes after which no more are asked for.
     allowance: usize,
-    kept: Option<Vec<u8>>,
 }
 
 impl<S> Wire<'_, S>
@@ -231,9 +229,6 @@ where
 
     fn take_in(&mut self, chunk: Bytes) {
         self.received += chunk.len();
-        if let Some(kept) = &mut self.kept {
-            kept.extend_from_slice(&chunk);
-        }
         self.chunk = chunk;
     }
 }

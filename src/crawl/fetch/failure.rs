@@ -9,7 +9,8 @@ use std::{
 
 use url::Url;
 
-use super::{address::Refusal, body::BadBody};
+use super::{Exchange, address::Refusal, body::BadBody};
+use crate::sink::warc::Cut;
 
 type Source = Box<dyn Error + Send + Sync>;
 
@@ -21,7 +22,12 @@ pub struct FetchError {
     url: Option<Box<Url>>,
     retryable: bool,
     source: Option<Source>,
+    /// What came of the answer, if exchanges are kept and anything came.
+    exchange: Option<Box<Exchange>>,
 }
+
+/// What the HTTP client's layers say without saying more than that something failed.
+const EMPTY_WORDS: [&str; 2] = ["error sending request", "client error (Connect)"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
@@ -38,18 +44,28 @@ enum Kind {
 }
 
 impl FetchError {
-    /// The error and its causes in one line, its kind first: what is recorded of it.
+    /// The error and its causes in one line, its kind first: what is recorded of it. Causes that say nothing are left out, and of a
+    /// refused address all but the refusal.
     #[must_use]
     pub fn explain(&self) -> String {
         let mut text = format!("{}: {self}", self.kind());
+        let first = self.source().map(|source| source as &(dyn Error + 'static));
+        if let Some(refusal) = first.and_then(|first| causes(first).find(|it| it.is::<Refusal>())) {
+            return format!("{}: {refusal}", self.kind());
+        }
         for cause in iter::successors(self.source(), |&cause| cause.source()) {
             let cause = cause.to_string();
-            if !text.ends_with(&cause) {
+            if !text.ends_with(&cause) && !EMPTY_WORDS.contains(&cause.as_str()) {
                 text.push_str(": ");
                 text.push_str(&cause);
             }
         }
         text
+    }
+
+    /// Takes out what came of the answer, if the fetcher keeps exchanges and a head came.
+    pub fn take_exchange(&mut self) -> Option<Exchange> {
+        self.exchange.take().map(|exchange| *exchange)
     }
 
     /// Whether the host gave no answer at all.
@@ -85,7 +101,20 @@ impl FetchError {
     }
 
     pub(super) fn setup(source: impl Into<Source>) -> Self {
-        Self { kind: Kind::Setup, url: None, retryable: false, source: Some(source.into()) }
+        let source = Some(source.into());
+        Self { kind: Kind::Setup, url: None, retryable: false, source, exchange: None }
+    }
+
+    /// The same with what had come of the answer until then.
+    pub(super) fn after(self, heard: Option<Exchange>) -> Self {
+        let cut = match self.kind {
+            Kind::Timeout => Cut::Time,
+            Kind::Body => Cut::Disconnect,
+            Kind::Bomb => Cut::Length,
+            _ => Cut::Unspecified,
+        };
+        let exchange = heard.map(|heard| Box::new(Exchange { truncated: Some(cut), ..heard }));
+        Self { exchange, ..self }
     }
 
     pub(super) fn timeout(url: &Url) -> Self {
@@ -115,7 +144,7 @@ impl FetchError {
     }
 
     fn new(kind: Kind, url: &Url, retryable: bool, source: Option<Source>) -> Self {
-        Self { kind, url: Some(Box::new(url.clone())), retryable, source }
+        Self { kind, url: Some(Box::new(url.clone())), retryable, source, exchange: None }
     }
 }
 

@@ -12,6 +12,7 @@ mod media;
 use std::{collections::BTreeMap, net::SocketAddr, sync::Arc, time::Duration};
 
 use bytesize::ByteSize;
+use futures_util::TryStreamExt;
 use ipnet::IpNet;
 use jiff::Timestamp;
 use reqwest::{
@@ -21,6 +22,8 @@ use reqwest::{
 };
 use serde::{Deserialize, Serialize};
 use url::Url;
+
+use crate::sink::warc::Cut;
 
 pub use answer::{Answer, Exchange, Extent};
 pub use failure::FetchError;
@@ -132,15 +135,23 @@ impl Fetcher {
     ///
     /// # Errors
     ///
-    /// If no whole answer came within the deadline; [`FetchError::kind`] tells why.
+    /// If no whole answer came within the deadline; [`FetchError::kind`] tells why. What came of it is kept with the error, if
+    /// exchanges are kept.
     pub async fn get(&self, url: &Url, limit: Limit) -> Result<Answer, FetchError> {
         self.guard.check_url(url).map_err(|refusal| FetchError::address(url, refusal))?;
-        tokio::time::timeout(self.timeout, self.ask(url, limit))
-            .await
-            .map_err(|_| FetchError::timeout(url))?
+        let mut heard = None;
+        let asked = tokio::time::timeout(self.timeout, self.ask(url, limit, &mut heard)).await;
+        let got = asked.unwrap_or_else(|_| Err(FetchError::timeout(url)));
+        got.map_err(|error| error.after(heard))
     }
 
-    async fn ask(&self, url: &Url, limit: Limit) -> Result<Answer, FetchError> {
+    /// What comes of the answer is put into `heard`, if it is kept, as it comes.
+    async fn ask(
+        &self,
+        url: &Url,
+        limit: Limit,
+        heard: &mut Option<Exchange>,
+    ) -> Result<Answer, FetchError> {
         let started = Timestamp::now();
         let mut request = Request::new(Method::GET, url.clone());
         *request.headers_mut() = self.headers.clone();
@@ -151,31 +162,49 @@ impl Fetcher {
             .check_peer(url, response.remote_addr())
             .map_err(|refusal| FetchError::address(url, refusal))?;
         let mut answer = Answer::of_head(&response, address);
-        let exchange =
-            self.keep_exchanges.then(|| Exchange::of_heads(started, url, &self.headers, &response));
-        let (received, truncated) = if is_wanted(&answer, limit) {
-            let body =
-                self.read(response, limit).await.map_err(|error| FetchError::body(url, error))?;
-            answer.body = body.decoded;
-            answer.extent = body.extent;
-            (body.coded, answer.is_cut())
+        if self.keep_exchanges {
+            *heard = Some(Exchange::of_heads(started, url, &self.headers, &response, address));
+        }
+        let is_wanted = is_wanted(&answer, limit);
+        let body = if is_wanted {
+            let received = heard.as_mut().map(|exchange| exchange.body.get_or_insert_default());
+            let read = self.read(response, limit, received).await;
+            read.map_err(|error| FetchError::body(url, error))?
         } else {
-            let rest = spare(response).await;
-            (Some(rest.decoded), rest.extent == Extent::Cut)
+            spare(response).await
         };
-        answer.exchange = exchange.map(|heads| Exchange { body: received, truncated, ..heads });
+        answer.exchange = heard.take();
+        if let Some(exchange) = &mut answer.exchange {
+            exchange.truncated = (body.extent == Extent::Cut).then_some(Cut::Length);
+            exchange.body.take_if(|_| !body.coded);
+        }
+        match (is_wanted, &mut answer.exchange) {
+            (true, _) => (answer.body, answer.extent) = (body.decoded, body.extent),
+            (false, Some(exchange)) => exchange.body = Some(body.decoded),
+            (false, None) => {}
+        }
         Ok(answer)
     }
 
-    async fn read(&self, response: Response, limit: Limit) -> std::io::Result<Body> {
+    /// Reads a body, and adds what is received of it to `received`.
+    async fn read(
+        &self,
+        response: Response,
+        limit: Limit,
+        mut received: Option<&mut Vec<u8>>,
+    ) -> std::io::Result<Body> {
         let coding = Coding::of(response.headers())?;
         let limit = match limit {
             Limit::Page => self.max_page,
             Limit::Robots => 500 << 10,
             Limit::Sitemap => 50 << 20,
         };
-        let chunks = Box::pin(response.bytes_stream());
-        body::read(chunks, coding, limit, self.keep_exchanges).await
+        let chunks = response.bytes_stream().inspect_ok(|chunk| {
+            if let Some(received) = &mut received {
+                received.extend_from_slice(chunk);
+            }
+        });
+        body::read(Box::pin(chunks), coding, limit).await
     }
 }
 
@@ -193,7 +222,7 @@ async fn spare(response: Response) -> Body {
         return nothing;
     }
     let chunks = Box::pin(response.bytes_stream());
-    let rest = body::read(chunks, Coding::Identity, SPARE_BODY, false);
+    let rest = body::read(chunks, Coding::Identity, SPARE_BODY);
     match tokio::time::timeout(SPARE_TIME, rest).await {
         Ok(Ok(rest)) => rest,
         _ => nothing,

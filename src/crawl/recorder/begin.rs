@@ -3,26 +3,28 @@
 use std::{fs, num::NonZeroUsize, sync::Arc, time::Duration};
 
 use super::{
-    Counts, Recorder,
-    discover::{Known, Origin, reason},
+    Counts, FIRST_BATCH_TIME, Recorder,
+    again::Changes,
+    discover::{Known, Origin},
+    finish::judged_by,
     json,
-    settle::{CROSS_SITE, SAME_SITE},
 };
 use crate::{
     crawl::{
-        directory::STATE,
+        directory::{STATE, check_owner},
         error::CrawlError,
         frontier::Budget,
         options::Plan,
-        robots::{NOT_HAD, product_token},
-        scope::{Scope, Source, read_seed_file},
+        roots::roots,
+        scope::Scope,
     },
-    filter::{Filter, Links, Position},
+    filter::{Filter, Position},
     fingerprint::{Recipe, Seed},
     index::Pigeonhole,
-    page::{NormalUrl, Timestamp, UrlOptions},
+    page::{NormalUrl, Timestamp},
+    report::End,
     sink::{Mark, Outputs, warc},
-    state::{DigestTable, Reason, SignatureLog, State, UrlKind, UrlRow, UrlState},
+    state::{DigestTable, SignatureLog, State, UrlKind},
 };
 
 /// Digests kept in memory in front of the state's table.
@@ -44,6 +46,7 @@ impl Recorder {
         fs::create_dir_all(directory)
             .map_err(|source| CrawlError::Directory { path: directory.clone(), source })?;
         let state = State::open(&directory.join(STATE))?;
+        check_owner(&state, directory, &plan.name)?;
         let recipe = recipe(&plan, &state)?;
         let sink = open_outputs(&plan, &state)?;
         let (filter, signatures) = open_filter(&plan, &state)?;
@@ -60,6 +63,7 @@ impl Recorder {
             tick: 0,
             batch: 0,
             deadline: None,
+            batch_time: FIRST_BATCH_TIME,
             began: std::time::Instant::now(),
             worked: stored(&state, "worked")?.map_or(Duration::ZERO, Duration::from_secs_f64),
             plan,
@@ -79,8 +83,10 @@ impl Recorder {
     fn go_on(&mut self) -> Result<(), CrawlError> {
         self.state.begin()?;
         self.deadline = Some(tokio::time::Instant::now());
-        self.state.take_back_hosts()?;
         let plan = Arc::clone(&self.plan);
+        let ended = stored::<End>(&self.state, "end")?;
+        self.note_start()?;
+        self.take_back_hosts(ended)?;
         let roots = plan.seeds.iter().map(|seed| roots(&seed.source, &self.url_options));
         let roots: Vec<_> = roots.collect::<Result<_, _>>()?;
         let moved = self.follow_seeds()?;
@@ -88,12 +94,21 @@ impl Recorder {
         if moved {
             self.rehome()?;
         }
-        let changes = Changes {
-            admission: self.has_changed("policy", &admission(&plan, &roots))?,
-            robots: self.has_changed("robots", &robots_policy(&plan))?,
-        };
+        let changes = Changes::since_last_start(&self.state, &plan, &roots)?;
         self.reconsider(changes)?;
         self.commit()
+    }
+
+    /// What a report must know though the run does not come to its end.
+    fn note_start(&self) -> Result<(), CrawlError> {
+        self.state.set_meta("name", self.plan.name.as_str())?;
+        self.state.set_meta("warc", self.plan.store.warc)?;
+        self.state.set_meta("end", json(&End::Interrupted))?;
+        self.state.set_meta("judged_by", json(&judged_by(&self.plan.dedup, &self.state)?))?;
+        if self.state.meta::<i64>("started")?.is_none() {
+            self.state.set_meta("started", Timestamp::now().0)?;
+        }
+        self.note_policy()
     }
 
     /// Seeds are known by their place: if lists were added, removed or moved since the last start, what belongs to them moves too.
@@ -117,38 +132,6 @@ impl Recorder {
         Ok(moved)
     }
 
-    /// URLs that wait and whose seed is gone go to another that admits them, or are skipped.
-    fn rehome(&mut self) -> Result<(), CrawlError> {
-        let mut homeless = Vec::new();
-        self.state.for_each_url(
-            |state| state == UrlState::Queued,
-            |row| {
-                homeless.extend(Some(row).filter(|row| row.seed.is_none()));
-                Ok::<_, CrawlError>(())
-            },
-        )?;
-        for row in homeless {
-            let url = NormalUrl::parse(&row.url, &self.url_options)?;
-            match self.admit(&url, row.kind, row.depth, None) {
-                Ok(seed) => self.state.revive_url(row.id, seed, row.depth)?,
-                Err(refusal) => {
-                    let state = UrlState::Skipped(reason(refusal));
-                    self.state.settle_url(row.id, state, None, None, Timestamp::now())?;
-                }
-            }
-        }
-        self.state.dequeue_skipped()?;
-        self.counts.queued = self.state.queue_len()?;
-        Ok(())
-    }
-
-    /// Whether the value of this name is another than at the last start, if there was one. It is kept for the next.
-    fn has_changed(&mut self, name: &str, value: &str) -> Result<bool, CrawlError> {
-        let known = self.state.meta::<String>(name)?;
-        self.state.set_meta(name, value)?;
-        Ok(known.is_some_and(|known| known != value))
-    }
-
     fn queue_seeds(&mut self, lists: &[(UrlKind, Vec<NormalUrl>)]) -> Result<(), CrawlError> {
         let at = Timestamp::now();
         for (seed, (_, urls)) in lists.iter().enumerate() {
@@ -168,55 +151,6 @@ impl Recorder {
         Ok(())
     }
 
-    /// Queues again what was skipped because robots.txt could not be had; and what scope, budgets or policies admit now, if they
-    /// have changed.
-    fn reconsider(&mut self, changes: Changes) -> Result<(), CrawlError> {
-        let mut revived = Vec::new();
-        let wanted = |state| match state {
-            UrlState::Skipped(Reason::Robots) => true,
-            UrlState::Skipped(
-                Reason::Scope | Reason::Depth | Reason::Budget | Reason::DuplicateLinks,
-            ) => changes.admission,
-            _ => false,
-        };
-        self.state.for_each_url(wanted, |row| {
-            revived.extend(self.revivable(row, changes)?);
-            Ok::<_, CrawlError>(())
-        })?;
-        for (row, seed) in revived {
-            self.revive(&row, seed)?;
-        }
-        self.queued.clear();
-        Ok(())
-    }
-
-    fn revivable(
-        &self,
-        row: UrlRow,
-        changes: Changes,
-    ) -> Result<Option<(UrlRow, usize)>, CrawlError> {
-        let admits = match row.state {
-            UrlState::Skipped(Reason::Robots) => {
-                changes.robots
-                    || row.detail.as_deref().is_some_and(|detail| detail.starts_with(NOT_HAD))
-            }
-            UrlState::Skipped(Reason::DuplicateLinks) => {
-                let policy = match row.detail.as_deref() {
-                    Some(SAME_SITE) => self.plan.dedup.same_site,
-                    Some(CROSS_SITE) => self.plan.dedup.cross_site,
-                    _ => return Ok(None),
-                };
-                policy.links == Links::Follow
-            }
-            _ => true,
-        };
-        if !admits {
-            return Ok(None);
-        }
-        let url = NormalUrl::parse(&row.url, &self.url_options)?;
-        Ok(self.admit(&url, row.kind, row.depth, None).ok().map(|seed| (row, seed)))
-    }
-
     fn budget(&self) -> Budget {
         let limits = self.plan.seeds.iter().map(|seed| seed.max_pages);
         Budget::new(
@@ -225,20 +159,6 @@ impl Recorder {
             limits.zip(self.spent.iter().copied()),
         )
     }
-}
-
-/// The URLs that a seed list names, and what they lead to.
-fn roots(source: &Source, options: &UrlOptions) -> Result<(UrlKind, Vec<NormalUrl>), CrawlError> {
-    Ok(match source {
-        Source::Url(url) => (UrlKind::Page, vec![NormalUrl::new(url, options)?]),
-        Source::Sitemap(url) => (UrlKind::Sitemap, vec![NormalUrl::new(url, options)?]),
-        Source::File(path) => {
-            let open = |source| CrawlError::SeedFile { path: path.clone(), source };
-            let file = fs::read(path).map_err(open)?;
-            let lines = |errors| CrawlError::SeedLines { path: path.clone(), errors };
-            (UrlKind::Page, read_seed_file(&file, options).map_err(lines)?)
-        }
-    })
 }
 
 /// The recipe of the run's fingerprints: as configured at its first start, and the same ever after.
@@ -272,9 +192,6 @@ fn recipe(plan: &Plan, state: &State) -> Result<Recipe, CrawlError> {
     }
     state.set_meta("seed", seed.0.cast_signed())?;
     state.set_meta("scheme", scheme)?;
-    if state.meta::<i64>("started")?.is_none() {
-        state.set_meta("started", Timestamp::now().0)?;
-    }
     Ok(recipe)
 }
 
@@ -307,32 +224,10 @@ fn open_filter(plan: &Plan, state: &State) -> Result<(DurableFilter, SignatureLo
 }
 
 /// A value that is kept as JSON.
-fn stored<T: serde::de::DeserializeOwned>(
+pub(super) fn stored<T: serde::de::DeserializeOwned>(
     state: &State,
     name: &str,
 ) -> Result<Option<T>, CrawlError> {
     let text: Option<String> = state.meta(name)?;
     Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
-}
-
-/// Which of the rules by which URLs had been skipped are others than at the last start.
-#[derive(Clone, Copy, Debug)]
-struct Changes {
-    admission: bool,
-    robots: bool,
-}
-
-/// Changes when what seeds, budgets and policies admit may have changed.
-fn admission(plan: &Plan, roots: &[(UrlKind, Vec<NormalUrl>)]) -> String {
-    let Plan { crawl, dedup, seeds, .. } = plan;
-    let policies = (dedup.same_site, dedup.cross_site);
-    let rules = (crawl.max_pages, crawl.max_depth, &crawl.tracking, policies, seeds);
-    let roots: Vec<_> = roots.iter().flat_map(|(_, urls)| urls).map(NormalUrl::as_str).collect();
-    let digest = xxhash_rust::xxh3::xxh3_128(json(&(rules, roots)).as_bytes());
-    format!("{digest:032x}")
-}
-
-/// Changes when what robots.txt forbids may have changed though it has not.
-fn robots_policy(plan: &Plan) -> String {
-    json(&(plan.politeness.obey_robots, product_token(&plan.crawl.user_agent)))
 }

@@ -7,7 +7,7 @@ use lru::LruCache;
 use super::Recorder;
 use crate::{
     crawl::{error::CrawlError, scope::Refusal},
-    page::{HostKey, NormalUrl, Timestamp},
+    page::{NormalUrl, Timestamp},
     state::{HostRow, NewUrl, Reason, UrlId, UrlKind, UrlRow, UrlState},
 };
 
@@ -34,7 +34,8 @@ pub(super) struct Origin {
 pub(super) struct Known {
     /// By the URL's hash: a link that is no shorter changes nothing.
     urls: LruCache<u128, Remembered>,
-    hosts: LruCache<HostKey, (HostRow, bool)>,
+    /// By name and port.
+    hosts: LruCache<Box<str>, (HostRow, bool)>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -65,7 +66,7 @@ impl Default for Known {
 
 impl Known {
     /// A host's turn has changed.
-    pub(super) fn set_turn(&mut self, host: &HostKey, turn: i64) {
+    pub(super) fn set_turn(&mut self, host: &str, turn: i64) {
         if let Some((row, _)) = self.hosts.peek_mut(host) {
             row.turn = turn;
         }
@@ -200,11 +201,11 @@ impl Recorder {
 
     pub(super) fn host(&mut self, url: &NormalUrl) -> Result<(HostRow, bool), CrawlError> {
         let key = url.host_key();
-        if let Some(known) = self.known.hosts.get(&key) {
+        if let Some(known) = self.known.hosts.get(key.as_str()) {
             return Ok(known.clone());
         }
         let found = self.state.host(key.as_str())?;
-        self.known.hosts.put(key, found.clone());
+        self.known.hosts.put(key.as_str().into(), found.clone());
         Ok(found)
     }
 }

@@ -1,38 +1,34 @@
 //! How a run ends: the lines of what was skipped, and the report.
 
-use std::{collections::HashMap, path::Path};
+use std::{collections::HashMap, path::Path, time::Duration};
 
-use super::Recorder;
+use super::{Recorder, begin::stored};
 use crate::{
     crawl::{directory::STATE, error::CrawlError},
     filter::Options,
     page::Timestamp,
-    report::{Builder, End, Report, Row, Run, Scheme, Skip},
+    report::{Builder, End, HostAside, Report, Row, Run, Scheme, Skip},
     sink::{
         SKIPPED,
         json_lines::Replacement,
         record::{Decision, SkippedLine},
     },
-    state::{Reason, State, UrlId, UrlRow, UrlState},
+    state::{Aside, Reason, State, StateError, UrlId, UrlRow, UrlState},
 };
 
 impl Recorder {
     /// Writes `skipped.jsonl` and the report of a run that ends so.
     pub(in crate::crawl) fn finish(&mut self, end: End) -> Result<Report, CrawlError> {
-        let worked = self.worked + self.began.elapsed();
-        self.state.set_meta("worked", worked.as_secs_f64().to_string())?;
+        self.state.set_meta("worked", self.worked().as_secs_f64().to_string())?;
         self.state.set_meta("finished", Timestamp::now().0)?;
         self.state.set_meta("end", super::json(&end))?;
-        self.state.set_meta("name", self.plan.name.as_str())?;
-        self.state.set_meta("warc", self.plan.store.warc)?;
-        self.state
-            .set_meta("judged_by", super::json(&judged_by(&self.plan.dedup, &self.state)?))?;
         tracing::info!(name = self.plan.name, end = ?end, "the run ends");
         write(&self.plan.directory, &self.state)
     }
 }
 
-/// Writes `skipped.jsonl` and the report of a run directory again, from its state.
+/// Writes `skipped.jsonl` and the report of a run directory again, from its state. While a crawl is running there, nothing is written,
+/// for that is the crawl's to do: the report tells what was committed last, and ends with [`End::Running`].
 ///
 /// # Errors
 /// If the state cannot be read or the files cannot be written.
@@ -41,16 +37,34 @@ pub fn report(directory: &Path) -> Result<Report, CrawlError> {
     if !path.is_file() {
         return Err(CrawlError::NoRun { path: directory.to_owned() });
     }
-    write(directory, &State::open(&path)?)
+    match State::open(&path) {
+        Err(StateError::Busy { .. }) => {
+            let state = State::read(&path)?;
+            let run = Run { end: End::Running, finished: Timestamp::now(), ..run(&state)? };
+            summarise(&state, run, |_| Ok(()))
+        }
+        state => write(directory, &state?),
+    }
 }
 
 fn write(directory: &Path, state: &State) -> Result<Report, CrawlError> {
-    let mut builder = Builder::default();
-    add_documents(state, &mut builder)?;
-    write_skipped(directory, state, &mut builder)?;
-    let report = builder.finish(run(state)?);
+    let mut file = Replacement::create(directory.join(SKIPPED))?;
+    let report = summarise(state, run(state)?, |line| Ok(file.write(line)?))?;
+    file.commit()?;
     report.write(directory)?;
     Ok(report)
+}
+
+/// Counts a run, and gives `skipped` every line of what was skipped.
+fn summarise(
+    state: &State,
+    run: Run,
+    skipped: impl FnMut(&SkippedLine<'_>) -> Result<(), CrawlError>,
+) -> Result<Report, CrawlError> {
+    let mut builder = Builder::default();
+    add_documents(state, &mut builder)?;
+    add_skipped(state, &mut builder, skipped)?;
+    Ok(builder.finish(run))
 }
 
 fn add_documents(state: &State, builder: &mut Builder) -> Result<(), CrawlError> {
@@ -77,9 +91,13 @@ fn add_documents(state: &State, builder: &mut Builder) -> Result<(), CrawlError>
     failure.map_or(Ok(()), |error| Err(error.into()))
 }
 
-fn write_skipped(directory: &Path, state: &State, builder: &mut Builder) -> Result<(), CrawlError> {
-    let mut file = Replacement::create(directory.join(SKIPPED))?;
-    let aside: HashMap<_, _> = state.hosts_aside()?.into_iter().collect();
+fn add_skipped(
+    state: &State,
+    builder: &mut Builder,
+    mut tell: impl FnMut(&SkippedLine<'_>) -> Result<(), CrawlError>,
+) -> Result<(), CrawlError> {
+    let aside = state.hosts_aside()?.into_iter();
+    let mut aside: HashMap<_, _> = aside.map(|aside| (aside.host, (aside, 0))).collect();
     let mut referrers = lru::LruCache::new(std::num::NonZeroUsize::new(1 << 12).expect("not zero"));
     let judged = |state| state == UrlState::Judged;
     state.for_each_url(
@@ -87,9 +105,10 @@ fn write_skipped(directory: &Path, state: &State, builder: &mut Builder) -> Resu
         |mut row| {
             let reason = match row.state {
                 UrlState::Skipped(reason) => reason,
-                UrlState::Queued | UrlState::Judged => match aside.get(&row.host) {
-                    Some(why) => {
-                        row.detail = Some(why.clone());
+                UrlState::Queued | UrlState::Judged => match aside.get_mut(&row.host) {
+                    Some((aside, urls)) => {
+                        *urls += 1;
+                        row.detail = Some(aside.to_string());
                         Reason::Host
                     }
                     None => Reason::Pending,
@@ -103,7 +122,7 @@ fn write_skipped(directory: &Path, state: &State, builder: &mut Builder) -> Resu
                 .transpose()?
                 .flatten();
             let queued = row.state == UrlState::Queued;
-            file.write(&SkippedLine {
+            tell(&SkippedLine {
                 url: row.url.as_str().into(),
                 reason,
                 detail: row.detail.as_deref().map(Into::into),
@@ -113,29 +132,42 @@ fn write_skipped(directory: &Path, state: &State, builder: &mut Builder) -> Resu
                 at: (!queued).then_some(row.at),
             })?;
             let fetched = matches!(reason, Reason::Noindex | Reason::ContentType);
-            builder.skipped(&Skip { url: &row.url, reason, fetched });
+            builder.skipped(&Skip {
+                url: &row.url,
+                reason,
+                detail: row.detail.as_deref(),
+                fetched,
+            });
             Ok::<_, CrawlError>(())
         },
     )?;
-    Ok(file.commit()?)
+    aside.into_values().for_each(|(aside, urls)| builder.aside(host_aside(&aside, urls)));
+    Ok(())
+}
+
+fn host_aside(aside: &Aside, urls: u64) -> HostAside {
+    let (host, why, until) = (aside.name.clone(), aside.cause.to_string(), aside.until);
+    HostAside { host, why, urls, until }
 }
 
 fn run(state: &State) -> Result<Run, CrawlError> {
     let text = |name| state.meta::<String>(name).map(Option::unwrap_or_default);
     let number = |name| state.meta::<i64>(name).map(Option::unwrap_or_default);
+    let finished = state.meta("finished")?.map_or_else(Timestamp::now, Timestamp);
     Ok(Run {
         name: text("name")?,
-        end: serde_json::from_str(&text("end")?).unwrap_or(End::Interrupted),
+        end: stored(state, "end")?.unwrap_or(End::Interrupted),
         started: Timestamp(number("started")?),
-        finished: Timestamp(number("finished")?),
-        worked: std::time::Duration::try_from_secs_f64(text("worked")?.parse().unwrap_or(0.0))
+        finished,
+        worked: Duration::try_from_secs_f64(stored(state, "worked")?.unwrap_or(0.0))
             .unwrap_or_default(),
-        fingerprint: serde_json::from_str(&text("judged_by")?).unwrap_or_default(),
+        fingerprint: stored(state, "judged_by")?.unwrap_or_default(),
+        keeps: stored(state, "keeps")?.unwrap_or_default(),
         warc: number("warc")? != 0,
     })
 }
 
-fn judged_by(options: &Options, state: &State) -> Result<Scheme, CrawlError> {
+pub(super) fn judged_by(options: &Options, state: &State) -> Result<Scheme, CrawlError> {
     let seed =
         crate::fingerprint::Seed(state.meta::<i64>("seed")?.unwrap_or_default().cast_unsigned());
     Ok(Scheme {

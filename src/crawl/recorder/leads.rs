@@ -4,6 +4,7 @@ use super::{Answered, Archived, Parsed, Recorder, discover::Origin, settle::same
 use crate::{
     crawl::{error::CrawlError, frontier::Task, sitemap::Sitemap},
     page::{NormalUrl, Timestamp},
+    report::counted,
     state::{Reason, UrlKind, UrlRow, UrlState},
 };
 
@@ -52,6 +53,10 @@ impl Recorder {
         let at = Timestamp::now();
         let hops = row.hops + 1;
         let detail = match target {
+            Ok(target) if target.as_str() == row.url => {
+                "to itself, as some servers do until a cookie comes back; nothing else to follow"
+                    .to_owned()
+            }
             Ok(target) if hops <= MAX_HOPS => {
                 let (kind, depth, referrer) = (row.kind, self.state.depth(row.id)?, Some(row.id));
                 self.discover(
@@ -96,9 +101,13 @@ impl Recorder {
         for problem in &sitemap.problems {
             tracing::warn!(url = row.url, %problem, "sitemap");
         }
-        let found = format!("{} pages, {} sitemaps", sitemap.urls.len(), sitemap.nested.len());
+        let (pages, nested) = (sitemap.urls.len(), sitemap.nested.len());
+        let found = format!("{}, {}", counted(pages, "page"), counted(nested, "sitemap"));
         let problems = sitemap.problems.len() + sitemap.more_problems;
-        let detail = if problems == 0 { found } else { format!("{found}, {problems} problems") };
+        let detail = match problems {
+            0 => found,
+            problems => format!("{found}, {}", counted(problems, "problem")),
+        };
         let state = UrlState::Skipped(Reason::Sitemap);
         Ok(self.state.settle_url(
             row.id,

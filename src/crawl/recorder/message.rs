@@ -1,7 +1,5 @@
 //! What the recorder is told and asked, and what it answers.
 
-use std::net::IpAddr;
-
 use tokio::sync::oneshot;
 
 use crate::{
@@ -10,7 +8,7 @@ use crate::{
     fingerprint::{Digest, Sketch},
     page::{Lang, NormalUrl, Timestamp},
     sink::warc,
-    state::{Capture, HostId, HostRow, Queued, Reason, RobotsRow},
+    state::{Capture, Cause, HostId, HostRow, Queued, Reason, RobotsRow},
 };
 
 /// A request to the recorder, with the way back for its answer.
@@ -25,7 +23,7 @@ pub(in crate::crawl) enum Request {
     /// An answer was received after which the URL is tried again.
     Archive(Archived),
     /// Nothing more is asked of this host.
-    SetAside(HostId, String, oneshot::Sender<()>),
+    SetAside(HostId, Cause, oneshot::Sender<()>),
     /// Which URLs of this host wait behind this place?
     LoadUrls { host: HostId, after: i64, limit: usize, reply: oneshot::Sender<Loaded<Queued>> },
     /// The turn of these hosts has ended; which hosts have URLs waiting?
@@ -55,7 +53,6 @@ pub(in crate::crawl) struct Settle {
 #[derive(Debug)]
 pub(in crate::crawl) struct Archived {
     pub(in crate::crawl) url: String,
-    pub(in crate::crawl) address: IpAddr,
     pub(in crate::crawl) exchange: Exchange,
     /// The body, if the exchange has none of its own because it came without content coding.
     pub(in crate::crawl) body: Option<Vec<u8>>,
@@ -80,15 +77,15 @@ impl Archived {
 impl From<Archived> for warc::Exchange {
     fn from(archived: Archived) -> Self {
         let at = archived.at();
-        let Archived { url, address, exchange, body } = archived;
+        let Archived { url, exchange, body } = archived;
         Self {
             target_uri: url,
             at,
-            address: Some(address),
+            address: Some(exchange.address.ip()),
             request_head: exchange.request,
             response_head: exchange.response,
             body: exchange.body.or(body).unwrap_or_default().into(),
-            truncated: exchange.truncated.then_some(warc::Cut::Length),
+            truncated: exchange.truncated,
         }
     }
 }

@@ -4,6 +4,7 @@
 //! the transaction that records their lengths, and cut to these lengths when the run goes on: nothing is lost or doubled,
 //! whenever the process ends. Runs on a thread of its own; all others ask it by [`message`]s.
 
+mod again;
 mod begin;
 mod discover;
 mod finish;
@@ -23,11 +24,12 @@ use super::{error::CrawlError, options::Plan, scope::Scope};
 use crate::{
     filter::Filter,
     index::Pigeonhole,
-    page::UrlOptions,
+    page::{Timestamp, UrlOptions},
     sink::{self, Outputs, Sink},
     state::{DigestTable, HostId, HostRow, SignatureLog, State},
 };
 
+use again::aside_until;
 pub(super) use begin::Start;
 use discover::Known;
 pub use finish::report;
@@ -35,9 +37,11 @@ pub(super) use message::{
     Answered, Archived, Loaded, Outcome, Parsed, Reply, Request, Settle, Settled, Skipped,
 };
 
-/// A batch is committed after so many pages, or after so long.
+/// A batch is committed after so many pages, or after so long. The first of a start takes less, and each twice as long as the one
+/// before: a process that is killed again and again gets on all the same.
 const BATCH: u32 = 100;
 const BATCH_TIME: Duration = Duration::from_millis(200);
+const FIRST_BATCH_TIME: Duration = Duration::from_millis(10);
 
 /// How the run stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,6 +85,7 @@ pub(super) struct Recorder {
     /// Pages of the batch, and when it is to be committed.
     batch: u32,
     deadline: Option<Instant>,
+    batch_time: Duration,
     began: std::time::Instant,
     /// How long earlier starts of the run have worked.
     worked: Duration,
@@ -95,7 +100,8 @@ impl Recorder {
         while let Some(request) = self.next_request(requests).await? {
             if self.deadline.is_none() {
                 self.state.begin()?;
-                self.deadline = Some(Instant::now() + BATCH_TIME);
+                self.deadline = Some(Instant::now() + self.batch_time);
+                self.batch_time = (self.batch_time * 2).min(BATCH_TIME);
             }
             self.handle(request)?;
             if self.batch >= BATCH {
@@ -145,9 +151,9 @@ impl Recorder {
             Request::Archive(archived) => {
                 self.archive(archived, &sink::warc::Kind::Response)?;
             }
-            Request::SetAside(host, why, reply) => {
-                tracing::warn!(host = self.state.host_name(host)?, why, "host set aside");
-                self.state.set_aside(host, &why)?;
+            Request::SetAside(host, cause, reply) => {
+                tracing::warn!(host = self.state.host_name(host)?, %cause, "host set aside");
+                self.state.set_aside(host, cause, aside_until(cause, Timestamp::now()))?;
                 self.known.forget_hosts();
                 let _ = reply.send(());
             }
@@ -187,9 +193,15 @@ impl Recorder {
         self.state.set_meta("position", json(&self.filter.position()))?;
         self.state.set_meta("counts", json(&self.counts))?;
         self.state.set_meta("spent", json(&self.spent))?;
+        self.state.set_meta("worked", self.worked().as_secs_f64().to_string())?;
         self.state.commit()?;
         self.batch = 0;
         Ok(())
+    }
+
+    /// How long the run has worked, over all its starts.
+    fn worked(&self) -> Duration {
+        self.worked + self.began.elapsed()
     }
 
     fn is_seed_spent(&self, seed: usize) -> bool {

@@ -72,7 +72,7 @@ impl Recorder {
         }
         if self.in_turn {
             let turn = self.state.end_turn(row.host)?;
-            self.known.set_turn(&NormalUrl::parse(&row.url, &self.url_options)?.host_key(), turn);
+            self.known.set_turn(&task.host, turn);
             settled.turn = Some(turn);
         }
         settled.tick = self.tick;

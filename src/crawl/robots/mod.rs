@@ -2,6 +2,7 @@
 //!
 //! Pure: the bytes and the status come from the caller, which also keeps what was made of them for a day.
 
+mod inquiry;
 mod parse;
 mod rule;
 
@@ -9,7 +10,11 @@ use std::{fmt, time::Duration};
 
 use url::Url;
 
+pub(super) use self::inquiry::Inquiry;
 use self::rule::{Comparable, Rule};
+
+/// For how long a robots.txt is valid (RFC 9309, section 2.4).
+pub(super) const VALID: Duration = Duration::from_hours(24);
 
 /// The product token of a `User-Agent` header: its first characters that are letters, `-` or `_`.
 ///

@@ -78,8 +78,8 @@ impl Crew {
         let end = match step {
             Step::Fetch(id, task) => self.fetch(id, task).await,
             Step::Ask(id, ask) => self.ask(id, ask).await,
-            Step::SetAside(host, why) => self
-                .request(|reply| Request::SetAside(host, why, reply))
+            Step::SetAside(host, cause) => self
+                .request(|reply| Request::SetAside(host, cause, reply))
                 .await
                 .map(|()| End::SetAside),
             Step::LoadUrls { host, after, limit } => self
@@ -97,9 +97,7 @@ impl Crew {
 
     /// Records that a worker has panicked.
     pub(super) async fn bury(self: Arc<Self>, id: TaskId, task: Task) -> End {
-        self.fail(id, task, "the worker panicked".to_owned(), false)
-            .await
-            .unwrap_or(End::RecorderGone)
+        self.fail(id, task, "the worker panicked".to_owned()).await.unwrap_or(End::RecorderGone)
     }
 
     /// Tells the frontier that a request has ended.
@@ -152,9 +150,16 @@ impl Crew {
     }
 }
 
-/// What goes into the archive, if anything does; a body without content coding is copied, for the page needs it too.
-fn archive(url: &Url, answer: &mut Answer) -> Option<Archived> {
-    let exchange = answer.exchange.take()?;
-    let body = exchange.body.is_none().then(|| answer.body.clone());
-    Some(Archived { url: url.as_str().to_owned(), address: answer.address.ip(), exchange, body })
+/// What goes into the archive, if anything does: also of an answer that did not come whole. A body without content coding is
+/// copied, for the page needs it too.
+fn archive(url: &Url, got: &mut Result<Answer, FetchError>) -> Option<Archived> {
+    let (exchange, body) = match got {
+        Ok(answer) => {
+            let exchange = answer.exchange.take()?;
+            let body = exchange.body.is_none().then(|| answer.body.clone());
+            (exchange, body)
+        }
+        Err(error) => (error.take_exchange()?, None),
+    };
+    Some(Archived { url: url.as_str().to_owned(), exchange, body })
 }

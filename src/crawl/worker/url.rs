@@ -24,7 +24,7 @@ impl Crew {
             return self.settle(id, task, Outcome::OverBudget, None).await;
         }
         let Ok(url) = Url::parse(&task.queued.url.url) else {
-            return self.fail(id, task, "not a URL".to_owned(), false).await;
+            return self.fail(id, task, "not a URL".to_owned()).await;
         };
         if let Some(refusal) = task.robots.as_deref().and_then(|robots| robots.refusal(&url)) {
             return self.forbid(id, task, refusal).await;
@@ -33,20 +33,23 @@ impl Crew {
             UrlKind::Page => Limit::Page,
             UrlKind::Sitemap => Limit::Sitemap,
         };
-        let got = self.fetcher.get(&url, limit).await;
+        let mut got = self.fetcher.get(&url, limit).await;
         self.answered(id, &got).await;
         trace(&url, task.attempt, &got);
-        let may_retry = task.attempt < self.retries;
-        match got {
-            Err(error) if may_retry && error.is_retryable() => Ok(End::Retry(id)),
-            Err(error) => self.fail(id, task, error.explain(), error.is_unanswered()).await,
-            Ok(mut answer) if may_retry && is_passing(answer.status.as_u16()) => {
-                if let Some(exchange) = archive(&url, &mut answer) {
-                    self.send(Request::Archive(exchange)).await?;
-                }
-                Ok(End::Retry(id))
+        let exchange = archive(&url, &mut got);
+        if task.attempt < self.retries && is_passing(&got) {
+            if let Some(exchange) = exchange {
+                self.send(Request::Archive(exchange)).await?;
             }
-            Ok(answer) => self.receive(id, task, url, answer).await,
+            return Ok(End::Retry(id));
+        }
+        match got {
+            Err(error) => {
+                let (detail, unanswered) = (Some(error.explain()), error.is_unanswered());
+                let skipped = Skipped { detail, unanswered, ..skipped(Reason::Failure) };
+                self.settle(id, task, Outcome::Skipped(skipped), exchange).await
+            }
+            Ok(answer) => self.receive(id, task, url, answer, exchange).await,
         }
     }
 
@@ -57,6 +60,7 @@ impl Crew {
         task: Task,
         url: Url,
         mut answer: Answer,
+        exchange: Option<Archived>,
     ) -> Result<End, RecorderGone> {
         let status = answer.status.as_u16();
         let answered = Answered {
@@ -74,10 +78,8 @@ impl Crew {
                     Err(format!("no target: {}", answer.location.as_deref().unwrap_or_default()))
                 }
             };
-            let exchange = archive(&url, &mut answer);
             return self.settle(id, task, Outcome::Redirect { status, target }, exchange).await;
         }
-        let exchange = archive(&url, &mut answer);
         if !answer.is_success() {
             let skipped = Skipped { status: Some(status), ..skipped(Reason::Status) };
             return self.settle(id, task, Outcome::Skipped(skipped), exchange).await;
@@ -88,7 +90,7 @@ impl Crew {
         if answer.extent == Extent::Skipped
             || !is_html(answered.content_type.as_deref(), &answer.body)
         {
-            let (detail, status, counted) = (answered.content_type, Some(status), true);
+            let (detail, status, counted) = (received_type(&answered), Some(status), true);
             let skipped = Skipped { detail, status, counted, ..skipped(Reason::ContentType) };
             return self.settle(id, task, Outcome::Skipped(skipped), exchange).await;
         }
@@ -158,7 +160,7 @@ impl Crew {
 
     /// A page that cannot be read is an outcome like any other.
     async fn panicked(&self, id: TaskId, task: Task) -> Result<End, RecorderGone> {
-        self.fail(id, task, "it could not be read: a thread panicked".to_owned(), false).await
+        self.fail(id, task, "it could not be read: a thread panicked".to_owned()).await
     }
 
     pub(super) async fn fail(
@@ -166,9 +168,8 @@ impl Crew {
         id: TaskId,
         task: Task,
         detail: String,
-        unanswered: bool,
     ) -> Result<End, RecorderGone> {
-        let skipped = Skipped { detail: Some(detail), unanswered, ..skipped(Reason::Failure) };
+        let skipped = Skipped { detail: Some(detail), ..skipped(Reason::Failure) };
         self.settle(id, task, Outcome::Skipped(skipped), None).await
     }
 
@@ -192,7 +193,16 @@ fn trace(url: &Url, attempt: u32, got: &Result<Answer, FetchError>) {
     }
 }
 
-/// A status that may pass.
-fn is_passing(status: u16) -> bool {
-    status == 429 || (500..600).contains(&status)
+/// Whether it may be better next time.
+fn is_passing(got: &Result<Answer, FetchError>) -> bool {
+    match got {
+        Ok(answer) => matches!(answer.status.as_u16(), 429 | 500..600),
+        Err(error) => error.is_retryable(),
+    }
+}
+
+/// The content type as received, or that there was none.
+fn received_type(answered: &Answered) -> Option<String> {
+    let named = answered.content_type.as_deref().filter(|named| !named.trim().is_empty());
+    Some(named.unwrap_or("none").to_owned())
 }

@@ -75,6 +75,8 @@ pub enum Cut {
     Time,
     /// The connection broke.
     Disconnect,
+    /// Something else, such as a content coding that cannot be undone.
+    Unspecified,
 }
 
 /// What an exchange is to the run, and so how it is written.
@@ -151,6 +153,7 @@ impl Cut {
             Self::Length => "length",
             Self::Time => "time",
             Self::Disconnect => "disconnect",
+            Self::Unspecified => "unspecified",
         }
     }
 }

@@ -1,6 +1,6 @@
 mod kept;
 
-use std::{fs, num::NonZeroUsize};
+use std::{fs, num::NonZeroUsize, time::Duration};
 
 use proptest::prelude::*;
 use tempfile::TempDir;
@@ -148,8 +148,59 @@ fn a_state_is_found_again_as_it_was() {
 #[test]
 fn a_state_in_use_is_refused() {
     let directory = TempDir::new().unwrap();
-    let _state = State::open(&path(&directory)).unwrap();
+    let state = State::open(&path(&directory)).unwrap();
     assert!(matches!(State::open(&path(&directory)), Err(StateError::Busy { .. })));
+    assert!(matches!(WriteLock::take(&path(&directory)), Err(StateError::Busy { .. })));
+    drop(state);
+    assert!(
+        WriteLock::take(&path(&directory)).is_ok(),
+        "the lock is given back, though its file stays"
+    );
+}
+
+#[test]
+fn a_state_in_use_can_be_read_as_it_was_committed_last() {
+    let directory = TempDir::new().unwrap();
+    let writer = State::open(&path(&directory)).unwrap();
+    let commit = |value: i64| {
+        writer.begin().unwrap();
+        writer.set_meta("seed", value).unwrap();
+        writer.commit().unwrap();
+    };
+    commit(1);
+    let reader = State::read(&path(&directory)).unwrap();
+    assert_eq!(reader.meta::<i64>("seed").unwrap(), Some(1));
+    commit(2);
+    writer.begin().unwrap();
+    writer.set_meta("seed", 3_i64).unwrap();
+    assert_eq!(reader.meta::<i64>("seed").unwrap(), Some(1), "one look");
+    assert_eq!(State::read(&path(&directory)).unwrap().meta::<i64>("seed").unwrap(), Some(2));
+    assert!(reader.set_meta("seed", 4_i64).is_err());
+}
+
+#[test]
+fn a_state_whose_writer_was_killed_is_read_and_opened() {
+    let (directory, copy) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let writer = State::open(&path(&directory)).unwrap();
+    writer.set_meta("seed", 1_i64).unwrap();
+    // What a process leaves that ends without closing anything: the file and its log.
+    for suffix in ["", "-wal", "-lock"] {
+        let name = format!("state.sqlite{suffix}");
+        fs::copy(directory.path().join(&name), copy.path().join(&name)).unwrap();
+    }
+    assert_eq!(State::read(&path(&copy)).unwrap().meta::<i64>("seed").unwrap(), Some(1));
+    assert_eq!(State::open(&path(&copy)).unwrap().meta::<i64>("seed").unwrap(), Some(1));
+}
+
+#[test]
+fn nothing_is_put_beside_what_is_no_state() {
+    let directory = TempDir::new().unwrap();
+    fs::write(path(&directory), b"these are my notes").unwrap();
+    assert!(State::open(&path(&directory)).is_err());
+    assert!(State::read(&path(&directory)).is_err());
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    fs::write(path(&directory), b"").unwrap();
+    assert!(matches!(State::read(&path(&directory)), Err(StateError::Foreign { .. })));
 }
 
 #[test]
@@ -253,11 +304,32 @@ fn hosts_with_urls_come_in_turn_unless_they_are_set_aside() {
     state.end_turn(hosts[0]).unwrap();
     assert_eq!(waiting(9), [hosts[1], hosts[2], hosts[0]]);
     assert_eq!(waiting(1), [hosts[1]]);
-    state.set_aside(hosts[1], "why").unwrap();
+    state.set_aside(hosts[1], Cause::Unanswered(10), Timestamp(7)).unwrap();
     assert!(state.host("b:80").unwrap().1);
     assert_eq!(waiting(9), [hosts[2], hosts[0]]);
-    state.take_back_hosts().unwrap();
+    state.take_back(&state.hosts_aside().unwrap()[0]).unwrap();
     assert_eq!(waiting(9), [hosts[1], hosts[2], hosts[0]]);
+}
+
+#[test]
+fn why_a_host_is_set_aside_is_kept_and_its_pause_beyond_that() {
+    let state = State::in_memory().unwrap();
+    let causes = [
+        Cause::CrawlDelay(Duration::from_millis(61_500)),
+        Cause::RetryAfter(Duration::from_secs(86_400)),
+        Cause::Unanswered(10),
+    ];
+    for (name, cause) in ["a:80", "b:80", "c:80"].into_iter().zip(causes) {
+        let host = state.host(name).unwrap().0.id;
+        state.set_aside(host, cause, Timestamp(99)).unwrap();
+    }
+    let aside = state.hosts_aside().unwrap();
+    assert_eq!(aside.iter().map(|aside| aside.cause).collect::<Vec<_>>(), causes);
+    assert_eq!((&*aside[1].name, aside[1].until), ("b:80", Timestamp(99)));
+    aside.iter().for_each(|aside| state.take_back(aside).unwrap());
+    assert_eq!(state.hosts_aside().unwrap(), []);
+    let rests = ["a:80", "b:80", "c:80"].map(|name| state.host(name).unwrap().0.rests_until);
+    assert_eq!(rests, [None, Some(Timestamp(99)), None]);
 }
 
 fn unique(id: u64) -> Judgement {
@@ -284,6 +356,11 @@ fn damaged_rows_are_errors() {
     assert!(is_damage(state.url_by_id(id).unwrap_err()));
     damage("UPDATE urls SET status = NULL, kind = 5");
     assert!(is_damage(state.url_by_id(id).unwrap_err()));
+
+    damage("UPDATE hosts SET aside = 9, asked = 0, until = 0");
+    assert!(is_damage(state.hosts_aside().unwrap_err()));
+    damage("UPDATE hosts SET aside = 1, asked = -1");
+    assert!(is_damage(state.hosts_aside().unwrap_err()));
 
     for sql in [
         "UPDATE documents SET kind = 9",

@@ -1,5 +1,8 @@
 //! Whole crawls of servers on loopback.
 
+mod again;
+mod aside;
+mod dry_run;
 mod failures;
 mod four_sites;
 mod killing;

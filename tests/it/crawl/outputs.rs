@@ -4,6 +4,7 @@ use std::{
     fs,
     io::Read,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use flate2::bufread::GzDecoder;
@@ -191,6 +192,52 @@ fn a_warc_file_holds_every_exchange_and_lines_say_where() {
     assert!(packed.block.windows(2).any(|pair| pair == b"\x1F\x8B"), "the content coding is kept");
     let dead = String::from_utf8_lossy(&of("response", "/dead")[0].block).into_owned();
     assert!(dead.ends_with("not here"), "{dead}");
+}
+
+#[test]
+fn what_came_of_an_answer_that_broke_off_is_archived_as_cut() {
+    let slow = page("slow", &[]).drip(100, Duration::from_millis(300));
+    let long = html("bomb", 20, &[]) + &"x".repeat(3 << 20);
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    std::io::Write::write_all(&mut encoder, long.as_bytes()).unwrap();
+    let bomb = encoder.finish().unwrap();
+    let routes = Routes::new()
+        .at("*", "/", page("seed", &["/cut", "/slow", "/garbage", "/bomb", "/none", "/long"]))
+        .at("*", "/cut", page("cut", &[]).cut(50))
+        .at("*", "/slow", slow)
+        .at("*", "/garbage", Reply::html("no gzip").header("Content-Encoding", "gzip"))
+        .at("*", "/bomb", Reply::html(bomb).header("Content-Encoding", "gzip"))
+        .at("*", "/long", Reply::html(html("long", 2000, &[])))
+        .at("*", "/none", Reply::raw(""));
+    let site = Site::new(routes, &["a.test/"]).planned(|plan| {
+        plan.store.warc = true;
+        plan.fetch.retries = 0;
+        plan.fetch.timeout = Duration::from_millis(900);
+        plan.fetch.max_body = bytesize::ByteSize(4 << 20);
+    });
+    site.run();
+    let records = records(site.path());
+    let cut = |path: &str| {
+        let url = format!("http://a.test{path}");
+        let found = records.iter().find(|found| {
+            found.kind() == "response" && found.field("WARC-Target-URI") == Some(&url)
+        });
+        found.map(|found| (found.field("WARC-Truncated"), found))
+    };
+    let (why, found) = cut("/cut").unwrap();
+    assert_eq!(why, Some("disconnect"));
+    let block = String::from_utf8_lossy(&found.block).into_owned();
+    let (_, body) = block.split_once("\r\n\r\n").unwrap();
+    assert_eq!(body, &html("cut", 60, &[])[..50]);
+    assert!(block.to_lowercase().contains("content-length: 50\r\n"), "{block}");
+    assert_eq!(cut("/slow").unwrap().0, Some("time"));
+    assert_eq!(cut("/garbage").unwrap().0, Some("unspecified"));
+    assert_eq!(cut("/bomb").unwrap().0, Some("length"));
+    assert_eq!(cut("/long").unwrap().0, None);
+    assert!(cut("/none").is_none(), "nothing came");
+    let path = warcs(site.path()).pop().unwrap();
+    let Some(printed) = warcio(&["check", "-v", path.to_str().unwrap()]) else { return };
+    assert!(!printed.contains("fail"), "{printed}");
 }
 
 #[test]

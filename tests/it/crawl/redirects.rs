@@ -78,6 +78,9 @@ fn redirects_in_a_circle_end() {
     ]);
     assert_eq!(site.fates(), expected);
     assert_eq!(site.all_asked().values().max(), Some(&1));
+    let detail = |url: &str| site.line(url)["detail"].as_str().unwrap().to_owned();
+    assert_eq!(detail("a.test/"), "http://a.test/b");
+    assert!(detail("b.test/").starts_with("to itself"), "{}", detail("b.test/"));
 }
 
 #[test]

@@ -165,6 +165,16 @@ fn a_robots_txt_that_cannot_be_connected_to_is_asked_again_and_then_given_up() {
 }
 
 #[test]
+fn a_robots_txt_at_a_private_address_is_refused_in_one_plain_line() {
+    let site = Site::new(Routes::new(), &["10.1.2.3/"]);
+    site.run();
+    assert_eq!(
+        site.line("10.1.2.3/")["detail"],
+        "robots.txt could not be had: address: 10.1.2.3 is not globally routable and `fetch.allow_private` does not permit it"
+    );
+}
+
+#[test]
 fn a_crawl_delay_above_the_limit_sets_the_host_aside() {
     let site = Site::new(
         Routes::new()

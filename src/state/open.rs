@@ -1,0 +1,175 @@
+//! How the file is opened: by one process that writes, and by any that read beside it.
+//!
+//! Who writes holds an advisory lock on a file of its own, `<state>-lock`, which the system takes back however the process ends:
+//! no lock is ever stale, and the file may stay. SQLite's own locks could not do this: those that keep other writers out for as long
+//! as a run lasts keep readers out too.
+
+use std::{
+    fs::{File, OpenOptions, TryLockError},
+    path::{Path, PathBuf},
+    rc::Rc,
+    time::Duration,
+};
+
+use rusqlite::{Connection, OpenFlags, config::DbConfig};
+
+use super::{State, StateError};
+
+/// The version of the file's layout.
+pub(super) const VERSION: i64 = 2;
+/// Marks the file as ours in SQLite's header: "psve".
+const APPLICATION_ID: i64 = 0x7073_7665;
+/// How long another process may take to recover or tidy up the file.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+impl State {
+    /// Opens the file to write, or creates it, readable by its owner only: it holds the secret seed.
+    ///
+    /// # Errors
+    /// If it cannot be opened, is not a state of ours, is of another version, or another process writes to it.
+    pub fn open(path: &Path) -> Result<Self, StateError> {
+        // If it cannot be created, connecting to it fails too, and says why.
+        drop(private().create_new(true).open(path));
+        let db = connect(path, OpenFlags::empty())?;
+        // A lock is put beside nothing but a state.
+        is_begun(&db, path)?;
+        let lock = WriteLock::take(path)?;
+        let prepare = || if is_begun(&db, path)? { tune(&db) } else { create(&db) };
+        prepare().map_err(|error| refine(error, path))?;
+        Ok(Self { db: Rc::new(db), _lock: Some(Rc::new(lock)) })
+    }
+
+    /// Opens the file to read what was committed last, whether or not another process goes on writing.
+    ///
+    /// # Errors
+    /// If it cannot be opened, is not a state of ours, or is of another version.
+    pub fn read(path: &Path) -> Result<Self, StateError> {
+        let db = connect(path, OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+        if !is_begun(&db, path)? {
+            return Err(StateError::Foreign { path: path.to_owned() });
+        }
+        let settle = || {
+            db.pragma_update(None, "query_only", true)?;
+            plan_once(&db)?;
+            // One look: what is committed meanwhile is not seen.
+            Ok(db.execute_batch("BEGIN")?)
+        };
+        settle().map_err(|error| refine(error, path))?;
+        Ok(Self { db: Rc::new(db), _lock: None })
+    }
+
+    /// A state that lives in memory and vanishes with it.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub fn in_memory() -> Result<Self, StateError> {
+        let db = Connection::open_in_memory()?;
+        create(&db)?;
+        Ok(Self { db: Rc::new(db), _lock: None })
+    }
+}
+
+/// Held by the one process that may write to a state.
+#[derive(Debug)]
+pub struct WriteLock {
+    _file: File,
+}
+
+impl WriteLock {
+    /// Takes the lock of the state at `path`.
+    ///
+    /// # Errors
+    /// [`StateError::Busy`] at once if another process holds it, and [`StateError::Lock`] if there can be no lock.
+    pub fn take(path: &Path) -> Result<Self, StateError> {
+        let beside = Self::path(path);
+        let failed = |source| StateError::Lock { path: beside.clone(), source };
+        let file = private().create(true).truncate(false).open(&beside).map_err(failed)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Self { _file: file }),
+            Err(TryLockError::WouldBlock) => Err(StateError::Busy { path: path.to_owned() }),
+            Err(TryLockError::Error(source)) => Err(failed(source)),
+        }
+    }
+
+    /// The file that is locked in place of the state.
+    #[must_use]
+    pub fn path(state: &Path) -> PathBuf {
+        let mut name = state.as_os_str().to_owned();
+        name.push("-lock");
+        PathBuf::from(name)
+    }
+}
+
+/// How files are opened that nobody else may read.
+fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+/// Connects to a file that is there.
+fn connect(path: &Path, more: OpenFlags) -> Result<Connection, StateError> {
+    let open = |source| StateError::Open { path: path.to_owned(), source };
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | more;
+    let db = Connection::open_with_flags(path, flags).map_err(open)?;
+    db.busy_timeout(PATIENCE).map_err(open)?;
+    Ok(db)
+}
+
+/// Whether the file is a state and not empty. What is something else is refused.
+fn is_begun(db: &Connection, path: &Path) -> Result<bool, StateError> {
+    let number = |pragma| {
+        let value = db.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
+        value.map_err(|source| refine(source.into(), path))
+    };
+    if number("schema_version")? == 0 {
+        return Ok(false);
+    }
+    if number("application_id")? != APPLICATION_ID {
+        return Err(StateError::Foreign { path: path.to_owned() });
+    }
+    let found = number("user_version")?;
+    if found != VERSION {
+        return Err(StateError::Version { path: path.to_owned(), found });
+    }
+    Ok(true)
+}
+
+fn create(db: &Connection) -> Result<(), StateError> {
+    tune(db)?;
+    db.execute_batch("BEGIN EXCLUSIVE")?;
+    db.pragma_update(None, "application_id", APPLICATION_ID)?;
+    db.pragma_update(None, "user_version", VERSION)?;
+    db.execute_batch(include_str!("schema.sql"))?;
+    db.execute_batch("COMMIT")?;
+    Ok(())
+}
+
+/// A commit survives the loss of power, and readers see the last one.
+fn tune(db: &Connection) -> Result<(), StateError> {
+    db.pragma_update(None, "journal_mode", "WAL")?;
+    db.pragma_update(None, "synchronous", "FULL")?;
+    db.pragma_update(None, "cache_size", -32_768)?;
+    plan_once(db)
+}
+
+/// Otherwise joins are planned anew for each value that they are asked for, at ten times the cost of the answer.
+fn plan_once(db: &Connection) -> Result<(), StateError> {
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    db.set_prepared_statement_cache_capacity(64);
+    Ok(())
+}
+
+fn refine(error: StateError, path: &Path) -> StateError {
+    let StateError::Sqlite(source) = error else { return error };
+    let path = path.to_owned();
+    match source.sqlite_error_code() {
+        Some(rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked) => {
+            StateError::Busy { path }
+        }
+        Some(rusqlite::ErrorCode::NotADatabase) => StateError::Foreign { path },
+        _ => StateError::Open { path, source },
+    }
+}

@@ -1,0 +1,153 @@
+//! The same command again: whose directory it is, what a changed policy changes, and what others may read meanwhile.
+
+use std::{
+    fs,
+    sync::{Mutex, mpsc},
+};
+
+use pagesieve::{
+    crawl::{self, Control, CrawlError, Progress},
+    filter::{Policy, Store},
+    report::{End, Warning},
+};
+use tokio::{runtime::Runtime, sync::watch};
+
+use super::{
+    laws,
+    site::{Site, page},
+};
+use crate::{
+    cli::{pagesieve, stderr, stdout},
+    server::{Reply, Request, Routes},
+};
+
+#[test]
+fn a_directory_of_another_run_is_refused_and_left_as_it_is() {
+    let site = Site::new(Routes::new().at("*", "/", page("a", &[])), &["a.test/"]);
+    site.run();
+    let before = fs::read(site.path().join("report.json")).unwrap();
+    let site = site.planned(|plan| plan.name = "other".to_owned());
+    let asked = site.server.requests().len();
+    let errors = [
+        site.try_run().unwrap_err(),
+        Runtime::new().unwrap().block_on(crawl::dry_run(&site.plan)).unwrap_err(),
+    ];
+    for error in errors {
+        assert!(error.is_configuration(), "{error}");
+        for part in ["`test`", "`other`", "--out", "--fresh", "name = \"test\""] {
+            assert!(error.to_string().contains(part), "{part}: {error}");
+        }
+    }
+    assert_eq!(site.server.requests().len(), asked);
+    assert_eq!(fs::read(site.path().join("report.json")).unwrap(), before);
+    let site = site.planned(|plan| plan.name = "test".to_owned());
+    site.run();
+}
+
+#[test]
+fn a_directory_whose_state_is_a_filter_s_is_refused() {
+    let site = Site::new(Routes::new(), &["a.test/"]);
+    let state = site.path().join("state.sqlite");
+    pagesieve().args(["filter", "--state"]).arg(&state).write_stdin("").assert().success();
+    let error = site.try_run().unwrap_err();
+    assert!(matches!(error, CrawlError::NotACrawl { .. }) && error.is_configuration(), "{error}");
+}
+
+#[test]
+fn duplicates_recorded_before_keep_stay_so_and_the_summary_says_it() {
+    let routes = Routes::new()
+        .at("*", "/", page("seed", &["/1", "/2", "/3"]))
+        .at("*", "/1", page("same", &[]))
+        .at("*", "/2", page("same", &[]))
+        .at("*", "/3", page("same", &[]));
+    let site = Site::new(routes, &["a.test/"]);
+    let report = site.run();
+    assert_eq!((report.counts.exact.body, report.warnings), (2, vec![]));
+    let keep = Policy { store: Store::Keep, ..Policy::default() };
+    let site = site.planned(|plan| plan.dedup.cross_site = keep);
+    assert_eq!(site.run().warnings, [], "they are of the same site");
+    let asked = site.server.requests().len();
+    let site = site.planned(|plan| plan.dedup.same_site = keep);
+    let report = site.run();
+    assert_eq!(site.server.requests().len(), asked);
+    let key = "dedup.same_site.store".to_owned();
+    assert_eq!(report.warnings, [Warning::NotKept { duplicates: 2, key }]);
+    let summary = report.to_string().replace("\n  ", " ");
+    assert!(summary.contains("2 duplicates") && summary.contains("--fresh"), "{summary}");
+    assert_eq!(site.lines("duplicates.jsonl").len(), 2);
+}
+
+#[test]
+fn a_run_that_is_going_on_can_be_read_and_not_written() {
+    // The second page is not answered before others have read what was committed of the first.
+    let (go, wait) = mpsc::channel::<()>();
+    let wait = Mutex::new(wait);
+    let reply = move |request: &Request, _: usize| match &*request.path {
+        "/" => page("first", &["/late"]),
+        "/late" => {
+            let _ = wait.lock().unwrap().recv();
+            page("late", &[])
+        }
+        _ => Reply::new(404, ""),
+    };
+    let site = Site::answering(reply, &["a.test/"]);
+    let report = Runtime::new().unwrap().block_on(async {
+        let (progress, mut watched) = watch::channel(Progress::default());
+        let control = Control { progress: Some(progress), ..Control::default() };
+        let others = async {
+            watched.wait_for(|progress| progress.counts.unique == 1).await.unwrap();
+            let path = site.path().to_owned();
+            tokio::task::spawn_blocking(move || others(&path)).await.unwrap();
+            drop(go);
+        };
+        tokio::join!(crawl::run(site.plan.clone(), control), others).0.unwrap()
+    });
+    laws::checked(site.path(), report.clone());
+    assert_eq!((report.end, report.counts.unique), (End::Done, 2));
+}
+
+/// What others see of a run that goes on, of which one page has been judged.
+fn others(run: &std::path::Path) {
+    // The batch is committed a moment after the page was judged.
+    let first = loop {
+        let account = crawl::account(run, "http://a.test/").unwrap().unwrap();
+        if account.document.is_some() {
+            break account;
+        }
+        std::thread::yield_now();
+    };
+    assert_eq!(first.reason(), None);
+    let report = crawl::report(run).unwrap();
+    assert_eq!((report.end, report.counts.unique), (End::Running, 1));
+    let told = pagesieve().arg("report").arg(run).assert().success();
+    assert!(stdout(&told).starts_with("test: running in"), "{}", stdout(&told));
+    assert!(stderr(&told).contains("a crawl is running there"), "{}", stderr(&told));
+    let explained = pagesieve().args(["explain", "http://a.test/late", "--run"]).arg(run).assert();
+    assert!(stdout(&explained.success()).contains("pending"));
+    for file in ["report.json", "report.html", "skipped.jsonl"] {
+        assert!(!run.join(file).exists(), "{file} is the crawl's to write");
+    }
+    let error = crawl::delete_run(run).unwrap_err();
+    assert!(error.to_string().contains("in use by another process"), "{error}");
+    assert!(run.join("pages.jsonl").exists());
+}
+
+#[test]
+fn a_run_of_which_nothing_came_says_why_and_what_to_look_at() {
+    let forbidding = Reply::text("User-agent: *\nDisallow: /");
+    let site = Site::new(
+        Routes::new().at("a.test", "/robots.txt", forbidding),
+        &["a.test/1", "a.test/2", "b.test/gone"],
+    );
+    let report = site.run();
+    assert_eq!(report.end, End::Done);
+    let [warning @ Warning::Nothing { skipped: 2, known: 3, .. }] = &*report.warnings else {
+        panic!("{:?}", report.warnings)
+    };
+    let text = warning.to_string();
+    for part in ["No page was judged", "http://a.test/1", "Disallow: / (line 2)", "--dry-run"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(report.to_string().contains("\nwarning: No page was judged"), "{report}");
+    assert!(report.html().unwrap().contains("No page was judged"));
+}

@@ -1,0 +1,144 @@
+//! Hosts that are set aside, and when they are asked again.
+
+use std::time::Duration;
+
+use pagesieve::{crawl::Plan, report::End};
+use rusqlite::Connection;
+
+use super::site::{Site, fates, page};
+use crate::server::{Reply, Request, Routes};
+
+/// A site whose second page is refused for `pause` seconds, once.
+fn busy(pause: &'static str) -> Site {
+    let reply = move |request: &Request, count: usize| match &*request.path {
+        "/" => page("seed", &["/busy", "/other"]),
+        "/busy" if count == 0 => Reply::new(503, "").header("Retry-After", pause),
+        "/busy" | "/other" => page(&request.path, &[]),
+        _ => Reply::new(404, ""),
+    };
+    Site::answering(reply, &["a.test/"])
+}
+
+/// As if so many milliseconds had gone by since hosts were set aside.
+fn wait(site: &Site, millis: i64) {
+    let state = Connection::open(site.path().join("state.sqlite")).unwrap();
+    let sql = "UPDATE hosts SET until = until - ? WHERE aside IS NOT NULL";
+    assert_eq!(state.execute(sql, [millis]).unwrap(), 1);
+}
+
+#[test]
+fn a_finished_run_leaves_a_host_alone_for_as_long_as_it_asked() {
+    let site = busy("172800");
+    let report = site.run();
+    assert_eq!(report.end, End::Done);
+    let before = site.server.requests().len();
+    for _ in 0..2 {
+        assert_eq!(site.run().counts, report.counts);
+    }
+    wait(&site, 172_800_000 - 60_000);
+    site.run();
+    assert_eq!(site.server.requests().len(), before, "it asked for two days, and a minute is left");
+    wait(&site, 60_000);
+    site.run();
+    let expected =
+        fates([("a.test/", "unique"), ("a.test/busy", "unique"), ("a.test/other", "unique")]);
+    assert_eq!(site.fates(), expected);
+}
+
+#[test]
+fn a_longer_patience_takes_a_host_back_and_still_keeps_its_pause() {
+    let site = busy("3600");
+    site.run();
+    let site = site.planned(|plan| plan.politeness.max_retry_after = Duration::from_secs(3599));
+    let before = site.server.requests().len();
+    site.run();
+    assert_eq!(site.server.requests().len(), before, "not patient enough");
+    // Twenty seconds of the hour are left: two hundred milliseconds of the fast clock.
+    wait(&site, 3_580_000);
+    let site = site.planned(|plan| plan.politeness.max_retry_after = Duration::from_hours(1));
+    let report = site.run_fast();
+    assert_eq!(report.counts.unique, 3);
+    let requests = site.server.requests();
+    let pause = requests[before].at - requests[before - 1].at;
+    assert!(pause >= Duration::from_millis(150), "{pause:?}");
+    assert_eq!(report.aside, []);
+}
+
+#[test]
+fn what_is_set_aside_is_reported_by_name_with_its_reason() {
+    let site = busy("601");
+    let report = site.run();
+    let [aside] = &*report.aside else { panic!("{:?}", report.aside) };
+    assert_eq!((&*aside.host, aside.urls), ("a.test:80", 2));
+    assert!(aside.why.contains("601 s") && aside.why.contains("max_retry_after"), "{}", aside.why);
+    assert!(aside.until > report.finished);
+    let summary = report.to_string();
+    assert!(
+        summary.contains("hosts set aside          1\n    a.test:80: it asks for"),
+        "{summary}"
+    );
+    assert!(report.html().unwrap().contains("<td dir=\"ltr\">a.test:80</td>"));
+}
+
+/// A run of which host b gave no answer.
+fn dead(change: impl FnOnce(&mut Plan)) -> Site {
+    let links: Vec<_> = (0..12).map(|n| format!("http://b.test/{n}")).collect();
+    let links: Vec<_> = links.iter().map(String::as_str).collect();
+    let site = Site::new(Routes::new().at("a.test", "/", page("seed", &links)), &["a.test/"]);
+    let site = site.planned(|plan| {
+        plan.seeds[0].scope = pagesieve::crawl::scope::Reach::Any;
+        plan.politeness.obey_robots = false;
+        plan.fetch.retries = 0;
+        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        plan.fetch.resolve.insert("b.test".to_owned(), free);
+        change(plan);
+    });
+    site.run();
+    let address = site.server.address();
+    site.planned(|plan| {
+        plan.fetch.resolve.insert("b.test".to_owned(), address);
+    })
+}
+
+#[test]
+fn a_dead_host_of_a_finished_run_is_asked_again_a_day_later() {
+    let site = dead(|_| {});
+    assert_eq!(site.fates().values().filter(|fate| *fate == "host").count(), 2);
+    wait(&site, 86_400_000 - 60_000);
+    site.run();
+    assert_eq!(site.server.count("b.test", "/11"), 0);
+    wait(&site, 60_000);
+    site.run();
+    assert_eq!((site.server.count("b.test", "/11"), site.run().aside), (1, vec![]));
+}
+
+#[test]
+fn a_dead_host_of_a_run_that_was_not_finished_is_asked_once_more() {
+    let site = dead(|_| {});
+    let state = Connection::open(site.path().join("state.sqlite")).unwrap();
+    // As a process leaves it that is killed.
+    state.execute("UPDATE meta SET value = '\"interrupted\"' WHERE name = 'end'", []).unwrap();
+    drop(state);
+    site.run();
+    assert_eq!(site.server.count("b.test", "/11"), 1);
+}
+
+#[test]
+fn a_crawl_delay_is_not_asked_for_again_unless_it_is_admitted_or_ignored() {
+    let robots = Reply::text("User-agent: *\nCrawl-delay: 61");
+    let routes =
+        || Routes::new().at("*", "/robots.txt", robots.clone()).at("*", "/", page("a", &[]));
+    for obey in [true, false] {
+        let site = Site::new(routes(), &["a.test/"]);
+        site.run();
+        site.run();
+        assert_eq!(site.server.requests().len(), 1);
+        let site = site.planned(|plan| {
+            plan.politeness.obey_robots = obey;
+            plan.politeness.max_crawl_delay = Duration::from_secs(if obey { 61 } else { 60 });
+        });
+        site.run_fast();
+        assert_eq!(site.fates()["a.test/"], "unique");
+        assert_eq!(site.server.requests().len(), 2);
+    }
+}

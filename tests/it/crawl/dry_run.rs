@@ -1,0 +1,73 @@
+//! What a dry run says and asks.
+
+use pagesieve::crawl::{
+    self,
+    scope::{Seed, Source},
+};
+use tokio::runtime::Runtime;
+
+use super::site::{Site, page};
+use crate::server::{Reply, Routes};
+
+fn look(site: &Site) -> Vec<String> {
+    let outlook = Runtime::new().unwrap().block_on(crawl::dry_run(&site.plan)).unwrap();
+    outlook.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn a_host_that_would_be_set_aside_is_said_so() {
+    let slow = Reply::text("User-agent: *\nCrawl-delay: 61\nDisallow: /no");
+    let site = Site::new(Routes::new().at("a.test", "/robots.txt", slow), &["a.test/", "b.test/"]);
+    let said = look(&site);
+    assert!(
+        said[0].starts_with("skip\thttp://a.test/\thost: robots.txt asks for a delay of 61 s"),
+        "{said:?}"
+    );
+    assert_eq!(said[1], "fetch\thttp://b.test/\tseed 2");
+    assert_eq!(site.all_asked().len(), 0, "no page is fetched");
+}
+
+#[test]
+fn sitemaps_are_found_where_they_have_moved_to() {
+    let sitemap = "<urlset><url><loc>http://a.test/1</loc></url></urlset>";
+    let routes = Routes::new()
+        .at("a.test", "/old.xml", Reply::redirect(301, "/older.xml"))
+        .at("a.test", "/older.xml", Reply::redirect(302, "/new.xml"))
+        .at("a.test", "/new.xml", Reply::new(200, sitemap).header("Content-Type", "text/xml"))
+        .at("b.test", "/away.xml", Reply::redirect(302, "http://c.test/new.xml"))
+        .at("b.test", "/round.xml", Reply::redirect(302, "/round.xml"));
+    let site = Site::new(routes, &[]).planned(|plan| {
+        let seed = |url: &str| {
+            let url: url::Url = url.parse().unwrap();
+            Seed { source: Source::Sitemap(url.clone()), ..Seed::new(url) }
+        };
+        let urls = ["http://a.test/old.xml", "http://b.test/away.xml", "http://b.test/round.xml"];
+        plan.seeds = urls.map(seed).into();
+    });
+    let expected = [
+        "skip\thttp://a.test/old.xml\tredirect: http://a.test/older.xml",
+        "skip\thttp://a.test/older.xml\tredirect: http://a.test/new.xml",
+        "read\thttp://a.test/new.xml\t1 page, 0 sitemaps",
+        "fetch\thttp://a.test/1\tseed 1",
+        "skip\thttp://b.test/away.xml\tredirect: http://c.test/new.xml",
+        "skip\thttp://c.test/new.xml\tscope",
+        "skip\thttp://b.test/round.xml\tredirect: http://b.test/round.xml",
+    ];
+    assert_eq!(look(&site), expected);
+}
+
+#[test]
+fn a_dry_run_and_a_crawl_follow_a_robots_txt_to_the_same_rules() {
+    let routes = Routes::new()
+        .at("a.test", "/robots.txt", Reply::redirect(301, "http://b.test/rules"))
+        .at("b.test", "/rules", Reply::text("User-agent: *\nDisallow: /x"))
+        .at("*", "/", page("a", &[]));
+    let site = Site::new(routes, &["a.test/x", "a.test/"]);
+    let expected =
+        ["skip\thttp://a.test/x\trobots: Disallow: /x (line 2)", "fetch\thttp://a.test/\tseed 1"];
+    assert_eq!(look(&site), expected);
+    site.run();
+    assert_eq!(site.line("a.test/x")["detail"], "Disallow: /x (line 2)");
+    let settled = look(&site);
+    assert!(settled.iter().all(|line| line.ends_with("the run has dealt with it")), "{settled:?}");
+}
