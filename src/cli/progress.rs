@@ -12,7 +12,7 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-use crate::crawl::{Counts, Progress};
+use crate::crawl::{Progress, Tally};
 
 /// How often the line on a terminal changes, and how often a line is written elsewhere.
 const TERMINAL_EVERY: Duration = Duration::from_millis(200);
@@ -47,7 +47,7 @@ pub(super) async fn show(show: Show, mut watch: watch::Receiver<Progress>) {
     let every = if bar.is_some() { TERMINAL_EVERY } else { PLAIN_EVERY };
     let began = Instant::now();
     let mut next = began + every;
-    let mut before: Option<Counts> = None;
+    let mut before: Option<Tally> = None;
     while watch.changed().await.is_ok() {
         let progress = *watch.borrow_and_update();
         let fetched_before = before.get_or_insert(progress.counts).fetched;
@@ -99,8 +99,7 @@ mod tests {
 
     #[test]
     fn a_line_tells_the_rate_of_this_start_and_the_counts_of_all() {
-        let counts =
-            Counts { fetched: 120, unique: 100, exact: 15, near: 5, failed: 2, queued: 40 };
+        let counts = Tally { fetched: 120, unique: 100, exact: 15, near: 5, failed: 2, queued: 40 };
         let progress = Progress { counts, active_hosts: 3, in_flight: 7 };
         let line = Line { progress, fetched_before: 20, elapsed: Duration::from_secs(10) };
         assert_eq!(

@@ -95,7 +95,9 @@ pub async fn dry_run(plan: &Plan) -> Result<Vec<Outlook>, CrawlError> {
         found: Vec::new(),
     };
     for (seed, (_, urls)) in roots.iter().enumerate() {
-        urls.iter().for_each(|url| looker.scope.add_root(seed, url));
+        for url in urls {
+            looker.scope.add_root(seed, url);
+        }
     }
     for (seed, (kind, urls)) in roots.into_iter().enumerate() {
         match kind {

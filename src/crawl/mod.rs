@@ -54,7 +54,7 @@ pub use directory::{delete_run, is_run};
 pub use dry_run::{Outlook, dry_run};
 pub use error::CrawlError;
 pub use options::{Options, Plan};
-pub use recorder::{Counts, report};
+pub use recorder::{Tally, report};
 
 /// Requests to the recorder and events for the frontier that may wait.
 const CHANNEL: usize = 256;
@@ -78,7 +78,7 @@ pub struct Control {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
     /// What has been found so far, over all starts of the run.
-    pub counts: Counts,
+    pub counts: Tally,
     /// Hosts with something to do.
     pub active_hosts: usize,
     /// URLs on their way.
@@ -131,7 +131,7 @@ struct Loop {
     /// What runs on which task, in case it panics.
     fetches: HashMap<Id, (TaskId, Option<Task>)>,
     concurrency: usize,
-    counts: Counts,
+    counts: Tally,
     /// The recorder's tick when it counted so.
     counted_at: u64,
     publish_at: Instant,

@@ -11,11 +11,11 @@ use crate::{
     filter::Step,
     page::{Timestamp, site_of},
     report::{
-        CLUSTERS, Cluster, Counts, End, Host, HostAside, MEMBERS, Member, Report, Scheme, Warning,
+        CLUSTERS, Cluster, Counts, End, Host, HostAside, MEMBERS, Member, Method, Report, Warning,
         chosen::{choose, largest_first},
         warning::Example,
     },
-    sink::record::{Decision, Match, Verdict},
+    sink::record::{Decision, MatchFields, VerdictName},
     state::Reason,
 };
 
@@ -26,65 +26,54 @@ const SURVIVORS: usize = 1_000;
 
 /// A page that was judged.
 #[derive(Clone, Copy, Debug)]
-pub struct Row<'a> {
+pub(crate) struct Row<'a> {
     /// The judgement; ids are URLs.
-    pub decision: &'a Decision<'a>,
+    pub(crate) decision: &'a Decision<'a>,
     /// The page's title.
-    pub title: Option<&'a str>,
+    pub(crate) title: Option<&'a str>,
     /// The title of its match, if it has one and the caller knows it.
-    pub kept_title: Option<&'a str>,
+    pub(crate) kept_title: Option<&'a str>,
     /// Whether it has a line in `pages.jsonl`.
-    pub stored: bool,
+    pub(crate) stored: bool,
 }
 
 /// A URL that has a line in `skipped.jsonl`.
 #[derive(Clone, Copy, Debug)]
-pub struct Skip<'a> {
+pub(crate) struct Skip<'a> {
     /// The URL.
-    pub url: &'a str,
+    pub(crate) url: &'a str,
     /// Why it was skipped.
-    pub reason: Reason,
+    pub(crate) reason: Reason,
     /// More of why.
-    pub detail: Option<&'a str>,
+    pub(crate) detail: Option<&'a str>,
     /// Whether it was received with status 2xx all the same, and so counted by `max_pages`.
-    pub fetched: bool,
+    pub(crate) fetched: bool,
 }
 
 /// What a report says of the run as a whole.
 #[derive(Clone, Debug)]
-pub struct Run {
+pub(crate) struct Run {
     /// The run's name.
-    pub name: String,
+    pub(crate) name: String,
     /// Why it ended.
-    pub end: End,
+    pub(crate) end: End,
     /// When it began, at its first start.
-    pub started: Timestamp,
+    pub(crate) started: Timestamp,
     /// When it ended.
-    pub finished: Timestamp,
+    pub(crate) finished: Timestamp,
     /// How long it worked, over all its starts.
-    pub worked: Duration,
+    pub(crate) worked: Duration,
     /// How pages were judged.
-    pub fingerprint: Scheme,
+    pub(crate) fingerprint: Method,
     /// Whether the pages of duplicates are kept now: of the same site, of other sites.
-    pub keeps: [bool; 2],
+    pub(crate) keeps: [bool; 2],
     /// Whether it writes WARC files.
-    pub warc: bool,
+    pub(crate) warc: bool,
 }
 
 /// Counts a run, row by row in order of arrival. Its memory grows with hosts and clusters, not with pages.
-///
-/// ```
-/// use pagesieve::{
-///     report::{Builder, Skip},
-///     state::Reason,
-/// };
-///
-/// let mut builder = Builder::default();
-/// builder.skipped(&Skip { url: "http://docs.test/gone", reason: Reason::Status, detail: None, fetched: false });
-/// assert_eq!(builder.counts().skipped[&Reason::Status], 1);
-/// ```
 #[derive(Debug, Default)]
-pub struct Builder {
+pub(crate) struct Builder {
     counts: Counts,
     hosts: HashMap<String, Host>,
     clusters: HashMap<String, Cluster>,
@@ -97,22 +86,16 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// What has been counted so far.
-    #[must_use]
-    pub fn counts(&self) -> &Counts {
-        &self.counts
-    }
-
     /// Counts a page that was judged.
-    pub fn page(&mut self, row: &Row<'_>) {
+    pub(crate) fn page(&mut self, row: &Row<'_>) {
         let counts = &mut self.counts;
         counts.fetched += 1;
         counts.stored += u64::from(row.stored);
         match (row.decision.verdict, row.decision.step) {
-            (Verdict::Unique, _) => counts.unique += 1,
-            (Verdict::Exact, Some(Step::Body)) => counts.exact.body += 1,
-            (Verdict::Exact, _) => counts.exact.text += 1,
-            (Verdict::Near, _) => counts.near += 1,
+            (VerdictName::Unique, _) => counts.unique += 1,
+            (VerdictName::Exact, Some(Step::Body)) => counts.exact.body += 1,
+            (VerdictName::Exact, _) => counts.exact.text += 1,
+            (VerdictName::Near, _) => counts.near += 1,
         }
         let url = Url::parse(&row.decision.id).ok();
         let kept = row.decision.matched.as_ref().map(|matched| (matched, Url::parse(&matched.id)));
@@ -132,7 +115,7 @@ impl Builder {
     }
 
     /// Counts a URL that has a line in `skipped.jsonl`.
-    pub fn skipped(&mut self, skip: &Skip<'_>) {
+    pub(crate) fn skipped(&mut self, skip: &Skip<'_>) {
         *self.counts.skipped.entry(skip.reason).or_default() += 1;
         self.examples.entry(skip.reason).or_insert_with(|| Example::of(skip));
         self.counts.fetched += u64::from(skip.fetched);
@@ -145,13 +128,13 @@ impl Builder {
     }
 
     /// Notes a host that is set aside.
-    pub fn aside(&mut self, host: HostAside) {
+    pub(crate) fn aside(&mut self, host: HostAside) {
         self.aside.push(host);
     }
 
     /// The report of what was counted.
     #[must_use]
-    pub fn finish(mut self, run: Run) -> Report {
+    pub(crate) fn finish(mut self, run: Run) -> Report {
         let nothing = Warning::of_nothing(&self.counts, run.end, &self.examples);
         let unkept = Warning::of_unkept(run.keeps, self.unkept);
         self.aside.sort_by(|a, b| b.urls.cmp(&a.urls).then_with(|| a.host.cmp(&b.host)));
@@ -189,7 +172,7 @@ impl Builder {
             .or_insert_with_key(|name| Host { host: name.clone(), ..Host::default() })
     }
 
-    fn member(&mut self, row: &Row<'_>, matched: &Match<'_>, same_site: bool) {
+    fn member(&mut self, row: &Row<'_>, matched: &MatchFields<'_>, same_site: bool) {
         if self.held >= HELD {
             self.forget();
         }
@@ -202,7 +185,7 @@ impl Builder {
                 ..Cluster::default()
             });
         cluster.count += 1;
-        cluster.near += u64::from(row.decision.verdict == Verdict::Near);
+        cluster.near += u64::from(row.decision.verdict == VerdictName::Near);
         if cluster.members.len() < MEMBERS {
             self.held += 1;
             cluster.members.push(Member {

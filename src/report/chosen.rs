@@ -65,7 +65,7 @@ mod tests {
 
     fn cluster(lang: &str, near: u64, count: u64, name: usize) -> Cluster {
         let (url, lang) = (format!("http://{lang}.test/{name:03}"), Some(lang.to_owned()));
-        Cluster { url, lang, near, count, ..Cluster::default() }
+        Cluster { url, lang, count, near, ..Cluster::default() }
     }
 
     #[test]

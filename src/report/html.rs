@@ -5,12 +5,11 @@ use url::Url;
 
 use crate::{
     filter::Step,
-    page::Timestamp,
     report::{
         Cluster, Host, HostAside, Member, Report, counted, duration, minute, percent, shown,
         thousands,
     },
-    sink::{DUPLICATES, PAGES, SKIPPED, record::Verdict},
+    sink::{DUPLICATES, PAGES, SKIPPED, record::VerdictName},
     state::Reason,
 };
 
@@ -71,8 +70,12 @@ impl Page<'_> {
         duration(self.report.seconds)
     }
 
-    fn minute(at: &Timestamp) -> String {
-        minute(*at)
+    fn finished(&self) -> String {
+        minute(self.report.finished)
+    }
+
+    fn until(host: &HostAside) -> String {
+        minute(host.until)
     }
 
     fn urls(host: &HostAside) -> String {
@@ -81,7 +84,7 @@ impl Page<'_> {
 
     fn found_by(member: &Member) -> &'static str {
         match (member.verdict, member.step) {
-            (Verdict::Near, _) => "near",
+            (VerdictName::Near, _) => "near",
             (_, Some(Step::Body)) => "same body",
             _ => "same text",
         }

@@ -1,12 +1,15 @@
 //! The summary of a run: for programs (`report.json`), for people (`report.html`), for a terminal ([`Display`](std::fmt::Display)).
 //!
-//! Sits between the commands and [`crate::sink`]. Counts what it is told in one pass ([`Builder`]); knows nothing of the state.
+//! Sits between the commands and [`crate::sink`]. Counts what it is told in one pass (`Builder`); knows nothing of the state.
 
 mod builder;
 mod chosen;
 mod html;
 mod table;
 mod warning;
+
+#[cfg(test)]
+mod tests;
 
 use std::{collections::BTreeMap, fs, io, path::Path};
 
@@ -18,12 +21,12 @@ use crate::{
     sink::{
         SinkError,
         json_lines::replace,
-        record::{Verdict, rfc3339, rfc3339_text},
+        record::{VerdictName, rfc3339, rfc3339_text},
     },
     state::Reason,
 };
 
-pub use builder::{Builder, Row, Run, Skip};
+pub(crate) use builder::{Builder, Row, Run, Skip};
 pub use warning::Warning;
 
 /// The report for programs.
@@ -62,7 +65,7 @@ pub struct Report {
     /// The hosts that are set aside, the one with most URLs first.
     pub aside: Vec<HostAside>,
     /// How pages were judged.
-    pub fingerprint: Scheme,
+    pub fingerprint: Method,
     /// Whether the run writes WARC files.
     pub warc: bool,
     /// The version of pagesieve that wrote the report.
@@ -111,7 +114,7 @@ pub struct Exact {
 
 /// How pages were judged.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Scheme {
+pub struct Method {
     /// The version of the fingerprint's recipe.
     pub scheme: String,
     /// The id of the seed (a digest, never the seed).
@@ -179,7 +182,7 @@ pub struct Member {
     /// Its title, if it is known.
     pub title: Option<String>,
     /// Exact or near.
-    pub verdict: Verdict,
+    pub verdict: VerdictName,
     /// The step that found it.
     pub step: Option<Step>,
     /// In how many of the 64 bits of the fingerprint it differs.

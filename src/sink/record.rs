@@ -17,7 +17,7 @@ use crate::{
 /// How a document was judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum VerdictName {
     /// No document of the window is equal or nearly equal to it.
     Unique,
     /// Equal in body or text to its match.
@@ -28,7 +28,7 @@ pub enum Verdict {
 
 /// The unique document that a duplicate repeats.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Match<'a> {
+pub struct MatchFields<'a> {
     /// Its id.
     #[serde(borrow)]
     pub id: Cow<'a, str>,
@@ -51,12 +51,12 @@ pub struct Decision<'a> {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<Cow<'a, str>>,
     /// The judgement.
-    pub verdict: Verdict,
+    pub verdict: VerdictName,
     /// How it was found, of a duplicate.
     pub step: Option<Step>,
     /// What it repeats, of a duplicate.
     #[serde(rename = "match", borrow)]
-    pub matched: Option<Match<'a>>,
+    pub matched: Option<MatchFields<'a>>,
     /// The fingerprint, unless the text has no features.
     pub fingerprint: Option<Fingerprint>,
     /// Characters of the text as on the page.
@@ -82,12 +82,12 @@ impl<'a> Decision<'a> {
             id: id.into(),
             url: url.map(Cow::Borrowed),
             verdict: match matched.map(|matched| matched.kind) {
-                None => Verdict::Unique,
-                Some(Kind::Exact) => Verdict::Exact,
-                Some(Kind::Near) => Verdict::Near,
+                None => VerdictName::Unique,
+                Some(Kind::Exact) => VerdictName::Exact,
+                Some(Kind::Near) => VerdictName::Near,
             },
             step: matched.map(|matched| matched.step),
-            matched: matched.map(|matched| Match {
+            matched: matched.map(|matched| MatchFields {
                 id: of.unwrap_or_default().into(),
                 distance: matched.distance,
                 signature_distance: matched.signature_distance,

@@ -22,7 +22,7 @@ const SWEEP_EVERY: u64 = 1 << 20;
 /// Entering a document here enters its digests only: the document itself is [added](State::add_document) by whoever owns the state,
 /// in the same batch.
 #[derive(Debug)]
-pub struct DigestTable {
+pub(crate) struct DigestTable {
     state: State,
     cache: LruCache<Digest, Vec<Known>>,
     swept: Horizon,
@@ -31,7 +31,7 @@ pub struct DigestTable {
 impl DigestTable {
     /// The table of this state, with room for so many digests in memory.
     #[must_use]
-    pub fn new(state: State, cached: NonZeroUsize) -> Self {
+    pub(crate) fn new(state: State, cached: NonZeroUsize) -> Self {
         let swept = Horizon { representative: crate::page::DocId(0), alias: 0 };
         Self { state, cache: LruCache::new(cached), swept }
     }

@@ -41,7 +41,7 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails.
-    pub fn add_document(
+    pub(crate) fn add_document(
         &self,
         name: &str,
         title: Option<&str>,
@@ -79,7 +79,7 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails or the row makes no sense.
-    pub fn document(&self, id: DocId) -> Result<Option<Document>, StateError> {
+    pub(crate) fn document(&self, id: DocId) -> Result<Option<Document>, StateError> {
         let sql = format!("SELECT {COLUMNS} FROM documents d WHERE d.id = ?");
         let mut statement = self.db.prepare_cached(&sql)?;
         statement.query_row([signed(id.0)], read_document).optional()?.transpose()
@@ -89,7 +89,7 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails or the row makes no sense.
-    pub fn document_named(&self, name: &str) -> Result<Option<Document>, StateError> {
+    pub(crate) fn document_named(&self, name: &str) -> Result<Option<Document>, StateError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM documents d WHERE d.name = ? ORDER BY d.id DESC LIMIT 1"
         );
@@ -101,7 +101,7 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails or there is none.
-    pub fn name_of(&self, id: DocId) -> Result<String, StateError> {
+    pub(crate) fn name_of(&self, id: DocId) -> Result<String, StateError> {
         let mut statement = self.db.prepare_cached("SELECT name FROM documents WHERE id = ?")?;
         let name = statement.query_row([signed(id.0)], |row| row.get(0)).optional()?;
         name.ok_or(StateError::Damaged("a match is no document"))
@@ -111,7 +111,7 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails.
-    pub fn drop_documents(&self, before: DocId) -> Result<(), StateError> {
+    pub(crate) fn drop_documents(&self, before: DocId) -> Result<(), StateError> {
         self.db
             .prepare_cached("DELETE FROM documents WHERE id < ?")?
             .execute([signed(before.0)])?;
@@ -122,7 +122,10 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails or a row makes no sense.
-    pub fn for_each_document(&self, mut visit: impl FnMut(Document)) -> Result<(), StateError> {
+    pub(crate) fn for_each_document(
+        &self,
+        mut visit: impl FnMut(Document),
+    ) -> Result<(), StateError> {
         let sql = format!("SELECT {COLUMNS} FROM documents d ORDER BY d.id");
         let mut statement = self.db.prepare_cached(&sql)?;
         for document in statement.query_map([], read_document)? {

@@ -13,20 +13,20 @@ pub struct HostId(pub i64);
 
 /// A host that has URLs waiting.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HostRow {
+pub(crate) struct HostRow {
     /// Its number.
-    pub id: HostId,
+    pub(crate) id: HostId,
     /// Its name and port.
-    pub name: String,
+    pub(crate) name: String,
     /// Whose turn it is next: the lowest.
-    pub turn: i64,
+    pub(crate) turn: i64,
     /// Before this it asks not to be asked.
-    pub rests_until: Option<Timestamp>,
+    pub(crate) rests_until: Option<Timestamp>,
 }
 
 /// Why a host is set aside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cause {
+pub(crate) enum Cause {
     /// Its robots.txt asks for so long a delay between requests.
     CrawlDelay(Duration),
     /// It asked for so long a pause, by Retry-After.
@@ -82,15 +82,15 @@ impl fmt::Display for Cause {
 
 /// A host that is set aside.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Aside {
+pub(crate) struct Aside {
     /// Its number.
-    pub host: HostId,
+    pub(crate) host: HostId,
     /// Its name and port.
-    pub name: String,
+    pub(crate) name: String,
     /// Why.
-    pub cause: Cause,
+    pub(crate) cause: Cause,
     /// Before this nothing is asked of it again, unless the cause no longer holds.
-    pub until: Timestamp,
+    pub(crate) until: Timestamp,
 }
 
 /// What a person is told: why, and when it is asked again.
@@ -104,11 +104,11 @@ impl fmt::Display for Aside {
 
 /// A robots.txt as it was received.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RobotsRow {
+pub(crate) struct RobotsRow {
     /// When.
-    pub at: Timestamp,
+    pub(crate) at: Timestamp,
     /// Its content; empty if there is none and all is allowed.
-    pub body: Vec<u8>,
+    pub(crate) body: Vec<u8>,
 }
 
 impl State {
@@ -116,7 +116,7 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails.
-    pub fn host(&self, name: &str) -> Result<(HostRow, bool), StateError> {
+    pub(crate) fn host(&self, name: &str) -> Result<(HostRow, bool), StateError> {
         let sql = "SELECT id, name, turn, until, aside IS NOT NULL FROM hosts WHERE name = ?";
         let mut known = self.db.prepare_cached(sql)?;
         let found = known.query_row([name], |found| Ok((read_host(found)?, found.get(4)?)));
@@ -135,7 +135,7 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails.
-    pub fn waiting_hosts(&self, limit: usize) -> Result<Vec<HostRow>, StateError> {
+    pub(crate) fn waiting_hosts(&self, limit: usize) -> Result<Vec<HostRow>, StateError> {
         let mut statement = self.db.prepare_cached(
             "SELECT id, name, turn, until FROM hosts h WHERE aside IS NULL \
              AND EXISTS (SELECT 1 FROM queue q WHERE q.host = h.id) ORDER BY turn LIMIT ?",
@@ -148,7 +148,7 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails.
-    pub fn end_turn(&self, host: HostId) -> Result<i64, StateError> {
+    pub(crate) fn end_turn(&self, host: HostId) -> Result<i64, StateError> {
         let turn = self.next_turn()?;
         self.db
             .prepare_cached("UPDATE hosts SET turn = ? WHERE id = ?")?
@@ -160,7 +160,7 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails.
-    pub fn set_aside(
+    pub(crate) fn set_aside(
         &self,
         host: HostId,
         cause: Cause,
@@ -177,7 +177,7 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails.
-    pub fn take_back(&self, aside: &Aside) -> Result<(), StateError> {
+    pub(crate) fn take_back(&self, aside: &Aside) -> Result<(), StateError> {
         let rests_until = matches!(aside.cause, Cause::RetryAfter(_)).then_some(aside.until.0);
         self.db
             .prepare_cached("UPDATE hosts SET aside = NULL, asked = NULL, until = ? WHERE id = ?")?
@@ -189,7 +189,7 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails or there is none.
-    pub fn host_name(&self, host: HostId) -> Result<String, StateError> {
+    pub(crate) fn host_name(&self, host: HostId) -> Result<String, StateError> {
         let mut statement = self.db.prepare_cached("SELECT name FROM hosts WHERE id = ?")?;
         Ok(statement.query_row([host.0], |row| row.get(0))?)
     }
@@ -198,7 +198,7 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails or a row makes no sense.
-    pub fn hosts_aside(&self) -> Result<Vec<Aside>, StateError> {
+    pub(crate) fn hosts_aside(&self) -> Result<Vec<Aside>, StateError> {
         let sql =
             "SELECT id, name, aside, asked, until FROM hosts WHERE aside IS NOT NULL ORDER BY name";
         let mut statement = self.db.prepare_cached(sql)?;
@@ -217,7 +217,7 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails.
-    pub fn robots(&self, origin: &str) -> Result<Option<RobotsRow>, StateError> {
+    pub(crate) fn robots(&self, origin: &str) -> Result<Option<RobotsRow>, StateError> {
         let mut statement =
             self.db.prepare_cached("SELECT at, body FROM robots WHERE origin = ?")?;
         let read = |row: &rusqlite::Row<'_>| {
@@ -230,7 +230,7 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails.
-    pub fn set_robots(&self, origin: &str, robots: &RobotsRow) -> Result<(), StateError> {
+    pub(crate) fn set_robots(&self, origin: &str, robots: &RobotsRow) -> Result<(), StateError> {
         let mut statement = self.db.prepare_cached("REPLACE INTO robots VALUES (?, ?, ?)")?;
         statement.execute((origin, robots.at.0, &robots.body))?;
         Ok(())

@@ -23,14 +23,16 @@ use rusqlite::{
     types::{FromSql, ToSql},
 };
 
-pub use digests::DigestTable;
+pub(crate) use digests::DigestTable;
 pub use documents::{Capture, Document};
-pub use hosts::{Aside, Cause, HostId, HostRow, RobotsRow};
+pub use hosts::HostId;
+pub(crate) use hosts::{Aside, Cause, HostRow, RobotsRow};
 pub use kept::KeptFilter;
-pub use open::WriteLock;
+pub(crate) use open::WriteLock;
 pub use reason::Reason;
-pub use signatures::SignatureLog;
-pub use urls::{NewUrl, Queued, UrlId, UrlKind, UrlRow, UrlState};
+pub(crate) use signatures::SignatureLog;
+pub(crate) use urls::{NewUrl, Queued};
+pub use urls::{UrlId, UrlKind, UrlRow, UrlState};
 
 use open::VERSION;
 
@@ -160,7 +162,7 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails.
-    pub fn begin(&self) -> Result<(), StateError> {
+    pub(crate) fn begin(&self) -> Result<(), StateError> {
         if self.db.is_autocommit() {
             self.db.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
         }
@@ -171,7 +173,7 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails, for instance because the disk is full.
-    pub fn commit(&self) -> Result<(), StateError> {
+    pub(crate) fn commit(&self) -> Result<(), StateError> {
         if !self.db.is_autocommit() {
             self.db.prepare_cached("COMMIT")?.execute([])?;
         }
@@ -182,7 +184,7 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails or the value has another type.
-    pub fn meta<T: FromSql>(&self, name: &str) -> Result<Option<T>, StateError> {
+    pub(crate) fn meta<T: FromSql>(&self, name: &str) -> Result<Option<T>, StateError> {
         let mut statement = self.db.prepare_cached("SELECT value FROM meta WHERE name = ?")?;
         Ok(statement.query_row([name], |row| row.get(0)).optional()?)
     }
@@ -191,7 +193,7 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails.
-    pub fn set_meta(&self, name: &str, value: impl ToSql) -> Result<(), StateError> {
+    pub(crate) fn set_meta(&self, name: &str, value: impl ToSql) -> Result<(), StateError> {
         self.db.prepare_cached("REPLACE INTO meta VALUES (?, ?)")?.execute((name, value))?;
         Ok(())
     }
@@ -200,7 +202,7 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails.
-    pub fn files(&self) -> Result<Vec<(String, u64)>, StateError> {
+    pub(crate) fn files(&self) -> Result<Vec<(String, u64)>, StateError> {
         let mut statement = self.db.prepare_cached("SELECT name, size FROM files ORDER BY name")?;
         let rows = statement.query_map([], |row| Ok((row.get(0)?, unsigned(row.get(1)?))))?;
         Ok(rows.collect::<Result<_, _>>()?)
@@ -210,7 +212,7 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails.
-    pub fn set_file(&self, name: &str, size: u64) -> Result<(), StateError> {
+    pub(crate) fn set_file(&self, name: &str, size: u64) -> Result<(), StateError> {
         self.db
             .prepare_cached("REPLACE INTO files VALUES (?, ?)")?
             .execute((name, signed(size)))?;

@@ -43,7 +43,7 @@ impl State {
     ///
     /// # Errors
     /// If it cannot be opened, is not a state of ours, or is of another version.
-    pub fn read(path: &Path) -> Result<Self, StateError> {
+    pub(crate) fn read(path: &Path) -> Result<Self, StateError> {
         let db = connect(path, OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
         if !is_begun(&db, path)? {
             return Err(StateError::Foreign { path: path.to_owned() });
@@ -71,7 +71,7 @@ impl State {
 
 /// Held by the one process that may write to a state.
 #[derive(Debug)]
-pub struct WriteLock {
+pub(crate) struct WriteLock {
     _file: File,
 }
 
@@ -80,7 +80,7 @@ impl WriteLock {
     ///
     /// # Errors
     /// [`StateError::Busy`] at once if another process holds it, and [`StateError::Lock`] if there can be no lock.
-    pub fn take(path: &Path) -> Result<Self, StateError> {
+    pub(crate) fn take(path: &Path) -> Result<Self, StateError> {
         let beside = Self::path(path);
         let failed = |source| StateError::Lock { path: beside.clone(), source };
         let file = private().create(true).truncate(false).open(&beside).map_err(failed)?;
@@ -93,7 +93,7 @@ impl WriteLock {
 
     /// The file that is locked in place of the state.
     #[must_use]
-    pub fn path(state: &Path) -> PathBuf {
+    pub(crate) fn path(state: &Path) -> PathBuf {
         let mut name = state.as_os_str().to_owned();
         name.push("-lock");
         PathBuf::from(name)

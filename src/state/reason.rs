@@ -59,13 +59,13 @@ impl Reason {
 
     /// The number that stands for it in the state.
     #[must_use]
-    pub fn as_code(self) -> u8 {
+    pub(crate) fn as_code(self) -> u8 {
         self as u8
     }
 
     /// The reason of that number, if there is one.
     #[must_use]
-    pub fn from_code(code: u8) -> Option<Self> {
+    pub(crate) fn from_code(code: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|reason| reason.as_code() == code)
     }
 
@@ -113,5 +113,22 @@ impl Reason {
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_keep_their_names_and_codes() {
+        for reason in Reason::ALL {
+            assert_eq!(Reason::from_code(reason.as_code()), Some(reason));
+            assert_eq!(serde_json::to_value(reason).unwrap(), reason.as_str());
+        }
+        assert_eq!(Reason::Robots.as_code(), 1);
+        assert_eq!(Reason::Pending.as_code(), 12);
+        assert_eq!(Reason::Sitemap.as_code(), 13);
+        assert_eq!([Reason::from_code(0), Reason::from_code(14)], [None, None]);
     }
 }

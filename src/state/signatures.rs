@@ -16,7 +16,7 @@ const BYTES: usize = WORDS * 8;
 
 /// Appends to the packed representatives. What is pushed is written by [`flush`](Self::flush).
 #[derive(Debug, Default)]
-pub struct SignatureLog {
+pub(crate) struct SignatureLog {
     /// The row that is not full yet: its first document and its bytes.
     open: Option<(DocId, Vec<u8>)>,
     changed: bool,
@@ -29,7 +29,7 @@ impl SignatureLog {
     ///
     /// # Errors
     /// If SQLite fails.
-    pub fn push(
+    pub(crate) fn push(
         &mut self,
         state: &State,
         representative: &Representative,
@@ -50,7 +50,7 @@ impl SignatureLog {
     ///
     /// # Errors
     /// If SQLite fails.
-    pub fn flush(&mut self, state: &State) -> Result<(), StateError> {
+    pub(crate) fn flush(&mut self, state: &State) -> Result<(), StateError> {
         if let (true, Some((first, packed))) = (self.changed, &self.open) {
             let mut statement = state.db.prepare_cached("REPLACE INTO signatures VALUES (?, ?)")?;
             statement.execute((signed(first.0), packed))?;
@@ -63,7 +63,7 @@ impl SignatureLog {
     ///
     /// # Errors
     /// If SQLite fails.
-    pub fn prune(&mut self, state: &State, horizon: DocId) -> Result<(), StateError> {
+    pub(crate) fn prune(&mut self, state: &State, horizon: DocId) -> Result<(), StateError> {
         if horizon.0 < self.pruned + PER_ROW as u64 {
             return Ok(());
         }
@@ -77,7 +77,10 @@ impl SignatureLog {
     ///
     /// # Errors
     /// If SQLite fails or a row is damaged.
-    pub fn read(state: &State, mut visit: impl FnMut(Representative)) -> Result<Self, StateError> {
+    pub(crate) fn read(
+        state: &State,
+        mut visit: impl FnMut(Representative),
+    ) -> Result<Self, StateError> {
         let mut statement =
             state.db.prepare_cached("SELECT first, packed FROM signatures ORDER BY first")?;
         let mut rows = statement.query([])?;

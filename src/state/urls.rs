@@ -31,27 +31,27 @@ pub enum UrlState {
 
 /// A URL to be entered.
 #[derive(Clone, Copy, Debug)]
-pub struct NewUrl<'a> {
+pub(crate) struct NewUrl<'a> {
     /// In normal form.
-    pub url: &'a str,
+    pub(crate) url: &'a str,
     /// Its host.
-    pub host: HostId,
+    pub(crate) host: HostId,
     /// What it leads to.
-    pub kind: UrlKind,
+    pub(crate) kind: UrlKind,
     /// Queued, or why it is not.
-    pub state: UrlState,
+    pub(crate) state: UrlState,
     /// More about why.
-    pub detail: Option<&'a str>,
+    pub(crate) detail: Option<&'a str>,
     /// The seed to which it belongs, by its place in the configuration.
-    pub seed: Option<usize>,
+    pub(crate) seed: Option<usize>,
     /// Links from the seed.
-    pub depth: u32,
+    pub(crate) depth: u32,
     /// Redirects that led here.
-    pub hops: u32,
+    pub(crate) hops: u32,
     /// Where it was found.
-    pub referrer: Option<UrlId>,
+    pub(crate) referrer: Option<UrlId>,
     /// When it was found.
-    pub at: Timestamp,
+    pub(crate) at: Timestamp,
 }
 
 /// A known URL.
@@ -85,11 +85,11 @@ pub struct UrlRow {
 
 /// A URL that waits, with its place in its host's queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Queued {
+pub(crate) struct Queued {
     /// Its place: the lowest is next.
-    pub seq: i64,
+    pub(crate) seq: i64,
     /// The URL.
-    pub url: UrlRow,
+    pub(crate) url: UrlRow,
 }
 
 const COLUMNS: &str = "u.id, u.url, u.host, u.kind, u.state, u.detail, u.status, u.seed, u.depth, u.hops, u.referrer, u.at";
@@ -101,7 +101,7 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails or the row makes no sense.
-    pub fn url(&self, url: &str) -> Result<Option<UrlRow>, StateError> {
+    pub(crate) fn url(&self, url: &str) -> Result<Option<UrlRow>, StateError> {
         let sql = format!("SELECT {COLUMNS} FROM urls u WHERE u.key = ? AND u.url = ?");
         let mut statement = self.db.prepare_cached(&sql)?;
         statement.query_row((key(url), url), read_url).optional()?.transpose()
@@ -111,7 +111,7 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails or the row makes no sense.
-    pub fn url_by_id(&self, id: UrlId) -> Result<Option<UrlRow>, StateError> {
+    pub(crate) fn url_by_id(&self, id: UrlId) -> Result<Option<UrlRow>, StateError> {
         let sql = format!("SELECT {COLUMNS} FROM urls u WHERE u.id = ?");
         let mut statement = self.db.prepare_cached(&sql)?;
         statement.query_row([id.0], read_url).optional()?.transpose()
@@ -121,7 +121,7 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails.
-    pub fn add_url(&self, new: &NewUrl<'_>) -> Result<UrlId, StateError> {
+    pub(crate) fn add_url(&self, new: &NewUrl<'_>) -> Result<UrlId, StateError> {
         let mut statement = self.db.prepare_cached(
             "INSERT INTO urls VALUES (NULL, ?, ?, ?, ?, ?, ?, NULL, ?, ?, ?, ?, ?)",
         )?;
@@ -145,7 +145,7 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails, or the place is taken.
-    pub fn enqueue(&self, host: HostId, seq: i64, url: UrlId) -> Result<(), StateError> {
+    pub(crate) fn enqueue(&self, host: HostId, seq: i64, url: UrlId) -> Result<(), StateError> {
         self.db
             .prepare_cached("INSERT INTO queue VALUES (?, ?, ?)")?
             .execute((host.0, seq, url.0))?;
@@ -156,7 +156,7 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails.
-    pub fn last_seq(&self) -> Result<i64, StateError> {
+    pub(crate) fn last_seq(&self) -> Result<i64, StateError> {
         Ok(self.db.query_row("SELECT coalesce(max(seq), 0) FROM queue", [], |row| row.get(0))?)
     }
 
@@ -164,7 +164,7 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails.
-    pub fn dequeue(&self, host: HostId, seq: i64) -> Result<(), StateError> {
+    pub(crate) fn dequeue(&self, host: HostId, seq: i64) -> Result<(), StateError> {
         self.db
             .prepare_cached("DELETE FROM queue WHERE host = ? AND seq = ?")?
             .execute((host.0, seq))?;
@@ -175,7 +175,7 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails or a row makes no sense.
-    pub fn queued(
+    pub(crate) fn queued(
         &self,
         host: HostId,
         after: i64,
@@ -198,7 +198,7 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails.
-    pub fn queue_len(&self) -> Result<u64, StateError> {
+    pub(crate) fn queue_len(&self) -> Result<u64, StateError> {
         Ok(self
             .db
             .query_row("SELECT count(*) FROM queue", [], |row| row.get::<_, i64>(0))?
@@ -209,7 +209,7 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails.
-    pub fn settle_url(
+    pub(crate) fn settle_url(
         &self,
         id: UrlId,
         state: UrlState,
@@ -226,7 +226,7 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails.
-    pub fn revive_url(&self, id: UrlId, seed: usize, depth: u32) -> Result<(), StateError> {
+    pub(crate) fn revive_url(&self, id: UrlId, seed: usize, depth: u32) -> Result<(), StateError> {
         let sql = "UPDATE urls SET state = ?, detail = NULL, seed = ?, depth = ? WHERE id = ?";
         let seed = i64::try_from(seed).unwrap_or(i64::MAX);
         self.db.prepare_cached(sql)?.execute((QUEUED, seed, depth, id.0))?;
@@ -237,7 +237,7 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails or there is none.
-    pub fn depth(&self, id: UrlId) -> Result<u32, StateError> {
+    pub(crate) fn depth(&self, id: UrlId) -> Result<u32, StateError> {
         let mut statement = self.db.prepare_cached("SELECT depth FROM urls WHERE id = ?")?;
         Ok(statement.query_row([id.0], |row| row.get(0))?)
     }
@@ -249,7 +249,7 @@ impl State {
     ///
     /// # Panics
     /// Never: numbers can be written as JSON.
-    pub fn move_seeds(&self, places: &[Option<usize>]) -> Result<(), StateError> {
+    pub(crate) fn move_seeds(&self, places: &[Option<usize>]) -> Result<(), StateError> {
         let places = serde_json::to_string(places).expect("numbers are JSON");
         let sql = "UPDATE urls SET seed = (SELECT value FROM json_each(?1) WHERE key = seed) WHERE seed IS NOT NULL";
         self.db.execute(sql, [places])?;
@@ -260,7 +260,7 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails.
-    pub fn dequeue_skipped(&self) -> Result<(), StateError> {
+    pub(crate) fn dequeue_skipped(&self) -> Result<(), StateError> {
         let sql = "DELETE FROM queue WHERE url IN (SELECT id FROM urls WHERE state != 0)";
         self.db.execute(sql, [])?;
         Ok(())
@@ -270,7 +270,7 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails.
-    pub fn set_depth(&self, id: UrlId, depth: u32) -> Result<(), StateError> {
+    pub(crate) fn set_depth(&self, id: UrlId, depth: u32) -> Result<(), StateError> {
         self.db.prepare_cached("UPDATE urls SET depth = ? WHERE id = ?")?.execute((depth, id.0))?;
         Ok(())
     }
@@ -279,7 +279,7 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails, a row makes no sense, or `visit` fails.
-    pub fn for_each_url<E: From<StateError>>(
+    pub(crate) fn for_each_url<E: From<StateError>>(
         &self,
         wanted: impl Fn(UrlState) -> bool,
         mut visit: impl FnMut(UrlRow) -> Result<(), E>,

@@ -22,7 +22,6 @@ mod filter_stream;
 mod fingerprint_quality;
 mod golden;
 mod house;
-mod report;
 mod robots;
 mod scope;
 mod server;

@@ -3,7 +3,7 @@
 use std::{fs, num::NonZeroUsize, sync::Arc, time::Duration};
 
 use super::{
-    Counts, FIRST_BATCH_TIME, Recorder,
+    FIRST_BATCH_TIME, Recorder, Tally,
     again::Changes,
     discover::{Known, Origin},
     finish::judged_by,
@@ -36,7 +36,7 @@ pub(in crate::crawl) struct Start {
     /// How texts are fingerprinted.
     pub(in crate::crawl) recipe: Recipe,
     pub(in crate::crawl) budget: Budget,
-    pub(in crate::crawl) counts: Counts,
+    pub(in crate::crawl) counts: Tally,
 }
 
 impl Recorder {

@@ -7,7 +7,7 @@ use crate::{
     crawl::{directory::STATE, error::CrawlError},
     filter::Options,
     page::Timestamp,
-    report::{Builder, End, HostAside, Report, Row, Run, Scheme, Skip},
+    report::{Builder, End, HostAside, Method, Report, Row, Run, Skip},
     sink::{
         SKIPPED,
         json_lines::Replacement,
@@ -141,7 +141,9 @@ fn add_skipped(
             Ok::<_, CrawlError>(())
         },
     )?;
-    aside.into_values().for_each(|(aside, urls)| builder.aside(host_aside(&aside, urls)));
+    for (aside, urls) in aside.into_values() {
+        builder.aside(host_aside(&aside, urls));
+    }
     Ok(())
 }
 
@@ -167,10 +169,10 @@ fn run(state: &State) -> Result<Run, CrawlError> {
     })
 }
 
-pub(super) fn judged_by(options: &Options, state: &State) -> Result<Scheme, CrawlError> {
+pub(super) fn judged_by(options: &Options, state: &State) -> Result<Method, CrawlError> {
     let seed =
         crate::fingerprint::Seed(state.meta::<i64>("seed")?.unwrap_or_default().cast_unsigned());
-    Ok(Scheme {
+    Ok(Method {
         scheme: state.meta("scheme")?.unwrap_or_default(),
         seed_id: seed.id(),
         mode: options.mode.as_str().to_owned(),

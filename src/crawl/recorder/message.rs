@@ -168,5 +168,5 @@ pub(in crate::crawl) struct Settled {
     pub(in crate::crawl) unanswered: bool,
     /// The host's new turn, if hosts are taken in turn.
     pub(in crate::crawl) turn: Option<i64>,
-    pub(in crate::crawl) counts: super::Counts,
+    pub(in crate::crawl) counts: super::Tally,
 }

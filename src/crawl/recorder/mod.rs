@@ -46,7 +46,7 @@ const FIRST_BATCH_TIME: Duration = Duration::from_millis(10);
 /// How the run stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Counts {
+pub struct Tally {
     /// Pages received with status 2xx.
     pub fetched: u64,
     /// Pages that are unique.
@@ -72,7 +72,7 @@ pub(super) struct Recorder {
     known: Known,
     url_options: UrlOptions,
     hash_seed: u64,
-    counts: Counts,
+    counts: Tally,
     /// Pages fetched for each seed.
     spent: Vec<u64>,
     last_seq: i64,

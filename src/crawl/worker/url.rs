@@ -90,7 +90,7 @@ impl Crew {
         if answer.extent == Extent::Skipped
             || !is_html(answered.content_type.as_deref(), &answer.body)
         {
-            let (detail, status, counted) = (received_type(&answered), Some(status), true);
+            let (detail, status, counted) = (Some(received_type(&answered)), Some(status), true);
             let skipped = Skipped { detail, status, counted, ..skipped(Reason::ContentType) };
             return self.settle(id, task, Outcome::Skipped(skipped), exchange).await;
         }
@@ -202,7 +202,7 @@ fn is_passing(got: &Result<Answer, FetchError>) -> bool {
 }
 
 /// The content type as received, or that there was none.
-fn received_type(answered: &Answered) -> Option<String> {
+fn received_type(answered: &Answered) -> String {
     let named = answered.content_type.as_deref().filter(|named| !named.trim().is_empty());
-    Some(named.unwrap_or("none").to_owned())
+    named.unwrap_or("none").to_owned()
 }

@@ -316,7 +316,7 @@ fn why_a_host_is_set_aside_is_kept_and_its_pause_beyond_that() {
     let state = State::in_memory().unwrap();
     let causes = [
         Cause::CrawlDelay(Duration::from_millis(61_500)),
-        Cause::RetryAfter(Duration::from_secs(86_400)),
+        Cause::RetryAfter(Duration::from_hours(24)),
         Cause::Unanswered(10),
     ];
     for (name, cause) in ["a:80", "b:80", "c:80"].into_iter().zip(causes) {
@@ -326,7 +326,9 @@ fn why_a_host_is_set_aside_is_kept_and_its_pause_beyond_that() {
     let aside = state.hosts_aside().unwrap();
     assert_eq!(aside.iter().map(|aside| aside.cause).collect::<Vec<_>>(), causes);
     assert_eq!((&*aside[1].name, aside[1].until), ("b:80", Timestamp(99)));
-    aside.iter().for_each(|aside| state.take_back(aside).unwrap());
+    for aside in &aside {
+        state.take_back(aside).unwrap();
+    }
     assert_eq!(state.hosts_aside().unwrap(), []);
     let rests = ["a:80", "b:80", "c:80"].map(|name| state.host(name).unwrap().0.rests_until);
     assert_eq!(rests, [None, Some(Timestamp(99)), None]);

@@ -1,6 +1,6 @@
 //! The state as the frontier sees it, in memory.
 
-#![expect(clippy::cast_possible_wrap, clippy::cast_sign_loss, reason = "the numbers are small")]
+#![expect(clippy::cast_possible_wrap, reason = "the numbers are small")]
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,7 +28,9 @@ impl FakeState {
             last_seq: 0,
             tick: 0,
         };
-        seeds.iter().for_each(|&(host, seed)| state.enqueue(host, seed));
+        for &(host, seed) in seeds {
+            state.enqueue(host, seed);
+        }
         state
     }
 

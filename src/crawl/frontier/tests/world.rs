@@ -47,6 +47,7 @@ pub(super) struct Log {
 }
 
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "there are few at a time")]
 enum Event {
     Answered(TaskId, i64, Option<IpAddr>, Signal),
     Finished(TaskId, Task, Fate),

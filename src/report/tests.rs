@@ -1,25 +1,45 @@
-//! The summary of a run: its numbers, its warnings, and what strangers' text can do to it.
+//! The numbers of a report, its warnings, and what strangers' text can do to it.
 
 use std::time::Duration;
 
-use pagesieve::{
-    filter::Step,
-    page::Timestamp,
-    report::{Builder, CLUSTERS, End, MEMBERS, Report, Row, Run, Scheme, Skip, Warning},
-    sink::record::{Decision, Match, Verdict},
-    state::Reason,
-};
 use tempfile::tempdir;
 
-use crate::sink::{near, unique};
+use super::*;
+use crate::sink::record::{Decision, MatchFields};
+
+fn unique(id: &str) -> Decision<'_> {
+    Decision {
+        id: id.into(),
+        url: Some(id.into()),
+        verdict: VerdictName::Unique,
+        step: None,
+        matched: None,
+        fingerprint: None,
+        chars: 1834,
+        features: 402,
+        lang: Some("zh".into()),
+    }
+}
+
+fn near<'a>(id: &'a str, of: &'a str) -> Decision<'a> {
+    let matched =
+        MatchFields { id: of.into(), distance: 2, signature_distance: 11, similarity: 0.990_912 };
+    Decision {
+        verdict: VerdictName::Near,
+        step: Some(Step::Near),
+        matched: Some(matched),
+        ..unique(id)
+    }
+}
 
 fn exact<'a>(id: &'a str, of: &'a str, step: Step) -> Decision<'a> {
-    let matched = Match { id: of.into(), distance: 0, signature_distance: 0, similarity: 1.0 };
-    Decision { verdict: Verdict::Exact, step: Some(step), matched: Some(matched), ..unique(id) }
+    let matched =
+        MatchFields { id: of.into(), distance: 0, signature_distance: 0, similarity: 1.0 };
+    Decision { verdict: VerdictName::Exact, step: Some(step), matched: Some(matched), ..unique(id) }
 }
 
 fn add(builder: &mut Builder, decision: &Decision<'_>, title: &str) {
-    let stored = decision.verdict == Verdict::Unique;
+    let stored = decision.verdict == VerdictName::Unique;
     let kept_title = decision.matched.is_some().then_some(title);
     builder.page(&Row { decision, title: Some(title), kept_title, stored });
 }
@@ -35,7 +55,7 @@ fn run() -> Run {
         started: Timestamp(1_795_132_800_000),
         finished: Timestamp(1_795_132_863_000),
         worked: Duration::from_millis(63_210),
-        fingerprint: Scheme {
+        fingerprint: Method {
             scheme: "1".to_owned(),
             seed_id: "0f1e2d3c".to_owned(),
             mode: "classic".to_owned(),
@@ -158,7 +178,7 @@ fn a_crowd_of_clusters_costs_members_but_no_counts() {
     for n in 0..60_000 {
         let decision = near("http://a.test/copy", "http://a.test/");
         let kept = format!("http://a.test/{n}");
-        let matched = Match { id: kept.into(), ..decision.matched.clone().unwrap() };
+        let matched = MatchFields { id: kept.into(), ..decision.matched.clone().unwrap() };
         add(&mut builder, &Decision { matched: Some(matched), ..decision }, "");
     }
     for n in 0..30 {
@@ -245,7 +265,7 @@ fn hostile(text: &str) -> Report {
         let decision = Decision { lang: Some(text.into()), ..near(&url, &kept) };
         add(&mut builder, &decision, text);
     }
-    let scheme = Scheme { mode: text.into(), scheme: text.into(), seed_id: text.into(), radius: 3 };
+    let scheme = Method { mode: text.into(), scheme: text.into(), seed_id: text.into(), radius: 3 };
     let run = Run { name: text.into(), fingerprint: scheme, ..run() };
     let mut report = builder.finish(run);
     report.hosts[0].host = text.into();
@@ -293,4 +313,86 @@ fn the_language_of_a_page_is_named_for_its_font() {
     let html = report().html().unwrap();
     assert!(html.contains("<span class=\"title\" dir=\"auto\" lang=\"zh\">第一章"));
     assert!(!hostile(SCRIPT).html().unwrap().contains("dir=\"auto\" lang="));
+}
+
+fn aside(host: &str, urls: u64) -> HostAside {
+    let why =
+        "robots.txt asks for a delay of 61 s, more than politeness.max_crawl_delay".to_owned();
+    HostAside { host: host.to_owned(), why, urls, until: Timestamp(1_795_219_263_000) }
+}
+
+#[test]
+fn hosts_set_aside_are_named_those_with_most_urls_first() {
+    let mut builder = builder();
+    builder.aside(aside("slow.test:80", 1));
+    builder.aside(aside(MARKS, 4));
+    for n in 0..10 {
+        builder.aside(aside(&format!("{n}.test:80"), 2));
+    }
+    let report = builder.finish(run());
+    let summary = report.to_string();
+    assert!(summary.contains("hosts set aside         12\n    evil\\u{202e}gnp"), "{summary}");
+    assert!(summary.contains("2 URLs, asked\n      again after 2026-11-21 00:01 UTC"), "{summary}");
+    assert!(summary.contains("    and 2 more hosts, in the report\n"), "{summary}");
+    assert!(!summary.contains("slow.test"), "it has fewest");
+    assert!(summary.lines().all(|line| line.chars().count() <= 80), "{summary}");
+    let html = report.html().unwrap();
+    assert!(html.contains("slow.test:80") && html.contains("1 URL<"), "one is no plural");
+    assert!(serde_json::to_string(&report).unwrap().contains("slow.test:80"));
+}
+
+#[test]
+fn a_run_that_is_done_without_a_page_is_warned_of_with_the_next_step() {
+    let nothing = |skips: &[(&str, Reason)], end| {
+        let mut builder = Builder::default();
+        for (url, reason) in skips {
+            skip(&mut builder, url, *reason);
+        }
+        builder
+            .finish(Run { end, ..run() })
+            .warnings
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+    };
+    let skips = [
+        ("http://a.test/", Reason::Redirect),
+        ("http://b.test/", Reason::Redirect),
+        ("http://c.test/", Reason::Scope),
+    ];
+    let said = nothing(&skips, End::Done);
+    assert_eq!(said.len(), 1);
+    assert!(
+        said[0].contains("1 of 3 known URLs") && said[0].contains("http://c.test/"),
+        "{said:?}"
+    );
+    assert!(nothing(&[], End::Done)[0].contains("no seed names a URL"));
+    for reason in Reason::ALL {
+        assert!(nothing(&[("http://a.test/", reason)], End::Done)[0].contains(reason.as_str()));
+    }
+    assert_eq!(nothing(&skips, End::Interrupted), Vec::<String>::new());
+    let mut builder = Builder::default();
+    add(&mut builder, &unique("http://a.test/"), "");
+    assert_eq!(builder.finish(run()).warnings, []);
+}
+
+#[test]
+fn what_a_report_leaves_out_is_said() {
+    let mut builder = Builder::default();
+    for n in 0..126 {
+        let (kept, copy) = (format!("http://a.test/{n}"), format!("http://b.test/{n}"));
+        let decision =
+            if n % 3 == 0 { near(&copy, &kept) } else { exact(&copy, &kept, Step::Body) };
+        let lang = if n < 100 { "en" } else { "zh" };
+        add(&mut builder, &Decision { lang: Some(lang.into()), ..decision }, "");
+    }
+    let report = builder.finish(run());
+    let count =
+        |wanted: fn(&Cluster) -> bool| report.clusters.iter().filter(|it| wanted(it)).count();
+    assert_eq!(report.clusters.len(), CLUSTERS);
+    assert!(count(|it| it.lang.as_deref() == Some("zh")) >= 12);
+    assert!(count(|it| it.near > 0) >= 12);
+    assert_eq!((report.omitted.clusters, report.omitted.largest), (76, 1));
+    let html = report.html().unwrap();
+    assert!(html.contains("Shown are 50 of 126 groups") && html.contains("Left out: 76 groups"));
 }
