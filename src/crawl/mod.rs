@@ -264,6 +264,7 @@ impl Loop {
                 self.frontier.finished(id, Ending::Retry { chance: rand::random() }, now);
             }
             End::Learned(id, robots, age) => self.frontier.learned(id, robots, age, now),
+            End::Moved(id, inquiry) => self.frontier.moved(id, inquiry, now),
             End::AskAgain(id, attempt) => self.frontier.ask_again(id, attempt, rand::random(), now),
             End::Urls(host, loaded) => {
                 self.frontier.loaded_urls(host, loaded.rows, loaded.tick, loaded.all);

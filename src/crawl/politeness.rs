@@ -120,6 +120,11 @@ impl Pace {
         self.earliest = self.earliest.max(now + wait);
     }
 
+    /// Somebody else asks this host once, now.
+    pub(super) fn touch(&mut self, now: Instant) {
+        self.pause_until(now + self.delay);
+    }
+
     /// Nothing is asked before this instant.
     pub(super) fn pause_until(&mut self, instant: Instant) {
         self.earliest = self.earliest.max(instant);

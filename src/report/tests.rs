@@ -332,7 +332,7 @@ fn hosts_set_aside_are_named_those_with_most_urls_first() {
     let report = builder.finish(run());
     let summary = report.to_string();
     assert!(summary.contains("hosts set aside         12\n    evil\\u{202e}gnp"), "{summary}");
-    assert!(summary.contains("2 URLs, asked\n      again after 2026-11-21 00:01 UTC"), "{summary}");
+    assert!(summary.contains("; 2 URLs, asked again after 2026-11-21 00:01 UTC\n"), "{summary}");
     assert!(summary.contains("    and 2 more hosts, in the report\n"), "{summary}");
     assert!(!summary.contains("slow.test"), "it has fewest");
     assert!(summary.lines().all(|line| line.chars().count() <= 80), "{summary}");

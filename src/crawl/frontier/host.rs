@@ -10,7 +10,7 @@ use std::{
 use crate::{
     crawl::{
         politeness::Pace,
-        robots::{Robots, VALID},
+        robots::{Inquiry, Robots, VALID},
     },
     state::Queued,
 };
@@ -38,8 +38,8 @@ impl Scheme {
 /// What is known of a robots.txt.
 #[derive(Clone, Debug)]
 pub(super) enum Rules {
-    /// It has not been asked for, or so many tries have failed.
-    Unknown { attempt: u32 },
+    /// It has not been asked for, or so many tries have failed, or redirects have led elsewhere.
+    Unknown { attempt: u32, moved: Option<Inquiry> },
     /// A request is in flight.
     Asking,
     /// What it says, and until when that holds.
@@ -88,7 +88,7 @@ pub(super) struct Host {
 impl Host {
     /// A host whose URLs are all in the state still.
     pub(super) fn new(name: Arc<str>, turn: i64, pace: Pace, max_retries: usize) -> Self {
-        let unknown = || Rules::Unknown { attempt: 0 };
+        let unknown = || Rules::Unknown { attempt: 0, moved: None };
         Self {
             name,
             turn,
@@ -212,7 +212,7 @@ impl Host {
     pub(super) fn rules(&mut self, scheme: Scheme, now: Instant) -> &mut Rules {
         let rules = &mut self.rules[scheme as usize];
         if matches!(rules, Rules::Known { until, .. } if *until <= now) {
-            *rules = Rules::Unknown { attempt: 0 };
+            *rules = Rules::Unknown { attempt: 0, moved: None };
         }
         rules
     }
@@ -232,8 +232,8 @@ impl Host {
             Rules::Known { robots, until: now + VALID.saturating_sub(age) };
     }
 
-    /// Gives robots.txt of this scheme up for now: it is asked for again after so many tries.
-    pub(super) fn ask_again(&mut self, scheme: Scheme, attempt: u32) {
-        self.rules[scheme as usize] = Rules::Unknown { attempt };
+    /// Gives robots.txt of this scheme up for now: it is asked for again after so many tries, or where redirects have led to.
+    pub(super) fn give_up_asking(&mut self, scheme: Scheme, attempt: u32, moved: Option<Inquiry>) {
+        self.rules[scheme as usize] = Rules::Unknown { attempt, moved };
     }
 }

@@ -7,6 +7,7 @@
 //! Pure: it owns no socket, task or clock. [`Frontier::next`] says what to do; whoever does it [reports](self::reports) back.
 
 mod addresses;
+mod begin;
 mod budget;
 mod host;
 mod reports;
@@ -23,7 +24,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{politeness::Options, robots::Robots};
+use super::{
+    politeness::Options,
+    robots::{Inquiry, Robots},
+};
 use crate::{
     page::Timestamp,
     state::{Cause, HostId, Queued},
@@ -31,8 +35,8 @@ use crate::{
 
 use addresses::Addresses;
 pub(super) use budget::Budget;
+use host::Host;
 pub(super) use host::Scheme;
-use host::{Host, Rules};
 pub(super) use reports::Ending;
 
 /// URLs of one host that may wait to be tried again before no other of it is begun.
@@ -100,6 +104,15 @@ pub(super) struct Ask {
     pub(super) scheme: Scheme,
     /// Tries so far that failed.
     pub(super) attempt: u32,
+    /// Where redirects have led to, if there were any.
+    pub(super) moved: Option<Inquiry>,
+}
+
+impl Ask {
+    /// Name and port of the host that is asked, if it is another.
+    fn elsewhere(&self) -> Option<String> {
+        self.moved.as_ref().map(Inquiry::host).filter(|host| **host != *self.name)
+    }
 }
 
 /// What to do next.
@@ -338,44 +351,5 @@ impl Frontier {
             self.ended.push(id);
         }
         self.forget(id);
-    }
-
-    /// Begins the next fetch of a host, or asks for the robots.txt that must be known first.
-    fn begin(&mut self, id: HostId, address: Option<IpAddr>, now: Instant) -> Option<Step> {
-        let host = self.hosts.get_mut(&id)?;
-        let (queued, attempt) = host.head(now)?;
-        let (seq, seed, scheme) = (queued.seq, queued.url.seed, Scheme::of(&queued.url.url));
-        let over_budget = seed.is_some_and(|seed| self.budget.is_seed_spent(seed));
-        let robots = match host.rules(scheme, now) {
-            _ if over_budget || !self.options.obey_robots => None,
-            Rules::Known { robots, .. } => Some(Arc::clone(robots)),
-            Rules::Asking => return None,
-            rules @ &mut Rules::Unknown { attempt } => {
-                *rules = Rules::Asking;
-                let ask = Ask { host: id, name: Arc::clone(&host.name), scheme, attempt };
-                return Some(Step::Ask(self.run(id, address, now, Work::Ask(ask.clone())), ask));
-            }
-        };
-        if !over_budget && !self.budget.reserve(seed) {
-            self.stalled.push(id);
-            return None;
-        }
-        let queued = host.take(seq)?;
-        let task = Task { queued, host: Arc::clone(&host.name), attempt, robots, over_budget };
-        Some(Step::Fetch(self.run(id, address, now, Work::Fetch(task.clone())), task))
-    }
-
-    fn run(&mut self, host: HostId, address: Option<IpAddr>, now: Instant, work: Work) -> TaskId {
-        self.last_task += 1;
-        let id = TaskId(self.last_task);
-        if let Some(host) = self.hosts.get_mut(&host) {
-            host.pace.start(now);
-            host.unsettled += 1;
-        }
-        if let Some(address) = address {
-            self.addresses.start(address);
-        }
-        self.running.insert(id, Running { host, started: now, address, asking: true, work });
-        id
     }
 }

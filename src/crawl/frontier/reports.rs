@@ -7,11 +7,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Frontier, MAX_FAILURES, MAX_RETRIES, Order, Scheme, Step, TaskId, Work, host::Host};
+use super::{Ask, Frontier, MAX_FAILURES, MAX_RETRIES, Order, Step, TaskId, Work, host::Host};
 use crate::{
     crawl::{
         politeness::{Pace, Signal, backoff},
-        robots::Robots,
+        robots::{Inquiry, Robots},
     },
     state::{Cause, HostId, HostRow, Queued},
 };
@@ -163,7 +163,7 @@ impl Frontier {
         age: Duration,
         now: Instant,
     ) {
-        let Some((host, scheme)) = self.end_ask(id, now) else { return };
+        let Some(Ask { host, scheme, .. }) = self.end_ask(id, now) else { return };
         let longest = self.options.max_crawl_delay;
         if let Some(delay) = robots.crawl_delay().filter(|&delay| delay > longest) {
             return self.set_aside(host, Cause::CrawlDelay(delay));
@@ -182,21 +182,30 @@ impl Frontier {
         chance: f64,
         now: Instant,
     ) {
-        let Some((host, scheme)) = self.end_ask(id, now) else { return };
+        let Some(Ask { host, scheme, .. }) = self.end_ask(id, now) else { return };
         if let Some(entry) = self.hosts.get_mut(&host) {
-            entry.ask_again(scheme, attempt);
+            entry.give_up_asking(scheme, attempt, None);
             entry.pace.pause_until(now + backoff(attempt, chance));
         }
         self.list(host);
     }
 
-    fn end_ask(&mut self, id: TaskId, now: Instant) -> Option<(HostId, Scheme)> {
+    /// robots.txt is elsewhere: it is asked for there, a delay later.
+    pub(in crate::crawl) fn moved(&mut self, id: TaskId, moved: Inquiry, now: Instant) {
+        let Some(Ask { host, scheme, attempt, .. }) = self.end_ask(id, now) else { return };
+        if let Some(entry) = self.hosts.get_mut(&host) {
+            entry.give_up_asking(scheme, attempt, Some(moved));
+        }
+        self.list(host);
+    }
+
+    fn end_ask(&mut self, id: TaskId, now: Instant) -> Option<Ask> {
         self.end_request(id, now, None);
         let Work::Ask(ask) = self.running.remove(&id)?.work else { return None };
         if let Some(host) = self.hosts.get_mut(&ask.host) {
             host.unsettled = host.unsettled.saturating_sub(1);
         }
-        Some((ask.host, ask.scheme))
+        Some(ask)
     }
 
     /// Ends the request of a task once; without an answer none was made.
@@ -206,11 +215,12 @@ impl Frontier {
             return;
         }
         let (host, started, counted) = (running.host, running.started, running.address);
+        let is_own = !matches!(&running.work, Work::Ask(ask) if ask.elsewhere().is_some());
         if let Some(entry) = self.hosts.get_mut(&host) {
             match answer {
                 Some((address, signal)) => {
                     entry.pace.end(started, now, signal);
-                    entry.address = address.or(entry.address);
+                    entry.address = address.filter(|_| is_own).or(entry.address);
                 }
                 None => entry.pace.withdraw(started),
             }

@@ -18,8 +18,8 @@ pub(in crate::crawl) enum Request {
     Settle(Box<Settle>, oneshot::Sender<Reply>),
     /// What is the robots.txt last received from this origin?
     Robots(String, oneshot::Sender<Option<RobotsRow>>),
-    /// A robots.txt was received, or several answers led to it.
-    KeepRobots { origin: String, robots: Option<RobotsRow>, exchanges: Vec<Archived> },
+    /// A robots.txt was received, or an answer that may lead to it.
+    KeepRobots { origin: String, robots: Option<RobotsRow>, exchange: Option<Archived> },
     /// An answer was received after which the URL is tried again.
     Archive(Archived),
     /// Nothing more is asked of this host.

@@ -140,10 +140,8 @@ impl Recorder {
                 drop(reply.send(answer));
             }
             Request::Robots(origin, reply) => drop(reply.send(self.state.robots(&origin)?)),
-            Request::KeepRobots { origin, robots, exchanges } => {
-                for archived in exchanges {
-                    self.archive(archived, &sink::warc::Kind::Response)?;
-                }
+            Request::KeepRobots { origin, robots, exchange } => {
+                self.archive_plain(exchange)?;
                 if let Some(robots) = robots {
                     self.state.set_robots(&origin, &robots)?;
                 }

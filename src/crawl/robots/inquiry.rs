@@ -9,7 +9,7 @@ use crate::crawl::fetch::{Answer, FetchError};
 const MAX_HOPS: usize = 5;
 
 /// Asks for the robots.txt of one origin. Pure: whoever makes the requests tells it the answers.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(in crate::crawl) struct Inquiry {
     url: Url,
     hops: usize,
@@ -19,6 +19,12 @@ impl Inquiry {
     /// `origin` is scheme, name and port.
     pub(in crate::crawl) fn new(origin: &str) -> Result<Self, ParseError> {
         Ok(Self { url: Url::parse(&format!("{origin}/robots.txt"))?, hops: 0 })
+    }
+
+    /// Name and port of the host that is to be asked next.
+    pub(in crate::crawl) fn host(&self) -> String {
+        let name = self.url.host_str().unwrap_or_default();
+        format!("{name}:{}", self.url.port_or_known_default().unwrap_or_default())
     }
 
     /// What is to be asked for next.

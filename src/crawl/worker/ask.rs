@@ -7,7 +7,7 @@ use crate::{
     crawl::{
         fetch::Limit,
         frontier::{Ask, TaskId},
-        recorder::{Archived, Request},
+        recorder::Request,
         robots::{Inquiry, Robots, VALID},
     },
     page::Timestamp,
@@ -15,25 +15,32 @@ use crate::{
 };
 
 impl Crew {
-    /// Finds out what a host's robots.txt says: from the state, if it is not too old, or from the host.
-    pub(super) async fn ask(&self, id: TaskId, ask: Ask) -> Result<End, RecorderGone> {
+    /// Finds out what a host's robots.txt says: from the state, if it is not too old, or from the host; by one request, for those to
+    /// which redirects lead must be polite too.
+    pub(super) async fn ask(&self, id: TaskId, mut ask: Ask) -> Result<End, RecorderGone> {
         let origin = format!("{}://{}", ask.scheme.as_str(), ask.name);
-        let kept = self.request(|reply| Request::Robots(origin.clone(), reply)).await?;
-        if let Some(RobotsRow { at, body }) = kept {
-            let age = Duration::from_millis(u64::try_from(Timestamp::now().0 - at.0).unwrap_or(0));
-            if age < VALID {
-                return Ok(End::Learned(id, self.read(body).await, age));
-            }
-        }
-        let mut exchanges = Vec::new();
-        let found = self.fetch_robots(id, &origin, &mut exchanges).await;
-        let robots =
-            found.as_ref().ok().map(|body| RobotsRow { at: Timestamp::now(), body: body.clone() });
-        self.send(Request::KeepRobots { origin, robots, exchanges }).await?;
+        let inquiry = match ask.moved.take() {
+            Some(moved) => Ok(moved),
+            None => match self.request(|reply| Request::Robots(origin.clone(), reply)).await? {
+                Some(RobotsRow { at, body }) if age(at) < VALID => {
+                    return Ok(End::Learned(id, self.read(body).await, age(at)));
+                }
+                _ => Inquiry::new(&origin),
+            },
+        };
+        let Ok(mut inquiry) = inquiry else { return Ok(give_up(id, "its URL is none")) };
+        let mut got = self.fetcher.get(inquiry.url(), Limit::Robots).await;
+        self.answered(id, &got).await;
+        let exchange = archive(inquiry.url(), &mut got);
+        let found = inquiry.hear(got);
+        let body = found.as_ref().and_then(|found| found.as_ref().ok());
+        let robots = body.map(|body| RobotsRow { at: Timestamp::now(), body: body.clone() });
+        self.send(Request::KeepRobots { origin, robots, exchange }).await?;
         Ok(match found {
-            Ok(body) => End::Learned(id, self.read(body).await, Duration::ZERO),
-            Err(_) if ask.attempt < self.retries => End::AskAgain(id, ask.attempt + 1),
-            Err(why) => End::Learned(id, Arc::new(Robots::unreachable(&why)), Duration::ZERO),
+            None => End::Moved(id, inquiry),
+            Some(Ok(body)) => End::Learned(id, self.read(body).await, Duration::ZERO),
+            Some(Err(_)) if ask.attempt < self.retries => End::AskAgain(id, ask.attempt + 1),
+            Some(Err(why)) => give_up(id, &why),
         })
     }
 
@@ -43,22 +50,13 @@ impl Crew {
         let read = self.pool.run(move || Robots::parse(&body, &agent)).await;
         Arc::new(read.unwrap_or_else(|_| Robots::unreachable("a thread panicked on reading it")))
     }
+}
 
-    /// The content of robots.txt, empty if there is none; or why it could not be had.
-    async fn fetch_robots(
-        &self,
-        id: TaskId,
-        origin: &str,
-        exchanges: &mut Vec<Archived>,
-    ) -> Result<Vec<u8>, String> {
-        let mut inquiry = Inquiry::new(origin).map_err(|error| error.to_string())?;
-        loop {
-            let mut got = self.fetcher.get(inquiry.url(), Limit::Robots).await;
-            self.answered(id, &got).await;
-            exchanges.extend(archive(inquiry.url(), &mut got));
-            if let Some(found) = inquiry.hear(got) {
-                return found;
-            }
-        }
-    }
+/// It could not be had.
+fn give_up(id: TaskId, why: &str) -> End {
+    End::Learned(id, Arc::new(Robots::unreachable(why)), Duration::ZERO)
+}
+
+fn age(at: Timestamp) -> Duration {
+    Duration::from_millis(u64::try_from(Timestamp::now().0 - at.0).unwrap_or(0))
 }

@@ -17,7 +17,7 @@ use super::{
     politeness::Signal,
     pool::Pool,
     recorder::{Archived, Loaded, Outcome, Reply, Request, Settle, Settled},
-    robots::Robots,
+    robots::{Inquiry, Robots},
 };
 use crate::{
     extract::Extractor,
@@ -60,6 +60,8 @@ pub(super) enum End {
     Retry(TaskId),
     /// What robots.txt says, received so long ago.
     Learned(TaskId, Arc<Robots>, Duration),
+    /// robots.txt is to be asked for elsewhere.
+    Moved(TaskId, Inquiry),
     /// robots.txt is to be asked for again, after so many tries that failed.
     AskAgain(TaskId, u32),
     Urls(HostId, Loaded<Queued>),

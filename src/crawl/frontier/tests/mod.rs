@@ -220,3 +220,63 @@ fn a_host_that_was_taken_back_rests_as_long_as_it_had_asked() {
     world.frontier.loaded_hosts(&[row], 1, true, start);
     assert!(matches!(world.next(start), Step::Wait(at) if at == start + 5 * SECOND));
 }
+
+/// Asks for the robots.txt of the first host, which has moved to `target`, and says when that is asked for.
+fn moved(order: Order, target: &str) -> Duration {
+    let mut world = World::new(Scenario { seeds: vec![(0, 0), (1, 0)], order, ..two_hosts() });
+    let start = Instant::now();
+    let (mut now, mut asked) = (start, Vec::new());
+    loop {
+        match world.next(now) {
+            Step::Ask(id, ask) if &*ask.name == "h0:80" => {
+                asked.push(now - start);
+                world.frontier.answered(id, None, Signal::Fine, now);
+                let Some(moved) = ask.moved else {
+                    let moved = Inquiry::new(target).unwrap();
+                    world.frontier.moved(id, moved, now);
+                    continue;
+                };
+                assert_eq!(moved.url().as_str(), format!("{target}/robots.txt"));
+                return asked[1];
+            }
+            Step::Ask(id, _) => {
+                // The other host answers slowly.
+                now += SECOND / 2;
+                world.frontier.answered(id, None, Signal::Fine, now);
+                world.frontier.learned(id, Arc::new(Robots::allow_all()), Duration::ZERO, now);
+            }
+            Step::Wait(at) => now = at,
+            step => panic!("{step:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_robots_txt_that_has_moved_is_asked_for_a_delay_later_there() {
+    assert_eq!(moved(Order::Clock, "http://h0/new"), SECOND);
+    assert_eq!(moved(Order::Turn, "http://h0/new"), SECOND);
+}
+
+#[test]
+fn a_robots_txt_that_has_moved_to_another_host_waits_for_that_host_s_delay() {
+    assert_eq!(moved(Order::Clock, "http://h1"), SECOND + SECOND / 2);
+    assert_eq!(moved(Order::Turn, "http://h1"), SECOND, "it has not been asked yet");
+}
+
+#[test]
+fn in_turn_a_robots_txt_that_has_moved_waits_for_another_host_that_rests() {
+    let scenario = Scenario { seeds: vec![(0, 0)], order: Order::Turn, ..two_hosts() };
+    let mut world = World::new(scenario);
+    let start = world.frontier.clock.instant;
+    let Step::LoadHosts { .. } = world.frontier.next(start) else { panic!("hosts") };
+    let resting = HostRow { rests_until: Some(Timestamp(5_000)), ..world.row(1) };
+    world.frontier.loaded_hosts(&[world.row(0), resting], 1, true, start);
+    let Step::Ask(id, _) = world.next(start) else { panic!("robots.txt") };
+    world.frontier.answered(id, None, Signal::Fine, start);
+    world.frontier.moved(id, Inquiry::new("http://h1").unwrap(), start);
+    for (now, then) in [(start, start + SECOND), (start + SECOND, start + 5 * SECOND)] {
+        assert!(matches!(world.next(now), Step::Wait(at) if at == then));
+    }
+    let Step::Ask(_, ask) = world.next(start + 5 * SECOND) else { panic!("robots.txt") };
+    assert!(ask.moved.is_some());
+}
