@@ -37,6 +37,9 @@ pub(super) fn check_owner(state: &State, path: &Path, name: &str) -> Result<(), 
 /// # Errors
 /// If a crawl is running in the directory, or a file cannot be deleted.
 pub fn delete_run(directory: &Path) -> io::Result<()> {
+    if !directory.exists() {
+        return Ok(());
+    }
     let _lock = WriteLock::take(&directory.join(STATE)).map_err(io::Error::other)?;
     let missing_is_fine = |deleted: io::Result<()>| match deleted {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),

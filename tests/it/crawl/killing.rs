@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    path::Path,
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::{
         Arc, Mutex,
@@ -78,42 +78,51 @@ impl Executioner {
     }
 }
 
+/// A server that takes six milliseconds for each answer, and tells the executioner of each request.
+fn slow_server(executioner: &Executioner) -> Server {
+    let theirs = executioner.clone();
+    Server::answering(move |request, _| {
+        theirs.observe();
+        web(request).after(Duration::from_millis(6))
+    })
+}
+
+/// The configuration of a crawl of this server, and its run directory.
+fn config(directory: &Path, server: &Server, name: &str) -> (PathBuf, PathBuf) {
+    let (path, address) = (directory.join(format!("{name}.toml")), server.address());
+    let output = directory.join(name);
+    let text = format!(
+        r#"
+        name = "killed"
+        output = {output:?}
+        [crawl]
+        user_agent = "pagesieve-test/1"
+        concurrency = 1
+        [politeness]
+        delay = "0s"
+        [fetch]
+        resolve = {{ "a.test" = "{address}", "b.test" = "{address}" }}
+        [dedup]
+        mode = "classic"
+        seed = 1
+        [store]
+        warc = true
+        [[seeds]]
+        url = "http://a.test/"
+        [[seeds]]
+        url = "http://b.test/"
+        "#
+    );
+    fs::write(&path, text).unwrap();
+    (path, output)
+}
+
 #[test]
 fn a_crawl_that_is_killed_again_and_again_ends_as_one_that_was_not() {
     let executioner = Executioner::default();
-    let theirs = executioner.clone();
-    let server = Server::answering(move |request, _| {
-        theirs.observe();
-        web(request).after(Duration::from_millis(6))
-    });
+    let server = slow_server(&executioner);
     let directory = tempdir().unwrap();
-    let config = |name: &str| {
-        let (path, address) = (directory.path().join(format!("{name}.toml")), server.address());
-        let output = directory.path().join(name);
-        let text = format!(
-            r#"
-            output = {output:?}
-            [crawl]
-            user_agent = "pagesieve-test/1"
-            concurrency = 1
-            [politeness]
-            delay = "0s"
-            [fetch]
-            resolve = {{ "a.test" = "{address}", "b.test" = "{address}" }}
-            [dedup]
-            mode = "classic"
-            seed = 1
-            [store]
-            warc = true
-            [[seeds]]
-            url = "http://a.test/"
-            [[seeds]]
-            url = "http://b.test/"
-            "#
-        );
-        fs::write(&path, text).unwrap();
-        (path, output)
-    };
+    let config = |name: &str| config(directory.path(), &server, name);
     let (path, whole) = config("whole");
     assert!(executioner.run(&path, usize::MAX / 2), "it ends by itself");
 
@@ -133,4 +142,15 @@ fn a_crawl_that_is_killed_again_and_again_ends_as_one_that_was_not() {
     for directory in [whole, parts] {
         laws::checked(&directory, Report::read(&directory).unwrap());
     }
+}
+
+#[test]
+fn a_crawl_that_is_killed_long_before_a_whole_batch_gets_on_all_the_same() {
+    let executioner = Executioner::default();
+    let server = slow_server(&executioner);
+    let directory = tempdir().unwrap();
+    let (path, _) = config(directory.path(), &server, "short");
+    // Ten requests take less than half of what a batch may take.
+    let kills = (0..150).take_while(|_| !executioner.run(&path, 10)).count();
+    assert!((5..150).contains(&kills), "{kills}");
 }

@@ -241,6 +241,29 @@ fn a_redirected_robots_txt_is_followed() {
 }
 
 #[test]
+fn the_delay_lies_between_the_hops_of_a_robots_txt_too() {
+    let site = Site::new(
+        Routes::new()
+            .at("a.test", "/robots.txt", Reply::redirect(301, "/1"))
+            .at("a.test", "/1", Reply::redirect(302, "/2"))
+            .at("a.test", "/2", text("User-agent: *\nDisallow: /x"))
+            .at("a.test", "/", page("a", &["/x"])),
+        &["a.test/"],
+    )
+    .planned(|plan| {
+        plan.politeness.delay = Duration::from_millis(30);
+        plan.store.warc = true;
+    });
+    site.run();
+    assert_eq!(site.fates(), fates([("a.test/", "unique"), ("a.test/x", "robots")]));
+    let requests = site.server.requests();
+    assert_eq!(requests.len(), 4);
+    for gap in gaps(&requests) {
+        assert!(gap >= Duration::from_millis(29), "{gap:?}");
+    }
+}
+
+#[test]
 fn a_robots_txt_that_redirects_for_ever_allows_all() {
     let site = Site::new(
         Routes::new().at("*", "/robots.txt", Reply::redirect(301, "/robots.txt")).at(
