@@ -94,7 +94,7 @@ fn config(directory: &Path, server: &Server, name: &str) -> (PathBuf, PathBuf) {
     let text = format!(
         r#"
         name = "killed"
-        output = {output:?}
+        output = "{}"
         [crawl]
         user_agent = "pagesieve-test/1"
         concurrency = 1
@@ -111,7 +111,8 @@ fn config(directory: &Path, server: &Server, name: &str) -> (PathBuf, PathBuf) {
         url = "http://a.test/"
         [[seeds]]
         url = "http://b.test/"
-        "#
+        "#,
+        output.display()
     );
     fs::write(&path, text).unwrap();
     (path, output)
