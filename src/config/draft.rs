@@ -55,13 +55,18 @@ impl Draft {
         Ok(draft)
     }
 
-    /// The defaults with what the flags say in their place.
+    /// These options with what the flags say in their place.
     ///
     /// # Errors
     ///
     /// If a flag is no TOML, has an unknown key or a value of another kind.
-    pub fn of_flags(flags: &[String]) -> Result<Self, ConfigError> {
-        Self::parse(Path::new("defaults"), String::new(), flags)
+    ///
+    /// # Panics
+    ///
+    /// Never: a configuration can be written.
+    pub fn over(defaults: &Config, flags: &[String]) -> Result<Self, ConfigError> {
+        let toml = toml::to_string(defaults).expect("a configuration can be written");
+        Self::parse(Path::new("defaults"), toml, flags)
     }
 
     /// The configuration, if a crawl can be run with it: everything is looked at that can be without the network, seed files too.

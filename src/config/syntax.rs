@@ -5,7 +5,8 @@ use std::ops::Range;
 use super::text::Problem;
 
 /// What the parser does not say of most lines.
-const LINES: &str = "a line is `key = value`, a header such as `[crawl]` or `[[seeds]]`, or a comment behind a `#`";
+const LINES: &str =
+    "a line is `key = value`, a header such as `[crawl]` or `[[seeds]]`, or a comment behind a `#`";
 
 /// Puts what the parser says of the bytes `at` in terms of their line.
 pub(super) fn explain(toml: &str, message: &str, at: &Range<usize>) -> Problem {
@@ -47,7 +48,8 @@ fn twice(before: &str, line: &str, name: &str) -> Problem {
     } else {
         (format!("`{name}`"), "keep one of the two")
     };
-    let first = first.map_or_else(String::new, |line| format!("; it stands in line {} too", line + 1));
+    let first =
+        first.map_or_else(String::new, |line| format!("; it stands in line {} too", line + 1));
     Problem {
         message: format!("{what} is written twice"),
         label: "again".to_owned(),

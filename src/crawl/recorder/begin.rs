@@ -272,6 +272,7 @@ fn recipe(plan: &Plan, state: &State) -> Result<Recipe, CrawlError> {
     }
     state.set_meta("seed", seed.0.cast_signed())?;
     state.set_meta("scheme", scheme)?;
+    state.set_meta("dedup", json(&plan.dedup))?;
     if state.meta::<i64>("started")?.is_none() {
         state.set_meta("started", Timestamp::now().0)?;
     }

@@ -1,10 +1,12 @@
 //! Whole crawls of servers on loopback.
 
+mod explain;
 mod failures;
 mod four_sites;
 mod killing;
 mod laws;
 mod links;
+mod lookup;
 mod outputs;
 mod politeness;
 mod redirects;
