@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     Exit, Failure, Out, counted,
-    document::{Preparation, Prepared, read},
+    document::{Preparation, Prepared, Settings, read},
     exit::mention,
     progress::say,
     rule::{distances, kind, only_equal, rule},
@@ -24,7 +24,7 @@ use crate::{
 ///
 /// Compares with every unique page of the run's window, fingerprinted as the run does it, and writes for each text the nearest pages:
 /// in how many of 64 bits their fingerprints differ and of 256 bits their signatures, the similarity that these estimate, URL and title;
-/// then whether the run would judge the text to be a duplicate.
+/// then whether the run would judge the text to be a duplicate, by its own rule unless --set or --config say another.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -37,24 +37,26 @@ pub(super) struct Args {
     run: PathBuf,
     /// The text: an HTML page, JSON lines as `filter` reads them, a directory of pages, or any other file of plain text
     ///
-    /// Standard input (JSON lines) for `-`.
+    /// A file of JSON lines begins with a brace; `-` reads them from standard input.
     file: PathBuf,
     /// How many pages are listed
     #[arg(long, value_name = "N", default_value_t = 10)]
     limit: usize,
+    #[command(flatten)]
+    settings: Settings,
 }
 
 pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
     let run = PastRun::open(&args.run)?;
     let dedup = run.options()?;
-    let config = Config { dedup, ..Config::default() };
+    let config = args.settings.config_over(&Config { dedup, ..Config::default() })?;
     let preparation = Preparation::new(&config, run.recipe()?);
     let (mut exit, mut count) = (Exit::Done, 0);
     for input in inputs(&args.file)? {
         match input {
             Ok(input) => {
                 let prepared = preparation.prepare(input);
-                let found = run.nearest(&prepared.subject, args.limit)?;
+                let found = run.nearest(&prepared.subject, &config.dedup, args.limit)?;
                 if count > 0 {
                     writeln!(out).map_err(Failure::Output)?;
                 }

@@ -138,22 +138,27 @@ impl PastRun {
         }))
     }
 
-    /// The pages nearest to a text, at most `limit`, and how the run would judge it. The subject's sketch must be by the run's
+    /// The pages nearest to a text, at most `limit`, and how the run would judge it by `options`: its [own](Self::options), or others to
+    /// see what they would do. The subject's sketch must be by the run's
     /// [recipe](Self::recipe); its key and time do not matter: it counts as a document of nobody that comes next. Compares with every
     /// signature of the window, in memory that does not grow with it.
     ///
     /// # Errors
     /// If the state cannot be read.
-    pub fn nearest(&self, subject: &Subject, limit: usize) -> Result<Neighbourhood, CrawlError> {
-        let options = self.options()?;
+    pub fn nearest(
+        &self,
+        subject: &Subject,
+        options: &Options,
+        limit: usize,
+    ) -> Result<Neighbourhood, CrawlError> {
         let subject = &Subject { key: Key::of(""), at: Timestamp(i64::MIN), ..subject.clone() };
         let mut digests = Unchanged(DigestTable::new(self.state.clone(), NonZeroUsize::MIN));
         let equal = equal(&mut digests, subject)?;
-        let mut filter = Filter::with(&options, Scan::default(), digests);
+        let mut filter = Filter::with(options, Scan::default(), digests);
         let signature = (subject.sketch.features > 0).then_some(subject.sketch.signature);
         let (mut nearest, mut compared) = (BinaryHeap::new(), 0);
         let position = self.value("position")?;
-        self.for_each_in_window(&options, position, |representative| {
+        self.for_each_in_window(options, position, |representative| {
             let distance = representative.signature.zip(signature).map(|(a, b)| distances(&a, &b));
             if let Some((fingerprint, whole)) = distance {
                 compared += 1;

@@ -253,6 +253,8 @@ fn a_demo_replaces_nothing_but_a_demo() {
         pagesieve().args(["demo", "--progress", "none", "--out"]).arg(out).assert()
     };
     demo(directory.path()).code(2);
+    // Told before anything is served.
+    assert!(!stderr(&demo(&file).code(2)).contains("serving"));
     assert_eq!(std::fs::read_to_string(file).unwrap(), "mine");
     let empty = directory.path().join("demo");
     demo(&empty).success();

@@ -92,6 +92,9 @@ fn a_text_that_the_run_would_drop_is_told_with_its_match() {
         "{near}"
     );
     assert!(near.contains("rule classic: at most 3 of"), "{near}");
+    let radius = ["--limit", "0", "--set", "dedup.radius=0"];
+    let far = stdout(&lookup(&site, &[&["near.txt"], &radius[..]].concat()).success());
+    assert!(far.contains("rule classic: at most 0 of") && far.contains("it unique"), "{far}");
     // A match is told even if it is not listed.
     let same = stdout(&lookup(&site, &["same.html", "--limit", "0"]).success());
     assert!(same.contains("an exact duplicate of http://a.test/10:\nthe texts have"), "{same}");
