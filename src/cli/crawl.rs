@@ -10,7 +10,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Exit, Failure, Out,
+    Exit, Failure, Out, counted,
     progress::{self, Show, say},
     signals::stop_on_signals,
 };
@@ -68,6 +68,9 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
     let directory = plan.directory.clone();
     let (report, exit) = runtime()?.block_on(watched(plan, args.progress))?;
     tell(&report, &directory, out)?;
+    if report.end == End::Interrupted {
+        say("run the same command again to go on");
+    }
     Ok(exit)
 }
 
@@ -106,7 +109,8 @@ fn dry_run(plan: &Plan, out: &mut Out) -> Result<Exit, Failure> {
         writeln!(out, "{entry}").map_err(Failure::Output)?;
     }
     let fetched = outlook.iter().filter(|entry| entry.is_fetched()).count();
-    say(format_args!("{fetched} of {} URLs would be fetched first; no page was", outlook.len()));
+    let all = counted(outlook.len() as u64, "URL");
+    say(format_args!("{fetched} of {all} would be fetched first; no page was"));
     Ok(Exit::Done)
 }
 

@@ -1,26 +1,34 @@
 //! Documents as the commands take them: from the input to a text and its sketch.
 
-use std::path::PathBuf;
+use std::{
+    fs,
+    io::Write,
+    path::{Path, PathBuf},
+};
 
 use clap::Args;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
+use serde::Serialize;
 
 use crate::{
     config::{Config, Draft},
-    crawl::robots::product_token,
-    extract::{self, Extractor, language},
+    crawl::{fetch, robots::product_token},
+    extract::{self, Extractor, Truncation, language},
     filter::{Key, Subject},
     fingerprint::{Digest, Fingerprinter, Recipe, Seed},
-    input::{Chunks, Content, Documents, Input},
+    input::{Chunks, Content, Documents, Input, is_html},
     page::{Lang, NormalUrl, Page, Timestamp, UrlOptions},
 };
 
-use super::exit::{Exit, Failure, mention};
+use super::{Exit, Failure, Out, exit::mention, progress::say, write_line};
 
 /// What is read.
 #[derive(Debug, Args)]
 pub(super) struct Files {
     /// JSON lines, HTML files or directories of them; standard input (JSON lines) if none is given
+    ///
+    /// Files ending in .html, .htm or .xhtml are pages, and of directories only these are read, those of directories below too;
+    /// any other file holds JSON lines. A line or a page may have 64 MiB: a longer one is told and passed over.
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
 }
@@ -36,6 +44,29 @@ pub(super) struct Settings {
     set: Vec<String>,
 }
 
+/// What is read, and how.
+#[derive(Debug, Args)]
+pub(super) struct Source {
+    #[command(flatten)]
+    files: Files,
+    #[command(flatten)]
+    pub(super) settings: Settings,
+}
+
+impl Source {
+    /// Writes a line of JSON for each document.
+    pub(super) fn write_lines<T: Serialize + Send>(
+        self,
+        out: &mut Out,
+        line: impl Fn(Input) -> T + Sync,
+    ) -> Result<Exit, Failure> {
+        in_chunks(self.files, line, |lines| {
+            lines.iter().try_for_each(|line| write_line(out, line))?;
+            out.flush().map_err(Failure::Output)
+        })
+    }
+}
+
 /// Reads all documents, makes something of each on all cores, and hands it over in the order of the input, some at a time. What
 /// cannot be read is told on standard error.
 pub(super) fn in_chunks<T: Send>(
@@ -43,8 +74,9 @@ pub(super) fn in_chunks<T: Send>(
     prepare: impl Fn(Input) -> T + Sync,
     mut take: impl FnMut(Vec<T>) -> Result<(), Failure>,
 ) -> Result<Exit, Failure> {
-    let mut exit = Exit::Done;
+    let (mut exit, mut found) = (Exit::Done, false);
     for chunk in Chunks::new(Documents::new(files.files)) {
+        found = true;
         let prepared: Vec<_> = chunk.into_par_iter().map(|item| item.map(&prepare)).collect();
         let mut documents = Vec::with_capacity(prepared.len());
         for item in prepared {
@@ -58,14 +90,24 @@ pub(super) fn in_chunks<T: Send>(
         }
         take(documents)?;
     }
+    if !found {
+        say(
+            "no documents were found; of directories, files ending in .html, .htm or .xhtml are read",
+        );
+    }
     Ok(exit)
 }
 
 impl Settings {
     pub(super) fn config(&self) -> Result<Config, Failure> {
+        self.config_over(&Config::default())
+    }
+
+    /// The same with other defaults.
+    pub(super) fn config_over(&self, defaults: &Config) -> Result<Config, Failure> {
         let draft = match &self.config {
             Some(path) => Draft::read(path, &self.set)?,
-            None => Draft::of_flags(&self.set)?,
+            None => Draft::over(defaults, &self.set)?,
         };
         Ok(draft.check_dedup()?)
     }
@@ -105,6 +147,15 @@ pub(super) fn extracted(
     }
 }
 
+/// A file as one document: a page if its name or its beginning says so, else text.
+pub(super) fn read(path: &Path) -> Result<Content, Failure> {
+    let bytes = fs::read(path).map_err(|source| Failure::Read { path: path.to_owned(), source })?;
+    if is_html(path) || fetch::is_html(None, &bytes) {
+        return Ok(Content::Html { body: bytes, charset: None });
+    }
+    Ok(Content::Text(String::from_utf8_lossy(&bytes).into_owned()))
+}
+
 /// Turns documents into what is judged. Threads can share one.
 #[derive(Debug)]
 pub(super) struct Preparation {
@@ -119,6 +170,8 @@ pub(super) struct Prepared {
     pub(super) id: String,
     pub(super) url: Option<String>,
     pub(super) subject: Subject,
+    /// Why the document is not whole, if a guard cut it.
+    pub(super) truncated: Option<Truncation>,
 }
 
 impl Preparation {
@@ -140,14 +193,25 @@ impl Preparation {
         };
         let at = input.at.unwrap_or_else(Timestamp::now);
         let (document, body) = extracted(&self.extractor, input);
-        let subject = Subject {
+        let subject = self.subject(key, &document, body, at);
+        Prepared { id, url, subject, truncated: document.truncated }
+    }
+
+    /// What is judged of a document.
+    pub(super) fn subject(
+        &self,
+        key: Key,
+        document: &extract::Document,
+        body: Option<Digest>,
+        at: Timestamp,
+    ) -> Subject {
+        Subject {
             key,
             body,
             sketch: self.fingerprinter.sketch(&document.text),
             chars: u32::try_from(document.text.chars().count()).unwrap_or(u32::MAX),
             lang: document.lang.and_then(Lang::new),
             at,
-        };
-        Prepared { id, url, subject }
+        }
     }
 }

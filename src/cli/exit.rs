@@ -45,8 +45,23 @@ pub(super) enum Failure {
     State { path: PathBuf, source: StateError },
     #[error("read {}", path.display())]
     Read { path: PathBuf, source: io::Error },
-    #[error("{} has no text of {url}: only stored pages have one, and only with store.text = true", path.display())]
-    NoText { url: String, path: PathBuf },
+    #[error("the run in {} never heard of {url}", run.display())]
+    #[diagnostic(help(
+        "URLs are looked for in their normal form; pages.jsonl, duplicates.jsonl and skipped.jsonl have all that are known"
+    ))]
+    Unheard { url: String, run: PathBuf },
+    #[error("{url} was not judged: there is nothing to compare")]
+    #[diagnostic(help("`pagesieve explain {url} --run {}` says why", run.display()))]
+    NotJudged { url: String, run: PathBuf },
+    #[error("{url} is a URL, and no run is named that knows it")]
+    #[diagnostic(help("add `--run DIR`, the run's directory"))]
+    NoRun { url: String },
+    #[error("two documents are compared, but one is named")]
+    #[diagnostic(help("name the other; or a URL with `--run DIR`, to see what became of it"))]
+    OneDocument,
+    #[error("{file} is a file, and no other document is named")]
+    #[diagnostic(help("`pagesieve lookup --run {} {file}` lists the run's pages that are nearest to it", run.display()))]
+    OneFile { file: String, run: PathBuf },
     #[cfg(feature = "demo")]
     #[error("{} holds something else than a demo: name another directory by --out", path.display())]
     NoDemo { path: PathBuf },
@@ -69,7 +84,9 @@ pub(super) enum Failure {
 impl Failure {
     pub(super) fn exit(&self) -> Exit {
         match self {
-            Self::Config(_) => Exit::Usage,
+            Self::Config(_) | Self::NoRun { .. } | Self::OneDocument | Self::OneFile { .. } => {
+                Exit::Usage
+            }
             #[cfg(feature = "demo")]
             Self::NoDemo { .. } => Exit::Usage,
             Self::Crawl(error) if error.is_full() => Exit::NoRoom,

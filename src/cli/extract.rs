@@ -1,20 +1,19 @@
 //! `pagesieve extract`: what the filter sees of a page.
 
-use std::io::Write;
-
 use serde::Serialize;
+use url::Url;
 
 use super::{
     Exit, Failure, Out,
-    document::{Files, Settings, extracted, extractor, in_chunks},
-    write_line,
+    document::{Source, extracted, extractor},
 };
-use crate::{extract::Document, input::Input};
+use crate::{extract::Truncation, input::Input};
 
 /// Print what the filter sees of pages: body text, title, links
 ///
 /// Reads what `filter` reads and writes a line {"id", "url", "title", "text", "links", "lang", "charset"} of JSON for each document, in
-/// the order of the input. The text is without navigation, header, footer, sidebars and the like, one block a line.
+/// the order of the input. The text is without navigation, header, footer, sidebars and the like, one block a line. A line has
+/// "truncated" as well, with the reason, if a guard against hostile markup cut the page.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -22,45 +21,37 @@ Examples:
     pagesieve extract pages/ | jq -r '[.id, .lang, .title] | @tsv'")]
 pub(super) struct Args {
     #[command(flatten)]
-    files: Files,
-    #[command(flatten)]
-    settings: Settings,
+    source: Source,
 }
 
 #[derive(Serialize)]
-struct Line<'a> {
-    id: &'a str,
-    url: Option<&'a str>,
-    title: Option<&'a str>,
-    text: &'a str,
-    links: Vec<&'a str>,
-    lang: Option<&'a str>,
-    charset: &'a str,
+struct Line {
+    id: String,
+    url: Option<Url>,
+    title: Option<String>,
+    text: String,
+    links: Vec<Url>,
+    lang: Option<&'static str>,
+    charset: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    truncated: Option<Truncation>,
 }
 
 pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit, Failure> {
-    let config = args.settings.config()?;
+    let config = args.source.settings.config()?;
     let extractor = extractor(&config);
-    let extract = |mut input: Input| {
+    args.source.write_lines(out, |mut input: Input| {
         let (id, url) = (std::mem::take(&mut input.id), input.url.clone());
-        (id, url, extracted(&extractor, input).0)
-    };
-    in_chunks(args.files, extract, |documents| {
-        for (id, url, document) in &documents {
-            write_line(out, &line(id, url.as_ref().map(AsRef::as_ref), document))?;
+        let (document, _) = extracted(&extractor, input);
+        Line {
+            id,
+            url,
+            title: document.title,
+            text: document.text,
+            links: document.links.into_iter().map(|link| link.url).collect(),
+            lang: document.lang,
+            charset: document.charset,
+            truncated: document.truncated,
         }
-        out.flush().map_err(Failure::Output)
     })
-}
-
-fn line<'a>(id: &'a str, url: Option<&'a str>, document: &'a Document) -> Line<'a> {
-    Line {
-        id,
-        url,
-        title: document.title.as_deref(),
-        text: &document.text,
-        links: document.links.iter().map(|link| link.url.as_str()).collect(),
-        lang: document.lang,
-        charset: document.charset,
-    }
 }

@@ -2,6 +2,8 @@
 
 use std::{collections::VecDeque, io::Write, path::PathBuf};
 
+use serde::Serialize;
+
 use super::{
     Exit, Failure, Out,
     document::{Files, Preparation, Prepared, Settings, in_chunks, recipe},
@@ -9,6 +11,7 @@ use super::{
 };
 use crate::{
     config::Config,
+    extract::Truncation,
     filter::{Filter, Judgement},
     fingerprint::Recipe,
     page::DocId,
@@ -20,7 +23,8 @@ use crate::{
 ///
 /// Reads documents and writes one decision for each as a line of JSON, in the order of the input. A document is a line
 /// {"id", "text"} or {"id", "html", "url"?} of JSON, with an optional "time" (RFC 3339, or milliseconds since 1970; else now), or an
-/// HTML file, whose id is its path. Lines that cannot be read are told on standard error; then the exit code is 1.
+/// HTML file, whose id is its path. A decision has "truncated" as well, with the reason, if a guard against hostile markup cut the page.
+/// Lines that cannot be read are told on standard error; then the exit code is 1.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -130,6 +134,15 @@ fn name_of(names: &Names, id: DocId) -> Option<&str> {
     names.get(place).map(|(_, name)| name.as_str())
 }
 
+/// A decision, and whether it is about the whole document.
+#[derive(Serialize)]
+struct Line<'a> {
+    #[serde(flatten)]
+    decision: Decision<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    truncated: Option<Truncation>,
+}
+
 fn write(
     out: &mut Out,
     document: &Prepared,
@@ -137,5 +150,5 @@ fn write(
     of: Option<&str>,
 ) -> Result<(), Failure> {
     let decision = Decision::new(&document.id, document.url.as_deref(), judgement, of);
-    write_line(out, &decision)
+    write_line(out, &Line { decision, truncated: document.truncated })
 }

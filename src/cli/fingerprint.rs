@@ -1,21 +1,21 @@
 //! `pagesieve fingerprint`: the fingerprints of documents.
 
-use std::io::Write;
-
 use serde::Serialize;
 
 use super::{
     Exit, Failure, Out,
-    document::{Files, Preparation, Settings, in_chunks, recipe},
-    write_line,
+    document::{Preparation, Source, recipe},
 };
-use crate::fingerprint::{Fingerprint, Signature};
+use crate::{
+    extract::Truncation,
+    fingerprint::{Fingerprint, Signature},
+};
 
 /// Print the fingerprints of documents
 ///
 /// Reads what `filter` reads and writes a line {"id", "fingerprint", "signature"} of JSON for each document, in the order of the
-/// input: 64 bits as 16 hexadecimal digits, and 256 as 64, the fingerprint first. The seed is the public one unless `dedup.seed` names
-/// another number.
+/// input: 64 bits as 16 hexadecimal digits, and 256 as 64, the fingerprint first; both are null for a text without words. The seed is
+/// the public one unless `dedup.seed` names another number. A line has "truncated" as well, with the reason, if a guard cut the page.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -23,28 +23,30 @@ Examples:
     echo '{\"id\": \"a\", \"text\": \"some words\"}' | pagesieve fingerprint --set dedup.segment=ngrams")]
 pub(super) struct Args {
     #[command(flatten)]
-    files: Files,
-    #[command(flatten)]
-    settings: Settings,
+    source: Source,
 }
 
 #[derive(Serialize)]
 struct Line {
     id: String,
-    fingerprint: Fingerprint,
-    signature: Signature,
+    fingerprint: Option<Fingerprint>,
+    signature: Option<Signature>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    truncated: Option<Truncation>,
 }
 
 pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit, Failure> {
-    let config = args.settings.config()?;
+    let config = args.source.settings.config()?;
     let preparation = Preparation::new(&config, recipe(&config));
-    let line = |input| {
+    args.source.write_lines(out, |input| {
         let prepared = preparation.prepare(input);
-        let signature = prepared.subject.sketch.signature;
-        Line { id: prepared.id, fingerprint: signature.fingerprint(), signature }
-    };
-    in_chunks(args.files, line, |lines| {
-        lines.iter().try_for_each(|line| write_line(out, line))?;
-        out.flush().map_err(Failure::Output)
+        let sketch = prepared.subject.sketch;
+        let signature = (sketch.features > 0).then_some(sketch.signature);
+        Line {
+            id: prepared.id,
+            fingerprint: signature.map(|signature| signature.fingerprint()),
+            signature,
+            truncated: prepared.truncated,
+        }
     })
 }

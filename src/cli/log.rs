@@ -3,12 +3,12 @@
 use std::io::{self, IsTerminal};
 
 use clap::{Args, ValueEnum};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::{EnvFilter, filter::LevelFilter};
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Logging")]
 pub(super) struct Options {
-    /// What to log: error, warn, info, debug or trace, or for parts of the program, as in `warn,pagesieve::crawl=debug`
+    /// What to log: error, warn, info, debug, trace or off; with parts of the program apart, as in `warn,pagesieve::crawl=debug`
     #[arg(long, global = true, value_name = "LEVEL", default_value = "warn", value_parser = directives)]
     log: String,
     /// How to log
@@ -40,7 +40,16 @@ impl Options {
     }
 }
 
+/// What the filter takes, but for a lone word that is no level: it would be taken for a part of the program.
 fn directives(text: &str) -> Result<String, String> {
+    let is_lone = |part: &&str| !part.contains(['=', '[']);
+    let is_level = |part: &str| !part.is_empty() && part.parse::<LevelFilter>().is_ok();
+    if let Some(word) = text.split(',').map(str::trim).filter(is_lone).find(|part| !is_level(part))
+    {
+        return Err(format!(
+            "{word:?} is no level: write error, warn, info, debug, trace or off, and of a part of the program PART=LEVEL, as in pagesieve::crawl=debug"
+        ));
+    }
     match EnvFilter::try_new(text) {
         Ok(_) => Ok(text.to_owned()),
         Err(error) => Err(error.to_string()),

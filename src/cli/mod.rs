@@ -13,9 +13,11 @@ mod extract;
 mod filter;
 mod fingerprint;
 mod log;
+mod lookup;
 mod progress;
 mod report;
 mod robots;
+mod rule;
 mod signals;
 
 use std::io::{self, BufWriter, StdoutLock, Write};
@@ -60,6 +62,7 @@ enum Command {
     Extract(extract::Args),
     Robots(robots::Args),
     Explain(explain::Args),
+    Lookup(lookup::Args),
 }
 
 /// Runs the command that the program's arguments name. Ends the process itself if they are wrong or ask for help.
@@ -90,6 +93,7 @@ fn run(command: Command, out: &mut Out) -> Result<Exit, Failure> {
         Command::Extract(args) => extract::run(args, out),
         Command::Robots(args) => robots::run(&args, out),
         Command::Explain(args) => explain::run(&args, out),
+        Command::Lookup(args) => lookup::run(&args, out),
     }
 }
 
@@ -99,4 +103,9 @@ fn write_line(out: &mut Out, value: &impl Serialize) -> Result<(), Failure> {
         .map_err(io::Error::from)
         .and_then(|()| out.write_all(b"\n"))
         .map_err(Failure::Output)
+}
+
+/// `1 page`, `2 pages`.
+fn counted(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }

@@ -12,6 +12,7 @@ use tokio::{
     time::{Instant, sleep},
 };
 
+use super::counted;
 use crate::crawl::{Progress, Tally};
 
 /// How often the line on a terminal changes, and how often a line is written elsewhere.
@@ -54,8 +55,8 @@ pub(super) async fn show(show: Show, mut watch: watch::Receiver<Progress>) {
         if Instant::now() >= next {
             let line = Line { progress, fetched_before, elapsed: began.elapsed() };
             match &bar {
-                Some(bar) => bar.set_message(line.to_string()),
-                None => say(line),
+                Some(bar) => bar.set_message(line.fitted(columns())),
+                None => say(line.fitted(usize::MAX)),
             }
             next = Instant::now() + every;
         }
@@ -79,17 +80,40 @@ fn bar() -> ProgressBar {
     bar
 }
 
-impl fmt::Display for Line {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+/// Columns of the terminal that the spinner leaves.
+fn columns() -> usize {
+    let columns = terminal_size::terminal_size_of(io::stderr());
+    columns.map_or(usize::MAX, |(width, _)| usize::from(width.0).saturating_sub(2))
+}
+
+impl Line {
+    /// The line, without as many of its less important parts as it takes to fit so many columns.
+    fn fitted(&self, columns: usize) -> String {
+        let mut parts = self.parts().to_vec();
+        while parts.iter().map(|(_, part)| part.len()).sum::<usize>() > columns && parts.len() > 1 {
+            let least = (0..parts.len()).min_by_key(|&place| parts[place].0).unwrap_or_default();
+            parts.remove(least);
+        }
+        parts.into_iter().map(|(_, part)| part).collect()
+    }
+
+    /// What there is to tell, each with its importance.
+    fn parts(&self) -> [(u8, String); 9] {
         let Progress { counts, active_hosts, in_flight } = self.progress;
         let fetched = counts.fetched.saturating_sub(self.fetched_before);
         #[expect(clippy::cast_precision_loss, reason = "a rate is shown with one decimal")]
         let rate = fetched as f64 / self.elapsed.as_secs_f64().max(1e-3);
-        write!(
-            f,
-            "{} pages, {rate:.1}/s: {} unique, {} exact, {} near, {} failed; {} queued on {active_hosts} hosts, {in_flight} in flight",
-            counts.fetched, counts.unique, counts.exact, counts.near, counts.failed, counts.queued
-        )
+        [
+            (8, counted(counts.fetched, "page")),
+            (3, format!(", {rate:.1}/s")),
+            (7, format!(": {} unique", counts.unique)),
+            (6, format!(", {} exact", counts.exact)),
+            (5, format!(", {} near", counts.near)),
+            (2, format!(", {} failed", counts.failed)),
+            (4, format!("; {} queued", counts.queued)),
+            (1, format!(" on {}", counted(active_hosts as u64, "host"))),
+            (0, format!(", {in_flight} in flight")),
+        ]
     }
 }
 
@@ -97,14 +121,33 @@ impl fmt::Display for Line {
 mod tests {
     use super::*;
 
+    fn line() -> Line {
+        let counts = Tally { fetched: 120, unique: 100, exact: 15, near: 5, failed: 2, queued: 40 };
+        let progress = Progress { counts, active_hosts: 1, in_flight: 7 };
+        Line { progress, fetched_before: 20, elapsed: Duration::from_secs(10) }
+    }
+
     #[test]
     fn a_line_tells_the_rate_of_this_start_and_the_counts_of_all() {
-        let counts = Tally { fetched: 120, unique: 100, exact: 15, near: 5, failed: 2, queued: 40 };
-        let progress = Progress { counts, active_hosts: 3, in_flight: 7 };
-        let line = Line { progress, fetched_before: 20, elapsed: Duration::from_secs(10) };
         assert_eq!(
-            line.to_string(),
-            "120 pages, 10.0/s: 100 unique, 15 exact, 5 near, 2 failed; 40 queued on 3 hosts, 7 in flight"
+            line().fitted(usize::MAX),
+            "120 pages, 10.0/s: 100 unique, 15 exact, 5 near, 2 failed; 40 queued on 1 host, 7 in flight"
         );
+    }
+
+    #[test]
+    fn a_line_gives_up_its_least_important_parts_to_fit() {
+        let fitted = [79, 60, 50, 30, 0].map(|columns| line().fitted(columns));
+        assert_eq!(
+            fitted,
+            [
+                "120 pages, 10.0/s: 100 unique, 15 exact, 5 near, 2 failed; 40 queued on 1 host",
+                "120 pages, 10.0/s: 100 unique, 15 exact, 5 near; 40 queued",
+                "120 pages: 100 unique, 15 exact, 5 near; 40 queued",
+                "120 pages: 100 unique, 15 exact",
+                "120 pages",
+            ]
+        );
+        assert!((0..100).all(|columns| line().fitted(columns).len() <= columns.max(9)));
     }
 }

@@ -143,13 +143,16 @@ fn is_mapped(config: &Config, url: &NormalUrl) -> bool {
 }
 
 fn seed_file(draft: &Draft, number: usize, path: &Path) -> Result<bool, ConfigError> {
-    let bytes =
-        fs::read(path).map_err(|source| ConfigError::SeedFile { path: path.to_owned(), source })?;
+    let place = ["seeds", &number.to_string(), "file"];
+    let bytes = fs::read(path).map_err(|source| {
+        let message = format!("the seed file {} cannot be read: {source}", path.display());
+        let help = "its path is taken from the configuration's directory";
+        draft.invalid(&[&place], message, "this file", help)
+    })?;
     let urls = read_seed_file(&bytes, &draft.config.crawl.url_options())
         .map_err(|errors| seed_lines(path, &bytes, &errors))?;
     if urls.is_empty() {
         let message = format!("the seed file {} has no URLs", path.display());
-        let place = ["seeds", &number.to_string(), "file"];
         return Err(draft.invalid(
             &[&place],
             message,

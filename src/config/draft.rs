@@ -3,13 +3,14 @@
 use std::{
     fs,
     path::{Path, PathBuf, absolute},
+    string::FromUtf8Error,
 };
 
 use toml::Table;
 
 use super::{
     Config, check, directory, set,
-    text::{ConfigError, Text},
+    text::{ConfigError, Problem, Text},
 };
 use crate::crawl::scope::Source;
 
@@ -30,10 +31,11 @@ impl Draft {
     ///
     /// # Errors
     ///
-    /// If the file cannot be read, if it or a flag is no TOML, has an unknown key or a value of another kind.
+    /// If the file cannot be read or is not UTF-8, if it or a flag is no TOML, has an unknown key or a value of another kind.
     pub fn read(path: &Path, flags: &[String]) -> Result<Self, ConfigError> {
-        let toml = fs::read_to_string(path)
-            .map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
+        let bytes =
+            fs::read(path).map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
+        let toml = String::from_utf8(bytes).map_err(|error| undecodable(path, &error))?;
         Self::parse(path, toml.trim_start_matches('\u{feff}').to_owned(), flags)
     }
 
@@ -53,13 +55,18 @@ impl Draft {
         Ok(draft)
     }
 
-    /// The defaults with what the flags say in their place.
+    /// These options with what the flags say in their place.
     ///
     /// # Errors
     ///
     /// If a flag is no TOML, has an unknown key or a value of another kind.
-    pub fn of_flags(flags: &[String]) -> Result<Self, ConfigError> {
-        Self::parse(Path::new("defaults"), String::new(), flags)
+    ///
+    /// # Panics
+    ///
+    /// Never: a configuration can be written.
+    pub fn over(defaults: &Config, flags: &[String]) -> Result<Self, ConfigError> {
+        let toml = toml::to_string(defaults).expect("a configuration can be written");
+        Self::parse(Path::new("defaults"), toml, flags)
     }
 
     /// The configuration, if a crawl can be run with it: everything is looked at that can be without the network, seed files too.
@@ -94,6 +101,19 @@ impl Draft {
             }
         }
     }
+}
+
+/// Points at the first byte that is not UTF-8, with a stand-in for it.
+fn undecodable(path: &Path, error: &FromUtf8Error) -> ConfigError {
+    let toml = String::from_utf8_lossy(error.as_bytes()).into_owned();
+    let start = error.utf8_error().valid_up_to();
+    let problem = Problem {
+        message: "the configuration is not UTF-8".to_owned(),
+        label: format!("the byte 0x{:02X}", error.as_bytes()[start]),
+        help: Some("save the file as UTF-8".to_owned()),
+    };
+    let at = start..start + char::REPLACEMENT_CHARACTER.len_utf8();
+    Text { name: path.display().to_string(), toml }.invalid(Some(at), problem)
 }
 
 /// Absolute, so that a configuration shown by `check` means the same wherever it is put.

@@ -26,6 +26,15 @@ pub(super) fn explain(message: &str, path: &[String]) -> Problem {
     if let Some((value, known)) = parts(message, "unknown variant `") {
         return unknown_value(value, &known, path);
     }
+    if let [fetch, resolve, name] = path
+        && (fetch.as_str(), resolve.as_str()) == ("fetch", "resolve")
+    {
+        return Problem {
+            message: format!("`resolve`: what {name:?} stands for is no address with a port"),
+            label: "here".to_owned(),
+            help: Some(format!("write for instance `{name:?} = \"127.0.0.1:8080\"`")),
+        };
+    }
     let problem = Problem { label: "here".to_owned(), help: example(path), ..Problem::default() };
     match path.last() {
         Some(key) => Problem { message: format!("`{key}`: {}", plain(message)), ..problem },

@@ -7,6 +7,8 @@ mod check;
 mod draft;
 mod hints;
 mod set;
+mod sources;
+mod syntax;
 mod text;
 
 use std::path::PathBuf;

@@ -8,7 +8,7 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
-use super::{Config, hints};
+use super::{Config, hints, sources, syntax};
 
 /// A configuration that cannot be used.
 #[derive(Debug, thiserror::Error, Diagnostic)]
@@ -27,15 +27,6 @@ pub enum ConfigError {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Invalid(Box<Invalid>),
-    /// A seed file cannot be read.
-    #[error("read the seed file {}", path.display())]
-    #[diagnostic(help("paths of seed files are relative to the configuration's directory"))]
-    SeedFile {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
     /// A seed file has lines that are no URLs.
     #[error(transparent)]
     #[diagnostic(transparent)]
@@ -121,11 +112,11 @@ impl Text {
         Some(value.span())
     }
 
-    /// An error that points at these bytes; without them at the end, where something is missing.
+    /// An error that points at these bytes; without them, or behind the last, at the end, where something is missing.
     pub(super) fn invalid(&self, at: Option<Range<usize>>, problem: Problem) -> ConfigError {
         let written = self.toml.trim_end();
         let last = written.char_indices().next_back().map_or(0, |(at, _)| at);
-        let at = at.unwrap_or(last..written.len());
+        let at = at.filter(|at| at.start < written.len()).unwrap_or(last..written.len());
         ConfigError::Invalid(Box::new(Invalid {
             message: problem.message,
             label: problem.label,
@@ -136,14 +127,24 @@ impl Text {
     }
 
     pub(super) fn explain(&self, error: &toml::de::Error) -> ConfigError {
-        let path = error.span().map(|span| self.path_at(span.start)).unwrap_or_default();
-        self.invalid(error.span(), hints::explain(error.message(), &path))
+        let Some(at) = error.span() else {
+            return self.invalid(None, hints::explain(error.message(), &[]));
+        };
+        if DeTable::parse(&self.toml).is_err() {
+            let problem = syntax::explain(&self.toml, error.message(), &at);
+            return self.invalid(Some(at), problem);
+        }
+        if let Some((at, problem)) = sources::explain(&self.toml, error.message()) {
+            return self.invalid(Some(at), problem);
+        }
+        let path = self.path_at(at.start);
+        self.invalid(Some(at), hints::explain(error.message(), &path))
     }
 
     /// The key whose name or value stands at `offset`, with those around it.
     fn path_at(&self, offset: usize) -> Vec<String> {
-        let (table, _) = DeTable::parse_recoverable(&self.toml);
-        path_in(table.get_ref(), offset).unwrap_or_default()
+        let table = DeTable::parse(&self.toml).ok();
+        table.and_then(|table| path_in(table.get_ref(), offset)).unwrap_or_default()
     }
 }
 

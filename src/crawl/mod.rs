@@ -10,13 +10,13 @@
 //! The frontier lives in [`run`]'s loop, which receives and spawns and never sends: the way back cannot jam. The recorder is the one
 //! place that commits. Every channel is bounded; the run ends when the frontier has nothing left and nothing runs.
 
-mod account;
 mod directory;
 mod dry_run;
 mod error;
 pub mod fetch;
 mod frontier;
 mod options;
+mod past;
 pub mod politeness;
 mod pool;
 mod recorder;
@@ -49,11 +49,11 @@ use pool::Pool;
 use recorder::{Recorder, Request, Start};
 use worker::{Crew, End, Event};
 
-pub use account::{Account, account, run_seed};
 pub use directory::{delete_run, is_run};
 pub use dry_run::{Outlook, dry_run};
 pub use error::CrawlError;
 pub use options::{Options, Plan};
+pub use past::{Account, Neighbour, Neighbourhood, PastRun};
 pub use recorder::{Tally, report};
 
 /// Requests to the recorder and events for the frontier that may wait.

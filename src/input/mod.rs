@@ -16,7 +16,7 @@ use crate::page::Timestamp;
 
 pub use chunks::Chunks;
 pub use line::LineError;
-pub use walk::Documents;
+pub use walk::{Documents, is_html};
 
 /// The longest line and the longest HTML file that is read, in bytes.
 pub const LONGEST: usize = 64 << 20;

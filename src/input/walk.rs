@@ -132,7 +132,9 @@ fn list(directory: &Path) -> io::Result<Vec<Place>> {
     Ok(found)
 }
 
-fn is_html(path: &Path) -> bool {
+/// Whether a file is a page by its name: whether that ends in `.html`, `.htm` or `.xhtml`.
+#[must_use]
+pub fn is_html(path: &Path) -> bool {
     let ending = path.extension().and_then(|ending| ending.to_str());
     ending.is_some_and(|ending| HTML.iter().any(|html| ending.eq_ignore_ascii_case(html)))
 }

@@ -104,7 +104,7 @@ impl Reason {
             Self::Noindex => "The page asks not to be indexed.",
             Self::DuplicateLinks => "Only links of duplicates lead to it: not followed.",
             Self::Host => "Its host was set aside: too slow for us, or dead.",
-            Self::Pending => "Still queued at the end; the next start goes on.",
+            Self::Pending => "Still queued when the run stopped.",
             Self::Sitemap => "A sitemap: its URLs were taken from it.",
         }
     }

@@ -39,7 +39,7 @@ Disallow: /
 #[test]
 fn help_names_every_command() {
     let help = stdout(&pagesieve().arg("--help").assert().success());
-    for command in ["check", "filter", "fingerprint", "extract", "robots", "explain"] {
+    for command in ["check", "filter", "fingerprint", "extract", "robots", "explain", "lookup"] {
         assert!(help.contains(&format!("\n  {command}  ")), "{command}");
         let help = stdout(&pagesieve().args([command, "--help"]).assert().success());
         assert!(help.contains("Example") && help.contains("pagesieve "), "{command}");
@@ -163,7 +163,13 @@ fn explain_tells_the_step_and_what_differs() {
     write("near.txt", format!("{}addendum", words(0)));
     write("other.txt", words(1000));
     let explain = |a: &str, b: &str| {
-        stdout(&pagesieve().current_dir(&directory).args(["explain", a, b]).assert().success())
+        stdout(
+            &pagesieve()
+                .current_dir(&directory)
+                .args(["explain", a, b, "--set", "dedup.mode=classic"])
+                .assert()
+                .success(),
+        )
     };
     let told =
         |text: &str, phrase: &str| assert!(text.contains(phrase), "{phrase:?} is not in\n{text}");
@@ -173,7 +179,8 @@ fn explain_tells_the_step_and_what_differs() {
         "B is an exact duplicate: the texts have the same words (step text)",
     );
     let near = explain("a.html", "near.txt");
-    told(&near, "B is a near duplicate: the fingerprints differ in ");
+    told(&near, "B is a near duplicate: the rule holds (step near): ");
+    told(&near, "rule classic: at most 3 of the fingerprints' 64 bits differ");
     told(&near, "2 of 601 features weigh more in B");
     told(&near, "addendum");
     let other = explain("a.html", "other.txt");
@@ -181,6 +188,59 @@ fn explain_tells_the_step_and_what_differs() {
     told(&other, "… and ");
     assert!(!other.contains('\x1b'), "there is no terminal");
     pagesieve().args(["explain", "absent", "absent"]).assert().code(1).stdout("");
+}
+
+#[test]
+fn a_text_that_is_not_whole_or_has_no_words_is_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let write =
+        |name: &str, content: &str| fs::write(directory.path().join(name), content).unwrap();
+    write("deep.html", &format!("<p>before</p>{}behind", "<div>".repeat(600)));
+    write("bare.html", "<img src=a.png>");
+    write("signs.txt", "… – !");
+    let run = |arguments: &[&str]| pagesieve().current_dir(&directory).args(arguments).assert();
+    for command in ["filter", "extract", "fingerprint"] {
+        let lines = lines(&run(&[command, "deep.html", "bare.html"]).success());
+        assert_eq!(lines[0]["truncated"], "depth", "{command}");
+        assert_eq!(lines[1].get("truncated"), None, "{command}");
+    }
+    let bare = lines(&run(&["fingerprint", "bare.html"]).success()).remove(0);
+    assert!(bare["fingerprint"].is_null() && bare["signature"].is_null(), "{bare}");
+    let told = stdout(&run(&["explain", "deep.html", "bare.html"]).success());
+    assert!(told.contains("cut (depth): its elements were nested too deeply"), "{told}");
+    assert!(told.contains("it has no body text: navigation"), "{told}");
+    assert!(told.contains("unique: the text of A has 1 of the 10 features"), "{told}");
+    let told = stdout(&run(&["explain", "signs.txt", "bare.html"]).success());
+    assert!(told.contains("it has no words, only signs"), "{told}");
+    assert!(told.contains("unique: the text of A has no words"), "{told}");
+}
+
+#[test]
+fn a_directory_without_pages_is_told() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("lines.jsonl"), "{}").unwrap();
+    for command in ["filter", "extract", "fingerprint"] {
+        let assert = pagesieve().arg(command).arg(directory.path()).assert().success().stdout("");
+        assert!(
+            stderr(&assert)
+                .starts_with("no documents were found; of directories, files ending in .html")
+        );
+        pagesieve().arg(command).write_stdin("{\"id\":\"a\",\"text\":\"\"}").assert().stderr("");
+    }
+}
+
+#[test]
+fn a_word_that_is_no_level_is_not_taken_for_a_part_to_log() {
+    let log = |level: &str| pagesieve().args(["--log", level, "filter"]).assert();
+    for level in ["bogus", "warn,loud", "", "warn,", "pagesieve=loud"] {
+        log(level).code(2).stdout("");
+    }
+    assert!(
+        stderr(&log("bogus")).contains("\"bogus\" is no level: write error, warn, info, debug")
+    );
+    for level in ["off", "WARN", "warn,pagesieve::crawl=debug", "pagesieve[{url}]=info"] {
+        log(level).success();
+    }
 }
 
 #[cfg(feature = "demo")]
@@ -193,6 +253,8 @@ fn a_demo_replaces_nothing_but_a_demo() {
         pagesieve().args(["demo", "--progress", "none", "--out"]).arg(out).assert()
     };
     demo(directory.path()).code(2);
+    // Told before anything is served.
+    assert!(!stderr(&demo(&file).code(2)).contains("serving"));
     assert_eq!(std::fs::read_to_string(file).unwrap(), "mine");
     let empty = directory.path().join("demo");
     demo(&empty).success();

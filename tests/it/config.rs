@@ -381,7 +381,132 @@ fn what_is_no_toml_is_pointed_at() {
       ·       ╰── here
     2 │ max_depth = 3
       ╰────
+     help: write `[crawl]`
     ");
+    // A key of a table that follows is not to blame.
+    insta::assert_snapshot!(refusal("[fetch # how\nretries = 3\n\n[[seeds]]\nurl = 'http://a.org/'\n", &[]), @"
+     × unclosed table, expected `]`
+      ╭─[docs.toml:1:7]
+    1 │ [fetch # how
+      ·       ▲
+      ·       ╰── here
+    2 │ retries = 3
+      ╰────
+     help: write `[fetch]`
+    ");
+    insta::assert_snapshot!(refusal("[[seeds]]\nurl = http://a.org/ # bare\n", &[]), @r#"
+     × `url`: string values must be quoted, expected literal string
+      ╭─[docs.toml:2:7]
+    1 │ [[seeds]]
+    2 │ url = http://a.org/ # bare
+      ·       ──────┬──────
+      ·             ╰── here
+      ╰────
+     help: write `url = "http://a.org/"`
+    "#);
+    insta::assert_snapshot!(refusal("[crawl]\nuser_agent = \"bot\nmax_depth = 3\n", &[]), @r#"
+     × `user_agent`: invalid basic string, expected `"`
+      ╭─[docs.toml:2:18]
+    1 │ [crawl]
+    2 │ user_agent = "bot
+      ·                  ▲
+      ·                  ╰── here
+    3 │ max_depth = 3
+      ╰────
+     help: a string ends with a `"` on the line on which it begins
+    "#);
+    insta::assert_snapshot!(refusal("[crawl]\nmax_depth: 3\n", &[]), @"
+     × key with no value, expected `=`
+      ╭─[docs.toml:2:12]
+    1 │ [crawl]
+    2 │ max_depth: 3
+      ·            ▲
+      ·            ╰── here
+      ╰────
+     help: a line is `key = value`, a header such as `[crawl]` or `[[seeds]]`, or
+           a comment behind a `#`
+    ");
+}
+
+#[test]
+fn what_is_written_twice_is_told_with_its_first_line() {
+    insta::assert_snapshot!(refusal("[fetch]\nretries = 1\n[crawl]\nmax_depth = 3\n# or\nmax_depth = 4\n", &[]), @"
+     × `max_depth` is written twice
+      ╭─[docs.toml:6:1]
+    5 │ # or
+    6 │ max_depth = 4
+      · ────┬────
+      ·     ╰── again
+      ╰────
+     help: keep one of the two; it stands in line 4 too
+    ");
+    insta::assert_snapshot!(refusal("[crawl] # who\nmax_depth = 3\n[crawl]\nmax_pages = 1\n", &[]), @"
+     × [crawl] is written twice
+      ╭─[docs.toml:3:2]
+    2 │ max_depth = 3
+    3 │ [crawl]
+      ·  ──┬──
+      ·    ╰── again
+    4 │ max_pages = 1
+      ╰────
+     help: put all its keys under one header; it stands in line 1 too
+    ");
+}
+
+#[test]
+fn a_seed_list_has_one_source() {
+    insta::assert_snapshot!(refusal(&format!("{SMALL}[[seeds]]\nfile = 'a.txt'\ntags = []\nurl = 'http://a.org/'\n"), &[]), @"
+     × a seed list has both `file` and `url`
+      ╭─[docs.toml:9:1]
+    8 │ tags = []
+    9 │ url = 'http://a.org/'
+      · ─┬─
+      ·  ╰── there is `file` already
+      ╰────
+     help: keep one; the other goes below a `[[seeds]]` of its own
+    ");
+    insta::assert_snapshot!(refusal(&format!("{SMALL}[[seeds]]\nscope = 'any'\n"), &[]), @r#"
+     × a seed list does not say where to begin
+      ╭─[docs.toml:6:1]
+    5 │ url = "https://docs.example.org/"
+    6 │ [[seeds]]
+      · ────┬────
+      ·     ╰── `url`, `file` or `sitemap` is missing
+    7 │ scope = 'any'
+      ╰────
+     help: write for instance `url = "https://docs.example.org/"` below it
+    "#);
+}
+
+#[test]
+fn a_name_stands_for_an_address_with_a_port() {
+    insta::assert_snapshot!(refusal("[fetch]\nresolve = { \"docs.test\" = \"127.0.0.1\" }\n", &[]), @r#"
+     × `resolve`: what "docs.test" stands for is no address with a port
+      ╭─[docs.toml:2:27]
+    1 │ [fetch]
+    2 │ resolve = { "docs.test" = "127.0.0.1" }
+      ·                           ─────┬─────
+      ·                                ╰── here
+      ╰────
+     help: write for instance `"docs.test" = "127.0.0.1:8080"`
+    "#);
+}
+
+#[test]
+fn a_configuration_in_another_charset_is_pointed_at() {
+    let directory = written("");
+    fs::write(directory.path().join("docs.toml"), b"[[seeds]]\ntags = [\"caf\xe9\"]\n").unwrap();
+    let check = pagesieve().current_dir(&directory).args(["check", "docs.toml"]).assert();
+    insta::assert_snapshot!(stderr(&check.code(2)), @r#"
+     × the configuration is not UTF-8
+      ╭─[docs.toml:2:13]
+    1 │ [[seeds]]
+    2 │ tags = ["caf�"]
+      ·             ┬
+      ·             ╰── the byte 0xE9
+      ╰────
+     help: save the file as UTF-8
+    "#);
 }
 
 #[test]
@@ -405,10 +530,13 @@ fn a_flag_is_told_like_a_line() {
      help: write for instance `--set crawl.max_depth=3`
     ");
     insta::assert_snapshot!(refusal(SMALL, &["fetch.allow_private=[10"]), @"
-     × unclosed array, expected `]`
-      ╭─[--set:1:26]
+     × `fetch.allow_private`: unclosed array, expected `]`
+      ╭─[--set:1:25]
     1 │ fetch.allow_private = [10
+      ·                         ┬
+      ·                         ╰── here
       ╰────
+     help: a list ends with `]`, a table in braces with `}`
     ");
 }
 
@@ -464,13 +592,14 @@ fn a_crawl_must_begin_somewhere() {
           url = "https://docs.example.org/"
     "#);
     insta::assert_snapshot!(refusal("[[seeds]]\nscope = \"any\"\n", &[]), @r#"
-     × `seeds`: a seed list needs exactly one of `url`, `file` and `sitemap`
+     × a seed list does not say where to begin
       ╭─[docs.toml:1:1]
     1 │ [[seeds]]
       · ────┬────
-      ·     ╰── here
+      ·     ╰── `url`, `file` or `sitemap` is missing
     2 │ scope = "any"
       ╰────
+     help: write for instance `url = "https://docs.example.org/"` below it
     "#);
     insta::assert_snapshot!(refusal("[[seeds]]\nurl = \"ftp://a.org/\"\n", &[]), @r#"
      × `url`: the scheme is ftp, only http and https can be fetched
@@ -545,7 +674,9 @@ fn bad_lines_of_a_seed_file_are_drawn() {
         let path = directory.path().display().to_string();
         stderr(&check).replace(&path, "DIR")
     };
-    assert!(refusal().contains("read the seed file"));
+    let told = refusal();
+    assert!(told.contains("the seed file DIR/seeds.txt cannot be read: No such"), "{told}");
+    assert!(told.contains("docs.toml:4:8") && told.contains("from the configuration's directory"));
     fs::write(directory.path().join("seeds.txt"), "# none\n").unwrap();
     assert!(refusal().contains("has no URLs"));
     fs::write(

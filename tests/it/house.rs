@@ -26,7 +26,7 @@ const ROOMS: &[&[&str]] = &[
 
 /// The parts of `crawl`, and which others each may name. Its `mod.rs` may name all of them, and none of them names it.
 const CRAWL: &[(&str, &[&str])] = &[
-    ("account", &["directory", "error"]),
+    ("past", &["directory", "error"]),
     ("dry_run", &["options", "directory", "roots", "error", "sitemap", "robots", "scope", "fetch"]),
     ("worker", &["recorder", "frontier", "pool", "sitemap", "robots", "politeness", "fetch"]),
     (

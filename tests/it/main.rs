@@ -15,6 +15,7 @@ mod crawl;
 mod data;
 #[cfg(feature = "demo")]
 mod demo_pages;
+mod exit_codes;
 mod extract;
 mod fetch;
 mod filter_cmd;

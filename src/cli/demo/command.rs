@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    io::ErrorKind,
     path::{Path, PathBuf},
 };
 
@@ -54,8 +55,11 @@ pub(in crate::cli) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
 
 /// Whether the directory is empty or holds an earlier demo: nothing else is replaced.
 fn is_ours(directory: &Path) -> bool {
-    let is_empty = fs::read_dir(directory).map_or(true, |mut entries| entries.next().is_none());
-    is_empty || directory.join(NOTICES_FILE).exists()
+    let is_free = match fs::read_dir(directory) {
+        Ok(mut entries) => entries.next().is_none(),
+        Err(error) => error.kind() != ErrorKind::NotADirectory,
+    };
+    is_free || directory.join(NOTICES_FILE).exists()
 }
 
 async fn crawl_site(args: &Args) -> Result<(Report, Exit), Failure> {

@@ -1,81 +1,86 @@
-//! Why a URL of a run was kept, dropped or not crawled.
+//! Why a URL of a run was kept, dropped or not fetched.
 
-use std::{
-    io::{self, Write},
-    path::Path,
+use std::io::{self, Write};
+
+use super::{
+    super::{Failure, Out, counted, rule::distances},
+    side::{Run, cut, judged},
+    stored::{Stored, stored},
 };
-
-use super::super::{Exit, Failure, Out, progress::say};
 use crate::{
-    crawl::{self, Account},
-    filter::{Kind, Step, Verdict},
-    state::{Document, UrlState},
+    crawl::Account,
+    state::{Document, Reason, UrlState},
 };
 
 /// Writes what a run knows of a URL.
-pub(super) fn explain(out: &mut Out, url: &str, run: &Path) -> Result<Exit, Failure> {
-    let Some(account) = crawl::account(run, url)? else {
-        say(format_args!("the run in {} never heard of {url}", run.display()));
-        return Ok(Exit::Failed);
+pub(super) fn explain(out: &mut Out, url: &str, run: &Run<'_>) -> Result<(), Failure> {
+    let unheard = || Failure::Unheard { url: url.to_owned(), run: run.directory.to_owned() };
+    let account = run.past.account(url)?.ok_or_else(unheard)?;
+    let line = match &account.document {
+        Some(document) if document.stored => stored(run.directory, &document.name)?,
+        _ => None,
     };
-    write(out, &account).map_err(Failure::Output)?;
-    Ok(Exit::Done)
+    write(out, &account, line.as_ref()).map_err(Failure::Output)
 }
 
-fn write(out: &mut Out, account: &Account) -> io::Result<()> {
+fn write(out: &mut Out, account: &Account, line: Option<&Stored>) -> io::Result<()> {
     let row = &account.url;
     writeln!(out, "{}", row.url)?;
     match (&account.document, account.reason()) {
-        (Some(document), _) => write_judgement(out, document, account.matched.as_ref())?,
-        (None, Some(reason)) => {
-            writeln!(out, "not crawled     {reason}: {}", reason.meaning())?;
-            let detail = account.aside.as_deref().filter(|_| row.state == UrlState::Queued);
-            if let Some(detail) = detail.or(row.detail.as_deref()) {
-                writeln!(out, "detail          {detail}")?;
-            }
-        }
+        (Some(document), _) => write_judgement(out, document, account.matched.as_ref(), line)?,
+        (None, Some(reason)) => write_reason(out, account, reason)?,
         (None, None) => {}
     }
     if let Some(status) = row.status {
         writeln!(out, "status          {status}")?;
     }
-    let seed = row.seed.map_or_else(|| "none".to_owned(), |seed| format!("number {}", seed + 1));
-    writeln!(out, "seed            {seed}")?;
+    writeln!(out, "seed            {}", account.seed.as_deref().unwrap_or("none"))?;
     writeln!(out, "depth           {}", row.depth)?;
-    let referrer = account.referrer.as_deref().unwrap_or("none: it is a seed");
+    let referrer = account.referrer.as_deref().unwrap_or("no page: it is a seed");
     writeln!(out, "found first on  {referrer}")
+}
+
+fn write_reason(out: &mut Out, account: &Account, reason: Reason) -> io::Result<()> {
+    let row = &account.url;
+    let outcome = match reason {
+        Reason::Pending | Reason::Host => "not fetched yet",
+        Reason::Failure => "asked for, but not received",
+        _ if row.status.is_some() => "fetched, but not judged",
+        _ => "not fetched",
+    };
+    writeln!(out, "outcome         {outcome}")?;
+    writeln!(out, "reason          {reason}: {}", reason.meaning())?;
+    let aside = account.aside.as_deref().filter(|_| row.state == UrlState::Queued);
+    match aside.or(row.detail.as_deref()) {
+        Some(detail) => writeln!(out, "detail          {detail}"),
+        None => Ok(()),
+    }
 }
 
 fn write_judgement(
     out: &mut Out,
     document: &Document,
     matched: Option<&Document>,
+    line: Option<&Stored>,
 ) -> io::Result<()> {
     let judgement = &document.judgement;
-    let what = match judgement.verdict {
-        Verdict::Unique => "unique",
-        Verdict::Duplicate(found) => match (found.kind, found.step) {
-            (Kind::Exact, Step::Body) => "an exact duplicate: the body is known",
-            (Kind::Exact, _) => "an exact duplicate: the text is known",
-            (Kind::Near, Step::Near) => "a near duplicate",
-            (Kind::Near, _) => "a near duplicate: its body or text is that of one",
-        },
-    };
-    writeln!(out, "judged          {what}")?;
-    let kept = if document.stored { "stored in pages.jsonl" } else { "not stored" };
-    writeln!(out, "kept            {kept}")?;
-    if let (Some(found), Some(of)) = (judgement.verdict.matched(), matched) {
-        writeln!(out, "it repeats      {}", of.name)?;
-        writeln!(
-            out,
-            "distance        {} of 64 bits, {} of 256, similarity {:.4}",
-            found.distance,
-            found.signature_distance,
-            found.similarity()
-        )?;
+    writeln!(out, "outcome         {}", judged(document, matched))?;
+    if let Some(found) = judgement.verdict.matched() {
+        writeln!(out, "distance        {}", distances(found))?;
+    }
+    if let Some(title) = &document.title {
+        writeln!(out, "title           {title}")?;
     }
     let facts = judgement.facts;
+    let [chars, features] = [(facts.chars, "character"), (facts.features, "feature")]
+        .map(|(count, what)| counted(count.into(), what));
+    writeln!(out, "text            {chars}, {features}")?;
+    if facts.features == 0 {
+        writeln!(out, "                no words: only a page of the same body is its duplicate")?;
+    }
+    if let Some(why) = line.and_then(|line| line.truncated.as_deref()) {
+        writeln!(out, "truncated       {}", cut(why))?;
+    }
     let fingerprint = facts.fingerprint.map_or_else(|| "none".to_owned(), |bits| bits.to_string());
-    writeln!(out, "fingerprint     {fingerprint}")?;
-    writeln!(out, "text            {} characters, {} features", facts.chars, facts.features)
+    writeln!(out, "fingerprint     {fingerprint}")
 }

@@ -1,7 +1,10 @@
 //! `pagesieve explain`: why are two documents duplicates, or not; and what became of a URL of a run?
 
 mod account;
+mod features;
 mod pair;
+mod side;
+mod stored;
 
 use std::path::{Path, PathBuf};
 
@@ -9,27 +12,29 @@ use super::{
     Exit, Failure, Out,
     document::{Settings, recipe},
 };
-use crate::crawl;
-use pair::Place;
+use crate::{config::Config, crawl::PastRun};
+use side::{Place, Run};
 
 /// Explain why two documents are duplicates, or not; or what became of a URL
 ///
-/// With two documents (files, HTML or plain text; with --run also URLs of the run's stored pages): their sizes, the features that weigh
-/// most of those in which they differ, the bits of their fingerprints, distances and similarity, and what `filter` would say of the
-/// second after the first. With one URL and --run: why it was kept, dropped or not crawled.
+/// With two documents (files, HTML or plain text; with --run also URLs of the run): their sizes, the features that weigh most of those
+/// in which they differ, the bits of their fingerprints, distances and similarity, the rule, and what the filter says of the second
+/// after the first. With one URL and --run: why it was kept, dropped or not fetched.
+///
+/// With --run texts are fingerprinted as the run did and judged by its rule, unless --set or --config say another.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
     pagesieve explain old.html new.html --set dedup.segment=ngrams
     pagesieve explain http://docs.example.org/a --run runs/docs
-    pagesieve explain http://docs.example.org/a http://docs.example.org/b --run runs/docs")]
+    pagesieve explain http://docs.example.org/a http://docs.example.org/b --run runs/docs
+    pagesieve explain http://docs.example.org/a saved.html --run runs/docs")]
 pub(super) struct Args {
-    /// The document that comes first, or the URL
+    /// The document that comes first, or a URL of a run
     a: String,
     /// The document that comes second
-    #[arg(required_unless_present = "run")]
     b: Option<String>,
-    /// A run directory
+    /// A run directory, to explain URLs
     #[arg(long, value_name = "DIR")]
     run: Option<PathBuf>,
     #[command(flatten)]
@@ -37,25 +42,41 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
-    let run = args.run.as_deref();
-    let b = match (&args.b, run) {
-        (Some(b), _) => b,
-        (None, Some(run)) => return account::explain(out, &args.a, run),
-        (None, None) => unreachable!("the arguments demand the one or the other"),
-    };
-    let config = args.settings.config()?;
-    let mut recipe = recipe(&config);
-    if let Some(run) = run {
-        recipe.seed = crawl::run_seed(run)?;
+    match (&args.b, &args.run) {
+        (Some(b), Some(run)) => {
+            let run = Run { past: PastRun::open(run)?, directory: run };
+            let dedup = run.past.options()?;
+            let config = args.settings.config_over(&Config { dedup, ..Config::default() })?;
+            let places = [args.a.as_str(), b].map(|name| place(name, &run));
+            pair::compare(out, places, &config, run.past.recipe()?)?;
+        }
+        (None, Some(run)) if is_url(&args.a) => {
+            account::explain(out, &args.a, &Run { past: PastRun::open(run)?, directory: run })?;
+        }
+        (None, Some(run)) => {
+            return Err(Failure::OneFile { file: args.a.clone(), run: run.clone() });
+        }
+        (b, None) => {
+            if let Some(url) =
+                [Some(&args.a), b.as_ref()].into_iter().flatten().find(|name| is_url(name))
+            {
+                return Err(Failure::NoRun { url: url.clone() });
+            }
+            let b = b.as_ref().ok_or(Failure::OneDocument)?;
+            let config = args.settings.config()?;
+            let places = [&args.a, b].map(|name| Place::File(name.as_ref()));
+            pair::compare(out, places, &config, recipe(&config))?;
+        }
     }
-    pair::compare(out, [place(&args.a, run), place(b, run)], &config, recipe)?;
     Ok(Exit::Done)
 }
 
-fn place<'a>(name: &'a str, run: Option<&'a Path>) -> Place<'a> {
-    let is_url = name.starts_with("http://") || name.starts_with("https://");
-    match run {
-        Some(run) if is_url => Place::Page(run, name),
-        _ => Place::File(name.as_ref()),
-    }
+fn place<'a>(name: &'a str, run: &'a Run<'a>) -> Place<'a> {
+    if is_url(name) { Place::Page(run, name) } else { Place::File(Path::new(name)) }
+}
+
+fn is_url(name: &str) -> bool {
+    ["http://", "https://"].iter().any(|scheme| {
+        name.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+    })
 }

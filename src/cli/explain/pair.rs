@@ -1,47 +1,24 @@
 //! Why two documents are duplicates, or not.
 
 use std::{
-    collections::HashMap,
-    fs::{self, File},
     io,
-    io::{BufRead, BufReader, IsTerminal, Write},
-    path::Path,
+    io::{IsTerminal, Write},
 };
 
-use super::super::{
-    Failure, Out,
-    document::{Preparation, extracted},
+use super::{
+    super::{
+        Failure, Out,
+        document::Preparation,
+        rule::{distances, kind, only_equal, rule},
+    },
+    features,
+    side::{Place, Side, Text, side},
 };
 use crate::{
     config::Config,
-    crawl::fetch::is_html,
-    extract::Document,
-    filter::{Filter, Key, Kind, Options, Step, Subject, Verdict},
-    fingerprint::{Digest, Feature, Recipe, Sketch, similarity},
-    input::{Content, Input},
-    page::{Lang, Timestamp},
-    sink::{PAGES, record::PageLine},
+    filter::{Filter, Key, Match, Options, Subject, Verdict},
+    fingerprint::{Recipe, similarity},
 };
-
-/// So many features of each document are shown that the other has not, or not as often.
-const SHOWN: usize = 12;
-
-/// One of the two.
-struct Side {
-    path: String,
-    body: Option<Digest>,
-    document: Document,
-    sketch: Sketch,
-    features: Vec<Feature>,
-}
-
-/// Where a document is found.
-pub(super) enum Place<'a> {
-    /// A file, HTML or plain text.
-    File(&'a Path),
-    /// A page of a run, by its URL.
-    Page(&'a Path, &'a str),
-}
 
 /// Compares two documents and writes what there is to say about them.
 pub(super) fn compare(
@@ -56,203 +33,125 @@ pub(super) fn compare(
     write_all(out, &[a?, b?], &config.dedup, paint).map_err(Failure::Output)
 }
 
-fn side(place: &Place<'_>, preparation: &Preparation) -> Result<Side, Failure> {
-    let (name, content) = match *place {
-        Place::File(path) => (path.display().to_string(), read(path)?),
-        Place::Page(run, url) => (url.to_owned(), Content::Text(stored_text(run, url)?)),
-    };
-    let input = Input { id: name.clone(), url: None, at: None, content };
-    let (document, body) = extracted(&preparation.extractor, input);
-    let sketch = preparation.fingerprinter.sketch(&document.text);
-    let features = preparation.fingerprinter.features(&document.text);
-    Ok(Side { path: name, body, document, sketch, features })
-}
-
-fn read(path: &Path) -> Result<Content, Failure> {
-    let bytes = fs::read(path).map_err(|source| Failure::Read { path: path.to_owned(), source })?;
-    let named_html = path.extension().is_some_and(|ending| {
-        ["html", "htm", "xhtml"].iter().any(|html| ending.eq_ignore_ascii_case(html))
-    });
-    if named_html || is_html(None, &bytes) {
-        return Ok(Content::Html { body: bytes, charset: None });
-    }
-    Ok(Content::Text(String::from_utf8_lossy(&bytes).into_owned()))
-}
-
-/// The text of a stored page, from `pages.jsonl`.
-fn stored_text(run: &Path, url: &str) -> Result<String, Failure> {
-    let path = run.join(PAGES);
-    let failure = |source| Failure::Read { path: path.clone(), source };
-    let lines = BufReader::new(File::open(&path).map_err(failure)?).lines();
-    let id = serde_json::to_string(url).expect("a string is JSON");
-    for line in lines {
-        let line = line.map_err(failure)?;
-        // The id is the first field: most lines need not be read as JSON.
-        if !line.starts_with(&format!("{{\"id\":{id},")) {
-            continue;
-        }
-        let page: PageLine<'_> =
-            serde_json::from_str(&line).map_err(|error| failure(error.into()))?;
-        if let Some(text) = page.text {
-            return Ok(text.into_owned());
-        }
-    }
-    Err(Failure::NoText { url: url.to_owned(), path })
-}
-
 fn write_all(out: &mut Out, sides: &[Side; 2], options: &Options, paint: Paint) -> io::Result<()> {
-    let [a, b] = sides;
-    write_verdict(out, sides, options, paint)?;
-    writeln!(out)?;
+    for (letter, side) in ["A", "B"].iter().zip(sides) {
+        writeln!(out, "{letter}  {}", side.name)?;
+        side.remarks.iter().try_for_each(|remark| writeln!(out, "   {remark}"))?;
+    }
+    let texts = sides.each_ref().map(|side| side.text.as_ref());
+    if let [Some(a), Some(b)] = texts {
+        write_verdict(out, [a, b], options, paint)?;
+    } else {
+        writeln!(
+            out,
+            "\nNothing is judged anew: that takes both texts. What the run found stands above."
+        )?;
+    }
+    writeln!(out, "{}\n", rule(options))?;
     write_sizes(out, sides)?;
     writeln!(out)?;
-    write_bits(out, &a.sketch, &b.sketch, options)?;
-    let counts = |side: &Side| -> HashMap<String, u32> {
-        side.features.iter().map(|feature| (feature.text.clone(), feature.weight)).collect()
-    };
-    let (in_a, in_b) = (counts(a), counts(b));
-    write_features(out, "A", &a.features, &in_b, paint)?;
-    write_features(out, "B", &b.features, &in_a, paint)
+    write_bits(out, sides)?;
+    if let [Some(a), Some(b)] = texts {
+        writeln!(out, "cosine of features  {:.4}", features::cosine(&a.features, &b.features))?;
+        features::write(out, [("A", &a.features), ("B", &b.features)], paint)?;
+    }
+    Ok(())
 }
 
 fn write_verdict(
     out: &mut Out,
-    sides: &[Side; 2],
+    texts: [&Text; 2],
     options: &Options,
     paint: Paint,
 ) -> io::Result<()> {
-    let [a, b] = sides;
-    writeln!(out, "A  {}\nB  {}\n", a.path, b.path)?;
-    let verdict = verdict(sides, options);
+    let verdict = verdict(texts, options);
     let (word, why) = match verdict.matched() {
-        None => ("unique", why_unique(sides, options)),
-        Some(matched) => match (matched.kind, matched.step) {
-            (_, Step::Body) => {
-                ("an exact duplicate", "the bodies are equal, byte for byte (step body)".to_owned())
-            }
-            (Kind::Exact, _) => {
-                ("an exact duplicate", "the texts have the same words (step text)".to_owned())
-            }
-            (Kind::Near, _) => (
-                "a near duplicate",
-                format!(
-                    "the fingerprints differ in {} of 64 bits, at most {} are allowed (step near)",
-                    matched.distance,
-                    options.radius()
-                ),
-            ),
-        },
+        None => ("unique", why_unique(texts, options)),
+        Some(found) => {
+            let (word, why) = kind(found);
+            (word, format!("{why}: {}", distances(found)))
+        }
     };
-    let word = paint.strong(word, verdict.is_unique());
-    writeln!(out, "After A, B is {word}: {why}")
+    writeln!(out, "\nAfter A, B is {}: {why}", paint.strong(word, verdict.is_unique()))
 }
 
 /// What the filter says of the second after the first.
-fn verdict(sides: &[Side; 2], options: &Options) -> Verdict {
+fn verdict(texts: [&Text; 2], options: &Options) -> Verdict {
     let mut filter = Filter::new(options);
-    let [_, verdict] = [0, 1].map(|number: u64| {
-        let side = &sides[usize::from(number == 1)];
-        let subject = Subject {
-            key: Key(number),
-            body: side.body,
-            sketch: side.sketch.clone(),
-            chars: chars(side),
-            lang: side.document.lang.and_then(Lang::new),
-            at: Timestamp(0),
-        };
-        let Ok(judgement) = filter.judge(&subject);
+    let [_, verdict] = [(Key(0), texts[0]), (Key(1), texts[1])].map(|(key, text)| {
+        let Ok(judgement) = filter.judge(&Subject { key, ..text.subject.clone() });
         judgement.verdict
     });
     verdict
 }
 
-fn why_unique(sides: &[Side; 2], options: &Options) -> String {
-    let least = options.min_features;
-    if sides.iter().any(|side| side.sketch.features < least) {
-        return format!("a text of fewer than {least} features has only equal ones for duplicates");
+fn why_unique(texts: [&Text; 2], options: &Options) -> String {
+    let [a, b] = texts.map(|text| only_equal(&text.subject.sketch, options));
+    match (a, b) {
+        (Some(why), _) => format!("the text of A {why}"),
+        (None, Some(why)) => format!("the text of B {why}"),
+        (None, None) => {
+            "the texts are not equal, and the rule of near duplicates does not hold".to_owned()
+        }
     }
-    format!(
-        "the texts are not equal, and the fingerprints differ in more than {} of 64 bits",
-        options.radius()
-    )
-}
-
-fn chars(side: &Side) -> u32 {
-    u32::try_from(side.document.text.chars().count()).unwrap_or(u32::MAX)
 }
 
 fn write_sizes(out: &mut Out, sides: &[Side; 2]) -> io::Result<()> {
+    writeln!(out, "{:<12} {:<20} B", "", "A")?;
     let mut row = |name: &str, value: fn(&Side) -> String| {
         let [a, b] = sides.each_ref().map(value);
-        writeln!(out, "{name:<12} {a:<20} {b:<20}")
+        writeln!(out, "{}", format!("{name:<12} {a:<20} {b}").trim_end())
     };
-    row("", |side| if side.body.is_some() { "HTML" } else { "text" }.to_owned())?;
-    row("characters", |side| chars(side).to_string())?;
-    row("features", |side| side.sketch.features.to_string())?;
-    row("language", |side| side.document.lang.unwrap_or("-").to_owned())?;
-    row("charset", |side| side.document.charset.to_owned())?;
-    row("fingerprint", |side| side.sketch.signature.fingerprint().to_string())
+    row("characters", |side| side.facts.chars.to_string())?;
+    row("features", |side| side.facts.features.to_string())?;
+    row("language", |side| side.facts.lang.as_ref().map_or("-", |lang| lang.as_str()).to_owned())?;
+    row("charset", |side| side.charset.clone().unwrap_or_else(|| "-".to_owned()))?;
+    row("fingerprint", |side| {
+        side.facts.fingerprint.map_or_else(|| "none".to_owned(), |bits| bits.to_string())
+    })
 }
 
-fn write_bits(out: &mut Out, a: &Sketch, b: &Sketch, options: &Options) -> io::Result<()> {
-    let (first, second) = (a.signature.fingerprint(), b.signature.fingerprint());
-    let signature_distance = a.signature.distance(&b.signature);
-    let bits: Vec<_> = (0..u64::BITS)
-        .rev()
-        .filter(|bit| (first.0 ^ second.0) >> bit & 1 == 1)
-        .map(|bit| bit.to_string())
-        .collect();
-    let bits = if bits.is_empty() { "none".to_owned() } else { bits.join(" ") };
-    writeln!(out, "differing bits      {bits}")?;
-    writeln!(
-        out,
-        "distance            {} of 64 (radius {})",
-        first.distance(second),
-        options.radius()
-    )?;
-    writeln!(out, "signature distance  {signature_distance} of 256")?;
-    writeln!(
-        out,
-        "similarity          {:.4} (the cosine that the signatures estimate)",
-        similarity(signature_distance)
-    )
+fn write_bits(out: &mut Out, sides: &[Side; 2]) -> io::Result<()> {
+    if let [Some(a), Some(b)] = sides.each_ref().map(|side| side.facts.fingerprint) {
+        let differing = (0..u64::BITS).rev().filter(|bit| (a.0 ^ b.0) >> bit & 1 == 1);
+        let bits: Vec<_> = differing.map(|bit| bit.to_string()).collect();
+        let listed = if bits.is_empty() { "none".to_owned() } else { bits.join(" ") };
+        writeln!(out, "differing bits      {listed}")?;
+        writeln!(out, "distance            {} of 64", bits.len())?;
+    }
+    let signatures = sides.each_ref().map(|side| side.signature);
+    let (distance, similarity, source) = match (signatures, recorded(sides)) {
+        ([Some(a), Some(b)], _) => {
+            let distance = a.distance(&b);
+            (distance, similarity(distance), "the cosine that the signatures estimate")
+        }
+        (_, Some(found)) => {
+            (found.signature_distance, found.similarity(), "as the run recorded it")
+        }
+        _ => return writeln!(out, "signature distance  {}", why_unknown(sides)),
+    };
+    writeln!(out, "signature distance  {distance} of 256")?;
+    writeln!(out, "similarity          {similarity:.4} ({source})")
 }
 
-/// What weighs more in one document than in the other, the most telling first.
-fn write_features(
-    out: &mut Out,
-    name: &str,
-    features: &[Feature],
-    other: &HashMap<String, u32>,
-    paint: Paint,
-) -> io::Result<()> {
-    let excess = |feature: &Feature| {
-        feature.weight.saturating_sub(other.get(&feature.text).copied().unwrap_or(0))
-    };
-    let mut more: Vec<_> = features.iter().filter(|feature| excess(feature) > 0).collect();
-    more.sort_by_key(|feature| std::cmp::Reverse(excess(feature)));
-    if more.is_empty() {
-        return Ok(());
+fn why_unknown(sides: &[Side; 2]) -> &'static str {
+    if sides.iter().any(|side| side.facts.features == 0) {
+        "none: a text without words has no signature"
+    } else {
+        "not known: not both signatures are stored"
     }
-    writeln!(out, "\n{} of {} features weigh more in {name}", more.len(), features.len())?;
-    for feature in more.iter().take(SHOWN) {
-        let theirs = other.get(&feature.text).copied().unwrap_or(0);
-        let text = paint.quoted(&feature.text);
-        writeln!(
-            out,
-            "  {:>4} instead of {theirs:<4} {text}  ({}×)",
-            feature.weight, feature.count
-        )?;
-    }
-    if more.len() > SHOWN {
-        writeln!(out, "  … and {} more", more.len() - SHOWN)?;
-    }
-    Ok(())
+}
+
+/// What the run recorded of the two, if one of them repeats the other.
+fn recorded(sides: &[Side; 2]) -> Option<Match> {
+    let [(a, of_a), (b, of_b)] = [sides[0].judged?, sides[1].judged?];
+    let repeats = |verdict: Verdict, id| verdict.matched().copied().filter(|found| found.of == id);
+    repeats(of_b, a).or_else(|| repeats(of_a, b))
 }
 
 /// Colours, if they can be seen.
 #[derive(Clone, Copy)]
-struct Paint {
+pub(super) struct Paint {
     colours: bool,
 }
 
@@ -262,7 +161,7 @@ impl Paint {
         if self.colours { format!("\x1b[1;{colour}m{word}\x1b[0m") } else { word.to_owned() }
     }
 
-    fn quoted(self, text: &str) -> String {
+    pub(super) fn quoted(self, text: &str) -> String {
         if self.colours { format!("\x1b[36m{text}\x1b[0m") } else { text.to_owned() }
     }
 }

@@ -104,6 +104,7 @@ impl Recorder {
         self.state.set_meta("name", self.plan.name.as_str())?;
         self.state.set_meta("warc", self.plan.store.warc)?;
         self.state.set_meta("end", json(&End::Interrupted))?;
+        self.state.set_meta("dedup", json(&self.plan.dedup))?;
         self.state.set_meta("judged_by", json(&judged_by(&self.plan.dedup, &self.state)?))?;
         if self.state.meta::<i64>("started")?.is_none() {
             self.state.set_meta("started", Timestamp::now().0)?;

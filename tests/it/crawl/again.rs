@@ -6,7 +6,7 @@ use std::{
 };
 
 use pagesieve::{
-    crawl::{self, Control, CrawlError, Progress},
+    crawl::{self, Control, CrawlError, PastRun, Progress},
     filter::{Policy, Store},
     report::{End, Warning},
 };
@@ -110,7 +110,7 @@ fn a_run_that_is_going_on_can_be_read_and_not_written() {
 fn others(run: &std::path::Path) {
     // The batch is committed a moment after the page was judged.
     let first = loop {
-        let account = crawl::account(run, "http://a.test/").unwrap().unwrap();
+        let account = PastRun::open(run).unwrap().account("http://a.test/").unwrap().unwrap();
         if account.document.is_some() {
             break account;
         }

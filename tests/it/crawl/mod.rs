@@ -3,11 +3,13 @@
 mod again;
 mod aside;
 mod dry_run;
+mod explain;
 mod failures;
 mod four_sites;
 mod killing;
 mod laws;
 mod links;
+mod lookup;
 mod outputs;
 mod politeness;
 mod redirects;

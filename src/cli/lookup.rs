@@ -1,0 +1,137 @@
+//! `pagesieve lookup`: which pages of a run are nearest to a text?
+
+use std::{
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+
+use super::{
+    Exit, Failure, Out, counted,
+    document::{Preparation, Prepared, Settings, read},
+    exit::mention,
+    progress::say,
+    rule::{distances, kind, only_equal, rule},
+};
+use crate::{
+    config::Config,
+    crawl::{Neighbour, Neighbourhood, PastRun},
+    filter::{Kind, Options, Subject},
+    fingerprint::similarity,
+    input::{Content, Documents, Input, InputError},
+};
+
+/// List the pages of a run that are nearest to a text
+///
+/// Compares with every unique page of the run's window, fingerprinted as the run does it, and writes for each text the nearest pages:
+/// in how many of 64 bits their fingerprints differ and of 256 bits their signatures, the similarity that these estimate, URL and title;
+/// then whether the run would judge the text to be a duplicate, by its own rule unless --set or --config say another.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+    pagesieve lookup --run runs/docs page.html
+    pagesieve lookup --run runs/docs --limit 3 paragraphs.txt
+    pagesieve lookup --run runs/docs new.jsonl")]
+pub(super) struct Args {
+    /// The run directory
+    #[arg(long, value_name = "DIR")]
+    run: PathBuf,
+    /// The text: an HTML page, JSON lines as `filter` reads them, a directory of pages, or any other file of plain text
+    ///
+    /// A file of JSON lines begins with a brace; `-` reads them from standard input.
+    file: PathBuf,
+    /// How many pages are listed
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    limit: usize,
+    #[command(flatten)]
+    settings: Settings,
+}
+
+pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
+    let run = PastRun::open(&args.run)?;
+    let dedup = run.options()?;
+    let config = args.settings.config_over(&Config { dedup, ..Config::default() })?;
+    let preparation = Preparation::new(&config, run.recipe()?);
+    let (mut exit, mut count) = (Exit::Done, 0);
+    for input in inputs(&args.file)? {
+        match input {
+            Ok(input) => {
+                let prepared = preparation.prepare(input);
+                let found = run.nearest(&prepared.subject, &config.dedup, args.limit)?;
+                if count > 0 {
+                    writeln!(out).map_err(Failure::Output)?;
+                }
+                write(out, &prepared, &found, &config.dedup).map_err(Failure::Output)?;
+                count += 1;
+            }
+            Err(error) => {
+                mention(&error);
+                exit = Exit::Failed;
+            }
+        }
+    }
+    if count == 0 && exit == Exit::Done {
+        say("no documents were found");
+    }
+    Ok(exit)
+}
+
+/// The documents of a file: one if it is a page or plain text, else one for each line.
+fn inputs(file: &Path) -> Result<Box<dyn Iterator<Item = Result<Input, InputError>>>, Failure> {
+    if file.as_os_str() != "-" && !file.is_dir() {
+        let content = read(file)?;
+        let is_lines =
+            matches!(&content, Content::Text(text) if text.trim_start().starts_with('{'));
+        if !is_lines {
+            let id = file.display().to_string();
+            return Ok(Box::new(std::iter::once(Ok(Input { id, url: None, at: None, content }))));
+        }
+    }
+    Ok(Box::new(Documents::new(vec![file.to_owned()])))
+}
+
+fn write(
+    out: &mut Out,
+    Prepared { id, subject, truncated, .. }: &Prepared,
+    found: &Neighbourhood,
+    options: &Options,
+) -> io::Result<()> {
+    let [chars, features] = [(subject.chars, "character"), (subject.sketch.features, "feature")]
+        .map(|(count, what)| counted(count.into(), what));
+    writeln!(out, "{id}: {chars}, {features}")?;
+    if let Some(why) = truncated {
+        writeln!(out, "cut ({}): only what came before a limit counts", why.as_str())?;
+    }
+    if !found.nearest.is_empty() {
+        let pages = counted(found.compared, "page");
+        writeln!(out, "\nnearest of the {pages} in the run's window:\n")?;
+        writeln!(out, "  of 64  of 256  similarity  page")?;
+        found.nearest.iter().try_for_each(|neighbour| write_neighbour(out, neighbour))?;
+    }
+    writeln!(out, "\nThe run would judge it {}", verdict(subject, found, options))
+}
+
+fn write_neighbour(out: &mut Out, neighbour: &Neighbour) -> io::Result<()> {
+    let Neighbour { page, distance, signature_distance } = neighbour;
+    let similarity = similarity(*signature_distance);
+    write!(out, "  {distance:>5}  {signature_distance:>6}  {similarity:>10.4}  {}", page.name)?;
+    match &page.title {
+        Some(title) => writeln!(out, "  {title:?}"),
+        None => writeln!(out),
+    }
+}
+
+/// What the run would say of the text.
+fn verdict(subject: &Subject, found: &Neighbourhood, options: &Options) -> String {
+    match (&found.matched, only_equal(&subject.sketch, options)) {
+        (Some((found, page)), _) => {
+            let (word, why) = kind(found);
+            let rule = if found.kind == Kind::Near { rule(options) } else { String::new() };
+            format!("{word} of {}:\n{why}: {}\n{rule}", page.name, distances(found))
+        }
+        (None, Some(why)) => format!("unique: it {why}"),
+        (None, None) => format!(
+            "unique: no page has an equal text, nor does the rule hold for any\n{}",
+            rule(options)
+        ),
+    }
+}

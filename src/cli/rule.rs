@@ -1,0 +1,53 @@
+//! The rules of the judgement in words, with their numbers.
+
+use crate::{
+    filter::{Kind, Match, Mode, Options, Step},
+    fingerprint::Sketch,
+};
+
+/// By which rule a text is a near duplicate of another.
+pub(super) fn rule(options: &Options) -> String {
+    let radius = options.radius();
+    let name = options.mode.as_str();
+    match options.mode {
+        Mode::Classic => {
+            format!("rule {name}: at most {radius} of the fingerprints' 64 bits differ")
+        }
+    }
+}
+
+/// What a duplicate is, and why.
+pub(super) fn kind(found: &Match) -> (&'static str, &'static str) {
+    const EXACT: &str = "an exact duplicate";
+    const NEAR: &str = "a near duplicate";
+    match (found.kind, found.step) {
+        (Kind::Exact, Step::Body) => (EXACT, "the bodies are equal, byte for byte (step body)"),
+        (Kind::Exact, _) => (EXACT, "the texts have the same words (step text)"),
+        (Kind::Near, Step::Body) => (NEAR, "the body is that of one (step body)"),
+        (Kind::Near, Step::Text) => (NEAR, "the text is that of one (step text)"),
+        (Kind::Near, Step::Near) => (NEAR, "the rule holds (step near)"),
+    }
+}
+
+/// The distances of a match.
+pub(super) fn distances(found: &Match) -> String {
+    format!(
+        "{} of 64 bits differ, {} of 256; similarity {:.4}",
+        found.distance,
+        found.signature_distance,
+        found.similarity()
+    )
+}
+
+/// Why only equality can make a text a duplicate, if that is so.
+pub(super) fn only_equal(sketch: &Sketch, options: &Options) -> Option<String> {
+    let (features, least) = (sketch.features, options.min_features);
+    match features {
+        0 => Some("has no words, and only a page of the same body is its duplicate".to_owned()),
+        _ if features < least => Some(format!(
+            "has {features} of the {least} features (dedup.min_features) that a fingerprint takes to be trusted: \
+             only an equal text is its duplicate"
+        )),
+        _ => None,
+    }
+}

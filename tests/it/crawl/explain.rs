@@ -1,0 +1,271 @@
+//! `pagesieve explain` with a run.
+
+use pagesieve::filter::Mode;
+
+use super::site::{Site, page};
+use crate::{
+    cli::{pagesieve, stderr, stdout},
+    server::{Reply, Routes},
+};
+
+/// So many words, the same in every version of everything.
+fn text(name: &str, words: usize) -> String {
+    (0..words).map(|word| format!("{name}{word} ")).collect()
+}
+
+fn kept() -> String {
+    format!("<title>Kept</title><p>{}", text("kept", 900))
+}
+
+/// A run with a URL of every kind that there is something to say of.
+fn run() -> Site {
+    let links = ["/kept", "/again", "/near", "/gone", "/moved", "/secret", "/deep", "/bare"];
+    let near = format!("<title>Near</title><p>{}addendum", text("kept", 900));
+    let again = format!("<title>Again</title><div><p>{}", text("kept", 900));
+    let deep = format!("<title>Deep</title><p>{}{}end", text("deep", 90), "<div>".repeat(600));
+    let routes = Routes::new()
+        .at("a.test", "/", page("seed", &links))
+        .at("a.test", "/robots.txt", Reply::text("User-agent: *\nDisallow: /secret\n"))
+        .at("a.test", "/kept", Reply::html(kept()))
+        .at("a.test", "/again", Reply::html(again))
+        .at("a.test", "/near", Reply::html(near))
+        .at("a.test", "/moved", Reply::redirect(302, "/kept"))
+        .at("a.test", "/deep", Reply::html(deep))
+        .at("a.test", "/bare", Reply::html("<title>Bare</title><img src=a.png>"));
+    let site = Site::new(routes, &["a.test/"]).planned(|plan| {
+        plan.crawl.concurrency = 1.try_into().unwrap();
+        plan.dedup.mode = Mode::Classic;
+        plan.dedup.min_features = 7;
+    });
+    site.run();
+    site
+}
+
+fn explain(site: &Site, documents: &[&str]) -> assert_cmd::assert::Assert {
+    let mut command = pagesieve();
+    command.current_dir(site.path()).arg("explain").args(documents).args(["--run", "."]);
+    command.assert()
+}
+
+#[test]
+fn what_became_of_a_url_is_told_in_terms_of_what_was_done() {
+    let site = run();
+    let told = |path: &str| stdout(&explain(&site, &[&format!("http://a.test{path}")]).success());
+    insta::assert_snapshot!(told("/gone"), @"
+    http://a.test/gone
+    outcome         fetched, but not judged
+    reason          status: The server answered with an error, such as 404.
+    status          404
+    seed            http://a.test/
+    depth           1
+    found first on  http://a.test/
+    ");
+    insta::assert_snapshot!(told("/moved"), @"
+    http://a.test/moved
+    outcome         fetched, but not judged
+    reason          redirect: It leads to another URL, which has its own line.
+    detail          http://a.test/kept
+    status          302
+    seed            http://a.test/
+    depth           1
+    found first on  http://a.test/
+    ");
+    insta::assert_snapshot!(told("/secret"), @"
+    http://a.test/secret
+    outcome         not fetched
+    reason          robots: robots.txt forbids it, or could not be read.
+    detail          Disallow: /secret (line 2)
+    seed            http://a.test/
+    depth           1
+    found first on  http://a.test/
+    ");
+    insta::assert_snapshot!(told("/near"), @"
+    http://a.test/near
+    outcome         a near duplicate of http://a.test/kept; not stored: the rule holds (step near)
+    distance        1 of 64 bits differ, 6 of 256; similarity 0.9973
+    title           Near
+    text            7098 characters, 1801 features
+    fingerprint     b346b9219b4db8d6
+    status          200
+    seed            http://a.test/
+    depth           1
+    found first on  http://a.test/
+    ");
+    insta::assert_snapshot!(told("/deep"), @"
+    http://a.test/deep
+    outcome         unique; stored
+    title           Deep
+    text            619 characters, 179 features
+    truncated       cut (depth): its elements were nested too deeply; only what came before counts
+    fingerprint     7daf9ebe0f12d4d4
+    status          200
+    seed            http://a.test/
+    depth           1
+    found first on  http://a.test/
+    ");
+    insta::assert_snapshot!(told("/bare"), @"
+    http://a.test/bare
+    outcome         unique; stored
+    title           Bare
+    text            0 characters, 0 features
+                    no words: only a page of the same body is its duplicate
+    fingerprint     none
+    status          200
+    seed            http://a.test/
+    depth           1
+    found first on  http://a.test/
+    ");
+    let unheard = explain(&site, &["http://b.test/"]).code(1).stdout("");
+    assert!(stderr(&unheard).contains("the run in . never heard of http://b.test/"));
+}
+
+#[test]
+fn pages_of_a_run_are_compared_by_their_stored_texts() {
+    let site = run();
+    let deep = explain(&site, &["http://a.test/deep", "http://a.test/bare"]).success();
+    insta::assert_snapshot!(stdout(&deep), @"
+    A  http://a.test/deep
+       in the run: unique; stored
+       cut (depth): its elements were nested too deeply; only what came before counts
+    B  http://a.test/bare
+       in the run: unique; stored
+       it has no body text: navigation, forms, scripts and the like do not count (`pagesieve extract` shows what does)
+
+    After A, B is unique: the text of B has no words, and only a page of the same body is its duplicate
+    rule classic: at most 3 of the fingerprints' 64 bits differ
+
+                 A                    B
+    characters   619                  0
+    features     179                  0
+    language     nl                   -
+    charset      UTF-8                UTF-8
+    fingerprint  7daf9ebe0f12d4d4     none
+
+    signature distance  none: a text without words has no signature
+    cosine of features  0.0000
+
+    179 of 179 features weigh more in A
+        16 instead of 0    deep0  (1×)
+        16 instead of 0    deep1  (1×)
+        16 instead of 0    deep0 deep1  (1×)
+        16 instead of 0    deep2  (1×)
+        16 instead of 0    deep1 deep2  (1×)
+        16 instead of 0    deep3  (1×)
+        16 instead of 0    deep2 deep3  (1×)
+        16 instead of 0    deep4  (1×)
+        16 instead of 0    deep3 deep4  (1×)
+        16 instead of 0    deep5  (1×)
+        16 instead of 0    deep4 deep5  (1×)
+        16 instead of 0    deep6  (1×)
+      … and 167 more
+    ");
+}
+
+#[test]
+fn an_exact_duplicate_is_compared_by_the_text_of_its_match() {
+    let site = run();
+    let told = explain(&site, &["http://a.test/again", "http://a.test/near"]).success();
+    // The near one has no text: what the state knows is compared.
+    insta::assert_snapshot!(stdout(&told), @"
+    A  http://a.test/again
+       in the run: an exact duplicate of http://a.test/kept; not stored: the texts have the same words (step text)
+       its own text is not stored; that of its match has the same words and stands in for it
+    B  http://a.test/near
+       in the run: a near duplicate of http://a.test/kept; not stored: the rule holds (step near)
+       its text is not stored, nor is its signature: what the state has is compared
+
+    Nothing is judged anew: that takes both texts. What the run found stands above.
+    rule classic: at most 3 of the fingerprints' 64 bits differ
+
+                 A                    B
+    characters   7089                 7098
+    features     1799                 1801
+    language     -                    id
+    charset      UTF-8                -
+    fingerprint  b346b9219b4db8d4     b346b9219b4db8d6
+
+    differing bits      1
+    distance            1 of 64
+    signature distance  not known: not both signatures are stored
+    ");
+    let told = stdout(&explain(&site, &["http://a.test/kept", "http://a.test/again"]).success());
+    assert!(told.contains("that of its match has the same words"), "{told}");
+    assert!(
+        told.contains("After A, B is an exact duplicate: the texts have the same words"),
+        "{told}"
+    );
+    assert!(told.contains("signature distance  0 of 256"), "{told}");
+}
+
+#[test]
+fn a_duplicate_without_a_text_is_compared_by_what_the_run_recorded() {
+    let site = run();
+    let line = site.line("a.test/near");
+    let told = stdout(&explain(&site, &["http://a.test/kept", "http://a.test/near"]).success());
+    for phrase in [
+        "in the run: a near duplicate of http://a.test/kept; not stored: the rule holds (step near)".to_owned(),
+        "Nothing is judged anew".to_owned(),
+        format!("distance            {} of 64", line["match"]["distance"]),
+        format!("signature distance  {} of 256", line["match"]["signature_distance"]),
+        "(as the run recorded it)".to_owned(),
+    ] {
+        assert!(told.contains(&phrase), "{phrase:?} is not in\n{told}");
+    }
+}
+
+#[test]
+fn texts_are_judged_by_the_rule_and_the_seed_of_the_run() {
+    let site = run();
+    std::fs::write(site.path().join("short.txt"), "two words").unwrap();
+    std::fs::write(site.path().join("kept.html"), kept()).unwrap();
+    let told = stdout(&explain(&site, &["http://a.test/kept", "kept.html"]).success());
+    let fingerprint = site.line("a.test/kept")["fingerprint"].as_str().unwrap().to_owned();
+    assert_eq!(told.matches(&fingerprint).count(), 2, "{told}");
+    assert!(told.contains("B is an exact duplicate"), "{told}");
+    let told = stdout(&explain(&site, &["short.txt", "kept.html"]).success());
+    assert!(told.contains("the text of A has 3 of the 7 features (dedup.min_features)"), "{told}");
+    let told = stdout(
+        &explain(&site, &["short.txt", "kept.html", "--set", "dedup.min_features=3"]).success(),
+    );
+    assert!(told.contains("the texts are not equal, and the rule"), "{told}");
+}
+
+#[test]
+fn what_explain_lacks_is_told_with_what_to_add() {
+    let site = run();
+    let told = |documents: &[&str], code| {
+        stderr(&explain(&site, documents).code(code).stdout("")).replace("\n        ", " ")
+    };
+    assert!(told(&["page.html"], 2).contains("`pagesieve lookup --run . page.html` lists"));
+    let not_judged = told(&["http://a.test/kept", "http://a.test/gone"], 1);
+    assert!(not_judged.contains("http://a.test/gone was not judged"), "{not_judged}");
+    assert!(not_judged.contains("explain http://a.test/gone --run .` says why"), "{not_judged}");
+    for documents in [&["http://a.test/kept"][..], &["page.html", "HTTPS://a.test/"]] {
+        let alone = pagesieve().arg("explain").args(documents).assert().code(2).stdout("");
+        assert!(stderr(&alone).contains("add `--run DIR`"));
+    }
+    let alone = pagesieve().args(["explain", "page.html"]).assert().code(2).stdout("");
+    assert!(stderr(&alone).contains("name the other; or a URL with `--run DIR`"));
+}
+
+#[test]
+fn a_run_without_texts_is_compared_by_signatures() {
+    let site = run().planned(|plan| plan.store.text = false);
+    pagesieve_delete(&site);
+    site.run();
+    let told = stdout(&explain(&site, &["http://a.test/kept", "http://a.test/deep"]).success());
+    assert_eq!(
+        told.matches("(store.text = false): its signature is compared").count(),
+        2,
+        "{told}"
+    );
+    let signature = |path: &str| {
+        site.line(path)["signature"].as_str().unwrap().parse::<pagesieve::Signature>().unwrap()
+    };
+    let distance = signature("a.test/kept").distance(&signature("a.test/deep"));
+    assert!(told.contains(&format!("signature distance  {distance} of 256")), "{told}");
+}
+
+fn pagesieve_delete(site: &Site) {
+    pagesieve::crawl::delete_run(site.path()).unwrap();
+}

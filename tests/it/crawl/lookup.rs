@@ -1,0 +1,145 @@
+//! `pagesieve lookup`: the pages of a run that are nearest to a text.
+
+use std::fs;
+
+use pagesieve::{
+    Fingerprinter, Signature,
+    filter::Mode,
+    fingerprint::{Recipe, Seed},
+};
+
+use super::site::{Site, html, page, text};
+use crate::{
+    cli::{pagesieve, stderr, stdout},
+    server::{Reply, Routes},
+};
+
+/// The first words of the text of that name, and others.
+fn mixed(name: &str, words: usize) -> String {
+    format!("{} {}", text(name, words), text("others", 400 - words))
+}
+
+/// A run of pages that have more and more in common with the text `base`.
+fn run(change: impl FnOnce(&mut pagesieve::crawl::Plan)) -> Site {
+    let links: Vec<_> = (0..40).map(|number| format!("/{number}")).collect();
+    let links: Vec<_> = links.iter().map(String::as_str).collect();
+    let mut routes = Routes::new().at("a.test", "/", page("seed", &links));
+    for (number, link) in links.iter().enumerate() {
+        let body = format!("<title>Page {number}</title><p>{}", mixed("base", number * 10));
+        routes = routes.at("a.test", link, Reply::html(body));
+    }
+    let site = Site::new(routes, &["a.test/"]).planned(|plan| {
+        plan.crawl.concurrency = 1.try_into().unwrap();
+        plan.dedup.mode = Mode::Classic;
+        change(plan);
+    });
+    site.run();
+    site
+}
+
+fn lookup(site: &Site, arguments: &[&str]) -> assert_cmd::assert::Assert {
+    pagesieve().current_dir(site.path()).args(["lookup", "--run", "."]).args(arguments).assert()
+}
+
+/// Fingerprint distance, signature distance and URL of each page that is listed.
+fn listed(told: &str) -> Vec<(u32, u32, String)> {
+    let rows = told.lines().skip_while(|line| !line.starts_with("  of 64")).skip(1);
+    let rows = rows.take_while(|line| !line.is_empty());
+    rows.map(|row| {
+        let mut words = row.split_whitespace();
+        let mut number = || words.next().unwrap().parse().unwrap();
+        let distances = (number(), number());
+        (distances.0, distances.1, words.nth(1).unwrap().to_owned())
+    })
+    .collect()
+}
+
+#[test]
+fn the_nearest_pages_are_those_that_comparing_with_every_page_finds() {
+    let site = run(|_| {});
+    fs::write(site.path().join("text.txt"), mixed("base", 205)).unwrap();
+    let recipe = Recipe { seed: Seed(1), ..Recipe::default() };
+    let signature = Fingerprinter::new(recipe).signature(&mixed("base", 205));
+    let mut all: Vec<_> = (0_usize..)
+        .zip(site.lines("pages.jsonl"))
+        .map(|(number, line)| {
+            let page: Signature = line["signature"].as_str().unwrap().parse().unwrap();
+            let distance = page.fingerprint().distance(signature.fingerprint());
+            (page.distance(&signature), number, distance, line["id"].as_str().unwrap().to_owned())
+        })
+        .collect();
+    all.sort();
+    let expected: Vec<_> =
+        all.into_iter().map(|(whole, _, distance, url)| (distance, whole, url)).collect();
+    assert!(expected.len() > 15);
+    let told = stdout(&lookup(&site, &["text.txt", "--limit", "99"]).success());
+    assert_eq!(listed(&told), expected);
+    assert!(told.contains(&format!("nearest of the {} pages", expected.len())), "{told}");
+    let told = stdout(&lookup(&site, &["text.txt", "--limit", "3"]).success());
+    assert_eq!(listed(&told), expected[..3]);
+    assert_eq!(listed(&stdout(&lookup(&site, &["text.txt"]).success())), expected[..10]);
+}
+
+#[test]
+fn a_text_that_the_run_would_drop_is_told_with_its_match() {
+    let site = run(|_| {});
+    let write = |name: &str, content: String| fs::write(site.path().join(name), content).unwrap();
+    write("near.txt", format!("{} addendum", mixed("base", 100)));
+    write("same.html", format!("<h1>{}</h1>", mixed("base", 100).to_uppercase()));
+    let near = stdout(&lookup(&site, &["near.txt", "--limit", "1"]).success());
+    assert!(
+        near.contains("judge it a near duplicate of http://a.test/10:\nthe rule holds"),
+        "{near}"
+    );
+    assert!(near.contains("rule classic: at most 3 of"), "{near}");
+    let radius = ["--limit", "0", "--set", "dedup.radius=0"];
+    let far = stdout(&lookup(&site, &[&["near.txt"], &radius[..]].concat()).success());
+    assert!(far.contains("rule classic: at most 0 of") && far.contains("it unique"), "{far}");
+    // A match is told even if it is not listed.
+    let same = stdout(&lookup(&site, &["same.html", "--limit", "0"]).success());
+    assert!(same.contains("an exact duplicate of http://a.test/10:\nthe texts have"), "{same}");
+    assert!(listed(&same).is_empty());
+}
+
+#[test]
+fn looking_leaves_the_run_as_it_was() {
+    let site = run(|_| {});
+    fs::write(site.path().join("new.txt"), text("new", 300)).unwrap();
+    let first = stdout(&lookup(&site, &["new.txt"]).success());
+    assert!(first.contains("would judge it unique: no page has an equal text"), "{first}");
+    assert_eq!(stdout(&lookup(&site, &["new.txt"]).success()), first);
+    let report = site.run();
+    assert_eq!(report.counts.fetched, 41);
+}
+
+#[test]
+fn what_has_left_the_window_is_not_listed() {
+    let site = run(|plan| plan.dedup.window.entries = 5.try_into().unwrap());
+    fs::write(site.path().join("text.txt"), text("base", 300)).unwrap();
+    let told = stdout(&lookup(&site, &["text.txt", "--limit", "99"]).success());
+    let lines = site.lines("pages.jsonl");
+    let last: Vec<_> =
+        lines[lines.len() - 5..].iter().map(|line| line["id"].as_str().unwrap()).collect();
+    let mut urls: Vec<_> = listed(&told).into_iter().map(|(_, _, url)| url).collect();
+    urls.sort_by_key(|url| last.iter().position(|last| last == url));
+    assert_eq!(urls, last);
+}
+
+#[test]
+fn every_line_of_json_is_looked_up_and_bad_ones_are_told() {
+    let site = run(|_| {});
+    let line = |id: &str, text: String| serde_json::json!({"id": id, "text": text}).to_string();
+    let input = [line("one", mixed("base", 0)), "{}".to_owned(), line("two", "a b".to_owned())];
+    fs::write(site.path().join("in.jsonl"), input.join("\n")).unwrap();
+    let assert = lookup(&site, &["in.jsonl", "--limit", "1"]).code(1);
+    assert!(stderr(&assert).contains("in.jsonl:2: "));
+    let told = stdout(&assert);
+    assert!(told.contains("one: ") && told.contains("duplicate of http://a.test/0:"), "{told}");
+    assert!(told.contains("two: 3 characters, 3 features"), "{told}");
+    assert!(told.contains("unique: it has 3 of the 10 features"), "{told}");
+    let empty = lookup(&site, &["empty.html"]).code(1).stdout("");
+    assert!(stderr(&empty).contains("read empty.html"));
+    fs::write(site.path().join("empty.html"), html("", 0, &[])).unwrap();
+    let told = stdout(&lookup(&site, &["empty.html"]).success());
+    assert!(told.contains("unique: it has no words") && listed(&told).is_empty(), "{told}");
+}
