@@ -7,6 +7,7 @@ mod crawl;
 #[cfg(feature = "demo")]
 pub mod demo;
 mod document;
+mod eval;
 mod exit;
 mod explain;
 mod extract;
@@ -60,6 +61,7 @@ enum Command {
     Extract(extract::Args),
     Robots(robots::Args),
     Explain(explain::Args),
+    Eval(eval::Args),
 }
 
 /// Runs the command that the program's arguments name. Ends the process itself if they are wrong or ask for help.
@@ -90,6 +92,7 @@ fn run(command: Command, out: &mut Out) -> Result<Exit, Failure> {
         Command::Extract(args) => extract::run(args, out),
         Command::Robots(args) => robots::run(&args, out),
         Command::Explain(args) => explain::run(&args, out),
+        Command::Eval(args) => eval::run(&args, out),
     }
 }
 

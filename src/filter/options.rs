@@ -41,9 +41,13 @@ pub struct Options {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
+    /// Candidates within distance 8, confirmed by the whole signature.
+    Balanced,
     /// As in the literature: fingerprints of 64 bits that differ in at most 3.
     #[default]
     Classic,
+    /// Candidates within distance 3, confirmed by the whole signature.
+    Strict,
 }
 
 /// What happens to a duplicate.
@@ -103,7 +107,8 @@ impl Options {
     #[must_use]
     pub fn radius(&self) -> u32 {
         self.radius.unwrap_or(match self.mode {
-            Mode::Classic => 3,
+            Mode::Balanced => 8,
+            Mode::Classic | Mode::Strict => 3,
         })
     }
 
@@ -151,7 +156,9 @@ impl Mode {
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Balanced => "balanced",
             Self::Classic => "classic",
+            Self::Strict => "strict",
         }
     }
 }
