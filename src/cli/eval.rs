@@ -1,10 +1,13 @@
 //! `pagesieve eval`: how right is the filter on texts whose similarity is known?
 
 use std::{
+    fmt::Display,
     fs::{self, File},
     io::{BufReader, Write},
     path::{Path, PathBuf},
 };
+
+use serde::Serialize;
 
 use super::{
     Exit, Failure, Out,
@@ -13,7 +16,7 @@ use super::{
 };
 use crate::{
     config::Config,
-    eval::{self, Corpus, Text, Unlisted, evaluate, read_texts},
+    eval::{self, Corpus, Method, Text, Unlisted, compare, evaluate, read_texts},
 };
 
 /// Measure how right the filter is, on pairs whose similarity is known
@@ -27,6 +30,7 @@ use crate::{
 Examples:
     pagesieve eval pairs.jsonl --texts main_text.jsonl --seeds 5
     pagesieve eval pairs.jsonl --pages pages/ --html quality.html
+    pagesieve eval pairs.jsonl --texts texts.jsonl --method minhash tutorial pagesieve
     pagesieve eval pairs.jsonl --texts texts.jsonl --set dedup.mode=classic --json | jq .groups[0].recall")]
 pub(super) struct Args {
     /// Pairs of texts, as lines of JSON
@@ -39,6 +43,9 @@ pub(super) struct Args {
     /// Take the mean over so many seeds of the hash, instead of the configured seed
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
     seeds: Option<u16>,
+    /// Compare with other methods instead: all of them, or those that are named
+    #[arg(long, value_name = "METHOD", num_args = 0.., value_delimiter = ',', conflicts_with_all = ["seeds", "html"])]
+    method: Option<Vec<Method>>,
     /// Print all figures as JSON
     #[arg(long)]
     json: bool,
@@ -67,20 +74,26 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
     let unlisted = if args.listed_only { Unlisted::Unknown } else { Unlisted::Different };
     let corpus = Corpus::new(texts, open(&args.pairs)?, unlisted)
         .map_err(|source| Failure::Corpus { path: args.pairs.clone(), source })?;
-    let seeds = args
-        .seeds
-        .map_or_else(|| vec![recipe(&config).seed], |number| eval::seeds(number.into()));
+    if let Some(methods) = &args.method {
+        let methods = if methods.is_empty() { &Method::ALL[..] } else { methods };
+        let comparison = compare(&corpus, &config.dedup, recipe(&config).seed, methods);
+        return print(out, &comparison, args.json).map(|()| exit);
+    }
+    let seeds =
+        args.seeds.map_or_else(|| vec![recipe(&config).seed], |number| eval::seeds(number.into()));
     let quality = evaluate(&corpus, &config.dedup, &seeds);
     if let Some(path) = &args.html {
         fs::write(path, eval::render(&quality))
             .map_err(|source| Failure::Write { path: path.clone(), source })?;
     }
-    if args.json {
-        write_line(out, &quality)?;
-    } else {
-        write!(out, "{quality}").map_err(Failure::Output)?;
+    print(out, &quality, args.json).map(|()| exit)
+}
+
+fn print(out: &mut Out, figures: &(impl Display + Serialize), json: bool) -> Result<(), Failure> {
+    if json {
+        return write_line(out, figures);
     }
-    Ok(exit)
+    write!(out, "{figures}").map_err(Failure::Output)
 }
 
 impl Source {

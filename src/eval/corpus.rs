@@ -158,7 +158,9 @@ impl Corpus {
                 Entry::Occupied(_) => {}
             }
         }
-        let (lang_names, langs) = numbered(texts.iter().map(|text| text.lang.clone().unwrap_or_else(|| "unknown".into())));
+        let (lang_names, langs) = numbered(
+            texts.iter().map(|text| text.lang.clone().unwrap_or_else(|| "unknown".into())),
+        );
         let (_, sites) = numbered(texts.iter().map(|text| site(&text.id)));
         let chars = texts.iter().map(|text| count(&text.text)).collect();
         Ok(Self { texts, chars, langs, sites, lang_names, unlisted, similarity, earlier })
@@ -200,6 +202,14 @@ impl Corpus {
         &self.earlier[place]
     }
 
+    /// The listed pairs, in order of their texts.
+    pub(super) fn listed_pairs(&self) -> Vec<(u32, u32, f32)> {
+        let mut pairs: Vec<_> =
+            self.similarity.iter().map(|(&(a, b), &value)| (a, b, value)).collect();
+        pairs.sort_unstable_by_key(|&(a, b, _)| (a, b));
+        pairs
+    }
+
     /// How many pairs are listed.
     pub(super) fn listed(&self) -> usize {
         self.similarity.len()
@@ -230,10 +240,16 @@ fn lines<T: DeserializeOwned>(
     from: impl BufRead,
     expected: &'static str,
 ) -> impl Iterator<Item = (usize, Result<T, CorpusError>)> {
-    let filled = |line: &(usize, io::Result<String>)| !line.1.as_ref().is_ok_and(|text| text.trim().is_empty());
+    let filled = |line: &(usize, io::Result<String>)| {
+        !line.1.as_ref().is_ok_and(|text| text.trim().is_empty())
+    };
     (1..).zip(from.lines()).filter(filled).map(move |(line, text)| {
         let parsed = text.map_err(|source| CorpusError::Read { line, source }).and_then(|text| {
-            serde_json::from_str(&text).map_err(|source| CorpusError::Form { line, expected, source })
+            serde_json::from_str(&text).map_err(|source| CorpusError::Form {
+                line,
+                expected,
+                source,
+            })
         });
         (line, parsed)
     })

@@ -44,7 +44,8 @@ struct Curve {
 /// Never: the template writes into memory.
 #[must_use]
 pub fn render(quality: &Quality) -> String {
-    let mut drawings: Vec<_> = quality.groups.iter().filter_map(|group| by_radius(quality, group)).collect();
+    let mut drawings: Vec<_> =
+        quality.groups.iter().filter_map(|group| by_radius(quality, group)).collect();
     drawings.insert(0, by_band(quality));
     Page { quality, drawings }.render().expect("the template writes into memory")
 }
@@ -59,10 +60,18 @@ impl Page<'_> {
 fn by_band(quality: &Quality) -> Drawing {
     let counts = quality.all().counts;
     let last = (BANDS.len() - 1) as f64;
-    let names = BANDS.map(|from| if from.is_infinite() { "equal".to_owned() } else { format!("{from:.2}") });
-    let marks = names.into_iter().enumerate().map(|(band, name)| (x(band as f64, last), name)).collect();
+    let names = BANDS
+        .map(|from| if from.is_infinite() { "equal".to_owned() } else { format!("{from:.2}") });
+    let marks =
+        names.into_iter().enumerate().map(|(band, name)| (x(band as f64, last), name)).collect();
     let points = (0..BANDS.len()).map(|band| (x(band as f64, last), counts.share(band)));
-    Drawing::new("Reported pairs by similarity", "Share of the pairs from one similarity to the next", 0.0, marks, vec![("reported", "near", points.collect())])
+    Drawing::new(
+        "Reported pairs by similarity",
+        "Share of the pairs from one similarity to the next",
+        0.0,
+        marks,
+        vec![("reported", "near", points.collect())],
+    )
 }
 
 /// Recall and precision at each radius; `None` if there is no near pair.
@@ -70,17 +79,43 @@ fn by_radius(quality: &Quality, group: &GroupQuality) -> Option<Drawing> {
     group.figures.recall?;
     let last = f64::from(MAX_RADIUS);
     let points = |rows: &[Figures], value: fn(&Figures) -> Option<f64>| {
-        rows.iter().enumerate().map(|(radius, figures)| (x(radius as f64, last), value(figures))).collect::<Vec<_>>()
+        rows.iter()
+            .enumerate()
+            .map(|(radius, figures)| (x(radius as f64, last), value(figures)))
+            .collect::<Vec<_>>()
     };
     let curves = vec![
         ("recall of near pairs", "near", points(&group.radii, |figures| figures.recall)),
-        ("of those not equal", "not-equal", points(&group.radii, |figures| figures.recall_not_equal)),
-        ("reported at 0.5 or more", "precise", points(&group.radii, |figures| figures.precision_50)),
-        ("the same unconfirmed", "unconfirmed", points(&group.unconfirmed, |figures| figures.precision_50)),
+        (
+            "of those not equal",
+            "not-equal",
+            points(&group.radii, |figures| figures.recall_not_equal),
+        ),
+        (
+            "reported at 0.5 or more",
+            "precise",
+            points(&group.radii, |figures| figures.precision_50),
+        ),
+        (
+            "the same unconfirmed",
+            "unconfirmed",
+            points(&group.unconfirmed, |figures| figures.precision_50),
+        ),
     ];
-    let marks = (0..=MAX_RADIUS).step_by(2).map(|radius| (x(f64::from(radius), last), radius.to_string())).collect();
-    let least = curves.iter().flat_map(|(_, _, points)| points).filter_map(|(_, value)| *value).fold(1.0, f64::min);
-    let title = format!("{} at each radius of the index (configured: {})", capital(&group.group.name), quality.radius);
+    let marks = (0..=MAX_RADIUS)
+        .step_by(2)
+        .map(|radius| (x(f64::from(radius), last), radius.to_string()))
+        .collect();
+    let least = curves
+        .iter()
+        .flat_map(|(_, _, points)| points)
+        .filter_map(|(_, value)| *value)
+        .fold(1.0, f64::min);
+    let title = format!(
+        "{} at each radius of the index (configured: {})",
+        capital(&group.group.name),
+        quality.radius
+    );
     Some(Drawing::new(title, "Shares of pairs", (least * 10.0).floor() / 10.0, marks, curves))
 }
 
@@ -121,5 +156,7 @@ fn x(value: f64, last: f64) -> f64 {
 
 fn capital(name: &str) -> String {
     let mut characters = name.chars();
-    characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
+    characters
+        .next()
+        .map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
 }

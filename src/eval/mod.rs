@@ -6,6 +6,7 @@
 
 mod corpus;
 mod html;
+mod methods;
 mod pairs;
 mod quality;
 mod stream;
@@ -14,9 +15,8 @@ mod tally;
 
 pub use corpus::{Corpus, CorpusError, Text, Unlisted, read_texts};
 pub use html::render;
+pub use methods::{Comparison, Method, MethodQuality, compare};
 pub use pairs::{Axis, Group};
-pub use quality::{
-    Doubtful, Figures, GroupQuality, Quality, StreamQuality, evaluate, seeds,
-};
+pub use quality::{Doubtful, Figures, GroupQuality, Quality, StreamQuality, evaluate, seeds};
 pub use stream::StreamCounts;
 pub use tally::{BANDS, Counts, MAX_RADIUS};

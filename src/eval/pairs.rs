@@ -1,7 +1,5 @@
 //! All pairs of a corpus, judged and counted by group.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 
 use super::{
@@ -10,7 +8,7 @@ use super::{
 };
 
 /// What pairs are grouped by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Axis {
     /// All pairs.
@@ -24,7 +22,7 @@ pub enum Axis {
 }
 
 /// Some of the pairs.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Group {
     /// What they have in common.
     pub by: Axis,
@@ -33,11 +31,19 @@ pub struct Group {
 }
 
 /// Where bands of length begin, in characters.
-const LENGTHS: [(u32, &str); 5] =
-    [(0, "under 100"), (100, "100 to 300"), (300, "300 to 1,000"), (1_000, "1,000 to 10,000"), (10_000, "10,000 or more")];
+const LENGTHS: [(u32, &str); 5] = [
+    (0, "under 100"),
+    (100, "100 to 300"),
+    (300, "300 to 1,000"),
+    (1_000, "1,000 to 10,000"),
+    (10_000, "10,000 or more"),
+];
 
 /// Judges every pair. `found` says of two texts, by their places, at which radius they are reported, if at all.
-pub(super) fn tallies(corpus: &Corpus, found: impl Fn(u32, u32) -> Option<u32>) -> BTreeMap<Group, Tally> {
+pub(super) fn tallies(
+    corpus: &Corpus,
+    found: impl Fn(u32, u32) -> Option<u32>,
+) -> Vec<(Group, Tally)> {
     let languages = corpus.lang_names.len();
     let mut all = Tally::new();
     let mut by_language = vec![Tally::new(); languages + 1];
@@ -51,7 +57,9 @@ pub(super) fn tallies(corpus: &Corpus, found: impl Fn(u32, u32) -> Option<u32>) 
         let shorter = corpus.chars[x].min(corpus.chars[y]);
         let length = LENGTHS.iter().rposition(|(from, _)| shorter >= *from).unwrap_or(0);
         let site = usize::from(corpus.sites[x] != corpus.sites[y]);
-        for tally in [&mut all, &mut by_language[language], &mut by_length[length], &mut by_site[site]] {
+        for tally in
+            [&mut all, &mut by_language[language], &mut by_length[length], &mut by_site[site]]
+        {
             tally.count(band, found);
         }
     });
@@ -59,7 +67,28 @@ pub(super) fn tallies(corpus: &Corpus, found: impl Fn(u32, u32) -> Option<u32>) 
     let named = [(Axis::All, "all", all)]
         .into_iter()
         .chain(languages.zip(by_language).map(|(name, tally)| (Axis::Language, name, tally)))
-        .chain(LENGTHS.into_iter().zip(by_length).map(|((_, name), tally)| (Axis::Length, name, tally)))
-        .chain(["same site", "different sites"].into_iter().zip(by_site).map(|(name, tally)| (Axis::Site, name, tally)));
+        .chain(
+            LENGTHS
+                .into_iter()
+                .zip(by_length)
+                .map(|((_, name), tally)| (Axis::Length, name, tally)),
+        )
+        .chain(
+            ["same site", "different sites"]
+                .into_iter()
+                .zip(by_site)
+                .map(|(name, tally)| (Axis::Site, name, tally)),
+        );
     named.map(|(by, name, tally)| (Group { by, name: name.to_owned() }, tally)).collect()
+}
+
+/// Judges every pair and counts them all together.
+pub(super) fn all_pairs(corpus: &Corpus, found: impl Fn(u32, u32) -> Option<u32>) -> Tally {
+    let mut tally = Tally::new();
+    corpus.each_pair(|a, b, similarity| {
+        let texts = [a, b].map(|place| &corpus.texts[place as usize].text);
+        let equal = similarity >= 0.9 && texts[0] == texts[1];
+        tally.count(band(similarity, equal), found(a, b));
+    });
+    tally
 }

@@ -1,6 +1,6 @@
 //! Everything that is found out about a rule, over some seeds of the hash.
 
-use std::{collections::BTreeMap, ops::RangeInclusive};
+use std::ops::RangeInclusive;
 
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use serde::Serialize;
@@ -123,8 +123,8 @@ pub struct Doubtful {
 pub fn evaluate(corpus: &Corpus, options: &Options, seeds: &[Seed]) -> Quality {
     let runs: Vec<Run> = seeds.iter().map(|&seed| Run::new(corpus, options, seed)).collect();
     let (rule, first) = (Rule::new(options), &runs[0]);
-    let groups = first.confirmed.keys().filter(|group| runs[0].confirmed[group].at(0).all() > 0);
-    let groups = groups.map(|group| group_quality(&runs, group, rule.radius())).collect::<Vec<_>>();
+    let groups = (0..first.confirmed.len()).map(|place| group_quality(&runs, place, rule.radius()));
+    let groups: Vec<_> = groups.filter(|group| group.figures.counts.all() > 0).collect();
     let (missed, mistaken) = doubtful(corpus, &rule, &first.sketches);
     Quality {
         mode: options.mode.as_str(),
@@ -151,8 +151,8 @@ pub fn seeds(number: usize) -> Vec<Seed> {
 /// What was found under one seed.
 struct Run {
     sketches: Vec<Sketch>,
-    confirmed: BTreeMap<Group, Tally>,
-    unconfirmed: BTreeMap<Group, Tally>,
+    confirmed: Vec<(Group, Tally)>,
+    unconfirmed: Vec<(Group, Tally)>,
     stream: Vec<StreamCounts>,
 }
 
@@ -186,14 +186,14 @@ fn least_radius(rule: &Rule, earlier: &Sketch, sketch: &Sketch, confirm: bool) -
     (!confirm || rule.confirms(&a, sketch)).then(|| a.fingerprint().distance(b.fingerprint()))
 }
 
-fn group_quality(runs: &[Run], group: &Group, radius: u32) -> GroupQuality {
-    let at = |tallies: fn(&Run) -> &BTreeMap<Group, Tally>, radius| {
-        let counts: Vec<_> = runs.iter().map(|run| tallies(run)[group].at(radius)).collect();
+fn group_quality(runs: &[Run], place: usize, radius: u32) -> GroupQuality {
+    let at = |tallies: fn(&Run) -> &[(Group, Tally)], radius| {
+        let counts: Vec<_> = runs.iter().map(|run| tallies(run)[place].1.at(radius)).collect();
         Figures::new(&counts)
     };
     let all: RangeInclusive<u32> = 0..=MAX_RADIUS;
     GroupQuality {
-        group: group.clone(),
+        group: runs[0].confirmed[place].0.clone(),
         figures: at(|run| &run.confirmed, radius),
         radii: all.clone().map(|radius| at(|run| &run.confirmed, radius)).collect(),
         unconfirmed: all.map(|radius| at(|run| &run.unconfirmed, radius)).collect(),

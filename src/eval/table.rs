@@ -37,7 +37,11 @@ impl fmt::Display for Quality {
 }
 
 fn groups(quality: &Quality, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    writeln!(f, "\n{:18}{:>20}{:>20}   {:>7}{:>7}{:>7}{:>7}", "", "near pairs found", "of these not equal", "≥ 0.9", "≥ 0.5", "≥ 0.3", "wrong")?;
+    writeln!(
+        f,
+        "\n{:18}{:>20}{:>20}   {:>7}{:>7}{:>7}{:>7}",
+        "", "near pairs found", "of these not equal", "≥ 0.9", "≥ 0.5", "≥ 0.3", "wrong"
+    )?;
     for group in &quality.groups {
         let figures = &group.figures;
         writeln!(
@@ -52,13 +56,17 @@ fn groups(quality: &Quality, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             figures.wrong
         )?;
     }
-    writeln!(f, "(of the pairs reported: the share at a similarity of 0.9, 0.5 and 0.3 or more; how many below 0.3)")
+    writeln!(
+        f,
+        "(of the pairs reported: the share at a similarity of 0.9, 0.5 and 0.3 or more; how many below 0.3)"
+    )
 }
 
 fn bands(all: &Figures, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     writeln!(f, "\n{:18}{:>12}{:>12}{:>10}", "similarity", "pairs", "reported", "share")?;
     for (band, from) in BANDS.into_iter().enumerate() {
-        let name = if from.is_infinite() { "equal texts".into() } else { format!("from {from:.2}") };
+        let name =
+            if from.is_infinite() { "equal texts".into() } else { format!("from {from:.2}") };
         writeln!(
             f,
             "{name:18}{:>12}{:>12}{:>10}",
@@ -71,13 +79,31 @@ fn bands(all: &Figures, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 }
 
 fn radii(quality: &Quality, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let Some(all) = quality.groups.iter().find(|group| group.group.by == Axis::All) else { return Ok(()) };
-    writeln!(f, "\n{:18}{:>30}{:>30}", "", format!("mode {}", quality.mode), "all within the radius")?;
-    writeln!(f, "{:18}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}", "radius", "near", "not equal", "wrong", "near", "not equal", "wrong")?;
+    let Some(all) = quality.groups.iter().find(|group| group.group.by == Axis::All) else {
+        return Ok(());
+    };
+    writeln!(
+        f,
+        "\n{:18}{:>30}{:>30}",
+        "",
+        format!("mode {}", quality.mode),
+        "all within the radius"
+    )?;
+    writeln!(
+        f,
+        "{:18}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}",
+        "radius", "near", "not equal", "wrong", "near", "not equal", "wrong"
+    )?;
     for radius in RADII.into_iter().filter(|&radius| radius <= MAX_RADIUS) {
         write!(f, "{radius:<18}")?;
         for figures in [&all.radii[radius as usize], &all.unconfirmed[radius as usize]] {
-            write!(f, "{:>10}{:>10}{:>10}", share(figures.recall), share(figures.recall_not_equal), figures.wrong)?;
+            write!(
+                f,
+                "{:>10}{:>10}{:>10}",
+                share(figures.recall),
+                share(figures.recall_not_equal),
+                figures.wrong
+            )?;
         }
         writeln!(f)?;
     }
@@ -85,7 +111,11 @@ fn radii(quality: &Quality, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 }
 
 fn streams(quality: &Quality, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    writeln!(f, "\n{:18}{:>12}{:>12}{:>20}{:>16}", "as a stream", "texts", "dropped", "caught", "wrongly dropped")?;
+    writeln!(
+        f,
+        "\n{:18}{:>12}{:>12}{:>20}{:>16}",
+        "as a stream", "texts", "dropped", "caught", "wrongly dropped"
+    )?;
     for stream in &quality.stream {
         writeln!(
             f,
@@ -121,7 +151,9 @@ pub(super) fn share(share: Option<f64>) -> String {
 
 fn with_least(mean: Option<f64>, least: Option<f64>) -> String {
     match (mean, least) {
-        (Some(mean), Some(least)) if (mean - least).abs() > 5e-5 => format!("{mean:.4} ({least:.4})"),
+        (Some(mean), Some(least)) if (mean - least).abs() > 5e-5 => {
+            format!("{mean:.4} ({least:.4})")
+        }
         _ => share(mean),
     }
 }

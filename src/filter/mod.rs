@@ -271,8 +271,8 @@ impl<I: Index, D: Digests> Filter<I, D> {
         let accepted = self.candidates.iter().filter_map(|candidate| {
             let representative = self.window.get(candidate.id)?;
             let other = representative.signature?;
-            let accepted = representative.key != subject.key
-                && self.rule.confirms(&other, &subject.sketch);
+            let accepted =
+                representative.key != subject.key && self.rule.confirms(&other, &subject.sketch);
             accepted.then(|| (other.distance(&signature), candidate))
         });
         let (signature_distance, candidate) =

@@ -38,7 +38,7 @@ pub struct Options {
 }
 
 /// The rule by which a candidate is accepted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// Candidates within distance 8, confirmed by the whole signature.
@@ -159,18 +159,6 @@ impl Mode {
             Self::Balanced => "balanced",
             Self::Classic => "classic",
             Self::Strict => "strict",
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for Mode {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match &*String::deserialize(deserializer)? {
-            "classic" => Ok(Self::Classic),
-            name @ ("balanced" | "strict") => Err(D::Error::custom(format!(
-                "mode `{name}` is not available yet: write \"classic\""
-            ))),
-            name => Err(D::Error::unknown_variant(name, &["classic"])),
         }
     }
 }

@@ -15,11 +15,11 @@ mod crawl;
 mod data;
 #[cfg(feature = "demo")]
 mod demo_pages;
+mod eval;
 mod extract;
 mod fetch;
 mod filter_cmd;
 mod filter_stream;
-mod fingerprint_quality;
 mod golden;
 mod house;
 mod report;
