@@ -4,9 +4,8 @@ use serde::Serialize;
 
 use super::{corpus::Corpus, tally::ratio};
 use crate::{
-    filter::{Filter, Key, MemoryDigests, Options, Subject},
+    filter::{Filter, Key, Options, Subject},
     fingerprint::Sketch,
-    index::Scan,
     page::{DocId, Timestamp},
 };
 
@@ -44,7 +43,7 @@ impl StreamCounts {
 
 /// Judges the texts in order, by their sketches. The counts are those of all texts, then of each language.
 pub(super) fn stream(corpus: &Corpus, options: &Options, sketches: &[Sketch]) -> Vec<StreamCounts> {
-    let mut filter = Filter::with(options, Scan::default(), MemoryDigests::default());
+    let mut filter = Filter::new(options);
     let mut counts = vec![StreamCounts::default(); corpus.lang_names.len() + 1];
     let mut kept = vec![false; sketches.len()];
     for (place, sketch) in sketches.iter().enumerate() {

@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     extract::language,
     fingerprint::{Digest, Fingerprinter, Sketch},
-    index::{Candidate, Index, Pigeonhole},
+    index::{BlockIndex, Candidate, Index},
     page::{DocId, Lang, Timestamp},
 };
 
@@ -60,7 +60,7 @@ pub struct Subject {
 
 /// The duplicate filter: judges documents in the order of their arrival, and remembers the unique ones of the window.
 #[derive(Clone, Debug)]
-pub struct Filter<I = Pigeonhole, D = MemoryDigests> {
+pub struct Filter<I = BlockIndex, D = MemoryDigests> {
     index: I,
     digests: D,
     window: Window,
@@ -97,11 +97,10 @@ impl Filter {
     /// An empty filter that keeps everything in memory.
     ///
     /// # Panics
-    /// If `options` were changed after they had been read and their radius is none that the index serves.
+    /// If `options` were changed after they had been read and their memory has no room for their window.
     #[must_use]
     pub fn new(options: &Options) -> Self {
-        let index =
-            Pigeonhole::new(options.radius()).expect("options are checked when they are read");
+        let index = options.index().expect("options are checked when they are read");
         Self::with(options, index, MemoryDigests::default())
     }
 }

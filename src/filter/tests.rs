@@ -29,7 +29,7 @@ impl Judge for InMemory {
     }
 
     fn reopen(&mut self) {
-        let index = Pigeonhole::new(self.options.radius()).unwrap();
+        let index = self.options.index().unwrap();
         let mut next = Filter::with(&self.options, index, self.filter.digests.clone());
         let ids = (0..self.filter.next.0).map(DocId);
         ids.filter_map(|id| self.filter.representative(id))

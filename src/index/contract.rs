@@ -4,7 +4,9 @@ use std::num::NonZeroU32;
 
 use proptest::{prelude::*, sample::Index as Pick};
 
-use super::{BlockIndex, Candidate, Entry, Index, Layout, MAX_RADIUS, Pigeonhole, Plan, Scan};
+use super::{
+    BlockIndex, Candidate, Entry, Index, Layout, Pigeonhole, Plan, Scan, pigeonhole::MAX_RADIUS,
+};
 use crate::{fingerprint::Fingerprint, page::DocId};
 
 /// What happens to an index.
@@ -150,7 +152,7 @@ proptest! {
     }
 
     #[test]
-    fn recall_is_total_in_the_layout_that_is_chosen(radius in 0..=12_u32, size in 1..40_u32, per_entry in 24..200_u64, events in events()) {
+    fn recall_is_total_in_the_layout_that_is_chosen(radius in 0..=super::MAX_RADIUS, size in 1..40_u32, per_entry in 24..200_u64, events in events()) {
         let entries = 1 << size;
         let plan = Plan::choose(radius, entries, per_entry * entries);
         // Directories of larger windows take longer to clear than to search.

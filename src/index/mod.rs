@@ -27,8 +27,8 @@ use crate::{fingerprint::Fingerprint, page::DocId};
 pub use audit::Audit;
 pub use block_index::BlockIndex;
 pub use layout::{Entry, Layout};
-pub use pigeonhole::{MAX_RADIUS, Pigeonhole, RadiusError};
-pub use plan::{BudgetError, MAX_RADIUS as MAX_BLOCK_RADIUS, Plan};
+pub use pigeonhole::{Pigeonhole, RadiusError};
+pub use plan::{BudgetError, MAX_RADIUS, Plan};
 pub use scan::Scan;
 
 /// A document whose fingerprint lies within the radius of the one asked for.

@@ -14,7 +14,7 @@ use super::{Candidate, Index};
 use crate::{fingerprint::Fingerprint, page::DocId};
 
 /// The largest radius of this layout: four blocks of 16 bits.
-pub const MAX_RADIUS: u32 = 3;
+pub(super) const MAX_RADIUS: u32 = 3;
 
 const MAX_BLOCKS: usize = MAX_RADIUS as usize + 1;
 const MAX_DIRECTORY_BITS: u32 = 20;
@@ -80,7 +80,7 @@ impl Pigeonhole {
     /// An empty index for queries up to `radius`.
     ///
     /// # Errors
-    /// If `radius` is larger than [`MAX_RADIUS`].
+    /// If `radius` is larger than 3.
     pub fn new(radius: u32) -> Result<Self, RadiusError> {
         if radius > MAX_RADIUS {
             return Err(RadiusError(radius));

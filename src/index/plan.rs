@@ -41,8 +41,8 @@ pub struct BudgetError {
     pub budget: u64,
 }
 
-/// The largest radius for which there are layouts other than a scan.
-pub const MAX_RADIUS: u32 = 12;
+/// The largest radius of a [`BlockIndex`](super::BlockIndex).
+pub const MAX_RADIUS: u32 = 8;
 
 impl Plan {
     /// A layout chosen by hand.
