@@ -32,6 +32,8 @@ pub mod cli;
 pub mod config;
 #[cfg(feature = "crawl")]
 pub mod crawl;
+#[cfg(feature = "cli")]
+pub mod eval;
 pub mod extract;
 pub mod filter;
 pub mod fingerprint;

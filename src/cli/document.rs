@@ -72,10 +72,19 @@ impl Source {
 pub(super) fn in_chunks<T: Send>(
     files: Files,
     prepare: impl Fn(Input) -> T + Sync,
+    take: impl FnMut(Vec<T>) -> Result<(), Failure>,
+) -> Result<Exit, Failure> {
+    in_chunks_of(files.files, prepare, take)
+}
+
+/// The same with the documents of these files and directories.
+pub(super) fn in_chunks_of<T: Send>(
+    paths: Vec<PathBuf>,
+    prepare: impl Fn(Input) -> T + Sync,
     mut take: impl FnMut(Vec<T>) -> Result<(), Failure>,
 ) -> Result<Exit, Failure> {
     let (mut exit, mut found) = (Exit::Done, false);
-    for chunk in Chunks::new(Documents::new(files.files)) {
+    for chunk in Chunks::new(Documents::new(paths)) {
         found = true;
         let prepared: Vec<_> = chunk.into_par_iter().map(|item| item.map(&prepare)).collect();
         let mut documents = Vec::with_capacity(prepared.len());

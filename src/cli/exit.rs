@@ -10,7 +10,7 @@ use std::{
 
 use miette::{Diagnostic, MietteHandlerOpts, ReportHandler};
 
-use crate::{config::ConfigError, crawl::CrawlError, state::StateError};
+use crate::{config::ConfigError, crawl::CrawlError, eval::CorpusError, state::StateError};
 
 /// How the program ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +65,8 @@ pub(super) enum Failure {
     #[cfg(feature = "demo")]
     #[error("{} holds something else than a demo: name another directory by --out", path.display())]
     NoDemo { path: PathBuf },
-    #[cfg(feature = "demo")]
+    #[error("evaluate {}", path.display())]
+    Corpus { path: PathBuf, source: CorpusError },
     #[error("write {}", path.display())]
     Write { path: PathBuf, source: io::Error },
     #[error("delete the run in {}", path.display())]

@@ -7,6 +7,7 @@ mod crawl;
 #[cfg(feature = "demo")]
 pub mod demo;
 mod document;
+mod eval;
 mod exit;
 mod explain;
 mod extract;
@@ -63,6 +64,7 @@ enum Command {
     Robots(robots::Args),
     Explain(explain::Args),
     Lookup(lookup::Args),
+    Eval(eval::Args),
 }
 
 /// Runs the command that the program's arguments name. Ends the process itself if they are wrong or ask for help.
@@ -94,6 +96,7 @@ fn run(command: Command, out: &mut Out) -> Result<Exit, Failure> {
         Command::Robots(args) => robots::run(&args, out),
         Command::Explain(args) => explain::run(&args, out),
         Command::Lookup(args) => lookup::run(&args, out),
+        Command::Eval(args) => eval::run(&args, out),
     }
 }
 

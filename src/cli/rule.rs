@@ -1,19 +1,23 @@
 //! The rules of the judgement in words, with their numbers.
 
 use crate::{
-    filter::{Kind, Match, Mode, Options, Step},
+    filter::{Kind, Match, Options, Rule, Step},
     fingerprint::Sketch,
 };
 
 /// By which rule a text is a near duplicate of another.
 pub(super) fn rule(options: &Options) -> String {
-    let radius = options.radius();
-    let name = options.mode.as_str();
-    match options.mode {
-        Mode::Classic => {
-            format!("rule {name}: at most {radius} of the fingerprints' 64 bits differ")
-        }
+    let (rule, name) = (Rule::new(options), options.mode.as_str());
+    let [short, long] = [0, u32::MAX].map(|features| rule.signature_radius(features));
+    let mut line =
+        format!("rule {name}: at most {} of the fingerprints' 64 bits differ", rule.radius());
+    if long < 256 {
+        line += &format!(" and at most {long} of the signatures' 256");
     }
+    if short < long {
+        line += &format!(" ({short} where the text is short)");
+    }
+    line
 }
 
 /// What a duplicate is, and why.

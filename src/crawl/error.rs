@@ -7,7 +7,7 @@ use super::{
     scope::{ScopeError, SeedLineError},
 };
 use crate::{
-    index::RadiusError,
+    filter::MemoryError,
     page::UrlError,
     report::{ReportError, counted},
     sink::SinkError,
@@ -73,9 +73,9 @@ pub enum CrawlError {
     /// Patterns cannot be compiled.
     #[error("compile the seeds' patterns")]
     Scope(#[from] ScopeError),
-    /// The radius is none that the index serves.
+    /// The window has no room in the memory that it is given.
     #[error("build the index")]
-    Radius(#[from] RadiusError),
+    Memory(#[from] MemoryError),
     /// Fingerprints of this configuration cannot be compared with those of the run.
     #[error(
         "dedup.{key} was changed: the run's fingerprints are of {stored}, the configuration's of {configured}; change it back, or start over with --fresh"
@@ -127,7 +127,7 @@ impl CrawlError {
                 self,
                 Self::SeedFile { .. } | Self::SeedLines { .. } | Self::Url(_) | Self::Scope(_)
             ),
-            matches!(self, Self::Radius(_) | Self::Recipe { .. } | Self::NoRun { .. }),
+            matches!(self, Self::Memory(_) | Self::Recipe { .. } | Self::NoRun { .. }),
             matches!(self, Self::OtherRun { .. } | Self::NotACrawl { .. }),
         ];
         configuration.contains(&true)

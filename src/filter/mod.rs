@@ -12,6 +12,7 @@ mod digests;
 #[cfg(test)]
 pub(crate) mod model;
 mod options;
+mod rule;
 mod stream;
 mod verdict;
 mod window;
@@ -23,13 +24,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     extract::language,
-    fingerprint::{Digest, Fingerprinter, Signature, Sketch},
-    index::{Candidate, Index, Pigeonhole},
+    fingerprint::{Digest, Fingerprinter, Sketch},
+    index::{BlockIndex, Candidate, Index},
     page::{DocId, Lang, Timestamp},
 };
 
 pub use digests::{Digests, Horizon, Known, MemoryDigests};
 pub use options::{Links, MemoryError, Mode, Options, Policy, Store};
+pub use rule::Rule;
 pub use stream::{Judged, NearDupExt};
 pub use verdict::{Facts, Judgement, Kind, Match, Step, Verdict};
 use window::Window;
@@ -58,12 +60,11 @@ pub struct Subject {
 
 /// The duplicate filter: judges documents in the order of their arrival, and remembers the unique ones of the window.
 #[derive(Clone, Debug)]
-pub struct Filter<I = Pigeonhole, D = MemoryDigests> {
+pub struct Filter<I = BlockIndex, D = MemoryDigests> {
     index: I,
     digests: D,
     window: Window,
-    radius: u32,
-    min_features: u32,
+    rule: Rule,
     /// The number of the next document.
     next: DocId,
     /// How many aliases there ever were.
@@ -96,11 +97,10 @@ impl Filter {
     /// An empty filter that keeps everything in memory.
     ///
     /// # Panics
-    /// If `options` were changed after they had been read and their radius is none that the index serves.
+    /// If `options` were changed after they had been read and their memory has no room for their window.
     #[must_use]
     pub fn new(options: &Options) -> Self {
-        let index =
-            Pigeonhole::new(options.radius()).expect("options are checked when they are read");
+        let index = options.index().expect("options are checked when they are read");
         Self::with(options, index, MemoryDigests::default())
     }
 }
@@ -112,8 +112,7 @@ impl<I: Index, D: Digests> Filter<I, D> {
             index,
             digests,
             window: Window::new(options.window.clone()),
-            radius: options.radius(),
-            min_features: options.min_features,
+            rule: Rule::new(options),
             next: DocId(1),
             aliases: 0,
             candidates: Vec::new(),
@@ -266,12 +265,14 @@ impl<I: Index, D: Digests> Filter<I, D> {
 
     /// The accepted candidate nearest by signature, then the oldest.
     fn nearest(&mut self, subject: &Subject) -> Option<Match> {
-        let signature = self.comparable(subject)?;
-        self.index.candidates(signature.fingerprint(), self.radius, &mut self.candidates);
+        let signature = self.rule.comparable(&subject.sketch)?;
+        self.index.candidates(signature.fingerprint(), self.rule.radius(), &mut self.candidates);
         let accepted = self.candidates.iter().filter_map(|candidate| {
             let representative = self.window.get(candidate.id)?;
-            let distance = representative.signature?.distance(&signature);
-            (representative.key != subject.key).then_some((distance, candidate))
+            let other = representative.signature?;
+            let accepted =
+                representative.key != subject.key && self.rule.confirms(&other, &subject.sketch);
+            accepted.then(|| (other.distance(&signature), candidate))
         });
         let (signature_distance, candidate) =
             accepted.min_by_key(|(distance, candidate)| (*distance, candidate.id))?;
@@ -284,17 +285,12 @@ impl<I: Index, D: Digests> Filter<I, D> {
         })
     }
 
-    /// The signature of a text that is long enough to be compared by it.
-    fn comparable(&self, subject: &Subject) -> Option<Signature> {
-        (subject.sketch.features >= self.min_features.max(1)).then_some(subject.sketch.signature)
-    }
-
     fn remember_representative(
         &mut self,
         subject: &Subject,
         digests: &[Digest],
     ) -> Result<(), D::Error> {
-        let (id, signature) = (self.next, self.comparable(subject));
+        let (id, signature) = (self.next, self.rule.comparable(&subject.sketch));
         let known = Known {
             id,
             key: subject.key,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize, de::Error as _};
 use super::WindowOptions;
 use crate::{
     fingerprint::{Recipe, Seed, SeedChoice, Segment},
-    index::MAX_RADIUS,
+    index::{BlockIndex, MAX_RADIUS, Plan},
 };
 
 /// How duplicates are recognised, and what happens to them.
@@ -15,7 +15,7 @@ use crate::{
 pub struct Options {
     /// The rule by which a candidate is accepted.
     pub mode: Mode,
-    /// The radius of the index, in bits of the fingerprint: 0 to 3. By default the mode's.
+    /// The radius of the index, in bits of the fingerprint: 0 to 8. By default the mode's.
     #[serde(deserialize_with = "radius", skip_serializing_if = "Option::is_none")]
     pub radius: Option<u32>,
     /// Where the hash of the features starts.
@@ -38,12 +38,16 @@ pub struct Options {
 }
 
 /// The rule by which a candidate is accepted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
+    /// Candidates within distance 8, confirmed by the whole signature.
+    Balanced,
     /// As in the literature: fingerprints of 64 bits that differ in at most 3.
     #[default]
     Classic,
+    /// Candidates within distance 3, confirmed by the whole signature.
+    Strict,
 }
 
 /// What happens to a duplicate.
@@ -78,8 +82,8 @@ pub enum Links {
     Follow,
 }
 
-/// About what a representative takes in memory: window 64, index 40, two digests 150 bytes each.
-const BYTES_PER_REPRESENTATIVE: u64 = 404;
+/// About what a representative takes in memory beside the index: window 64, two digests 150 bytes each.
+const BYTES_PER_REPRESENTATIVE: u64 = 364;
 
 impl Default for Options {
     fn default() -> Self {
@@ -103,7 +107,8 @@ impl Options {
     #[must_use]
     pub fn radius(&self) -> u32 {
         self.radius.unwrap_or(match self.mode {
-            Mode::Classic => 3,
+            Mode::Balanced => 8,
+            Mode::Classic | Mode::Strict => 3,
         })
     }
 
@@ -112,16 +117,30 @@ impl Options {
     /// # Errors
     /// If the window may need more memory than it is given.
     pub fn check(&self) -> Result<(), MemoryError> {
-        let window = self.window.entries.get();
-        let needed = window.saturating_mul(BYTES_PER_REPRESENTATIVE);
-        if needed <= self.memory.as_u64() {
-            return Ok(());
-        }
-        Err(MemoryError {
-            memory: self.memory,
-            window,
-            needed: ByteSize(needed.div_ceil(bytesize::MIB).saturating_mul(bytesize::MIB)),
-            entries: (self.memory.as_u64() / BYTES_PER_REPRESENTATIVE).max(1),
+        self.plan().map(drop)
+    }
+
+    /// An empty index for the window, with the layout that is the fastest in the memory that signatures, ids and digests leave.
+    ///
+    /// # Errors
+    /// If the window may need more memory than it is given.
+    pub fn index(&self) -> Result<BlockIndex, MemoryError> {
+        let plan = self.plan()?;
+        tracing::info!(index = %plan, "the index is laid out");
+        Ok(BlockIndex::with_plan(plan))
+    }
+
+    fn plan(&self) -> Result<Plan, MemoryError> {
+        let (memory, window) = (self.memory.as_u64(), self.window.entries.get());
+        let others = window.saturating_mul(BYTES_PER_REPRESENTATIVE);
+        Plan::choose(self.radius(), window, memory.saturating_sub(others)).map_err(|error| {
+            let needed = others.saturating_add(error.needed);
+            MemoryError {
+                memory: self.memory,
+                window,
+                needed: ByteSize(needed.div_ceil(bytesize::MIB).saturating_mul(bytesize::MIB)),
+                entries: (memory / needed.div_ceil(window)).max(1),
+            }
         })
     }
 
@@ -151,19 +170,9 @@ impl Mode {
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Balanced => "balanced",
             Self::Classic => "classic",
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for Mode {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match &*String::deserialize(deserializer)? {
-            "classic" => Ok(Self::Classic),
-            name @ ("balanced" | "strict") => Err(D::Error::custom(format!(
-                "mode `{name}` is not available yet: write \"classic\""
-            ))),
-            name => Err(D::Error::unknown_variant(name, &["classic"])),
+            Self::Strict => "strict",
         }
     }
 }

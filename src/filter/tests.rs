@@ -6,6 +6,7 @@ use super::{
     model::{Judge, script},
     *,
 };
+use crate::fingerprint::Signature;
 
 /// A filter in memory; reopened, it takes over the digests and reads the window back.
 struct InMemory {
@@ -29,7 +30,7 @@ impl Judge for InMemory {
     }
 
     fn reopen(&mut self) {
-        let index = Pigeonhole::new(self.options.radius()).unwrap();
+        let index = self.options.index().unwrap();
         let mut next = Filter::with(&self.options, index, self.filter.digests.clone());
         let ids = (0..self.filter.next.0).map(DocId);
         ids.filter_map(|id| self.filter.representative(id))

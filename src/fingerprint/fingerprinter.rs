@@ -160,6 +160,25 @@ impl Fingerprinter {
         features
     }
 
+    /// Calls `emit` with each token of the normalised text, in order: words, and characters where a script has no spaces.
+    ///
+    /// ```
+    /// use pagesieve::fingerprint::{Fingerprinter, Recipe};
+    ///
+    /// let mut tokens = Vec::new();
+    /// Fingerprinter::new(Recipe::default()).tokens("數據庫, Version 3.14", |token| tokens.push(token.to_owned()));
+    /// assert_eq!(tokens, ["数据库", "version", "3.14"]);
+    /// ```
+    pub fn tokens(&self, text: &str, mut emit: impl FnMut(&str)) {
+        segment::runs(text, self.simplified, &mut segment::Buffers::default(), |run| {
+            units(run, self.recipe.segment, |unit| {
+                if let Unit::Token(token) = unit {
+                    emit(token);
+                }
+            });
+        });
+    }
+
     fn sketch_with(&self, scratch: &mut Scratch, text: &str) -> Sketch {
         let Scratch { buffers, counts, digester } = scratch;
         counts.clear();

@@ -1,8 +1,12 @@
 //! What every index must do: find exactly what comparing with everything finds.
 
+use std::num::NonZeroU32;
+
 use proptest::{prelude::*, sample::Index as Pick};
 
-use super::{Candidate, Index, MAX_RADIUS, Pigeonhole, Scan};
+use super::{
+    BlockIndex, Candidate, Entry, Index, Layout, Pigeonhole, Plan, Scan, pigeonhole::MAX_RADIUS,
+};
 use crate::{fingerprint::Fingerprint, page::DocId};
 
 /// What happens to an index.
@@ -13,6 +17,10 @@ enum Event {
     Plant(Pick, Vec<u32>),
     /// Takes in so many that have all bits of one block in common with an earlier one.
     Flood(Pick, u32, u16),
+    /// A document leaves before its turn.
+    Remove(Pick),
+    /// A document is made the newest.
+    Refresh(Pick),
     /// All but the latest so many leave.
     Keep(u16),
     /// Asks for what is near an earlier document, its bits changed in these places.
@@ -22,10 +30,10 @@ enum Event {
 /// Runs the events through an index and the reference, and asks both for every radius.
 fn agrees_with_the_scan(
     mut index: impl Index,
+    mut scan: Scan,
     events: &[Event],
     gap: u64,
 ) -> Result<(), TestCaseError> {
-    let mut scan = Scan::default();
     let mut seen = vec![Fingerprint(0)];
     let mut next = DocId(1);
     let mut noise = 0_u64;
@@ -42,6 +50,16 @@ fn agrees_with_the_scan(
                         earlier.get(&seen).0 & block | (noise ^ (noise >> 29)) & !block,
                     ));
                 }
+            }
+            Event::Remove(of) => {
+                let id = DocId(of.index(usize::MAX) as u64 % next.0 / gap * gap + 1);
+                prop_assert_eq!(index.remove(id), scan.remove(id));
+                prop_assert_eq!(index.remove(id), None);
+            }
+            Event::Refresh(of) => {
+                let id = DocId(of.index(usize::MAX) as u64 % next.0 / gap * gap + 1);
+                prop_assert_eq!(index.refresh(id, next), scan.refresh(id, next));
+                next = DocId(next.0 + gap);
             }
             Event::Keep(n) => {
                 let horizon = DocId(next.0.saturating_sub(u64::from(*n) * gap));
@@ -80,32 +98,74 @@ fn flip(fingerprint: Fingerprint, bits: &[u32]) -> Fingerprint {
 }
 
 fn events() -> impl Strategy<Value = Vec<Event>> {
-    // One more and one less than the radius, and none: all distances from 0 to k+2.
-    let bits = || prop::collection::vec(0..64_u32, 0..=MAX_RADIUS as usize + 2);
+    // All distances from 0 to k+2.
+    let bits = || prop::collection::vec(0..64_u32, 0..=10);
     let event = prop_oneof![
         4 => prop_oneof![any::<u64>(), Just(0), Just(u64::MAX), 0..4_u64].prop_map(|bits| Event::Insert(Fingerprint(bits))),
         8 => (any::<Pick>(), bits()).prop_map(|(of, bits)| Event::Plant(of, bits)),
         1 => (any::<Pick>(), 0..4_u32, 0..400_u16).prop_map(|(of, block, n)| Event::Flood(of, block, n)),
+        2 => any::<Pick>().prop_map(Event::Remove),
+        2 => any::<Pick>().prop_map(Event::Refresh),
         2 => prop_oneof![0..20_u16, 0..1500_u16].prop_map(Event::Keep),
         8 => (any::<Pick>(), bits()).prop_map(|(of, bits)| Event::Query(of, bits)),
     ];
     prop::collection::vec(event, 0..60)
 }
 
+/// Layouts, and the largest radius that each is to serve.
+fn layouts() -> impl Strategy<Value = (Layout, u32)> {
+    let entry = || prop_oneof![Just(Entry::Narrow), Just(Entry::Wide)];
+    let tables = prop_oneof![
+        prop::collection::vec(1..=16_u32, 2..=4),
+        prop::collection::vec(8..=21_u32, 2..=3)
+    ];
+    prop_oneof![
+        (tables, entry(), 0..=8_u32).prop_filter_map("too few tables", |(bits, entry, radius)| {
+            (4 * bits.len() as u32 > radius)
+                .then(|| (Layout::disjoint(&bits, entry, radius), radius))
+        }),
+        (prop_oneof![Just(5), Just(6), Just(8)], 4..=25_u32, entry())
+            .prop_map(|(tables, bits, entry)| (Layout::covering(tables, bits, entry), 3)),
+        (0..=64_u32).prop_map(|radius| (Layout::scan(radius), radius)),
+    ]
+}
+
 proptest! {
     #[test]
     fn recall_is_total(events in events(), radius in 0..=MAX_RADIUS, gap in 1..4_u64) {
-        agrees_with_the_scan(Pigeonhole::new(radius).unwrap(), &events, gap)?;
+        agrees_with_the_scan(Pigeonhole::new(radius).unwrap(), Scan::default(), &events, gap)?;
     }
 
     #[test]
     fn recall_is_total_where_ordinals_wrap_around(events in events(), radius in 0..=MAX_RADIUS, before in 0..1200_u32) {
-        agrees_with_the_scan(Pigeonhole::starting_at(radius, u32::MAX - before).unwrap(), &events, 1)?;
+        agrees_with_the_scan(Pigeonhole::starting_at(radius, u32::MAX - before).unwrap(), Scan::default(), &events, 1)?;
+    }
+
+    #[test]
+    fn recall_is_total_in_every_layout((layout, wanted) in layouts(), events in events(), gap in 1..4_u64, limit in 1..300_u32) {
+        let limit = NonZeroU32::new(limit).unwrap();
+        let index = BlockIndex::with_plan(Plan::new(layout, 100_000)).with_equal_limit(limit);
+        prop_assert_eq!(index.max_radius(), wanted);
+        let scan = Scan::default().with_equal_limit(limit);
+        agrees_with_the_scan(index.clone(), scan.clone(), &events, gap)?;
+        agrees_with_the_scan(index.never_scanning(), scan, &events, gap)?;
+    }
+
+    #[test]
+    fn recall_is_total_in_the_layout_that_is_chosen(radius in 0..=super::MAX_RADIUS, size in 1..40_u32, per_entry in 24..200_u64, events in events()) {
+        let entries = 1 << size;
+        let plan = Plan::choose(radius, entries, per_entry * entries);
+        // Directories of larger windows take longer to clear than to search.
+        if let Ok(plan) = plan && entries < 1 << 24 {
+            let index = BlockIndex::with_plan(plan).never_scanning();
+            let scan = Scan::default().with_equal_limit(NonZeroU32::new(BlockIndex::EQUAL_LIMIT).unwrap());
+            agrees_with_the_scan(index, scan, &events, 1)?;
+        }
     }
 
     #[test]
     fn the_scan_agrees_with_itself_at_every_radius(events in events()) {
-        agrees_with_the_scan(Scan::default(), &events, 1)?;
+        agrees_with_the_scan(Scan::default(), Scan::default(), &events, 1)?;
     }
 
     #[test]

@@ -4,14 +4,31 @@
 //! construction and proven against [`Scan`], which compares with everything. Knows nothing of texts, signatures or time: the
 //! filter says which documents have left the window.
 
+mod audit;
+mod block_index;
+mod blocks;
 #[cfg(test)]
 mod contract;
+mod ids;
+mod key;
+mod lanes;
+mod layout;
+mod pages;
 mod pigeonhole;
+mod plan;
 mod scan;
+mod search;
+mod slab;
+mod slots;
+mod tables;
 
 use crate::{fingerprint::Fingerprint, page::DocId};
 
-pub use pigeonhole::{MAX_RADIUS, Pigeonhole, RadiusError};
+pub use audit::Audit;
+pub use block_index::BlockIndex;
+pub use layout::{Entry, Layout};
+pub use pigeonhole::{Pigeonhole, RadiusError};
+pub use plan::{BudgetError, MAX_RADIUS, Plan};
 pub use scan::Scan;
 
 /// A document whose fingerprint lies within the radius of the one asked for.
@@ -42,6 +59,22 @@ pub trait Index {
     /// # Panics
     /// If `id` is not larger than the one before.
     fn insert(&mut self, id: DocId, fingerprint: Fingerprint);
+
+    /// Lets go of one document before its turn. Returns its fingerprint, or `None` if it was not there.
+    fn remove(&mut self, id: DocId) -> Option<Fingerprint>;
+
+    /// Makes a document the newest, under a new id, larger than all before: it leaves the window as late as if it had come now.
+    /// Says whether it was there.
+    ///
+    /// # Panics
+    /// If `new` is not larger than the newest id.
+    fn refresh(&mut self, old: DocId, new: DocId) -> bool {
+        let fingerprint = self.remove(old);
+        fingerprint.is_some_and(|fingerprint| {
+            self.insert(new, fingerprint);
+            true
+        })
+    }
 
     /// Lets go of all documents older than `horizon`: from now on they are not returned.
     fn expire(&mut self, horizon: DocId);

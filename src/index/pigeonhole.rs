@@ -8,11 +8,13 @@
 //! Links lead from newer to older documents only, so a walk ends at the first one that has left the window. Documents leave
 //! without being unlinked, their places are used again, and neither insertion nor expiry searches anything.
 
+use std::collections::BTreeSet;
+
 use super::{Candidate, Index};
 use crate::{fingerprint::Fingerprint, page::DocId};
 
 /// The largest radius of this layout: four blocks of 16 bits.
-pub const MAX_RADIUS: u32 = 3;
+pub(super) const MAX_RADIUS: u32 = 3;
 
 const MAX_BLOCKS: usize = MAX_RADIUS as usize + 1;
 const MAX_DIRECTORY_BITS: u32 = 20;
@@ -52,6 +54,8 @@ pub struct Pigeonhole {
     next: u32,
     /// How many of the latest ordinals are in the window.
     live: u32,
+    /// Documents that left before their turn.
+    removed: BTreeSet<DocId>,
 }
 
 /// The documents by the value of one block of their bits.
@@ -76,7 +80,7 @@ impl Pigeonhole {
     /// An empty index for queries up to `radius`.
     ///
     /// # Errors
-    /// If `radius` is larger than [`MAX_RADIUS`].
+    /// If `radius` is larger than 3.
     pub fn new(radius: u32) -> Result<Self, RadiusError> {
         if radius > MAX_RADIUS {
             return Err(RadiusError(radius));
@@ -85,7 +89,14 @@ impl Pigeonhole {
         let bounds = |i: u32| i * u64::BITS / blocks;
         let tables =
             (0..blocks).map(|i| Table::new(bounds(i), bounds(i + 1) - bounds(i))).collect();
-        Ok(Self { tables, entries: Vec::new(), ids: Vec::new(), next: 1, live: 0 })
+        Ok(Self {
+            tables,
+            entries: Vec::new(),
+            ids: Vec::new(),
+            next: 1,
+            live: 0,
+            removed: BTreeSet::new(),
+        })
     }
 
     /// How many ordinals ago this one was given; beyond `live` it is no document of the window.
@@ -154,6 +165,7 @@ impl Index for Pigeonhole {
                 let distance = fingerprint.distance(Fingerprint(other));
                 // A document that shares several blocks is taken from the first of them only.
                 if distance <= radius
+                    && !self.removed.contains(&id)
                     && first_equal_block(&self.tables, fingerprint.0 ^ other) == Some(table)
                 {
                     out.push(Candidate { id, distance });
@@ -180,14 +192,24 @@ impl Index for Pigeonhole {
         self.live += 1;
     }
 
+    fn remove(&mut self, id: DocId) -> Option<Fingerprint> {
+        let ages = 1..=self.live;
+        let slots = ages.map(|age| self.slot(self.next.wrapping_sub(age)));
+        let slot = slots.into_iter().find(|&slot| self.ids[slot] == id)?;
+        self.removed.insert(id).then_some(Fingerprint(self.entries[slot].fingerprint))
+    }
+
     fn expire(&mut self, horizon: DocId) {
-        while self.oldest().is_some_and(|id| id < horizon) {
+        while let Some(id) = self.oldest()
+            && id < horizon
+        {
             self.live -= 1;
+            self.removed.remove(&id);
         }
     }
 
     fn len(&self) -> usize {
-        self.live as usize
+        self.live as usize - self.removed.len()
     }
 }
 
@@ -229,7 +251,7 @@ impl Pigeonhole {
 
     /// The same chains, after as many insertions as lead to this ordinal; all documents have left.
     pub(super) fn restarted_at(self, ordinal: u32) -> Self {
-        Self { next: ordinal, live: 0, ..self }
+        Self { next: ordinal, live: 0, removed: BTreeSet::new(), ..self }
     }
 
     pub(super) fn capacity(&self) -> usize {

@@ -1,6 +1,6 @@
 //! The reference: compares with everything.
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, num::NonZeroU32};
 
 use super::{Candidate, Index};
 use crate::{fingerprint::Fingerprint, page::DocId};
@@ -9,6 +9,24 @@ use crate::{fingerprint::Fingerprint, page::DocId};
 #[derive(Clone, Debug, Default)]
 pub struct Scan {
     entries: VecDeque<(DocId, Fingerprint)>,
+    /// The newest id.
+    last: Option<DocId>,
+    equal_limit: Option<NonZeroU32>,
+}
+
+impl Scan {
+    /// Holds at most so many documents with one fingerprint, the oldest. A newer one does not enter.
+    #[must_use]
+    pub fn with_equal_limit(self, limit: NonZeroU32) -> Self {
+        Self { equal_limit: Some(limit), ..self }
+    }
+
+    fn is_over(&self, fingerprint: Fingerprint) -> bool {
+        self.equal_limit.is_some_and(|limit| {
+            let equal = self.entries.iter().filter(|&&(_, other)| other == fingerprint);
+            equal.count() >= limit.get() as usize
+        })
+    }
 }
 
 impl Index for Scan {
@@ -27,8 +45,16 @@ impl Index for Scan {
     }
 
     fn insert(&mut self, id: DocId, fingerprint: Fingerprint) {
-        assert!(self.entries.back().is_none_or(|&(last, _)| last < id), "ids grow");
-        self.entries.push_back((id, fingerprint));
+        assert!(self.last.is_none_or(|last| last < id), "ids grow");
+        self.last = Some(id);
+        if !self.is_over(fingerprint) {
+            self.entries.push_back((id, fingerprint));
+        }
+    }
+
+    fn remove(&mut self, id: DocId) -> Option<Fingerprint> {
+        let place = self.entries.binary_search_by_key(&id, |&(id, _)| id).ok()?;
+        self.entries.remove(place).map(|(_, fingerprint)| fingerprint)
     }
 
     fn expire(&mut self, horizon: DocId) {

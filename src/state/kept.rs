@@ -6,7 +6,7 @@ use super::{DigestTable, SignatureLog, State, StateError};
 use crate::{
     filter::{Filter, Judgement, Options, Position, Subject},
     fingerprint::{Recipe, Seed},
-    index::Pigeonhole,
+    index::BlockIndex,
     page::DocId,
 };
 
@@ -22,7 +22,7 @@ const KIND: &str = "filter";
 #[derive(Debug)]
 pub struct KeptFilter {
     state: State,
-    filter: Filter<Pigeonhole, DigestTable>,
+    filter: Filter<BlockIndex, DigestTable>,
     signatures: SignatureLog,
 }
 
@@ -34,11 +34,10 @@ impl KeptFilter {
     /// If SQLite fails, the state is that of something else, or its fingerprints cannot be compared with those of these options.
     ///
     /// # Panics
-    /// If `options` were changed after they had been read and their radius is none that the index serves.
+    /// If `options` were changed after they had been read and their memory has no room for their window.
     pub fn open(state: State, options: &Options) -> Result<(Self, Recipe), StateError> {
         let recipe = agree(&state, options)?;
-        let index =
-            Pigeonhole::new(options.radius()).expect("options are checked when they are read");
+        let index = options.index().expect("options are checked when they are read");
         let table = DigestTable::new(state.clone(), CACHED_DIGESTS);
         let mut filter = Filter::with(options, index, table);
         let signatures =

@@ -13,7 +13,7 @@ use crate::tokens::Source;
 const ROOMS: &[&[&str]] = &[
     &["cli"],
     &["config"],
-    &["crawl", "input"],
+    &["crawl", "input", "eval"],
     &["report"],
     &["sink"],
     &["state"],

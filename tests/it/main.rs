@@ -15,12 +15,12 @@ mod crawl;
 mod data;
 #[cfg(feature = "demo")]
 mod demo_pages;
+mod eval;
 mod exit_codes;
 mod extract;
 mod fetch;
 mod filter_cmd;
 mod filter_stream;
-mod fingerprint_quality;
 mod golden;
 mod house;
 mod robots;

@@ -20,7 +20,7 @@ use crate::{
     },
     filter::{Filter, Position},
     fingerprint::{Recipe, Seed},
-    index::Pigeonhole,
+    index::BlockIndex,
     page::{NormalUrl, Timestamp},
     report::End,
     sink::{Mark, Outputs, warc},
@@ -211,10 +211,10 @@ fn open_outputs(plan: &Plan, state: &State) -> Result<Outputs, CrawlError> {
     Ok(sink)
 }
 
-type DurableFilter = Filter<Pigeonhole, DigestTable>;
+type DurableFilter = Filter<BlockIndex, DigestTable>;
 
 fn open_filter(plan: &Plan, state: &State) -> Result<(DurableFilter, SignatureLog), CrawlError> {
-    let index = Pigeonhole::new(plan.dedup.radius())?;
+    let index = plan.dedup.index()?;
     let cached = NonZeroUsize::new(CACHED_DIGESTS).expect("not zero");
     let mut filter = Filter::with(&plan.dedup, index, DigestTable::new(state.clone(), cached));
     let signatures = SignatureLog::read(state, |representative| filter.restore(representative))?;

@@ -23,7 +23,7 @@ use tokio::{
 use super::{error::CrawlError, options::Plan, scope::Scope};
 use crate::{
     filter::Filter,
-    index::Pigeonhole,
+    index::BlockIndex,
     page::{Timestamp, UrlOptions},
     sink::{self, Outputs, Sink},
     state::{DigestTable, HostId, HostRow, SignatureLog, State},
@@ -66,7 +66,7 @@ pub(super) struct Recorder {
     plan: Arc<Plan>,
     scope: Scope,
     state: State,
-    filter: Filter<Pigeonhole, DigestTable>,
+    filter: Filter<BlockIndex, DigestTable>,
     signatures: SignatureLog,
     sink: Outputs,
     known: Known,

@@ -13,7 +13,7 @@ use crate::{
         model::{Judge, script},
     },
     fingerprint::{Digest, Signature},
-    index::Pigeonhole,
+    index::BlockIndex,
     page::{DocId, Timestamp},
 };
 
@@ -25,7 +25,7 @@ fn path(directory: &TempDir) -> PathBuf {
 struct InState {
     options: Options,
     state: State,
-    filter: Option<Filter<Pigeonhole, DigestTable>>,
+    filter: Option<Filter<BlockIndex, DigestTable>>,
     log: SignatureLog,
 }
 
@@ -38,7 +38,7 @@ impl InState {
 
     fn open(&mut self, position: Position) {
         let digests = DigestTable::new(self.state.clone(), NonZeroUsize::new(2).unwrap());
-        let index = Pigeonhole::new(self.options.radius()).unwrap();
+        let index = self.options.index().unwrap();
         let mut filter = Filter::with(&self.options, index, digests);
         self.log = SignatureLog::read(&self.state, |representative| filter.restore(representative))
             .unwrap();
@@ -46,7 +46,7 @@ impl InState {
         self.filter = Some(filter);
     }
 
-    fn filter(&mut self) -> &mut Filter<Pigeonhole, DigestTable> {
+    fn filter(&mut self) -> &mut Filter<BlockIndex, DigestTable> {
         self.filter.as_mut().unwrap()
     }
 

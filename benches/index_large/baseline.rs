@@ -1,0 +1,136 @@
+//! What is compared with: the plain scheme of four blocks of 16 bits, as fast as it can be made.
+//!
+//! Whole fingerprints lie side by side in each bucket, so that a bucket is read as one stretch of memory, on pages of 2 MiB; the
+//! window rolls, because every bucket is a ring whose oldest fingerprint leaves first. It does not say which document was
+//! found: a real index must, and pays for it.
+
+use memmap2::{Advice, MmapMut};
+
+const BUCKETS: usize = 1 << 16;
+
+pub(crate) struct Baseline {
+    /// All buckets of all blocks, each of `capacity`.
+    words: MmapMut,
+    capacity: usize,
+    /// Where each ring begins, and how many fingerprints it has.
+    rings: Vec<(u32, u32)>,
+}
+
+impl Baseline {
+    /// For as many random fingerprints.
+    pub(crate) fn new(entries: u64) -> Self {
+        // No bucket of random fingerprints ever exceeds its mean by 7 standard deviations.
+        let mean = entries as f64 / BUCKETS as f64;
+        let capacity = ((mean + 7.0 * mean.sqrt()) as usize + 16).next_multiple_of(8);
+        let words = MmapMut::map_anon(4 * BUCKETS * capacity * 8).expect("there is memory");
+        words.advise(Advice::HugePage).expect("there are large pages");
+        Self { words, capacity, rings: vec![(0, 0); 4 * BUCKETS] }
+    }
+
+    fn places(fingerprint: u64) -> [usize; 4] {
+        std::array::from_fn(|i| i * BUCKETS + (fingerprint >> (16 * i) & 0xffff) as usize)
+    }
+
+    pub(crate) fn insert(&mut self, fingerprint: u64) {
+        let words: &mut [u64] = bytemuck::cast_slice_mut(&mut self.words);
+        for place in Self::places(fingerprint) {
+            let (first, len) = &mut self.rings[place];
+            let at = (*first + *len) as usize % self.capacity;
+            words[place * self.capacity + at] = fingerprint;
+            *len += 1;
+            assert!(*len as usize <= self.capacity, "the fingerprints are not random");
+        }
+    }
+
+    pub(crate) fn expire(&mut self, fingerprint: u64) {
+        for place in Self::places(fingerprint) {
+            let (first, len) = &mut self.rings[place];
+            *first = (*first + 1) % self.capacity as u32;
+            *len -= 1;
+        }
+    }
+
+    /// How many fingerprints lie within `radius` of each of these.
+    pub(crate) fn count_all(&self, fingerprints: &[u64], radius: u32) -> u64 {
+        for &fingerprint in fingerprints {
+            for place in Self::places(fingerprint) {
+                prefetch(&self.rings[place]);
+            }
+        }
+        for &fingerprint in fingerprints {
+            for place in Self::places(fingerprint) {
+                let (older, newer) = self.bucket(place);
+                for line in older.chunks(8).chain(newer.chunks(8)).take(4) {
+                    prefetch(&line[0]);
+                }
+            }
+        }
+        fingerprints.iter().map(|&fingerprint| self.count(fingerprint, radius)).sum()
+    }
+
+    /// How many fingerprints lie within `radius` of this one. Those found in several blocks count once.
+    pub(crate) fn count(&self, fingerprint: u64, radius: u32) -> u64 {
+        let mut count = 0;
+        for (block, place) in Self::places(fingerprint).into_iter().enumerate() {
+            let (older, newer) = self.bucket(place);
+            for words in [older, newer] {
+                count += count_in(words, fingerprint, radius, block);
+            }
+        }
+        count
+    }
+
+    fn bucket(&self, place: usize) -> (&[u64], &[u64]) {
+        let words: &[u64] = bytemuck::cast_slice(&self.words);
+        let (first, len) = self.rings[place];
+        let (first, len) = (first as usize, len as usize);
+        let ring = &words[place * self.capacity..][..self.capacity];
+        let older = len.min(self.capacity - first);
+        (&ring[first..][..older], &ring[..len - older])
+    }
+}
+
+/// The fingerprints of `words` within the radius that no block before `block` has found.
+fn count_in(words: &[u64], fingerprint: u64, radius: u32, block: usize) -> u64 {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx512vpopcntdq")
+        && std::arch::is_x86_feature_detected!("avx512vl")
+    {
+        #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vpopcntdq,popcnt")]
+        fn fast(words: &[u64], fingerprint: u64, radius: u32, block: usize) -> u64 {
+            count_plain(words, fingerprint, radius, block)
+        }
+        #[expect(unsafe_code, reason = "the instructions were detected the line before")]
+        // SAFETY: the processor has these instructions.
+        return unsafe { fast(words, fingerprint, radius, block) };
+    }
+    count_plain(words, fingerprint, radius, block)
+}
+
+#[inline(always)]
+fn count_plain(words: &[u64], fingerprint: u64, radius: u32, block: usize) -> u64 {
+    let mut count = 0;
+    for words in words.chunks(32) {
+        let near = |word: &u64| u64::from((word ^ fingerprint).count_ones() <= radius);
+        if words.iter().map(near).sum::<u64>() > 0 {
+            for word in words {
+                let difference = word ^ fingerprint;
+                let found_before = (0..block).any(|i| difference >> (16 * i) & 0xffff == 0);
+                count += u64::from(difference.count_ones() <= radius && !found_before);
+            }
+        }
+    }
+    count
+}
+
+fn prefetch<T>(value: &T) {
+    #[cfg(target_arch = "x86_64")]
+    #[expect(unsafe_code, reason = "a prefetch accesses nothing that the program could see")]
+    // SAFETY: as said.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = value;
+}

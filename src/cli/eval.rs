@@ -1,0 +1,136 @@
+//! `pagesieve eval`: how right is the filter on texts whose similarity is known?
+
+use std::{
+    fmt::Display,
+    fs::{self, File},
+    io::{BufReader, Write},
+    path::{Path, PathBuf},
+};
+
+use serde::Serialize;
+
+use super::{
+    Exit, Failure, Out,
+    document::{Settings, extracted, extractor, in_chunks_of, recipe},
+    write_line,
+};
+use crate::{
+    config::Config,
+    eval::{self, Corpus, Method, Text, Unlisted, compare, evaluate, read_texts},
+};
+
+/// Measure how right the filter is, on pairs whose similarity is known
+///
+/// PAIRS has a line {"a", "b", "jaccard"} of JSON for each pair of texts: the ids of both, and what share of their shingles they have
+/// in common (or instead a "label": near, related, weak, different). A pair that is not listed counts as different, unless
+/// --listed-only says that nobody knows. Every pair is judged by the rule of the configured mode, at every radius; then the texts go
+/// through the filter as a stream, in their order.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+    pagesieve eval pairs.jsonl --texts main_text.jsonl --seeds 5
+    pagesieve eval pairs.jsonl --pages pages/ --html quality.html
+    pagesieve eval pairs.jsonl --texts texts.jsonl --method minhash tutorial pagesieve
+    pagesieve eval pairs.jsonl --texts texts.jsonl --set dedup.mode=classic --json | jq .groups[0].recall")]
+pub(super) struct Args {
+    /// Pairs of texts, as lines of JSON
+    pairs: PathBuf,
+    #[command(flatten)]
+    source: Source,
+    /// Judge listed pairs only: what others have in common is unknown
+    #[arg(long)]
+    listed_only: bool,
+    /// Take the mean over so many seeds of the hash, instead of the configured seed
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    seeds: Option<u16>,
+    /// Compare with other methods instead: all of them, or those that are named
+    #[arg(long, value_name = "METHOD", num_args = 0.., value_delimiter = ',', conflicts_with_all = ["seeds", "html"])]
+    method: Option<Vec<Method>>,
+    /// Print all figures as JSON
+    #[arg(long)]
+    json: bool,
+    /// Draw the figures into this HTML file
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    #[command(flatten)]
+    settings: Settings,
+}
+
+/// Where the texts are.
+#[derive(Debug, clap::Args)]
+#[group(required = true, multiple = false)]
+struct Source {
+    /// Texts, as lines {"id", "lang"?, "text"} of JSON ("path" and "main_text" will do)
+    #[arg(long, value_name = "FILE")]
+    texts: Option<PathBuf>,
+    /// A directory of HTML files, whose ids are their paths in it
+    #[arg(long, value_name = "DIR")]
+    pages: Option<PathBuf>,
+}
+
+pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
+    let config = args.settings.config()?;
+    let (texts, exit) = args.source.texts(&config)?;
+    let unlisted = if args.listed_only { Unlisted::Unknown } else { Unlisted::Different };
+    let corpus = Corpus::new(texts, open(&args.pairs)?, unlisted)
+        .map_err(|source| Failure::Corpus { path: args.pairs.clone(), source })?;
+    if let Some(methods) = &args.method {
+        let methods = if methods.is_empty() { &Method::ALL[..] } else { methods };
+        let comparison = compare(&corpus, &config.dedup, recipe(&config).seed, methods);
+        return print(out, &comparison, args.json).map(|()| exit);
+    }
+    let seeds =
+        args.seeds.map_or_else(|| vec![recipe(&config).seed], |number| eval::seeds(number.into()));
+    let quality = evaluate(&corpus, &config.dedup, &seeds);
+    if let Some(path) = &args.html {
+        fs::write(path, eval::render(&quality))
+            .map_err(|source| Failure::Write { path: path.clone(), source })?;
+    }
+    print(out, &quality, args.json).map(|()| exit)
+}
+
+fn print(out: &mut Out, figures: &(impl Display + Serialize), json: bool) -> Result<(), Failure> {
+    if json {
+        return write_line(out, figures);
+    }
+    write!(out, "{figures}").map_err(Failure::Output)
+}
+
+impl Source {
+    fn texts(&self, config: &Config) -> Result<(Vec<Text>, Exit), Failure> {
+        if let Some(path) = &self.texts {
+            let texts = read_texts(open(path)?)
+                .map_err(|source| Failure::Corpus { path: path.clone(), source })?;
+            return Ok((texts, Exit::Done));
+        }
+        let directory = self.pages.as_deref().unwrap_or(Path::new("."));
+        let extractor = extractor(config);
+        let mut texts = Vec::new();
+        let exit = in_chunks_of(
+            vec![directory.to_owned()],
+            |mut input| {
+                let id = std::mem::take(&mut input.id);
+                let (document, _) = extracted(&extractor, input);
+                let lang = document.lang.map(str::to_owned);
+                Text { id: within(directory, &id), lang, text: document.text }
+            },
+            |chunk| {
+                texts.extend(chunk);
+                Ok(())
+            },
+        )?;
+        Ok((texts, exit))
+    }
+}
+
+/// The path of a file of the directory, within it.
+fn within(directory: &Path, path: &str) -> String {
+    let within = Path::new(path).strip_prefix(directory).unwrap_or(Path::new(path));
+    within.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
+}
+
+fn open(path: &Path) -> Result<BufReader<File>, Failure> {
+    File::open(path)
+        .map(BufReader::new)
+        .map_err(|source| Failure::Read { path: path.to_owned(), source })
+}

@@ -1,0 +1,277 @@
+//! Everything that is found out about a rule, over some seeds of the hash.
+
+use std::ops::RangeInclusive;
+
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+use serde::Serialize;
+
+use super::{
+    corpus::Corpus,
+    pairs::{Axis, Group, tallies},
+    stream::{StreamCounts, stream},
+    tally::{BANDS, Counts, MAX_RADIUS, Tally},
+};
+use crate::{
+    filter::{Options, Rule},
+    fingerprint::{Fingerprinter, Seed, Sketch},
+};
+
+/// So many doubtful pairs are listed.
+const LISTED: usize = 20;
+
+/// How right a rule is on a corpus.
+#[derive(Clone, Debug, Serialize)]
+pub struct Quality {
+    /// The mode, as configurations name it.
+    pub mode: &'static str,
+    /// The radius of the index.
+    pub radius: u32,
+    /// The recipe of the fingerprints.
+    pub scheme: String,
+    /// Over how many seeds the counts are summed up.
+    pub seeds: usize,
+    /// Texts of the corpus.
+    pub texts: usize,
+    /// Pairs judged under each seed.
+    pub pairs: u64,
+    /// Pairs of which the similarity was given.
+    pub listed: usize,
+    /// Where the bands of all counts begin; the last is that of equal texts, for which JSON has no number.
+    pub bands: [f32; BANDS.len()],
+    /// All pairs, then pairs by language, length and site.
+    pub groups: Vec<GroupQuality>,
+    /// The stream: all texts, then the texts of each language.
+    pub stream: Vec<StreamQuality>,
+    /// Under the first seed: near pairs that were not reported, the most alike first.
+    pub missed: Vec<Doubtful>,
+    /// Under the first seed: reported pairs below 0.5, the least alike first.
+    pub mistaken: Vec<Doubtful>,
+}
+
+/// How right it is on some of the pairs.
+#[derive(Clone, Debug, Serialize)]
+pub struct GroupQuality {
+    /// Which pairs.
+    #[serde(flatten)]
+    pub group: Group,
+    /// At the radius of the options.
+    #[serde(flatten)]
+    pub figures: Figures,
+    /// At each radius of the index from 0 to [`MAX_RADIUS`], candidates confirmed as the mode does.
+    pub radii: Vec<Figures>,
+    /// The same if all candidates were accepted.
+    pub unconfirmed: Vec<Figures>,
+}
+
+/// Figures over all seeds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Figures {
+    /// Pairs by band of similarity, summed up over the seeds.
+    pub counts: Counts,
+    /// The share of near pairs (0.9 or more) that were reported, as the mean of all seeds.
+    pub recall: Option<f64>,
+    /// … under the seed where it is least.
+    pub least_recall: Option<f64>,
+    /// The share of near pairs whose texts are not equal.
+    pub recall_not_equal: Option<f64>,
+    /// … under the seed where it is least.
+    pub least_recall_not_equal: Option<f64>,
+    /// The share of reported pairs at 0.9 or more.
+    pub precision_90: Option<f64>,
+    /// … at 0.5 or more.
+    pub precision_50: Option<f64>,
+    /// … at 0.3 or more.
+    pub precision_30: Option<f64>,
+    /// Reported pairs below 0.3.
+    pub wrong: u64,
+}
+
+/// What became of the texts of one language, or of all.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StreamQuality {
+    /// The language, or `all`.
+    pub name: String,
+    /// Summed up over the seeds.
+    #[serde(flatten)]
+    pub counts: StreamCounts,
+    /// The share of texts that should be dropped and were.
+    pub share_caught: Option<f64>,
+    /// … under the seed where it is least.
+    pub least_share_caught: Option<f64>,
+}
+
+/// A pair to look at.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Doubtful {
+    /// The earlier text.
+    pub a: String,
+    /// The later text.
+    pub b: String,
+    /// What is known of the pair.
+    pub similarity: f32,
+    /// In how many of 64 bits their fingerprints differ.
+    pub distance: u32,
+    /// In how many of 256 bits their signatures differ.
+    pub signature_distance: u32,
+}
+
+/// Judges a corpus by the rule of these options, once under each seed.
+///
+/// # Panics
+/// If there is no seed.
+#[must_use]
+pub fn evaluate(corpus: &Corpus, options: &Options, seeds: &[Seed]) -> Quality {
+    let runs: Vec<Run> = seeds.iter().map(|&seed| Run::new(corpus, options, seed)).collect();
+    let (rule, first) = (Rule::new(options), &runs[0]);
+    let groups = (0..first.confirmed.len()).map(|place| group_quality(&runs, place, rule.radius()));
+    let groups: Vec<_> = groups.filter(|group| group.figures.counts.all() > 0).collect();
+    let (missed, mistaken) = doubtful(corpus, &rule, &first.sketches);
+    Quality {
+        mode: options.mode.as_str(),
+        radius: rule.radius(),
+        scheme: options.recipe(seeds[0]).scheme().to_string(),
+        seeds: seeds.len(),
+        texts: corpus.texts().len(),
+        pairs: groups[0].figures.counts.all() / seeds.len() as u64,
+        listed: corpus.listed(),
+        bands: BANDS,
+        groups,
+        stream: stream_quality(corpus, &runs),
+        missed,
+        mistaken,
+    }
+}
+
+/// The seeds that an evaluation over so many takes: any would do, if only they are always the same.
+#[must_use]
+pub fn seeds(number: usize) -> Vec<Seed> {
+    (0..number as u64).map(|n| Seed(11 + 7_919 * n)).collect()
+}
+
+/// What was found under one seed.
+struct Run {
+    sketches: Vec<Sketch>,
+    confirmed: Vec<(Group, Tally)>,
+    unconfirmed: Vec<(Group, Tally)>,
+    stream: Vec<StreamCounts>,
+}
+
+impl Run {
+    fn new(corpus: &Corpus, options: &Options, seed: Seed) -> Self {
+        let fingerprinter = Fingerprinter::new(options.recipe(seed));
+        let sketch = |text: &super::Text| fingerprinter.sketch(&text.text);
+        let sketches: Vec<_> = corpus.texts().par_iter().map(sketch).collect();
+        let rule = Rule::new(options);
+        let found = |confirm: bool| {
+            let sketches = &sketches;
+            move |a: u32, b: u32| {
+                least_radius(&rule, &sketches[a as usize], &sketches[b as usize], confirm)
+            }
+        };
+        Self {
+            confirmed: tallies(corpus, found(true)),
+            unconfirmed: tallies(corpus, found(false)),
+            stream: stream(corpus, options, &sketches),
+            sketches,
+        }
+    }
+}
+
+/// At which radius of the index the rule reports a pair, if at any.
+fn least_radius(rule: &Rule, earlier: &Sketch, sketch: &Sketch, confirm: bool) -> Option<u32> {
+    if earlier.digest.is_some() && earlier.digest == sketch.digest {
+        return Some(0);
+    }
+    let (a, b) = (rule.comparable(earlier)?, rule.comparable(sketch)?);
+    (!confirm || rule.confirms(&a, sketch)).then(|| a.fingerprint().distance(b.fingerprint()))
+}
+
+fn group_quality(runs: &[Run], place: usize, radius: u32) -> GroupQuality {
+    let at = |tallies: fn(&Run) -> &[(Group, Tally)], radius| {
+        let counts: Vec<_> = runs.iter().map(|run| tallies(run)[place].1.at(radius)).collect();
+        Figures::new(&counts)
+    };
+    let all: RangeInclusive<u32> = 0..=MAX_RADIUS;
+    GroupQuality {
+        group: runs[0].confirmed[place].0.clone(),
+        figures: at(|run| &run.confirmed, radius),
+        radii: all.clone().map(|radius| at(|run| &run.confirmed, radius)).collect(),
+        unconfirmed: all.map(|radius| at(|run| &run.unconfirmed, radius)).collect(),
+    }
+}
+
+impl Figures {
+    /// The figures of counts under one or more seeds.
+    pub(super) fn new(seeds: &[Counts]) -> Self {
+        let mut counts = Counts::default();
+        seeds.iter().for_each(|seed| counts.add(seed));
+        Self {
+            counts,
+            recall: counts.recall(),
+            least_recall: least(seeds.iter().map(Counts::recall)),
+            recall_not_equal: counts.recall_not_equal(),
+            least_recall_not_equal: least(seeds.iter().map(Counts::recall_not_equal)),
+            precision_90: counts.precision(0.9),
+            precision_50: counts.precision(0.5),
+            precision_30: counts.precision(0.3),
+            wrong: counts.wrong(),
+        }
+    }
+}
+
+fn least(shares: impl Iterator<Item = Option<f64>>) -> Option<f64> {
+    shares.flatten().min_by(f64::total_cmp)
+}
+
+fn stream_quality(corpus: &Corpus, runs: &[Run]) -> Vec<StreamQuality> {
+    let names = ["all"].into_iter().chain(corpus.lang_names.iter().map(String::as_str));
+    let of_name = |(place, name): (usize, &str)| {
+        let mut counts = StreamCounts::default();
+        runs.iter().for_each(|run| counts.add(&run.stream[place]));
+        StreamQuality {
+            name: name.to_owned(),
+            counts,
+            share_caught: counts.caught_share(),
+            least_share_caught: least(runs.iter().map(|run| run.stream[place].caught_share())),
+        }
+    };
+    names.enumerate().map(of_name).collect()
+}
+
+/// Near pairs that are not reported, and reported pairs that have less than half in common.
+fn doubtful(corpus: &Corpus, rule: &Rule, sketches: &[Sketch]) -> (Vec<Doubtful>, Vec<Doubtful>) {
+    let (mut missed, mut mistaken) = (Vec::new(), Vec::new());
+    corpus.each_pair(|a, b, similarity| {
+        let (earlier, later) = (&sketches[a as usize], &sketches[b as usize]);
+        let list = match rule.judge(earlier, later) {
+            None if similarity >= 0.9 => &mut missed,
+            Some(_) if similarity < 0.5 => &mut mistaken,
+            _ => return,
+        };
+        let name = |place: u32| corpus.texts()[place as usize].id.clone();
+        list.push(Doubtful {
+            a: name(a),
+            b: name(b),
+            similarity,
+            distance: earlier.signature.fingerprint().distance(later.signature.fingerprint()),
+            signature_distance: earlier.signature.distance(&later.signature),
+        });
+    });
+    missed.sort_by(|a, b| b.similarity.total_cmp(&a.similarity));
+    mistaken.sort_by(|a, b| a.similarity.total_cmp(&b.similarity));
+    missed.truncate(LISTED);
+    mistaken.truncate(LISTED);
+    (missed, mistaken)
+}
+
+impl Quality {
+    /// The figures of all pairs.
+    ///
+    /// # Panics
+    /// Never: there are always at least two texts.
+    #[must_use]
+    pub fn all(&self) -> &Figures {
+        let all = self.groups.iter().find(|group| group.group.by == Axis::All);
+        &all.expect("there is a pair").figures
+    }
+}

@@ -1,0 +1,291 @@
+//! The rolling block index.
+
+use std::{collections::HashSet, num::NonZeroU32};
+
+use super::{
+    Candidate, Index,
+    audit::{Audit, Auditor},
+    ids::Ids,
+    plan::{BudgetError, Plan},
+    search::{Found, Query},
+    tables::Tables,
+};
+use crate::{fingerprint::Fingerprint, page::DocId};
+
+/// As many entries are compared in the time that one probe of a table takes.
+const SCANNED_PER_PROBE: u64 = 50;
+
+/// An exact index for any radius and window: tables by a [`Layout`] that is chosen from both and from the memory there is.
+///
+/// ```
+/// use pagesieve::{DocId, Fingerprint, index::{BlockIndex, Index}};
+///
+/// let mut index = BlockIndex::new(8, 1_000_000, 100 << 20).unwrap();
+/// index.insert(DocId(1), Fingerprint(0b0000));
+/// index.insert(DocId(2), Fingerprint(0b0011));
+/// let mut found = Vec::new();
+/// index.candidates(Fingerprint(0b0111), 3, &mut found);
+/// assert_eq!(found.iter().map(|c| (c.id.0, c.distance)).collect::<Vec<_>>(), [(2, 1), (1, 3)]);
+///
+/// index.expire(DocId(2)); // document 1 has left the window
+/// index.candidates(Fingerprint(0b0111), 3, &mut found);
+/// assert_eq!(found.len(), 1);
+/// ```
+#[derive(Clone, Debug)]
+pub struct BlockIndex {
+    plan: Plan,
+    tables: Tables,
+    ids: Ids,
+    /// The slots of documents that left before their turn. Their entries leave in turn.
+    removed: HashSet<u32>,
+    equal_limit: u32,
+    over: u64,
+    /// The newest id.
+    last: Option<DocId>,
+    auditor: Auditor,
+    /// Up to how many entries a query compares with all, by radius.
+    scan_up_to: Vec<u64>,
+}
+
+impl BlockIndex {
+    /// How many documents with one fingerprint are held unless [`with_equal_limit`](Self::with_equal_limit) says otherwise.
+    pub const EQUAL_LIMIT: u32 = 256;
+
+    /// An empty index for queries within `max_radius` over a window of `entries`, with the fastest layout that takes at most
+    /// `budget` bytes.
+    ///
+    /// # Errors
+    /// If the budget is too small for any layout.
+    ///
+    /// # Panics
+    /// If `max_radius` is larger than [`MAX_RADIUS`](super::MAX_RADIUS).
+    pub fn new(max_radius: u32, entries: u64, budget: u64) -> Result<Self, BudgetError> {
+        Plan::choose(max_radius, entries, budget).map(Self::with_plan)
+    }
+
+    /// An empty index with a layout chosen by hand.
+    #[must_use]
+    pub fn with_plan(plan: Plan) -> Self {
+        let tables = Tables::new(&plan);
+        let scan_up_to = (0..=plan.layout().max_radius())
+            .map(|radius| match tables.probes(radius) as u64 {
+                0 => u64::MAX,
+                probes => probes * SCANNED_PER_PROBE,
+            })
+            .collect();
+        Self {
+            plan,
+            tables,
+            ids: Ids::default(),
+            removed: HashSet::new(),
+            equal_limit: Self::EQUAL_LIMIT,
+            over: 0,
+            last: None,
+            auditor: Auditor::default(),
+            scan_up_to,
+        }
+    }
+
+    /// Holds at most so many documents with one fingerprint, the oldest. A newer one does not enter: of a million equal error
+    /// pages, all but these cost nothing.
+    #[must_use]
+    pub fn with_equal_limit(self, limit: NonZeroU32) -> Self {
+        Self { equal_limit: limit.get(), ..self }
+    }
+
+    /// Compares one query in `every` with a scan, and counts what was missed.
+    #[must_use]
+    pub fn with_audit(self, every: NonZeroU32) -> Self {
+        Self { auditor: Auditor::new(every), ..self }
+    }
+
+    /// The layout and the window for which it was chosen.
+    #[must_use]
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// What the self-audit counted so far.
+    pub fn audit(&self) -> Audit {
+        self.auditor.audit(self.over)
+    }
+
+    /// Answers several queries of one radius, which costs less than one after the other: `out[i]` is what
+    /// [`candidates`](Index::candidates) would give for `fingerprints[i]`.
+    ///
+    /// # Panics
+    /// If `radius` is larger than [`max_radius`](Index::max_radius).
+    pub fn candidates_of_all(
+        &self,
+        fingerprints: &[Fingerprint],
+        radius: u32,
+        out: &mut Vec<Vec<Candidate>>,
+    ) {
+        out.iter_mut().for_each(Vec::clear);
+        out.resize_with(fingerprints.len(), Vec::new);
+        let queries: Vec<Query> = fingerprints
+            .iter()
+            .map(|fingerprint| Query { fingerprint: fingerprint.0, radius })
+            .collect();
+        for found in self.search(&queries) {
+            out[found.query as usize].extend(self.candidate(found));
+        }
+        for out in out {
+            sort(out);
+        }
+    }
+
+    /// The nearest document within `radius`, of equally near ones the oldest: the first of
+    /// [`candidates`](Index::candidates), sooner.
+    ///
+    /// # Panics
+    /// If `radius` is larger than [`max_radius`](Index::max_radius).
+    pub fn nearest(&self, fingerprint: Fingerprint, radius: u32) -> Option<Candidate> {
+        // Within a small radius there is much less to look at, and what is found there is nearer than all else.
+        let steps = [radius.min(NEAR), radius];
+        let tried = if radius > NEAR { &steps[..] } else { &steps[..1] };
+        tried.iter().find_map(|&radius| {
+            let query = Query { fingerprint: fingerprint.0, radius };
+            let candidates =
+                self.search(&[query]).into_iter().filter_map(|found| self.candidate(found));
+            candidates.min_by_key(|candidate| (candidate.distance, candidate.id))
+        })
+    }
+
+    /// Where a document is in the queue.
+    fn slot(&self, id: DocId) -> Option<u32> {
+        let queue = self.tables.fingerprints();
+        let (mut from, mut until) = (queue.ordinals().start, queue.ordinals().end);
+        while from < until {
+            let middle = from.midpoint(until);
+            let slot = queue.slot(middle);
+            match self.ids.get(slot).cmp(&id) {
+                std::cmp::Ordering::Less => from = middle + 1,
+                std::cmp::Ordering::Equal => return Some(slot),
+                std::cmp::Ordering::Greater => until = middle,
+            }
+        }
+        None
+    }
+
+    fn oldest(&self) -> Option<u32> {
+        let queue = self.tables.fingerprints();
+        (queue.len() > 0).then(|| queue.slot(queue.ordinals().start))
+    }
+
+    fn search(&self, queries: &[Query]) -> Vec<Found> {
+        for query in queries {
+            let max = self.max_radius();
+            assert!(query.radius <= max, "radius {} asked of an index for {max}", query.radius);
+        }
+        let mut found = Vec::new();
+        let Some(first) = queries.first() else { return found };
+        if self.tables.fingerprints().len() <= self.scan_up_to[first.radius as usize] {
+            self.scan(queries, &mut found);
+            return found;
+        }
+        self.tables.search(queries, &mut found);
+        for (query, number) in queries.iter().zip(0..) {
+            if self.auditor.is_due() {
+                self.check(*query, number, &found);
+            }
+        }
+        found
+    }
+
+    fn scan(&self, queries: &[Query], found: &mut Vec<Found>) {
+        for (query, number) in queries.iter().zip(0..) {
+            self.tables.scan(*query, number, found);
+        }
+    }
+
+    /// Counts what the tables missed.
+    fn check(&self, query: Query, number: u32, found: &[Found]) {
+        let mut all = Vec::new();
+        self.tables.scan(query, number, &mut all);
+        self.auditor.record(all.iter().filter(|one| !found.contains(one)).count());
+    }
+
+    /// The document of an entry, unless it was removed.
+    fn candidate(&self, found: Found) -> Option<Candidate> {
+        let there = self.removed.is_empty() || !self.removed.contains(&found.slot);
+        there.then(|| Candidate { id: self.ids.get(found.slot), distance: found.distance })
+    }
+
+    /// Whether as many documents with this fingerprint are there as may be.
+    fn is_over(&self, fingerprint: Fingerprint) -> bool {
+        if !self.tables.has_room(fingerprint.0) {
+            return true;
+        }
+        let most =
+            self.tables.crowd(fingerprint.0).min(u32::try_from(self.len()).unwrap_or(u32::MAX));
+        if most < self.equal_limit {
+            return false;
+        }
+        let found = self.search(&[Query { fingerprint: fingerprint.0, radius: 0 }]);
+        let equal = found.into_iter().filter_map(|found| self.candidate(found)).count();
+        equal >= self.equal_limit as usize
+    }
+}
+
+/// The radius within which the nearest document is looked for first.
+const NEAR: u32 = 3;
+
+impl Index for BlockIndex {
+    fn max_radius(&self) -> u32 {
+        self.plan.layout().max_radius()
+    }
+
+    fn candidates(&self, fingerprint: Fingerprint, radius: u32, out: &mut Vec<Candidate>) {
+        out.clear();
+        let found = self.search(&[Query { fingerprint: fingerprint.0, radius }]);
+        out.extend(found.into_iter().filter_map(|found| self.candidate(found)));
+        sort(out);
+    }
+
+    fn insert(&mut self, id: DocId, fingerprint: Fingerprint) {
+        assert!(self.last.is_none_or(|last| last < id), "ids grow");
+        self.last = Some(id);
+        if self.is_over(fingerprint) {
+            self.over += 1;
+            return;
+        }
+        let slot = self.tables.insert(fingerprint.0);
+        self.ids.set(slot, id);
+    }
+
+    fn remove(&mut self, id: DocId) -> Option<Fingerprint> {
+        let slot = self.slot(id)?;
+        let fingerprint = *self.tables.fingerprints().word(slot);
+        self.removed.insert(slot).then_some(Fingerprint(fingerprint))
+    }
+
+    fn expire(&mut self, horizon: DocId) {
+        while let Some(slot) = self.oldest()
+            && self.ids.get(slot) < horizon
+        {
+            if !self.removed.is_empty() {
+                self.removed.remove(&slot);
+            }
+            self.tables.pop();
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.tables.fingerprints().len() as usize - self.removed.len()
+    }
+}
+
+fn sort(candidates: &mut [Candidate]) {
+    candidates.sort_unstable_by_key(|candidate| (candidate.distance, candidate.id));
+}
+
+#[cfg(test)]
+impl BlockIndex {
+    /// The same, but it looks in its tables however few entries there are.
+    pub(super) fn never_scanning(self) -> Self {
+        let scan_up_to =
+            self.scan_up_to.iter().map(|&n| if n == u64::MAX { n } else { 0 }).collect();
+        Self { scan_up_to, ..self }
+    }
+}

@@ -1,0 +1,125 @@
+//! The bits by which a table files a fingerprint, and the bits that its entries keep of it.
+
+/// Bits of a fingerprint, gathered side by side.
+#[derive(Clone, Debug)]
+pub(super) struct Bits {
+    runs: Vec<Run>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    shift: u32,
+    mask: u64,
+    to: u32,
+}
+
+impl Bits {
+    pub(super) fn new(mut mask: u64) -> Self {
+        let (mut runs, mut to) = (Vec::new(), 0);
+        while mask != 0 {
+            let shift = mask.trailing_zeros();
+            let width = (mask >> shift).trailing_ones();
+            let run = u64::MAX >> (u64::BITS - width);
+            runs.push(Run { shift, mask: run, to });
+            mask &= !(run << shift);
+            to += width;
+        }
+        Self { runs }
+    }
+
+    #[inline]
+    pub(super) fn of(&self, fingerprint: u64) -> u32 {
+        self.runs
+            .iter()
+            .fold(0, |all, run| all | (((fingerprint >> run.shift) & run.mask) << run.to) as u32)
+    }
+}
+
+/// How one table files fingerprints: the key says the bucket, the rest is kept in the entry.
+#[derive(Clone, Debug)]
+pub(super) struct Key {
+    /// The bits of the key.
+    pub(super) mask: u64,
+    pub(super) key: Bits,
+    pub(super) rest: Bits,
+    /// All words of as many bits as the key has, the lightest first, up to the largest radius probed.
+    patterns: Vec<u32>,
+    /// How many of them have at most so many bits set.
+    within: Vec<usize>,
+}
+
+impl Key {
+    /// The key of these bits, at most 32, beside which an entry keeps `rest` others.
+    pub(super) fn new(mask: u64, rest: u32, radius: u32) -> Self {
+        let mut others = !mask;
+        while others.count_ones() > rest {
+            others &= others - 1;
+        }
+        let (mut patterns, mut within) = (Vec::new(), Vec::new());
+        for weight in 0..=radius {
+            push_patterns(&mut patterns, mask.count_ones(), weight);
+            within.push(patterns.len());
+        }
+        Self { mask, key: Bits::new(mask), rest: Bits::new(others), patterns, within }
+    }
+
+    pub(super) fn bits(&self) -> u32 {
+        self.mask.count_ones()
+    }
+
+    /// How buckets within a radius of a key differ from it.
+    pub(super) fn patterns(&self, radius: u32) -> &[u32] {
+        &self.patterns[..self.within[radius as usize]]
+    }
+}
+
+/// Adds the words of `bits` bits of which `weight` are set, in growing order: neighbours lie close together in the directory.
+fn push_patterns(patterns: &mut Vec<u32>, bits: u32, weight: u32) {
+    if weight == 0 {
+        patterns.push(0);
+        return;
+    }
+    if weight > bits {
+        return;
+    }
+    // Gosper's hack: the next word with as many bits set (HAKMEM, item 175).
+    let mut word = (1_u64 << weight) - 1;
+    while word < 1 << bits {
+        patterns.push(word as u32);
+        let (lowest, ripple) = (word & word.wrapping_neg(), word + (word & word.wrapping_neg()));
+        word = ripple | (((word ^ ripple) / lowest) >> 2);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_are_gathered_side_by_side() {
+        assert_eq!(Bits::new(0xff00_0000_0000_00f0).of(0xab00_0000_0000_00c5), 0xabc);
+        assert_eq!(Bits::new(0).of(u64::MAX), 0);
+    }
+
+    #[test]
+    fn key_and_rest_share_no_bit() {
+        let key = Key::new(0x0000_ffff_c000_0000, 32, 2);
+        for bit in 0..64 {
+            let (key, rest) = (key.key.of(1 << bit), key.rest.of(1 << bit));
+            assert!(key.count_ones() + rest.count_ones() <= 1);
+        }
+        assert_eq!(key.rest.of(u64::MAX), u32::MAX);
+    }
+
+    #[test]
+    fn patterns_are_all_words_within_the_radius() {
+        let key = Key::new(0x3ff, 16, 3);
+        for radius in 0..=3 {
+            let mut found = key.patterns(radius).to_vec();
+            found.sort_unstable();
+            let all: Vec<u32> =
+                (0..1024).filter(|word: &u32| word.count_ones() <= radius).collect();
+            assert_eq!(found, all);
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! Buckets as queues of pages: how entries lie in memory.
+//!
+//! A window rolls: what came first leaves first, in every bucket as in the whole. So a bucket is a chain of pages of a cache
+//! line, a new entry goes behind the last, the one that leaves is the first, and nothing is searched, moved or hashed
+//! again. Pages come from one store for all tables and go back to it, so that a crowded bucket costs what it holds.
+//!
+//! A page's last word leads to the next page, the last page's to the first: the directory needs one place to know both.
+
+use super::{lanes::Lanes, slab::Slab};
+
+/// A cache line.
+pub(super) type Line = [u32; 16];
+
+pub(super) const LINK: usize = 15;
+
+/// How the entries of a page are laid out.
+pub(super) trait Format {
+    /// Entries of a page.
+    const LEN: u32;
+    /// Bits of the fingerprint in an entry.
+    const REST: u32;
+    /// Whether slots lie on a line of their own.
+    const SPLIT: bool;
+
+    fn put(keys: &mut Line, at: u32, rest: u32);
+    /// Where on its line the slot of an entry lies.
+    fn slot_at(at: u32) -> usize;
+    /// Which entries are within `radius` of `rest`: a bit each; those of entries that are none may be set.
+    fn near<L: Lanes>(lanes: L, keys: &Line, rest: u32, radius: u32) -> u32;
+}
+
+/// Ten entries on a line: 16 bits and the slot.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Narrow;
+
+/// Fifteen entries on two lines: 32 bits each on the first, the slots on the second, which only a hit reads.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wide;
+
+impl Format for Narrow {
+    const LEN: u32 = 10;
+    const REST: u32 = 16;
+    const SPLIT: bool = false;
+
+    #[inline(always)]
+    fn put(keys: &mut Line, at: u32, rest: u32) {
+        let word = &mut keys[at as usize / 2];
+        let shift = 16 * (at % 2);
+        *word = *word & !(0xffff << shift) | rest << shift;
+    }
+
+    #[inline(always)]
+    fn slot_at(at: u32) -> usize {
+        at as usize + 5
+    }
+
+    #[inline(always)]
+    fn near<L: Lanes>(lanes: L, keys: &Line, rest: u32, radius: u32) -> u32 {
+        lanes.near_halves(keys, rest, radius)
+    }
+}
+
+impl Format for Wide {
+    const LEN: u32 = 15;
+    const REST: u32 = 32;
+    const SPLIT: bool = true;
+
+    #[inline(always)]
+    fn put(keys: &mut Line, at: u32, rest: u32) {
+        keys[at as usize] = rest;
+    }
+
+    #[inline(always)]
+    fn slot_at(at: u32) -> usize {
+        at as usize
+    }
+
+    #[inline(always)]
+    fn near<L: Lanes>(lanes: L, keys: &Line, rest: u32, radius: u32) -> u32 {
+        lanes.near_words(keys, rest, radius)
+    }
+}
+
+/// Where the queue of a bucket lies: its last page, how many entries it has and where on the first page they begin.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Bucket {
+    pub(super) last: u32,
+    pub(super) first_at: u32,
+    pub(super) len: u32,
+}
+
+const LEN_BITS: u32 = 27;
+
+impl Bucket {
+    /// As many entries as one bucket can have.
+    pub(super) const MAX_LEN: u32 = (1 << LEN_BITS) - 1;
+
+    #[inline(always)]
+    pub(super) fn unpack(word: u64) -> Self {
+        let low = word as u32;
+        Self { last: (word >> 32) as u32, first_at: low >> LEN_BITS, len: low & Self::MAX_LEN }
+    }
+
+    #[inline(always)]
+    fn pack(self) -> u64 {
+        u64::from(self.last) << 32 | u64::from(self.first_at << LEN_BITS | self.len)
+    }
+}
+
+/// Where in its last page a bucket ends: one past the last entry.
+#[inline(always)]
+pub(super) fn end_at<F: Format>(bucket: Bucket) -> u32 {
+    (bucket.first_at + bucket.len - 1) % F::LEN + 1
+}
+
+/// All pages of all tables.
+#[derive(Clone, Debug)]
+pub(super) struct Pages<F> {
+    keys: Slab<Line>,
+    slots: Slab<Line>,
+    /// The first of the pages that are free, each of which leads to the next; a page leads to itself if there are no more.
+    free: Option<u32>,
+    format: std::marker::PhantomData<F>,
+}
+
+impl<F: Format> Pages<F> {
+    pub(super) fn new() -> Self {
+        Self { keys: Slab::new(), slots: Slab::new(), free: None, format: std::marker::PhantomData }
+    }
+
+    #[inline(always)]
+    pub(super) fn keys(&self, page: u32) -> &Line {
+        self.keys.get(page as usize)
+    }
+
+    #[inline(always)]
+    pub(super) fn slots(&self, page: u32) -> &Line {
+        if F::SPLIT { self.slots.get(page as usize) } else { self.keys(page) }
+    }
+
+    #[inline(always)]
+    pub(super) fn link(&self, page: u32) -> u32 {
+        self.keys(page)[LINK]
+    }
+
+    pub(super) fn push(&mut self, word: &mut u64, rest: u32, slot: u32) {
+        let mut bucket = Bucket::unpack(*word);
+        let at = (bucket.first_at + bucket.len) % F::LEN;
+        if bucket.len == 0 {
+            bucket.last = self.take();
+            self.keys.get_mut(bucket.last as usize)[LINK] = bucket.last;
+        } else if at == 0 {
+            let page = self.take();
+            let first = self.link(bucket.last);
+            self.keys.get_mut(page as usize)[LINK] = first;
+            self.keys.get_mut(bucket.last as usize)[LINK] = page;
+            bucket.last = page;
+        }
+        bucket.len += 1;
+        *word = bucket.pack();
+        F::put(self.keys.get_mut(bucket.last as usize), at, rest);
+        let slots = if F::SPLIT { &mut self.slots } else { &mut self.keys };
+        slots.get_mut(bucket.last as usize)[F::slot_at(at)] = slot;
+    }
+
+    /// Lets go of a bucket's first entry.
+    pub(super) fn pop(&mut self, word: &mut u64) {
+        let mut bucket = Bucket::unpack(*word);
+        bucket.first_at += 1;
+        bucket.len -= 1;
+        if bucket.len == 0 {
+            self.give_back(bucket.last);
+            bucket = Bucket::default();
+        } else if bucket.first_at == F::LEN {
+            let first = self.link(bucket.last);
+            self.keys.get_mut(bucket.last as usize)[LINK] = self.link(first);
+            self.give_back(first);
+            bucket.first_at = 0;
+        }
+        *word = bucket.pack();
+    }
+
+    fn take(&mut self) -> u32 {
+        if let Some(page) = self.free {
+            let next = self.link(page);
+            self.free = (next != page).then_some(next);
+            return page;
+        }
+        let page = u32::try_from(self.keys.len()).expect("the index has at most 2^32 pages");
+        self.keys.grow(1);
+        if F::SPLIT {
+            self.slots.grow(1);
+        }
+        page
+    }
+
+    fn give_back(&mut self, page: u32) {
+        self.keys.get_mut(page as usize)[LINK] = self.free.unwrap_or(page);
+        self.free = Some(page);
+    }
+
+    /// How many pages there are, free ones included.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.keys.len()
+    }
+}

@@ -1,0 +1,182 @@
+//! The choice of a layout: what it costs, and what it takes.
+
+use std::fmt;
+
+use super::layout::{COVERINGS, Entry, Family, Layout, MAX_PROBE, Probes, serves};
+
+/// Nanoseconds until a bucket's word has come, until a page has come, and to confirm an entry. Measured where the window is
+/// far larger than the caches; only their proportions matter.
+const WORD_COST: f64 = 6.0;
+const PAGE_COST: f64 = 8.0;
+const ENTRY_COST: f64 = 20.0;
+/// Nanoseconds to compare with a fingerprint in a scan.
+const SCAN_COST: f64 = 0.25;
+/// A bucket's word in the directory.
+const WORD_BYTES: f64 = 8.0;
+/// A fingerprint in the window's queue, and a document's number.
+const SLOT_BYTES: f64 = 16.0;
+
+/// A layout for a window of so many entries, what it takes and where queries look.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    layout: Layout,
+    entries: u64,
+}
+
+/// A window for which the memory given is too small, whatever the layout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{entries} entries at radius {radius} need {} of memory; the budget is {}",
+    bytesize::ByteSize(*.needed).display().iec(),
+    bytesize::ByteSize(*.budget).display().iec()
+)]
+pub struct BudgetError {
+    /// Entries of the window.
+    pub entries: u64,
+    /// The largest radius asked for.
+    pub radius: u32,
+    /// Bytes that the smallest layout takes.
+    pub needed: u64,
+    /// Bytes that there are.
+    pub budget: u64,
+}
+
+/// The largest radius of a [`BlockIndex`](super::BlockIndex).
+pub const MAX_RADIUS: u32 = 8;
+
+impl Plan {
+    /// A layout chosen by hand.
+    #[must_use]
+    pub fn new(layout: Layout, entries: u64) -> Self {
+        Self { layout, entries }
+    }
+
+    /// The fastest layout for queries within `radius` over a window of `entries` that fits into `budget` bytes.
+    ///
+    /// # Errors
+    /// If none fits.
+    ///
+    /// # Panics
+    /// If `radius` is larger than [`MAX_RADIUS`].
+    pub fn choose(radius: u32, entries: u64, budget: u64) -> Result<Self, BudgetError> {
+        assert!(radius <= MAX_RADIUS, "radius {radius} is larger than {MAX_RADIUS}");
+        let plans: Vec<Self> = candidates(radius, entries)
+            .into_iter()
+            .map(|layout| Self::new(layout, entries))
+            .collect();
+        let fitting = plans.iter().filter(|plan| plan.bytes() <= budget);
+        let fastest = fitting.min_by(|a, b| a.cost(radius).total_cmp(&b.cost(radius)));
+        let needed = || plans.iter().map(Self::bytes).min().unwrap_or(u64::MAX);
+        fastest.cloned().ok_or_else(|| BudgetError { entries, radius, needed: needed(), budget })
+    }
+
+    /// The layout.
+    #[must_use]
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// For how many entries it was made. There may be more; the queries then take longer.
+    #[must_use]
+    pub fn entries(&self) -> u64 {
+        self.entries
+    }
+
+    /// Bytes of memory that the full window takes, fingerprints and ids included.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        let entries = self.entries as f64;
+        let tables: f64 = self.layout.bits().iter().map(|&bits| self.table_bytes(bits)).sum();
+        (entries * SLOT_BYTES + tables) as u64
+    }
+
+    fn table_bytes(&self, bits: u32) -> f64 {
+        let (entries, buckets) = (self.entries as f64, f64::from(bits).exp2());
+        let (page, len) = self.layout.entry.page();
+        // Of a bucket's first and last page, about one page together is empty.
+        let used = buckets.min(entries);
+        entries / len * page + used * page * (len - 1.0) / len + buckets * WORD_BYTES
+    }
+
+    /// About the nanoseconds of a query.
+    fn cost(&self, radius: u32) -> f64 {
+        if self.layout.family == Family::Scan {
+            return self.entries as f64 * SCAN_COST;
+        }
+        let bits = self.layout.bits();
+        let costs: Vec<Vec<f64>> = bits
+            .iter()
+            .map(|&bits| {
+                (0..=MAX_PROBE).map(|within| self.probe_cost(bits, within, radius)).collect()
+            })
+            .collect();
+        let probes = self.layout.probes(radius, |table, within| costs[table][within as usize]);
+        probes.iter().map(|&(table, within)| costs[table][within as usize]).sum()
+    }
+
+    /// Where queries of a radius look.
+    pub(super) fn probes(&self, radius: u32) -> Probes {
+        let bits = self.layout.bits();
+        self.layout.probes(radius, |table, within| self.probe_cost(bits[table], within, radius))
+    }
+
+    /// The cost of looking within a radius in a table, for a query of some radius.
+    fn probe_cost(&self, bits: u32, within: u32, radius: u32) -> f64 {
+        let bucket = self.entries as f64 / f64::from(bits).exp2();
+        let (_, len) = self.layout.entry.page();
+        let pages = (bucket / len + (len - 1.0) / len).min(bucket);
+        (0..=within.min(radius))
+            .map(|weight| {
+                let accepted = ball(self.layout.entry.bits(), radius - weight);
+                let bucket_cost = WORD_COST + pages * PAGE_COST + bucket * accepted * ENTRY_COST;
+                choose(bits, weight) * bucket_cost
+            })
+            .sum()
+    }
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let size = bytesize::ByteSize(self.bytes());
+        write!(f, "{} for {} entries, {}", self.layout, self.entries, size.display().iec())
+    }
+}
+
+/// All layouts among which there is a choice.
+fn candidates(radius: u32, entries: u64) -> Vec<Layout> {
+    if entries <= 4096 {
+        return vec![Layout::scan(radius)];
+    }
+    let mut all = Vec::new();
+    for entry in [Entry::Narrow, Entry::Wide] {
+        for tables in (2..=4).filter(|&tables| radius < serves(tables as usize)) {
+            for wide in 8..=28 {
+                let most = ((u64::BITS - wide) / (tables - 1)).min(wide);
+                for bits in
+                    [most, most.saturating_sub(1), most.saturating_sub(2), 8 + (wide - 8) / 2, wide]
+                {
+                    if (4..=most).contains(&bits) {
+                        let mut keys = vec![bits; tables as usize];
+                        keys[0] = wide;
+                        all.push(Layout::disjoint(&keys, entry, radius));
+                    }
+                }
+            }
+        }
+        if radius == 3 {
+            for (_, keys) in COVERINGS {
+                all.extend((10..=25).map(|bits| Layout::covering(keys.len(), bits, entry)));
+            }
+        }
+    }
+    all
+}
+
+/// The share of words of so many bits within a radius of one.
+fn ball(bits: u32, radius: u32) -> f64 {
+    (0..=radius.min(bits)).map(|weight| choose(bits, weight)).sum::<f64>() / f64::from(bits).exp2()
+}
+
+fn choose(n: u32, k: u32) -> f64 {
+    (0..k).map(|i| f64::from(n.saturating_sub(i)) / f64::from(i + 1)).product()
+}

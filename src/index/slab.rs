@@ -1,0 +1,91 @@
+//! Memory in large pieces that never move.
+//!
+//! A piece is mapped when it is first needed and takes memory page by page as it is touched, so that growth copies nothing
+//! and a large window costs nothing before it fills. Pages of 2 MiB are asked for where the system has them: look-ups go to
+//! random places, and with small pages each would miss the translation cache as well.
+
+use std::{iter, marker::PhantomData};
+
+use bytemuck::Pod;
+use memmap2::MmapMut;
+
+/// Bytes of a piece.
+const PIECE: usize = 32 << 20;
+
+/// Values without gaps, known by their place, that start as zeros.
+#[derive(Debug)]
+pub(super) struct Slab<T> {
+    pieces: Vec<MmapMut>,
+    len: usize,
+    value: PhantomData<T>,
+}
+
+impl<T: Pod> Slab<T> {
+    const PER_PIECE: usize = PIECE / size_of::<T>();
+
+    pub(super) fn new() -> Self {
+        const { assert!(PIECE.is_multiple_of(size_of::<T>()), "values do not straddle pieces") };
+        Self { pieces: Vec::new(), len: 0, value: PhantomData }
+    }
+
+    pub(super) fn with_len(len: usize) -> Self {
+        let mut slab = Self::new();
+        slab.grow(len);
+        slab
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Adds `n` zeros.
+    ///
+    /// # Panics
+    /// If the system has no more memory to give, like every allocation.
+    pub(super) fn grow(&mut self, n: usize) {
+        self.len += n;
+        while self.pieces.len() * Self::PER_PIECE < self.len {
+            self.pieces.push(map());
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn get(&self, place: usize) -> &T {
+        let piece: &[T] = bytemuck::cast_slice(&self.pieces[place / Self::PER_PIECE]);
+        &piece[place % Self::PER_PIECE]
+    }
+
+    #[inline(always)]
+    pub(super) fn get_mut(&mut self, place: usize) -> &mut T {
+        let piece: &mut [T] = bytemuck::cast_slice_mut(&mut self.pieces[place / Self::PER_PIECE]);
+        &mut piece[place % Self::PER_PIECE]
+    }
+
+    /// `len` values from `start` on, which lie in one piece.
+    pub(super) fn run(&self, start: usize, len: usize) -> &[T] {
+        let piece: &[T] = bytemuck::cast_slice(&self.pieces[start / Self::PER_PIECE]);
+        &piece[start % Self::PER_PIECE..][..len]
+    }
+}
+
+impl<T: Pod> Clone for Slab<T> {
+    fn clone(&self) -> Self {
+        let mut copy = Self::with_len(self.len);
+        let used = self.len * size_of::<T>();
+        let starts = iter::successors(Some(0), |start| Some(start + PIECE));
+        for ((to, from), start) in copy.pieces.iter_mut().zip(&self.pieces).zip(starts) {
+            let bytes = used.saturating_sub(start).min(PIECE);
+            to[..bytes].copy_from_slice(&from[..bytes]);
+        }
+        copy
+    }
+}
+
+fn map() -> MmapMut {
+    let piece = MmapMut::map_anon(PIECE).expect("the system has memory for the index");
+    #[cfg(target_os = "linux")]
+    if let Err(error) = piece.advise(memmap2::Advice::HugePage) {
+        tracing::debug!(%error, "the system has no large pages");
+    }
+    piece
+}

@@ -1,0 +1,70 @@
+//! The tables of either entry format behind one face.
+
+use super::{
+    blocks::Blocks,
+    layout::Entry,
+    pages::{Narrow, Wide},
+    plan::Plan,
+    search::{Found, Query, Scanning, Search},
+    slots::Slots,
+};
+
+/// Tables over a queue of fingerprints.
+#[derive(Clone, Debug)]
+pub(super) enum Tables {
+    Narrow(Blocks<Narrow>),
+    Wide(Blocks<Wide>),
+}
+
+macro_rules! each {
+    ($tables:expr, $blocks:ident => $what:expr) => {
+        match $tables {
+            Tables::Narrow($blocks) => $what,
+            Tables::Wide($blocks) => $what,
+        }
+    };
+}
+
+impl Tables {
+    pub(super) fn new(plan: &Plan) -> Self {
+        let layout = plan.layout();
+        let probes = (0..=layout.max_radius()).map(|radius| plan.probes(radius)).collect();
+        match layout.entry() {
+            Entry::Narrow => Self::Narrow(Blocks::new(layout.keys(), probes)),
+            Entry::Wide => Self::Wide(Blocks::new(layout.keys(), probes)),
+        }
+    }
+
+    pub(super) fn fingerprints(&self) -> &Slots {
+        each!(self, blocks => &blocks.fingerprints)
+    }
+
+    pub(super) fn insert(&mut self, fingerprint: u64) -> u32 {
+        each!(self, blocks => blocks.insert(fingerprint))
+    }
+
+    pub(super) fn pop(&mut self) {
+        each!(self, blocks => blocks.pop());
+    }
+
+    pub(super) fn crowd(&self, fingerprint: u64) -> u32 {
+        each!(self, blocks => blocks.crowd(fingerprint))
+    }
+
+    pub(super) fn has_room(&self, fingerprint: u64) -> bool {
+        each!(self, blocks => blocks.has_room(fingerprint))
+    }
+
+    /// In how many places a query of some radius looks.
+    pub(super) fn probes(&self, radius: u32) -> usize {
+        each!(self, blocks => blocks.probe_count(radius))
+    }
+
+    pub(super) fn search(&self, queries: &[Query], found: &mut Vec<Found>) {
+        each!(self, blocks => blocks.level.run(Search { blocks, queries, found }));
+    }
+
+    pub(super) fn scan(&self, query: Query, number: u32, found: &mut Vec<Found>) {
+        each!(self, blocks => blocks.level.run(Scanning { blocks, query, number, found }));
+    }
+}
