@@ -125,8 +125,10 @@ fn what_has_left_the_window_is_not_listed() {
     let told = stdout(&lookup(&site, &["text.txt", "--limit", "99"]).success());
     let lines = site.lines("pages.jsonl");
     // The page without a fingerprint is an entry too.
-    let last: Vec<_> =
-        lines[lines.len() - 5..lines.len() - 1].iter().map(|line| &line["id"]).collect();
+    let last: Vec<_> = lines[lines.len() - 5..lines.len() - 1]
+        .iter()
+        .map(|line| line["id"].as_str().unwrap())
+        .collect();
     assert_eq!(lines.last().unwrap()["id"], "http://a.test/tiny");
     let mut urls: Vec<_> = listed(&told).into_iter().map(|(_, _, url)| url).collect();
     urls.sort_by_key(|url| last.iter().position(|last| *last == url));
