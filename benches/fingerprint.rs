@@ -86,8 +86,11 @@ fn measure(lines: &str) -> Result<(), Box<dyn Error>> {
             .map(|page| page.main_text.as_str())
             .collect();
         let fingerprinter = Fingerprinter::new(Recipe { segment, ..Recipe::default() });
-        let sketch_all =
-            || texts.iter().for_each(|text| drop(black_box(fingerprinter.sketch(text))));
+        let sketch_all = || {
+            for text in &texts {
+                black_box(fingerprinter.sketch(text));
+            }
+        };
         // Loads the dictionary.
         sketch_all();
         let before = cpu()?;

@@ -22,9 +22,10 @@ fn mixed(name: &str, words: usize) -> String {
 /// A run of pages that have more and more in common with the text `base`.
 fn run(change: impl FnOnce(&mut pagesieve::crawl::Plan)) -> Site {
     let links: Vec<_> = (0..40).map(|number| format!("/{number}")).collect();
-    let links: Vec<_> = links.iter().map(String::as_str).collect();
+    let links: Vec<_> = links.iter().map(String::as_str).chain(["/tiny"]).collect();
     let mut routes = Routes::new().at("a.test", "/", page("seed", &links));
-    for (number, link) in links.iter().enumerate() {
+    routes = routes.at("a.test", "/tiny", Reply::html("<p>A tiny page."));
+    for (number, link) in links[..40].iter().enumerate() {
         let body = format!("<title>Page {number}</title><p>{}", mixed("base", number * 10));
         routes = routes.at("a.test", link, Reply::html(body));
     }
@@ -62,6 +63,7 @@ fn the_nearest_pages_are_those_that_comparing_with_every_page_finds() {
     let signature = Fingerprinter::new(recipe).signature(&mixed("base", 205));
     let mut all: Vec<_> = (0_usize..)
         .zip(site.lines("pages.jsonl"))
+        .filter(|(_, line)| line["features"].as_u64() >= Some(10))
         .map(|(number, line)| {
             let page: Signature = line["signature"].as_str().unwrap().parse().unwrap();
             let distance = page.fingerprint().distance(signature.fingerprint());
@@ -95,6 +97,10 @@ fn a_text_that_the_run_would_drop_is_told_with_its_match() {
     let radius = ["--limit", "0", "--set", "dedup.radius=0"];
     let far = stdout(&lookup(&site, &[&["near.txt"], &radius[..]].concat()).success());
     assert!(far.contains("rule classic: at most 0 of") && far.contains("it unique"), "{far}");
+    // Too short to be compared by its fingerprint.
+    write("tiny.txt", "A tiny page!".to_owned());
+    let tiny = stdout(&lookup(&site, &["tiny.txt"]).success());
+    assert!(tiny.contains("an exact duplicate of http://a.test/tiny:"), "{tiny}");
     // A match is told even if it is not listed.
     let same = stdout(&lookup(&site, &["same.html", "--limit", "0"]).success());
     assert!(same.contains("an exact duplicate of http://a.test/10:\nthe texts have"), "{same}");
@@ -109,7 +115,7 @@ fn looking_leaves_the_run_as_it_was() {
     assert!(first.contains("would judge it unique: no page has an equal text"), "{first}");
     assert_eq!(stdout(&lookup(&site, &["new.txt"]).success()), first);
     let report = site.run();
-    assert_eq!(report.counts.fetched, 41);
+    assert_eq!(report.counts.fetched, 42);
 }
 
 #[test]
@@ -118,10 +124,14 @@ fn what_has_left_the_window_is_not_listed() {
     fs::write(site.path().join("text.txt"), text("base", 300)).unwrap();
     let told = stdout(&lookup(&site, &["text.txt", "--limit", "99"]).success());
     let lines = site.lines("pages.jsonl");
-    let last: Vec<_> =
-        lines[lines.len() - 5..].iter().map(|line| line["id"].as_str().unwrap()).collect();
+    // The page without a fingerprint is an entry too.
+    let last: Vec<_> = lines[lines.len() - 5..lines.len() - 1]
+        .iter()
+        .map(|line| line["id"].as_str().unwrap())
+        .collect();
+    assert_eq!(lines.last().unwrap()["id"], "http://a.test/tiny");
     let mut urls: Vec<_> = listed(&told).into_iter().map(|(_, _, url)| url).collect();
-    urls.sort_by_key(|url| last.iter().position(|last| last == url));
+    urls.sort_by_key(|url| last.iter().position(|last| *last == url));
     assert_eq!(urls, last);
 }
 
