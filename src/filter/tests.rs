@@ -6,6 +6,7 @@ use super::{
     model::{Judge, script},
     *,
 };
+use crate::fingerprint::Signature;
 
 /// A filter in memory; reopened, it takes over the digests and reads the window back.
 struct InMemory {
