@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::{
     corpus::Corpus,
-    tally::{Tally, band},
+    tally::{Counts, Tally, band},
 };
 
 /// What pairs are grouped by.
@@ -82,13 +82,25 @@ pub(super) fn tallies(
     named.map(|(by, name, tally)| (Group { by, name: name.to_owned() }, tally)).collect()
 }
 
-/// Judges every pair and counts them all together.
-pub(super) fn all_pairs(corpus: &Corpus, found: impl Fn(u32, u32) -> Option<u32>) -> Tally {
+/// Judges every pair of a corpus by a rule of one's own. `alike` says of two texts, by their places, whether they are near duplicates.
+///
+/// ```
+/// use pagesieve::eval::{Corpus, Text, Unlisted, count_pairs};
+///
+/// let text = |id: &str, text: &str| Text { id: id.into(), lang: None, text: text.into() };
+/// let texts = vec![text("a", "ebb"), text("b", "ebbs"), text("c", "flow")];
+/// let pairs = br#"{"a": "a", "b": "b", "jaccard": 0.9}"#;
+/// let corpus = Corpus::new(texts, &pairs[..], Unlisted::Different)?;
+/// let counts = count_pairs(&corpus, |a, b| corpus.texts()[a].text[..1] == corpus.texts()[b].text[..1]);
+/// assert_eq!((counts.recall(), counts.wrong()), (Some(1.0), 0));
+/// # Ok::<(), pagesieve::eval::CorpusError>(())
+/// ```
+pub fn count_pairs(corpus: &Corpus, alike: impl Fn(usize, usize) -> bool) -> Counts {
     let mut tally = Tally::new();
     corpus.each_pair(|a, b, similarity| {
-        let texts = [a, b].map(|place| &corpus.texts[place as usize].text);
-        let equal = similarity >= 0.9 && texts[0] == texts[1];
-        tally.count(band(similarity, equal), found(a, b));
+        let (a, b) = (a as usize, b as usize);
+        let equal = similarity >= 0.9 && corpus.texts[a].text == corpus.texts[b].text;
+        tally.count(band(similarity, equal), alike(a, b).then_some(0));
     });
-    tally
+    tally.at(0)
 }

@@ -202,7 +202,8 @@ fn group_quality(runs: &[Run], place: usize, radius: u32) -> GroupQuality {
 
 impl Figures {
     /// The figures of counts under one or more seeds.
-    pub(super) fn new(seeds: &[Counts]) -> Self {
+    #[must_use]
+    pub fn new(seeds: &[Counts]) -> Self {
         let mut counts = Counts::default();
         seeds.iter().for_each(|seed| counts.add(seed));
         Self {

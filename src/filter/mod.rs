@@ -12,6 +12,7 @@ mod digests;
 #[cfg(test)]
 pub(crate) mod model;
 mod options;
+mod radius;
 mod rule;
 mod stream;
 mod verdict;
@@ -31,6 +32,7 @@ use crate::{
 
 pub use digests::{Digests, Horizon, Known, MemoryDigests};
 pub use options::{Links, MemoryError, Mode, Options, Policy, Store};
+pub use radius::{Radius, RadiusError};
 pub use rule::Rule;
 pub use stream::{Judged, NearDupExt};
 pub use verdict::{Facts, Judgement, Kind, Match, Step, Verdict};

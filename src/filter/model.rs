@@ -10,7 +10,10 @@ use std::{num::NonZeroU64, time::Duration};
 
 use proptest::{prelude::*, sample::select};
 
-use super::{Facts, Judgement, Key, Kind, Match, Options, Step, Subject, Verdict, WindowOptions};
+use super::{
+    Facts, Judgement, Key, Kind, Match, Mode, Options, Radius, Step, Subject, Verdict,
+    WindowOptions,
+};
 use crate::{
     fingerprint::{Digest, Signature, Sketch},
     page::{DocId, Timestamp},
@@ -111,7 +114,8 @@ impl Model {
                 let distance = (signature.0[0] ^ other.0[0]).count_ones();
                 let signature_distance =
                     (0..4).map(|i| (signature.0[i] ^ other.0[i]).count_ones()).sum();
-                (distance <= self.options.radius()).then_some((
+                let most = self.most_bits(subject.sketch.features);
+                (distance <= self.options.radius() && signature_distance <= most).then_some((
                     signature_distance,
                     document.id,
                     distance,
@@ -119,6 +123,17 @@ impl Model {
             });
         let (signature_distance, of, distance) = near.min()?;
         Some(Match { of, kind: Kind::Near, step: Step::Near, distance, signature_distance })
+    }
+
+    /// In how many bits of 256 a text of so many features may differ from what it repeats.
+    fn most_bits(&self, features: u32) -> u32 {
+        match (self.options.mode, features) {
+            (Mode::Classic, _) => 256,
+            (_, 0..24) => 0,
+            (Mode::Strict, _) => 12,
+            (Mode::Balanced, 24..64) => 22,
+            (Mode::Balanced, _) => 25,
+        }
     }
 
     fn comparable(&self, sketch: &Sketch) -> Option<Signature> {
@@ -222,12 +237,18 @@ pub(crate) fn script() -> impl Strategy<Value = Script> {
         (
             0..3_usize,
             prop::collection::vec(0..64_u32, 0..6),
-            prop::collection::vec(64..256_u32, 0..9),
-            select(vec![0, 1, 9, 10, 30]),
+            // Up to and beyond what each mode confirms.
+            prop_oneof![0..9_usize, 7..26_usize]
+                .prop_flat_map(|bits| prop::collection::vec(64..256_u32, bits)),
+            select(vec![0, 1, 9, 10, 23, 24, 63, 64, 100]),
         ),
         1..12,
     );
     let window = (select(vec![1, 2, 3, 6, 50]), select(vec![None, Some(0), Some(5), Some(40)]));
+    let rule = (
+        select(vec![Mode::Balanced, Mode::Classic, Mode::Strict]),
+        prop::option::of(0..=Radius::MAX.get()),
+    );
     let name = || select(vec!["a", "b", "c", "d", "e"]);
     let event = prop_oneof![
         20 => (name(), prop::option::of(0..8_u8), 0..12_usize, -20..60_i64)
@@ -236,14 +257,14 @@ pub(crate) fn script() -> impl Strategy<Value = Script> {
         2 => Just(Event::Reopen),
     ];
     let events = prop::collection::vec(event, 0..60);
-    (texts, window, 0..4_u32, select(vec![0, 1, 10]), events, any::<bool>()).prop_map(
-        |(texts, (entries, age), radius, min_features, mut events, runs_on)| {
+    (texts, window, rule, select(vec![0, 1, 10]), events, any::<bool>()).prop_map(
+        |(texts, (entries, age), (mode, radius), min_features, mut events, runs_on)| {
             let window = WindowOptions {
                 entries: NonZeroU64::new(entries).unwrap(),
                 age: age.map(Duration::from_millis),
             };
-            let options =
-                Options { window, radius: Some(radius), min_features, ..Options::default() };
+            let radius = radius.map(|radius| Radius::try_from(radius).unwrap());
+            let options = Options { mode, radius, window, min_features, ..Options::default() };
             if runs_on {
                 for (number, event) in events.iter_mut().enumerate() {
                     if let Event::Judge { at, .. } | Event::JudgeBody { at, .. } = event {

@@ -1,12 +1,12 @@
 //! The `[dedup]` table.
 
 use bytesize::ByteSize;
-use serde::{Deserialize, Serialize, de::Error as _};
+use serde::{Deserialize, Serialize};
 
-use super::WindowOptions;
+use super::{Radius, WindowOptions};
 use crate::{
     fingerprint::{Recipe, Seed, SeedChoice, Segment},
-    index::{BlockIndex, MAX_RADIUS, Plan},
+    index::{BlockIndex, Plan},
 };
 
 /// How duplicates are recognised, and what happens to them.
@@ -16,8 +16,8 @@ pub struct Options {
     /// The rule by which a candidate is accepted.
     pub mode: Mode,
     /// The radius of the index, in bits of the fingerprint: 0 to 8. By default the mode's.
-    #[serde(deserialize_with = "radius", skip_serializing_if = "Option::is_none")]
-    pub radius: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub radius: Option<Radius>,
     /// Where the hash of the features starts.
     pub seed: SeedChoice,
     /// How text without spaces is cut into words.
@@ -41,12 +41,13 @@ pub struct Options {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// Candidates within distance 8, confirmed by the whole signature.
-    Balanced,
-    /// As in the literature: fingerprints of 64 bits that differ in at most 3.
+    /// Fingerprints of 64 bits that differ in at most 8, if the signatures of 256 differ in at most 25: finds nearly all near
+    /// duplicates and no others.
     #[default]
+    Balanced,
+    /// As in the literature: fingerprints of 64 bits that differ in at most 3. Finds three in four of those that are not equal.
     Classic,
-    /// Candidates within distance 3, confirmed by the whole signature.
+    /// Fingerprints that differ in at most 3, if the signatures differ in at most 12: finds what is almost equal.
     Strict,
 }
 
@@ -103,13 +104,14 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The radius of the index: as given, or the mode's.
+    /// The radius of the index, in bits: as given, or the mode's.
     #[must_use]
     pub fn radius(&self) -> u32 {
-        self.radius.unwrap_or(match self.mode {
-            Mode::Balanced => 8,
-            Mode::Classic | Mode::Strict => 3,
-        })
+        let radius = self.radius.unwrap_or(match self.mode {
+            Mode::Balanced => Radius::MAX,
+            Mode::Classic | Mode::Strict => Radius::CLASSIC,
+        });
+        radius.get()
     }
 
     /// Looks at what the values mean together.
@@ -175,14 +177,4 @@ impl Mode {
             Self::Strict => "strict",
         }
     }
-}
-
-fn radius<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
-    let radius = u32::deserialize(deserializer)?;
-    if radius > MAX_RADIUS {
-        return Err(D::Error::custom(format!(
-            "radius {radius} is too large: write 0 to {MAX_RADIUS}"
-        )));
-    }
-    Ok(Some(radius))
 }

@@ -5,9 +5,10 @@ use crate::fingerprint::{Signature, Sketch};
 
 /// What two texts must have in common to count as near duplicates: the rule of a [`Mode`] with the options that belong to it.
 ///
-/// Fingerprints of near duplicates lie within the radius of the index, and in the modes that confirm, signatures within a distance
-/// that depends on the length of the text: the signs of a text of few features estimate no worse than those of a long one, but where
-/// a changed word is one in twenty, texts that share little differ in as few bits as texts that share much of a long one.
+/// The fingerprints of near duplicates lie within the radius of the index. In the modes that confirm, their signatures lie within a
+/// distance too. It measures the share of a text that is changed, whatever its length: one word of 60 is about 17 bits of 256, one of
+/// 6,000 none. Only where a text is short, fewer bits are allowed: each change of a word there breaks a larger part of its shingles.
+/// Texts of fewer than 24 features, some twelve words, are too short to be judged: they repeat another only if all features are equal.
 ///
 /// ```
 /// use pagesieve::{Fingerprinter, filter::{Options, Rule, Step}, fingerprint::Recipe};
@@ -24,6 +25,9 @@ pub struct Rule {
     min_features: u32,
 }
 
+/// Texts of fewer features than this, some twelve words, cannot be near duplicates: any change breaks a tenth of their shingles of five
+/// words, and one in the middle more than half.
+const TOO_SHORT: u32 = 24;
 /// Texts of fewer features than this, some thirty words, are short.
 const SHORT: u32 = 64;
 
@@ -48,9 +52,10 @@ impl Rule {
     #[must_use]
     pub fn signature_radius(&self, features: u32) -> u32 {
         match self.mode {
-            Mode::Balanced if features < SHORT => 23,
-            Mode::Balanced => 26,
             Mode::Classic => 256,
+            Mode::Balanced | Mode::Strict if features < TOO_SHORT => 0,
+            Mode::Balanced if features < SHORT => 22,
+            Mode::Balanced => 25,
             Mode::Strict => 12,
         }
     }

@@ -15,8 +15,7 @@ use super::{
     recipe::{Recipe, Segment},
     seed::Seed,
     segment::{self, Run},
-    simplified,
-    weight::weight,
+    simplified, weight,
 };
 
 /// Scratch memory up to this size in bytes is kept for the next text.
@@ -44,7 +43,7 @@ pub struct Feature {
     pub text: String,
     /// How often it occurs.
     pub count: u32,
-    /// What it adds to or takes from each sum: 16 for a feature that occurs once.
+    /// What it adds to or takes from each sum: 21 for a token that occurs once, 16 for a pair.
     pub weight: u32,
 }
 
@@ -116,7 +115,7 @@ impl Fingerprinter {
         sketch
     }
 
-    /// The features of the text, the heaviest first, else in the order in which they occur.
+    /// The features of the text, the heaviest first; of one weight tokens first, in the order in which they occur.
     ///
     /// ```
     /// use pagesieve::fingerprint::{Fingerprinter, Recipe};
@@ -127,35 +126,28 @@ impl Fingerprinter {
     /// ```
     #[must_use]
     pub fn features(&self, text: &str) -> Vec<Feature> {
-        let mut scratch = Scratch::default();
-        let mut texts = Vec::new();
+        let Scratch { mut buffers, mut tokens, mut pairs, .. } = Scratch::default();
+        let (mut token_texts, mut pair_texts) = (Vec::new(), Vec::new());
         let mut chain = Chain::new(self.recipe.seed);
         let mut last = String::new();
-        let counts = &mut scratch.counts;
-        let mut count = |hash, text: &dyn Fn() -> String| {
-            if counts.add(hash) == texts.len() {
-                texts.push(text());
-            }
-        };
-        segment::runs(text, self.simplified, &mut scratch.buffers, |run| {
+        segment::runs(text, self.simplified, &mut buffers, |run| {
             units(run, self.recipe.segment, |unit| {
                 let (hash, pair) = chain.next(unit);
                 let (Unit::Token(this) | Unit::Inside(this)) = unit;
-                count(hash, &|| this.to_owned());
-                if let Some(pair) = pair {
-                    count(pair, &|| format!("{last} {this}"));
+                if tokens.add(hash) == token_texts.len() {
+                    token_texts.push(this.to_owned());
+                }
+                if pair.is_some_and(|pair| pairs.add(pair) == pair_texts.len()) {
+                    pair_texts.push(format!("{last} {this}"));
                 }
                 if let Unit::Token(token) = unit {
                     token.clone_into(&mut last);
                 }
             });
         });
-        let counts = scratch.counts.iter().map(|(_, count)| count);
-        let mut features: Vec<_> = texts
-            .into_iter()
-            .zip(counts)
-            .map(|(text, count)| Feature { text, count, weight: weight(count) })
-            .collect();
+        let tokens = features(token_texts, &tokens, weight::of_token);
+        let mut features: Vec<_> =
+            tokens.chain(features(pair_texts, &pairs, weight::of_pair)).collect();
         features.sort_by_key(|feature| Reverse(feature.weight));
         features
     }
@@ -180,42 +172,65 @@ impl Fingerprinter {
     }
 
     fn sketch_with(&self, scratch: &mut Scratch, text: &str) -> Sketch {
-        let Scratch { buffers, counts, digester } = scratch;
-        counts.clear();
+        let Scratch { buffers, tokens, pairs, digester } = scratch;
+        tokens.clear();
+        pairs.clear();
         let mut chain = Chain::new(self.recipe.seed);
         segment::runs(text, self.simplified, buffers, |run| {
             digester.add(run);
             units(run, self.recipe.segment, |unit| {
                 let (hash, pair) = chain.next(unit);
-                counts.add(hash);
+                tokens.add(hash);
                 if let Some(pair) = pair {
-                    counts.add(pair);
+                    pairs.add(pair);
                 }
             });
         });
         let mut accumulator = Accumulator::new();
-        for (hash, count) in counts.iter() {
-            accumulator.add(hash::expand(hash), weight(count));
+        for (hash, count) in tokens.iter() {
+            accumulator.add(hash::expand(hash), weight::of_token(count));
+        }
+        for (hash, count) in pairs.iter() {
+            accumulator.add(hash::expand(hash), weight::of_pair(count));
         }
         Sketch {
             signature: Signature(accumulator.finish().signs()),
-            features: counts.len(),
+            features: tokens.len().saturating_add(pairs.len()),
             digest: digester.finish(),
         }
     }
+}
+
+/// The features of one kind, from their texts and counts in the order of first occurrence.
+fn features(
+    texts: Vec<String>,
+    counts: &Counts,
+    weight: fn(u32) -> u32,
+) -> impl Iterator<Item = Feature> {
+    let counts = counts.iter().map(|(_, count)| count);
+    texts.into_iter().zip(counts).map(move |(text, count)| Feature {
+        text,
+        count,
+        weight: weight(count),
+    })
 }
 
 /// Memory that is used again for each text.
 #[derive(Debug, Default)]
 struct Scratch {
     buffers: segment::Buffers,
-    counts: Counts,
+    /// Tokens, and the characters in them.
+    tokens: Counts,
+    pairs: Counts,
     digester: Digester,
 }
 
 impl Scratch {
     fn size(&self) -> usize {
-        self.buffers.size() + self.counts.size() + self.digester.buffer.capacity()
+        self.buffers.size()
+            + self.tokens.size()
+            + self.pairs.size()
+            + self.digester.buffer.capacity()
     }
 }
 

@@ -3,7 +3,7 @@
 //! Segment, hash, weigh, add, take signs: Charikar, *Similarity Estimation Techniques from Rounding Algorithms* (STOC 2002);
 //! Manku, Jain, Das Sarma, *Detecting Near-Duplicates for Web Crawling* (WWW 2007). Knows nothing of HTML or of windows.
 //!
-//! # The recipe, version 1
+//! # The recipe, version 2
 //!
 //! 1. **Normalise.** Control characters (category Cc) other than white space are removed, and those that are ignorable by
 //!    default (`Default_Ignorable_Code_Point`); then NFKC, full case folding, NFKC again.
@@ -18,7 +18,8 @@
 //!    `K = 0x9e3779b97f4a7c15` and `mix` is the finaliser of `SplitMix64`:
 //!    `x ^= x >> 30; x *= 0xbf58476d1ce4e5b9; x ^= x >> 27; x *= 0x94d049bb133111eb; x ^= x >> 31`, all modulo 2^64.
 //!    The four words of 64 bits are `h, mix(h + K), mix(h + 2K), mix(h + 3K)`.
-//! 5. **Weigh.** A hash that occurs `n` times in the text has the weight `16·(1 + ln n)`, rounded.
+//! 5. **Weigh.** The hash of a token or character that occurs `n` times in the text has the weight `21·(1 + ln n)`, rounded, that of a
+//!    pair `16·(1 + ln n)`.
 //! 6. **Add and take signs.** Bit i of a word is 1 if the weights of the hashes in which it is 1 exceed those of the hashes in which it is 0.
 //!
 //! The **digest** is the first 128 bits of BLAKE3 over the words of step 2, each followed by a zero byte, and the characters of the

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::seed::Seed;
 
 /// The version of the recipe that the documentation of this module writes down.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// How Chinese characters are cut: the key `dedup.segment`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
@@ -46,7 +46,7 @@ impl Default for Recipe {
     }
 }
 
-/// The version of the recipe and the options that alter fingerprints. Written as `1:jieba:fold`, or `1:ngrams:keep` when
+/// The version of the recipe and the options that alter fingerprints. Written as `2:jieba:fold`, or `2:ngrams:keep` when
 /// traditional characters are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scheme {

@@ -140,7 +140,7 @@ fn check_shows_the_whole_configuration() {
     [fetch.resolve]
 
     [dedup]
-    mode = "classic"
+    mode = "balanced"
     seed = "secret"
     segment = "jieba"
     fold_chinese = true
@@ -338,25 +338,15 @@ fn values_that_are_none_of_a_few_are_answered_with_these() {
       ╰────
      help: did you mean "jieba"?
     "#);
-    insta::assert_snapshot!(refusal("[dedup]\nmode = \"strict\"\n", &[]), @r#"
-     × `mode`: mode `strict` is not available yet: write "classic"
-      ╭─[docs.toml:2:8]
-    1 │ [dedup]
-    2 │ mode = "strict"
-      ·        ────┬───
-      ·            ╰── here
-      ╰────
-     help: write for instance `mode = "classic"`
-    "#);
-    insta::assert_snapshot!(refusal("[dedup]\nradius = 4\n", &[]), @"
-     × `radius`: radius 4 is too large: write 0 to 3
+    insta::assert_snapshot!(refusal("[dedup]\nradius = 9\n", &[]), @"
+     × `radius`: radius 9 is too large: write 0 to 8
       ╭─[docs.toml:2:10]
     1 │ [dedup]
-    2 │ radius = 4
+    2 │ radius = 9
       ·          ┬
       ·          ╰── here
       ╰────
-     help: write for instance `radius = 3`
+     help: write for instance `radius = 8`
     ");
     insta::assert_snapshot!(refusal("[dedup]\nseed = \"hidden\"\n", &[]), @r#"
      × `seed`: invalid value: string "hidden", expected "secret", "public" or a

@@ -227,8 +227,8 @@ fn a_state_of_other_fingerprints_is_refused() {
     ");
     insta::assert_snapshot!(stderr(&run(&["--set", "dedup.segment=ngrams"]).code(2).stdout("")), @"
     × use the state seen.db
-    ╰─▶ the state's fingerprints were made by scheme 1:jieba:fold, `dedup` asks
-        for 1:ngrams:fold: write `segment` and `fold_chinese` as before, or name
+    ╰─▶ the state's fingerprints were made by scheme 2:jieba:fold, `dedup` asks
+        for 2:ngrams:fold: write `segment` and `fold_chinese` as before, or name
         another file
     ");
     fs::write(

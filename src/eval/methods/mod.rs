@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use super::{
     corpus::Corpus,
-    pairs::all_pairs,
+    pairs::count_pairs,
     quality::Figures,
     table::share,
     tally::{Counts, Tally, band},
@@ -95,7 +95,7 @@ fn judge(corpus: &Corpus, options: &Options, seed: Seed, method: Method) -> Meth
     let (prepared, preparing) = timed(|| prepare(corpus, options, seed, method));
     let (counts, judging) = timed(|| match method {
         Method::Edit => sampled(corpus, &*prepared),
-        _ => all_pairs(corpus, |a, b| prepared.alike(a as usize, b as usize).then_some(0)).at(0),
+        _ => count_pairs(corpus, |a, b| prepared.alike(a, b)),
     });
     let (texts, pairs) = (corpus.texts().len() as f64, counts.all() as f64);
     MethodQuality {

@@ -1,6 +1,8 @@
 //! `pagesieve eval` on a small sample, and how right the filter is on the development data.
 
 mod development;
+mod features;
+mod forgery;
 
 use std::{fs, io::Cursor};
 
