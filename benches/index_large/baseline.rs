@@ -93,7 +93,9 @@ impl Baseline {
 /// The fingerprints of `words` within the radius that no block before `block` has found.
 fn count_in(words: &[u64], fingerprint: u64, radius: u32, block: usize) -> u64 {
     #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx512vpopcntdq") && std::arch::is_x86_feature_detected!("avx512vl") {
+    if std::arch::is_x86_feature_detected!("avx512vpopcntdq")
+        && std::arch::is_x86_feature_detected!("avx512vl")
+    {
         #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vpopcntdq,popcnt")]
         fn fast(words: &[u64], fingerprint: u64, radius: u32, block: usize) -> u64 {
             count_plain(words, fingerprint, radius, block)

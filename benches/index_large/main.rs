@@ -5,11 +5,16 @@
 //! Prints for each window nanoseconds of CPU time of one thread. Half of the queries lie 0 to k bits from a document of the
 //! window, half are random. All is measured when the window is full and a tenth of it has been replaced.
 #![allow(clippy::print_stdout, reason = "it is a program that prints figures")]
-#![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "figures are rounded")]
+#![allow(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "figures are rounded"
+)]
 
 mod baseline;
 
-use std::{env, fs, hint::black_box, time::Duration};
+use std::{env, fs, hint::black_box, num::NonZeroU32, time::Duration};
 
 use baseline::Baseline;
 use pagesieve::{
@@ -80,10 +85,11 @@ fn ns_per(at_least: Duration, mut some: impl FnMut(u64) -> u64) -> f64 {
 fn measure_index(plan: Plan, entries: u64, radii: &[u32], label: &str) {
     let before = resident();
     let begin = cpu();
-    let mut index = BlockIndex::with_plan(plan);
-    for id in 1..=entries {
-        index.insert(DocId(id), Fingerprint(fingerprint(id)));
-    }
+    // Without tables, to count what is equal would take a scan for every insertion.
+    let limit =
+        if label == "scan" { NonZeroU32::MAX } else { NonZeroU32::new(1024).expect("not 0") };
+    let mut index = BlockIndex::with_plan(plan).with_equal_limit(limit);
+    index.insert_all((1..=entries).map(|id| (DocId(id), Fingerprint(fingerprint(id)))));
     let build = (cpu() - begin).as_nanos() as f64 / entries as f64;
     let replaced = if entries >= 1_000_000_000 { entries / 100 } else { entries / 10 };
     let begin = cpu();
@@ -98,7 +104,9 @@ fn measure_index(plan: Plan, entries: u64, radii: &[u32], label: &str) {
     let window = Window { entries, first: replaced + 1 };
     for &radius in radii.iter().filter(|&&radius| radius <= index.max_radius()) {
         let (single, batch, missed, found) = query_times(&index, radius, &window);
-        println!("  radius {radius}: query {single:.0} ns, in batches of {BATCH} {batch:.0} ns; {missed} missed of {found}");
+        println!(
+            "  radius {radius}: query {single:.0} ns, in batches of {BATCH} {batch:.0} ns; {missed} missed of {found}"
+        );
     }
 }
 
@@ -120,8 +128,11 @@ fn query_times(index: &BlockIndex, radius: u32, window: &Window) -> (f64, f64, u
     let mut outs = Vec::new();
     let batch = ns_per(time, |round| {
         let start = (1 << 40) + round * BATCH as u64;
-        let asked: Vec<_> = (start..start + BATCH as u64).map(|i| question(i, radius, window.first, window.entries)).collect();
-        let queries: Vec<Fingerprint> = asked.iter().map(|&(query, _)| Fingerprint(query)).collect();
+        let asked: Vec<_> = (start..start + BATCH as u64)
+            .map(|i| question(i, radius, window.first, window.entries))
+            .collect();
+        let queries: Vec<Fingerprint> =
+            asked.iter().map(|&(query, _)| Fingerprint(query)).collect();
         index.candidates_of_all(&queries, radius, &mut outs);
         for ((_, id), out) in asked.iter().zip(&outs) {
             if let Some(id) = id {
@@ -158,7 +169,8 @@ fn measure_baseline(entries: u64) {
     });
     let batch = ns_per(time, |round| {
         let start = (1 << 40) + round * 8;
-        let asked: Vec<u64> = (start..start + 8).map(|i| question(i, 3, replaced + 1, entries).0).collect();
+        let asked: Vec<u64> =
+            (start..start + 8).map(|i| question(i, 3, replaced + 1, entries).0).collect();
         black_box(index.count_all(&asked, 3));
         8
     });
@@ -170,14 +182,19 @@ fn layout(text: &str, radius: u32) -> Layout {
     let (bits, entry) = text.split_once('/').expect("BITS/narrow or BITS/wide");
     let entry = if entry == "wide" { Entry::Wide } else { Entry::Narrow };
     if let Some((tables, bits)) = bits.split_once('x') {
-        return Layout::covering(tables.parse().expect("tables"), bits.parse().expect("bits"), entry);
+        return Layout::covering(
+            tables.parse().expect("tables"),
+            bits.parse().expect("bits"),
+            entry,
+        );
     }
     let bits: Vec<u32> = bits.split(',').map(|bits| bits.parse().expect("bits")).collect();
     Layout::disjoint(&bits, entry, radius)
 }
 
 fn main() {
-    let arguments: Vec<String> = env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    let arguments: Vec<String> =
+        env::args().skip(1).filter(|argument| argument != "--bench").collect();
     let value = |name: &str| {
         let place = arguments.iter().position(|argument| argument == name)?;
         arguments.get(place + 1).cloned()
@@ -191,18 +208,18 @@ fn main() {
     let budgets = list("--bytes", "80,64,32");
     for entries in if sizes.is_empty() { vec![1_000_000, 10_000_000] } else { sizes } {
         println!("\n{entries} entries");
+        if !arguments.iter().any(|argument| argument == "--no-peers") {
+            measure_baseline(entries);
+            if entries < 1_000_000_000 {
+                measure_index(Plan::new(Layout::scan(8), entries), entries, &[3, 8], "scan");
+            }
+        }
         if let Some(text) = value("--layout") {
             for text in text.split(';') {
                 let max = radii.iter().copied().max().unwrap_or(8);
                 measure_index(Plan::new(layout(text, max), entries), entries, &radii, text);
             }
             continue;
-        }
-        if !arguments.iter().any(|argument| argument == "--no-peers") {
-            measure_baseline(entries);
-            if entries < 1_000_000_000 {
-                measure_index(Plan::new(Layout::scan(8), entries), entries, &[3, 8], "scan");
-            }
         }
         for &radius in &radii {
             for bytes in &budgets {

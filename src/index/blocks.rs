@@ -1,5 +1,10 @@
 //! The tables of a layout, over a queue of fingerprints.
 
+#![expect(
+    clippy::inline_always,
+    reason = "it becomes part of a search that is compiled for each instruction set"
+)]
+
 use super::{
     key::Key,
     lanes::{Level, prefetch},
@@ -49,17 +54,25 @@ impl<F: Format> Blocks<F> {
     pub(super) fn insert(&mut self, fingerprint: u64) -> u32 {
         let slot = self.fingerprints.push(fingerprint);
         let places = self.places(fingerprint);
-        let places = &places[..self.keys.len()];
-        for &place in places {
-            let bucket = Bucket::unpack(*self.directory.get(place));
-            if bucket.len > 0 {
-                self.prefetch_page(bucket.last);
-            }
-        }
-        for (key, &place) in self.keys.iter().zip(places) {
+        for (key, &place) in self.keys.iter().zip(&places) {
             self.pages.push(self.directory.get_mut(place), key.rest.of(fingerprint), slot);
         }
         slot
+    }
+
+    /// Asks for the buckets of what is to be inserted, and then for the pages to which it comes.
+    pub(super) fn expect(&self, fingerprints: impl Iterator<Item = u64> + Clone) {
+        for fingerprint in fingerprints.clone() {
+            self.places(fingerprint);
+        }
+        for fingerprint in fingerprints {
+            for place in self.places(fingerprint).into_iter().take(self.keys.len()) {
+                let bucket = Bucket::unpack(*self.directory.get(place));
+                if bucket.len > 0 {
+                    self.prefetch_page(bucket.last);
+                }
+            }
+        }
     }
 
     /// Lets go of the oldest fingerprint.
@@ -89,25 +102,20 @@ impl<F: Format> Blocks<F> {
     fn places(&self, fingerprint: u64) -> [usize; MAX_TABLES] {
         let mut places = [0; MAX_TABLES];
         for ((place, key), start) in places.iter_mut().zip(&self.keys).zip(&self.starts) {
-            *place = start + key.key.of(fingerprint) as usize;
+            *place = start + key.place.of(fingerprint) as usize;
             prefetch(self.directory.get(*place));
         }
         places
     }
 
-    /// How many entries share the bucket that is searched for equal fingerprints.
-    pub(super) fn crowd(&self, fingerprint: u64) -> u32 {
-        let Some(&(table, _)) = self.probes[0].first() else { return u32::MAX };
-        let place = self.starts[table] + self.keys[table].key.of(fingerprint) as usize;
-        Bucket::unpack(*self.directory.get(place)).len
-    }
-
-    /// Whether every bucket of a fingerprint has room for one more.
-    pub(super) fn has_room(&self, fingerprint: u64) -> bool {
-        let places = self.places(fingerprint);
-        places[..self.keys.len()]
-            .iter()
-            .all(|&place| Bucket::unpack(*self.directory.get(place)).len < Bucket::MAX_LEN)
+    /// How many entries share the fullest bucket of a fingerprint, and how many the one that is searched for equal ones.
+    pub(super) fn crowds(&self, fingerprint: u64) -> (u32, u32) {
+        let place =
+            |table: usize| self.starts[table] + self.keys[table].place.of(fingerprint) as usize;
+        let len = |table: usize| Bucket::unpack(*self.directory.get(place(table))).len;
+        let fullest = (0..self.keys.len()).map(len).max().unwrap_or(0);
+        let searched = self.probes[0].first().map_or(u32::MAX, |&(table, _)| len(table));
+        (fullest, searched)
     }
 
     /// In how many buckets a query of some radius looks.

@@ -124,7 +124,7 @@ fn layouts() -> impl Strategy<Value = (Layout, u32)> {
             (4 * bits.len() as u32 > radius)
                 .then(|| (Layout::disjoint(&bits, entry, radius), radius))
         }),
-        (prop_oneof![Just(5), Just(6), Just(8)], 4..=25_u32, entry())
+        (5..=6_usize, 4..=25_u32, entry())
             .prop_map(|(tables, bits, entry)| (Layout::covering(tables, bits, entry), 3)),
         (0..=64_u32).prop_map(|radius| (Layout::scan(radius), radius)),
     ]
@@ -184,8 +184,20 @@ proptest! {
 
 #[test]
 fn every_fingerprint_of_the_ball_is_found() {
+    finds_the_ball(Pigeonhole::new(3).unwrap());
+    for layout in [
+        Layout::covering(5, 18, Entry::Narrow),
+        Layout::covering(6, 20, Entry::Wide),
+        Layout::disjoint(&[20, 20, 20], Entry::Narrow, 8),
+        Layout::disjoint(&[16, 16, 16, 16], Entry::Wide, 8),
+        Layout::disjoint(&[20, 20], Entry::Narrow, 3),
+    ] {
+        finds_the_ball(BlockIndex::with_plan(Plan::new(layout, 100_000)).never_scanning());
+    }
+}
+
+fn finds_the_ball(mut index: impl Index) {
     let centre = Fingerprint(0x0123_4567_89ab_cdef);
-    let mut index = Pigeonhole::new(3).unwrap();
     let (mut next, mut found) = (1, Vec::new());
     for a in 0..64 {
         for b in 0..a {

@@ -41,22 +41,9 @@ pub(super) enum Family {
 }
 
 /// Coverings for three errors: whichever three segments they hit, one of the keys has none of them.
-pub(super) const COVERINGS: [(u32, &[u32]); 3] = [
+pub(super) const COVERINGS: [(u32, &[u32]); 2] = [
     (7, &[0b100_0010, 0b010_0100, 0b011_0000, 0b001_0100, 0b000_1001]),
     (6, &[0b01_1000, 0b10_0100, 0b10_0010, 0b00_0110, 0b01_0001, 0b00_1001]),
-    (
-        8,
-        &[
-            0b1100_0100,
-            0b0011_0001,
-            0b0001_1100,
-            0b1001_0010,
-            0b0000_0111,
-            0b0100_1001,
-            0b0110_0010,
-            0b1010_1000,
-        ],
-    ),
 ];
 
 /// Where a query looks: the table, and the radius around its key.
@@ -83,8 +70,8 @@ impl Layout {
         Self { entry, max_radius, family: Family::Disjoint(bits.to_vec()) }
     }
 
-    /// Five, six or eight tables for radius 0 to 3, each with a key of at most `bits` bits, probed at one place only. Keys are made of
-    /// two or three of seven, six or eight segments, so that whichever three segments the errors hit, one key has none of them
+    /// Five or six tables for radius 0 to 3, each with a key of at most `bits` bits, probed at one place only. Keys are made of
+    /// two of seven or six segments, so that whichever three segments the errors hit, one key has none of them
     /// (the complements are a covering design; Manku, Jain, Das Sarma take all choices of segments, which are more tables).
     ///
     /// # Panics
@@ -92,7 +79,7 @@ impl Layout {
     #[must_use]
     pub fn covering(tables: usize, bits: u32, entry: Entry) -> Self {
         let family = COVERINGS.iter().find(|(_, keys)| keys.len() == tables);
-        let &(segments, keys) = family.expect("there are coverings of 5, 6 and 8 tables");
+        let &(segments, keys) = family.expect("there are coverings of 5 and of 6 tables");
         Self { entry, max_radius: 3, family: Family::Covering { segments, keys, bits } }
     }
 
@@ -201,7 +188,7 @@ pub(super) const MAX_PROBE: u32 = 3;
 
 /// So many tables serve all radii below.
 pub(super) fn serves(tables: usize) -> u32 {
-    tables as u32 * (MAX_PROBE + 1)
+    u32::try_from(tables).unwrap_or(u32::MAX).saturating_mul(MAX_PROBE + 1)
 }
 
 /// Radii such that radius + 1 of the tables probed add up to `sum`, at the least cost.

@@ -21,6 +21,8 @@ mod search;
 mod slab;
 mod slots;
 mod tables;
+#[cfg(test)]
+mod tests;
 
 use crate::{fingerprint::Fingerprint, page::DocId};
 

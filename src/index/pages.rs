@@ -6,6 +6,12 @@
 //!
 //! A page's last word leads to the next page, the last page's to the first: the directory needs one place to know both.
 
+#![expect(
+    clippy::inline_always,
+    reason = "it becomes part of a search that is compiled for each instruction set"
+)]
+#![expect(clippy::cast_possible_truncation, reason = "a bucket's word is two of 32 bits")]
+
 use super::{lanes::Lanes, slab::Slab};
 
 /// A cache line.

@@ -1,5 +1,12 @@
 //! The choice of a layout: what it costs, and what it takes.
 
+#![expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "estimates"
+)]
+
 use std::fmt;
 
 use super::layout::{COVERINGS, Entry, Family, Layout, MAX_PROBE, Probes, serves};
@@ -99,7 +106,7 @@ impl Plan {
     }
 
     /// About the nanoseconds of a query.
-    fn cost(&self, radius: u32) -> f64 {
+    pub(super) fn cost(&self, radius: u32) -> f64 {
         if self.layout.family == Family::Scan {
             return self.entries as f64 * SCAN_COST;
         }

@@ -4,6 +4,12 @@
 //! bucket when its word has come, the next page while others are compared, and what the tables found is confirmed by the
 //! whole fingerprint a round later. Several queries are one longer list of probes.
 
+#![expect(
+    clippy::inline_always,
+    reason = "it becomes part of a search that is compiled for each instruction set"
+)]
+#![expect(clippy::cast_possible_truncation, reason = "queries, tables and radii are few")]
+
 use super::{
     blocks::Blocks,
     lanes::{Lanes, Work, prefetch},
@@ -281,7 +287,7 @@ impl<'a, F: Format> Probing<'a, F> {
             let key = &self.blocks.keys[table];
             self.step += 1;
             self.patterns = key.patterns(radius);
-            self.key = key.key.of(query.fingerprint);
+            self.key = key.place.of(query.fingerprint);
             self.rest = key.rest.of(query.fingerprint);
             self.start = self.blocks.starts[table];
             return true;
