@@ -180,6 +180,8 @@ fn measure_baseline(entries: u64) {
 
 fn layout(text: &str, radius: u32) -> Layout {
     let (bits, entry) = text.split_once('/').expect("BITS/narrow or BITS/wide");
+    let (entry, homes) = entry.split_once('+').unwrap_or((entry, ""));
+    let with = |layout: Layout| if homes == "homes" { layout.with_homes() } else { layout };
     let entry = if entry == "wide" { Entry::Wide } else { Entry::Narrow };
     if let Some((tables, bits)) = bits.split_once('x') {
         return Layout::covering(
@@ -189,7 +191,7 @@ fn layout(text: &str, radius: u32) -> Layout {
         );
     }
     let bits: Vec<u32> = bits.split(',').map(|bits| bits.parse().expect("bits")).collect();
-    Layout::disjoint(&bits, entry, radius)
+    with(Layout::disjoint(&bits, entry, radius))
 }
 
 fn main() {

@@ -128,6 +128,9 @@ fn layouts() -> impl Strategy<Value = (Layout, u32)> {
             .prop_map(|(tables, bits, entry)| (Layout::covering(tables, bits, entry), 3)),
         (0..=64_u32).prop_map(|radius| (Layout::scan(radius), radius)),
     ]
+    .prop_flat_map(|(layout, radius)| {
+        prop_oneof![Just((layout.clone(), radius)), Just((layout.with_homes(), radius))]
+    })
 }
 
 proptest! {
@@ -142,9 +145,9 @@ proptest! {
     }
 
     #[test]
-    fn recall_is_total_in_every_layout((layout, wanted) in layouts(), events in events(), gap in 1..4_u64, limit in 1..300_u32) {
+    fn recall_is_total_in_every_layout((layout, wanted) in layouts(), events in events(), gap in 1..4_u64, entries in 1..3000_u64, limit in 1..300_u32) {
         let limit = NonZeroU32::new(limit).unwrap();
-        let index = BlockIndex::with_plan(Plan::new(layout, 100_000)).with_equal_limit(limit);
+        let index = BlockIndex::with_plan(Plan::new(layout, entries)).with_equal_limit(limit);
         prop_assert_eq!(index.max_radius(), wanted);
         let scan = Scan::default().with_equal_limit(limit);
         agrees_with_the_scan(index.clone(), scan.clone(), &events, gap)?;
@@ -191,6 +194,8 @@ fn every_fingerprint_of_the_ball_is_found() {
         Layout::disjoint(&[20, 20, 20], Entry::Narrow, 8),
         Layout::disjoint(&[16, 16, 16, 16], Entry::Wide, 8),
         Layout::disjoint(&[20, 20], Entry::Narrow, 3),
+        Layout::disjoint(&[10, 10], Entry::Narrow, 3).with_homes(),
+        Layout::covering(6, 12, Entry::Wide).with_homes(),
     ] {
         finds_the_ball(BlockIndex::with_plan(Plan::new(layout, 100_000)).never_scanning());
     }

@@ -26,6 +26,7 @@ pub enum Entry {
 pub struct Layout {
     pub(super) entry: Entry,
     pub(super) max_radius: u32,
+    pub(super) homes: bool,
     pub(super) family: Family,
 }
 
@@ -53,7 +54,7 @@ impl Layout {
     /// No tables: a scan of all fingerprints, for any radius. The least memory, and the fastest up to some thousand entries.
     #[must_use]
     pub fn scan(max_radius: u32) -> Self {
-        Self { entry: Entry::Narrow, max_radius, family: Family::Scan }
+        Self { entry: Entry::Narrow, max_radius, homes: false, family: Family::Scan }
     }
 
     /// A table for each of `bits`, its key that many bits which no other key has: at most 32 each and 64 in all.
@@ -67,7 +68,7 @@ impl Layout {
         assert!(bits.iter().sum::<u32>() <= u64::BITS, "keys share no bits");
         assert!(max_radius < serves(bits.len()), "radius {max_radius} needs more tables");
         assert!(bits.iter().all(|bits| (1..=32).contains(bits)), "keys have 1 to 32 bits");
-        Self { entry, max_radius, family: Family::Disjoint(bits.to_vec()) }
+        Self { entry, max_radius, homes: false, family: Family::Disjoint(bits.to_vec()) }
     }
 
     /// Five or six tables for radius 0 to 3, each with a key of at most `bits` bits, probed at one place only. Keys are made of
@@ -80,7 +81,12 @@ impl Layout {
     pub fn covering(tables: usize, bits: u32, entry: Entry) -> Self {
         let family = COVERINGS.iter().find(|(_, keys)| keys.len() == tables);
         let &(segments, keys) = family.expect("there are coverings of 5 and of 6 tables");
-        Self { entry, max_radius: 3, family: Family::Covering { segments, keys, bits } }
+        Self {
+            entry,
+            max_radius: 3,
+            homes: false,
+            family: Family::Covering { segments, keys, bits },
+        }
     }
 
     /// The tables, with their keys.
@@ -101,6 +107,14 @@ impl Layout {
                 .map(|&key| Key::new(lowest(segment_mask(*segments, key), *bits), rest, 0))
                 .collect(),
         }
+    }
+
+    /// The same tables, in which each bucket has a *home* of as many lines as it is expected to fill. It is read as one stretch of memory,
+    /// which is much faster where the window is too large for the caches; but a window that is not full takes as much
+    /// memory as a full one.
+    #[must_use]
+    pub fn with_homes(self) -> Self {
+        Self { homes: true, ..self }
     }
 
     /// The largest radius of a query.
@@ -162,7 +176,8 @@ impl fmt::Display for Layout {
                 write!(f, "{} tables of a covering, at most {most} bits", keys.len())?;
             }
         }
-        write!(f, ", {} bits an entry, radius 0 to {}", self.entry.bits(), self.max_radius)
+        let homes = if self.homes { ", buckets in one piece" } else { "" };
+        write!(f, ", {} bits an entry{homes}, radius 0 to {}", self.entry.bits(), self.max_radius)
     }
 }
 

@@ -9,6 +9,7 @@ mod block_index;
 mod blocks;
 #[cfg(test)]
 mod contract;
+mod homes;
 mod ids;
 mod key;
 mod lanes;

@@ -30,8 +30,8 @@ impl Tables {
         let layout = plan.layout();
         let probes = (0..=layout.max_radius()).map(|radius| plan.probes(radius)).collect();
         match layout.entry() {
-            Entry::Narrow => Self::Narrow(Blocks::new(layout.keys(), probes)),
-            Entry::Wide => Self::Wide(Blocks::new(layout.keys(), probes)),
+            Entry::Narrow => Self::Narrow(Blocks::new(layout.keys(), plan.lines(), probes)),
+            Entry::Wide => Self::Wide(Blocks::new(layout.keys(), plan.lines(), probes)),
         }
     }
 
