@@ -14,7 +14,7 @@
 
 mod baseline;
 
-use std::{env, fs, hint::black_box, time::Duration};
+use std::{env, fs, hint::black_box, num::NonZeroU32, time::Duration};
 
 use baseline::Baseline;
 use pagesieve::{
@@ -85,10 +85,11 @@ fn ns_per(at_least: Duration, mut some: impl FnMut(u64) -> u64) -> f64 {
 fn measure_index(plan: Plan, entries: u64, radii: &[u32], label: &str) {
     let before = resident();
     let begin = cpu();
-    let mut index = BlockIndex::with_plan(plan);
-    for id in 1..=entries {
-        index.insert(DocId(id), Fingerprint(fingerprint(id)));
-    }
+    // Without tables, to count what is equal would take a scan for every insertion.
+    let limit =
+        if label == "scan" { NonZeroU32::MAX } else { NonZeroU32::new(1024).expect("not 0") };
+    let mut index = BlockIndex::with_plan(plan).with_equal_limit(limit);
+    index.insert_all((1..=entries).map(|id| (DocId(id), Fingerprint(fingerprint(id)))));
     let build = (cpu() - begin).as_nanos() as f64 / entries as f64;
     let replaced = if entries >= 1_000_000_000 { entries / 100 } else { entries / 10 };
     let begin = cpu();
@@ -179,6 +180,8 @@ fn measure_baseline(entries: u64) {
 
 fn layout(text: &str, radius: u32) -> Layout {
     let (bits, entry) = text.split_once('/').expect("BITS/narrow or BITS/wide");
+    let (entry, homes) = entry.split_once('+').unwrap_or((entry, ""));
+    let with = |layout: Layout| if homes == "homes" { layout.with_homes() } else { layout };
     let entry = if entry == "wide" { Entry::Wide } else { Entry::Narrow };
     if let Some((tables, bits)) = bits.split_once('x') {
         return Layout::covering(
@@ -188,7 +191,7 @@ fn layout(text: &str, radius: u32) -> Layout {
         );
     }
     let bits: Vec<u32> = bits.split(',').map(|bits| bits.parse().expect("bits")).collect();
-    Layout::disjoint(&bits, entry, radius)
+    with(Layout::disjoint(&bits, entry, radius))
 }
 
 fn main() {
@@ -207,18 +210,18 @@ fn main() {
     let budgets = list("--bytes", "80,64,32");
     for entries in if sizes.is_empty() { vec![1_000_000, 10_000_000] } else { sizes } {
         println!("\n{entries} entries");
+        if !arguments.iter().any(|argument| argument == "--no-peers") {
+            measure_baseline(entries);
+            if entries < 1_000_000_000 {
+                measure_index(Plan::new(Layout::scan(8), entries), entries, &[3, 8], "scan");
+            }
+        }
         if let Some(text) = value("--layout") {
             for text in text.split(';') {
                 let max = radii.iter().copied().max().unwrap_or(8);
                 measure_index(Plan::new(layout(text, max), entries), entries, &radii, text);
             }
             continue;
-        }
-        if !arguments.iter().any(|argument| argument == "--no-peers") {
-            measure_baseline(entries);
-            if entries < 1_000_000_000 {
-                measure_index(Plan::new(Layout::scan(8), entries), entries, &[3, 8], "scan");
-            }
         }
         for &radius in &radii {
             for bytes in &budgets {

@@ -6,6 +6,7 @@ use super::{
     Candidate, Index,
     audit::{Audit, Auditor},
     ids::Ids,
+    pages::Bucket,
     plan::{BudgetError, Plan},
     search::{Found, Query},
     tables::Tables,
@@ -108,6 +109,26 @@ impl BlockIndex {
     /// What the self-audit counted so far.
     pub fn audit(&self) -> Audit {
         self.auditor.audit(self.over)
+    }
+
+    /// Takes in many documents, which costs less than one after the other: for a window that is built anew.
+    ///
+    /// # Panics
+    /// If the ids do not grow.
+    pub fn insert_all(&mut self, documents: impl IntoIterator<Item = (DocId, Fingerprint)>) {
+        let mut documents = documents.into_iter();
+        let mut some = Vec::with_capacity(EXPECTED);
+        loop {
+            some.clear();
+            some.extend(documents.by_ref().take(EXPECTED));
+            if some.is_empty() {
+                return;
+            }
+            self.tables.expect(some.iter().map(|(_, fingerprint)| fingerprint.0));
+            for &(id, fingerprint) in &some {
+                self.insert(id, fingerprint);
+            }
+        }
     }
 
     /// Answers several queries of one radius, which costs less than one after the other: `out[i]` is what
@@ -214,20 +235,18 @@ impl BlockIndex {
 
     /// Whether as many documents with this fingerprint are there as may be.
     fn is_over(&self, fingerprint: Fingerprint) -> bool {
-        if !self.tables.has_room(fingerprint.0) {
-            return true;
-        }
-        let most =
-            self.tables.crowd(fingerprint.0).min(u32::try_from(self.len()).unwrap_or(u32::MAX));
-        if most < self.equal_limit {
+        let (fullest, searched) = self.tables.crowds(fingerprint.0);
+        if u64::from(searched).min(self.tables.fingerprints().len()) < self.equal_limit.into() {
             return false;
         }
         let found = self.search(&[Query { fingerprint: fingerprint.0, radius: 0 }]);
         let equal = found.into_iter().filter_map(|found| self.candidate(found)).count();
-        equal >= self.equal_limit as usize
+        equal >= self.equal_limit as usize || fullest == Bucket::MAX_LEN
     }
 }
 
+/// Documents whose buckets are asked for before they are inserted.
+const EXPECTED: usize = 32;
 /// The radius within which the nearest document is looked for first.
 const NEAR: u32 = 3;
 
@@ -272,7 +291,8 @@ impl Index for BlockIndex {
     }
 
     fn len(&self) -> usize {
-        self.tables.fingerprints().len() as usize - self.removed.len()
+        usize::try_from(self.tables.fingerprints().len()).expect("it is in memory")
+            - self.removed.len()
     }
 }
 
@@ -287,5 +307,21 @@ impl BlockIndex {
         let scan_up_to =
             self.scan_up_to.iter().map(|&n| if n == u64::MAX { n } else { 0 }).collect();
         Self { scan_up_to, ..self }
+    }
+
+    /// How many pages there are.
+    pub(super) fn pages(&self) -> usize {
+        self.tables.pages()
+    }
+
+    /// For how many entries there are places.
+    pub(super) fn places(&self) -> usize {
+        self.tables.fingerprints().places()
+    }
+
+    /// Empties all buckets, as no error should.
+    pub(super) fn lose_the_tables(&mut self) {
+        let empty = Tables::new(&self.plan);
+        self.tables = std::mem::replace(&mut self.tables, empty.clone()).without_buckets(empty);
     }
 }

@@ -124,10 +124,13 @@ fn layouts() -> impl Strategy<Value = (Layout, u32)> {
             (4 * bits.len() as u32 > radius)
                 .then(|| (Layout::disjoint(&bits, entry, radius), radius))
         }),
-        (prop_oneof![Just(5), Just(6), Just(8)], 4..=25_u32, entry())
+        (5..=6_usize, 4..=25_u32, entry())
             .prop_map(|(tables, bits, entry)| (Layout::covering(tables, bits, entry), 3)),
         (0..=64_u32).prop_map(|radius| (Layout::scan(radius), radius)),
     ]
+    .prop_flat_map(|(layout, radius)| {
+        prop_oneof![Just((layout.clone(), radius)), Just((layout.with_homes(), radius))]
+    })
 }
 
 proptest! {
@@ -142,9 +145,9 @@ proptest! {
     }
 
     #[test]
-    fn recall_is_total_in_every_layout((layout, wanted) in layouts(), events in events(), gap in 1..4_u64, limit in 1..300_u32) {
+    fn recall_is_total_in_every_layout((layout, wanted) in layouts(), events in events(), gap in 1..4_u64, entries in 1..3000_u64, limit in 1..300_u32) {
         let limit = NonZeroU32::new(limit).unwrap();
-        let index = BlockIndex::with_plan(Plan::new(layout, 100_000)).with_equal_limit(limit);
+        let index = BlockIndex::with_plan(Plan::new(layout, entries)).with_equal_limit(limit);
         prop_assert_eq!(index.max_radius(), wanted);
         let scan = Scan::default().with_equal_limit(limit);
         agrees_with_the_scan(index.clone(), scan.clone(), &events, gap)?;
@@ -184,8 +187,22 @@ proptest! {
 
 #[test]
 fn every_fingerprint_of_the_ball_is_found() {
+    finds_the_ball(Pigeonhole::new(3).unwrap());
+    for layout in [
+        Layout::covering(5, 18, Entry::Narrow),
+        Layout::covering(6, 20, Entry::Wide),
+        Layout::disjoint(&[20, 20, 20], Entry::Narrow, 8),
+        Layout::disjoint(&[16, 16, 16, 16], Entry::Wide, 8),
+        Layout::disjoint(&[20, 20], Entry::Narrow, 3),
+        Layout::disjoint(&[10, 10], Entry::Narrow, 3).with_homes(),
+        Layout::covering(6, 12, Entry::Wide).with_homes(),
+    ] {
+        finds_the_ball(BlockIndex::with_plan(Plan::new(layout, 100_000)).never_scanning());
+    }
+}
+
+fn finds_the_ball(mut index: impl Index) {
     let centre = Fingerprint(0x0123_4567_89ab_cdef);
-    let mut index = Pigeonhole::new(3).unwrap();
     let (mut next, mut found) = (1, Vec::new());
     for a in 0..64 {
         for b in 0..a {

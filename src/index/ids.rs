@@ -1,5 +1,7 @@
 //! The documents' numbers by slot.
 
+#![expect(clippy::cast_possible_truncation, reason = "a stretch is small")]
+
 use super::slots::STRETCH;
 use crate::page::DocId;
 

@@ -1,5 +1,7 @@
 //! The bits by which a table files a fingerprint, and the bits that its entries keep of it.
 
+#![expect(clippy::cast_possible_truncation, reason = "keys have at most 32 bits")]
+
 /// Bits of a fingerprint, gathered side by side.
 #[derive(Clone, Debug)]
 pub(super) struct Bits {
@@ -40,7 +42,7 @@ impl Bits {
 pub(super) struct Key {
     /// The bits of the key.
     pub(super) mask: u64,
-    pub(super) key: Bits,
+    pub(super) place: Bits,
     pub(super) rest: Bits,
     /// All words of as many bits as the key has, the lightest first, up to the largest radius probed.
     patterns: Vec<u32>,
@@ -60,7 +62,7 @@ impl Key {
             push_patterns(&mut patterns, mask.count_ones(), weight);
             within.push(patterns.len());
         }
-        Self { mask, key: Bits::new(mask), rest: Bits::new(others), patterns, within }
+        Self { mask, place: Bits::new(mask), rest: Bits::new(others), patterns, within }
     }
 
     pub(super) fn bits(&self) -> u32 {
@@ -105,7 +107,7 @@ mod tests {
     fn key_and_rest_share_no_bit() {
         let key = Key::new(0x0000_ffff_c000_0000, 32, 2);
         for bit in 0..64 {
-            let (key, rest) = (key.key.of(1 << bit), key.rest.of(1 << bit));
+            let (key, rest) = (key.place.of(1 << bit), key.rest.of(1 << bit));
             assert!(key.count_ones() + rest.count_ones() <= 1);
         }
         assert_eq!(key.rest.of(u64::MAX), u32::MAX);

@@ -4,6 +4,11 @@
 //! witness of it was made; a load reads an array of just its size; a prefetch reads nothing. Every function has a safe
 //! twin, [`Portable`], with which the tests compare it.
 
+#![expect(
+    clippy::inline_always,
+    reason = "it becomes part of a search that is compiled for each instruction set"
+)]
+#![expect(clippy::cast_possible_truncation, reason = "lanes are halves of words")]
 #![allow(unsafe_code, reason = "vector instructions and prefetching; a proof stands at each block")]
 
 /// Comparisons of many fingerprints, or parts of them, with one.
@@ -104,6 +109,8 @@ impl Lanes for Portable {
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
+    #![expect(clippy::wildcard_imports, reason = "the names of instructions")]
+
     use std::arch::x86_64::*;
 
     use super::{Lanes, Work};
@@ -165,8 +172,7 @@ mod x86 {
     #[target_feature(enable = "avx2")]
     #[inline]
     fn count_halves(words: __m256i) -> __m256i {
-        let pairs = _mm256_maddubs_epi16(count_bytes(words), _mm256_set1_epi8(1));
-        pairs
+        _mm256_maddubs_epi16(count_bytes(words), _mm256_set1_epi8(1))
     }
 
     #[target_feature(enable = "avx2")]

@@ -26,6 +26,7 @@ pub enum Entry {
 pub struct Layout {
     pub(super) entry: Entry,
     pub(super) max_radius: u32,
+    pub(super) homes: bool,
     pub(super) family: Family,
 }
 
@@ -41,22 +42,9 @@ pub(super) enum Family {
 }
 
 /// Coverings for three errors: whichever three segments they hit, one of the keys has none of them.
-pub(super) const COVERINGS: [(u32, &[u32]); 3] = [
+pub(super) const COVERINGS: [(u32, &[u32]); 2] = [
     (7, &[0b100_0010, 0b010_0100, 0b011_0000, 0b001_0100, 0b000_1001]),
     (6, &[0b01_1000, 0b10_0100, 0b10_0010, 0b00_0110, 0b01_0001, 0b00_1001]),
-    (
-        8,
-        &[
-            0b1100_0100,
-            0b0011_0001,
-            0b0001_1100,
-            0b1001_0010,
-            0b0000_0111,
-            0b0100_1001,
-            0b0110_0010,
-            0b1010_1000,
-        ],
-    ),
 ];
 
 /// Where a query looks: the table, and the radius around its key.
@@ -66,7 +54,7 @@ impl Layout {
     /// No tables: a scan of all fingerprints, for any radius. The least memory, and the fastest up to some thousand entries.
     #[must_use]
     pub fn scan(max_radius: u32) -> Self {
-        Self { entry: Entry::Narrow, max_radius, family: Family::Scan }
+        Self { entry: Entry::Narrow, max_radius, homes: false, family: Family::Scan }
     }
 
     /// A table for each of `bits`, its key that many bits which no other key has: at most 32 each and 64 in all.
@@ -80,11 +68,11 @@ impl Layout {
         assert!(bits.iter().sum::<u32>() <= u64::BITS, "keys share no bits");
         assert!(max_radius < serves(bits.len()), "radius {max_radius} needs more tables");
         assert!(bits.iter().all(|bits| (1..=32).contains(bits)), "keys have 1 to 32 bits");
-        Self { entry, max_radius, family: Family::Disjoint(bits.to_vec()) }
+        Self { entry, max_radius, homes: false, family: Family::Disjoint(bits.to_vec()) }
     }
 
-    /// Five, six or eight tables for radius 0 to 3, each with a key of at most `bits` bits, probed at one place only. Keys are made of
-    /// two or three of seven, six or eight segments, so that whichever three segments the errors hit, one key has none of them
+    /// Five or six tables for radius 0 to 3, each with a key of at most `bits` bits, probed at one place only. Keys are made of
+    /// two of seven or six segments, so that whichever three segments the errors hit, one key has none of them
     /// (the complements are a covering design; Manku, Jain, Das Sarma take all choices of segments, which are more tables).
     ///
     /// # Panics
@@ -92,8 +80,13 @@ impl Layout {
     #[must_use]
     pub fn covering(tables: usize, bits: u32, entry: Entry) -> Self {
         let family = COVERINGS.iter().find(|(_, keys)| keys.len() == tables);
-        let &(segments, keys) = family.expect("there are coverings of 5, 6 and 8 tables");
-        Self { entry, max_radius: 3, family: Family::Covering { segments, keys, bits } }
+        let &(segments, keys) = family.expect("there are coverings of 5 and of 6 tables");
+        Self {
+            entry,
+            max_radius: 3,
+            homes: false,
+            family: Family::Covering { segments, keys, bits },
+        }
     }
 
     /// The tables, with their keys.
@@ -114,6 +107,14 @@ impl Layout {
                 .map(|&key| Key::new(lowest(segment_mask(*segments, key), *bits), rest, 0))
                 .collect(),
         }
+    }
+
+    /// The same tables, in which each bucket has a *home* of as many lines as it is expected to fill. It is read as one stretch of memory,
+    /// which is much faster where the window is too large for the caches; but a window that is not full takes as much
+    /// memory as a full one.
+    #[must_use]
+    pub fn with_homes(self) -> Self {
+        Self { homes: true, ..self }
     }
 
     /// The largest radius of a query.
@@ -175,7 +176,8 @@ impl fmt::Display for Layout {
                 write!(f, "{} tables of a covering, at most {most} bits", keys.len())?;
             }
         }
-        write!(f, ", {} bits an entry, radius 0 to {}", self.entry.bits(), self.max_radius)
+        let homes = if self.homes { ", buckets in one piece" } else { "" };
+        write!(f, ", {} bits an entry{homes}, radius 0 to {}", self.entry.bits(), self.max_radius)
     }
 }
 
@@ -201,7 +203,7 @@ pub(super) const MAX_PROBE: u32 = 3;
 
 /// So many tables serve all radii below.
 pub(super) fn serves(tables: usize) -> u32 {
-    tables as u32 * (MAX_PROBE + 1)
+    u32::try_from(tables).unwrap_or(u32::MAX).saturating_mul(MAX_PROBE + 1)
 }
 
 /// Radii such that radius + 1 of the tables probed add up to `sum`, at the least cost.

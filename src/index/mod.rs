@@ -9,6 +9,7 @@ mod block_index;
 mod blocks;
 #[cfg(test)]
 mod contract;
+mod homes;
 mod ids;
 mod key;
 mod lanes;
@@ -21,6 +22,8 @@ mod search;
 mod slab;
 mod slots;
 mod tables;
+#[cfg(test)]
+mod tests;
 
 use crate::{fingerprint::Fingerprint, page::DocId};
 

@@ -6,7 +6,16 @@
 //!
 //! A page's last word leads to the next page, the last page's to the first: the directory needs one place to know both.
 
-use super::{lanes::Lanes, slab::Slab};
+#![expect(
+    clippy::inline_always,
+    reason = "it becomes part of a search that is compiled for each instruction set"
+)]
+#![expect(clippy::cast_possible_truncation, reason = "a bucket's word is two of 32 bits")]
+
+use super::{
+    lanes::{Lanes, prefetch},
+    slab::Slab,
+};
 
 /// A cache line.
 pub(super) type Line = [u32; 16];
@@ -23,6 +32,8 @@ pub(super) trait Format {
     const SPLIT: bool;
 
     fn put(keys: &mut Line, at: u32, rest: u32);
+    /// The part of the fingerprint in an entry.
+    fn rest(keys: &Line, at: u32) -> u32;
     /// Where on its line the slot of an entry lies.
     fn slot_at(at: u32) -> usize;
     /// Which entries are within `radius` of `rest`: a bit each; those of entries that are none may be set.
@@ -49,6 +60,10 @@ impl Format for Narrow {
         *word = *word & !(0xffff << shift) | rest << shift;
     }
 
+    fn rest(keys: &Line, at: u32) -> u32 {
+        keys[at as usize / 2] >> (16 * (at % 2)) & 0xffff
+    }
+
     #[inline(always)]
     fn slot_at(at: u32) -> usize {
         at as usize + 5
@@ -68,6 +83,10 @@ impl Format for Wide {
     #[inline(always)]
     fn put(keys: &mut Line, at: u32, rest: u32) {
         keys[at as usize] = rest;
+    }
+
+    fn rest(keys: &Line, at: u32) -> u32 {
+        keys[at as usize]
     }
 
     #[inline(always)]
@@ -124,8 +143,14 @@ pub(super) struct Pages<F> {
 }
 
 impl<F: Format> Pages<F> {
-    pub(super) fn new() -> Self {
-        Self { keys: Slab::new(), slots: Slab::new(), free: None, format: std::marker::PhantomData }
+    /// Room for so many lines that are not given as pages, and none for pages yet.
+    pub(super) fn new(reserved: usize) -> Self {
+        let (mut keys, mut slots) = (Slab::new(), Slab::new());
+        keys.grow(reserved);
+        if F::SPLIT {
+            slots.grow(reserved);
+        }
+        Self { keys, slots, free: None, format: std::marker::PhantomData }
     }
 
     #[inline(always)]
@@ -136,6 +161,17 @@ impl<F: Format> Pages<F> {
     #[inline(always)]
     pub(super) fn slots(&self, page: u32) -> &Line {
         if F::SPLIT { self.slots.get(page as usize) } else { self.keys(page) }
+    }
+
+    /// Asks for a page that may not be there.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, page: u32) {
+        if (page as usize) < self.keys.len() {
+            prefetch(self.keys(page));
+            if F::SPLIT {
+                prefetch(self.slots(page));
+            }
+        }
     }
 
     #[inline(always)]
@@ -158,9 +194,23 @@ impl<F: Format> Pages<F> {
         }
         bucket.len += 1;
         *word = bucket.pack();
-        F::put(self.keys.get_mut(bucket.last as usize), at, rest);
+        self.put(bucket.last, at, rest, slot);
+    }
+
+    /// Writes an entry.
+    pub(super) fn put(&mut self, page: u32, at: u32, rest: u32, slot: u32) {
+        F::put(self.keys.get_mut(page as usize), at, rest);
         let slots = if F::SPLIT { &mut self.slots } else { &mut self.keys };
-        slots.get_mut(bucket.last as usize)[F::slot_at(at)] = slot;
+        slots.get_mut(page as usize)[F::slot_at(at)] = slot;
+    }
+
+    /// The first entry of a bucket.
+    pub(super) fn front(&self, word: u64) -> (u32, u32) {
+        let bucket = Bucket::unpack(word);
+        let one_page = bucket.first_at + bucket.len <= F::LEN;
+        let page = if one_page { bucket.last } else { self.link(bucket.last) };
+        let slot = self.slots(page)[F::slot_at(bucket.first_at)];
+        (F::rest(self.keys(page), bucket.first_at), slot)
     }
 
     /// Lets go of a bucket's first entry.
@@ -178,6 +228,10 @@ impl<F: Format> Pages<F> {
             bucket.first_at = 0;
         }
         *word = bucket.pack();
+    }
+
+    pub(super) fn set_link(&mut self, page: u32, link: u32) {
+        self.keys.get_mut(page as usize)[LINK] = link;
     }
 
     fn take(&mut self) -> u32 {

@@ -1,14 +1,30 @@
 //! The choice of a layout: what it costs, and what it takes.
 
+#![expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "estimates"
+)]
+
 use std::fmt;
 
-use super::layout::{COVERINGS, Entry, Family, Layout, MAX_PROBE, Probes, serves};
+use super::{
+    homes,
+    layout::{COVERINGS, Entry, Family, Layout, MAX_PROBE, Probes, serves},
+};
 
 /// Nanoseconds until a bucket's word has come, until a page has come, and to confirm an entry. Measured where the window is
 /// far larger than the caches; only their proportions matter.
 const WORD_COST: f64 = 6.0;
 const PAGE_COST: f64 = 8.0;
 const ENTRY_COST: f64 = 20.0;
+/// Nanoseconds until a page or a home has come in a window too large for the caches and the tables of addresses, and each
+/// further line of a home.
+const MISS_COST: f64 = 45.0;
+const LINE_COST: f64 = 7.0;
+/// From so many entries on a window is that large, and pays for homes.
+const LARGE: u64 = 30_000_000;
 /// Nanoseconds to compare with a fingerprint in a scan.
 const SCAN_COST: f64 = 0.25;
 /// A bucket's word in the directory.
@@ -93,13 +109,32 @@ impl Plan {
     fn table_bytes(&self, bits: u32) -> f64 {
         let (entries, buckets) = (self.entries as f64, f64::from(bits).exp2());
         let (page, len) = self.layout.entry.page();
+        let mean = entries / buckets;
+        if self.layout.homes {
+            let (lines, crowd) = (
+                f64::from(self.home_lines(bits)),
+                excess(mean, f64::from(self.home_lines(bits)) * len),
+            );
+            // About one page of a chain is empty.
+            return buckets * page * (lines + crowd.1 * 0.9 + crowd.0 / len);
+        }
         // Of a bucket's first and last page, about one page together is empty.
         let used = buckets.min(entries);
         entries / len * page + used * page * (len - 1.0) / len + buckets * WORD_BYTES
     }
 
+    /// Lines of the homes of each table.
+    pub(super) fn lines(&self) -> Vec<u32> {
+        self.layout.bits().iter().map(|&bits| self.home_lines(bits)).collect()
+    }
+
+    fn home_lines(&self, bits: u32) -> u32 {
+        let mean = self.entries as f64 / f64::from(bits).exp2();
+        if self.layout.homes { homes::lines(mean, self.layout.entry.page().1) } else { 0 }
+    }
+
     /// About the nanoseconds of a query.
-    fn cost(&self, radius: u32) -> f64 {
+    pub(super) fn cost(&self, radius: u32) -> f64 {
         if self.layout.family == Family::Scan {
             return self.entries as f64 * SCAN_COST;
         }
@@ -114,6 +149,10 @@ impl Plan {
         probes.iter().map(|&(table, within)| costs[table][within as usize]).sum()
     }
 
+    fn is_large(&self) -> bool {
+        self.entries >= LARGE
+    }
+
     /// Where queries of a radius look.
     pub(super) fn probes(&self, radius: u32) -> Probes {
         let bits = self.layout.bits();
@@ -124,11 +163,18 @@ impl Plan {
     fn probe_cost(&self, bits: u32, within: u32, radius: u32) -> f64 {
         let bucket = self.entries as f64 / f64::from(bits).exp2();
         let (_, len) = self.layout.entry.page();
-        let pages = (bucket / len + (len - 1.0) / len).min(bucket);
+        let reading = if self.layout.homes {
+            let lines = f64::from(self.home_lines(bits));
+            let (crowd, share) = excess(bucket, lines * len);
+            MISS_COST * (1.0 + share + crowd / len) + lines * LINE_COST
+        } else {
+            let pages = (bucket / len + (len - 1.0) / len).min(bucket);
+            WORD_COST + pages * if self.is_large() { MISS_COST } else { PAGE_COST }
+        };
         (0..=within.min(radius))
             .map(|weight| {
                 let accepted = ball(self.layout.entry.bits(), radius - weight);
-                let bucket_cost = WORD_COST + pages * PAGE_COST + bucket * accepted * ENTRY_COST;
+                let bucket_cost = reading + bucket * accepted * ENTRY_COST;
                 choose(bits, weight) * bucket_cost
             })
             .sum()
@@ -140,6 +186,15 @@ impl fmt::Display for Plan {
         let size = bytesize::ByteSize(self.bytes());
         write!(f, "{} for {} entries, {}", self.layout, self.entries, size.display().iec())
     }
+}
+
+/// By how many entries a bucket exceeds a home on average, and what share of the buckets do: of a normal distribution.
+fn excess(mean: f64, home: f64) -> (f64, f64) {
+    let deviation = mean.sqrt().max(1e-9);
+    let z = (home - mean) / deviation;
+    // The logistic curve for the share beyond, which is near enough.
+    let share = 1.0 / (1.0 + (1.702 * z).exp());
+    (deviation / 1.702 * (-1.702 * z).exp().ln_1p(), share)
 }
 
 /// All layouts among which there is a choice.
@@ -168,6 +223,9 @@ fn candidates(radius: u32, entries: u64) -> Vec<Layout> {
                 all.extend((10..=25).map(|bits| Layout::covering(keys.len(), bits, entry)));
             }
         }
+    }
+    if entries >= LARGE {
+        all.extend(all.clone().into_iter().map(Layout::with_homes));
     }
     all
 }

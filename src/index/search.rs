@@ -4,14 +4,22 @@
 //! bucket when its word has come, the next page while others are compared, and what the tables found is confirmed by the
 //! whole fingerprint a round later. Several queries are one longer list of probes.
 
+#![expect(
+    clippy::inline_always,
+    reason = "it becomes part of a search that is compiled for each instruction set"
+)]
+#![expect(clippy::cast_possible_truncation, reason = "queries, tables and radii are few")]
+
 use super::{
-    blocks::Blocks,
+    blocks::{Blocks, Place},
     lanes::{Lanes, Work, prefetch},
-    pages::{Bucket, Format},
+    pages::{Bucket, Format, LINK, end_at},
 };
 
 /// Probes whose directory words are under way.
 const AHEAD: usize = 32;
+/// Lines whose homes are under way.
+const LINES_AHEAD: usize = 96;
 /// Buckets read at a time.
 const ABREAST: usize = 64;
 /// Entries that wait to be confirmed.
@@ -44,6 +52,8 @@ struct Probe {
     step: u8,
     /// How many more bits may differ.
     allowed: u8,
+    /// Lines of the bucket's home.
+    lines: u16,
 }
 
 /// A bucket that is being read.
@@ -91,7 +101,7 @@ impl<F: Format> Work for Search<'_, F> {
             while abreast < ABREAST
                 && let Some(probe) = probes.next()
             {
-                if let Some(cursor) = self.open(probe) {
+                if let Some(cursor) = self.open(lanes, probe, &mut hits) {
                     cursors[abreast] = cursor;
                     abreast += 1;
                 }
@@ -118,10 +128,30 @@ impl<F: Format> Work for Search<'_, F> {
 impl<F: Format> Search<'_, F> {
     const ALL: u32 = (1 << F::LEN) - 1;
 
-    /// Begins to read a bucket, unless it is empty.
+    /// Begins to read a bucket; what lies in its home is read at once. Nothing is left to be read of most.
     #[inline(always)]
-    fn open(&self, probe: Probe) -> Option<Cursor> {
-        let bucket = Bucket::unpack(*self.blocks.directory.get(probe.place));
+    fn open<L: Lanes>(&mut self, lanes: L, probe: Probe, hits: &mut Pending) -> Option<Cursor> {
+        let lines = u32::from(probe.lines);
+        if lines == 0 {
+            return self.follow(probe, *self.blocks.directory.get(probe.place));
+        }
+        let start = probe.place as u32;
+        let home = self.blocks.pages.home(start, lines);
+        for line in 0..lines {
+            let page = start + line;
+            let keys = self.blocks.pages.keys(page);
+            let near = F::near(lanes, keys, probe.rest, u32::from(probe.allowed));
+            if near != 0 && near & home.mask::<F>(line) != 0 {
+                self.note(page, near & home.mask::<F>(line), probe.step, probe.query, hits);
+            }
+        }
+        if home.is_full() { self.follow(probe, self.blocks.pages.overflow(start)) } else { None }
+    }
+
+    /// Begins to read a chain of pages, unless it is empty.
+    #[inline(always)]
+    fn follow(&self, probe: Probe, word: u64) -> Option<Cursor> {
+        let bucket = Bucket::unpack(word);
         if bucket.len == 0 {
             return None;
         }
@@ -129,7 +159,7 @@ impl<F: Format> Search<'_, F> {
         let Probe { query, rest, step, allowed, .. } = probe;
         let left = (bucket.first_at + bucket.len - 1) / F::LEN;
         let from_first = Self::ALL & (u32::MAX << bucket.first_at);
-        let to_last = u32::MAX >> (u32::BITS - super::pages::end_at::<F>(bucket));
+        let to_last = u32::MAX >> (u32::BITS - end_at::<F>(bucket));
         let mask = if left == 0 { from_first & to_last } else { to_last };
         let page = bucket.last;
         Some(Cursor { page, left, mask, next_mask: from_first, query, rest, step, allowed })
@@ -141,12 +171,12 @@ impl<F: Format> Search<'_, F> {
         let keys = self.blocks.pages.keys(cursor.page);
         let near = F::near(lanes, keys, cursor.rest, u32::from(cursor.allowed)) & cursor.mask;
         if near != 0 {
-            self.note(cursor, near, hits);
+            self.note(cursor.page, near, cursor.step, cursor.query, hits);
         }
         if cursor.left == 0 {
             return false;
         }
-        cursor.page = keys[super::pages::LINK];
+        cursor.page = keys[LINK];
         prefetch(self.blocks.pages.keys(cursor.page));
         cursor.mask = std::mem::replace(&mut cursor.next_mask, Self::ALL);
         cursor.left -= 1;
@@ -154,15 +184,15 @@ impl<F: Format> Search<'_, F> {
     }
 
     #[inline(never)]
-    fn note(&mut self, cursor: &Cursor, mut near: u32, hits: &mut Pending) {
-        prefetch(self.blocks.pages.slots(cursor.page));
+    fn note(&mut self, at: u32, mut near: u32, step: u8, query: u32, hits: &mut Pending) {
+        prefetch(self.blocks.pages.slots(at));
         while near != 0 {
             if hits.paged.len == PENDING {
                 self.confirm(hits);
             }
             let lane = near.trailing_zeros() as u8;
             near &= near - 1;
-            hits.paged.push(Hit { at: cursor.page, lane, step: cursor.step, query: cursor.query });
+            hits.paged.push(Hit { at, lane, step, query });
         }
     }
 
@@ -205,8 +235,10 @@ struct Probing<'a, F> {
     step: usize,
     patterns: &'a [u32],
     key: u32,
-    start: usize,
+    table: Place,
     rest: u32,
+    /// Probes that may be under way.
+    reach: usize,
     ahead: [Probe; AHEAD],
     taken: usize,
     given: usize,
@@ -223,13 +255,14 @@ impl<'a, F: Format> Probing<'a, F> {
             step: 0,
             patterns: &[],
             key: 0,
-            start: 0,
+            table: Place::default(),
+            reach: AHEAD,
             rest: 0,
             ahead,
             taken: 0,
             given: 0,
         };
-        while probing.taken < AHEAD && probing.make() {}
+        while probing.taken < probing.reach && probing.make() {}
         probing
     }
 
@@ -240,7 +273,7 @@ impl<'a, F: Format> Probing<'a, F> {
         }
         let probe = self.ahead[self.given % AHEAD];
         self.given += 1;
-        self.make();
+        while self.taken - self.given < self.reach && self.make() {}
         Some(probe)
     }
 
@@ -254,8 +287,13 @@ impl<'a, F: Format> Probing<'a, F> {
         }
         let (&pattern, patterns) = self.patterns.split_first().expect("looked at before");
         self.patterns = patterns;
-        let place = self.start + (self.key ^ pattern) as usize;
-        prefetch(self.blocks.directory.get(place));
+        let place = self.table.bucket(self.key ^ pattern);
+        if self.table.lines == 0 {
+            prefetch(self.blocks.directory.get(place));
+        }
+        for line in 0..self.table.lines {
+            prefetch(self.blocks.pages.keys(place as u32 + line));
+        }
         let allowed = self.queries[self.query].radius - pattern.count_ones();
         self.ahead[self.taken % AHEAD] = Probe {
             place,
@@ -263,6 +301,7 @@ impl<'a, F: Format> Probing<'a, F> {
             rest: self.rest,
             step: (self.step - 1) as u8,
             allowed: allowed as u8,
+            lines: self.table.lines as u16,
         };
         self.taken += 1;
         true
@@ -281,9 +320,10 @@ impl<'a, F: Format> Probing<'a, F> {
             let key = &self.blocks.keys[table];
             self.step += 1;
             self.patterns = key.patterns(radius);
-            self.key = key.key.of(query.fingerprint);
+            self.key = key.place.of(query.fingerprint);
             self.rest = key.rest.of(query.fingerprint);
-            self.start = self.blocks.starts[table];
+            self.table = self.blocks.tables[table];
+            self.reach = (LINES_AHEAD / self.table.lines.max(1) as usize).clamp(2, AHEAD);
             return true;
         }
     }

@@ -4,6 +4,11 @@
 //! and a large window costs nothing before it fills. Pages of 2 MiB are asked for where the system has them: look-ups go to
 //! random places, and with small pages each would miss the translation cache as well.
 
+#![expect(
+    clippy::inline_always,
+    reason = "it becomes part of a search that is compiled for each instruction set"
+)]
+
 use std::{iter, marker::PhantomData};
 
 use bytemuck::Pod;
@@ -11,6 +16,8 @@ use memmap2::MmapMut;
 
 /// Bytes of a piece.
 const PIECE: usize = 32 << 20;
+#[cfg(target_os = "linux")]
+const LARGE_PAGE: usize = 2 << 20;
 
 /// Values without gaps, known by their place, that start as zeros.
 #[derive(Debug)]
@@ -28,9 +35,15 @@ impl<T: Pod> Slab<T> {
         Self { pieces: Vec::new(), len: 0, value: PhantomData }
     }
 
+    /// So many zeros, and no room for more.
     pub(super) fn with_len(len: usize) -> Self {
         let mut slab = Self::new();
-        slab.grow(len);
+        slab.len = len;
+        let mut bytes = len * size_of::<T>();
+        while bytes > 0 {
+            slab.pieces.push(map(bytes.min(PIECE)));
+            bytes -= bytes.min(PIECE);
+        }
         slab
     }
 
@@ -45,7 +58,7 @@ impl<T: Pod> Slab<T> {
     pub(super) fn grow(&mut self, n: usize) {
         self.len += n;
         while self.pieces.len() * Self::PER_PIECE < self.len {
-            self.pieces.push(map());
+            self.pieces.push(map(PIECE));
         }
     }
 
@@ -70,7 +83,8 @@ impl<T: Pod> Slab<T> {
 
 impl<T: Pod> Clone for Slab<T> {
     fn clone(&self) -> Self {
-        let mut copy = Self::with_len(self.len);
+        let mut copy = Self { len: self.len, ..Self::new() };
+        copy.pieces.extend(self.pieces.iter().map(|piece| map(piece.len())));
         let used = self.len * size_of::<T>();
         let starts = iter::successors(Some(0), |start| Some(start + PIECE));
         for ((to, from), start) in copy.pieces.iter_mut().zip(&self.pieces).zip(starts) {
@@ -81,10 +95,12 @@ impl<T: Pod> Clone for Slab<T> {
     }
 }
 
-fn map() -> MmapMut {
-    let piece = MmapMut::map_anon(PIECE).expect("the system has memory for the index");
+fn map(bytes: usize) -> MmapMut {
+    let piece = MmapMut::map_anon(bytes).expect("the system has memory for the index");
     #[cfg(target_os = "linux")]
-    if let Err(error) = piece.advise(memmap2::Advice::HugePage) {
+    if bytes >= LARGE_PAGE
+        && let Err(error) = piece.advise(memmap2::Advice::HugePage)
+    {
         tracing::debug!(%error, "the system has no large pages");
     }
     piece

@@ -1,5 +1,11 @@
 //! Places for the entries of a queue that never move.
 
+#![expect(
+    clippy::inline_always,
+    reason = "it becomes part of a search that is compiled for each instruction set"
+)]
+#![expect(clippy::cast_possible_truncation, reason = "slots have 32 bits")]
+
 use std::collections::VecDeque;
 
 use super::slab::Slab;
@@ -84,5 +90,11 @@ impl Slots {
             let slot = self.slot(from);
             (slot, self.words.run(slot as usize, (until - from) as usize))
         })
+    }
+
+    /// For how many entries there are places.
+    #[cfg(test)]
+    pub(super) fn places(&self) -> usize {
+        self.words.len()
     }
 }

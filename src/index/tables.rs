@@ -30,8 +30,8 @@ impl Tables {
         let layout = plan.layout();
         let probes = (0..=layout.max_radius()).map(|radius| plan.probes(radius)).collect();
         match layout.entry() {
-            Entry::Narrow => Self::Narrow(Blocks::new(layout.keys(), probes)),
-            Entry::Wide => Self::Wide(Blocks::new(layout.keys(), probes)),
+            Entry::Narrow => Self::Narrow(Blocks::new(layout.keys(), plan.lines(), probes)),
+            Entry::Wide => Self::Wide(Blocks::new(layout.keys(), plan.lines(), probes)),
         }
     }
 
@@ -47,12 +47,12 @@ impl Tables {
         each!(self, blocks => blocks.pop());
     }
 
-    pub(super) fn crowd(&self, fingerprint: u64) -> u32 {
-        each!(self, blocks => blocks.crowd(fingerprint))
+    pub(super) fn expect(&self, fingerprints: impl Iterator<Item = u64> + Clone) {
+        each!(self, blocks => blocks.expect(fingerprints));
     }
 
-    pub(super) fn has_room(&self, fingerprint: u64) -> bool {
-        each!(self, blocks => blocks.has_room(fingerprint))
+    pub(super) fn crowds(&self, fingerprint: u64) -> (u32, u32) {
+        each!(self, blocks => blocks.crowds(fingerprint))
     }
 
     /// In how many places a query of some radius looks.
@@ -66,5 +66,25 @@ impl Tables {
 
     pub(super) fn scan(&self, query: Query, number: u32, found: &mut Vec<Found>) {
         each!(self, blocks => blocks.level.run(Scanning { blocks, query, number, found }));
+    }
+}
+
+#[cfg(test)]
+impl Tables {
+    pub(super) fn pages(&self) -> usize {
+        each!(self, blocks => blocks.pages.len())
+    }
+
+    /// The same queue, with the buckets of `empty`.
+    pub(super) fn without_buckets(self, empty: Self) -> Self {
+        match (self, empty) {
+            (Self::Narrow(this), Self::Narrow(empty)) => {
+                Self::Narrow(Blocks { fingerprints: this.fingerprints, ..empty })
+            }
+            (Self::Wide(this), Self::Wide(empty)) => {
+                Self::Wide(Blocks { fingerprints: this.fingerprints, ..empty })
+            }
+            (this, _) => this,
+        }
     }
 }

@@ -1,0 +1,116 @@
+//! Buckets that begin with lines of their own, side by side.
+//!
+//! Where the window is large and known, most of a bucket can be read as one stretch of memory: each bucket has a *home*, a ring of as
+//! many lines as it fills on average. What has no room there goes to a chain of pages, and comes home when an older entry leaves: the
+//! home always has the oldest. The head of a home stands in the words of its first lines that in a page lead to the next.
+
+#![expect(
+    clippy::inline_always,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "part of a search that is compiled for each instruction set; words are halves"
+)]
+
+use super::pages::{Bucket, Format, LINK, Pages};
+
+/// Lines that a home has at least: they hold its head.
+pub(super) const MIN_LINES: u32 = 3;
+
+/// What is in a home: a ring that begins somewhere.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Home {
+    first: u32,
+    pub(super) len: u32,
+    capacity: u32,
+}
+
+impl Home {
+    pub(super) fn is_full(self) -> bool {
+        self.len == self.capacity
+    }
+
+    /// The entries on a line, a bit each.
+    #[inline(always)]
+    pub(super) fn mask<F: Format>(self, line: u32) -> u32 {
+        let until = self.first + self.len;
+        let wrapped = until.saturating_sub(self.capacity);
+        span::<F>(line, self.first, until.min(self.capacity)) | span::<F>(line, 0, wrapped)
+    }
+
+    fn end(self) -> u32 {
+        (self.first + self.len) % self.capacity
+    }
+}
+
+/// The places from `from` to `until` that are on a line.
+#[inline(always)]
+fn span<F: Format>(line: u32, from: u32, until: u32) -> u32 {
+    let below = |place: u32| (1 << place.saturating_sub(line * F::LEN).min(F::LEN)) - 1;
+    below(until) & !below(from)
+}
+
+impl<F: Format> Pages<F> {
+    #[inline(always)]
+    pub(super) fn home(&self, start: u32, lines: u32) -> Home {
+        let head = self.link(start);
+        Home { first: head >> 16, len: head & 0xffff, capacity: lines * F::LEN }
+    }
+
+    /// The chain of what has no room in a home.
+    #[inline(always)]
+    pub(super) fn overflow(&self, start: u32) -> u64 {
+        u64::from(self.link(start + 1)) << 32 | u64::from(self.link(start + 2))
+    }
+
+    /// The line to which the next entry comes.
+    pub(super) fn next_line(&self, start: u32, lines: u32) -> u32 {
+        start + self.home(start, lines).end() / F::LEN
+    }
+
+    pub(super) fn crowd_at_home(&self, start: u32, lines: u32) -> u32 {
+        self.home(start, lines).len + Bucket::unpack(self.overflow(start)).len
+    }
+
+    pub(super) fn push_home(&mut self, start: u32, lines: u32, rest: u32, slot: u32) {
+        let home = self.home(start, lines);
+        if home.is_full() {
+            let mut chain = self.overflow(start);
+            self.push(&mut chain, rest, slot);
+            self.set_overflow(start, chain);
+            return;
+        }
+        let at = home.end();
+        self.put(start + at / F::LEN, at % F::LEN, rest, slot);
+        self.set_head(start, Home { len: home.len + 1, ..home });
+    }
+
+    /// Lets go of a bucket's first entry.
+    pub(super) fn pop_home(&mut self, start: u32, lines: u32) {
+        let home = self.home(start, lines);
+        let first = (home.first + 1) % home.capacity;
+        self.set_head(start, Home { first, len: home.len - 1, ..home });
+        if home.is_full() {
+            let mut chain = self.overflow(start);
+            if Bucket::unpack(chain).len > 0 {
+                let (rest, slot) = self.front(chain);
+                self.pop(&mut chain);
+                self.set_overflow(start, chain);
+                self.push_home(start, lines, rest, slot);
+            }
+        }
+    }
+
+    fn set_head(&mut self, start: u32, home: Home) {
+        self.set_link(start, home.first << 16 | home.len);
+    }
+
+    fn set_overflow(&mut self, start: u32, chain: u64) {
+        self.set_link(start + 1, (chain >> 32) as u32);
+        self.set_link(start + 2, chain as u32);
+    }
+}
+
+/// Lines of a home for as many entries on average, or 0 where a home does not pay: in a small bucket its head costs too much.
+pub(super) fn lines(mean: f64, per_line: f64) -> u32 {
+    (((mean + mean.sqrt() / 4.0) / per_line).ceil() as u32).clamp(MIN_LINES, 1 << 11)
+}

@@ -1,0 +1,198 @@
+//! What the block index does beyond what every index does.
+
+use std::num::NonZeroU32;
+
+use super::{BlockIndex, Candidate, Entry, Index, Layout, Plan};
+use crate::{fingerprint::Fingerprint, page::DocId};
+
+/// The finaliser of `SplitMix64`: fingerprints without structure.
+fn random(number: u64) -> Fingerprint {
+    let mut x = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    Fingerprint(x ^ (x >> 31))
+}
+
+fn layouts() -> [Layout; 6] {
+    [
+        Layout::covering(6, 10, Entry::Narrow),
+        Layout::disjoint(&[9, 9], Entry::Narrow, 3),
+        Layout::disjoint(&[9, 8, 8], Entry::Wide, 8),
+        Layout::disjoint(&[9, 8, 8, 8], Entry::Wide, 8),
+        Layout::covering(5, 5, Entry::Narrow).with_homes(),
+        Layout::disjoint(&[5, 4, 5], Entry::Wide, 8).with_homes(),
+    ]
+}
+
+fn filled(layout: Layout, documents: u64) -> BlockIndex {
+    let mut index = BlockIndex::with_plan(Plan::new(layout, documents)).never_scanning();
+    index.insert_all((1..=documents).map(|id| (DocId(id), random(id))));
+    index
+}
+
+fn near(number: u64) -> Fingerprint {
+    Fingerprint(random(number).0 ^ 1 << (number % 64) ^ 1 << (number * 7 % 64))
+}
+
+fn candidates(index: &BlockIndex, fingerprint: Fingerprint) -> Vec<Candidate> {
+    let mut found = Vec::new();
+    index.candidates(fingerprint, index.max_radius(), &mut found);
+    found
+}
+
+#[test]
+fn many_inserted_at_once_are_found_like_one_after_the_other() {
+    for layout in layouts() {
+        let mut one_by_one =
+            BlockIndex::with_plan(Plan::new(layout.clone(), 1000)).never_scanning();
+        (1..=1000).for_each(|id| one_by_one.insert(DocId(id), random(id)));
+        let at_once = filled(layout, 1000);
+        for id in 1..=1000 {
+            let found = candidates(&at_once, near(id));
+            assert_eq!(found, candidates(&one_by_one, near(id)));
+            assert!(found.iter().any(|candidate| candidate.id == DocId(id)));
+        }
+    }
+}
+
+#[test]
+fn many_queries_at_once_are_answered_like_one_after_the_other() {
+    for layout in layouts() {
+        let index = filled(layout, 1000);
+        let queries: Vec<Fingerprint> = (900..1100).map(near).collect();
+        let mut out = vec![vec![Candidate { id: DocId(0), distance: 99 }]; 300];
+        index.candidates_of_all(&queries, index.max_radius(), &mut out);
+        assert_eq!(out.len(), queries.len());
+        for (&query, out) in queries.iter().zip(&out) {
+            assert_eq!(out, &candidates(&index, query));
+        }
+    }
+}
+
+#[test]
+fn the_nearest_is_the_first_of_all() {
+    for layout in layouts() {
+        let mut index = filled(layout, 1000);
+        for id in 1001..=1100 {
+            index.insert(DocId(id), near(id - 1000));
+        }
+        for number in 1..=1200 {
+            for query in [random(number), near(number), near(number + 13)] {
+                let first = candidates(&index, query).first().copied();
+                assert_eq!(index.nearest(query, index.max_radius()), first);
+            }
+        }
+    }
+}
+
+#[test]
+fn of_a_hot_value_the_oldest_are_held_and_the_others_counted() {
+    for layout in layouts() {
+        let limit = NonZeroU32::new(10).unwrap();
+        let plan = Plan::new(layout, 1000);
+        let mut index = BlockIndex::with_plan(plan).never_scanning().with_equal_limit(limit);
+        let (hot, pages) = (random(0), index.pages());
+        (1..=50_000).for_each(|id| index.insert(DocId(id), hot));
+        let held: Vec<DocId> = candidates(&index, hot).into_iter().map(|found| found.id).collect();
+        assert_eq!(held, (1..=10).map(DocId).collect::<Vec<_>>());
+        assert_eq!((index.len(), index.audit().over), (10, 49_990));
+        assert!(index.pages() <= pages + 8);
+        index.expire(DocId(3));
+        assert_eq!(index.remove(DocId(5)), Some(hot));
+        (50_001..=50_010).for_each(|id| index.insert(DocId(id), hot));
+        assert_eq!((index.len(), index.audit().over), (10, 49_997));
+    }
+}
+
+#[test]
+fn the_audit_finds_nothing_missed_and_would_find_it() {
+    for layout in layouts() {
+        let mut index = filled(layout, 1000).with_audit(NonZeroU32::new(10).unwrap());
+        (1..=1000).for_each(|id| drop(candidates(&index, near(id))));
+        assert_eq!((index.audit().checked, index.audit().missed), (100, 0));
+        index.lose_the_tables();
+        (1..=1000).for_each(|id| drop(candidates(&index, random(id))));
+        assert_eq!(index.audit().checked, 200);
+        assert!(index.audit().missed >= 100);
+    }
+}
+
+#[test]
+fn a_block_index_that_rolls_does_not_grow() {
+    for layout in layouts() {
+        for gap in [1, 3] {
+            let mut index = BlockIndex::with_plan(Plan::new(layout.clone(), 1000));
+            let mut roll = |from: u64, until: u64| {
+                for number in from..until {
+                    // Every other one is a member of a crowd that shares half of its bits.
+                    let crowd = random(number).0 & 0xffff_ffff;
+                    let fingerprint =
+                        if number % 2 == 0 { random(number) } else { Fingerprint(crowd) };
+                    index.insert(DocId(number * gap), fingerprint);
+                    index.expire(DocId((number * gap).saturating_sub(999 * gap)));
+                }
+                (index.len(), index.pages(), index.places())
+            };
+            let (_, most, places) = roll(1, 100_000);
+            let (len, pages, later) = roll(100_000, 200_000);
+            assert_eq!((len, later), (1000, places));
+            // What is in use varies with the fingerprints by some pages.
+            assert!(pages <= most + most / 10, "{most} pages grew to {pages}");
+        }
+    }
+}
+
+#[test]
+fn a_document_made_the_newest_leaves_last() {
+    let mut index = filled(Layout::disjoint(&[9, 8, 8], Entry::Wide, 8), 100);
+    assert!(index.refresh(DocId(1), DocId(101)));
+    assert!(!index.refresh(DocId(1), DocId(102)));
+    index.expire(DocId(101));
+    assert_eq!(candidates(&index, random(1)), [Candidate { id: DocId(101), distance: 0 }]);
+    assert_eq!(index.len(), 1);
+}
+
+#[test]
+fn what_cannot_fit_is_refused_with_what_it_needs() {
+    let error = Plan::choose(6, 1_000_000_000, 16 << 30).unwrap_err();
+    assert!(error.needed > error.budget);
+    assert!(Plan::choose(6, 1_000_000_000, error.needed).is_ok());
+    let told = error.to_string();
+    assert!(told.starts_with("1000000000 entries at radius 6 need 26.8"), "{told}");
+    assert!(told.ends_with(" GiB of memory; the budget is 16.0 GiB"), "{told}");
+}
+
+#[test]
+fn more_memory_never_makes_a_worse_choice() {
+    for radius in [0, 3, 5, 8] {
+        for entries in [10_000, 1_000_000, 100_000_000] {
+            let needed = Plan::choose(radius, entries, 0)
+                .map_or_else(|error| error.needed, |plan| plan.bytes());
+            let costs = (1..5)
+                .map(|more| Plan::choose(radius, entries, needed * more).unwrap().cost(radius));
+            assert!(costs.is_sorted_by(|less, more| less >= more));
+        }
+    }
+}
+
+#[test]
+fn every_spread_of_errors_is_covered() {
+    for radius in 0..=3 {
+        for (tables, bits) in [(5, 18), (6, 22), (6, 13)] {
+            let plan = Plan::new(Layout::covering(tables, bits, Entry::Narrow), 1000);
+            let (keys, probes) = (plan.layout().keys(), plan.probes(radius));
+            let sets = (0..64_u64.pow(radius))
+                .map(|n| (0..radius).fold(0, |set, i| set | 1_u64 << (n >> (6 * i) & 63)));
+            for errors in sets {
+                assert!(probes.iter().any(|&(table, _)| keys[table].mask & errors == 0));
+            }
+        }
+    }
+    for radius in 0..=super::MAX_RADIUS {
+        for bits in [&[16, 16, 16, 16][..], &[21, 20, 20], &[19, 15, 15, 15]] {
+            let plan = Plan::new(Layout::disjoint(bits, Entry::Wide, radius), 1_000_000);
+            let sum: u32 = plan.probes(radius).iter().map(|(_, within)| within + 1).sum();
+            assert!(sum > radius, "{bits:?} at {radius}");
+        }
+    }
+}
