@@ -60,7 +60,7 @@ pub(super) struct Args {
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
 struct Source {
-    /// Texts, as lines {"id", "lang"?, "text"} of JSON ("path" and "main_text" will do)
+    /// Texts, as lines {"id", "lang"?, "text"} of JSON
     #[arg(long, value_name = "FILE")]
     texts: Option<PathBuf>,
     /// A directory of HTML files, whose ids are their paths in it

@@ -192,7 +192,9 @@ impl Corpus {
         }
         for (b, listed) in (0..).zip(&self.earlier) {
             let mut row = vec![0.0; b as usize];
-            listed.iter().for_each(|&(a, value)| row[a as usize] = value);
+            for &(a, value) in listed {
+                row[a as usize] = value;
+            }
             (0..).zip(row).for_each(|(a, value)| judge(a, b, value));
         }
     }

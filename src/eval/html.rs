@@ -38,6 +38,9 @@ struct Curve {
     points: String,
 }
 
+/// Name, class, and the place and share of each point, where there is one.
+type Series = (&'static str, &'static str, Vec<(f64, Option<f64>)>);
+
 /// Draws the figures: a page that needs nothing else.
 ///
 /// # Panics
@@ -51,6 +54,7 @@ pub fn render(quality: &Quality) -> String {
 }
 
 impl Page<'_> {
+    #[expect(clippy::ref_option, reason = "the form in which the template hands it over")]
     fn share(value: &Option<f64>) -> String {
         share(*value)
     }
@@ -106,7 +110,7 @@ fn by_radius(quality: &Quality, group: &GroupQuality) -> Option<Drawing> {
         .step_by(2)
         .map(|radius| (x(f64::from(radius), last), radius.to_string()))
         .collect();
-    let least = curves
+    let lowest = curves
         .iter()
         .flat_map(|(_, _, points)| points)
         .filter_map(|(_, value)| *value)
@@ -116,7 +120,7 @@ fn by_radius(quality: &Quality, group: &GroupQuality) -> Option<Drawing> {
         capital(&group.group.name),
         quality.radius
     );
-    Some(Drawing::new(title, "Shares of pairs", (least * 10.0).floor() / 10.0, marks, curves))
+    Some(Drawing::new(title, "Shares of pairs", (lowest * 10.0).floor() / 10.0, marks, curves))
 }
 
 impl Drawing {
@@ -125,11 +129,11 @@ impl Drawing {
         note: &'static str,
         floor: f64,
         marks: Vec<(f64, String)>,
-        curves: Vec<(&'static str, &'static str, Vec<(f64, Option<f64>)>)>,
+        curves: Vec<Series>,
     ) -> Self {
         let floor = floor.min(0.9);
         let y = |value: f64| HEIGHT * (1.0 - value) / (1.0 - floor);
-        let curve = |(name, class, values): (_, _, Vec<(f64, Option<f64>)>)| {
+        let curve = |(name, class, values): Series| {
             let mut points = String::new();
             for (x, value) in values {
                 if let Some(value) = value {

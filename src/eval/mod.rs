@@ -3,6 +3,7 @@
 //! Every pair of a [`Corpus`] is judged by the rule of the filter, for each radius that its index could have, and the texts go through
 //! the filter as a stream. What comes of it is a [`Quality`]: recall by band of similarity, precision, and both by language, length
 //! and site. Knows nothing of HTML or of the network.
+#![allow(clippy::cast_precision_loss, reason = "shares and means of counts need no more digits")]
 
 mod corpus;
 mod html;

@@ -205,7 +205,9 @@ impl Figures {
     #[must_use]
     pub fn new(seeds: &[Counts]) -> Self {
         let mut counts = Counts::default();
-        seeds.iter().for_each(|seed| counts.add(seed));
+        for seed in seeds {
+            counts.add(seed);
+        }
         Self {
             counts,
             recall: counts.recall(),
@@ -228,7 +230,9 @@ fn stream_quality(corpus: &Corpus, runs: &[Run]) -> Vec<StreamQuality> {
     let names = ["all"].into_iter().chain(corpus.lang_names.iter().map(String::as_str));
     let of_name = |(place, name): (usize, &str)| {
         let mut counts = StreamCounts::default();
-        runs.iter().for_each(|run| counts.add(&run.stream[place]));
+        for run in runs {
+            counts.add(&run.stream[place]);
+        }
         StreamQuality {
             name: name.to_owned(),
             counts,

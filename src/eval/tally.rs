@@ -110,7 +110,5 @@ impl Counts {
 }
 
 pub(super) fn ratio(part: u64, whole: u64) -> Option<f64> {
-    #[expect(clippy::cast_precision_loss, reason = "a share needs no more digits")]
-    let ratio = part as f64 / whole as f64;
-    (whole > 0).then_some(ratio)
+    (whole > 0).then(|| part as f64 / whole as f64)
 }

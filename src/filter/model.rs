@@ -264,7 +264,7 @@ pub(crate) fn script() -> impl Strategy<Value = Script> {
                 age: age.map(Duration::from_millis),
             };
             let radius = radius.map(|radius| Radius::try_from(radius).unwrap());
-            let options = Options { mode, radius, window, min_features, ..Options::default() };
+            let options = Options { mode, radius, min_features, window, ..Options::default() };
             if runs_on {
                 for (number, event) in events.iter_mut().enumerate() {
                     if let Event::Judge { at, .. } | Event::JudgeBody { at, .. } = event {

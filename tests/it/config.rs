@@ -623,7 +623,7 @@ fn patterns_memory_names_and_timeouts_are_looked_at() {
       ·                ───┬───
       ·                   ╰── too little
       ╰────
-     help: write `memory = "3853 MiB"`, or `entries = 2657776` in `window`
+     help: write `memory = "3808 MiB"`, or `entries = 2684354` in `window`
     "#);
     insta::assert_snapshot!(refusal(SMALL, &["name=a/b"]), @r#"
      × `name`: "a/b" cannot be the name of a directory

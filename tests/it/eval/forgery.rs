@@ -3,7 +3,7 @@
 //! Who knows the seed can compute the sums of a page and append words that push them towards the signs of a page that is yet to be
 //! crawled, the victim. If the forged page comes first, the victim looks like its near duplicate.
 
-use std::{fs::File, io::BufReader};
+use std::{collections::HashSet, fs::File, io::BufReader, sync::LazyLock};
 
 use pagesieve::{
     Filter, Fingerprinter, Subject,
@@ -35,7 +35,7 @@ fn pair(first: u64, second: u64) -> u64 {
 
 /// A word that no text has.
 fn word(number: u64) -> String {
-    let letters = (0..4).map(|place| mix(number) >> (16 * place));
+    let letters = (0..6).map(|place| mix(number) >> (10 * place));
     letters
         .flat_map(|bits| {
             ["bdfgklmnprstvz", "aeiouaeiouaeio"]
@@ -43,6 +43,12 @@ fn word(number: u64) -> String {
         })
         .collect()
 }
+
+/// Words to pad pages with, and their hashes under the public seed.
+static FILLER: LazyLock<Vec<(String, u64)>> = LazyLock::new(|| {
+    let words = (0..8_192).map(|number| word(mix(!number)));
+    words.map(|word| (hash(&word), word)).map(|(hash, word)| (word, hash)).collect()
+});
 
 /// A page of an attacker, and how many words were appended to bring its fingerprint within 3 bits of the victim's under the public seed.
 fn forge(victim: u64, number: u64) -> (String, usize) {
@@ -64,25 +70,25 @@ fn forge(victim: u64, number: u64) -> (String, usize) {
     }
     let margin =
         |sums: &[i64; 64], bit: usize| if victim >> bit & 1 == 1 { sums[bit] } else { -sums[bit] };
+    // Words that come again weigh less than the sum of their occurrences: the attacker takes each only once.
+    let mut used: HashSet<u64> = words.iter().map(|word| hash(word)).collect();
     for appended in 0..WORDS * 15 / 100 {
-        if (0..64).filter(|&bit| margin(&sums, bit) <= 0).count() <= 2 {
+        if (0..64).filter(|&bit| margin(&sums, bit) < 20).count() <= 2 {
             return (words.join(" "), appended);
         }
         // The word whose hash and pair point the right way in most of the bits that are wrong or nearly so.
         let weak =
             (0..64).filter(|&bit| margin(&sums, bit) < 60).fold(0, |weak, bit| weak | 1_u64 << bit);
         let agree = |hash: u64| i64::from((weak & !(hash ^ victim)).count_ones());
-        let candidates = (0..3_000).map(|n| word(mix(number ^ n << 40 ^ (appended as u64) << 20)));
-        let best = candidates.max_by_key(|word| {
-            let this = hash(word);
-            21 * agree(this) + 16 * agree(pair(last, this))
-        });
-        let best = best.unwrap();
-        let this = hash(&best);
-        push(&mut sums, this, 21);
-        push(&mut sums, pair(last, this), 16);
-        last = this;
-        words.push(best);
+        let candidates = FILLER.iter().filter(|(_, this)| !used.contains(this)).take(1_000);
+        let best =
+            candidates.max_by_key(|(_, this)| 21 * agree(*this) + 16 * agree(pair(last, *this)));
+        let (word, this) = best.unwrap();
+        used.insert(*this);
+        push(&mut sums, *this, 21);
+        push(&mut sums, pair(last, *this), 16);
+        last = *this;
+        words.push(word.clone());
     }
     (words.join(" "), WORDS)
 }
