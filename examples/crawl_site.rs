@@ -26,6 +26,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         fetch: fetch::Options::default(),
         dedup: filter::Options::default(),
         store: sink::Options::default(),
+        extract: Vec::new(),
         // By default a list of seeds reaches over its host.
         seeds: vec![Seed::new(url.parse()?)],
     };

@@ -62,6 +62,7 @@ pub(super) async fn crawl(
         },
         dedup: filter::Options { same_site: policy, cross_site: policy, ..Default::default() },
         store: sink::Options::default(),
+        extract: Vec::new(),
         seeds: seeds.into_iter().map(Seed::new).collect(),
     };
     let counts = crawl::run(plan, Control::default()).await?.counts;

@@ -131,7 +131,7 @@ pub(super) fn recipe(config: &Config) -> Recipe {
 pub(super) fn extractor(config: &Config) -> Extractor {
     let token = product_token(&config.crawl.user_agent);
     let agent = (!token.is_empty()).then(|| token.to_owned());
-    Extractor::new(extract::Options { agent })
+    Extractor::new(extract::Options { agent, rules: config.extract.clone() })
 }
 
 /// What stands in a document, as the extractor sees it. A text is a document without title and links.

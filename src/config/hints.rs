@@ -57,7 +57,7 @@ fn example(path: &[String]) -> Option<String> {
 fn commented(toml: &str) -> String {
     let is_key = |line: &str| {
         let name = line.split_once(" = ").map_or(line, |(name, _)| name);
-        line == "[[seeds]]"
+        line.starts_with("[[")
             || (name != line && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'))
     };
     let lines = toml.lines().filter_map(|line| match line.strip_prefix("# ") {
@@ -126,7 +126,7 @@ fn table(path: &[String]) -> Option<&'static Table> {
 fn place(path: &[String]) -> String {
     match path {
         [] => "at the top of the file".to_owned(),
-        [seeds] if seeds == "seeds" => "in [[seeds]]".to_owned(),
+        [name] if EXAMPLE.get(name).is_some_and(Value::is_array) => format!("in [[{name}]]"),
         path => format!("in [{}]", path.join(".")),
     }
 }

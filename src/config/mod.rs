@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     crawl::{self, Plan, fetch, politeness, scope::Seed},
-    filter, sink,
+    extract, filter, sink,
 };
 
 pub use draft::Draft;
@@ -55,6 +55,9 @@ pub struct Config {
     pub dedup: filter::Options,
     /// The `[store]` table.
     pub store: sink::Options,
+    /// The `[[extract]]`: how the pages of certain sites are read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub extract: Vec<extract::Rules>,
     /// The `[[seeds]]`, in order.
     pub seeds: Vec<Seed>,
 }
@@ -78,6 +81,7 @@ impl Config {
             fetch: self.fetch,
             dedup: self.dedup,
             store: self.store,
+            extract: self.extract,
             seeds: self.seeds,
         }
     }

@@ -150,7 +150,10 @@ impl Loop {
         let fetcher = Fetcher::new(&plan.fetch, &plan.crawl.user_agent)?;
         let crew = Crew {
             fetcher: if plan.store.warc { fetcher.keeping_exchanges() } else { fetcher },
-            extractor: Arc::new(Extractor::new(extract::Options { agent: Some(agent.clone()) })),
+            extractor: Arc::new(Extractor::new(extract::Options {
+                agent: Some(agent.clone()),
+                rules: plan.extract.clone(),
+            })),
             fingerprinter: Arc::new(Fingerprinter::new(start.recipe)),
             pool: Pool::new()?,
             url_options: Arc::new(plan.crawl.url_options()),

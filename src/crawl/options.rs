@@ -5,7 +5,7 @@ use std::{num::NonZeroUsize, path::PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::{fetch, politeness, scope::Seed};
-use crate::{filter, page::UrlOptions, sink};
+use crate::{extract, filter, page::UrlOptions, sink};
 
 /// The `[crawl]` table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,6 +60,8 @@ pub struct Plan {
     pub dedup: filter::Options,
     /// The `[store]` table.
     pub store: sink::Options,
+    /// The `[[extract]]`: how the pages of certain sites are read.
+    pub extract: Vec<extract::Rules>,
     /// The `[[seeds]]`, in order. Paths of files are taken as they are.
     pub seeds: Vec<Seed>,
 }

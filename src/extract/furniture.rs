@@ -1,51 +1,26 @@
 //! Tells a page's furniture from its body: navigation, headers and footers, sidebars, controls, cookie notes.
 
-use std::{collections::HashMap, sync::LazyLock};
+use std::sync::LazyLock;
 
 use html5ever::local_name;
 use scraper::node::Element;
 
+use super::{
+    hints,
+    names::{Table, Words, judge},
+};
+
 /// Words of the names of classes and ids, from `furniture.txt`.
-static WORDS: LazyLock<Table> = LazyLock::new(|| {
-    let mut table = Table { rules: HashMap::new(), shapes: [0; 256] };
-    let mut rule = Rule::Whole;
-    for line in include_str!("furniture.txt").lines() {
-        match line {
-            "[whole]" => rule = Rule::Whole,
-            "[outside]" => rule = Rule::Outside,
-            "[head]" => rule = Rule::Head,
-            "[first]" => rule = Rule::First,
-            "[place]" => rule = Rule::Place,
-            "[state]" => rule = Rule::State,
-            _ if line.starts_with('#') => {}
-            _ => line.split_whitespace().for_each(|word| table.insert(word, rule)),
-        }
-    }
-    table
+static WORDS: LazyLock<Table<Rule>> = LazyLock::new(|| {
+    Table::read(include_str!("furniture.txt"), |heading| match heading {
+        "whole" => Rule::Whole,
+        "outside" => Rule::Outside,
+        "head" => Rule::Head,
+        "first" => Rule::First,
+        "place" => Rule::Place,
+        _ => Rule::State,
+    })
 });
-
-/// Rules by words.
-struct Table {
-    rules: HashMap<&'static str, Rule>,
-    /// Bit n of place b: some word of n bytes begins with byte b. Nearly all other words are told from these without being hashed.
-    shapes: [u64; 256],
-}
-
-impl Table {
-    fn insert(&mut self, word: &'static str, rule: Rule) {
-        self.shapes[usize::from(word.as_bytes()[0])] |= 1 << word.len();
-        self.rules.insert(word, rule);
-    }
-
-    /// The rule of a word of less than 64 bytes.
-    fn get(&self, word: &str) -> Option<Rule> {
-        let first = usize::from(*word.as_bytes().first()?);
-        if self.shapes[first] >> word.len() & 1 == 0 {
-            return None;
-        }
-        self.rules.get(word).copied()
-    }
-}
 
 /// What a word of the table says of a name; `furniture.txt` explains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,8 +38,9 @@ enum Rule {
 /// `in_content`: whether it stands inside a `main`, `article` or `section`, where a header belongs to the text.
 pub(super) fn is_furniture(element: &Element, in_content: bool) -> bool {
     match element.name.local {
+        // Documentation sets notes apart by it, but names them so.
+        local_name!("aside") => return !hints::is_note(element),
         local_name!("nav")
-        | local_name!("aside")
         | local_name!("footer")
         | local_name!("label")
         | local_name!("search") => return true,
@@ -91,7 +67,12 @@ pub(super) fn is_furniture(element: &Element, in_content: bool) -> bool {
 ///
 /// A hidden `span` stays: it is one of several alternatives among which a script chooses (the key of this or that system), and the
 /// sentence has a hole without them. What pages really hide (dialogs, menus, templates) are blocks.
+///
+/// The page itself is never hidden: where it says so, a script shows it.
 pub(super) fn is_hidden(element: &Element) -> bool {
+    if matches!(element.name.local, local_name!("html") | local_name!("body")) {
+        return false;
+    }
     element.name.local == local_name!("dialog")
         || element.attrs.iter().any(|(name, value)| match name.local {
             local_name!("hidden") => {
@@ -134,20 +115,18 @@ fn hides(style: &str) -> bool {
     })
 }
 
-/// Judges one class or id. Longer names are made by machines and say nothing.
+/// Judges one class or id.
 fn is_furniture_name(name: &str, in_content: bool) -> bool {
-    let mut buffer = [0; 40];
-    let Some(lower) = buffer.get_mut(..name.len()) else { return false };
-    lower.copy_from_slice(name.as_bytes());
-    lower.make_ascii_lowercase();
-    let Ok(lower) = str::from_utf8(lower) else { return false };
-    let end = end_without_place(name, lower);
-    match WORDS.get(&lower[..end]) {
-        Some(Rule::Whole | Rule::Head | Rule::First) => true,
-        Some(Rule::Outside) => !in_content,
-        Some(_) => false,
-        None => is_compound_of_furniture(&name[..end], &lower[..end]),
-    }
+    judge(name, |name, lower| {
+        let end = end_without_place(name, lower);
+        match WORDS.get(&lower[..end]) {
+            Some(Rule::Whole | Rule::Head | Rule::First) => true,
+            Some(Rule::Outside) => !in_content,
+            Some(_) => false,
+            None => is_compound_of_furniture(&name[..end], &lower[..end]),
+        }
+    })
+    .unwrap_or(false)
 }
 
 /// In a compound, as in English, the last word says what the thing is.
@@ -169,29 +148,6 @@ fn end_without_place(name: &str, lower: &str) -> usize {
         .map(|(_, end)| end)
         .next()
         .unwrap_or(0)
-}
-
-/// The words of a name from the last to the first, as ranges. A word begins behind `-` or `_`, or at a capital that follows a
-/// small letter.
-struct Words<'a> {
-    name: &'a str,
-    end: usize,
-}
-
-impl Iterator for Words<'_> {
-    type Item = (usize, usize);
-
-    fn next(&mut self) -> Option<(usize, usize)> {
-        let end = self.name[..self.end].trim_end_matches(['-', '_']).len();
-        let bytes = &self.name.as_bytes()[..end];
-        let begins = |&at: &usize| {
-            matches!(bytes[at - 1], b'-' | b'_')
-                || (bytes[at].is_ascii_uppercase() && bytes[at - 1].is_ascii_lowercase())
-        };
-        let start = (1..end).rev().find(begins).unwrap_or(0);
-        self.end = start;
-        (end > 0).then_some((start, end))
-    }
 }
 
 #[cfg(test)]

@@ -12,16 +12,42 @@ pub(super) enum Gap {
     Line,
 }
 
+/// A stretch of text between two gaps that are wider than a space: a line, or a cell of a table row.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Segment {
+    /// What separates it from the one before.
+    pub(super) gap: Gap,
+    /// The block it stands in, as given to [`Writer::enter`].
+    pub(super) block: usize,
+    /// Where it begins in the text.
+    pub(super) start: usize,
+    /// Bytes of it that are text of links.
+    pub(super) linked: usize,
+}
+
 /// Text under construction. No line is empty or has space at its ends, because a gap is written only between words.
 #[derive(Debug, Default)]
 pub(super) struct Writer {
     out: String,
     gap: Gap,
+    segments: Vec<Segment>,
+    block: usize,
+    in_link: bool,
 }
 
 impl Writer {
     pub(super) fn gap(&mut self, gap: Gap) {
         self.gap = self.gap.max(gap);
+    }
+
+    /// Tells in which block the text to come stands.
+    pub(super) fn enter(&mut self, block: usize) {
+        self.block = block;
+    }
+
+    /// Tells whether the text to come is that of a link.
+    pub(super) fn link(&mut self, in_link: bool) {
+        self.in_link = in_link;
     }
 
     /// Adds text as it flows: any white space is a single space.
@@ -50,12 +76,31 @@ impl Writer {
         }
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.out.len()
+    pub(super) fn segments(&self) -> &[Segment] {
+        &self.segments
     }
 
-    pub(super) fn finish(self) -> String {
-        self.out
+    /// The text of a segment.
+    pub(super) fn text_of(&self, index: usize) -> &str {
+        let end = self.segments.get(index + 1).map_or(self.out.len(), |next| next.start);
+        &self.out[self.segments[index].start..end]
+    }
+
+    /// The text of those segments that are kept, by their places.
+    pub(super) fn finish(self, mut keeps: impl FnMut(usize) -> bool) -> String {
+        let mut text = String::with_capacity(self.out.len() + self.segments.len());
+        let mut gap = Gap::None;
+        for (index, segment) in self.segments.iter().enumerate() {
+            gap = gap.max(segment.gap);
+            if keeps(index) {
+                if !text.is_empty() {
+                    text.push(if gap == Gap::Tab { '\t' } else { '\n' });
+                }
+                text.push_str(self.text_of(index));
+                gap = Gap::None;
+            }
+        }
+        text
     }
 
     /// Adds words with a space between any two, and one to come.
@@ -63,16 +108,24 @@ impl Writer {
         if words.is_empty() {
             return;
         }
-        if !self.out.is_empty() {
-            match self.gap {
-                Gap::None => {}
-                Gap::Space => self.out.push(' '),
-                Gap::Tab => self.out.push('\t'),
-                Gap::Line => self.out.push('\n'),
-            }
+        match self.gap {
+            Gap::None | Gap::Space if self.segments.is_empty() => self.begin(),
+            Gap::None => {}
+            Gap::Space => self.out.push(' '),
+            Gap::Tab | Gap::Line => self.begin(),
         }
         self.out.push_str(words);
         self.gap = Gap::Space;
+        if self.in_link
+            && let Some(segment) = self.segments.last_mut()
+        {
+            segment.linked += words.len();
+        }
+    }
+
+    fn begin(&mut self) {
+        let (gap, block, start) = (self.gap, self.block, self.out.len());
+        self.segments.push(Segment { gap, block, start, linked: 0 });
     }
 }
 
@@ -97,7 +150,7 @@ fn stretches(text: &str) -> impl Iterator<Item = &str> {
 pub(super) fn tidy(text: &str) -> String {
     let mut writer = Writer::default();
     writer.flow(text);
-    writer.finish()
+    writer.finish(|_| true)
 }
 
 #[cfg(test)]
@@ -126,6 +179,6 @@ mod tests {
         writer.gap(Gap::Tab);
         writer.flow("four");
         writer.lines("\n\n five\n  six\n");
-        assert_eq!(writer.finish(), "one two-half\nthree\tfour\nfive\nsix");
+        assert_eq!(writer.finish(|_| true), "one two-half\nthree\tfour\nfive\nsix");
     }
 }

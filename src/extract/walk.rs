@@ -4,10 +4,15 @@ use html5ever::local_name;
 use scraper::{ElementRef, Html, Node, node::Element};
 
 use super::{
-    Directives, furniture,
+    Directives,
+    blocks::Blocks,
+    flow::Flow,
+    furniture,
     links::{RawLink, refresh_target},
     robots::is_agent,
-    text::{Gap, Writer, tidy},
+    score,
+    select::{NodeId, Selection},
+    text::{Writer, tidy},
 };
 
 /// What a page says of itself and links to, as written.
@@ -22,65 +27,45 @@ pub(super) struct Reading<'a> {
     pub(super) lang: Option<&'a str>,
 }
 
-/// Which part of the text is wanted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Want {
-    /// The body without furniture.
-    Body,
-    /// Whatever is shown.
-    Everything,
-}
-
-/// Body text of fewer bytes may be a remnant …
-const REMNANT: usize = 100;
-/// … if the furniture has so many times as much: then the page's words for its parts mislead, and all of it is taken.
-const REMNANT_RATIO: usize = 20;
-
 /// Reads the page. `agent` is the product token for which meta elements may be meant.
-pub(super) fn read<'a>(html: &'a Html, agent: Option<&str>) -> Reading<'a> {
-    let walk = Walk::over(html, agent, Want::Body);
-    if walk.writer.len() < REMNANT && walk.writer.len() * REMNANT_RATIO < walk.passed_over {
-        return Walk::over(html, agent, Want::Everything).finish();
-    }
-    walk.finish()
+pub(super) fn read<'a>(html: &'a Html, agent: Option<&str>, selection: &Selection) -> Reading<'a> {
+    Walk::over(html, agent, selection).finish()
 }
 
 /// A walk under way.
 struct Walk<'a, 'o> {
     reading: Reading<'a>,
     agent: Option<&'o str>,
-    want: Want,
+    selection: &'o Selection,
     writer: Writer,
+    blocks: Blocks,
     /// Elements open around the current node.
     depth: usize,
-    /// How deep the outermost element stands whose text is not wanted, and why it is not.
-    muted: Option<(usize, Mute)>,
-    /// Bytes of text in furniture.
-    passed_over: usize,
+    /// How deep the outermost element stands whose text is not wanted.
+    muted: Option<usize>,
     /// Open elements that hold content, and that hold preformatted text.
     in_content: usize,
     in_pre: usize,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mute {
-    Hidden,
-    Furniture,
+    in_link: usize,
+    /// Open elements that a rule keeps.
+    in_kept: usize,
 }
 
 impl<'a, 'o> Walk<'a, 'o> {
     /// Walks the tree without recursion: its depth is the page's affair.
-    fn over(html: &'a Html, agent: Option<&'o str>, want: Want) -> Self {
+    fn over(html: &'a Html, agent: Option<&'o str>, selection: &'o Selection) -> Self {
         let mut walk = Self {
             reading: Reading::default(),
             agent,
-            want,
+            selection,
             writer: Writer::default(),
+            blocks: Blocks::new(),
             depth: 0,
             muted: None,
-            passed_over: 0,
             in_content: 0,
             in_pre: 0,
+            in_link: 0,
+            in_kept: 0,
         };
         let mut node = html.tree.root();
         loop {
@@ -101,7 +86,7 @@ impl<'a, 'o> Walk<'a, 'o> {
             }
             loop {
                 if let Node::Element(element) = node.value() {
-                    walk.leave(element);
+                    walk.leave(node.id(), element);
                 }
                 if let Some(next) = node.next_sibling() {
                     node = next;
@@ -115,7 +100,12 @@ impl<'a, 'o> Walk<'a, 'o> {
     }
 
     fn finish(mut self) -> Reading<'a> {
-        self.reading.text = self.writer.finish();
+        self.reading.text = if self.selection.keep.is_empty() {
+            let keeps = score::choose(&self.blocks.finish(), &self.writer);
+            self.writer.finish(|segment| keeps[segment])
+        } else {
+            self.writer.finish(|_| true)
+        };
         self.reading
     }
 
@@ -130,13 +120,26 @@ impl<'a, 'o> Walk<'a, 'o> {
         self.writer.gap(flow.gap());
         self.in_content += usize::from(furniture::is_content(element));
         self.in_pre += usize::from(is_preformatted(element));
+        let is_kept = self.selection.keep.contains(&node.id());
+        self.in_kept += usize::from(is_kept);
         if self.muted.is_none() {
-            self.muted = self.mutes(element).map(|why| (self.depth, why));
+            let is_furniture = furniture::is_furniture(element, self.in_content > 0);
+            let is_unread = furniture::is_hidden(element) || (is_furniture && flow == Flow::Inline);
+            if (is_unread && !is_kept) || self.selection.drop.contains(&node.id()) {
+                self.muted = Some(self.depth);
+            } else if flow.is_block() {
+                let block = self.blocks.open(element, is_furniture);
+                self.writer.enter(block);
+            }
+        }
+        if is_link(element) {
+            self.in_link += 1;
+            self.writer.link(true);
         }
         true
     }
 
-    fn leave(&mut self, element: &Element) {
+    fn leave(&mut self, id: NodeId, element: &Element) {
         let flow = Flow::of(element);
         if flow == Flow::Skipped {
             return;
@@ -144,23 +147,27 @@ impl<'a, 'o> Walk<'a, 'o> {
         self.writer.gap(flow.gap());
         self.in_content -= usize::from(furniture::is_content(element));
         self.in_pre -= usize::from(is_preformatted(element));
-        self.muted = self.muted.filter(|&(depth, _)| depth != self.depth);
-    }
-
-    fn mutes(&self, element: &Element) -> Option<Mute> {
-        if furniture::is_hidden(element) {
-            return Some(Mute::Hidden);
+        if self.muted.is_none() && flow.is_block() {
+            let block = self.blocks.close();
+            self.writer.enter(block);
         }
-        let is_furniture = || furniture::is_furniture(element, self.in_content > 0);
-        (self.want == Want::Body && is_furniture()).then_some(Mute::Furniture)
+        self.in_kept -= usize::from(self.selection.keep.contains(&id));
+        self.muted = self.muted.filter(|&depth| depth != self.depth);
+        if is_link(element) {
+            self.in_link -= 1;
+            self.writer.link(self.in_link > 0);
+        }
     }
 
     fn text(&mut self, text: &str) {
-        match self.muted {
-            None if self.in_pre > 0 => self.writer.lines(text),
-            None => self.writer.flow(text),
-            Some((_, Mute::Furniture)) => self.passed_over += text.trim_ascii().len(),
-            Some((_, Mute::Hidden)) => {}
+        let is_chosen = self.in_kept > 0 || self.selection.keep.is_empty();
+        if self.muted.is_some() || !is_chosen {
+            return;
+        }
+        if self.in_pre > 0 {
+            self.writer.lines(text);
+        } else {
+            self.writer.flow(text);
         }
     }
 
@@ -228,105 +235,15 @@ fn is_in_head(node: ElementRef<'_>) -> bool {
         .is_some_and(|parent| parent.value().name.local == local_name!("head"))
 }
 
+/// Whether the element is a link that leads to another page.
+fn is_link(element: &Element) -> bool {
+    element.name.local == local_name!("a")
+        && attribute(element, &local_name!("href")).is_some_and(|href| !href.starts_with('#'))
+}
+
 fn is_preformatted(element: &Element) -> bool {
     matches!(
         element.name.local,
         local_name!("pre") | local_name!("listing") | local_name!("plaintext") | local_name!("xmp")
     )
-}
-
-/// How an element stands in the flow of the text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Flow {
-    /// Neither it nor what is in it is text.
-    Skipped,
-    Inline,
-    Cell,
-    Block,
-}
-
-impl Flow {
-    fn of(element: &Element) -> Self {
-        match element.name.local {
-            local_name!("script")
-            | local_name!("style")
-            | local_name!("template")
-            | local_name!("noscript")
-            | local_name!("title")
-            | local_name!("svg")
-            | local_name!("iframe")
-            | local_name!("noframes")
-            | local_name!("noembed")
-            | local_name!("button")
-            | local_name!("select")
-            | local_name!("textarea")
-            | local_name!("datalist")
-            | local_name!("canvas")
-            | local_name!("audio")
-            | local_name!("video")
-            | local_name!("progress")
-            | local_name!("meter")
-            | local_name!("rp")
-            | local_name!("rt") => Self::Skipped,
-            local_name!("td") | local_name!("th") => Self::Cell,
-            local_name!("address")
-            | local_name!("article")
-            | local_name!("aside")
-            | local_name!("blockquote")
-            | local_name!("body")
-            | local_name!("br")
-            | local_name!("caption")
-            | local_name!("center")
-            | local_name!("dd")
-            | local_name!("details")
-            | local_name!("dialog")
-            | local_name!("dir")
-            | local_name!("div")
-            | local_name!("dl")
-            | local_name!("dt")
-            | local_name!("fieldset")
-            | local_name!("figcaption")
-            | local_name!("figure")
-            | local_name!("footer")
-            | local_name!("form")
-            | local_name!("h1")
-            | local_name!("h2")
-            | local_name!("h3")
-            | local_name!("h4")
-            | local_name!("h5")
-            | local_name!("h6")
-            | local_name!("header")
-            | local_name!("hgroup")
-            | local_name!("hr")
-            | local_name!("legend")
-            | local_name!("li")
-            | local_name!("listing")
-            | local_name!("main")
-            | local_name!("menu")
-            | local_name!("nav")
-            | local_name!("ol")
-            | local_name!("p")
-            | local_name!("plaintext")
-            | local_name!("pre")
-            | local_name!("search")
-            | local_name!("section")
-            | local_name!("summary")
-            | local_name!("table")
-            | local_name!("tbody")
-            | local_name!("tfoot")
-            | local_name!("thead")
-            | local_name!("tr")
-            | local_name!("ul")
-            | local_name!("xmp") => Self::Block,
-            _ => Self::Inline,
-        }
-    }
-
-    fn gap(self) -> Gap {
-        match self {
-            Self::Skipped | Self::Inline => Gap::None,
-            Self::Cell => Gap::Tab,
-            Self::Block => Gap::Line,
-        }
-    }
 }

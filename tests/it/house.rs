@@ -61,7 +61,7 @@ const NAMELESS: &[&str] =
     &["util", "utils", "types", "common", "error", "errors", "helpers", "misc"];
 
 /// Functions that are one table, as long as it is.
-const TABLES: &[(&str, &str)] = &[("extract/walk.rs", "of")];
+const TABLES: &[(&str, &str)] = &[("extract/flow.rs", "of")];
 
 const MAX_FILE: usize = 400;
 const MAX_FUNCTION: usize = 60;

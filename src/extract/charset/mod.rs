@@ -1,5 +1,6 @@
 //! Decodes a body: by byte order mark, `Content-Type`, the page's own declaration, or its bytes.
 
+mod evidence;
 mod prescan;
 
 use std::borrow::Cow;
@@ -10,8 +11,6 @@ use url::Host;
 
 use crate::page::Page;
 
-/// Foreign bytes below which a guess does not refute a declaration.
-const EVIDENCE: usize = 64;
 /// Bytes that are enough to tell an undeclared encoding.
 const SAMPLE: usize = 64 << 10;
 
@@ -29,7 +28,7 @@ pub(super) fn decode(page: &Page) -> (Cow<'_, str>, &'static Encoding) {
     let mut first = None;
     for encoding in header.into_iter().chain(prescan::declared(body)) {
         match decode_as(encoding, body) {
-            Ok(text) if !is_disguised(encoding, page) => return (text, encoding),
+            Ok(text) if !is_refuted(encoding, page) => return (text, encoding),
             Ok(text) | Err(text) => first.get_or_insert((text, encoding)),
         };
     }
@@ -60,21 +59,13 @@ fn decode_as<'a>(
     if replaced * 20 > foreign { Err(text) } else { Ok(text) }
 }
 
-/// Whether a single-byte encoding, which accepts any bytes, is claimed for text in one of several bytes a character, which only few
-/// bytes happen to be.
-fn is_disguised(claimed: &'static Encoding, page: &Page) -> bool {
-    if !claimed.is_single_byte() {
-        return false;
-    }
-    let foreign = page.body.iter().filter(|&&byte| is_foreign(byte)).count();
-    let guess = if foreign == 0 { claimed } else { guess(page) };
-    let is_evident = guess == UTF_8 || foreign >= EVIDENCE;
-    is_evident && !guess.is_single_byte() && decode_as(guess, &page.body).is_ok()
-}
-
-/// Bytes that tell encodings apart: those outside of ASCII, and the escape by which ISO-2022-JP shifts.
-fn is_foreign(byte: u8) -> bool {
-    byte >= 0x80 || byte == 0x1B
+/// Whether the bytes speak for another encoding than the one that is claimed. A page of ASCII speaks for none, and one that is valid
+/// UTF-8 can be in no other, but for those that are all made of ASCII bytes.
+fn is_refuted(claimed: &'static Encoding, page: &Page) -> bool {
+    let speaks = |&byte: &u8| {
+        byte == 0 || if claimed == UTF_8 { byte == 0x1B } else { evidence::is_foreign(byte) }
+    };
+    page.body.iter().any(speaks) && evidence::refutes(&page.body, claimed, guess(page))
 }
 
 fn guess(page: &Page) -> &'static Encoding {
@@ -86,11 +77,11 @@ fn guess(page: &Page) -> &'static Encoding {
     if !escapes && decode_as(UTF_8, body).is_ok() {
         return UTF_8;
     }
-    let start = body.iter().position(|&byte| is_foreign(byte)).unwrap_or(0);
+    let start = body.iter().position(|&byte| evidence::is_foreign(byte)).unwrap_or(0);
     let sample = &body[start..body.len().min(start + SAMPLE)];
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Allow);
     detector.feed(sample, start + sample.len() == body.len());
-    detector.guess(tld(page), Utf8Detection::Allow)
+    evidence::western(detector.guess(tld(page), Utf8Detection::Allow), body)
 }
 
 /// The top-level domain of the page, which tells encodings of neighbouring languages apart.
@@ -103,17 +94,19 @@ fn tld(page: &Page) -> Option<&[u8]> {
     }
 }
 
-/// UTF-16 without a mark: markup is ASCII, so that every other byte of much of the page is zero, always the same one.
+/// UTF-16 without a mark, by the characters of which markup is made: one of their two bytes is zero, which no byte is elsewhere. The
+/// same bytes the other way round are characters that hardly occur, whatever the language.
 fn utf16_without_mark(body: &[u8]) -> Option<&'static Encoding> {
-    let (pairs, _) = body[..body.len().min(4096)].as_chunks::<2>();
-    let zero_first = pairs.iter().filter(|pair| pair[0] == 0 && pair[1] != 0).count();
-    let zero_last = pairs.iter().filter(|pair| pair[1] == 0 && pair[0] != 0).count();
-    let many = (pairs.len() / 5).max(2);
-    match (zero_first, zero_last) {
-        (first, last) if last >= many && first * 16 < last => Some(UTF_16LE),
-        (first, last) if first >= many && last * 16 < first => Some(UTF_16BE),
+    let (pairs, _) = body[..body.len().min(SAMPLE)].as_chunks::<2>();
+    let is_markup = |byte: u8| matches!(byte, b'<' | b'>' | b'/' | b'=' | b'"' | b' ' | b'\n');
+    let little = pairs.iter().filter(|pair| pair[1] == 0 && is_markup(pair[0])).count();
+    let big = pairs.iter().filter(|pair| pair[0] == 0 && is_markup(pair[1])).count();
+    match (little, big) {
+        (2.., _) if big * 8 < little => Some(UTF_16LE),
+        (_, 2..) if little * 8 < big => Some(UTF_16BE),
         _ => None,
     }
+    .filter(|encoding| decode_as(encoding, body).is_ok())
 }
 
 #[cfg(test)]

@@ -37,9 +37,9 @@ type NodeId = <HtmlTreeSink as TreeSink>::Handle;
 
 /// Parses `text` up to the first limit, which is returned if there was one.
 ///
-/// Comments are left out, and so are attributes that nothing here reads.
-pub(super) fn parse(text: &str) -> (Html, Option<Truncation>) {
-    let tokenizer = Tokenizer::new(Guard::new(), TokenizerOpts::default());
+/// Comments are left out, and so are attributes that nothing here reads, unless `for_selectors`.
+pub(super) fn parse(text: &str, for_selectors: bool) -> (Html, Option<Truncation>) {
+    let tokenizer = Tokenizer::new(Guard::new(for_selectors), TokenizerOpts::default());
     let input = BufferQueue::default();
     let (mut before, mut rest) = ("", text);
     let mut reader: Option<TagReader> = None;
@@ -75,10 +75,12 @@ struct Guard {
     until_counted: Cell<usize>,
     steps: Cell<usize>,
     stopped: Cell<Option<Truncation>>,
+    /// Whether attributes stay that only selectors read.
+    keeps_attributes: bool,
 }
 
 impl Guard {
-    fn new() -> Self {
+    fn new(keeps_attributes: bool) -> Self {
         let sink = HtmlTreeSink::new(Html::new_document());
         Self {
             builder: TreeBuilder::new(sink, TreeBuilderOpts::default()),
@@ -87,6 +89,7 @@ impl Guard {
             until_counted: Cell::new(MAX_DEPTH / 2),
             steps: Cell::new(0),
             stopped: Cell::new(None),
+            keeps_attributes,
         }
     }
 
@@ -102,7 +105,7 @@ impl Guard {
         if tag.attrs.len() > MAX_ATTRIBUTES {
             return Some(Truncation::Attributes);
         }
-        strip(tag);
+        strip(tag, self.keeps_attributes);
         self.count_open();
         self.steps.set(self.steps.get() + self.depth.get());
         let too_deep = self.depth.get() >= MAX_DEPTH && tag.kind == TagKind::StartTag;
@@ -164,7 +167,7 @@ impl TokenSink for Guard {
 ///
 /// Formatting elements lose all: then the standard's rule that at most three equal ones wait to be reopened bounds their list,
 /// which distinct attributes would otherwise let grow without end. (Of `a` never more than one waits.)
-fn strip(tag: &mut Tag) {
+fn strip(tag: &mut Tag, keeps_attributes: bool) {
     if tag.attrs.is_empty() {
         return;
     }
@@ -182,6 +185,7 @@ fn strip(tag: &mut Tag) {
         | local_name!("strong")
         | local_name!("tt")
         | local_name!("u") => tag.attrs.clear(),
+        _ if keeps_attributes => {}
         _ => tag.attrs.retain(|attribute| is_read(&attribute.name.local)),
     }
 }

@@ -161,6 +161,7 @@ pub(crate) fn plan(server: &Server, directory: &Path, hosts: &[&str], seeds: &[S
         fetch: Default::default(),
         dedup: Options { seed: SeedChoice::Fixed(HashSeed(1)), ..Options::default() },
         store: Default::default(),
+        extract: Vec::new(),
         seeds: seeds.iter().map(|url| Seed::new(url.parse().unwrap())).collect(),
     };
     plan.politeness.delay = Duration::ZERO;

@@ -1,5 +1,6 @@
 //! What extraction makes of pages.
 
+mod body;
 mod charsets;
 mod fixtures;
 mod hostile;
@@ -8,6 +9,8 @@ mod languages;
 mod laws;
 mod links;
 mod markup;
+mod rules;
+mod stability;
 
 use pagesieve::{
     extract::{Document, Extractor, Options},
@@ -20,7 +23,7 @@ fn extract(html: &str) -> Document {
 }
 
 fn extractor() -> Extractor {
-    Extractor::new(Options { agent: Some("pagesieve".to_owned()) })
+    Extractor::new(Options { agent: Some("pagesieve".to_owned()), ..Options::default() })
 }
 
 fn page(body: &[u8]) -> Page {

@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+"""Measures body text against labelled pages, beside other extractors.
+
+    git clone https://github.com/scrapinghub/article-extraction-benchmark articles
+    git clone https://github.com/mozilla/readability
+    python3 -m venv venv
+    venv/bin/pip install html-text readability-lxml trafilatura resiliparse
+    cargo build --release
+    venv/bin/python benches/extraction_quality.py --articles articles --readability readability --data ../shared/data
+
+The measure is that of article-extraction-benchmark, whose evaluate.py is imported: multisets of four words in a row, precision and
+recall averaged over the pages, F1 of the two means. Each set is split by a hash of the page's name: the rules were tuned on
+the half `tuned`; of the half `held out` no page was looked at. The pages of `main` are another matter (see `src/extract/mod.rs`).
+
+Peers' texts are kept in the folder --cache, because they take minutes.
+"""
+
+import argparse
+import gzip
+import hashlib
+import json
+import subprocess
+import sys
+import tempfile
+from importlib.metadata import version
+from pathlib import Path
+
+import html_text
+
+
+def articles(root):
+    """The pages of article-extraction-benchmark with their article bodies."""
+    truth = json.loads((root / "ground-truth.json").read_text("utf-8"))
+    for name, entry in sorted(truth.items()):
+        markup = gzip.decompress((root / "html" / f"{name}.html.gz").read_bytes()).decode("utf-8")
+        yield name, markup, entry["articleBody"]
+
+
+def readability(root):
+    """The test pages of mozilla/readability with the text of what it is expected to make of them."""
+    for folder in sorted((root / "test" / "test-pages").iterdir()):
+        markup = (folder / "source.html").read_text("utf-8")
+        yield folder.name, markup, html_text.extract_text((folder / "expected.html").read_text("utf-8"))
+
+
+def main_text(root):
+    """The development pages with their main texts."""
+    for line in (root / "main_text.jsonl").read_text("utf-8").splitlines():
+        label = json.loads(line)
+        markup = (root / "pages" / label["path"]).read_bytes().decode("utf-8", "replace")
+        yield label["path"], markup, label["main_text"]
+
+
+def by_readability_lxml(markup):
+    from readability import Document
+
+    return html_text.extract_text(Document(markup).summary(html_partial=True))
+
+
+def by_trafilatura(markup):
+    import trafilatura
+
+    return trafilatura.extract(markup, include_comments=False)
+
+
+def by_resiliparse(markup):
+    from resiliparse.extract.html2text import extract_plain_text
+
+    return extract_plain_text(markup, main_content=True, alt_texts=False)
+
+
+PEERS = {
+    "readability-lxml": by_readability_lxml,
+    "trafilatura": by_trafilatura,
+    "resiliparse": by_resiliparse,
+}
+
+
+def of_peer(name, pages, cache):
+    """What a peer makes of the pages; nothing where it fails."""
+    if cache.exists():
+        return json.loads(cache.read_text("utf-8"))
+    texts = {}
+    for page, markup, _ in pages:
+        try:
+            texts[page] = PEERS[name](markup) or ""
+        except Exception as error:  # A peer that fails on a page has no text of it.
+            print(f"{name} failed on {page}: {error}", file=sys.stderr)
+            texts[page] = ""
+    cache.write_text(json.dumps(texts), "utf-8")
+    return texts
+
+
+def of_pagesieve(program, pages):
+    """What this program makes of the pages, in one call."""
+    with tempfile.TemporaryDirectory() as folder:
+        files = []
+        for number, (_, markup, _) in enumerate(pages):
+            file = Path(folder) / f"{number:05}.html"
+            # The byte order mark says that the peers and we read the same characters.
+            file.write_text("\ufeff" + markup, "utf-8", errors="replace", newline="")
+            files.append(str(file))
+        lines = subprocess.run([program, "extract", folder], check=True, capture_output=True).stdout
+        texts = {}
+        for line in lines.decode("utf-8").splitlines():
+            document = json.loads(line)
+            texts[pages[int(Path(document["id"]).stem)][0]] = document["text"]
+        return texts
+
+
+def is_held_out(page):
+    return hashlib.sha256(page.encode()).digest()[0] % 2 == 1
+
+
+def figures(evaluate, pages, texts):
+    """F1, precision and recall over some pages."""
+    scores = [evaluate.string_shingle_matching(true=truth, pred=texts[page]) for page, _, truth in pages]
+    return evaluate.metrics_from_tp_fp_fns(scores)
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("--articles", type=Path, required=True, help="checkout of article-extraction-benchmark")
+    arguments.add_argument("--readability", type=Path, help="checkout of mozilla/readability")
+    arguments.add_argument("--data", type=Path, help="the development data, with main_text.jsonl")
+    arguments.add_argument("--pagesieve", default="target/release/pagesieve", help="the program")
+    arguments.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "extraction-quality")
+    arguments.add_argument("--worst", type=int, default=0, help="list so many pages that we do worst on, of the tuned half")
+    options = arguments.parse_args()
+    options.cache.mkdir(parents=True, exist_ok=True)
+    sys.path.insert(0, str(options.articles))
+    import evaluate
+
+    sets = {"articles": articles(options.articles)}
+    if options.readability:
+        sets["readability"] = readability(options.readability)
+    if options.data:
+        sets["main"] = main_text(options.data)
+    print(f"{'set':<12} {'half':<9} {'pages':>5}  {'extractor':<24} {'F1':<6} {'precision':<9} {'recall':<6}")
+    for name, pages in sets.items():
+        pages = list(pages)
+        texts = {"pagesieve": of_pagesieve(options.pagesieve, pages)}
+        for peer in PEERS:
+            cache = options.cache / f"{name}-{peer}-{version(peer)}.json"
+            texts[f"{peer} {version(peer)}"] = of_peer(peer, pages, cache)
+        halves = {
+            "tuned": [page for page in pages if not is_held_out(page[0])],
+            "held out": [page for page in pages if is_held_out(page[0])],
+            "all": pages,
+        }
+        for half, chosen in halves.items():
+            for extractor, found in texts.items():
+                result = figures(evaluate, chosen, found)
+                print(
+                    f"{name:<12} {half:<9} {len(chosen):>5}  {extractor:<24} "
+                    f"{result['f1']:.4f} {result['precision']:.4f}    {result['recall']:.4f}"
+                )
+        if options.worst:
+            list_worst(evaluate, halves["tuned"], texts["pagesieve"], options.worst)
+
+
+def list_worst(evaluate, pages, texts, count):
+    """Where to look next: shares of shingles that are in both texts, only in ours, only in the truth."""
+    scored = []
+    for page, _, truth in pages:
+        scored.append((evaluate.string_shingle_matching(true=truth, pred=texts[page]), page))
+    for (both, ours, theirs), page in sorted(scored)[:count]:
+        print(f"    {both:.3f} {ours:.3f} {theirs:.3f} {page}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,194 @@
+//! Selectors by which a site's pages are read instead of by scoring.
+
+use std::{collections::HashSet, fmt};
+
+use html5ever::tree_builder::TreeSink;
+use scraper::{Html, HtmlTreeSink, Selector};
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+/// How the pages of a site are read: an `[[extract]]` table.
+///
+/// ```
+/// use pagesieve::extract::Rules;
+///
+/// let rules: Rules = serde_json::from_str(r#"{"site": "forum.example.org/t/", "keep": [".post"], "drop": [".signature"]}"#)?;
+/// assert_eq!(rules.site.to_string(), "forum.example.org/t/");
+/// assert!(serde_json::from_str::<Rules>(r#"{"site": "forum.example.org", "keep": ["p >> b"]}"#).is_err());
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rules {
+    /// For which pages. Of several rules for a page, those for the longest host and path count, of equal ones the first.
+    pub site: Site,
+    /// What is body text: all that these elements show, and nothing else. None: it is found by scoring. On a page that has no such
+    /// element as well.
+    #[serde(default)]
+    pub keep: Vec<Css>,
+    /// What is no body text, wherever it stands.
+    #[serde(default)]
+    pub drop: Vec<Css>,
+}
+
+/// A host and the hosts below it, as `example.org`, or their paths that begin so, as `example.org/docs/`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Site {
+    host: String,
+    path: String,
+}
+
+/// A CSS selector (level 3 and `:is`, `:where`, `:has`, `:not`). Attributes of formatting elements such as `b` and `font` are not seen.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Css {
+    written: String,
+    selector: Selector,
+}
+
+/// Something in [`Rules`] that will not do.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RulesError {
+    /// The selector cannot be parsed.
+    #[error("`{written}` is no CSS selector: {reason}")]
+    Selector {
+        /// The selector.
+        written: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The site is no host with or without a path.
+    #[error(
+        "`{written}` is no site: write a host, or a host and the beginning of a path, as `example.org/docs/`"
+    )]
+    Site {
+        /// The site.
+        written: String,
+    },
+}
+
+impl TryFrom<String> for Site {
+    type Error = RulesError;
+
+    fn try_from(written: String) -> Result<Self, RulesError> {
+        let url = Url::parse(&format!("http://{written}")).ok().filter(|url| {
+            let is_plain =
+                url.query().is_none() && url.fragment().is_none() && url.port().is_none();
+            is_plain && url.username().is_empty() && !written.contains("://")
+        });
+        match url.as_ref().and_then(|url| Some((url.host_str()?, url.path()))) {
+            Some((host, path)) => Ok(Self { host: host.to_owned(), path: path.to_owned() }),
+            None => Err(RulesError::Site { written }),
+        }
+    }
+}
+
+impl fmt::Display for Site {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = if self.path == "/" { "" } else { &self.path };
+        write!(formatter, "{}{path}", self.host)
+    }
+}
+
+impl From<Site> for String {
+    fn from(site: Site) -> Self {
+        site.to_string()
+    }
+}
+
+impl Site {
+    /// How closely it fits the page, the length of host and path; none if it does not.
+    fn fits(&self, url: &Url) -> Option<(usize, usize)> {
+        let below = url.host_str()?.strip_suffix(self.host.as_str())?;
+        let is_host = below.is_empty() || below.ends_with('.');
+        (is_host && url.path().starts_with(&self.path))
+            .then_some((self.host.len(), self.path.len()))
+    }
+}
+
+impl TryFrom<String> for Css {
+    type Error = RulesError;
+
+    fn try_from(written: String) -> Result<Self, RulesError> {
+        match Selector::parse(&written) {
+            Ok(selector) => Ok(Self { written, selector }),
+            Err(error) => Err(RulesError::Selector { reason: error.to_string(), written }),
+        }
+    }
+}
+
+impl From<Css> for String {
+    fn from(css: Css) -> Self {
+        css.written
+    }
+}
+
+impl fmt::Debug for Css {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "Css({:?})", self.written)
+    }
+}
+
+/// The rules for a page.
+pub(super) fn rules_for<'a>(rules: &'a [Rules], url: Option<&Url>) -> Option<&'a Rules> {
+    let fits = |rules: &'a Rules| Some((rules.site.fits(url?)?, rules));
+    // Of equal ones, `max_by_key` takes the last.
+    rules.iter().rev().filter_map(fits).max_by_key(|&(fit, _)| fit).map(|(_, rules)| rules)
+}
+
+/// What an element of a parsed page is known by.
+pub(super) type NodeId = <HtmlTreeSink as TreeSink>::Handle;
+
+/// The elements of a page that rules name.
+#[derive(Debug, Default)]
+pub(super) struct Selection {
+    pub(super) keep: HashSet<NodeId>,
+    pub(super) drop: HashSet<NodeId>,
+}
+
+impl Selection {
+    pub(super) fn of(html: &Html, rules: &Rules) -> Self {
+        let all = |selectors: &[Css]| {
+            let elements = selectors.iter().flat_map(|css| html.select(&css.selector));
+            elements.map(|element| element.id()).collect()
+        };
+        Self { keep: all(&rules.keep), drop: all(&rules.drop) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Rules, Site, rules_for};
+
+    fn rules(site: &str) -> Rules {
+        Rules { site: Site::try_from(site.to_owned()).unwrap(), keep: Vec::new(), drop: Vec::new() }
+    }
+
+    #[test]
+    fn the_closest_rules_count() {
+        let all = ["example.org", "docs.example.org", "docs.example.org/api/", "docs.example.org"];
+        let all = all.map(rules);
+        let found = |url: &str| {
+            let found = rules_for(&all, Some(&url.parse().unwrap()))?;
+            all.iter().position(|rules| std::ptr::eq(rules, found))
+        };
+        assert_eq!(found("http://example.org/"), Some(0));
+        assert_eq!(found("http://www.example.org/api/"), Some(0));
+        assert_eq!(found("https://docs.example.org:8080/x"), Some(1));
+        assert_eq!(found("http://v2.docs.example.org/api/x"), Some(2));
+        assert_eq!(found("http://badexample.org/"), None);
+        assert!(rules_for(&all, None).is_none());
+    }
+
+    #[test]
+    fn a_site_is_written_as_a_host_and_a_path() {
+        assert_eq!(rules("Example.ORG/docs/").site.to_string(), "example.org/docs/");
+        assert_eq!(rules("bücher.example").site.to_string(), "xn--bcher-kva.example");
+        for wrong in ["", "/docs", "https://example.org", "example.org?x", "a b", "example.org:80"]
+        {
+            assert!(Site::try_from(wrong.to_owned()).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! Which part of a page is its body text, on pages of many kinds. They are written by hand, after no site.
+
+use super::extract;
+
+/// A page of one kind.
+#[derive(Debug)]
+pub(super) struct Sample {
+    pub(super) name: &'static str,
+    /// What stands in front of the content and behind it.
+    pub(super) around: [String; 2],
+    /// The content, paragraph by paragraph: markup and the lines that it shows.
+    pub(super) content: Vec<(String, String)>,
+}
+
+impl Sample {
+    pub(super) fn markup(&self) -> String {
+        let [before, after] = &self.around;
+        let content: String = self.content.iter().map(|(markup, _)| &**markup).collect();
+        format!("<!DOCTYPE html><title>Page</title><body>{before}{content}{after}")
+    }
+
+    pub(super) fn text(&self) -> String {
+        let lines: Vec<&str> = self.content.iter().map(|(_, text)| &**text).collect();
+        lines.join("\n")
+    }
+}
+
+pub(super) const ENGLISH: [&str; 8] = [
+    "The harbour wall was built in two stages, the first of them in the summer after the great storm.",
+    "Nobody had asked the fishermen, who would have said that the current comes from the other side.",
+    "Within four years the basin had filled with sand, and the larger boats had to wait for high water.",
+    "An engineer from the capital proposed a second wall, which would lead the current past the entrance.",
+    "It took another decade until the money was there, and by then the fish had gone elsewhere.",
+    "Today the harbour belongs to sailors; in August there are more masts than the town has inhabitants.",
+    "The old wall can still be seen at low water, a line of dark stones on which cormorants dry their wings.",
+    "Those who know the place walk out on it as far as the third bollard, and no further.",
+];
+
+pub(super) const CHINESE: [&str; 8] = [
+    "港口的防波堤分两期建成，第一期工程在大风暴之后的那个夏天完工。",
+    "没有人问过渔民的意见，不然他们会说，海流其实是从另一边来的。",
+    "不到四年，港池里就积满了泥沙，大一点的船只能等到涨潮时才能进港。",
+    "一位从省城来的工程师提议再修一道堤，把海流引到港口外面去。",
+    "又过了十年，经费才终于有了着落，可是那时候鱼群早已经去了别处。",
+    "如今港口成了帆船爱好者的天下，到了八月，桅杆比镇上的居民还要多。",
+    "退潮的时候，还能看到旧堤露出的一排黑色石头，鸬鹚在上面晾晒翅膀。",
+    "熟悉这里的人会沿着它走到第三个系船柱，然后就不再往前走了。",
+];
+
+fn paragraphs(texts: &[&str]) -> Vec<(String, String)> {
+    texts.iter().map(|text| (format!("<p>{text}</p>\n"), (*text).to_owned())).collect()
+}
+
+fn links(class: &str, count: usize) -> String {
+    let items: String = (0..count)
+        .map(|number| format!("<li><a href=/{number}>Section {number}</a></li>"))
+        .collect();
+    format!("<div class=\"{class}\"><ul>{items}</ul></div>")
+}
+
+fn around(before: &str, after: &str) -> [String; 2] {
+    [before.to_owned(), after.to_owned()]
+}
+
+/// One page of each kind.
+pub(super) fn samples() -> Vec<Sample> {
+    vec![
+        news(),
+        chinese_news(),
+        manual(),
+        breaks(),
+        forum(),
+        chinese_forum(),
+        product(),
+        layout_tables(),
+    ]
+}
+
+fn news() -> Sample {
+    let before = format!(
+        "{}<div class=c-17><div class=x3><h1>Sand in the basin</h1><div class=byline>By A. Writer</div></div><div class=x9>",
+        links("x1", 14)
+    );
+    let teaser = |number: usize| {
+        format!(
+            "<div class=k><h3><a href=/n{number}>Another story, number {number}</a></h3><p>What happened there is told on a page of its own.</p></div>"
+        )
+    };
+    let teasers: String = (0..6).map(teaser).collect();
+    let after = format!(
+        "</div></div><div class=x22>{teasers}</div><div id=comments><p>I was there, and it was not like that at all, says a reader.</p></div>{}",
+        links("x30", 25)
+    );
+    Sample { name: "news", around: [before, after], content: paragraphs(&ENGLISH) }
+}
+
+fn chinese_news() -> Sample {
+    let before = format!("{}<div class=w980><div id=zw class=nr>", links("daohang", 20));
+    let after = format!(
+        "</div><div class=share>分享到：微博 微信</div></div><div class=xgyd>{}</div><div class=bottom>版权所有，未经许可不得转载</div>",
+        links("lb", 12)
+    );
+    Sample { name: "chinese news", around: [before, after], content: paragraphs(&CHINESE) }
+}
+
+fn manual() -> Sample {
+    let row = |number: usize| {
+        format!("<tr><td>option_{number}</td><td>{number}0 ms</td><td>Waits so long.</td></tr>")
+    };
+    let rows: String = (0..30).map(row).collect();
+    let lines: Vec<String> =
+        (0..30).map(|number| format!("option_{number}\t{number}0 ms\tWaits so long.")).collect();
+    let mut content = vec![("<h1>Configuration</h1>".to_owned(), "Configuration".to_owned())];
+    content.extend(paragraphs(&ENGLISH[..2]));
+    content.push((format!("<table><tbody>{rows}</tbody></table>"), lines.join("\n")));
+    content.push((
+        "<pre>harbour --wall 2\nharbour --sand</pre>".to_owned(),
+        "harbour --wall 2\nharbour --sand".to_owned(),
+    ));
+    content.push(("<ul><li>first</li><li>second</li></ul>".to_owned(), "first\nsecond".to_owned()));
+    content.push((
+        "<aside class=\"admonition warning\"><p>Mind the current.</p></aside>".to_owned(),
+        "Mind the current.".to_owned(),
+    ));
+    content.extend(paragraphs(&ENGLISH[2..4]));
+    let before = format!("{}<div role=main><div class=section>", links("sidebar", 30));
+    Sample {
+        name: "manual",
+        around: [before, "</div></div><footer>Built on Monday</footer>".to_owned()],
+        content,
+    }
+}
+
+fn breaks() -> Sample {
+    let content =
+        ENGLISH.iter().map(|text| (format!("{text}<br><br>\n"), (*text).to_owned())).collect();
+    let before = format!("<div>{}</div><div><div>", links("top", 8));
+    Sample {
+        name: "breaks",
+        around: [
+            before,
+            "</div></div><div><a href=/a>Back</a> <a href=/b>Print</a></div>".to_owned(),
+        ],
+        content,
+    }
+}
+
+fn post(number: usize, text: &str, name: &str) -> (String, String) {
+    let markup = format!(
+        "<div class=item id=p{number}><div class=user-info><a href=/u{number}>{name}</a></div><div class=body><p>{text}</p></div></div>\n"
+    );
+    (markup, text.to_owned())
+}
+
+fn forum() -> Sample {
+    let posts = ENGLISH.iter().enumerate().map(|(number, text)| {
+        let (markup, text) = post(number, text, "someone");
+        (markup, format!("someone\n{text}"))
+    });
+    let before = format!("{}<div class=thread>", links("menu", 10));
+    Sample {
+        name: "forum",
+        around: [before, format!("</div>{}", links("footer", 9))],
+        content: posts.collect(),
+    }
+}
+
+fn chinese_forum() -> Sample {
+    let post = |(number, text): (usize, &&str)| {
+        let markup = format!(
+            "<table id=pid{number}><tr><td class=pls rowspan=2><a href=/u{number}>楼主{number}</a></td><td class=plc><div class=t_f>{text}</div></td></tr></table>\n"
+        );
+        (markup, format!("楼主{number}\n{text}"))
+    };
+    let before = format!("{}<div id=postlist>", links("nv", 10));
+    Sample {
+        name: "chinese forum",
+        around: [before, format!("</div>{}", links("ft", 9))],
+        content: CHINESE.iter().enumerate().map(post).collect(),
+    }
+}
+
+fn product() -> Sample {
+    let mut content =
+        vec![("<h1>Bollard, cast iron</h1>".to_owned(), "Bollard, cast iron".to_owned())];
+    content.extend(paragraphs(&ENGLISH[..3]));
+    content.push((
+        "<table><tr><th>Weight</th><td>112 kg</td></tr><tr><th>Height</th><td>60 cm</td></tr></table>".to_owned(),
+        "Weight\t112 kg\nHeight\t60 cm".to_owned(),
+    ));
+    content.push((
+        "<p>Price: 1,299.00, delivery in four weeks.</p>".to_owned(),
+        "Price: 1,299.00, delivery in four weeks.".to_owned(),
+    ));
+    let before = format!("{}<div class=p-detail>", links("shop-nav", 16));
+    let after = format!("</div><div class=related-products>{}</div>", links("grid", 8));
+    Sample { name: "product", around: [before, after], content }
+}
+
+fn layout_tables() -> Sample {
+    let before = format!("<table><tr><td valign=top>{}</td><td>", links("", 15));
+    Sample {
+        name: "layout tables",
+        around: [before, "</td></tr></table>".to_owned()],
+        content: paragraphs(&ENGLISH),
+    }
+}
+
+#[test]
+fn the_body_text_of_every_kind_of_page_is_its_content() {
+    for sample in samples() {
+        assert_eq!(extract(&sample.markup()).text, sample.text(), "{}", sample.name);
+    }
+}
+
+#[test]
+fn a_page_of_comments_is_a_discussion() {
+    let comments: String =
+        ENGLISH.iter().map(|text| format!("<div class=comment><p>{text}</p></div>")).collect();
+    let html = format!("{}<div id=comments>{comments}</div>", links("nav", 9));
+    assert_eq!(extract(&html).text, ENGLISH.join("\n"));
+}
+
+#[test]
+fn comments_under_an_article_are_left_out() {
+    let article: String = ENGLISH[..4].iter().map(|text| format!("<p>{text}</p>")).collect();
+    let comments: String = ENGLISH[4..].iter().map(|text| format!("<p>{text}</p>")).collect();
+    let html =
+        format!("<div class=a>{article}</div><div class=comments>{comments}{comments}</div>");
+    assert_eq!(extract(&html).text, ENGLISH[..4].join("\n"));
+}
+
+#[test]
+fn a_listing_is_its_links() {
+    let html = format!(
+        "<nav><a href=/>Home</a></nav><h1>All sections</h1>{}<footer>Impressum</footer>",
+        links("", 40)
+    );
+    let lines: Vec<String> = (0..40).map(|number| format!("Section {number}")).collect();
+    assert_eq!(extract(&html).text, format!("All sections\n{}", lines.join("\n")));
+}
+
+#[test]
+fn a_list_of_teasers_is_a_text_where_there_is_no_other() {
+    let teasers: String = ENGLISH
+        .iter()
+        .map(|text| format!("<div class=card><h2><a href=/x>Title</a></h2><p>{text}</p></div>"))
+        .collect();
+    let lines: Vec<String> = ENGLISH.iter().map(|text| format!("Title\n{text}")).collect();
+    assert_eq!(extract(&format!("{}<div>{teasers}</div>", links("nav", 9))).text, lines.join("\n"));
+}
+
+#[test]
+fn a_page_that_shows_text_has_a_text() {
+    for html in [
+        "<nav>Only a menu</nav>",
+        "<footer><p>Only a footer.</p></footer>",
+        "<div class=sidebar><p>Only a sidebar, with a sentence in it.</p></div>",
+        "<body style=\"display:none\"><p>A script shows this page, which is hidden at first.</p>",
+        "<div class=comments>x</div>",
+        "<aside><h2><a href=/>Linked</a></h2></aside>",
+        "<div class=related><p>Only what is related, and that is a sentence or two. Here is the other.</p></div>",
+        &["Weather", "Market", "Letters"].map(|name| format!("<div class=widget><h4>{name}</h4><p>A sentence in a box, of which there are several, and nothing but boxes. Each has some news, but none is the news of the page, if there is any. It goes on for a while, so that it counts, and then it stops.</p></div>")).concat(),
+        "<table><tr><td><nav>x</nav></td></tr></table>",
+        "<p><span class=noprint>x</span>y",
+    ] {
+        assert_ne!(extract(html).text, "", "{html}");
+    }
+}
+
+#[test]
+fn a_link_between_paragraphs_is_left_out_and_a_list_of_them_stays() {
+    let link = "<p><a href=/other>Read also: what became of the second harbour</a></p>";
+    let article =
+        format!("<div><p>{}</p>{link}<p>{}</p><p>{}</p></div>", ENGLISH[0], ENGLISH[1], ENGLISH[2]);
+    assert_eq!(extract(&article).text, ENGLISH[..3].join("\n"));
+    let list = "<ul><li><a href=/1>The first harbour of the town</a><li><a href=/2>The second harbour of the town</a></ul>";
+    let manual = format!("<div><p>{}</p><p>{}</p>{list}</div>", ENGLISH[0], ENGLISH[1]);
+    assert_eq!(
+        extract(&manual).text,
+        format!(
+            "{}\nThe first harbour of the town\nThe second harbour of the town",
+            ENGLISH[..2].join("\n")
+        )
+    );
+}

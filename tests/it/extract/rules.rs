@@ -1,0 +1,64 @@
+//! Rules by which a site's pages are read.
+
+use std::path::Path;
+
+use pagesieve::{
+    config::Draft,
+    extract::{Extractor, Options, Rules},
+    page::Page,
+};
+
+fn text(rules: &str, html: &str) -> String {
+    let rules: Rules = toml::from_str(rules).unwrap();
+    let extractor = Extractor::new(Options { rules: vec![rules], ..Options::default() });
+    let url = "http://www.coast.test/thread/1".parse().ok();
+    extractor.extract(&Page { url, body: html.as_bytes().to_vec(), ..Page::default() }).text
+}
+
+const PAGE: &str = "<nav class=\"crumbs\" data-x=1>Home</nav><h1>Title</h1><div class=post><p>One, which is long enough to be a sentence.</p>\
+    <blockquote>Quoted.</blockquote></div><div class=post>Two <b class=sig>Signed</b><span hidden>h</span></div><p>Rest of the page.</p>";
+
+#[test]
+fn what_is_kept_is_the_text_and_nothing_else() {
+    assert_eq!(
+        text("site = 'coast.test'\nkeep = ['.post', 'nav[data-x]']", PAGE),
+        "Home\nOne, which is long enough to be a sentence.\nQuoted.\nTwo Signedh"
+    );
+}
+
+#[test]
+fn what_is_dropped_is_no_text_wherever_it_stands() {
+    assert_eq!(
+        text(
+            "site = 'coast.test/thread/'\nkeep = ['.post']\ndrop = ['blockquote', '.post:nth-of-type(2)']",
+            PAGE
+        ),
+        "One, which is long enough to be a sentence."
+    );
+    assert!(!text("site = 'coast.test'\ndrop = ['blockquote']", PAGE).contains("Quoted"));
+}
+
+#[test]
+fn a_page_without_what_is_kept_is_read_by_scoring() {
+    let without = text("site = 'other.test'\nkeep = ['.post']", PAGE);
+    assert_eq!(text("site = 'coast.test'\nkeep = ['.article']", PAGE), without);
+    assert!(without.contains("Rest of the page."));
+}
+
+fn refusal(toml: &str) -> String {
+    let error = Draft::parse(Path::new("crawl.toml"), toml.to_owned(), &[]).unwrap_err();
+    format!("{:?}", miette::Report::new(error))
+}
+
+#[test]
+fn a_configuration_with_a_bad_selector_is_refused_at_its_line() {
+    let shown = refusal(
+        "[crawl]\nmax_pages = 1\n\n[[extract]]\nsite = 'coast.test'\nkeep = ['.post', 'p >> b']\n",
+    );
+    assert!(shown.contains("`p >> b` is no CSS selector"), "{shown}");
+    assert!(shown.contains("crawl.toml:6"), "{shown}");
+    let shown = refusal("[[extract]]\nsite = 'https://coast.test'\n");
+    assert!(shown.contains("`https://coast.test` is no site"), "{shown}");
+    assert!(shown.contains("crawl.toml:2"), "{shown}");
+    assert!(refusal("[[extract]]\nsite = 'coast.test'\nkept = ['p']\n").contains("kept"));
+}

@@ -1,0 +1,56 @@
+//! The text of a page does not hang on what stands around it, and changes no more than the page does.
+
+use proptest::prelude::*;
+
+use super::{
+    body::{Sample, samples},
+    extract,
+};
+
+/// What sites put around their pages, and change from one fetch to the next.
+const FURNITURE: [&str; 9] = [
+    "<nav><ul><li><a href=/a>Home</a></li><li><a href=/b>News of the day</a></li></ul></nav>",
+    "<div class=\"cookie-banner\"><p>We use cookies to make this site better, and share data with partners. Accept or refuse.</p></div>",
+    "<div class=\"ad-slot\"><p>Buy a boat now, pay it back in thirty years. No interest, if you are quick.</p></div>",
+    "<div class=q7><ul><li><a href=/1>One</a></li><li><a href=/2>Two of them</a></li><li><a href=/3>Three</a></li></ul></div>",
+    "<div class=related><h3>More</h3><p><a href=/4>A story about something else</a></p><p>Its first words, to make you curious.</p></div>",
+    "<div><h3><a href=/5>A teaser without a class</a></h3><p>Which begins like this, and goes on elsewhere.</p></div>",
+    "<footer><p>All rights reserved, none granted. Printed on recycled electrons since 1996.</p></footer>",
+    "<aside><p>Subscribe to our letter, which comes every Tuesday and never on other days.</p></aside>",
+    "<form class=newsletter><p>Your address, please. We shall not give it to anybody.</p><input name=mail></form>",
+];
+
+fn sample() -> impl Strategy<Value = Sample> {
+    (0..samples().len()).prop_map(|index| samples().swap_remove(index))
+}
+
+fn furniture() -> impl Strategy<Value = String> {
+    prop::collection::vec(prop::sample::select(&FURNITURE[..]), 0..4)
+        .prop_map(|blocks| blocks.concat())
+}
+
+proptest! {
+    #[test]
+    fn furniture_around_the_content_changes_nothing(mut sample in sample(), above in furniture(), below in furniture()) {
+        let before = extract(&sample.markup()).text;
+        sample.around[0].insert_str(0, &above);
+        sample.around[1].push_str(&below);
+        prop_assert_eq!(extract(&sample.markup()).text, before, "{}", sample.name);
+    }
+
+    #[test]
+    fn a_paragraph_that_goes_takes_nothing_with_it(mut sample in sample(), gone in any::<prop::sample::Index>()) {
+        sample.content.remove(gone.index(sample.content.len()));
+        prop_assert_eq!(extract(&sample.markup()).text, sample.text(), "{}", sample.name);
+    }
+
+    #[test]
+    fn a_paragraph_that_is_repeated_is_text_twice(mut sample in sample(), which in any::<prop::sample::Index>(), times in 2_usize..12) {
+        let at = which.index(sample.content.len());
+        let paragraph = sample.content[at].clone();
+        for _ in 1..times {
+            sample.content.insert(at, paragraph.clone());
+        }
+        prop_assert_eq!(extract(&sample.markup()).text, sample.text(), "{}", sample.name);
+    }
+}
