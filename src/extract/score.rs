@@ -123,7 +123,7 @@ impl Page<'_> {
 
     fn content(&self, sums: &[Sum], plain: &[Sum], weights: &[usize]) -> Vec<bool> {
         let mut path = self.path(weights);
-        self.grow(&mut path, plain);
+        grow(&mut path, plain);
         let content = path[path.len() - 1];
         let is_misnamed = |block: usize| sums[block].prose * 2 >= sums[content].prose;
         let mut keeps = vec![false; self.blocks.len()];
@@ -161,20 +161,6 @@ impl Page<'_> {
         path
     }
 
-    /// Shortens the path while what stands around its last block is prose as well, almost without links.
-    fn grow(&self, path: &mut Vec<usize>, plain: &[Sum]) {
-        while let [.., around, content] = path[..] {
-            let rest = plain[around].without(plain[content]);
-            let is_same = (rest.prose >= AROUND || rest.prose * 4 >= plain[content].prose)
-                && rest.prose * 2 >= rest.bytes - rest.titles
-                && rest.linked * 5 <= rest.bytes;
-            if rest.bytes > 0 && !is_same {
-                break;
-            }
-            path.pop();
-        }
-    }
-
     /// Keeps a block and those in it, down to the ones that are not wanted.
     fn keep(&self, block: usize, keeps: &mut [bool], wants: impl Fn(usize) -> bool) {
         let mut at = block;
@@ -201,6 +187,20 @@ impl Page<'_> {
 
     fn children(&self, block: usize) -> impl Iterator<Item = usize> {
         children(self.blocks, block)
+    }
+}
+
+/// Shortens the path while what stands around its last block is prose as well, almost without links.
+fn grow(path: &mut Vec<usize>, plain: &[Sum]) {
+    while let [.., around, content] = path[..] {
+        let rest = plain[around].without(plain[content]);
+        let is_same = (rest.prose >= AROUND || rest.prose * 4 >= plain[content].prose)
+            && rest.prose * 2 >= rest.bytes - rest.titles
+            && rest.linked * 5 <= rest.bytes;
+        if rest.bytes > 0 && !is_same {
+            break;
+        }
+        path.pop();
     }
 }
 

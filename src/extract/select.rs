@@ -74,15 +74,21 @@ impl TryFrom<String> for Site {
 
     fn try_from(written: String) -> Result<Self, RulesError> {
         let url = Url::parse(&format!("http://{written}")).ok().filter(|url| {
-            let is_plain =
-                url.query().is_none() && url.fragment().is_none() && url.port().is_none();
-            is_plain && url.username().is_empty() && !written.contains("://")
+            let is_plain = url.query().is_none() && url.fragment().is_none();
+            is_plain && url.username().is_empty() && !begins_otherwise(&written)
         });
         match url.as_ref().and_then(|url| Some((url.host_str()?, url.path()))) {
             Some((host, path)) => Ok(Self { host: host.to_owned(), path: path.to_owned() }),
             None => Err(RulesError::Site { written }),
         }
     }
+}
+
+/// Whether what is written begins with no host alone, but a scheme, a path or a port, the scheme's own included.
+fn begins_otherwise(written: &str) -> bool {
+    let host = written.split('/').next().unwrap_or_default();
+    let port = host.rsplit_once(':').map(|(_, port)| port);
+    host.is_empty() || port.is_some_and(|port| port.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 impl fmt::Display for Site {

@@ -58,10 +58,6 @@ fn links(class: &str, count: usize) -> String {
     format!("<div class=\"{class}\"><ul>{items}</ul></div>")
 }
 
-fn around(before: &str, after: &str) -> [String; 2] {
-    [before.to_owned(), after.to_owned()]
-}
-
 /// One page of each kind.
 pub(super) fn samples() -> Vec<Sample> {
     vec![
