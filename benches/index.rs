@@ -5,10 +5,9 @@ use std::hint::black_box;
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use pagesieve::{
     DocId, Fingerprint, Index,
-    index::{Pigeonhole, Scan},
+    index::{BlockIndex, Pigeonhole, Scan},
 };
 
-const RADIUS: u32 = 3;
 const SIZES: [u64; 3] = [10_000, 100_000, 1_000_000];
 
 /// The finaliser of `SplitMix64`: fingerprints without structure.
@@ -28,24 +27,24 @@ fn rolling(mut index: impl Index, size: u64) -> impl Index {
     index
 }
 
-fn measure<I: Index>(c: &mut Criterion, name: &str, new: impl Fn() -> I) {
+fn measure<I: Index>(c: &mut Criterion, name: &str, radius: u32, new: impl Fn(u64) -> I) {
     let mut group = c.benchmark_group(name);
     for size in SIZES {
-        let mut index = rolling(new(), size);
+        let mut index = rolling(new(size), size);
         let mut found = Vec::new();
         let mut number = size;
         group.bench_function(BenchmarkId::new("hit", size), |b| {
             b.iter(|| {
                 number = number % size + 1;
                 let near = Fingerprint(fingerprint(size + number).0 ^ 0b101);
-                index.candidates(black_box(near), RADIUS, &mut found);
+                index.candidates(black_box(near), radius, &mut found);
                 found.len()
             });
         });
         group.bench_function(BenchmarkId::new("miss", size), |b| {
             b.iter(|| {
                 number += 1;
-                index.candidates(black_box(fingerprint(u64::MAX - number)), RADIUS, &mut found);
+                index.candidates(black_box(fingerprint(u64::MAX - number)), radius, &mut found);
                 found.len()
             });
         });
@@ -62,8 +61,13 @@ fn measure<I: Index>(c: &mut Criterion, name: &str, new: impl Fn() -> I) {
 }
 
 fn benches(c: &mut Criterion) {
-    measure(c, "pigeonhole", || Pigeonhole::new(RADIUS).expect("it serves 3"));
-    measure(c, "scan", Scan::default);
+    let blocks = |radius| {
+        move |size| BlockIndex::new(radius, size, 80 * size).expect("80 bytes an entry are enough")
+    };
+    measure(c, "blocks, radius 3", 3, blocks(3));
+    measure(c, "blocks, radius 8", 8, blocks(8));
+    measure(c, "pigeonhole, radius 3", 3, |_| Pigeonhole::new(3).expect("it serves 3"));
+    measure(c, "scan, radius 3", 3, |_| Scan::default());
 }
 
 criterion_group!(index, benches);

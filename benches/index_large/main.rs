@@ -14,7 +14,7 @@
 
 mod baseline;
 
-use std::{env, fs, hint::black_box, num::NonZeroU32, time::Duration};
+use std::{env, fs, hint::black_box, num::NonZeroU32, thread, time::Duration};
 
 use baseline::Baseline;
 use pagesieve::{
@@ -108,6 +108,52 @@ fn measure_index(plan: Plan, entries: u64, radii: &[u32], label: &str) {
             "  radius {radius}: query {single:.0} ns, in batches of {BATCH} {batch:.0} ns; {missed} missed of {found}"
         );
     }
+}
+
+/// The CPU time of single steps of a rolling window: look up, expire, insert. The clock itself takes some hundred nanoseconds.
+fn latencies(index: &mut BlockIndex, radius: u32, window: &Window) {
+    let (mut out, mut next) = (Vec::new(), window.first + window.entries);
+    let mut taken: Vec<u64> = (0..200_000)
+        .map(|i| {
+            let (query, _) = question(i, radius, next - window.entries, window.entries);
+            let begin = cpu();
+            index.candidates(Fingerprint(query), radius, &mut out);
+            index.expire(DocId(next - window.entries + 1));
+            index.insert(DocId(next), Fingerprint(fingerprint(next)));
+            next += 1;
+            (cpu() - begin).as_nanos() as u64
+        })
+        .collect();
+    taken.sort_unstable();
+    let at = |share: f64| taken[(taken.len() as f64 * share) as usize];
+    let max = taken.last().expect("not empty");
+    println!(
+        "  step: p50 {} ns, p99 {} ns, p99.9 {} ns, max {max} ns",
+        at(0.5),
+        at(0.99),
+        at(0.999)
+    );
+}
+
+/// Queries that two threads answer in the time in which one answers one.
+fn scaling(index: &BlockIndex, radius: u32, window: &Window) {
+    let work = || {
+        let mut out = Vec::new();
+        let queries: Vec<Fingerprint> = (0..20_000)
+            .map(|i| Fingerprint(question(i, radius, window.first, window.entries).0))
+            .collect();
+        let begin = cpu();
+        for queries in queries.chunks(BATCH) {
+            index.candidates_of_all(queries, radius, &mut out);
+        }
+        (cpu() - begin).as_secs_f64()
+    };
+    let alone = work();
+    let both = thread::scope(|scope| {
+        let other = scope.spawn(work);
+        work().max(other.join().expect("it does not panic"))
+    });
+    println!("  two threads: {:.2} times the queries of one, by CPU time", 2.0 * alone / both);
 }
 
 fn query_times(index: &BlockIndex, radius: u32, window: &Window) -> (f64, f64, u64, u64) {

@@ -233,15 +233,18 @@ impl BlockIndex {
         there.then(|| Candidate { id: self.ids.get(found.slot), distance: found.distance })
     }
 
-    /// Whether as many documents with this fingerprint are there as may be.
+    /// Whether as many documents with this fingerprint are there as may be, or as many that share a key as can be: 134 million.
     fn is_over(&self, fingerprint: Fingerprint) -> bool {
         let (fullest, searched) = self.tables.crowds(fingerprint.0);
+        if fullest >= Bucket::MAX_LEN {
+            return true;
+        }
         if u64::from(searched).min(self.tables.fingerprints().len()) < self.equal_limit.into() {
             return false;
         }
         let found = self.search(&[Query { fingerprint: fingerprint.0, radius: 0 }]);
         let equal = found.into_iter().filter_map(|found| self.candidate(found)).count();
-        equal >= self.equal_limit as usize || fullest == Bucket::MAX_LEN
+        equal >= self.equal_limit as usize
     }
 }
 

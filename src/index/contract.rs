@@ -121,7 +121,7 @@ fn layouts() -> impl Strategy<Value = (Layout, u32)> {
     ];
     prop_oneof![
         (tables, entry(), 0..=8_u32).prop_filter_map("too few tables", |(bits, entry, radius)| {
-            (4 * bits.len() as u32 > radius)
+            (4 * bits.len() > radius as usize)
                 .then(|| (Layout::disjoint(&bits, entry, radius), radius))
         }),
         (5..=6_usize, 4..=25_u32, entry())

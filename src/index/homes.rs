@@ -11,7 +11,7 @@
     reason = "part of a search that is compiled for each instruction set; words are halves"
 )]
 
-use super::pages::{Bucket, Format, LINK, Pages};
+use super::pages::{Bucket, Format, Pages};
 
 /// Lines that a home has at least: they hold its head.
 pub(super) const MIN_LINES: u32 = 3;

@@ -109,7 +109,7 @@ impl Lanes for Portable {
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    #![expect(clippy::wildcard_imports, reason = "the names of instructions")]
+    #![allow(clippy::wildcard_imports, reason = "the names of instructions")]
 
     use std::arch::x86_64::*;
 

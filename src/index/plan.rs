@@ -23,6 +23,8 @@ const ENTRY_COST: f64 = 20.0;
 /// further line of a home.
 const MISS_COST: f64 = 45.0;
 const LINE_COST: f64 = 7.0;
+/// Nanoseconds for the first look into one more table of such a window.
+const TABLE_COST: f64 = 600.0;
 /// From so many entries on a window is that large, and pays for homes.
 const LARGE: u64 = 30_000_000;
 /// Nanoseconds to compare with a fingerprint in a scan.
@@ -163,6 +165,7 @@ impl Plan {
     fn probe_cost(&self, bits: u32, within: u32, radius: u32) -> f64 {
         let bucket = self.entries as f64 / f64::from(bits).exp2();
         let (_, len) = self.layout.entry.page();
+        let first = if self.is_large() { TABLE_COST } else { 0.0 };
         let reading = if self.layout.homes {
             let lines = f64::from(self.home_lines(bits));
             let (crowd, share) = excess(bucket, lines * len);
@@ -171,13 +174,14 @@ impl Plan {
             let pages = (bucket / len + (len - 1.0) / len).min(bucket);
             WORD_COST + pages * if self.is_large() { MISS_COST } else { PAGE_COST }
         };
-        (0..=within.min(radius))
+        let all: f64 = (0..=within.min(radius))
             .map(|weight| {
                 let accepted = ball(self.layout.entry.bits(), radius - weight);
                 let bucket_cost = reading + bucket * accepted * ENTRY_COST;
                 choose(bits, weight) * bucket_cost
             })
-            .sum()
+            .sum();
+        first + all
     }
 }
 

@@ -131,13 +131,13 @@ impl<F: Format> Search<'_, F> {
     /// Begins to read a bucket; what lies in its home is read at once. Nothing is left to be read of most.
     #[inline(always)]
     fn open<L: Lanes>(&mut self, lanes: L, probe: Probe, hits: &mut Pending) -> Option<Cursor> {
-        let lines = u32::from(probe.lines);
-        if lines == 0 {
+        let height = u32::from(probe.lines);
+        if height == 0 {
             return self.follow(probe, *self.blocks.directory.get(probe.place));
         }
         let start = probe.place as u32;
-        let home = self.blocks.pages.home(start, lines);
-        for line in 0..lines {
+        let home = self.blocks.pages.home(start, height);
+        for line in 0..height {
             let page = start + line;
             let keys = self.blocks.pages.keys(page);
             let near = F::near(lanes, keys, probe.rest, u32::from(probe.allowed));
