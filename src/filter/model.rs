@@ -131,8 +131,8 @@ impl Model {
             (Mode::Classic, _) => 256,
             (_, 0..24) => 0,
             (Mode::Strict, _) => 12,
-            (Mode::Balanced, 24..64) => 22,
-            (Mode::Balanced, _) => 25,
+            (Mode::Balanced, 24..64) => 23,
+            (Mode::Balanced, _) => 26,
         }
     }
 
@@ -238,7 +238,7 @@ pub(crate) fn script() -> impl Strategy<Value = Script> {
             0..3_usize,
             prop::collection::vec(0..64_u32, 0..6),
             // Up to and beyond what each mode confirms.
-            prop_oneof![0..9_usize, 7..26_usize]
+            prop_oneof![0..9_usize, 7..27_usize]
                 .prop_flat_map(|bits| prop::collection::vec(64..256_u32, bits)),
             select(vec![0, 1, 9, 10, 23, 24, 63, 64, 100]),
         ),

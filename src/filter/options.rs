@@ -41,7 +41,7 @@ pub struct Options {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// Fingerprints of 64 bits that differ in at most 8, if the signatures of 256 differ in at most 25: finds nearly all near
+    /// Fingerprints of 64 bits that differ in at most 8, if the signatures of 256 differ in at most 26: finds nearly all near
     /// duplicates and no others.
     #[default]
     Balanced,

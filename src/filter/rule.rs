@@ -6,7 +6,7 @@ use crate::fingerprint::{Signature, Sketch};
 /// What two texts must have in common to count as near duplicates: the rule of a [`Mode`] with the options that belong to it.
 ///
 /// The fingerprints of near duplicates lie within the radius of the index. In the modes that confirm, their signatures lie within a
-/// distance too. It measures the share of a text that is changed, whatever its length: one word of 60 is about 17 bits of 256, one of
+/// distance too. It measures the share of a text that is changed, whatever its length: one word of 60 is about 18 bits of 256, one of
 /// 6,000 none. Only where a text is short, fewer bits are allowed: each change of a word there breaks a larger part of its shingles.
 /// Texts of fewer than 24 features, some twelve words, are too short to be judged: they repeat another only if all features are equal.
 ///
@@ -54,8 +54,8 @@ impl Rule {
         match self.mode {
             Mode::Classic => 256,
             Mode::Balanced | Mode::Strict if features < TOO_SHORT => 0,
-            Mode::Balanced if features < SHORT => 22,
-            Mode::Balanced => 25,
+            Mode::Balanced if features < SHORT => 23,
+            Mode::Balanced => 26,
             Mode::Strict => 12,
         }
     }

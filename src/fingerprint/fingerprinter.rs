@@ -15,7 +15,8 @@ use super::{
     recipe::{Recipe, Segment},
     seed::Seed,
     segment::{self, Run},
-    simplified, weight,
+    simplified,
+    weight::weight,
 };
 
 /// Scratch memory up to this size in bytes is kept for the next text.
@@ -43,7 +44,7 @@ pub struct Feature {
     pub text: String,
     /// How often it occurs.
     pub count: u32,
-    /// What it adds to or takes from each sum: 21 for a token that occurs once, 16 for a pair.
+    /// What it adds to or takes from each sum: 16 for a feature that occurs once.
     pub weight: u32,
 }
 
@@ -115,7 +116,7 @@ impl Fingerprinter {
         sketch
     }
 
-    /// The features of the text, the heaviest first; of one weight tokens first, in the order in which they occur.
+    /// The features of the text, the heaviest first, else in the order in which they occur.
     ///
     /// ```
     /// use pagesieve::fingerprint::{Fingerprinter, Recipe};
@@ -126,28 +127,36 @@ impl Fingerprinter {
     /// ```
     #[must_use]
     pub fn features(&self, text: &str) -> Vec<Feature> {
-        let Scratch { mut buffers, mut tokens, mut pairs, .. } = Scratch::default();
-        let (mut token_texts, mut pair_texts) = (Vec::new(), Vec::new());
+        let mut scratch = Scratch::default();
+        let mut texts = Vec::new();
         let mut chain = Chain::new(self.recipe.seed);
-        let mut last = String::new();
-        segment::runs(text, self.simplified, &mut buffers, |run| {
+        let [mut last, mut last_inside] = [String::new(), String::new()];
+        let counts = &mut scratch.counts;
+        let mut count = |hash, text: &dyn Fn() -> String| {
+            if counts.add(hash) == texts.len() {
+                texts.push(text());
+            }
+        };
+        segment::runs(text, self.simplified, &mut scratch.buffers, |run| {
             units(run, self.recipe.segment, |unit| {
                 let (hash, pair) = chain.next(unit);
-                let (Unit::Token(this) | Unit::Inside(this)) = unit;
-                if tokens.add(hash) == token_texts.len() {
-                    token_texts.push(this.to_owned());
+                let (this, before) = match unit {
+                    Unit::Token(this) => (this, &mut last),
+                    Unit::Inside(this, _) => (this, &mut last_inside),
+                };
+                count(hash, &|| this.to_owned());
+                if let Some(pair) = pair {
+                    count(pair, &|| format!("{before} {this}"));
                 }
-                if pair.is_some_and(|pair| pairs.add(pair) == pair_texts.len()) {
-                    pair_texts.push(format!("{last} {this}"));
-                }
-                if let Unit::Token(token) = unit {
-                    token.clone_into(&mut last);
-                }
+                this.clone_into(before);
             });
         });
-        let tokens = features(token_texts, &tokens, weight::of_token);
-        let mut features: Vec<_> =
-            tokens.chain(features(pair_texts, &pairs, weight::of_pair)).collect();
+        let counts = scratch.counts.iter().map(|(_, count)| count);
+        let mut features: Vec<_> = texts
+            .into_iter()
+            .zip(counts)
+            .map(|(text, count)| Feature { text, count, weight: weight(count) })
+            .collect();
         features.sort_by_key(|feature| Reverse(feature.weight));
         features
     }
@@ -172,65 +181,42 @@ impl Fingerprinter {
     }
 
     fn sketch_with(&self, scratch: &mut Scratch, text: &str) -> Sketch {
-        let Scratch { buffers, tokens, pairs, digester } = scratch;
-        tokens.clear();
-        pairs.clear();
+        let Scratch { buffers, counts, digester } = scratch;
+        counts.clear();
         let mut chain = Chain::new(self.recipe.seed);
         segment::runs(text, self.simplified, buffers, |run| {
             digester.add(run);
             units(run, self.recipe.segment, |unit| {
                 let (hash, pair) = chain.next(unit);
-                tokens.add(hash);
+                counts.add(hash);
                 if let Some(pair) = pair {
-                    pairs.add(pair);
+                    counts.add(pair);
                 }
             });
         });
         let mut accumulator = Accumulator::new();
-        for (hash, count) in tokens.iter() {
-            accumulator.add(hash::expand(hash), weight::of_token(count));
-        }
-        for (hash, count) in pairs.iter() {
-            accumulator.add(hash::expand(hash), weight::of_pair(count));
+        for (hash, count) in counts.iter() {
+            accumulator.add(hash::expand(hash), weight(count));
         }
         Sketch {
             signature: Signature(accumulator.finish().signs()),
-            features: tokens.len().saturating_add(pairs.len()),
+            features: counts.len(),
             digest: digester.finish(),
         }
     }
-}
-
-/// The features of one kind, from their texts and counts in the order of first occurrence.
-fn features(
-    texts: Vec<String>,
-    counts: &Counts,
-    weight: fn(u32) -> u32,
-) -> impl Iterator<Item = Feature> {
-    let counts = counts.iter().map(|(_, count)| count);
-    texts.into_iter().zip(counts).map(move |(text, count)| Feature {
-        text,
-        count,
-        weight: weight(count),
-    })
 }
 
 /// Memory that is used again for each text.
 #[derive(Debug, Default)]
 struct Scratch {
     buffers: segment::Buffers,
-    /// Tokens, and the characters in them.
-    tokens: Counts,
-    pairs: Counts,
+    counts: Counts,
     digester: Digester,
 }
 
 impl Scratch {
     fn size(&self) -> usize {
-        self.buffers.size()
-            + self.tokens.size()
-            + self.pairs.size()
-            + self.digester.buffer.capacity()
+        self.buffers.size() + self.counts.size() + self.digester.buffer.capacity()
     }
 }
 
@@ -239,8 +225,8 @@ impl Scratch {
 enum Unit<'a> {
     /// A token: a feature, and one with its neighbour.
     Token(&'a str),
-    /// A character inside a token: a feature.
-    Inside(&'a str),
+    /// A character inside a token, and whether one stands before it there: a feature, and one with that neighbour.
+    Inside(&'a str, bool),
 }
 
 fn units(run: Run<'_>, segment: Segment, mut emit: impl FnMut(Unit<'_>)) {
@@ -250,7 +236,9 @@ fn units(run: Run<'_>, segment: Segment, mut emit: impl FnMut(Unit<'_>)) {
             for word in JIEBA.cut(run, false) {
                 emit(Unit::Token(word.word));
                 if word.end - word.start > 1 {
-                    characters(word.word).for_each(|character| emit(Unit::Inside(character)));
+                    for (place, character) in characters(word.word).enumerate() {
+                        emit(Unit::Inside(character, place > 0));
+                    }
                 }
             }
         }
@@ -269,14 +257,16 @@ fn characters(text: &str) -> impl Iterator<Item = &str> {
 struct Chain {
     seed: Seed,
     last: Option<u64>,
+    /// The character before, inside a token.
+    inside: Option<u64>,
 }
 
 impl Chain {
     fn new(seed: Seed) -> Self {
-        Self { seed, last: None }
+        Self { seed, last: None, inside: None }
     }
 
-    /// The hash of the unit, and of its pair with the token before.
+    /// The hash of the unit, and of its pair with the token or character before.
     #[inline]
     fn next(&mut self, unit: Unit<'_>) -> (u64, Option<u64>) {
         match unit {
@@ -284,7 +274,11 @@ impl Chain {
                 let this = hash::token(token, self.seed);
                 (this, self.last.replace(this).map(|last| hash::pair(last, this)))
             }
-            Unit::Inside(character) => (hash::token(character, self.seed), None),
+            Unit::Inside(character, follows) => {
+                let this = hash::token(character, self.seed);
+                let last = self.inside.replace(this).filter(|_| follows);
+                (this, last.map(|last| hash::pair(last, this)))
+            }
         }
     }
 }

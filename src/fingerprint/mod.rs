@@ -13,13 +13,13 @@
 //!    Annex #29; those that have neither a letter nor a digit are dropped, and signs in front of a mark that counts as a letter cut off.
 //! 3. **Tokens** are the words, the words of jieba (dictionary only, no hidden Markov model) in Chinese runs, or their characters with
 //!    [`Segment::Ngrams`], and the characters of other runs. **Features** are the tokens, each two tokens that follow one another
-//!    (across runs, punctuation and lines), and the characters of jieba's words of more than one.
+//!    (across runs, punctuation and lines), and the characters of jieba's words of more than one, and each two of these that follow one
+//!    another in a word.
 //! 4. **Hash.** A token's or character's is `h = xxh3_64(utf8, seed)`. A pair's is `mix(rotl(first·K, 32) + second)` where
 //!    `K = 0x9e3779b97f4a7c15` and `mix` is the finaliser of `SplitMix64`:
 //!    `x ^= x >> 30; x *= 0xbf58476d1ce4e5b9; x ^= x >> 27; x *= 0x94d049bb133111eb; x ^= x >> 31`, all modulo 2^64.
 //!    The four words of 64 bits are `h, mix(h + K), mix(h + 2K), mix(h + 3K)`.
-//! 5. **Weigh.** The hash of a token or character that occurs `n` times in the text has the weight `21·(1 + ln n)`, rounded, that of a
-//!    pair `16·(1 + ln n)`.
+//! 5. **Weigh.** A hash that occurs `n` times in the text has the weight `16·(1 + ln n)`, rounded.
 //! 6. **Add and take signs.** Bit i of a word is 1 if the weights of the hashes in which it is 1 exceed those of the hashes in which it is 0.
 //!
 //! The **digest** is the first 128 bits of BLAKE3 over the words of step 2, each followed by a zero byte, and the characters of the

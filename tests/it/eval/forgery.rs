@@ -50,8 +50,8 @@ static FILLER: LazyLock<Vec<(String, u64)>> = LazyLock::new(|| {
     words.map(|word| (hash(&word), word)).map(|(hash, word)| (word, hash)).collect()
 });
 
-/// A page of an attacker, and how many words were appended to bring its fingerprint within 3 bits of the victim's under the public seed.
-fn forge(victim: u64, number: u64) -> (String, usize) {
+/// A page of an attacker, padded by at most 15 % to bring its fingerprint within 3 bits of the victim's under the public seed.
+fn forge(victim: u64, number: u64) -> Option<String> {
     let mut words: Vec<String> =
         (0..WORDS as u64).map(|n| word(mix(number * 10_000 + n))).collect();
     let mut sums = [0_i64; 64];
@@ -61,10 +61,10 @@ fn forge(victim: u64, number: u64) -> (String, usize) {
         }
     };
     let mut last = hash(&words[0]);
-    push(&mut sums, last, 21);
+    push(&mut sums, last, 16);
     for word in &words[1..] {
         let this = hash(word);
-        push(&mut sums, this, 21);
+        push(&mut sums, this, 16);
         push(&mut sums, pair(last, this), 16);
         last = this;
     }
@@ -72,25 +72,24 @@ fn forge(victim: u64, number: u64) -> (String, usize) {
         |sums: &[i64; 64], bit: usize| if victim >> bit & 1 == 1 { sums[bit] } else { -sums[bit] };
     // Words that come again weigh less than the sum of their occurrences: the attacker takes each only once.
     let mut used: HashSet<u64> = words.iter().map(|word| hash(word)).collect();
-    for appended in 0..WORDS * 15 / 100 {
+    for _ in 0..WORDS * 15 / 100 {
         if (0..64).filter(|&bit| margin(&sums, bit) < 20).count() <= 2 {
-            return (words.join(" "), appended);
+            return Some(words.join(" "));
         }
         // The word whose hash and pair point the right way in most of the bits that are wrong or nearly so.
         let weak =
             (0..64).filter(|&bit| margin(&sums, bit) < 60).fold(0, |weak, bit| weak | 1_u64 << bit);
         let agree = |hash: u64| i64::from((weak & !(hash ^ victim)).count_ones());
         let candidates = FILLER.iter().filter(|(_, this)| !used.contains(this)).take(1_000);
-        let best =
-            candidates.max_by_key(|(_, this)| 21 * agree(*this) + 16 * agree(pair(last, *this)));
+        let best = candidates.max_by_key(|(_, this)| agree(*this) + agree(pair(last, *this)));
         let (word, this) = best.unwrap();
         used.insert(*this);
-        push(&mut sums, *this, 21);
+        push(&mut sums, *this, 16);
         push(&mut sums, pair(last, *this), 16);
         last = *this;
         words.push(word.clone());
     }
-    (words.join(" "), WORDS)
+    None
 }
 
 fn victims() -> Vec<Text> {
@@ -118,13 +117,11 @@ fn forged_pages_suppress_victims_under_a_known_seed_and_none_under_a_secret_one(
     let public = Fingerprinter::new(Recipe::default());
     for (number, victim) in (1..).zip(victims()) {
         let target = public.fingerprint(&victim.text).0;
-        let forged: Vec<_> =
-            (0..FORGED_EACH as u64).map(|copy| forge(target, number * 1_000 + copy)).collect();
-        for (text, appended) in &forged {
-            assert!(*appended <= WORDS * 15 / 100, "{}", victim.id);
-            assert!((public.fingerprint(text).0 ^ target).count_ones() <= 3, "{}", victim.id);
-        }
-        let forged: Vec<_> = forged.into_iter().map(|(text, _)| text).collect();
+        // An attacker whose page does not come near enough takes another.
+        let near = |text: &String| (public.fingerprint(text).0 ^ target).count_ones() <= 3;
+        let attempts = (0..2 * FORGED_EACH as u64).map(|copy| forge(target, number * 1_000 + copy));
+        let forged: Vec<_> = attempts.flatten().filter(near).take(FORGED_EACH).collect();
+        assert_eq!(forged.len(), FORGED_EACH, "{}", victim.id);
         let suppressed = |mode, seed| suppressed(mode, seed, &forged, &victim.text);
         assert!(suppressed(Mode::Classic, Seed::PUBLIC), "the attack works: {}", victim.id);
         assert!(
