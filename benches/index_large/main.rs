@@ -108,6 +108,11 @@ fn measure_index(plan: Plan, entries: u64, radii: &[u32], label: &str) {
             "  radius {radius}: query {single:.0} ns, in batches of {BATCH} {batch:.0} ns; {missed} missed of {found}"
         );
     }
+    if label != "scan" {
+        let radius = index.max_radius();
+        scaling(&index, radius, &window);
+        latencies(&mut index, radius, &window);
+    }
 }
 
 /// The CPU time of single steps of a rolling window: look up, expire, insert. The clock itself takes some hundred nanoseconds.

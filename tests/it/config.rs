@@ -348,11 +348,11 @@ fn values_that_are_none_of_a_few_are_answered_with_these() {
       ╰────
      help: write for instance `mode = "classic"`
     "#);
-    insta::assert_snapshot!(refusal("[dedup]\nradius = 4\n", &[]), @"
-     × `radius`: radius 4 is too large: write 0 to 3
+    insta::assert_snapshot!(refusal("[dedup]\nradius = 9\n", &[]), @"
+     × `radius`: radius 9 is too large: write 0 to 8
       ╭─[docs.toml:2:10]
     1 │ [dedup]
-    2 │ radius = 4
+    2 │ radius = 9
       ·          ┬
       ·          ╰── here
       ╰────
@@ -504,7 +504,7 @@ fn patterns_memory_names_and_timeouts_are_looked_at() {
       ·                ───┬───
       ·                   ╰── too little
       ╰────
-     help: write `memory = "3853 MiB"`, or `entries = 2657776` in `window`
+     help: write `memory = "3747 MiB"`, or `entries = 2732167` in `window`
     "#);
     insta::assert_snapshot!(refusal(SMALL, &["name=a/b"]), @r#"
      × `name`: "a/b" cannot be the name of a directory
