@@ -107,6 +107,7 @@ fn count_in(words: &[u64], fingerprint: u64, radius: u32, block: usize) -> u64 {
     count_plain(words, fingerprint, radius, block)
 }
 
+#[expect(clippy::inline_always, reason = "part of what is compiled for each instruction set")]
 #[inline(always)]
 fn count_plain(words: &[u64], fingerprint: u64, radius: u32, block: usize) -> u64 {
     let mut count = 0;
@@ -115,7 +116,8 @@ fn count_plain(words: &[u64], fingerprint: u64, radius: u32, block: usize) -> u6
         if words.iter().map(near).sum::<u64>() > 0 {
             for word in words {
                 let difference = word ^ fingerprint;
-                let found_before = (0..block).any(|i| difference >> (16 * i) & 0xffff == 0);
+                let found_before =
+                    (0..block).any(|i| (difference >> (16 * i)).trailing_zeros() >= 16);
                 count += u64::from(difference.count_ones() <= radius && !found_before);
             }
         }

@@ -33,10 +33,10 @@ fn fingerprint(number: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// CPU time of this thread.
-fn cpu() -> Duration {
+/// Nanoseconds of CPU time of this thread.
+fn cpu() -> u64 {
     let now = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
 /// Bytes of resident memory.
@@ -76,8 +76,8 @@ fn ns_per(at_least: Duration, mut some: impl FnMut(u64) -> u64) -> f64 {
         done += some(round);
         round += 1;
         let taken = cpu() - begin;
-        if taken > at_least {
-            return taken.as_nanos() as f64 / done as f64;
+        if taken > at_least.as_nanos() as u64 {
+            return taken as f64 / done as f64;
         }
     }
 }
@@ -90,14 +90,14 @@ fn measure_index(plan: Plan, entries: u64, radii: &[u32], label: &str) {
         if label == "scan" { NonZeroU32::MAX } else { NonZeroU32::new(1024).expect("not 0") };
     let mut index = BlockIndex::with_plan(plan).with_equal_limit(limit);
     index.insert_all((1..=entries).map(|id| (DocId(id), Fingerprint(fingerprint(id)))));
-    let build = (cpu() - begin).as_nanos() as f64 / entries as f64;
+    let build = (cpu() - begin) as f64 / entries as f64;
     let replaced = if entries >= 1_000_000_000 { entries / 100 } else { entries / 10 };
     let begin = cpu();
     for id in entries + 1..=entries + replaced {
         index.expire(DocId(id - entries + 1));
         index.insert(DocId(id), Fingerprint(fingerprint(id)));
     }
-    let roll = (cpu() - begin).as_nanos() as f64 / replaced as f64;
+    let roll = (cpu() - begin) as f64 / replaced as f64;
     let bytes = (resident() - before) / entries as f64;
     println!("{label}: {}", index.plan());
     println!("  insert {build:.0} ns, insert + expire {roll:.0} ns, {bytes:.1} bytes an entry");
@@ -107,6 +107,11 @@ fn measure_index(plan: Plan, entries: u64, radii: &[u32], label: &str) {
         println!(
             "  radius {radius}: query {single:.0} ns, in batches of {BATCH} {batch:.0} ns; {missed} missed of {found}"
         );
+    }
+    if label != "scan" {
+        let radius = index.max_radius();
+        scaling(&index, radius, &window);
+        latencies(&mut index, radius, &window);
     }
 }
 
@@ -121,7 +126,7 @@ fn latencies(index: &mut BlockIndex, radius: u32, window: &Window) {
             index.expire(DocId(next - window.entries + 1));
             index.insert(DocId(next), Fingerprint(fingerprint(next)));
             next += 1;
-            (cpu() - begin).as_nanos() as u64
+            cpu() - begin
         })
         .collect();
     taken.sort_unstable();
@@ -146,7 +151,7 @@ fn scaling(index: &BlockIndex, radius: u32, window: &Window) {
         for queries in queries.chunks(BATCH) {
             index.candidates_of_all(queries, radius, &mut out);
         }
-        (cpu() - begin).as_secs_f64()
+        (cpu() - begin) as f64
     };
     let alone = work();
     let both = thread::scope(|scope| {
@@ -203,7 +208,7 @@ fn measure_baseline(entries: u64) {
         index.expire(fingerprint(id - entries));
         index.insert(fingerprint(id));
     }
-    let roll = (cpu() - begin).as_nanos() as f64 / replaced as f64;
+    let roll = (cpu() - begin) as f64 / replaced as f64;
     let bytes = (resident() - before) / entries as f64;
     let time = Duration::from_millis(1500);
     let single = ns_per(time, |round| {

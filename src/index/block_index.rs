@@ -16,7 +16,8 @@ use crate::{fingerprint::Fingerprint, page::DocId};
 /// As many entries are compared in the time that one probe of a table takes.
 const SCANNED_PER_PROBE: u64 = 50;
 
-/// An exact index for any radius and window: tables by a [`Layout`] that is chosen from both and from the memory there is.
+/// An exact index for any radius and window: tables by a [`Layout`](super::Layout), chosen from both and from the
+/// memory there is.
 ///
 /// ```
 /// use pagesieve::{DocId, Fingerprint, index::{BlockIndex, Index}};

@@ -35,8 +35,8 @@
 //! |---|---|---|---|
 //! | 10^6 | 4 tables of 17, 15, 15, 15 bits, wide | 2 of 14, narrow | 4 of 17, 15, 15, 15, wide |
 //! | 10^7 | covering of 5, wide or narrow | 2 of 18 and 17, narrow | 3 of 20, 19, 19 or 4 of 19, 15, 15, 15, wide |
-//! | 10^8 | covering of 6 with 21 bits, narrow | 3 of 22, 20, 20, narrow, with homes | 4 of 19, 15, 15, 15, wide |
-//! | 10^9 | – | 2 of 22, narrow, with homes | – |
+//! | 10^8 | 3 of 22, 21, 21, wide, with homes | 3 of 22, 20, 20, narrow, with homes | 3 of 22, 21, 21, wide, with homes |
+//! | 10^9 | – | 2 of 21, narrow, with homes | – |
 //!
 //! # Hot values
 //!
