@@ -9,15 +9,14 @@ use crate::{
 pub(super) fn rule(options: &Options) -> String {
     let (rule, name) = (Rule::new(options), options.mode.as_str());
     let [short, long] = [0, u32::MAX].map(|features| rule.signature_radius(features));
-    let mut line =
-        format!("rule {name}: at most {} of the fingerprints' 64 bits differ", rule.radius());
-    if long < 256 {
-        line += &format!(" and at most {long} of the signatures' 256");
-    }
-    if short < long {
-        line += &format!(" ({short} where the text is short)");
-    }
-    line
+    let radius = rule.radius();
+    let confirmed = if long < 256 {
+        format!(" and at most {long} of the signatures' 256")
+    } else {
+        String::new()
+    };
+    let unless = if short < long { " (fewer where the text is short)" } else { "" };
+    format!("rule {name}: at most {radius} of the fingerprints' 64 bits differ{confirmed}{unless}")
 }
 
 /// What a duplicate is, and why.
