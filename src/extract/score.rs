@@ -123,12 +123,14 @@ impl Page<'_> {
 
     fn content(&self, sums: &[Sum], plain: &[Sum], weights: &[usize]) -> Vec<bool> {
         let mut path = self.path(weights);
-        grow(&mut path, plain);
+        let core = grow(&mut path, plain);
         let content = path[path.len() - 1];
+        let is_in_core = |block: usize| (core..self.blocks[core].end).contains(&block);
         let is_misnamed = |block: usize| sums[block].prose * 2 >= sums[content].prose;
         let mut keeps = vec![false; self.blocks.len()];
         self.keep(content, &mut keeps, |block| match self.hints[block] {
-            Hint::None | Hint::Teaser => true,
+            Hint::None => true,
+            Hint::Teaser => is_in_core(block),
             Hint::Furniture => false,
             Hint::Aside | Hint::Comments => is_misnamed(block),
         });
@@ -190,8 +192,10 @@ impl Page<'_> {
     }
 }
 
-/// Shortens the path while what stands around its last block is prose as well, almost without links.
-fn grow(path: &mut Vec<usize>, plain: &[Sum]) {
+/// Shortens the path while what stands around its last block is prose as well, almost without links. The innermost block with all of
+/// that prose, which is the last one or in it, is the answer.
+fn grow(path: &mut Vec<usize>, plain: &[Sum]) -> usize {
+    let mut core = path[path.len() - 1];
     while let [.., around, content] = path[..] {
         let rest = plain[around].without(plain[content]);
         let is_same = (rest.prose >= AROUND || rest.prose * 4 >= plain[content].prose)
@@ -200,8 +204,12 @@ fn grow(path: &mut Vec<usize>, plain: &[Sum]) {
         if rest.bytes > 0 && !is_same {
             break;
         }
+        if rest.bytes > 0 {
+            core = around;
+        }
         path.pop();
     }
+    core
 }
 
 fn is_prose(sum: Sum) -> bool {

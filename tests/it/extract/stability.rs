@@ -29,6 +29,16 @@ fn furniture() -> impl Strategy<Value = String> {
         .prop_map(|blocks| blocks.concat())
 }
 
+#[test]
+fn teasers_above_and_below_a_short_text_are_no_part_of_it() {
+    let teaser = FURNITURE.iter().find(|block| block.contains("teaser")).unwrap();
+    for mut sample in samples() {
+        sample.around[0].insert_str(0, teaser);
+        sample.around[1].push_str(teaser);
+        assert_eq!(extract(&sample.markup()).text, sample.text(), "{}", sample.name);
+    }
+}
+
 proptest! {
     #[test]
     fn furniture_around_the_content_changes_nothing(mut sample in sample(), above in furniture(), below in furniture()) {
