@@ -104,13 +104,17 @@ pub(super) fn tell(report: &Report, directory: &Path, out: &mut Out) -> Result<(
 
 /// Prints what would be fetched, a URL a line.
 fn dry_run(plan: &Plan, out: &mut Out) -> Result<Exit, Failure> {
-    let outlook = runtime()?.block_on(crawl::dry_run(plan))?;
-    for entry in &outlook {
+    let forecast = runtime()?.block_on(crawl::dry_run(plan))?;
+    for entry in &forecast.urls {
         writeln!(out, "{entry}").map_err(Failure::Output)?;
     }
-    let fetched = outlook.iter().filter(|entry| entry.is_fetched()).count();
-    let all = counted(outlook.len() as u64, "URL");
+    let fetched = forecast.urls.iter().filter(|entry| entry.is_fetched()).count();
+    let all = counted(forecast.urls.len() as u64, "URL");
     say(format_args!("{fetched} of {all} would be fetched first; no page was"));
+    if forecast.queued > 0 {
+        let queued = counted(forecast.queued, "queued URL");
+        say(format_args!("the run would go on with {queued}, as far as its budgets allow"));
+    }
     Ok(Exit::Done)
 }
 

@@ -5,18 +5,17 @@ use crate::{
     fingerprint::Sketch,
 };
 
-/// By which rule a text is a near duplicate of another.
-pub(super) fn rule(options: &Options) -> String {
+/// By which rule a text of so many features is a near duplicate of another.
+pub(super) fn rule(options: &Options, features: u32) -> String {
     let (rule, name) = (Rule::new(options), options.mode.as_str());
-    let [short, long] = [0, u32::MAX].map(|features| rule.signature_radius(features));
     let radius = rule.radius();
-    let confirmed = if long < 256 {
-        format!(" and at most {long} of the signatures' 256")
-    } else {
-        String::new()
+    let confirmed = match rule.signature_radius(features) {
+        256.. => String::new(),
+        most => {
+            format!(" and at most {most} of the signatures' 256 in a text of {features} features")
+        }
     };
-    let unless = if short < long { " (fewer where the text is short)" } else { "" };
-    format!("rule {name}: at most {radius} of the fingerprints' 64 bits differ{confirmed}{unless}")
+    format!("rule {name}: at most {radius} of the fingerprints' 64 bits differ{confirmed}")
 }
 
 /// What a duplicate is, and why.

@@ -12,6 +12,9 @@ use crate::{
 /// The state's file in the run directory.
 pub(super) const STATE: &str = "state.sqlite";
 
+/// The other files of a run, beside those of WARC.
+const OUTPUTS: [&str; 5] = [PAGES, DUPLICATES, SKIPPED, HTML, JSON];
+
 /// Whether there is a run in this directory.
 #[must_use]
 pub fn is_run(directory: &Path) -> bool {
@@ -31,6 +34,16 @@ pub(super) fn check_owner(state: &State, path: &Path, name: &str) -> Result<(), 
     }
 }
 
+/// Refuses a directory in which no run was begun but that has files of the names that a run writes: they are somebody's.
+pub(super) fn check_unclaimed(directory: &Path) -> Result<(), CrawlError> {
+    let claimed = OUTPUTS.iter().copied().chain([warc::DIRECTORY]);
+    let found = claimed.map(|name| directory.join(name)).find(|path| path.exists());
+    match found {
+        Some(path) if !is_run(directory) => Err(CrawlError::Claimed { path }),
+        _ => Ok(()),
+    }
+}
+
 /// Deletes the files of a run, and nothing else that may lie in its directory. The state goes last, so that what is left when this
 /// fails is still known as a run.
 ///
@@ -46,7 +59,7 @@ pub fn delete_run(directory: &Path) -> io::Result<()> {
         _ => Ok(()),
     };
     missing_is_fine(fs::remove_dir_all(directory.join(warc::DIRECTORY)))?;
-    for file in [PAGES, DUPLICATES, SKIPPED, HTML, JSON] {
+    for file in OUTPUTS {
         missing_is_fine(fs::remove_file(directory.join(file)))?;
     }
     for suffix in ["-wal", "-shm", "-journal", "", "-lock"] {

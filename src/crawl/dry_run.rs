@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep_until};
 use url::Url;
 
 use super::{
-    directory::{STATE, check_owner},
+    directory::{STATE, check_owner, check_unclaimed},
     error::CrawlError,
     fetch::{Answer, FetchError, Fetcher, Limit},
     options::Plan,
@@ -26,6 +26,15 @@ use crate::{
 
 /// Sitemaps that are read for one seed.
 const MAX_SITEMAPS: usize = 1_000;
+
+/// What a crawl would begin with.
+#[derive(Clone, Debug)]
+pub struct Forecast {
+    /// The seeds, and what sitemaps name.
+    pub urls: Vec<Outlook>,
+    /// How many URLs of the run are queued, if it was begun; those among `urls` are counted as well.
+    pub queued: u64,
+}
 
 /// What would become of a URL.
 #[derive(Clone, Debug)]
@@ -79,7 +88,7 @@ impl fmt::Display for Outlook {
 ///
 /// # Errors
 /// If seed files or an earlier state of the run cannot be read, or the fetcher cannot be set up.
-pub async fn dry_run(plan: &Plan) -> Result<Vec<Outlook>, CrawlError> {
+pub async fn dry_run(plan: &Plan) -> Result<Forecast, CrawlError> {
     let options = plan.crawl.url_options();
     let roots = plan.seeds.iter().map(|seed| roots(&seed.source, &options));
     let roots: Vec<_> = roots.collect::<Result<_, _>>()?;
@@ -105,13 +114,15 @@ pub async fn dry_run(plan: &Plan) -> Result<Vec<Outlook>, CrawlError> {
             UrlKind::Sitemap => looker.look_at_sitemaps(urls.into()).await?,
         }
     }
-    Ok(looker.found)
+    let queued = looker.state.as_ref().map_or(Ok(0), State::queue_len)?;
+    Ok(Forecast { urls: looker.found, queued })
 }
 
 /// The state of the run as far as it got, if it was begun.
 fn earlier_state(plan: &Plan) -> Result<Option<State>, CrawlError> {
     let path = plan.directory.join(STATE);
     if !path.is_file() {
+        check_unclaimed(&plan.directory)?;
         return Ok(None);
     }
     let state = State::read(&path)?;

@@ -73,6 +73,12 @@ pub enum CrawlError {
     /// Patterns cannot be compiled.
     #[error("compile the seeds' patterns")]
     Scope(#[from] ScopeError),
+    /// The directory holds no run, and a file or folder where the run would write.
+    #[error("there is no run in the directory, and {} is in the way: move it away, or name another directory with --out", path.display())]
+    Claimed {
+        /// What is in the way.
+        path: PathBuf,
+    },
     /// The window has no room in the memory that it is given.
     #[error("build the index")]
     Memory(#[from] MemoryError),
@@ -127,7 +133,10 @@ impl CrawlError {
                 self,
                 Self::SeedFile { .. } | Self::SeedLines { .. } | Self::Url(_) | Self::Scope(_)
             ),
-            matches!(self, Self::Memory(_) | Self::Recipe { .. } | Self::NoRun { .. }),
+            matches!(
+                self,
+                Self::Claimed { .. } | Self::Memory(_) | Self::Recipe { .. } | Self::NoRun { .. }
+            ),
             matches!(self, Self::OtherRun { .. } | Self::NotACrawl { .. }),
         ];
         configuration.contains(&true)

@@ -50,7 +50,7 @@ use recorder::{Recorder, Request, Start};
 use worker::{Crew, End, Event};
 
 pub use directory::{delete_run, is_run};
-pub use dry_run::{Outlook, dry_run};
+pub use dry_run::{Forecast, Outlook, dry_run};
 pub use error::CrawlError;
 pub use options::{Options, Plan};
 pub use past::{Account, Neighbour, Neighbourhood, PastRun};

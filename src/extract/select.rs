@@ -3,7 +3,7 @@
 use std::{collections::HashSet, fmt};
 
 use html5ever::tree_builder::TreeSink;
-use scraper::{Html, HtmlTreeSink, Selector};
+use scraper::{Html, HtmlTreeSink, Selector, error::SelectorErrorKind};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
@@ -114,13 +114,22 @@ impl Site {
     }
 }
 
+/// What is wrong, in words for those who write selectors: some of the parser's are for its developers.
+fn reason(error: &SelectorErrorKind) -> String {
+    let told = error.to_string();
+    if told.contains("developer") {
+        return "an element's name, `.class`, `#id` or `[attribute]` was expected".to_owned();
+    }
+    told
+}
+
 impl TryFrom<String> for Css {
     type Error = RulesError;
 
     fn try_from(written: String) -> Result<Self, RulesError> {
         match Selector::parse(&written) {
             Ok(selector) => Ok(Self { written, selector }),
-            Err(error) => Err(RulesError::Selector { reason: error.to_string(), written }),
+            Err(error) => Err(RulesError::Selector { reason: reason(&error), written }),
         }
     }
 }

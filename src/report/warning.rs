@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     report::{Cluster, Counts, End, Host, builder::Skip, counted, shown, thousands},
-    state::Reason,
+    state::{ROBOTS_NOT_HAD, Reason},
 };
 
 /// The least number of pages of which a host is suspected to be a mirror.
@@ -131,7 +131,7 @@ impl fmt::Display for Warning {
                 thousands(*known),
                 shown(example, 500),
                 detail.as_deref().map_or_else(String::new, |detail| format!(" ({})", shown(detail, 300))),
-                next_step(*reason),
+                next_step(*reason, detail.as_deref()),
             ),
             Self::NotKept { duplicates, key } => write!(
                 f,
@@ -160,8 +160,11 @@ impl fmt::Display for Warning {
 }
 
 /// What to look at if nearly everything was skipped for this reason.
-fn next_step(reason: Reason) -> &'static str {
+fn next_step(reason: Reason, detail: Option<&str>) -> &'static str {
     match reason {
+        Reason::Robots if detail.is_some_and(|detail| detail.starts_with(ROBOTS_NOT_HAD)) => {
+            next_step(Reason::Failure, None)
+        }
         Reason::Robots => {
             "`pagesieve crawl CONFIG --dry-run` shows what robots.txt says of each seed; of a site that is yours, set politeness.obey_robots = false."
         }

@@ -29,6 +29,7 @@ pub use hosts::HostId;
 pub(crate) use hosts::{Aside, Cause, HostRow, RobotsRow};
 pub use kept::KeptFilter;
 pub(crate) use open::WriteLock;
+pub(crate) use reason::ROBOTS_NOT_HAD;
 pub use reason::Reason;
 pub(crate) use signatures::SignatureLog;
 pub(crate) use urls::{NewUrl, Queued};

@@ -4,6 +4,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+/// How the detail of [`Reason::Robots`] begins if it is for want of robots.txt, not for what stands there.
+pub(crate) const ROBOTS_NOT_HAD: &str = "robots.txt could not be had: ";
+
 /// Why a URL was neither stored nor found to be a duplicate.
 ///
 /// The numbers are kept in the state of runs and never change.

@@ -47,7 +47,7 @@ fn write_all(out: &mut Out, sides: &[Side; 2], options: &Options, paint: Paint) 
             "\nNothing is judged anew: that takes both texts. What the run found stands above."
         )?;
     }
-    writeln!(out, "{}\n", rule(options))?;
+    writeln!(out, "{}\n", rule(options, sides[1].facts.features))?;
     write_sizes(out, sides)?;
     writeln!(out)?;
     write_bits(out, sides)?;

@@ -15,12 +15,12 @@ use crate::{
     crawl::{
         error::CrawlError,
         options::Plan,
-        robots::{self, NOT_HAD, product_token},
+        robots::{self, product_token},
     },
     filter::{Links, Store},
     page::{NormalUrl, Timestamp},
     report::End,
-    state::{Aside, Cause, Reason, State, UrlKind, UrlRow, UrlState},
+    state::{Aside, Cause, ROBOTS_NOT_HAD, Reason, State, UrlKind, UrlRow, UrlState},
 };
 
 /// For how long a host that gave no answer is left alone once its run is finished.
@@ -165,7 +165,10 @@ impl Recorder {
         let admits = match row.state {
             UrlState::Skipped(Reason::Robots) => {
                 changes.robots
-                    || row.detail.as_deref().is_some_and(|detail| detail.starts_with(NOT_HAD))
+                    || row
+                        .detail
+                        .as_deref()
+                        .is_some_and(|detail| detail.starts_with(ROBOTS_NOT_HAD))
             }
             UrlState::Skipped(Reason::DuplicateLinks) => {
                 let policy = match row.detail.as_deref() {

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     crawl::{
-        directory::{STATE, check_owner},
+        directory::{STATE, check_owner, check_unclaimed},
         error::CrawlError,
         frontier::Budget,
         options::Plan,
@@ -45,6 +45,7 @@ impl Recorder {
         let directory = &plan.directory;
         fs::create_dir_all(directory)
             .map_err(|source| CrawlError::Directory { path: directory.clone(), source })?;
+        check_unclaimed(directory)?;
         let state = State::open(&directory.join(STATE))?;
         check_owner(&state, directory, &plan.name)?;
         let recipe = recipe(&plan, &state)?;

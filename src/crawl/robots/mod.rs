@@ -12,6 +12,7 @@ use url::Url;
 
 pub(super) use self::inquiry::Inquiry;
 use self::rule::{Comparable, Rule};
+use crate::state::ROBOTS_NOT_HAD;
 
 /// For how long a robots.txt is valid (RFC 9309, section 2.4).
 pub(super) const VALID: Duration = Duration::from_hours(24);
@@ -62,9 +63,6 @@ impl fmt::Display for RuleRef<'_> {
         write!(f, "{} (line {})", self.text, self.line)
     }
 }
-
-/// How a [refusal](Robots::refusal) begins that is for want of robots.txt.
-pub(super) const NOT_HAD: &str = "robots.txt could not be had: ";
 
 /// What an answer to the request for robots.txt means (RFC 9309, section 2.3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,7 +141,7 @@ impl Robots {
     #[must_use]
     pub fn refusal(&self, url: &Url) -> Option<String> {
         if let Some(why) = self.unreachable_reason() {
-            return Some(format!("{NOT_HAD}{why}"));
+            return Some(format!("{ROBOTS_NOT_HAD}{why}"));
         }
         let decision = self.decide(url);
         (!decision.allowed).then(|| decision.rule.map_or_else(String::new, |rule| rule.to_string()))

@@ -45,6 +45,37 @@ fn a_directory_of_another_run_is_refused_and_left_as_it_is() {
 }
 
 #[test]
+fn files_of_others_are_in_the_way_and_stay_as_they_are() {
+    for name in ["pages.jsonl", "duplicates.jsonl", "skipped.jsonl", "report.json", "report.html"] {
+        let site = Site::new(Routes::new().at("*", "/", page("a", &[])), &["a.test/"]);
+        let theirs = site.path().join(name);
+        fs::write(&theirs, "mine").unwrap();
+        let errors = [
+            site.try_run().unwrap_err(),
+            Runtime::new().unwrap().block_on(crawl::dry_run(&site.plan)).unwrap_err(),
+        ];
+        for error in errors {
+            assert!(matches!(error, CrawlError::Claimed { .. }) && error.is_configuration());
+            assert!(error.to_string().contains(name), "{error}");
+        }
+        let left: Vec<_> = fs::read_dir(site.path()).unwrap().collect();
+        assert_eq!((left.len(), fs::read(&theirs).unwrap()), (1, b"mine".to_vec()), "{name}");
+        assert!(!crawl::is_run(site.path()), "nothing that --fresh would delete");
+        fs::remove_file(theirs).unwrap();
+        site.run();
+    }
+}
+
+#[test]
+fn a_robots_txt_that_could_not_be_had_is_no_matter_of_obeying_it() {
+    let site = Site::new(Routes::new(), &["10.1.2.3/"]);
+    let report = site.run_fast();
+    let text = report.warnings[0].to_string();
+    assert!(text.contains("skipped as robots") && text.contains("fetch.allow_private"), "{text}");
+    assert!(!text.contains("obey_robots"), "{text}");
+}
+
+#[test]
 fn a_directory_whose_state_is_a_filter_s_is_refused() {
     let site = Site::new(Routes::new(), &["a.test/"]);
     let state = site.path().join("state.sqlite");

@@ -1,7 +1,7 @@
 //! What a dry run says and asks.
 
 use pagesieve::crawl::{
-    self,
+    self, Forecast,
     scope::{Seed, Source},
 };
 use tokio::runtime::Runtime;
@@ -10,8 +10,24 @@ use super::site::{Site, page};
 use crate::server::{Reply, Routes};
 
 fn look(site: &Site) -> Vec<String> {
-    let outlook = Runtime::new().unwrap().block_on(crawl::dry_run(&site.plan)).unwrap();
-    outlook.iter().map(ToString::to_string).collect()
+    forecast(site).urls.iter().map(ToString::to_string).collect()
+}
+
+fn forecast(site: &Site) -> Forecast {
+    Runtime::new().unwrap().block_on(crawl::dry_run(&site.plan)).unwrap()
+}
+
+#[test]
+fn a_run_that_is_not_finished_would_go_on_with_what_is_queued() {
+    let site = Site::new(
+        Routes::new().at("*", "/", page("seed", &["/1", "/2", "/3"])).at("*", "/1", page("1", &[])),
+        &["a.test/"],
+    );
+    assert_eq!(forecast(&site).queued, 0);
+    let site = site.planned(|plan| plan.crawl.max_pages = 1);
+    site.run();
+    assert_eq!(look(&site), ["skip\thttp://a.test/\tthe run has dealt with it"]);
+    assert_eq!(forecast(&site).queued, 3);
 }
 
 #[test]
