@@ -46,9 +46,18 @@ pub(super) fn explain(message: &str, path: &[String]) -> Problem {
 fn example(path: &[String]) -> Option<String> {
     let (key, tables) = path.split_last()?;
     let value = table(tables)?.get(key)?;
+    if value.is_table() && key != "window" {
+        let header = [tables, std::slice::from_ref(key)].concat().join(".");
+        return Some(format!(
+            "write `[{header}]` and its keys in the lines below, or `{header}.KEY = …`"
+        ));
+    }
+    if value.as_array().is_some_and(|items| items.iter().any(Value::is_table)) {
+        return Some(format!("write `[[{key}]]` and its keys in the lines below"));
+    }
     let says_something = match value {
-        Value::Array(items) => !items.is_empty() && items.iter().all(|item| !item.is_table()),
-        value => !value.is_table() || key == "window",
+        Value::Array(items) => !items.is_empty(),
+        _ => true,
     };
     says_something.then(|| format!("write for instance `{key} = {value}`"))
 }
@@ -144,6 +153,8 @@ fn plain(message: &str) -> String {
         .replace("a nonzero usize", "a whole number of 1 or more")
         .replace("a nonzero u64", "a whole number of 1 or more")
         .replace("a sequence", "a list in brackets")
+        .replace("expected struct Options", "expected a table of keys")
+        .replace("invalid IP address syntax", "no network (address/bits)")
         .replace("expected u64", "expected a whole number of 0 or more")
         .replace("expected u32", "expected a whole number of 0 or more")
         .replace('\n', ", ")

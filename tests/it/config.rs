@@ -262,6 +262,13 @@ fn an_unknown_key_like_no_other_is_answered_with_all() {
 
 #[test]
 fn values_of_another_kind_are_answered_with_an_example() {
+    for (config, help) in [
+        ("crawl = 3\n", "write `[crawl]` and its keys in the lines below"),
+        ("seeds = 3\n", "write `[[seeds]]` and its keys in the lines below"),
+    ] {
+        let told = refusal(config, &[]);
+        assert!(told.contains(help) && !told.contains("struct"), "{told}");
+    }
     insta::assert_snapshot!(refusal("[crawl]\nmax_depth = \"3\"\n", &[]), @r#"
      × `max_depth`: invalid type: string "3", expected a whole number of 0 or
      │ more
@@ -294,7 +301,7 @@ fn values_of_another_kind_are_answered_with_an_example() {
      help: write for instance `max_body = "8 MiB"`
     "#);
     insta::assert_snapshot!(refusal("[fetch]\nallow_private = [\"127.0.0.0/8\", \"10.1\"]\n", &[]), @r#"
-     × `allow_private`: invalid IP address syntax
+     × `allow_private`: no network (address/bits)
       ╭─[docs.toml:2:33]
     1 │ [fetch]
     2 │ allow_private = ["127.0.0.0/8", "10.1"]
