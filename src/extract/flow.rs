@@ -1,6 +1,6 @@
 //! How elements stand in the flow of the text.
 
-use html5ever::local_name;
+use html5ever::{LocalName, local_name};
 use scraper::node::Element;
 
 use super::text::Gap;
@@ -17,8 +17,34 @@ pub(super) enum Flow {
 
 impl Flow {
     pub(super) fn of(element: &Element) -> Self {
-        match element.name.local {
-            local_name!("script")
+        let name = &element.name.local;
+        match *name {
+            local_name!("td") | local_name!("th") => Self::Cell,
+            _ if is_skipped(name) => Self::Skipped,
+            _ if is_set_apart(name) => Self::Block,
+            _ => Self::Inline,
+        }
+    }
+
+    /// Whether the element holds text in a block of its own.
+    pub(super) fn is_block(self) -> bool {
+        matches!(self, Self::Cell | Self::Block)
+    }
+
+    pub(super) fn gap(self) -> Gap {
+        match self {
+            Self::Skipped | Self::Inline => Gap::None,
+            Self::Cell => Gap::Tab,
+            Self::Block => Gap::Line,
+        }
+    }
+}
+
+/// Whether neither the element nor what is in it is text.
+fn is_skipped(name: &LocalName) -> bool {
+    matches!(
+        *name,
+        local_name!("script")
             | local_name!("style")
             | local_name!("template")
             | local_name!("noscript")
@@ -37,9 +63,15 @@ impl Flow {
             | local_name!("progress")
             | local_name!("meter")
             | local_name!("rp")
-            | local_name!("rt") => Self::Skipped,
-            local_name!("td") | local_name!("th") => Self::Cell,
-            local_name!("address")
+            | local_name!("rt")
+    )
+}
+
+/// Whether the element begins and ends a line.
+fn is_set_apart(name: &LocalName) -> bool {
+    matches!(
+        *name,
+        local_name!("address")
             | local_name!("article")
             | local_name!("aside")
             | local_name!("blockquote")
@@ -87,21 +119,6 @@ impl Flow {
             | local_name!("thead")
             | local_name!("tr")
             | local_name!("ul")
-            | local_name!("xmp") => Self::Block,
-            _ => Self::Inline,
-        }
-    }
-
-    /// Whether the element holds text in a block of its own.
-    pub(super) fn is_block(self) -> bool {
-        matches!(self, Self::Cell | Self::Block)
-    }
-
-    pub(super) fn gap(self) -> Gap {
-        match self {
-            Self::Skipped | Self::Inline => Gap::None,
-            Self::Cell => Gap::Tab,
-            Self::Block => Gap::Line,
-        }
-    }
+            | local_name!("xmp")
+    )
 }

@@ -115,12 +115,13 @@ fn prepare(corpus: &Corpus, options: &Options, seed: Seed, method: Method) -> Bo
     let by_character =
         Fingerprinter::new(crate::fingerprint::Recipe { segment: Segment::Ngrams, ..recipe });
     let texts = || corpus.texts().iter().map(|text| text.text.as_str());
+    let vectors = |idf| vectors::Vectors::new(texts(), &by_recipe, idf);
     match method {
         Method::Digest => Box::new(digests::Digests::new(texts())),
-        Method::CosineTf => Box::new(vectors::Cosine::new(texts(), &by_recipe, false)),
-        Method::CosineTfidf => Box::new(vectors::Cosine::new(texts(), &by_recipe, true)),
-        Method::EuclideanTf => Box::new(vectors::Euclidean::new(texts(), &by_recipe, false)),
-        Method::EuclideanTfidf => Box::new(vectors::Euclidean::new(texts(), &by_recipe, true)),
+        Method::CosineTf => Box::new(vectors::Cosine(vectors(false))),
+        Method::CosineTfidf => Box::new(vectors::Cosine(vectors(true))),
+        Method::EuclideanTf => Box::new(vectors::Euclidean(vectors(false))),
+        Method::EuclideanTfidf => Box::new(vectors::Euclidean(vectors(true))),
         Method::Edit => Box::new(edit::Tokens::new(texts(), &by_character)),
         Method::Tutorial => Box::new(simhash::Tutorial::new(texts(), &by_recipe)),
         Method::Sentences => Box::new(digests::Sentences::new(texts())),

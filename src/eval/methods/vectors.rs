@@ -10,33 +10,13 @@ const LEAST_COSINE: f64 = 0.95;
 const MOST_DISTANCE: f64 = 0.32;
 
 /// The weights of each text's terms, by the number of the term, and the length of the vector.
-struct Vectors(Vec<(Vec<(u32, f64)>, f64)>);
+pub(super) struct Vectors(Vec<(Vec<(u32, f64)>, f64)>);
 
 /// Texts whose vectors point the same way are alike.
-pub(super) struct Cosine(Vectors);
+pub(super) struct Cosine(pub(super) Vectors);
 
 /// Texts whose vectors end near each other are alike.
-pub(super) struct Euclidean(Vectors);
-
-impl Cosine {
-    pub(super) fn new<'a>(
-        texts: impl Iterator<Item = &'a str>,
-        fingerprinter: &Fingerprinter,
-        idf: bool,
-    ) -> Self {
-        Self(Vectors::new(texts, fingerprinter, idf))
-    }
-}
-
-impl Euclidean {
-    pub(super) fn new<'a>(
-        texts: impl Iterator<Item = &'a str>,
-        fingerprinter: &Fingerprinter,
-        idf: bool,
-    ) -> Self {
-        Self(Vectors::new(texts, fingerprinter, idf))
-    }
-}
+pub(super) struct Euclidean(pub(super) Vectors);
 
 impl Prepared for Cosine {
     fn alike(&self, a: usize, b: usize) -> bool {
@@ -63,7 +43,7 @@ impl Prepared for Euclidean {
 }
 
 impl Vectors {
-    fn new<'a>(
+    pub(super) fn new<'a>(
         texts: impl Iterator<Item = &'a str>,
         fingerprinter: &Fingerprinter,
         idf: bool,

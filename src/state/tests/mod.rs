@@ -1,6 +1,7 @@
 mod kept;
+mod queue;
 
-use std::{fs, num::NonZeroUsize, time::Duration};
+use std::{fs, num::NonZeroUsize};
 
 use proptest::prelude::*;
 use tempfile::TempDir;
@@ -254,86 +255,6 @@ fn a_new_state_is_for_its_owner_only() {
     }
 }
 
-fn new_url(url: &str, host: HostId) -> NewUrl<'_> {
-    NewUrl {
-        url,
-        host,
-        kind: UrlKind::Page,
-        state: UrlState::Queued,
-        detail: None,
-        seed: Some(0),
-        depth: 0,
-        hops: 0,
-        referrer: None,
-        at: Timestamp(5),
-    }
-}
-
-#[test]
-fn urls_wait_in_the_order_of_their_places() {
-    let state = State::in_memory().unwrap();
-    let (host, _) = state.host("a:80").unwrap();
-    for (seq, url) in [(3, "http://a/3"), (1, "http://a/1"), (2, "http://a/2")] {
-        let id = state.add_url(&new_url(url, host.id)).unwrap();
-        state.enqueue(host.id, seq, id).unwrap();
-    }
-    let places = |after, limit| {
-        let queued = state.queued(host.id, after, limit).unwrap();
-        queued.iter().map(|queued| (queued.seq, queued.url.url.clone())).collect::<Vec<_>>()
-    };
-    assert_eq!(places(0, 2), [(1, "http://a/1".to_owned()), (2, "http://a/2".to_owned())]);
-    assert_eq!(places(2, 9), [(3, "http://a/3".to_owned())]);
-    state.dequeue(host.id, 1).unwrap();
-    assert_eq!(
-        (places(0, 9).len(), state.last_seq().unwrap(), state.queue_len().unwrap()),
-        (2, 3, 2)
-    );
-}
-
-#[test]
-fn hosts_with_urls_come_in_turn_unless_they_are_set_aside() {
-    let state = State::in_memory().unwrap();
-    let hosts = ["a:80", "b:80", "c:80", "d:80"].map(|name| state.host(name).unwrap().0.id);
-    for (seq, host) in (1..).zip(&hosts[..3]) {
-        let id = state.add_url(&new_url(&format!("http://x/{seq}"), *host)).unwrap();
-        state.enqueue(*host, seq, id).unwrap();
-    }
-    let waiting =
-        |limit| state.waiting_hosts(limit).unwrap().iter().map(|row| row.id).collect::<Vec<_>>();
-    assert_eq!(waiting(9), hosts[..3]);
-    state.end_turn(hosts[0]).unwrap();
-    assert_eq!(waiting(9), [hosts[1], hosts[2], hosts[0]]);
-    assert_eq!(waiting(1), [hosts[1]]);
-    state.set_aside(hosts[1], Cause::Unanswered(10), Timestamp(7)).unwrap();
-    assert!(state.host("b:80").unwrap().1);
-    assert_eq!(waiting(9), [hosts[2], hosts[0]]);
-    state.take_back(&state.hosts_aside().unwrap()[0]).unwrap();
-    assert_eq!(waiting(9), [hosts[1], hosts[2], hosts[0]]);
-}
-
-#[test]
-fn why_a_host_is_set_aside_is_kept_and_its_pause_beyond_that() {
-    let state = State::in_memory().unwrap();
-    let causes = [
-        Cause::CrawlDelay(Duration::from_millis(61_500)),
-        Cause::RetryAfter(Duration::from_hours(24)),
-        Cause::Unanswered(10),
-    ];
-    for (name, cause) in ["a:80", "b:80", "c:80"].into_iter().zip(causes) {
-        let host = state.host(name).unwrap().0.id;
-        state.set_aside(host, cause, Timestamp(99)).unwrap();
-    }
-    let aside = state.hosts_aside().unwrap();
-    assert_eq!(aside.iter().map(|aside| aside.cause).collect::<Vec<_>>(), causes);
-    assert_eq!((&*aside[1].name, aside[1].until), ("b:80", Timestamp(99)));
-    for aside in &aside {
-        state.take_back(aside).unwrap();
-    }
-    assert_eq!(state.hosts_aside().unwrap(), []);
-    let rests = ["a:80", "b:80", "c:80"].map(|name| state.host(name).unwrap().0.rests_until);
-    assert_eq!(rests, [None, Some(Timestamp(99)), None]);
-}
-
 fn unique(id: u64) -> Judgement {
     let facts = Facts { features: 3, ..Facts::default() };
     Judgement { id: DocId(id), at: Timestamp(0), verdict: Verdict::Unique, facts }
@@ -343,7 +264,7 @@ fn unique(id: u64) -> Judgement {
 fn damaged_rows_are_errors() {
     let state = State::in_memory().unwrap();
     let (host, _) = state.host("a:80").unwrap();
-    let id = state.add_url(&new_url("http://a/", host.id)).unwrap();
+    let id = state.add_url(&queue::new_url("http://a/", host.id)).unwrap();
     state.enqueue(host.id, 1, id).unwrap();
     state.add_document("a", None, true, &unique(1), None).unwrap();
     let damage = |sql: &str| state.db.execute_batch(sql).unwrap();
