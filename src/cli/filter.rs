@@ -36,7 +36,7 @@ pub(super) struct Args {
     files: Files,
     /// Keep the window in this file between runs
     ///
-    /// It is created with the seed that is configured (else the public one), and goes on with it: fingerprints of another seed or of
+    /// It is created with the public seed, or the number that is configured, and goes on with it: fingerprints of another seed or of
     /// another way to cut texts are refused.
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
