@@ -19,7 +19,7 @@ use std::{env, fs, hint::black_box, num::NonZeroU32, thread, time::Duration};
 use baseline::Baseline;
 use pagesieve::{
     DocId, Fingerprint,
-    index::{BlockIndex, Candidate, Entry, Index, Layout, Plan},
+    index::{BlockIndex, Candidate, Entry, Homes, Index, Layout, Plan},
 };
 use rustix::time::{ClockId, clock_gettime};
 
@@ -232,14 +232,15 @@ fn measure_baseline(entries: u64) {
 fn layout(text: &str, radius: u32) -> Layout {
     let (bits, entry) = text.split_once('/').expect("BITS/narrow or BITS/wide");
     let (entry, homes) = entry.split_once('+').unwrap_or((entry, ""));
-    let with = |layout: Layout| if homes == "homes" { layout.with_homes() } else { layout };
+    let with = |layout: Layout| match homes {
+        "tight" => layout.with_homes(Homes::Tight),
+        "roomy" => layout.with_homes(Homes::Roomy),
+        _ => layout,
+    };
     let entry = if entry == "wide" { Entry::Wide } else { Entry::Narrow };
     if let Some((tables, bits)) = bits.split_once('x') {
-        return Layout::covering(
-            tables.parse().expect("tables"),
-            bits.parse().expect("bits"),
-            entry,
-        );
+        let (tables, bits) = (tables.parse().expect("tables"), bits.parse().expect("bits"));
+        return with(Layout::covering(tables, bits, entry));
     }
     let bits: Vec<u32> = bits.split(',').map(|bits| bits.parse().expect("bits")).collect();
     with(Layout::disjoint(&bits, entry, radius))
@@ -276,7 +277,8 @@ fn main() {
         }
         for &radius in &radii {
             for bytes in &budgets {
-                match Plan::choose(radius, entries, u64::from(*bytes) * entries) {
+                // Document numbers take 8 bytes, and none where they are consecutive, as here.
+                match Plan::choose(radius, entries, u64::from(bytes + 8) * entries) {
                     Ok(plan) => measure_index(plan, entries, &[radius], &format!("{bytes} bytes")),
                     Err(error) => println!("{bytes} bytes: {error}"),
                 }

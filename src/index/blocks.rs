@@ -48,8 +48,13 @@ impl Place {
 }
 
 impl<F: Format> Blocks<F> {
-    /// `lines` are those of each table's homes.
-    pub(super) fn new(keys: Vec<Key>, lines: Vec<u32>, probes: Vec<Probes>) -> Self {
+    /// `lines` are those of each table's homes, `slot_bits` the bits that a slot is expected to take.
+    pub(super) fn new(
+        keys: Vec<Key>,
+        lines: Vec<u32>,
+        probes: Vec<Probes>,
+        slot_bits: u32,
+    ) -> Self {
         assert!(keys.len() <= MAX_TABLES, "layouts have at most {MAX_TABLES} tables");
         let (mut words, mut reserved) = (0, 0);
         let mut table = |(key, lines): (&Key, u32)| {
@@ -65,7 +70,7 @@ impl<F: Format> Blocks<F> {
             keys,
             tables,
             directory: Slab::with_len(words),
-            pages: Pages::new(reserved),
+            pages: Pages::new(reserved, slot_bits),
             probes,
             level: Level::best(),
         }
@@ -73,6 +78,9 @@ impl<F: Format> Blocks<F> {
 
     pub(super) fn insert(&mut self, fingerprint: u64) -> u32 {
         let slot = self.fingerprints.push(fingerprint);
+        if !self.pages.holds(slot) {
+            self.pages.widen_slots();
+        }
         let buckets = self.buckets(fingerprint);
         for ((key, table), &bucket) in self.keys.iter().zip(&self.tables).zip(&buckets) {
             let rest = key.rest.of(fingerprint);

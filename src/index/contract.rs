@@ -5,7 +5,8 @@ use std::num::NonZeroU32;
 use proptest::{prelude::*, sample::Index as Pick};
 
 use super::{
-    BlockIndex, Candidate, Entry, Index, Layout, Pigeonhole, Plan, Scan, pigeonhole::MAX_RADIUS,
+    BlockIndex, Candidate, Entry, Homes, Index, Layout, Pigeonhole, Plan, Scan,
+    pigeonhole::MAX_RADIUS,
 };
 use crate::{fingerprint::Fingerprint, page::DocId};
 
@@ -99,7 +100,7 @@ fn flip(fingerprint: Fingerprint, bits: &[u32]) -> Fingerprint {
 
 fn events() -> impl Strategy<Value = Vec<Event>> {
     // All distances from 0 to k+2.
-    let bits = || prop::collection::vec(0..64_u32, 0..=10);
+    let bits = || prop::collection::vec(0..64_u32, 0..=13);
     let event = prop_oneof![
         4 => prop_oneof![any::<u64>(), Just(0), Just(u64::MAX), 0..4_u64].prop_map(|bits| Event::Insert(Fingerprint(bits))),
         8 => (any::<Pick>(), bits()).prop_map(|(of, bits)| Event::Plant(of, bits)),
@@ -120,16 +121,20 @@ fn layouts() -> impl Strategy<Value = (Layout, u32)> {
         prop::collection::vec(8..=21_u32, 2..=3)
     ];
     prop_oneof![
-        (tables, entry(), 0..=8_u32).prop_filter_map("too few tables", |(bits, entry, radius)| {
-            (4 * bits.len() > radius as usize)
-                .then(|| (Layout::disjoint(&bits, entry, radius), radius))
-        }),
+        (tables, entry(), 0..=super::MAX_RADIUS).prop_filter_map(
+            "too few tables",
+            |(bits, entry, radius)| {
+                (4 * bits.len() > radius as usize)
+                    .then(|| (Layout::disjoint(&bits, entry, radius), radius))
+            }
+        ),
         (5..=6_usize, 4..=25_u32, entry())
             .prop_map(|(tables, bits, entry)| (Layout::covering(tables, bits, entry), 3)),
         (0..=64_u32).prop_map(|radius| (Layout::scan(radius), radius)),
     ]
     .prop_flat_map(|(layout, radius)| {
-        prop_oneof![Just((layout.clone(), radius)), Just((layout.with_homes(), radius))]
+        let homes = |homes| Just((layout.clone().with_homes(homes), radius));
+        prop_oneof![Just((layout.clone(), radius)), homes(Homes::Tight), homes(Homes::Roomy)]
     })
 }
 
@@ -194,8 +199,8 @@ fn every_fingerprint_of_the_ball_is_found() {
         Layout::disjoint(&[20, 20, 20], Entry::Narrow, 8),
         Layout::disjoint(&[16, 16, 16, 16], Entry::Wide, 8),
         Layout::disjoint(&[20, 20], Entry::Narrow, 3),
-        Layout::disjoint(&[10, 10], Entry::Narrow, 3).with_homes(),
-        Layout::covering(6, 12, Entry::Wide).with_homes(),
+        Layout::disjoint(&[10, 10], Entry::Narrow, 3).with_homes(Homes::Tight),
+        Layout::covering(6, 12, Entry::Wide).with_homes(Homes::Tight),
     ] {
         finds_the_ball(BlockIndex::with_plan(Plan::new(layout, 100_000)).never_scanning());
     }

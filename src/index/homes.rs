@@ -110,7 +110,22 @@ impl<F: Format> Pages<F> {
     }
 }
 
-/// Lines of a home for as many entries on average, or 0 where a home does not pay: in a small bucket its head costs too much.
-pub(super) fn lines(mean: f64, per_line: f64) -> u32 {
-    (((mean + mean.sqrt() / 4.0) / per_line).ceil() as u32).clamp(MIN_LINES, 1 << 11)
+/// How large homes are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Homes {
+    /// As many lines as a bucket fills on average. Many buckets have a chain of pages beside their home, which takes time to read.
+    Tight,
+    /// So many lines that few buckets exceed them: a standard deviation and a half more. For speed.
+    Roomy,
+}
+
+impl Homes {
+    /// Lines of a home for so many entries on average.
+    pub(super) fn lines(self, mean: f64, per_line: f64) -> u32 {
+        let reserve = match self {
+            Self::Tight => 0.0,
+            Self::Roomy => 1.5 * mean.sqrt(),
+        };
+        (((mean + reserve) / per_line).ceil() as u32).clamp(MIN_LINES, 1 << 11)
+    }
 }

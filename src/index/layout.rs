@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::{
+    homes::Homes,
     key::Key,
     pages::{Format, Narrow, Wide},
 };
@@ -26,7 +27,7 @@ pub enum Entry {
 pub struct Layout {
     pub(super) entry: Entry,
     pub(super) max_radius: u32,
-    pub(super) homes: bool,
+    pub(super) homes: Option<Homes>,
     pub(super) family: Family,
 }
 
@@ -54,7 +55,7 @@ impl Layout {
     /// No tables: a scan of all fingerprints, for any radius. The least memory, and the fastest up to some thousand entries.
     #[must_use]
     pub fn scan(max_radius: u32) -> Self {
-        Self { entry: Entry::Narrow, max_radius, homes: false, family: Family::Scan }
+        Self { entry: Entry::Narrow, max_radius, homes: None, family: Family::Scan }
     }
 
     /// A table for each of `bits`, its key that many bits which no other key has: at most 32 each and 64 in all.
@@ -68,7 +69,7 @@ impl Layout {
         assert!(bits.iter().sum::<u32>() <= u64::BITS, "keys share no bits");
         assert!(max_radius < serves(bits.len()), "radius {max_radius} needs more tables");
         assert!(bits.iter().all(|bits| (1..=32).contains(bits)), "keys have 1 to 32 bits");
-        Self { entry, max_radius, homes: false, family: Family::Disjoint(bits.to_vec()) }
+        Self { entry, max_radius, homes: None, family: Family::Disjoint(bits.to_vec()) }
     }
 
     /// Five or six tables for radius 0 to 3, each with a key of at most `bits` bits, probed at one place only. Keys are made of
@@ -84,14 +85,14 @@ impl Layout {
         Self {
             entry,
             max_radius: 3,
-            homes: false,
+            homes: None,
             family: Family::Covering { segments, keys, bits },
         }
     }
 
-    /// The tables, with their keys.
-    pub(super) fn keys(&self) -> Vec<Key> {
-        let (rest, max) = (self.entry.bits(), self.max_radius);
+    /// The tables' keys; entries keep so many of the other bits.
+    pub(super) fn keys(&self, rest: u32) -> Vec<Key> {
+        let max = self.max_radius;
         match &self.family {
             Family::Scan => Vec::new(),
             Family::Disjoint(bits) => {
@@ -113,8 +114,8 @@ impl Layout {
     /// which is much faster where the window is too large for the caches; but a window that is not full takes as much
     /// memory as a full one.
     #[must_use]
-    pub fn with_homes(self) -> Self {
-        Self { homes: true, ..self }
+    pub fn with_homes(self, homes: Homes) -> Self {
+        Self { homes: Some(homes), ..self }
     }
 
     /// The largest radius of a query.
@@ -176,7 +177,11 @@ impl fmt::Display for Layout {
                 write!(f, "{} tables of a covering, at most {most} bits", keys.len())?;
             }
         }
-        let homes = if self.homes { ", buckets in one piece" } else { "" };
+        let homes = match self.homes {
+            None => "",
+            Some(Homes::Tight) => ", tight homes",
+            Some(Homes::Roomy) => ", roomy homes",
+        };
         write!(f, ", {} bits an entry{homes}, radius 0 to {}", self.entry.bits(), self.max_radius)
     }
 }

@@ -57,6 +57,7 @@ mod layout;
 mod pages;
 mod pigeonhole;
 mod plan;
+mod probing;
 mod scan;
 mod search;
 mod slab;
@@ -69,6 +70,7 @@ use crate::{fingerprint::Fingerprint, page::DocId};
 
 pub use audit::Audit;
 pub use block_index::BlockIndex;
+pub use homes::Homes;
 pub use layout::{Entry, Layout};
 pub use pigeonhole::{Pigeonhole, RadiusError};
 pub use plan::{BudgetError, MAX_RADIUS, Plan};

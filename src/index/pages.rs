@@ -126,6 +126,12 @@ impl Bucket {
     }
 }
 
+/// The lowest `n` bits.
+#[inline(always)]
+fn low(n: u32) -> u32 {
+    u32::MAX.unbounded_shr(u32::BITS - n)
+}
+
 /// Where in its last page a bucket ends: one past the last entry.
 #[inline(always)]
 pub(super) fn end_at<F: Format>(bucket: Bucket) -> u32 {
@@ -133,10 +139,15 @@ pub(super) fn end_at<F: Format>(bucket: Bucket) -> u32 {
 }
 
 /// All pages of all tables.
+///
+/// What a slot leaves of its 32 bits holds more of the fingerprint, where an entry has less than 32 bits of it: read only for
+/// those that are near by the first 16, it spares most looks at fingerprints that turn out to be far.
 #[derive(Clone, Debug)]
 pub(super) struct Pages<F> {
     keys: Slab<Line>,
     slots: Slab<Line>,
+    /// The bits that a slot takes.
+    slot_bits: u32,
     /// The first of the pages that are free, each of which leads to the next; a page leads to itself if there are no more.
     free: Option<u32>,
     format: std::marker::PhantomData<F>,
@@ -144,13 +155,13 @@ pub(super) struct Pages<F> {
 
 impl<F: Format> Pages<F> {
     /// Room for so many lines that are not given as pages, and none for pages yet.
-    pub(super) fn new(reserved: usize) -> Self {
+    pub(super) fn new(reserved: usize, slot_bits: u32) -> Self {
         let (mut keys, mut slots) = (Slab::new(), Slab::new());
         keys.grow(reserved);
         if F::SPLIT {
             slots.grow(reserved);
         }
-        Self { keys, slots, free: None, format: std::marker::PhantomData }
+        Self { keys, slots, slot_bits, free: None, format: std::marker::PhantomData }
     }
 
     #[inline(always)]
@@ -199,9 +210,40 @@ impl<F: Format> Pages<F> {
 
     /// Writes an entry.
     pub(super) fn put(&mut self, page: u32, at: u32, rest: u32, slot: u32) {
-        F::put(self.keys.get_mut(page as usize), at, rest);
+        F::put(self.keys.get_mut(page as usize), at, rest & low(F::REST));
+        let more = rest.unbounded_shr(F::REST).unbounded_shl(self.slot_bits);
         let slots = if F::SPLIT { &mut self.slots } else { &mut self.keys };
-        slots.get_mut(page as usize)[F::slot_at(at)] = slot;
+        slots.get_mut(page as usize)[F::slot_at(at)] = more | slot;
+    }
+
+    /// What an entry has of the fingerprint, and the slot.
+    #[inline(always)]
+    pub(super) fn entry(&self, page: u32, at: u32) -> (u32, u32) {
+        let word = self.slots(page)[F::slot_at(at)];
+        let more = word.unbounded_shr(self.slot_bits).unbounded_shl(F::REST);
+        (more | F::rest(self.keys(page), at), word & low(self.slot_bits))
+    }
+
+    /// In how many of the bits that entries have two parts of fingerprints differ.
+    #[inline(always)]
+    pub(super) fn distance(&self, a: u32, b: u32) -> u32 {
+        ((a ^ b) & low(F::REST + u32::BITS - self.slot_bits)).count_ones()
+    }
+
+    /// Makes room for slots of 32 bits: entries have less of the fingerprint from now on.
+    pub(super) fn widen_slots(&mut self) {
+        let mask = low(self.slot_bits);
+        self.slot_bits = u32::BITS;
+        for page in 0..self.keys.len() {
+            let line = if F::SPLIT { self.slots.get_mut(page) } else { self.keys.get_mut(page) };
+            (0..F::LEN).for_each(|at| line[F::slot_at(at)] &= mask);
+        }
+    }
+
+    /// Whether a slot has room.
+    #[inline(always)]
+    pub(super) fn holds(&self, slot: u32) -> bool {
+        slot <= low(self.slot_bits)
     }
 
     /// The first entry of a bucket.
@@ -209,8 +251,7 @@ impl<F: Format> Pages<F> {
         let bucket = Bucket::unpack(word);
         let one_page = bucket.first_at + bucket.len <= F::LEN;
         let page = if one_page { bucket.last } else { self.link(bucket.last) };
-        let slot = self.slots(page)[F::slot_at(bucket.first_at)];
-        (F::rest(self.keys(page), bucket.first_at), slot)
+        self.entry(page, bucket.first_at)
     }
 
     /// Lets go of a bucket's first entry.

@@ -10,8 +10,10 @@
 use std::fmt;
 
 use super::{
-    homes,
+    homes::Homes,
+    key::Key,
     layout::{COVERINGS, Entry, Family, Layout, MAX_PROBE, Probes, serves},
+    slots::STRETCH,
 };
 
 /// Nanoseconds until a bucket's word has come, until a page has come, and to confirm an entry. Measured where the window is
@@ -19,12 +21,12 @@ use super::{
 const WORD_COST: f64 = 6.0;
 const PAGE_COST: f64 = 8.0;
 const ENTRY_COST: f64 = 20.0;
-/// Nanoseconds until a page or a home has come in a window too large for the caches and the tables of addresses, and each
-/// further line of a home.
-const MISS_COST: f64 = 45.0;
-const LINE_COST: f64 = 7.0;
-/// Nanoseconds for the first look into one more table of such a window.
-const TABLE_COST: f64 = 600.0;
+/// The same in a window too large for the caches and the tables of addresses: for each table, until a page or a home has come,
+/// for each line of a home, and to confirm an entry. Fitted to queries of eight layouts at 10^8.
+const TABLE_COST: f64 = 105.0;
+const MISS_COST: f64 = 48.0;
+const LINE_COST: f64 = 3.0;
+const FAR_ENTRY_COST: f64 = 110.0;
 /// From so many entries on a window is that large, and pays for homes.
 const LARGE: u64 = 30_000_000;
 /// Nanoseconds to compare with a fingerprint in a scan.
@@ -60,7 +62,7 @@ pub struct BudgetError {
 }
 
 /// The largest radius of a [`BlockIndex`](super::BlockIndex).
-pub const MAX_RADIUS: u32 = 8;
+pub const MAX_RADIUS: u32 = 11;
 
 impl Plan {
     /// A layout chosen by hand.
@@ -112,17 +114,31 @@ impl Plan {
         let (entries, buckets) = (self.entries as f64, f64::from(bits).exp2());
         let (page, len) = self.layout.entry.page();
         let mean = entries / buckets;
-        if self.layout.homes {
-            let (lines, crowd) = (
-                f64::from(self.home_lines(bits)),
-                excess(mean, f64::from(self.home_lines(bits)) * len),
-            );
+        if self.layout.homes.is_some() {
+            let lines = f64::from(self.home_lines(bits));
+            let (over, share) = excess(mean, lines * len);
             // About one page of a chain is empty.
-            return buckets * page * (lines + crowd.1 * 0.9 + crowd.0 / len);
+            return buckets * page * (lines + share * 0.9 + over / len);
         }
         // Of a bucket's first and last page, about one page together is empty.
         let used = buckets.min(entries);
         entries / len * page + used * page * (len - 1.0) / len + buckets * WORD_BYTES
+    }
+
+    /// The bits that a slot takes, with as many slots again in reserve. What they leave holds more of the fingerprint.
+    pub(super) fn slot_bits(&self) -> u32 {
+        let slots = self.entries.saturating_add(2 * STRETCH).saturating_mul(2);
+        (u64::BITS - slots.leading_zeros()).clamp(self.layout.entry.bits(), u32::BITS)
+    }
+
+    /// The bits of the fingerprint that an entry has, all in all.
+    fn entry_bits(&self) -> u32 {
+        self.layout.entry.bits() + u32::BITS - self.slot_bits()
+    }
+
+    /// The tables' keys.
+    pub(super) fn keys(&self) -> Vec<Key> {
+        self.layout.keys(self.entry_bits())
     }
 
     /// Lines of the homes of each table.
@@ -132,7 +148,8 @@ impl Plan {
 
     fn home_lines(&self, bits: u32) -> u32 {
         let mean = self.entries as f64 / f64::from(bits).exp2();
-        if self.layout.homes { homes::lines(mean, self.layout.entry.page().1) } else { 0 }
+        let per_line = self.layout.entry.page().1;
+        self.layout.homes.map_or(0, |homes| homes.lines(mean, per_line))
     }
 
     /// About the nanoseconds of a query.
@@ -165,19 +182,23 @@ impl Plan {
     fn probe_cost(&self, bits: u32, within: u32, radius: u32) -> f64 {
         let bucket = self.entries as f64 / f64::from(bits).exp2();
         let (_, len) = self.layout.entry.page();
-        let first = if self.is_large() { TABLE_COST } else { 0.0 };
-        let reading = if self.layout.homes {
+        let (first, page_cost, entry_cost) = if self.is_large() {
+            (TABLE_COST, MISS_COST, FAR_ENTRY_COST)
+        } else {
+            (0.0, PAGE_COST, ENTRY_COST)
+        };
+        let reading = if self.layout.homes.is_some() {
             let lines = f64::from(self.home_lines(bits));
-            let (crowd, share) = excess(bucket, lines * len);
-            MISS_COST * (1.0 + share + crowd / len) + lines * LINE_COST
+            let (over, share) = excess(bucket, lines * len);
+            page_cost * (1.0 + share + over / len) + lines * LINE_COST
         } else {
             let pages = (bucket / len + (len - 1.0) / len).min(bucket);
-            WORD_COST + pages * if self.is_large() { MISS_COST } else { PAGE_COST }
+            WORD_COST + pages * page_cost
         };
         let all: f64 = (0..=within.min(radius))
             .map(|weight| {
-                let accepted = ball(self.layout.entry.bits(), radius - weight);
-                let bucket_cost = reading + bucket * accepted * ENTRY_COST;
+                let accepted = ball(self.entry_bits(), radius - weight);
+                let bucket_cost = reading + bucket * accepted * entry_cost;
                 choose(bits, weight) * bucket_cost
             })
             .sum();
@@ -229,7 +250,10 @@ fn candidates(radius: u32, entries: u64) -> Vec<Layout> {
         }
     }
     if entries >= LARGE {
-        all.extend(all.clone().into_iter().map(Layout::with_homes));
+        let queues = all.clone();
+        for homes in [Homes::Tight, Homes::Roomy] {
+            all.extend(queues.iter().map(|layout| layout.clone().with_homes(homes)));
+        }
     }
     all
 }

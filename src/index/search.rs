@@ -11,15 +11,12 @@
 #![expect(clippy::cast_possible_truncation, reason = "queries, tables and radii are few")]
 
 use super::{
-    blocks::{Blocks, Place},
+    blocks::Blocks,
     lanes::{Lanes, Work, prefetch},
     pages::{Bucket, Format, LINK, end_at},
+    probing::{Probe, Probing, Sought},
 };
 
-/// Probes whose directory words are under way.
-const AHEAD: usize = 32;
-/// Lines whose homes are under way.
-const LINES_AHEAD: usize = 96;
 /// Buckets read at a time.
 const ABREAST: usize = 64;
 /// Entries that wait to be confirmed.
@@ -41,21 +38,6 @@ pub(super) struct Found {
     pub(super) distance: u32,
 }
 
-/// One bucket in which a query looks.
-#[derive(Clone, Copy, Default)]
-struct Probe {
-    place: usize,
-    query: u32,
-    /// The part of the fingerprint with which entries are compared.
-    rest: u32,
-    /// The place of the table in the list of probes.
-    step: u8,
-    /// How many more bits may differ.
-    allowed: u8,
-    /// Lines of the bucket's home.
-    lines: u16,
-}
-
 /// A bucket that is being read.
 #[derive(Clone, Copy, Default)]
 struct Cursor {
@@ -66,10 +48,7 @@ struct Cursor {
     mask: u32,
     /// Those of the next page.
     next_mask: u32,
-    query: u32,
-    rest: u32,
-    step: u8,
-    allowed: u8,
+    sought: Sought,
 }
 
 /// An entry that may be what is asked for: where it lies, and once that has been read, its slot.
@@ -77,8 +56,7 @@ struct Cursor {
 struct Hit {
     at: u32,
     lane: u8,
-    step: u8,
-    query: u32,
+    sought: Sought,
 }
 
 /// Looks for the neighbours of several fingerprints.
@@ -140,9 +118,9 @@ impl<F: Format> Search<'_, F> {
         for line in 0..height {
             let page = start + line;
             let keys = self.blocks.pages.keys(page);
-            let near = F::near(lanes, keys, probe.rest, u32::from(probe.allowed));
+            let near = F::near(lanes, keys, probe.sought.rest, u32::from(probe.sought.allowed));
             if near != 0 && near & home.mask::<F>(line) != 0 {
-                self.note(page, near & home.mask::<F>(line), probe.step, probe.query, hits);
+                self.note(page, near & home.mask::<F>(line), probe.sought, hits);
             }
         }
         if home.is_full() { self.follow(probe, self.blocks.pages.overflow(start)) } else { None }
@@ -156,22 +134,22 @@ impl<F: Format> Search<'_, F> {
             return None;
         }
         prefetch(self.blocks.pages.keys(bucket.last));
-        let Probe { query, rest, step, allowed, .. } = probe;
         let left = (bucket.first_at + bucket.len - 1) / F::LEN;
         let from_first = Self::ALL & (u32::MAX << bucket.first_at);
         let to_last = u32::MAX >> (u32::BITS - end_at::<F>(bucket));
         let mask = if left == 0 { from_first & to_last } else { to_last };
         let page = bucket.last;
-        Some(Cursor { page, left, mask, next_mask: from_first, query, rest, step, allowed })
+        Some(Cursor { page, left, mask, next_mask: from_first, sought: probe.sought })
     }
 
     /// Compares a page, and goes on to the next if there is one.
     #[inline(always)]
     fn read<L: Lanes>(&mut self, lanes: L, cursor: &mut Cursor, hits: &mut Pending) -> bool {
         let keys = self.blocks.pages.keys(cursor.page);
-        let near = F::near(lanes, keys, cursor.rest, u32::from(cursor.allowed)) & cursor.mask;
+        let Sought { rest, allowed, .. } = cursor.sought;
+        let near = F::near(lanes, keys, rest, u32::from(allowed)) & cursor.mask;
         if near != 0 {
-            self.note(cursor.page, near, cursor.step, cursor.query, hits);
+            self.note(cursor.page, near, cursor.sought, hits);
         }
         if cursor.left == 0 {
             return false;
@@ -184,7 +162,7 @@ impl<F: Format> Search<'_, F> {
     }
 
     #[inline(never)]
-    fn note(&mut self, at: u32, mut near: u32, step: u8, query: u32, hits: &mut Pending) {
+    fn note(&mut self, at: u32, mut near: u32, sought: Sought, hits: &mut Pending) {
         prefetch(self.blocks.pages.slots(at));
         while near != 0 {
             if hits.paged.len == PENDING {
@@ -192,7 +170,7 @@ impl<F: Format> Search<'_, F> {
             }
             let lane = near.trailing_zeros() as u8;
             near &= near - 1;
-            hits.paged.push(Hit { at, lane, step, query });
+            hits.paged.push(Hit { at, lane, sought });
         }
     }
 
@@ -202,129 +180,30 @@ impl<F: Format> Search<'_, F> {
             self.confirm_one(*hit);
         }
         for hit in hits.paged.drain() {
-            let at = self.blocks.pages.slots(hit.at)[F::slot_at(u32::from(hit.lane))];
-            prefetch(self.blocks.fingerprints.word(at));
-            hits.placed.push(Hit { at, ..*hit });
+            let Sought { rest, allowed, .. } = hit.sought;
+            let (other, slot) = self.blocks.pages.entry(hit.at, u32::from(hit.lane));
+            if self.blocks.pages.distance(other, rest) <= u32::from(allowed) {
+                prefetch(self.blocks.fingerprints.word(slot));
+                hits.placed.push(Hit { at: slot, ..*hit });
+            }
         }
     }
 
     #[inline(always)]
     fn confirm_one(&mut self, hit: Hit) {
-        let query = self.queries[hit.query as usize];
+        let query = self.queries[hit.sought.query as usize];
         let difference = self.blocks.fingerprints.word(hit.at) ^ query.fingerprint;
         let distance = difference.count_ones();
         if distance > query.radius {
             return;
         }
         // What several tables find is taken from the first of them only.
-        let steps = &self.blocks.probes[query.radius as usize][..usize::from(hit.step)];
+        let steps = &self.blocks.probes[query.radius as usize][..usize::from(hit.sought.step)];
         let before = |&(table, radius): &(usize, u32)| {
             (difference & self.blocks.keys[table].mask).count_ones() <= radius
         };
         if !steps.iter().any(before) {
-            self.found.push(Found { query: hit.query, slot: hit.at, distance });
-        }
-    }
-}
-
-/// The probes of all queries in turn; the directory's words of the next ones are asked for.
-struct Probing<'a, F> {
-    blocks: &'a Blocks<F>,
-    queries: &'a [Query],
-    query: usize,
-    step: usize,
-    patterns: &'a [u32],
-    key: u32,
-    table: Place,
-    rest: u32,
-    /// Probes that may be under way.
-    reach: usize,
-    ahead: [Probe; AHEAD],
-    taken: usize,
-    given: usize,
-}
-
-impl<'a, F: Format> Probing<'a, F> {
-    #[inline(always)]
-    fn new(blocks: &'a Blocks<F>, queries: &'a [Query]) -> Self {
-        let ahead = [Probe::default(); AHEAD];
-        let mut probing = Self {
-            blocks,
-            queries,
-            query: 0,
-            step: 0,
-            patterns: &[],
-            key: 0,
-            table: Place::default(),
-            reach: AHEAD,
-            rest: 0,
-            ahead,
-            taken: 0,
-            given: 0,
-        };
-        while probing.taken < probing.reach && probing.make() {}
-        probing
-    }
-
-    #[inline(always)]
-    fn next(&mut self) -> Option<Probe> {
-        if self.given == self.taken {
-            return None;
-        }
-        let probe = self.ahead[self.given % AHEAD];
-        self.given += 1;
-        while self.taken - self.given < self.reach && self.make() {}
-        Some(probe)
-    }
-
-    /// Adds a probe to those ahead.
-    #[inline(always)]
-    fn make(&mut self) -> bool {
-        while self.patterns.is_empty() {
-            if !self.next_table() {
-                return false;
-            }
-        }
-        let (&pattern, patterns) = self.patterns.split_first().expect("looked at before");
-        self.patterns = patterns;
-        let place = self.table.bucket(self.key ^ pattern);
-        if self.table.lines == 0 {
-            prefetch(self.blocks.directory.get(place));
-        }
-        for line in 0..self.table.lines {
-            prefetch(self.blocks.pages.keys(place as u32 + line));
-        }
-        let allowed = self.queries[self.query].radius - pattern.count_ones();
-        self.ahead[self.taken % AHEAD] = Probe {
-            place,
-            query: self.query as u32,
-            rest: self.rest,
-            step: (self.step - 1) as u8,
-            allowed: allowed as u8,
-            lines: self.table.lines as u16,
-        };
-        self.taken += 1;
-        true
-    }
-
-    #[inline(always)]
-    fn next_table(&mut self) -> bool {
-        loop {
-            let Some(query) = self.queries.get(self.query) else { return false };
-            let Some(&(table, radius)) = self.blocks.probes[query.radius as usize].get(self.step)
-            else {
-                self.query += 1;
-                self.step = 0;
-                continue;
-            };
-            let key = &self.blocks.keys[table];
-            self.step += 1;
-            self.patterns = key.patterns(radius);
-            self.key = key.place.of(query.fingerprint);
-            self.rest = key.rest.of(query.fingerprint);
-            self.table = self.blocks.tables[table];
-            self.reach = (LINES_AHEAD / self.table.lines.max(1) as usize).clamp(2, AHEAD);
-            return true;
+            self.found.push(Found { query: hit.sought.query, slot: hit.at, distance });
         }
     }
 }

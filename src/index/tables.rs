@@ -29,9 +29,10 @@ impl Tables {
     pub(super) fn new(plan: &Plan) -> Self {
         let layout = plan.layout();
         let probes = (0..=layout.max_radius()).map(|radius| plan.probes(radius)).collect();
+        let (keys, lines, slot_bits) = (plan.keys(), plan.lines(), plan.slot_bits());
         match layout.entry() {
-            Entry::Narrow => Self::Narrow(Blocks::new(layout.keys(), plan.lines(), probes)),
-            Entry::Wide => Self::Wide(Blocks::new(layout.keys(), plan.lines(), probes)),
+            Entry::Narrow => Self::Narrow(Blocks::new(keys, lines, probes, slot_bits)),
+            Entry::Wide => Self::Wide(Blocks::new(keys, lines, probes, slot_bits)),
         }
     }
 

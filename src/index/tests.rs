@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use super::{BlockIndex, Candidate, Entry, Index, Layout, Plan};
+use super::{BlockIndex, Candidate, Entry, Homes, Index, Layout, Plan};
 use crate::{fingerprint::Fingerprint, page::DocId};
 
 /// The finaliser of `SplitMix64`: fingerprints without structure.
@@ -19,8 +19,8 @@ fn layouts() -> [Layout; 6] {
         Layout::disjoint(&[9, 9], Entry::Narrow, 3),
         Layout::disjoint(&[9, 8, 8], Entry::Wide, 8),
         Layout::disjoint(&[9, 8, 8, 8], Entry::Wide, 8),
-        Layout::covering(5, 5, Entry::Narrow).with_homes(),
-        Layout::disjoint(&[5, 4, 5], Entry::Wide, 8).with_homes(),
+        Layout::covering(5, 5, Entry::Narrow).with_homes(Homes::Tight),
+        Layout::disjoint(&[5, 4, 5], Entry::Wide, 8).with_homes(Homes::Roomy),
     ]
 }
 
@@ -143,6 +143,30 @@ fn a_block_index_that_rolls_does_not_grow() {
 }
 
 #[test]
+fn a_window_may_outgrow_its_plan() {
+    // Entries have more of the fingerprint while their places are few: first all of them must, then none.
+    for layout in [
+        Layout::disjoint(&[9, 9], Entry::Narrow, 3),
+        Layout::disjoint(&[7, 7], Entry::Narrow, 3).with_homes(Homes::Tight),
+    ] {
+        let mut index = BlockIndex::with_plan(Plan::new(layout, 10)).never_scanning();
+        for id in 1..=150_000 {
+            index.insert(DocId(id), random(id));
+            if id % 1000 == 1 {
+                index.expire(DocId(id / 20));
+                for of in [id, id.div_ceil(2), id / 20 + 1] {
+                    let found = candidates(&index, near(of));
+                    assert!(
+                        found.iter().any(|candidate| candidate.id == DocId(of)),
+                        "{of} of {id}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn a_document_made_the_newest_leaves_last() {
     let mut index = filled(Layout::disjoint(&[9, 8, 8], Entry::Wide, 8), 100);
     assert!(index.refresh(DocId(1), DocId(101)));
@@ -180,7 +204,7 @@ fn every_spread_of_errors_is_covered() {
     for radius in 0..=3 {
         for (tables, bits) in [(5, 18), (6, 22), (6, 13)] {
             let plan = Plan::new(Layout::covering(tables, bits, Entry::Narrow), 1000);
-            let (keys, probes) = (plan.layout().keys(), plan.probes(radius));
+            let (keys, probes) = (plan.keys(), plan.probes(radius));
             let sets = (0..64_u64.pow(radius))
                 .map(|n| (0..radius).fold(0, |set, i| set | 1_u64 << (n >> (6 * i) & 63)));
             for errors in sets {
