@@ -15,7 +15,7 @@ use crate::{
 pub struct Options {
     /// The rule by which a candidate is accepted.
     pub mode: Mode,
-    /// The radius of the index, in bits of the fingerprint: 0 to 8. By default the mode's.
+    /// The radius of the index, in bits of the fingerprint: 0 to 11. By default the mode's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub radius: Option<Radius>,
     /// Where the hash of the features starts.
@@ -41,7 +41,7 @@ pub struct Options {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// Fingerprints of 64 bits that differ in at most 8, if the signatures of 256 differ in at most 26: finds nearly all near
+    /// Fingerprints of 64 bits that differ in at most 9, if the signatures of 256 differ in at most 26: finds nearly all near
     /// duplicates and no others.
     #[default]
     Balanced,
@@ -108,7 +108,7 @@ impl Options {
     #[must_use]
     pub fn radius(&self) -> u32 {
         let radius = self.radius.unwrap_or(match self.mode {
-            Mode::Balanced => Radius::MAX,
+            Mode::Balanced => Radius::BALANCED,
             Mode::Classic | Mode::Strict => Radius::CLASSIC,
         });
         radius.get()

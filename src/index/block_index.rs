@@ -112,6 +112,12 @@ impl BlockIndex {
         self.auditor.audit(self.over)
     }
 
+    /// How many entries share the fullest of the buckets to which a fingerprint belongs.
+    #[must_use]
+    pub fn crowd(&self, fingerprint: Fingerprint) -> u32 {
+        self.tables.crowds(fingerprint.0).0
+    }
+
     /// Takes in many documents, which costs less than one after the other: for a window that is built anew.
     ///
     /// # Panics

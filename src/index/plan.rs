@@ -19,7 +19,7 @@ use super::{
 /// Nanoseconds until a bucket's word has come, until a page has come, and to confirm an entry. Measured where the window is
 /// far larger than the caches; only their proportions matter.
 const WORD_COST: f64 = 6.0;
-const PAGE_COST: f64 = 8.0;
+const PAGE_COST: f64 = 14.0;
 const ENTRY_COST: f64 = 20.0;
 /// The same in a window too large for the caches and the tables of addresses: for each table, until a page or a home has come,
 /// for each line of a home, and to confirm an entry. Fitted to queries of eight layouts at 10^8.

@@ -345,15 +345,15 @@ fn values_that_are_none_of_a_few_are_answered_with_these() {
       ╰────
      help: did you mean "jieba"?
     "#);
-    insta::assert_snapshot!(refusal("[dedup]\nradius = 9\n", &[]), @"
-     × `radius`: radius 9 is too large: write 0 to 8
+    insta::assert_snapshot!(refusal("[dedup]\nradius = 12\n", &[]), @"
+     × `radius`: radius 12 is too large: write 0 to 11
       ╭─[docs.toml:2:10]
     1 │ [dedup]
-    2 │ radius = 9
-      ·          ┬
-      ·          ╰── here
+    2 │ radius = 12
+      ·          ─┬
+      ·           ╰── here
       ╰────
-     help: write for instance `radius = 8`
+     help: write for instance `radius = 9`
     ");
     insta::assert_snapshot!(refusal("[dedup]\nseed = \"hidden\"\n", &[]), @r#"
      × `seed`: invalid value: string "hidden", expected "secret", "public" or a

@@ -47,9 +47,7 @@ fn balanced_finds_near_duplicates_and_no_others() {
             assert!(language.figures.recall >= Some(0.99), "{name}");
             assert!(language.figures.recall_not_equal >= Some(0.98), "{name}");
             assert!(language.figures.least_recall >= Some(0.98), "{name}");
-            // The aim is 0.95, and one seed in five misses it in Japanese: versions of one page stand or fall together, and six pairs
-            // of 102 are one accident.
-            assert!(language.figures.least_recall_not_equal >= Some(0.94), "{name}");
+            assert!(language.figures.least_recall_not_equal >= Some(0.95), "{name}");
         }
         for stream in &quality.stream {
             assert!(stream.share_caught >= Some(0.99), "{}", stream.name);
