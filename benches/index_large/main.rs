@@ -1,7 +1,7 @@
 //! The index beside what it is compared with, at the sizes for which it is made.
 //!
 //!     cargo bench --bench index_large -- [ENTRIES...] [--radius 3,8] [--bytes 64,32] [--layout 21,21,22/narrow+tight]
-//!         [--texts FILE] [--no-peers]
+//!         [--texts FILE [--lang en,zh]] [--no-peers]
 //!
 //! Prints for each window nanoseconds of CPU time of one thread. Half of the queries lie 0 to k bits from a document of the
 //! window, half from none. Without `--texts` fingerprints are random bits; with it they are those of texts made of real passages, which
@@ -55,7 +55,10 @@ fn main() {
     let sizes: Vec<u64> = arguments.iter().map_while(|argument| argument.parse().ok()).collect();
     let radii = list("--radius", "3,8");
     let budgets = list("--bytes", "80,64,32");
-    let source = value("--texts").map_or(Source::Random, |file| Source::of_texts(Path::new(&file)));
+    let languages = value("--lang").unwrap_or_default();
+    let languages: Vec<&str> = languages.split(',').filter(|name| !name.is_empty()).collect();
+    let source = value("--texts")
+        .map_or(Source::Random, |file| Source::of_texts(Path::new(&file), &languages));
     println!("two fingerprints differ in {:.1} bits on average", source.mean_distance());
     for entries in if sizes.is_empty() { vec![1_000_000, 10_000_000] } else { sizes } {
         println!("\n{entries} entries");
