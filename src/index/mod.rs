@@ -9,34 +9,39 @@
 //! # How it works
 //!
 //! Fingerprints lie in the order of their arrival in a queue, 8 bytes each, and each stands in a few tables. A table files it in a
-//! bucket by some of its bits, the *key*; the entry there keeps 16 or 32 of the other bits and the place in the queue. A query goes to
-//! the bucket of its own key in each table, and to those of all keys that differ in a bit, or two; entries whose kept bits are near
-//! are confirmed by the whole fingerprint. Which tables, and within which radius each is probed, is the [`Layout`]:
+//! bucket by some of its bits, the *key*; the entry there keeps 16 or 32 of the other bits and the place in the queue, and what the place leaves
+//! of its 32 bits keeps more of the fingerprint. A query goes to the bucket of its own key in each table, and to those of all keys
+//! that differ in a bit, or two; entries whose kept bits are near are confirmed by the whole fingerprint. Which tables, and within
+//! which radius each is probed, is the [`Layout`]:
 //!
 //! - **Disjoint keys** ([`Layout::disjoint`]): if k bits differ and the keys share none, some key has few errors. Two, three or four
-//!   tables serve every radius up to 8, each query at the price of its own: the radii plus one each must add up to k + 1. For radius
-//!   3 with three tables that is one within 1 and two exactly; for radius 8 with four, one within 2 and three within 1.
+//!   tables serve every radius, four up to [`MAX_RADIUS`], each query at the price of its own: the radii plus one each must add up to
+//!   k + 1. For radius 3 with three tables that is one within 1 and two exactly; for radius 9 with four, two within 2 and two within 1.
 //! - **Coverings** ([`Layout::covering`]): for radius 3, five or six tables whose keys are made of segments in such a way that three errors
 //!   cannot hit them all. One look in each table: the fewest looks, for more memory.
 //! - **Scan** ([`Layout::scan`]): no tables. Any layout scans while the window holds so few that this is faster.
 //!
 //! The window rolls: what came first leaves first, in every bucket as in the whole. So a bucket is a queue of pages of one cache
 //! line (ten entries of 16 bits, or fifteen of 32 bits with their places on a line of their own). Nothing is searched,
-//! moved or hashed again, neither to insert nor to expire, and growth copies nothing. For windows beyond the reach of the caches a bucket can have a
-//! *home* ([`Layout::with_homes`]), a stretch of lines read at once.
+//! moved or hashed again, neither to insert nor to expire, and growth copies nothing. In windows beyond the reach of the caches a bucket can have a
+//! *home* ([`Layout::with_homes`]), a stretch of lines read at once: [tight](Homes::Tight) ones hold what a bucket has on average and leave
+//! the rest to pages, [roomy](Homes::Roomy) ones nearly all there ever is.
 //!
 //! # Which layout
 //!
-//! [`Plan::choose`] takes the fastest by estimate that fits into the memory. By hand: key bits such that a bucket has 30 to 100 entries,
-//! fewer with four tables at radius 8. A table takes 6.4 ([`Entry::Narrow`]) or 8.5 bytes ([`Entry::Wide`]) an entry and about a page a
-//! bucket; 16 bits tell candidates apart up to radius 4 or so. Document numbers cost nothing where they are consecutive and 8 bytes elsewhere.
+//! [`Plan::choose`] takes the fastest by estimate that fits into the memory, and no more memory than makes it faster. By hand: key bits
+//! such that a bucket has 30 to 100 entries, more where a table is probed within 2. A table takes 6.4 ([`Entry::Narrow`]) or 8.5 bytes
+//! ([`Entry::Wide`]) an entry and about a page a bucket, or its home; narrow entries tell candidates apart up to radius 5 or so.
+//! Document numbers cost nothing where they are consecutive and 8 bytes elsewhere.
 //!
-//! | window | radius 3, fast | radius 3, small | radius 8 |
+//! | window | radius 3, fast | radius 3, small | radius 8 and 9 |
 //! |---|---|---|---|
-//! | 10^6 | 4 tables of 17, 15, 15, 15 bits, wide | 2 of 14, narrow | 4 of 17, 15, 15, 15, wide |
-//! | 10^7 | covering of 5, wide or narrow | 2 of 18 and 17, narrow | 3 of 20, 19, 19 or 4 of 19, 15, 15, 15, wide |
-//! | 10^8 | 3 of 22, 21, 21, wide, with homes | 3 of 22, 20, 20, narrow, with homes | 3 of 22, 21, 21, wide, with homes |
-//! | 10^9 | – | 2 of 21, narrow, with homes | – |
+//! | 10^6 | 4 tables of 16 bits, wide | 2 of 14, narrow | 4 of 16, wide |
+//! | 10^7 | covering of 5, 19 bits, wide or narrow | 2 of 18 and 17, narrow | 4 of 19, 15, 15, 15 or 4 of 16, wide |
+//! | 10^8 | covering of 6, 21 bits, narrow, roomy homes | 3 of 22, 21, 21, narrow, tight homes | 3 of 22, 21, 21, wide, tight homes |
+//! | 10^9 | – | 2 of 22, narrow, tight homes | – |
+//!
+//! `cargo bench --bench index_large -- 10000000 --layout '19,15,15,15/wide;5x19/narrow'` measures any of them.
 //!
 //! # Hot values
 //!

@@ -21,7 +21,13 @@ use super::{
 const WORD_COST: f64 = 6.0;
 const PAGE_COST: f64 = 14.0;
 const ENTRY_COST: f64 = 20.0;
-/// The same in a window too large for the caches and the tables of addresses: for each table, until a page or a home has come,
+/// What a table costs more, whenever the whole takes twice as many bytes as these: its first word and page come from farther away.
+const SPREAD_COST: f64 = 15.0;
+const CACHED_BYTES: f64 = 64.0 * 1024.0 * 1024.0;
+/// What a bucket's word costs more, whenever its table has twice as many buckets as these.
+const SPREAD_WORD_COST: f64 = 3.0;
+const CACHED_BITS: u32 = 16;
+/// All that in a window too large for the caches and the tables of addresses: for each table, until a page or a home has come,
 /// for each line of a home, and to confirm an entry. Fitted to queries of eight layouts at 10^8.
 const TABLE_COST: f64 = 105.0;
 const MISS_COST: f64 = 48.0;
@@ -185,7 +191,8 @@ impl Plan {
         let (first, page_cost, entry_cost) = if self.is_large() {
             (TABLE_COST, MISS_COST, FAR_ENTRY_COST)
         } else {
-            (0.0, PAGE_COST, ENTRY_COST)
+            let doublings = (self.bytes() as f64 / CACHED_BYTES).log2().max(0.0);
+            (SPREAD_COST * doublings, PAGE_COST, ENTRY_COST)
         };
         let reading = if self.layout.homes.is_some() {
             let lines = f64::from(self.home_lines(bits));
@@ -193,7 +200,8 @@ impl Plan {
             page_cost * (1.0 + share + over / len) + lines * LINE_COST
         } else {
             let pages = (bucket / len + (len - 1.0) / len).min(bucket);
-            WORD_COST + pages * page_cost
+            let word = WORD_COST + SPREAD_WORD_COST * f64::from(bits.saturating_sub(CACHED_BITS));
+            word + pages * page_cost
         };
         let all: f64 = (0..=within.min(radius))
             .map(|weight| {
@@ -250,7 +258,12 @@ fn candidates(radius: u32, entries: u64) -> Vec<Layout> {
         }
     }
     if entries >= LARGE {
-        let queues = all.clone();
+        // A home of several lines is wasted on a bucket that does not fill one.
+        let fills_a_line = |layout: &&Layout| {
+            let (_, per_line) = layout.entry.page();
+            layout.bits().iter().all(|&bits| entries as f64 / f64::from(bits).exp2() >= per_line)
+        };
+        let queues: Vec<Layout> = all.iter().filter(fills_a_line).cloned().collect();
         for homes in [Homes::Tight, Homes::Roomy] {
             all.extend(queues.iter().map(|layout| layout.clone().with_homes(homes)));
         }

@@ -200,6 +200,16 @@ fn more_memory_never_makes_a_worse_choice() {
 }
 
 #[test]
+fn memory_that_makes_nothing_faster_is_left() {
+    for radius in 0..=super::MAX_RADIUS {
+        for entries in [10_000, 100_000, 1_000_000, 10_000_000, 100_000_000] {
+            let plan = Plan::choose(radius, entries, u64::MAX).unwrap();
+            assert!(plan.bytes() < (8 << 20) + 400 * entries, "{plan}");
+        }
+    }
+}
+
+#[test]
 fn every_spread_of_errors_is_covered() {
     for radius in 0..=3 {
         for (tables, bits) in [(5, 18), (6, 22), (6, 13)] {

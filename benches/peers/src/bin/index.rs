@@ -1,0 +1,189 @@
+//! The index beside other exact indexes, in one run: gaoya's `SimHashIndex` and mih-rs.
+//!
+//!     cargo run --release --bin index -- [ENTRIES...]
+//!
+//! Each holds the same random fingerprints and is asked for what lies within 3 bits; half of the queries lie 0 to 3 bits from an entry, half
+//! from none. Prints nanoseconds of CPU time of one thread, bytes of resident memory an entry, and how much of what was planted was
+//! found. After each peer comes the fastest layout of pagesieve's that takes no more memory than the peer, in the rolling state: full, and a
+//! tenth of the window replaced. The peers hold what they were given first: mih-rs cannot insert, and neither has a window.
+
+use std::{env, fs, process::Command, time::Duration};
+
+use gaoya::simhash::SimHashIndex;
+use pagesieve::{
+    DocId, Fingerprint,
+    index::{BlockIndex, Index, Plan},
+};
+use rustix::time::{ClockId, clock_gettime};
+
+const RADIUS: u32 = 3;
+/// The peers: a name, for up to how many entries, and what measures it and returns its bytes an entry.
+const PEERS: [(&str, u64, fn(u64) -> f64); 4] = [
+    ("mih", u64::MAX, |entries| mih(entries, None)),
+    ("mih4", u64::MAX, |entries| mih(entries, Some(4))),
+    ("gaoya5", u64::MAX, |entries| gaoya(entries, 5)),
+    // 12 µs an insertion and a kilobyte an entry.
+    ("gaoya6", 1_000_000, |entries| gaoya(entries, 6)),
+];
+/// For how long each is asked.
+const ASKED_FOR: Duration = Duration::from_secs(2);
+
+fn main() {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    if let [name, entries] = &arguments[..]
+        && let Some(peer) = PEERS.iter().find(|peer| peer.0 == name)
+    {
+        let entries = entries.parse().expect("a number of entries");
+        beside(entries, (peer.2)(entries));
+        return;
+    }
+    let sizes: Vec<u64> =
+        arguments.iter().map(|size| size.parse().expect("a number of entries")).collect();
+    let program = env::current_exe().expect("it runs on Linux");
+    for entries in if sizes.is_empty() { vec![1_000_000, 10_000_000] } else { sizes } {
+        println!("\n{entries} entries");
+        for (name, ..) in PEERS.iter().filter(|peer| entries <= peer.1) {
+            // In a process of its own, whose memory is nobody else's.
+            let status = Command::new(&program).args([name, entries.to_string().as_str()]).status();
+            assert!(status.expect("this program can be started").success(), "{name} failed");
+        }
+    }
+}
+
+/// Measures pagesieve in as many bytes as a peer took.
+fn beside(entries: u64, peer_bytes: f64) {
+    // Document numbers are consecutive and take nothing, but a plan has room for 8 bytes.
+    let budget = ((peer_bytes + 8.0) * entries as f64) as u64;
+    match Plan::choose(RADIUS, entries, budget) {
+        Ok(plan) => pagesieve(entries, plan),
+        Err(error) => println!("    pagesieve: {error}"),
+    }
+}
+
+fn pagesieve(entries: u64, plan: Plan) {
+    let label = format!("    pagesieve, {}", plan.layout());
+    let (before, begin) = (resident(), cpu());
+    let mut index = BlockIndex::with_plan(plan);
+    let replaced = entries / 10;
+    for id in 1..=entries + replaced {
+        index.expire(DocId((id + 1).saturating_sub(entries)));
+        index.insert(DocId(id), Fingerprint(fingerprint(id)));
+    }
+    let built = Built::since(begin, before, entries + replaced, entries);
+    let mut out = Vec::new();
+    ask(&label, &built, replaced + 1, entries, |query, id| {
+        index.candidates(Fingerprint(query), RADIUS, &mut out);
+        out.iter().any(|candidate| candidate.id.0 == id)
+    });
+}
+
+fn mih(entries: u64, blocks: Option<usize>) -> f64 {
+    let (before, begin) = (resident(), cpu());
+    let codes: Vec<u64> = (1..=entries).map(fingerprint).collect();
+    let index = match blocks {
+        Some(blocks) => mih_rs::Index::with_blocks(codes, blocks),
+        None => mih_rs::Index::new(codes),
+    };
+    let index = index.expect("there are codes, and not too many");
+    let built = Built::since(begin, before, entries, entries);
+    let mut searcher = index.range_searcher();
+    let label = format!("mih-rs, {} blocks", index.num_blocks());
+    ask(&label, &built, 1, entries, |query, id| {
+        searcher.run(query, RADIUS as usize).iter().any(|&found| u64::from(found) + 1 == id)
+    });
+    built.bytes
+}
+
+fn gaoya(entries: u64, blocks: usize) -> f64 {
+    let (before, begin) = (resident(), cpu());
+    // It finds what is nearer than its distance, not what is as near.
+    let mut index = SimHashIndex::<u64, u32>::new(blocks, RADIUS as usize + 1);
+    for id in 1..=entries {
+        index.insert(u32::try_from(id).expect("a small number"), fingerprint(id));
+    }
+    let built = Built::since(begin, before, entries, entries);
+    ask(&format!("gaoya, {blocks} blocks"), &built, 1, entries, |query, id| {
+        index.query(&query).into_iter().any(|&found| u64::from(found) == id)
+    });
+    built.bytes
+}
+
+/// What it took to fill an index.
+struct Built {
+    /// Nanoseconds an insertion.
+    insert: f64,
+    /// Bytes an entry.
+    bytes: f64,
+}
+
+impl Built {
+    fn since(begin: u64, before: f64, inserted: u64, entries: u64) -> Self {
+        Self {
+            insert: (cpu() - begin) as f64 / inserted as f64,
+            bytes: (resident() - before) / entries as f64,
+        }
+    }
+}
+
+/// Asks again and again. `find` says whether an entry was found, and is asked for 0 where none was planted.
+fn ask(
+    label: &str,
+    built: &Built,
+    first: u64,
+    entries: u64,
+    mut find: impl FnMut(u64, u64) -> bool,
+) {
+    let (mut asked, mut planted, mut found) = (0_u64, 0_u64, 0_u64);
+    let begin = cpu();
+    while cpu() - begin < u64::try_from(ASKED_FOR.as_nanos()).expect("it is short") {
+        for _ in 0..16 {
+            let (query, id) = question(asked, first, entries);
+            let hit = find(query, id);
+            planted += u64::from(id != 0);
+            found += u64::from(hit && id != 0);
+            asked += 1;
+        }
+    }
+    let query = (cpu() - begin) as f64 / asked as f64;
+    let Built { insert, bytes } = built;
+    println!(
+        "{label}: query {query:.0} ns, insert {insert:.0} ns, {bytes:.1} bytes an entry, found {found} of {planted}"
+    );
+}
+
+/// A fingerprint to ask for, and the entry from which it was made, or 0.
+fn question(i: u64, first: u64, entries: u64) -> (u64, u64) {
+    let noise = fingerprint(i | 1 << 62);
+    if i % 2 == 0 {
+        return (noise, 0);
+    }
+    let id = first + noise % entries;
+    let original = fingerprint(id);
+    let (mut query, mut bits) = (original, fingerprint(noise));
+    while u64::from((query ^ original).count_ones()) < (i / 2) % u64::from(RADIUS + 1) {
+        query ^= 1 << (bits % 64);
+        bits = fingerprint(bits);
+    }
+    (query, id)
+}
+
+/// The finaliser of `SplitMix64`.
+fn fingerprint(number: u64) -> u64 {
+    let mut x = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+/// Nanoseconds of CPU time of this thread.
+fn cpu() -> u64 {
+    let now = clock_gettime(ClockId::ThreadCPUTime);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// Bytes of resident memory.
+fn resident() -> f64 {
+    let status = fs::read_to_string("/proc/self/status").expect("it runs on Linux");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("Linux says so");
+    line.trim_end_matches("kB").trim().parse::<f64>().expect("a number") * 1024.0
+}
