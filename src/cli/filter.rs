@@ -48,7 +48,7 @@ pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit, Failure> {
     let config = args.settings.config()?;
     let (mut judge, recipe) = match args.state {
         Some(path) => Judge::kept(path, &config)?,
-        None => (Judge::in_memory(&config), recipe(&config)),
+        None => (Judge::in_memory(&config)?, recipe(&config)),
     };
     let preparation = Preparation::new(&config, recipe);
     in_chunks(
@@ -75,8 +75,8 @@ enum Judge {
 type Names = VecDeque<(DocId, String)>;
 
 impl Judge {
-    fn in_memory(config: &Config) -> Self {
-        Self::InMemory { filter: Filter::new(&config.dedup), names: Names::new() }
+    fn in_memory(config: &Config) -> Result<Self, Failure> {
+        Ok(Self::InMemory { filter: Filter::new(&config.dedup)?, names: Names::new() })
     }
 
     fn kept(path: PathBuf, config: &Config) -> Result<(Self, Recipe), Failure> {

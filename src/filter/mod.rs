@@ -98,12 +98,11 @@ impl Key {
 impl Filter {
     /// An empty filter that keeps everything in memory.
     ///
-    /// # Panics
-    /// If `options` were changed after they had been read and their memory has no room for their window.
-    #[must_use]
-    pub fn new(options: &Options) -> Self {
-        let index = options.index().expect("options are checked when they are read");
-        Self::with(options, index, MemoryDigests::default())
+    /// # Errors
+    /// If the memory of `options` has no room for their window.
+    pub fn new(options: &Options) -> Result<Self, MemoryError> {
+        let index = options.index()?;
+        Ok(Self::with(options, index, MemoryDigests::default()))
     }
 }
 

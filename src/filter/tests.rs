@@ -49,7 +49,7 @@ proptest! {
 
     #[test]
     fn the_filter_judges_as_the_design_says(script in script()) {
-        let filter = Filter::new(&script.options);
+        let filter = Filter::new(&script.options).unwrap();
         script.play(&mut InMemory { options: script.options.clone(), filter })?;
     }
 }
@@ -73,7 +73,7 @@ fn subject(key: u64, number: u64) -> Subject {
 #[test]
 fn memory_stays_bounded_over_many_windows() {
     let window = WindowOptions { entries: NonZeroU64::new(100).unwrap(), age: None };
-    let mut filter = Filter::new(&Options { window, ..Options::default() });
+    let mut filter = Filter::new(&Options { window, ..Options::default() }).unwrap();
     for number in 0..10_000 {
         filter.judge(&subject(number, number)).unwrap();
         // Another body with the same text: an alias.
@@ -94,7 +94,7 @@ fn memory_stays_bounded_over_many_windows() {
 
 #[test]
 fn a_hit_on_an_alias_repeats_its_verdict_with_the_step_at_which_it_was_found() {
-    let mut filter = Filter::new(&Options::default());
+    let mut filter = Filter::new(&Options::default()).unwrap();
     let unique = filter.judge(&subject(1, 1)).unwrap();
     let mut near = subject(2, 2);
     near.sketch.signature = Signature(subject(1, 1).sketch.signature.0.map(|word| word ^ 0b11));
@@ -108,7 +108,7 @@ fn a_hit_on_an_alias_repeats_its_verdict_with_the_step_at_which_it_was_found() {
 
 #[test]
 fn a_new_version_of_a_page_stays_beside_the_old_one() {
-    let mut filter = Filter::new(&Options::default());
+    let mut filter = Filter::new(&Options::default()).unwrap();
     for _ in 0..2 {
         assert!(filter.judge(&subject(1, 1)).unwrap().verdict.is_unique());
     }

@@ -31,13 +31,11 @@ impl KeptFilter {
     /// the state, or for a new one the chosen seed, which is the public one unless the options say otherwise.
     ///
     /// # Errors
-    /// If SQLite fails, the state is that of something else, or its fingerprints cannot be compared with those of these options.
-    ///
-    /// # Panics
-    /// If `options` were changed after they had been read and their memory has no room for their window.
+    /// If SQLite fails, the state is that of something else, its fingerprints cannot be compared with those of these options, or
+    /// their memory has no room for their window.
     pub fn open(state: State, options: &Options) -> Result<(Self, Recipe), StateError> {
+        let index = options.index()?;
         let recipe = agree(&state, options)?;
-        let index = options.index().expect("options are checked when they are read");
         let table = DigestTable::new(state.clone(), CACHED_DIGESTS);
         let mut filter = Filter::with(options, index, table);
         let signatures =

@@ -35,6 +35,7 @@ pub(crate) use signatures::SignatureLog;
 pub(crate) use urls::{NewUrl, Queued};
 pub use urls::{UrlId, UrlKind, UrlRow, UrlState};
 
+use crate::filter::MemoryError;
 use open::VERSION;
 
 /// The state could not be read or written.
@@ -101,6 +102,9 @@ pub enum StateError {
         /// The id of the seed that the options ask for.
         wanted: String,
     },
+    /// The window has no room in the memory that it is given.
+    #[error("build the index")]
+    Memory(#[from] MemoryError),
     /// A statement failed.
     #[error("use the state")]
     Sqlite(#[source] rusqlite::Error),
@@ -134,6 +138,7 @@ impl StateError {
                 | Self::Kind
                 | Self::Scheme { .. }
                 | Self::Seed { .. }
+                | Self::Memory(_)
         )
     }
 

@@ -49,7 +49,7 @@ fn kept(state: &State, options: &Options) -> KeptFilter {
 #[test]
 fn a_window_that_is_closed_and_opened_again_judges_as_one_that_never_was() {
     let options = options(150);
-    let mut free = Filter::new(&options);
+    let mut free = Filter::new(&options).unwrap();
     let state = State::in_memory().unwrap();
     let mut filter = kept(&state, &options);
     let mut duplicates = 0;
