@@ -208,6 +208,11 @@ impl<I: Index, D: Digests> Filter<I, D> {
         }
     }
 
+    /// The index.
+    pub fn index(&self) -> &I {
+        &self.index
+    }
+
     /// How many representatives are in the window.
     pub fn len(&self) -> usize {
         self.window.len()

@@ -7,6 +7,7 @@ use super::{Radius, WindowOptions};
 use crate::{
     fingerprint::{Recipe, Seed, SeedChoice, Segment},
     index::{BlockIndex, Plan},
+    page::figures::thousands,
 };
 
 /// How duplicates are recognised, and what happens to them.
@@ -140,10 +141,30 @@ impl Options {
             MemoryError {
                 memory: self.memory,
                 window,
+                radius: self.radius(),
                 needed: ByteSize(needed.div_ceil(bytesize::MIB).saturating_mul(bytesize::MIB)),
-                entries: (memory / needed.div_ceil(window)).max(1),
+                entries: self.most_entries(window),
             }
         })
+    }
+
+    /// For how many entries there is room, if there is none for so many.
+    fn most_entries(&self, too_many: u64) -> u64 {
+        let fits = |entries: u64| {
+            let others = entries.saturating_mul(BYTES_PER_REPRESENTATIVE);
+            let all = others.saturating_add(Plan::least_bytes(self.radius(), entries));
+            all <= self.memory.as_u64()
+        };
+        let (mut most, mut too_many) = (0, too_many);
+        while most + 1 < too_many {
+            let middle = most.midpoint(too_many);
+            if fits(middle) {
+                most = middle;
+            } else {
+                too_many = middle;
+            }
+        }
+        most
     }
 
     /// What fingerprints depend on besides the text, with the seed that was chosen or drawn.
@@ -155,15 +176,20 @@ impl Options {
 
 /// A window for which `dedup.memory` has no room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`memory` is {}, which has no room for a window of {window} entries", .memory.display().iec())]
+#[error(
+    "a window of {} entries at radius {radius} needs {}; `memory` is {}, which has room for {}",
+    thousands(*.window), .needed.display().iec(), .memory.display().iec(), thousands(*.entries)
+)]
 pub struct MemoryError {
     /// The key `dedup.memory`.
     pub memory: ByteSize,
     /// The key `dedup.window.entries`.
     pub window: u64,
+    /// The radius of the index.
+    pub radius: u32,
     /// What the window takes at most, rounded up to whole mebibytes.
     pub needed: ByteSize,
-    /// How many entries there is room for.
+    /// How many entries there is room for; 0 if there is none for a single one.
     pub entries: u64,
 }
 

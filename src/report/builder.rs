@@ -11,7 +11,8 @@ use crate::{
     filter::Step,
     page::{Timestamp, site_of},
     report::{
-        CLUSTERS, Cluster, Counts, End, Host, HostAside, MEMBERS, Member, Method, Report, Warning,
+        CLUSTERS, Cluster, Counts, End, Host, HostAside, MEMBERS, Member, Method, Report, Search,
+        Warning,
         chosen::{choose, largest_first},
         warning::Example,
     },
@@ -65,6 +66,8 @@ pub(crate) struct Run {
     pub(crate) worked: Duration,
     /// How pages were judged.
     pub(crate) fingerprint: Method,
+    /// How near duplicates were looked for.
+    pub(crate) search: Search,
     /// Whether the pages of duplicates are kept now: of the same site, of other sites.
     pub(crate) keeps: [bool; 2],
     /// Whether it writes WARC files.
@@ -160,6 +163,7 @@ impl Builder {
             hosts,
             aside: self.aside,
             fingerprint: run.fingerprint,
+            search: run.search,
             warc: run.warc,
             version: env!("CARGO_PKG_VERSION").to_owned(),
         }

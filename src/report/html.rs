@@ -5,10 +5,8 @@ use url::Url;
 
 use crate::{
     filter::Step,
-    report::{
-        Cluster, Host, HostAside, Member, Report, counted, duration, minute, percent, shown,
-        thousands,
-    },
+    page::figures::thousands,
+    report::{Cluster, Host, HostAside, Member, Report, counted, duration, minute, percent, shown},
     sink::{DUPLICATES, PAGES, SKIPPED, record::VerdictName},
     state::Reason,
 };

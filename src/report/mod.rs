@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     filter::Step,
-    page::Timestamp,
+    page::{Timestamp, figures::thousands},
     sink::{
         SinkError,
         json_lines::replace,
@@ -66,6 +66,9 @@ pub struct Report {
     pub aside: Vec<HostAside>,
     /// How pages were judged.
     pub fingerprint: Method,
+    /// How near duplicates were looked for.
+    #[serde(default)]
+    pub search: Search,
     /// Whether the run writes WARC files.
     pub warc: bool,
     /// The version of pagesieve that wrote the report.
@@ -123,6 +126,13 @@ pub struct Method {
     pub mode: String,
     /// In how many of 64 bits a near duplicate may differ.
     pub radius: u32,
+}
+
+/// How near duplicates were looked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Search {
+    /// The layout of the index, the window and the radius for which it was chosen, and what it takes at most: at the last start.
+    pub index: String,
 }
 
 /// The most clusters that a report holds.
@@ -329,19 +339,6 @@ fn shown(text: &str, limit: usize) -> String {
         }
     }
     shown
-}
-
-/// 4920 as `4,920`.
-fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
 }
 
 /// A time of day as people write it, to the minute.

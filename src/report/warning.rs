@@ -5,7 +5,8 @@ use std::{cmp::Reverse, collections::BTreeMap, fmt};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    report::{Cluster, Counts, End, Host, builder::Skip, counted, shown, thousands},
+    page::figures::thousands,
+    report::{Cluster, Counts, End, Host, builder::Skip, counted, shown},
     state::{ROBOTS_NOT_HAD, Reason},
 };
 

@@ -107,6 +107,7 @@ impl Recorder {
         self.state.set_meta("end", json(&End::Interrupted))?;
         self.state.set_meta("dedup", json(&self.plan.dedup))?;
         self.state.set_meta("judged_by", json(&judged_by(&self.plan.dedup, &self.state)?))?;
+        self.state.set_meta("index", self.filter.index().plan().to_string())?;
         if self.state.meta::<i64>("started")?.is_none() {
             self.state.set_meta("started", Timestamp::now().0)?;
         }
