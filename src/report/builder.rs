@@ -145,7 +145,8 @@ impl Builder {
         hosts.sort_by(|a, b| b.fetched.cmp(&a.fetched).then_with(|| a.host.cmp(&b.host)));
         let cluster_count = self.clusters.len() as u64;
         let clusters = largest_first(self.clusters.into_values().collect());
-        let warnings = nothing.into_iter().chain(unkept);
+        let missed = Warning::of_audit(&run.search.audit);
+        let warnings = nothing.into_iter().chain(missed).chain(unkept);
         let warnings = warnings.chain(hosts.iter().filter_map(Warning::of_host));
         let warnings = warnings.chain(clusters.iter().filter_map(Warning::of_cluster)).collect();
         let (clusters, omitted) = choose(clusters, CLUSTERS);

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     filter::Step,
+    index::{Audit, BlockIndex},
     page::{Timestamp, figures::thousands},
     sink::{
         SinkError,
@@ -133,6 +134,9 @@ pub struct Method {
 pub struct Search {
     /// The layout of the index, the window and the radius for which it was chosen, and what it takes at most: at the last start.
     pub index: String,
+    /// What the indexes of all starts counted of their work.
+    #[serde(flatten)]
+    pub audit: Audit,
 }
 
 /// The most clusters that a report holds.
@@ -349,6 +353,26 @@ fn minute(at: Timestamp) -> String {
 /// A number of things: `1 page`, `4,920 pages`.
 pub(crate) fn counted(number: usize, thing: &str) -> String {
     format!("{} {thing}{}", thousands(number as u64), if number == 1 { "" } else { "s" })
+}
+
+/// What came of comparing queries with a scan.
+pub(crate) fn audited(audit: &Audit) -> String {
+    let Audit { checked, missed, .. } = audit;
+    format!(
+        "{} of the index compared with a scan, {} missed",
+        many(*checked, "query", "queries"),
+        thousands(*missed)
+    )
+}
+
+/// What did not enter the index.
+pub(crate) fn told_over(over: u64) -> String {
+    let pages = many(over, "page", "pages");
+    format!("{pages}: {} with an equal fingerprint were in the window", BlockIndex::EQUAL_LIMIT)
+}
+
+fn many(number: u64, one: &str, more: &str) -> String {
+    format!("{} {}", thousands(number), if number == 1 { one } else { more })
 }
 
 /// A part of a whole as `81.3 %`.

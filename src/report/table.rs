@@ -3,8 +3,12 @@
 use std::fmt;
 
 use crate::{
+    index::Audit,
     page::figures::thousands,
-    report::{End, HostAside, Report, Search, Warning, counted, duration, minute, percent, shown},
+    report::{
+        End, HostAside, Report, Search, Warning, audited, counted, duration, minute, percent,
+        shown, told_over,
+    },
 };
 
 const COLUMNS: usize = 80;
@@ -74,7 +78,15 @@ fn index(f: &mut fmt::Formatter<'_>, search: &Search) -> fmt::Result {
         return Ok(());
     }
     writeln!(f)?;
-    wrap(f, 2, &format!("index: {}", search.index))
+    wrap(f, 2, &format!("index: {}", search.index))?;
+    let Audit { checked, over, .. } = search.audit;
+    if checked > 0 {
+        wrap(f, 2, &format!("audit: {}", audited(&search.audit)))?;
+    }
+    if over > 0 {
+        wrap(f, 2, &format!("not indexed: {}", told_over(over)))?;
+    }
+    Ok(())
 }
 
 /// The hosts that are set aside, by name, with the reason.

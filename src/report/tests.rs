@@ -63,7 +63,7 @@ fn run() -> Run {
             mode: "classic".to_owned(),
             radius: 3,
         },
-        search: Search { index: INDEX.to_owned() },
+        search: Search { index: INDEX.to_owned(), audit: Audit::default() },
         keeps: [false, false],
         warc: true,
     }

@@ -31,6 +31,7 @@ pub use kept::KeptFilter;
 pub(crate) use open::WriteLock;
 pub(crate) use reason::ROBOTS_NOT_HAD;
 pub use reason::Reason;
+pub use signatures::Restored;
 pub(crate) use signatures::SignatureLog;
 pub(crate) use urls::{NewUrl, Queued};
 pub use urls::{UrlId, UrlKind, UrlRow, UrlState};

@@ -146,10 +146,12 @@ fn check_shows_the_whole_configuration() {
     fold_chinese = true
     min_features = 10
     memory = "1500 MiB"
+    audit = 0
 
     [dedup.window]
     entries = 1000
     age = "90d"
+    refresh = false
 
     [dedup.same_site]
     store = "skip"

@@ -164,7 +164,10 @@ fn run(state: &State) -> Result<Run, CrawlError> {
         worked: Duration::try_from_secs_f64(stored(state, "worked")?.unwrap_or(0.0))
             .unwrap_or_default(),
         fingerprint: stored(state, "judged_by")?.unwrap_or_default(),
-        search: Search { index: text("index")? },
+        search: Search {
+            index: text("index")?,
+            audit: stored(state, "audit")?.unwrap_or_default(),
+        },
         keeps: stored(state, "keeps")?.unwrap_or_default(),
         warc: number("warc")? != 0,
     })
