@@ -47,8 +47,9 @@ fn subject(page: u64, text: u64, edit: u64) -> Subject {
 }
 
 fn benches(c: &mut Criterion) {
-    let window = WindowOptions { entries: NonZeroU64::new(WINDOW).expect("not zero"), age: None };
-    let mut filter = Filter::new(&Options { window, ..Options::default() });
+    let entries = NonZeroU64::new(WINDOW).expect("not zero");
+    let window = WindowOptions { entries, age: None, ..WindowOptions::default() };
+    let mut filter = Filter::new(&Options { window, ..Options::default() }).expect("there is room");
     let mut page = 0;
     let mut judge = |text: fn(u64) -> (u64, u64)| {
         page += 1;

@@ -40,7 +40,7 @@ fn fetch(
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
     let fingerprinter = Fingerprinter::new(Recipe::default());
-    let mut filter = Filter::new(&filter::Options::default());
+    let mut filter = Filter::new(&filter::Options::default()).expect("the default window has room");
     let urls = SITE.map(|(url, _)| url);
     let pages = fetch(urls);
 

@@ -8,13 +8,14 @@
 //! use pagesieve::{Filter, Fingerprinter, Subject, filter, fingerprint::Recipe};
 //!
 //! let fingerprinter = Fingerprinter::new(Recipe::default());
-//! let mut filter = Filter::new(&filter::Options::default());
+//! let mut filter = Filter::new(&filter::Options::default())?;
 //! let texts = [("a", "The tide is high."), ("b", "The wind is low."), ("c", "the tide is high")];
 //! let unique = texts.map(|(id, text)| {
 //!     let Ok(judgement) = filter.judge(&Subject::of_text(&fingerprinter, id, text));
 //!     judgement.verdict.is_unique()
 //! });
 //! assert_eq!(unique, [true, true, false]);
+//! # Ok::<(), filter::MemoryError>(())
 //! ```
 //!
 //! In reading order: [`filter`] is the heart, [`index`] and [`fingerprint`] are what it stands on, [`extract`] and [`page`] bring it

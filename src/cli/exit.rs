@@ -10,7 +10,10 @@ use std::{
 
 use miette::{Diagnostic, MietteHandlerOpts, ReportHandler};
 
-use crate::{config::ConfigError, crawl::CrawlError, eval::CorpusError, state::StateError};
+use crate::{
+    config::ConfigError, crawl::CrawlError, eval::CorpusError, filter::MemoryError,
+    state::StateError,
+};
 
 /// How the program ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +44,8 @@ pub(super) enum Failure {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Config(#[from] ConfigError),
+    #[error("build the index")]
+    Memory(#[from] MemoryError),
     #[error("use the state {}", path.display())]
     State { path: PathBuf, source: StateError },
     #[error("read {}", path.display())]
@@ -85,9 +90,11 @@ pub(super) enum Failure {
 impl Failure {
     pub(super) fn exit(&self) -> Exit {
         match self {
-            Self::Config(_) | Self::NoRun { .. } | Self::OneDocument | Self::OneFile { .. } => {
-                Exit::Usage
-            }
+            Self::Config(_)
+            | Self::Memory(_)
+            | Self::NoRun { .. }
+            | Self::OneDocument
+            | Self::OneFile { .. } => Exit::Usage,
             #[cfg(feature = "demo")]
             Self::NoDemo { .. } => Exit::Usage,
             Self::Crawl(error) if error.is_full() => Exit::NoRoom,

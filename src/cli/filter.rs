@@ -1,12 +1,17 @@
 //! `pagesieve filter`: which documents repeat earlier ones?
 
-use std::{collections::VecDeque, io::Write, path::PathBuf};
+use std::{
+    collections::{HashMap, VecDeque},
+    io::Write,
+    path::PathBuf,
+};
 
 use serde::Serialize;
 
 use super::{
     Exit, Failure, Out,
     document::{Files, Preparation, Prepared, Settings, in_chunks, recipe},
+    progress::say,
     write_line,
 };
 use crate::{
@@ -14,7 +19,9 @@ use crate::{
     extract::Truncation,
     filter::{Filter, Judgement},
     fingerprint::Recipe,
+    index::{Audit, Index},
     page::DocId,
+    report::audited,
     sink::record::Decision,
     state::{KeptFilter, State, StateError},
 };
@@ -48,10 +55,10 @@ pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit, Failure> {
     let config = args.settings.config()?;
     let (mut judge, recipe) = match args.state {
         Some(path) => Judge::kept(path, &config)?,
-        None => (Judge::in_memory(&config), recipe(&config)),
+        None => (Judge::in_memory(&config)?, recipe(&config)),
     };
     let preparation = Preparation::new(&config, recipe);
-    in_chunks(
+    let exit = in_chunks(
         args.files,
         |input| preparation.prepare(input),
         |documents| {
@@ -62,7 +69,19 @@ pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit, Failure> {
             out.flush().map_err(Failure::Output)?;
             judge.commit()
         },
-    )
+    )?;
+    tell(judge.audit());
+    Ok(exit)
+}
+
+/// Says what the index counted, if there is something to say.
+fn tell(audit: Audit) {
+    if audit.checked > 0 {
+        say(format_args!("audit: {}", audited(&audit)));
+    }
+    if audit.over > 0 {
+        tracing::warn!(documents = audit.over, "too many equal fingerprints: not indexed");
+    }
 }
 
 /// Who judges, and knows the names of matches.
@@ -71,12 +90,38 @@ enum Judge {
     Kept { filter: KeptFilter, path: PathBuf },
 }
 
-/// The names of the window's representatives, oldest first.
-type Names = VecDeque<(DocId, String)>;
+/// The names of the window's representatives.
+#[derive(Default)]
+struct Names {
+    by_id: HashMap<DocId, String>,
+    /// Each with the turn at which it was to leave when it was put here, in that order.
+    queue: VecDeque<(DocId, DocId)>,
+}
+
+impl Names {
+    fn insert(&mut self, id: DocId, name: String) {
+        self.by_id.insert(id, name);
+        self.queue.push_back((id, id));
+    }
+
+    /// Forgets what has left the window. What was refreshed meanwhile waits for its new turn.
+    fn expire(&mut self, filter: &Filter) {
+        let horizon = filter.horizon().representative;
+        while let Some(&(turn, id)) = self.queue.front()
+            && turn < horizon
+        {
+            self.queue.pop_front();
+            match filter.representative(id) {
+                Some(representative) => self.queue.push_back((representative.turn, id)),
+                None => drop(self.by_id.remove(&id)),
+            }
+        }
+    }
+}
 
 impl Judge {
-    fn in_memory(config: &Config) -> Self {
-        Self::InMemory { filter: Filter::new(&config.dedup), names: Names::new() }
+    fn in_memory(config: &Config) -> Result<Self, Failure> {
+        Ok(Self::InMemory { filter: Filter::new(&config.dedup)?, names: Names::default() })
     }
 
     fn kept(path: PathBuf, config: &Config) -> Result<(Self, Recipe), Failure> {
@@ -92,21 +137,25 @@ impl Judge {
         match self {
             Self::InMemory { filter, names } => {
                 let Ok(judgement) = filter.judge(&document.subject);
-                let horizon = filter.horizon().representative;
-                while names.front().is_some_and(|(id, _)| *id < horizon) {
-                    names.pop_front();
-                }
+                names.expire(filter);
                 if judgement.verdict.is_unique() {
-                    names.push_back((judgement.id, document.id.clone()));
+                    names.insert(judgement.id, document.id.clone());
                 }
-                let of = judgement.verdict.matched().and_then(|matched| name_of(names, matched.of));
-                write(out, document, &judgement, of)
+                let of = judgement.verdict.matched().and_then(|found| names.by_id.get(&found.of));
+                write(out, document, &judgement, of.map(String::as_str))
             }
             Self::Kept { filter, path } => {
                 let told = |source| Failure::State { path: path.clone(), source };
                 let (judgement, of) = judge_kept(filter, document).map_err(told)?;
                 write(out, document, &judgement, of.as_deref())
             }
+        }
+    }
+
+    fn audit(&self) -> Audit {
+        match self {
+            Self::InMemory { filter, .. } => filter.index().audit(),
+            Self::Kept { filter, .. } => filter.audit(),
         }
     }
 
@@ -127,11 +176,6 @@ fn judge_kept(
     let judgement = filter.judge(&document.id, &document.subject)?;
     let of = judgement.verdict.matched().map(|matched| filter.name_of(matched.of)).transpose()?;
     Ok((judgement, of))
-}
-
-fn name_of(names: &Names, id: DocId) -> Option<&str> {
-    let place = names.binary_search_by_key(&id, |(id, _)| *id).ok()?;
-    names.get(place).map(|(_, name)| name.as_str())
 }
 
 /// A decision, and whether it is about the whole document.

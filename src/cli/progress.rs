@@ -13,7 +13,11 @@ use tokio::{
 };
 
 use super::counted;
-use crate::crawl::{Progress, Tally};
+use crate::{
+    crawl::{Progress, Tally},
+    page::figures::thousands,
+    state::Restored,
+};
 
 /// How often the line on a terminal changes, and how often a line is written elsewhere.
 const TERMINAL_EVERY: Duration = Duration::from_millis(200);
@@ -51,7 +55,10 @@ pub(super) async fn show(show: Show, mut watch: watch::Receiver<Progress>) {
     let mut before: Option<Tally> = None;
     while watch.changed().await.is_ok() {
         let progress = *watch.borrow_and_update();
-        let fetched_before = before.get_or_insert(progress.counts).fetched;
+        let fetched_before = match progress.restored {
+            Some(_) => 0,
+            None => before.get_or_insert(progress.counts).fetched,
+        };
         if Instant::now() >= next {
             let line = Line { progress, fetched_before, elapsed: began.elapsed() };
             match &bar {
@@ -89,6 +96,9 @@ fn columns() -> usize {
 impl Line {
     /// The line, without as many of its less important parts as it takes to fit so many columns.
     fn fitted(&self, columns: usize) -> String {
+        if let Some(Restored { read, all }) = self.progress.restored {
+            return format!("bringing the window back: {} of {}", thousands(read), thousands(all));
+        }
         let mut parts = self.parts().to_vec();
         while parts.iter().map(|(_, part)| part.len()).sum::<usize>() > columns && parts.len() > 1 {
             let least = (0..parts.len()).min_by_key(|&place| parts[place].0).unwrap_or_default();
@@ -99,7 +109,7 @@ impl Line {
 
     /// What there is to tell, each with its importance.
     fn parts(&self) -> [(u8, String); 9] {
-        let Progress { counts, active_hosts, in_flight } = self.progress;
+        let Progress { counts, active_hosts, in_flight, .. } = self.progress;
         let fetched = counts.fetched.saturating_sub(self.fetched_before);
         #[expect(clippy::cast_precision_loss, reason = "a rate is shown with one decimal")]
         let rate = fetched as f64 / self.elapsed.as_secs_f64().max(1e-3);
@@ -123,7 +133,7 @@ mod tests {
 
     fn line() -> Line {
         let counts = Tally { fetched: 120, unique: 100, exact: 15, near: 5, failed: 2, queued: 40 };
-        let progress = Progress { counts, active_hosts: 1, in_flight: 7 };
+        let progress = Progress { counts, active_hosts: 1, in_flight: 7, restored: None };
         Line { progress, fetched_before: 20, elapsed: Duration::from_secs(10) }
     }
 
@@ -133,6 +143,13 @@ mod tests {
             line().fitted(usize::MAX),
             "120 pages, 10.0/s: 100 unique, 15 exact, 5 near, 2 failed; 40 queued on 1 host, 7 in flight"
         );
+    }
+
+    #[test]
+    fn a_line_tells_how_far_the_window_is_until_it_is_back() {
+        let restored = Some(Restored { read: 1_000, all: 100_000_000 });
+        let line = Line { progress: Progress { restored, ..line().progress }, ..line() };
+        assert_eq!(line.fitted(80), "bringing the window back: 1,000 of 100,000,000");
     }
 
     #[test]

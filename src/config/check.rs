@@ -35,11 +35,11 @@ pub(super) fn crawl(draft: &Draft) -> Result<(), ConfigError> {
 /// Looks at what the judgement of documents depends on.
 pub(super) fn dedup(draft: &Draft) -> Result<(), ConfigError> {
     draft.config.dedup.check().map_err(|error| {
-        let help = format!(
-            "write `memory = \"{} MiB\"`, or `entries = {}` in `window`",
-            error.needed.as_u64() / bytesize::MIB,
-            error.entries
-        );
+        let memory = error.needed.as_u64() / bytesize::MIB;
+        let help = match error.entries {
+            0 => format!("write `memory = \"{memory} MiB\"`"),
+            most => format!("write `memory = \"{memory} MiB\"`, or `entries = {most}` in `window`"),
+        };
         let places = [["dedup", "memory"].as_slice(), &["dedup", "window"], &["dedup"]];
         draft.invalid(&places, error.to_string(), "too little", &help)
     })

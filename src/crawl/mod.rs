@@ -42,6 +42,7 @@ use crate::{
     fingerprint::Fingerprinter,
     page::Timestamp,
     report,
+    state::Restored,
 };
 use fetch::Fetcher;
 use frontier::{Clock, Ending, Frontier, Limits, Order, Step, Task, TaskId};
@@ -83,6 +84,8 @@ pub struct Progress {
     pub active_hosts: usize,
     /// URLs on their way.
     pub in_flight: usize,
+    /// How far the window of an earlier start has been brought back; before that is done, nothing else is known.
+    pub restored: Option<Restored>,
 }
 
 /// Runs a crawl, or continues it: until nothing is left to fetch, a budget is spent, or it is stopped.
@@ -98,8 +101,14 @@ pub async fn run(plan: Plan, control: Control) -> Result<report::Report, CrawlEr
     let (started, start) = oneshot::channel();
     let (ended, end) = oneshot::channel();
     let (handle, recorder_plan) = (Handle::current(), Arc::clone(&plan));
+    let progress = control.progress.clone();
+    let tell = move |restored| {
+        if let Some(progress) = &progress {
+            progress.send_replace(Progress { restored: Some(restored), ..Progress::default() });
+        }
+    };
     let recorder = spawn_blocking(move || {
-        handle.block_on(record(recorder_plan, recorder_requests, started, end))
+        handle.block_on(record(recorder_plan, tell, recorder_requests, started, end))
     });
     if let Ok(start) = start.await {
         let end = Loop::new(&plan, start, requests, control)?.run().await;
@@ -111,11 +120,12 @@ pub async fn run(plan: Plan, control: Control) -> Result<report::Report, CrawlEr
 
 async fn record(
     plan: Arc<Plan>,
+    tell: impl FnMut(Restored),
     mut requests: mpsc::Receiver<Request>,
     started: oneshot::Sender<Start>,
     end: oneshot::Receiver<report::End>,
 ) -> Result<report::Report, CrawlError> {
-    let (mut recorder, start) = Recorder::begin(plan)?;
+    let (mut recorder, start) = Recorder::begin(plan, tell)?;
     drop(started.send(start));
     recorder.serve(&mut requests).await?;
     recorder.finish(end.await.unwrap_or(report::End::Interrupted))
@@ -308,7 +318,12 @@ impl Loop {
         {
             self.publish_at = now + PUBLISH_EVERY;
             let (active_hosts, in_flight) = (self.frontier.active_hosts(), self.fetches.len());
-            progress.send_replace(Progress { counts: self.counts, active_hosts, in_flight });
+            progress.send_replace(Progress {
+                counts: self.counts,
+                active_hosts,
+                in_flight,
+                restored: None,
+            });
         }
     }
 }

@@ -1,12 +1,16 @@
 //! Looks at a run without continuing it: what it knows of a URL, and which of its pages are nearest to a text.
 
-use std::{collections::BinaryHeap, num::NonZeroUsize, path::Path};
+use std::{
+    collections::{BinaryHeap, HashMap},
+    num::NonZeroUsize,
+    path::Path,
+};
 
 use super::{directory::STATE, error::CrawlError};
 use crate::{
     filter::{
-        Digests, Filter, Horizon, Key, Known, Match, Options, Position, Representative, Subject,
-        Verdict,
+        Digests, Filter, Horizon, Key, Known, Match, Options, Position, Refreshed, Representative,
+        Subject, Verdict,
     },
     fingerprint::{Digest, Recipe, Seed, Signature},
     index::Scan,
@@ -141,7 +145,7 @@ impl PastRun {
     /// The pages nearest to a text, at most `limit`, and how the run would judge it by `options`: its [own](Self::options), or others to
     /// see what they would do. The subject's sketch must be by the run's
     /// [recipe](Self::recipe); its key and time do not matter: it counts as a document of nobody that comes next. Compares with every
-    /// signature of the window, in memory that does not grow with it.
+    /// signature of the window, in memory that grows only with those that were refreshed.
     ///
     /// # Errors
     /// If the state cannot be read.
@@ -170,7 +174,7 @@ impl PastRun {
             // No other can be the match.
             let is_near = distance.is_some_and(|(distance, _)| distance <= options.radius());
             if is_near || equal.contains(&representative.id) {
-                filter.restore(representative);
+                filter.restore([representative]);
             }
         })?;
         if let Some(position) = position {
@@ -199,12 +203,22 @@ impl PastRun {
         position: Option<Position>,
         mut visit: impl FnMut(Representative),
     ) -> Result<(), CrawlError> {
+        let mut refreshed = HashMap::new();
+        SignatureLog::read(&self.state, |Representative { id, turn, .. }| {
+            if turn != id {
+                refreshed.insert(id, turn);
+            }
+        })?;
+        let is_latest =
+            |one: &Representative| refreshed.get(&one.id).is_none_or(|&turn| turn == one.turn);
         let mut stored = 0_u64;
-        SignatureLog::read(&self.state, |_| stored += 1)?;
+        SignatureLog::read(&self.state, |one| stored += u64::from(is_latest(&one)))?;
         let mut surplus = stored.saturating_sub(options.window.entries.get());
         let oldest = position.zip(options.window.age).map(|(position, age)| position.clock - age);
         SignatureLog::read(&self.state, |representative| {
-            if surplus > 0 {
+            if !is_latest(&representative) {
+                // It comes once more, with its last turn.
+            } else if surplus > 0 {
                 surplus -= 1;
             } else if oldest.is_none_or(|oldest| representative.at >= oldest) {
                 visit(representative);
@@ -250,7 +264,7 @@ impl Digests for Unchanged {
         Ok(())
     }
 
-    fn expire(&mut self, _: Horizon) -> Result<(), StateError> {
+    fn expire(&mut self, _: Horizon, _: &Refreshed) -> Result<(), StateError> {
         Ok(())
     }
 }

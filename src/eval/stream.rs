@@ -4,8 +4,9 @@ use serde::Serialize;
 
 use super::{corpus::Corpus, tally::ratio};
 use crate::{
-    filter::{Filter, Key, Options, Subject},
+    filter::{Filter, Key, MemoryDigests, Options, Subject},
     fingerprint::Sketch,
+    index::BlockIndex,
     page::{DocId, Timestamp},
 };
 
@@ -43,7 +44,9 @@ impl StreamCounts {
 
 /// Judges the texts in order, by their sketches. The counts are those of all texts, then of each language.
 pub(super) fn stream(corpus: &Corpus, options: &Options, sketches: &[Sketch]) -> Vec<StreamCounts> {
-    let mut filter = Filter::new(options);
+    let index = BlockIndex::new(options.radius(), sketches.len() as u64, u64::MAX);
+    let index = index.expect("no layout is too large for all memory");
+    let mut filter = Filter::with(options, index, MemoryDigests::default());
     let mut counts = vec![StreamCounts::default(); corpus.lang_names.len() + 1];
     let mut kept = vec![false; sketches.len()];
     for (place, sketch) in sketches.iter().enumerate() {

@@ -5,7 +5,7 @@ use std::{
     convert::Infallible,
 };
 
-use super::{Facts, Key, Verdict};
+use super::{Facts, Key, Refreshed, Verdict};
 use crate::{fingerprint::Digest, page::DocId};
 
 /// A document that is known by the digest of its body or of its text.
@@ -23,10 +23,11 @@ pub struct Known {
     pub facts: Facts,
 }
 
-/// What has left the window, by document number and by number of the alias.
+/// What has left the window, by turn and by number of the alias.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Horizon {
-    /// The oldest representative that may still be matched.
+    /// The turn of the oldest representative that may still be matched. What has a lower number and was not
+    /// [refreshed](Refreshed) has left.
     pub representative: DocId,
     /// The oldest alias that may still be matched.
     pub alias: u64,
@@ -49,11 +50,12 @@ pub trait Digests {
     /// If the table cannot be written.
     fn insert(&mut self, digests: &[Digest], known: &Known) -> Result<(), Self::Error>;
 
-    /// Says what will not be matched again, so that the table may drop it when it likes.
+    /// Says what will not be matched again, so that the table may drop it when it likes; `refreshed` are those that stay although
+    /// their numbers are beyond the horizon.
     ///
     /// # Errors
     /// If the table cannot be written.
-    fn expire(&mut self, horizon: Horizon) -> Result<(), Self::Error>;
+    fn expire(&mut self, horizon: Horizon, refreshed: &Refreshed) -> Result<(), Self::Error>;
 }
 
 /// The table in memory: about 130 bytes a digest.
@@ -76,20 +78,21 @@ impl Digests for MemoryDigests {
         let ledger =
             if known.alias.is_some() { &mut self.aliases } else { &mut self.representatives };
         for &digest in digests {
-            ledger.push(digest, known);
+            ledger.push(digest, known.alias.unwrap_or(known.id.0), known.clone());
         }
         Ok(())
     }
 
-    fn expire(&mut self, horizon: Horizon) -> Result<(), Infallible> {
-        self.representatives.drop_while(|known| known.id < horizon.representative);
-        self.aliases.drop_while(|known| known.alias.is_some_and(|alias| alias < horizon.alias));
+    fn expire(&mut self, horizon: Horizon, refreshed: &Refreshed) -> Result<(), Infallible> {
+        self.representatives
+            .drop_before(horizon.representative.0, |known| refreshed.turn(known.id).0);
+        self.aliases.drop_before(horizon.alias, |known| known.alias.unwrap_or_default());
         Ok(())
     }
 }
 
 /// Documents in order of arrival. Those of one digest are a chain from the newest to the oldest, so that the oldest leaves
-/// without a search.
+/// without a search. A representative that was refreshed goes to the end when it is its turn to leave.
 #[derive(Clone, Debug, Default)]
 struct Ledger {
     entries: VecDeque<Entry>,
@@ -101,16 +104,18 @@ struct Ledger {
 #[derive(Clone, Debug)]
 struct Entry {
     digest: Digest,
+    /// When it is to leave, as far as was known when it came: a turn, or the number of an alias.
+    leaves: u64,
     /// The ordinal of the entry before this one with the same digest; it may have left.
     previous: Option<u64>,
     known: Known,
 }
 
 impl Ledger {
-    fn push(&mut self, digest: Digest, known: &Known) {
+    fn push(&mut self, digest: Digest, leaves: u64, known: Known) {
         let ordinal = self.first + self.entries.len() as u64;
         let previous = self.newest.insert(digest, ordinal);
-        self.entries.push_back(Entry { digest, previous, known: known.clone() });
+        self.entries.push_back(Entry { digest, leaves, previous, known });
     }
 
     fn find(&self, digest: Digest, out: &mut Vec<Known>) {
@@ -126,13 +131,18 @@ impl Ledger {
         self.entries.get(place)
     }
 
-    fn drop_while(&mut self, gone: impl Fn(&Known) -> bool) {
-        while self.entries.front().is_some_and(|entry| gone(&entry.known)) {
+    /// Drops what was to leave before this turn or number, unless by now it is to leave later.
+    fn drop_before(&mut self, horizon: u64, leaves: impl Fn(&Known) -> u64) {
+        while self.entries.front().is_some_and(|entry| entry.leaves < horizon) {
             let Some(entry) = self.entries.pop_front() else { return };
             if self.newest.get(&entry.digest) == Some(&self.first) {
                 self.newest.remove(&entry.digest);
             }
             self.first += 1;
+            let later = leaves(&entry.known);
+            if later >= horizon {
+                self.push(entry.digest, later, entry.known);
+            }
         }
     }
 }

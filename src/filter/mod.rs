@@ -7,12 +7,19 @@
 //! Three rules make it sound. *Only unique documents are matched*: a duplicate's digests become aliases of the document that it
 //! repeats, so that groups are stars and never chains. *A document never matches an earlier version of itself*: what has the
 //! same key is passed over. *A text of few features is judged by equality only*: its fingerprint would say too little.
+//!
+//! Verdicts depend on the documents and their order alone: a filter judges on one thread, and what is dear before it may be done on many.
+//! Representatives leave the window in the order of their *turns*. A turn is the document's number, or if hits
+//! [refresh](WindowOptions::refresh) that of the document that repeated it last; index and window are ordered by it.
 
 mod digests;
 #[cfg(test)]
 pub(crate) mod model;
 mod options;
+mod queue;
 mod radius;
+mod representative;
+mod restore;
 mod rule;
 mod stream;
 mod verdict;
@@ -20,8 +27,6 @@ mod window;
 
 #[cfg(test)]
 mod tests;
-
-use serde::{Deserialize, Serialize};
 
 use crate::{
     extract::language,
@@ -33,11 +38,14 @@ use crate::{
 pub use digests::{Digests, Horizon, Known, MemoryDigests};
 pub use options::{Links, MemoryError, Mode, Options, Policy, Store};
 pub use radius::{Radius, RadiusError};
+pub(crate) use representative::Packed;
+pub use representative::Representative;
+pub use restore::Position;
 pub use rule::Rule;
 pub use stream::{Judged, NearDupExt};
 pub use verdict::{Facts, Judgement, Kind, Match, Step, Verdict};
 use window::Window;
-pub use window::{Representative, WindowOptions};
+pub use window::{Refreshed, WindowOptions};
 
 /// Whose document it is: a hash of its URL or of the caller's id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -67,6 +75,8 @@ pub struct Filter<I = BlockIndex, D = MemoryDigests> {
     digests: D,
     window: Window,
     rule: Rule,
+    /// Whether a hit makes its representative the newest.
+    refresh: bool,
     /// The number of the next document.
     next: DocId,
     /// How many aliases there ever were.
@@ -74,17 +84,6 @@ pub struct Filter<I = BlockIndex, D = MemoryDigests> {
     // Kept for their memory only.
     candidates: Vec<Candidate>,
     known: Vec<Known>,
-}
-
-/// Where a filter stood, so that another can go on from there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Position {
-    /// The number of the next document.
-    pub next: DocId,
-    /// How many aliases there ever were.
-    pub aliases: u64,
-    /// The window's clock.
-    pub clock: Timestamp,
 }
 
 impl Key {
@@ -98,12 +97,11 @@ impl Key {
 impl Filter {
     /// An empty filter that keeps everything in memory.
     ///
-    /// # Panics
-    /// If `options` were changed after they had been read and their memory has no room for their window.
-    #[must_use]
-    pub fn new(options: &Options) -> Self {
-        let index = options.index().expect("options are checked when they are read");
-        Self::with(options, index, MemoryDigests::default())
+    /// # Errors
+    /// If the memory of `options` has no room for their window.
+    pub fn new(options: &Options) -> Result<Self, MemoryError> {
+        let index = options.index()?;
+        Ok(Self::with(options, index, MemoryDigests::default()))
     }
 }
 
@@ -115,6 +113,7 @@ impl<I: Index, D: Digests> Filter<I, D> {
             digests,
             window: Window::new(options.window.clone()),
             rule: Rule::new(options),
+            refresh: options.window.refresh,
             next: DocId(1),
             aliases: 0,
             candidates: Vec::new(),
@@ -180,25 +179,13 @@ impl<I: Index, D: Digests> Filter<I, D> {
         self.known_body(key, body)
     }
 
-    /// Takes in a representative of an earlier filter's window. They come oldest first, before [`resume`](Self::resume).
-    pub fn restore(&mut self, representative: Representative) {
-        if let Some(signature) = representative.signature {
-            self.index.insert(representative.id, signature.fingerprint());
+    /// Lets go of a representative before its turn: from now on nothing repeats it. Says whether it was in the window.
+    pub fn remove(&mut self, id: DocId) -> bool {
+        let taken = self.window.take(id);
+        if let Some(Representative { turn, signature: Some(_), .. }) = taken {
+            self.index.remove(turn);
         }
-        self.window.advance(representative.at);
-        self.window.push(representative);
-    }
-
-    /// Goes on where an earlier filter stood.
-    pub fn resume(&mut self, position: Position) {
-        self.next = position.next;
-        self.aliases = position.aliases;
-        self.window.advance(position.clock);
-    }
-
-    /// Where the filter stands.
-    pub fn position(&self) -> Position {
-        Position { next: self.next, aliases: self.aliases, clock: self.window.clock() }
+        taken.is_some()
     }
 
     /// What has left the window by now.
@@ -207,6 +194,11 @@ impl<I: Index, D: Digests> Filter<I, D> {
             representative: self.window.horizon(self.next),
             alias: self.aliases.saturating_sub(self.window.capacity()),
         }
+    }
+
+    /// The index.
+    pub fn index(&self) -> &I {
+        &self.index
     }
 
     /// How many representatives are in the window.
@@ -220,8 +212,23 @@ impl<I: Index, D: Digests> Filter<I, D> {
     }
 
     /// The representative of this number, if it is in the window.
-    pub fn representative(&self, id: DocId) -> Option<&Representative> {
+    pub fn representative(&self, id: DocId) -> Option<Representative> {
         self.window.get(id)
+    }
+
+    /// The representative of this turn, if it is in the window: that which the document of this number became, or refreshed.
+    pub fn at_turn(&self, turn: DocId) -> Option<Representative> {
+        self.window.at_turn(turn)
+    }
+
+    /// The representatives in the window, in the order of their turns.
+    pub fn representatives(&self) -> impl Iterator<Item = Representative> {
+        self.window.iter()
+    }
+
+    /// Which of them were refreshed.
+    pub fn refreshed(&self) -> &Refreshed {
+        self.window.refreshed()
     }
 
     fn advance(&mut self, at: Timestamp) -> Result<(), D::Error> {
@@ -229,7 +236,16 @@ impl<I: Index, D: Digests> Filter<I, D> {
         self.window.expire();
         let horizon = self.horizon();
         self.index.expire(horizon.representative);
-        self.digests.expire(horizon)
+        self.digests.expire(horizon, self.window.refreshed())
+    }
+
+    /// Makes the representative that was matched the newest.
+    fn refresh(&mut self, id: DocId, turn: DocId) {
+        let Some(old) = self.window.take(id) else { return };
+        if old.signature.is_some() {
+            self.index.refresh(old.turn, turn);
+        }
+        self.window.push(&Representative { turn, at: self.window.clock(), ..old });
     }
 
     fn known_body(&mut self, key: Key, body: Digest) -> Result<Option<Judgement>, D::Error> {
@@ -270,21 +286,16 @@ impl<I: Index, D: Digests> Filter<I, D> {
         let signature = self.rule.comparable(&subject.sketch)?;
         self.index.candidates(signature.fingerprint(), self.rule.radius(), &mut self.candidates);
         let accepted = self.candidates.iter().filter_map(|candidate| {
-            let representative = self.window.get(candidate.id)?;
+            // The index knows representatives by their turns.
+            let representative = self.window.at_turn(candidate.id)?;
             let other = representative.signature?;
             let accepted =
                 representative.key != subject.key && self.rule.confirms(&other, &subject.sketch);
-            accepted.then(|| (other.distance(&signature), candidate))
+            accepted.then(|| (other.distance(&signature), representative.id, candidate.distance))
         });
-        let (signature_distance, candidate) =
-            accepted.min_by_key(|(distance, candidate)| (*distance, candidate.id))?;
-        Some(Match {
-            of: candidate.id,
-            kind: Kind::Near,
-            step: Step::Near,
-            distance: candidate.distance,
-            signature_distance,
-        })
+        let (signature_distance, of, distance) =
+            accepted.min_by_key(|(signature_distance, id, _)| (*signature_distance, *id))?;
+        Some(Match { of, kind: Kind::Near, step: Step::Near, distance, signature_distance })
     }
 
     fn remember_representative(
@@ -301,11 +312,12 @@ impl<I: Index, D: Digests> Filter<I, D> {
             facts: subject.facts(),
         };
         self.digests.insert(digests, &known)?;
-        if let Some(signature) = signature {
-            self.index.insert(id, signature.fingerprint());
-        }
-        self.window.push(Representative {
+        // Of which there are too many it is not compared later either, so that a window that is restored is the same.
+        let signature =
+            signature.filter(|signature| self.index.insert(id, signature.fingerprint()));
+        self.window.push(&Representative {
             id,
+            turn: id,
             at: self.window.clock(),
             key: subject.key,
             signature,
@@ -332,9 +344,12 @@ impl<I: Index, D: Digests> Filter<I, D> {
         Ok(())
     }
 
-    /// Gives the document its number.
+    /// Gives the document its number, and its match a new turn if hits refresh.
     fn number(&mut self, verdict: Verdict, facts: Facts) -> Judgement {
         let id = self.next;
+        if let (true, Verdict::Duplicate(found)) = (self.refresh, verdict) {
+            self.refresh(found.of, id);
+        }
         self.next = DocId(id.0 + 1);
         Judgement { id, at: self.window.clock(), verdict, facts }
     }

@@ -6,7 +6,11 @@
     reason = "the numbers are small"
 )]
 
-use std::{num::NonZeroU64, time::Duration};
+use std::{
+    cmp::Reverse,
+    num::{NonZeroU32, NonZeroU64},
+    time::Duration,
+};
 
 use proptest::{prelude::*, sample::select};
 
@@ -40,6 +44,8 @@ pub(crate) enum Event {
 #[derive(Clone, Debug)]
 pub(crate) struct Script {
     pub(crate) options: Options,
+    /// How many representatives with one fingerprint the index is to hold.
+    pub(crate) equal_limit: NonZeroU32,
     texts: Vec<Sketch>,
     pub(crate) events: Vec<Event>,
 }
@@ -56,6 +62,7 @@ pub(crate) trait Judge {
 /// Everything that ever arrived.
 struct Model {
     options: Options,
+    equal_limit: NonZeroU32,
     clock: i64,
     all: Vec<Document>,
     aliases: u64,
@@ -64,6 +71,8 @@ struct Model {
 struct Document {
     id: DocId,
     key: Key,
+    /// The number of the document that was it, or that refreshed it last, and when that came.
+    turn: DocId,
     at: i64,
     /// By which it is known.
     digests: Vec<Digest>,
@@ -76,7 +85,7 @@ struct Document {
 }
 
 impl Model {
-    /// Unique documents: the latest so many, and none that is too old.
+    /// Unique documents: the latest so many by turn, and none that is too old.
     fn window(&self) -> impl Iterator<Item = &Document> {
         let entries = usize::try_from(self.options.window.entries.get()).unwrap();
         let oldest = self
@@ -84,8 +93,10 @@ impl Model {
             .window
             .age
             .map_or(i64::MIN, |age| self.clock.saturating_sub(age.as_millis() as i64));
-        let unique = self.all.iter().rev().filter(|document| document.alias_of.is_none());
-        unique.take(entries).filter(move |document| document.at >= oldest)
+        let unique = self.all.iter().filter(|document| document.alias_of.is_none());
+        let mut latest: Vec<_> = unique.collect();
+        latest.sort_by_key(|document| Reverse(document.turn));
+        latest.into_iter().take(entries).filter(move |document| document.at >= oldest)
     }
 
     /// Equal by a digest: representatives of the window, and the latest aliases of these; never of the same key. The oldest.
@@ -136,6 +147,13 @@ impl Model {
         }
     }
 
+    /// Whether the index holds fewer of this fingerprint than it may.
+    fn has_room(&self, signature: &Signature) -> bool {
+        let indexed = self.window().filter_map(|document| document.signature);
+        let equal = indexed.filter(|other| other.0[0] == signature.0[0]).count();
+        equal < self.equal_limit.get() as usize
+    }
+
     fn comparable(&self, sketch: &Sketch) -> Option<Signature> {
         let is_long = sketch.features > 0 && sketch.features >= self.options.min_features;
         is_long.then_some(sketch.signature)
@@ -183,7 +201,24 @@ impl Model {
         let id = DocId(self.all.len() as u64 + 1);
         let (at, alias) = (self.clock, self.aliases);
         self.aliases += u64::from(alias_of.is_some() && !digests.is_empty());
-        self.all.push(Document { id, key, at, digests, signature, alias_of, alias, facts });
+        let signature =
+            signature.filter(|signature| alias_of.is_some() || self.has_room(signature));
+        if let (true, Some(found)) = (self.options.window.refresh, alias_of) {
+            let mut all = self.all.iter_mut();
+            let representative = all.find(|document| document.id == found.of).unwrap();
+            (representative.turn, representative.at) = (id, at);
+        }
+        self.all.push(Document {
+            id,
+            key,
+            turn: id,
+            at,
+            digests,
+            signature,
+            alias_of,
+            alias,
+            facts,
+        });
         let verdict = alias_of.map_or(Verdict::Unique, Verdict::Duplicate);
         Judgement { id, at: Timestamp(at), verdict, facts }
     }
@@ -204,8 +239,13 @@ impl Script {
 
     /// Plays the script to `judge` and to the model.
     pub(crate) fn play(&self, judge: &mut impl Judge) -> Result<(), TestCaseError> {
-        let mut model =
-            Model { options: self.options.clone(), clock: i64::MIN, all: Vec::new(), aliases: 0 };
+        let mut model = Model {
+            options: self.options.clone(),
+            equal_limit: self.equal_limit,
+            clock: i64::MIN,
+            all: Vec::new(),
+            aliases: 0,
+        };
         for event in &self.events {
             match *event {
                 Event::Judge { name, body, text, at } => {
@@ -244,7 +284,12 @@ pub(crate) fn script() -> impl Strategy<Value = Script> {
         ),
         1..12,
     );
-    let window = (select(vec![1, 2, 3, 6, 50]), select(vec![None, Some(0), Some(5), Some(40)]));
+    let window = (
+        select(vec![1, 2, 3, 6, 50]),
+        select(vec![None, Some(0), Some(5), Some(40)]),
+        any::<bool>(),
+        select(vec![1, 2, 256]),
+    );
     let rule = (
         select(vec![Mode::Balanced, Mode::Classic, Mode::Strict]),
         prop::option::of(0..=Radius::MAX.get()),
@@ -256,12 +301,20 @@ pub(crate) fn script() -> impl Strategy<Value = Script> {
         4 => (name(), 0..8_u8, -20..60_i64).prop_map(|(name, body, at)| Event::JudgeBody { name, body, at }),
         2 => Just(Event::Reopen),
     ];
-    let events = prop::collection::vec(event, 0..60);
+    let events = prop::collection::vec(event, 0..90);
     (texts, window, rule, select(vec![0, 1, 10]), events, any::<bool>()).prop_map(
-        |(texts, (entries, age), (mode, radius), min_features, mut events, runs_on)| {
+        |(
+            texts,
+            (entries, age, refresh, equal_limit),
+            (mode, radius),
+            min_features,
+            mut events,
+            runs_on,
+        )| {
             let window = WindowOptions {
                 entries: NonZeroU64::new(entries).unwrap(),
                 age: age.map(Duration::from_millis),
+                refresh,
             };
             let radius = radius.map(|radius| Radius::try_from(radius).unwrap());
             let options = Options { mode, radius, min_features, window, ..Options::default() };
@@ -274,7 +327,8 @@ pub(crate) fn script() -> impl Strategy<Value = Script> {
             }
             let texts =
                 texts.into_iter().enumerate().map(|(number, text)| sketch(number, text)).collect();
-            Script { options, texts, events }
+            let equal_limit = NonZeroU32::new(equal_limit).unwrap();
+            Script { options, equal_limit, texts, events }
         },
     )
 }

@@ -1,5 +1,7 @@
 //! The `[dedup]` table.
 
+use std::num::NonZeroU32;
+
 use bytesize::ByteSize;
 use serde::{Deserialize, Serialize};
 
@@ -7,6 +9,7 @@ use super::{Radius, WindowOptions};
 use crate::{
     fingerprint::{Recipe, Seed, SeedChoice, Segment},
     index::{BlockIndex, Plan},
+    page::figures::thousands,
 };
 
 /// How duplicates are recognised, and what happens to them.
@@ -29,6 +32,8 @@ pub struct Options {
     /// Room for the index, signatures, ids and the cache of digests.
     #[serde(serialize_with = "crate::page::size::serialize")]
     pub memory: ByteSize,
+    /// One query of the index in so many is compared with a scan, and what was missed is counted; 0 for none.
+    pub audit: u32,
     /// How far back the filter remembers.
     pub window: WindowOptions,
     /// What happens to a duplicate of a page of the same site.
@@ -85,6 +90,8 @@ pub enum Links {
 
 /// About what a representative takes in memory beside the index: window 64, two digests 150 bytes each.
 const BYTES_PER_REPRESENTATIVE: u64 = 364;
+/// What one takes more if hits refresh: its turn 40, and a quarter of 64 for those that are gone.
+const BYTES_PER_REFRESHED: u64 = 56;
 
 impl Default for Options {
     fn default() -> Self {
@@ -96,6 +103,7 @@ impl Default for Options {
             fold_chinese: true,
             min_features: 10,
             memory: ByteSize::gib(4),
+            audit: 0,
             window: WindowOptions::default(),
             same_site: Policy::default(),
             cross_site: Policy::default(),
@@ -129,21 +137,56 @@ impl Options {
     pub fn index(&self) -> Result<BlockIndex, MemoryError> {
         let plan = self.plan()?;
         tracing::info!(index = %plan, "the index is laid out");
-        Ok(BlockIndex::with_plan(plan))
+        let index = BlockIndex::with_plan(plan);
+        Ok(match NonZeroU32::new(self.audit) {
+            Some(every) => index.with_audit(every),
+            None => index,
+        })
     }
 
     fn plan(&self) -> Result<Plan, MemoryError> {
         let (memory, window) = (self.memory.as_u64(), self.window.entries.get());
-        let others = window.saturating_mul(BYTES_PER_REPRESENTATIVE);
-        Plan::choose(self.radius(), window, memory.saturating_sub(others)).map_err(|error| {
+        let (others, entries) = (self.other_bytes(window), self.indexed(window));
+        let budget = memory.saturating_sub(others);
+        Plan::choose(self.radius(), entries, budget).map_err(|error| {
             let needed = others.saturating_add(error.needed);
             MemoryError {
                 memory: self.memory,
                 window,
+                radius: self.radius(),
                 needed: ByteSize(needed.div_ceil(bytesize::MIB).saturating_mul(bytesize::MIB)),
-                entries: (memory / needed.div_ceil(window)).max(1),
+                entries: self.most_entries(window),
             }
         })
+    }
+
+    /// What a window of so many entries takes beside the index.
+    fn other_bytes(&self, entries: u64) -> u64 {
+        let refreshed = if self.window.refresh { BYTES_PER_REFRESHED } else { 0 };
+        entries.saturating_mul(BYTES_PER_REPRESENTATIVE + refreshed)
+    }
+
+    /// How many entries the index of such a window has: if hits refresh, a quarter more, of those that left before their turn.
+    fn indexed(&self, entries: u64) -> u64 {
+        if self.window.refresh { entries.saturating_add(entries / 4) } else { entries }
+    }
+
+    /// For how many entries there is room, if there is none for so many.
+    fn most_entries(&self, too_many: u64) -> u64 {
+        let fits = |entries: u64| {
+            let index = Plan::least_bytes(self.radius(), self.indexed(entries));
+            self.other_bytes(entries).saturating_add(index) <= self.memory.as_u64()
+        };
+        let (mut most, mut too_many) = (0, too_many);
+        while most + 1 < too_many {
+            let middle = most.midpoint(too_many);
+            if fits(middle) {
+                most = middle;
+            } else {
+                too_many = middle;
+            }
+        }
+        most
     }
 
     /// What fingerprints depend on besides the text, with the seed that was chosen or drawn.
@@ -155,15 +198,20 @@ impl Options {
 
 /// A window for which `dedup.memory` has no room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`memory` is {}, which has no room for a window of {window} entries", .memory.display().iec())]
+#[error(
+    "a window of {} entries at radius {radius} needs {}; `memory` is {}, which has room for {}",
+    thousands(*.window), .needed.display().iec(), .memory.display().iec(), thousands(*.entries)
+)]
 pub struct MemoryError {
     /// The key `dedup.memory`.
     pub memory: ByteSize,
     /// The key `dedup.window.entries`.
     pub window: u64,
+    /// The radius of the index.
+    pub radius: u32,
     /// What the window takes at most, rounded up to whole mebibytes.
     pub needed: ByteSize,
-    /// How many entries there is room for.
+    /// How many entries there is room for; 0 if there is none for a single one.
     pub entries: u64,
 }
 

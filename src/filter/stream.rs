@@ -28,14 +28,14 @@ pub trait NearDupExt: Stream + Sized {
     /// use pagesieve::{Filter, Fingerprinter, NearDupExt, Subject, filter, fingerprint::Recipe};
     /// use tokio_stream::StreamExt;
     ///
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), filter::MemoryError> {
     /// let fingerprinter = Fingerprinter::new(Recipe::default());
     /// let pages = tokio_stream::iter([("a", "One text."), ("b", "Another text."), ("c", "one text")]);
-    /// let filter = Filter::new(&filter::Options::default());
+    /// let filter = Filter::new(&filter::Options::default())?;
     /// let judged = pages.near_dedup(filter, |(id, text)| Subject::of_text(&fingerprinter, id, text));
     /// let unique: Vec<_> = judged.filter(|j| j.judgement.verdict.is_unique()).map(|j| j.item.0).collect().await;
     /// assert_eq!(unique, ["a", "b"]);
-    /// # }
+    /// # Ok(()) }
     /// ```
     fn near_dedup<F, I, D>(
         self,

@@ -1,4 +1,4 @@
-use std::num::NonZeroU64;
+use std::num::{NonZeroU32, NonZeroU64};
 
 use proptest::prelude::*;
 
@@ -11,7 +11,13 @@ use crate::fingerprint::Signature;
 /// A filter in memory; reopened, it takes over the digests and reads the window back.
 struct InMemory {
     options: Options,
+    equal_limit: NonZeroU32,
     filter: Filter,
+}
+
+fn filter(options: &Options, equal_limit: NonZeroU32, digests: MemoryDigests) -> Filter {
+    let index = options.index().unwrap().with_equal_limit(equal_limit);
+    Filter::with(options, index, digests)
 }
 
 impl Judge for InMemory {
@@ -30,11 +36,8 @@ impl Judge for InMemory {
     }
 
     fn reopen(&mut self) {
-        let index = self.options.index().unwrap();
-        let mut next = Filter::with(&self.options, index, self.filter.digests.clone());
-        let ids = (0..self.filter.next.0).map(DocId);
-        ids.filter_map(|id| self.filter.representative(id))
-            .for_each(|known| next.restore(known.clone()));
+        let mut next = filter(&self.options, self.equal_limit, self.filter.digests.clone());
+        next.restore(self.filter.representatives());
         next.resume(self.filter.position());
         self.filter = next;
     }
@@ -49,8 +52,9 @@ proptest! {
 
     #[test]
     fn the_filter_judges_as_the_design_says(script in script()) {
-        let filter = Filter::new(&script.options);
-        script.play(&mut InMemory { options: script.options.clone(), filter })?;
+        let (options, equal_limit) = (script.options.clone(), script.equal_limit);
+        let filter = filter(&options, equal_limit, MemoryDigests::default());
+        script.play(&mut InMemory { options, equal_limit, filter })?;
     }
 }
 
@@ -72,8 +76,12 @@ fn subject(key: u64, number: u64) -> Subject {
 
 #[test]
 fn memory_stays_bounded_over_many_windows() {
-    let window = WindowOptions { entries: NonZeroU64::new(100).unwrap(), age: None };
-    let mut filter = Filter::new(&Options { window, ..Options::default() });
+    let window = WindowOptions {
+        entries: NonZeroU64::new(100).unwrap(),
+        age: None,
+        ..WindowOptions::default()
+    };
+    let mut filter = Filter::new(&Options { window, ..Options::default() }).unwrap();
     for number in 0..10_000 {
         filter.judge(&subject(number, number)).unwrap();
         // Another body with the same text: an alias.
@@ -93,8 +101,45 @@ fn memory_stays_bounded_over_many_windows() {
 }
 
 #[test]
+fn what_is_repeated_stays_and_what_it_leaves_behind_does_not_pile_up() {
+    let window = WindowOptions { entries: NonZeroU64::new(100).unwrap(), age: None, refresh: true };
+    let mut filter = Filter::new(&Options { window, ..Options::default() }).unwrap();
+    for number in 0..100 {
+        assert!(filter.judge(&subject(number, number)).unwrap().verdict.is_unique());
+    }
+    // The oldest is never repeated, the next fifty are, again and again.
+    for round in 0..10_000 {
+        let repeated = subject(1000, 1 + round % 50);
+        assert!(!filter.judge(&repeated).unwrap().verdict.is_unique());
+        assert!(filter.window.held() <= 100 + 25 + 16, "{} are held", filter.window.held());
+    }
+    assert!(filter.representative(DocId(1)).is_some());
+    for number in 100..150 {
+        assert!(filter.judge(&subject(number, number)).unwrap().verdict.is_unique());
+    }
+    let stayed = (1..=100).filter(|&id| filter.representative(DocId(id)).is_some());
+    assert_eq!(stayed.collect::<Vec<_>>(), (2..=51).collect::<Vec<_>>());
+    let (representatives, _) = filter.digests.counts();
+    assert!(representatives <= 4 * 100, "{representatives} digests are kept");
+    // What made room for the last leaves the index when the next comes.
+    assert_eq!((filter.len(), filter.index.len()), (100, 101));
+}
+
+#[test]
+fn nothing_repeats_a_document_that_was_removed() {
+    let mut filter = Filter::new(&Options::default()).unwrap();
+    let first = filter.judge(&subject(1, 1)).unwrap();
+    assert!(filter.remove(first.id) && !filter.remove(first.id));
+    assert_eq!((filter.len(), filter.index.len()), (0, 0));
+    let again = filter.judge(&subject(2, 1)).unwrap();
+    assert!(again.verdict.is_unique());
+    let third = filter.judge(&subject(3, 1)).unwrap();
+    assert_eq!(third.verdict.matched().map(|found| found.of), Some(again.id));
+}
+
+#[test]
 fn a_hit_on_an_alias_repeats_its_verdict_with_the_step_at_which_it_was_found() {
-    let mut filter = Filter::new(&Options::default());
+    let mut filter = Filter::new(&Options::default()).unwrap();
     let unique = filter.judge(&subject(1, 1)).unwrap();
     let mut near = subject(2, 2);
     near.sketch.signature = Signature(subject(1, 1).sketch.signature.0.map(|word| word ^ 0b11));
@@ -108,7 +153,7 @@ fn a_hit_on_an_alias_repeats_its_verdict_with_the_step_at_which_it_was_found() {
 
 #[test]
 fn a_new_version_of_a_page_stays_beside_the_old_one() {
-    let mut filter = Filter::new(&Options::default());
+    let mut filter = Filter::new(&Options::default()).unwrap();
     for _ in 0..2 {
         assert!(filter.judge(&subject(1, 1)).unwrap().verdict.is_unique());
     }

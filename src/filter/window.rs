@@ -1,14 +1,14 @@
 //! The rolling window: which representatives may still be matched.
 
-use std::{collections::VecDeque, num::NonZeroU64, time::Duration};
+use std::{collections::HashMap, num::NonZeroU64, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use super::Key;
-use crate::{
-    fingerprint::Signature,
-    page::{DocId, Timestamp},
+use super::{
+    queue::Queue,
+    representative::{Packed, Representative},
 };
+use crate::page::{DocId, Timestamp};
 
 /// How far back the filter remembers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,6 +19,9 @@ pub struct WindowOptions {
     /// For how long one is remembered; `"unlimited"` for as long as there is room.
     #[serde(with = "age")]
     pub age: Option<Duration>,
+    /// Whether a hit makes the representative that was matched the newest, so that it leaves as late as if it had come now: by entries
+    /// and by age. What is repeated again and again then never leaves.
+    pub refresh: bool,
 }
 
 impl Default for WindowOptions {
@@ -26,34 +29,60 @@ impl Default for WindowOptions {
         Self {
             entries: NonZeroU64::new(10_000_000).expect("not zero"),
             age: Some(Duration::from_hours(90 * 24)),
+            refresh: false,
         }
     }
 }
 
-/// A representative: a unique document that later ones may repeat.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Representative {
-    /// Its number.
-    pub id: DocId,
-    /// When it arrived, by the window's clock.
-    pub at: Timestamp,
-    /// Whose document it is.
-    pub key: Key,
-    /// Its signature, if the text is long enough to be compared by it.
-    pub signature: Option<Signature>,
+/// Which representatives of the window were refreshed, and their turns. Of all others the turn is the number.
+#[derive(Clone, Debug, Default)]
+pub struct Refreshed {
+    turns: HashMap<DocId, DocId>,
 }
 
-/// The representatives that may still be matched, oldest first, and the clock by which they age.
+impl Refreshed {
+    /// The turn of a representative that is in the window.
+    #[must_use]
+    pub fn turn(&self, id: DocId) -> DocId {
+        self.turns.get(&id).copied().unwrap_or(id)
+    }
+
+    /// The numbers of all that were refreshed, in no order.
+    pub fn ids(&self) -> impl Iterator<Item = DocId> {
+        self.turns.keys().copied()
+    }
+
+    /// Whether none was.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.turns.is_empty()
+    }
+}
+
+/// The representatives that may still be matched, oldest turn first, and the clock by which they age.
 #[derive(Clone, Debug)]
 pub(super) struct Window {
     options: WindowOptions,
-    representatives: VecDeque<Representative>,
+    /// Its first is never one that is gone.
+    queue: Queue,
+    /// How many of the queue left before their turn.
+    gone: usize,
+    refreshed: Refreshed,
     clock: Timestamp,
 }
 
+/// So many that are gone are always left to leave in turn.
+const SPARED: usize = 16;
+
 impl Window {
     pub(super) fn new(options: WindowOptions) -> Self {
-        Self { options, representatives: VecDeque::new(), clock: Timestamp(i64::MIN) }
+        Self {
+            options,
+            queue: Queue::default(),
+            gone: 0,
+            refreshed: Refreshed::default(),
+            clock: Timestamp(i64::MIN),
+        }
     }
 
     /// Moves the clock to `at`, never back.
@@ -68,41 +97,111 @@ impl Window {
 
     /// Drops what is too old.
     pub(super) fn expire(&mut self) {
-        let oldest = self.options.age.map_or(Timestamp(i64::MIN), |age| self.clock - age);
-        while self.representatives.front().is_some_and(|front| front.at < oldest) {
-            self.representatives.pop_front();
+        let Some(age) = self.options.age else { return };
+        let oldest = self.clock - age;
+        while self.queue.front().is_some_and(|front| front.unpacked().at < oldest) {
+            self.pop();
         }
     }
 
-    /// The oldest document that may still be matched, or `next` if there is none.
+    /// The turn of the oldest representative that may still be matched.
+    pub(super) fn oldest(&self) -> Option<DocId> {
+        self.queue.front().map(Packed::turn)
+    }
+
+    /// The same, or `next` if there is none.
     pub(super) fn horizon(&self, next: DocId) -> DocId {
-        self.representatives.front().map_or(next, |front| front.id)
+        self.oldest().unwrap_or(next)
     }
 
     /// Takes in a representative; if there are too many now, the oldest leaves.
-    pub(super) fn push(&mut self, representative: Representative) {
-        self.representatives.push_back(representative);
-        while self.representatives.len() as u64 > self.options.entries.get() {
-            self.representatives.pop_front();
+    pub(super) fn push(&mut self, representative: &Representative) {
+        self.queue.push(Packed::of(representative));
+        if representative.turn != representative.id {
+            self.refreshed.turns.insert(representative.id, representative.turn);
+        }
+        while self.len() as u64 > self.options.entries.get() {
+            self.pop();
         }
     }
 
+    /// Lets go of a representative before its turn.
+    pub(super) fn take(&mut self, id: DocId) -> Option<Representative> {
+        let taken = self.get(id)?;
+        self.queue.find_mut(taken.turn)?.set_gone();
+        self.gone += 1;
+        self.refreshed.turns.remove(&id);
+        self.pop_gone();
+        if self.gone > self.len() / 4 + SPARED {
+            self.close_ranks();
+        }
+        Some(taken)
+    }
+
+    /// Which representatives were refreshed.
+    pub(super) fn refreshed(&self) -> &Refreshed {
+        &self.refreshed
+    }
+
     /// The representative of this number, if it is in the window.
-    pub(super) fn get(&self, id: DocId) -> Option<&Representative> {
-        let place = self
-            .representatives
-            .binary_search_by_key(&id, |representative| representative.id)
-            .ok()?;
-        self.representatives.get(place)
+    pub(super) fn get(&self, id: DocId) -> Option<Representative> {
+        self.at_turn(self.refreshed.turn(id)).filter(|found| found.id == id)
+    }
+
+    /// The representative of this turn, if it is in the window.
+    pub(super) fn at_turn(&self, turn: DocId) -> Option<Representative> {
+        let packed = self.queue.find(turn)?;
+        (!packed.is_gone()).then(|| packed.unpacked())
+    }
+
+    /// All representatives, oldest turn first.
+    pub(super) fn iter(&self) -> impl Iterator<Item = Representative> {
+        self.queue.iter().filter(|packed| !packed.is_gone()).map(Packed::unpacked)
     }
 
     pub(super) fn len(&self) -> usize {
-        self.representatives.len()
+        self.queue.len() - self.gone
     }
 
     /// How many representatives it may hold.
     pub(super) fn capacity(&self) -> u64 {
         self.options.entries.get()
+    }
+
+    /// The oldest leaves.
+    fn pop(&mut self) {
+        if let Some(left) = self.queue.pop() {
+            self.refreshed.turns.remove(&left.unpacked().id);
+        }
+        self.pop_gone();
+    }
+
+    fn pop_gone(&mut self) {
+        while self.queue.front().is_some_and(Packed::is_gone) {
+            self.queue.pop();
+            self.gone -= 1;
+        }
+    }
+
+    /// Lets go of all that are gone: every other goes to the end in turn, so that their order stays. No more than a quarter are gone at
+    /// any time, and each pays for four that move.
+    fn close_ranks(&mut self) {
+        for _ in 0..self.queue.len() {
+            if let Some(packed) = self.queue.pop()
+                && !packed.is_gone()
+            {
+                self.queue.push(packed);
+            }
+        }
+        self.gone = 0;
+    }
+}
+
+#[cfg(test)]
+impl Window {
+    /// How many are held, those that are gone among them.
+    pub(super) fn held(&self) -> usize {
+        self.queue.len()
     }
 }
 

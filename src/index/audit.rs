@@ -2,11 +2,15 @@
 
 use std::{
     num::NonZeroU32,
+    ops::Add,
     sync::atomic::{AtomicU64, Ordering},
 };
 
-/// What the self-audit counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+use serde::{Deserialize, Serialize};
+
+/// What an index counted of its own work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Audit {
     /// Queries whose result was compared with a scan.
     pub checked: u64,
@@ -14,6 +18,18 @@ pub struct Audit {
     pub missed: u64,
     /// Documents that did not enter because as many with an equal fingerprint were there already.
     pub over: u64,
+}
+
+impl Add for Audit {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            checked: self.checked + other.checked,
+            missed: self.missed + other.missed,
+            over: self.over + other.over,
+        }
+    }
 }
 
 /// Compares one query in so many with a scan.

@@ -95,7 +95,8 @@ impl BlockIndex {
         Self { equal_limit: limit.get(), ..self }
     }
 
-    /// Compares one query in `every` with a scan, and counts what was missed.
+    /// Compares one query in `every` with a scan, and counts what the tables missed. The search for equal fingerprints before a document
+    /// enters is a query as well. A layout without tables has nothing to compare.
     #[must_use]
     pub fn with_audit(self, every: NonZeroU32) -> Self {
         Self { auditor: Auditor::new(every), ..self }
@@ -107,35 +108,10 @@ impl BlockIndex {
         &self.plan
     }
 
-    /// What the self-audit counted so far.
-    pub fn audit(&self) -> Audit {
-        self.auditor.audit(self.over)
-    }
-
     /// How many entries share the fullest of the buckets to which a fingerprint belongs.
     #[must_use]
     pub fn crowd(&self, fingerprint: Fingerprint) -> u32 {
         self.tables.crowds(fingerprint.0).0
-    }
-
-    /// Takes in many documents, which costs less than one after the other: for a window that is built anew.
-    ///
-    /// # Panics
-    /// If the ids do not grow.
-    pub fn insert_all(&mut self, documents: impl IntoIterator<Item = (DocId, Fingerprint)>) {
-        let mut documents = documents.into_iter();
-        let mut some = Vec::with_capacity(EXPECTED);
-        loop {
-            some.clear();
-            some.extend(documents.by_ref().take(EXPECTED));
-            if some.is_empty() {
-                return;
-            }
-            self.tables.expect(some.iter().map(|(_, fingerprint)| fingerprint.0));
-            for &(id, fingerprint) in &some {
-                self.insert(id, fingerprint);
-            }
-        }
     }
 
     /// Answers several queries of one radius, which costs less than one after the other: `out[i]` is what
@@ -196,6 +172,30 @@ impl BlockIndex {
         None
     }
 
+    /// Lets go of removed documents that are the oldest now.
+    fn pop_removed(&mut self) {
+        while !self.removed.is_empty()
+            && let Some(slot) = self.oldest()
+            && self.removed.remove(&slot)
+        {
+            self.tables.pop();
+        }
+    }
+
+    /// Lets go of all removed documents: every other goes to the end in turn, so that their order stays. No more than a quarter are
+    /// removed ones at any time, and each pays for four that move.
+    fn close_ranks(&mut self) {
+        for _ in 0..self.tables.fingerprints().len() {
+            let Some(slot) = self.oldest() else { return };
+            let (id, fingerprint) = (self.ids.get(slot), *self.tables.fingerprints().word(slot));
+            self.tables.pop();
+            if !self.removed.remove(&slot) {
+                let slot = self.tables.insert(fingerprint);
+                self.ids.set(slot, id);
+            }
+        }
+    }
+
     fn oldest(&self) -> Option<u32> {
         let queue = self.tables.fingerprints();
         (queue.len() > 0).then(|| queue.slot(queue.ordinals().start))
@@ -209,28 +209,28 @@ impl BlockIndex {
         let mut found = Vec::new();
         let Some(first) = queries.first() else { return found };
         if self.tables.fingerprints().len() <= self.scan_up_to[first.radius as usize] {
-            self.scan(queries, &mut found);
-            return found;
+            for (query, number) in queries.iter().zip(0..) {
+                self.tables.scan(*query, number, &mut found);
+            }
+        } else {
+            self.tables.search(queries, &mut found);
         }
-        self.tables.search(queries, &mut found);
-        for (query, number) in queries.iter().zip(0..) {
-            if self.auditor.is_due() {
-                self.check(*query, number, &found);
+        // Without tables there is nothing that a scan could contradict.
+        if self.tables.probes(first.radius) > 0 {
+            for &query in queries {
+                if self.auditor.is_due() {
+                    self.check(query);
+                }
             }
         }
         found
     }
 
-    fn scan(&self, queries: &[Query], found: &mut Vec<Found>) {
-        for (query, number) in queries.iter().zip(0..) {
-            self.tables.scan(*query, number, found);
-        }
-    }
-
-    /// Counts what the tables missed.
-    fn check(&self, query: Query, number: u32, found: &[Found]) {
-        let mut all = Vec::new();
-        self.tables.scan(query, number, &mut all);
+    /// Counts what the tables miss of what a scan finds.
+    fn check(&self, query: Query) {
+        let (mut all, mut found) = (Vec::new(), Vec::new());
+        self.tables.scan(query, 0, &mut all);
+        self.tables.search(&[query], &mut found);
         self.auditor.record(all.iter().filter(|one| !found.contains(one)).count());
     }
 
@@ -255,6 +255,8 @@ impl BlockIndex {
     }
 }
 
+/// So many removed documents are always left to leave in turn.
+const SPARED: usize = 16;
 /// Documents whose buckets are asked for before they are inserted.
 const EXPECTED: usize = 32;
 /// The radius within which the nearest document is looked for first.
@@ -272,21 +274,47 @@ impl Index for BlockIndex {
         sort(out);
     }
 
-    fn insert(&mut self, id: DocId, fingerprint: Fingerprint) {
+    fn insert(&mut self, id: DocId, fingerprint: Fingerprint) -> bool {
         assert!(self.last.is_none_or(|last| last < id), "ids grow");
         self.last = Some(id);
         if self.is_over(fingerprint) {
             self.over += 1;
-            return;
+            return false;
         }
         let slot = self.tables.insert(fingerprint.0);
         self.ids.set(slot, id);
+        true
+    }
+
+    fn insert_all(&mut self, documents: impl IntoIterator<Item = (DocId, Fingerprint)>) {
+        let mut documents = documents.into_iter();
+        let mut some = Vec::with_capacity(EXPECTED);
+        loop {
+            some.clear();
+            some.extend(documents.by_ref().take(EXPECTED));
+            if some.is_empty() {
+                return;
+            }
+            self.tables.expect(some.iter().map(|(_, fingerprint)| fingerprint.0));
+            for &(id, fingerprint) in &some {
+                self.insert(id, fingerprint);
+            }
+        }
+    }
+
+    fn audit(&self) -> Audit {
+        self.auditor.audit(self.over)
     }
 
     fn remove(&mut self, id: DocId) -> Option<Fingerprint> {
         let slot = self.slot(id)?;
         let fingerprint = *self.tables.fingerprints().word(slot);
-        self.removed.insert(slot).then_some(Fingerprint(fingerprint))
+        let was_there = self.removed.insert(slot);
+        self.pop_removed();
+        if self.removed.len() > self.len() / 4 + SPARED {
+            self.close_ranks();
+        }
+        was_there.then_some(Fingerprint(fingerprint))
     }
 
     fn expire(&mut self, horizon: DocId) {
@@ -298,6 +326,7 @@ impl Index for BlockIndex {
             }
             self.tables.pop();
         }
+        self.pop_removed();
     }
 
     fn len(&self) -> usize {

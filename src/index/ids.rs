@@ -36,7 +36,7 @@ impl Ids {
         let ids = &mut self.stretches[stretch];
         match ids {
             _ if offset == 0 => *ids = Stretch::Consecutive(id.0),
-            Stretch::Consecutive(first) if id.0 - *first == offset as u64 => {}
+            Stretch::Consecutive(first) if *first + offset as u64 == id.0 => {}
             Stretch::Consecutive(first) => {
                 let mut list = vec![0; STRETCH as usize].into_boxed_slice();
                 for (place, id) in list[..offset].iter_mut().zip(*first..) {

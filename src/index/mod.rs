@@ -104,11 +104,25 @@ pub trait Index {
     /// If `radius` is larger than [`max_radius`](Self::max_radius).
     fn candidates(&self, fingerprint: Fingerprint, radius: u32, out: &mut Vec<Candidate>);
 
-    /// Takes in a document. Ids grow from call to call.
+    /// Takes in a document. Ids grow from call to call. Says whether it entered: a backend may refuse one of which there are too many
+    /// with an equal fingerprint.
     ///
     /// # Panics
     /// If `id` is not larger than the one before.
-    fn insert(&mut self, id: DocId, fingerprint: Fingerprint);
+    fn insert(&mut self, id: DocId, fingerprint: Fingerprint) -> bool;
+
+    /// Takes in many documents, as one after the other: for a window that is built anew. A backend may do it at less cost.
+    ///
+    /// # Panics
+    /// If the ids do not grow.
+    fn insert_all(&mut self, documents: impl IntoIterator<Item = (DocId, Fingerprint)>)
+    where
+        Self: Sized,
+    {
+        for (id, fingerprint) in documents {
+            self.insert(id, fingerprint);
+        }
+    }
 
     /// Lets go of one document before its turn. Returns its fingerprint, or `None` if it was not there.
     fn remove(&mut self, id: DocId) -> Option<Fingerprint>;
@@ -120,10 +134,7 @@ pub trait Index {
     /// If `new` is not larger than the newest id.
     fn refresh(&mut self, old: DocId, new: DocId) -> bool {
         let fingerprint = self.remove(old);
-        fingerprint.is_some_and(|fingerprint| {
-            self.insert(new, fingerprint);
-            true
-        })
+        fingerprint.is_some_and(|fingerprint| self.insert(new, fingerprint))
     }
 
     /// Lets go of all documents older than `horizon`: from now on they are not returned.
@@ -131,6 +142,11 @@ pub trait Index {
 
     /// How many documents it holds.
     fn len(&self) -> usize;
+
+    /// What it counted of its own work: nothing, unless the backend counts.
+    fn audit(&self) -> Audit {
+        Audit::default()
+    }
 
     /// Whether it holds none.
     fn is_empty(&self) -> bool {

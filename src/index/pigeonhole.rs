@@ -175,7 +175,7 @@ impl Index for Pigeonhole {
         out.sort_unstable_by_key(|candidate| (candidate.distance, candidate.id));
     }
 
-    fn insert(&mut self, id: DocId, fingerprint: Fingerprint) {
+    fn insert(&mut self, id: DocId, fingerprint: Fingerprint) -> bool {
         if self.live as usize == self.entries.len() {
             self.grow();
         }
@@ -190,6 +190,7 @@ impl Index for Pigeonhole {
         self.ids[slot] = id;
         self.next = self.next.wrapping_add(1);
         self.live += 1;
+        true
     }
 
     fn remove(&mut self, id: DocId) -> Option<Fingerprint> {

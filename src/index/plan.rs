@@ -15,6 +15,7 @@ use super::{
     layout::{COVERINGS, Entry, Family, Layout, MAX_PROBE, Probes, serves},
     slots::STRETCH,
 };
+use crate::page::figures::thousands;
 
 /// Nanoseconds until a bucket's word has come, until a page has come, and to confirm an entry. Measured where the window is
 /// far larger than the caches; only their proportions matter.
@@ -52,7 +53,8 @@ pub struct Plan {
 /// A window for which the memory given is too small, whatever the layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{entries} entries at radius {radius} need {} of memory; the budget is {}",
+    "{} entries at radius {radius} need {} of memory; the budget is {}",
+    thousands(*.entries),
     bytesize::ByteSize(*.needed).display().iec(),
     bytesize::ByteSize(*.budget).display().iec()
 )]
@@ -96,6 +98,18 @@ impl Plan {
         fastest.cloned().ok_or_else(|| BudgetError { entries, radius, needed: needed(), budget })
     }
 
+    /// Bytes that the smallest layout for queries within `radius` over a window of `entries` takes.
+    ///
+    /// # Panics
+    /// If `radius` is larger than [`MAX_RADIUS`].
+    #[must_use]
+    pub fn least_bytes(radius: u32, entries: u64) -> u64 {
+        match Self::choose(radius, entries, 0) {
+            Ok(plan) => plan.bytes(),
+            Err(error) => error.needed,
+        }
+    }
+
     /// The layout.
     #[must_use]
     pub fn layout(&self) -> &Layout {
@@ -108,7 +122,8 @@ impl Plan {
         self.entries
     }
 
-    /// Bytes of memory that the full window takes, fingerprints and ids included.
+    /// Bytes of memory that the full window takes at most, fingerprints and document numbers included. Numbers that are consecutive
+    /// take none: then it is 8 bytes an entry less.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         let entries = self.entries as f64;
@@ -217,7 +232,8 @@ impl Plan {
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let size = bytesize::ByteSize(self.bytes());
-        write!(f, "{} for {} entries, {}", self.layout, self.entries, size.display().iec())
+        let (entries, size) = (thousands(self.entries), size.display().iec());
+        write!(f, "{}, for {entries} entries, at most {size} with their numbers", self.layout)
     }
 }
 

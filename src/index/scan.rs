@@ -44,12 +44,14 @@ impl Index for Scan {
         out.sort_by_key(|candidate| candidate.distance);
     }
 
-    fn insert(&mut self, id: DocId, fingerprint: Fingerprint) {
+    fn insert(&mut self, id: DocId, fingerprint: Fingerprint) -> bool {
         assert!(self.last.is_none_or(|last| last < id), "ids grow");
         self.last = Some(id);
-        if !self.is_over(fingerprint) {
+        let enters = !self.is_over(fingerprint);
+        if enters {
             self.entries.push_back((id, fingerprint));
         }
+        enters
     }
 
     fn remove(&mut self, id: DocId) -> Option<Fingerprint> {

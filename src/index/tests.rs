@@ -45,7 +45,7 @@ fn many_inserted_at_once_are_found_like_one_after_the_other() {
     for layout in layouts() {
         let mut one_by_one =
             BlockIndex::with_plan(Plan::new(layout.clone(), 1000)).never_scanning();
-        (1..=1000).for_each(|id| one_by_one.insert(DocId(id), random(id)));
+        (1..=1000).for_each(|id| assert!(one_by_one.insert(DocId(id), random(id))));
         let at_once = filled(layout, 1000);
         for id in 1..=1000 {
             let found = candidates(&at_once, near(id));
@@ -92,14 +92,14 @@ fn of_a_hot_value_the_oldest_are_held_and_the_others_counted() {
         let plan = Plan::new(layout, 1000);
         let mut index = BlockIndex::with_plan(plan).never_scanning().with_equal_limit(limit);
         let (hot, pages) = (random(0), index.pages());
-        (1..=50_000).for_each(|id| index.insert(DocId(id), hot));
+        (1..=50_000).for_each(|id| assert_eq!(index.insert(DocId(id), hot), id <= 10));
         let held: Vec<DocId> = candidates(&index, hot).into_iter().map(|found| found.id).collect();
         assert_eq!(held, (1..=10).map(DocId).collect::<Vec<_>>());
         assert_eq!((index.len(), index.audit().over), (10, 49_990));
         assert!(index.pages() <= pages + 8);
         index.expire(DocId(3));
         assert_eq!(index.remove(DocId(5)), Some(hot));
-        (50_001..=50_010).for_each(|id| index.insert(DocId(id), hot));
+        (50_001..=50_010).for_each(|id| assert_eq!(index.insert(DocId(id), hot), id <= 50_003));
         assert_eq!((index.len(), index.audit().over), (10, 49_997));
     }
 }
@@ -177,12 +177,30 @@ fn a_document_made_the_newest_leaves_last() {
 }
 
 #[test]
+fn documents_made_the_newest_again_and_again_take_no_more_room() {
+    for layout in layouts() {
+        let mut index = filled(layout, 1000);
+        let mut roll = |from: u64, until: u64| {
+            // The first is never made the newest, so that nothing leaves in its turn.
+            for id in from..until {
+                assert!(index.refresh(DocId(id - 500), DocId(id)));
+            }
+            assert_eq!(candidates(&index, random(1))[0], Candidate { id: DocId(1), distance: 0 });
+            (index.len(), index.places())
+        };
+        let before = roll(1001, 20_000);
+        assert_eq!(before.0, 1000);
+        assert_eq!(roll(20_000, 60_000), before);
+    }
+}
+
+#[test]
 fn what_cannot_fit_is_refused_with_what_it_needs() {
     let error = Plan::choose(6, 1_000_000_000, 16 << 30).unwrap_err();
     assert!(error.needed > error.budget);
     assert!(Plan::choose(6, 1_000_000_000, error.needed).is_ok());
     let told = error.to_string();
-    assert!(told.starts_with("1000000000 entries at radius 6 need 26.8"), "{told}");
+    assert!(told.starts_with("1,000,000,000 entries at radius 6 need 26.8"), "{told}");
     assert!(told.ends_with(" GiB of memory; the budget is 16.0 GiB"), "{told}");
 }
 

@@ -2,6 +2,7 @@
 //!
 //! The lowest room of the house: it names no other. It knows nothing of HTML, fingerprints or the network.
 
+pub(crate) mod figures;
 mod lang;
 mod normal_url;
 pub(crate) mod percent;

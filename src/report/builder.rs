@@ -11,7 +11,8 @@ use crate::{
     filter::Step,
     page::{Timestamp, site_of},
     report::{
-        CLUSTERS, Cluster, Counts, End, Host, HostAside, MEMBERS, Member, Method, Report, Warning,
+        CLUSTERS, Cluster, Counts, End, Host, HostAside, MEMBERS, Member, Method, Report, Search,
+        Warning,
         chosen::{choose, largest_first},
         warning::Example,
     },
@@ -65,6 +66,8 @@ pub(crate) struct Run {
     pub(crate) worked: Duration,
     /// How pages were judged.
     pub(crate) fingerprint: Method,
+    /// How near duplicates were looked for.
+    pub(crate) search: Search,
     /// Whether the pages of duplicates are kept now: of the same site, of other sites.
     pub(crate) keeps: [bool; 2],
     /// Whether it writes WARC files.
@@ -142,7 +145,8 @@ impl Builder {
         hosts.sort_by(|a, b| b.fetched.cmp(&a.fetched).then_with(|| a.host.cmp(&b.host)));
         let cluster_count = self.clusters.len() as u64;
         let clusters = largest_first(self.clusters.into_values().collect());
-        let warnings = nothing.into_iter().chain(unkept);
+        let missed = Warning::of_audit(&run.search.audit);
+        let warnings = nothing.into_iter().chain(missed).chain(unkept);
         let warnings = warnings.chain(hosts.iter().filter_map(Warning::of_host));
         let warnings = warnings.chain(clusters.iter().filter_map(Warning::of_cluster)).collect();
         let (clusters, omitted) = choose(clusters, CLUSTERS);
@@ -160,6 +164,7 @@ impl Builder {
             hosts,
             aside: self.aside,
             fingerprint: run.fingerprint,
+            search: run.search,
             warc: run.warc,
             version: env!("CARGO_PKG_VERSION").to_owned(),
         }

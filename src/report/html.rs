@@ -5,9 +5,10 @@ use url::Url;
 
 use crate::{
     filter::Step,
+    page::figures::thousands,
     report::{
-        Cluster, Host, HostAside, Member, Report, counted, duration, minute, percent, shown,
-        thousands,
+        Cluster, Host, HostAside, Member, Report, audited, counted, duration, minute, percent,
+        shown, told_over,
     },
     sink::{DUPLICATES, PAGES, SKIPPED, record::VerdictName},
     state::Reason,
@@ -80,6 +81,14 @@ impl Page<'_> {
 
     fn urls(host: &HostAside) -> String {
         counted(usize::try_from(host.urls).unwrap_or(usize::MAX), "URL")
+    }
+
+    fn audited(report: &Report) -> String {
+        audited(&report.search.audit)
+    }
+
+    fn over(report: &Report) -> String {
+        told_over(report.search.audit.over)
     }
 
     fn found_by(member: &Member) -> &'static str {

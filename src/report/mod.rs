@@ -17,7 +17,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     filter::Step,
-    page::Timestamp,
+    index::{Audit, BlockIndex},
+    page::{Timestamp, figures::thousands},
     sink::{
         SinkError,
         json_lines::replace,
@@ -66,6 +67,9 @@ pub struct Report {
     pub aside: Vec<HostAside>,
     /// How pages were judged.
     pub fingerprint: Method,
+    /// How near duplicates were looked for.
+    #[serde(default)]
+    pub search: Search,
     /// Whether the run writes WARC files.
     pub warc: bool,
     /// The version of pagesieve that wrote the report.
@@ -123,6 +127,16 @@ pub struct Method {
     pub mode: String,
     /// In how many of 64 bits a near duplicate may differ.
     pub radius: u32,
+}
+
+/// How near duplicates were looked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Search {
+    /// The layout of the index, the window and the radius for which it was chosen, and what it takes at most: at the last start.
+    pub index: String,
+    /// What the indexes of all starts counted of their work.
+    #[serde(flatten)]
+    pub audit: Audit,
 }
 
 /// The most clusters that a report holds.
@@ -331,19 +345,6 @@ fn shown(text: &str, limit: usize) -> String {
     shown
 }
 
-/// 4920 as `4,920`.
-fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
-}
-
 /// A time of day as people write it, to the minute.
 fn minute(at: Timestamp) -> String {
     rfc3339_text(at).strftime("%Y-%m-%d %H:%M UTC").to_string()
@@ -352,6 +353,26 @@ fn minute(at: Timestamp) -> String {
 /// A number of things: `1 page`, `4,920 pages`.
 pub(crate) fn counted(number: usize, thing: &str) -> String {
     format!("{} {thing}{}", thousands(number as u64), if number == 1 { "" } else { "s" })
+}
+
+/// What came of comparing queries with a scan.
+pub(crate) fn audited(audit: &Audit) -> String {
+    let Audit { checked, missed, .. } = audit;
+    format!(
+        "{} of the index compared with a scan, {} missed",
+        many(*checked, "query", "queries"),
+        thousands(*missed)
+    )
+}
+
+/// What did not enter the index.
+pub(crate) fn told_over(over: u64) -> String {
+    let pages = many(over, "page", "pages");
+    format!("{pages}: {} with an equal fingerprint were in the window", BlockIndex::EQUAL_LIMIT)
+}
+
+fn many(number: u64, one: &str, more: &str) -> String {
+    format!("{} {}", thousands(number), if number == 1 { one } else { more })
 }
 
 /// A part of a whole as `81.3 %`.

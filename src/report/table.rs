@@ -2,8 +2,13 @@
 
 use std::fmt;
 
-use crate::report::{
-    End, HostAside, Report, Warning, counted, duration, minute, percent, shown, thousands,
+use crate::{
+    index::Audit,
+    page::figures::thousands,
+    report::{
+        End, HostAside, Report, Search, Warning, audited, counted, duration, minute, percent,
+        shown, told_over,
+    },
 };
 
 const COLUMNS: usize = 80;
@@ -39,6 +44,7 @@ impl fmt::Display for Report {
                 reason.meaning()
             )?;
         }
+        index(f, &self.search)?;
         aside(f, &self.aside)?;
         warnings(f, &self.warnings)
     }
@@ -64,6 +70,23 @@ fn line(
 ) -> fmt::Result {
     let line = format!("  {name:<17}{:>9}{share:>10}   {more}", thousands(count));
     writeln!(f, "{}", line.trim_end())
+}
+
+/// How near duplicates were looked for.
+fn index(f: &mut fmt::Formatter<'_>, search: &Search) -> fmt::Result {
+    if search.index.is_empty() {
+        return Ok(());
+    }
+    writeln!(f)?;
+    wrap(f, 2, &format!("index: {}", search.index))?;
+    let Audit { checked, over, .. } = search.audit;
+    if checked > 0 {
+        wrap(f, 2, &format!("audit: {}", audited(&search.audit)))?;
+    }
+    if over > 0 {
+        wrap(f, 2, &format!("not indexed: {}", told_over(over)))?;
+    }
+    Ok(())
 }
 
 /// The hosts that are set aside, by name, with the reason.

@@ -48,6 +48,8 @@ fn skip(builder: &mut Builder, url: &str, reason: Reason) {
     builder.skipped(&Skip { url, reason, detail: None, fetched: reason == Reason::Noindex });
 }
 
+const INDEX: &str = "3 tables of 21, 21, 22 bits that no two share, 32 bits an entry, radius 0 to 3, for 10,000,000 entries, at most 300.0 MiB with their numbers";
+
 fn run() -> Run {
     Run {
         name: "docs".to_owned(),
@@ -61,6 +63,7 @@ fn run() -> Run {
             mode: "classic".to_owned(),
             radius: 3,
         },
+        search: Search { index: INDEX.to_owned(), audit: Audit::default() },
         keeps: [false, false],
         warc: true,
     }
@@ -221,6 +224,9 @@ fn the_summary_fits_a_terminal() {
         status                12  The server answered with an error, such as 404.
         noindex                1  The page asks not to be indexed.
         duplicate_links        1  Only links of duplicates lead to it: not followed.
+
+      index: 3 tables of 21, 21, 22 bits that no two share, 32 bits an entry, radius
+        0 to 3, for 10,000,000 entries, at most 300.0 MiB with their numbers
 
     warning: 24 of 24 pages of mirror.test:8080 repeat pages of other hosts. If it
       is a mirror, exclude it from the seeds; if its pages are wanted, set

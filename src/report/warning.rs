@@ -5,7 +5,9 @@ use std::{cmp::Reverse, collections::BTreeMap, fmt};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    report::{Cluster, Counts, End, Host, builder::Skip, counted, shown, thousands},
+    index::Audit,
+    page::figures::thousands,
+    report::{Cluster, Counts, End, Host, builder::Skip, counted, many, shown},
     state::{ROBOTS_NOT_HAD, Reason},
 };
 
@@ -38,6 +40,13 @@ pub enum Warning {
         duplicates: u64,
         /// The key that was changed, such as `dedup.same_site.store`.
         key: String,
+    },
+    /// The index did not find what a scan found: it is broken.
+    Missed {
+        /// Documents that it missed.
+        missed: u64,
+        /// Queries that were compared with a scan.
+        checked: u64,
     },
     /// More than half of a host's pages (at least 20) are duplicates of other hosts.
     Mirror {
@@ -102,6 +111,11 @@ impl Warning {
             .map(|((_, duplicates), key)| Self::NotKept { duplicates, key: key.to_owned() })
     }
 
+    pub(super) fn of_audit(audit: &Audit) -> Option<Self> {
+        let Audit { checked, missed, .. } = *audit;
+        (missed > 0).then_some(Self::Missed { missed, checked })
+    }
+
     pub(super) fn of_host(host: &Host) -> Option<Self> {
         let pages = host.judged();
         (pages >= MIRROR_PAGES && 2 * host.other_host > pages).then(|| Self::Mirror {
@@ -138,6 +152,13 @@ impl fmt::Display for Warning {
                 "Recorded without their pages: {}, found before {key} = \"keep\". A URL has one line, so they stay so; to have \
                  their pages, start over with --fresh.",
                 counted(usize::try_from(*duplicates).unwrap_or(usize::MAX), "duplicate"),
+            ),
+            Self::Missed { missed, checked } => write!(
+                f,
+                "The index missed {} in {}: this is a defect, and duplicates may have been kept. Please report it, with the line \
+                 that says how the index is laid out.",
+                counted(usize::try_from(*missed).unwrap_or(usize::MAX), "document"),
+                many(*checked, "query", "queries"),
             ),
             Self::Mirror { host, pages, duplicates } => write!(
                 f,

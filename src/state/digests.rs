@@ -10,7 +10,7 @@ use super::{
     signed, unsigned,
 };
 use crate::{
-    filter::{Digests, Horizon, Key, Known},
+    filter::{Digests, Horizon, Key, Known, Refreshed},
     fingerprint::Digest,
 };
 
@@ -26,6 +26,7 @@ pub(crate) struct DigestTable {
     state: State,
     cache: LruCache<Digest, Vec<Known>>,
     swept: Horizon,
+    sweep_every: u64,
 }
 
 impl DigestTable {
@@ -33,7 +34,7 @@ impl DigestTable {
     #[must_use]
     pub(crate) fn new(state: State, cached: NonZeroUsize) -> Self {
         let swept = Horizon { representative: crate::page::DocId(0), alias: 0 };
-        Self { state, cache: LruCache::new(cached), swept }
+        Self { state, cache: LruCache::new(cached), swept, sweep_every: SWEEP_EVERY }
     }
 
     fn read(&self, digest: Digest) -> Result<Vec<Known>, StateError> {
@@ -88,17 +89,27 @@ impl Digests for DigestTable {
         Ok(())
     }
 
-    fn expire(&mut self, horizon: Horizon) -> Result<(), StateError> {
+    fn expire(&mut self, horizon: Horizon, refreshed: &Refreshed) -> Result<(), StateError> {
         let representatives =
             horizon.representative.0 - self.swept.representative.0.min(horizon.representative.0);
         let aliases = horizon.alias - self.swept.alias.min(horizon.alias);
-        if representatives.max(aliases) < SWEEP_EVERY {
+        if representatives.max(aliases) < self.sweep_every {
             return Ok(());
         }
-        let sql = "DELETE FROM digests WHERE alias IS NULL AND document < ?1 OR alias < ?2";
+        self.state.note_refreshed(refreshed)?;
+        let sql = "DELETE FROM digests WHERE alias < ?2 \
+                   OR alias IS NULL AND document < ?1 AND document NOT IN (SELECT id FROM refreshed)";
         let mut statement = self.state.db.prepare_cached(sql)?;
         statement.execute((signed(horizon.representative.0), signed(horizon.alias)))?;
         self.swept = horizon;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+impl DigestTable {
+    /// The same, but it drops rows whenever there is something to drop.
+    pub(super) fn sweeping_always(self) -> Self {
+        Self { sweep_every: 1, ..self }
     }
 }

@@ -6,7 +6,7 @@ use super::{DigestTable, SignatureLog, State, StateError};
 use crate::{
     filter::{Filter, Judgement, Options, Position, Subject},
     fingerprint::{Recipe, Seed},
-    index::BlockIndex,
+    index::{Audit, BlockIndex, Index, Plan},
     page::DocId,
 };
 
@@ -24,6 +24,8 @@ pub struct KeptFilter {
     state: State,
     filter: Filter<BlockIndex, DigestTable>,
     signatures: SignatureLog,
+    /// The horizon at which documents were dropped last.
+    dropped: DocId,
 }
 
 impl KeptFilter {
@@ -31,21 +33,18 @@ impl KeptFilter {
     /// the state, or for a new one the chosen seed, which is the public one unless the options say otherwise.
     ///
     /// # Errors
-    /// If SQLite fails, the state is that of something else, or its fingerprints cannot be compared with those of these options.
-    ///
-    /// # Panics
-    /// If `options` were changed after they had been read and their memory has no room for their window.
+    /// If SQLite fails, the state is that of something else, its fingerprints cannot be compared with those of these options, or
+    /// their memory has no room for their window.
     pub fn open(state: State, options: &Options) -> Result<(Self, Recipe), StateError> {
+        let index = options.index()?;
         let recipe = agree(&state, options)?;
-        let index = options.index().expect("options are checked when they are read");
         let table = DigestTable::new(state.clone(), CACHED_DIGESTS);
         let mut filter = Filter::with(options, index, table);
-        let signatures =
-            SignatureLog::read(&state, |representative| filter.restore(representative))?;
+        let signatures = SignatureLog::restore(&state, &mut filter, drop)?;
         if let Some(position) = position(&state)? {
             filter.resume(position);
         }
-        Ok((Self { state, filter, signatures }, recipe))
+        Ok((Self { state, filter, signatures, dropped: DocId(0) }, recipe))
     }
 
     /// Judges a document and remembers it under this name.
@@ -56,10 +55,8 @@ impl KeptFilter {
         self.state.begin()?;
         let judgement = self.filter.judge(subject)?;
         self.state.add_document(name, None, false, &judgement, None)?;
-        if judgement.verdict.is_unique()
-            && let Some(representative) = self.filter.representative(judgement.id)
-        {
-            self.signatures.push(&self.state, representative)?;
+        if let Some(representative) = self.filter.at_turn(judgement.id) {
+            self.signatures.push(&self.state, &representative)?;
         }
         Ok(judgement)
     }
@@ -77,13 +74,46 @@ impl KeptFilter {
     /// # Errors
     /// If SQLite fails, for instance because the disk is full.
     pub fn commit(&mut self) -> Result<(), StateError> {
-        let horizon = self.filter.horizon().representative;
         self.state.begin()?;
-        self.signatures.flush(&self.state)?;
-        self.signatures.prune(&self.state, horizon)?;
-        self.state.drop_documents(horizon)?;
+        self.signatures.commit(&self.state, &self.filter)?;
+        self.drop_documents()?;
         self.state.set_meta("position", json(&self.filter.position()))?;
         self.state.commit()
+    }
+
+    /// How the index is laid out.
+    #[must_use]
+    pub fn plan(&self) -> &Plan {
+        self.filter.index().plan()
+    }
+
+    /// How many representatives are in the window.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.filter.len()
+    }
+
+    /// Whether the window is empty.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// What the index counted since the window was taken up.
+    #[must_use]
+    pub fn audit(&self) -> Audit {
+        self.filter.index().audit()
+    }
+
+    /// Drops documents that have left the window. If hits refresh this looks at all that stay, and so waits until many have left.
+    fn drop_documents(&mut self) -> Result<(), StateError> {
+        let (horizon, refreshed) = (self.filter.horizon(), self.filter.refreshed());
+        let left = horizon.representative.0 - self.dropped.0;
+        if refreshed.is_empty() || left > self.filter.len() as u64 / 4 {
+            self.state.drop_documents(horizon, refreshed)?;
+            self.dropped = horizon.representative;
+        }
+        Ok(())
     }
 }
 

@@ -31,10 +31,12 @@ pub use kept::KeptFilter;
 pub(crate) use open::WriteLock;
 pub(crate) use reason::ROBOTS_NOT_HAD;
 pub use reason::Reason;
+pub use signatures::Restored;
 pub(crate) use signatures::SignatureLog;
 pub(crate) use urls::{NewUrl, Queued};
 pub use urls::{UrlId, UrlKind, UrlRow, UrlState};
 
+use crate::filter::MemoryError;
 use open::VERSION;
 
 /// The state could not be read or written.
@@ -101,6 +103,9 @@ pub enum StateError {
         /// The id of the seed that the options ask for.
         wanted: String,
     },
+    /// The window has no room in the memory that it is given.
+    #[error("build the index")]
+    Memory(#[from] MemoryError),
     /// A statement failed.
     #[error("use the state")]
     Sqlite(#[source] rusqlite::Error),
@@ -134,6 +139,7 @@ impl StateError {
                 | Self::Kind
                 | Self::Scheme { .. }
                 | Self::Seed { .. }
+                | Self::Memory(_)
         )
     }
 

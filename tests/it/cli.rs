@@ -53,7 +53,7 @@ fn wrong_usage_ends_with_2() {
     pagesieve().assert().code(2);
     pagesieve().arg("fliter").assert().code(2).stdout("");
     pagesieve().args(["--log", "very=loud=please", "filter"]).assert().code(2);
-    pagesieve().args(["filter", "--set", "dedup.radius=9"]).assert().code(2).stdout("");
+    pagesieve().args(["filter", "--set", "dedup.radius=12"]).assert().code(2).stdout("");
 }
 
 #[test]

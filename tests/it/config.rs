@@ -146,10 +146,12 @@ fn check_shows_the_whole_configuration() {
     fold_chinese = true
     min_features = 10
     memory = "1500 MiB"
+    audit = 0
 
     [dedup.window]
     entries = 1000
     age = "90d"
+    refresh = false
 
     [dedup.same_site]
     store = "skip"
@@ -624,13 +626,14 @@ fn patterns_memory_names_and_timeouts_are_looked_at() {
            single quotes, as in '\.pdf$'
     "#);
     insta::assert_snapshot!(refusal(SMALL, &["dedup.memory=1 GiB"]), @r#"
-     × `memory` is 1.0 GiB, which has no room for a window of 10000000 entries
+     × a window of 10,000,000 entries at radius 9 needs 3.7 GiB; `memory` is 1.0
+     │ GiB, which has room for 2,689,670
       ╭─[--set:1:16]
     1 │ dedup.memory = "1 GiB"
       ·                ───┬───
       ·                   ╰── too little
       ╰────
-     help: write `memory = "3808 MiB"`, or `entries = 2684354` in `window`
+     help: write `memory = "3808 MiB"`, or `entries = 2689670` in `window`
     "#);
     insta::assert_snapshot!(refusal(SMALL, &["name=a/b"]), @r#"
      × `name`: "a/b" cannot be the name of a directory

@@ -172,24 +172,35 @@ fn directories_are_read_in_the_order_of_their_names() {
 #[test]
 fn verdicts_do_not_depend_on_the_number_of_threads() {
     let input = documents(3000);
-    let run = |threads: &str| {
-        stdout(
-            &pagesieve()
-                .env("RAYON_NUM_THREADS", threads)
-                .arg("filter")
-                .write_stdin(input.clone())
-                .assert()
-                .success(),
-        )
-    };
-    assert_eq!(run("1"), run("7"));
+    for options in OPTIONS {
+        let run = |threads: &str| {
+            let mut command = pagesieve();
+            command.env("RAYON_NUM_THREADS", threads).arg("filter").args(options);
+            stdout(&command.write_stdin(input.clone()).assert().success())
+        };
+        let expected = run("1");
+        for threads in ["7", "7", "2"] {
+            assert_eq!(run(threads), expected, "{threads} threads, {options:?}");
+        }
+    }
 }
+
+/// Windows that roll.
+const OPTIONS: [[&str; 2]; 2] = [
+    ["--set", "dedup.window={entries = 300, age = '1h'}"],
+    ["--set", "dedup.window={entries = 300, age = '1h', refresh = true}"],
+];
 
 #[test]
 fn two_runs_over_one_state_are_as_one() {
+    for options in OPTIONS {
+        judged_in_two_runs(options);
+    }
+}
+
+fn judged_in_two_runs(options: [&str; 2]) {
     let directory = tempfile::tempdir().unwrap();
     let input = documents(1200);
-    let options = ["--set", "dedup.window={entries = 300, age = '1h'}"];
     let run = |state: Option<&str>, input: &str| {
         let state = state.map(|name| directory.path().join(name));
         let mut command = pagesieve();
@@ -307,4 +318,31 @@ fn real_pages_are_judged_alike_with_and_without_a_state() {
     command.arg("filter").arg(&pages).arg("--state").arg(directory.path().join("seen.db"));
     assert_eq!(stdout(&command.assert().success()), free);
     assert!(free.lines().any(|line| line.contains("\"near\"")));
+}
+
+#[test]
+fn what_is_repeated_stays_in_the_window_if_hits_refresh_it() {
+    let line = |(place, number)| {
+        json!({"id": format!("doc {place}"), "text": text(number)}).to_string() + "\n"
+    };
+    let input: String = [0, 1, 0, 2, 0].into_iter().enumerate().map(line).collect();
+    let matches = |refresh: bool| {
+        let window = format!("dedup.window={{entries = 2, refresh = {refresh}}}");
+        let mut command = pagesieve();
+        let run = command.args(["filter", "--set", &window]).write_stdin(input.clone()).assert();
+        let decisions = lines(&run.success());
+        let matches = verdicts(&decisions).into_iter().map(|(_, _, of)| of.map(str::to_owned));
+        matches.collect::<Vec<_>>()
+    };
+    let first = Some("doc 0".to_owned());
+    assert_eq!(matches(false), [None, None, first.clone(), None, None]);
+    assert_eq!(matches(true), [None, None, first.clone(), None, first]);
+}
+
+#[test]
+fn the_audit_is_told() {
+    let mut command = pagesieve();
+    let run = command.args(["filter", "--set", "dedup.audit=1"]).write_stdin(documents(30));
+    let told = stderr(&run.assert().success());
+    assert!(told.starts_with("audit: ") && told.ends_with(", 0 missed\n"), "{told}");
 }

@@ -34,8 +34,8 @@ async fn items_come_out_in_order_with_what_was_found_about_them() {
             pages.send(page).await.unwrap();
         }
     };
-    let judged =
-        ReceiverStream::new(received).near_dedup(Filter::new(&Options::default()), subject);
+    let judged = ReceiverStream::new(received)
+        .near_dedup(Filter::new(&Options::default()).unwrap(), subject);
     let ((), judged) = tokio::join!(sent, judged.collect::<Vec<_>>());
     let found: Vec<_> = judged
         .iter()
@@ -55,7 +55,7 @@ async fn items_come_out_in_order_with_what_was_found_about_them() {
 
 #[tokio::test]
 async fn a_borrowed_filter_goes_on_from_stream_to_stream() {
-    let mut filter = Filter::new(&Options::default());
+    let mut filter = Filter::new(&Options::default()).unwrap();
     for (half, uniques) in [(&PAGES[..2], 2), (&PAGES[2..], 1)] {
         let judged = tokio_stream::iter(half).near_dedup(&mut filter, |page| subject(page));
         let judged: Vec<_> = judged.collect().await;

@@ -16,8 +16,9 @@ use super::{
 };
 use crate::{
     config::Config,
-    filter::{Filter, Key, Match, Options, Subject, Verdict},
+    filter::{Filter, Key, Match, MemoryDigests, Options, Subject, Verdict},
     fingerprint::{Recipe, similarity},
+    index::Scan,
 };
 
 /// Compares two documents and writes what there is to say about them.
@@ -77,7 +78,7 @@ fn write_verdict(
 
 /// What the filter says of the second after the first.
 fn verdict(texts: [&Text; 2], options: &Options) -> Verdict {
-    let mut filter = Filter::new(options);
+    let mut filter = Filter::with(options, Scan::default(), MemoryDigests::default());
     let [_, verdict] = [(Key(0), texts[0]), (Key(1), texts[1])].map(|(key, text)| {
         let Ok(judgement) = filter.judge(&Subject { key, ..text.subject.clone() });
         judgement.verdict

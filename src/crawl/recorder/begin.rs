@@ -24,7 +24,7 @@ use crate::{
     page::{NormalUrl, Timestamp},
     report::End,
     sink::{Mark, Outputs, warc},
-    state::{DigestTable, SignatureLog, State, UrlKind},
+    state::{DigestTable, Restored, SignatureLog, State, UrlKind},
 };
 
 /// Digests kept in memory in front of the state's table.
@@ -40,8 +40,11 @@ pub(in crate::crawl) struct Start {
 }
 
 impl Recorder {
-    /// Opens the run directory, brings back where the run stood, and queues the seeds.
-    pub(in crate::crawl) fn begin(plan: Arc<Plan>) -> Result<(Self, Start), CrawlError> {
+    /// Opens the run directory, brings back where the run stood, and queues the seeds. `tell` is told how far a large window is.
+    pub(in crate::crawl) fn begin(
+        plan: Arc<Plan>,
+        tell: impl FnMut(Restored),
+    ) -> Result<(Self, Start), CrawlError> {
         let directory = &plan.directory;
         fs::create_dir_all(directory)
             .map_err(|source| CrawlError::Directory { path: directory.clone(), source })?;
@@ -50,7 +53,7 @@ impl Recorder {
         check_owner(&state, directory, &plan.name)?;
         let recipe = recipe(&plan, &state)?;
         let sink = open_outputs(&plan, &state)?;
-        let (filter, signatures) = open_filter(&plan, &state)?;
+        let (filter, signatures) = open_filter(&plan, &state, tell)?;
         let mut recorder = Self {
             scope: Scope::new(&plan.seeds)?,
             url_options: plan.crawl.url_options(),
@@ -66,6 +69,7 @@ impl Recorder {
             deadline: None,
             batch_time: FIRST_BATCH_TIME,
             began: std::time::Instant::now(),
+            audited: stored(&state, "audit")?.unwrap_or_default(),
             worked: stored(&state, "worked")?.map_or(Duration::ZERO, Duration::from_secs_f64),
             plan,
             state,
@@ -107,6 +111,7 @@ impl Recorder {
         self.state.set_meta("end", json(&End::Interrupted))?;
         self.state.set_meta("dedup", json(&self.plan.dedup))?;
         self.state.set_meta("judged_by", json(&judged_by(&self.plan.dedup, &self.state)?))?;
+        self.state.set_meta("index", self.filter.index().plan().to_string())?;
         if self.state.meta::<i64>("started")?.is_none() {
             self.state.set_meta("started", Timestamp::now().0)?;
         }
@@ -214,11 +219,15 @@ fn open_outputs(plan: &Plan, state: &State) -> Result<Outputs, CrawlError> {
 
 type DurableFilter = Filter<BlockIndex, DigestTable>;
 
-fn open_filter(plan: &Plan, state: &State) -> Result<(DurableFilter, SignatureLog), CrawlError> {
+fn open_filter(
+    plan: &Plan,
+    state: &State,
+    tell: impl FnMut(Restored),
+) -> Result<(DurableFilter, SignatureLog), CrawlError> {
     let index = plan.dedup.index()?;
     let cached = NonZeroUsize::new(CACHED_DIGESTS).expect("not zero");
     let mut filter = Filter::with(&plan.dedup, index, DigestTable::new(state.clone(), cached));
-    let signatures = SignatureLog::read(state, |representative| filter.restore(representative))?;
+    let signatures = SignatureLog::restore(state, &mut filter, tell)?;
     if let Some(position) = stored::<Position>(state, "position")? {
         filter.resume(position);
     }

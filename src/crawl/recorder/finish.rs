@@ -7,7 +7,7 @@ use crate::{
     crawl::{directory::STATE, error::CrawlError},
     filter::Options,
     page::Timestamp,
-    report::{Builder, End, HostAside, Method, Report, Row, Run, Skip},
+    report::{Builder, End, HostAside, Method, Report, Row, Run, Search, Skip},
     sink::{
         SKIPPED,
         json_lines::Replacement,
@@ -164,6 +164,10 @@ fn run(state: &State) -> Result<Run, CrawlError> {
         worked: Duration::try_from_secs_f64(stored(state, "worked")?.unwrap_or(0.0))
             .unwrap_or_default(),
         fingerprint: stored(state, "judged_by")?.unwrap_or_default(),
+        search: Search {
+            index: text("index")?,
+            audit: stored(state, "audit")?.unwrap_or_default(),
+        },
         keeps: stored(state, "keeps")?.unwrap_or_default(),
         warc: number("warc")? != 0,
     })

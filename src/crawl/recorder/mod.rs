@@ -23,7 +23,7 @@ use tokio::{
 use super::{error::CrawlError, options::Plan, scope::Scope};
 use crate::{
     filter::Filter,
-    index::BlockIndex,
+    index::{Audit, BlockIndex, Index},
     page::{Timestamp, UrlOptions},
     sink::{self, Outputs, Sink},
     state::{DigestTable, HostId, HostRow, SignatureLog, State},
@@ -87,6 +87,8 @@ pub(super) struct Recorder {
     deadline: Option<Instant>,
     batch_time: Duration,
     began: std::time::Instant,
+    /// What the indexes of earlier starts counted.
+    audited: Audit,
     /// How long earlier starts of the run have worked.
     worked: Duration,
 }
@@ -186,8 +188,8 @@ impl Recorder {
         for mark in self.sink.sync()? {
             self.state.set_file(&mark.file, mark.offset)?;
         }
-        self.signatures.flush(&self.state)?;
-        self.signatures.prune(&self.state, self.filter.horizon().representative)?;
+        self.signatures.commit(&self.state, &self.filter)?;
+        self.state.set_meta("audit", json(&(self.audited + self.filter.index().audit())))?;
         self.state.set_meta("position", json(&self.filter.position()))?;
         self.state.set_meta("counts", json(&self.counts))?;
         self.state.set_meta("spent", json(&self.spent))?;

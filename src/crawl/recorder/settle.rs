@@ -159,8 +159,8 @@ impl Recorder {
         self.write_lines(task, depth, answered, parsed, &fate, exchange)?;
         let title = parsed.and_then(|parsed| parsed.title.as_deref());
         self.state.add_document(&row.url, title, fate.stored, judgement, capture)?;
-        if let Some(representative) = self.filter.representative(judgement.id) {
-            self.signatures.push(&self.state, representative)?;
+        if let Some(representative) = self.filter.at_turn(judgement.id) {
+            self.signatures.push(&self.state, &representative)?;
         }
         self.state.settle_url(
             row.id,

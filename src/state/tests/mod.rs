@@ -1,7 +1,11 @@
 mod kept;
 mod queue;
+mod restore;
 
-use std::{fs, num::NonZeroUsize};
+use std::{
+    fs,
+    num::{NonZeroU32, NonZeroUsize},
+};
 
 use proptest::prelude::*;
 use tempfile::TempDir;
@@ -9,9 +13,9 @@ use tempfile::TempDir;
 use super::*;
 use crate::{
     filter::{
-        Digests, Facts, Filter, Horizon, Judgement, Key, Options, Position, Representative,
-        Subject, Verdict,
-        model::{Judge, script},
+        Digests, Facts, Filter, Horizon, Judgement, Key, Options, Position, Refreshed,
+        Representative, Subject, Verdict,
+        model::{Judge, Script, script},
     },
     fingerprint::{Digest, Signature},
     index::BlockIndex,
@@ -25,24 +29,26 @@ fn path(directory: &TempDir) -> PathBuf {
 /// A filter over the state, written as a crawl writes it.
 struct InState {
     options: Options,
+    equal_limit: NonZeroU32,
     state: State,
     filter: Option<Filter<BlockIndex, DigestTable>>,
     log: SignatureLog,
 }
 
 impl InState {
-    fn new(options: Options, state: State) -> Self {
-        let mut this = Self { options, state, filter: None, log: SignatureLog::default() };
+    fn new(script: &Script, state: State) -> Self {
+        let (options, equal_limit) = (script.options.clone(), script.equal_limit);
+        let log = SignatureLog::default();
+        let mut this = Self { options, equal_limit, state, filter: None, log };
         this.open(Position { next: DocId(1), aliases: 0, clock: Timestamp(i64::MIN) });
         this
     }
 
     fn open(&mut self, position: Position) {
         let digests = DigestTable::new(self.state.clone(), NonZeroUsize::new(2).unwrap());
-        let index = self.options.index().unwrap();
-        let mut filter = Filter::with(&self.options, index, digests);
-        self.log = SignatureLog::read(&self.state, |representative| filter.restore(representative))
-            .unwrap();
+        let index = self.options.index().unwrap().with_equal_limit(self.equal_limit);
+        let mut filter = Filter::with(&self.options, index, digests.sweeping_always());
+        self.log = SignatureLog::restore(&self.state, &mut filter, drop).unwrap();
         filter.resume(position);
         self.filter = Some(filter);
     }
@@ -54,10 +60,11 @@ impl InState {
     fn keep(&mut self, name: &str, judgement: &Judgement) {
         self.state.add_document(name, None, false, judgement, None).unwrap();
         let filter = self.filter.as_ref().unwrap();
-        if let Some(representative) = filter.representative(judgement.id) {
-            self.log.push(&self.state, representative).unwrap();
+        if let Some(representative) = filter.at_turn(judgement.id) {
+            self.log.push(&self.state, &representative).unwrap();
         }
-        self.log.prune(&self.state, filter.horizon().representative).unwrap();
+        self.log.commit(&self.state, filter).unwrap();
+        self.state.drop_documents(filter.horizon(), filter.refreshed()).unwrap();
     }
 }
 
@@ -75,7 +82,6 @@ impl Judge for InState {
     }
 
     fn reopen(&mut self) {
-        self.log.flush(&self.state).unwrap();
         let position = self.filter().position();
         self.open(position);
     }
@@ -87,7 +93,9 @@ impl Judge for InState {
 
 fn representative(id: u64, word: u64) -> Representative {
     let signature = word.is_multiple_of(3).then_some(Signature([word, !word, id, 7]));
-    Representative { id: DocId(id), at: Timestamp(id.cast_signed() - 9), key: Key(word), signature }
+    // Some were refreshed.
+    let (turn, id) = (DocId(id), DocId(id - word % 3 % id));
+    Representative { id, turn, at: Timestamp(turn.0.cast_signed() - 9), key: Key(word), signature }
 }
 
 proptest! {
@@ -96,7 +104,7 @@ proptest! {
     #[test]
     fn the_filter_over_the_state_judges_as_the_design_says(script in script()) {
         let state = State::in_memory().unwrap();
-        script.play(&mut InState::new(script.options.clone(), state))?;
+        script.play(&mut InState::new(&script, state))?;
     }
 
     #[test]
@@ -113,7 +121,7 @@ proptest! {
             log.push(&state, &all[place]).unwrap();
             if stops.contains(&place) {
                 log.flush(&state).unwrap();
-                log = SignatureLog::read(&state, drop).unwrap();
+                log = SignatureLog::read_rows(&state, |_| ()).unwrap();
             }
         }
         log.flush(&state).unwrap();
@@ -122,7 +130,7 @@ proptest! {
         SignatureLog::read(&state, |representative| found.push(representative)).unwrap();
         let kept = &all[all.len() - found.len()..];
         prop_assert_eq!(&found, kept);
-        let needed = all.iter().filter(|representative| representative.id.0 >= horizon).count();
+        let needed = all.iter().filter(|representative| representative.turn.0 >= horizon).count();
         prop_assert!(found.len() >= needed, "a representative of the window is lost");
         prop_assert!(found.len() < needed + 2 * 256, "what has left is dropped");
     }
@@ -320,7 +328,8 @@ fn digests_beyond_the_horizon_leave_the_table() {
         };
         table.insert(&[Digest::of(b"same"), Digest::of(&id.to_le_bytes())], &known).unwrap();
     }
-    table.expire(Horizon { representative: DocId(1 << 21), alias: 0 }).unwrap();
+    let horizon = Horizon { representative: DocId(1 << 21), alias: 0 };
+    table.expire(horizon, &Refreshed::default()).unwrap();
     let left: i64 =
         state.db.query_row("SELECT count(*) FROM digests", [], |row| row.get(0)).unwrap();
     assert_eq!(left, 0);

@@ -101,7 +101,7 @@ fn victims() -> Vec<Text> {
 fn suppressed(mode: Mode, seed: Seed, forged: &[String], victim: &str) -> bool {
     let options = Options { mode, ..Options::default() };
     let fingerprinter = Fingerprinter::new(Recipe { seed, ..Recipe::default() });
-    let mut filter = Filter::new(&options);
+    let mut filter = Filter::new(&options).unwrap();
     let mut judge = |id: &str, text: &str| {
         let Ok(judgement) = filter.judge(&Subject::of_text(&fingerprinter, id, text));
         judgement.verdict.is_unique()
