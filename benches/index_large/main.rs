@@ -1,6 +1,6 @@
 //! The index beside what it is compared with, at the sizes for which it is made.
 //!
-//!     cargo bench --bench index_large -- [ENTRIES...] [--radius 3,8] [--bytes 64,32] [--layout 21,21,22/narrow+tight]
+//!     cargo bench --bench index_large -- [ENTRIES...] [--radius 3,5,6,8,9] [--bytes 64,32] [--layout 21,21,22/narrow+tight]
 //!         [--texts FILE [--lang en,zh]] [--no-peers]
 //!
 //! Prints for each window nanoseconds of CPU time of one thread. Half of the queries lie 0 to k bits from a document of the
@@ -53,7 +53,7 @@ fn main() {
         text.split(',').map(|number| number.parse().expect("a number")).collect()
     };
     let sizes: Vec<u64> = arguments.iter().map_while(|argument| argument.parse().ok()).collect();
-    let radii = list("--radius", "3,8");
+    let radii = list("--radius", "3,5,6,8,9");
     let budgets = list("--bytes", "80,64,32");
     let languages = value("--lang").unwrap_or_default();
     let languages: Vec<&str> = languages.split(',').filter(|name| !name.is_empty()).collect();

@@ -1,24 +1,32 @@
-//! The index beside other exact indexes, in one run: gaoya's `SimHashIndex` and mih-rs.
+//! The index beside other exact indexes, in one run: a scan, the plain scheme of four blocks of 16 bits, gaoya's `SimHashIndex` and mih-rs.
 //!
 //!     cargo run --release --bin index -- [ENTRIES...]
 //!
 //! Each holds the same random fingerprints and is asked for what lies within 3 bits; half of the queries lie 0 to 3 bits from an entry, half
 //! from none. Prints nanoseconds of CPU time of one thread, bytes of resident memory an entry, and how much of what was planted was
-//! found. After each peer comes the fastest layout of pagesieve's that takes no more memory than the peer, in the rolling state: full, and a
-//! tenth of the window replaced. The peers hold what they were given first: mih-rs cannot insert, and neither has a window.
+//! found. After each comes the fastest layout of pagesieve's that takes no more memory (after the scan, the fastest of all), in the rolling
+//! state: full, and a tenth of the window replaced. The others hold what they were given first: mih-rs cannot insert, and neither it nor
+//! gaoya has a window.
 
-use std::{env, fs, process::Command, time::Duration};
+#[path = "../../../index_large/baseline.rs"]
+#[allow(dead_code, reason = "here it neither rolls nor answers many at once")]
+mod baseline;
 
+use std::{env, fs, num::NonZeroU32, process::Command, time::Duration};
+
+use baseline::Baseline;
 use gaoya::simhash::SimHashIndex;
 use pagesieve::{
     DocId, Fingerprint,
-    index::{BlockIndex, Index, Plan},
+    index::{BlockIndex, Index, Layout, Plan},
 };
 use rustix::time::{ClockId, clock_gettime};
 
 const RADIUS: u32 = 3;
 /// The peers: a name, for up to how many entries, and what measures it and returns its bytes an entry.
-const PEERS: [(&str, u64, fn(u64) -> f64); 4] = [
+const PEERS: [(&str, u64, fn(u64) -> f64); 6] = [
+    ("scan", u64::MAX, scan),
+    ("plain", u64::MAX, plain),
     ("mih", u64::MAX, |entries| mih(entries, None)),
     ("mih4", u64::MAX, |entries| mih(entries, Some(4))),
     ("gaoya5", u64::MAX, |entries| gaoya(entries, 5)),
@@ -55,15 +63,14 @@ fn beside(entries: u64, peer_bytes: f64) {
     // Document numbers are consecutive and take nothing, but a plan has room for 8 bytes.
     let budget = ((peer_bytes + 8.0) * entries as f64) as u64;
     match Plan::choose(RADIUS, entries, budget) {
-        Ok(plan) => pagesieve(entries, plan),
+        Ok(plan) => pagesieve(&format!("    pagesieve, {}", plan.layout()), entries, plan),
         Err(error) => println!("    pagesieve: {error}"),
     }
 }
 
-fn pagesieve(entries: u64, plan: Plan) {
-    let label = format!("    pagesieve, {}", plan.layout());
+fn pagesieve(label: &str, entries: u64, plan: Plan) {
     let (before, begin) = (resident(), cpu());
-    let mut index = BlockIndex::with_plan(plan);
+    let mut index = BlockIndex::with_plan(plan).with_equal_limit(NonZeroU32::MAX);
     let replaced = entries / 10;
     for id in 1..=entries + replaced {
         index.expire(DocId((id + 1).saturating_sub(entries)));
@@ -71,10 +78,26 @@ fn pagesieve(entries: u64, plan: Plan) {
     }
     let built = Built::since(begin, before, entries + replaced, entries);
     let mut out = Vec::new();
-    ask(&label, &built, replaced + 1, entries, |query, id| {
+    ask(label, &built, replaced + 1, entries, |query, id| {
         index.candidates(Fingerprint(query), RADIUS, &mut out);
         out.iter().any(|candidate| candidate.id.0 == id)
     });
+}
+
+fn scan(entries: u64) -> f64 {
+    pagesieve("scan by popcount", entries, Plan::new(Layout::scan(RADIUS), entries));
+    f64::INFINITY
+}
+
+fn plain(entries: u64) -> f64 {
+    let (before, begin) = (resident(), cpu());
+    let mut index = Baseline::new(entries);
+    for id in 1..=entries {
+        index.insert(fingerprint(id));
+    }
+    let built = Built::since(begin, before, entries, entries);
+    ask("4x16", &built, 1, entries, |query, _| index.count(query, RADIUS) > 0);
+    built.bytes
 }
 
 fn mih(entries: u64, blocks: Option<usize>) -> f64 {
