@@ -38,6 +38,7 @@ use crate::{
 pub use digests::{Digests, Horizon, Known, MemoryDigests};
 pub use options::{Links, MemoryError, Mode, Options, Policy, Store};
 pub use radius::{Radius, RadiusError};
+#[cfg(feature = "crawl")]
 pub(crate) use representative::Packed;
 pub use representative::Representative;
 pub use restore::Position;
