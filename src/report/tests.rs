@@ -240,6 +240,31 @@ fn the_summary_fits_a_terminal() {
 }
 
 #[test]
+fn what_the_index_missed_or_refused_is_told() {
+    let search =
+        Search { index: INDEX.to_owned(), audit: Audit { checked: 1_000, missed: 2, over: 3 } };
+    let report = Builder::default().finish(Run { end: End::Interrupted, search, ..run() });
+    assert_eq!(report.warnings, [Warning::Missed { missed: 2, checked: 1_000 }]);
+    let (summary, html) = (report.to_string(), report.html().unwrap());
+    for told in [
+        "1,000 queries of the index compared with a scan, 2 missed",
+        "3 pages: 256 with an equal fingerprint were in the window",
+    ] {
+        assert!(summary.contains(told), "{summary}");
+        assert!(html.contains(told), "{told}");
+    }
+    assert!(html.contains(INDEX) && html.contains("this is a defect"));
+}
+
+#[test]
+fn a_report_of_before_the_index_was_told_is_read() {
+    let mut json = serde_json::to_value(report()).unwrap();
+    json.as_object_mut().unwrap().remove("search").unwrap();
+    let read: Report = serde_json::from_value(json).unwrap();
+    assert_eq!(read, Report { search: Search::default(), ..report() });
+}
+
+#[test]
 fn every_reason_fits_the_summary() {
     let mut builder = Builder::default();
     for reason in Reason::ALL {

@@ -57,7 +57,18 @@ fn listed(told: &str) -> Vec<(u32, u32, String)> {
 
 #[test]
 fn the_nearest_pages_are_those_that_comparing_with_every_page_finds() {
-    let site = run(|_| {});
+    // The state has pages that were repeated once more for each time.
+    for refresh in [false, true] {
+        let site = run(|plan| {
+            plan.dedup.window.entries = 1000.try_into().unwrap();
+            plan.dedup.window.refresh = refresh;
+        });
+        assert!(!site.lines("duplicates.jsonl").is_empty());
+        nearest_are_listed(&site);
+    }
+}
+
+fn nearest_are_listed(site: &Site) {
     fs::write(site.path().join("text.txt"), mixed("base", 205)).unwrap();
     let recipe = Recipe { seed: Seed(1), ..Recipe::default() };
     let signature = Fingerprinter::new(recipe).signature(&mixed("base", 205));
@@ -74,12 +85,12 @@ fn the_nearest_pages_are_those_that_comparing_with_every_page_finds() {
     let expected: Vec<_> =
         all.into_iter().map(|(whole, _, distance, url)| (distance, whole, url)).collect();
     assert!(expected.len() > 15);
-    let told = stdout(&lookup(&site, &["text.txt", "--limit", "99"]).success());
+    let told = stdout(&lookup(site, &["text.txt", "--limit", "99"]).success());
     assert_eq!(listed(&told), expected);
     assert!(told.contains(&format!("nearest of the {} pages", expected.len())), "{told}");
-    let told = stdout(&lookup(&site, &["text.txt", "--limit", "3"]).success());
+    let told = stdout(&lookup(site, &["text.txt", "--limit", "3"]).success());
     assert_eq!(listed(&told), expected[..3]);
-    assert_eq!(listed(&stdout(&lookup(&site, &["text.txt"]).success())), expected[..10]);
+    assert_eq!(listed(&stdout(&lookup(site, &["text.txt"]).success())), expected[..10]);
 }
 
 #[test]
