@@ -68,6 +68,7 @@ fn subject(corpus: &Corpus, place: usize, sketch: &Sketch) -> Subject {
         chars: corpus.chars[place],
         lang: None,
         at: Timestamp(0),
+        blocks: None,
     }
 }
 

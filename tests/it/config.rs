@@ -145,6 +145,7 @@ fn check_shows_the_whole_configuration() {
     segment = "jieba"
     fold_chinese = true
     min_features = 10
+    templates = true
     memory = "1500 MiB"
     audit = 0
 
