@@ -145,6 +145,7 @@ fn check_shows_the_whole_configuration() {
     segment = "jieba"
     fold_chinese = true
     min_features = 10
+    templates = true
     memory = "1500 MiB"
     audit = 0
 
@@ -633,7 +634,7 @@ fn patterns_memory_names_and_timeouts_are_looked_at() {
       ·                ───┬───
       ·                   ╰── too little
       ╰────
-     help: write `memory = "3808 MiB"`, or `entries = 2689670` in `window`
+     help: write `memory = "3884 MiB"`, or `entries = 2631720` in `window`
     "#);
     insta::assert_snapshot!(refusal(SMALL, &["name=a/b"]), @r#"
      × `name`: "a/b" cannot be the name of a directory
