@@ -1,4 +1,5 @@
 //! Programs that take turns, their CPU time, and ratios of it.
+#![allow(dead_code, reason = "each bench uses what it needs")]
 
 use rustix::time::{ClockId, clock_gettime};
 
