@@ -1,6 +1,6 @@
 //! What it costs to bring a large window back. It needs 64 bytes of disk and some 120 bytes of memory for each entry:
 //!
-//!     ENTRIES=100000000 cargo test --release --lib -- --ignored --nocapture a_large_window_comes_back
+//!     ENTRIES=100000000 cargo test --profile bench --lib -- --ignored --nocapture a_large_window_comes_back
 
 #![expect(clippy::print_stderr, reason = "it is asked for its figures")]
 
