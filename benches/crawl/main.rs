@@ -4,15 +4,21 @@
 //! to each page a few sentences made from its URL: no two bodies or texts are equal, so that every page is parsed, fingerprinted and
 //! looked up. Each measurement has a process of its own, and a server in another. CPU is user and system time, memory the peak.
 
+#![allow(clippy::cast_precision_loss, reason = "pages are few")]
+
+#[path = "../measure/process.rs"]
+mod process;
 mod programs;
+#[path = "../measure/serve.rs"]
+mod serve;
 mod server;
+#[path = "../measure/turns.rs"]
+mod turns;
 
 use std::{
     env,
-    error::Error,
     ffi::OsStr,
-    io::{BufRead, BufReader, Lines, Write, stdin, stdout},
-    process::{Child, ChildStdout, Command, Stdio},
+    io::{Write, stdin},
     time::Instant,
 };
 
@@ -20,8 +26,10 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use url::Url;
 
+use process::{Outcome, Process, say};
 use programs::{CRAWL, FETCH, PARSE, Usage};
 use server::Manual;
+use turns::Spread;
 
 /// As the program has it.
 #[global_allocator]
@@ -30,8 +38,6 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// What the crawl may cost: times the CPU of the loop that fetches and parses, and MiB.
 const MOST_CPU: f64 = 2.0;
 const MOST_MEMORY: f64 = 150.0;
-
-type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
 fn main() -> Outcome<()> {
     let arguments: Vec<String> = env::args().skip(1).collect();
@@ -126,34 +132,6 @@ impl Measured {
     }
 }
 
-/// This program with other arguments; it ends with this value.
-struct Process {
-    child: Child,
-    output: Lines<BufReader<ChildStdout>>,
-}
-
-impl Process {
-    fn start<const N: usize>(arguments: [&OsStr; N]) -> Outcome<Self> {
-        let mut command = Command::new(env::current_exe()?);
-        let mut child =
-            command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
-        let output = BufReader::new(child.stdout.take().ok_or("no output")?).lines();
-        Ok(Self { child, output })
-    }
-
-    /// The next line that it writes.
-    fn line(&mut self) -> Outcome<String> {
-        Ok(self.output.next().ok_or("a process has failed")??)
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        drop(self.child.kill());
-        drop(self.child.wait());
-    }
-}
-
 fn table(subjects: &[(&str, Vec<Measured>); 3], pages: usize) -> String {
     let [_, (_, parse), (_, crawl)] = subjects;
     let heads = ["CPU ms a page", "CPU s", "x fetch and parse", "time s", "peak memory MiB"];
@@ -196,37 +174,9 @@ fn ratio(one: &[Measured], other: &[Measured]) -> Spread {
     Spread::of(one.iter().zip(other).map(|(one, other)| one.usage.cpu / other.usage.cpu))
 }
 
-/// Where the values of several rounds lie.
-struct Spread {
-    least: f64,
-    median: f64,
-    greatest: f64,
-}
-
 impl Spread {
-    fn of(values: impl Iterator<Item = f64>) -> Self {
-        let mut values: Vec<f64> = values.collect();
-        values.sort_by(f64::total_cmp);
-        Self {
-            least: values[0],
-            median: values[values.len() / 2],
-            greatest: values[values.len() - 1],
-        }
-    }
-
-    fn show(&self, digits: usize) -> String {
-        format!("{:.digits$} ({:.digits$}-{:.digits$})", self.median, self.least, self.greatest)
-    }
-
     /// The median as milliseconds a page.
-    #[expect(clippy::cast_precision_loss, reason = "pages are few")]
     fn per(&self, pages: usize) -> String {
         format!("{:.3}", self.median * 1000.0 / pages as f64)
     }
-}
-
-#[expect(clippy::print_stdout, reason = "what is measured is told")]
-fn say(text: &str) -> Outcome<()> {
-    println!("{text}");
-    Ok(stdout().flush()?)
 }

@@ -2,29 +2,17 @@
 
 use std::{
     collections::{BTreeMap, HashSet},
-    convert::Infallible,
     env,
     fs::{self, File},
     io::Read,
     path::Path,
-    sync::{Arc, Once},
 };
 
 use bytes::Bytes;
-use http_body_util::Full;
-use hyper::{
-    Request, Response, StatusCode,
-    body::Incoming,
-    header::{CONTENT_TYPE, HOST, HeaderValue},
-    server::conn::http1,
-    service::service_fn,
-};
-use hyper_util::rt::TokioIo;
 use regex::{Captures, Regex};
-use tokio::{net::TcpListener, task::JoinSet};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::{Outcome, say};
+use super::{Outcome, serve};
 
 /// The pages, by path.
 pub(super) struct Manual {
@@ -123,36 +111,10 @@ fn sentences(url: &str) -> String {
     (0..4).map(|_| sentence()).collect()
 }
 
-/// Says where it listens, then when it is asked for the first time.
+/// Serves the manual.
 pub(super) async fn serve() -> Outcome<()> {
-    let manual = Arc::new(Manual::load()?);
-    let asked = Arc::new(Once::new());
-    let listener = TcpListener::bind("127.0.0.1:0").await?;
-    say(&listener.local_addr()?.to_string())?;
-    let mut connections = JoinSet::new();
-    loop {
-        let (stream, _) = listener.accept().await?;
-        stream.set_nodelay(true)?;
-        let (manual, asked) = (Arc::clone(&manual), Arc::clone(&asked));
-        let service = service_fn(move |request| {
-            asked.call_once(|| drop(say("asked")));
-            let answer = answer(&manual, &request);
-            async { Ok::<_, Infallible>(answer) }
-        });
-        connections.spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
-        while connections.try_join_next().is_some() {}
-    }
-}
-
-fn answer(manual: &Manual, request: &Request<Incoming>) -> Response<Full<Bytes>> {
-    let host = request.headers().get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-    let page = manual.at(host, request.uri().path());
-    let mut response = Response::new(Full::new(page.clone().unwrap_or_default()));
-    if page.is_none() {
-        *response.status_mut() = StatusCode::NOT_FOUND;
-    }
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/html"));
-    response
+    let manual = Manual::load()?;
+    serve::serve(move |host, path| manual.at(host, path)).await
 }
 
 const WORDS: [&str; 64] = [

@@ -1,10 +1,13 @@
 //! Weighted sums of signs, one for each bit of a hash.
 //!
 //! The sums are kept as bit planes: plane `p` holds bit `p` of every sum, so that one logical operation works on 64 sums
-//! (a positional population count by carry-save adders; no SIMD instruction is needed).
+//! (a positional population count by carry-save adders; no SIMD instruction is needed). What is added at the value of a plane waits
+//! until it is eight, because the tree of adders for eight has no branch (Harley and Seal; Warren, *Hacker's Delight*, 5-1).
 
-/// Enough for a total weight of 2^48: a text of some terabytes.
-const PLANES: usize = 48;
+/// Enough for a total weight of 2^48, a text of some terabytes, and the three planes that eight addends carry into.
+const PLANES: usize = 51;
+/// How many addends are added at once.
+const GROUP: usize = 8;
 
 /// Adds up weighted hashes: a bit that is 1 counts `+weight`, a bit that is 0 counts `-weight`.
 ///
@@ -22,10 +25,9 @@ const PLANES: usize = 48;
 pub struct Accumulator<const WORDS: usize> {
     /// Of each sum only the weights of the ones: the others are what the total lacks.
     planes: [[u64; WORDS]; PLANES],
-    /// A second addend of a plane, until a third comes; then two of the three planes carry.
-    waiting: [[u64; WORDS]; PLANES],
-    /// Bit `p`: plane `p` has a second addend.
-    occupied: u64,
+    /// Addends of each plane, and how many wait.
+    waiting: [[[u64; WORDS]; GROUP]; PLANES],
+    lengths: [u8; PLANES],
     total: u64,
 }
 
@@ -40,7 +42,12 @@ impl<const WORDS: usize> Accumulator<WORDS> {
     /// All sums are 0.
     #[must_use]
     pub fn new() -> Self {
-        Self { planes: [[0; WORDS]; PLANES], waiting: [[0; WORDS]; PLANES], occupied: 0, total: 0 }
+        Self {
+            planes: [[0; WORDS]; PLANES],
+            waiting: [[[0; WORDS]; GROUP]; PLANES],
+            lengths: [0; PLANES],
+            total: 0,
+        }
     }
 
     /// Adds a hash with a weight.
@@ -54,35 +61,54 @@ impl<const WORDS: usize> Accumulator<WORDS> {
         }
     }
 
-    /// Adds `addend` at the value of a plane; while a second addend waits there, the three are reduced to one and a carry.
+    /// Adds `addend` at the value of a plane, once eight of them wait there.
     #[inline]
-    fn add_plane(&mut self, mut plane: usize, mut addend: [u64; WORDS]) {
-        while self.occupied >> plane & 1 == 1 {
-            let (sum, second) = (&mut self.planes[plane], &self.waiting[plane]);
-            for word in 0..WORDS {
-                let (a, b, c) = (sum[word], second[word], addend[word]);
-                sum[word] = a ^ b ^ c;
-                addend[word] = a & b | c & (a ^ b);
-            }
-            self.occupied ^= 1 << plane;
-            plane += 1;
+    fn add_plane(&mut self, plane: usize, addend: [u64; WORDS]) {
+        let length = usize::from(self.lengths[plane]) % GROUP;
+        self.waiting[plane][length] = addend;
+        self.lengths[plane] += 1;
+        if length + 1 == GROUP {
+            self.add_waiting(plane);
         }
-        self.waiting[plane] = addend;
-        self.occupied |= 1 << plane;
     }
 
-    /// Carries what waits, and ends adding.
+    /// Adds what waits at a plane to it and the two above, and passes the carry on.
+    fn add_waiting(&mut self, plane: usize) {
+        let group = &self.waiting[plane];
+        let [mut ones, mut twos, mut fours] =
+            [0, 1, 2].map(|above: usize| self.planes[plane + above]);
+        let mut carry = [0; WORDS];
+        for word in 0..WORDS {
+            let add = |sum: &mut u64, a: u64, b: u64| {
+                let carry = *sum & a | b & (*sum ^ a);
+                *sum ^= a ^ b;
+                carry
+            };
+            let [ones, twos, fours] = [&mut ones[word], &mut twos[word], &mut fours[word]];
+            let mut pair = |at: usize| add(ones, group[at][word], group[at + 1][word]);
+            let (first, second) = (pair(0), pair(2));
+            let (third, fourth) = (pair(4), pair(6));
+            let (lower, upper) = (add(twos, first, second), add(twos, third, fourth));
+            carry[word] = add(fours, lower, upper);
+        }
+        for (above, sum) in [ones, twos, fours].into_iter().enumerate() {
+            self.planes[plane + above] = sum;
+        }
+        self.lengths[plane] = 0;
+        if carry != [0; WORDS] {
+            self.add_plane(plane + 3, carry);
+        }
+    }
+
+    /// Adds what still waits, and ends adding.
     #[must_use]
     pub fn finish(mut self) -> Sums<WORDS> {
-        let mut carry = [0; WORDS];
+        // Planes from the lowest, because each carries into those above it.
         for plane in 0..PLANES {
-            let second =
-                if self.occupied >> plane & 1 == 1 { self.waiting[plane] } else { [0; WORDS] };
-            let sum = &mut self.planes[plane];
-            for word in 0..WORDS {
-                let (a, b, c) = (sum[word], second[word], carry[word]);
-                sum[word] = a ^ b ^ c;
-                carry[word] = a & b | c & (a ^ b);
+            let length = usize::from(self.lengths[plane]);
+            if length > 0 {
+                self.waiting[plane][length..].fill([0; WORDS]);
+                self.add_waiting(plane);
             }
         }
         Sums { planes: self.planes, total: self.total }
