@@ -43,6 +43,7 @@ fn subject(page: u64, text: u64, edit: u64) -> Subject {
         chars: 2000,
         lang: None,
         at: Timestamp(page.cast_signed()),
+        blocks: None,
     }
 }
 

@@ -14,10 +14,10 @@ use crate::{
     config::{Config, Draft},
     crawl::{fetch, robots::product_token},
     extract::{self, Extractor, Truncation, language},
-    filter::{Key, Subject},
+    filter::{Blocks, Key, Site, Subject},
     fingerprint::{Digest, Fingerprinter, Recipe, Seed},
     input::{Chunks, Content, Documents, Input, is_html},
-    page::{Lang, NormalUrl, Page, Timestamp, UrlOptions},
+    page::{HostKey, Lang, NormalUrl, Page, Timestamp, UrlOptions},
 };
 
 use super::{Exit, Failure, Out, exit::mention, progress::say, write_line};
@@ -201,8 +201,12 @@ impl Preparation {
             None => Key::of(&id),
         };
         let at = input.at.unwrap_or_else(Timestamp::now);
+        let host = match &input.url {
+            Some(url) => HostKey::of(url),
+            None => HostKey::named(&id),
+        };
         let (document, body) = extracted(&self.extractor, input);
-        let subject = self.subject(key, &document, body, at);
+        let subject = self.subject(key, host.as_ref(), &document, body, at);
         Prepared { id, url, subject, truncated: document.truncated }
     }
 
@@ -210,6 +214,7 @@ impl Preparation {
     pub(super) fn subject(
         &self,
         key: Key,
+        host: Option<&HostKey>,
         document: &extract::Document,
         body: Option<Digest>,
         at: Timestamp,
@@ -221,6 +226,7 @@ impl Preparation {
             chars: u32::try_from(document.text.chars().count()).unwrap_or(u32::MAX),
             lang: document.lang.and_then(Lang::new),
             at,
+            blocks: host.map(|host| Blocks::of(Site::of(host.as_str()), &document.text)),
         }
     }
 }

@@ -121,19 +121,22 @@ fn write_neighbour(out: &mut Out, neighbour: &Neighbour) -> io::Result<()> {
 }
 
 /// What the run would say of the text.
-fn verdict(subject: &Subject, found: &Neighbourhood, options: &Options) -> String {
-    let features = subject.sketch.features;
-    match (&found.matched, only_equal(&subject.sketch, options)) {
+fn verdict(subject: &Subject, neighbours: &Neighbourhood, options: &Options) -> String {
+    let (features, template) = (subject.sketch.features, neighbours.template);
+    match (&neighbours.matched, only_equal(&subject.sketch, options)) {
         (Some((found, page)), _) => {
             let (word, why) = kind(found);
-            let rule =
-                if found.kind == Kind::Near { rule(options, features) } else { String::new() };
+            let rule = if found.kind == Kind::Near {
+                rule(options, features, template)
+            } else {
+                String::new()
+            };
             format!("{word} of {}:\n{why}: {}\n{rule}", page.name, distances(found))
         }
         (None, Some(why)) => format!("unique: it {why}"),
         (None, None) => format!(
             "unique: no page has an equal text, nor does the rule hold for any\n{}",
-            rule(options, features)
+            rule(options, features, template)
         ),
     }
 }

@@ -1,12 +1,13 @@
 //! The rules of the judgement in words, with their numbers.
 
 use crate::{
-    filter::{Kind, Match, Options, Rule, Step},
+    filter::{Kind, Match, Options, Rule, Share, Step},
     fingerprint::Sketch,
 };
 
-/// By which rule a text of so many features is a near duplicate of another.
-pub(super) fn rule(options: &Options, features: u32) -> String {
+/// By which rule a text of so many features is a near duplicate of another; of one of the same site whose template is such a share of it,
+/// if there is a template.
+pub(super) fn rule(options: &Options, features: u32, template: Share) -> String {
     let (rule, name) = (Rule::new(options), options.mode.as_str());
     let radius = rule.radius();
     let confirmed = match rule.signature_radius(features) {
@@ -15,7 +16,14 @@ pub(super) fn rule(options: &Options, features: u32) -> String {
             format!(" and at most {most} of the signatures' 256 in a text of {features} features")
         }
     };
-    format!("rule {name}: at most {radius} of the fingerprints' 64 bits differ{confirmed}")
+    let within = rule.signature_radius_within(features, template);
+    let beside = match template.percent() {
+        percent if within < rule.signature_radius(features) => {
+            format!(" ({within} from a page of its site, whose template is {percent} % of it)")
+        }
+        _ => String::new(),
+    };
+    format!("rule {name}: at most {radius} of the fingerprints' 64 bits differ{confirmed}{beside}")
 }
 
 /// What a duplicate is, and why.

@@ -10,10 +10,10 @@ use super::{directory::STATE, error::CrawlError};
 use crate::{
     filter::{
         Digests, Filter, Horizon, Key, Known, Match, Options, Position, Refreshed, Representative,
-        Subject, Verdict,
+        Share, Subject, Verdict,
     },
     fingerprint::{Digest, Recipe, Seed, Signature},
-    index::Scan,
+    index::{Index, Scan},
     page::{DocId, NormalUrl, Timestamp, UrlOptions},
     state::{DigestTable, Document, Reason, SignatureLog, State, StateError, UrlRow, UrlState},
 };
@@ -62,6 +62,8 @@ pub struct Neighbourhood {
     pub compared: u64,
     /// What it would repeat if it came next, and how; `None` if the run would judge it unique.
     pub matched: Option<(Match, Document)>,
+    /// What share of the text the template of its site is, as far as the run knows it.
+    pub template: Share,
 }
 
 impl Account {
@@ -159,6 +161,7 @@ impl PastRun {
         let mut digests = Unchanged(DigestTable::new(self.state.clone(), NonZeroUsize::MIN));
         let equal = equal(&mut digests, subject)?;
         let mut filter = Filter::with(options, Scan::default(), digests);
+        self.teach(&mut filter, subject)?;
         let signature = (subject.sketch.features > 0).then_some(subject.sketch.signature);
         let (mut nearest, mut compared) = (BinaryHeap::new(), 0);
         let position = self.value("position")?;
@@ -185,11 +188,25 @@ impl PastRun {
             Ok(Neighbour { page: self.page(id)?, distance, signature_distance })
         });
         let nearest = nearest.collect::<Result<_, StateError>>()?;
+        let template = filter.template(subject);
         let matched = match filter.judge(subject)?.verdict {
             Verdict::Duplicate(found) => Some((found, self.page(found.of)?)),
             Verdict::Unique => None,
         };
-        Ok(Neighbourhood { nearest, compared, matched })
+        Ok(Neighbourhood { nearest, compared, matched, template })
+    }
+
+    /// Teaches a filter what the run knows of the template of the subject's site.
+    ///
+    /// # Errors
+    /// If the state cannot be read.
+    pub fn teach<I: Index, D: Digests>(
+        &self,
+        filter: &mut Filter<I, D>,
+        subject: &Subject,
+    ) -> Result<(), CrawlError> {
+        let Some(blocks) = &subject.blocks else { return Ok(()) };
+        Ok(self.state.for_each_lesson(Some(blocks.site()), |lesson| filter.relearn(lesson))?)
     }
 
     fn page(&self, id: DocId) -> Result<Document, StateError> {

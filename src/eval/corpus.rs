@@ -8,6 +8,8 @@ use std::{
 use serde::{Deserialize, de::DeserializeOwned};
 use url::Url;
 
+use crate::filter::Site;
+
 /// A text to be judged.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Text {
@@ -210,6 +212,11 @@ impl Corpus {
             self.similarity.iter().map(|(&(a, b), &value)| (a, b, value)).collect();
         pairs.sort_unstable_by_key(|&(a, b, _)| (a, b));
         pairs
+    }
+
+    /// The site of the text at this place.
+    pub(super) fn site(&self, place: usize) -> Site {
+        Site::of(&self.sites[place].to_string())
     }
 
     /// How many pairs are listed.

@@ -18,6 +18,8 @@ pub use corpus::{Corpus, CorpusError, Text, Unlisted, read_texts};
 pub use html::render;
 pub use methods::{Comparison, Method, MethodQuality, compare};
 pub use pairs::{Axis, Group, count_pairs};
-pub use quality::{Doubtful, Figures, GroupQuality, Quality, StreamQuality, evaluate, seeds};
+pub use quality::{
+    Doubtful, Figures, GroupQuality, Quality, StreamQuality, TemplateQuality, evaluate, seeds,
+};
 pub use stream::StreamCounts;
 pub use tally::{BANDS, Counts, MAX_RADIUS};

@@ -12,7 +12,7 @@ use super::{
     tally::{BANDS, Counts, MAX_RADIUS, Tally},
 };
 use crate::{
-    filter::{Options, Rule},
+    filter::{Options, Rule, Share},
     fingerprint::{Fingerprinter, Seed, Sketch},
 };
 
@@ -40,6 +40,9 @@ pub struct Quality {
     pub bands: [f32; BANDS.len()],
     /// All pairs, then pairs by language, length and site.
     pub groups: Vec<GroupQuality>,
+    /// Under the first seed: of how many texts the template of their site, as the stream had shown it, was a part, and of what share on
+    /// average, from 0 to 1; pairs of one site are judged beside it.
+    pub templates: TemplateQuality,
     /// The stream: all texts, then the texts of each language.
     pub stream: Vec<StreamQuality>,
     /// Under the first seed: near pairs that were not reported, the most alike first.
@@ -100,6 +103,15 @@ pub struct StreamQuality {
     pub least_share_caught: Option<f64>,
 }
 
+/// What was known of the templates of sites.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct TemplateQuality {
+    /// Texts of which a template is a part.
+    pub texts: usize,
+    /// Their mean share; `None` if there are none.
+    pub mean_share: Option<f64>,
+}
+
 /// A pair to look at.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Doubtful {
@@ -125,7 +137,7 @@ pub fn evaluate(corpus: &Corpus, options: &Options, seeds: &[Seed]) -> Quality {
     let (rule, first) = (Rule::new(options), &runs[0]);
     let groups = (0..first.confirmed.len()).map(|place| group_quality(&runs, place, rule.radius()));
     let groups: Vec<_> = groups.filter(|group| group.figures.counts.all() > 0).collect();
-    let (missed, mistaken) = doubtful(corpus, &rule, &first.sketches);
+    let (missed, mistaken) = doubtful(corpus, &rule, first);
     Quality {
         mode: options.mode.as_str(),
         radius: rule.radius(),
@@ -136,6 +148,7 @@ pub fn evaluate(corpus: &Corpus, options: &Options, seeds: &[Seed]) -> Quality {
         listed: corpus.listed(),
         bands: BANDS,
         groups,
+        templates: TemplateQuality::new(&first.templates),
         stream: stream_quality(corpus, &runs),
         missed,
         mistaken,
@@ -154,6 +167,8 @@ struct Run {
     confirmed: Vec<(Group, Tally)>,
     unconfirmed: Vec<(Group, Tally)>,
     stream: Vec<StreamCounts>,
+    /// What share of each text the template of its site was when it came.
+    templates: Vec<Share>,
 }
 
 impl Run {
@@ -161,29 +176,35 @@ impl Run {
         let fingerprinter = Fingerprinter::new(options.recipe(seed));
         let sketch = |text: &super::Text| fingerprinter.sketch(&text.text);
         let sketches: Vec<_> = corpus.texts().par_iter().map(sketch).collect();
+        let (stream, templates) = stream(corpus, options, &sketches);
+        let mut run =
+            Self { sketches, confirmed: Vec::new(), unconfirmed: Vec::new(), stream, templates };
         let rule = Rule::new(options);
-        let found = |confirm: bool| {
-            let sketches = &sketches;
-            move |a: u32, b: u32| {
-                least_radius(&rule, &sketches[a as usize], &sketches[b as usize], confirm)
-            }
-        };
-        Self {
-            confirmed: tallies(corpus, found(true)),
-            unconfirmed: tallies(corpus, found(false)),
-            stream: stream(corpus, options, &sketches),
-            sketches,
-        }
+        run.confirmed = tallies(corpus, |a, b| run.least_radius(corpus, &rule, a, b, true));
+        run.unconfirmed = tallies(corpus, |a, b| run.least_radius(corpus, &rule, a, b, false));
+        run
     }
-}
 
-/// At which radius of the index the rule reports a pair, if at any.
-fn least_radius(rule: &Rule, earlier: &Sketch, sketch: &Sketch, confirm: bool) -> Option<u32> {
-    if earlier.digest.is_some() && earlier.digest == sketch.digest {
-        return Some(0);
+    /// At which radius of the index the rule reports a pair, if at any.
+    fn least_radius(
+        &self,
+        corpus: &Corpus,
+        rule: &Rule,
+        a: u32,
+        b: u32,
+        confirm: bool,
+    ) -> Option<u32> {
+        let (x, y) = (a as usize, b as usize);
+        let (earlier, sketch) = (&self.sketches[x], &self.sketches[y]);
+        if earlier.digest.is_some() && earlier.digest == sketch.digest {
+            return Some(0);
+        }
+        let is_beside = corpus.sites[x] == corpus.sites[y];
+        let template = if is_beside { self.templates[y] } else { Share::NONE };
+        let (a, b) = (rule.comparable(earlier)?, rule.comparable(sketch)?);
+        let confirmed = !confirm || rule.confirms_within(&a, sketch, template);
+        confirmed.then(|| a.fingerprint().distance(b.fingerprint()))
     }
-    let (a, b) = (rule.comparable(earlier)?, rule.comparable(sketch)?);
-    (!confirm || rule.confirms(&a, sketch)).then(|| a.fingerprint().distance(b.fingerprint()))
 }
 
 fn group_quality(runs: &[Run], place: usize, radius: u32) -> GroupQuality {
@@ -244,11 +265,12 @@ fn stream_quality(corpus: &Corpus, runs: &[Run]) -> Vec<StreamQuality> {
 }
 
 /// Near pairs that are not reported, and reported pairs that have less than half in common.
-fn doubtful(corpus: &Corpus, rule: &Rule, sketches: &[Sketch]) -> (Vec<Doubtful>, Vec<Doubtful>) {
+fn doubtful(corpus: &Corpus, rule: &Rule, run: &Run) -> (Vec<Doubtful>, Vec<Doubtful>) {
     let (mut missed, mut mistaken) = (Vec::new(), Vec::new());
     corpus.each_pair(|a, b, similarity| {
-        let (earlier, later) = (&sketches[a as usize], &sketches[b as usize]);
-        let list = match rule.judge(earlier, later) {
+        let (earlier, later) = (&run.sketches[a as usize], &run.sketches[b as usize]);
+        let found = run.least_radius(corpus, rule, a, b, true);
+        let list = match found.filter(|&radius| radius <= rule.radius()) {
             None if similarity >= 0.9 => &mut missed,
             Some(_) if similarity < 0.5 => &mut mistaken,
             _ => return,
@@ -267,6 +289,15 @@ fn doubtful(corpus: &Corpus, rule: &Rule, sketches: &[Sketch]) -> (Vec<Doubtful>
     missed.truncate(LISTED);
     mistaken.truncate(LISTED);
     (missed, mistaken)
+}
+
+impl TemplateQuality {
+    fn new(shares: &[Share]) -> Self {
+        let known: Vec<_> = shares.iter().filter(|&&share| share != Share::NONE).collect();
+        let sum: u32 = known.iter().map(|share| share.percent()).sum();
+        let texts = known.len();
+        Self { texts, mean_share: (texts > 0).then(|| f64::from(sum) / texts as f64 / 100.0) }
+    }
 }
 
 impl Quality {

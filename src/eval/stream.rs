@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::{corpus::Corpus, tally::ratio};
 use crate::{
-    filter::{Filter, Key, MemoryDigests, Options, Subject},
+    filter::{Blocks, Filter, Key, MemoryDigests, Options, Share, Subject},
     fingerprint::Sketch,
     index::BlockIndex,
     page::{DocId, Timestamp},
@@ -42,22 +42,30 @@ impl StreamCounts {
     }
 }
 
-/// Judges the texts in order, by their sketches. The counts are those of all texts, then of each language.
-pub(super) fn stream(corpus: &Corpus, options: &Options, sketches: &[Sketch]) -> Vec<StreamCounts> {
+/// Judges the texts in order, by their sketches. The counts are those of all texts, then of each language. Of each text also the share
+/// that the template of its site was of it, as far as it was known when the text came.
+pub(super) fn stream(
+    corpus: &Corpus,
+    options: &Options,
+    sketches: &[Sketch],
+) -> (Vec<StreamCounts>, Vec<Share>) {
     let index = BlockIndex::new(options.radius(), sketches.len() as u64, u64::MAX);
     let index = index.expect("no layout is too large for all memory");
     let mut filter = Filter::with(options, index, MemoryDigests::default());
     let mut counts = vec![StreamCounts::default(); corpus.lang_names.len() + 1];
     let mut kept = vec![false; sketches.len()];
+    let mut templates = Vec::with_capacity(sketches.len());
     for (place, sketch) in sketches.iter().enumerate() {
-        let Ok(judgement) = filter.judge(&subject(corpus, place, sketch));
+        let subject = subject(corpus, place, sketch);
+        templates.push(filter.template(&subject));
+        let Ok(judgement) = filter.judge(&subject);
         kept[place] = judgement.verdict.is_unique();
         let of = judgement.verdict.matched().map(|found| place_of(found.of));
         let outcome = outcome(corpus, &kept, place, of);
         counts[0].add(&outcome);
         counts[corpus.langs[place] + 1].add(&outcome);
     }
-    counts
+    (counts, templates)
 }
 
 fn subject(corpus: &Corpus, place: usize, sketch: &Sketch) -> Subject {
@@ -68,6 +76,7 @@ fn subject(corpus: &Corpus, place: usize, sketch: &Sketch) -> Subject {
         chars: corpus.chars[place],
         lang: None,
         at: Timestamp(0),
+        blocks: Some(Blocks::of(corpus.site(place), &corpus.texts[place].text)),
     }
 }
 

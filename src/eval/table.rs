@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::{
     pairs::Axis,
-    quality::{Doubtful, Figures, Quality},
+    quality::{Doubtful, Figures, Quality, TemplateQuality},
     tally::{BANDS, MAX_RADIUS},
 };
 
@@ -27,6 +27,13 @@ impl fmt::Display for Quality {
             self.seeds,
             if self.seeds == 1 { "" } else { "s: means, the least in brackets, counts of all" },
         )?;
+        if let TemplateQuality { texts, mean_share: Some(mean) } = self.templates {
+            writeln!(
+                f,
+                "templates of sites: a part of {texts} texts, on average {:.0} %",
+                mean * 100.0
+            )?;
+        }
         groups(self, f)?;
         bands(self.all(), f)?;
         radii(self, f)?;

@@ -11,8 +11,13 @@
 //! Verdicts depend on the documents and their order alone: a filter judges on one thread, and what is dear before it may be done on many.
 //! Representatives leave the window in the order of their *turns*. A turn is the document's number, or if hits
 //! [refresh](WindowOptions::refresh) that of the document that repeated it last; index and window are ordered by it.
+//!
+//! What all pages of a site have in common makes them no duplicates of each other: the filter learns each site's template from its unique
+//! pages, and confirms candidates of the same site the more strictly the larger a part of the text it is (`templates.rs`, `rule.rs`).
+//! It never makes a verdict less strict, and what one site shows says nothing of another's pages.
 
 mod digests;
+mod learning;
 #[cfg(test)]
 pub(crate) mod model;
 mod options;
@@ -22,6 +27,8 @@ mod representative;
 mod restore;
 mod rule;
 mod stream;
+mod subject;
+mod templates;
 mod verdict;
 mod window;
 
@@ -29,20 +36,25 @@ mod window;
 mod tests;
 
 use crate::{
-    extract::language,
-    fingerprint::{Digest, Fingerprinter, Sketch},
+    fingerprint::Digest,
     index::{BlockIndex, Candidate, Index},
-    page::{DocId, Lang, Timestamp},
+    page::{DocId, Timestamp},
 };
 
 pub use digests::{Digests, Horizon, Known, MemoryDigests};
+pub use learning::Taught;
 pub use options::{Links, MemoryError, Mode, Options, Policy, Store};
 pub use radius::{Radius, RadiusError};
+#[cfg(feature = "crawl")]
 pub(crate) use representative::Packed;
 pub use representative::Representative;
 pub use restore::Position;
 pub use rule::Rule;
 pub use stream::{Judged, NearDupExt};
+pub use subject::Subject;
+pub(crate) use templates::Bounds;
+use templates::Templates;
+pub use templates::{Blocks, Lesson, Outdated, Share, Site};
 pub use verdict::{Facts, Judgement, Kind, Match, Step, Verdict};
 use window::Window;
 pub use window::{Refreshed, WindowOptions};
@@ -50,23 +62,6 @@ pub use window::{Refreshed, WindowOptions};
 /// Whose document it is: a hash of its URL or of the caller's id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key(pub u64);
-
-/// A document to be judged.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Subject {
-    /// Whose document it is.
-    pub key: Key,
-    /// The digest of its body, if it has one apart from its text.
-    pub body: Option<Digest>,
-    /// What the fingerprinter made of its text.
-    pub sketch: Sketch,
-    /// Characters of its text.
-    pub chars: u32,
-    /// The language of its text.
-    pub lang: Option<Lang>,
-    /// When it arrived. A time before an earlier document's counts as that document's.
-    pub at: Timestamp,
-}
 
 /// The duplicate filter: judges documents in the order of their arrival, and remembers the unique ones of the window.
 #[derive(Clone, Debug)]
@@ -77,6 +72,10 @@ pub struct Filter<I = BlockIndex, D = MemoryDigests> {
     rule: Rule,
     /// Whether a hit makes its representative the newest.
     refresh: bool,
+    /// None if they are switched off.
+    templates: Option<Templates>,
+    /// What the document that was judged last has taught about its site's template.
+    taught: Option<Taught>,
     /// The number of the next document.
     next: DocId,
     /// How many aliases there ever were.
@@ -114,6 +113,8 @@ impl<I: Index, D: Digests> Filter<I, D> {
             window: Window::new(options.window.clone()),
             rule: Rule::new(options),
             refresh: options.window.refresh,
+            templates: options.templates.then(|| Templates::new(Bounds::default())),
+            taught: None,
             next: DocId(1),
             aliases: 0,
             candidates: Vec::new(),
@@ -127,6 +128,7 @@ impl<I: Index, D: Digests> Filter<I, D> {
     /// If the table of digests fails; in memory it cannot.
     pub fn judge(&mut self, subject: &Subject) -> Result<Judgement, D::Error> {
         self.advance(subject.at)?;
+        self.taught = None;
         if let Some(body) = subject.body
             && let Some(judgement) = self.known_body(subject.key, body)?
         {
@@ -142,6 +144,7 @@ impl<I: Index, D: Digests> Filter<I, D> {
         let digests: Vec<Digest> = subject.body.into_iter().chain(subject.sketch.digest).collect();
         let Some(found) = self.nearest(subject) else {
             self.remember_representative(subject, &digests)?;
+            self.learn(subject);
             return Ok(self.number(Verdict::Unique, facts));
         };
         let verdict = Verdict::Duplicate(found);
@@ -176,6 +179,7 @@ impl<I: Index, D: Digests> Filter<I, D> {
         at: Timestamp,
     ) -> Result<Option<Judgement>, D::Error> {
         self.advance(at)?;
+        self.taught = None;
         self.known_body(key, body)
     }
 
@@ -285,12 +289,18 @@ impl<I: Index, D: Digests> Filter<I, D> {
     fn nearest(&mut self, subject: &Subject) -> Option<Match> {
         let signature = self.rule.comparable(&subject.sketch)?;
         self.index.candidates(signature.fingerprint(), self.rule.radius(), &mut self.candidates);
+        if self.candidates.is_empty() {
+            return None;
+        }
+        let (site, template) = (subject.site(), self.template(subject));
         let accepted = self.candidates.iter().filter_map(|candidate| {
             // The index knows representatives by their turns.
             let representative = self.window.at_turn(candidate.id)?;
             let other = representative.signature?;
-            let accepted =
-                representative.key != subject.key && self.rule.confirms(&other, &subject.sketch);
+            let is_beside = site.is_some() && representative.site == site;
+            let template = if is_beside { template } else { Share::NONE };
+            let accepted = representative.key != subject.key
+                && self.rule.confirms_within(&other, &subject.sketch, template);
             accepted.then(|| (other.distance(&signature), representative.id, candidate.distance))
         });
         let (signature_distance, of, distance) =
@@ -320,6 +330,7 @@ impl<I: Index, D: Digests> Filter<I, D> {
             turn: id,
             at: self.window.clock(),
             key: subject.key,
+            site: subject.site(),
             signature,
         });
         Ok(())
@@ -352,31 +363,6 @@ impl<I: Index, D: Digests> Filter<I, D> {
         }
         self.next = DocId(id.0 + 1);
         Judgement { id, at: self.window.clock(), verdict, facts }
-    }
-}
-
-impl Subject {
-    /// A text without a body apart from it, arriving now. `id` says whose it is.
-    #[must_use]
-    pub fn of_text(fingerprinter: &Fingerprinter, id: &str, text: &str) -> Self {
-        Self {
-            key: Key::of(id),
-            body: None,
-            sketch: fingerprinter.sketch(text),
-            chars: u32::try_from(text.chars().count()).unwrap_or(u32::MAX),
-            lang: language(text).and_then(Lang::new),
-            at: Timestamp::now(),
-        }
-    }
-
-    fn facts(&self) -> Facts {
-        let Sketch { signature, features, .. } = self.sketch;
-        Facts {
-            fingerprint: (features > 0).then(|| signature.fingerprint()),
-            chars: self.chars,
-            features,
-            lang: self.lang,
-        }
     }
 }
 

@@ -29,6 +29,8 @@ pub struct Options {
     pub fold_chinese: bool,
     /// Texts of fewer distinct features are judged by equality only.
     pub min_features: u32,
+    /// Whether pages of one site are compared the more strictly the larger a part of them the site's template is.
+    pub templates: bool,
     /// Room for the index, signatures, ids and the cache of digests.
     #[serde(serialize_with = "crate::page::size::serialize")]
     pub memory: ByteSize,
@@ -88,10 +90,10 @@ pub enum Links {
     Follow,
 }
 
-/// About what a representative takes in memory beside the index: window 64, two digests 150 bytes each.
-const BYTES_PER_REPRESENTATIVE: u64 = 364;
-/// What one takes more if hits refresh: its turn 40, and a quarter of 64 for those that are gone.
-const BYTES_PER_REFRESHED: u64 = 56;
+/// About what a representative takes in memory beside the index: window 72, two digests 150 bytes each.
+const BYTES_PER_REPRESENTATIVE: u64 = 372;
+/// What one takes more if hits refresh: its turn 40, and a quarter of 72 for those that are gone.
+const BYTES_PER_REFRESHED: u64 = 58;
 
 impl Default for Options {
     fn default() -> Self {
@@ -102,6 +104,7 @@ impl Default for Options {
             segment: Segment::default(),
             fold_chinese: true,
             min_features: 10,
+            templates: true,
             memory: ByteSize::gib(4),
             audit: 0,
             window: WindowOptions::default(),

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::representative::Packed;
 use crate::page::DocId;
 
-/// Representatives of a block: 64 KiB.
+/// Representatives of a block: 72 KiB.
 const BLOCK: usize = 1024;
 
 /// Representatives, oldest turn first.

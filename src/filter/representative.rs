@@ -1,6 +1,6 @@
 //! A representative, and its form in memory and in a state.
 
-use super::Key;
+use super::{Key, Site};
 use crate::{
     fingerprint::Signature,
     page::{DocId, Timestamp},
@@ -18,14 +18,16 @@ pub struct Representative {
     pub at: Timestamp,
     /// Whose document it is.
     pub key: Key,
+    /// The site of which it is, if its template may be learnt.
+    pub site: Option<Site>,
     /// Its signature, if it can be compared by it: the text is long enough, and not too many with an equal fingerprint were there.
     pub signature: Option<Signature>,
 }
 
-/// A representative in 64 bytes: number, time, key, a word that says whether there is a signature (bit 0), whether it is gone (bit 1)
-/// and by how much the turn is ahead of the number (the others), and the signature.
+/// A representative in 72 bytes: number, time, key, a word that says whether there is a signature (bit 0), whether it is gone (bit 1)
+/// and by how much the turn is ahead of the number (the others), the site or 0, and the signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Packed(pub(crate) [u64; 8]);
+pub(crate) struct Packed(pub(crate) [u64; 9]);
 
 const MARK: usize = 3;
 const HAS_SIGNATURE: u64 = 1;
@@ -34,20 +36,22 @@ const AHEAD: u32 = 2;
 
 impl Packed {
     pub(crate) fn of(representative: &Representative) -> Self {
-        let Representative { id, turn, at, key, signature } = *representative;
+        let Representative { id, turn, at, key, site, signature } = *representative;
         let has_signature = if signature.is_some() { HAS_SIGNATURE } else { 0 };
         let mark = (turn.0 - id.0) << AHEAD | has_signature;
+        let site = site.map_or(0, Site::get);
         let [a, b, c, d] = signature.map_or([0; 4], |signature| signature.0);
-        Self([id.0, at.0.cast_unsigned(), key.0, mark, a, b, c, d])
+        Self([id.0, at.0.cast_unsigned(), key.0, mark, site, a, b, c, d])
     }
 
     pub(crate) fn unpacked(&self) -> Representative {
-        let [id, at, key, mark, signature @ ..] = self.0;
+        let [id, at, key, mark, site, signature @ ..] = self.0;
         Representative {
             id: DocId(id),
             turn: self.turn(),
             at: Timestamp(at.cast_signed()),
             key: Key(key),
+            site: Site::new(site),
             signature: (mark & HAS_SIGNATURE != 0).then_some(Signature(signature)),
         }
     }

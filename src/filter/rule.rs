@@ -1,6 +1,6 @@
 //! Which candidates are accepted as near duplicates.
 
-use super::{Mode, Options, Step};
+use super::{Mode, Options, Share, Step};
 use crate::fingerprint::{Signature, Sketch};
 
 /// What two texts must have in common to count as near duplicates: the rule of a [`Mode`] with the options that belong to it.
@@ -9,6 +9,11 @@ use crate::fingerprint::{Signature, Sketch};
 /// distance too. It measures the share of a text that is changed, whatever its length: one word of 60 is about 18 bits of 256, one of
 /// 6,000 none. Only where a text is short, fewer bits are allowed: each change of a word there breaks a larger part of its shingles.
 /// Texts of fewer than 24 features, some twelve words, are too short to be judged: they repeat another only if all features are equal.
+///
+/// Two pages of one site whose template is the share `t` of them, and whose own parts have the cosine `c`, have the cosine `t + c·(1 - t)`
+/// together: the larger the template, the less their signatures say of what is their own. So they may differ in as many bits as they
+/// would if their own parts differed as far as texts of that length may. Where their own part is too short to be judged, the template is
+/// passed over. What the template is, [`Filter`](super::Filter) learns.
 ///
 /// ```
 /// use pagesieve::{Fingerprinter, filter::{Options, Rule, Step}, fingerprint::Recipe};
@@ -60,6 +65,27 @@ impl Rule {
         }
     }
 
+    /// The same if the other text is of the same site, whose template is such a share of the text. Never more.
+    ///
+    /// ```
+    /// use pagesieve::filter::{Options, Rule, Share};
+    ///
+    /// let rule = Rule::new(&Options::default());
+    /// let bits = [0, 50, 75, 90].map(|percent| rule.signature_radius_within(1000, Share::of(percent, 100)));
+    /// assert_eq!(bits, [26, 18, 12, 8]);
+    /// ```
+    #[must_use]
+    pub fn signature_radius_within(&self, features: u32, template: Share) -> u32 {
+        let most = self.signature_radius(features);
+        let percent = template.percent();
+        let own = u64::from(features) * u64::from(100 - percent) / 100;
+        let own = u32::try_from(own).unwrap_or(u32::MAX);
+        if percent == 0 || own < TOO_SHORT || self.mode == Mode::Classic {
+            return most;
+        }
+        beside(self.signature_radius(own), percent).min(most)
+    }
+
     /// The signature of a text that is long enough to be compared by it; others are compared exactly.
     #[must_use]
     pub fn comparable(&self, sketch: &Sketch) -> Option<Signature> {
@@ -72,6 +98,13 @@ impl Rule {
         earlier.distance(&sketch.signature) <= self.signature_radius(sketch.features)
     }
 
+    /// The same for a text of the same site, whose template is such a share of the later one.
+    #[must_use]
+    pub fn confirms_within(&self, earlier: &Signature, sketch: &Sketch, template: Share) -> bool {
+        let most = self.signature_radius_within(sketch.features, template);
+        earlier.distance(&sketch.signature) <= most
+    }
+
     /// The step at which a text is found to repeat an earlier one; `None` if it does not.
     #[must_use]
     pub fn judge(&self, earlier: &Sketch, sketch: &Sketch) -> Option<Step> {
@@ -81,5 +114,57 @@ impl Rule {
         let (a, b) = (self.comparable(earlier)?, self.comparable(sketch)?);
         let candidate = a.fingerprint().distance(b.fingerprint()) <= self.radius;
         (candidate && self.confirms(&a, sketch)).then_some(Step::Near)
+    }
+}
+
+/// In how many bits signatures differ on average, rounded down, if such a percentage of both texts is the same and the rest differs as
+/// far as texts do whose signatures differ in so many bits.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the result is from 0 to 256"
+)]
+fn beside(bits: u32, percent: u32) -> u32 {
+    let angle = f64::from(bits) * std::f64::consts::PI / 256.0;
+    let share = f64::from(percent) / 100.0;
+    let cosine = share + angle.cos() * (1.0 - share);
+    (cosine.min(1.0).acos() * 256.0 / std::f64::consts::PI) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Cosines differ between machines in the last digits.
+    #[test]
+    fn no_bound_hangs_on_the_last_digit_of_a_cosine() {
+        for bits in [12, 23, 26] {
+            for percent in 1..100 {
+                let share = f64::from(percent) / 100.0;
+                let cosine =
+                    share + (f64::from(bits) * std::f64::consts::PI / 256.0).cos() * (1.0 - share);
+                let exact = cosine.acos() * 256.0 / std::f64::consts::PI;
+                assert!((exact - exact.round()).abs() > 1e-6, "{bits} bits, {percent} per cent");
+            }
+        }
+    }
+
+    #[test]
+    fn a_template_never_allows_more() {
+        for mode in [Mode::Balanced, Mode::Classic, Mode::Strict] {
+            let rule = Rule::new(&Options { mode, ..Options::default() });
+            for features in (0..200).chain([1000, u32::MAX]) {
+                let bounds: Vec<_> = (0..=100)
+                    .map(|percent| rule.signature_radius_within(features, Share::of(percent, 100)))
+                    .collect();
+                let plain = rule.signature_radius(features);
+                assert_eq!((bounds[0], bounds[100]), (plain, plain));
+                assert!(bounds.iter().all(|&bound| bound <= plain));
+                let judged =
+                    (0..100).take_while(|percent| features as usize * (100 - percent) / 100 >= 24);
+                let judged: Vec<_> = judged.map(|percent| bounds[percent]).collect();
+                assert!(judged.is_sorted_by(|a, b| a >= b), "{mode:?}, {features}: {judged:?}");
+            }
+        }
     }
 }

@@ -6,13 +6,29 @@ use super::{
     model::{Judge, script},
     *,
 };
-use crate::fingerprint::Signature;
+use crate::fingerprint::{Signature, Sketch};
 
 /// A filter in memory; reopened, it takes over the digests and reads the window back.
 struct InMemory {
     options: Options,
     equal_limit: NonZeroU32,
+    bounds: Bounds,
     filter: Filter,
+    lessons: Vec<Lesson>,
+}
+
+impl InMemory {
+    fn keep_lesson(&mut self) {
+        if let Some(taught) = self.filter.taught() {
+            self.lessons.push(taught.lesson.clone());
+            for outdated in &taught.outdated {
+                self.lessons
+                    .retain(|lesson| lesson.site != outdated.site || lesson.id >= outdated.before);
+            }
+        }
+        let most = 2 * self.bounds.epoch * self.bounds.sites.get();
+        assert!(self.lessons.len() < most, "{} lessons are kept", self.lessons.len());
+    }
 }
 
 fn filter(options: &Options, equal_limit: NonZeroU32, digests: MemoryDigests) -> Filter {
@@ -25,7 +41,17 @@ impl Judge for InMemory {
         let peeked = subject
             .body
             .and_then(|body| self.filter.peek_body(subject.key, body, subject.at).unwrap());
+        let mut plain = self.filter.clone();
+        plain.templates = None;
+        let plain = plain.judge(subject).unwrap();
         let judgement = self.filter.judge(subject).unwrap();
+        let law = "templates make a verdict stricter, or leave it as it is";
+        let step = plain.verdict.matched().map(|found| found.step);
+        assert!(
+            judgement == plain || step == Some(Step::Near),
+            "{law}, and only of near duplicates"
+        );
+        self.keep_lesson();
         let by_body = judgement.verdict.matched().filter(|found| found.step == Step::Body);
         assert_eq!(peeked.as_ref(), by_body, "a look at the body foretells its step");
         judgement
@@ -37,7 +63,9 @@ impl Judge for InMemory {
 
     fn reopen(&mut self) {
         let mut next = filter(&self.options, self.equal_limit, self.filter.digests.clone());
+        next = next.bounded(self.bounds);
         next.restore(self.filter.representatives());
+        self.lessons.iter().for_each(|lesson| next.relearn(lesson));
         next.resume(self.filter.position());
         self.filter = next;
     }
@@ -53,8 +81,9 @@ proptest! {
     #[test]
     fn the_filter_judges_as_the_design_says(script in script()) {
         let (options, equal_limit) = (script.options.clone(), script.equal_limit);
-        let filter = filter(&options, equal_limit, MemoryDigests::default());
-        script.play(&mut InMemory { options, equal_limit, filter })?;
+        let bounds = script.bounds;
+        let filter = filter(&options, equal_limit, MemoryDigests::default()).bounded(bounds);
+        script.play(&mut InMemory { options, equal_limit, bounds, filter, lessons: Vec::new() })?;
     }
 }
 
@@ -71,6 +100,7 @@ fn subject(key: u64, number: u64) -> Subject {
         chars: 1,
         lang: None,
         at: Timestamp(0),
+        blocks: None,
     }
 }
 

@@ -202,6 +202,28 @@ impl<'de> Deserialize<'de> for NormalUrl {
 }
 
 impl HostKey {
+    /// The host of a URL of the schemes `http` and `https`.
+    #[must_use]
+    pub fn of(url: &Url) -> Option<Self> {
+        let host = url.host_str().filter(|_| matches!(url.scheme(), "http" | "https"))?;
+        let host = host.strip_suffix('.').unwrap_or(host);
+        Some(Self(format!("{host}:{}", url.port_or_known_default()?).into()))
+    }
+
+    /// The host of what is written as such a URL.
+    ///
+    /// ```
+    /// use pagesieve::page::HostKey;
+    ///
+    /// let host = HostKey::named("http://Example.org./tea").expect("a URL");
+    /// assert_eq!(host.as_str(), "example.org:80");
+    /// assert_eq!(HostKey::named("pages/tea.html"), None);
+    /// ```
+    #[must_use]
+    pub fn named(url: &str) -> Option<Self> {
+        Self::of(&Url::parse(url).ok()?)
+    }
+
     /// The key as a string.
     #[must_use]
     pub fn as_str(&self) -> &str {

@@ -41,6 +41,7 @@ impl KeptFilter {
         let table = DigestTable::new(state.clone(), CACHED_DIGESTS);
         let mut filter = Filter::with(options, index, table);
         let signatures = SignatureLog::restore(&state, &mut filter, drop)?;
+        state.for_each_lesson(None, |lesson| filter.relearn(lesson))?;
         if let Some(position) = position(&state)? {
             filter.resume(position);
         }
@@ -57,6 +58,9 @@ impl KeptFilter {
         self.state.add_document(name, None, false, &judgement, None)?;
         if let Some(representative) = self.filter.at_turn(judgement.id) {
             self.signatures.push(&self.state, &representative)?;
+        }
+        if let Some(taught) = self.filter.taught() {
+            self.state.keep_lesson(taught)?;
         }
         Ok(judgement)
     }

@@ -11,6 +11,7 @@ mod kept;
 mod open;
 mod reason;
 mod signatures;
+mod templates;
 mod urls;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
--- Version 2. Times are milliseconds since the Unix epoch.
+-- Version 3. Times are milliseconds since the Unix epoch.
 
 CREATE TABLE meta (
     name TEXT PRIMARY KEY,
@@ -45,6 +45,15 @@ CREATE TABLE signatures (
     first INTEGER PRIMARY KEY,          -- the turn of the first
     packed BLOB NOT NULL
 ) STRICT;
+
+-- What the templates of sites are learnt from: the largest blocks of their latest unique pages.
+CREATE TABLE templates (
+    site INTEGER NOT NULL,              -- hash of the host with its port
+    document INTEGER NOT NULL,
+    key INTEGER NOT NULL,               -- whose page it is
+    blocks BLOB NOT NULL,               -- hashes of 8 bytes
+    PRIMARY KEY (site, document)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE hosts (
     id INTEGER PRIMARY KEY,

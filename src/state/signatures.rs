@@ -1,6 +1,6 @@
 //! The window's representatives, packed many to a row.
 //!
-//! A representative takes 64 bytes, as in memory, all little endian. The log only grows at its end: a representative that is refreshed is
+//! A representative takes 72 bytes, as in memory, all little endian. The log only grows at its end: a representative that is refreshed is
 //! appended anew, with its new turn, and what was read of it before no longer counts. Rows of what has left are dropped, and a log of
 //! which more than half no longer counts is written anew.
 
@@ -15,7 +15,7 @@ use crate::{
 
 /// Representatives in a full row.
 const PER_ROW: usize = 256;
-const WORDS: usize = 8;
+const WORDS: usize = 9;
 const BYTES: usize = WORDS * 8;
 /// So many that no longer count are always left in the log.
 const SPARED: u64 = 4 * PER_ROW as u64;

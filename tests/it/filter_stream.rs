@@ -21,6 +21,7 @@ fn subject(&(name, text): &(&str, u64)) -> Subject {
         chars: 300,
         lang: None,
         at: Timestamp(0),
+        blocks: None,
     }
 }
 

@@ -48,7 +48,7 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
             let dedup = run.past.options()?;
             let config = args.settings.config_over(&Config { dedup, ..Config::default() })?;
             let places = [args.a.as_str(), b].map(|name| place(name, &run));
-            pair::compare(out, places, &config, run.past.recipe()?)?;
+            pair::compare(out, places, &config, run.past.recipe()?, Some(&run.past))?;
         }
         (None, Some(run)) if is_url(&args.a) => {
             account::explain(out, &args.a, &Run { past: PastRun::open(run)?, directory: run })?;
@@ -65,7 +65,7 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
             let b = b.as_ref().ok_or(Failure::OneDocument)?;
             let config = args.settings.config()?;
             let places = [&args.a, b].map(|name| Place::File(name.as_ref()));
-            pair::compare(out, places, &config, recipe(&config))?;
+            pair::compare(out, places, &config, recipe(&config), None)?;
         }
     }
     Ok(Exit::Done)

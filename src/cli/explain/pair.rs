@@ -16,7 +16,8 @@ use super::{
 };
 use crate::{
     config::Config,
-    filter::{Filter, Key, Match, MemoryDigests, Options, Subject, Verdict},
+    crawl::PastRun,
+    filter::{Filter, Key, Match, MemoryDigests, Options, Share, Subject, Verdict},
     fingerprint::{Recipe, similarity},
     index::Scan,
 };
@@ -27,28 +28,43 @@ pub(super) fn compare(
     places: [Place<'_>; 2],
     config: &Config,
     recipe: Recipe,
+    run: Option<&PastRun>,
 ) -> Result<(), Failure> {
     let preparation = Preparation::new(config, recipe);
     let [a, b] = places.map(|place| side(&place, &preparation));
+    let sides = [a?, b?];
+    let options = &config.dedup;
+    let texts = sides.each_ref().map(|side| side.text.as_ref());
+    let anew = match texts {
+        [Some(a), Some(b)] => Some(judge([a, b], options, run)?),
+        _ => None,
+    };
     let paint = Paint { colours: io::stdout().is_terminal() };
-    write_all(out, &[a?, b?], &config.dedup, paint).map_err(Failure::Output)
+    write_all(out, &sides, anew, options, paint).map_err(Failure::Output)
 }
 
-fn write_all(out: &mut Out, sides: &[Side; 2], options: &Options, paint: Paint) -> io::Result<()> {
+fn write_all(
+    out: &mut Out,
+    sides: &[Side; 2],
+    anew: Option<(Verdict, Share)>,
+    options: &Options,
+    paint: Paint,
+) -> io::Result<()> {
     for (letter, side) in ["A", "B"].iter().zip(sides) {
         writeln!(out, "{letter}  {}", side.name)?;
         side.remarks.iter().try_for_each(|remark| writeln!(out, "   {remark}"))?;
     }
     let texts = sides.each_ref().map(|side| side.text.as_ref());
-    if let [Some(a), Some(b)] = texts {
-        write_verdict(out, [a, b], options, paint)?;
+    if let ([Some(a), Some(b)], Some((verdict, _))) = (texts, anew) {
+        write_verdict(out, [a, b], verdict, options, paint)?;
     } else {
         writeln!(
             out,
             "\nNothing is judged anew: that takes both texts. What the run found stands above."
         )?;
     }
-    writeln!(out, "{}\n", rule(options, sides[1].facts.features))?;
+    let template = anew.map_or(Share::NONE, |(_, template)| template);
+    writeln!(out, "{}\n", rule(options, sides[1].facts.features, template))?;
     write_sizes(out, sides)?;
     writeln!(out)?;
     write_bits(out, sides)?;
@@ -62,10 +78,10 @@ fn write_all(out: &mut Out, sides: &[Side; 2], options: &Options, paint: Paint) 
 fn write_verdict(
     out: &mut Out,
     texts: [&Text; 2],
+    verdict: Verdict,
     options: &Options,
     paint: Paint,
 ) -> io::Result<()> {
-    let verdict = verdict(texts, options);
     let (word, why) = match verdict.matched() {
         None => ("unique", why_unique(texts, options)),
         Some(found) => {
@@ -76,14 +92,23 @@ fn write_verdict(
     writeln!(out, "\nAfter A, B is {}: {why}", paint.strong(word, verdict.is_unique()))
 }
 
-/// What the filter says of the second after the first.
-fn verdict(texts: [&Text; 2], options: &Options) -> Verdict {
+/// What the filter says of the second after the first, and what share of it the template of its site is, if a run knows it.
+fn judge(
+    texts: [&Text; 2],
+    options: &Options,
+    run: Option<&PastRun>,
+) -> Result<(Verdict, Share), Failure> {
     let mut filter = Filter::with(options, Scan::default(), MemoryDigests::default());
-    let [_, verdict] = [(Key(0), texts[0]), (Key(1), texts[1])].map(|(key, text)| {
-        let Ok(judgement) = filter.judge(&Subject { key, ..text.subject.clone() });
-        judgement.verdict
-    });
-    verdict
+    let [a, b] = texts.map(|text| text.subject.clone());
+    // By its own key the first document is known to have taught the run; the second must be another than the first.
+    let b = Subject { key: Key(!a.key.0), ..b };
+    if let Some(run) = run {
+        run.teach(&mut filter, &b)?;
+    }
+    let Ok(_) = filter.judge(&a);
+    let template = filter.template(&b);
+    let Ok(judgement) = filter.judge(&b);
+    Ok((judgement.verdict, template))
 }
 
 fn why_unique(texts: [&Text; 2], options: &Options) -> String {

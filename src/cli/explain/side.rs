@@ -15,7 +15,7 @@ use crate::{
     filter::{Facts, Key, Kind, Match, Subject, Verdict},
     fingerprint::{Feature, Signature, Sketch},
     input::{Content, Input},
-    page::{DocId, Timestamp},
+    page::{DocId, HostKey, Timestamp},
     state::Document,
 };
 
@@ -73,7 +73,13 @@ fn of_content(name: String, content: Content, preparation: &Preparation) -> Side
     let is_page = matches!(content, Content::Html { .. });
     let input = Input { id: name.clone(), url: None, at: None, content };
     let (document, body) = extracted(&preparation.extractor, input);
-    let subject = preparation.subject(Key::of(&name), &document, body, Timestamp(0));
+    let subject = preparation.subject(
+        Key::of(&name),
+        HostKey::named(&name).as_ref(),
+        &document,
+        body,
+        Timestamp(0),
+    );
     let Subject { chars, lang, sketch: Sketch { features, signature, .. }, .. } = subject;
     let signature = (features > 0).then_some(signature);
     let fingerprint = signature.as_ref().map(Signature::fingerprint);

@@ -228,6 +228,7 @@ fn open_filter(
     let cached = NonZeroUsize::new(CACHED_DIGESTS).expect("not zero");
     let mut filter = Filter::with(&plan.dedup, index, DigestTable::new(state.clone(), cached));
     let signatures = SignatureLog::restore(state, &mut filter, tell)?;
+    state.for_each_lesson(None, |lesson| filter.relearn(lesson))?;
     if let Some(position) = stored::<Position>(state, "position")? {
         filter.resume(position);
     }

@@ -5,6 +5,7 @@ use tokio::sync::oneshot;
 use crate::{
     crawl::{fetch::Exchange, frontier::Task, sitemap::Sitemap},
     extract::Truncation,
+    filter::Blocks,
     fingerprint::{Digest, Sketch},
     page::{Lang, NormalUrl, Timestamp},
     sink::warc,
@@ -139,6 +140,7 @@ pub(in crate::crawl) struct Parsed {
     pub(in crate::crawl) chars: u32,
     pub(in crate::crawl) sketch: Sketch,
     pub(in crate::crawl) lang: Option<Lang>,
+    pub(in crate::crawl) blocks: Option<Blocks>,
     pub(in crate::crawl) charset: &'static str,
     pub(in crate::crawl) truncated: Option<Truncation>,
     pub(in crate::crawl) noindex: bool,

@@ -124,8 +124,12 @@ impl Recorder {
             chars: parsed.chars,
             lang: parsed.lang,
             at: answered.at,
+            blocks: parsed.blocks.clone(),
         };
         let judgement = self.filter.judge(&subject)?;
+        if let Some(taught) = self.filter.taught() {
+            self.state.keep_lesson(taught)?;
+        }
         let withheld = self.settle_document(task, answered, Some(parsed), &judgement, exchange)?;
         self.follow(row, parsed, withheld, answered.at)
     }

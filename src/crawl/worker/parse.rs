@@ -5,8 +5,9 @@ use std::collections::HashSet;
 use crate::{
     crawl::recorder::Parsed,
     extract::{Extractor, Truncation},
+    filter::{Blocks, Site},
     fingerprint::{Digest, Fingerprinter},
-    page::{Lang, NormalUrl, Page, UrlOptions},
+    page::{HostKey, Lang, NormalUrl, Page, UrlOptions},
 };
 
 /// Parses and fingerprints a page.
@@ -22,12 +23,14 @@ pub(super) fn parse(
     let mut seen = HashSet::new();
     let followed = document.links.iter().filter(|link| !link.nofollow && !document.robots.nofollow);
     let normal = followed.filter_map(|link| NormalUrl::new(&link.url, options).ok());
+    let host = page.url.as_ref().and_then(HostKey::of);
     let links = normal.filter(|url| seen.insert(url.clone())).collect();
     Parsed {
         body: digest.unwrap_or_else(|| Digest::of(&page.body)),
         chars: u32::try_from(document.text.chars().count()).unwrap_or(u32::MAX),
         sketch: fingerprinter.sketch(&document.text),
         lang: document.lang.and_then(Lang::new),
+        blocks: host.map(|host| Blocks::of(Site::of(host.as_str()), &document.text)),
         charset: document.charset,
         truncated: document.truncated.or(cut.then_some(Truncation::Body)),
         noindex: document.robots.noindex,

@@ -31,6 +31,7 @@ fn subject(number: u64) -> Subject {
         chars: 100,
         lang: None,
         at: Timestamp(i64::try_from(number).unwrap()),
+        blocks: None,
     }
 }
 

@@ -13,8 +13,8 @@ use tempfile::TempDir;
 use super::*;
 use crate::{
     filter::{
-        Digests, Facts, Filter, Horizon, Judgement, Key, Options, Position, Refreshed,
-        Representative, Subject, Verdict,
+        Bounds, Digests, Facts, Filter, Horizon, Judgement, Key, Options, Position, Refreshed,
+        Representative, Site, Subject, Verdict,
         model::{Judge, Script, script},
     },
     fingerprint::{Digest, Signature},
@@ -30,6 +30,7 @@ fn path(directory: &TempDir) -> PathBuf {
 struct InState {
     options: Options,
     equal_limit: NonZeroU32,
+    bounds: Bounds,
     state: State,
     filter: Option<Filter<BlockIndex, DigestTable>>,
     log: SignatureLog,
@@ -38,8 +39,8 @@ struct InState {
 impl InState {
     fn new(script: &Script, state: State) -> Self {
         let (options, equal_limit) = (script.options.clone(), script.equal_limit);
-        let log = SignatureLog::default();
-        let mut this = Self { options, equal_limit, state, filter: None, log };
+        let (bounds, log) = (script.bounds, SignatureLog::default());
+        let mut this = Self { options, equal_limit, bounds, state, filter: None, log };
         this.open(Position { next: DocId(1), aliases: 0, clock: Timestamp(i64::MIN) });
         this
     }
@@ -48,7 +49,9 @@ impl InState {
         let digests = DigestTable::new(self.state.clone(), NonZeroUsize::new(2).unwrap());
         let index = self.options.index().unwrap().with_equal_limit(self.equal_limit);
         let mut filter = Filter::with(&self.options, index, digests.sweeping_always());
+        filter = filter.bounded(self.bounds);
         self.log = SignatureLog::restore(&self.state, &mut filter, drop).unwrap();
+        self.state.for_each_lesson(None, |lesson| filter.relearn(lesson)).unwrap();
         filter.resume(position);
         self.filter = Some(filter);
     }
@@ -72,6 +75,9 @@ impl Judge for InState {
     fn judge(&mut self, name: &str, subject: &Subject) -> Judgement {
         let judgement = self.filter().judge(subject).unwrap();
         self.keep(name, &judgement);
+        if let Some(taught) = self.filter.as_ref().and_then(Filter::taught) {
+            self.state.keep_lesson(taught).unwrap();
+        }
         judgement
     }
 
@@ -95,7 +101,8 @@ fn representative(id: u64, word: u64) -> Representative {
     let signature = word.is_multiple_of(3).then_some(Signature([word, !word, id, 7]));
     // Some were refreshed.
     let (turn, id) = (DocId(id), DocId(id - word % 3 % id));
-    Representative { id, turn, at: Timestamp(turn.0.cast_signed() - 9), key: Key(word), signature }
+    let at = Timestamp(turn.0.cast_signed() - 9);
+    Representative { id, turn, at, key: Key(word), site: Site::new(word % 5), signature }
 }
 
 proptest! {

@@ -46,6 +46,7 @@ fn representative(place: u64) -> Representative {
         turn: id,
         at: Timestamp(id.0.cast_signed()),
         key: Key(mix(id.0)),
+        site: None,
         signature: Some(Signature(signature)),
     }
 }

@@ -18,4 +18,5 @@ mod scope;
 mod site;
 mod sitemaps;
 mod stopping;
+mod templates;
 mod verdicts;

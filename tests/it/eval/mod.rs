@@ -3,6 +3,7 @@
 mod development;
 mod features;
 mod forgery;
+mod templates;
 
 use std::{fs, io::Cursor};
 

@@ -6,17 +6,19 @@
     reason = "the numbers are small"
 )]
 
+mod templates;
+
 use std::{
     cmp::Reverse,
-    num::{NonZeroU32, NonZeroU64},
+    num::{NonZeroU32, NonZeroU64, NonZeroUsize},
     time::Duration,
 };
 
 use proptest::{prelude::*, sample::select};
 
 use super::{
-    Facts, Judgement, Key, Kind, Match, Mode, Options, Radius, Step, Subject, Verdict,
-    WindowOptions,
+    Blocks, Bounds, Facts, Judgement, Key, Kind, Match, Mode, Options, Radius, Site, Step, Subject,
+    Verdict, WindowOptions,
 };
 use crate::{
     fingerprint::{Digest, Signature, Sketch},
@@ -46,7 +48,10 @@ pub(crate) struct Script {
     pub(crate) options: Options,
     /// How many representatives with one fingerprint the index is to hold.
     pub(crate) equal_limit: NonZeroU32,
+    pub(crate) bounds: Bounds,
     texts: Vec<Sketch>,
+    /// The lines of each text, each by its kind and its length.
+    lines: Vec<Vec<(u8, usize)>>,
     pub(crate) events: Vec<Event>,
 }
 
@@ -63,10 +68,14 @@ pub(crate) trait Judge {
 struct Model {
     options: Options,
     equal_limit: NonZeroU32,
+    bounds: Bounds,
     clock: i64,
     all: Vec<Document>,
     aliases: u64,
 }
+
+/// The site of a page and the lines of its text.
+type Lines = (Site, Vec<String>);
 
 struct Document {
     id: DocId,
@@ -82,6 +91,7 @@ struct Document {
     /// Its number among those that are known as aliases.
     alias: u64,
     facts: Facts,
+    blocks: Option<Lines>,
 }
 
 impl Model {
@@ -117,15 +127,18 @@ impl Model {
         matches.next()
     }
 
-    fn near(&self, subject: &Subject) -> Option<Match> {
+    fn near(&self, subject: &Subject, blocks: Option<&Lines>) -> Option<Match> {
         let signature = self.comparable(&subject.sketch)?;
+        let (site, template) = (blocks.map(|(site, _)| *site), self.template(blocks));
         let near =
             self.window().filter(|document| document.key != subject.key).filter_map(|document| {
                 let other = document.signature?;
                 let distance = (signature.0[0] ^ other.0[0]).count_ones();
                 let signature_distance =
                     (0..4).map(|i| (signature.0[i] ^ other.0[i]).count_ones()).sum();
-                let most = self.most_bits(subject.sketch.features);
+                let is_beside = site.is_some() && document.site() == site;
+                let percent = if is_beside { template } else { 0 };
+                let most = self.most_bits_beside(subject.sketch.features, percent);
                 (distance <= self.options.radius() && signature_distance <= most).then_some((
                     signature_distance,
                     document.id,
@@ -159,7 +172,7 @@ impl Model {
         is_long.then_some(sketch.signature)
     }
 
-    fn judge(&mut self, subject: &Subject) -> Judgement {
+    fn judge(&mut self, subject: &Subject, blocks: Option<Lines>) -> Judgement {
         if let Some(body) = subject.body
             && let Some(judgement) = self.judge_body(subject.key, body, subject.at)
         {
@@ -179,9 +192,11 @@ impl Model {
         if by_text.is_none() {
             digests.extend(text);
         }
-        let found = by_text.map(|(found, _)| found).or_else(|| self.near(subject));
+        let found = by_text.map(|(found, _)| found).or_else(|| self.near(subject, blocks.as_ref()));
         let signature = self.comparable(&subject.sketch);
-        self.enter(subject.key, digests, signature, found, facts)
+        let judgement = self.enter(subject.key, digests, signature, found, facts);
+        self.all.last_mut().expect("it was entered").blocks = blocks;
+        judgement
     }
 
     fn judge_body(&mut self, key: Key, body: Digest, at: Timestamp) -> Option<Judgement> {
@@ -218,6 +233,7 @@ impl Model {
             alias_of,
             alias,
             facts,
+            blocks: None,
         });
         let verdict = alias_of.map_or(Verdict::Unique, Verdict::Duplicate);
         Judgement { id, at: Timestamp(at), verdict, facts }
@@ -234,6 +250,9 @@ impl Script {
             chars: text as u32 * 10,
             lang: None,
             at: Timestamp(at),
+            blocks: self
+                .blocks(name, text)
+                .map(|(site, lines)| Blocks::of(site, &format!(" {}\n\n", lines.join(" \n\t")))),
         }
     }
 
@@ -242,6 +261,7 @@ impl Script {
         let mut model = Model {
             options: self.options.clone(),
             equal_limit: self.equal_limit,
+            bounds: self.bounds,
             clock: i64::MIN,
             all: Vec::new(),
             aliases: 0,
@@ -250,7 +270,8 @@ impl Script {
             match *event {
                 Event::Judge { name, body, text, at } => {
                     let subject = self.subject(name, body, text, at);
-                    prop_assert_eq!(judge.judge(name, &subject), model.judge(&subject));
+                    let blocks = self.blocks(name, text % self.texts.len());
+                    prop_assert_eq!(judge.judge(name, &subject), model.judge(&subject, blocks));
                     prop_assert_eq!(judge.len(), model.window().count());
                 }
                 Event::JudgeBody { name, body, at } => {
@@ -273,17 +294,16 @@ fn digest_of_body(body: u8) -> Digest {
 
 /// Few keys, few bodies, few texts; times that go back and forth; windows that roll soon.
 pub(crate) fn script() -> impl Strategy<Value = Script> {
-    let texts = prop::collection::vec(
-        (
-            0..3_usize,
-            prop::collection::vec(0..64_u32, 0..6),
-            // Up to and beyond what each mode confirms.
-            prop_oneof![0..9_usize, 7..27_usize]
-                .prop_flat_map(|bits| prop::collection::vec(64..256_u32, bits)),
-            select(vec![0, 1, 9, 10, 23, 24, 63, 64, 100]),
-        ),
-        1..12,
+    let text = (
+        0..3_usize,
+        prop::collection::vec(0..64_u32, 0..6),
+        // Up to and beyond what each mode confirms.
+        prop_oneof![0..9_usize, 7..27_usize]
+            .prop_flat_map(|bits| prop::collection::vec(64..256_u32, bits)),
+        select(vec![0, 1, 9, 10, 23, 24, 63, 64, 100, 1000]),
     );
+    let lines = prop::collection::vec((0..4_u8, select(vec![1, 5, 20])), 0..5);
+    let texts = prop::collection::vec((text, lines), 1..12);
     let window = (
         select(vec![1, 2, 3, 6, 50]),
         select(vec![None, Some(0), Some(5), Some(40)]),
@@ -293,8 +313,9 @@ pub(crate) fn script() -> impl Strategy<Value = Script> {
     let rule = (
         select(vec![Mode::Balanced, Mode::Classic, Mode::Strict]),
         prop::option::of(0..=Radius::MAX.get()),
+        (prop::bool::weighted(0.8), 1..4_usize, 1..3_usize, 1..4_usize),
     );
-    let name = || select(vec!["a", "b", "c", "d", "e"]);
+    let name = || select(vec!["a", "b", "c", "d", "e", "f", "g", "h"]);
     let event = prop_oneof![
         20 => (name(), prop::option::of(0..8_u8), 0..12_usize, -20..60_i64)
             .prop_map(|(name, body, text, at)| Event::Judge { name, body, text, at }),
@@ -306,7 +327,7 @@ pub(crate) fn script() -> impl Strategy<Value = Script> {
         |(
             texts,
             (entries, age, refresh, equal_limit),
-            (mode, radius),
+            (mode, radius, templates),
             min_features,
             mut events,
             runs_on,
@@ -317,7 +338,10 @@ pub(crate) fn script() -> impl Strategy<Value = Script> {
                 refresh,
             };
             let radius = radius.map(|radius| Radius::try_from(radius).unwrap());
-            let options = Options { mode, radius, min_features, window, ..Options::default() };
+            let (templates, epoch, holders, sites) = templates;
+            let bounds = Bounds { epoch, holders, sites: NonZeroUsize::new(sites).unwrap() };
+            let options =
+                Options { mode, radius, min_features, templates, window, ..Options::default() };
             if runs_on {
                 for (number, event) in events.iter_mut().enumerate() {
                     if let Event::Judge { at, .. } | Event::JudgeBody { at, .. } = event {
@@ -325,10 +349,11 @@ pub(crate) fn script() -> impl Strategy<Value = Script> {
                     }
                 }
             }
+            let (texts, lines): (Vec<_>, Vec<_>) = texts.into_iter().unzip();
             let texts =
                 texts.into_iter().enumerate().map(|(number, text)| sketch(number, text)).collect();
             let equal_limit = NonZeroU32::new(equal_limit).unwrap();
-            Script { options, equal_limit, texts, events }
+            Script { options, equal_limit, bounds, texts, lines, events }
         },
     )
 }

@@ -1,0 +1,91 @@
+//! What the templates of sites are, by the pages themselves.
+
+use super::{Document, Lines, Mode, Model, Script, Site};
+
+impl Model {
+    /// As [`most_bits`](Self::most_bits), beside a template of so many per cent of the text: as many bits as leave the own parts as alike as texts of that length
+    /// have to be.
+    pub(super) fn most_bits_beside(&self, features: u32, percent: u32) -> u32 {
+        let plain = self.most_bits(features);
+        let own = features * (100 - percent) / 100;
+        if percent == 0 || own < 24 || self.options.mode == Mode::Classic {
+            return plain;
+        }
+        let cosine = |bits: u32| (f64::from(bits) * std::f64::consts::PI / 256.0).cos();
+        let own_cosine = |bits| {
+            let share = f64::from(percent) / 100.0;
+            (cosine(bits) - share) / (1.0 - share)
+        };
+        let least = cosine(self.most_bits(own));
+        (0..=plain).rev().find(|&bits| own_cosine(bits) >= least - 1e-9).unwrap_or(0)
+    }
+
+    /// Of each site that is remembered the unique pages from which its template was learnt.
+    fn lessons(&self) -> Vec<(Site, Vec<&Document>)> {
+        let mut sites: Vec<(Site, Vec<&Document>)> = Vec::new();
+        for document in self.all.iter().filter(|document| document.alias_of.is_none()) {
+            let Some(site) = document.site() else { continue };
+            let known = sites.iter().position(|(other, _)| *other == site);
+            let (_, mut taught) = known.map_or((site, Vec::new()), |place| sites.remove(place));
+            let epochs = taught.len() / self.bounds.epoch;
+            let late = &taught[epochs.saturating_sub(1) * self.bounds.epoch..];
+            // Sites are in the order of their last lessons; a page that has taught is no lesson.
+            if late.iter().any(|earlier| earlier.key == document.key) {
+                sites.insert(known.unwrap_or(0), (site, taught));
+                continue;
+            }
+            taught.push(document);
+            if sites.len() == self.bounds.sites.get() {
+                sites.remove(0);
+            }
+            sites.push((site, taught));
+        }
+        sites
+    }
+
+    /// Of how much of a text other pages of the site consist, in per cent.
+    pub(super) fn template(&self, blocks: Option<&Lines>) -> u32 {
+        let Some((site, lines)) = blocks else { return 0 };
+        let lessons = self.lessons();
+        let taught = lessons.iter().find(|(other, _)| other == site);
+        let taught = taught.map_or(&[][..], |(_, taught)| taught);
+        let epoch = self.bounds.epoch;
+        let running = taught.len() / epoch * epoch;
+        let stands = |line: &String, pages: &[&Document]| {
+            let holders = pages
+                .iter()
+                .filter(|page| page.blocks.as_ref().is_some_and(|(_, lines)| lines.contains(line)));
+            holders.count() >= self.bounds.holders
+        };
+        let last = &taught[running.saturating_sub(epoch)..running];
+        let known =
+            lines.iter().filter(|line| stands(line, last) || stands(line, &taught[running..]));
+        let chars = |line: &String| line.chars().count();
+        let whole: usize = lines.iter().map(chars).sum();
+        if whole == 0 || !self.options.templates {
+            return 0;
+        }
+        (known.map(chars).sum::<usize>() * 100 / whole) as u32
+    }
+}
+
+impl Document {
+    pub(super) fn site(&self) -> Option<Site> {
+        self.blocks.as_ref().map(|(site, _)| *site)
+    }
+}
+
+impl Script {
+    /// Of which site the page is, if of any, and its lines.
+    pub(super) fn blocks(&self, name: &str, text: usize) -> Option<Lines> {
+        let site = match name {
+            "a" | "b" | "c" | "d" => "one",
+            "e" | "f" => "two",
+            "g" => "three",
+            _ => return None,
+        };
+        let lines = &self.lines[text % self.lines.len()];
+        let line = |&(kind, chars): &(u8, usize)| format!("{kind}{}", "é".repeat(chars));
+        Some((Site::of(site), lines.iter().map(line).collect()))
+    }
+}

@@ -1,0 +1,377 @@
+//! What the pages of a site have in common: the blocks that extraction left in, on which no judgement should rest.
+//!
+//! Two pages of one site that share a template and nothing else are as alike as the template is large. Which blocks it consists of is
+//! learnt from the unique pages of the site while they pass: a block that stands on [`HOLDERS`] of [`EPOCH`] pages belongs to it. The
+//! epochs follow one another, and the last whole one counts as well as the one that runs, so that a template follows the site. What is
+//! known of a site hangs on its own pages only and on their order, and is bounded: by the blocks taken of a page, the pages of an
+//! epoch, and the number of sites.
+//!
+//! The signature of a page does not hang on it. It acts where a candidate of the same site is confirmed: [`Rule`](super::Rule).
+
+use std::{
+    collections::HashMap,
+    num::{NonZeroU64, NonZeroUsize},
+};
+
+use super::Key;
+use crate::page::DocId;
+
+/// Pages of an epoch.
+pub(super) const EPOCH: usize = 32;
+/// On so many pages of an epoch a block of the template stands.
+pub(super) const HOLDERS: usize = 8;
+/// So many blocks of a page are taken, those of most characters.
+const BLOCKS: usize = 128;
+/// So many sites are remembered.
+const SITES: usize = 512;
+
+/// A site, as far as templates go: pages of one may share one. A hash of its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Site(NonZeroU64);
+
+/// A block of a text: a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Block {
+    hash: u64,
+    chars: u32,
+}
+
+/// The blocks of a page's text, one a line, and the site of which the page is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Blocks {
+    site: Site,
+    blocks: Vec<Block>,
+}
+
+/// What share of a text the template of its site is, in per cent of the characters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Share(u8);
+
+/// What a unique page teaches about the template of its site.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lesson {
+    /// The number of the page.
+    pub id: DocId,
+    /// Whose page it is.
+    pub key: Key,
+    /// The site of which it is.
+    pub site: Site,
+    /// The hashes of its largest blocks, in order.
+    pub blocks: Vec<u64>,
+}
+
+/// Lessons that no longer count: those about a site from pages before this one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outdated {
+    /// The site.
+    pub site: Site,
+    /// The oldest page whose lesson still counts.
+    pub before: DocId,
+}
+
+/// How much is remembered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    pub(crate) epoch: usize,
+    pub(crate) holders: usize,
+    pub(crate) sites: NonZeroUsize,
+}
+
+/// The templates of the sites of which pages came last.
+#[derive(Clone, Debug)]
+pub(super) struct Templates {
+    bounds: Bounds,
+    sites: HashMap<Site, Learner>,
+}
+
+/// What is known of a site.
+#[derive(Clone, Debug)]
+struct Learner {
+    /// The template by the last whole epoch: hashes in order.
+    template: Vec<u64>,
+    /// On how many pages of this epoch each block stands.
+    holders: HashMap<u64, usize>,
+    /// Whose pages taught in the last epoch and in this one.
+    keys: [Vec<Key>; 2],
+    /// The first page of this epoch.
+    began: DocId,
+    /// The page that taught last.
+    last: DocId,
+}
+
+impl Site {
+    /// The site of this name. Crawls name it by the host with its port.
+    #[must_use]
+    pub fn of(name: &str) -> Self {
+        let hash = xxhash_rust::xxh3::xxh3_64(name.as_bytes());
+        Self(NonZeroU64::new(hash).unwrap_or(NonZeroU64::MIN))
+    }
+
+    /// The site of this number, which is not 0.
+    #[must_use]
+    pub fn new(number: u64) -> Option<Self> {
+        NonZeroU64::new(number).map(Self)
+    }
+
+    /// Its number.
+    #[must_use]
+    pub fn get(self) -> u64 {
+        self.0.get()
+    }
+}
+
+impl Blocks {
+    /// The blocks of a text of this site: its lines, white space around them removed.
+    #[must_use]
+    pub fn of(site: Site, text: &str) -> Self {
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        let blocks = lines.map(|line| Block {
+            hash: xxhash_rust::xxh3::xxh3_64(line.as_bytes()),
+            chars: u32::try_from(line.chars().count()).unwrap_or(u32::MAX),
+        });
+        Self { site, blocks: blocks.collect() }
+    }
+
+    /// The site.
+    #[must_use]
+    pub fn site(&self) -> Site {
+        self.site
+    }
+
+    /// The hashes of the largest blocks, in order, none twice.
+    fn largest(&self) -> Vec<u64> {
+        let mut blocks: Vec<_> =
+            self.blocks.iter().map(|block| (u32::MAX - block.chars, block.hash)).collect();
+        blocks.sort_unstable();
+        blocks.dedup();
+        blocks.truncate(BLOCKS);
+        let mut hashes: Vec<_> = blocks.into_iter().map(|(_, hash)| hash).collect();
+        hashes.sort_unstable();
+        hashes
+    }
+}
+
+impl Share {
+    /// No template is known.
+    pub const NONE: Self = Self(0);
+
+    /// So many characters of so many, rounded down to whole per cent.
+    #[must_use]
+    pub fn of(part: u64, whole: u64) -> Self {
+        let percent = part.min(whole).saturating_mul(100).checked_div(whole).unwrap_or(0);
+        Self(u8::try_from(percent).unwrap_or(100))
+    }
+
+    /// In per cent: 0 to 100.
+    #[must_use]
+    pub fn percent(self) -> u32 {
+        self.0.into()
+    }
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        let sites = NonZeroUsize::new(SITES).expect("not zero");
+        Self { epoch: EPOCH, holders: HOLDERS, sites }
+    }
+}
+
+impl Templates {
+    pub(super) fn new(bounds: Bounds) -> Self {
+        Self { bounds, sites: HashMap::new() }
+    }
+
+    /// What share of a page its site's template is, as far as it is known.
+    pub(super) fn share(&self, page: &Blocks) -> Share {
+        let Some(learner) = self.sites.get(&page.site) else { return Share::NONE };
+        let (mut part, mut whole) = (0, 0);
+        for block in &page.blocks {
+            let chars = u64::from(block.chars);
+            whole += chars;
+            part += if learner.knows(block.hash, self.bounds.holders) { chars } else { 0 };
+        }
+        Share::of(part, whole)
+    }
+
+    /// What a unique page teaches; nothing if an earlier version of it has taught lately.
+    pub(super) fn lesson(&self, id: DocId, key: Key, page: &Blocks) -> Option<Lesson> {
+        let learner = self.sites.get(&page.site);
+        let has_taught =
+            learner.is_some_and(|learner| learner.keys.iter().flatten().any(|&known| known == key));
+        (!has_taught).then(|| Lesson { id, key, site: page.site, blocks: page.largest() })
+    }
+
+    /// Takes a lesson, and says which ones it makes outdated.
+    pub(super) fn learn(&mut self, lesson: &Lesson) -> Vec<Outdated> {
+        let mut outdated = Vec::new();
+        if !self.sites.contains_key(&lesson.site) {
+            outdated.extend(self.make_room());
+        }
+        let learner = self.sites.entry(lesson.site).or_insert_with(|| Learner::new(lesson.id));
+        if learner.learn(lesson) == self.bounds.epoch {
+            let site = lesson.site;
+            outdated.push(Outdated { site, before: learner.began });
+            learner.end_epoch(self.bounds.holders);
+        }
+        outdated
+    }
+
+    /// Forgets the site that taught least lately, if there are too many for one more.
+    fn make_room(&mut self) -> Option<Outdated> {
+        if self.sites.len() < self.bounds.sites.get() {
+            return None;
+        }
+        let (&site, last) = self
+            .sites
+            .iter()
+            .map(|(site, learner)| (site, learner.last))
+            .min_by_key(|&(_, last)| last)?;
+        self.sites.remove(&site);
+        Some(Outdated { site, before: DocId(last.0 + 1) })
+    }
+}
+
+impl Learner {
+    fn new(began: DocId) -> Self {
+        Self {
+            template: Vec::new(),
+            holders: HashMap::new(),
+            keys: [Vec::new(), Vec::new()],
+            began,
+            last: began,
+        }
+    }
+
+    fn knows(&self, block: u64, holders: usize) -> bool {
+        self.template.binary_search(&block).is_ok()
+            || self.holders.get(&block).is_some_and(|&count| count >= holders)
+    }
+
+    /// Returns how many pages the epoch has now.
+    fn learn(&mut self, lesson: &Lesson) -> usize {
+        let [_, keys] = &mut self.keys;
+        if keys.is_empty() {
+            self.began = lesson.id;
+        }
+        keys.push(lesson.key);
+        self.last = lesson.id;
+        for &block in &lesson.blocks {
+            *self.holders.entry(block).or_default() += 1;
+        }
+        keys.len()
+    }
+
+    fn end_epoch(&mut self, holders: usize) {
+        let counts = std::mem::take(&mut self.holders).into_iter();
+        self.template =
+            counts.filter(|&(_, count)| count >= holders).map(|(block, _)| block).collect();
+        self.template.sort_unstable();
+        self.keys = [std::mem::take(&mut self.keys[1]), Vec::new()];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(site: &str, lines: &[&str]) -> Blocks {
+        Blocks::of(Site::of(site), &lines.join("\n"))
+    }
+
+    /// Learns from pages that follow one another from this number on, each of another key.
+    fn teach(templates: &mut Templates, first: u64, pages: &[Blocks]) {
+        for (id, page) in (first..).zip(pages) {
+            let lesson = templates.lesson(DocId(id), Key(id), page).unwrap();
+            templates.learn(&lesson);
+        }
+    }
+
+    #[test]
+    fn a_block_on_a_quarter_of_the_pages_belongs_to_the_template() {
+        let mut templates = Templates::new(Bounds::default());
+        let pages = (0..32).map(|number| {
+            let own = format!("the text of page {number}");
+            let often = if number % 4 == 0 { "stands on eight" } else { "" };
+            let seldom = if (1..8).contains(&number) { "stands on seven" } else { "" };
+            page("a", &[&own, often, "stands on all", seldom])
+        });
+        let pages: Vec<_> = pages.collect();
+        let share = |templates: &Templates, line| templates.share(&page("a", &[line])).percent();
+        teach(&mut templates, 1, &pages[..8]);
+        assert_eq!(share(&templates, "stands on all"), 100, "before the epoch ends");
+        teach(&mut templates, 9, &pages[8..]);
+        let shares = ["stands on all", "stands on eight", "stands on seven", "the text of page 3"];
+        assert_eq!(shares.map(|line| share(&templates, line)), [100, 100, 0, 0]);
+        assert_eq!(
+            templates.share(&page("a", &["  stands on all ", "", "a line of its own, as long"])),
+            Share::of(13, 39)
+        );
+    }
+
+    #[test]
+    fn a_template_follows_its_site() {
+        let mut templates = Templates::new(Bounds::default());
+        let of = |line: &str, pages: usize| vec![page("a", &[line]); pages];
+        let knows =
+            |templates: &Templates, line| templates.share(&page("a", &[line])) != Share::NONE;
+        teach(&mut templates, 1, &[of("old", 32), of("new", 31)].concat());
+        assert!(knows(&templates, "old") && knows(&templates, "new"));
+        teach(&mut templates, 64, &of("new", 1));
+        assert!(!knows(&templates, "old") && knows(&templates, "new"));
+    }
+
+    #[test]
+    fn what_one_site_shows_says_nothing_of_another() {
+        let mut templates = Templates::new(Bounds::default());
+        teach(&mut templates, 1, &vec![page("a", &["copied from b"]); 40]);
+        assert_eq!(templates.share(&page("b", &["copied from b"])), Share::NONE);
+    }
+
+    #[test]
+    fn versions_of_one_page_make_no_template() {
+        let mut templates = Templates::new(Bounds::default());
+        let version = |number: u64| page("a", &["what stays", &format!("version {number}")]);
+        for number in 1..100 {
+            if let Some(lesson) = templates.lesson(DocId(number), Key(number % 3), &version(number))
+            {
+                templates.learn(&lesson);
+            }
+        }
+        assert_eq!(templates.share(&version(0)), Share::NONE);
+    }
+
+    #[test]
+    fn what_is_known_of_templates_stays_bounded() {
+        let mut templates = Templates::new(Bounds::default());
+        let mut kept = Vec::new();
+        for id in 0..4_000_u64 {
+            let site = if id % 3 == 0 { "always".to_owned() } else { id.to_string() };
+            let lines: Vec<_> = (0..200).map(|line| format!("{id} {line}")).collect();
+            let page = Blocks::of(Site::of(&site), &lines.join("\n"));
+            let lesson = templates.lesson(DocId(id), Key(id), &page).unwrap();
+            assert_eq!(lesson.blocks.len(), BLOCKS);
+            kept.push((lesson.site, id));
+            for outdated in templates.learn(&lesson) {
+                kept.retain(|&(site, id)| site != outdated.site || id >= outdated.before.0);
+            }
+            assert!(templates.sites.len() <= SITES && kept.len() < SITES + 2 * EPOCH);
+        }
+        for learner in templates.sites.values() {
+            assert!(
+                learner.holders.len() < EPOCH * BLOCKS
+                    && learner.template.len() <= EPOCH * BLOCKS / HOLDERS
+            );
+        }
+    }
+
+    #[test]
+    fn the_largest_blocks_are_taken_whatever_their_order() {
+        let mut lines: Vec<_> = (1..=200).map(|chars| "x".repeat(chars)).collect();
+        let largest = |lines: &[String]| Blocks::of(Site::of("a"), &lines.join("\n")).largest();
+        let expected = largest(&lines[72..]);
+        assert_eq!((expected.len(), largest(&lines)), (BLOCKS, expected.clone()));
+        lines.reverse();
+        lines.extend(lines.clone());
+        assert_eq!(largest(&lines), expected);
+    }
+}

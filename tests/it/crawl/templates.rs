@@ -1,0 +1,82 @@
+//! Sites whose pages have more in common than they have of their own.
+
+use pagesieve::crawl::Plan;
+
+use super::site::{Site, decisions, field, text};
+use crate::{
+    cli::{pagesieve, stdout},
+    server::{Reply, Request},
+};
+
+/// Pages of each host.
+const PAGES: usize = 60;
+
+/// Each page has a few words of its own in a long text that all pages of its host have.
+fn shop(request: &Request, _: usize) -> Reply {
+    let number = match request.path.trim_start_matches('/').parse() {
+        Ok(number) if number < PAGES => number,
+        _ if request.path == "/" => 0,
+        _ => return Reply::new(404, "not here"),
+    };
+    let (host, next) = (request.host.as_str(), number + 1);
+    let common = |part: &str| format!("<p>{}", text(&format!("{host} {part}"), 450));
+    let own = format!("<p>{}", text(&format!("{host} {number}"), 60));
+    let links = format!("<a href=/{next}></a><a href=http://b.test/{number}></a>");
+    Reply::html(format!(
+        "<!doctype html><title>{number}</title>{}{own}{}{links}",
+        common("above"),
+        common("below")
+    ))
+}
+
+fn shops(change: impl FnOnce(&mut Plan)) -> Site {
+    Site::answering(shop, &["a.test/", "b.test/"]).planned(|plan| {
+        plan.crawl.concurrency = 1.try_into().unwrap();
+        plan.crawl.max_depth = 1000;
+        plan.dedup.same_site.links = pagesieve::filter::Links::Follow;
+        change(plan);
+    })
+}
+
+#[test]
+fn a_run_that_goes_on_knows_the_templates_of_its_sites() {
+    let whole = shops(|_| {});
+    whole.run();
+    let parts = shops(|_| {});
+    for pages in [13, 29, 64, 70, 101, 1000] {
+        let mut plan = parts.plan.clone();
+        plan.crawl.max_pages = pages;
+        super::site::run(plan);
+    }
+    assert_eq!(decisions(parts.path()), decisions(whole.path()));
+    let order = |site: &Site| field(&site.lines("pages.jsonl"), "url").join("\n");
+    assert_eq!(order(&parts), order(&whole));
+}
+
+#[test]
+fn explain_and_lookup_say_what_the_template_changes() {
+    let site = shops(|_| {});
+    site.run();
+    let pages = site.lines("pages.jsonl");
+    let [first, last] = [&pages[0], pages.last().unwrap()];
+    let [a, b] = [first, last].map(|line| line["url"].as_str().unwrap().to_owned());
+    let told = |arguments: &[&str]| {
+        let mut command = pagesieve();
+        let command = command.current_dir(site.path()).args(arguments).args(["--run", "."]);
+        stdout(&command.assert().success())
+    };
+    let sentence = "(6 from a page of its site, whose template is 93 % of it)";
+    let explained = told(&["explain", &a, &b]);
+    assert!(explained.contains(sentence), "{explained}");
+    let without = told(&["explain", &a, &b, "--set", "dedup.templates=false"]);
+    assert!(!without.contains("template"), "{without}");
+    let line = serde_json::json!({"id": b, "text": last["text"]}).to_string();
+    std::fs::write(site.path().join("new.jsonl"), line.replace(" the ", " ")).unwrap();
+    let looked_up = told(&["lookup", "new.jsonl", "--set", "dedup.mode=balanced"]);
+    assert!(looked_up.contains("an exact duplicate"), "{looked_up}");
+    let changed = last["text"].as_str().unwrap().to_owned() + " and a word";
+    let line = serde_json::json!({"id": b, "text": changed}).to_string();
+    std::fs::write(site.path().join("new.jsonl"), line).unwrap();
+    let looked_up = told(&["lookup", "new.jsonl"]);
+    assert!(looked_up.contains("from a page of its site, whose template is"), "{looked_up}");
+}
