@@ -627,14 +627,14 @@ fn patterns_memory_names_and_timeouts_are_looked_at() {
            single quotes, as in '\.pdf$'
     "#);
     insta::assert_snapshot!(refusal(SMALL, &["dedup.memory=1 GiB"]), @r#"
-     × a window of 10,000,000 entries at radius 9 needs 3.7 GiB; `memory` is 1.0
-     │ GiB, which has room for 2,689,670
+     × a window of 10,000,000 entries at radius 9 needs 3.8 GiB; `memory` is 1.0
+     │ GiB, which has room for 2,636,828
       ╭─[--set:1:16]
     1 │ dedup.memory = "1 GiB"
       ·                ───┬───
       ·                   ╰── too little
       ╰────
-     help: write `memory = "3884 MiB"`, or `entries = 2631720` in `window`
+     help: write `memory = "3884 MiB"`, or `entries = 2636828` in `window`
     "#);
     insta::assert_snapshot!(refusal(SMALL, &["name=a/b"]), @r#"
      × `name`: "a/b" cannot be the name of a directory

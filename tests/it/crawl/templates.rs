@@ -39,19 +39,6 @@ fn shops(change: impl FnOnce(&mut Plan)) -> Site {
 }
 
 #[test]
-fn pages_that_share_no_more_than_the_template_of_their_site_are_kept() {
-    let near = |templates| {
-        let site = shops(|plan| plan.dedup.templates = templates);
-        let report = site.run();
-        assert_eq!(report.counts.fetched, 2 * PAGES as u64 + 2);
-        report.counts.near
-    };
-    let (without, with) = (near(false), near(true));
-    assert!(without > 60, "{without}");
-    assert!(with < without / 3, "{with} of {without}");
-}
-
-#[test]
 fn a_run_that_goes_on_knows_the_templates_of_its_sites() {
     let whole = shops(|_| {});
     whole.run();
