@@ -27,7 +27,8 @@ enum Format {
 impl Options {
     /// Begins to log to standard error.
     pub(super) fn begin(&self) {
-        let filter = EnvFilter::new(&self.log);
+        // The parser warns of each table that a browser would mend otherwise: of pages, not of the run.
+        let filter = EnvFilter::new(format!("html5ever=error,{}", self.log));
         let log = tracing_subscriber::fmt()
             .with_env_filter(filter)
             .with_ansi(io::stderr().is_terminal())

@@ -9,7 +9,7 @@ use super::{
 };
 
 /// Radii that the table shows.
-const RADII: [u32; 8] = [0, 1, 2, 3, 5, 6, 8, 10];
+const RADII: [u32; 12] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
 /// Doubtful pairs that the table shows of each kind.
 const DOUBTFUL: usize = 5;
 

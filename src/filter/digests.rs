@@ -58,7 +58,7 @@ pub trait Digests {
     fn expire(&mut self, horizon: Horizon, refreshed: &Refreshed) -> Result<(), Self::Error>;
 }
 
-/// The table in memory: about 130 bytes a digest.
+/// The table in memory: some 210 bytes a digest.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryDigests {
     representatives: Ledger,

@@ -99,7 +99,7 @@ impl Filter {
     /// # Errors
     /// If the memory of `options` has no room for their window.
     pub fn new(options: &Options) -> Result<Self, MemoryError> {
-        let index = options.index()?;
+        let index = options.index_beside_digests()?;
         Ok(Self::with(options, index, MemoryDigests::default()))
     }
 }

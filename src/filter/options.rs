@@ -31,7 +31,7 @@ pub struct Options {
     pub min_features: u32,
     /// Whether pages of one site are compared the more strictly the larger a part of them the site's template is.
     pub templates: bool,
-    /// Room for the index, signatures, ids and the cache of digests.
+    /// Room for the window and its index, and for the digests where they are in memory.
     #[serde(serialize_with = "crate::page::size::serialize")]
     pub memory: ByteSize,
     /// One query of the index in so many is compared with a scan, and what was missed is counted; 0 for none.
@@ -90,8 +90,10 @@ pub enum Links {
     Follow,
 }
 
-/// About what a representative takes in memory beside the index: window 72, two digests 150 bytes each.
-const BYTES_PER_REPRESENTATIVE: u64 = 372;
+/// What a representative takes in the window.
+const BYTES_PER_REPRESENTATIVE: u64 = 72;
+/// What the digest of its text takes in memory. The digest of a body, if there is one, takes as much again.
+const BYTES_PER_DIGEST: u64 = 212;
 /// What one takes more if hits refresh: its turn 40, and a quarter of 72 for those that are gone.
 const BYTES_PER_REFRESHED: u64 = 58;
 
@@ -128,17 +130,30 @@ impl Options {
     /// Looks at what the values mean together.
     ///
     /// # Errors
-    /// If the window may need more memory than it is given.
+    /// If the window may need more memory than it is given, though its digests are in a state.
     pub fn check(&self) -> Result<(), MemoryError> {
-        self.plan().map(drop)
+        self.plan(0).map(drop)
     }
 
-    /// An empty index for the window, with the layout that is the fastest in the memory that signatures, ids and digests leave.
+    /// An empty index for the window, with the layout that is the fastest in the memory that the window leaves. The digests are
+    /// elsewhere: in a state.
     ///
     /// # Errors
     /// If the window may need more memory than it is given.
     pub fn index(&self) -> Result<BlockIndex, MemoryError> {
-        let plan = self.plan()?;
+        self.index_beside(0)
+    }
+
+    /// The same if the digests are in memory too.
+    ///
+    /// # Errors
+    /// If the window may need more memory than it is given.
+    pub fn index_beside_digests(&self) -> Result<BlockIndex, MemoryError> {
+        self.index_beside(BYTES_PER_DIGEST)
+    }
+
+    fn index_beside(&self, digest: u64) -> Result<BlockIndex, MemoryError> {
+        let plan = self.plan(digest)?;
         tracing::info!(index = %plan, "the index is laid out");
         let index = BlockIndex::with_plan(plan);
         Ok(match NonZeroU32::new(self.audit) {
@@ -147,9 +162,10 @@ impl Options {
         })
     }
 
-    fn plan(&self) -> Result<Plan, MemoryError> {
+    /// `digest` is what the digests of a representative take in memory.
+    fn plan(&self, digest: u64) -> Result<Plan, MemoryError> {
         let (memory, window) = (self.memory.as_u64(), self.window.entries.get());
-        let (others, entries) = (self.other_bytes(window), self.indexed(window));
+        let (others, entries) = (self.other_bytes(window, digest), self.indexed(window));
         let budget = memory.saturating_sub(others);
         Plan::choose(self.radius(), entries, budget).map_err(|error| {
             let needed = others.saturating_add(error.needed);
@@ -158,15 +174,15 @@ impl Options {
                 window,
                 radius: self.radius(),
                 needed: ByteSize(needed.div_ceil(bytesize::MIB).saturating_mul(bytesize::MIB)),
-                entries: self.most_entries(window),
+                entries: self.most_entries(window, digest),
             }
         })
     }
 
     /// What a window of so many entries takes beside the index.
-    fn other_bytes(&self, entries: u64) -> u64 {
+    fn other_bytes(&self, entries: u64, digest: u64) -> u64 {
         let refreshed = if self.window.refresh { BYTES_PER_REFRESHED } else { 0 };
-        entries.saturating_mul(BYTES_PER_REPRESENTATIVE + refreshed)
+        entries.saturating_mul(BYTES_PER_REPRESENTATIVE + digest + refreshed)
     }
 
     /// How many entries the index of such a window has: if hits refresh, a quarter more, of those that left before their turn.
@@ -175,10 +191,10 @@ impl Options {
     }
 
     /// For how many entries there is room, if there is none for so many.
-    fn most_entries(&self, too_many: u64) -> u64 {
+    fn most_entries(&self, too_many: u64, digest: u64) -> u64 {
         let fits = |entries: u64| {
             let index = Plan::least_bytes(self.radius(), self.indexed(entries));
-            self.other_bytes(entries).saturating_add(index) <= self.memory.as_u64()
+            self.other_bytes(entries, digest).saturating_add(index) <= self.memory.as_u64()
         };
         let (mut most, mut too_many) = (0, too_many);
         while most + 1 < too_many {

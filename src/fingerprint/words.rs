@@ -35,7 +35,8 @@ const BLOCK: usize = 64;
 pub(super) fn ascii_words(text: &str, mut emit: impl FnMut(&str)) {
     let bytes = text.as_bytes();
     let mut at = 0;
-    while at < bytes.len() {
+    // A block costs as much as some ten bytes one by one, and what stands between Chinese characters is short.
+    while at + BLOCK <= bytes.len() {
         let marks = Marks::of(&bytes[at..]);
         let mut words = marks.words;
         let mut next = at + BLOCK;
@@ -62,6 +63,13 @@ pub(super) fn ascii_words(text: &str, mut emit: impl FnMut(&str)) {
             words = rest;
         }
         at = next;
+    }
+    while at < bytes.len() {
+        let (end, has) = word_end(bytes, at);
+        if has & (LETTER | DIGIT) != 0 {
+            emit(&text[at..end]);
+        }
+        at = end.max(at + 1);
     }
 }
 

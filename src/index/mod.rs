@@ -34,13 +34,16 @@
 //! ([`Entry::Wide`]) an entry and about a page a bucket, or its home; narrow entries tell candidates apart up to radius 5 or so.
 //! Document numbers cost nothing where they are consecutive and 8 bytes elsewhere.
 //!
-//! | window | radius 3, fast | radius 3, small | radius 8 and 9 |
-//! |---|---|---|---|
-//! | 10^6 | 4 tables of 16 bits, wide | 2 of 14, narrow | 4 of 16, wide |
-//! | 10^7 | covering of 5, 19 bits, wide or narrow | 2 of 18 and 17, narrow | 4 of 19, 15, 15, 15 or 4 of 16, wide |
-//! | 10^8 | covering of 6, 21 bits, narrow, roomy homes | 3 of 22, 21, 21, narrow, tight homes | 3 of 22, 21, 21, wide, tight homes |
-//! | 10^9 | – | 2 of 22, narrow, tight homes | – |
+//! Without document numbers, the choice for so many bytes an entry (`--log info` tells that of a run):
 //!
+//! | window | radius 3, 66 bytes | radius 3, 32 bytes | radius 8 and 9, 66 bytes |
+//! |---|---|---|---|
+//! | 10^6 | 4 tables of 16 bits, narrow | 3 of 15, 14, 14, narrow | 4 of 16, 15, 15, 15, wide |
+//! | 10^7 | covering of 5, 19 bits, narrow | 3 of 18, 17, 17, narrow | 4 of 19, 15, 15, 15 or 4 of 16, wide |
+//! | 10^8 | covering of 6, 22 bits, narrow, roomy homes | 3 of 22, 21, 21, narrow, tight homes | 3 of 22, 21, 21, wide, tight homes |
+//! | 10^9 | – | 2 of 22, narrow, tight homes, in 21 bytes | – |
+//!
+//! `docs/index.md` has what was measured.
 //! `cargo bench --bench index_large -- 10000000 --layout '19,15,15,15/wide;5x19/narrow'` measures any of them.
 //!
 //! # Hot values
@@ -48,6 +51,13 @@
 //! A million error pages have one fingerprint. Of documents with equal fingerprints the oldest
 //! [256](BlockIndex::EQUAL_LIMIT) are held; a newer one does not enter and is counted in the [`Audit`]. So no value costs more than
 //! 256 entries in each table, and a query for it returns no more than 256 equal ones.
+//!
+//! # One at a time, or many
+//!
+//! Crawler and `filter` ask for [candidates](Index::candidates) one document at a time: each verdict decides whether the next query may find the
+//! document, and the confirmation needs all candidates, not the nearest by fingerprint. A window is brought back
+//! [in bulk](Index::insert_all). [Batches](BlockIndex::candidates_of_all) and the [nearest](BlockIndex::nearest) are for programs
+//! that ask a window that stands still.
 
 mod audit;
 mod block_index;
