@@ -626,15 +626,15 @@ fn patterns_memory_names_and_timeouts_are_looked_at() {
      help: `\` escapes a character that has a meaning; in TOML write patterns in
            single quotes, as in '\.pdf$'
     "#);
-    insta::assert_snapshot!(refusal(SMALL, &["dedup.memory=1 GiB"]), @r#"
-     × a window of 10,000,000 entries at radius 9 needs 3.8 GiB; `memory` is 1.0
-     │ GiB, which has room for 2,636,828
+    insta::assert_snapshot!(refusal(SMALL, &["dedup.memory=512 MiB"]), @r#"
+     × a window of 10,000,000 entries at radius 9 needs 1023.0 MiB; `memory` is
+     │ 512.0 MiB, which has room for 5,007,889
       ╭─[--set:1:16]
-    1 │ dedup.memory = "1 GiB"
-      ·                ───┬───
-      ·                   ╰── too little
+    1 │ dedup.memory = "512 MiB"
+      ·                ────┬────
+      ·                    ╰── too little
       ╰────
-     help: write `memory = "3884 MiB"`, or `entries = 2636828` in `window`
+     help: write `memory = "1023 MiB"`, or `entries = 5007889` in `window`
     "#);
     insta::assert_snapshot!(refusal(SMALL, &["name=a/b"]), @r#"
      × `name`: "a/b" cannot be the name of a directory
