@@ -315,14 +315,7 @@ pub(crate) fn script() -> impl Strategy<Value = Script> {
         prop::option::of(0..=Radius::MAX.get()),
         (prop::bool::weighted(0.8), 1..4_usize, 1..3_usize, 1..4_usize),
     );
-    let name = || select(vec!["a", "b", "c", "d", "e", "f", "g", "h"]);
-    let event = prop_oneof![
-        20 => (name(), prop::option::of(0..8_u8), 0..12_usize, -20..60_i64)
-            .prop_map(|(name, body, text, at)| Event::Judge { name, body, text, at }),
-        4 => (name(), 0..8_u8, -20..60_i64).prop_map(|(name, body, at)| Event::JudgeBody { name, body, at }),
-        2 => Just(Event::Reopen),
-    ];
-    let events = prop::collection::vec(event, 0..90);
+    let events = prop::collection::vec(event(), 0..90);
     (texts, window, rule, select(vec![0, 1, 10]), events, any::<bool>()).prop_map(
         |(
             texts,
@@ -356,6 +349,17 @@ pub(crate) fn script() -> impl Strategy<Value = Script> {
             Script { options, equal_limit, bounds, texts, lines, events }
         },
     )
+}
+
+/// Few keys and bodies, and now and then the end of the filter.
+fn event() -> impl Strategy<Value = Event> {
+    let name = || select(vec!["a", "b", "c", "d", "e", "f", "g", "h"]);
+    prop_oneof![
+        20 => (name(), prop::option::of(0..8_u8), 0..12_usize, -20..60_i64)
+            .prop_map(|(name, body, text, at)| Event::Judge { name, body, text, at }),
+        4 => (name(), 0..8_u8, -20..60_i64).prop_map(|(name, body, at)| Event::JudgeBody { name, body, at }),
+        2 => Just(Event::Reopen),
+    ]
 }
 
 /// A text whose signature differs in these bits from that of its kind.
