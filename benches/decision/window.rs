@@ -28,14 +28,15 @@ pub(super) fn empty(entries: u64) -> (Options, BlockIndex) {
 pub(super) fn filled(entries: u64) -> Filter {
     let (options, index) = empty(entries);
     let mut filter = Filter::with(&options, index, digests(entries));
-    filter.restore((1..=entries).map(|id| Representative {
+    let representatives = (1..=entries).map(|id| Representative {
         id: DocId(id),
         turn: DocId(id),
         at: Timestamp(0),
         key: Key(random(id, 8)),
         site: None,
         signature: Some(signature(id)),
-    }));
+    });
+    filter.restore(|take| representatives.for_each(take));
     filter.resume(Position { next: DocId(entries + 1), aliases: 0, clock: Timestamp(0) });
     filter
 }

@@ -165,20 +165,23 @@ impl PastRun {
         let signature = (subject.sketch.features > 0).then_some(subject.sketch.signature);
         let (mut nearest, mut compared) = (BinaryHeap::new(), 0);
         let position = self.value("position")?;
-        self.for_each_in_window(options, position, |representative| {
-            let distance = representative.signature.zip(signature).map(|(a, b)| distances(&a, &b));
-            if let Some((fingerprint, whole)) = distance {
-                compared += 1;
-                nearest.push((whole, representative.id, fingerprint));
-                if nearest.len() > limit {
-                    nearest.pop();
+        filter.restore(|take| {
+            self.for_each_in_window(options, position, |representative| {
+                let distance =
+                    representative.signature.zip(signature).map(|(a, b)| distances(&a, &b));
+                if let Some((fingerprint, whole)) = distance {
+                    compared += 1;
+                    nearest.push((whole, representative.id, fingerprint));
+                    if nearest.len() > limit {
+                        nearest.pop();
+                    }
                 }
-            }
-            // No other can be the match.
-            let is_near = distance.is_some_and(|(distance, _)| distance <= options.radius());
-            if is_near || equal.contains(&representative.id) {
-                filter.restore([representative]);
-            }
+                // No other can be the match.
+                let is_near = distance.is_some_and(|(distance, _)| distance <= options.radius());
+                if is_near || equal.contains(&representative.id) {
+                    take(representative);
+                }
+            })
         })?;
         if let Some(position) = position {
             filter.resume(position);

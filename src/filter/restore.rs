@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Digests, Filter, Representative};
 use crate::{
+    fingerprint::Fingerprint,
     index::Index,
     page::{DocId, Timestamp},
 };
@@ -20,31 +21,27 @@ pub struct Position {
 }
 
 impl<I: Index, D: Digests> Filter<I, D> {
-    /// Takes in representatives of an earlier filter's window. They come in the order of their turns, before
-    /// [`resume`](Self::resume), in as many calls as one likes. One that was refreshed may come with its earlier turns too.
-    pub fn restore(&mut self, representatives: impl IntoIterator<Item = Representative>) {
-        // What is to enter the index together: until one leaves, for that may make room for another.
-        let mut entering = Vec::new();
-        let mut oldest = self.window.oldest();
-        for representative in representatives {
-            let Representative { id, turn, at, signature, .. } = representative;
-            self.window.advance(at);
-            self.window.expire();
-            let superseded = if turn == id { None } else { self.window.take(id) };
-            let front = self.window.oldest();
-            if superseded.is_some() || (oldest.is_some() && front != oldest) {
-                self.index.insert_all(entering.drain(..));
-                self.index.expire(front.unwrap_or(turn));
-            }
-            if let Some(Representative { turn, signature: Some(_), .. }) = superseded {
-                self.index.remove(turn);
-            }
-            entering.extend(signature.map(|signature| (turn, signature.fingerprint())));
-            self.window.push(&representative);
-            oldest = front.or(Some(turn));
-        }
-        self.index.insert_all(entering);
+    /// Takes in representatives of an earlier filter's window. `give` gives them to the function that it is called with, in the order of
+    /// their turns, before [`resume`](Self::resume), in as many calls as one likes. One that was refreshed may come with its earlier turns
+    /// too. Returns what `give` returns.
+    ///
+    /// ```
+    /// use pagesieve::filter::{Filter, Options};
+    ///
+    /// let options = Options::default();
+    /// let earlier = Filter::new(&options)?;
+    /// let mut filter = Filter::new(&options)?;
+    /// filter.restore(|take| earlier.representatives().for_each(take));
+    /// filter.resume(earlier.position());
+    /// # Ok::<(), pagesieve::filter::MemoryError>(())
+    /// ```
+    pub fn restore<R>(&mut self, give: impl FnOnce(&mut dyn FnMut(Representative)) -> R) -> R {
+        let oldest = self.window.oldest();
+        let mut restoring = Restoring { filter: self, entering: Vec::new(), oldest };
+        let given = give(&mut |representative| restoring.take(representative));
+        restoring.enter();
         self.index.expire(self.window.horizon(DocId(0)));
+        given
     }
 
     /// Goes on where an earlier filter stood.
@@ -57,5 +54,45 @@ impl<I: Index, D: Digests> Filter<I, D> {
     /// Where the filter stands.
     pub fn position(&self) -> Position {
         Position { next: self.next, aliases: self.aliases, clock: self.window.clock() }
+    }
+}
+
+/// As many enter the index together.
+const TOGETHER: usize = 1 << 20;
+
+/// A filter to which representatives come back.
+struct Restoring<'f, I, D> {
+    filter: &'f mut Filter<I, D>,
+    /// What is to enter the index together: until one leaves, for that may make room for another.
+    entering: Vec<(DocId, Fingerprint)>,
+    /// The turn of the oldest representative of the window.
+    oldest: Option<DocId>,
+}
+
+impl<I: Index, D: Digests> Restoring<'_, I, D> {
+    fn take(&mut self, representative: Representative) {
+        let Representative { id, turn, at, signature, .. } = representative;
+        let window = &mut self.filter.window;
+        window.advance(at);
+        window.expire();
+        let superseded = if turn == id { None } else { window.take(id) };
+        let front = window.oldest();
+        window.push(&representative);
+        if superseded.is_some() || (self.oldest.is_some() && front != self.oldest) {
+            self.enter();
+            self.filter.index.expire(front.unwrap_or(turn));
+        }
+        if let Some(Representative { turn, signature: Some(_), .. }) = superseded {
+            self.filter.index.remove(turn);
+        }
+        self.entering.extend(signature.map(|signature| (turn, signature.fingerprint())));
+        if self.entering.len() == TOGETHER {
+            self.enter();
+        }
+        self.oldest = front.or(Some(turn));
+    }
+
+    fn enter(&mut self) {
+        self.filter.index.insert_all(self.entering.drain(..));
     }
 }

@@ -64,7 +64,7 @@ impl Judge for InMemory {
     fn reopen(&mut self) {
         let mut next = filter(&self.options, self.equal_limit, self.filter.digests.clone());
         next = next.bounded(self.bounds);
-        next.restore(self.filter.representatives());
+        next.restore(|take| self.filter.representatives().for_each(take));
         self.lessons.iter().for_each(|lesson| next.relearn(lesson));
         next.resume(self.filter.position());
         self.filter = next;

@@ -1,10 +1,14 @@
 //! The rolling block index.
 
-use std::{collections::HashSet, num::NonZeroU32};
+use std::{
+    collections::{HashMap, HashSet},
+    num::NonZeroU32,
+};
 
 use super::{
     Candidate, Index,
     audit::{Audit, Auditor},
+    bulk::Bulk,
     ids::Ids,
     pages::Bucket,
     plan::{BudgetError, Plan},
@@ -111,7 +115,7 @@ impl BlockIndex {
     /// How many entries share the fullest of the buckets to which a fingerprint belongs.
     #[must_use]
     pub fn crowd(&self, fingerprint: Fingerprint) -> u32 {
-        self.tables.crowds(fingerprint.0).0
+        self.tables.fullest_crowd(fingerprint.0)
     }
 
     /// Answers several queries of one radius, which costs less than one after the other: `out[i]` is what
@@ -242,23 +246,75 @@ impl BlockIndex {
 
     /// Whether as many documents with this fingerprint are there as may be, or as many that share a key as can be: 134 million.
     fn is_over(&self, fingerprint: Fingerprint) -> bool {
-        let (fullest, searched) = self.tables.crowds(fingerprint.0);
-        if fullest >= Bucket::MAX_LEN {
+        if self.tables.fullest() == Bucket::MAX_LEN
+            && self.tables.fullest_crowd(fingerprint.0) >= Bucket::MAX_LEN
+        {
             return true;
         }
+        let searched = self.tables.crowd_of_equals(fingerprint.0);
         if u64::from(searched).min(self.tables.fingerprints().len()) < self.equal_limit.into() {
             return false;
         }
-        let found = self.search(&[Query { fingerprint: fingerprint.0, radius: 0 }]);
-        let equal = found.into_iter().filter_map(|found| self.candidate(found)).count();
-        equal >= self.equal_limit as usize
+        self.equals(&[fingerprint.0])[0] >= self.equal_limit
+    }
+
+    /// How many documents have each of these fingerprints.
+    fn equals(&self, fingerprints: &[u64]) -> Vec<u32> {
+        let mut equals = vec![0; fingerprints.len()];
+        let queries: Vec<Query> =
+            fingerprints.iter().map(|&fingerprint| Query { fingerprint, radius: 0 }).collect();
+        for found in self.search(&queries) {
+            equals[found.query as usize] += u32::from(self.candidate(found).is_some());
+        }
+        equals
+    }
+
+    /// Takes in documents together, which costs less than one after the other.
+    fn insert_together(&mut self, documents: &mut Vec<(DocId, Fingerprint)>, bulk: &mut Bulk) {
+        let ids = self.last.into_iter().chain(documents.iter().map(|&(id, _)| id));
+        assert!(ids.is_sorted_by(|a, b| a < b), "ids grow");
+        self.last = documents.last().map_or(self.last, |&(id, _)| Some(id));
+        let mut over = self.over(documents, bulk).into_iter().peekable();
+        self.over += over.len() as u64;
+        let mut places = 0..;
+        documents.retain(|_| over.next_if_eq(&places.next().unwrap_or(u32::MAX)).is_none());
+        let mut ids = documents.iter().map(|&(id, _)| id);
+        let fingerprints = documents.iter().map(|(_, fingerprint)| fingerprint.0);
+        self.tables.insert_all(&fingerprints, bulk, |slot| {
+            if let Some(id) = ids.next() {
+                self.ids.set(slot, id);
+            }
+        });
+    }
+
+    /// Which of the documents that are to enter together do not, because there are too many with their fingerprint: their places, in order.
+    fn over(&self, documents: &[(DocId, Fingerprint)], bulk: &mut Bulk) -> Vec<u32> {
+        let value = |&place: &u32| documents[place as usize].1.0;
+        let fingerprints = documents.iter().map(|(_, fingerprint)| fingerprint.0);
+        let mut crowded = self.tables.crowded(fingerprints, self.equal_limit, bulk);
+        let mut values: Vec<u64> = crowded.iter().map(value).collect();
+        values.sort_unstable();
+        values.dedup();
+        let mut held = HashMap::with_capacity(values.len());
+        for some in values.chunks(QUERIES) {
+            held.extend(some.iter().copied().zip(self.equals(some)));
+        }
+        crowded.retain(|place| {
+            let held = held.entry(value(place)).or_default();
+            *held += 1;
+            *held > self.equal_limit
+        });
+        crowded.sort_unstable();
+        crowded
     }
 }
 
 /// So many removed documents are always left to leave in turn.
 const SPARED: usize = 16;
-/// Documents whose buckets are asked for before they are inserted.
-const EXPECTED: usize = 32;
+/// So many documents that it is worth to sort them.
+const MANY: usize = 512;
+/// Queries that are asked together.
+const QUERIES: usize = 1024;
 /// The radius within which the nearest document is looked for first.
 const NEAR: u32 = 3;
 
@@ -287,17 +343,23 @@ impl Index for BlockIndex {
     }
 
     fn insert_all(&mut self, documents: impl IntoIterator<Item = (DocId, Fingerprint)>) {
-        let mut documents = documents.into_iter();
-        let mut some = Vec::with_capacity(EXPECTED);
+        let (mut documents, mut bulk) = (documents.into_iter(), Bulk::default());
+        let mut some = Vec::new();
         loop {
             some.clear();
-            some.extend(documents.by_ref().take(EXPECTED));
+            some.extend(documents.by_ref().take(Bulk::at_once(self.plan.entries())));
             if some.is_empty() {
                 return;
             }
-            self.tables.expect(some.iter().map(|(_, fingerprint)| fingerprint.0));
-            for &(id, fingerprint) in &some {
-                self.insert(id, fingerprint);
+            let worth_it = some.len() >= MANY && self.tables.probes(0) > 0;
+            // A bucket may become full only by one at a time.
+            let fullest = u64::from(self.tables.fullest()) + some.len() as u64;
+            if worth_it && fullest < Bucket::MAX_LEN.into() {
+                self.insert_together(&mut some, &mut bulk);
+            } else {
+                for (id, fingerprint) in some.drain(..) {
+                    self.insert(id, fingerprint);
+                }
             }
         }
     }

@@ -29,6 +29,8 @@ pub(super) struct Blocks<F> {
     /// Where queries of each radius look.
     pub(super) probes: Vec<Probes>,
     pub(super) level: Level,
+    /// No bucket ever had more entries.
+    pub(super) fullest: u32,
 }
 
 /// Where the buckets of a table are.
@@ -38,6 +40,14 @@ pub(super) struct Place {
     start: usize,
     /// Lines of each bucket's home; 0 if the directory leads to its pages.
     pub(super) lines: u32,
+}
+
+/// An entry of a table: its bucket, what it keeps of the fingerprint, and its place in the queue.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Filed {
+    pub(super) key: u32,
+    pub(super) rest: u32,
+    pub(super) slot: u32,
 }
 
 impl Place {
@@ -73,38 +83,69 @@ impl<F: Format> Blocks<F> {
             pages: Pages::new(reserved, slot_bits),
             probes,
             level: Level::best(),
+            fullest: 0,
         }
     }
 
     pub(super) fn insert(&mut self, fingerprint: u64) -> u32 {
-        let slot = self.fingerprints.push(fingerprint);
-        if !self.pages.holds(slot) {
-            self.pages.widen_slots();
-        }
-        let buckets = self.buckets(fingerprint);
-        for ((key, table), &bucket) in self.keys.iter().zip(&self.tables).zip(&buckets) {
-            let rest = key.rest.of(fingerprint);
-            match table.lines {
-                0 => self.pages.push(self.directory.get_mut(bucket), rest, slot),
-                lines => self.pages.push_home(bucket as u32, lines, rest, slot),
-            }
+        let slot = self.take_slot(fingerprint);
+        self.expect(fingerprint);
+        for table in 0..self.tables.len() {
+            let Key { place, rest, .. } = &self.keys[table];
+            let (key, rest) = (place.of(fingerprint), rest.of(fingerprint));
+            self.file(table, Filed { key, rest, slot });
         }
         slot
     }
 
-    /// Asks for the buckets of what is to be inserted, and then for the pages to which it comes.
-    pub(super) fn expect(&self, fingerprints: impl Iterator<Item = u64> + Clone) {
-        for fingerprint in fingerprints.clone() {
-            self.buckets(fingerprint);
+    /// The place of a new fingerprint in the queue.
+    pub(super) fn take_slot(&mut self, fingerprint: u64) -> u32 {
+        let slot = self.fingerprints.push(fingerprint);
+        if !self.pages.holds(slot) {
+            self.pages.widen_slots();
         }
-        for fingerprint in fingerprints {
-            for (table, bucket) in self.tables.iter().zip(self.buckets(fingerprint)) {
-                let page = match table.lines {
-                    0 => Bucket::unpack(*self.directory.get(bucket)).last,
-                    lines => self.pages.next_line(bucket as u32, lines),
-                };
-                self.pages.prefetch(page);
-            }
+        slot
+    }
+
+    /// Adds an entry to its bucket of a table.
+    #[inline]
+    pub(super) fn file(&mut self, table: usize, entry: Filed) {
+        let Filed { key, rest, slot } = entry;
+        let place = self.tables[table];
+        let bucket = place.bucket(key);
+        let crowd = match place.lines {
+            0 => self.pages.push(self.directory.get_mut(bucket), rest, slot),
+            lines => self.pages.push_home(bucket as u32, lines, rest, slot),
+        };
+        self.fullest = self.fullest.max(crowd);
+    }
+
+    /// Asks for the bucket of a key.
+    #[inline]
+    pub(super) fn prefetch_bucket(&self, table: usize, key: u32) {
+        let place = self.tables[table];
+        let bucket = place.bucket(key);
+        match place.lines {
+            0 => prefetch(self.directory.get(bucket)),
+            _ => self.pages.prefetch_keys(bucket as u32),
+        }
+    }
+
+    /// Asks for the page to which the next entry of a key comes.
+    #[inline]
+    pub(super) fn prefetch_end(&self, table: usize, key: u32) {
+        let place = self.tables[table];
+        let bucket = place.bucket(key);
+        self.pages.prefetch(match place.lines {
+            0 => Bucket::unpack(*self.directory.get(bucket)).last,
+            lines => self.pages.next_line(bucket as u32, lines),
+        });
+    }
+
+    /// Asks for the buckets of a fingerprint.
+    fn expect(&self, fingerprint: u64) {
+        for (table, key) in self.keys.iter().enumerate() {
+            self.prefetch_bucket(table, key.place.of(fingerprint));
         }
     }
 
@@ -112,7 +153,9 @@ impl<F: Format> Blocks<F> {
     pub(super) fn pop(&mut self) {
         let oldest = self.fingerprints.ordinals().start;
         let fingerprint = *self.fingerprints.word(self.fingerprints.slot(oldest));
-        for (table, bucket) in self.tables.iter().zip(self.buckets(fingerprint)) {
+        self.expect(fingerprint);
+        for (table, key) in self.tables.iter().zip(&self.keys) {
+            let bucket = table.bucket(key.place.of(fingerprint));
             match table.lines {
                 0 => self.pages.pop(self.directory.get_mut(bucket)),
                 lines => self.pages.pop_home(bucket as u32, lines),
@@ -129,37 +172,35 @@ impl<F: Format> Blocks<F> {
             prefetch(self.fingerprints.word(self.fingerprints.slot(oldest + 8)));
         }
         if ordinals.contains(&(oldest + 4)) {
-            self.buckets(*self.fingerprints.word(self.fingerprints.slot(oldest + 4)));
+            self.expect(*self.fingerprints.word(self.fingerprints.slot(oldest + 4)));
         }
     }
 
-    /// The buckets of a fingerprint, asked for.
-    fn buckets(&self, fingerprint: u64) -> [usize; MAX_TABLES] {
-        let mut buckets = [0; MAX_TABLES];
-        for ((bucket, key), table) in buckets.iter_mut().zip(&self.keys).zip(&self.tables) {
-            *bucket = table.bucket(key.place.of(fingerprint));
-            if table.lines == 0 {
-                prefetch(self.directory.get(*bucket));
-            } else {
-                self.pages.prefetch(*bucket as u32);
-            }
+    /// How many entries a bucket of a table has.
+    pub(super) fn crowd(&self, table: usize, key: u32) -> u32 {
+        let place = self.tables[table];
+        let bucket = place.bucket(key);
+        match place.lines {
+            0 => Bucket::unpack(*self.directory.get(bucket)).len,
+            lines => self.pages.crowd_at_home(bucket as u32, lines),
         }
-        buckets
     }
 
-    /// How many entries share the fullest bucket of a fingerprint, and how many the one that is searched for equal ones.
-    pub(super) fn crowds(&self, fingerprint: u64) -> (u32, u32) {
-        let crowd = |table: usize| {
-            let place = self.tables[table];
-            let bucket = place.bucket(self.keys[table].place.of(fingerprint));
-            match place.lines {
-                0 => Bucket::unpack(*self.directory.get(bucket)).len,
-                lines => self.pages.crowd_at_home(bucket as u32, lines),
-            }
-        };
-        let fullest = (0..self.keys.len()).map(crowd).max().unwrap_or(0);
-        let searched = self.probes[0].first().map_or(u32::MAX, |&(table, _)| crowd(table));
-        (fullest, searched)
+    /// How many entries share the fullest bucket of a fingerprint.
+    pub(super) fn fullest_crowd(&self, fingerprint: u64) -> u32 {
+        let crowds = self
+            .keys
+            .iter()
+            .zip(0..)
+            .map(|(key, table)| self.crowd(table, key.place.of(fingerprint)));
+        crowds.max().unwrap_or(0)
+    }
+
+    /// How many entries share the bucket that is searched for fingerprints equal to this.
+    pub(super) fn crowd_of_equals(&self, fingerprint: u64) -> u32 {
+        let crowd =
+            |&(table, _): &(usize, u32)| self.crowd(table, self.keys[table].place.of(fingerprint));
+        self.probes[0].first().map_or(u32::MAX, crowd)
     }
 
     /// In how many buckets a query of some radius looks.

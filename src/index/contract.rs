@@ -71,10 +71,12 @@ fn agrees_with_the_scan(
                 check(&index, &scan, flip(*earlier.get(&seen), bits))?;
             }
         }
-        for fingerprint in new {
-            index.insert(next, fingerprint);
-            scan.insert(next, fingerprint);
-            next = DocId(next.0 + gap);
+        let ids = (next.0..).step_by(usize::try_from(gap).unwrap_or(1)).map(DocId);
+        let new: Vec<_> = ids.zip(new).collect();
+        index.insert_all(new.iter().copied());
+        for (id, fingerprint) in new {
+            scan.insert(id, fingerprint);
+            next = DocId(id.0 + gap);
             seen.push(fingerprint);
         }
         check(&index, &scan, *seen.last().expect("never empty"))?;
@@ -104,7 +106,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
     let event = prop_oneof![
         4 => prop_oneof![any::<u64>(), Just(0), Just(u64::MAX), 0..4_u64].prop_map(|bits| Event::Insert(Fingerprint(bits))),
         8 => (any::<Pick>(), bits()).prop_map(|(of, bits)| Event::Plant(of, bits)),
-        1 => (any::<Pick>(), 0..4_u32, 0..400_u16).prop_map(|(of, block, n)| Event::Flood(of, block, n)),
+        1 => (any::<Pick>(), 0..4_u32, prop_oneof![0..400_u16, 0..900_u16]).prop_map(|(of, block, n)| Event::Flood(of, block, n)),
         2 => any::<Pick>().prop_map(Event::Remove),
         2 => any::<Pick>().prop_map(Event::Refresh),
         2 => prop_oneof![0..20_u16, 0..1500_u16].prop_map(Event::Keep),

@@ -71,17 +71,19 @@ impl<F: Format> Pages<F> {
         self.home(start, lines).len + Bucket::unpack(self.overflow(start)).len
     }
 
-    pub(super) fn push_home(&mut self, start: u32, lines: u32, rest: u32, slot: u32) {
+    /// Adds an entry to a bucket, and says how many there are now.
+    pub(super) fn push_home(&mut self, start: u32, lines: u32, rest: u32, slot: u32) -> u32 {
         let home = self.home(start, lines);
         if home.is_full() {
             let mut chain = self.overflow(start);
-            self.push(&mut chain, rest, slot);
+            let chained = self.push(&mut chain, rest, slot);
             self.set_overflow(start, chain);
-            return;
+            return home.len + chained;
         }
         let at = home.end();
         self.put(start + at / F::LEN, at % F::LEN, rest, slot);
         self.set_head(start, Home { len: home.len + 1, ..home });
+        home.len + 1
     }
 
     /// Lets go of a bucket's first entry.

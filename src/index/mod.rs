@@ -62,6 +62,7 @@
 mod audit;
 mod block_index;
 mod blocks;
+mod bulk;
 #[cfg(test)]
 mod contract;
 mod homes;

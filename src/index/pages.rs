@@ -185,12 +185,19 @@ impl<F: Format> Pages<F> {
         }
     }
 
+    /// Asks for a line of entries' keys.
+    #[inline(always)]
+    pub(super) fn prefetch_keys(&self, page: u32) {
+        prefetch(self.keys(page));
+    }
+
     #[inline(always)]
     pub(super) fn link(&self, page: u32) -> u32 {
         self.keys(page)[LINK]
     }
 
-    pub(super) fn push(&mut self, word: &mut u64, rest: u32, slot: u32) {
+    /// Adds an entry to a bucket, and says how many there are now.
+    pub(super) fn push(&mut self, word: &mut u64, rest: u32, slot: u32) -> u32 {
         let mut bucket = Bucket::unpack(*word);
         let at = (bucket.first_at + bucket.len) % F::LEN;
         if bucket.len == 0 {
@@ -206,6 +213,7 @@ impl<F: Format> Pages<F> {
         bucket.len += 1;
         *word = bucket.pack();
         self.put(bucket.last, at, rest, slot);
+        bucket.len
     }
 
     /// Writes an entry.

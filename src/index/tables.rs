@@ -2,6 +2,7 @@
 
 use super::{
     blocks::Blocks,
+    bulk::Bulk,
     layout::Entry,
     pages::{Narrow, Wide},
     plan::Plan,
@@ -48,12 +49,34 @@ impl Tables {
         each!(self, blocks => blocks.pop());
     }
 
-    pub(super) fn expect(&self, fingerprints: impl Iterator<Item = u64> + Clone) {
-        each!(self, blocks => blocks.expect(fingerprints));
+    pub(super) fn insert_all(
+        &mut self,
+        fingerprints: &(impl Iterator<Item = u64> + Clone),
+        bulk: &mut Bulk,
+        tell: impl FnMut(u32),
+    ) {
+        each!(self, blocks => blocks.insert_all(fingerprints, bulk, tell));
     }
 
-    pub(super) fn crowds(&self, fingerprint: u64) -> (u32, u32) {
-        each!(self, blocks => blocks.crowds(fingerprint))
+    pub(super) fn crowded(
+        &self,
+        fingerprints: impl Iterator<Item = u64>,
+        limit: u32,
+        bulk: &mut Bulk,
+    ) -> Vec<u32> {
+        each!(self, blocks => blocks.crowded(fingerprints, limit, bulk))
+    }
+
+    pub(super) fn fullest_crowd(&self, fingerprint: u64) -> u32 {
+        each!(self, blocks => blocks.fullest_crowd(fingerprint))
+    }
+
+    pub(super) fn crowd_of_equals(&self, fingerprint: u64) -> u32 {
+        each!(self, blocks => blocks.crowd_of_equals(fingerprint))
+    }
+
+    pub(super) fn fullest(&self) -> u32 {
+        each!(self, blocks => blocks.fullest)
     }
 
     /// In how many places a query of some radius looks.

@@ -56,6 +56,49 @@ fn many_inserted_at_once_are_found_like_one_after_the_other() {
 }
 
 #[test]
+fn many_inserted_at_once_are_those_of_a_hot_value_that_enter_one_by_one() {
+    for layout in layouts() {
+        let limit = NonZeroU32::new(100).unwrap();
+        let plan = Plan::new(layout, 20_000);
+        let mut one_by_one = BlockIndex::with_plan(plan).with_equal_limit(limit);
+        let mut at_once = one_by_one.clone();
+        let mut next = 1;
+        for round in 0..6 {
+            // Crowds that share half of their bits, and four values each of which comes again and again.
+            let documents: Vec<(DocId, Fingerprint)> = (next..next + 5000)
+                .map(|number| {
+                    let fingerprint = match number % 5 {
+                        0 => Fingerprint(random(number).0 & 0xffff_ffff),
+                        1 => Fingerprint(random(number).0 | 0xffff_ffff),
+                        2 => random(number % 4),
+                        _ => random(number),
+                    };
+                    (DocId(3 * number), fingerprint)
+                })
+                .collect();
+            next += 5000;
+            for &(id, fingerprint) in &documents {
+                one_by_one.insert(id, fingerprint);
+            }
+            at_once.insert_all(documents.iter().copied());
+            for index in [&mut one_by_one, &mut at_once] {
+                index.expire(DocId(3 * 2000 * round));
+                index.remove(DocId(3 * (2000 * round + 2)));
+            }
+            assert_eq!(at_once.len(), one_by_one.len());
+            assert_eq!(at_once.audit(), one_by_one.audit());
+            assert!(at_once.audit().over > 0);
+            for (_, fingerprint) in &documents[..200] {
+                assert_eq!(
+                    candidates(&at_once, *fingerprint),
+                    candidates(&one_by_one, *fingerprint)
+                );
+            }
+        }
+    }
+}
+
+#[test]
 fn many_queries_at_once_are_answered_like_one_after_the_other() {
     for layout in layouts() {
         let index = filled(layout, 1000);

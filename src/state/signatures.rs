@@ -56,14 +56,16 @@ impl SignatureLog {
     ) -> Result<Self, StateError> {
         let all = Self::stored(state)?;
         let (began, mut told, mut read) = (Instant::now(), Instant::now(), 0);
-        let log = Self::read_rows(state, |row| {
-            read += row.len() as u64;
-            filter.restore(row.iter().copied());
-            if told.elapsed() >= TELL_EVERY {
-                told = Instant::now();
-                tracing::info!(read, all, "the window is being brought back");
-                tell(Restored { read, all });
-            }
+        let log = filter.restore(|take| {
+            Self::read_rows(state, |row| {
+                read += row.len() as u64;
+                row.iter().copied().for_each(&mut *take);
+                if told.elapsed() >= TELL_EVERY {
+                    told = Instant::now();
+                    tracing::info!(read, all, "the window is being brought back");
+                    tell(Restored { read, all });
+                }
+            })
         })?;
         if all > 0 {
             let seconds = began.elapsed().as_secs_f64();
