@@ -15,7 +15,7 @@
 //!     judgement.verdict.is_unique()
 //! });
 //! assert_eq!(unique, [true, true, false]);
-//! # Ok::<(), filter::MemoryError>(())
+//! # Ok::<(), filter::WindowError>(())
 //! ```
 //!
 //! In reading order: [`filter`] is the heart, [`index`] and [`fingerprint`] are what it stands on, [`extract`] and [`page`] bring it

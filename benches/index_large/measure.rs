@@ -74,7 +74,7 @@ pub(crate) fn measure_index(source: &Source, plan: Plan, radii: &[u32], label: &
     let before = resident();
     let begin = cpu();
     // Without tables, to count what is equal would take a scan for every insertion.
-    let mut index = BlockIndex::with_plan(plan);
+    let mut index = BlockIndex::with_plan(plan).expect("there is memory");
     if label == "scan" {
         index = index.with_equal_limit(NonZeroU32::MAX);
     }

@@ -43,7 +43,7 @@ use crate::{
 
 pub use digests::{Digests, Horizon, Known, MemoryDigests};
 pub use learning::Taught;
-pub use options::{Links, MemoryError, Mode, Options, Policy, Store};
+pub use options::{Links, MemoryError, Mode, Options, Policy, Store, WindowError};
 pub use radius::{Radius, RadiusError};
 #[cfg(feature = "crawl")]
 pub(crate) use representative::Packed;
@@ -97,8 +97,8 @@ impl Filter {
     /// An empty filter that keeps everything in memory.
     ///
     /// # Errors
-    /// If the memory of `options` has no room for their window.
-    pub fn new(options: &Options) -> Result<Self, MemoryError> {
+    /// If the memory of `options` has no room for their window, or the system refuses it.
+    pub fn new(options: &Options) -> Result<Self, WindowError> {
         let index = options.index_beside_digests()?;
         Ok(Self::with(options, index, MemoryDigests::default()))
     }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{Radius, WindowOptions};
 use crate::{
     fingerprint::{Recipe, Seed, SeedChoice, Segment},
-    index::{BlockIndex, Plan},
+    index::{BlockIndex, Plan, RefusedError},
     page::figures::thousands,
 };
 
@@ -140,23 +140,23 @@ impl Options {
     /// elsewhere: in a state.
     ///
     /// # Errors
-    /// If the window may need more memory than it is given.
-    pub fn index(&self) -> Result<BlockIndex, MemoryError> {
+    /// If the window may need more memory than it is given, or the system refuses it.
+    pub fn index(&self) -> Result<BlockIndex, WindowError> {
         self.index_beside(0)
     }
 
     /// The same if the digests are in memory too.
     ///
     /// # Errors
-    /// If the window may need more memory than it is given.
-    pub fn index_beside_digests(&self) -> Result<BlockIndex, MemoryError> {
+    /// If the window may need more memory than it is given, or the system refuses it.
+    pub fn index_beside_digests(&self) -> Result<BlockIndex, WindowError> {
         self.index_beside(BYTES_PER_DIGEST)
     }
 
-    fn index_beside(&self, digest: u64) -> Result<BlockIndex, MemoryError> {
+    fn index_beside(&self, digest: u64) -> Result<BlockIndex, WindowError> {
         let plan = self.plan(digest)?;
         tracing::info!(index = %plan, "the index is laid out");
-        let index = BlockIndex::with_plan(plan);
+        let index = BlockIndex::with_plan(plan)?;
         Ok(match NonZeroU32::new(self.audit) {
             Some(every) => index.with_audit(every),
             None => index,
@@ -213,6 +213,25 @@ impl Options {
     #[must_use]
     pub fn recipe(&self, seed: Seed) -> Recipe {
         Recipe { segment: self.segment, fold_chinese: self.fold_chinese, seed }
+    }
+}
+
+/// Why there is no room for a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WindowError {
+    /// The configuration gives it too little memory.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+    /// The system gives less than the configuration.
+    #[error(
+        "the index of the window: {0}; give the process more, or make `dedup.window.entries` smaller"
+    )]
+    Refused(RefusedError),
+}
+
+impl From<RefusedError> for WindowError {
+    fn from(error: RefusedError) -> Self {
+        Self::Refused(error)
     }
 }
 

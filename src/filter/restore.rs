@@ -33,7 +33,7 @@ impl<I: Index, D: Digests> Filter<I, D> {
     /// let mut filter = Filter::new(&options)?;
     /// filter.restore(|take| earlier.representatives().for_each(take));
     /// filter.resume(earlier.position());
-    /// # Ok::<(), pagesieve::filter::MemoryError>(())
+    /// # Ok::<(), pagesieve::filter::WindowError>(())
     /// ```
     pub fn restore<R>(&mut self, give: impl FnOnce(&mut dyn FnMut(Representative)) -> R) -> R {
         let oldest = self.window.oldest();

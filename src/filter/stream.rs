@@ -28,7 +28,7 @@ pub trait NearDupExt: Stream + Sized {
     /// use pagesieve::{Filter, Fingerprinter, NearDupExt, Subject, filter, fingerprint::Recipe};
     /// use tokio_stream::StreamExt;
     ///
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), filter::MemoryError> {
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), filter::WindowError> {
     /// let fingerprinter = Fingerprinter::new(Recipe::default());
     /// let pages = tokio_stream::iter([("a", "One text."), ("b", "Another text."), ("c", "one text")]);
     /// let filter = Filter::new(&filter::Options::default())?;

@@ -2,6 +2,7 @@
 
 use std::{
     collections::{HashMap, HashSet},
+    io,
     num::NonZeroU32,
 };
 
@@ -19,6 +20,27 @@ use crate::{fingerprint::Fingerprint, page::DocId};
 
 /// As many entries are compared in the time that one probe of a table takes.
 const SCANNED_PER_PROBE: u64 = 50;
+
+/// Memory that the system refuses, though the budget allows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the system refuses {} of memory ({system})", bytesize::ByteSize(*.bytes).display().iec())]
+pub struct RefusedError {
+    /// Bytes that the index takes at most.
+    pub bytes: u64,
+    /// What the system says.
+    pub system: io::ErrorKind,
+}
+
+/// Why there is no index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum IndexError {
+    /// The budget is too small.
+    #[error(transparent)]
+    Budget(#[from] BudgetError),
+    /// The system refuses what the budget allows.
+    #[error(transparent)]
+    Refused(#[from] RefusedError),
+}
 
 /// An exact index for any radius and window: tables by a [`Layout`](super::Layout), chosen from both and from the
 /// memory there is.
@@ -61,25 +83,31 @@ impl BlockIndex {
     /// `budget` bytes.
     ///
     /// # Errors
-    /// If the budget is too small for any layout.
+    /// If the budget is too small for any layout, or the system refuses the memory.
     ///
     /// # Panics
     /// If `max_radius` is larger than [`MAX_RADIUS`](super::MAX_RADIUS).
-    pub fn new(max_radius: u32, entries: u64, budget: u64) -> Result<Self, BudgetError> {
-        Plan::choose(max_radius, entries, budget).map(Self::with_plan)
+    pub fn new(max_radius: u32, entries: u64, budget: u64) -> Result<Self, IndexError> {
+        Ok(Self::with_plan(Plan::choose(max_radius, entries, budget)?)?)
     }
 
     /// An empty index with a layout chosen by hand.
-    #[must_use]
-    pub fn with_plan(plan: Plan) -> Self {
-        let tables = Tables::new(&plan);
+    ///
+    /// All memory that the plan needs is asked for here and taken when it is used. A window that outgrows its plan asks for more, and
+    /// panics if it is refused.
+    ///
+    /// # Errors
+    /// If the system refuses the memory.
+    pub fn with_plan(plan: Plan) -> Result<Self, RefusedError> {
+        let tables = Tables::new(&plan)
+            .map_err(|error| RefusedError { bytes: plan.bytes(), system: error.kind() })?;
         let scan_up_to = (0..=plan.layout().max_radius())
             .map(|radius| match tables.probes(radius) as u64 {
                 0 => u64::MAX,
                 probes => probes * SCANNED_PER_PROBE,
             })
             .collect();
-        Self {
+        Ok(Self {
             plan,
             tables,
             ids: Ids::default(),
@@ -89,7 +117,7 @@ impl BlockIndex {
             last: None,
             auditor: Auditor::default(),
             scan_up_to,
-        }
+        })
     }
 
     /// Holds at most so many documents with one fingerprint, the oldest. A newer one does not enter: of a million equal error
@@ -422,7 +450,7 @@ impl BlockIndex {
 
     /// Empties all buckets, as no error should.
     pub(super) fn lose_the_tables(&mut self) {
-        let empty = Tables::new(&self.plan);
+        let empty = Tables::new(&self.plan).expect("they were there before");
         self.tables = std::mem::replace(&mut self.tables, empty.clone()).without_buckets(empty);
     }
 }

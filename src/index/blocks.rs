@@ -6,11 +6,14 @@
     reason = "it becomes part of a search that is compiled for each instruction set; lines have 32 bits"
 )]
 
+use std::io;
+
 use super::{
     key::Key,
     lanes::{Level, prefetch},
     layout::Probes,
     pages::{Bucket, Format, Pages},
+    plan::Plan,
     slab::Slab,
     slots::Slots,
 };
@@ -58,13 +61,12 @@ impl Place {
 }
 
 impl<F: Format> Blocks<F> {
-    /// `lines` are those of each table's homes, `slot_bits` the bits that a slot is expected to take.
-    pub(super) fn new(
-        keys: Vec<Key>,
-        lines: Vec<u32>,
-        probes: Vec<Probes>,
-        slot_bits: u32,
-    ) -> Self {
+    /// Empty tables, with room for what is planned.
+    ///
+    /// # Errors
+    /// If the system refuses the memory.
+    pub(super) fn new(plan: &Plan) -> io::Result<Self> {
+        let keys = plan.keys();
         assert!(keys.len() <= MAX_TABLES, "layouts have at most {MAX_TABLES} tables");
         let (mut words, mut reserved) = (0, 0);
         let mut table = |(key, lines): (&Key, u32)| {
@@ -74,17 +76,17 @@ impl<F: Format> Blocks<F> {
             *end += buckets * each as usize;
             Place { start, lines }
         };
-        let tables = keys.iter().zip(lines).map(&mut table).collect();
-        Self {
-            fingerprints: Slots::new(),
+        let tables = keys.iter().zip(plan.lines()).map(&mut table).collect();
+        Ok(Self {
+            fingerprints: Slots::with_room(plan.entries())?,
             keys,
             tables,
-            directory: Slab::with_len(words),
-            pages: Pages::new(reserved, slot_bits),
-            probes,
+            directory: Slab::with_len(words)?,
+            pages: Pages::new(reserved, plan.pages(), plan.slot_bits())?,
+            probes: (0..=plan.layout().max_radius()).map(|radius| plan.probes(radius)).collect(),
             level: Level::best(),
             fullest: 0,
-        }
+        })
     }
 
     pub(super) fn insert(&mut self, fingerprint: u64) -> u32 {

@@ -6,7 +6,7 @@ use proptest::{prelude::*, sample::Index as Pick};
 
 use super::{
     BlockIndex, Candidate, Entry, Homes, Index, Layout, Pigeonhole, Plan, Scan,
-    pigeonhole::MAX_RADIUS,
+    pigeonhole::MAX_RADIUS, tests::planned,
 };
 use crate::{fingerprint::Fingerprint, page::DocId};
 
@@ -154,7 +154,7 @@ proptest! {
     #[test]
     fn recall_is_total_in_every_layout((layout, wanted) in layouts(), events in events(), gap in 1..4_u64, entries in 1..3000_u64, limit in 1..300_u32) {
         let limit = NonZeroU32::new(limit).unwrap();
-        let index = BlockIndex::with_plan(Plan::new(layout, entries)).with_equal_limit(limit);
+        let index = planned(Plan::new(layout, entries)).with_equal_limit(limit);
         prop_assert_eq!(index.max_radius(), wanted);
         let scan = Scan::default().with_equal_limit(limit);
         agrees_with_the_scan(index.clone(), scan.clone(), &events, gap)?;
@@ -167,7 +167,7 @@ proptest! {
         let plan = Plan::choose(radius, entries, per_entry * entries);
         // Directories of larger windows take longer to clear than to search.
         if let Ok(plan) = plan && entries < 1 << 24 {
-            let index = BlockIndex::with_plan(plan).never_scanning();
+            let index = planned(plan).never_scanning();
             let scan = Scan::default().with_equal_limit(NonZeroU32::new(BlockIndex::EQUAL_LIMIT).unwrap());
             agrees_with_the_scan(index, scan, &events, 1)?;
         }
@@ -204,7 +204,7 @@ fn every_fingerprint_of_the_ball_is_found() {
         Layout::disjoint(&[10, 10], Entry::Narrow, 3).with_homes(Homes::Tight),
         Layout::covering(6, 12, Entry::Wide).with_homes(Homes::Tight),
     ] {
-        finds_the_ball(BlockIndex::with_plan(Plan::new(layout, 100_000)).never_scanning());
+        finds_the_ball(planned(Plan::new(layout, 100_000)).never_scanning());
     }
 }
 

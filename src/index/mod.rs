@@ -85,7 +85,7 @@ mod tests;
 use crate::{fingerprint::Fingerprint, page::DocId};
 
 pub use audit::Audit;
-pub use block_index::BlockIndex;
+pub use block_index::{BlockIndex, IndexError, RefusedError};
 pub use homes::Homes;
 pub use layout::{Entry, Layout};
 pub use pigeonhole::{Pigeonhole, RadiusError};

@@ -12,6 +12,8 @@
 )]
 #![expect(clippy::cast_possible_truncation, reason = "a bucket's word is two of 32 bits")]
 
+use std::io;
+
 use super::{
     lanes::{Lanes, prefetch},
     slab::Slab,
@@ -154,14 +156,21 @@ pub(super) struct Pages<F> {
 }
 
 impl<F: Format> Pages<F> {
-    /// Room for so many lines that are not given as pages, and none for pages yet.
-    pub(super) fn new(reserved: usize, slot_bits: u32) -> Self {
-        let (mut keys, mut slots) = (Slab::new(), Slab::new());
+    /// So many lines that are not given as pages, and room for as many as there are to be with the pages.
+    ///
+    /// # Errors
+    /// If the system refuses the memory.
+    pub(super) fn new(reserved: usize, room: usize, slot_bits: u32) -> io::Result<Self> {
+        let mut keys = Slab::with_room(room)?;
         keys.grow(reserved);
-        if F::SPLIT {
+        let slots = if F::SPLIT {
+            let mut slots = Slab::with_room(room)?;
             slots.grow(reserved);
-        }
-        Self { keys, slots, slot_bits, free: None, format: std::marker::PhantomData }
+            slots
+        } else {
+            Slab::new()
+        };
+        Ok(Self { keys, slots, slot_bits, free: None, format: std::marker::PhantomData })
     }
 
     #[inline(always)]

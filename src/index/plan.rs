@@ -132,18 +132,29 @@ impl Plan {
     }
 
     fn table_bytes(&self, bits: u32) -> f64 {
+        let (page, _) = self.layout.entry.page();
+        let directory =
+            if self.layout.homes.is_some() { 0.0 } else { f64::from(bits).exp2() * WORD_BYTES };
+        self.table_pages(bits) * page + directory
+    }
+
+    /// Pages of a table, lines of homes among them.
+    fn table_pages(&self, bits: u32) -> f64 {
         let (entries, buckets) = (self.entries as f64, f64::from(bits).exp2());
-        let (page, len) = self.layout.entry.page();
-        let mean = entries / buckets;
+        let (_, len) = self.layout.entry.page();
         if self.layout.homes.is_some() {
             let lines = f64::from(self.home_lines(bits));
-            let (over, share) = excess(mean, lines * len);
+            let (over, share) = excess(entries / buckets, lines * len);
             // About one page of a chain is empty.
-            return buckets * page * (lines + share * 0.9 + over / len);
+            return buckets * (lines + share * 0.9 + over / len);
         }
         // Of a bucket's first and last page, about one page together is empty.
-        let used = buckets.min(entries);
-        entries / len * page + used * page * (len - 1.0) / len + buckets * WORD_BYTES
+        entries / len + buckets.min(entries) * (len - 1.0) / len
+    }
+
+    /// Pages of all tables, lines of homes among them.
+    pub(super) fn pages(&self) -> usize {
+        self.layout.bits().iter().map(|&bits| self.table_pages(bits)).sum::<f64>() as usize
     }
 
     /// The bits that a slot takes, with as many slots again in reserve. What they leave holds more of the fingerprint.

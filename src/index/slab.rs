@@ -1,7 +1,7 @@
 //! Memory in large pieces that never move.
 //!
-//! A piece is mapped when it is first needed and takes memory page by page as it is touched, so that growth copies nothing
-//! and a large window costs nothing before it fills. Pages of 2 MiB are asked for where the system has them: look-ups go to
+//! A piece is mapped when room is made for a window, or when it is first needed, and takes memory page by page as it is touched: growth
+//! copies nothing, and a large window costs nothing before it fills. Pages of 2 MiB are asked for where the system has them: look-ups go to
 //! random places, and with small pages each would miss the translation cache as well.
 
 #![expect(
@@ -9,7 +9,7 @@
     reason = "it becomes part of a search that is compiled for each instruction set"
 )]
 
-use std::{iter, marker::PhantomData};
+use std::{io, iter, marker::PhantomData};
 
 use bytemuck::Pod;
 use memmap2::MmapMut;
@@ -36,15 +36,30 @@ impl<T: Pod> Slab<T> {
     }
 
     /// So many zeros, and no room for more.
-    pub(super) fn with_len(len: usize) -> Self {
+    ///
+    /// # Errors
+    /// If the system refuses the memory.
+    pub(super) fn with_len(len: usize) -> io::Result<Self> {
         let mut slab = Self::new();
         slab.len = len;
         let mut bytes = len * size_of::<T>();
         while bytes > 0 {
-            slab.pieces.push(map(bytes.min(PIECE)));
+            slab.pieces.push(map(bytes.min(PIECE))?);
             bytes -= bytes.min(PIECE);
         }
-        slab
+        Ok(slab)
+    }
+
+    /// No values, and room for so many: none of it is taken until they are there, but the system can refuse it only now.
+    ///
+    /// # Errors
+    /// If the system refuses the memory.
+    pub(super) fn with_room(len: usize) -> io::Result<Self> {
+        let mut slab = Self::new();
+        while slab.pieces.len() * Self::PER_PIECE < len {
+            slab.pieces.push(map(PIECE)?);
+        }
+        Ok(slab)
     }
 
     pub(super) fn len(&self) -> usize {
@@ -54,11 +69,11 @@ impl<T: Pod> Slab<T> {
     /// Adds `n` zeros.
     ///
     /// # Panics
-    /// If the system has no more memory to give, like every allocation.
+    /// If there is no room and the system refuses more, like every allocation.
     pub(super) fn grow(&mut self, n: usize) {
         self.len += n;
         while self.pieces.len() * Self::PER_PIECE < self.len {
-            self.pieces.push(map(PIECE));
+            self.pieces.push(map_or_panic(PIECE));
         }
     }
 
@@ -84,7 +99,7 @@ impl<T: Pod> Slab<T> {
 impl<T: Pod> Clone for Slab<T> {
     fn clone(&self) -> Self {
         let mut copy = Self { len: self.len, ..Self::new() };
-        copy.pieces.extend(self.pieces.iter().map(|piece| map(piece.len())));
+        copy.pieces.extend(self.pieces.iter().map(|piece| map_or_panic(piece.len())));
         let used = self.len * size_of::<T>();
         let starts = iter::successors(Some(0), |start| Some(start + PIECE));
         for ((to, from), start) in copy.pieces.iter_mut().zip(&self.pieces).zip(starts) {
@@ -95,13 +110,25 @@ impl<T: Pod> Clone for Slab<T> {
     }
 }
 
-fn map(bytes: usize) -> MmapMut {
-    let piece = MmapMut::map_anon(bytes).expect("the system has memory for the index");
+/// Asks whether the system would give so much: it refuses more than it could ever have, or than the process may have.
+pub(super) fn probe(bytes: u64) -> io::Result<()> {
+    let bytes = usize::try_from(bytes).map_err(|_| io::ErrorKind::OutOfMemory)?;
+    MmapMut::map_anon(bytes).map(drop)
+}
+
+fn map(bytes: usize) -> io::Result<MmapMut> {
+    let piece = MmapMut::map_anon(bytes)?;
     #[cfg(target_os = "linux")]
     if bytes >= LARGE_PAGE
         && let Err(error) = piece.advise(memmap2::Advice::HugePage)
     {
         tracing::debug!(%error, "the system has no large pages");
     }
-    piece
+    Ok(piece)
+}
+
+fn map_or_panic(bytes: usize) -> MmapMut {
+    map(bytes).unwrap_or_else(|error| {
+        panic!("the system refuses the index {bytes} bytes more of memory: {error}")
+    })
 }

@@ -6,7 +6,7 @@
 )]
 #![expect(clippy::cast_possible_truncation, reason = "slots have 32 bits")]
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, io};
 
 use super::slab::Slab;
 
@@ -30,8 +30,14 @@ pub(super) struct Slots {
 }
 
 impl Slots {
-    pub(super) fn new() -> Self {
-        Self { words: Slab::new(), first: 0, next: 0, order: VecDeque::new(), free: Vec::new() }
+    /// An empty queue with room for so many entries.
+    ///
+    /// # Errors
+    /// If the system refuses the memory.
+    pub(super) fn with_room(entries: u64) -> io::Result<Self> {
+        // The oldest stretch and the newest are not full.
+        let words = Slab::with_room((entries + 2 * STRETCH) as usize)?;
+        Ok(Self { words, first: 0, next: 0, order: VecDeque::new(), free: Vec::new() })
     }
 
     pub(super) fn len(&self) -> u64 {

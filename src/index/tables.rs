@@ -1,5 +1,7 @@
 //! The tables of either entry format behind one face.
 
+use std::io;
+
 use super::{
     blocks::Blocks,
     bulk::Bulk,
@@ -7,6 +9,7 @@ use super::{
     pages::{Narrow, Wide},
     plan::Plan,
     search::{Found, Query, Scanning, Search},
+    slab,
     slots::Slots,
 };
 
@@ -27,14 +30,12 @@ macro_rules! each {
 }
 
 impl Tables {
-    pub(super) fn new(plan: &Plan) -> Self {
-        let layout = plan.layout();
-        let probes = (0..=layout.max_radius()).map(|radius| plan.probes(radius)).collect();
-        let (keys, lines, slot_bits) = (plan.keys(), plan.lines(), plan.slot_bits());
-        match layout.entry() {
-            Entry::Narrow => Self::Narrow(Blocks::new(keys, lines, probes, slot_bits)),
-            Entry::Wide => Self::Wide(Blocks::new(keys, lines, probes, slot_bits)),
-        }
+    pub(super) fn new(plan: &Plan) -> io::Result<Self> {
+        slab::probe(plan.bytes())?;
+        Ok(match plan.layout().entry() {
+            Entry::Narrow => Self::Narrow(Blocks::new(plan)?),
+            Entry::Wide => Self::Wide(Blocks::new(plan)?),
+        })
     }
 
     pub(super) fn fingerprints(&self) -> &Slots {

@@ -24,8 +24,13 @@ fn layouts() -> [Layout; 6] {
     ]
 }
 
+/// An empty index.
+pub(super) fn planned(plan: Plan) -> BlockIndex {
+    BlockIndex::with_plan(plan).expect("there is memory")
+}
+
 fn filled(layout: Layout, documents: u64) -> BlockIndex {
-    let mut index = BlockIndex::with_plan(Plan::new(layout, documents)).never_scanning();
+    let mut index = planned(Plan::new(layout, documents)).never_scanning();
     index.insert_all((1..=documents).map(|id| (DocId(id), random(id))));
     index
 }
@@ -43,8 +48,7 @@ fn candidates(index: &BlockIndex, fingerprint: Fingerprint) -> Vec<Candidate> {
 #[test]
 fn many_inserted_at_once_are_found_like_one_after_the_other() {
     for layout in layouts() {
-        let mut one_by_one =
-            BlockIndex::with_plan(Plan::new(layout.clone(), 1000)).never_scanning();
+        let mut one_by_one = planned(Plan::new(layout.clone(), 1000)).never_scanning();
         (1..=1000).for_each(|id| assert!(one_by_one.insert(DocId(id), random(id))));
         let at_once = filled(layout, 1000);
         for id in 1..=1000 {
@@ -60,7 +64,7 @@ fn many_inserted_at_once_are_those_of_a_hot_value_that_enter_one_by_one() {
     for layout in layouts() {
         let limit = NonZeroU32::new(100).unwrap();
         let plan = Plan::new(layout, 20_000);
-        let mut one_by_one = BlockIndex::with_plan(plan).with_equal_limit(limit);
+        let mut one_by_one = planned(plan).with_equal_limit(limit);
         let mut at_once = one_by_one.clone();
         let mut next = 1;
         for round in 0..6 {
@@ -133,7 +137,7 @@ fn of_a_hot_value_the_oldest_are_held_and_the_others_counted() {
     for layout in layouts() {
         let limit = NonZeroU32::new(10).unwrap();
         let plan = Plan::new(layout, 1000);
-        let mut index = BlockIndex::with_plan(plan).never_scanning().with_equal_limit(limit);
+        let mut index = planned(plan).never_scanning().with_equal_limit(limit);
         let (hot, pages) = (random(0), index.pages());
         (1..=50_000).for_each(|id| assert_eq!(index.insert(DocId(id), hot), id <= 10));
         let held: Vec<DocId> = candidates(&index, hot).into_iter().map(|found| found.id).collect();
@@ -164,7 +168,7 @@ fn the_audit_finds_nothing_missed_and_would_find_it() {
 fn a_block_index_that_rolls_does_not_grow() {
     for layout in layouts() {
         for gap in [1, 3] {
-            let mut index = BlockIndex::with_plan(Plan::new(layout.clone(), 1000));
+            let mut index = planned(Plan::new(layout.clone(), 1000));
             let mut roll = |from: u64, until: u64| {
                 for number in from..until {
                     // Every other one is a member of a crowd that shares half of its bits.
@@ -192,7 +196,7 @@ fn a_window_may_outgrow_its_plan() {
         Layout::disjoint(&[9, 9], Entry::Narrow, 3),
         Layout::disjoint(&[7, 7], Entry::Narrow, 3).with_homes(Homes::Tight),
     ] {
-        let mut index = BlockIndex::with_plan(Plan::new(layout, 10)).never_scanning();
+        let mut index = planned(Plan::new(layout, 10)).never_scanning();
         for id in 1..=150_000 {
             index.insert(DocId(id), random(id));
             if id % 1000 == 1 {
@@ -235,6 +239,15 @@ fn documents_made_the_newest_again_and_again_take_no_more_room() {
         assert_eq!(before.0, 1000);
         assert_eq!(roll(20_000, 60_000), before);
     }
+}
+
+#[test]
+fn memory_that_the_system_refuses_is_an_error() {
+    // More addresses than a process has.
+    let plan = Plan::new(Layout::disjoint(&[9, 9], Entry::Narrow, 3), 1 << 50);
+    let error = BlockIndex::with_plan(plan.clone()).unwrap_err();
+    assert_eq!(error.bytes, plan.bytes());
+    assert!(error.to_string().ends_with(" PiB of memory (out of memory)"), "{error}");
 }
 
 #[test]

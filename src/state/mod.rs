@@ -37,7 +37,7 @@ pub(crate) use signatures::SignatureLog;
 pub(crate) use urls::{NewUrl, Queued};
 pub use urls::{UrlId, UrlKind, UrlRow, UrlState};
 
-use crate::filter::MemoryError;
+use crate::filter::WindowError;
 use open::VERSION;
 
 /// The state could not be read or written.
@@ -106,7 +106,7 @@ pub enum StateError {
     },
     /// The window has no room in the memory that it is given.
     #[error("build the index")]
-    Memory(#[from] MemoryError),
+    Memory(#[from] WindowError),
     /// A statement failed.
     #[error("use the state")]
     Sqlite(#[source] rusqlite::Error),
