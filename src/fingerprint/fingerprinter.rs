@@ -107,13 +107,7 @@ impl Fingerprinter {
     /// ```
     #[must_use]
     pub fn sketch(&self, text: &str) -> Sketch {
-        let mut scratch =
-            self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
-        let sketch = self.sketch_with(&mut scratch, text);
-        if scratch.size() <= KEPT {
-            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
-        }
-        sketch
+        self.with_scratch(|scratch| self.sketch_with(scratch, text))
     }
 
     /// The features of the text, the heaviest first, else in the order in which they occur.
@@ -171,13 +165,21 @@ impl Fingerprinter {
     /// assert_eq!(tokens, ["数据库", "version", "3.14"]);
     /// ```
     pub fn tokens(&self, text: &str, mut emit: impl FnMut(&str)) {
-        segment::runs(text, self.simplified, &mut segment::Buffers::default(), |run| {
-            units(run, self.recipe.segment, |unit| {
-                if let Unit::Token(token) = unit {
-                    emit(token);
-                }
-            });
+        let segment = self.recipe.segment;
+        self.with_scratch(|Scratch { buffers, .. }| {
+            segment::runs(text, self.simplified, buffers, |run| tokens(run, segment, &mut emit));
         });
+    }
+
+    /// Calls `work` with scratch memory that no thread is using.
+    fn with_scratch<R>(&self, work: impl FnOnce(&mut Scratch) -> R) -> R {
+        let mut scratch =
+            self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
+        let done = work(&mut scratch);
+        if scratch.size() <= KEPT {
+            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
+        }
+        done
     }
 
     fn sketch_with(&self, scratch: &mut Scratch, text: &str) -> Sketch {
@@ -245,6 +247,17 @@ fn units(run: Run<'_>, segment: Segment, mut emit: impl FnMut(Unit<'_>)) {
         Run::Han(run) | Run::Unspaced(run) => {
             characters(run).for_each(|character| emit(Unit::Token(character)));
         }
+    }
+}
+
+/// The tokens of a run, without the characters inside.
+fn tokens(run: Run<'_>, segment: Segment, mut emit: impl FnMut(&str)) {
+    match run {
+        Run::Word(word) => emit(word),
+        Run::Han(run) if segment == Segment::Jieba => {
+            JIEBA.cut(run, false).into_iter().for_each(|word| emit(word.word));
+        }
+        Run::Han(run) | Run::Unspaced(run) => characters(run).for_each(emit),
     }
 }
 

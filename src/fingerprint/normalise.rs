@@ -13,27 +13,44 @@ const WINDOW: usize = 16 << 10;
 pub(super) fn normalised(text: &str, buffer: &mut String, mut emit: impl FnMut(&str)) {
     let mut rest = text;
     while !rest.is_empty() {
-        let end = part_end(rest.as_bytes());
-        let (part, tail) = rest.split_at(end);
-        normalise(part, buffer);
+        let first = Part::first(rest);
+        let (part, tail) = rest.split_at(first.end);
+        buffer.clear();
+        if first.is_settled {
+            buffer.push_str(part);
+            buffer.make_ascii_lowercase();
+        } else {
+            normalise(part, buffer);
+        }
         emit(buffer);
         rest = tail;
     }
 }
 
-/// Where the first part ends: as much plain ASCII as the window has, or else a stretch up to the next white space.
-///
-/// Nothing composes with white space or joins a word across it, so parts can be normalised one by one.
-fn part_end(text: &[u8]) -> usize {
-    let window = &text[..text.len().min(WINDOW)];
-    let plain = plain_prefix(window);
-    if plain == text.len() {
-        return plain;
+/// What is in front of a text.
+struct Part {
+    end: usize,
+    /// Whether only the case of ASCII letters can differ between it and its normal form, as far as word bounds are concerned.
+    is_settled: bool,
+}
+
+impl Part {
+    /// As much of the window as is settled, or else a stretch up to the next white space.
+    ///
+    /// Nothing composes with white space or joins a word across it, so parts can be normalised one by one.
+    fn first(text: &str) -> Self {
+        let settled = settled_prefix(&text[..text.floor_char_boundary(WINDOW)]);
+        if settled == text.len() {
+            return Self { end: settled, is_settled: true };
+        }
+        let bytes = text.as_bytes();
+        if let Some(space) = bytes[..settled].iter().rposition(|byte| is_space(*byte)) {
+            return Self { end: space + 1, is_settled: true };
+        }
+        let space = bytes.iter().position(|byte| is_space(*byte));
+        let end = space.map_or(text.len(), |space| space + 1);
+        Self { end, is_settled: settled_prefix(&text[..end]) == end }
     }
-    let last_space = text[..plain].iter().rposition(|byte| is_space(*byte));
-    last_space
-        .or_else(|| text.iter().position(|byte| is_space(*byte)))
-        .map_or(text.len(), |space| space + 1)
 }
 
 /// How many bytes in front are ASCII and no control characters but white space.
@@ -51,14 +68,8 @@ fn is_space(byte: u8) -> bool {
     matches!(byte, b'\t'..=b'\r' | b' ')
 }
 
-/// Writes the normal form of `part` to `out`.
+/// Writes the normal form of `part` to `out`, which is empty.
 fn normalise(part: &str, out: &mut String) {
-    out.clear();
-    if is_settled(part) {
-        out.push_str(part);
-        out.make_ascii_lowercase();
-        return;
-    }
     if part.chars().all(is_kept) && is_nfkc_quick(part.chars()) == IsNormalized::Yes {
         out.extend(part.chars().default_case_fold());
     } else {
@@ -69,34 +80,46 @@ fn normalise(part: &str, out: &mut String) {
     }
 }
 
-/// Whether only the case of ASCII letters can differ between the text and its normal form, as far as word bounds are concerned.
-fn is_settled(part: &str) -> bool {
-    plain_prefix(part.as_bytes()) == part.len() || {
-        let mut before = ' ';
-        part.char_indices().all(|(at, character)| {
-            let joined = || {
-                before.is_ascii_alphanumeric()
-                    && part[at..].chars().nth(1).is_some_and(|c| c.is_ascii_alphanumeric())
-            };
-            let settled = match character {
-                '\u{4e00}'..='\u{9fff}'
-                | ' '..='~'
-                | '\t'..='\r'
-                | '\u{3400}'..='\u{4dbf}'
-                | '々'
-                | '〇'
-                | 'ぁ'..='ゖ'
-                | 'ゝ'
-                | 'ゞ'
-                | 'ァ'..='ヺ'
-                | 'ー'..='ヾ' => true,
-                '，' | '．' | '：' | '；' => !joined(),
-                _ => is_separator(character),
-            };
-            before = character;
-            settled
-        })
+/// How many bytes in front are of characters from U+4E00 to U+9FFF, the CJK Unified Ideographs: three each.
+pub(super) fn ideographs(text: &[u8]) -> usize {
+    let is_one = |bytes: &&[u8; 3]| matches!(bytes, [0xe5..=0xe9, ..] | [0xe4, 0xb8..=0xbf, _]);
+    3 * text.as_chunks::<3>().0.iter().take_while(is_one).count()
+}
+
+/// How many bytes in front are settled.
+fn settled_prefix(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    loop {
+        at += plain_prefix(&bytes[at..]);
+        at += ideographs(&bytes[at..]);
+        let Some(character) = text[at..].chars().next() else { return at };
+        let next = at + character.len_utf8();
+        let joins = || is_alphanumeric(bytes, at.wrapping_sub(1)) && is_alphanumeric(bytes, next);
+        let settled = match character {
+            '，' | '．' | '：' | '；' => !joins(),
+            ' '..='~'
+            | '\t'..='\r'
+            | '\u{3400}'..='\u{4dbf}'
+            | '々'
+            | '〇'
+            | 'ぁ'..='ゖ'
+            | 'ゝ'
+            | 'ゞ'
+            | 'ァ'..='ヺ'
+            | 'ー'..='ヾ' => true,
+            _ => is_separator(character),
+        };
+        if !settled {
+            return at;
+        }
+        at = next;
     }
+}
+
+/// Whether a letter or digit of ASCII is there.
+fn is_alphanumeric(text: &[u8], at: usize) -> bool {
+    text.get(at).is_some_and(u8::is_ascii_alphanumeric)
 }
 
 /// Punctuation of which neither the character nor its normal form is ever inside a word or composes with another.

@@ -3,7 +3,7 @@
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::{
-    normalise::{is_separator, normalised},
+    normalise::{ideographs, is_separator, normalised},
     simplified,
     words::ascii_words,
 };
@@ -60,10 +60,11 @@ fn part_runs(
     let mut rest = part;
     while let Some(first) = rest.chars().next() {
         let script = Script::of(first);
-        let end = if ascii {
-            rest.len()
-        } else {
-            rest.find(|c| Script::of(c) != script).unwrap_or(rest.len())
+        let end = match script {
+            _ if ascii => rest.len(),
+            Script::Han => run_end(rest, ideographs(rest.as_bytes()), script),
+            Script::Spaced => run_end(rest, ascii_prefix(rest.as_bytes()), script),
+            _ => run_end(rest, 0, script),
         };
         let (run, tail) = rest.split_at(end);
         rest = tail;
@@ -83,18 +84,46 @@ fn part_runs(
     }
 }
 
+/// Where the first characters of a script end, of which so many bytes surely are.
+fn run_end(text: &str, sure: usize, script: Script) -> usize {
+    let more = text[sure..].find(|c| Script::of(c) != script);
+    more.map_or(text.len(), |more| sure + more)
+}
+
+fn ascii_prefix(text: &[u8]) -> usize {
+    text.iter().position(|byte| !byte.is_ascii()).unwrap_or(text.len())
+}
+
 fn extend_han(
     run: &str,
     simplified: Option<&simplified::Table>,
     han: &mut String,
     emit: &mut impl FnMut(Run<'_>),
 ) {
-    for character in run.chars() {
-        if han.len() + character.len_utf8() > LONGEST_RUN {
-            end_han(han, emit);
-        }
-        han.push(simplified.map_or(character, |table| table.fold(character)));
+    let mut rest = run;
+    while han.len() + rest.len() > LONGEST_RUN {
+        let (now, later) = rest.split_at(rest.floor_char_boundary(LONGEST_RUN - han.len()));
+        extend_folded(now, simplified, han);
+        end_han(han, emit);
+        rest = later;
     }
+    extend_folded(rest, simplified, han);
+}
+
+/// Appends Chinese characters, traditional ones folded: a stretch at a time of those that stay as they are.
+fn extend_folded(run: &str, simplified: Option<&simplified::Table>, han: &mut String) {
+    let mut copied = 0;
+    if let Some(table) = simplified {
+        for (at, character) in run.char_indices() {
+            let folded = table.fold(character);
+            if folded != character {
+                han.push_str(&run[copied..at]);
+                han.push(folded);
+                copied = at + character.len_utf8();
+            }
+        }
+    }
+    han.push_str(&run[copied..]);
 }
 
 fn end_han(han: &mut String, emit: &mut impl FnMut(Run<'_>)) {
