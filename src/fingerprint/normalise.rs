@@ -7,7 +7,7 @@ use caseless::Caseless;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
 /// How far ahead a part of the text is sought: parts are shorter unless they have no white space.
-const WINDOW: usize = 16 << 10;
+pub(super) const WINDOW: usize = 16 << 10;
 
 /// Calls `emit` with the normal form of the text, part by part. A part ends at ASCII white space or at the end of the text.
 pub(super) fn normalised(text: &str, buffer: &mut String, mut emit: impl FnMut(&str)) {

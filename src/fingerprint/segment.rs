@@ -190,7 +190,7 @@ mod tests {
     use proptest::prelude::*;
     use unicode_normalization::UnicodeNormalization;
 
-    use super::*;
+    use super::{super::normalise::WINDOW, *};
 
     #[derive(Debug, PartialEq, Eq)]
     enum Owned {
@@ -275,6 +275,20 @@ mod tests {
             })
             .collect();
         assert_eq!(lengths, [65_535, 65_535, 18_930]);
+    }
+
+    #[test]
+    fn short_cuts_alter_nothing_where_a_window_ends() {
+        for (before, after) in
+            [("中", "1，2é "), ("a", "，b中 c"), ("中 ", "：中é"), ("1", "．5 é"), ("か", "ｶﾞ")]
+        {
+            for shift in 0..12 {
+                let fill = before.repeat((WINDOW - shift) / before.len());
+                for text in [format!("{fill}{after}"), format!("x {fill}{after}{fill}")] {
+                    assert_eq!(cut(&text), cut_slowly(&text));
+                }
+            }
+        }
     }
 
     proptest! {
