@@ -3,7 +3,8 @@
 //!     cargo run --release --bin signature -- main_text.jsonl
 //!
 //! Both hash the same tokens and pairs of tokens. What is compared is CPU time of one thread, which the two take in turns: medians of the
-//! rounds. `datasketch_peer.py` lets the same features be hashed by datasketch: `--features` prints them, and what a sketch takes.
+//! rounds. `datasketch_peer.py` lets the same features be hashed by datasketch: `--features` prints them, and what
+//! cutting and a sketch take.
 #![allow(clippy::print_stdout, reason = "it is a program that prints figures")]
 #![allow(clippy::cast_precision_loss, reason = "figures are rounded")]
 
@@ -88,9 +89,11 @@ fn compare(name: &str, fingerprinter: &Fingerprinter, texts: &[&str]) {
 }
 
 fn print_features(name: &str, fingerprinter: &Fingerprinter, texts: &[&str]) {
-    let [sketch] = take_turns(ROUNDS, [&mut || sketch_all(fingerprinter, texts)]);
+    let mut cut = || texts.iter().for_each(|text| drop(black_box(features(fingerprinter, text))));
+    let [cut, sketch] = take_turns(ROUNDS, [&mut cut, &mut || sketch_all(fingerprinter, texts)]);
     let pages: Vec<_> = texts.iter().map(|text| words(fingerprinter, text)).collect();
-    println!("{}", json!({"name": name, "micros": micros(&sketch, texts), "pages": pages}));
+    let [cut, sketch] = [cut, sketch].map(|times| micros(&times, texts));
+    println!("{}", json!({"name": name, "cut": cut, "sketch": sketch, "pages": pages}));
 }
 
 fn sketch_all(fingerprinter: &Fingerprinter, texts: &[&str]) {
