@@ -72,8 +72,10 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
     let config = args.settings.config()?;
     let (texts, exit) = args.source.texts(&config)?;
     let unlisted = if args.listed_only { Unlisted::Unknown } else { Unlisted::Different };
-    let corpus = Corpus::new(texts, open(&args.pairs)?, unlisted)
-        .map_err(|source| Failure::Corpus { path: args.pairs.clone(), source })?;
+    let corpus = Corpus::new(texts, open(&args.pairs)?, unlisted).map_err(|source| {
+        let path = if source.is_of_texts() { args.source.path() } else { &args.pairs };
+        Failure::Corpus { path: path.to_owned(), source }
+    })?;
     if let Some(methods) = &args.method {
         let methods = if methods.is_empty() { &Method::ALL[..] } else { methods };
         let comparison = compare(&corpus, &config.dedup, recipe(&config).seed, methods);
@@ -97,13 +99,17 @@ fn print(out: &mut Out, figures: &(impl Display + Serialize), json: bool) -> Res
 }
 
 impl Source {
+    fn path(&self) -> &Path {
+        self.texts.as_deref().or(self.pages.as_deref()).unwrap_or(Path::new("."))
+    }
+
     fn texts(&self, config: &Config) -> Result<(Vec<Text>, Exit), Failure> {
         if let Some(path) = &self.texts {
             let texts = read_texts(open(path)?)
                 .map_err(|source| Failure::Corpus { path: path.clone(), source })?;
             return Ok((texts, Exit::Done));
         }
-        let directory = self.pages.as_deref().unwrap_or(Path::new("."));
+        let directory = self.path();
         let extractor = extractor(config);
         let mut texts = Vec::new();
         let exit = in_chunks_of(

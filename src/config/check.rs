@@ -5,6 +5,7 @@ use std::{
     path::{Component, Path},
 };
 
+use bytesize::ByteSize;
 use miette::NamedSource;
 use reqwest::header::HeaderValue;
 use url::{Host, Url};
@@ -35,14 +36,23 @@ pub(super) fn crawl(draft: &Draft) -> Result<(), ConfigError> {
 /// Looks at what the judgement of documents depends on.
 pub(super) fn dedup(draft: &Draft) -> Result<(), ConfigError> {
     draft.config.dedup.check().map_err(|error| {
-        let memory = error.needed.as_u64() / bytesize::MIB;
+        let memory = at_least(error.needed);
         let help = match error.entries {
-            0 => format!("write `memory = \"{memory} MiB\"`"),
-            most => format!("write `memory = \"{memory} MiB\"`, or `entries = {most}` in `window`"),
+            0 => format!("write `memory = \"{memory}\"`"),
+            most => format!("write `memory = \"{memory}\"`, or `entries = {most}` in `window`"),
         };
         let places = [["dedup", "memory"].as_slice(), &["dedup", "window"], &["dedup"]];
         draft.invalid(&places, error.to_string(), "too little", &help)
     })
+}
+
+/// A size to write in a configuration, rounded up.
+fn at_least(size: ByteSize) -> String {
+    let tenths = |unit: u64| size.as_u64().div_ceil(unit / 10);
+    match tenths(bytesize::GIB) {
+        ..10 => format!("{} MiB", size.as_u64().div_ceil(bytesize::MIB)),
+        gib => format!("{}.{} GiB", gib / 10, gib % 10),
+    }
 }
 
 impl Draft {

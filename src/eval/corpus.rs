@@ -46,7 +46,7 @@ pub enum CorpusError {
         source: io::Error,
     },
     /// A line is none of the expected form.
-    #[error("line {line} is no {expected}: {source}")]
+    #[error("line {line} is no {expected}")]
     Form {
         /// The line, from 1.
         line: usize,
@@ -103,19 +103,12 @@ struct Line {
     a: String,
     #[serde(alias = "path_b", alias = "id_b", alias = "url_b")]
     b: String,
-    #[serde(flatten)]
-    similarity: Similarity,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Similarity {
-    Measured { jaccard: f32 },
-    Labelled { label: Label },
+    jaccard: Option<f32>,
+    label: Option<Label>,
 }
 
 /// What people say of a pair: stands for the least similarity of its band.
-#[derive(Deserialize)]
+#[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Label {
     Near,
@@ -145,7 +138,8 @@ impl Corpus {
                 places.get(id).copied().ok_or_else(missing)
             };
             let (a, b) = (place(&pair.a)?, place(&pair.b)?);
-            let value = pair.similarity.value();
+            let neither = CorpusError::Pair { line, what: "it has neither `jaccard` nor `label`" };
+            let value = pair.similarity().ok_or(neither)?;
             let (a, b) = (a.min(b), a.max(b));
             check(line, a, b, value)?;
             match similarity.entry((a, b)) {
@@ -225,14 +219,28 @@ impl Corpus {
     }
 }
 
-impl Similarity {
-    fn value(&self) -> f32 {
+impl CorpusError {
+    /// Whether it is the texts that are wrong, and not the list of pairs.
+    #[must_use]
+    pub fn is_of_texts(&self) -> bool {
+        matches!(self, Self::Doubled(_) | Self::Number(_))
+    }
+}
+
+impl Line {
+    /// What was measured, or else what people say.
+    fn similarity(&self) -> Option<f32> {
+        self.jaccard.or_else(|| self.label.map(Label::similarity))
+    }
+}
+
+impl Label {
+    fn similarity(self) -> f32 {
         match self {
-            Self::Measured { jaccard } => *jaccard,
-            Self::Labelled { label: Label::Near } => 0.9,
-            Self::Labelled { label: Label::Related } => 0.5,
-            Self::Labelled { label: Label::Weak } => 0.3,
-            Self::Labelled { label: Label::Different } => 0.0,
+            Self::Near => 0.9,
+            Self::Related => 0.5,
+            Self::Weak => 0.3,
+            Self::Different => 0.0,
         }
     }
 }

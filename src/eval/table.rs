@@ -17,11 +17,12 @@ impl fmt::Display for Quality {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "mode {}, radius {}, recipe {}: {} pairs of {} texts ({} listed), {} seed{}",
+            "mode {}, radius {}, recipe {}: {} pair{} of {} texts ({} listed), {} seed{}",
             self.mode,
             self.radius,
             self.scheme,
             self.pairs,
+            if self.pairs == 1 { "" } else { "s" },
             self.texts,
             self.listed,
             self.seeds,

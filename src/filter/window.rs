@@ -236,6 +236,15 @@ mod age {
         if text == UNLIMITED {
             return Ok(None);
         }
-        humantime_serde::re::humantime::parse_duration(&text).map(Some).map_err(D::Error::custom)
+        let wrong = |why: &dyn std::fmt::Display| {
+            D::Error::custom(format_args!(
+                "{text:?}: {why}; write for instance \"90d\", or \"{UNLIMITED}\""
+            ))
+        };
+        match humantime_serde::re::humantime::parse_duration(&text) {
+            Ok(Duration::ZERO) => Err(wrong(&"nothing would be remembered")),
+            Ok(age) => Ok(Some(age)),
+            Err(error) => Err(wrong(&error)),
+        }
     }
 }

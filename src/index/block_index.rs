@@ -1,10 +1,6 @@
 //! The rolling block index.
 
-use std::{
-    collections::{HashMap, HashSet},
-    io,
-    num::NonZeroU32,
-};
+use std::{collections::HashSet, num::NonZeroU32};
 
 use super::{
     Candidate, Index,
@@ -12,35 +8,15 @@ use super::{
     bulk::Bulk,
     ids::Ids,
     pages::Bucket,
-    plan::{BudgetError, Plan},
+    plan::{IndexError, Plan},
     search::{Found, Query},
+    slab::RefusedError,
     tables::Tables,
 };
 use crate::{fingerprint::Fingerprint, page::DocId};
 
 /// As many entries are compared in the time that one probe of a table takes.
 const SCANNED_PER_PROBE: u64 = 50;
-
-/// Memory that the system refuses, though the budget allows it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the system refuses {} of memory ({system})", bytesize::ByteSize(*.bytes).display().iec())]
-pub struct RefusedError {
-    /// Bytes that the index takes at most.
-    pub bytes: u64,
-    /// What the system says.
-    pub system: io::ErrorKind,
-}
-
-/// Why there is no index.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum IndexError {
-    /// The budget is too small.
-    #[error(transparent)]
-    Budget(#[from] BudgetError),
-    /// The system refuses what the budget allows.
-    #[error(transparent)]
-    Refused(#[from] RefusedError),
-}
 
 /// An exact index for any radius and window: tables by a [`Layout`](super::Layout), chosen from both and from the
 /// memory there is.
@@ -62,11 +38,12 @@ pub enum IndexError {
 #[derive(Clone, Debug)]
 pub struct BlockIndex {
     plan: Plan,
-    tables: Tables,
+    pub(super) tables: Tables,
     ids: Ids,
     /// The slots of documents that left before their turn. Their entries leave in turn.
     removed: HashSet<u32>,
-    equal_limit: u32,
+    /// How many documents with one fingerprint are held, and how many more there were.
+    pub(super) equal_limit: u32,
     over: u64,
     /// The newest id.
     last: Option<DocId>,
@@ -76,9 +53,6 @@ pub struct BlockIndex {
 }
 
 impl BlockIndex {
-    /// How many documents with one fingerprint are held unless [`with_equal_limit`](Self::with_equal_limit) says otherwise.
-    pub const EQUAL_LIMIT: u32 = 256;
-
     /// An empty index for queries within `max_radius` over a window of `entries`, with the fastest layout that takes at most
     /// `budget` bytes.
     ///
@@ -120,13 +94,6 @@ impl BlockIndex {
         })
     }
 
-    /// Holds at most so many documents with one fingerprint, the oldest. A newer one does not enter: of a million equal error
-    /// pages, all but these cost nothing.
-    #[must_use]
-    pub fn with_equal_limit(self, limit: NonZeroU32) -> Self {
-        Self { equal_limit: limit.get(), ..self }
-    }
-
     /// Compares one query in `every` with a scan, and counts what the tables missed. The search for equal fingerprints before a document
     /// enters is a query as well. A layout without tables has nothing to compare.
     #[must_use]
@@ -144,48 +111,6 @@ impl BlockIndex {
     #[must_use]
     pub fn crowd(&self, fingerprint: Fingerprint) -> u32 {
         self.tables.fullest_crowd(fingerprint.0)
-    }
-
-    /// Answers several queries of one radius, which costs less than one after the other: `out[i]` is what
-    /// [`candidates`](Index::candidates) would give for `fingerprints[i]`.
-    ///
-    /// # Panics
-    /// If `radius` is larger than [`max_radius`](Index::max_radius).
-    pub fn candidates_of_all(
-        &self,
-        fingerprints: &[Fingerprint],
-        radius: u32,
-        out: &mut Vec<Vec<Candidate>>,
-    ) {
-        out.iter_mut().for_each(Vec::clear);
-        out.resize_with(fingerprints.len(), Vec::new);
-        let queries: Vec<Query> = fingerprints
-            .iter()
-            .map(|fingerprint| Query { fingerprint: fingerprint.0, radius })
-            .collect();
-        for found in self.search(&queries) {
-            out[found.query as usize].extend(self.candidate(found));
-        }
-        for out in out {
-            sort(out);
-        }
-    }
-
-    /// The nearest document within `radius`, of equally near ones the oldest: the first of
-    /// [`candidates`](Index::candidates), sooner.
-    ///
-    /// # Panics
-    /// If `radius` is larger than [`max_radius`](Index::max_radius).
-    pub fn nearest(&self, fingerprint: Fingerprint, radius: u32) -> Option<Candidate> {
-        // Within a small radius there is much less to look at, and what is found there is nearer than all else.
-        let steps = [radius.min(NEAR), radius];
-        let tried = if radius > NEAR { &steps[..] } else { &steps[..1] };
-        tried.iter().find_map(|&radius| {
-            let query = Query { fingerprint: fingerprint.0, radius };
-            let candidates =
-                self.search(&[query]).into_iter().filter_map(|found| self.candidate(found));
-            candidates.min_by_key(|candidate| (candidate.distance, candidate.id))
-        })
     }
 
     /// Where a document is in the queue.
@@ -233,7 +158,7 @@ impl BlockIndex {
         (queue.len() > 0).then(|| queue.slot(queue.ordinals().start))
     }
 
-    fn search(&self, queries: &[Query]) -> Vec<Found> {
+    pub(super) fn search(&self, queries: &[Query]) -> Vec<Found> {
         for query in queries {
             let max = self.max_radius();
             assert!(query.radius <= max, "radius {} asked of an index for {max}", query.radius);
@@ -267,34 +192,9 @@ impl BlockIndex {
     }
 
     /// The document of an entry, unless it was removed.
-    fn candidate(&self, found: Found) -> Option<Candidate> {
+    pub(super) fn candidate(&self, found: Found) -> Option<Candidate> {
         let there = self.removed.is_empty() || !self.removed.contains(&found.slot);
         there.then(|| Candidate { id: self.ids.get(found.slot), distance: found.distance })
-    }
-
-    /// Whether as many documents with this fingerprint are there as may be, or as many that share a key as can be: 134 million.
-    fn is_over(&self, fingerprint: Fingerprint) -> bool {
-        if self.tables.fullest() == Bucket::MAX_LEN
-            && self.tables.fullest_crowd(fingerprint.0) >= Bucket::MAX_LEN
-        {
-            return true;
-        }
-        let searched = self.tables.crowd_of_equals(fingerprint.0);
-        if u64::from(searched).min(self.tables.fingerprints().len()) < self.equal_limit.into() {
-            return false;
-        }
-        self.equals(&[fingerprint.0])[0] >= self.equal_limit
-    }
-
-    /// How many documents have each of these fingerprints.
-    fn equals(&self, fingerprints: &[u64]) -> Vec<u32> {
-        let mut equals = vec![0; fingerprints.len()];
-        let queries: Vec<Query> =
-            fingerprints.iter().map(|&fingerprint| Query { fingerprint, radius: 0 }).collect();
-        for found in self.search(&queries) {
-            equals[found.query as usize] += u32::from(self.candidate(found).is_some());
-        }
-        equals
     }
 
     /// Takes in documents together, which costs less than one after the other.
@@ -302,7 +202,7 @@ impl BlockIndex {
         let ids = self.last.into_iter().chain(documents.iter().map(|&(id, _)| id));
         assert!(ids.is_sorted_by(|a, b| a < b), "ids grow");
         self.last = documents.last().map_or(self.last, |&(id, _)| Some(id));
-        let mut over = self.over(documents, bulk).into_iter().peekable();
+        let mut over = self.over_among(documents, bulk).into_iter().peekable();
         self.over += over.len() as u64;
         let mut places = 0..;
         documents.retain(|_| over.next_if_eq(&places.next().unwrap_or(u32::MAX)).is_none());
@@ -314,35 +214,12 @@ impl BlockIndex {
             }
         });
     }
-
-    /// Which of the documents that are to enter together do not, because there are too many with their fingerprint: their places, in order.
-    fn over(&self, documents: &[(DocId, Fingerprint)], bulk: &mut Bulk) -> Vec<u32> {
-        let value = |&place: &u32| documents[place as usize].1.0;
-        let fingerprints = documents.iter().map(|(_, fingerprint)| fingerprint.0);
-        let mut crowded = self.tables.crowded(fingerprints, self.equal_limit, bulk);
-        let mut values: Vec<u64> = crowded.iter().map(value).collect();
-        values.sort_unstable();
-        values.dedup();
-        let mut held = HashMap::with_capacity(values.len());
-        for some in values.chunks(QUERIES) {
-            held.extend(some.iter().copied().zip(self.equals(some)));
-        }
-        crowded.retain(|place| {
-            let held = held.entry(value(place)).or_default();
-            *held += 1;
-            *held > self.equal_limit
-        });
-        crowded.sort_unstable();
-        crowded
-    }
 }
 
 /// So many removed documents are always left to leave in turn.
 const SPARED: usize = 16;
 /// So many documents that it is worth to sort them.
 const MANY: usize = 512;
-/// Queries that are asked together.
-const QUERIES: usize = 1024;
 /// The radius within which the nearest document is looked for first.
 const NEAR: u32 = 3;
 
@@ -356,6 +233,38 @@ impl Index for BlockIndex {
         let found = self.search(&[Query { fingerprint: fingerprint.0, radius }]);
         out.extend(found.into_iter().filter_map(|found| self.candidate(found)));
         sort(out);
+    }
+
+    fn candidates_of_all(
+        &self,
+        fingerprints: &[Fingerprint],
+        radius: u32,
+        out: &mut Vec<Vec<Candidate>>,
+    ) {
+        out.iter_mut().for_each(Vec::clear);
+        out.resize_with(fingerprints.len(), Vec::new);
+        let queries: Vec<Query> = fingerprints
+            .iter()
+            .map(|fingerprint| Query { fingerprint: fingerprint.0, radius })
+            .collect();
+        for found in self.search(&queries) {
+            out[found.query as usize].extend(self.candidate(found));
+        }
+        for out in out {
+            sort(out);
+        }
+    }
+
+    fn nearest(&self, fingerprint: Fingerprint, radius: u32) -> Option<Candidate> {
+        // Within a small radius there is much less to look at, and what is found there is nearer than all else.
+        let steps = [radius.min(NEAR), radius];
+        let tried = if radius > NEAR { &steps[..] } else { &steps[..1] };
+        tried.iter().find_map(|&radius| {
+            let query = Query { fingerprint: fingerprint.0, radius };
+            let candidates =
+                self.search(&[query]).into_iter().filter_map(|found| self.candidate(found));
+            candidates.min_by_key(|candidate| (candidate.distance, candidate.id))
+        })
     }
 
     fn insert(&mut self, id: DocId, fingerprint: Fingerprint) -> bool {

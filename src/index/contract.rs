@@ -92,7 +92,15 @@ fn check(index: &impl Index, scan: &Scan, fingerprint: Fingerprint) -> Result<()
         index.candidates(fingerprint, radius, &mut found);
         scan.candidates(fingerprint, radius, &mut expected);
         prop_assert_eq!(&found, &expected, "radius {}", radius);
+        prop_assert_eq!(index.nearest(fingerprint, radius), expected.first().copied());
     }
+    let queries = [fingerprint, flip(fingerprint, &[0, 9, 63]), Fingerprint(0)];
+    let radius = index.max_radius();
+    let (mut found, mut expected) =
+        (vec![vec![Candidate { id: DocId(0), distance: 99 }]; 5], Vec::new());
+    index.candidates_of_all(&queries, radius, &mut found);
+    scan.candidates_of_all(&queries, radius, &mut expected);
+    prop_assert_eq!(found, expected);
     Ok(())
 }
 

@@ -56,7 +56,7 @@
 //!
 //! Crawler and `filter` ask for [candidates](Index::candidates) one document at a time: each verdict decides whether the next query may find the
 //! document, and the confirmation needs all candidates, not the nearest by fingerprint. A window is brought back
-//! [in bulk](Index::insert_all). [Batches](BlockIndex::candidates_of_all) and the [nearest](BlockIndex::nearest) are for programs
+//! [in bulk](Index::insert_all). [Batches](Index::candidates_of_all) and the [nearest](Index::nearest) are for programs
 //! that ask a window that stands still.
 
 mod audit;
@@ -65,6 +65,7 @@ mod blocks;
 mod bulk;
 #[cfg(test)]
 mod contract;
+mod equals;
 mod homes;
 mod ids;
 mod key;
@@ -85,12 +86,13 @@ mod tests;
 use crate::{fingerprint::Fingerprint, page::DocId};
 
 pub use audit::Audit;
-pub use block_index::{BlockIndex, IndexError, RefusedError};
+pub use block_index::BlockIndex;
 pub use homes::Homes;
 pub use layout::{Entry, Layout};
 pub use pigeonhole::{Pigeonhole, RadiusError};
-pub use plan::{BudgetError, MAX_RADIUS, Plan};
+pub use plan::{BudgetError, IndexError, MAX_RADIUS, Plan};
 pub use scan::Scan;
+pub use slab::RefusedError;
 
 /// A document whose fingerprint lies within the radius of the one asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,6 +116,34 @@ pub trait Index {
     /// # Panics
     /// If `radius` is larger than [`max_radius`](Self::max_radius).
     fn candidates(&self, fingerprint: Fingerprint, radius: u32, out: &mut Vec<Candidate>);
+
+    /// Answers several queries of one radius: `out[i]` is what [`candidates`](Self::candidates) gives for `fingerprints[i]`. A backend may do
+    /// it at less cost than one after the other.
+    ///
+    /// # Panics
+    /// If `radius` is larger than [`max_radius`](Self::max_radius).
+    fn candidates_of_all(
+        &self,
+        fingerprints: &[Fingerprint],
+        radius: u32,
+        out: &mut Vec<Vec<Candidate>>,
+    ) {
+        out.resize_with(fingerprints.len(), Vec::new);
+        for (&fingerprint, out) in fingerprints.iter().zip(out) {
+            self.candidates(fingerprint, radius, out);
+        }
+    }
+
+    /// The nearest document within `radius`, of equally near ones the oldest: the first of [`candidates`](Self::candidates). A backend may
+    /// find it sooner than all.
+    ///
+    /// # Panics
+    /// If `radius` is larger than [`max_radius`](Self::max_radius).
+    fn nearest(&self, fingerprint: Fingerprint, radius: u32) -> Option<Candidate> {
+        let mut candidates = Vec::new();
+        self.candidates(fingerprint, radius, &mut candidates);
+        candidates.first().copied()
+    }
 
     /// Takes in a document. Ids grow from call to call. Says whether it entered: a backend may refuse one of which there are too many
     /// with an equal fingerprint.

@@ -13,6 +13,7 @@ use super::{
     homes::Homes,
     key::Key,
     layout::{COVERINGS, Entry, Family, Layout, MAX_PROBE, Probes, serves},
+    slab::RefusedError,
     slots::STRETCH,
 };
 use crate::page::figures::thousands;
@@ -67,6 +68,17 @@ pub struct BudgetError {
     pub needed: u64,
     /// Bytes that there are.
     pub budget: u64,
+}
+
+/// Why there is no index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum IndexError {
+    /// The budget is too small.
+    #[error(transparent)]
+    Budget(#[from] BudgetError),
+    /// The system refuses what the budget allows.
+    #[error(transparent)]
+    Refused(#[from] RefusedError),
 }
 
 /// The largest radius of a [`BlockIndex`](super::BlockIndex).

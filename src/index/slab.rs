@@ -14,6 +14,16 @@ use std::{io, iter, marker::PhantomData};
 use bytemuck::Pod;
 use memmap2::MmapMut;
 
+/// Memory that the system refuses, though the budget allows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the system refuses {} of memory ({system})", bytesize::ByteSize(*.bytes).display().iec())]
+pub struct RefusedError {
+    /// Bytes that the index takes at most.
+    pub bytes: u64,
+    /// What the system says.
+    pub system: io::ErrorKind,
+}
+
 /// Bytes of a piece.
 const PIECE: usize = 32 << 20;
 #[cfg(target_os = "linux")]

@@ -62,9 +62,16 @@ fn write_all(
             out,
             "\nNothing is judged anew: that takes both texts. What the run found stands above."
         )?;
+        for side in sides.iter().filter(|side| side.text.is_none()) {
+            writeln!(
+                out,
+                "To see which features differ, save {} in a file, and name that instead.",
+                side.name
+            )?;
+        }
     }
     let template = anew.map_or(Share::NONE, |(_, template)| template);
-    writeln!(out, "{}\n", rule(options, sides[1].facts.features, template))?;
+    writeln!(out, "{}\n", rule_of(sides, options, template))?;
     write_sizes(out, sides)?;
     writeln!(out)?;
     write_bits(out, sides)?;
@@ -73,6 +80,18 @@ fn write_all(
         features::write(out, [("A", &a.features), ("B", &b.features)], paint)?;
     }
     Ok(())
+}
+
+/// The rule by which the second is judged after the first.
+fn rule_of(sides: &[Side; 2], options: &Options, template: Share) -> String {
+    let [a, b] = sides.each_ref().map(|side| side.facts.features);
+    let least = options.min_features;
+    if a.min(b) < least {
+        return format!(
+            "rule: only equal texts, where one has fewer than {least} features (dedup.min_features)"
+        );
+    }
+    rule(options, b, template)
 }
 
 fn write_verdict(

@@ -132,7 +132,7 @@ fn pages_of_a_run_are_compared_by_their_stored_texts() {
        it has no body text: navigation, forms, scripts and the like do not count (`pagesieve extract` shows what does)
 
     After A, B is unique: the text of B has no words, and only a page of the same body is its duplicate
-    rule classic: at most 3 of the fingerprints' 64 bits differ
+    rule: only equal texts, where one has fewer than 7 features (dedup.min_features)
 
                  A                    B
     characters   619                  0
@@ -175,6 +175,7 @@ fn an_exact_duplicate_is_compared_by_the_text_of_its_match() {
        its text is not stored, nor is its signature: what the state has is compared
 
     Nothing is judged anew: that takes both texts. What the run found stands above.
+    To see which features differ, save http://a.test/near in a file, and name that instead.
     rule classic: at most 3 of the fingerprints' 64 bits differ
 
                  A                    B
@@ -224,6 +225,7 @@ fn texts_are_judged_by_the_rule_and_the_seed_of_the_run() {
     assert!(told.contains("B is an exact duplicate"), "{told}");
     let told = stdout(&explain(&site, &["short.txt", "kept.html"]).success());
     assert!(told.contains("the text of A has 3 of the 7 features (dedup.min_features)"), "{told}");
+    assert!(told.contains("rule: only equal texts, where one has fewer than 7 features"), "{told}");
     let told = stdout(
         &explain(&site, &["short.txt", "kept.html", "--set", "dedup.min_features=3"]).success(),
     );

@@ -12,6 +12,8 @@ use pagesieve::eval::{Corpus, CorpusError, Text, Unlisted, evaluate, read_texts,
 use pagesieve::filter::Options;
 use serde_json::Value;
 
+use crate::cli::stderr;
+
 const PAIRS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/eval/pairs.jsonl");
 const TEXTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/eval/texts.jsonl");
 
@@ -168,12 +170,33 @@ fn what_is_wrong_with_pairs_or_texts_is_said_with_its_line() {
         [r#"{"a": "a", "b": "b", "jaccard": 0.5}"#, r#"{"a": "b", "b": "a", "jaccard": 0.6}"#]
             .join("\n");
     assert_eq!(refusal(&twice), "line 2: the pair is listed before with another similarity");
-    assert!(refusal(r#"{"a": "a", "b": "b"}"#).starts_with("line 1 is no {"));
+    assert_eq!(refusal(r#"{"a": "a", "b": "b"}"#), "line 1: it has neither `jaccard` nor `label`");
+    assert_eq!(refusal(r#"{"a": "a"}"#), r#"line 1 is no {"a", "b", "jaccard"} of a pair"#);
     assert!(matches!(read_texts(Cursor::new("\n{}")), Err(CorpusError::Form { line: 2, .. })));
     let doubled = vec![text("a", "one"), text("a", "two")];
     assert!(
         matches!(Corpus::new(doubled, Cursor::new(""), Unlisted::Different), Err(CorpusError::Doubled(id)) if id == "a")
     );
+    // The file is named that is wrong, and the cause is told once.
+    let directory = tempfile::tempdir().unwrap();
+    let file = |name: &str, content: &str| {
+        let path = directory.path().join(name);
+        fs::write(&path, content).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let pairs = file("pairs.jsonl", r#"{"a": "a", "b": "b", "label": "alike"}"#);
+    let one = file("one.jsonl", r#"{"id": "a", "text": "one"}"#);
+    let two = file(
+        "two.jsonl",
+        &[r#"{"id": "a", "text": "1"}"#, r#"{"id": "b", "text": "2"}"#].join("\n"),
+    );
+    let told = |texts: &str| stderr(&eval(&[&pairs, "--texts", texts]).assert().code(1).stdout(""));
+    assert!(
+        told(&one).contains("one.jsonl") && !told(&one).contains("pairs.jsonl"),
+        "{}",
+        told(&one)
+    );
+    assert_eq!(told(&two).matches("unknown variant").count(), 1, "{}", told(&two));
     eval(&["absent.jsonl", "--texts", TEXTS]).assert().code(1).stdout("");
     eval(&[PAIRS]).assert().code(2).stdout("");
 }
