@@ -2,6 +2,7 @@
 
 use std::{
     cmp::Reverse,
+    iter,
     sync::{LazyLock, Mutex, PoisonError},
 };
 
@@ -263,7 +264,18 @@ fn tokens(run: Run<'_>, segment: Segment, mut emit: impl FnMut(&str)) {
 
 /// The characters of a text as texts.
 fn characters(text: &str) -> impl Iterator<Item = &str> {
-    text.char_indices().map(|(at, character)| &text[at..at + character.len_utf8()])
+    let mut rest = text;
+    iter::from_fn(move || {
+        let length = match rest.as_bytes().first()? {
+            ..0x80 => 1,
+            ..0xe0 => 2,
+            ..0xf0 => 3,
+            _ => 4,
+        };
+        let (character, tail) = rest.split_at(length);
+        rest = tail;
+        Some(character)
+    })
 }
 
 /// Hashes units one after the other; adjacent tokens make a pair, also across punctuation and white space.

@@ -115,8 +115,7 @@ fn extend_folded(run: &str, simplified: Option<&simplified::Table>, han: &mut St
     let mut copied = 0;
     if let Some(table) = simplified {
         for (at, character) in run.char_indices() {
-            let folded = table.fold(character);
-            if folded != character {
+            if let Some(folded) = table.folded(character) {
                 han.push_str(&run[copied..at]);
                 han.push(folded);
                 copied = at + character.len_utf8();
