@@ -3,6 +3,8 @@
 //! Who knows the seed can compute the sums of a page and append words that push them towards the signs of a page that is yet to be
 //! crawled, the victim. If the forged page comes first, the victim looks like its near duplicate.
 
+#![allow(clippy::print_stdout, reason = "what an attack costs is told")]
+
 use std::{collections::HashSet, fs::File, io::BufReader, sync::LazyLock};
 
 use pagesieve::{
@@ -50,44 +52,87 @@ static FILLER: LazyLock<Vec<(String, u64)>> = LazyLock::new(|| {
     words.map(|word| (hash(&word), word)).map(|(hash, word)| (word, hash)).collect()
 });
 
+/// A feature's 256 bits.
+fn expand(hash: u64) -> [u64; 4] {
+    let step = 0x9e37_79b9_7f4a_7c15_u64;
+    [0, 1, 2, 3].map(|n| if n == 0 { hash } else { mix(hash.wrapping_add(step.wrapping_mul(n))) })
+}
+
+/// A page of an attacker, with the sums of its first `N` words of signs, and what it is to look like.
+struct Forgery<const N: usize> {
+    victim: [u64; N],
+    words: Vec<String>,
+    sums: [[i64; 64]; N],
+    last: u64,
+    /// Words that come again weigh less than the sum of their occurrences: the attacker takes each only once.
+    used: HashSet<u64>,
+}
+
+impl<const N: usize> Forgery<N> {
+    /// A page before it is padded.
+    fn new(victim: [u64; N], number: u64) -> Self {
+        let words: Vec<String> =
+            (0..WORDS as u64).map(|n| word(mix(number * 10_000 + n))).collect();
+        let last = hash(&words[0]);
+        let mut page =
+            Self { victim, words: Vec::new(), sums: [[0; 64]; N], last, used: HashSet::new() };
+        page.push(last);
+        words[1..].iter().for_each(|word| page.append(hash(word)));
+        page.used = words.iter().map(|word| hash(word)).collect();
+        page.words = words;
+        page
+    }
+
+    fn append(&mut self, this: u64) {
+        self.push(this);
+        self.push(pair(self.last, this));
+        self.last = this;
+    }
+
+    fn push(&mut self, feature: u64) {
+        for (sums, bits) in self.sums.iter_mut().zip(expand(feature)) {
+            for (bit, sum) in sums.iter_mut().enumerate() {
+                *sum += if bits >> bit & 1 == 1 { 16 } else { -16 };
+            }
+        }
+    }
+
+    /// The signs that are wrong, or by less than `margin` right.
+    fn weak(&self, margin: i64) -> [u64; N] {
+        let mut weak = [0; N];
+        for ((weak, sums), victim) in weak.iter_mut().zip(&self.sums).zip(self.victim) {
+            for (bit, sum) in sums.iter().enumerate() {
+                let right = if victim >> bit & 1 == 1 { *sum } else { -sum };
+                *weak |= u64::from(right < margin) << bit;
+            }
+        }
+        weak
+    }
+
+    /// Appends the word whose hash and pair point the right way in most of the signs that are wrong or nearly so.
+    fn pad(&mut self) {
+        let weak = self.weak(60);
+        let agree = |feature: u64| -> u32 {
+            let bits = expand(feature).into_iter().zip(self.victim).zip(weak);
+            bits.map(|((bits, victim), weak)| (weak & !(bits ^ victim)).count_ones()).sum()
+        };
+        let candidates = FILLER.iter().filter(|(_, this)| !self.used.contains(this)).take(1_000);
+        let best = candidates.max_by_key(|(_, this)| agree(*this) + agree(pair(self.last, *this)));
+        let (word, this) = best.unwrap();
+        self.used.insert(*this);
+        self.words.push(word.clone());
+        self.append(*this);
+    }
+}
+
 /// A page of an attacker, padded by at most 15 % to bring its fingerprint within 3 bits of the victim's under the public seed.
 fn forge(victim: u64, number: u64) -> Option<String> {
-    let mut words: Vec<String> =
-        (0..WORDS as u64).map(|n| word(mix(number * 10_000 + n))).collect();
-    let mut sums = [0_i64; 64];
-    let push = |sums: &mut [i64; 64], hash: u64, weight: i64| {
-        for (bit, sum) in sums.iter_mut().enumerate() {
-            *sum += if hash >> bit & 1 == 1 { weight } else { -weight };
-        }
-    };
-    let mut last = hash(&words[0]);
-    push(&mut sums, last, 16);
-    for word in &words[1..] {
-        let this = hash(word);
-        push(&mut sums, this, 16);
-        push(&mut sums, pair(last, this), 16);
-        last = this;
-    }
-    let margin =
-        |sums: &[i64; 64], bit: usize| if victim >> bit & 1 == 1 { sums[bit] } else { -sums[bit] };
-    // Words that come again weigh less than the sum of their occurrences: the attacker takes each only once.
-    let mut used: HashSet<u64> = words.iter().map(|word| hash(word)).collect();
+    let mut page = Forgery::new([victim], number);
     for _ in 0..WORDS * 15 / 100 {
-        if (0..64).filter(|&bit| margin(&sums, bit) < 20).count() <= 2 {
-            return Some(words.join(" "));
+        if page.weak(20)[0].count_ones() <= 2 {
+            return Some(page.words.join(" "));
         }
-        // The word whose hash and pair point the right way in most of the bits that are wrong or nearly so.
-        let weak =
-            (0..64).filter(|&bit| margin(&sums, bit) < 60).fold(0, |weak, bit| weak | 1_u64 << bit);
-        let agree = |hash: u64| i64::from((weak & !(hash ^ victim)).count_ones());
-        let candidates = FILLER.iter().filter(|(_, this)| !used.contains(this)).take(1_000);
-        let best = candidates.max_by_key(|(_, this)| agree(*this) + agree(pair(last, *this)));
-        let (word, this) = best.unwrap();
-        used.insert(*this);
-        push(&mut sums, *this, 16);
-        push(&mut sums, pair(last, *this), 16);
-        last = *this;
-        words.push(word.clone());
+        page.pad();
     }
     None
 }
@@ -133,5 +178,24 @@ fn forged_pages_suppress_victims_under_a_known_seed_and_none_under_a_secret_one(
             assert!(!suppressed(Mode::Classic, secret), "the seed alone: {}", victim.id);
             assert!(!suppressed(Mode::Balanced, secret), "seed and signature: {}", victim.id);
         }
+    }
+}
+
+#[test]
+fn who_aims_at_the_whole_signature_must_write_more_and_still_know_the_seed() {
+    for (number, victim) in (1..).zip(victims()) {
+        let target = Fingerprinter::new(Recipe::default()).signature(&victim.text);
+        let mut page = Forgery::new(target.0, number);
+        let suppressed = |page: &Forgery<4>, seed| {
+            suppressed(Mode::Balanced, seed, &[page.words.join(" ")], &victim.text)
+        };
+        while !suppressed(&page, Seed::PUBLIC) {
+            assert!(page.words.len() < 2 * WORDS, "no signature is out of reach: {}", victim.id);
+            (0..WORDS / 50).for_each(|_| page.pad());
+        }
+        let filler = 100 * (page.words.len() - WORDS) / WORDS;
+        println!("{filler} % of filler: {}", victim.id);
+        assert!(filler > 15, "more than for the fingerprint alone: {filler} %, {}", victim.id);
+        assert!(!suppressed(&page, Seed(mix(number))), "the seed refuses it: {}", victim.id);
     }
 }
