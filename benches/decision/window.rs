@@ -37,7 +37,12 @@ pub(super) fn filled(entries: u64) -> Filter {
         signature: Some(signature(id)),
     });
     filter.restore(|take| representatives.for_each(take));
-    filter.resume(Position { next: DocId(entries + 1), aliases: 0, clock: Timestamp(0) });
+    filter.resume(Position {
+        next: DocId(entries + 1),
+        aliases: 0,
+        clock: Timestamp(0),
+        oldest: DocId(1),
+    });
     filter
 }
 

@@ -26,12 +26,15 @@ use crate::{
 /// --listed-only says that nobody knows. Every pair is judged by the rule of the configured mode, at every radius; then the texts go
 /// through the filter as a stream, in their order.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
+#[command(
+    override_usage = "pagesieve eval <PAIRS> <--texts <FILE>|--pages <DIR>> [OPTIONS]",
+    after_help = "\
 Examples:
     pagesieve eval pairs.jsonl --texts main_text.jsonl --seeds 5
     pagesieve eval pairs.jsonl --pages pages/ --html quality.html
     pagesieve eval pairs.jsonl --texts texts.jsonl --method minhash tutorial pagesieve
-    pagesieve eval pairs.jsonl --texts texts.jsonl --set dedup.mode=classic --json | jq .groups[0].recall")]
+    pagesieve eval pairs.jsonl --texts texts.jsonl --set dedup.mode=classic --json | jq .groups[0].recall"
+)]
 pub(super) struct Args {
     /// Pairs of texts, as lines of JSON
     pairs: PathBuf,
@@ -43,7 +46,7 @@ pub(super) struct Args {
     /// Take the mean over so many seeds of the hash, instead of the configured seed
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
     seeds: Option<u16>,
-    /// Compare with other methods instead: all of them, or those that are named
+    /// Compare with other methods instead: all of them, or those that are named (behind PAIRS, or with commas)
     #[arg(long, value_name = "METHOD", num_args = 0.., value_delimiter = ',', conflicts_with_all = ["seeds", "html"])]
     method: Option<Vec<Method>>,
     /// Print all figures as JSON

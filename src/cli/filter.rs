@@ -20,10 +20,10 @@ use crate::{
     filter::{Filter, Judgement},
     fingerprint::Recipe,
     index::{Audit, Index},
-    page::DocId,
+    page::{DocId, figures::thousands},
     report::audited,
     sink::record::Decision,
-    state::{KeptFilter, State, StateError},
+    state::{KeptFilter, Restored, State, StateError},
 };
 
 /// Judge documents: unique, or a duplicate of which?
@@ -125,7 +125,11 @@ impl Judge {
     }
 
     fn kept(path: PathBuf, config: &Config) -> Result<(Self, Recipe), Failure> {
-        let opened = State::open(&path).and_then(|state| KeptFilter::open(state, &config.dedup));
+        let tell = |Restored { read, all }| {
+            say(format_args!("window: {} of {} brought back", thousands(read), thousands(all)));
+        };
+        let opened =
+            State::open(&path).and_then(|state| KeptFilter::open(state, &config.dedup, tell));
         match opened {
             Ok((filter, recipe)) => Ok((Self::Kept { filter, path }, recipe)),
             Err(source) => Err(Failure::State { path, source }),

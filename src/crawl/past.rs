@@ -232,12 +232,15 @@ impl PastRun {
         let is_latest =
             |one: &Representative| refreshed.get(&one.id).is_none_or(|&turn| turn == one.turn);
         let mut stored = 0_u64;
-        SignatureLog::read(&self.state, |one| stored += u64::from(is_latest(&one)))?;
+        let first = position.map_or(DocId(0), |position| position.oldest);
+        SignatureLog::read(&self.state, |one| {
+            stored += u64::from(is_latest(&one) && one.turn >= first);
+        })?;
         let mut surplus = stored.saturating_sub(options.window.entries.get());
         let oldest = position.zip(options.window.age).map(|(position, age)| position.clock - age);
         SignatureLog::read(&self.state, |representative| {
-            if !is_latest(&representative) {
-                // It comes once more, with its last turn.
+            if !is_latest(&representative) || representative.turn < first {
+                // It comes once more, with its last turn, or has left.
             } else if surplus > 0 {
                 surplus -= 1;
             } else if oldest.is_none_or(|oldest| representative.at >= oldest) {

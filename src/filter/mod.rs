@@ -288,7 +288,8 @@ impl<I: Index, D: Digests> Filter<I, D> {
     /// The accepted candidate nearest by signature, then the oldest.
     fn nearest(&mut self, subject: &Subject) -> Option<Match> {
         let signature = self.rule.comparable(&subject.sketch)?;
-        self.index.candidates(signature.fingerprint(), self.rule.radius(), &mut self.candidates);
+        let radius = self.rule.search_radius(subject.sketch.features);
+        self.index.candidates(signature.fingerprint(), radius, &mut self.candidates);
         if self.candidates.is_empty() {
             return None;
         }

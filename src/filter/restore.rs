@@ -18,6 +18,14 @@ pub struct Position {
     pub aliases: u64,
     /// The window's clock.
     pub clock: Timestamp,
+    /// The oldest turn of the window. What came before has left it, and does not come back though the next window be larger.
+    #[serde(default = "before_all")]
+    pub oldest: DocId,
+}
+
+/// Where a window of earlier versions begins, which did not say it.
+fn before_all() -> DocId {
+    DocId(0)
 }
 
 impl<I: Index, D: Digests> Filter<I, D> {
@@ -53,7 +61,12 @@ impl<I: Index, D: Digests> Filter<I, D> {
 
     /// Where the filter stands.
     pub fn position(&self) -> Position {
-        Position { next: self.next, aliases: self.aliases, clock: self.window.clock() }
+        Position {
+            next: self.next,
+            aliases: self.aliases,
+            clock: self.window.clock(),
+            oldest: self.window.horizon(self.next),
+        }
     }
 }
 

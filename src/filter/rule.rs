@@ -53,6 +53,13 @@ impl Rule {
         self.radius
     }
 
+    /// Within which distance of its fingerprint the near duplicates of a text of so many features lie: fingerprints, which are the beginning of
+    /// signatures, differ in no more bits than these.
+    #[must_use]
+    pub fn search_radius(&self, features: u32) -> u32 {
+        self.radius.min(self.signature_radius(features))
+    }
+
     /// In how many bits of 256 the signature of a text of so many features may differ from that of the text that it repeats.
     #[must_use]
     pub fn signature_radius(&self, features: u32) -> u32 {

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use super::{DigestTable, SignatureLog, State, StateError};
+use super::{DigestTable, Restored, SignatureLog, State, StateError};
 use crate::{
     filter::{Filter, Judgement, Options, Position, Subject},
     fingerprint::{Recipe, Seed},
@@ -30,19 +30,26 @@ pub struct KeptFilter {
 
 impl KeptFilter {
     /// Takes up the window of this state, or begins one. Also gives the recipe by which texts must be fingerprinted: with the seed of
-    /// the state, or for a new one the chosen seed, which is the public one unless the options say otherwise.
+    /// the state, or for a new one the chosen seed, which is the public one unless the options say otherwise. `tell` is told how far the
+    /// window has been brought back, every two seconds.
     ///
     /// # Errors
     /// If SQLite fails, the state is that of something else, its fingerprints cannot be compared with those of these options, or
     /// their memory has no room for their window.
-    pub fn open(state: State, options: &Options) -> Result<(Self, Recipe), StateError> {
+    pub fn open(
+        state: State,
+        options: &Options,
+        tell: impl FnMut(Restored),
+    ) -> Result<(Self, Recipe), StateError> {
         let index = options.index()?;
         let recipe = agree(&state, options)?;
         let table = DigestTable::new(state.clone(), CACHED_DIGESTS);
         let mut filter = Filter::with(options, index, table);
-        let signatures = SignatureLog::restore(&state, &mut filter, drop)?;
+        let position = position(&state)?;
+        let oldest = position.map_or(DocId(0), |position| position.oldest);
+        let signatures = SignatureLog::restore(&state, &mut filter, oldest, tell)?;
         state.for_each_lesson(None, |lesson| filter.relearn(lesson))?;
-        if let Some(position) = position(&state)? {
+        if let Some(position) = position {
             filter.resume(position);
         }
         Ok((Self { state, filter, signatures, dropped: DocId(0) }, recipe))

@@ -44,14 +44,15 @@ pub(crate) struct SignatureLog {
 }
 
 impl SignatureLog {
-    /// Brings the window of the state back into an empty filter, and gives the log to go on with. `tell` is told how far it is, every
-    /// two seconds.
+    /// Brings the window of the state back into an empty filter, from its oldest turn on, and gives the log to go on with. `tell` is told
+    /// how far it is, every two seconds.
     ///
     /// # Errors
     /// If SQLite fails or a row is damaged.
     pub(crate) fn restore<I: Index, D: Digests>(
         state: &State,
         filter: &mut Filter<I, D>,
+        oldest: DocId,
         mut tell: impl FnMut(Restored),
     ) -> Result<Self, StateError> {
         let all = Self::stored(state)?;
@@ -59,7 +60,7 @@ impl SignatureLog {
         let log = filter.restore(|take| {
             Self::read_rows(state, |row| {
                 read += row.len() as u64;
-                row.iter().copied().for_each(&mut *take);
+                row.iter().copied().filter(|one| one.turn >= oldest).for_each(&mut *take);
                 if told.elapsed() >= TELL_EVERY {
                     told = Instant::now();
                     tracing::info!(read, all, "the window is being brought back");

@@ -21,7 +21,7 @@ use crate::{
     filter::{Filter, Position},
     fingerprint::{Recipe, Seed},
     index::BlockIndex,
-    page::{NormalUrl, Timestamp},
+    page::{DocId, NormalUrl, Timestamp},
     report::End,
     sink::{Mark, Outputs, warc},
     state::{DigestTable, Restored, SignatureLog, State, UrlKind},
@@ -227,9 +227,11 @@ fn open_filter(
     let index = plan.dedup.index()?;
     let cached = NonZeroUsize::new(CACHED_DIGESTS).expect("not zero");
     let mut filter = Filter::with(&plan.dedup, index, DigestTable::new(state.clone(), cached));
-    let signatures = SignatureLog::restore(state, &mut filter, tell)?;
+    let position = stored::<Position>(state, "position")?;
+    let oldest = position.map_or(DocId(0), |position| position.oldest);
+    let signatures = SignatureLog::restore(state, &mut filter, oldest, tell)?;
     state.for_each_lesson(None, |lesson| filter.relearn(lesson))?;
-    if let Some(position) = stored::<Position>(state, "position")? {
+    if let Some(position) = position {
         filter.resume(position);
     }
     Ok((filter, signatures))

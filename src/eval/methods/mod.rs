@@ -88,6 +88,8 @@ trait Prepared {
 /// Judges all pairs of a corpus by these methods.
 #[must_use]
 pub fn compare(corpus: &Corpus, options: &Options, seed: Seed, methods: &[Method]) -> Comparison {
+    // The dictionary is loaded beforehand, so that the first method does not pay for it.
+    let _ = Fingerprinter::new(options.recipe(seed)).sketch("数据库");
     Comparison(methods.iter().map(|&method| judge(corpus, options, seed, method)).collect())
 }
 

@@ -50,7 +50,7 @@ fn refreshing(entries: u64) -> Options {
 }
 
 fn kept(state: &State, options: &Options) -> KeptFilter {
-    KeptFilter::open(state.clone(), options).unwrap().0
+    KeptFilter::open(state.clone(), options, drop).unwrap().0
 }
 
 #[test]
@@ -131,6 +131,30 @@ fn a_window_whose_documents_are_repeated_again_and_again_takes_no_more_room() {
 }
 
 #[test]
+fn what_has_left_does_not_come_back_though_the_next_window_is_larger() {
+    for (small, large) in [(options(20), options(1000)), (refreshing(20), refreshing(1000))] {
+        let state = State::in_memory().unwrap();
+        let mut filter = kept(&state, &small);
+        for number in 1..=300 {
+            filter.judge(&number.to_string(), &subject(number * 4)).unwrap();
+            filter.commit().unwrap();
+        }
+        let mut filter = kept(&state, &large);
+        assert_eq!(filter.len(), 20);
+        for of in 1..=300 {
+            // It repeats one in text, and another nearly.
+            for number in [of * 8 + 2, of * 8 + 3] {
+                let again = Subject { key: Key(9), at: Timestamp(1200), ..subject(number) };
+                let found = filter.judge("again", &again).unwrap().verdict.matched().copied();
+                if let Some(found) = found {
+                    filter.name_of(found.of).unwrap();
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn what_was_not_committed_is_forgotten() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("seen.db");
@@ -168,19 +192,19 @@ fn a_state_is_held_to_its_seed_scheme_and_kind() {
     let state = State::in_memory().unwrap();
     let with =
         |seed: &str| Options { seed: serde_json::from_str(seed).unwrap(), ..Options::default() };
-    let (_, recipe) = KeptFilter::open(state.clone(), &with("7")).unwrap();
+    let (_, recipe) = KeptFilter::open(state.clone(), &with("7"), drop).unwrap();
     assert_eq!(with("7").seed.seed(), Some(recipe.seed));
     assert_eq!(with(r#""secret""#).seed, SeedChoice::Secret);
-    let (_, again) = KeptFilter::open(state.clone(), &with(r#""secret""#)).unwrap();
+    let (_, again) = KeptFilter::open(state.clone(), &with(r#""secret""#), drop).unwrap();
     assert_eq!(again, recipe);
-    let refusal = |options: &Options| KeptFilter::open(state.clone(), options).unwrap_err();
+    let refusal = |options: &Options| KeptFilter::open(state.clone(), options, drop).unwrap_err();
     assert!(matches!(refusal(&with("8")), StateError::Seed { .. }));
     assert!(matches!(refusal(&with(r#""public""#)), StateError::Seed { .. }));
     let unfolded = Options { fold_chinese: false, ..with("7") };
     assert!(matches!(refusal(&unfolded), StateError::Scheme { .. }));
     let crawl = State::in_memory().unwrap();
     crawl.set_meta("seed", 7).unwrap();
-    let refusal = KeptFilter::open(crawl, &with("7")).unwrap_err();
+    let refusal = KeptFilter::open(crawl, &with("7"), drop).unwrap_err();
     assert!(matches!(refusal, StateError::Kind) && refusal.is_misuse());
 }
 

@@ -41,7 +41,8 @@ impl InState {
         let (options, equal_limit) = (script.options.clone(), script.equal_limit);
         let (bounds, log) = (script.bounds, SignatureLog::default());
         let mut this = Self { options, equal_limit, bounds, state, filter: None, log };
-        this.open(Position { next: DocId(1), aliases: 0, clock: Timestamp(i64::MIN) });
+        let clock = Timestamp(i64::MIN);
+        this.open(Position { next: DocId(1), aliases: 0, clock, oldest: DocId(0) });
         this
     }
 
@@ -50,7 +51,7 @@ impl InState {
         let index = self.options.index().unwrap().with_equal_limit(self.equal_limit);
         let mut filter = Filter::with(&self.options, index, digests.sweeping_always());
         filter = filter.bounded(self.bounds);
-        self.log = SignatureLog::restore(&self.state, &mut filter, drop).unwrap();
+        self.log = SignatureLog::restore(&self.state, &mut filter, position.oldest, drop).unwrap();
         self.state.for_each_lesson(None, |lesson| filter.relearn(lesson)).unwrap();
         filter.resume(position);
         self.filter = Some(filter);

@@ -63,7 +63,7 @@ fn a_large_window_comes_back() {
     let path = directory.path().join("state.sqlite");
     {
         let state = State::open(&path).unwrap();
-        KeptFilter::open(state.clone(), &options).unwrap();
+        KeptFilter::open(state.clone(), &options, drop).unwrap();
         let mut log = SignatureLog::default();
         for place in 1..=entries {
             state.begin().unwrap();
@@ -74,7 +74,8 @@ fn a_large_window_comes_back() {
         }
         log.flush(&state).unwrap();
         let next = DocId(representative(entries).id.0 + 1);
-        let position = Position { next, aliases: 0, clock: Timestamp(next.0.cast_signed()) };
+        let clock = Timestamp(next.0.cast_signed());
+        let position = Position { next, aliases: 0, clock, oldest: DocId(1) };
         state.set_meta("position", serde_json::to_string(&position).unwrap()).unwrap();
         state.commit().unwrap();
     }
@@ -84,7 +85,7 @@ fn a_large_window_comes_back() {
     );
     let (before, began) = (cpu(), std::time::Instant::now());
     let state = State::open(&path).unwrap();
-    let (filter, _) = KeptFilter::open(state, &options).unwrap();
+    let (filter, _) = KeptFilter::open(state, &options, drop).unwrap();
     let (cpu, all) = (cpu() - before, began.elapsed().as_secs_f64());
     eprintln!("{cpu:.1} s of CPU time, {all:.1} s in all, at most {} of memory", peak());
     eprintln!("{}", filter.plan());
