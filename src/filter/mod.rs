@@ -59,6 +59,10 @@ pub use verdict::{Facts, Judgement, Kind, Match, Step, Verdict};
 use window::Window;
 pub use window::{Refreshed, WindowOptions};
 
+/// Of so many representatives with one digest, which only versions of one document can be, later ones are not known by it, as with the
+/// equal fingerprints of an index: each would be looked at whenever the text comes again.
+const EQUAL_LIMIT: usize = BlockIndex::EQUAL_LIMIT as usize;
+
 /// Whose document it is: a hash of its URL or of the caller's id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key(pub u64);
@@ -80,6 +84,8 @@ pub struct Filter<I = BlockIndex, D = MemoryDigests> {
     next: DocId,
     /// How many aliases there ever were.
     aliases: u64,
+    /// The digests of the document that is judged of which there are too many representatives: it is not entered under them.
+    crowded: Vec<Digest>,
     // Kept for their memory only.
     candidates: Vec<Candidate>,
     known: Vec<Known>,
@@ -117,6 +123,7 @@ impl<I: Index, D: Digests> Filter<I, D> {
             taught: None,
             next: DocId(1),
             aliases: 0,
+            crowded: Vec::new(),
             candidates: Vec::new(),
             known: Vec::new(),
         }
@@ -129,6 +136,7 @@ impl<I: Index, D: Digests> Filter<I, D> {
     pub fn judge(&mut self, subject: &Subject) -> Result<Judgement, D::Error> {
         self.advance(subject.at)?;
         self.taught = None;
+        self.crowded.clear();
         if let Some(body) = subject.body
             && let Some(judgement) = self.known_body(subject.key, body)?
         {
@@ -163,6 +171,7 @@ impl<I: Index, D: Digests> Filter<I, D> {
         at: Timestamp,
     ) -> Result<Option<Match>, D::Error> {
         self.advance(at)?;
+        self.crowded.clear();
         let found = self.look_up(key, body, Step::Body)?;
         Ok(found.and_then(|(verdict, _)| verdict.matched().copied()))
     }
@@ -180,6 +189,7 @@ impl<I: Index, D: Digests> Filter<I, D> {
     ) -> Result<Option<Judgement>, D::Error> {
         self.advance(at)?;
         self.taught = None;
+        self.crowded.clear();
         self.known_body(key, body)
     }
 
@@ -273,8 +283,19 @@ impl<I: Index, D: Digests> Filter<I, D> {
             .filter(|known| self.may_match(known, key, horizon))
             .min_by_key(|known| known.id);
         let found = oldest.map(|known| (Verdict::Duplicate(known.matched_at(step)), known.facts));
+        if known.len() >= EQUAL_LIMIT && self.is_crowded(&known) {
+            self.crowded.push(digest);
+        }
         self.known = known;
         Ok(found)
+    }
+
+    /// Whether there are as many representatives among these as may be: versions of one document, which do not match each other.
+    fn is_crowded(&self, known: &[Known]) -> bool {
+        let held = known
+            .iter()
+            .filter(|known| known.alias.is_none() && self.window.get(known.id).is_some());
+        held.count() >= EQUAL_LIMIT
     }
 
     fn may_match(&self, known: &Known, key: Key, horizon: Horizon) -> bool {
@@ -322,7 +343,9 @@ impl<I: Index, D: Digests> Filter<I, D> {
             alias: None,
             facts: subject.facts(),
         };
-        self.digests.insert(digests, &known)?;
+        let entered: Vec<Digest> =
+            digests.iter().copied().filter(|digest| !self.crowded.contains(digest)).collect();
+        self.digests.insert(&entered, &known)?;
         // Of which there are too many it is not compared later either, so that a window that is restored is the same.
         let signature =
             signature.filter(|signature| self.index.insert(id, signature.fingerprint()));

@@ -105,6 +105,21 @@ fn subject(key: u64, number: u64) -> Subject {
 }
 
 #[test]
+fn versions_of_one_document_that_never_change_are_not_all_looked_at() {
+    let mut filter = Filter::new(&Options::default()).unwrap();
+    for _ in 0..2_000 {
+        assert!(filter.judge(&subject(1, 7)).unwrap().verdict.is_unique());
+    }
+    for digest in [Some(subject(1, 7).body.unwrap()), subject(1, 7).sketch.digest] {
+        let mut known = Vec::new();
+        filter.digests.find(digest.unwrap(), &mut known).unwrap();
+        assert_eq!(known.len(), EQUAL_LIMIT);
+    }
+    let found = filter.judge(&subject(2, 7)).unwrap().verdict.matched().copied().unwrap();
+    assert_eq!(found.of, DocId(1), "the oldest is matched");
+}
+
+#[test]
 fn memory_stays_bounded_over_many_windows() {
     let window = WindowOptions {
         entries: NonZeroU64::new(100).unwrap(),
