@@ -51,7 +51,7 @@ pub use representative::Representative;
 pub use restore::Position;
 pub use rule::Rule;
 pub use stream::{Judged, NearDupExt};
-pub use subject::Subject;
+pub use subject::{Key, Subject};
 pub(crate) use templates::Bounds;
 use templates::Templates;
 pub use templates::{Blocks, Lesson, Outdated, Share, Site};
@@ -62,10 +62,6 @@ pub use window::{Refreshed, WindowOptions};
 /// Of so many representatives with one digest, which only versions of one document can be, later ones are not known by it, as with the
 /// equal fingerprints of an index: each would be looked at whenever the text comes again.
 const EQUAL_LIMIT: usize = BlockIndex::EQUAL_LIMIT as usize;
-
-/// Whose document it is: a hash of its URL or of the caller's id.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Key(pub u64);
 
 /// The duplicate filter: judges documents in the order of their arrival, and remembers the unique ones of the window.
 #[derive(Clone, Debug)]
@@ -89,14 +85,6 @@ pub struct Filter<I = BlockIndex, D = MemoryDigests> {
     // Kept for their memory only.
     candidates: Vec<Candidate>,
     known: Vec<Known>,
-}
-
-impl Key {
-    /// The key of a URL or of any other id: its XXH3 hash.
-    #[must_use]
-    pub fn of(id: &str) -> Self {
-        Self(xxhash_rust::xxh3::xxh3_64(id.as_bytes()))
-    }
 }
 
 impl Filter {

@@ -1,11 +1,23 @@
 //! What the filter judges.
 
-use super::{Blocks, Facts, Key, Site};
+use super::{Blocks, Facts, Site};
 use crate::{
     extract::language,
     fingerprint::{Digest, Fingerprinter, Sketch},
     page::{HostKey, Lang, Timestamp},
 };
+
+/// Whose document it is: a hash of its URL or of the caller's id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Key(pub u64);
+
+impl Key {
+    /// The key of a URL or of any other id: its XXH3 hash.
+    #[must_use]
+    pub fn of(id: &str) -> Self {
+        Self(xxhash_rust::xxh3::xxh3_64(id.as_bytes()))
+    }
+}
 
 /// A document to be judged.
 #[derive(Clone, Debug, PartialEq, Eq)]
