@@ -8,6 +8,9 @@
 //! repeats, so that groups are stars and never chains. *A document never matches an earlier version of itself*: what has the
 //! same key is passed over. *A text of few features is judged by equality only*: its fingerprint would say too little.
 //!
+//! Of equal versions of one document, which do not match each other, the oldest 256 in the window are known by their digests, as an index
+//! holds 256 equal fingerprints. Should all of these leave while later ones stay, a text like theirs is not found until it comes again.
+//!
 //! Verdicts depend on the documents and their order alone: a filter judges on one thread, and what is dear before it may be done on many.
 //! Representatives leave the window in the order of their *turns*. A turn is the document's number, or if hits
 //! [refresh](WindowOptions::refresh) that of the document that repeated it last; index and window are ordered by it.

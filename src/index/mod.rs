@@ -50,9 +50,8 @@
 //!
 //! A million error pages have one fingerprint. Of documents with equal fingerprints the oldest
 //! [256](BlockIndex::EQUAL_LIMIT) are held; a newer one does not enter and is counted in the [`Audit`]. So no value costs more than
-//! 256 entries in each table, and a query for it returns no more than 256 equal ones. The filter does the same with versions of one document
-//! that are equal ([`Filter`](crate::filter::Filter)). Values that are near each other and not equal have no such bound: a query
-//! returns all that lie within its radius.
+//! 256 entries in each table, and a query for it returns no more than 256 equal ones. Values that
+//! are near each other and not equal have no such bound: a query returns all that lie within its radius.
 //!
 //! # One at a time, or many
 //!
