@@ -3,6 +3,7 @@
 use std::{
     collections::{HashMap, VecDeque},
     io::Write,
+    num::NonZeroUsize,
     path::PathBuf,
 };
 
@@ -62,6 +63,7 @@ pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit, Failure> {
         args.files,
         |input| preparation.prepare(input),
         |documents| {
+            judge.look_ahead(&documents)?;
             for document in documents {
                 judge.judge(&document, out)?;
             }
@@ -133,6 +135,21 @@ impl Judge {
         match opened {
             Ok((filter, recipe)) => Ok((Self::Kept { filter, path }, recipe)),
             Err(source) => Err(Failure::State { path, source }),
+        }
+    }
+
+    /// Asks the index for what is near all these documents, on all cores.
+    fn look_ahead(&mut self, documents: &[Prepared]) -> Result<(), Failure> {
+        let sketches = documents.iter().map(|document| &document.subject.sketch);
+        let threads = NonZeroUsize::new(rayon::current_num_threads()).unwrap_or(NonZeroUsize::MIN);
+        match self {
+            Self::InMemory { filter, .. } => {
+                let Ok(()) = filter.look_ahead(sketches, threads);
+                Ok(())
+            }
+            Self::Kept { filter, path } => filter
+                .look_ahead(sketches, threads)
+                .map_err(|source| Failure::State { path: path.clone(), source }),
         }
     }
 

@@ -164,7 +164,7 @@ impl PastRun {
         self.teach(&mut filter, subject)?;
         let signature = (subject.sketch.features > 0).then_some(subject.sketch.signature);
         let (mut nearest, mut compared) = (BinaryHeap::new(), 0);
-        let position = self.value("position")?;
+        let position = self.state.position()?;
         filter.restore(|take| {
             self.for_each_in_window(options, position, |representative| {
                 let distance =

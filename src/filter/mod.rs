@@ -11,7 +11,8 @@
 //! Of equal versions of one document, which do not match each other, the oldest 256 in the window are known by their digests, as an index
 //! holds 256 equal fingerprints. Should all of these leave while later ones stay, a text like theirs is not found until it comes again.
 //!
-//! Verdicts depend on the documents and their order alone: a filter judges on one thread, and what is dear before it may be done on many.
+//! Verdicts depend on the documents and their order alone: a filter judges on one thread, and what is dear before it may be done on many,
+//! the search in the index too ([`Filter::look_ahead`]).
 //! Representatives leave the window in the order of their *turns*. A turn is the document's number, or if hits
 //! [refresh](WindowOptions::refresh) that of the document that repeated it last; index and window are ordered by it.
 //!
@@ -19,10 +20,12 @@
 //! pages, and confirms candidates of the same site the more strictly the larger a part of the text it is (`templates.rs`, `rule.rs`).
 //! It never makes a verdict less strict, and what one site shows says nothing of another's pages.
 
+mod ahead;
 mod digests;
 mod learning;
 #[cfg(test)]
 pub(crate) mod model;
+mod near;
 mod options;
 mod queue;
 mod radius;
@@ -44,6 +47,7 @@ use crate::{
     page::{DocId, Timestamp},
 };
 
+use ahead::Ahead;
 pub use digests::{Digests, Horizon, Known, MemoryDigests};
 pub use learning::Taught;
 pub use options::{Links, MemoryError, Mode, Options, Policy, Store, WindowError};
@@ -83,6 +87,8 @@ pub struct Filter<I = BlockIndex, D = MemoryDigests> {
     next: DocId,
     /// How many aliases there ever were.
     aliases: u64,
+    /// What the index was asked before it was the documents' turn.
+    ahead: Ahead,
     /// The digests of the document that is judged of which there are too many representatives: it is not entered under them.
     crowded: Vec<Digest>,
     // Kept for their memory only.
@@ -114,6 +120,7 @@ impl<I: Index, D: Digests> Filter<I, D> {
             taught: None,
             next: DocId(1),
             aliases: 0,
+            ahead: Ahead::default(),
             crowded: Vec::new(),
             candidates: Vec::new(),
             known: Vec::new(),
@@ -127,7 +134,6 @@ impl<I: Index, D: Digests> Filter<I, D> {
     pub fn judge(&mut self, subject: &Subject) -> Result<Judgement, D::Error> {
         self.advance(subject.at)?;
         self.taught = None;
-        self.crowded.clear();
         if let Some(body) = subject.body
             && let Some(judgement) = self.known_body(subject.key, body)?
         {
@@ -141,7 +147,7 @@ impl<I: Index, D: Digests> Filter<I, D> {
             return Ok(self.number(verdict, facts));
         }
         let digests: Vec<Digest> = subject.body.into_iter().chain(subject.sketch.digest).collect();
-        let Some(found) = self.nearest(subject) else {
+        let Some(found) = self.near(subject) else {
             self.remember_representative(subject, &digests)?;
             self.learn(subject);
             return Ok(self.number(Verdict::Unique, facts));
@@ -162,7 +168,6 @@ impl<I: Index, D: Digests> Filter<I, D> {
         at: Timestamp,
     ) -> Result<Option<Match>, D::Error> {
         self.advance(at)?;
-        self.crowded.clear();
         let found = self.look_up(key, body, Step::Body)?;
         Ok(found.and_then(|(verdict, _)| verdict.matched().copied()))
     }
@@ -180,7 +185,6 @@ impl<I: Index, D: Digests> Filter<I, D> {
     ) -> Result<Option<Judgement>, D::Error> {
         self.advance(at)?;
         self.taught = None;
-        self.crowded.clear();
         self.known_body(key, body)
     }
 
@@ -236,7 +240,9 @@ impl<I: Index, D: Digests> Filter<I, D> {
         self.window.refreshed()
     }
 
+    /// Begins with a document.
     fn advance(&mut self, at: Timestamp) -> Result<(), D::Error> {
+        self.crowded.clear();
         self.window.advance(at);
         self.window.expire();
         let horizon = self.horizon();
@@ -247,8 +253,10 @@ impl<I: Index, D: Digests> Filter<I, D> {
     /// Makes the representative that was matched the newest.
     fn refresh(&mut self, id: DocId, turn: DocId) {
         let Some(old) = self.window.take(id) else { return };
-        if old.signature.is_some() {
-            self.index.refresh(old.turn, turn);
+        if let Some(signature) = old.signature
+            && self.index.refresh(old.turn, turn)
+        {
+            self.ahead.enter(turn, signature.fingerprint());
         }
         self.window.push(&Representative { turn, at: self.window.clock(), ..old });
     }
@@ -297,30 +305,6 @@ impl<I: Index, D: Digests> Filter<I, D> {
             && representative.is_some_and(|representative| representative.key != key)
     }
 
-    /// The accepted candidate nearest by signature, then the oldest.
-    fn nearest(&mut self, subject: &Subject) -> Option<Match> {
-        let signature = self.rule.comparable(&subject.sketch)?;
-        let radius = self.rule.search_radius(subject.sketch.features);
-        self.index.candidates(signature.fingerprint(), radius, &mut self.candidates);
-        if self.candidates.is_empty() {
-            return None;
-        }
-        let (site, template) = (subject.site(), self.template(subject));
-        let accepted = self.candidates.iter().filter_map(|candidate| {
-            // The index knows representatives by their turns.
-            let representative = self.window.at_turn(candidate.id)?;
-            let other = representative.signature?;
-            let is_beside = site.is_some() && representative.site == site;
-            let template = if is_beside { template } else { Share::NONE };
-            let accepted = representative.key != subject.key
-                && self.rule.confirms_within(&other, &subject.sketch, template);
-            accepted.then(|| (other.distance(&signature), representative.id, candidate.distance))
-        });
-        let (signature_distance, of, distance) =
-            accepted.min_by_key(|(signature_distance, id, _)| (*signature_distance, *id))?;
-        Some(Match { of, kind: Kind::Near, step: Step::Near, distance, signature_distance })
-    }
-
     fn remember_representative(
         &mut self,
         subject: &Subject,
@@ -340,6 +324,9 @@ impl<I: Index, D: Digests> Filter<I, D> {
         // Of which there are too many it is not compared later either, so that a window that is restored is the same.
         let signature =
             signature.filter(|signature| self.index.insert(id, signature.fingerprint()));
+        if let Some(signature) = &signature {
+            self.ahead.enter(id, signature.fingerprint());
+        }
         self.window.push(&Representative {
             id,
             turn: id,

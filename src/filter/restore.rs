@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Digests, Filter, Representative};
+use super::{Digests, Filter, Representative, ahead::Ahead};
 use crate::{
     fingerprint::Fingerprint,
     index::Index,
@@ -44,6 +44,7 @@ impl<I: Index, D: Digests> Filter<I, D> {
     /// # Ok::<(), pagesieve::filter::WindowError>(())
     /// ```
     pub fn restore<R>(&mut self, give: impl FnOnce(&mut dyn FnMut(Representative)) -> R) -> R {
+        self.ahead = Ahead::default();
         let oldest = self.window.oldest();
         let mut restoring = Restoring { filter: self, entering: Vec::new(), oldest };
         let given = give(&mut |representative| restoring.take(representative));

@@ -60,6 +60,12 @@ impl Rule {
         self.radius.min(self.signature_radius(features))
     }
 
+    /// Whether not only fingerprints must be near, but signatures too.
+    #[must_use]
+    pub fn confirms_by_signature(&self) -> bool {
+        self.mode != Mode::Classic
+    }
+
     /// In how many bits of 256 the signature of a text of so many features may differ from that of the text that it repeats.
     #[must_use]
     pub fn signature_radius(&self, features: u32) -> u32 {

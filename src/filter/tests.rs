@@ -1,4 +1,4 @@
-use std::num::{NonZeroU32, NonZeroU64};
+use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 
 use proptest::prelude::*;
 
@@ -59,6 +59,11 @@ impl Judge for InMemory {
 
     fn judge_body(&mut self, name: &str, body: Digest, at: Timestamp) -> Option<Judgement> {
         self.filter.judge_body(Key::of(name), body, at).unwrap()
+    }
+
+    fn look_ahead(&mut self, sketches: &[&Sketch]) {
+        let threads = NonZeroUsize::new(1 + sketches.len() % 2).unwrap();
+        self.filter.look_ahead(sketches.iter().copied(), threads).unwrap();
     }
 
     fn reopen(&mut self) {
@@ -206,4 +211,53 @@ fn a_new_version_of_a_page_stays_beside_the_old_one() {
         filter.judge(&subject(2, 1)).unwrap().verdict.matched().map(|found| found.of),
         Some(DocId(1))
     );
+}
+
+/// Documents of a few texts, near each other within a text: every third is another version of one document.
+fn crowd(count: u64) -> Vec<Subject> {
+    let documents = (0..count).map(|number| {
+        let of = subject(0, number % 5);
+        let noise = 1 << (number % 7) | 1 << (number / 5 % 61);
+        let [first, rest @ ..] = of.sketch.signature.0;
+        let signature =
+            Signature([first ^ noise, rest[0], rest[1], rest[2].rotate_left((number % 2) as u32)]);
+        let digest = Some(Digest::of(&number.to_be_bytes()));
+        Subject {
+            key: Key(if number.is_multiple_of(3) { 0 } else { number / 2 }),
+            body: None,
+            sketch: Sketch { signature, digest, ..of.sketch },
+            ..of
+        }
+    });
+    documents.collect()
+}
+
+#[test]
+fn a_look_ahead_changes_no_verdict() {
+    let entries = NonZeroU64::new(3_000).unwrap();
+    for (mode, refresh) in [(Mode::Balanced, false), (Mode::Strict, true), (Mode::Classic, true)] {
+        let window = WindowOptions { entries, refresh, age: None };
+        let options = Options { window, mode, ..Options::default() };
+        let (mut plain, mut ahead) =
+            (Filter::new(&options).unwrap(), Filter::new(&options).unwrap());
+        let documents = crowd(9_000);
+        let expected: Vec<_> = documents.iter().map(|one| plain.judge(one).unwrap()).collect();
+        let (mut found, mut rest, mut asked) = (Vec::new(), &documents[..], 0);
+        for (size, threads) in
+            [2, 40, 700, 6_000].into_iter().zip([1, 2, 3].into_iter().cycle()).cycle()
+        {
+            let (some, others) = rest.split_at(size.min(rest.len()));
+            let sketches = some.iter().map(|one| &one.sketch);
+            ahead.look_ahead(sketches, NonZeroUsize::new(threads).unwrap()).unwrap();
+            asked += ahead.ahead.len();
+            found.extend(some.iter().map(|one| ahead.judge(one).unwrap()));
+            rest = others;
+            if rest.is_empty() {
+                break;
+            }
+        }
+        assert_eq!(found, expected, "{mode:?}");
+        let duplicates = found.iter().filter(|one| !one.verdict.is_unique()).count();
+        eprintln!("{mode:?}: {duplicates} duplicates, {asked} asked");
+    }
 }

@@ -55,10 +55,10 @@
 //!
 //! # One at a time, or many
 //!
-//! Crawler and `filter` ask for [candidates](Index::candidates) one document at a time: each verdict decides whether the next query may find the
-//! document, and the confirmation needs all candidates, not the nearest by fingerprint. A window is brought back
-//! [in bulk](Index::insert_all). [Batches](Index::candidates_of_all) and the [nearest](Index::nearest) are for programs
-//! that ask a window that stands still.
+//! Documents are judged one at a time: each verdict decides whether the next query may find the document. Yet crawler and `filter` ask
+//! for the candidates of all documents that wait [together](Index::candidates_of_all), on all cores
+//! ([`Filter::look_ahead`](crate::Filter::look_ahead)), and compare beside that with what has entered since. The modes that confirm by signature
+//! need all candidates, `classic` the [nearest](Index::nearest) alone. A window is brought back [in bulk](Index::insert_all).
 
 mod audit;
 mod block_index;

@@ -14,6 +14,8 @@ use crate::{
     fingerprint::Digest,
 };
 
+/// Digests kept in memory in front of a table that is asked again and again.
+pub(crate) const CACHED_DIGESTS: NonZeroUsize = NonZeroUsize::new(1 << 16).expect("not zero");
 /// Rows beyond the horizon are dropped once so many documents have come since the last time.
 const SWEEP_EVERY: u64 = 1 << 20;
 
@@ -69,9 +71,8 @@ impl Digests for DigestTable {
         }
         let known = self.read(digest)?;
         out.extend_from_slice(&known);
-        if !known.is_empty() {
-            self.cache.put(digest, known);
-        }
+        // Though nothing is known of it: then it is most likely entered next.
+        self.cache.put(digest, known);
         Ok(())
     }
 

@@ -2,16 +2,13 @@
 
 use std::num::NonZeroUsize;
 
-use super::{DigestTable, Restored, SignatureLog, State, StateError};
+use super::{CACHED_DIGESTS, DigestTable, Restored, SignatureLog, State, StateError};
 use crate::{
-    filter::{Filter, Judgement, Options, Position, Subject},
-    fingerprint::{Recipe, Seed},
+    filter::{Filter, Judgement, Options, Subject},
+    fingerprint::{Recipe, Seed, Sketch},
     index::{Audit, BlockIndex, Index, Plan},
     page::DocId,
 };
-
-/// Digests kept in memory in front of the state's table.
-const CACHED_DIGESTS: NonZeroUsize = NonZeroUsize::new(1 << 16).expect("not zero");
 
 /// What `meta` says of a state that was begun by a [`KeptFilter`].
 const KIND: &str = "filter";
@@ -45,13 +42,7 @@ impl KeptFilter {
         let recipe = agree(&state, options)?;
         let table = DigestTable::new(state.clone(), CACHED_DIGESTS);
         let mut filter = Filter::with(options, index, table);
-        let position = position(&state)?;
-        let oldest = position.map_or(DocId(0), |position| position.oldest);
-        let signatures = SignatureLog::restore(&state, &mut filter, oldest, tell)?;
-        state.for_each_lesson(None, |lesson| filter.relearn(lesson))?;
-        if let Some(position) = position {
-            filter.resume(position);
-        }
+        let signatures = state.restore(&mut filter, tell)?;
         Ok((Self { state, filter, signatures, dropped: DocId(0) }, recipe))
     }
 
@@ -72,6 +63,19 @@ impl KeptFilter {
         Ok(judgement)
     }
 
+    /// Asks the index for what is near these documents, all at once and on so many threads, so that to judge them takes less. No
+    /// verdict is another for it.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub fn look_ahead<'a>(
+        &mut self,
+        sketches: impl IntoIterator<Item = &'a Sketch>,
+        threads: NonZeroUsize,
+    ) -> Result<(), StateError> {
+        self.filter.look_ahead(sketches, threads)
+    }
+
     /// The name of a match.
     ///
     /// # Errors
@@ -86,9 +90,8 @@ impl KeptFilter {
     /// If SQLite fails, for instance because the disk is full.
     pub fn commit(&mut self) -> Result<(), StateError> {
         self.state.begin()?;
-        self.signatures.commit(&self.state, &self.filter)?;
+        self.state.keep_window(&self.filter, &mut self.signatures)?;
         self.drop_documents()?;
-        self.state.set_meta("position", json(&self.filter.position()))?;
         self.state.commit()
     }
 
@@ -153,14 +156,4 @@ fn agree(state: &State, options: &Options) -> Result<Recipe, StateError> {
     state.set_meta("scheme", scheme)?;
     state.commit()?;
     Ok(recipe)
-}
-
-fn json(position: &Position) -> String {
-    serde_json::to_string(position).expect("numbers are JSON")
-}
-
-fn position(state: &State) -> Result<Option<Position>, StateError> {
-    let text: Option<String> = state.meta("position")?;
-    let position = text.map(|text| serde_json::from_str(&text)).transpose();
-    position.map_err(|_| StateError::Damaged("the filter's position cannot be read"))
 }

@@ -13,6 +13,7 @@ mod reason;
 mod signatures;
 mod templates;
 mod urls;
+mod window;
 
 #[cfg(test)]
 mod tests;
@@ -24,7 +25,7 @@ use rusqlite::{
     types::{FromSql, ToSql},
 };
 
-pub(crate) use digests::DigestTable;
+pub(crate) use digests::{CACHED_DIGESTS, DigestTable};
 pub use documents::{Capture, Document};
 pub use hosts::HostId;
 pub(crate) use hosts::{Aside, Cause, HostRow, RobotsRow};

@@ -1,6 +1,6 @@
 //! How a run begins, or goes on.
 
-use std::{fs, num::NonZeroUsize, sync::Arc, time::Duration};
+use std::{fs, num::NonZeroUsize, sync::Arc, thread::available_parallelism, time::Duration};
 
 use super::{
     FIRST_BATCH_TIME, Recorder, Tally,
@@ -18,17 +18,14 @@ use crate::{
         roots::roots,
         scope::Scope,
     },
-    filter::{Filter, Position},
+    filter::Filter,
     fingerprint::{Recipe, Seed},
     index::BlockIndex,
-    page::{DocId, NormalUrl, Timestamp},
+    page::{NormalUrl, Timestamp},
     report::End,
     sink::{Mark, Outputs, warc},
-    state::{DigestTable, Restored, SignatureLog, State, UrlKind},
+    state::{CACHED_DIGESTS, DigestTable, Restored, SignatureLog, State, UrlKind},
 };
-
-/// Digests kept in memory in front of the state's table.
-const CACHED_DIGESTS: usize = 1 << 16;
 
 /// What the other parts must know of a run that begins.
 #[derive(Debug)]
@@ -69,6 +66,7 @@ impl Recorder {
             deadline: None,
             batch_time: FIRST_BATCH_TIME,
             began: std::time::Instant::now(),
+            threads: available_parallelism().unwrap_or(NonZeroUsize::MIN),
             audited: stored(&state, "audit")?.unwrap_or_default(),
             worked: stored(&state, "worked")?.map_or(Duration::ZERO, Duration::from_secs_f64),
             plan,
@@ -225,15 +223,9 @@ fn open_filter(
     tell: impl FnMut(Restored),
 ) -> Result<(DurableFilter, SignatureLog), CrawlError> {
     let index = plan.dedup.index()?;
-    let cached = NonZeroUsize::new(CACHED_DIGESTS).expect("not zero");
-    let mut filter = Filter::with(&plan.dedup, index, DigestTable::new(state.clone(), cached));
-    let position = stored::<Position>(state, "position")?;
-    let oldest = position.map_or(DocId(0), |position| position.oldest);
-    let signatures = SignatureLog::restore(state, &mut filter, oldest, tell)?;
-    state.for_each_lesson(None, |lesson| filter.relearn(lesson))?;
-    if let Some(position) = position {
-        filter.resume(position);
-    }
+    let table = DigestTable::new(state.clone(), CACHED_DIGESTS);
+    let mut filter = Filter::with(&plan.dedup, index, table);
+    let signatures = state.restore(&mut filter, tell)?;
     Ok((filter, signatures))
 }
 

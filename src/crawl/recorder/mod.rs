@@ -12,7 +12,7 @@ mod leads;
 mod message;
 mod settle;
 
-use std::{sync::Arc, time::Duration};
+use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use tokio::{
@@ -87,6 +87,8 @@ pub(super) struct Recorder {
     deadline: Option<Instant>,
     batch_time: Duration,
     began: std::time::Instant,
+    /// On so many threads the index may be asked.
+    threads: NonZeroUsize,
     /// What the indexes of earlier starts counted.
     audited: Audit,
     /// How long earlier starts of the run have worked.
@@ -99,37 +101,54 @@ impl Recorder {
         &mut self,
         requests: &mut mpsc::Receiver<Request>,
     ) -> Result<(), CrawlError> {
-        while let Some(request) = self.next_request(requests).await? {
-            if self.deadline.is_none() {
-                self.state.begin()?;
-                self.deadline = Some(Instant::now() + self.batch_time);
-                self.batch_time = (self.batch_time * 2).min(BATCH_TIME);
-            }
-            self.handle(request)?;
-            if self.batch >= BATCH {
-                self.commit()?;
+        let mut waiting = Vec::new();
+        while self.receive(requests, &mut waiting).await? {
+            self.begin_batch()?;
+            self.look_ahead(&waiting)?;
+            for request in waiting.drain(..) {
+                self.begin_batch()?;
+                self.handle(request)?;
+                if self.batch >= BATCH {
+                    self.commit()?;
+                }
             }
         }
         self.commit()
     }
 
-    /// The next request; a batch whose time has come is committed meanwhile.
-    async fn next_request(
+    /// Receives what waits, or waits for a request; a batch whose time has come is committed meanwhile. `false` if no more can come.
+    async fn receive(
         &mut self,
         requests: &mut mpsc::Receiver<Request>,
-    ) -> Result<Option<Request>, CrawlError> {
+        waiting: &mut Vec<Request>,
+    ) -> Result<bool, CrawlError> {
         loop {
-            let Some(deadline) = self.deadline else { return Ok(requests.recv().await) };
-            match requests.try_recv() {
-                Ok(request) => return Ok(Some(request)),
-                Err(mpsc::error::TryRecvError::Disconnected) => return Ok(None),
-                Err(mpsc::error::TryRecvError::Empty) => {}
-            }
-            match timeout_at(deadline, requests.recv()).await {
-                Ok(request) => return Ok(request),
+            let received = requests.recv_many(waiting, BATCH as usize);
+            let Some(deadline) = self.deadline else { return Ok(received.await > 0) };
+            match timeout_at(deadline, received).await {
+                Ok(count) => return Ok(count > 0),
                 Err(_) => self.commit()?,
             }
         }
+    }
+
+    /// Begins a batch, unless one has begun.
+    fn begin_batch(&mut self) -> Result<(), CrawlError> {
+        if self.deadline.is_none() {
+            self.state.begin()?;
+            self.deadline = Some(Instant::now() + self.batch_time);
+            self.batch_time = (self.batch_time * 2).min(BATCH_TIME);
+        }
+        Ok(())
+    }
+
+    /// Asks the index for what is near all pages that wait to be judged.
+    fn look_ahead(&mut self, waiting: &[Request]) -> Result<(), CrawlError> {
+        let sketches = waiting.iter().filter_map(|request| match request {
+            Request::Settle(settle, _) => settle.outcome.sketch(),
+            _ => None,
+        });
+        Ok(self.filter.look_ahead(sketches, self.threads)?)
     }
 
     /// Who asked may be gone: then the answer is of no use to anybody.
@@ -188,9 +207,8 @@ impl Recorder {
         for mark in self.sink.sync()? {
             self.state.set_file(&mark.file, mark.offset)?;
         }
-        self.signatures.commit(&self.state, &self.filter)?;
+        self.state.keep_window(&self.filter, &mut self.signatures)?;
         self.state.set_meta("audit", json(&(self.audited + self.filter.index().audit())))?;
-        self.state.set_meta("position", json(&self.filter.position()))?;
         self.state.set_meta("counts", json(&self.counts))?;
         self.state.set_meta("spent", json(&self.spent))?;
         self.state.set_meta("worked", self.worked().as_secs_f64().to_string())?;

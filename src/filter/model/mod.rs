@@ -39,6 +39,8 @@ pub(crate) enum Event {
         body: u8,
         at: i64,
     },
+    /// The filter looks ahead at so many documents, first of those that come.
+    LookAhead(usize),
     /// The filter is dropped, and another goes on where it stood.
     Reopen,
 }
@@ -59,6 +61,7 @@ pub(crate) struct Script {
 pub(crate) trait Judge {
     fn judge(&mut self, name: &str, subject: &Subject) -> Judgement;
     fn judge_body(&mut self, name: &str, body: Digest, at: Timestamp) -> Option<Judgement>;
+    fn look_ahead(&mut self, sketches: &[&Sketch]);
     fn reopen(&mut self);
     /// Representatives in the window.
     fn len(&self) -> usize;
@@ -139,14 +142,21 @@ impl Model {
                 let is_beside = site.is_some() && document.site() == site;
                 let percent = if is_beside { template } else { 0 };
                 let most = self.most_bits_beside(subject.sketch.features, percent);
-                (distance <= self.options.radius() && signature_distance <= most).then_some((
-                    signature_distance,
-                    document.id,
+                let found = Match {
+                    of: document.id,
+                    kind: Kind::Near,
+                    step: Step::Near,
                     distance,
-                ))
+                    signature_distance,
+                };
+                let order = match self.options.mode {
+                    Mode::Classic => (distance, document.turn),
+                    Mode::Balanced | Mode::Strict => (signature_distance, document.id),
+                };
+                let accepted = distance <= self.options.radius() && signature_distance <= most;
+                accepted.then_some((order, found))
             });
-        let (signature_distance, of, distance) = near.min()?;
-        Some(Match { of, kind: Kind::Near, step: Step::Near, distance, signature_distance })
+        near.min_by_key(|(order, _)| *order).map(|(_, found)| found)
     }
 
     /// In how many bits of 256 a text of so many features may differ from what it repeats.
@@ -266,7 +276,7 @@ impl Script {
             all: Vec::new(),
             aliases: 0,
         };
-        for event in &self.events {
+        for (place, event) in self.events.iter().enumerate() {
             match *event {
                 Event::Judge { name, body, text, at } => {
                     let subject = self.subject(name, body, text, at);
@@ -280,6 +290,14 @@ impl Script {
                         judge.judge_body(name, body, at),
                         model.judge_body(Key::of(name), body, at)
                     );
+                }
+                Event::LookAhead(count) => {
+                    let coming = self.events[place..].iter().filter_map(|event| match event {
+                        Event::Judge { text, .. } => Some(&self.texts[text % self.texts.len()]),
+                        _ => None,
+                    });
+                    let sketches: Vec<_> = coming.chain(&self.texts).take(count).collect();
+                    judge.look_ahead(&sketches);
                 }
                 Event::Reopen => judge.reopen(),
             }
@@ -358,6 +376,7 @@ fn event() -> impl Strategy<Value = Event> {
         20 => (name(), prop::option::of(0..8_u8), 0..12_usize, -20..60_i64)
             .prop_map(|(name, body, text, at)| Event::Judge { name, body, text, at }),
         4 => (name(), 0..8_u8, -20..60_i64).prop_map(|(name, body, at)| Event::JudgeBody { name, body, at }),
+        3 => (0..40_usize).prop_map(Event::LookAhead),
         2 => Just(Event::Reopen),
     ]
 }

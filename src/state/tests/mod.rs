@@ -13,11 +13,11 @@ use tempfile::TempDir;
 use super::*;
 use crate::{
     filter::{
-        Bounds, Digests, Facts, Filter, Horizon, Judgement, Key, Options, Position, Refreshed,
+        Bounds, Digests, Facts, Filter, Horizon, Judgement, Key, Options, Refreshed,
         Representative, Site, Subject, Verdict,
         model::{Judge, Script, script},
     },
-    fingerprint::{Digest, Signature},
+    fingerprint::{Digest, Signature, Sketch},
     index::BlockIndex,
     page::{DocId, Timestamp},
 };
@@ -41,19 +41,16 @@ impl InState {
         let (options, equal_limit) = (script.options.clone(), script.equal_limit);
         let (bounds, log) = (script.bounds, SignatureLog::default());
         let mut this = Self { options, equal_limit, bounds, state, filter: None, log };
-        let clock = Timestamp(i64::MIN);
-        this.open(Position { next: DocId(1), aliases: 0, clock, oldest: DocId(0) });
+        this.open();
         this
     }
 
-    fn open(&mut self, position: Position) {
+    fn open(&mut self) {
         let digests = DigestTable::new(self.state.clone(), NonZeroUsize::new(2).unwrap());
         let index = self.options.index().unwrap().with_equal_limit(self.equal_limit);
         let mut filter = Filter::with(&self.options, index, digests.sweeping_always());
         filter = filter.bounded(self.bounds);
-        self.log = SignatureLog::restore(&self.state, &mut filter, position.oldest, drop).unwrap();
-        self.state.for_each_lesson(None, |lesson| filter.relearn(lesson)).unwrap();
-        filter.resume(position);
+        self.log = self.state.restore(&mut filter, drop).unwrap();
         self.filter = Some(filter);
     }
 
@@ -67,7 +64,7 @@ impl InState {
         if let Some(representative) = filter.at_turn(judgement.id) {
             self.log.push(&self.state, &representative).unwrap();
         }
-        self.log.commit(&self.state, filter).unwrap();
+        self.state.keep_window(filter, &mut self.log).unwrap();
         self.state.drop_documents(filter.horizon(), filter.refreshed()).unwrap();
     }
 }
@@ -88,9 +85,15 @@ impl Judge for InState {
         Some(judgement)
     }
 
+    fn look_ahead(&mut self, sketches: &[&Sketch]) {
+        self.filter().look_ahead(sketches.iter().copied(), NonZeroUsize::MIN).unwrap();
+    }
+
     fn reopen(&mut self) {
-        let position = self.filter().position();
-        self.open(position);
+        let filter = self.filter.take().unwrap();
+        // Its clock may have moved since the last document.
+        self.state.keep_window(&filter, &mut self.log).unwrap();
+        self.open();
     }
 
     fn len(&self) -> usize {
