@@ -52,6 +52,9 @@ pub(super) struct Args {
     settings: Settings,
 }
 
+/// For so many documents for each core the index is asked together.
+const AHEAD: usize = 64;
+
 pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit, Failure> {
     let config = args.settings.config()?;
     let (mut judge, recipe) = match args.state {
@@ -63,9 +66,11 @@ pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit, Failure> {
         args.files,
         |input| preparation.prepare(input),
         |documents| {
-            judge.look_ahead(&documents)?;
-            for document in documents {
-                judge.judge(&document, out)?;
+            for some in documents.chunks(AHEAD * rayon::current_num_threads()) {
+                judge.look_ahead(some)?;
+                for document in some {
+                    judge.judge(document, out)?;
+                }
             }
             // A decision that nobody received is not remembered.
             out.flush().map_err(Failure::Output)?;

@@ -17,8 +17,9 @@ use crate::{
     page::DocId,
 };
 
-/// So many queries are worth a thread.
+/// So many queries are worth a thread, unless they are for this radius or less and take a microsecond or two.
 const PER_THREAD: usize = 16;
+const QUICK: u32 = 3;
 /// So many are asked together.
 const TOGETHER: usize = 64;
 /// Of a query that finds more, nothing is kept: it is asked again in its turn.
@@ -73,8 +74,9 @@ impl<I: Index + Sync, D: Digests> Filter<I, D> {
     /// Asks the index for what is near these documents, all at once and on so many threads, so that to [judge](Self::judge) them
     /// takes less. No verdict is another for it, whether they are judged next, in another order, or never.
     ///
-    /// Worth it in large windows, where most of a verdict's time goes into the index, and within small radii, where several queries
-    /// together wait less for memory.
+    /// Worth it with several threads where most of a verdict's time goes into the index, as in windows of a million at the default radius, and
+    /// with one within small radii, where several queries together wait less for memory. Some dozens of documents for each thread do: each verdict
+    /// compares with all that have entered since.
     ///
     /// ```
     /// use std::num::NonZeroUsize;
@@ -146,7 +148,7 @@ fn candidates<I: Index + Sync>(
         all
     };
     let each = fingerprints.len().div_ceil(threads.get()).max(PER_THREAD);
-    let found: Vec<Vec<_>> = if fingerprints.len() <= each {
+    let found: Vec<Vec<_>> = if fingerprints.len() <= each || radius <= QUICK {
         vec![ask(fingerprints)]
     } else {
         thread::scope(|scope| {

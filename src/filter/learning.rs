@@ -1,6 +1,9 @@
 //! How the filter learns the templates of sites, and goes on with what another has learnt.
 
 #[cfg(test)]
+use std::num::NonZeroU32;
+
+#[cfg(test)]
 use super::{Bounds, Templates};
 use super::{Filter, Lesson, Outdated, Share, Subject};
 
@@ -46,9 +49,10 @@ impl<I, D> Filter<I, D> {
 
 #[cfg(test)]
 impl<I, D> Filter<I, D> {
-    /// An empty filter that learns templates within other bounds.
-    pub(crate) fn bounded(mut self, bounds: Bounds) -> Self {
+    /// An empty filter with other bounds: of what it learns of templates, and of how many equal representatives it knows by digest.
+    pub(crate) fn bounded(mut self, bounds: Bounds, equal_limit: NonZeroU32) -> Self {
         self.templates = self.templates.map(|_| Templates::new(bounds));
+        self.equal_limit = equal_limit.get() as usize;
         self
     }
 }

@@ -89,6 +89,8 @@ pub struct Filter<I = BlockIndex, D = MemoryDigests> {
     aliases: u64,
     /// What the index was asked before it was the documents' turn.
     ahead: Ahead,
+    /// Of so many representatives with one digest, later ones are not known by it.
+    equal_limit: usize,
     /// The digests of the document that is judged of which there are too many representatives: it is not entered under them.
     crowded: Vec<Digest>,
     // Kept for their memory only.
@@ -121,6 +123,7 @@ impl<I: Index, D: Digests> Filter<I, D> {
             next: DocId(1),
             aliases: 0,
             ahead: Ahead::default(),
+            equal_limit: EQUAL_LIMIT,
             crowded: Vec::new(),
             candidates: Vec::new(),
             known: Vec::new(),
@@ -282,7 +285,7 @@ impl<I: Index, D: Digests> Filter<I, D> {
             .filter(|known| self.may_match(known, key, horizon))
             .min_by_key(|known| known.id);
         let found = oldest.map(|known| (Verdict::Duplicate(known.matched_at(step)), known.facts));
-        if known.len() >= EQUAL_LIMIT && self.is_crowded(&known) {
+        if known.len() >= self.equal_limit && self.is_crowded(&known) {
             self.crowded.push(digest);
         }
         self.known = known;
@@ -294,7 +297,7 @@ impl<I: Index, D: Digests> Filter<I, D> {
         let held = known
             .iter()
             .filter(|known| known.alias.is_none() && self.window.get(known.id).is_some());
-        held.count() >= EQUAL_LIMIT
+        held.count() >= self.equal_limit
     }
 
     fn may_match(&self, known: &Known, key: Key, horizon: Horizon) -> bool {

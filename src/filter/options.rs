@@ -224,15 +224,9 @@ pub enum WindowError {
     Memory(#[from] MemoryError),
     /// The system gives less than the configuration.
     #[error(
-        "the index of the window: {0}; give the process more, or make `dedup.window.entries` smaller"
+        "make room for the window's index: give the process more memory, or make `dedup.window.entries` smaller"
     )]
-    Refused(RefusedError),
-}
-
-impl From<RefusedError> for WindowError {
-    fn from(error: RefusedError) -> Self {
-        Self::Refused(error)
-    }
+    Refused(#[from] RefusedError),
 }
 
 /// A window for which `dedup.memory` has no room.

@@ -6,15 +6,12 @@
     reason = "the numbers are small"
 )]
 
+mod scripts;
 mod templates;
 
-use std::{
-    cmp::Reverse,
-    num::{NonZeroU32, NonZeroU64, NonZeroUsize},
-    time::Duration,
-};
+use std::{cmp::Reverse, num::NonZeroU32};
 
-use proptest::{prelude::*, sample::select};
+use proptest::prelude::*;
 
 use super::{
     Blocks, Bounds, Facts, Judgement, Key, Kind, Match, Mode, Options, Radius, Site, Step, Subject,
@@ -24,6 +21,8 @@ use crate::{
     fingerprint::{Digest, Signature, Sketch},
     page::{DocId, Timestamp},
 };
+
+pub(crate) use scripts::script;
 
 /// What happens to a filter.
 #[derive(Clone, Debug)]
@@ -48,7 +47,7 @@ pub(crate) enum Event {
 #[derive(Clone, Debug)]
 pub(crate) struct Script {
     pub(crate) options: Options,
-    /// How many representatives with one fingerprint the index is to hold.
+    /// How many representatives with one fingerprint the index is to hold, and with one digest the table.
     pub(crate) equal_limit: NonZeroU32,
     pub(crate) bounds: Bounds,
     texts: Vec<Sketch>,
@@ -177,6 +176,15 @@ impl Model {
         equal < self.equal_limit.get() as usize
     }
 
+    /// The digests by which there are fewer representatives than may be.
+    fn uncrowded(&self, mut digests: Vec<Digest>) -> Vec<Digest> {
+        digests.retain(|digest| {
+            let equal = self.window().filter(|document| document.digests.contains(digest));
+            equal.count() < self.equal_limit.get() as usize
+        });
+        digests
+    }
+
     fn comparable(&self, sketch: &Sketch) -> Option<Signature> {
         let is_long = sketch.features > 0 && sketch.features >= self.options.min_features;
         is_long.then_some(sketch.signature)
@@ -203,6 +211,7 @@ impl Model {
             digests.extend(text);
         }
         let found = by_text.map(|(found, _)| found).or_else(|| self.near(subject, blocks.as_ref()));
+        let digests = if found.is_some() { digests } else { self.uncrowded(digests) };
         let signature = self.comparable(&subject.sketch);
         let judgement = self.enter(subject.key, digests, signature, found, facts);
         self.all.last_mut().expect("it was entered").blocks = blocks;
@@ -308,85 +317,4 @@ impl Script {
 
 fn digest_of_body(body: u8) -> Digest {
     Digest::of(&[b'b', body])
-}
-
-/// Few keys, few bodies, few texts; times that go back and forth; windows that roll soon.
-pub(crate) fn script() -> impl Strategy<Value = Script> {
-    let text = (
-        0..3_usize,
-        prop::collection::vec(0..64_u32, 0..6),
-        // Up to and beyond what each mode confirms.
-        prop_oneof![0..9_usize, 7..27_usize]
-            .prop_flat_map(|bits| prop::collection::vec(64..256_u32, bits)),
-        select(vec![0, 1, 9, 10, 23, 24, 63, 64, 100, 1000]),
-    );
-    let lines = prop::collection::vec((0..4_u8, select(vec![1, 5, 20])), 0..5);
-    let texts = prop::collection::vec((text, lines), 1..12);
-    let window = (
-        select(vec![1, 2, 3, 6, 50]),
-        select(vec![None, Some(0), Some(5), Some(40)]),
-        any::<bool>(),
-        select(vec![1, 2, 256]),
-    );
-    let rule = (
-        select(vec![Mode::Balanced, Mode::Classic, Mode::Strict]),
-        prop::option::of(0..=Radius::MAX.get()),
-        (prop::bool::weighted(0.8), 1..4_usize, 1..3_usize, 1..4_usize),
-    );
-    let events = prop::collection::vec(event(), 0..90);
-    (texts, window, rule, select(vec![0, 1, 10]), events, any::<bool>()).prop_map(
-        |(
-            texts,
-            (entries, age, refresh, equal_limit),
-            (mode, radius, templates),
-            min_features,
-            mut events,
-            runs_on,
-        )| {
-            let window = WindowOptions {
-                entries: NonZeroU64::new(entries).unwrap(),
-                age: age.map(Duration::from_millis),
-                refresh,
-            };
-            let radius = radius.map(|radius| Radius::try_from(radius).unwrap());
-            let (templates, epoch, holders, sites) = templates;
-            let bounds = Bounds { epoch, holders, sites: NonZeroUsize::new(sites).unwrap() };
-            let options =
-                Options { mode, radius, min_features, templates, window, ..Options::default() };
-            if runs_on {
-                for (number, event) in events.iter_mut().enumerate() {
-                    if let Event::Judge { at, .. } | Event::JudgeBody { at, .. } = event {
-                        *at += number as i64 * 3;
-                    }
-                }
-            }
-            let (texts, lines): (Vec<_>, Vec<_>) = texts.into_iter().unzip();
-            let texts =
-                texts.into_iter().enumerate().map(|(number, text)| sketch(number, text)).collect();
-            let equal_limit = NonZeroU32::new(equal_limit).unwrap();
-            Script { options, equal_limit, bounds, texts, lines, events }
-        },
-    )
-}
-
-/// Few keys and bodies, and now and then the end of the filter.
-fn event() -> impl Strategy<Value = Event> {
-    let name = || select(vec!["a", "b", "c", "d", "e", "f", "g", "h"]);
-    prop_oneof![
-        20 => (name(), prop::option::of(0..8_u8), 0..12_usize, -20..60_i64)
-            .prop_map(|(name, body, text, at)| Event::Judge { name, body, text, at }),
-        4 => (name(), 0..8_u8, -20..60_i64).prop_map(|(name, body, at)| Event::JudgeBody { name, body, at }),
-        3 => (0..40_usize).prop_map(Event::LookAhead),
-        2 => Just(Event::Reopen),
-    ]
-}
-
-/// A text whose signature differs in these bits from that of its kind.
-fn sketch(number: usize, (kind, near, far, features): (usize, Vec<u32>, Vec<u32>, u32)) -> Sketch {
-    let mut signature = [[0; 4], [0x00ff_00ff_00ff_00ff; 4], [u64::MAX; 4]][kind];
-    for bit in near.into_iter().chain(far) {
-        signature[bit as usize / 64] ^= 1 << (bit % 64);
-    }
-    let digest = (features > 0).then(|| Digest::of(&[b't', number as u8]));
-    Sketch { signature: Signature(signature), features, digest }
 }

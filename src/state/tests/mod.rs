@@ -49,7 +49,7 @@ impl InState {
         let digests = DigestTable::new(self.state.clone(), NonZeroUsize::new(2).unwrap());
         let index = self.options.index().unwrap().with_equal_limit(self.equal_limit);
         let mut filter = Filter::with(&self.options, index, digests.sweeping_always());
-        filter = filter.bounded(self.bounds);
+        filter = filter.bounded(self.bounds, self.equal_limit);
         self.log = self.state.restore(&mut filter, drop).unwrap();
         self.filter = Some(filter);
     }
