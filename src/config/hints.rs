@@ -147,6 +147,12 @@ fn listed(names: &[&str], quote: char) -> String {
 
 /// Serde's words for what people call otherwise.
 fn plain(message: &str) -> String {
+    let too_large = message.starts_with("invalid value: integer `") && !message.contains("`-");
+    let u32 = if too_large {
+        "expected at most 4294967295"
+    } else {
+        "expected a whole number of 0 or more"
+    };
     message
         .replace("expected parsable string", "expected a size")
         .replace("expected an integer or string", "expected a size")
@@ -154,8 +160,11 @@ fn plain(message: &str) -> String {
         .replace("a nonzero u64", "a whole number of 1 or more")
         .replace("a sequence", "a list in brackets")
         .replace("expected struct Options", "expected a table of keys")
+        .replace("expected struct WindowOptions", "expected a table of keys")
+        .replace("expected struct Policy", "expected a table of keys")
         .replace("invalid IP address syntax", "no network (address/bits)")
         .replace("expected u64", "expected a whole number of 0 or more")
-        .replace("expected u32", "expected a whole number of 0 or more")
+        .replace("expected u32", u32)
+        .replace("` as i128", "`")
         .replace('\n', ", ")
 }

@@ -1,8 +1,8 @@
 //! The index beside other exact indexes, in one run: a scan, the plain scheme of four blocks of 16 bits, gaoya's `SimHashIndex` and mih-rs.
 //!
-//!     cargo run --release --bin index -- [ENTRIES...]
+//!     cargo run --release --bin index -- [ENTRIES...] [--radius 3,5,6,8]
 //!
-//! Each holds the same random fingerprints and is asked for what lies within 3 bits; half of the queries lie 0 to 3 bits from an entry, half
+//! Each holds the same random fingerprints and is asked for what lies within the radius; half of the queries lie 0 to k bits from an entry, half
 //! from none. Prints nanoseconds of CPU time of one thread, bytes of resident memory an entry, and how much of what was planted was
 //! found. After each comes the fastest layout of pagesieve's that takes no more memory (after the scan, the fastest of all), in the rolling
 //! state: full, and a tenth of the window replaced. The others hold what they were given first: mih-rs cannot insert, and neither it nor
@@ -22,55 +22,65 @@ use pagesieve::{
 };
 use rustix::time::{ClockId, clock_gettime};
 
-const RADIUS: u32 = 3;
-/// The peers: a name, for up to how many entries, and what measures it and returns its bytes an entry.
-const PEERS: [(&str, u64, fn(u64) -> f64); 6] = [
-    ("scan", u64::MAX, scan),
-    ("plain", u64::MAX, plain),
-    ("mih", u64::MAX, |entries| mih(entries, None)),
-    ("mih4", u64::MAX, |entries| mih(entries, Some(4))),
-    ("gaoya5", u64::MAX, |entries| gaoya(entries, 5)),
+/// A name, for up to which radius and how many entries, and what measures it and returns its bytes an entry.
+type Peer = (&'static str, u32, u64, fn(u64, u32) -> f64);
+const PEERS: [Peer; 6] = [
+    ("scan", 64, u64::MAX, scan),
+    ("plain", 3, u64::MAX, plain),
+    ("mih", 64, u64::MAX, |entries, radius| mih(entries, radius, None)),
+    ("mih4", 64, u64::MAX, |entries, radius| mih(entries, radius, Some(4))),
+    // The fewest blocks that find everything.
+    ("gaoya", 64, u64::MAX, |entries, radius| gaoya(entries, radius, radius as usize + 2)),
     // 12 µs an insertion and a kilobyte an entry.
-    ("gaoya6", 1_000_000, |entries| gaoya(entries, 6)),
+    ("gaoya6", 3, 1_000_000, |entries, radius| gaoya(entries, radius, 6)),
 ];
 /// For how long each is asked.
 const ASKED_FOR: Duration = Duration::from_secs(2);
 
 fn main() {
     let arguments: Vec<String> = env::args().skip(1).collect();
-    if let [name, entries] = &arguments[..]
+    let number = |text: &String| text.parse::<u64>().expect("a number");
+    if let [name, entries, radius] = &arguments[..]
         && let Some(peer) = PEERS.iter().find(|peer| peer.0 == name)
     {
-        let entries = entries.parse().expect("a number of entries");
-        beside(entries, (peer.2)(entries));
+        let (entries, radius) = (number(entries), number(radius) as u32);
+        beside(entries, radius, (peer.3)(entries, radius));
         return;
     }
+    let place = arguments.iter().position(|argument| argument == "--radius");
+    let radii = place.and_then(|place| arguments.get(place + 1)).map_or("3", String::as_str);
+    let radii: Vec<u32> =
+        radii.split(',').map(|radius| radius.parse().expect("a radius")).collect();
     let sizes: Vec<u64> =
-        arguments.iter().map(|size| size.parse().expect("a number of entries")).collect();
+        arguments[..place.unwrap_or(arguments.len())].iter().map(number).collect();
     let program = env::current_exe().expect("it runs on Linux");
     for entries in if sizes.is_empty() { vec![1_000_000, 10_000_000] } else { sizes } {
-        println!("\n{entries} entries");
-        for (name, ..) in PEERS.iter().filter(|peer| entries <= peer.1) {
-            // In a process of its own, whose memory is nobody else's.
-            let status = Command::new(&program).args([name, entries.to_string().as_str()]).status();
-            assert!(status.expect("this program can be started").success(), "{name} failed");
+        for &radius in &radii {
+            println!("\n{entries} entries, radius {radius}");
+            for (name, ..) in PEERS.iter().filter(|peer| radius <= peer.1 && entries <= peer.2) {
+                // In a process of its own, whose memory is nobody else's.
+                let arguments = [*name, &entries.to_string(), &radius.to_string()];
+                let status = Command::new(&program).args(arguments).status();
+                assert!(status.expect("this program can be started").success(), "{name} failed");
+            }
         }
     }
 }
 
 /// Measures pagesieve in as many bytes as a peer took.
-fn beside(entries: u64, peer_bytes: f64) {
+fn beside(entries: u64, radius: u32, peer_bytes: f64) {
     // Document numbers are consecutive and take nothing, but a plan has room for 8 bytes.
     let budget = ((peer_bytes + 8.0) * entries as f64) as u64;
-    match Plan::choose(RADIUS, entries, budget) {
-        Ok(plan) => pagesieve(&format!("    pagesieve, {}", plan.layout()), entries, plan),
+    match Plan::choose(radius, entries, budget) {
+        Ok(plan) => pagesieve(&format!("    pagesieve, {}", plan.layout()), entries, radius, plan),
         Err(error) => println!("    pagesieve: {error}"),
     }
 }
 
-fn pagesieve(label: &str, entries: u64, plan: Plan) {
+fn pagesieve(label: &str, entries: u64, radius: u32, plan: Plan) {
     let (before, begin) = (resident(), cpu());
-    let mut index = BlockIndex::with_plan(plan).with_equal_limit(NonZeroU32::MAX);
+    let mut index =
+        BlockIndex::with_plan(plan).expect("there is memory").with_equal_limit(NonZeroU32::MAX);
     let replaced = entries / 10;
     for id in 1..=entries + replaced {
         index.expire(DocId((id + 1).saturating_sub(entries)));
@@ -78,29 +88,29 @@ fn pagesieve(label: &str, entries: u64, plan: Plan) {
     }
     let built = Built::since(begin, before, entries + replaced, entries);
     let mut out = Vec::new();
-    ask(label, &built, replaced + 1, entries, |query, id| {
-        index.candidates(Fingerprint(query), RADIUS, &mut out);
+    ask(label, &built, replaced + 1, entries, radius, |query, id| {
+        index.candidates(Fingerprint(query), radius, &mut out);
         out.iter().any(|candidate| candidate.id.0 == id)
     });
 }
 
-fn scan(entries: u64) -> f64 {
-    pagesieve("scan by popcount", entries, Plan::new(Layout::scan(RADIUS), entries));
+fn scan(entries: u64, radius: u32) -> f64 {
+    pagesieve("scan by popcount", entries, radius, Plan::new(Layout::scan(radius), entries));
     f64::INFINITY
 }
 
-fn plain(entries: u64) -> f64 {
+fn plain(entries: u64, radius: u32) -> f64 {
     let (before, begin) = (resident(), cpu());
     let mut index = Baseline::new(entries);
     for id in 1..=entries {
         index.insert(fingerprint(id));
     }
     let built = Built::since(begin, before, entries, entries);
-    ask("4x16", &built, 1, entries, |query, _| index.count(query, RADIUS) > 0);
+    ask("4x16", &built, 1, entries, radius, |query, _| index.count(query, radius) > 0);
     built.bytes
 }
 
-fn mih(entries: u64, blocks: Option<usize>) -> f64 {
+fn mih(entries: u64, radius: u32, blocks: Option<usize>) -> f64 {
     let (before, begin) = (resident(), cpu());
     let codes: Vec<u64> = (1..=entries).map(fingerprint).collect();
     let index = match blocks {
@@ -111,21 +121,21 @@ fn mih(entries: u64, blocks: Option<usize>) -> f64 {
     let built = Built::since(begin, before, entries, entries);
     let mut searcher = index.range_searcher();
     let label = format!("mih-rs, {} blocks", index.num_blocks());
-    ask(&label, &built, 1, entries, |query, id| {
-        searcher.run(query, RADIUS as usize).iter().any(|&found| u64::from(found) + 1 == id)
+    ask(&label, &built, 1, entries, radius, |query, id| {
+        searcher.run(query, radius as usize).iter().any(|&found| u64::from(found) + 1 == id)
     });
     built.bytes
 }
 
-fn gaoya(entries: u64, blocks: usize) -> f64 {
+fn gaoya(entries: u64, radius: u32, blocks: usize) -> f64 {
     let (before, begin) = (resident(), cpu());
     // It finds what is nearer than its distance, not what is as near.
-    let mut index = SimHashIndex::<u64, u32>::new(blocks, RADIUS as usize + 1);
+    let mut index = SimHashIndex::<u64, u32>::new(blocks, radius as usize + 1);
     for id in 1..=entries {
         index.insert(u32::try_from(id).expect("a small number"), fingerprint(id));
     }
     let built = Built::since(begin, before, entries, entries);
-    ask(&format!("gaoya, {blocks} blocks"), &built, 1, entries, |query, id| {
+    ask(&format!("gaoya, {blocks} blocks"), &built, 1, entries, radius, |query, id| {
         index.query(&query).into_iter().any(|&found| u64::from(found) == id)
     });
     built.bytes
@@ -154,13 +164,14 @@ fn ask(
     built: &Built,
     first: u64,
     entries: u64,
+    radius: u32,
     mut find: impl FnMut(u64, u64) -> bool,
 ) {
     let (mut asked, mut planted, mut found) = (0_u64, 0_u64, 0_u64);
     let begin = cpu();
     while cpu() - begin < u64::try_from(ASKED_FOR.as_nanos()).expect("it is short") {
         for _ in 0..16 {
-            let (query, id) = question(asked, first, entries);
+            let (query, id) = question(asked, first, entries, radius);
             let hit = find(query, id);
             planted += u64::from(id != 0);
             found += u64::from(hit && id != 0);
@@ -175,7 +186,7 @@ fn ask(
 }
 
 /// A fingerprint to ask for, and the entry from which it was made, or 0.
-fn question(i: u64, first: u64, entries: u64) -> (u64, u64) {
+fn question(i: u64, first: u64, entries: u64, radius: u32) -> (u64, u64) {
     let noise = fingerprint(i | 1 << 62);
     if i % 2 == 0 {
         return (noise, 0);
@@ -183,7 +194,7 @@ fn question(i: u64, first: u64, entries: u64) -> (u64, u64) {
     let id = first + noise % entries;
     let original = fingerprint(id);
     let (mut query, mut bits) = (original, fingerprint(noise));
-    while u64::from((query ^ original).count_ones()) < (i / 2) % u64::from(RADIUS + 1) {
+    while u64::from((query ^ original).count_ones()) < (i / 2) % u64::from(radius + 1) {
         query ^= 1 << (bits % 64);
         bits = fingerprint(bits);
     }
