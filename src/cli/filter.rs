@@ -53,7 +53,7 @@ pub(super) struct Args {
 }
 
 /// For so many documents for each core the index is asked together.
-const AHEAD: usize = 64;
+const AHEAD: usize = 128;
 
 pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit, Failure> {
     let config = args.settings.config()?;
