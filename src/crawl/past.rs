@@ -15,7 +15,9 @@ use crate::{
     fingerprint::{Digest, Recipe, Seed, Signature},
     index::{Index, Scan},
     page::{DocId, NormalUrl, Timestamp, UrlOptions},
-    state::{DigestTable, Document, Reason, SignatureLog, State, StateError, UrlRow, UrlState},
+    state::{
+        DigestTable, Document, KeptText, Reason, SignatureLog, State, StateError, UrlRow, UrlState,
+    },
 };
 
 /// A run that is looked at as it is now, not continued: a crawl may go on with it meanwhile.
@@ -142,6 +144,14 @@ impl PastRun {
             document,
             matched,
         }))
+    }
+
+    /// The text of a near duplicate that is not stored, if the run keeps it.
+    ///
+    /// # Errors
+    /// If the state cannot be read.
+    pub fn text(&self, document: &Document) -> Result<Option<KeptText>, CrawlError> {
+        Ok(self.state.text_of(document.judgement.id)?)
     }
 
     /// The pages nearest to a text, at most `limit`, and how the run would judge it by `options`: its [own](Self::options), or others to

@@ -12,6 +12,7 @@ mod open;
 mod reason;
 mod signatures;
 mod templates;
+mod texts;
 mod urls;
 mod window;
 
@@ -35,6 +36,7 @@ pub(crate) use reason::ROBOTS_NOT_HAD;
 pub use reason::Reason;
 pub use signatures::Restored;
 pub(crate) use signatures::SignatureLog;
+pub use texts::KeptText;
 pub(crate) use urls::{NewUrl, Queued};
 pub use urls::{UrlId, UrlKind, UrlRow, UrlState};
 

@@ -16,7 +16,7 @@ use rusqlite::{Connection, OpenFlags, config::DbConfig};
 use super::{State, StateError};
 
 /// The version of the file's layout.
-pub(super) const VERSION: i64 = 3;
+pub(super) const VERSION: i64 = 4;
 /// Marks the file as ours in SQLite's header: "psve".
 const APPLICATION_ID: i64 = 0x7073_7665;
 /// How long another process may take to recover or tidy up the file.

@@ -1,4 +1,4 @@
--- Version 3. Times are milliseconds since the Unix epoch.
+-- Version 4. Times are milliseconds since the Unix epoch.
 
 CREATE TABLE meta (
     name TEXT PRIMARY KEY,
@@ -29,6 +29,15 @@ CREATE TABLE documents (
     lang TEXT,
     payload BLOB,                       -- SHA-1 of the body as received, if WARC files are written,
     asked INTEGER                       -- and when it was asked for
+) STRICT;
+
+-- The texts of near duplicates that are not stored, if texts are written at all.
+CREATE TABLE texts (
+    document INTEGER PRIMARY KEY,
+    same INTEGER,                       -- the document of the same body that has the text, or
+    text BLOB,                          -- UTF-8, compressed by zlib
+    charset TEXT,                       -- of the page
+    truncated TEXT                      -- why the text is not whole
 ) STRICT;
 
 -- Digests of bodies and texts; an alias has its number among aliases.

@@ -16,11 +16,8 @@ use crate::{
 pub(super) fn explain(out: &mut Out, url: &str, run: &Run<'_>) -> Result<(), Failure> {
     let unheard = || Failure::Unheard { url: url.to_owned(), run: run.directory.to_owned() };
     let account = run.past.account(url)?.ok_or_else(unheard)?;
-    let line = match &account.document {
-        Some(document) if document.stored => stored(run.directory, &document.name)?,
-        _ => None,
-    };
-    write(out, &account, line.as_ref()).map_err(Failure::Output)
+    let page = account.document.as_ref().map(|document| stored(run, document)).transpose()?;
+    write(out, &account, page.flatten().as_ref()).map_err(Failure::Output)
 }
 
 fn write(out: &mut Out, account: &Account, line: Option<&Stored>) -> io::Result<()> {

@@ -96,7 +96,7 @@ fn of_content(name: String, content: Content, preparation: &Preparation) -> Side
     }
 }
 
-/// A page of a run: its stored text; of an exact duplicate that of its match; else what the state knows.
+/// A page of a run: its text, stored or kept by the state; of an exact duplicate that of its match; else what the state knows.
 fn of_page(run: &Run<'_>, url: &str, preparation: &Preparation) -> Result<Side, Failure> {
     let unheard = || Failure::Unheard { url: url.to_owned(), run: run.directory.to_owned() };
     let account = run.past.account(url)?.ok_or_else(unheard)?;
@@ -106,9 +106,12 @@ fn of_page(run: &Run<'_>, url: &str, preparation: &Preparation) -> Result<Side, 
     let matched = account.matched.as_ref();
     let found = document.judgement.verdict.matched();
     let mut remarks = vec![format!("in the run: {}", judged(&document, matched))];
-    let mut line = stored(run.directory, &document.name)?;
+    let mut line = stored(run, &document)?;
+    if !document.stored && line.is_some() {
+        remarks.push("its text is the one that the run's state keeps".to_owned());
+    }
     if let (None, Some(matched), true) = (&line, matched, found.is_some_and(is_exact)) {
-        line = stored(run.directory, &matched.name)?;
+        line = stored(run, matched)?;
         remarks.push(
             "its own text is not stored; that of its match has the same words and stands in for it"
                 .to_owned(),

@@ -1,4 +1,4 @@
-//! What a run's files say of a page.
+//! What a run has of a page: in its files, or in its state.
 
 use std::{
     fs::File,
@@ -6,13 +6,14 @@ use std::{
     path::Path,
 };
 
-use super::super::Failure;
+use super::{super::Failure, side::Run};
 use crate::{
     fingerprint::Signature,
     sink::{PAGES, record::PageLine},
+    state::{Document, KeptText},
 };
 
-/// What the line of a stored page has beyond what the state knows.
+/// What the line of a stored page has beyond what the state knows of every page.
 pub(super) struct Stored {
     pub(super) text: Option<String>,
     pub(super) signature: Option<Signature>,
@@ -20,8 +21,23 @@ pub(super) struct Stored {
     pub(super) truncated: Option<String>,
 }
 
+impl From<KeptText> for Stored {
+    fn from(kept: KeptText) -> Self {
+        let KeptText { text, charset, truncated } = kept;
+        Self { text: Some(text), signature: None, charset, truncated }
+    }
+}
+
+/// What the run has of a page: its line, if it is stored, else the text that the state keeps of a near duplicate.
+pub(super) fn stored(run: &Run<'_>, page: &Document) -> Result<Option<Stored>, Failure> {
+    if page.stored {
+        return line(run.directory, &page.name);
+    }
+    Ok(run.past.text(page)?.map(Stored::from))
+}
+
 /// Reads the line of a URL in `pages.jsonl`, if it has one.
-pub(super) fn stored(run: &Path, url: &str) -> Result<Option<Stored>, Failure> {
+fn line(run: &Path, url: &str) -> Result<Option<Stored>, Failure> {
     let path = run.join(PAGES);
     let failure = |source| Failure::Read { path: path.clone(), source };
     let mut pages = BufReader::new(File::open(&path).map_err(failure)?);

@@ -3,7 +3,8 @@
 use super::{Answered, Archived, Outcome, Parsed, Recorder, Reply, Settle, Settled, Skipped};
 use crate::{
     crawl::{error::CrawlError, frontier::Task, scope::Refusal},
-    filter::{Judgement, Key, Kind, Links, Policy, Store, Subject, Verdict},
+    extract::Truncation,
+    filter::{Judgement, Key, Kind, Links, Policy, Step, Store, Subject, Verdict},
     fingerprint::Digest,
     page::{NormalUrl, Timestamp, site_of},
     sink::{
@@ -36,6 +37,7 @@ impl Recorder {
                 };
                 settled.counted = true;
                 self.settle_document(&task, &answered, None, &judgement, exchange)?;
+                self.state.keep_text_of_body(judgement.id, digest)?;
             }
             Outcome::Page(answered, parsed) => {
                 settled.counted = true;
@@ -163,6 +165,9 @@ impl Recorder {
         self.write_lines(task, depth, answered, parsed, &fate, exchange)?;
         let title = parsed.and_then(|parsed| parsed.title.as_deref());
         self.state.add_document(&row.url, title, fate.stored, judgement, capture)?;
+        if let Some(parsed) = parsed {
+            self.keep_text(parsed, &fate)?;
+        }
         if let Some(representative) = self.filter.at_turn(judgement.id) {
             self.signatures.push(&self.state, &representative)?;
         }
@@ -180,6 +185,24 @@ impl Recorder {
             Verdict::Duplicate(_) => self.counts.near += 1,
         }
         Ok(fate.withheld)
+    }
+
+    /// Keeps the text of a near duplicate that is not stored: in what it differs from its match is told nowhere else.
+    fn keep_text(&self, parsed: &Parsed, fate: &Fate<'_>) -> Result<(), CrawlError> {
+        let (id, found) = (fate.judgement.id, fate.judgement.verdict.matched());
+        let is_kept = self.plan.store.text && !fate.stored;
+        match found.filter(|found| is_kept && found.kind == Kind::Near) {
+            None => {}
+            // What is told of its text is told of the text that is known by its body.
+            Some(found) if found.step == Step::Body => {
+                self.state.keep_text_of_body(id, parsed.body)?;
+            }
+            Some(_) => {
+                let truncated = parsed.truncated.map(Truncation::as_str);
+                self.state.keep_text(id, &parsed.text, parsed.charset, truncated)?;
+            }
+        }
+        Ok(())
     }
 
     fn write_lines(

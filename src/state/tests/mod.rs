@@ -1,6 +1,7 @@
 mod kept;
 mod queue;
 mod restore;
+mod texts;
 
 use std::{
     fs,

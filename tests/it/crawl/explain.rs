@@ -1,6 +1,6 @@
 //! `pagesieve explain` with a run.
 
-use pagesieve::filter::Mode;
+use pagesieve::filter::{Links, Mode};
 
 use super::site::{Site, page};
 use crate::{
@@ -19,7 +19,8 @@ fn kept() -> String {
 
 /// A run with a URL of every kind that there is something to say of.
 fn run() -> Site {
-    let links = ["/kept", "/again", "/near", "/gone", "/moved", "/secret", "/deep", "/bare"];
+    let links =
+        ["/kept", "/again", "/near", "/gone", "/moved", "/secret", "/deep", "/bare", "/copy"];
     let near = format!("<title>Near</title><p>{}addendum", text("kept", 900));
     let again = format!("<title>Again</title><div><p>{}", text("kept", 900));
     let deep = format!("<title>Deep</title><p>{}{}end", text("deep", 90), "<div>".repeat(600));
@@ -28,7 +29,8 @@ fn run() -> Site {
         .at("a.test", "/robots.txt", Reply::text("User-agent: *\nDisallow: /secret\n"))
         .at("a.test", "/kept", Reply::html(kept()))
         .at("a.test", "/again", Reply::html(again))
-        .at("a.test", "/near", Reply::html(near))
+        .at("a.test", "/near", Reply::html(near.as_str()))
+        .at("a.test", "/copy", Reply::html(near))
         .at("a.test", "/moved", Reply::redirect(302, "/kept"))
         .at("a.test", "/deep", Reply::html(deep))
         .at("a.test", "/bare", Reply::html("<title>Bare</title><img src=a.png>"));
@@ -165,29 +167,33 @@ fn pages_of_a_run_are_compared_by_their_stored_texts() {
 fn an_exact_duplicate_is_compared_by_the_text_of_its_match() {
     let site = run();
     let told = explain(&site, &["http://a.test/again", "http://a.test/near"]).success();
-    // The near one has no text: what the state knows is compared.
     insta::assert_snapshot!(stdout(&told), @"
     A  http://a.test/again
        in the run: an exact duplicate of http://a.test/kept; not stored: the texts have the same words (step text)
        its own text is not stored; that of its match has the same words and stands in for it
     B  http://a.test/near
        in the run: a near duplicate of http://a.test/kept; not stored: the rule holds (step near)
-       its text is not stored, nor is its signature: what the state has is compared
+       its text is the one that the run's state keeps
 
-    Nothing is judged anew: that takes both texts. What the run found stands above.
-    To see which features differ, save http://a.test/near in a file, and name that instead.
+    After A, B is a near duplicate: the rule holds (step near): 1 of 64 bits differ, 6 of 256; similarity 0.9973
     rule classic: at most 3 of the fingerprints' 64 bits differ
 
                  A                    B
     characters   7089                 7098
     features     1799                 1801
     language     -                    id
-    charset      UTF-8                -
+    charset      UTF-8                UTF-8
     fingerprint  b346b9219b4db8d4     b346b9219b4db8d6
 
     differing bits      1
     distance            1 of 64
-    signature distance  not known: not both signatures are stored
+    signature distance  6 of 256
+    similarity          0.9973 (the cosine that the signatures estimate)
+    cosine of features  0.9994
+
+    2 of 1801 features weigh more in B
+        16 instead of 0    addendum  (1×)
+        16 instead of 0    kept899 addendum  (1×)
     ");
     let told = stdout(&explain(&site, &["http://a.test/kept", "http://a.test/again"]).success());
     assert!(told.contains("that of its match has the same words"), "{told}");
@@ -199,13 +205,52 @@ fn an_exact_duplicate_is_compared_by_the_text_of_its_match() {
 }
 
 #[test]
-fn a_duplicate_without_a_text_is_compared_by_what_the_run_recorded() {
+fn a_near_duplicate_is_compared_by_the_text_that_the_state_keeps() {
     let site = run();
+    near_duplicates_are_compared(&site);
+    // Then the page whose body is known is parsed too.
+    let site = site.planned(|plan| plan.dedup.same_site.links = Links::Follow);
+    pagesieve_delete(&site);
+    site.run();
+    near_duplicates_are_compared(&site);
+}
+
+fn near_duplicates_are_compared(site: &Site) {
+    // The body of the second is that of the first.
+    for (path, step) in
+        [("near", "the rule holds (step near)"), ("copy", "the body is that of one (step body)")]
+    {
+        let url = format!("http://a.test/{path}");
+        let told = stdout(&explain(site, &["http://a.test/kept", &url]).success());
+        let line = site.line(&format!("a.test/{path}"));
+        for phrase in [
+            format!("a near duplicate of http://a.test/kept; not stored: {step}\n"),
+            "   its text is the one that the run's state keeps\n".to_owned(),
+            "After A, B is a near duplicate: the rule holds (step near)".to_owned(),
+            format!("distance            {} of 64", line["match"]["distance"]),
+            format!("signature distance  {} of 256", line["match"]["signature_distance"]),
+            "2 of 1801 features weigh more in B\n".to_owned(),
+            "instead of 0    kept899 addendum  (1×)".to_owned(),
+        ] {
+            assert!(told.contains(&phrase), "{phrase:?} is not in\n{told}");
+        }
+        let told = stdout(&explain(site, &[&url, "http://a.test/near"]).success());
+        assert!(told.contains("B is an exact duplicate") && told.contains("0 of 256"), "{told}");
+    }
+}
+
+#[test]
+fn a_duplicate_without_a_text_is_compared_by_what_the_run_recorded() {
+    let site = run().planned(|plan| plan.store.text = false);
+    pagesieve_delete(&site);
+    site.run();
     let line = site.line("a.test/near");
     let told = stdout(&explain(&site, &["http://a.test/kept", "http://a.test/near"]).success());
     for phrase in [
         "in the run: a near duplicate of http://a.test/kept; not stored: the rule holds (step near)".to_owned(),
+        "its text is not stored, nor is its signature: what the state has is compared".to_owned(),
         "Nothing is judged anew".to_owned(),
+        "To see which features differ, save http://a.test/near in a file".to_owned(),
         format!("distance            {} of 64", line["match"]["distance"]),
         format!("signature distance  {} of 256", line["match"]["signature_distance"]),
         "(as the run recorded it)".to_owned(),

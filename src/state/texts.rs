@@ -1,0 +1,87 @@
+//! The texts of near duplicates that are not stored, so that it can be shown in what they differ from their matches.
+
+use std::io::{self, Read, Write};
+
+use flate2::{Compression, read::ZlibDecoder, write::ZlibEncoder};
+
+use super::{State, StateError, signed};
+use crate::{fingerprint::Digest, page::DocId};
+
+/// A text, and how it was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptText {
+    /// The text itself.
+    pub text: String,
+    /// The encoding of its page.
+    pub charset: String,
+    /// Why it is not whole, if a guard cut its page.
+    pub truncated: Option<String>,
+}
+
+/// UTF-8 has no more bytes for a character.
+const BYTES_OF_A_CHARACTER: u64 = 4;
+
+impl State {
+    /// Keeps the text of the document of this number.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub(crate) fn keep_text(
+        &self,
+        document: DocId,
+        text: &str,
+        charset: &str,
+        truncated: Option<&str>,
+    ) -> Result<(), StateError> {
+        let mut statement =
+            self.db.prepare_cached("INSERT INTO texts VALUES (?, NULL, ?, ?, ?)")?;
+        statement.execute((signed(document.0), compressed(text), charset, truncated))?;
+        Ok(())
+    }
+
+    /// Notes that the text of the document of this number is that of an earlier one with the same body, if that text is kept.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub(crate) fn keep_text_of_body(
+        &self,
+        document: DocId,
+        body: Digest,
+    ) -> Result<(), StateError> {
+        let sql = "INSERT INTO texts (document, same) SELECT ?1, t.document \
+                   FROM digests g JOIN texts t ON t.document = g.document WHERE g.digest = ?2 LIMIT 1";
+        self.db.prepare_cached(sql)?.execute((signed(document.0), body.0))?;
+        Ok(())
+    }
+
+    /// The text of the document of this number, if it is kept.
+    ///
+    /// # Errors
+    /// If SQLite fails, or what is kept is no text of as many characters as its document has.
+    pub(crate) fn text_of(&self, document: DocId) -> Result<Option<KeptText>, StateError> {
+        let sql = "SELECT t.text, t.charset, t.truncated, d.chars FROM texts asked \
+                   JOIN texts t ON t.document = coalesce(asked.same, asked.document) \
+                   JOIN documents d ON d.id = t.document WHERE asked.document = ?";
+        let mut statement = self.db.prepare_cached(sql)?;
+        let mut rows = statement.query([signed(document.0)])?;
+        let Some(row) = rows.next()? else { return Ok(None) };
+        let (packed, chars): (Vec<u8>, u32) = (row.get(0)?, row.get(3)?);
+        let text = decompressed(&packed, u64::from(chars) * BYTES_OF_A_CHARACTER);
+        let text = text.ok().filter(|text| text.chars().count() == chars as usize);
+        let text = text.ok_or(StateError::Damaged("the text of a near duplicate is none"))?;
+        Ok(Some(KeptText { text, charset: row.get(1)?, truncated: row.get(2)? }))
+    }
+}
+
+pub(super) fn compressed(text: &str) -> Vec<u8> {
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::fast());
+    let written = encoder.write_all(text.as_bytes()).and_then(|()| encoder.finish());
+    written.expect("memory takes what is written")
+}
+
+/// The text, if it has at most so many bytes; of a longer one no more is read than to know that it is.
+pub(super) fn decompressed(packed: &[u8], most: u64) -> io::Result<String> {
+    let mut text = String::new();
+    let read = ZlibDecoder::new(packed).take(most + 1).read_to_string(&mut text)?;
+    if read as u64 > most { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(text) }
+}
