@@ -9,8 +9,8 @@ use std::{
 use super::{directory::STATE, error::CrawlError};
 use crate::{
     filter::{
-        Digests, Filter, Horizon, Key, Known, Match, Options, Position, Refreshed, Representative,
-        Share, Subject, Verdict,
+        Digests, Filter, Horizon, Key, Kind, Known, Match, Options, Position, Refreshed,
+        Representative, Rule, Share, Subject, Verdict,
     },
     fingerprint::{Digest, Recipe, Seed, Signature},
     index::{Index, Scan},
@@ -155,7 +155,7 @@ impl PastRun {
     }
 
     /// The pages nearest to a text, at most `limit`, and how the run would judge it by `options`: its [own](Self::options), or others to
-    /// see what they would do. The subject's sketch must be by the run's
+    /// see what they would do: then what equals a near duplicate is judged anew. The subject's sketch must be by the run's
     /// [recipe](Self::recipe); its key and time do not matter: it counts as a document of nobody that comes next. Compares with every
     /// signature of the window, in memory that grows only with those that were refreshed.
     ///
@@ -168,7 +168,9 @@ impl PastRun {
         limit: usize,
     ) -> Result<Neighbourhood, CrawlError> {
         let subject = &Subject { key: Key::of(""), at: Timestamp(i64::MIN), ..subject.clone() };
-        let mut digests = Unchanged(DigestTable::new(self.state.clone(), NonZeroUsize::MIN));
+        let table = DigestTable::new(self.state.clone(), NonZeroUsize::MIN);
+        let mut digests =
+            Unchanged { table, verdicts_hold: judge_alike(options, &self.options()?) };
         let equal = equal(&mut digests, subject)?;
         let mut filter = Filter::with(options, Scan::default(), digests);
         self.teach(&mut filter, subject)?;
@@ -283,14 +285,28 @@ fn equal(digests: &mut Unchanged, subject: &Subject) -> Result<Vec<DocId>, State
     Ok(known.into_iter().map(of).collect())
 }
 
+/// Whether by both of these options the same texts are near duplicates.
+fn judge_alike(a: &Options, b: &Options) -> bool {
+    Rule::new(a) == Rule::new(b) && a.templates == b.templates
+}
+
 /// A table of digests into which nothing is entered.
-struct Unchanged(DigestTable);
+struct Unchanged {
+    table: DigestTable,
+    /// Whether what was found to be a near duplicate is one still. If it may not be, what equals it is judged anew.
+    verdicts_hold: bool,
+}
 
 impl Digests for Unchanged {
     type Error = StateError;
 
     fn find(&mut self, digest: Digest, out: &mut Vec<Known>) -> Result<(), StateError> {
-        self.0.find(digest, out)
+        self.table.find(digest, out)?;
+        let is_near = |known: &Known| {
+            known.verdict.matched().is_some_and(|matched| matched.kind == Kind::Near)
+        };
+        out.retain(|known| self.verdicts_hold || !is_near(known));
+        Ok(())
     }
 
     fn insert(&mut self, _: &[Digest], _: &Known) -> Result<(), StateError> {

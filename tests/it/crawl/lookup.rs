@@ -119,6 +119,44 @@ fn a_text_that_the_run_would_drop_is_told_with_its_match() {
 }
 
 #[test]
+fn what_equals_a_near_duplicate_is_judged_anew_by_another_rule() {
+    let kept = text("kept", 300);
+    let mut words: Vec<_> = kept.split_whitespace().collect();
+    words.iter_mut().step_by(60).for_each(|word| *word = "changed");
+    let near = words.join(" ");
+    let again = format!("<title>Again</title><div><p>{kept}");
+    let routes = Routes::new()
+        .at("a.test", "/", page("seed", &["/kept", "/near", "/again"]))
+        .at("a.test", "/kept", Reply::html(format!("<p>{kept}")))
+        .at("a.test", "/near", Reply::html(format!("<p>{near}")))
+        .at("a.test", "/again", Reply::html(again.as_str()));
+    let site = Site::new(routes, &["a.test/"])
+        .planned(|plan| plan.crawl.concurrency = 1.try_into().unwrap());
+    site.run();
+    assert!(site.line("a.test/near")["match"]["signature_distance"].as_u64() > Some(12));
+    fs::write(site.path().join("near.txt"), &near).unwrap();
+    fs::write(site.path().join("again.html"), &again).unwrap();
+    let judged = |file: &str, rule: &[&str]| {
+        let arguments = [&[file], rule].concat();
+        let told = stdout(&lookup(&site, &arguments).success());
+        told.split_once("would judge it ").unwrap().1.to_owned()
+    };
+    let (strict, less) = (["--set", "dedup.mode=strict"], ["--set", "dedup.min_features=9"]);
+    let same = ["--set", "dedup.mode=balanced"];
+    assert!(judged("near.txt", &[]).contains("(step text)"));
+    assert!(judged("near.txt", &same).contains("(step text)"));
+    assert!(judged("near.txt", &less).contains("(step near)"));
+    let unique = judged("near.txt", &strict);
+    assert!(unique.starts_with("unique: no page has an equal text"), "{unique}");
+    // What is equal is so by any rule.
+    for rule in [&[][..], &strict, &less] {
+        let exact = judged("again.html", rule);
+        assert!(exact.starts_with("an exact duplicate of http://a.test/kept:"), "{exact}");
+        assert!(exact.contains("(step body)"), "{exact}");
+    }
+}
+
+#[test]
 fn looking_leaves_the_run_as_it_was() {
     let site = run(|_| {});
     fs::write(site.path().join("new.txt"), text("new", 300)).unwrap();
