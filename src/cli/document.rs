@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::{
     config::{Config, Draft},
-    crawl::{fetch, robots::product_token},
+    crawl::{PastRun, fetch, robots::product_token},
     extract::{self, Extractor, Truncation, language},
     filter::{Blocks, Key, Site, Subject},
     fingerprint::{Digest, Fingerprinter, Recipe, Seed},
@@ -119,6 +119,14 @@ impl Settings {
             None => Draft::over(defaults, &self.set)?,
         };
         Ok(draft.check_dedup()?)
+    }
+
+    /// The same with the rule of a run as the default, and how the run's texts are fingerprinted, which can be no other.
+    pub(super) fn config_over_run(&self, run: &PastRun) -> Result<(Config, Recipe), Failure> {
+        let dedup = run.options()?;
+        let config = self.config_over(&Config { dedup, ..Config::default() })?;
+        let recipe = run.recipe(&config.dedup)?;
+        Ok((config, recipe))
     }
 }
 

@@ -13,7 +13,6 @@ use super::{
     rule::{distances, kind, only_equal, rule},
 };
 use crate::{
-    config::Config,
     crawl::{Neighbour, Neighbourhood, PastRun},
     filter::{Kind, Options, Subject},
     fingerprint::similarity,
@@ -48,9 +47,8 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
     let run = PastRun::open(&args.run)?;
-    let dedup = run.options()?;
-    let config = args.settings.config_over(&Config { dedup, ..Config::default() })?;
-    let preparation = Preparation::new(&config, run.recipe()?);
+    let (config, recipe) = args.settings.config_over_run(&run)?;
+    let preparation = Preparation::new(&config, recipe);
     let (mut exit, mut count) = (Exit::Done, 0);
     for input in inputs(&args.file)? {
         match input {

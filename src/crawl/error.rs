@@ -84,7 +84,7 @@ pub enum CrawlError {
     Memory(#[from] WindowError),
     /// Fingerprints of this configuration cannot be compared with those of the run.
     #[error(
-        "dedup.{key} was changed: the run's fingerprints are of {stored}, the configuration's of {configured}; change it back, or start over with --fresh"
+        "{key} was changed: the run's fingerprints are of {stored}, the configuration's of {configured}; change it back, or start over with --fresh"
     )]
     Recipe {
         /// What was changed.
@@ -93,6 +93,18 @@ pub enum CrawlError {
         stored: String,
         /// As it is configured.
         configured: String,
+    },
+    /// Texts that are compared with the run's would be fingerprinted in another way.
+    #[error(
+        "{key} would be {wanted}, but the run's fingerprints are of {stored}, and only those of one kind can be compared: leave the key out, or set it as the run has it (a configuration that does not name it has the default)"
+    )]
+    Unlike {
+        /// What is not as the run has it.
+        key: &'static str,
+        /// As the run has it.
+        stored: String,
+        /// As it was to be.
+        wanted: String,
     },
     /// The HTTP client cannot be set up.
     #[error("set up the fetcher")]
@@ -137,7 +149,7 @@ impl CrawlError {
                 self,
                 Self::Claimed { .. } | Self::Memory(_) | Self::Recipe { .. } | Self::NoRun { .. }
             ),
-            matches!(self, Self::OtherRun { .. } | Self::NotACrawl { .. }),
+            matches!(self, Self::OtherRun { .. } | Self::NotACrawl { .. } | Self::Unlike { .. }),
         ];
         configuration.contains(&true)
     }

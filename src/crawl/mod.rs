@@ -19,6 +19,7 @@ mod options;
 mod past;
 pub mod politeness;
 mod pool;
+mod recipe;
 mod recorder;
 pub mod robots;
 mod roots;

@@ -6,7 +6,11 @@ use std::{
     path::Path,
 };
 
-use super::{directory::STATE, error::CrawlError};
+use super::{
+    directory::STATE,
+    error::CrawlError,
+    recipe::{Difference, Recorded},
+};
 use crate::{
     filter::{
         Digests, Filter, Horizon, Key, Kind, Known, Match, Options, Position, Refreshed,
@@ -24,6 +28,7 @@ use crate::{
 #[derive(Debug)]
 pub struct PastRun {
     state: State,
+    recorded: Recorded,
     seed: Seed,
 }
 
@@ -93,8 +98,9 @@ impl PastRun {
             return Err(none());
         }
         let state = State::read(&path)?;
-        let seed = state.meta::<i64>("seed")?.ok_or_else(none)?;
-        Ok(Self { state, seed: Seed(seed.cast_unsigned()) })
+        let recorded = Recorded::read(&state)?;
+        let seed = recorded.seed.ok_or_else(none)?;
+        Ok(Self { state, recorded, seed })
     }
 
     /// How the run judges: its `[dedup]` table as of its last start.
@@ -107,12 +113,17 @@ impl PastRun {
             .ok_or(StateError::Damaged("it does not say how pages are judged"))?)
     }
 
-    /// How the run's texts were fingerprinted.
+    /// How the run's texts were fingerprinted, and others must be to be compared with them.
     ///
     /// # Errors
-    /// If the state cannot be read.
-    pub fn recipe(&self) -> Result<Recipe, CrawlError> {
-        Ok(self.options()?.recipe(self.seed))
+    /// If these options ask for something else.
+    pub fn recipe(&self, options: &Options) -> Result<Recipe, CrawlError> {
+        match self.recorded.difference(options) {
+            Some(Difference { key, stored, wanted }) => {
+                Err(CrawlError::Unlike { key, stored, wanted })
+            }
+            None => Ok(options.recipe(self.seed)),
+        }
     }
 
     /// What the run knows of a URL: `None` if it never heard of it. Redirects are not followed; the account of a redirecting URL says

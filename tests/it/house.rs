@@ -26,7 +26,7 @@ const ROOMS: &[&[&str]] = &[
 
 /// The parts of `crawl`, and which others each may name. Its `mod.rs` may name all of them, and none of them names it.
 const CRAWL: &[(&str, &[&str])] = &[
-    ("past", &["directory", "error"]),
+    ("past", &["directory", "recipe", "error"]),
     ("dry_run", &["options", "directory", "roots", "error", "sitemap", "robots", "scope", "fetch"]),
     ("worker", &["recorder", "frontier", "pool", "sitemap", "robots", "politeness", "fetch"]),
     (
@@ -35,6 +35,7 @@ const CRAWL: &[(&str, &[&str])] = &[
             "frontier",
             "options",
             "directory",
+            "recipe",
             "roots",
             "error",
             "sitemap",
@@ -47,6 +48,7 @@ const CRAWL: &[(&str, &[&str])] = &[
     ("options", &["scope", "politeness", "fetch"]),
     ("error", &["scope", "fetch"]),
     ("directory", &["error"]),
+    ("recipe", &[]),
     ("roots", &["error", "scope"]),
     ("pool", &[]),
     ("sitemap", &[]),

@@ -12,7 +12,7 @@ use super::{
     Exit, Failure, Out,
     document::{Settings, recipe},
 };
-use crate::{config::Config, crawl::PastRun};
+use crate::crawl::PastRun;
 use side::{Place, Run};
 
 /// Explain why two documents are duplicates, or not; or what became of a URL
@@ -21,7 +21,7 @@ use side::{Place, Run};
 /// in which they differ, the bits of their fingerprints, distances and similarity, the rule, and what the filter says of the second
 /// after the first. With one URL and --run: why it was kept, dropped or not fetched.
 ///
-/// With --run texts are fingerprinted as the run did and judged by its rule, unless --set or --config say another.
+/// With --run texts are fingerprinted as the run did, and judged by its rule, unless --set or --config say another rule.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -45,13 +45,15 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
     match (&args.b, &args.run) {
         (Some(b), Some(run)) => {
             let run = Run { past: PastRun::open(run)?, directory: run };
-            let dedup = run.past.options()?;
-            let config = args.settings.config_over(&Config { dedup, ..Config::default() })?;
+            let (config, recipe) = args.settings.config_over_run(&run.past)?;
             let places = [args.a.as_str(), b].map(|name| place(name, &run));
-            pair::compare(out, places, &config, run.past.recipe()?, Some(&run.past))?;
+            pair::compare(out, places, &config, recipe, Some(&run.past))?;
         }
         (None, Some(run)) if is_url(&args.a) => {
-            account::explain(out, &args.a, &Run { past: PastRun::open(run)?, directory: run })?;
+            let run = Run { past: PastRun::open(run)?, directory: run };
+            // Nothing is judged, but what could not be asked for is not passed over.
+            args.settings.config_over_run(&run.past)?;
+            account::explain(out, &args.a, &run)?;
         }
         (None, Some(run)) => {
             return Err(Failure::OneFile { file: args.a.clone(), run: run.clone() });

@@ -15,6 +15,7 @@ use crate::{
         error::CrawlError,
         frontier::Budget,
         options::Plan,
+        recipe::{Difference, Recorded},
         roots::roots,
         scope::Scope,
     },
@@ -168,35 +169,14 @@ impl Recorder {
 
 /// The recipe of the run's fingerprints: as configured at its first start, and the same ever after.
 fn recipe(plan: &Plan, state: &State) -> Result<Recipe, CrawlError> {
-    let known = state.meta::<i64>("seed")?.map(|seed| Seed(seed.cast_unsigned()));
+    let recorded = Recorded::read(state)?;
+    if let Some(Difference { key, stored, wanted }) = recorded.difference(&plan.dedup) {
+        return Err(CrawlError::Recipe { key, stored, configured: wanted });
+    }
     let configured = plan.dedup.seed.seed();
-    let seed = configured.or(known).unwrap_or_else(|| Seed(rand::random()));
-    let recipe =
-        Recipe { segment: plan.dedup.segment, fold_chinese: plan.dedup.fold_chinese, seed };
-    let scheme = recipe.scheme().to_string();
-    if let Some(stored) = state.meta::<String>("scheme")?
-        && stored != scheme
-    {
-        return Err(CrawlError::Recipe {
-            key: "segment or fold_chinese",
-            stored,
-            configured: scheme,
-        });
-    }
-    let drawn = state.meta::<bool>("seed_drawn")?;
-    if configured.is_none() && drawn == Some(false) {
-        let stored = known.map_or_else(String::new, Seed::id);
-        return Err(CrawlError::Recipe { key: "seed", stored, configured: "secret".to_owned() });
-    }
-    if drawn.is_none() {
-        state.set_meta("seed_drawn", configured.is_none())?;
-    }
-    if known.is_some_and(|known| known != seed) {
-        let stored = known.map_or_else(String::new, Seed::id);
-        return Err(CrawlError::Recipe { key: "seed", stored, configured: seed.id() });
-    }
-    state.set_meta("seed", seed.0.cast_signed())?;
-    state.set_meta("scheme", scheme)?;
+    let seed = configured.or(recorded.seed).unwrap_or_else(|| Seed(rand::random()));
+    let recipe = plan.dedup.recipe(seed);
+    recorded.write(state, recipe, configured.is_none())?;
     Ok(recipe)
 }
 

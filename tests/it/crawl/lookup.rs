@@ -5,7 +5,7 @@ use std::fs;
 use pagesieve::{
     Fingerprinter, Signature,
     filter::Mode,
-    fingerprint::{Recipe, Seed},
+    fingerprint::{Recipe, Seed, SeedChoice},
 };
 
 use super::site::{Site, html, page, text};
@@ -201,4 +201,67 @@ fn every_line_of_json_is_looked_up_and_bad_ones_are_told() {
     fs::write(site.path().join("empty.html"), html("", 0, &[])).unwrap();
     let told = stdout(&lookup(&site, &["empty.html"]).success());
     assert!(told.contains("unique: it has no words") && listed(&told).is_empty(), "{told}");
+}
+
+/// What `lookup` and `explain` say, with the line breaks of a terminal taken out.
+fn refusals(site: &Site, settings: &[&str]) -> [String; 2] {
+    let explain = ["explain", "http://a.test/0", "text.txt", "--run", "."];
+    let lookup = ["lookup", "--run", ".", "text.txt"];
+    [&lookup[..], &explain].map(|command| {
+        let mut pagesieve = pagesieve();
+        pagesieve.current_dir(site.path()).args(command).args(settings);
+        let told = stderr(&pagesieve.assert().code(2).stdout(""));
+        told.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ")
+    })
+}
+
+#[test]
+fn what_would_have_texts_fingerprinted_in_another_way_is_refused() {
+    let site = run(|_| {});
+    fs::write(site.path().join("text.txt"), mixed("base", 100)).unwrap();
+    let config = "[dedup]\nseed = 1\nsegment = \"ngrams\"\n";
+    fs::write(site.path().join("other.toml"), config).unwrap();
+    let (own, public) = (Seed(1).id(), Seed::PUBLIC.id());
+    let own = format!("the run's fingerprints are of a seed of id {own}");
+    for (settings, wanted, stored) in [
+        (["--set", "dedup.segment=ngrams"], "dedup.segment would be ngrams", "are of jieba"),
+        (["--config", "other.toml"], "dedup.segment would be ngrams", "are of jieba"),
+        (["--set", "dedup.fold_chinese=false"], "dedup.fold_chinese would be false", "are of true"),
+        (["--set", "dedup.seed=secret"], "dedup.seed would be a secret seed", &own),
+        (
+            ["--set", "dedup.seed=public"],
+            &format!("dedup.seed would be a seed of id {public}"),
+            &own,
+        ),
+    ] {
+        for told in refusals(&site, &settings) {
+            for phrase in [wanted, stored, "leave the key out, or set it as the run has it"] {
+                assert!(told.contains(phrase), "{phrase:?} is not in {told}");
+            }
+        }
+    }
+    let told = stdout(&lookup(&site, &["text.txt"]).success());
+    for same in ["dedup.seed=1", "dedup.segment=jieba", "dedup.fold_chinese=true"] {
+        assert_eq!(stdout(&lookup(&site, &["text.txt", "--set", same]).success()), told);
+    }
+}
+
+#[test]
+fn a_seed_that_was_drawn_is_asked_for_by_no_other_name_and_never_told() {
+    let site = run(|plan| plan.dedup.seed = SeedChoice::Secret);
+    fs::write(site.path().join("text.txt"), mixed("base", 100)).unwrap();
+    for settings in [&[][..], &["--set", "dedup.seed=secret"]] {
+        let told = stdout(&lookup(&site, &[&["text.txt"], settings].concat()).success());
+        assert!(told.contains("duplicate of http://a.test/10:"), "{told}");
+    }
+    let state = rusqlite::Connection::open(site.path().join("state.sqlite")).unwrap();
+    let seed: i64 = state
+        .query_row("SELECT value FROM meta WHERE name = 'seed'", [], |row| row.get(0))
+        .unwrap();
+    let seed = Seed(seed.cast_unsigned());
+    for told in refusals(&site, &["--set", "dedup.seed=public"]) {
+        assert!(told.contains(&format!("are of a seed of id {}", seed.id())), "{told}");
+        let shown = [seed.0.to_string(), seed.0.cast_signed().to_string(), format!("{:x}", seed.0)];
+        assert!(shown.iter().all(|seed| !told.contains(seed)), "{told}");
+    }
 }

@@ -263,8 +263,8 @@ fn keys_that_alter_fingerprints_cannot_be_changed() {
     let changes: [(&str, Change); 4] = [
         ("dedup.seed", |options| options.seed = SeedChoice::Secret),
         ("dedup.seed", |options| options.seed = SeedChoice::Fixed(HashSeed(2))),
-        ("segment", |options| options.segment = Segment::Ngrams),
-        ("fold_chinese", |options| options.fold_chinese = false),
+        ("dedup.segment", |options| options.segment = Segment::Ngrams),
+        ("dedup.fold_chinese", |options| options.fold_chinese = false),
     ];
     let mut site = site;
     for (key, change) in changes {

@@ -1,0 +1,99 @@
+//! How a run's texts are fingerprinted: as configured at its first start, and the same ever after.
+
+use crate::{
+    filter::Options,
+    fingerprint::{Recipe, Seed},
+    state::{State, StateError},
+};
+
+/// What the state of a run says of its recipe: nothing before the first start.
+#[derive(Debug)]
+pub(super) struct Recorded {
+    pub(super) seed: Option<Seed>,
+    /// Whether the seed was drawn, and not configured.
+    pub(super) drawn: Option<bool>,
+    scheme: Option<String>,
+}
+
+/// A key by which texts would be fingerprinted in another way than the run's.
+#[derive(Debug)]
+pub(super) struct Difference {
+    pub(super) key: &'static str,
+    /// As the run has it. Seeds are named by their ids.
+    pub(super) stored: String,
+    /// As the options have it.
+    pub(super) wanted: String,
+}
+
+/// The parts of a scheme, in their order.
+const PARTS: [&str; 3] = ["the version of the recipe", "dedup.segment", "dedup.fold_chinese"];
+
+impl Recorded {
+    /// What this state says.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub(super) fn read(state: &State) -> Result<Self, StateError> {
+        let seed = state.meta::<i64>("seed")?.map(|seed| Seed(seed.cast_unsigned()));
+        Ok(Self { seed, drawn: state.meta("seed_drawn")?, scheme: state.meta("scheme")? })
+    }
+
+    /// Writes what the run's fingerprints will be made by, and whether its seed was drawn if that is not known yet.
+    ///
+    /// # Errors
+    /// If the state cannot be written.
+    pub(super) fn write(
+        &self,
+        state: &State,
+        recipe: Recipe,
+        drawn: bool,
+    ) -> Result<(), StateError> {
+        if self.drawn.is_none() {
+            state.set_meta("seed_drawn", drawn)?;
+        }
+        state.set_meta("seed", recipe.seed.0.cast_signed())?;
+        state.set_meta("scheme", recipe.scheme().to_string())
+    }
+
+    /// In what these options ask for another recipe, if they do.
+    #[must_use]
+    pub(super) fn difference(&self, options: &Options) -> Option<Difference> {
+        self.other_scheme(options).or_else(|| self.other_seed(options))
+    }
+
+    fn other_scheme(&self, options: &Options) -> Option<Difference> {
+        let stored = self.scheme.as_deref()?;
+        // A scheme says nothing of the seed.
+        let wanted = options.recipe(Seed::PUBLIC).scheme().to_string();
+        let parts = PARTS.iter().zip(stored.split(':').zip(wanted.split(':')));
+        let mut parts = parts.filter(|(_, (stored, wanted))| stored != wanted);
+        parts.next().map(|(key, (stored, wanted))| Difference {
+            key,
+            stored: value(stored).to_owned(),
+            wanted: value(wanted).to_owned(),
+        })
+    }
+
+    fn other_seed(&self, options: &Options) -> Option<Difference> {
+        let known = self.seed?;
+        let wanted = match options.seed.seed() {
+            Some(seed) if seed != known => format!("a seed of id {}", seed.id()),
+            None if self.drawn == Some(false) => "a secret seed".to_owned(),
+            _ => return None,
+        };
+        Some(Difference {
+            key: "dedup.seed",
+            stored: format!("a seed of id {}", known.id()),
+            wanted,
+        })
+    }
+}
+
+/// A part of a scheme as it stands in a configuration.
+fn value(part: &str) -> &str {
+    match part {
+        "fold" => "true",
+        "keep" => "false",
+        other => other,
+    }
+}
