@@ -22,7 +22,7 @@ use crate::{
 /// Measure how right the filter is, on pairs whose similarity is known
 ///
 /// PAIRS has a line {"a", "b", "jaccard"} of JSON for each pair of texts: the ids of both, and what share of their shingles they have
-/// in common (or instead a "label": near, related, weak, different). A pair that is not listed counts as different, unless
+/// in common (or instead a "label": near, related, weak, different, which does not count beside a "jaccard"). A pair that is not listed counts as different, unless
 /// --listed-only says that nobody knows. Every pair is judged by the rule of the configured mode, at every radius; then the texts go
 /// through the filter as a stream, in their order.
 #[derive(Debug, clap::Args)]

@@ -67,6 +67,11 @@ pub(super) enum Failure {
     #[error("{file} is a file, and no other document is named")]
     #[diagnostic(help("`pagesieve lookup --run {} {file}` lists the run's pages that are nearest to it", run.display()))]
     OneFile { file: String, run: PathBuf },
+    #[error("{file} holds lines of JSON, and of a file one document is explained")]
+    #[diagnostic(help(
+        "save the text or the page of one line in a file of its own; `pagesieve filter` and `pagesieve lookup` read lines of JSON"
+    ))]
+    Lines { file: String },
     #[cfg(feature = "demo")]
     #[error("{} holds something else than a demo: name another directory by --out", path.display())]
     NoDemo { path: PathBuf },
@@ -94,7 +99,8 @@ impl Failure {
             | Self::Memory(_)
             | Self::NoRun { .. }
             | Self::OneDocument
-            | Self::OneFile { .. } => Exit::Usage,
+            | Self::OneFile { .. }
+            | Self::Lines { .. } => Exit::Usage,
             #[cfg(feature = "demo")]
             Self::NoDemo { .. } => Exit::Usage,
             Self::Crawl(error) if error.is_full() => Exit::NoRoom,

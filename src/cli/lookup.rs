@@ -124,12 +124,11 @@ fn verdict(subject: &Subject, neighbours: &Neighbourhood, options: &Options) -> 
     match (&neighbours.matched, only_equal(&subject.sketch, options)) {
         (Some((found, page)), _) => {
             let (word, why) = kind(found);
-            let rule = if found.kind == Kind::Near {
-                rule(options, features, template)
-            } else {
-                String::new()
+            let rule = match found.kind {
+                Kind::Near => format!("\n{}", rule(options, features, template)),
+                Kind::Exact => String::new(),
             };
-            format!("{word} of {}:\n{why}: {}\n{rule}", page.name, distances(found))
+            format!("{word} of {}:\n{why}: {}{rule}", page.name, distances(found))
         }
         (None, Some(why)) => format!("unique: it {why}"),
         (None, None) => format!(

@@ -33,8 +33,12 @@ pub(super) fn kind(found: &Match) -> (&'static str, &'static str) {
     match (found.kind, found.step) {
         (Kind::Exact, Step::Body) => (EXACT, "the bodies are equal, byte for byte (step body)"),
         (Kind::Exact, _) => (EXACT, "the texts have the same words (step text)"),
-        (Kind::Near, Step::Body) => (NEAR, "the body is that of one (step body)"),
-        (Kind::Near, Step::Text) => (NEAR, "the text is that of one (step text)"),
+        (Kind::Near, Step::Body) => {
+            (NEAR, "its body is that of an earlier near duplicate of the same page (step body)")
+        }
+        (Kind::Near, Step::Text) => {
+            (NEAR, "its text is that of an earlier near duplicate of the same page (step text)")
+        }
         (Kind::Near, Step::Near) => (NEAR, "the rule holds (step near)"),
     }
 }

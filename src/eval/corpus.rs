@@ -74,10 +74,16 @@ pub enum CorpusError {
         /// What is wrong.
         what: &'static str,
     },
+    /// There are no texts where they were looked for.
+    #[error("it holds no texts: each line is to be one, {TEXT}, as JSON")]
+    NoTexts,
     /// There are fewer than two texts, or more than can be counted.
     #[error("there must be at least two texts and fewer than 2^32, not {0}")]
     Number(usize),
 }
+
+/// The form of a text.
+const TEXT: &str = r#"{"id", "text"}"#;
 
 /// Texts with the similarity of their pairs: the Jaccard coefficient of their sets of shingles, or what people say.
 #[derive(Debug)]
@@ -119,7 +125,7 @@ enum Label {
 
 impl Corpus {
     /// Texts, and pairs of them as lines of JSON: `{"a", "b", "jaccard"}`, or `"label"`: `near` (0.9 or more), `related` (0.5),
-    /// `weak` (0.3) or `different`. The fields of the ids may be named `path_a` and `path_b` as well.
+    /// `weak` (0.3) or `different`, which does not count beside a `jaccard`. The fields of the ids may be named `path_a` and `path_b` as well.
     ///
     /// # Errors
     /// If a line cannot be read, or names a text that is not there.
@@ -248,9 +254,11 @@ impl Label {
 /// Reads texts as lines of JSON: `{"id", "lang", "text"}`; the fields may be named `path` and `main_text` as well.
 ///
 /// # Errors
-/// If a line cannot be read.
+/// If a line cannot be read, or there is none.
 pub fn read_texts(texts: impl BufRead) -> Result<Vec<Text>, CorpusError> {
-    lines(texts, r#"text {"id", "text"}"#).map(|(_, text)| text).collect()
+    let lines = lines(texts, r#"text {"id", "text"}"#);
+    let texts: Vec<_> = lines.map(|(_, text)| text).collect::<Result<_, _>>()?;
+    if texts.is_empty() { Err(CorpusError::NoTexts) } else { Ok(texts) }
 }
 
 fn lines<T: DeserializeOwned>(

@@ -213,6 +213,31 @@ fn a_text_that_is_not_whole_or_has_no_words_is_told() {
     let told = stdout(&run(&["explain", "signs.txt", "bare.html"]).success());
     assert!(told.contains("it has no words, only signs"), "{told}");
     assert!(told.contains("unique: the text of A has no words"), "{told}");
+    for (empty, content) in [("empty.txt", ""), ("blank.txt", "\n \n")] {
+        write(empty, content);
+        let told = stdout(&run(&["explain", empty, "bare.html"]).success());
+        assert!(told.contains("   text\n   it is empty\n"), "{told}");
+    }
+}
+
+#[test]
+fn lines_of_json_are_not_explained_as_one_text() {
+    let directory = tempfile::tempdir().unwrap();
+    let write =
+        |name: &str, content: &str| fs::write(directory.path().join(name), content).unwrap();
+    write(
+        "lines.jsonl",
+        "\n{\"id\": \"a\", \"text\": \"ebb and flow\"}\n{\"id\": \"b\", \"text\": \"\"}\n",
+    );
+    write("code.txt", "{ int tide = high; }\n{}\n");
+    let explain =
+        |a: &str, b: &str| pagesieve().current_dir(&directory).args(["explain", a, b]).assert();
+    for (a, b) in [("lines.jsonl", "code.txt"), ("code.txt", "lines.jsonl")] {
+        let told = stderr(&explain(a, b).code(2).stdout(""));
+        assert!(told.contains("lines.jsonl holds lines of JSON"), "{told}");
+        assert!(told.contains("`pagesieve lookup` read lines"), "{told}");
+    }
+    explain("code.txt", "code.txt").success();
 }
 
 #[test]

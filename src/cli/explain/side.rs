@@ -55,9 +55,22 @@ pub(super) struct Text {
 /// Brings a document to be compared.
 pub(super) fn side(place: &Place<'_>, preparation: &Preparation) -> Result<Side, Failure> {
     match *place {
-        Place::File(path) => Ok(of_file(path.display().to_string(), read(path)?, preparation)),
+        Place::File(path) => {
+            let (name, content) = (path.display().to_string(), read(path)?);
+            if holds_lines_of_json(&content) {
+                return Err(Failure::Lines { file: name });
+            }
+            Ok(of_file(name, content, preparation))
+        }
         Place::Page(run, url) => of_page(run, url, preparation),
     }
+}
+
+/// Whether a text begins with a line that is an object of JSON: then it is documents for other commands, and none itself.
+fn holds_lines_of_json(content: &Content) -> bool {
+    let Content::Text(text) = content else { return false };
+    let first = text.trim_start().lines().next().unwrap_or_default();
+    serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(first).is_ok()
 }
 
 fn of_file(name: String, content: Content, preparation: &Preparation) -> Side {
@@ -180,7 +193,7 @@ pub(super) fn cut(why: &str) -> String {
 
 /// Why a text has no features.
 fn empty(text: &str, features: u32, is_page: bool) -> Option<String> {
-    let why = match (text.is_empty(), is_page) {
+    let why = match (text.trim().is_empty(), is_page) {
         _ if features > 0 => return None,
         (true, true) => {
             "it has no body text: navigation, forms, scripts and the like do not count (`pagesieve extract` shows what does)"

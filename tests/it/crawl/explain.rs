@@ -217,9 +217,10 @@ fn a_near_duplicate_is_compared_by_the_text_that_the_state_keeps() {
 
 fn near_duplicates_are_compared(site: &Site) {
     // The body of the second is that of the first.
-    for (path, step) in
-        [("near", "the rule holds (step near)"), ("copy", "the body is that of one (step body)")]
-    {
+    for (path, step) in [
+        ("near", "the rule holds (step near)"),
+        ("copy", "its body is that of an earlier near duplicate of the same page (step body)"),
+    ] {
         let url = format!("http://a.test/{path}");
         let told = stdout(&explain(site, &["http://a.test/kept", &url]).success());
         let line = site.line(&format!("a.test/{path}"));

@@ -173,6 +173,8 @@ fn what_is_wrong_with_pairs_or_texts_is_said_with_its_line() {
     assert_eq!(refusal(r#"{"a": "a", "b": "b"}"#), "line 1: it has neither `jaccard` nor `label`");
     assert_eq!(refusal(r#"{"a": "a"}"#), r#"line 1 is no {"a", "b", "jaccard"} of a pair"#);
     assert!(matches!(read_texts(Cursor::new("\n{}")), Err(CorpusError::Form { line: 2, .. })));
+    let none = read_texts(Cursor::new("\n")).unwrap_err();
+    assert!(none.to_string().contains(r#"no texts: each line is to be one, {"id", "text"}"#));
     let doubled = vec![text("a", "one"), text("a", "two")];
     assert!(
         matches!(Corpus::new(doubled, Cursor::new(""), Unlisted::Different), Err(CorpusError::Doubled(id)) if id == "a")
