@@ -132,7 +132,7 @@ fn verdict(subject: &Subject, neighbours: &Neighbourhood, options: &Options) -> 
         }
         (None, Some(why)) => format!("unique: it {why}"),
         (None, None) => format!(
-            "unique: no page has an equal text, nor does the rule hold for any\n{}",
+            "unique: no unique page has an equal text, nor does the rule hold for any\n{}",
             rule(options, features, template)
         ),
     }

@@ -151,7 +151,7 @@ fn what_equals_a_near_duplicate_is_judged_anew_by_another_rule() {
     assert!(judged("near.txt", &same).contains("(step text)"));
     assert!(judged("near.txt", &less).contains("(step near)"));
     let unique = judged("near.txt", &strict);
-    assert!(unique.starts_with("unique: no page has an equal text"), "{unique}");
+    assert!(unique.starts_with("unique: no unique page has an equal text"), "{unique}");
     // What is equal is so by any rule.
     for rule in [&[][..], &strict, &less] {
         let exact = judged("again.html", rule);
@@ -165,7 +165,7 @@ fn looking_leaves_the_run_as_it_was() {
     let site = run(|_| {});
     fs::write(site.path().join("new.txt"), text("new", 300)).unwrap();
     let first = stdout(&lookup(&site, &["new.txt"]).success());
-    assert!(first.contains("would judge it unique: no page has an equal text"), "{first}");
+    assert!(first.contains("would judge it unique: no unique page has an equal text"), "{first}");
     assert_eq!(stdout(&lookup(&site, &["new.txt"]).success()), first);
     let report = site.run();
     assert_eq!(report.counts.fetched, 42);
