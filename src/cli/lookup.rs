@@ -10,7 +10,7 @@ use super::{
     document::{Preparation, Prepared, Settings, read},
     exit::mention,
     progress::say,
-    rule::{distances, kind, only_equal, rule},
+    rule::{distances, kind_in_run, only_equal, rule},
 };
 use crate::{
     crawl::{Neighbour, Neighbourhood, PastRun},
@@ -123,7 +123,7 @@ fn verdict(subject: &Subject, neighbours: &Neighbourhood, options: &Options) -> 
     let (features, template) = (subject.sketch.features, neighbours.template);
     match (&neighbours.matched, only_equal(&subject.sketch, options)) {
         (Some((found, page)), _) => {
-            let (word, why) = kind(found);
+            let (word, why) = kind_in_run(found);
             let rule = match found.kind {
                 Kind::Near => format!("\n{}", rule(options, features, template)),
                 Kind::Exact => String::new(),

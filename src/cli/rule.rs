@@ -26,20 +26,31 @@ pub(super) fn rule(options: &Options, features: u32, template: Share) -> String 
     format!("rule {name}: at most {radius} of the fingerprints' 64 bits differ{confirmed}{beside}")
 }
 
-/// What a duplicate is, and why.
+const EXACT: &str = "an exact duplicate";
+const NEAR: &str = "a near duplicate";
+
+/// What a duplicate is, and why, if the two were compared.
 pub(super) fn kind(found: &Match) -> (&'static str, &'static str) {
-    const EXACT: &str = "an exact duplicate";
-    const NEAR: &str = "a near duplicate";
     match (found.kind, found.step) {
         (Kind::Exact, Step::Body) => (EXACT, "the bodies are equal, byte for byte (step body)"),
         (Kind::Exact, _) => (EXACT, "the texts have the same words (step text)"),
+        (Kind::Near, _) => (NEAR, "the rule holds (step near)"),
+    }
+}
+
+/// The same of a duplicate of a page of a run: it may be known by the body or the text of another duplicate of that page.
+pub(super) fn kind_in_run(found: &Match) -> (&'static str, &'static str) {
+    match (found.kind, found.step) {
+        (Kind::Exact, Step::Body) => {
+            (EXACT, "its body is that of this page or of an exact duplicate of it (step body)")
+        }
         (Kind::Near, Step::Body) => {
-            (NEAR, "its body is that of an earlier near duplicate of the same page (step body)")
+            (NEAR, "its body is that of an earlier near duplicate of this page (step body)")
         }
         (Kind::Near, Step::Text) => {
-            (NEAR, "its text is that of an earlier near duplicate of the same page (step text)")
+            (NEAR, "its text is that of an earlier near duplicate of this page (step text)")
         }
-        (Kind::Near, Step::Near) => (NEAR, "the rule holds (step near)"),
+        _ => kind(found),
     }
 }
 

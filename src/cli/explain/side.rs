@@ -6,7 +6,7 @@ use super::{
     super::{
         Failure,
         document::{Preparation, extracted, read},
-        rule::kind,
+        rule::kind_in_run,
     },
     stored::{Stored, stored},
 };
@@ -174,7 +174,7 @@ pub(super) fn judged(document: &Document, matched: Option<&Document>) -> String 
     let Some(found) = document.judgement.verdict.matched() else {
         return format!("unique; {kept}");
     };
-    let (word, why) = kind(found);
+    let (word, why) = kind_in_run(found);
     let of = matched.map_or("an earlier page", |matched| matched.name.as_str());
     format!("{word} of {of}; {kept}: {why}")
 }

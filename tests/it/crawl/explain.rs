@@ -219,7 +219,7 @@ fn near_duplicates_are_compared(site: &Site) {
     // The body of the second is that of the first.
     for (path, step) in [
         ("near", "the rule holds (step near)"),
-        ("copy", "its body is that of an earlier near duplicate of the same page (step body)"),
+        ("copy", "its body is that of an earlier near duplicate of this page (step body)"),
     ] {
         let url = format!("http://a.test/{path}");
         let told = stdout(&explain(site, &["http://a.test/kept", &url]).success());

@@ -145,7 +145,7 @@ fn what_equals_a_near_duplicate_is_judged_anew_by_another_rule() {
     let same = ["--set", "dedup.mode=balanced"];
     let near = judged("near.txt", &[]);
     assert!(
-        near.starts_with("a near duplicate of http://a.test/kept:\nits text is that of an earlier near duplicate of the same page (step text)"),
+        near.starts_with("a near duplicate of http://a.test/kept:\nits text is that of an earlier near duplicate of this page (step text)"),
         "{near}"
     );
     assert!(judged("near.txt", &same).contains("(step text)"));
@@ -156,6 +156,8 @@ fn what_equals_a_near_duplicate_is_judged_anew_by_another_rule() {
     for rule in [&[][..], &strict, &less] {
         let exact = judged("again.html", rule);
         assert!(exact.starts_with("an exact duplicate of http://a.test/kept:"), "{exact}");
+        // The body is that of `/again`, which has another than `/kept`.
+        assert!(exact.contains("this page or of an exact duplicate of it (step body)"), "{exact}");
         assert!(exact.ends_with("similarity 1.0000\n") && !exact.contains("\n\n"), "{exact}");
     }
 }
