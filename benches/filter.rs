@@ -1,15 +1,17 @@
 //! Judgement of documents that are fingerprinted already, in a window that rolls.
 
-use std::{hint::black_box, num::NonZeroU64};
+use std::{hint::black_box, num::NonZeroU64, thread::available_parallelism};
 
-use criterion::{Criterion, criterion_group, criterion_main};
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use pagesieve::{
-    Digest, Filter, Signature, Sketch, Subject,
-    filter::{Key, Options, WindowOptions},
+    Digest, DocId, Filter, Signature, Sketch, Subject,
+    filter::{Key, Mode, Options, Position, Representative, WindowOptions},
     page::Timestamp,
 };
 
 const WINDOW: u64 = 100_000;
+const LARGE: u64 = 1_000_000;
+const TOGETHER: u64 = 256;
 
 /// The finaliser of `SplitMix64`: words without structure.
 fn mix(number: u64) -> u64 {
@@ -68,5 +70,47 @@ fn benches(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(filter, benches);
+/// Unique documents in a large window, one by one, and after the index was asked for all of them on all cores.
+fn ahead(c: &mut Criterion) {
+    let entries = NonZeroU64::new(LARGE).expect("not zero");
+    let threads = available_parallelism().expect("the system says");
+    for mode in [Mode::Balanced, Mode::Classic] {
+        let window = WindowOptions { entries, age: None, ..WindowOptions::default() };
+        let options = Options { mode, window, ..Options::default() };
+        let mut filter = Filter::new(&options).expect("there is room");
+        let mut page = LARGE + LARGE / 10;
+        filter.restore(|take| (1..=page).map(representative).for_each(take));
+        let (next, clock, oldest) = (DocId(page + 1), Timestamp(page.cast_signed()), DocId(1));
+        filter.resume(Position { next, aliases: 0, clock, oldest });
+        let mut some = || -> Vec<Subject> {
+            page += TOGETHER;
+            (page - TOGETHER + 1..=page).map(|page| subject(page, page, 0)).collect()
+        };
+        let name = format!("judge {TOGETHER} unique ones of {LARGE}, {}", mode.as_str());
+        let mut group = c.benchmark_group(name);
+        group.throughput(Throughput::Elements(TOGETHER)).sample_size(30);
+        for (name, looks_ahead) in [("one by one", false), ("after a look ahead", true)] {
+            group.bench_function(name, |b| {
+                b.iter(|| {
+                    let some = some();
+                    if looks_ahead {
+                        let Ok(()) = filter.look_ahead(some.iter().map(|one| &one.sketch), threads);
+                    }
+                    for one in &some {
+                        let _ = black_box(filter.judge(black_box(one)));
+                    }
+                });
+            });
+        }
+        group.finish();
+    }
+}
+
+fn representative(page: u64) -> Representative {
+    let Subject { key, at, sketch, .. } = subject(page, page, 0);
+    let (id, signature) = (DocId(page), Some(sketch.signature));
+    Representative { id, turn: id, at, key, site: None, signature }
+}
+
+criterion_group!(filter, benches, ahead);
 criterion_main!(filter);

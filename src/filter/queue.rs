@@ -130,7 +130,9 @@ mod tests {
             let mut queue = Queue::default();
             let turns = gaps.iter().scan(0, |turn, gap| { *turn += gap; Some(*turn) });
             let mut turns: Vec<u64> = turns.collect();
-            turns.iter().for_each(|&turn| queue.push(packed(turn)));
+            for &turn in &turns {
+                queue.push(packed(turn));
+            }
             for turn in turns.drain(..left.min(turns.len())) {
                 prop_assert_eq!(queue.pop().map(|packed| packed.turn()), Some(DocId(turn)));
             }
