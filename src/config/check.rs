@@ -39,11 +39,20 @@ pub(super) fn dedup(draft: &Draft) -> Result<(), ConfigError> {
         let memory = at_least(error.needed);
         let help = match error.entries {
             0 => format!("write `memory = \"{memory}\"`"),
-            most => format!("write `memory = \"{memory}\"`, or `entries = {most}` in `window`"),
+            most => {
+                let entries = rounded_down(most);
+                format!("write `memory = \"{memory}\"`, or `entries = {entries}` in `window`")
+            }
         };
         let places = [["dedup", "memory"].as_slice(), &["dedup", "window"], &["dedup"]];
         draft.invalid(&places, error.to_string(), "too little", &help)
     })
+}
+
+/// A number with no more than two digits that are not zero.
+fn rounded_down(number: u64) -> u64 {
+    let unit = number.checked_ilog10().map_or(1, |digits| 10_u64.pow(digits.saturating_sub(1)));
+    number / unit * unit
 }
 
 /// A size to write in a configuration, rounded up.

@@ -73,6 +73,7 @@ impl KeptFilter {
         sketches: impl IntoIterator<Item = &'a Sketch>,
         threads: NonZeroUsize,
     ) -> Result<(), StateError> {
+        self.state.begin()?;
         self.filter.look_ahead(sketches, threads)
     }
 

@@ -639,7 +639,7 @@ fn patterns_memory_names_and_timeouts_are_looked_at() {
       ·                ────┬────
       ·                    ╰── too little
       ╰────
-     help: write `memory = "1.0 GiB"`, or `entries = 5007889` in `window`
+     help: write `memory = "1.0 GiB"`, or `entries = 5000000` in `window`
     "#);
     insta::assert_snapshot!(refusal(SMALL, &["name=a/b"]), @r#"
      × `name`: "a/b" cannot be the name of a directory
