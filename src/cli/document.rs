@@ -83,7 +83,7 @@ pub(super) fn in_chunks_of<T: Send>(
     prepare: impl Fn(Input) -> T + Sync,
     mut take: impl FnMut(Vec<T>) -> Result<(), Failure>,
 ) -> Result<Exit, Failure> {
-    let (mut exit, mut found) = (Exit::Done, false);
+    let (mut exit, mut found, is_input) = (Exit::Done, false, paths.is_empty());
     for chunk in Chunks::new(Documents::new(paths)) {
         found = true;
         let prepared: Vec<_> = chunk.into_par_iter().map(|item| item.map(&prepare)).collect();
@@ -100,9 +100,11 @@ pub(super) fn in_chunks_of<T: Send>(
         take(documents)?;
     }
     if !found {
-        say(
-            "no documents were found; of directories, files ending in .html, .htm or .xhtml are read",
-        );
+        say(if is_input {
+            "no documents were found: the standard input is empty"
+        } else {
+            "no documents were found; of directories, files ending in .html, .htm or .xhtml are read"
+        });
     }
     Ok(exit)
 }
@@ -113,12 +115,16 @@ impl Settings {
     }
 
     /// The same with other defaults.
-    pub(super) fn config_over(&self, defaults: &Config) -> Result<Config, Failure> {
-        let draft = match &self.config {
+    fn config_over(&self, defaults: &Config) -> Result<Config, Failure> {
+        Ok(self.draft(defaults)?.check_dedup()?)
+    }
+
+    /// What is configured, as it was read.
+    pub(super) fn draft(&self, defaults: &Config) -> Result<Draft, Failure> {
+        Ok(match &self.config {
             Some(path) => Draft::read(path, &self.set)?,
             None => Draft::over(defaults, &self.set)?,
-        };
-        Ok(draft.check_dedup()?)
+        })
     }
 
     /// The same with the rule of a run as the default, and how the run's texts are fingerprinted, which can be no other.

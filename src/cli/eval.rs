@@ -12,6 +12,7 @@ use serde::Serialize;
 use super::{
     Exit, Failure, Out,
     document::{Settings, extracted, extractor, in_chunks_of, recipe},
+    progress::say,
     write_line,
 };
 use crate::{
@@ -79,6 +80,9 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
         let path = if source.is_of_texts() { args.source.path() } else { &args.pairs };
         Failure::Corpus { path: path.to_owned(), source }
     })?;
+    if corpus.listed() == 0 {
+        say(format_args!("{} lists no pairs: none is known to be near", args.pairs.display()));
+    }
     if let Some(methods) = &args.method {
         let methods = if methods.is_empty() { &Method::ALL[..] } else { methods };
         let comparison = compare(&corpus, &config.dedup, recipe(&config).seed, methods);

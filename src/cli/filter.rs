@@ -20,7 +20,7 @@ use crate::{
     extract::Truncation,
     filter::{Filter, Judgement},
     fingerprint::Recipe,
-    index::{Audit, Index},
+    index::{Audit, BlockIndex, Index},
     page::{DocId, figures::thousands},
     report::audited,
     sink::record::Decision,
@@ -56,10 +56,20 @@ pub(super) struct Args {
 const AHEAD: usize = 128;
 
 pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit, Failure> {
-    let config = args.settings.config()?;
-    let (mut judge, recipe) = match args.state {
-        Some(path) => Judge::kept(path, &config)?,
-        None => (Judge::in_memory(&config)?, recipe(&config)),
+    let draft = args.settings.draft(&Config::default())?;
+    if draft.asks_for_a_secret_seed() {
+        say(
+            "dedup.seed: only `crawl` draws a secret one; here fingerprints have the public seed, unless a number is set",
+        );
+    }
+    let (config, (mut judge, recipe)) = if let Some(path) = args.state {
+        let config = draft.check_dedup()?;
+        let kept = Judge::kept(path, &config)?;
+        (config, kept)
+    } else {
+        let config = draft.check_dedup_in_memory()?;
+        let in_memory = (Judge::in_memory(&config)?, recipe(&config));
+        (config, in_memory)
     };
     let preparation = Preparation::new(&config, recipe);
     let exit = in_chunks(
@@ -87,7 +97,11 @@ fn tell(audit: Audit) {
         say(format_args!("audit: {}", audited(&audit)));
     }
     if audit.over > 0 {
-        tracing::warn!(documents = audit.over, "too many equal fingerprints: not indexed");
+        tracing::warn!(
+            documents = audit.over,
+            held = BlockIndex::EQUAL_LIMIT,
+            "so many documents had a fingerprint of which the window holds as many as it may: only by their text they will be found again"
+        );
     }
 }
 

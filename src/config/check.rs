@@ -16,6 +16,7 @@ use super::{
 };
 use crate::{
     crawl::scope::{Scope, ScopeError, Seed, SeedLineError, Source, read_seed_file},
+    filter::{self, MemoryError},
     page::NormalUrl,
 };
 
@@ -30,12 +31,15 @@ pub(super) fn crawl(draft: &Draft) -> Result<(), ConfigError> {
     let all_mapped = seeds(draft)?;
     user_agent(draft, all_mapped)?;
     patterns(draft)?;
-    dedup(draft)
+    dedup(draft, filter::Options::check)
 }
 
-/// Looks at what the judgement of documents depends on.
-pub(super) fn dedup(draft: &Draft) -> Result<(), ConfigError> {
-    draft.config.dedup.check().map_err(|error| {
+/// Looks at what the judgement of documents depends on. `room` says whether there is room for the window.
+pub(super) fn dedup(
+    draft: &Draft,
+    room: impl Fn(&filter::Options) -> Result<(), MemoryError>,
+) -> Result<(), ConfigError> {
+    room(&draft.config.dedup).map_err(|error| {
         let memory = at_least(error.needed);
         let help = match error.entries {
             0 => format!("write `memory = \"{memory}\"`"),
@@ -65,11 +69,11 @@ fn at_least(size: ByteSize) -> String {
 }
 
 impl Draft {
-    /// An error that points at the first of these keys that is written anywhere, in a flag rather than in the file.
+    /// An error that points at the first of these keys that is written in the last flag that has one, or else in the file.
     fn invalid(&self, places: &[&[&str]], message: String, label: &str, help: &str) -> ConfigError {
         let problem = Problem { message, label: label.to_owned(), help: Some(help.to_owned()) };
-        for place in places {
-            for text in self.texts.iter().rev() {
+        for text in self.texts.iter().rev() {
+            for place in places {
                 if let Some(at) = text.find(place) {
                     return text.invalid(Some(at), problem);
                 }

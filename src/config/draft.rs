@@ -12,7 +12,7 @@ use super::{
     Config, check, directory, set,
     text::{ConfigError, Problem, Text},
 };
-use crate::crawl::scope::Source;
+use crate::{crawl::scope::Source, filter, fingerprint::SeedChoice};
 
 /// A configuration and the texts that it was read from, so that what is wrong with it can be shown where it was written.
 #[derive(Clone, Debug)]
@@ -85,8 +85,26 @@ impl Draft {
     ///
     /// The first thing that will not do.
     pub fn check_dedup(self) -> Result<Config, ConfigError> {
-        check::dedup(&self)?;
+        check::dedup(&self, filter::Options::check)?;
         Ok(self.config)
+    }
+
+    /// The same if all that is remembered of documents is to be in memory.
+    ///
+    /// # Errors
+    ///
+    /// The first thing that will not do.
+    pub fn check_dedup_in_memory(self) -> Result<Config, ConfigError> {
+        check::dedup(&self, filter::Options::check_beside_digests)?;
+        Ok(self.config)
+    }
+
+    /// Whether a flag says that the seed is to be secret.
+    #[must_use]
+    pub fn asks_for_a_secret_seed(&self) -> bool {
+        let mut flags = self.texts.iter().skip(1);
+        let is_set = flags.any(|flag| flag.find(&["dedup", "seed"]).is_some());
+        is_set && self.config.dedup.seed == SeedChoice::Secret
     }
 
     fn fill_in(&mut self, path: &Path) {

@@ -124,6 +124,12 @@ enum Label {
 }
 
 impl Corpus {
+    /// How many pairs are listed.
+    #[must_use]
+    pub fn listed(&self) -> usize {
+        self.similarity.len()
+    }
+
     /// Texts, and pairs of them as lines of JSON: `{"a", "b", "jaccard"}`, or `"label"`: `near` (0.9 or more), `related` (0.5),
     /// `weak` (0.3) or `different`, which does not count beside a `jaccard`. The fields of the ids may be named `path_a` and `path_b` as well.
     ///
@@ -217,11 +223,6 @@ impl Corpus {
     /// The site of the text at this place.
     pub(super) fn site(&self, place: usize) -> Site {
         Site::of(&self.sites[place].to_string())
-    }
-
-    /// How many pairs are listed.
-    pub(super) fn listed(&self) -> usize {
-        self.similarity.len()
     }
 }
 

@@ -118,7 +118,7 @@ impl<I: Index, D: Digests> Filter<I, D> {
             window: Window::new(options.window.clone()),
             rule: Rule::new(options),
             refresh: options.window.refresh,
-            templates: options.templates.then(|| Templates::new(Bounds::default())),
+            templates: options.knows_templates().then(|| Templates::new(Bounds::default())),
             taught: None,
             next: DocId(1),
             aliases: 0,

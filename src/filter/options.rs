@@ -136,6 +136,20 @@ impl Options {
         self.plan(0).map(drop)
     }
 
+    /// The same if the digests are in memory too.
+    ///
+    /// # Errors
+    /// If the window may need more memory than it is given.
+    pub fn check_beside_digests(&self) -> Result<(), MemoryError> {
+        self.plan(BYTES_PER_DIGEST).map(drop)
+    }
+
+    /// Whether the templates of sites count: in mode `classic`, which goes by fingerprints alone, they do not.
+    #[must_use]
+    pub fn knows_templates(&self) -> bool {
+        self.templates && self.mode != Mode::Classic
+    }
+
     /// An empty index for the window, with the layout that is the fastest in the memory that the window leaves. The digests are
     /// elsewhere: in a state.
     ///

@@ -213,6 +213,16 @@ fn a_new_version_of_a_page_stays_beside_the_old_one() {
     );
 }
 
+#[test]
+fn mode_classic_learns_no_templates() {
+    for (mode, learns) in [(Mode::Balanced, true), (Mode::Strict, true), (Mode::Classic, false)] {
+        let mut filter = Filter::new(&Options { mode, ..Options::default() }).unwrap();
+        let blocks = Some(Blocks::of(Site::of("a.test"), "one line\nanother"));
+        filter.judge(&Subject { blocks, ..subject(1, 1) }).unwrap();
+        assert_eq!(filter.taught().is_some(), learns, "{mode:?}");
+    }
+}
+
 /// Documents of a few texts, near each other within a text: every third is another version of one document.
 fn crowd(count: u64) -> Vec<Subject> {
     let documents = (0..count).map(|number| {

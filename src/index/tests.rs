@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use super::{BlockIndex, Candidate, Entry, Homes, Index, Layout, Plan};
+use super::{BlockIndex, Candidate, Entry, Homes, Index, Layout, Plan, Scan};
 use crate::{fingerprint::Fingerprint, page::DocId};
 
 /// The finaliser of `SplitMix64`: fingerprints without structure.
@@ -185,6 +185,30 @@ fn a_block_index_that_rolls_does_not_grow() {
             assert_eq!((len, later), (1000, places));
             // What is in use varies with the fingerprints by some pages.
             assert!(pages <= most + most / 10, "{most} pages grew to {pages}");
+        }
+    }
+}
+
+#[test]
+fn recall_is_total_where_places_are_used_again() {
+    for layout in layouts() {
+        let radius = layout.max_radius();
+        let mut index = planned(Plan::new(layout, 3000)).never_scanning();
+        let limit = NonZeroU32::new(BlockIndex::EQUAL_LIMIT).unwrap();
+        let mut scan = Scan::default().with_equal_limit(limit);
+        // Places come in stretches of 2^14: each is used three times.
+        for number in 1..=100_000 {
+            let (id, horizon) = (DocId(number), DocId(number.saturating_sub(2999)));
+            let earlier = number.saturating_sub(1 + random(!number).0 % 3500);
+            let fingerprint = if number % 3 == 0 { near(earlier) } else { random(number) };
+            index.expire(horizon);
+            scan.expire(horizon);
+            assert_eq!(index.insert(id, fingerprint), scan.insert(id, fingerprint));
+            if number % 101 == 0 {
+                let mut expected = Vec::new();
+                scan.candidates(near(earlier), radius, &mut expected);
+                assert_eq!(candidates(&index, near(earlier)), expected, "{number}");
+            }
         }
     }
 }

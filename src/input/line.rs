@@ -50,6 +50,10 @@ struct Fields {
     time: Option<Timestamp>,
 }
 
+/// The end of the year 9999, in milliseconds since 1970: what is later counts something else than milliseconds. As a time it would be one
+/// after which the window forgets everything before.
+const LATEST: i64 = 253_402_300_799_999;
+
 /// Reads a line.
 pub(super) fn parse(line: &[u8]) -> Result<Input, LineError> {
     // Serde would take a list for the fields in order.
@@ -101,6 +105,9 @@ impl de::Visitor<'_> for TimeVisitor {
     }
 
     fn visit_i64<E: de::Error>(self, millis: i64) -> Result<Self::Value, E> {
+        if millis > LATEST {
+            return Err(E::invalid_value(de::Unexpected::Signed(millis), &self));
+        }
         Ok(Some(Timestamp(millis)))
     }
 

@@ -346,3 +346,49 @@ fn the_audit_is_told() {
     let told = stderr(&run.assert().success());
     assert!(told.starts_with("audit: ") && told.ends_with(", 0 missed\n"), "{told}");
 }
+
+#[test]
+fn the_advice_on_too_little_memory_holds() {
+    let filter = |set: &[&str]| {
+        let mut command = pagesieve();
+        command.arg("filter").args(set.iter().flat_map(|set| ["--set", set]));
+        command.write_stdin(r#"{"id": "a", "text": "one"}"#).assert()
+    };
+    let small = "dedup.memory=100 MiB";
+    let told = stderr(&filter(&[small]).code(2).stdout(""));
+    let advised = |beginning: &str, end: char| {
+        let (_, rest) = told.split_once(beginning).unwrap_or_else(|| panic!("{told}"));
+        rest.split(end).next().unwrap().trim().to_owned()
+    };
+    filter(&[&format!("dedup.memory={}", advised("write `memory = \"", '"'))]).success();
+    let entries = advised("entries = ", '`');
+    filter(&[small, &format!("dedup.window.entries={entries}")]).success();
+}
+
+#[test]
+fn only_crawls_have_a_secret_seed() {
+    let filter = |set: &str| {
+        let mut command = pagesieve();
+        command.args(["filter", "--set", set]).write_stdin(r#"{"id": "a", "text": "one"}"#);
+        stderr(&command.assert().success())
+    };
+    assert!(filter("dedup.seed=secret").starts_with("dedup.seed: only `crawl` draws a secret one"));
+    assert_eq!(filter("dedup.seed=public"), "");
+    assert_eq!(filter("dedup.seed=7"), "");
+}
+
+#[test]
+fn a_time_that_counts_no_milliseconds_is_refused() {
+    let line = |id: u32, at: i64| json!({"id": id.to_string(), "text": text(1), "time": at});
+    let input = [
+        line(1, 1_700_000_000_000),
+        line(2, 1_700_000_000_000_000),
+        line(3, 253_402_300_800_000),
+        line(4, 1_700_000_000_001),
+    ];
+    let input: String = input.iter().map(|line| line.to_string() + "\n").collect();
+    let filtered = pagesieve().arg("filter").write_stdin(input).assert().code(1);
+    let decisions = lines(&filtered);
+    assert_eq!(verdicts(&decisions), [("1", "unique", None), ("4", "duplicate", Some("1"))]);
+    assert_eq!(stderr(&filtered).matches("whole milliseconds since 1970").count(), 2);
+}

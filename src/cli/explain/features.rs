@@ -50,7 +50,12 @@ fn write_excess(
         return Ok(());
     }
     let weigh = if more.len() == 1 { "weighs" } else { "weigh" };
-    writeln!(out, "\n{} of {} features {weigh} more in {name}", more.len(), features.len())?;
+    writeln!(
+        out,
+        "\n{} of {} features {weigh} more in {name} (16 if it occurs once)",
+        more.len(),
+        features.len()
+    )?;
     for feature in more.iter().take(SHOWN) {
         let (weight, theirs) = (feature.weight, weight_in(other, feature));
         let text = paint.quoted(&feature.text);

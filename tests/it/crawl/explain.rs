@@ -146,7 +146,7 @@ fn pages_of_a_run_are_compared_by_their_stored_texts() {
     signature distance  none: a text without words has no signature
     cosine of features  0.0000
 
-    179 of 179 features weigh more in A
+    179 of 179 features weigh more in A (16 if it occurs once)
         16 instead of 0    deep0  (1×)
         16 instead of 0    deep1  (1×)
         16 instead of 0    deep0 deep1  (1×)
@@ -191,7 +191,7 @@ fn an_exact_duplicate_is_compared_by_the_text_of_its_match() {
     similarity          0.9973 (the cosine that the signatures estimate)
     cosine of features  0.9994
 
-    2 of 1801 features weigh more in B
+    2 of 1801 features weigh more in B (16 if it occurs once)
         16 instead of 0    addendum  (1×)
         16 instead of 0    kept899 addendum  (1×)
     ");
@@ -230,7 +230,7 @@ fn near_duplicates_are_compared(site: &Site) {
             "After A, B is a near duplicate: the rule holds (step near)".to_owned(),
             format!("distance            {} of 64", line["match"]["distance"]),
             format!("signature distance  {} of 256", line["match"]["signature_distance"]),
-            "2 of 1801 features weigh more in B\n".to_owned(),
+            "2 of 1801 features weigh more in B (16 if it occurs once)\n".to_owned(),
             "instead of 0    kept899 addendum  (1×)".to_owned(),
         ] {
             assert!(told.contains(&phrase), "{phrase:?} is not in\n{told}");
