@@ -63,23 +63,16 @@ impl Refreshed {
 #[derive(Clone, Debug)]
 pub(super) struct Window {
     options: WindowOptions,
-    /// Its first is never one that is gone.
     queue: Queue,
-    /// How many of the queue left before their turn.
-    gone: usize,
     refreshed: Refreshed,
     clock: Timestamp,
 }
-
-/// So many that are gone are always left to leave in turn.
-const SPARED: usize = 16;
 
 impl Window {
     pub(super) fn new(options: WindowOptions) -> Self {
         Self {
             options,
             queue: Queue::default(),
-            gone: 0,
             refreshed: Refreshed::default(),
             clock: Timestamp(i64::MIN),
         }
@@ -128,13 +121,8 @@ impl Window {
     /// Lets go of a representative before its turn.
     pub(super) fn take(&mut self, id: DocId) -> Option<Representative> {
         let taken = self.get(id)?;
-        self.queue.find_mut(taken.turn)?.set_gone();
-        self.gone += 1;
+        self.queue.take(taken.turn)?;
         self.refreshed.turns.remove(&id);
-        self.pop_gone();
-        if self.gone > self.len() / 4 + SPARED {
-            self.close_ranks();
-        }
         Some(taken)
     }
 
@@ -150,17 +138,16 @@ impl Window {
 
     /// The representative of this turn, if it is in the window.
     pub(super) fn at_turn(&self, turn: DocId) -> Option<Representative> {
-        let packed = self.queue.find(turn)?;
-        (!packed.is_gone()).then(|| packed.unpacked())
+        self.queue.find(turn).map(Packed::unpacked)
     }
 
     /// All representatives, oldest turn first.
     pub(super) fn iter(&self) -> impl Iterator<Item = Representative> {
-        self.queue.iter().filter(|packed| !packed.is_gone()).map(Packed::unpacked)
+        self.queue.iter().map(Packed::unpacked)
     }
 
     pub(super) fn len(&self) -> usize {
-        self.queue.len() - self.gone
+        self.queue.len()
     }
 
     /// How many representatives it may hold.
@@ -173,27 +160,6 @@ impl Window {
         if let Some(left) = self.queue.pop() {
             self.refreshed.turns.remove(&left.unpacked().id);
         }
-        self.pop_gone();
-    }
-
-    fn pop_gone(&mut self) {
-        while self.queue.front().is_some_and(Packed::is_gone) {
-            self.queue.pop();
-            self.gone -= 1;
-        }
-    }
-
-    /// Lets go of all that are gone: every other goes to the end in turn, so that their order stays. No more than a quarter are gone at
-    /// any time, and each pays for four that move.
-    fn close_ranks(&mut self) {
-        for _ in 0..self.queue.len() {
-            if let Some(packed) = self.queue.pop()
-                && !packed.is_gone()
-            {
-                self.queue.push(packed);
-            }
-        }
-        self.gone = 0;
     }
 }
 
@@ -201,7 +167,7 @@ impl Window {
 impl Window {
     /// How many are held, those that are gone among them.
     pub(super) fn held(&self) -> usize {
-        self.queue.len()
+        self.queue.held()
     }
 }
 

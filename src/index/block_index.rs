@@ -12,6 +12,7 @@ use super::{
     search::{Found, Query},
     slab::RefusedError,
     tables::Tables,
+    turns::Turns,
 };
 use crate::{fingerprint::Fingerprint, page::DocId};
 
@@ -40,8 +41,12 @@ pub struct BlockIndex {
     plan: Plan,
     pub(super) tables: Tables,
     ids: Ids,
-    /// The slots of documents that left before their turn. Their entries leave in turn.
+    /// Which entries stand by another number than their document's.
+    turns: Turns,
+    /// The slots of documents that have left though their entries are not the oldest.
     removed: HashSet<u32>,
+    /// Documents with a lower number have left.
+    horizon: DocId,
     /// How many documents with one fingerprint are held, and how many more there were.
     pub(super) equal_limit: u32,
     over: u64,
@@ -85,7 +90,9 @@ impl BlockIndex {
             plan,
             tables,
             ids: Ids::default(),
+            turns: Turns::default(),
             removed: HashSet::new(),
+            horizon: DocId(0),
             equal_limit: Self::EQUAL_LIMIT,
             over: 0,
             last: None,
@@ -113,44 +120,64 @@ impl BlockIndex {
         self.tables.fullest_crowd(fingerprint.0)
     }
 
-    /// Where a document is in the queue.
+    /// Where a document is in the queue, if it has not left.
     fn slot(&self, id: DocId) -> Option<u32> {
+        if id < self.horizon {
+            return None;
+        }
         let queue = self.tables.fingerprints();
-        let (mut from, mut until) = (queue.ordinals().start, queue.ordinals().end);
-        while from < until {
-            let middle = from.midpoint(until);
-            let slot = queue.slot(middle);
-            match self.ids.get(slot).cmp(&id) {
-                std::cmp::Ordering::Less => from = middle + 1,
-                std::cmp::Ordering::Equal => return Some(slot),
-                std::cmp::Ordering::Greater => until = middle,
+        let slot = self.turns.slot(id).or_else(|| {
+            let (mut from, mut until) = (queue.ordinals().start, queue.ordinals().end);
+            while from < until {
+                let middle = from.midpoint(until);
+                if self.ids.get(queue.slot(middle)) < id {
+                    from = middle + 1;
+                } else {
+                    until = middle;
+                }
             }
-        }
-        None
+            // Of those that stand by one number the first is the document itself: the others have come to the end behind it.
+            let slot = (from < queue.ordinals().end).then(|| queue.slot(from))?;
+            (self.ids.get(slot) == id && !self.turns.differs(slot)).then_some(slot)
+        })?;
+        (!self.removed.contains(&slot)).then_some(slot)
     }
 
-    /// Lets go of removed documents that are the oldest now.
-    fn pop_removed(&mut self) {
-        while !self.removed.is_empty()
-            && let Some(slot) = self.oldest()
-            && self.removed.remove(&slot)
-        {
-            self.tables.pop();
-        }
+    /// The number of the document in this slot.
+    fn id(&self, slot: u32) -> DocId {
+        self.turns.id(slot, self.ids.get(slot))
     }
 
-    /// Lets go of all removed documents: every other goes to the end in turn, so that their order stays. No more than a quarter are
-    /// removed ones at any time, and each pays for four that move.
-    fn close_ranks(&mut self) {
-        for _ in 0..self.tables.fingerprints().len() {
+    /// Lets go of entries whose documents have left, and sends to the end those that are to stay: some at a time, so that no document waits
+    /// for many others. Of what has left no more than a quarter remains, for each that leaves brings this on.
+    fn tidy(&mut self) {
+        for _ in 0..AT_ONCE {
+            let Some(slot) = self.turns.oldest_before(self.horizon) else { break };
+            self.turns.forget(slot);
+            self.removed.insert(slot);
+        }
+        for _ in 0..AT_ONCE {
             let Some(slot) = self.oldest() else { return };
-            let (id, fingerprint) = (self.ids.get(slot), *self.tables.fingerprints().word(slot));
-            self.tables.pop();
-            if !self.removed.remove(&slot) {
-                let slot = self.tables.insert(fingerprint);
-                self.ids.set(slot, id);
+            let crowd = self.tables.fingerprints().len() / 4 + SPARED;
+            if self.removed.remove(&slot) || self.id(slot) < self.horizon {
+                self.turns.forget(slot);
+                self.tables.pop();
+            } else if self.ids.get(slot) < self.horizon || self.removed.len() as u64 > crowd {
+                self.send_to_the_end(slot);
+            } else {
+                return;
             }
         }
+    }
+
+    /// The oldest entry stands behind all others from now on.
+    fn send_to_the_end(&mut self, slot: u32) {
+        let (id, fingerprint) = (self.id(slot), *self.tables.fingerprints().word(slot));
+        self.turns.forget(slot);
+        self.tables.pop();
+        let slot = self.tables.insert(fingerprint);
+        self.ids.set(slot, self.last.unwrap_or(id));
+        self.turns.set(slot, id);
     }
 
     fn oldest(&self) -> Option<u32> {
@@ -191,10 +218,11 @@ impl BlockIndex {
         self.auditor.record(all.iter().filter(|one| !found.contains(one)).count());
     }
 
-    /// The document of an entry, unless it was removed.
+    /// The document of an entry, unless it has left.
     pub(super) fn candidate(&self, found: Found) -> Option<Candidate> {
         let there = self.removed.is_empty() || !self.removed.contains(&found.slot);
-        there.then(|| Candidate { id: self.ids.get(found.slot), distance: found.distance })
+        let id = self.id(found.slot);
+        (there && id >= self.horizon).then_some(Candidate { id, distance: found.distance })
     }
 
     /// Takes in documents together, which costs less than one after the other.
@@ -216,8 +244,10 @@ impl BlockIndex {
     }
 }
 
-/// So many removed documents are always left to leave in turn.
-const SPARED: usize = 16;
+/// So many entries whose documents have left are always let stand.
+const SPARED: u64 = 16;
+/// So many entries leave or move at a time: many more than come.
+const AT_ONCE: usize = 64;
 /// So many documents that it is worth to sort them.
 const MANY: usize = 512;
 /// The radius within which the nearest document is looked for first.
@@ -308,29 +338,29 @@ impl Index for BlockIndex {
     fn remove(&mut self, id: DocId) -> Option<Fingerprint> {
         let slot = self.slot(id)?;
         let fingerprint = *self.tables.fingerprints().word(slot);
-        let was_there = self.removed.insert(slot);
-        self.pop_removed();
-        if self.removed.len() > self.len() / 4 + SPARED {
-            self.close_ranks();
-        }
-        was_there.then_some(Fingerprint(fingerprint))
+        self.turns.forget(slot);
+        self.removed.insert(slot);
+        self.tidy();
+        Some(Fingerprint(fingerprint))
+    }
+
+    fn refresh(&mut self, old: DocId, new: DocId) -> bool {
+        assert!(self.last.is_none_or(|last| last < new), "ids grow");
+        let Some(slot) = self.slot(old) else { return false };
+        self.last = Some(new);
+        self.turns.set(slot, new);
+        true
     }
 
     fn expire(&mut self, horizon: DocId) {
-        while let Some(slot) = self.oldest()
-            && self.ids.get(slot) < horizon
-        {
-            if !self.removed.is_empty() {
-                self.removed.remove(&slot);
-            }
-            self.tables.pop();
-        }
-        self.pop_removed();
+        self.horizon = self.horizon.max(horizon);
+        self.tidy();
     }
 
     fn len(&self) -> usize {
-        usize::try_from(self.tables.fingerprints().len()).expect("it is in memory")
-            - self.removed.len()
+        let queue = self.tables.fingerprints();
+        let slots = queue.ordinals().map(|ordinal| queue.slot(ordinal));
+        slots.filter(|slot| !self.removed.contains(slot) && self.id(*slot) >= self.horizon).count()
     }
 }
 

@@ -83,6 +83,7 @@ mod slots;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod turns;
 
 use crate::{fingerprint::Fingerprint, page::DocId};
 
@@ -182,7 +183,7 @@ pub trait Index {
     /// Lets go of all documents older than `horizon`: from now on they are not returned.
     fn expire(&mut self, horizon: DocId);
 
-    /// How many documents it holds.
+    /// How many documents it holds. A backend may have to count them.
     fn len(&self) -> usize;
 
     /// What it counted of its own work: nothing, unless the backend counts.
