@@ -52,6 +52,8 @@ pub(super) struct Args {
     settings: Settings,
 }
 
+/// So many names are forgotten at a time: many more than come.
+const FORGOTTEN_AT_ONCE: usize = 64;
 /// For so many documents for each core the index is asked together.
 const AHEAD: usize = 128;
 
@@ -125,13 +127,13 @@ impl Names {
         self.queue.push_back((id, id));
     }
 
-    /// Forgets what has left the window. What was refreshed meanwhile waits for its new turn.
+    /// Forgets what has left the window, some at a time. What was refreshed meanwhile waits for its new turn.
     fn expire(&mut self, filter: &Filter) {
         let horizon = filter.horizon().representative;
-        while let Some(&(turn, id)) = self.queue.front()
-            && turn < horizon
-        {
-            self.queue.pop_front();
+        for _ in 0..FORGOTTEN_AT_ONCE {
+            let Some((_, id)) = self.queue.pop_front_if(|(turn, _)| *turn < horizon) else {
+                return;
+            };
             match filter.representative(id) {
                 Some(representative) => self.queue.push_back((representative.turn, id)),
                 None => drop(self.by_id.remove(&id)),

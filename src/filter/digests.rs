@@ -58,6 +58,9 @@ pub trait Digests {
     fn expire(&mut self, horizon: Horizon, refreshed: &Refreshed) -> Result<(), Self::Error>;
 }
 
+/// So many digests leave at a time: many more than come.
+const AT_ONCE: usize = 64;
+
 /// The table in memory: some 210 bytes a digest.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryDigests {
@@ -131,10 +134,13 @@ impl Ledger {
         self.entries.get(place)
     }
 
-    /// Drops what was to leave before this turn or number, unless by now it is to leave later.
+    /// Drops what was to leave before this turn or number, unless by now it is to leave later: some at a time, so that no document waits
+    /// for many others.
     fn drop_before(&mut self, horizon: u64, leaves: impl Fn(&Known) -> u64) {
-        while self.entries.front().is_some_and(|entry| entry.leaves < horizon) {
-            let Some(entry) = self.entries.pop_front() else { return };
+        for _ in 0..AT_ONCE {
+            let Some(entry) = self.entries.pop_front_if(|entry| entry.leaves < horizon) else {
+                return;
+            };
             if self.newest.get(&entry.digest) == Some(&self.first) {
                 self.newest.remove(&entry.digest);
             }

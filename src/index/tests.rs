@@ -214,6 +214,50 @@ fn recall_is_total_where_places_are_used_again() {
 }
 
 #[test]
+fn what_is_refreshed_and_removed_is_found_as_by_a_scan() {
+    for layout in layouts() {
+        let radius = layout.max_radius();
+        let mut index = planned(Plan::new(layout, 1000)).never_scanning();
+        let mut scan = Scan::default();
+        let (mut next, mut expected) = (1, Vec::new());
+        for step in 0..40_000_u64 {
+            let dice = random(!step).0;
+            // Those of a tenth of the window are repeated again and again, in some phases most, in others none.
+            let some =
+                DocId(next - next.min(1 + (dice >> 8) % if dice & 16 == 0 { 1000 } else { 100 }));
+            let phase = step / 3000 % 4;
+            match dice % 8 {
+                0..=3 if phase % 2 == 1 => {
+                    assert_eq!(index.refresh(some, DocId(next)), scan.refresh(some, DocId(next)));
+                }
+                0..=2 if phase == 2 => assert_eq!(index.remove(some), scan.remove(some)),
+                _ => {
+                    let fingerprint = if dice & 64 == 0 { near(next / 2) } else { random(next) };
+                    assert_eq!(
+                        index.insert(DocId(next), fingerprint),
+                        scan.insert(DocId(next), fingerprint)
+                    );
+                }
+            }
+            next += 1;
+            // Now and then nothing leaves for long, and then much at once.
+            if step % 5000 < 4000 || step % 5000 == 4999 {
+                let horizon = DocId(next.saturating_sub(if phase == 3 { 300 } else { 1000 }));
+                index.expire(horizon);
+                scan.expire(horizon);
+            }
+            if step % 61 == 0 {
+                assert_eq!(index.len(), scan.len(), "{step}");
+                scan.candidates(near(next / 2 - next.min(dice % 700) / 2), radius, &mut expected);
+                let query = near(next / 2 - next.min(dice % 700) / 2);
+                assert_eq!(candidates(&index, query), expected, "{step}");
+                assert!(index.places() <= 4 << 14);
+            }
+        }
+    }
+}
+
+#[test]
 fn a_window_may_outgrow_its_plan() {
     // Entries have more of the fingerprint while their places are few: first all of them must, then none.
     for layout in [
