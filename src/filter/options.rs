@@ -95,7 +95,7 @@ const BYTES_PER_REPRESENTATIVE: u64 = 72;
 /// What the digest of its text takes in memory. The digest of a body, if there is one, and each digest of a duplicate that is
 /// remembered take as much again, and are not booked: how many there are nobody knows beforehand.
 const BYTES_PER_DIGEST: u64 = 212;
-/// What one takes more if hits refresh: its turn 40 in the window and 50 in the index, and a quarter of 72 for those that are gone.
+/// What one takes more if hits refresh: its turn, 40 in the window and 50 in the index at most, and a quarter of 72 for those that are gone.
 const BYTES_PER_REFRESHED: u64 = 108;
 
 impl Default for Options {

@@ -1,6 +1,6 @@
 //! The rolling window: which representatives may still be matched.
 
-use std::{collections::HashMap, num::NonZeroU64, time::Duration};
+use std::{collections::BTreeMap, num::NonZeroU64, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
@@ -37,7 +37,7 @@ impl Default for WindowOptions {
 /// Which representatives of the window were refreshed, and their turns. Of all others the turn is the number.
 #[derive(Clone, Debug, Default)]
 pub struct Refreshed {
-    turns: HashMap<DocId, DocId>,
+    turns: BTreeMap<DocId, DocId>,
 }
 
 impl Refreshed {
@@ -47,7 +47,7 @@ impl Refreshed {
         self.turns.get(&id).copied().unwrap_or(id)
     }
 
-    /// The numbers of all that were refreshed, in no order.
+    /// The numbers of all that were refreshed, in order.
     pub fn ids(&self) -> impl Iterator<Item = DocId> {
         self.turns.keys().copied()
     }

@@ -23,7 +23,8 @@
 //!
 //! The window rolls: what came first leaves first, in every bucket as in the whole. So a bucket is a queue of pages of one cache
 //! line (ten entries of 16 bits, or fifteen of 32 bits with their places on a line of their own). Nothing is searched,
-//! moved or hashed again, neither to insert nor to expire, and growth copies nothing. In windows beyond the reach of the caches a bucket can have a
+//! moved or hashed again, neither to insert nor to expire, and growth copies nothing. A document that is [refreshed](Index::refresh) keeps its
+//! entry until it is the oldest and goes to the end; of what is [removed](Index::remove) or has left, some entries at a time are let go. In windows beyond the reach of the caches a bucket can have a
 //! *home* ([`Layout::with_homes`]), a stretch of lines read at once: [tight](Homes::Tight) ones hold what a bucket has on average and leave
 //! the rest to pages, [roomy](Homes::Roomy) ones nearly all there ever is.
 //!

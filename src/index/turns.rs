@@ -4,14 +4,14 @@
 //! document is not to leave yet, it goes to the end, where all have larger numbers. So the queue is always in the order of the numbers by which entries
 //! stand in it, and nothing ever waits for the whole of it to be put in order.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use crate::page::DocId;
 
-/// The numbers of documents that differ from those of their entries.
+/// The numbers of documents that differ from those of their entries. Trees: their growth makes nobody wait, as that of a hash table would.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Turns {
-    ids: HashMap<u32, DocId>,
+    ids: BTreeMap<u32, DocId>,
     slots: BTreeMap<DocId, u32>,
 }
 
