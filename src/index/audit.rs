@@ -8,6 +8,11 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
+use super::{
+    block_index::BlockIndex,
+    search::{Found, Query},
+};
+
 /// What an index counted of its own work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -61,6 +66,27 @@ impl Auditor {
     pub(super) fn audit(&self, over: u64) -> Audit {
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
         Audit { checked: read(&self.checked), missed: read(&self.missed), over }
+    }
+}
+
+impl BlockIndex {
+    /// Counts what the tables missed, in the queries whose turn it is, of what a scan finds.
+    pub(super) fn audit_answer(&self, queries: &[Query], answer: &[Found]) {
+        for (&query, number) in queries.iter().zip(0..) {
+            // Without tables there is nothing that a scan could contradict.
+            if self.tables.probes(query.radius) == 0 || !self.auditor.is_due() {
+                continue;
+            }
+            let (mut all, mut by_tables) = (Vec::new(), Vec::new());
+            self.tables.scan(query, number, &mut all);
+            if self.scans_for(queries[0].radius) {
+                self.tables.search(&[query], &mut by_tables);
+            } else {
+                by_tables.extend(answer.iter().filter(|found| found.query == number));
+            }
+            let is_missed = |one: &&Found| !by_tables.iter().any(|found| found.slot == one.slot);
+            self.auditor.record(all.iter().filter(is_missed).count());
+        }
     }
 }
 

@@ -52,7 +52,7 @@ pub struct BlockIndex {
     over: u64,
     /// The newest id.
     last: Option<DocId>,
-    auditor: Auditor,
+    pub(super) auditor: Auditor,
     /// Up to how many entries a query compares with all, by radius.
     scan_up_to: Vec<u64>,
 }
@@ -185,6 +185,11 @@ impl BlockIndex {
         (queue.len() > 0).then(|| queue.slot(queue.ordinals().start))
     }
 
+    /// Whether a query within this radius compares with all.
+    pub(super) fn scans_for(&self, radius: u32) -> bool {
+        self.tables.fingerprints().len() <= self.scan_up_to[radius as usize]
+    }
+
     pub(super) fn search(&self, queries: &[Query]) -> Vec<Found> {
         for query in queries {
             let max = self.max_radius();
@@ -192,30 +197,15 @@ impl BlockIndex {
         }
         let mut found = Vec::new();
         let Some(first) = queries.first() else { return found };
-        if self.tables.fingerprints().len() <= self.scan_up_to[first.radius as usize] {
+        if self.scans_for(first.radius) {
             for (query, number) in queries.iter().zip(0..) {
                 self.tables.scan(*query, number, &mut found);
             }
         } else {
             self.tables.search(queries, &mut found);
         }
-        // Without tables there is nothing that a scan could contradict.
-        if self.tables.probes(first.radius) > 0 {
-            for &query in queries {
-                if self.auditor.is_due() {
-                    self.check(query);
-                }
-            }
-        }
+        self.audit_answer(queries, &found);
         found
-    }
-
-    /// Counts what the tables miss of what a scan finds.
-    fn check(&self, query: Query) {
-        let (mut all, mut found) = (Vec::new(), Vec::new());
-        self.tables.scan(query, 0, &mut all);
-        self.tables.search(&[query], &mut found);
-        self.auditor.record(all.iter().filter(|one| !found.contains(one)).count());
     }
 
     /// The document of an entry, unless it has left.

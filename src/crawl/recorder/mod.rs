@@ -108,7 +108,7 @@ impl Recorder {
             for request in waiting.drain(..) {
                 self.begin_batch()?;
                 self.handle(request)?;
-                if self.batch >= BATCH {
+                if self.batch >= BATCH || self.deadline.is_some_and(|end| end <= Instant::now()) {
                     self.commit()?;
                 }
             }
