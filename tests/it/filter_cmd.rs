@@ -389,6 +389,6 @@ fn a_time_that_counts_no_milliseconds_is_refused() {
     let input: String = input.iter().map(|line| line.to_string() + "\n").collect();
     let filtered = pagesieve().arg("filter").write_stdin(input).assert().code(1);
     let decisions = lines(&filtered);
-    assert_eq!(verdicts(&decisions), [("1", "unique", None), ("4", "duplicate", Some("1"))]);
+    assert_eq!(verdicts(&decisions), [("1", "unique", None), ("4", "exact", Some("1"))]);
     assert_eq!(stderr(&filtered).matches("whole milliseconds since 1970").count(), 2);
 }
