@@ -16,6 +16,7 @@ const KIND: &str = "filter";
 /// A [`Filter`] that keeps its window, its digests and the names of documents in a [`State`], and goes on where it stood.
 ///
 /// What was judged since the last [`commit`](Self::commit) is forgotten if the process ends before the next one.
+/// After an error drop it, and open the state anew: what it has judged since then is in its memory and not all in the state.
 #[derive(Debug)]
 pub struct KeptFilter {
     state: State,
