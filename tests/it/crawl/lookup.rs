@@ -258,7 +258,8 @@ fn a_seed_that_was_drawn_is_asked_for_by_no_other_name_and_never_told() {
     fs::write(site.path().join("text.txt"), mixed("base", 100)).unwrap();
     for settings in [&[][..], &["--set", "dedup.seed=secret"]] {
         let told = stdout(&lookup(&site, &[&["text.txt"], settings].concat()).success());
-        assert!(told.contains("duplicate of http://a.test/10:"), "{told}");
+        // Which pages are near hangs on the seed.
+        assert!(told.contains("nearest of the"), "{told}");
     }
     let state = rusqlite::Connection::open(site.path().join("state.sqlite")).unwrap();
     let seed: i64 = state
