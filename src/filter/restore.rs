@@ -19,13 +19,7 @@ pub struct Position {
     /// The window's clock.
     pub clock: Timestamp,
     /// The oldest turn of the window. What came before has left it, and does not come back though the next window be larger.
-    #[serde(default = "before_all")]
     pub oldest: DocId,
-}
-
-/// Where a window of earlier versions begins, which did not say it.
-fn before_all() -> DocId {
-    DocId(0)
 }
 
 impl<I: Index, D: Digests> Filter<I, D> {

@@ -349,6 +349,10 @@ impl Index for BlockIndex {
 
     fn len(&self) -> usize {
         let queue = self.tables.fingerprints();
+        let nothing_waits = self.oldest().is_none_or(|slot| self.ids.get(slot) >= self.horizon);
+        if nothing_waits && self.turns.is_empty() {
+            return usize::try_from(queue.len()).expect("it is in memory") - self.removed.len();
+        }
         let slots = queue.ordinals().map(|ordinal| queue.slot(ordinal));
         slots.filter(|slot| !self.removed.contains(slot) && self.id(*slot) >= self.horizon).count()
     }

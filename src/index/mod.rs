@@ -184,7 +184,7 @@ pub trait Index {
     /// Lets go of all documents older than `horizon`: from now on they are not returned.
     fn expire(&mut self, horizon: DocId);
 
-    /// How many documents it holds. A backend may have to count them.
+    /// How many documents it holds. A backend may have to count them, while some that have left wait to be let go.
     fn len(&self) -> usize;
 
     /// What it counted of its own work: nothing, unless the backend counts.

@@ -21,6 +21,11 @@ impl Turns {
         if self.ids.is_empty() { standing } else { *self.ids.get(&slot).unwrap_or(&standing) }
     }
 
+    /// Whether all entries stand by the numbers of their documents.
+    pub(super) fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+
     /// Whether the entry stands by a number that is not its document's.
     pub(super) fn differs(&self, slot: u32) -> bool {
         self.ids.contains_key(&slot)
