@@ -6,9 +6,10 @@ use super::{
     Candidate, Index,
     audit::{Audit, Auditor},
     bulk::Bulk,
+    growing::Growing,
     ids::Ids,
     pages::Bucket,
-    plan::{IndexError, Plan},
+    plan::{FEW, IndexError, Plan},
     search::{Found, Query},
     slab::RefusedError,
     tables::Tables,
@@ -39,7 +40,7 @@ const SCANNED_PER_PROBE: u64 = 50;
 #[derive(Clone, Debug)]
 pub struct BlockIndex {
     plan: Plan,
-    pub(super) tables: Tables,
+    pub(super) tables: Growing,
     ids: Ids,
     /// Which entries stand by another number than their document's.
     turns: Turns,
@@ -53,8 +54,8 @@ pub struct BlockIndex {
     /// The newest id.
     last: Option<DocId>,
     pub(super) auditor: Auditor,
-    /// Up to how many entries a query compares with all, by radius.
-    scan_up_to: Vec<u64>,
+    /// Up to so many entries for each place where a query would look, it compares with all.
+    scanned_per_probe: u64,
 }
 
 impl BlockIndex {
@@ -78,14 +79,8 @@ impl BlockIndex {
     /// # Errors
     /// If the system refuses the memory.
     pub fn with_plan(plan: Plan) -> Result<Self, RefusedError> {
-        let tables = Tables::new(&plan)
+        let tables = Growing::new(&plan)
             .map_err(|error| RefusedError { bytes: plan.bytes(), system: error.kind() })?;
-        let scan_up_to = (0..=plan.layout().max_radius())
-            .map(|radius| match tables.probes(radius) as u64 {
-                0 => u64::MAX,
-                probes => probes * SCANNED_PER_PROBE,
-            })
-            .collect();
         Ok(Self {
             plan,
             tables,
@@ -97,15 +92,17 @@ impl BlockIndex {
             over: 0,
             last: None,
             auditor: Auditor::default(),
-            scan_up_to,
+            scanned_per_probe: SCANNED_PER_PROBE,
         })
     }
 
     /// Compares one query in `every` with a scan, and counts what the tables missed. The search for equal fingerprints before a document
-    /// enters is a query as well. A layout without tables has nothing to compare.
+    /// enters is a query as well. From now on there are tables however few entries there are; a layout without any has nothing to compare.
     #[must_use]
-    pub fn with_audit(self, every: NonZeroU32) -> Self {
-        Self { auditor: Auditor::new(every), ..self }
+    pub fn with_audit(mut self, every: NonZeroU32) -> Self {
+        self.auditor = Auditor::new(every);
+        self.tables.make_room(1, &mut Bulk::default());
+        self
     }
 
     /// The layout and the window for which it was chosen.
@@ -117,7 +114,7 @@ impl BlockIndex {
     /// How many entries share the fullest of the buckets to which a fingerprint belongs.
     #[must_use]
     pub fn crowd(&self, fingerprint: Fingerprint) -> u32 {
-        self.tables.fullest_crowd(fingerprint.0)
+        self.tables.serving().map_or(0, |tables| tables.fullest_crowd(fingerprint.0))
     }
 
     /// Where a document is in the queue, if it has not left.
@@ -125,7 +122,7 @@ impl BlockIndex {
         if id < self.horizon {
             return None;
         }
-        let queue = self.tables.fingerprints();
+        let queue = self.tables.queue();
         let slot = self.turns.slot(id).or_else(|| {
             let (mut from, mut until) = (queue.ordinals().start, queue.ordinals().end);
             while from < until {
@@ -158,7 +155,7 @@ impl BlockIndex {
         }
         for _ in 0..AT_ONCE {
             let Some(slot) = self.oldest() else { return };
-            let crowd = self.tables.fingerprints().len() / 4 + SPARED;
+            let crowd = self.tables.queue().len() / 4 + SPARED;
             if self.removed.remove(&slot) || self.id(slot) < self.horizon {
                 self.turns.forget(slot);
                 self.tables.pop();
@@ -172,7 +169,7 @@ impl BlockIndex {
 
     /// The oldest entry stands behind all others from now on.
     fn send_to_the_end(&mut self, slot: u32) {
-        let (id, fingerprint) = (self.id(slot), *self.tables.fingerprints().word(slot));
+        let (id, fingerprint) = (self.id(slot), *self.tables.queue().word(slot));
         self.turns.forget(slot);
         self.tables.pop();
         let slot = self.tables.insert(fingerprint);
@@ -181,13 +178,16 @@ impl BlockIndex {
     }
 
     fn oldest(&self) -> Option<u32> {
-        let queue = self.tables.fingerprints();
+        let queue = self.tables.queue();
         (queue.len() > 0).then(|| queue.slot(queue.ordinals().start))
     }
 
     /// Whether a query within this radius compares with all.
     pub(super) fn scans_for(&self, radius: u32) -> bool {
-        self.tables.fingerprints().len() <= self.scan_up_to[radius as usize]
+        self.tables.serving().is_none_or(|tables| {
+            let probes = tables.probes(radius) as u64;
+            self.tables.queue().len() <= probes * self.scanned_per_probe
+        })
     }
 
     pub(super) fn search(&self, queries: &[Query]) -> Vec<Found> {
@@ -226,7 +226,7 @@ impl BlockIndex {
         documents.retain(|_| over.next_if_eq(&places.next().unwrap_or(u32::MAX)).is_none());
         let mut ids = documents.iter().map(|&(id, _)| id);
         let fingerprints = documents.iter().map(|(_, fingerprint)| fingerprint.0);
-        self.tables.insert_all(&fingerprints, bulk, |slot| {
+        self.tables.insert_all(fingerprints, bulk, |slot| {
             if let Some(id) = ids.next() {
                 self.ids.set(slot, id);
             }
@@ -308,10 +308,15 @@ impl Index for BlockIndex {
             if some.is_empty() {
                 return;
             }
-            let worth_it = some.len() >= MANY && self.tables.probes(0) > 0;
+            let all = self.tables.queue().len() + some.len() as u64;
+            if some.len() >= MANY && all > FEW {
+                self.tables.make_room(all, &mut bulk);
+            }
             // A bucket may become full only by one at a time.
-            let fullest = u64::from(self.tables.fullest()) + some.len() as u64;
-            if worth_it && fullest < Bucket::MAX_LEN.into() {
+            let not_full = |tables: &Tables| {
+                u64::from(tables.fullest()) + (some.len() as u64) < Bucket::MAX_LEN.into()
+            };
+            if some.len() >= MANY && all > FEW && self.tables.serving().is_some_and(not_full) {
                 self.insert_together(&mut some, &mut bulk);
             } else {
                 for (id, fingerprint) in some.drain(..) {
@@ -327,7 +332,7 @@ impl Index for BlockIndex {
 
     fn remove(&mut self, id: DocId) -> Option<Fingerprint> {
         let slot = self.slot(id)?;
-        let fingerprint = *self.tables.fingerprints().word(slot);
+        let fingerprint = *self.tables.queue().word(slot);
         self.turns.forget(slot);
         self.removed.insert(slot);
         self.tidy();
@@ -348,7 +353,7 @@ impl Index for BlockIndex {
     }
 
     fn len(&self) -> usize {
-        let queue = self.tables.fingerprints();
+        let queue = self.tables.queue();
         let nothing_waits = self.oldest().is_none_or(|slot| self.ids.get(slot) >= self.horizon);
         if nothing_waits && self.turns.is_empty() {
             return usize::try_from(queue.len()).expect("it is in memory") - self.removed.len();
@@ -366,24 +371,23 @@ fn sort(candidates: &mut [Candidate]) {
 impl BlockIndex {
     /// The same, but it looks in its tables however few entries there are.
     pub(super) fn never_scanning(self) -> Self {
-        let scan_up_to =
-            self.scan_up_to.iter().map(|&n| if n == u64::MAX { n } else { 0 }).collect();
-        Self { scan_up_to, ..self }
+        let mut this = Self { scanned_per_probe: 0, ..self };
+        this.tables.make_room(1, &mut Bulk::default());
+        this
     }
 
     /// How many pages there are.
     pub(super) fn pages(&self) -> usize {
-        self.tables.pages()
+        self.tables.serving().map_or(0, Tables::pages)
     }
 
     /// For how many entries there are places.
     pub(super) fn places(&self) -> usize {
-        self.tables.fingerprints().places()
+        self.tables.queue().places()
     }
 
     /// Empties all buckets, as no error should.
     pub(super) fn lose_the_tables(&mut self) {
-        let empty = Tables::new(&self.plan).expect("they were there before");
-        self.tables = std::mem::replace(&mut self.tables, empty.clone()).without_buckets(empty);
+        self.tables.lose_the_tables(&self.plan);
     }
 }

@@ -5,8 +5,9 @@
 
 use super::{
     blocks::{Blocks, Filed},
+    format::Format,
     key::Key,
-    pages::Format,
+    steps::Step,
 };
 
 /// So far ahead a bucket is asked for, and half as far the page to which an entry comes.
@@ -15,8 +16,8 @@ const AHEAD: usize = 16;
 /// Memory that is used again for the next entries.
 #[derive(Debug, Default)]
 pub(super) struct Bulk {
-    slots: Vec<u32>,
-    entries: Sorter<Filed>,
+    pub(super) slots: Vec<u32>,
+    pub(super) entries: Sorter<Filed>,
     places: Sorter<(u32, u32)>,
 }
 
@@ -28,23 +29,17 @@ impl Bulk {
 }
 
 impl<F: Format> Blocks<F> {
-    /// Inserts fingerprints in order; tells the slot of each.
+    /// Makes entries for fingerprints in these slots, in order.
     pub(super) fn insert_all(
         &mut self,
         fingerprints: &(impl Iterator<Item = u64> + Clone),
-        bulk: &mut Bulk,
-        mut tell: impl FnMut(u32),
+        slots: &[u32],
+        entries: &mut Sorter<Filed>,
     ) {
-        let Bulk { slots, entries, .. } = bulk;
-        slots.clear();
-        for fingerprint in fingerprints.clone() {
-            let slot = self.take_slot(fingerprint);
-            slots.push(slot);
-            tell(slot);
-        }
+        self.make_room_for(slots.iter().copied().max().unwrap_or(0));
         for table in 0..self.tables.len() {
             let key @ Key { place, rest, .. } = &self.keys[table];
-            let all = fingerprints.clone().zip(&*slots).map(|(fingerprint, &slot)| Filed {
+            let all = fingerprints.clone().zip(slots).map(|(fingerprint, &slot)| Filed {
                 key: place.of(fingerprint),
                 rest: rest.of(fingerprint),
                 slot,
@@ -70,7 +65,7 @@ impl<F: Format> Blocks<F> {
         limit: u32,
         bulk: &mut Bulk,
     ) -> Vec<u32> {
-        let Some(&(table, _)) = self.probes[0].first() else {
+        let Some(&Step { table, .. }) = self.steps[0].first() else {
             return fingerprints.zip(0..).map(|(_, place)| place).collect();
         };
         let key = &self.keys[table];
@@ -95,7 +90,7 @@ impl<F: Format> Blocks<F> {
 
 /// Sorts by a key of few bits, and leaves those with equal keys in order.
 #[derive(Debug, Default)]
-struct Sorter<T> {
+pub(super) struct Sorter<T> {
     items: Vec<T>,
     spare: Vec<T>,
 }

@@ -148,6 +148,13 @@ fn layouts() -> impl Strategy<Value = (Layout, u32)> {
     })
 }
 
+/// Tables through which a window grows: the bits of their keys, how entries are stored, and for how many they are made.
+fn smaller() -> impl Strategy<Value = Vec<(Vec<u32>, Entry, u64)>> {
+    let bits = prop::collection::vec(1..=8_u32, 3..=4);
+    let entry = prop_oneof![Just(Entry::Narrow), Just(Entry::Wide)];
+    prop::collection::vec((bits, entry, 1..600_u64), 0..=3)
+}
+
 proptest! {
     #[test]
     fn recall_is_total(events in events(), radius in 0..=MAX_RADIUS, gap in 1..4_u64) {
@@ -160,9 +167,14 @@ proptest! {
     }
 
     #[test]
-    fn recall_is_total_in_every_layout((layout, wanted) in layouts(), events in events(), gap in 1..4_u64, entries in 1..3000_u64, limit in 1..300_u32) {
+    fn recall_is_total_in_every_layout((layout, wanted) in layouts(), smaller in smaller(), events in events(), gap in 1..4_u64, entries in 1..3000_u64, limit in 1..300_u32) {
         let limit = NonZeroU32::new(limit).unwrap();
-        let index = planned(Plan::new(layout, entries)).with_equal_limit(limit);
+        let fills = wanted <= super::MAX_RADIUS && layout != Layout::scan(wanted);
+        let smaller = smaller.into_iter().filter(|_| fills).map(|(bits, entry, entries)| {
+            Plan::new(Layout::disjoint(&bits, entry, wanted), entries)
+        });
+        let plan = Plan::new(layout, entries).growing_through(smaller.collect());
+        let index = planned(plan).with_equal_limit(limit);
         prop_assert_eq!(index.max_radius(), wanted);
         let scan = Scan::default().with_equal_limit(limit);
         agrees_with_the_scan(index.clone(), scan.clone(), &events, gap)?;

@@ -22,13 +22,15 @@ impl BlockIndex {
 
     /// Whether as many documents with this fingerprint are there as may be, or as many that share a key as can be: 134 million.
     pub(super) fn is_over(&self, fingerprint: Fingerprint) -> bool {
-        if self.tables.fullest() == Bucket::MAX_LEN
-            && self.tables.fullest_crowd(fingerprint.0) >= Bucket::MAX_LEN
-        {
-            return true;
+        let mut searched = u32::try_from(self.tables.queue().len()).unwrap_or(u32::MAX);
+        if let Some(tables) = self.tables.serving() {
+            let is_full = || tables.fullest_crowd(fingerprint.0) >= Bucket::MAX_LEN;
+            if tables.fullest() == Bucket::MAX_LEN && is_full() {
+                return true;
+            }
+            searched = searched.min(tables.crowd_of_equals(fingerprint.0));
         }
-        let searched = self.tables.crowd_of_equals(fingerprint.0);
-        if u64::from(searched).min(self.tables.fingerprints().len()) < self.equal_limit.into() {
+        if searched < self.equal_limit {
             return false;
         }
         self.equals(&[fingerprint.0])[0] >= self.equal_limit
@@ -53,7 +55,8 @@ impl BlockIndex {
     ) -> Vec<u32> {
         let value = |&place: &u32| documents[place as usize].1.0;
         let fingerprints = documents.iter().map(|(_, fingerprint)| fingerprint.0);
-        let mut crowded = self.tables.crowded(fingerprints, self.equal_limit, bulk);
+        let tables = self.tables.serving().expect("there is room for many");
+        let mut crowded = tables.crowded(fingerprints, self.equal_limit, bulk);
         let mut values: Vec<u64> = crowded.iter().map(value).collect();
         values.sort_unstable();
         values.dedup();

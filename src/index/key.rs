@@ -16,17 +16,13 @@ struct Run {
 }
 
 impl Bits {
-    pub(super) fn new(mut mask: u64) -> Self {
-        let (mut runs, mut to) = (Vec::new(), 0);
-        while mask != 0 {
-            let shift = mask.trailing_zeros();
-            let width = (mask >> shift).trailing_ones();
-            let run = u64::MAX >> (u64::BITS - width);
-            runs.push(Run { shift, mask: run, to });
-            mask &= !(run << shift);
-            to += width;
-        }
-        Self { runs }
+    pub(super) fn new(mask: u64) -> Self {
+        Self { runs: runs(mask, 0) }
+    }
+
+    /// Those of one mask, and from the 16th place on those of another.
+    fn halves(low: u64, high: u64) -> Self {
+        Self { runs: [runs(low, 0), runs(high, HALF)].concat() }
     }
 
     #[inline]
@@ -36,6 +32,23 @@ impl Bits {
             .fold(0, |all, run| all | (((fingerprint >> run.shift) & run.mask) << run.to) as u32)
     }
 }
+
+/// The bits of a mask side by side from some place on.
+fn runs(mut mask: u64, mut to: u32) -> Vec<Run> {
+    let mut runs = Vec::new();
+    while mask != 0 {
+        let shift = mask.trailing_zeros();
+        let width = (mask >> shift).trailing_ones();
+        let run = u64::MAX >> (u64::BITS - width);
+        runs.push(Run { shift, mask: run, to });
+        mask &= !(run << shift);
+        to += width;
+    }
+    runs
+}
+
+/// Bits that entries keep on a line.
+pub(super) const HALF: u32 = 16;
 
 /// How one table files fingerprints: the key says the bucket, the rest is kept in the entry.
 #[derive(Clone, Debug)]
@@ -51,28 +64,33 @@ pub(super) struct Key {
 }
 
 impl Key {
-    /// The key of these bits, at most 32, beside which an entry keeps `rest` others.
-    pub(super) fn new(mask: u64, rest: u32, radius: u32) -> Self {
-        let mut others = !mask;
-        while others.count_ones() > rest {
-            others &= others - 1;
-        }
+    /// The key of these bits, at most 32. Of the others an entry keeps 16 of `first` at most, and 16 more.
+    pub(super) fn new(mask: u64, first: u64, radius: u32) -> Self {
+        let first = lowest(first & !mask, HALF);
+        let others = lowest(!mask & !first, HALF);
         let (mut patterns, mut within) = (Vec::new(), Vec::new());
         for weight in 0..=radius {
             push_patterns(&mut patterns, mask.count_ones(), weight);
             within.push(patterns.len());
         }
-        Self { mask, place: Bits::new(mask), rest: Bits::new(others), patterns, within }
+        Self { mask, place: Bits::new(mask), rest: Bits::halves(first, others), patterns, within }
     }
 
     pub(super) fn bits(&self) -> u32 {
         self.mask.count_ones()
     }
 
-    /// How buckets within a radius of a key differ from it.
-    pub(super) fn patterns(&self, radius: u32) -> &[u32] {
-        &self.patterns[..self.within[radius as usize]]
+    /// How buckets at a distance from a key differ from it.
+    pub(super) fn patterns(&self, distance: u32) -> &[u32] {
+        let before = distance.checked_sub(1).map_or(0, |nearer| self.within[nearer as usize]);
+        &self.patterns[before..self.within[distance as usize]]
     }
+}
+
+/// The lowest `n` bits of a mask.
+pub(super) fn lowest(mask: u64, n: u32) -> u64 {
+    let rest = (0..n).fold(mask, |rest, _| rest & rest.wrapping_sub(1));
+    mask & !rest
 }
 
 /// Adds the words of `bits` bits of which `weight` are set, in growing order: neighbours lie close together in the directory.
@@ -105,22 +123,25 @@ mod tests {
 
     #[test]
     fn key_and_rest_share_no_bit() {
-        let key = Key::new(0x0000_ffff_c000_0000, 32, 2);
-        for bit in 0..64 {
-            let (key, rest) = (key.place.of(1 << bit), key.rest.of(1 << bit));
-            assert!(key.count_ones() + rest.count_ones() <= 1);
+        for (first, expected) in [(0xff_f000_0fff, 0xffff_3fff), (u64::MAX, u32::MAX)] {
+            let key = Key::new(0x0000_ffff_c000_0000, first, 2);
+            for bit in 0..64 {
+                let (key, rest) = (key.place.of(1 << bit), key.rest.of(1 << bit));
+                assert!(key.count_ones() + rest.count_ones() <= 1);
+                assert!(rest >> HALF != 0 || rest == 0 || first >> bit & 1 == 1);
+            }
+            assert_eq!(key.rest.of(u64::MAX), expected);
         }
-        assert_eq!(key.rest.of(u64::MAX), u32::MAX);
     }
 
     #[test]
-    fn patterns_are_all_words_within_the_radius() {
-        let key = Key::new(0x3ff, 16, 3);
-        for radius in 0..=3 {
-            let mut found = key.patterns(radius).to_vec();
+    fn patterns_are_all_words_at_the_distance() {
+        let key = Key::new(0x3ff, u64::MAX, 3);
+        for distance in 0..=3 {
+            let mut found = key.patterns(distance).to_vec();
             found.sort_unstable();
             let all: Vec<u32> =
-                (0..1024).filter(|word: &u32| word.count_ones() <= radius).collect();
+                (0..1024).filter(|word: &u32| word.count_ones() == distance).collect();
             assert_eq!(found, all);
         }
     }

@@ -11,12 +11,17 @@
 #![expect(clippy::cast_possible_truncation, reason = "lanes are halves of words")]
 #![allow(unsafe_code, reason = "vector instructions and prefetching; a proof stands at each block")]
 
+use super::portable::Portable;
+
 /// Comparisons of many fingerprints, or parts of them, with one.
 pub(super) trait Lanes: Copy {
     /// Which of the first ten halves of words differ from the lower half of `rest` in at most `radius` bits.
-    fn near_halves(self, line: &[u32; 16], rest: u32, radius: u32) -> u32;
-    /// Which of the first fifteen words differ from `rest` in at most `radius` bits.
-    fn near_words(self, line: &[u32; 16], rest: u32, radius: u32) -> u32;
+    fn near_ten(self, line: &[u32; 16], rest: u32, radius: u32) -> u32;
+    /// Which of the first thirty halves of words differ from the lower half of `rest` in at most `radius` bits.
+    fn near_thirty(self, line: &[u32; 16], rest: u32, radius: u32) -> u32;
+    /// Which of the first thirty pairs of halves, one from each line, differ from the lower and the upper half of `rest` in at most
+    /// `radius` bits together.
+    fn near_pairs(self, lines: [&[u32; 16]; 2], rest: u32, radius: u32) -> u32;
     /// Which words differ from `fingerprint` in at most `radius` bits.
     fn near_fingerprints(self, words: &[u64; 8], fingerprint: u64, radius: u32) -> u32;
 }
@@ -82,31 +87,6 @@ pub(super) fn prefetch<T>(value: &T) {
     let _ = value;
 }
 
-/// Plain Rust.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Portable;
-
-impl Lanes for Portable {
-    #[inline(always)]
-    fn near_halves(self, line: &[u32; 16], rest: u32, radius: u32) -> u32 {
-        (0..10).fold(0, |all, i| {
-            let difference = (line[i / 2] >> (16 * (i % 2)) ^ rest) & 0xffff;
-            all | u32::from(difference.count_ones() <= radius) << i
-        })
-    }
-
-    #[inline(always)]
-    fn near_words(self, line: &[u32; 16], rest: u32, radius: u32) -> u32 {
-        (0..15).fold(0, |all, i| all | u32::from((line[i] ^ rest).count_ones() <= radius) << i)
-    }
-
-    #[inline(always)]
-    fn near_fingerprints(self, words: &[u64; 8], fingerprint: u64, radius: u32) -> u32 {
-        (0..8)
-            .fold(0, |all, i| all | u32::from((words[i] ^ fingerprint).count_ones() <= radius) << i)
-    }
-}
-
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     #![allow(clippy::wildcard_imports, reason = "the names of instructions")]
@@ -114,6 +94,8 @@ mod x86 {
     use std::arch::x86_64::*;
 
     use super::{Lanes, Work};
+
+    const THIRTY: u32 = (1 << 30) - 1;
 
     /// The processor has AVX2, POPCNT and BMI.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,21 +151,25 @@ mod x86 {
         _mm256_add_epi8(lower, _mm256_shuffle_epi8(table, upper))
     }
 
+    /// In how many bits each half of these words differs from one.
     #[target_feature(enable = "avx2")]
     #[inline]
-    fn count_halves(words: __m256i) -> __m256i {
-        _mm256_maddubs_epi16(count_bytes(words), _mm256_set1_epi8(1))
+    fn differing(words: &[u32; 8], half: u32) -> __m256i {
+        // SAFETY: the array has the 32 bytes that are read.
+        let words = unsafe { _mm256_loadu_si256(words.as_ptr().cast()) };
+        count_bytes(_mm256_xor_si256(words, _mm256_set1_epi16((half as u16).cast_signed())))
     }
 
+    /// Which of thirty halves have two bytes that add up to at most `radius`: a bit each.
     #[target_feature(enable = "avx2")]
     #[inline]
-    fn near_eight(line: &[u32; 8], rest: u32, radius: u32) -> u32 {
-        // SAFETY: the array has the 32 bytes that are read.
-        let words = unsafe { _mm256_loadu_si256(line.as_ptr().cast()) };
-        let difference = _mm256_xor_si256(words, _mm256_set1_epi32(rest.cast_signed()));
-        let counts = _mm256_madd_epi16(count_halves(difference), _mm256_set1_epi16(1));
-        let beyond = _mm256_cmpgt_epi32(counts, _mm256_set1_epi32(radius.cast_signed()));
-        !_mm256_movemask_ps(_mm256_castsi256_ps(beyond)).cast_unsigned() & 0xff
+    fn thirty_within(low: __m256i, high: __m256i, radius: u32) -> u32 {
+        let ones = _mm256_set1_epi8(1);
+        let (low, high) = (_mm256_maddubs_epi16(low, ones), _mm256_maddubs_epi16(high, ones));
+        // Packing leaves the quarters in the order 0, 2, 1, 3.
+        let counts = _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_packs_epi16(low, high));
+        let beyond = _mm256_cmpgt_epi8(counts, _mm256_set1_epi8((radius as u8).cast_signed()));
+        !_mm256_movemask_epi8(beyond).cast_unsigned() & THIRTY
     }
 
     #[target_feature(enable = "avx2")]
@@ -199,21 +185,17 @@ mod x86 {
 
     impl Lanes for Avx2 {
         #[inline(always)]
-        fn near_halves(self, line: &[u32; 16], rest: u32, radius: u32) -> u32 {
+        fn near_ten(self, line: &[u32; 16], rest: u32, radius: u32) -> u32 {
             #[target_feature(enable = "avx2,popcnt,bmi1")]
             #[inline]
             fn near(line: &[u32; 8], rest: u32, radius: u32) -> u32 {
-                // SAFETY: the array has the 32 bytes that are read.
-                let halves = unsafe { _mm256_loadu_si256(line.as_ptr().cast()) };
-                let asked = _mm256_set1_epi16((rest as u16).cast_signed());
-                let counts = count_halves(_mm256_xor_si256(halves, asked));
-                let beyond =
-                    _mm256_cmpgt_epi16(counts, _mm256_set1_epi16((radius as u16).cast_signed()));
-                let bytes = _mm_packs_epi16(
-                    _mm256_castsi256_si128(beyond),
-                    _mm256_extracti128_si256::<1>(beyond),
+                let counts = _mm256_maddubs_epi16(differing(line, rest), _mm256_set1_epi8(1));
+                let counts = _mm_packs_epi16(
+                    _mm256_castsi256_si128(counts),
+                    _mm256_extracti128_si256::<1>(counts),
                 );
-                !_mm_movemask_epi8(bytes).cast_unsigned() & 0x3ff
+                let beyond = _mm_cmpgt_epi8(counts, _mm_set1_epi8((radius as u8).cast_signed()));
+                !_mm_movemask_epi8(beyond).cast_unsigned() & 0x3ff
             }
             let (low, _) = halves(line);
             // SAFETY: the witness `self` proves that the processor has these instructions.
@@ -221,10 +203,29 @@ mod x86 {
         }
 
         #[inline(always)]
-        fn near_words(self, line: &[u32; 16], rest: u32, radius: u32) -> u32 {
-            let (low, high) = halves(line);
+        fn near_thirty(self, line: &[u32; 16], rest: u32, radius: u32) -> u32 {
+            #[target_feature(enable = "avx2,popcnt,bmi1")]
+            #[inline]
+            fn near(line: &[u32; 16], rest: u32, radius: u32) -> u32 {
+                let (low, high) = halves(line);
+                thirty_within(differing(low, rest), differing(high, rest), radius)
+            }
             // SAFETY: the witness `self` proves that the processor has these instructions.
-            unsafe { near_eight(low, rest, radius) | (near_eight(high, rest, radius) & 0x7f) << 8 }
+            unsafe { near(line, rest, radius) }
+        }
+
+        #[inline(always)]
+        fn near_pairs(self, lines: [&[u32; 16]; 2], rest: u32, radius: u32) -> u32 {
+            #[target_feature(enable = "avx2,popcnt,bmi1")]
+            #[inline]
+            fn near(lines: [&[u32; 16]; 2], rest: u32, radius: u32) -> u32 {
+                let [(low, high), (more_low, more_high)] = lines.map(halves);
+                let low = _mm256_add_epi8(differing(low, rest), differing(more_low, rest >> 16));
+                let high = _mm256_add_epi8(differing(high, rest), differing(more_high, rest >> 16));
+                thirty_within(low, high, radius)
+            }
+            // SAFETY: the witness `self` proves that the processor has these instructions.
+            unsafe { near(lines, rest, radius) }
         }
 
         #[inline(always)]
@@ -237,9 +238,27 @@ mod x86 {
         }
     }
 
+    /// In how many bits each half of the words of a line differs from one.
+    #[target_feature(enable = "avx512f,avx512bw,avx512bitalg")]
+    #[inline]
+    fn differing_of_line(line: &[u32; 16], half: u32) -> __m512i {
+        // SAFETY: the array has the 64 bytes that are read.
+        let words = unsafe { _mm512_loadu_si512(line.as_ptr().cast()) };
+        let asked = _mm512_set1_epi16((half as u16).cast_signed());
+        _mm512_popcnt_epi16(_mm512_xor_si512(words, asked))
+    }
+
+    /// A bit for each of thirty halves that counts at most `radius`.
+    #[target_feature(enable = "avx512f,avx512bw")]
+    #[inline]
+    fn thirty_counts_within(counts: __m512i, radius: u32) -> u32 {
+        let radius = _mm512_set1_epi16((radius as u16).cast_signed());
+        _mm512_cmple_epu16_mask(counts, radius) & THIRTY
+    }
+
     impl Lanes for Avx512 {
         #[inline(always)]
-        fn near_halves(self, line: &[u32; 16], rest: u32, radius: u32) -> u32 {
+        fn near_ten(self, line: &[u32; 16], rest: u32, radius: u32) -> u32 {
             #[target_feature(enable = "avx2,avx512f,avx512bw,avx512vl,avx512bitalg")]
             #[inline]
             fn near(line: &[u32; 8], rest: u32, radius: u32) -> u32 {
@@ -256,19 +275,27 @@ mod x86 {
         }
 
         #[inline(always)]
-        fn near_words(self, line: &[u32; 16], rest: u32, radius: u32) -> u32 {
-            #[target_feature(enable = "avx512f,avx512vpopcntdq")]
+        fn near_thirty(self, line: &[u32; 16], rest: u32, radius: u32) -> u32 {
+            #[target_feature(enable = "avx512f,avx512bw,avx512bitalg")]
             #[inline]
             fn near(line: &[u32; 16], rest: u32, radius: u32) -> u32 {
-                // SAFETY: the array has the 64 bytes that are read.
-                let words = unsafe { _mm512_loadu_si512(line.as_ptr().cast()) };
-                let asked = _mm512_set1_epi32(rest.cast_signed());
-                let counts = _mm512_popcnt_epi32(_mm512_xor_si512(words, asked));
-                let radius = _mm512_set1_epi32(radius.cast_signed());
-                u32::from(_mm512_cmple_epu32_mask(counts, radius)) & 0x7fff
+                thirty_counts_within(differing_of_line(line, rest), radius)
             }
             // SAFETY: the witness `self` proves that the processor has these instructions.
             unsafe { near(line, rest, radius) }
+        }
+
+        #[inline(always)]
+        fn near_pairs(self, lines: [&[u32; 16]; 2], rest: u32, radius: u32) -> u32 {
+            #[target_feature(enable = "avx512f,avx512bw,avx512bitalg")]
+            #[inline]
+            fn near([low, high]: [&[u32; 16]; 2], rest: u32, radius: u32) -> u32 {
+                let (low, high) =
+                    (differing_of_line(low, rest), differing_of_line(high, rest >> 16));
+                thirty_counts_within(_mm512_add_epi16(low, high), radius)
+            }
+            // SAFETY: the witness `self` proves that the processor has these instructions.
+            unsafe { near(lines, rest, radius) }
         }
 
         #[inline(always)]
@@ -307,29 +334,32 @@ mod tests {
 
     use super::*;
 
-    struct Compare<'a>(&'a [u64; 8], u64, u32);
+    struct Compare<'a>([&'a [u64; 8]; 2], u64, u32);
 
     impl Work for Compare<'_> {
-        type Output = [u32; 3];
+        type Output = [u32; 4];
 
-        fn run<L: Lanes>(self, lanes: L) -> [u32; 3] {
-            let line: &[u32; 16] = bytemuck::cast_ref(self.0);
+        fn run<L: Lanes>(self, lanes: L) -> [u32; 4] {
+            let pair: [&[u32; 16]; 2] = self.0.map(bytemuck::cast_ref);
             [
-                lanes.near_halves(line, self.1 as u32 & 0xffff, self.2),
-                lanes.near_words(line, self.1 as u32, self.2),
-                lanes.near_fingerprints(self.0, self.1, self.2),
+                lanes.near_ten(pair[0], self.1 as u32, self.2),
+                lanes.near_thirty(pair[0], self.1 as u32, self.2),
+                lanes.near_pairs(pair, self.1 as u32, self.2),
+                lanes.near_fingerprints(self.0[0], self.1, self.2),
             ]
         }
     }
 
     proptest! {
         #[test]
-        fn every_instruction_set_finds_what_plain_rust_finds(base: u64, noise: [[u64; 8]; 3], radius in 0..=64_u32) {
+        fn every_instruction_set_finds_what_plain_rust_finds(base: u64, noise: [[u64; 16]; 3], radius in 0..=64_u32) {
             // Few bits are set in the conjunction of three words, so that some are near.
-            let words = std::array::from_fn(|i| base ^ noise[0][i] & noise[1][i] & noise[2][i]);
-            let expected = Compare(&words, base, radius).run(Portable);
+            let word = |i| base ^ noise[0][i] & noise[1][i] & noise[2][i];
+            let words = [std::array::from_fn(word), std::array::from_fn(|i| word(8 + i))];
+            let pair = [&words[0], &words[1]];
+            let expected = Compare(pair, base, radius).run(Portable);
             for level in Level::all() {
-                prop_assert_eq!(level.run(Compare(&words, base, radius)), expected, "{:?}", level);
+                prop_assert_eq!(level.run(Compare(pair, base, radius)), expected, "{:?}", level);
             }
         }
     }

@@ -3,17 +3,18 @@
 use std::fmt;
 
 use super::{
+    format::{Format, Narrow, Wide},
     homes::Homes,
-    key::Key,
-    pages::{Format, Narrow, Wide},
+    key::{HALF, Key, lowest},
 };
 
 /// How an entry of a table is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Entry {
-    /// 16 bits of the fingerprint and its place: 6.4 bytes. For radius 0 to 4, and where memory is short.
+    /// 16 bits of the fingerprint and its place: 6.4 bytes. Where memory is short, and for small radii in the largest windows.
     Narrow,
-    /// 32 bits of the fingerprint, and its place apart: 8.5 bytes. Larger radii need them to tell candidates apart.
+    /// 32 bits of the fingerprint, in two halves of which often one alone is read, and its place apart: 8.5 bytes. Larger radii need them to
+    /// tell candidates apart.
     Wide,
 }
 
@@ -27,7 +28,7 @@ pub enum Entry {
 pub struct Layout {
     pub(super) entry: Entry,
     pub(super) max_radius: u32,
-    pub(super) homes: Option<Homes>,
+    pub(super) homes: Homes,
     pub(super) family: Family,
 }
 
@@ -55,7 +56,7 @@ impl Layout {
     /// No tables: a scan of all fingerprints, for any radius. The least memory, and the fastest up to some thousand entries.
     #[must_use]
     pub fn scan(max_radius: u32) -> Self {
-        Self { entry: Entry::Narrow, max_radius, homes: None, family: Family::Scan }
+        Self { entry: Entry::Narrow, max_radius, homes: Homes::Roomy, family: Family::Scan }
     }
 
     /// A table for each of `bits`, its key that many bits which no other key has: at most 32 each and 64 in all.
@@ -69,7 +70,7 @@ impl Layout {
         assert!(bits.iter().sum::<u32>() <= u64::BITS, "keys share no bits");
         assert!(max_radius < serves(bits.len()), "radius {max_radius} needs more tables");
         assert!(bits.iter().all(|bits| (1..=32).contains(bits)), "keys have 1 to 32 bits");
-        Self { entry, max_radius, homes: None, family: Family::Disjoint(bits.to_vec()) }
+        Self { entry, max_radius, homes: Homes::Roomy, family: Family::Disjoint(bits.to_vec()) }
     }
 
     /// Five or six tables for radius 0 to 3, each with a key of at most `bits` bits, probed at one place only. Keys are made of
@@ -85,13 +86,13 @@ impl Layout {
         Self {
             entry,
             max_radius: 3,
-            homes: None,
+            homes: Homes::Roomy,
             family: Family::Covering { segments, keys, bits },
         }
     }
 
-    /// The tables' keys; entries keep so many of the other bits.
-    pub(super) fn keys(&self, rest: u32) -> Vec<Key> {
+    /// The tables' keys. Entries keep 16 bits of the next table's, or of those that no key has, and others.
+    pub(super) fn keys(&self) -> Vec<Key> {
         let max = self.max_radius;
         match &self.family {
             Family::Scan => Vec::new(),
@@ -101,21 +102,31 @@ impl Layout {
                     start += bits;
                     (u64::MAX >> (u64::BITS - bits)) << (start - bits)
                 };
-                bits.iter().map(mask).map(|mask| Key::new(mask, rest, max.min(MAX_PROBE))).collect()
+                let masks: Vec<u64> = bits.iter().map(mask).collect();
+                let of_no_key = !masks.iter().fold(0, |all, mask| all | mask);
+                let next = masks.iter().cycle().skip(1);
+                masks
+                    .iter()
+                    .zip(next)
+                    .map(|(&mask, next)| Key::new(mask, next | of_no_key, max.min(MAX_PROBE)))
+                    .collect()
             }
             Family::Covering { segments, keys, bits } => keys
                 .iter()
-                .map(|&key| Key::new(lowest(segment_mask(*segments, key), *bits), rest, 0))
+                .map(|&key| Key::new(lowest(segment_mask(*segments, key), *bits), u64::MAX, 0))
                 .collect(),
         }
     }
 
-    /// The same tables, in which each bucket has a *home* of as many lines as it is expected to fill. It is read as one stretch of memory,
-    /// which is much faster where the window is too large for the caches; but a window that is not full takes as much
-    /// memory as a full one.
+    /// Whether no two keys share bits.
+    pub(super) fn is_disjoint(&self) -> bool {
+        matches!(self.family, Family::Disjoint(_))
+    }
+
+    /// The same tables with homes of another size. They are roomy unless this says otherwise.
     #[must_use]
     pub fn with_homes(self, homes: Homes) -> Self {
-        Self { homes: Some(homes), ..self }
+        Self { homes, ..self }
     }
 
     /// The largest radius of a query.
@@ -178,11 +189,15 @@ impl fmt::Display for Layout {
             }
         }
         let homes = match self.homes {
-            None => "",
-            Some(Homes::Tight) => ", tight homes",
-            Some(Homes::Roomy) => ", roomy homes",
+            Homes::Tight => "tight",
+            Homes::Roomy => "roomy",
         };
-        write!(f, ", {} bits an entry{homes}, radius 0 to {}", self.entry.bits(), self.max_radius)
+        write!(
+            f,
+            ", {} bits an entry, {homes} homes, radius 0 to {}",
+            self.entry.bits(),
+            self.max_radius
+        )
     }
 }
 
@@ -191,14 +206,23 @@ impl Entry {
     pub(super) fn page(self) -> (f64, f64) {
         match self {
             Self::Narrow => (64.0, f64::from(Narrow::LEN)),
-            Self::Wide => (128.0, f64::from(Wide::LEN)),
+            Self::Wide => (256.0, f64::from(Wide::LEN)),
         }
     }
 
+    /// Pages of a home for so many entries on average.
+    pub(super) fn home_pages(self, homes: Homes, mean: f64) -> u32 {
+        match self {
+            Self::Narrow => homes.pages::<Narrow>(mean),
+            Self::Wide => homes.pages::<Wide>(mean),
+        }
+    }
+
+    /// The bits of the fingerprint that an entry has at least.
     pub(super) fn bits(self) -> u32 {
         match self {
-            Self::Narrow => Narrow::REST,
-            Self::Wide => Wide::REST,
+            Self::Narrow => HALF,
+            Self::Wide => 2 * HALF,
         }
     }
 }
@@ -250,13 +274,4 @@ fn segment_mask(segments: u32, chosen: u32) -> u64 {
     (0..segments)
         .filter(|i| chosen >> i & 1 == 1)
         .fold(0, |mask, i| mask | (u64::MAX >> (u64::BITS - (start(i + 1) - start(i)))) << start(i))
-}
-
-/// The lowest `n` bits of a mask.
-fn lowest(mask: u64, n: u32) -> u64 {
-    let mut rest = mask;
-    for _ in 0..n {
-        rest &= rest.wrapping_sub(1);
-    }
-    mask & !rest
 }

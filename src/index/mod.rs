@@ -19,14 +19,22 @@
 //!   k + 1. For radius 3 with three tables that is one within 1 and two exactly; for radius 9 with four, two within 2 and two within 1.
 //! - **Coverings** ([`Layout::covering`]): for radius 3, five or six tables whose keys are made of segments in such a way that three errors
 //!   cannot hit them all. One look in each table: the fewest looks, for more memory.
-//! - **Scan** ([`Layout::scan`]): no tables. Any layout scans while the window holds so few that this is faster.
+//! - **Scan** ([`Layout::scan`]): no tables. Any layout scans while the window holds so few that this is faster; the first 4,096
+//!   entries are in no table at all.
 //!
-//! The window rolls: what came first leaves first, in every bucket as in the whole. So a bucket is a queue of pages of one cache
-//! line (ten entries of 16 bits, or fifteen of 32 bits with their places on a line of their own). Nothing is searched,
+//! With disjoint keys a query leaves out what it would have found before. It looks into the tables one after the other, first
+//! within 1, then farther away; what has not been found yet differs in each key in more bits than have been looked at, so that few
+//! of the errors are left for any one of the others. The first 16 bits that an entry keeps are those of the next table's key: for four
+//! in five buckets of a query within 8 they alone tell enough, and the rest of the entry is not read.
+//!
+//! The window rolls: what came first leaves first, in every bucket as in the whole. So a bucket is a queue. It begins with a *home*, a
+//! ring of pages of its own that is read as one stretch of memory: ten entries of 16 bits with their places on a line, or thirty
+//! of 32 bits, halves and places on lines of their own. [Roomy](Homes::Roomy) homes hold nearly all there ever is, [tight](Homes::Tight)
+//! ones what a bucket has on average; the rest lies in a chain of pages. Nothing is searched,
 //! moved or hashed again, neither to insert nor to expire, and growth copies nothing. A document that is [refreshed](Index::refresh) keeps its
-//! entry until it is the oldest and goes to the end; of what is [removed](Index::remove) or has left, some entries at a time are let go. In windows beyond the reach of the caches a bucket can have a
-//! *home* ([`Layout::with_homes`]), a stretch of lines read at once: [tight](Homes::Tight) ones hold what a bucket has on average and leave
-//! the rest to pages, [roomy](Homes::Roomy) ones nearly all there ever is.
+//! entry until it is the oldest and goes to the end; of what is [removed](Index::remove) or has left, some entries at a time are let go.
+//! Homes take memory as soon as they are used, so a window that fills goes through smaller tables: made for an eighth of an eighth of it,
+//! an eighth, and all. The larger ones are filled beside the smaller, a few entries for each that comes, and no document waits for it.
 //!
 //! # Which layout
 //!
@@ -67,7 +75,10 @@ mod blocks;
 mod bulk;
 #[cfg(test)]
 mod contract;
+mod cost;
 mod equals;
+mod format;
+mod growing;
 mod homes;
 mod ids;
 mod key;
@@ -76,11 +87,13 @@ mod layout;
 mod pages;
 mod pigeonhole;
 mod plan;
+mod portable;
 mod probing;
 mod scan;
 mod search;
 mod slab;
 mod slots;
+mod steps;
 mod tables;
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@
 //! line, a new entry goes behind the last, the one that leaves is the first, and nothing is searched, moved or hashed
 //! again. Pages come from one store for all tables and go back to it, so that a crowded bucket costs what it holds.
 //!
-//! A page's last word leads to the next page, the last page's to the first: the directory needs one place to know both.
+//! A page's last word leads to the next page, the last page's to the first: one word tells where a chain is.
 
 #![expect(
     clippy::inline_always,
@@ -15,92 +15,18 @@
 use std::io;
 
 use super::{
-    lanes::{Lanes, prefetch},
+    format::{Format, View},
+    key::HALF,
+    lanes::prefetch,
     slab::Slab,
 };
 
+/// Words of a cache line.
+const LINE: usize = 16;
 /// A cache line.
-pub(super) type Line = [u32; 16];
+pub(super) type Line = [u32; LINE];
 
 pub(super) const LINK: usize = 15;
-
-/// How the entries of a page are laid out.
-pub(super) trait Format {
-    /// Entries of a page.
-    const LEN: u32;
-    /// Bits of the fingerprint in an entry.
-    const REST: u32;
-    /// Whether slots lie on a line of their own.
-    const SPLIT: bool;
-
-    fn put(keys: &mut Line, at: u32, rest: u32);
-    /// The part of the fingerprint in an entry.
-    fn rest(keys: &Line, at: u32) -> u32;
-    /// Where on its line the slot of an entry lies.
-    fn slot_at(at: u32) -> usize;
-    /// Which entries are within `radius` of `rest`: a bit each; those of entries that are none may be set.
-    fn near<L: Lanes>(lanes: L, keys: &Line, rest: u32, radius: u32) -> u32;
-}
-
-/// Ten entries on a line: 16 bits and the slot.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Narrow;
-
-/// Fifteen entries on two lines: 32 bits each on the first, the slots on the second, which only a hit reads.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Wide;
-
-impl Format for Narrow {
-    const LEN: u32 = 10;
-    const REST: u32 = 16;
-    const SPLIT: bool = false;
-
-    #[inline(always)]
-    fn put(keys: &mut Line, at: u32, rest: u32) {
-        let word = &mut keys[at as usize / 2];
-        let shift = 16 * (at % 2);
-        *word = *word & !(0xffff << shift) | rest << shift;
-    }
-
-    fn rest(keys: &Line, at: u32) -> u32 {
-        keys[at as usize / 2] >> (16 * (at % 2)) & 0xffff
-    }
-
-    #[inline(always)]
-    fn slot_at(at: u32) -> usize {
-        at as usize + 5
-    }
-
-    #[inline(always)]
-    fn near<L: Lanes>(lanes: L, keys: &Line, rest: u32, radius: u32) -> u32 {
-        lanes.near_halves(keys, rest, radius)
-    }
-}
-
-impl Format for Wide {
-    const LEN: u32 = 15;
-    const REST: u32 = 32;
-    const SPLIT: bool = true;
-
-    #[inline(always)]
-    fn put(keys: &mut Line, at: u32, rest: u32) {
-        keys[at as usize] = rest;
-    }
-
-    fn rest(keys: &Line, at: u32) -> u32 {
-        keys[at as usize]
-    }
-
-    #[inline(always)]
-    fn slot_at(at: u32) -> usize {
-        at as usize
-    }
-
-    #[inline(always)]
-    fn near<L: Lanes>(lanes: L, keys: &Line, rest: u32, radius: u32) -> u32 {
-        lanes.near_words(keys, rest, radius)
-    }
-}
 
 /// Where the queue of a bucket lies: its last page, how many entries it has and where on the first page they begin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -134,6 +60,18 @@ fn low(n: u32) -> u32 {
     u32::MAX.unbounded_shr(u32::BITS - n)
 }
 
+#[inline(always)]
+fn half(line: &Line, at: u32) -> u32 {
+    line[at as usize / 2] >> (16 * (at % 2)) & 0xffff
+}
+
+#[inline(always)]
+fn set_half(line: &mut Line, at: u32, half: u32) {
+    let word = &mut line[at as usize / 2];
+    let shift = 16 * (at % 2);
+    *word = *word & !(0xffff << shift) | half << shift;
+}
+
 /// Where in its last page a bucket ends: one past the last entry.
 #[inline(always)]
 pub(super) fn end_at<F: Format>(bucket: Bucket) -> u32 {
@@ -142,11 +80,12 @@ pub(super) fn end_at<F: Format>(bucket: Bucket) -> u32 {
 
 /// All pages of all tables.
 ///
-/// What a slot leaves of its 32 bits holds more of the fingerprint, where an entry has less than 32 bits of it: read only for
-/// those that are near by the first 16, it spares most looks at fingerprints that turn out to be far.
+/// What a slot leaves of its 32 bits holds more of the fingerprint, beyond the first 16 bits: read only for those that are near by
+/// these, it spares most looks at fingerprints that turn out to be far.
 #[derive(Clone, Debug)]
 pub(super) struct Pages<F> {
     keys: Slab<Line>,
+    more: Slab<Line>,
     slots: Slab<Line>,
     /// The bits that a slot takes.
     slot_bits: u32,
@@ -155,22 +94,34 @@ pub(super) struct Pages<F> {
     format: std::marker::PhantomData<F>,
 }
 
+/// Lines of slots, where they are apart.
+const SLOT_LINES: usize = 2;
+
 impl<F: Format> Pages<F> {
     /// So many lines that are not given as pages, and room for as many as there are to be with the pages.
     ///
     /// # Errors
     /// If the system refuses the memory.
     pub(super) fn new(reserved: usize, room: usize, slot_bits: u32) -> io::Result<Self> {
-        let mut keys = Slab::with_room(room)?;
-        keys.grow(reserved);
-        let slots = if F::SPLIT {
-            let mut slots = Slab::with_room(room)?;
-            slots.grow(reserved);
-            slots
-        } else {
-            Slab::new()
+        let slab = |lines| {
+            let mut slab = Slab::with_room(room * lines)?;
+            slab.grow(reserved * lines);
+            io::Result::Ok(slab)
         };
-        Ok(Self { keys, slots, slot_bits, free: None, format: std::marker::PhantomData })
+        let (more, slots) = if F::SPLIT { (1, SLOT_LINES) } else { (0, 0) };
+        Ok(Self {
+            keys: slab(1)?,
+            more: slab(more)?,
+            slots: slab(slots)?,
+            slot_bits,
+            free: None,
+            format: std::marker::PhantomData,
+        })
+    }
+
+    #[inline(always)]
+    pub(super) fn view(&self) -> View<'_, F> {
+        View::new(self.keys.planned(), self.more.planned(), self)
     }
 
     #[inline(always)]
@@ -179,25 +130,50 @@ impl<F: Format> Pages<F> {
     }
 
     #[inline(always)]
-    pub(super) fn slots(&self, page: u32) -> &Line {
-        if F::SPLIT { self.slots.get(page as usize) } else { self.keys(page) }
+    pub(super) fn more(&self, page: u32) -> &Line {
+        self.more.get(page as usize)
     }
 
-    /// Asks for a page that may not be there.
+    /// Where the slot of an entry is: the line, and the word.
     #[inline(always)]
-    pub(super) fn prefetch(&self, page: u32) {
-        if (page as usize) < self.keys.len() {
-            prefetch(self.keys(page));
-            if F::SPLIT {
-                prefetch(self.slots(page));
-            }
+    fn slot_place(page: u32, at: u32) -> (usize, usize) {
+        let word = F::slot_at(at);
+        if F::SPLIT {
+            (page as usize * SLOT_LINES + word / LINE, word % LINE)
+        } else {
+            (page as usize, word)
         }
     }
 
-    /// Asks for a line of entries' keys.
+    #[inline(always)]
+    fn slot_line(&self, line: usize) -> &Line {
+        if F::SPLIT { self.slots.get(line) } else { self.keys.get(line) }
+    }
+
+    /// Asks for the slot of an entry.
+    #[inline(always)]
+    pub(super) fn prefetch_slot(&self, page: u32, at: u32) {
+        if F::SPLIT {
+            prefetch(self.slot_line(Self::slot_place(page, at).0));
+        }
+    }
+
+    /// Asks for the first line of a page.
     #[inline(always)]
     pub(super) fn prefetch_keys(&self, page: u32) {
         prefetch(self.keys(page));
+    }
+
+    /// Asks for all of a page that may not be there.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, page: u32) {
+        if (page as usize) < self.keys.len() {
+            self.view().prefetch(page, true);
+            if F::SPLIT {
+                self.prefetch_slot(page, 0);
+                self.prefetch_slot(page, F::LEN - 1);
+            }
+        }
     }
 
     #[inline(always)]
@@ -227,33 +203,48 @@ impl<F: Format> Pages<F> {
 
     /// Writes an entry.
     pub(super) fn put(&mut self, page: u32, at: u32, rest: u32, slot: u32) {
-        F::put(self.keys.get_mut(page as usize), at, rest & low(F::REST));
-        let more = rest.unbounded_shr(F::REST).unbounded_shl(self.slot_bits);
-        let slots = if F::SPLIT { &mut self.slots } else { &mut self.keys };
-        slots.get_mut(page as usize)[F::slot_at(at)] = more | slot;
+        set_half(self.keys.get_mut(page as usize), at, rest & low(HALF));
+        if F::SPLIT {
+            set_half(self.more.get_mut(page as usize), at, rest >> HALF);
+        }
+        let more = (rest >> HALF).unbounded_shl(self.slot_bits);
+        *self.slot_mut(page, at) = more | slot;
     }
 
-    /// What an entry has of the fingerprint, and the slot.
+    #[inline(always)]
+    fn slot_mut(&mut self, page: u32, at: u32) -> &mut u32 {
+        let (line, word) = Self::slot_place(page, at);
+        let slots = if F::SPLIT { &mut self.slots } else { &mut self.keys };
+        &mut slots.get_mut(line)[word]
+    }
+
+    /// What is read of the fingerprint with the slot, and the slot.
     #[inline(always)]
     pub(super) fn entry(&self, page: u32, at: u32) -> (u32, u32) {
-        let word = self.slots(page)[F::slot_at(at)];
-        let more = word.unbounded_shr(self.slot_bits).unbounded_shl(F::REST);
-        (more | F::rest(self.keys(page), at), word & low(self.slot_bits))
+        let (line, word) = Self::slot_place(page, at);
+        let word = self.slot_line(line)[word];
+        let more = word.unbounded_shr(self.slot_bits) << HALF;
+        (more | half(self.keys(page), at), word & low(self.slot_bits))
     }
 
-    /// In how many of the bits that entries have two parts of fingerprints differ.
+    /// All that an entry has of the fingerprint, and the slot.
+    fn whole_entry(&self, page: u32, at: u32) -> (u32, u32) {
+        let (rest, slot) = self.entry(page, at);
+        if F::SPLIT { (rest | half(self.more(page), at) << HALF, slot) } else { (rest, slot) }
+    }
+
+    /// In how many of the bits that are read with the slots two parts of fingerprints differ.
     #[inline(always)]
     pub(super) fn distance(&self, a: u32, b: u32) -> u32 {
-        ((a ^ b) & low(F::REST + u32::BITS - self.slot_bits)).count_ones()
+        ((a ^ b) & low(HALF + u32::BITS - self.slot_bits)).count_ones()
     }
 
-    /// Makes room for slots of 32 bits: entries have less of the fingerprint from now on.
+    /// Makes room for slots of 32 bits: nothing more of the fingerprint is read with them from now on.
     pub(super) fn widen_slots(&mut self) {
         let mask = low(self.slot_bits);
         self.slot_bits = u32::BITS;
-        for page in 0..self.keys.len() {
-            let line = if F::SPLIT { self.slots.get_mut(page) } else { self.keys.get_mut(page) };
-            (0..F::LEN).for_each(|at| line[F::slot_at(at)] &= mask);
+        for page in 0..self.keys.len() as u32 {
+            (0..F::LEN).for_each(|at| *self.slot_mut(page, at) &= mask);
         }
     }
 
@@ -268,7 +259,7 @@ impl<F: Format> Pages<F> {
         let bucket = Bucket::unpack(word);
         let one_page = bucket.first_at + bucket.len <= F::LEN;
         let page = if one_page { bucket.last } else { self.link(bucket.last) };
-        self.entry(page, bucket.first_at)
+        self.whole_entry(page, bucket.first_at)
     }
 
     /// Lets go of a bucket's first entry.
@@ -292,6 +283,18 @@ impl<F: Format> Pages<F> {
         self.keys.get_mut(page as usize)[LINK] = link;
     }
 
+    /// The two words behind the last slot of a page whose slots are apart.
+    #[inline(always)]
+    pub(super) fn spare(&self, page: u32) -> u64 {
+        let line = self.slots.get(page as usize * SLOT_LINES + 1);
+        u64::from(line[LINK]) << 32 | u64::from(line[LINK - 1])
+    }
+
+    pub(super) fn set_spare(&mut self, page: u32, word: u64) {
+        let line = self.slots.get_mut(page as usize * SLOT_LINES + 1);
+        (line[LINK], line[LINK - 1]) = ((word >> 32) as u32, word as u32);
+    }
+
     fn take(&mut self) -> u32 {
         if let Some(page) = self.free {
             let next = self.link(page);
@@ -301,7 +304,8 @@ impl<F: Format> Pages<F> {
         let page = u32::try_from(self.keys.len()).expect("the index has at most 2^32 pages");
         self.keys.grow(1);
         if F::SPLIT {
-            self.slots.grow(1);
+            self.more.grow(1);
+            self.slots.grow(SLOT_LINES);
         }
         page
     }

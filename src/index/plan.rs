@@ -1,4 +1,4 @@
-//! The choice of a layout: what it costs, and what it takes.
+//! The choice of a layout, and the memory that it takes.
 
 #![expect(
     clippy::cast_precision_loss,
@@ -10,45 +10,29 @@
 use std::fmt;
 
 use super::{
+    cost::excess,
     homes::Homes,
-    key::Key,
-    layout::{COVERINGS, Entry, Family, Layout, MAX_PROBE, Probes, serves},
+    key::{HALF, Key},
+    layout::{COVERINGS, Entry, Family, Layout, serves},
     slab::RefusedError,
     slots::STRETCH,
 };
 use crate::page::figures::thousands;
 
-/// Nanoseconds until a bucket's word has come, until a page has come, and to confirm an entry. Measured where the window is
-/// far larger than the caches; only their proportions matter.
-const WORD_COST: f64 = 6.0;
-const PAGE_COST: f64 = 14.0;
-const ENTRY_COST: f64 = 20.0;
-/// What a table costs more, whenever the whole takes twice as many bytes as these: its first word and page come from farther away.
-const SPREAD_COST: f64 = 15.0;
-const CACHED_BYTES: f64 = 64.0 * 1024.0 * 1024.0;
-/// What a bucket's word costs more, whenever its table has twice as many buckets as these.
-const SPREAD_WORD_COST: f64 = 3.0;
-const CACHED_BITS: u32 = 16;
-/// All that in a window too large for the caches and the tables of addresses: for each table, until a page or a home has come,
-/// for each line of a home, and to confirm an entry. Fitted to queries of eight layouts at 10^8.
-const TABLE_COST: f64 = 105.0;
-const MISS_COST: f64 = 48.0;
-const LINE_COST: f64 = 3.0;
-const FAR_ENTRY_COST: f64 = 110.0;
-/// From so many entries on a window is that large, and pays for homes.
-const LARGE: u64 = 30_000_000;
-/// Nanoseconds to compare with a fingerprint in a scan.
-const SCAN_COST: f64 = 0.25;
-/// A bucket's word in the directory.
-const WORD_BYTES: f64 = 8.0;
+/// Each of the tables through which a window grows is made for so many times as many entries, in bits.
+const STEP_BITS: u32 = 3;
+/// So few entries are scanned, and stand in no table.
+pub(super) const FEW: u64 = 4096;
 /// A fingerprint in the window's queue, and a document's number.
 const SLOT_BYTES: f64 = 16.0;
 
 /// A layout for a window of so many entries, what it takes and where queries look.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    layout: Layout,
-    entries: u64,
+    pub(super) layout: Layout,
+    pub(super) entries: u64,
+    /// What the window has before it is so full, the largest first.
+    smaller: Vec<Plan>,
 }
 
 /// A window for which the memory given is too small, whatever the layout.
@@ -88,7 +72,13 @@ impl Plan {
     /// A layout chosen by hand.
     #[must_use]
     pub fn new(layout: Layout, entries: u64) -> Self {
-        Self { layout, entries }
+        Self { layout, entries, smaller: Vec::new() }
+    }
+
+    /// The tables of a window that fills, one after the other.
+    pub(super) fn stages(&self) -> impl Iterator<Item = &Self> {
+        let tables = |plan: &&Self| plan.layout.family != Family::Scan;
+        self.smaller.iter().rev().chain([self]).filter(tables)
     }
 
     /// The fastest layout for queries within `radius` over a window of `entries` that fits into `budget` bytes.
@@ -99,6 +89,18 @@ impl Plan {
     /// # Panics
     /// If `radius` is larger than [`MAX_RADIUS`].
     pub fn choose(radius: u32, entries: u64, budget: u64) -> Result<Self, BudgetError> {
+        let mut plan = Self::fastest(radius, entries, budget)?;
+        let mut bytes = plan.bytes();
+        let fuller = (1..).map(|step| entries >> (STEP_BITS * step));
+        for entries in fuller.take_while(|&entries| entries > FEW) {
+            bytes >>= STEP_BITS;
+            plan.smaller.extend(Self::fastest(radius, entries, bytes));
+        }
+        Ok(plan)
+    }
+
+    /// The fastest layout for the full window.
+    fn fastest(radius: u32, entries: u64, budget: u64) -> Result<Self, BudgetError> {
         assert!(radius <= MAX_RADIUS, "radius {radius} is larger than {MAX_RADIUS}");
         let plans: Vec<Self> = candidates(radius, entries)
             .into_iter()
@@ -116,10 +118,16 @@ impl Plan {
     /// If `radius` is larger than [`MAX_RADIUS`].
     #[must_use]
     pub fn least_bytes(radius: u32, entries: u64) -> u64 {
-        match Self::choose(radius, entries, 0) {
+        match Self::fastest(radius, entries, 0) {
             Ok(plan) => plan.bytes(),
             Err(error) => error.needed,
         }
+    }
+
+    /// The same, for a window that has tables of these plans while it fills, the smallest last.
+    #[cfg(test)]
+    pub(super) fn growing_through(self, smaller: Vec<Self>) -> Self {
+        Self { smaller, ..self }
     }
 
     /// The layout.
@@ -144,27 +152,19 @@ impl Plan {
     }
 
     fn table_bytes(&self, bits: u32) -> f64 {
-        let (page, _) = self.layout.entry.page();
-        let directory =
-            if self.layout.homes.is_some() { 0.0 } else { f64::from(bits).exp2() * WORD_BYTES };
-        self.table_pages(bits) * page + directory
+        self.table_pages(bits) * self.layout.entry.page().0
     }
 
-    /// Pages of a table, lines of homes among them.
+    /// Pages of a table, those of homes among them.
     fn table_pages(&self, bits: u32) -> f64 {
-        let (entries, buckets) = (self.entries as f64, f64::from(bits).exp2());
         let (_, len) = self.layout.entry.page();
-        if self.layout.homes.is_some() {
-            let lines = f64::from(self.home_lines(bits));
-            let (over, share) = excess(entries / buckets, lines * len);
-            // About one page of a chain is empty.
-            return buckets * (lines + share * 0.9 + over / len);
-        }
-        // Of a bucket's first and last page, about one page together is empty.
-        entries / len + buckets.min(entries) * (len - 1.0) / len
+        let pages = f64::from(self.home_pages(bits));
+        let (over, share) = excess(self.bucket(bits), pages * len);
+        // About one page of a chain is empty.
+        f64::from(bits).exp2() * (pages + share * 0.9 + over / len)
     }
 
-    /// Pages of all tables, lines of homes among them.
+    /// Pages of all tables, those of homes among them.
     pub(super) fn pages(&self) -> usize {
         self.layout.bits().iter().map(|&bits| self.table_pages(bits)).sum::<f64>() as usize
     }
@@ -172,83 +172,27 @@ impl Plan {
     /// The bits that a slot takes, with as many slots again in reserve. What they leave holds more of the fingerprint.
     pub(super) fn slot_bits(&self) -> u32 {
         let slots = self.entries.saturating_add(2 * STRETCH).saturating_mul(2);
-        (u64::BITS - slots.leading_zeros()).clamp(self.layout.entry.bits(), u32::BITS)
-    }
-
-    /// The bits of the fingerprint that an entry has, all in all.
-    fn entry_bits(&self) -> u32 {
-        self.layout.entry.bits() + u32::BITS - self.slot_bits()
+        (u64::BITS - slots.leading_zeros()).clamp(HALF, u32::BITS)
     }
 
     /// The tables' keys.
     pub(super) fn keys(&self) -> Vec<Key> {
-        self.layout.keys(self.entry_bits())
+        self.layout.keys()
     }
 
-    /// Lines of the homes of each table.
-    pub(super) fn lines(&self) -> Vec<u32> {
-        self.layout.bits().iter().map(|&bits| self.home_lines(bits)).collect()
+    /// Pages of the homes of each table.
+    pub(super) fn homes(&self) -> Vec<u32> {
+        self.layout.bits().iter().map(|&bits| self.home_pages(bits)).collect()
     }
 
-    fn home_lines(&self, bits: u32) -> u32 {
-        let mean = self.entries as f64 / f64::from(bits).exp2();
-        let per_line = self.layout.entry.page().1;
-        self.layout.homes.map_or(0, |homes| homes.lines(mean, per_line))
+    /// Pages of the home of a bucket.
+    pub(super) fn home_pages(&self, bits: u32) -> u32 {
+        self.layout.entry.home_pages(self.layout.homes, self.bucket(bits))
     }
 
-    /// About the nanoseconds of a query.
-    pub(super) fn cost(&self, radius: u32) -> f64 {
-        if self.layout.family == Family::Scan {
-            return self.entries as f64 * SCAN_COST;
-        }
-        let bits = self.layout.bits();
-        let costs: Vec<Vec<f64>> = bits
-            .iter()
-            .map(|&bits| {
-                (0..=MAX_PROBE).map(|within| self.probe_cost(bits, within, radius)).collect()
-            })
-            .collect();
-        let probes = self.layout.probes(radius, |table, within| costs[table][within as usize]);
-        probes.iter().map(|&(table, within)| costs[table][within as usize]).sum()
-    }
-
-    fn is_large(&self) -> bool {
-        self.entries >= LARGE
-    }
-
-    /// Where queries of a radius look.
-    pub(super) fn probes(&self, radius: u32) -> Probes {
-        let bits = self.layout.bits();
-        self.layout.probes(radius, |table, within| self.probe_cost(bits[table], within, radius))
-    }
-
-    /// The cost of looking within a radius in a table, for a query of some radius.
-    fn probe_cost(&self, bits: u32, within: u32, radius: u32) -> f64 {
-        let bucket = self.entries as f64 / f64::from(bits).exp2();
-        let (_, len) = self.layout.entry.page();
-        let (first, page_cost, entry_cost) = if self.is_large() {
-            (TABLE_COST, MISS_COST, FAR_ENTRY_COST)
-        } else {
-            let doublings = (self.bytes() as f64 / CACHED_BYTES).log2().max(0.0);
-            (SPREAD_COST * doublings, PAGE_COST, ENTRY_COST)
-        };
-        let reading = if self.layout.homes.is_some() {
-            let lines = f64::from(self.home_lines(bits));
-            let (over, share) = excess(bucket, lines * len);
-            page_cost * (1.0 + share + over / len) + lines * LINE_COST
-        } else {
-            let pages = (bucket / len + (len - 1.0) / len).min(bucket);
-            let word = WORD_COST + SPREAD_WORD_COST * f64::from(bits.saturating_sub(CACHED_BITS));
-            word + pages * page_cost
-        };
-        let all: f64 = (0..=within.min(radius))
-            .map(|weight| {
-                let accepted = ball(self.entry_bits(), radius - weight);
-                let bucket_cost = reading + bucket * accepted * entry_cost;
-                choose(bits, weight) * bucket_cost
-            })
-            .sum();
-        first + all
+    /// Entries of a bucket on average.
+    pub(super) fn bucket(&self, bits: u32) -> f64 {
+        self.entries as f64 / f64::from(bits).exp2()
     }
 }
 
@@ -260,61 +204,38 @@ impl fmt::Display for Plan {
     }
 }
 
-/// By how many entries a bucket exceeds a home on average, and what share of the buckets do: of a normal distribution.
-fn excess(mean: f64, home: f64) -> (f64, f64) {
-    let deviation = mean.sqrt().max(1e-9);
-    let z = (home - mean) / deviation;
-    // The logistic curve for the share beyond, which is near enough.
-    let share = 1.0 / (1.0 + (1.702 * z).exp());
-    (deviation / 1.702 * (-1.702 * z).exp().ln_1p(), share)
-}
-
 /// All layouts among which there is a choice.
 fn candidates(radius: u32, entries: u64) -> Vec<Layout> {
-    if entries <= 4096 {
+    if entries <= FEW {
         return vec![Layout::scan(radius)];
     }
     let mut all = Vec::new();
     for entry in [Entry::Narrow, Entry::Wide] {
-        for tables in (2..=4).filter(|&tables| radius < serves(tables as usize)) {
-            for wide in 8..=28 {
-                let most = ((u64::BITS - wide) / (tables - 1)).min(wide);
-                for bits in
-                    [most, most.saturating_sub(1), most.saturating_sub(2), 8 + (wide - 8) / 2, wide]
-                {
-                    if (4..=most).contains(&bits) {
-                        let mut keys = vec![bits; tables as usize];
-                        keys[0] = wide;
-                        all.push(Layout::disjoint(&keys, entry, radius));
-                    }
-                }
-            }
-        }
+        let keys = (2..=4).filter(|&tables| radius < serves(tables)).flat_map(disjoint_keys);
+        all.extend(keys.map(|keys| Layout::disjoint(&keys, entry, radius)));
         if radius == 3 {
             for (_, keys) in COVERINGS {
                 all.extend((10..=25).map(|bits| Layout::covering(keys.len(), bits, entry)));
             }
         }
     }
-    if entries >= LARGE {
-        // A home of several lines is wasted on a bucket that does not fill one.
-        let fills_a_line = |layout: &&Layout| {
-            let (_, per_line) = layout.entry.page();
-            layout.bits().iter().all(|&bits| entries as f64 / f64::from(bits).exp2() >= per_line)
-        };
-        let queues: Vec<Layout> = all.iter().filter(fills_a_line).cloned().collect();
-        for homes in [Homes::Tight, Homes::Roomy] {
-            all.extend(queues.iter().map(|layout| layout.clone().with_homes(homes)));
-        }
-    }
-    all
+    let tight = all.clone().into_iter().map(|layout| layout.with_homes(Homes::Tight));
+    all.into_iter().chain(tight).collect()
 }
 
-/// The share of words of so many bits within a radius of one.
-fn ball(bits: u32, radius: u32) -> f64 {
-    (0..=radius.min(bits)).map(|weight| choose(bits, weight)).sum::<f64>() / f64::from(bits).exp2()
-}
-
-fn choose(n: u32, k: u32) -> f64 {
-    (0..k).map(|i| f64::from(n.saturating_sub(i)) / f64::from(i + 1)).product()
+/// Bits of so many keys: one or two have more than the others, which are probed closer by.
+fn disjoint_keys(tables: usize) -> impl Iterator<Item = Vec<u32>> {
+    (1..tables).flat_map(move |wide| {
+        (8..=28_u32).flat_map(move |bits| {
+            let left = u64::BITS.saturating_sub(wide as u32 * bits);
+            let most = (left / (tables - wide) as u32).min(bits);
+            let others = [most, most.saturating_sub(1), most.saturating_sub(2), 8 + (bits - 8) / 2];
+            let others = others.into_iter().filter(move |others| (4..=most).contains(others));
+            others.map(move |others| {
+                let mut keys = vec![others; tables];
+                keys[..wide].fill(bits);
+                keys
+            })
+        })
+    })
 }

@@ -1,140 +1,137 @@
-//! Where several queries look, one bucket after the other.
+//! Where several queries look, one bucket after the other, and what is asked of memory before they do.
 
 #![expect(
     clippy::inline_always,
     reason = "it becomes part of a search that is compiled for each instruction set"
 )]
-#![expect(clippy::cast_possible_truncation, reason = "queries, tables and radii are few")]
-
 use super::{
-    blocks::{Blocks, Place},
-    lanes::prefetch,
-    pages::Format,
+    blocks::{Blocks, MAX_TABLES},
+    format::{Format, View},
     search::Query,
 };
 
-/// Probes whose directory words are under way.
-const AHEAD: usize = 32;
-/// Lines whose homes are under way.
-const LINES_AHEAD: usize = 96;
-/// What is looked for in a bucket.
-#[derive(Clone, Copy, Default)]
+/// What is looked for in a bucket. (Whole words, so that copies are read as they were written.)
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sought {
     pub(super) query: u32,
     /// The part of the fingerprint with which entries are compared.
     pub(super) rest: u32,
-    /// The place of the table in the list of probes.
-    pub(super) step: u8,
-    /// How many more bits may differ.
-    pub(super) allowed: u8,
+    /// The place of the step in the list.
+    pub(super) step: u32,
+    /// How many of the first bits may differ, and how many of all.
+    pub(super) near: u32,
+    pub(super) allowed: u32,
+    /// Whether all are compared.
+    pub(super) both: u32,
 }
 
-/// One bucket in which a query looks.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Probe {
-    pub(super) place: usize,
-    /// Lines of the bucket's home.
-    pub(super) lines: u16,
+/// The buckets of a step of a query.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Task {
     pub(super) sought: Sought,
+    /// Pages of each bucket's home.
+    pub(super) home: u32,
+    /// Lines that are asked for of each bucket.
+    lines: usize,
+    /// Where its buckets are in the list of all.
+    from: usize,
+    until: usize,
 }
 
-/// The probes of all queries in turn; the directory's words of the next ones are asked for.
-pub(super) struct Probing<'a, F> {
-    blocks: &'a Blocks<F>,
-    queries: &'a [Query],
-    query: usize,
-    step: usize,
-    patterns: &'a [u32],
-    key: u32,
-    table: Place,
-    rest: u32,
-    /// Probes that may be under way.
-    reach: usize,
-    ahead: [Probe; AHEAD],
-    taken: usize,
-    given: usize,
+/// Buckets that are planned at a time.
+const AT_ONCE: usize = 2048;
+/// Lines that are under way, and how many more are asked for at a time.
+const LINES_AHEAD: usize = 32;
+const LINES_AT_ONCE: usize = 8;
+
+/// All the buckets in which some queries look, in order.
+#[derive(Default)]
+pub(super) struct Route {
+    tasks: Vec<Task>,
+    places: Vec<u32>,
 }
 
-impl<'a, F: Format> Probing<'a, F> {
-    #[inline(always)]
-    pub(super) fn new(blocks: &'a Blocks<F>, queries: &'a [Query]) -> Self {
-        let ahead = [Probe::default(); AHEAD];
-        let mut probing = Self {
-            blocks,
-            queries,
-            query: 0,
-            step: 0,
-            patterns: &[],
-            key: 0,
-            table: Place::default(),
-            reach: AHEAD,
-            rest: 0,
-            ahead,
-            taken: 0,
-            given: 0,
-        };
-        while probing.taken < probing.reach && probing.make() {}
-        probing
+impl Route {
+    /// For how many queries within a radius it is worth to plan at a time.
+    pub(super) fn queries_at_once(buckets: usize) -> usize {
+        (AT_ONCE / buckets.max(1)).max(1)
     }
 
+    /// The way of these queries, the first of which has this number.
     #[inline(always)]
-    pub(super) fn next(&mut self) -> Option<Probe> {
-        if self.given == self.taken {
-            return None;
-        }
-        let probe = self.ahead[self.given % AHEAD];
-        self.given += 1;
-        while self.taken - self.given < self.reach && self.make() {}
-        Some(probe)
-    }
-
-    /// Adds a probe to those ahead.
-    #[inline(always)]
-    fn make(&mut self) -> bool {
-        while self.patterns.is_empty() {
-            if !self.next_table() {
-                return false;
+    pub(super) fn plan<F: Format>(&mut self, blocks: &Blocks<F>, queries: &[Query], first: u32) {
+        self.tasks.clear();
+        self.places.clear();
+        for (query, number) in queries.iter().zip(first..) {
+            let mut filed = [(0, 0); MAX_TABLES];
+            for (filed, key) in filed.iter_mut().zip(&blocks.keys) {
+                *filed = (key.place.of(query.fingerprint), key.rest.of(query.fingerprint));
+            }
+            for (step, place) in blocks.steps[query.radius as usize].iter().zip(0..) {
+                let (key, rest) = filed[step.table];
+                let table = blocks.tables[step.table];
+                let from = self.places.len();
+                let patterns = blocks.keys[step.table].patterns(step.distance).iter();
+                self.places.extend(patterns.map(|pattern| table.bucket(key ^ pattern)));
+                let (near, allowed, both) = (step.near, step.allowed, u32::from(step.both));
+                let lines = (table.home * (1 + both)) as usize;
+                self.tasks.push(Task {
+                    sought: Sought { query: number, rest, step: place, near, allowed, both },
+                    home: table.home,
+                    lines,
+                    from,
+                    until: self.places.len(),
+                });
             }
         }
-        let (&pattern, patterns) = self.patterns.split_first().expect("looked at before");
-        self.patterns = patterns;
-        let place = self.table.bucket(self.key ^ pattern);
-        if self.table.lines == 0 {
-            prefetch(self.blocks.directory.get(place));
-        }
-        for line in 0..self.table.lines {
-            prefetch(self.blocks.pages.keys(place as u32 + line));
-        }
-        let allowed = self.queries[self.query].radius - pattern.count_ones();
-        let sought = Sought {
-            query: self.query as u32,
-            rest: self.rest,
-            step: (self.step - 1) as u8,
-            allowed: allowed as u8,
-        };
-        self.ahead[self.taken % AHEAD] = Probe { place, lines: self.table.lines as u16, sought };
-        self.taken += 1;
-        true
+    }
+
+    pub(super) fn tasks(&self) -> &[Task] {
+        &self.tasks
+    }
+
+    /// The buckets of a task, some at a time.
+    #[inline(always)]
+    pub(super) fn places(&self, task: &Task) -> std::slice::Chunks<'_, u32> {
+        self.places[task.from..task.until].chunks((LINES_AT_ONCE / task.lines).max(1))
+    }
+}
+
+/// How far along a route memory has been asked for what lies there.
+pub(super) struct Ahead<'a, F> {
+    route: &'a Route,
+    view: View<'a, F>,
+    task: usize,
+    place: usize,
+}
+
+impl<'a, F: Format> Ahead<'a, F> {
+    #[inline(always)]
+    pub(super) fn new(route: &'a Route, blocks: &'a Blocks<F>) -> Self {
+        let mut ahead = Self { route, view: blocks.pages.view(), task: 0, place: 0 };
+        ahead.ask(LINES_AHEAD);
+        ahead
+    }
+
+    /// So many buckets of a task are about to be read: asks for as much of what comes.
+    #[inline(always)]
+    pub(super) fn read(&mut self, task: &Task, buckets: usize) {
+        self.ask(buckets * task.lines);
     }
 
     #[inline(always)]
-    fn next_table(&mut self) -> bool {
-        loop {
-            let Some(query) = self.queries.get(self.query) else { return false };
-            let Some(&(table, radius)) = self.blocks.probes[query.radius as usize].get(self.step)
-            else {
-                self.query += 1;
-                self.step = 0;
-                continue;
-            };
-            let key = &self.blocks.keys[table];
-            self.step += 1;
-            self.patterns = key.patterns(radius);
-            self.key = key.place.of(query.fingerprint);
-            self.rest = key.rest.of(query.fingerprint);
-            self.table = self.blocks.tables[table];
-            self.reach = (LINES_AHEAD / self.table.lines.max(1) as usize).clamp(2, AHEAD);
-            return true;
+    fn ask(&mut self, mut lines: usize) {
+        while lines > 0 {
+            let Some(task) = self.route.tasks.get(self.task) else { return };
+            let until = task.until.min(self.place + lines.div_ceil(task.lines));
+            for &place in &self.route.places[self.place..until] {
+                for page in 0..task.home {
+                    self.view.prefetch(place + page, task.sought.both != 0);
+                }
+            }
+            lines = lines.saturating_sub((until - self.place) * task.lines);
+            self.place = until;
+            self.task += usize::from(until == task.until);
         }
     }
 }

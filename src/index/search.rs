@@ -1,8 +1,8 @@
 //! Looking in the buckets: many at once, because each look waits for memory.
 //!
-//! A query knows from the start where it has to look. So the directory's words are asked for some probes ahead, the first page of a
-//! bucket when its word has come, the next page while others are compared, and what the tables found is confirmed by the
-//! whole fingerprint a round later. Several queries are one longer list of probes.
+//! A query knows from the start where it has to look. So homes are asked for some lines ahead, the next page of a chain while others
+//! are compared, and what the tables found is confirmed by the whole fingerprint a round later. Several queries are one longer list of
+//! buckets.
 
 #![expect(
     clippy::inline_always,
@@ -12,15 +12,19 @@
 
 use super::{
     blocks::Blocks,
+    format::Format,
+    homes::Home,
     lanes::{Lanes, Work, prefetch},
-    pages::{Bucket, Format, LINK, end_at},
-    probing::{Probe, Probing, Sought},
+    pages::{Bucket, end_at},
+    probing::{Ahead, Route, Sought, Task},
+    slots::Slots,
+    steps::Step,
 };
 
-/// Buckets read at a time.
+/// Chains of pages that are read at a time.
 const ABREAST: usize = 64;
 /// Entries that wait to be confirmed.
-const PENDING: usize = 64;
+const PENDING: usize = 16;
 
 /// What is asked.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +42,7 @@ pub(super) struct Found {
     pub(super) distance: u32,
 }
 
-/// A bucket that is being read.
+/// A chain of pages that is being read.
 #[derive(Clone, Copy, Default)]
 struct Cursor {
     page: u32,
@@ -55,13 +59,14 @@ struct Cursor {
 #[derive(Clone, Copy, Default)]
 struct Hit {
     at: u32,
-    lane: u8,
+    lane: u32,
     sought: Sought,
 }
 
 /// Looks for the neighbours of several fingerprints.
 pub(super) struct Search<'a, F> {
     pub(super) blocks: &'a Blocks<F>,
+    pub(super) fingerprints: &'a Slots,
     pub(super) queries: &'a [Query],
     pub(super) found: &'a mut Vec<Found>,
 }
@@ -71,120 +76,128 @@ impl<F: Format> Work for Search<'_, F> {
 
     #[inline(always)]
     fn run<L: Lanes>(mut self, lanes: L) {
-        let mut probes = Probing::new(self.blocks, self.queries);
-        let mut cursors = [Cursor::default(); ABREAST];
-        let mut abreast = 0;
-        let mut hits = Pending { paged: List::default(), placed: List::default() };
-        loop {
-            while abreast < ABREAST
-                && let Some(probe) = probes.next()
-            {
-                if let Some(cursor) = self.open(lanes, probe, &mut hits) {
-                    cursors[abreast] = cursor;
-                    abreast += 1;
+        let Some(widest) = self.queries.iter().map(|query| query.radius).max() else { return };
+        let at_once = Route::queries_at_once(self.blocks.probes[widest as usize]);
+        let (mut route, mut under_way) = (Route::default(), UnderWay::default());
+        for (queries, first) in self.queries.chunks(at_once).zip((0..).step_by(at_once)) {
+            route.plan(self.blocks, queries, first);
+            let mut ahead = Ahead::new(&route, self.blocks);
+            for task in route.tasks() {
+                for places in route.places(task) {
+                    ahead.read(task, places.len());
+                    self.read_homes(lanes, task, places, &mut under_way);
                 }
             }
-            if abreast == 0 {
-                break;
-            }
-            let mut kept = 0;
-            for place in 0..abreast {
-                let mut cursor = cursors[place];
-                if self.read(lanes, &mut cursor, &mut hits) {
-                    cursors[kept] = cursor;
-                    kept += 1;
-                }
-            }
-            abreast = kept;
-            self.confirm(&mut hits);
         }
-        self.confirm(&mut hits);
-        self.confirm(&mut hits);
+        while !under_way.cursors.is_empty() {
+            self.read_chains(lanes, &mut under_way);
+        }
+        self.confirm(&mut under_way);
+        self.confirm(&mut under_way);
     }
 }
 
 impl<F: Format> Search<'_, F> {
     const ALL: u32 = (1 << F::LEN) - 1;
 
-    /// Begins to read a bucket; what lies in its home is read at once. Nothing is left to be read of most.
+    /// Reads the homes of a task's buckets, and begins to read what has no room there.
     #[inline(always)]
-    fn open<L: Lanes>(&mut self, lanes: L, probe: Probe, hits: &mut Pending) -> Option<Cursor> {
-        let height = u32::from(probe.lines);
-        if height == 0 {
-            return self.follow(probe, *self.blocks.directory.get(probe.place));
-        }
-        let start = probe.place as u32;
-        let home = self.blocks.pages.home(start, height);
-        for line in 0..height {
-            let page = start + line;
-            let keys = self.blocks.pages.keys(page);
-            let near = F::near(lanes, keys, probe.sought.rest, u32::from(probe.sought.allowed));
-            if near != 0 && near & home.mask::<F>(line) != 0 {
-                self.note(page, near & home.mask::<F>(line), probe.sought, hits);
+    fn read_homes<L: Lanes>(
+        &mut self,
+        lanes: L,
+        task: &Task,
+        places: &[u32],
+        under_way: &mut UnderWay,
+    ) {
+        let (pages, view) = (task.home, self.blocks.pages.view());
+        for &start in places {
+            let home = Home::unpack(view.link(start), pages * F::LEN);
+            for page in 0..pages {
+                let near = F::near(lanes, &view, start + page, &task.sought);
+                if near != 0 && near & home.mask::<F>(page) != 0 {
+                    self.note(start + page, near & home.mask::<F>(page), &task.sought, under_way);
+                }
+            }
+            if home.is_full() {
+                let chain = self.blocks.pages.overflow(start, pages);
+                self.follow(lanes, chain, &task.sought, under_way);
             }
         }
-        if home.is_full() { self.follow(probe, self.blocks.pages.overflow(start)) } else { None }
     }
 
     /// Begins to read a chain of pages, unless it is empty.
     #[inline(always)]
-    fn follow(&self, probe: Probe, word: u64) -> Option<Cursor> {
-        let bucket = Bucket::unpack(word);
+    fn follow<L: Lanes>(
+        &mut self,
+        lanes: L,
+        chain: u64,
+        sought: &Sought,
+        under_way: &mut UnderWay,
+    ) {
+        let bucket = Bucket::unpack(chain);
         if bucket.len == 0 {
-            return None;
+            return;
         }
-        prefetch(self.blocks.pages.keys(bucket.last));
+        self.blocks.pages.view().prefetch(bucket.last, sought.both != 0);
         let left = (bucket.first_at + bucket.len - 1) / F::LEN;
         let from_first = Self::ALL & (u32::MAX << bucket.first_at);
         let to_last = u32::MAX >> (u32::BITS - end_at::<F>(bucket));
         let mask = if left == 0 { from_first & to_last } else { to_last };
-        let page = bucket.last;
-        Some(Cursor { page, left, mask, next_mask: from_first, sought: probe.sought })
+        while under_way.cursors.len() == ABREAST {
+            self.read_chains(lanes, under_way);
+        }
+        let (page, sought) = (bucket.last, *sought);
+        under_way.cursors.push(Cursor { page, left, mask, next_mask: from_first, sought });
     }
 
-    /// Compares a page, and goes on to the next if there is one.
+    /// Compares a page of each chain, and asks for the next of those that have one.
     #[inline(always)]
-    fn read<L: Lanes>(&mut self, lanes: L, cursor: &mut Cursor, hits: &mut Pending) -> bool {
-        let keys = self.blocks.pages.keys(cursor.page);
-        let Sought { rest, allowed, .. } = cursor.sought;
-        let near = F::near(lanes, keys, rest, u32::from(allowed)) & cursor.mask;
-        if near != 0 {
-            self.note(cursor.page, near, cursor.sought, hits);
+    fn read_chains<L: Lanes>(&mut self, lanes: L, under_way: &mut UnderWay) {
+        let (view, mut kept) = (self.blocks.pages.view(), 0);
+        for place in 0..under_way.cursors.len() {
+            let mut cursor = under_way.cursors[place];
+            let Cursor { page, ref sought, .. } = cursor;
+            let near = F::near(lanes, &view, page, sought) & cursor.mask;
+            if near != 0 {
+                self.note(page, near, sought, under_way);
+            }
+            if cursor.left > 0 {
+                cursor.page = view.link(page);
+                view.prefetch(cursor.page, cursor.sought.both != 0);
+                cursor.mask = std::mem::replace(&mut cursor.next_mask, Self::ALL);
+                cursor.left -= 1;
+                under_way.cursors[kept] = cursor;
+                kept += 1;
+            }
         }
-        if cursor.left == 0 {
-            return false;
-        }
-        cursor.page = keys[LINK];
-        prefetch(self.blocks.pages.keys(cursor.page));
-        cursor.mask = std::mem::replace(&mut cursor.next_mask, Self::ALL);
-        cursor.left -= 1;
-        true
+        under_way.cursors.truncate(kept);
+        self.confirm(under_way);
     }
 
     #[inline(never)]
-    fn note(&mut self, at: u32, mut near: u32, sought: Sought, hits: &mut Pending) {
-        prefetch(self.blocks.pages.slots(at));
+    fn note(&mut self, at: u32, mut near: u32, sought: &Sought, under_way: &mut UnderWay) {
         while near != 0 {
-            if hits.paged.len == PENDING {
-                self.confirm(hits);
+            if under_way.paged.len == PENDING {
+                self.confirm(under_way);
             }
-            let lane = near.trailing_zeros() as u8;
+            let lane = near.trailing_zeros();
             near &= near - 1;
-            hits.paged.push(Hit { at, lane, sought });
+            self.blocks.pages.prefetch_slot(at, lane);
+            under_way.paged.push(Hit { at, lane, sought: *sought });
         }
     }
 
     /// Confirms the entries whose fingerprints were asked for, and asks for those of the others.
-    fn confirm(&mut self, hits: &mut Pending) {
-        for hit in hits.placed.drain() {
+    fn confirm(&mut self, under_way: &mut UnderWay) {
+        for hit in under_way.placed.drain() {
             self.confirm_one(*hit);
         }
-        for hit in hits.paged.drain() {
+        for hit in under_way.paged.drain() {
             let Sought { rest, allowed, .. } = hit.sought;
-            let (other, slot) = self.blocks.pages.entry(hit.at, u32::from(hit.lane));
-            if self.blocks.pages.distance(other, rest) <= u32::from(allowed) {
-                prefetch(self.blocks.fingerprints.word(slot));
-                hits.placed.push(Hit { at: slot, ..*hit });
+            let (other, slot) = self.blocks.pages.entry(hit.at, hit.lane);
+            if self.blocks.pages.distance(other, rest) <= allowed {
+                prefetch(self.fingerprints.word(slot));
+                under_way.placed.push(Hit { at: slot, ..*hit });
             }
         }
     }
@@ -192,15 +205,15 @@ impl<F: Format> Search<'_, F> {
     #[inline(always)]
     fn confirm_one(&mut self, hit: Hit) {
         let query = self.queries[hit.sought.query as usize];
-        let difference = self.blocks.fingerprints.word(hit.at) ^ query.fingerprint;
+        let difference = self.fingerprints.word(hit.at) ^ query.fingerprint;
         let distance = difference.count_ones();
         if distance > query.radius {
             return;
         }
-        // What several tables find is taken from the first of them only.
-        let steps = &self.blocks.probes[query.radius as usize][..usize::from(hit.sought.step)];
-        let before = |&(table, radius): &(usize, u32)| {
-            (difference & self.blocks.keys[table].mask).count_ones() <= radius
+        // What several steps find is taken from the first of them only.
+        let steps = &self.blocks.steps[query.radius as usize][..hit.sought.step as usize];
+        let before = |step: &Step| {
+            (difference & self.blocks.keys[step.table].mask).count_ones() == step.distance
         };
         if !steps.iter().any(before) {
             self.found.push(Found { query: hit.sought.query, slot: hit.at, distance });
@@ -208,7 +221,10 @@ impl<F: Format> Search<'_, F> {
     }
 }
 
-struct Pending {
+/// What waits for memory.
+#[derive(Default)]
+struct UnderWay {
+    cursors: Vec<Cursor>,
     paged: List,
     placed: List,
 }
@@ -237,21 +253,21 @@ impl List {
 }
 
 /// Compares a fingerprint with all of them.
-pub(super) struct Scanning<'a, F> {
-    pub(super) blocks: &'a Blocks<F>,
+pub(super) struct Scanning<'a> {
+    pub(super) queue: &'a Slots,
     pub(super) query: Query,
     /// As which query it is to be reported.
     pub(super) number: u32,
     pub(super) found: &'a mut Vec<Found>,
 }
 
-impl<F: Format> Work for Scanning<'_, F> {
+impl Work for Scanning<'_> {
     type Output = ();
 
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
         let Query { fingerprint, radius } = self.query;
-        for (start, words) in self.blocks.fingerprints.runs() {
+        for (start, words) in self.queue.runs() {
             let (eights, rest) = words.as_chunks::<8>();
             let mut report = |offset: usize, word: u64| {
                 let distance = (word ^ fingerprint).count_ones();

@@ -1,15 +1,15 @@
 //! Memory in large pieces that never move.
 //!
-//! A piece is mapped when room is made for a window, or when it is first needed, and takes memory page by page as it is touched: growth
-//! copies nothing, and a large window costs nothing before it fills. Pages of 2 MiB are asked for where the system has them: look-ups go to
-//! random places, and with small pages each would miss the translation cache as well.
+//! What a window is planned to need is one piece, mapped when room is made for it; a window that outgrows its plan takes others. A piece
+//! takes memory page by page as it is touched: growth copies nothing, and a large window costs nothing before it fills. Pages of 2 MiB are
+//! asked for where the system has them: look-ups go to random places, and with small pages each would miss the translation cache as well.
 
 #![expect(
     clippy::inline_always,
     reason = "it becomes part of a search that is compiled for each instruction set"
 )]
 
-use std::{io, iter, marker::PhantomData};
+use std::{io, marker::PhantomData};
 
 use bytemuck::Pod;
 use memmap2::MmapMut;
@@ -24,7 +24,7 @@ pub struct RefusedError {
     pub system: io::ErrorKind,
 }
 
-/// Bytes of a piece.
+/// Bytes of a piece beyond the first.
 const PIECE: usize = 32 << 20;
 #[cfg(target_os = "linux")]
 const LARGE_PAGE: usize = 2 << 20;
@@ -32,7 +32,8 @@ const LARGE_PAGE: usize = 2 << 20;
 /// Values without gaps, known by their place, that start as zeros.
 #[derive(Debug)]
 pub(super) struct Slab<T> {
-    pieces: Vec<MmapMut>,
+    planned: MmapMut,
+    others: Vec<MmapMut>,
     len: usize,
     value: PhantomData<T>,
 }
@@ -40,36 +41,14 @@ pub(super) struct Slab<T> {
 impl<T: Pod> Slab<T> {
     const PER_PIECE: usize = PIECE / size_of::<T>();
 
-    pub(super) fn new() -> Self {
-        const { assert!(PIECE.is_multiple_of(size_of::<T>()), "values do not straddle pieces") };
-        Self { pieces: Vec::new(), len: 0, value: PhantomData }
-    }
-
-    /// So many zeros, and no room for more.
-    ///
-    /// # Errors
-    /// If the system refuses the memory.
-    pub(super) fn with_len(len: usize) -> io::Result<Self> {
-        let mut slab = Self::new();
-        slab.len = len;
-        let mut bytes = len * size_of::<T>();
-        while bytes > 0 {
-            slab.pieces.push(map(bytes.min(PIECE))?);
-            bytes -= bytes.min(PIECE);
-        }
-        Ok(slab)
-    }
-
     /// No values, and room for so many: none of it is taken until they are there, but the system can refuse it only now.
     ///
     /// # Errors
     /// If the system refuses the memory.
     pub(super) fn with_room(len: usize) -> io::Result<Self> {
-        let mut slab = Self::new();
-        while slab.pieces.len() * Self::PER_PIECE < len {
-            slab.pieces.push(map(PIECE)?);
-        }
-        Ok(slab)
+        const { assert!(PIECE.is_multiple_of(size_of::<T>()), "values do not straddle pieces") };
+        let bytes = len.max(1).checked_mul(size_of::<T>()).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok(Self { planned: map(bytes)?, others: Vec::new(), len: 0, value: PhantomData })
     }
 
     pub(super) fn len(&self) -> usize {
@@ -82,48 +61,79 @@ impl<T: Pod> Slab<T> {
     /// If there is no room and the system refuses more, like every allocation.
     pub(super) fn grow(&mut self, n: usize) {
         self.len += n;
-        while self.pieces.len() * Self::PER_PIECE < self.len {
-            self.pieces.push(map_or_panic(PIECE));
+        while self.planned().len() + self.others.len() * Self::PER_PIECE < self.len {
+            self.others.push(map_or_panic(PIECE));
         }
+    }
+
+    /// The values for which room was made at first, or zeros.
+    #[inline(always)]
+    pub(super) fn planned(&self) -> &[T] {
+        bytemuck::cast_slice(&self.planned)
     }
 
     #[inline(always)]
     pub(super) fn get(&self, place: usize) -> &T {
-        let piece: &[T] = bytemuck::cast_slice(&self.pieces[place / Self::PER_PIECE]);
+        let planned = self.planned();
+        match planned.get(place) {
+            Some(value) => value,
+            None => self.beyond(place - planned.len()),
+        }
+    }
+
+    #[cold]
+    fn beyond(&self, place: usize) -> &T {
+        let piece: &[T] = bytemuck::cast_slice(&self.others[place / Self::PER_PIECE]);
         &piece[place % Self::PER_PIECE]
     }
 
     #[inline(always)]
     pub(super) fn get_mut(&mut self, place: usize) -> &mut T {
-        let piece: &mut [T] = bytemuck::cast_slice_mut(&mut self.pieces[place / Self::PER_PIECE]);
-        &mut piece[place % Self::PER_PIECE]
+        let planned = self.planned().len();
+        let (piece, place) = match place.checked_sub(planned) {
+            None => (&mut self.planned, place),
+            Some(beyond) => (&mut self.others[beyond / Self::PER_PIECE], beyond % Self::PER_PIECE),
+        };
+        &mut bytemuck::cast_slice_mut(piece)[place]
     }
 
     /// `len` values from `start` on, which lie in one piece.
     pub(super) fn run(&self, start: usize, len: usize) -> &[T] {
-        let piece: &[T] = bytemuck::cast_slice(&self.pieces[start / Self::PER_PIECE]);
-        &piece[start % Self::PER_PIECE..][..len]
+        match start.checked_sub(self.planned().len()) {
+            None => &self.planned()[start..][..len],
+            Some(beyond) => {
+                let piece = bytemuck::cast_slice(&self.others[beyond / Self::PER_PIECE]);
+                &piece[beyond % Self::PER_PIECE..][..len]
+            }
+        }
     }
 }
 
 impl<T: Pod> Clone for Slab<T> {
     fn clone(&self) -> Self {
-        let mut copy = Self { len: self.len, ..Self::new() };
-        copy.pieces.extend(self.pieces.iter().map(|piece| map_or_panic(piece.len())));
-        let used = self.len * size_of::<T>();
-        let starts = iter::successors(Some(0), |start| Some(start + PIECE));
-        for ((to, from), start) in copy.pieces.iter_mut().zip(&self.pieces).zip(starts) {
-            let bytes = used.saturating_sub(start).min(PIECE);
-            to[..bytes].copy_from_slice(&from[..bytes]);
+        let copied = |piece: &MmapMut, values: usize| {
+            let mut copy = map_or_panic(piece.len());
+            let bytes = (values * size_of::<T>()).min(piece.len());
+            copy[..bytes].copy_from_slice(&piece[..bytes]);
+            copy
+        };
+        let beyond = self.len.saturating_sub(self.planned().len());
+        let left = |nth: usize| beyond.saturating_sub(nth * Self::PER_PIECE);
+        let others = self.others.iter().enumerate().map(|(nth, piece)| copied(piece, left(nth)));
+        Self {
+            planned: copied(&self.planned, self.len),
+            others: others.collect(),
+            len: self.len,
+            value: PhantomData,
         }
-        copy
     }
 }
 
 /// Asks whether the system would give so much: it refuses more than it could ever have, or than the process may have.
 pub(super) fn probe(bytes: u64) -> io::Result<()> {
-    let bytes = usize::try_from(bytes).map_err(|_| io::ErrorKind::OutOfMemory)?;
-    MmapMut::map_anon(bytes).map(drop)
+    // More than any address space has is refused in the same words.
+    let bytes = isize::try_from(bytes).map_err(|_| io::ErrorKind::OutOfMemory)?;
+    MmapMut::map_anon(bytes.unsigned_abs()).map(drop)
 }
 
 fn map(bytes: usize) -> io::Result<MmapMut> {

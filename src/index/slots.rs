@@ -36,7 +36,7 @@ impl Slots {
     /// If the system refuses the memory.
     pub(super) fn with_room(entries: u64) -> io::Result<Self> {
         // The oldest stretch and the newest are not full.
-        let words = Slab::with_room((entries + 2 * STRETCH) as usize)?;
+        let words = Slab::with_room(((entries.div_ceil(STRETCH) + 2) * STRETCH) as usize)?;
         Ok(Self { words, first: 0, next: 0, order: VecDeque::new(), free: Vec::new() })
     }
 

@@ -1,19 +1,19 @@
 //! The tables of either entry format behind one face.
 
-use std::io;
+use std::{io, ops::Range};
 
 use super::{
     blocks::Blocks,
     bulk::Bulk,
+    format::{Narrow, Wide},
+    lanes::Level,
     layout::Entry,
-    pages::{Narrow, Wide},
     plan::Plan,
-    search::{Found, Query, Scanning, Search},
-    slab,
+    search::{Found, Query, Search},
     slots::Slots,
 };
 
-/// Tables over a queue of fingerprints.
+/// Tables of entries for fingerprints of a queue.
 #[derive(Clone, Debug)]
 pub(super) enum Tables {
     Narrow(Blocks<Narrow>),
@@ -31,32 +31,38 @@ macro_rules! each {
 
 impl Tables {
     pub(super) fn new(plan: &Plan) -> io::Result<Self> {
-        slab::probe(plan.bytes())?;
         Ok(match plan.layout().entry() {
             Entry::Narrow => Self::Narrow(Blocks::new(plan)?),
             Entry::Wide => Self::Wide(Blocks::new(plan)?),
         })
     }
 
-    pub(super) fn fingerprints(&self) -> &Slots {
-        each!(self, blocks => &blocks.fingerprints)
+    /// For how many entries they were made.
+    pub(super) fn made_for(&self) -> u64 {
+        each!(self, blocks => blocks.made_for)
     }
 
-    pub(super) fn insert(&mut self, fingerprint: u64) -> u32 {
-        each!(self, blocks => blocks.insert(fingerprint))
+    pub(super) fn insert(&mut self, fingerprint: u64, slot: u32) {
+        each!(self, blocks => blocks.insert(fingerprint, slot));
     }
 
-    pub(super) fn pop(&mut self) {
-        each!(self, blocks => blocks.pop());
+    /// Lets go of the entries of the oldest fingerprint.
+    pub(super) fn pop(&mut self, fingerprint: u64) {
+        each!(self, blocks => blocks.pop(fingerprint));
     }
 
-    pub(super) fn insert_all(
-        &mut self,
-        fingerprints: &(impl Iterator<Item = u64> + Clone),
-        bulk: &mut Bulk,
-        tell: impl FnMut(u32),
-    ) {
-        each!(self, blocks => blocks.insert_all(fingerprints, bulk, tell));
+    /// Asks for the buckets of a fingerprint.
+    pub(super) fn expect(&self, fingerprint: u64) {
+        each!(self, blocks => blocks.expect(fingerprint));
+    }
+
+    /// Makes entries for what lies between these ordinals of the queue.
+    pub(super) fn insert_all(&mut self, queue: &Slots, ordinals: Range<u64>, bulk: &mut Bulk) {
+        let Bulk { slots, entries, .. } = bulk;
+        slots.clear();
+        slots.extend(ordinals.map(|ordinal| queue.slot(ordinal)));
+        let fingerprints = slots.iter().map(|&slot| *queue.word(slot));
+        each!(self, blocks => blocks.insert_all(&fingerprints, slots, entries));
     }
 
     pub(super) fn crowded(
@@ -82,34 +88,21 @@ impl Tables {
 
     /// In how many places a query of some radius looks.
     pub(super) fn probes(&self, radius: u32) -> usize {
-        each!(self, blocks => blocks.probe_count(radius))
+        each!(self, blocks => blocks.probes[radius as usize])
     }
 
-    pub(super) fn search(&self, queries: &[Query], found: &mut Vec<Found>) {
-        each!(self, blocks => blocks.level.run(Search { blocks, queries, found }));
+    pub(super) fn search(
+        &self,
+        level: Level,
+        fingerprints: &Slots,
+        queries: &[Query],
+        found: &mut Vec<Found>,
+    ) {
+        each!(self, blocks => level.run(Search { blocks, fingerprints, queries, found }));
     }
 
-    pub(super) fn scan(&self, query: Query, number: u32, found: &mut Vec<Found>) {
-        each!(self, blocks => blocks.level.run(Scanning { blocks, query, number, found }));
-    }
-}
-
-#[cfg(test)]
-impl Tables {
+    #[cfg(test)]
     pub(super) fn pages(&self) -> usize {
         each!(self, blocks => blocks.pages.len())
-    }
-
-    /// The same queue, with the buckets of `empty`.
-    pub(super) fn without_buckets(self, empty: Self) -> Self {
-        match (self, empty) {
-            (Self::Narrow(this), Self::Narrow(empty)) => {
-                Self::Narrow(Blocks { fingerprints: this.fingerprints, ..empty })
-            }
-            (Self::Wide(this), Self::Wide(empty)) => {
-                Self::Wide(Blocks { fingerprints: this.fingerprints, ..empty })
-            }
-            (this, _) => this,
-        }
     }
 }

@@ -258,6 +258,37 @@ fn what_is_refreshed_and_removed_is_found_as_by_a_scan() {
 }
 
 #[test]
+fn what_a_window_that_fills_is_asked_is_answered_as_by_a_scan() {
+    for (layout, smaller) in layouts().into_iter().zip(layouts().into_iter().cycle().skip(2)) {
+        let radius = layout.max_radius().min(smaller.max_radius());
+        let stage = |entries| Plan::new(smaller.clone(), entries);
+        let plan = Plan::new(layout, 20_000).growing_through(vec![stage(9_000), stage(6_000)]);
+        let (mut index, mut scan) = (planned(plan), Scan::default());
+        let (mut window, mut to_come, mut found, mut expected) =
+            (0_u64, vec![], Vec::new(), Vec::new());
+        for number in 1..=30_000_u64 {
+            let near_another = number % 3 == 0;
+            let fingerprint = if near_another { near(number / 2) } else { random(number) };
+            index.insert(DocId(number), fingerprint);
+            scan.insert(DocId(number), fingerprint);
+            // Some leave while the next tables are filled, and at one time nearly all.
+            window = if number == 10_000 { 200 } else { window + u64::from(number % 5 != 0) };
+            index.expire(DocId(number.saturating_sub(window)));
+            scan.expire(DocId(number.saturating_sub(window)));
+            if number % 101 == 0 {
+                let query = near(number - random(number).0 % number.min(window + 100));
+                index.candidates(query, radius, &mut found);
+                scan.candidates(query, radius, &mut expected);
+                assert_eq!(found, expected, "{number}");
+            }
+            to_come.push(index.tables.to_come());
+        }
+        to_come.dedup();
+        assert_eq!(to_come, [3, 2, 1, 0]);
+    }
+}
+
+#[test]
 fn a_window_may_outgrow_its_plan() {
     // Entries have more of the fingerprint while their places are few: first all of them must, then none.
     for layout in [

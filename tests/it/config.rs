@@ -633,7 +633,7 @@ fn patterns_memory_names_and_timeouts_are_looked_at() {
     "#);
     insta::assert_snapshot!(refusal(SMALL, &["dedup.memory=512 MiB"]), @r#"
      × a window of 10,000,000 entries at radius 9 needs 1023.0 MiB; `memory` is
-     │ 512.0 MiB, which has room for 5,007,889
+     │ 512.0 MiB, which has room for 5,007,109
       ╭─[--set:1:16]
     1 │ dedup.memory = "512 MiB"
       ·                ────┬────
