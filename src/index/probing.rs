@@ -42,7 +42,7 @@ pub(super) struct Task {
 const AT_ONCE: usize = 2048;
 /// Lines that are under way, and how many more are asked for at a time.
 const LINES_AHEAD: usize = 32;
-const LINES_AT_ONCE: usize = 8;
+const LINES_AT_ONCE: usize = 16;
 
 /// All the buckets in which some queries look, in order.
 #[derive(Default)]
@@ -62,6 +62,9 @@ impl Route {
     pub(super) fn plan<F: Format>(&mut self, blocks: &Blocks<F>, queries: &[Query], first: u32) {
         self.tasks.clear();
         self.places.clear();
+        let radii = || queries.iter().map(|query| query.radius as usize);
+        self.tasks.reserve(radii().map(|radius| blocks.steps[radius].len()).sum());
+        self.places.reserve(radii().map(|radius| blocks.probes[radius]).sum());
         for (query, number) in queries.iter().zip(first..) {
             let mut filed = [(0, 0); MAX_TABLES];
             for (filed, key) in filed.iter_mut().zip(&blocks.keys) {

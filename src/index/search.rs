@@ -23,6 +23,8 @@ use super::{
 
 /// Chains of pages that are read at a time.
 const ABREAST: usize = 64;
+/// Rounds of some buckets each after which what waits is confirmed: its memory has come meanwhile.
+const ROUNDS: u32 = 3;
 /// Entries that wait to be confirmed.
 const PENDING: usize = 16;
 
@@ -86,6 +88,10 @@ impl<F: Format> Work for Search<'_, F> {
                 for places in route.places(task) {
                     ahead.read(task, places.len());
                     self.read_homes(lanes, task, places, &mut under_way);
+                    under_way.rounds += 1;
+                    if under_way.rounds % ROUNDS == 0 {
+                        self.confirm(&mut under_way);
+                    }
                 }
             }
         }
@@ -225,6 +231,7 @@ impl<F: Format> Search<'_, F> {
 #[derive(Default)]
 struct UnderWay {
     cursors: Vec<Cursor>,
+    rounds: u32,
     paged: List,
     placed: List,
 }

@@ -355,7 +355,7 @@ fn what_cannot_fit_is_refused_with_what_it_needs() {
     assert!(error.needed > error.budget);
     assert!(Plan::choose(6, 1_000_000_000, error.needed).is_ok());
     let told = error.to_string();
-    assert!(told.starts_with("1,000,000,000 entries at radius 6 need 26.8"), "{told}");
+    assert!(told.starts_with("1,000,000,000 entries at radius 6 need 27.1"), "{told}");
     assert!(told.ends_with(" GiB of memory; the budget is 16.0 GiB"), "{told}");
 }
 
