@@ -158,6 +158,18 @@ impl<F: Format> Pages<F> {
         }
     }
 
+    /// Asks for the other bits of a page's entries.
+    #[inline(always)]
+    pub(super) fn prefetch_more(&self, page: u32) {
+        prefetch(self.more(page));
+    }
+
+    /// All that an entry keeps of the fingerprint, where that lies on lines of its own.
+    #[inline(always)]
+    pub(super) fn rest(&self, page: u32, at: u32) -> u32 {
+        half(self.keys(page), at) | half(self.more(page), at) << HALF
+    }
+
     /// Asks for the first line of a page.
     #[inline(always)]
     pub(super) fn prefetch_keys(&self, page: u32) {
@@ -230,7 +242,7 @@ impl<F: Format> Pages<F> {
     /// All that an entry has of the fingerprint, and the slot.
     fn whole_entry(&self, page: u32, at: u32) -> (u32, u32) {
         let (rest, slot) = self.entry(page, at);
-        if F::SPLIT { (rest | half(self.more(page), at) << HALF, slot) } else { (rest, slot) }
+        if F::SPLIT { (self.rest(page, at), slot) } else { (rest, slot) }
     }
 
     /// In how many of the bits that are read with the slots two parts of fingerprints differ.

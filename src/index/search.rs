@@ -98,8 +98,9 @@ impl<F: Format> Work for Search<'_, F> {
         while !under_way.cursors.is_empty() {
             self.read_chains(lanes, &mut under_way);
         }
-        self.confirm(&mut under_way);
-        self.confirm(&mut under_way);
+        for _ in 0..3 {
+            self.confirm(&mut under_way);
+        }
     }
 }
 
@@ -186,10 +187,14 @@ impl<F: Format> Search<'_, F> {
             if under_way.paged.len == PENDING {
                 self.confirm(under_way);
             }
-            let lane = near.trailing_zeros();
+            let hit = Hit { at, lane: near.trailing_zeros(), sought: *sought };
             near &= near - 1;
-            self.blocks.pages.prefetch_slot(at, lane);
-            under_way.paged.push(Hit { at, lane, sought: *sought });
+            if F::SPLIT && sought.both == 0 {
+                self.blocks.pages.prefetch_more(at);
+            } else {
+                self.blocks.pages.prefetch_slot(at, hit.lane);
+            }
+            under_way.paged.push(hit);
         }
     }
 
@@ -198,10 +203,23 @@ impl<F: Format> Search<'_, F> {
         for hit in under_way.placed.drain() {
             self.confirm_one(*hit);
         }
+        for hit in under_way.slotted.drain() {
+            let slot = self.blocks.pages.entry(hit.at, hit.lane).1;
+            prefetch(self.fingerprints.word(slot));
+            under_way.placed.push(Hit { at: slot, ..*hit });
+        }
         for hit in under_way.paged.drain() {
-            let Sought { rest, allowed, .. } = hit.sought;
-            let (other, slot) = self.blocks.pages.entry(hit.at, hit.lane);
-            if self.blocks.pages.distance(other, rest) <= allowed {
+            let Sought { rest, allowed, both, .. } = hit.sought;
+            let pages = &self.blocks.pages;
+            if F::SPLIT && both == 0 {
+                if (pages.rest(hit.at, hit.lane) ^ rest).count_ones() <= allowed {
+                    pages.prefetch_slot(hit.at, hit.lane);
+                    under_way.slotted.push(*hit);
+                }
+                continue;
+            }
+            let (other, slot) = pages.entry(hit.at, hit.lane);
+            if pages.distance(other, rest) <= allowed {
                 prefetch(self.fingerprints.word(slot));
                 under_way.placed.push(Hit { at: slot, ..*hit });
             }
@@ -232,18 +250,20 @@ impl<F: Format> Search<'_, F> {
 struct UnderWay {
     cursors: Vec<Cursor>,
     rounds: u32,
+    /// Entries that are near by what was compared, by all that they keep, and those whose fingerprints are under way.
     paged: List,
+    slotted: List,
     placed: List,
 }
 
 struct List {
-    hits: [Hit; PENDING],
+    hits: [Hit; 2 * PENDING],
     len: usize,
 }
 
 impl Default for List {
     fn default() -> Self {
-        Self { hits: [Hit::default(); PENDING], len: 0 }
+        Self { hits: [Hit::default(); 2 * PENDING], len: 0 }
     }
 }
 
