@@ -39,21 +39,21 @@
 //! # Which layout
 //!
 //! [`Plan::choose`] takes the fastest by estimate that fits into the memory, and no more memory than makes it faster. By hand: key bits
-//! such that a bucket has 30 to 100 entries, more where a table is probed within 2. A table takes 6.4 ([`Entry::Narrow`]) or 8.5 bytes
-//! ([`Entry::Wide`]) an entry and about a page a bucket, or its home; narrow entries tell candidates apart up to radius 5 or so.
+//! such that a bucket fills its home, of 30 entries or more; fewer where a table is probed within 2. A table takes 6.4 ([`Entry::Narrow`]) or 8.5 bytes
+//! ([`Entry::Wide`]) an entry, and what of its homes stays empty; narrow entries tell candidates apart up to radius 5 or so.
 //! Document numbers cost nothing where they are consecutive and 8 bytes elsewhere.
 //!
 //! Without document numbers, the choice for so many bytes an entry (`--log info` tells that of a run):
 //!
-//! | window | radius 3, 66 bytes | radius 3, 32 bytes | radius 8 and 9, 66 bytes |
+//! | window | radius 3, 66 bytes | radius 3, 32 bytes | radius 8 and 9, 80 bytes |
 //! |---|---|---|---|
-//! | 10^6 | 4 tables of 16 bits, narrow | 3 of 15, 14, 14, narrow | 4 of 16, 15, 15, 15, wide |
-//! | 10^7 | covering of 5, 19 bits, narrow | 3 of 18, 17, 17, narrow | 4 of 19, 15, 15, 15 or 4 of 16, wide |
-//! | 10^8 | covering of 6, 22 bits, narrow, roomy homes | 3 of 22, 21, 21, narrow, tight homes | 3 of 22, 21, 21, wide, tight homes |
+//! | 10^6 | 4 tables of 16, 14, 14, 14 bits, wide | 3 of 15, 14, 14, narrow, tight homes | 4 of 16, wide |
+//! | 10^7 | 4 of 16, wide | 3 of 18, 17, 17, narrow | 4 of 17, 17, 15, 15, wide, tight homes |
+//! | 10^8 | covering of 6, 21 bits, narrow | 3 of 22, 21, 21, narrow, tight homes | not measured |
 //! | 10^9 | – | 2 of 22, narrow, tight homes, in 21 bytes | – |
 //!
 //! `docs/index.md` has what was measured.
-//! `cargo bench --bench index_large -- 10000000 --layout '19,15,15,15/wide;5x19/narrow'` measures any of them.
+//! `cargo bench --bench index_large -- 10000000 --layout '19,15,15,15/wide;5x18/narrow+tight'` measures any of them.
 //!
 //! # Hot values
 //!
