@@ -9,7 +9,7 @@ use super::{
     steps::{Step, steps},
 };
 
-// Nanoseconds, fitted to queries of thirty layouts at 10^6 and 10^7; only their proportions matter.
+// Nanoseconds, fitted by hand to queries of some twenty layouts at 10^6 and 10^7 in busy hours; only their proportions matter.
 
 /// What a query takes for each table, until the first has come.
 const TABLE_COST: f64 = 80.0;
@@ -79,7 +79,7 @@ impl Plan {
         let (over, share) = excess(bucket, pages * len);
         let home = lines * (place + (pages - 1.0) * LINE_COST);
         let chain = (share + over / len) * lines * place;
-        // Where the slot lies apart, those that are near by what was compared take a line, and those that are near then, another.
+        // Those that are near by their first bits take the line of the others, those that are near by all, slot and fingerprint.
         let (first, all) =
             (ball(self.first_bits(step.table), step.near), ball(self.entry_bits(), step.allowed));
         let noted = if wide { if step.both { all } else { first } } else { 0.0 };

@@ -1,7 +1,7 @@
 //! Buckets that begin with pages of their own, side by side.
 //!
-//! Where the window is large and known, most of a bucket can be read as one stretch of memory: each bucket has a *home*, a ring of as
-//! many pages as it fills on average. What has no room there goes to a chain of pages, and comes home when an older entry leaves: the
+//! Most of a bucket is read as one stretch of memory: each bucket has a *home*, a ring of as many pages as it fills on average, or some
+//! more. What has no room there goes to a chain of pages, and comes home when an older entry leaves: the
 //! home always has the oldest. The head of a home stands in the words of its first pages that elsewhere lead to the next one.
 
 #![expect(

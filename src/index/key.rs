@@ -93,7 +93,7 @@ pub(super) fn lowest(mask: u64, n: u32) -> u64 {
     mask & !rest
 }
 
-/// Adds the words of `bits` bits of which `weight` are set, in growing order: neighbours lie close together in the directory.
+/// Adds the words of `bits` bits of which `weight` are set, in growing order: neighbours lie close together in the table.
 fn push_patterns(patterns: &mut Vec<u32>, bits: u32, weight: u32) {
     if weight == 0 {
         patterns.push(0);

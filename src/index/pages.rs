@@ -1,7 +1,7 @@
 //! Buckets as queues of pages: how entries lie in memory.
 //!
-//! A window rolls: what came first leaves first, in every bucket as in the whole. So a bucket is a chain of pages of a cache
-//! line, a new entry goes behind the last, the one that leaves is the first, and nothing is searched, moved or hashed
+//! A window rolls: what came first leaves first, in every bucket as in the whole. So what a bucket has beyond its home is a chain of
+//! pages, a new entry goes behind the last, the one that leaves is the first, and nothing is searched or hashed
 //! again. Pages come from one store for all tables and go back to it, so that a crowded bucket costs what it holds.
 //!
 //! A page's last word leads to the next page, the last page's to the first: one word tells where a chain is.
@@ -80,8 +80,8 @@ pub(super) fn end_at<F: Format>(bucket: Bucket) -> u32 {
 
 /// All pages of all tables.
 ///
-/// What a slot leaves of its 32 bits holds more of the fingerprint, beyond the first 16 bits: read only for those that are near by
-/// these, it spares most looks at fingerprints that turn out to be far.
+/// Where slots are not apart, what a slot leaves of its 32 bits holds more of the fingerprint, beyond the first 16 bits: read only for those
+/// that are near by these, it spares most looks at fingerprints that turn out to be far.
 #[derive(Clone, Debug)]
 pub(super) struct Pages<F> {
     keys: Slab<Line>,
@@ -113,7 +113,7 @@ impl<F: Format> Pages<F> {
             keys: slab(1)?,
             more: slab(more)?,
             slots: slab(slots)?,
-            slot_bits,
+            slot_bits: if F::SPLIT { u32::BITS } else { slot_bits },
             free: None,
             format: std::marker::PhantomData,
         })
@@ -158,16 +158,12 @@ impl<F: Format> Pages<F> {
         }
     }
 
-    /// Asks for the other bits of a page's entries.
+    /// Asks for what an entry keeps beyond its first bits.
     #[inline(always)]
-    pub(super) fn prefetch_more(&self, page: u32) {
-        prefetch(self.more(page));
-    }
-
-    /// All that an entry keeps of the fingerprint, where that lies on lines of its own.
-    #[inline(always)]
-    pub(super) fn rest(&self, page: u32, at: u32) -> u32 {
-        half(self.keys(page), at) | half(self.more(page), at) << HALF
+    pub(super) fn prefetch_rest(&self, page: u32) {
+        if F::SPLIT {
+            prefetch(self.more(page));
+        }
     }
 
     /// Asks for the first line of a page.
@@ -230,28 +226,36 @@ impl<F: Format> Pages<F> {
         &mut slots.get_mut(line)[word]
     }
 
-    /// What is read of the fingerprint with the slot, and the slot.
     #[inline(always)]
-    pub(super) fn entry(&self, page: u32, at: u32) -> (u32, u32) {
+    fn slot_word(&self, page: u32, at: u32) -> u32 {
         let (line, word) = Self::slot_place(page, at);
-        let word = self.slot_line(line)[word];
-        let more = word.unbounded_shr(self.slot_bits) << HALF;
-        (more | half(self.keys(page), at), word & low(self.slot_bits))
+        self.slot_line(line)[word]
     }
 
-    /// All that an entry has of the fingerprint, and the slot.
-    fn whole_entry(&self, page: u32, at: u32) -> (u32, u32) {
-        let (rest, slot) = self.entry(page, at);
-        if F::SPLIT { (self.rest(page, at), slot) } else { (rest, slot) }
+    #[inline(always)]
+    pub(super) fn slot(&self, page: u32, at: u32) -> u32 {
+        self.slot_word(page, at) & low(self.slot_bits)
     }
 
-    /// In how many of the bits that are read with the slots two parts of fingerprints differ.
+    /// All that an entry keeps of the fingerprint.
+    #[inline(always)]
+    pub(super) fn rest(&self, page: u32, at: u32) -> u32 {
+        let more = if F::SPLIT {
+            half(self.more(page), at)
+        } else {
+            self.slot_word(page, at).unbounded_shr(self.slot_bits)
+        };
+        half(self.keys(page), at) | more << HALF
+    }
+
+    /// In how many of the bits that entries keep two parts of fingerprints differ.
     #[inline(always)]
     pub(super) fn distance(&self, a: u32, b: u32) -> u32 {
-        ((a ^ b) & low(HALF + u32::BITS - self.slot_bits)).count_ones()
+        let kept = if F::SPLIT { HALF } else { u32::BITS - self.slot_bits };
+        ((a ^ b) & low(HALF + kept)).count_ones()
     }
 
-    /// Makes room for slots of 32 bits: nothing more of the fingerprint is read with them from now on.
+    /// Makes room for slots of 32 bits: they leave nothing for more of the fingerprint from now on.
     pub(super) fn widen_slots(&mut self) {
         let mask = low(self.slot_bits);
         self.slot_bits = u32::BITS;
@@ -266,12 +270,12 @@ impl<F: Format> Pages<F> {
         slot <= low(self.slot_bits)
     }
 
-    /// The first entry of a bucket.
+    /// The first entry of a bucket: what it keeps of the fingerprint, and its slot.
     pub(super) fn front(&self, word: u64) -> (u32, u32) {
         let bucket = Bucket::unpack(word);
         let one_page = bucket.first_at + bucket.len <= F::LEN;
         let page = if one_page { bucket.last } else { self.link(bucket.last) };
-        self.whole_entry(page, bucket.first_at)
+        (self.rest(page, bucket.first_at), self.slot(page, bucket.first_at))
     }
 
     /// Lets go of a bucket's first entry.

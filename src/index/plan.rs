@@ -225,7 +225,7 @@ fn candidates(radius: u32, entries: u64) -> Vec<Layout> {
     all.into_iter().chain(tight).collect()
 }
 
-/// Bits of so many keys: one or two have more than the others, which are probed closer by.
+/// Bits of so many keys: some have more than the others, which are probed closer by.
 fn disjoint_keys(tables: usize) -> impl Iterator<Item = Vec<u32>> {
     (1..tables).flat_map(move |wide| {
         (8..=28_u32).flat_map(move |bits| {
@@ -240,4 +240,64 @@ fn disjoint_keys(tables: usize) -> impl Iterator<Item = Vec<u32>> {
             })
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_fit_is_refused_with_what_it_needs() {
+        let error = Plan::choose(6, 1_000_000_000, 16 << 30).unwrap_err();
+        assert!(error.needed > error.budget);
+        assert!(Plan::choose(6, 1_000_000_000, error.needed).is_ok());
+        let told = error.to_string();
+        assert!(told.starts_with("1,000,000,000 entries at radius 6 need 27.1"), "{told}");
+        assert!(told.ends_with(" GiB of memory; the budget is 16.0 GiB"), "{told}");
+    }
+
+    #[test]
+    fn more_memory_never_makes_a_worse_choice() {
+        for radius in [0, 3, 5, 8] {
+            for entries in [10_000, 1_000_000, 100_000_000] {
+                let needed = Plan::choose(radius, entries, 0)
+                    .map_or_else(|error| error.needed, |plan| plan.bytes());
+                let costs = (1..5)
+                    .map(|more| Plan::choose(radius, entries, needed * more).unwrap().cost(radius));
+                assert!(costs.is_sorted_by(|less, more| less >= more));
+            }
+        }
+    }
+
+    #[test]
+    fn memory_that_makes_nothing_faster_is_left() {
+        for radius in 0..=MAX_RADIUS {
+            for entries in [10_000, 100_000, 1_000_000, 10_000_000, 100_000_000] {
+                let plan = Plan::choose(radius, entries, u64::MAX).unwrap();
+                assert!(plan.bytes() < (8 << 20) + 400 * entries, "{plan}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_spread_of_errors_is_covered() {
+        for radius in 0..=3 {
+            for (tables, bits) in [(5, 18), (6, 22), (6, 13)] {
+                let plan = Plan::new(Layout::covering(tables, bits, Entry::Narrow), 1000);
+                let (keys, probes) = (plan.keys(), plan.probes(radius));
+                let sets = (0..64_u64.pow(radius))
+                    .map(|n| (0..radius).fold(0, |set, i| set | 1_u64 << (n >> (6 * i) & 63)));
+                for errors in sets {
+                    assert!(probes.iter().any(|&(table, _)| keys[table].mask & errors == 0));
+                }
+            }
+        }
+        for radius in 0..=MAX_RADIUS {
+            for bits in [&[16, 16, 16, 16][..], &[21, 20, 20], &[19, 15, 15, 15]] {
+                let plan = Plan::new(Layout::disjoint(bits, Entry::Wide, radius), 1_000_000);
+                let sum: u32 = plan.probes(radius).iter().map(|(_, within)| within + 1).sum();
+                assert!(sum > radius, "{bits:?} at {radius}");
+            }
+        }
+    }
 }

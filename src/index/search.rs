@@ -98,6 +98,7 @@ impl<F: Format> Work for Search<'_, F> {
         while !under_way.cursors.is_empty() {
             self.read_chains(lanes, &mut under_way);
         }
+        // The entry, the slot, the fingerprint.
         for _ in 0..3 {
             self.confirm(&mut under_way);
         }
@@ -189,39 +190,28 @@ impl<F: Format> Search<'_, F> {
             }
             let hit = Hit { at, lane: near.trailing_zeros(), sought: *sought };
             near &= near - 1;
-            if F::SPLIT && sought.both == 0 {
-                self.blocks.pages.prefetch_more(at);
-            } else {
-                self.blocks.pages.prefetch_slot(at, hit.lane);
-            }
+            self.blocks.pages.prefetch_rest(at);
             under_way.paged.push(hit);
         }
     }
 
-    /// Confirms the entries whose fingerprints were asked for, and asks for those of the others.
+    /// Confirms the entries whose fingerprints were asked for, asks for those of which the slots were, and for the slots of those that are
+    /// near by all that they keep.
     fn confirm(&mut self, under_way: &mut UnderWay) {
+        let pages = &self.blocks.pages;
         for hit in under_way.placed.drain() {
             self.confirm_one(*hit);
         }
         for hit in under_way.slotted.drain() {
-            let slot = self.blocks.pages.entry(hit.at, hit.lane).1;
+            let slot = pages.slot(hit.at, hit.lane);
             prefetch(self.fingerprints.word(slot));
             under_way.placed.push(Hit { at: slot, ..*hit });
         }
         for hit in under_way.paged.drain() {
-            let Sought { rest, allowed, both, .. } = hit.sought;
-            let pages = &self.blocks.pages;
-            if F::SPLIT && both == 0 {
-                if (pages.rest(hit.at, hit.lane) ^ rest).count_ones() <= allowed {
-                    pages.prefetch_slot(hit.at, hit.lane);
-                    under_way.slotted.push(*hit);
-                }
-                continue;
-            }
-            let (other, slot) = pages.entry(hit.at, hit.lane);
-            if pages.distance(other, rest) <= allowed {
-                prefetch(self.fingerprints.word(slot));
-                under_way.placed.push(Hit { at: slot, ..*hit });
+            let Sought { rest, allowed, .. } = hit.sought;
+            if pages.distance(pages.rest(hit.at, hit.lane), rest) <= allowed {
+                pages.prefetch_slot(hit.at, hit.lane);
+                under_way.slotted.push(*hit);
             }
         }
     }
@@ -257,13 +247,13 @@ struct UnderWay {
 }
 
 struct List {
-    hits: [Hit; 2 * PENDING],
+    hits: [Hit; PENDING],
     len: usize,
 }
 
 impl Default for List {
     fn default() -> Self {
-        Self { hits: [Hit::default(); 2 * PENDING], len: 0 }
+        Self { hits: [Hit::default(); PENDING], len: 0 }
     }
 }
 

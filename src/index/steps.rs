@@ -91,4 +91,44 @@ mod tests {
         );
         assert_eq!(nears(1, &[(0, 1)], 1), [(0, 0, 1), (0, 1, 0)]);
     }
+
+    /// All ways in which at most so many errors can be spread.
+    fn spreads(tables: usize, errors: u32) -> Vec<Vec<u32>> {
+        if tables == 0 {
+            return vec![Vec::new()];
+        }
+        let with = |here| {
+            spreads(tables - 1, errors - here).into_iter().map(move |mut rest| {
+                rest.insert(0, here);
+                rest
+            })
+        };
+        (0..=errors).flat_map(with).collect()
+    }
+
+    #[test]
+    fn nothing_is_left_out_that_was_not_found_before() {
+        for (radius, probes) in [
+            (8, vec![(0, 2), (1, 1), (2, 1), (3, 1)]),
+            (9, vec![(0, 2), (1, 2), (2, 1), (3, 1)]),
+            (11, vec![(0, 2), (1, 2), (2, 2), (3, 2)]),
+            (6, vec![(0, 1), (1, 1), (2, 1), (3, 0)]),
+            (8, vec![(0, 2), (1, 2), (2, 2)]),
+            (9, vec![(0, 3), (1, 2), (2, 2)]),
+            (5, vec![(0, 2), (1, 2)]),
+            (3, vec![(1, 3)]),
+        ] {
+            let tables = 1 + probes.iter().map(|&(table, _)| table).max().unwrap();
+            let steps = steps(radius, &probes, tables, true, |_| true);
+            // Of the errors that are in no key any number may be among the first bits as well.
+            for errors in spreads(tables + 1, radius) {
+                let first = steps.iter().find(|step| errors[step.table] == step.distance);
+                let step = first.expect("some table is probed as far");
+                let left = errors.iter().sum::<u32>() - step.distance;
+                let next = (step.table + 1) % tables;
+                let near = if next == step.table { left } else { errors[next] + errors[tables] };
+                assert!(near <= step.near && left <= step.allowed, "{errors:?} at {radius}");
+            }
+        }
+    }
 }
