@@ -4,7 +4,7 @@
 
 use super::{
     key::HALF,
-    layout::{Entry, Family, Probes},
+    layout::{Entry, Family, MAX_PROBE, Probes},
     plan::Plan,
     steps::{Step, steps},
 };
@@ -39,71 +39,108 @@ impl Plan {
         if self.layout.family == Family::Scan {
             return self.entries as f64 * SCAN_COST;
         }
-        let tables = self.probes(radius).len() as f64;
-        tables * TABLE_COST
-            + self.steps(radius).iter().map(|step| self.step_cost(step)).sum::<f64>()
-    }
-
-    /// Within which radius queries look in which tables.
-    pub(super) fn probes(&self, radius: u32) -> Probes {
-        let cost = |table, within: u32| {
-            // How much of what is left in it others found is not known yet.
-            let step = |distance: u32| {
-                let allowed = radius - distance;
-                Step { table, distance, near: 3.min(allowed), allowed, both: distance < 2 }
-            };
-            let steps = (0..=within.min(radius)).map(|distance| self.step_cost(&step(distance)));
-            TABLE_COST + steps.sum::<f64>()
-        };
-        self.layout.probes(radius, cost)
+        let costs = Costs::new(self);
+        let probes = costs.probes(radius);
+        let steps = costs.steps(radius, &probes);
+        probes.len() as f64 * TABLE_COST + steps.iter().map(|step| costs.of_step(step)).sum::<f64>()
     }
 
     /// Where queries of a radius look.
     pub(super) fn steps(&self, radius: u32) -> Vec<Step> {
-        let both = |step: &Step| {
-            let first = Step { both: false, ..*step };
-            self.step_cost(step) < self.step_cost(&first)
+        let costs = Costs::new(self);
+        costs.steps(radius, &costs.probes(radius))
+    }
+
+    /// Within which radius queries look in which tables.
+    #[cfg(test)]
+    pub(super) fn probes(&self, radius: u32) -> Probes {
+        Costs::new(self).probes(radius)
+    }
+}
+
+/// What is the same for all steps of a plan.
+struct Costs<'a> {
+    plan: &'a Plan,
+    tables: Vec<Table>,
+    is_wide: bool,
+    /// The bits by which an entry is compared before the fingerprint is read.
+    entry_bits: u32,
+    /// What a fingerprint takes.
+    fingerprint: f64,
+}
+
+struct Table {
+    /// The bits of its key.
+    bits: u32,
+    /// The bits of the fingerprint that its entries keep on the first line.
+    first_bits: u32,
+    /// Entries of a bucket.
+    bucket: f64,
+    /// What a random line takes, a home, and what of the bucket has no room there.
+    line: f64,
+    home: f64,
+    chain: f64,
+}
+
+impl<'a> Costs<'a> {
+    fn new(plan: &'a Plan) -> Self {
+        let bits = plan.layout.bits();
+        let of_no_key = u64::BITS.saturating_sub(bits.iter().sum::<u32>());
+        let (_, len) = plan.layout.entry.page();
+        let table = |(&bits, next): (&u32, &u32)| {
+            let (bucket, pages) = (plan.bucket(bits), f64::from(plan.home_pages(bits)));
+            let line = place_cost(pages * f64::from(bits).exp2() * 64.0);
+            let (over, share) = excess(bucket, pages * len);
+            let first_bits =
+                if plan.layout.is_disjoint() { (next + of_no_key).min(HALF) } else { HALF };
+            let (home, chain) = (line + (pages - 1.0) * LINE_COST, (share + over / len) * line);
+            Table { bits, first_bits, bucket, line, home, chain }
         };
-        let tables = self.layout.bits().len();
-        steps(radius, &self.probes(radius), tables, self.layout.is_disjoint(), both)
+        let is_wide = plan.layout.entry == Entry::Wide;
+        Self {
+            plan,
+            tables: bits.iter().zip(bits.iter().cycle().skip(1)).map(table).collect(),
+            is_wide,
+            entry_bits: HALF + if is_wide { HALF } else { u32::BITS - plan.slot_bits() },
+            fingerprint: place_cost(plan.entries as f64 * 8.0),
+        }
+    }
+
+    fn probes(&self, radius: u32) -> Probes {
+        let within = |table| {
+            // How much of what is left in it others found is not known yet.
+            let step = |distance: u32| {
+                let allowed = radius.saturating_sub(distance);
+                Step { table, distance, near: 3.min(allowed), allowed, both: distance < 2 }
+            };
+            let mut cost = TABLE_COST;
+            [0, 1, 2, 3].map(|distance| {
+                cost += self.of_step(&step(distance));
+                cost
+            })
+        };
+        let costs: Vec<[f64; MAX_PROBE as usize + 1]> =
+            (0..self.tables.len()).map(within).collect();
+        self.plan.layout.probes(radius, |table, within| costs[table][within as usize])
+    }
+
+    fn steps(&self, radius: u32, probes: &Probes) -> Vec<Step> {
+        let both = |step: &Step| self.of_step(step) < self.of_step(&Step { both: false, ..*step });
+        steps(radius, probes, self.tables.len(), self.plan.layout.is_disjoint(), both)
     }
 
     /// The cost of looking into all buckets of a step.
-    fn step_cost(&self, step: &Step) -> f64 {
-        let bits = self.layout.bits()[step.table];
-        let (bucket, pages) = (self.bucket(bits), f64::from(self.home_pages(bits)));
-        let (_, len) = self.layout.entry.page();
-        let place = place_cost(pages * f64::from(bits).exp2() * 64.0);
-        let wide = self.layout.entry == Entry::Wide;
-        let lines = if wide && step.both { 2.0 } else { 1.0 };
-        let (over, share) = excess(bucket, pages * len);
-        let home = lines * (place + (pages - 1.0) * LINE_COST);
-        let chain = (share + over / len) * lines * place;
+    fn of_step(&self, step: &Step) -> f64 {
+        let table = &self.tables[step.table];
+        let both = self.is_wide && step.both;
+        let lines = if both { 2.0 } else { 1.0 };
         // Those that are near by their first bits take the line of the others, those that are near by all, slot and fingerprint.
-        let (first, all) =
-            (ball(self.first_bits(step.table), step.near), ball(self.entry_bits(), step.allowed));
-        let noted = if wide { if step.both { all } else { first } } else { 0.0 };
-        let looked_up =
-            noted * (place + DOUBLING_COST) + all * place_cost(self.entries as f64 * 8.0);
-        choose(bits, step.distance) * (home + chain + bucket * looked_up)
-    }
-
-    /// The bits of the fingerprint that entries of a table keep on the first line.
-    fn first_bits(&self, table: usize) -> u32 {
-        let bits = self.layout.bits();
-        if !self.layout.is_disjoint() {
-            return HALF;
-        }
-        let of_no_key = u64::BITS - bits.iter().sum::<u32>();
-        (bits[(table + 1) % bits.len()] + of_no_key).min(HALF)
-    }
-
-    /// The bits by which an entry is compared before the fingerprint is read.
-    fn entry_bits(&self) -> u32 {
-        match self.layout.entry {
-            Entry::Narrow => HALF + u32::BITS - self.slot_bits(),
-            Entry::Wide => 2 * HALF,
-        }
+        let near = if both || !self.is_wide { 0.0 } else { ball(table.first_bits, step.near) };
+        let all = ball(self.entry_bits, step.allowed);
+        let slot = if self.is_wide { table.line + DOUBLING_COST } else { 0.0 };
+        let looked_up = near * table.line + all * (slot + self.fingerprint);
+        let bucket = lines * (table.home + table.chain) + table.bucket * looked_up;
+        choose(table.bits, step.distance) * bucket
     }
 }
 

@@ -237,29 +237,25 @@ pub(super) fn serves(tables: usize) -> u32 {
 
 /// Radii such that radius + 1 of the tables probed add up to `sum`, at the least cost.
 fn cheapest_spread(tables: usize, sum: u32, cost: &impl Fn(usize, u32) -> f64) -> Option<Probes> {
-    fn search(
-        table: usize,
-        tables: usize,
-        sum: u32,
-        cost: &impl Fn(usize, u32) -> f64,
-    ) -> Option<(f64, Probes)> {
-        if sum == 0 {
-            return Some((0.0, Vec::new()));
-        }
-        if table == tables {
-            return None;
-        }
-        let with = |share: u32| {
-            let (rest, mut probes) = search(table + 1, tables, sum - share, cost)?;
-            let here = share.checked_sub(1).map_or(0.0, |radius| cost(table, radius));
-            if share > 0 {
-                probes.insert(0, (table, share - 1));
+    // The cheapest for each sum, by the tables so far.
+    let mut cheapest: Vec<Option<(f64, Probes)>> = vec![None; sum as usize + 1];
+    cheapest[0] = Some((0.0, Vec::new()));
+    for table in 0..tables {
+        // The largest first: what a table adds is not added to again.
+        for total in (1..=sum).rev() {
+            for share in 1..=total.min(MAX_PROBE + 1) {
+                let Some((before, probes)) = &cheapest[(total - share) as usize] else { continue };
+                let all = before + cost(table, share - 1);
+                let total = total as usize;
+                if cheapest[total].as_ref().is_none_or(|(least, _)| all < *least) {
+                    let mut probes = probes.clone();
+                    probes.push((table, share - 1));
+                    cheapest[total] = Some((all, probes));
+                }
             }
-            Some((rest + here, probes))
-        };
-        (0..=sum.min(MAX_PROBE + 1)).filter_map(with).min_by(|(a, _), (b, _)| a.total_cmp(b))
+        }
     }
-    search(0, tables, sum, cost).map(|(_, probes)| probes)
+    cheapest.pop().flatten().map(|(_, probes)| probes)
 }
 
 /// The sets of at most `radius` segments, of those that are largest.

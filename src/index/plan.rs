@@ -7,7 +7,7 @@
     reason = "estimates"
 )]
 
-use std::fmt;
+use std::{collections::BTreeSet, fmt};
 
 use super::{
     cost::excess,
@@ -213,8 +213,9 @@ fn candidates(radius: u32, entries: u64) -> Vec<Layout> {
     }
     let mut all = Vec::new();
     for entry in [Entry::Narrow, Entry::Wide] {
-        let keys = (2..=4).filter(|&tables| radius < serves(tables)).flat_map(disjoint_keys);
-        all.extend(keys.map(|keys| Layout::disjoint(&keys, entry, radius)));
+        let tables = (2..=4).filter(|&tables| radius < serves(tables));
+        let keys: BTreeSet<Vec<u32>> = tables.flat_map(disjoint_keys).collect();
+        all.extend(keys.iter().map(|keys| Layout::disjoint(keys, entry, radius)));
         if radius == 3 {
             for (_, keys) in COVERINGS {
                 all.extend((10..=25).map(|bits| Layout::covering(keys.len(), bits, entry)));
