@@ -21,7 +21,7 @@ mod source;
 use std::{env, path::Path};
 
 use measure::{measure_baseline, measure_index};
-use pagesieve::index::{Entry, Homes, Layout, Plan};
+use pagesieve::index::{Entry, Homes, Layout, Plan, Spread};
 use source::Source;
 
 fn layout(text: &str, radius: u32) -> Layout {
@@ -59,6 +59,8 @@ fn main() {
     let languages: Vec<&str> = languages.split(',').filter(|name| !name.is_empty()).collect();
     let source = value("--texts")
         .map_or(Source::Random, |file| Source::of_texts(Path::new(&file), &languages));
+    // Layouts are chosen for what they are to hold.
+    let spread = if matches!(source, Source::Random) { Spread::Random } else { Spread::Texts };
     println!("two fingerprints differ in {:.1} bits on average", source.mean_distance());
     for entries in if sizes.is_empty() { vec![1_000_000, 10_000_000] } else { sizes } {
         println!("\n{entries} entries");
@@ -74,14 +76,15 @@ fn main() {
         if let Some(text) = value("--layout") {
             for text in text.split(';') {
                 let max = radii.iter().copied().max().unwrap_or(8);
-                measure_index(&source, Plan::new(layout(text, max), entries), &radii, text);
+                let plan = Plan::new(layout(text, max), entries).with_spread(spread);
+                measure_index(&source, plan, &radii, text);
             }
             continue;
         }
         for &radius in &radii {
             for bytes in &budgets {
                 // Document numbers take 8 bytes, and none where they are consecutive, as here.
-                match Plan::choose(radius, entries, u64::from(bytes + 8) * entries) {
+                match Plan::choose_for(spread, radius, entries, u64::from(bytes + 8) * entries) {
                     Ok(plan) => measure_index(&source, plan, &[radius], &format!("{bytes} bytes")),
                     Err(error) => println!("{bytes} bytes: {error}"),
                 }

@@ -8,11 +8,9 @@ use super::{
     bulk::Bulk,
     growing::Growing,
     ids::Ids,
-    pages::Bucket,
     plan::{FEW, IndexError, Plan},
     search::{Found, Query},
     slab::RefusedError,
-    tables::Tables,
     turns::Turns,
 };
 use crate::{fingerprint::Fingerprint, page::DocId};
@@ -101,7 +99,7 @@ impl BlockIndex {
     #[must_use]
     pub fn with_audit(mut self, every: NonZeroU32) -> Self {
         self.auditor = Auditor::new(every);
-        self.tables.make_room(1, &mut Bulk::default());
+        self.tables.make_room(1, std::iter::empty(), &mut Bulk::default());
         self
     }
 
@@ -310,13 +308,10 @@ impl Index for BlockIndex {
             }
             let all = self.tables.queue().len() + some.len() as u64;
             if some.len() >= MANY && all > FEW {
-                self.tables.make_room(all, &mut bulk);
+                let coming = some.iter().map(|(_, fingerprint)| fingerprint.0);
+                self.tables.make_room(all, coming, &mut bulk);
             }
-            // A bucket may become full only by one at a time.
-            let not_full = |tables: &Tables| {
-                u64::from(tables.fullest()) + (some.len() as u64) < Bucket::MAX_LEN.into()
-            };
-            if some.len() >= MANY && all > FEW && self.tables.serving().is_some_and(not_full) {
+            if some.len() >= MANY && all > FEW && self.tables.serving().is_some() {
                 self.insert_together(&mut some, &mut bulk);
             } else {
                 for (id, fingerprint) in some.drain(..) {
@@ -372,13 +367,13 @@ impl BlockIndex {
     /// The same, but it looks in its tables however few entries there are.
     pub(super) fn never_scanning(self) -> Self {
         let mut this = Self { scanned_per_probe: 0, ..self };
-        this.tables.make_room(1, &mut Bulk::default());
+        this.tables.make_room(1, std::iter::empty(), &mut Bulk::default());
         this
     }
 
     /// How many pages there are.
     pub(super) fn pages(&self) -> usize {
-        self.tables.serving().map_or(0, Tables::pages)
+        self.tables.serving().map_or(0, super::tables::Tables::pages)
     }
 
     /// For how many entries there are places.

@@ -7,7 +7,7 @@
 
 use std::io;
 
-use super::{format::Format, key::Key, pages::Pages, plan::Plan, steps::Step};
+use super::{format::Format, key::Key, pages::Pages, plan::Plan, shuffle::Shuffle, steps::Step};
 
 /// More tables than any layout has.
 pub(super) const MAX_TABLES: usize = 8;
@@ -15,7 +15,11 @@ pub(super) const MAX_TABLES: usize = 8;
 /// Entries for fingerprints of a queue, in a bucket of each table.
 #[derive(Clone, Debug)]
 pub(super) struct Blocks<F> {
+    /// How fingerprints are cut into keys, after their bits were put in another order.
     pub(super) keys: Vec<Key>,
+    pub(super) shuffle: Shuffle,
+    /// The places of bits in the keys, those first where one should tell much.
+    places: Vec<u32>,
     pub(super) tables: Vec<Place>,
     pub(super) pages: Pages<F>,
     /// Where queries of each radius look, and in how many buckets.
@@ -76,15 +80,24 @@ impl<F: Format> Blocks<F> {
             steps,
             tables,
             pages: Pages::new(reserved as usize, plan.pages(), plan.slot_bits())?,
+            shuffle: Shuffle::none(),
+            places: plan.layout().places(&plan.within()),
             made_for: plan.entries(),
             fullest: 0,
             keys,
         })
     }
 
+    /// Makes the keys of those bits that tell most about fingerprints like these. There is no entry yet.
+    pub(super) fn learn(&mut self, fingerprints: impl ExactSizeIterator<Item = u64>) {
+        debug_assert_eq!(self.fullest, 0, "entries stay where they are");
+        self.shuffle = Shuffle::telling(fingerprints, &self.places);
+    }
+
     /// Makes entries for a fingerprint in this slot.
     pub(super) fn insert(&mut self, fingerprint: u64, slot: u32) {
         self.expect(fingerprint);
+        let fingerprint = self.shuffle.of(fingerprint);
         self.make_room_for(slot);
         for table in 0..self.tables.len() {
             let Key { place, rest, .. } = &self.keys[table];
@@ -125,6 +138,7 @@ impl<F: Format> Blocks<F> {
 
     /// Asks for the buckets of a fingerprint.
     pub(super) fn expect(&self, fingerprint: u64) {
+        let fingerprint = self.shuffle.of(fingerprint);
         for (table, key) in self.keys.iter().enumerate() {
             self.prefetch_bucket(table, key.place.of(fingerprint));
         }
@@ -133,6 +147,7 @@ impl<F: Format> Blocks<F> {
     /// Lets go of the entries of the oldest fingerprint.
     pub(super) fn pop(&mut self, fingerprint: u64) {
         self.expect(fingerprint);
+        let fingerprint = self.shuffle.of(fingerprint);
         for (table, key) in self.tables.iter().zip(&self.keys) {
             self.pages.pop_home(table.bucket(key.place.of(fingerprint)), table.home);
         }
@@ -146,6 +161,7 @@ impl<F: Format> Blocks<F> {
 
     /// How many entries share the fullest bucket of a fingerprint.
     pub(super) fn fullest_crowd(&self, fingerprint: u64) -> u32 {
+        let fingerprint = self.shuffle.of(fingerprint);
         let crowds = self
             .keys
             .iter()
@@ -156,6 +172,7 @@ impl<F: Format> Blocks<F> {
 
     /// How many entries may be equal to this: those of the bucket that is searched for them.
     pub(super) fn crowd_of_equals(&self, fingerprint: u64) -> u32 {
+        let fingerprint = self.shuffle.of(fingerprint);
         let crowd =
             |step: &Step| self.crowd(step.table, self.keys[step.table].place.of(fingerprint));
         self.steps[0].first().map_or(u32::MAX, crowd)

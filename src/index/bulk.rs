@@ -39,7 +39,8 @@ impl<F: Format> Blocks<F> {
         self.make_room_for(slots.iter().copied().max().unwrap_or(0));
         for table in 0..self.tables.len() {
             let key @ Key { place, rest, .. } = &self.keys[table];
-            let all = fingerprints.clone().zip(slots).map(|(fingerprint, &slot)| Filed {
+            let shuffled = fingerprints.clone().map(|fingerprint| self.shuffle.of(fingerprint));
+            let all = shuffled.zip(slots).map(|(fingerprint, &slot)| Filed {
                 key: place.of(fingerprint),
                 rest: rest.of(fingerprint),
                 slot,
@@ -69,8 +70,8 @@ impl<F: Format> Blocks<F> {
             return fingerprints.zip(0..).map(|(_, place)| place).collect();
         };
         let key = &self.keys[table];
-        let all =
-            fingerprints.zip(0..).map(|(fingerprint, place)| (key.place.of(fingerprint), place));
+        let keys = fingerprints.map(|fingerprint| key.place.of(self.shuffle.of(fingerprint)));
+        let all = keys.zip(0..);
         let sorted = bulk.places.sort(all, key.bits(), |&(key, _)| key);
         let buckets = || sorted.chunk_by(|(a, _), (b, _)| a == b);
         let most = buckets().map(<[_]>::len).max().unwrap_or(0);

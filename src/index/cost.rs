@@ -2,7 +2,10 @@
 
 #![expect(clippy::cast_precision_loss, reason = "estimates")]
 
+use std::ops::Range;
+
 use super::{
+    crowding::Crowding,
     key::HALF,
     layout::{Entry, Family, MAX_PROBE, Probes},
     plan::Plan,
@@ -33,11 +36,16 @@ fn place_cost(bytes: f64) -> f64 {
         + DOUBLING_COST * doublings(NEAR_BYTES, f64::INFINITY)
 }
 
+/// About the nanoseconds that it takes to compare with so many entries.
+pub(super) fn scan_cost(entries: u64) -> f64 {
+    entries as f64 * SCAN_COST
+}
+
 impl Plan {
     /// About the nanoseconds of a query.
     pub(super) fn cost(&self, radius: u32) -> f64 {
         if self.layout.family == Family::Scan {
-            return self.entries as f64 * SCAN_COST;
+            return scan_cost(self.entries);
         }
         let costs = Costs::new(self);
         let probes = costs.probes(radius);
@@ -49,6 +57,11 @@ impl Plan {
     pub(super) fn steps(&self, radius: u32) -> Vec<Step> {
         let costs = Costs::new(self);
         costs.steps(radius, &costs.probes(radius))
+    }
+
+    /// How far each table is probed by the widest queries.
+    pub(super) fn within(&self) -> Vec<u32> {
+        Costs::new(self).within()
     }
 
     /// Within which radius queries look in which tables.
@@ -74,12 +87,20 @@ struct Table {
     bits: u32,
     /// The bits of the fingerprint that its entries keep on the first line.
     first_bits: u32,
-    /// Entries of a bucket.
-    bucket: f64,
-    /// What a random line takes, a home, and what of the bucket has no room there.
+    /// What a random line takes, and a home.
     line: f64,
     home: f64,
-    chain: f64,
+    /// How many entries a query meets in a bucket at each distance, and in how many pages beyond the home.
+    met: [(f64, f64); MAX_PROBE as usize + 1],
+}
+
+impl Table {
+    fn met(crowding: Crowding, room: f64, page: f64) -> [(f64, f64); MAX_PROBE as usize + 1] {
+        [0, 1, 2, 3].map(|distance| {
+            let (over, share) = crowding.excess_met(distance, room);
+            (crowding.met(distance), share + over / page)
+        })
+    }
 }
 
 impl<'a> Costs<'a> {
@@ -88,22 +109,59 @@ impl<'a> Costs<'a> {
         let of_no_key = u64::BITS.saturating_sub(bits.iter().sum::<u32>());
         let (_, len) = plan.layout.entry.page();
         let table = |(&bits, next): (&u32, &u32)| {
-            let (bucket, pages) = (plan.bucket(bits), f64::from(plan.home_pages(bits)));
+            let pages = f64::from(plan.home_pages(bits));
             let line = place_cost(pages * f64::from(bits).exp2() * 64.0);
-            let (over, share) = excess(bucket, pages * len);
             let first_bits =
                 if plan.layout.is_disjoint() { (next + of_no_key).min(HALF) } else { HALF };
-            let (home, chain) = (line + (pages - 1.0) * LINE_COST, (share + over / len) * line);
-            Table { bits, first_bits, bucket, line, home, chain }
+            let home = line + (pages - 1.0) * LINE_COST;
+            let met =
+                Table::met(Crowding::new(plan.spread, plan.bucket(bits), bits), pages * len, len);
+            Table { bits, first_bits, line, home, met }
         };
         let is_wide = plan.layout.entry == Entry::Wide;
-        Self {
+        let mut this = Self {
             plan,
             tables: bits.iter().zip(bits.iter().cycle().skip(1)).map(table).collect(),
             is_wide,
             entry_bits: HALF + if is_wide { HALF } else { u32::BITS - plan.slot_bits() },
             fingerprint: place_cost(plan.entries as f64 * 8.0),
+        };
+        this.crowd();
+        this
+    }
+
+    /// The tables that are probed farthest have the most telling bits.
+    fn crowd(&mut self) {
+        if !self.plan.layout.is_disjoint() {
+            return;
         }
+        let within = self.within();
+        let bits_where = |chosen: &dyn Fn(u32) -> bool| -> u32 {
+            let tables = self.tables.iter().zip(&within);
+            tables.filter(|&(_, &within)| chosen(within)).map(|(table, _)| table.bits).sum()
+        };
+        let places: Vec<Range<u32>> = within
+            .iter()
+            .map(|&within| {
+                bits_where(&|other| other > within)..bits_where(&|other| other >= within)
+            })
+            .collect();
+        let (_, len) = self.plan.layout.entry.page();
+        for (table, places) in self.tables.iter_mut().zip(places) {
+            let room = f64::from(self.plan.home_pages(table.bits)) * len;
+            let (spread, mean) = (self.plan.spread, self.plan.bucket(table.bits));
+            let crowding = Crowding::of_places(spread, mean, table.bits, places);
+            table.met = Table::met(crowding, room, len);
+        }
+    }
+
+    /// How far each table is probed by the widest queries.
+    fn within(&self) -> Vec<u32> {
+        let mut within = vec![0; self.tables.len()];
+        for (table, distance) in self.probes(self.plan.layout.max_radius()) {
+            within[table] = distance;
+        }
+        within
     }
 
     fn probes(&self, radius: u32) -> Probes {
@@ -134,24 +192,16 @@ impl<'a> Costs<'a> {
         let table = &self.tables[step.table];
         let both = self.is_wide && step.both;
         let lines = if both { 2.0 } else { 1.0 };
+        let (entries, chained) = table.met[step.distance as usize];
         // Those that are near by their first bits take the line of the others, those that are near by all, slot and fingerprint.
         let near = if both || !self.is_wide { 0.0 } else { ball(table.first_bits, step.near) };
         let all = ball(self.entry_bits, step.allowed);
         let slot = if self.is_wide { table.line + DOUBLING_COST } else { 0.0 };
-        let looked_up = near * table.line + all * (slot + self.fingerprint);
-        let bucket = lines * (table.home + table.chain) + table.bucket * looked_up;
+        let nearer = self.plan.spread.nearer();
+        let looked_up = nearer * (near * table.line + all * (slot + self.fingerprint));
+        let bucket = lines * (table.home + chained * table.line) + entries * looked_up;
         choose(table.bits, step.distance) * bucket
     }
-}
-
-/// By how many entries a bucket exceeds a home on average, and what share of the buckets do: of a normal distribution.
-pub(super) fn excess(mean: f64, home: f64) -> (f64, f64) {
-    let deviation = mean.sqrt().max(1e-9);
-    let z = (home - mean) / deviation;
-    // The logistic curve for the share beyond, which is near enough.
-    let share = 1.0 / (1.0 + (1.702 * z).exp());
-    let over = if z < -20.0 { -z } else { (-1.702 * z).exp().ln_1p() / 1.702 };
-    (deviation * over, share)
 }
 
 /// The share of words of so many bits within a radius of one.

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, num::NonZeroU32};
 
-use super::{block_index::BlockIndex, bulk::Bulk, pages::Bucket, search::Query};
+use super::{block_index::BlockIndex, bulk::Bulk, search::Query};
 use crate::{fingerprint::Fingerprint, page::DocId};
 
 /// Queries that are asked together.
@@ -20,14 +20,10 @@ impl BlockIndex {
         self
     }
 
-    /// Whether as many documents with this fingerprint are there as may be, or as many that share a key as can be: 134 million.
+    /// Whether as many documents with this fingerprint are there as may be.
     pub(super) fn is_over(&self, fingerprint: Fingerprint) -> bool {
         let mut searched = u32::try_from(self.tables.queue().len()).unwrap_or(u32::MAX);
         if let Some(tables) = self.tables.serving() {
-            let is_full = || tables.fullest_crowd(fingerprint.0) >= Bucket::MAX_LEN;
-            if tables.fullest() == Bucket::MAX_LEN && is_full() {
-                return true;
-            }
             searched = searched.min(tables.crowd_of_equals(fingerprint.0));
         }
         if searched < self.equal_limit {

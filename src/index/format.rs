@@ -6,9 +6,11 @@
 )]
 
 use super::{
+    homes::Home,
     lanes::{Lanes, prefetch},
-    pages::{LINK, Line, Pages},
+    pages::{Chain, LINK, Line, Pages},
     probing::Sought,
+    runs::Page,
 };
 
 /// How the entries of a page are laid out.
@@ -33,7 +35,7 @@ pub(super) trait Format: Sized {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Narrow;
 
-/// Thirty entries on four lines: 16 bits each on the first, which alone is read where they tell enough, 16 more on the second, and
+/// 28 entries on four lines: 16 bits each on the first, which alone is read where they tell enough, 16 more on the second, and
 /// the slots on two that only a hit reads.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wide;
@@ -55,7 +57,7 @@ impl Format for Narrow {
 }
 
 impl Format for Wide {
-    const LEN: u32 = 30;
+    const LEN: u32 = 28;
     const SPLIT: bool = true;
     const MIN_PAGES: u32 = 1;
 
@@ -68,7 +70,7 @@ impl Format for Wide {
     fn near<L: Lanes>(lanes: L, view: &View<Self>, page: u32, sought: &Sought) -> u32 {
         let &Sought { rest, near, allowed, both, .. } = sought;
         if both == 0 {
-            lanes.near_thirty(view.keys(page), rest, near)
+            lanes.near_halves(view.keys(page), rest, near)
         } else {
             lanes.near_pairs([view.keys(page), view.more(page)], rest, allowed)
         }
@@ -109,6 +111,24 @@ impl<'a, F: Format> View<'a, F> {
     #[inline(always)]
     pub(super) fn link(&self, page: u32) -> u32 {
         self.keys(page)[LINK]
+    }
+
+    /// What has no room in a home.
+    #[inline(always)]
+    pub(super) fn chain(&self, start: u32, home: Home) -> Chain {
+        home.chain(if F::SPLIT { self.keys(start)[LINK - 1] } else { self.link(start + 1) })
+    }
+
+    /// Where a page leads.
+    #[inline(always)]
+    pub(super) fn after(&self, page: Page) -> Page {
+        Page::unpack(self.link(page.number()))
+    }
+
+    /// Asks for what is compared of a page and of those that follow in its run.
+    #[inline(always)]
+    pub(super) fn prefetch_run(&self, page: Page, both: bool) {
+        (page.number()..=page.number() + page.left()).for_each(|page| self.prefetch(page, both));
     }
 
     /// Asks for what is compared of a page.

@@ -5,7 +5,7 @@
 //! plan. The larger ones are filled beside the smaller, some entries for each that comes, and answer when they have them all: no
 //! document waits for it.
 
-use std::{collections::VecDeque, io};
+use std::{collections::VecDeque, io, ops::Range};
 
 use super::{
     bulk::Bulk,
@@ -45,7 +45,7 @@ impl Growing {
     /// # Errors
     /// If the system refuses the memory.
     pub(super) fn new(plan: &Plan) -> io::Result<Self> {
-        slab::probe(plan.bytes())?;
+        slab::probe(plan.certain_bytes())?;
         Ok(Self {
             queue: Slots::with_room(plan.entries())?,
             level: Level::best(),
@@ -57,6 +57,13 @@ impl Growing {
 
     pub(super) fn queue(&self) -> &Slots {
         &self.queue
+    }
+
+    /// What is in the queue.
+    fn fingerprints(&self) -> impl ExactSizeIterator<Item = u64> {
+        let Range { start, end } = self.queue.ordinals();
+        let places = 0..usize::try_from(end - start).expect("it is in memory");
+        places.map(move |place| *self.queue.word(self.queue.slot(start + place as u64)))
     }
 
     /// The tables that answer.
@@ -81,8 +88,9 @@ impl Growing {
     fn begin_to_grow(&mut self) {
         let made_for = self.serving.as_ref().map_or(FEW, Tables::made_for);
         if self.queue.len() > made_for
-            && let Some(tables) = self.later.pop_front()
+            && let Some(mut tables) = self.later.pop_front()
         {
+            tables.learn(self.fingerprints());
             self.filling = Some(Filling { tables, until: self.queue.ordinals().start });
         }
     }
@@ -132,8 +140,14 @@ impl Growing {
         }
     }
 
-    /// Sees to it that tables answer that are made for so many entries, or the largest that there are.
-    pub(super) fn make_room(&mut self, entries: u64, bulk: &mut Bulk) {
+    /// Sees to it that tables answer that are made for so many entries, or the largest that there are. New ones have keys by what there is,
+    /// or where that is little by what is about to come.
+    pub(super) fn make_room(
+        &mut self,
+        entries: u64,
+        coming: impl ExactSizeIterator<Item = u64>,
+        bulk: &mut Bulk,
+    ) {
         if let Some(Filling { mut tables, until }) = self.filling.take() {
             tables.insert_all(&self.queue, until..self.queue.ordinals().end, bulk);
             self.serving = Some(tables);
@@ -149,6 +163,11 @@ impl Growing {
             larger = Some(tables);
         }
         if let Some(mut tables) = larger {
+            if self.queue.len() < FEW {
+                tables.learn(coming);
+            } else {
+                tables.learn(self.fingerprints());
+            }
             tables.insert_all(&self.queue, self.queue.ordinals(), bulk);
             self.serving = Some(tables);
         }

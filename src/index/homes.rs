@@ -2,40 +2,62 @@
 //!
 //! Most of a bucket is read as one stretch of memory: each bucket has a *home*, a ring of as many pages as it fills on average, or some
 //! more. What has no room there goes to a chain of pages, and comes home when an older entry leaves: the
-//! home always has the oldest. The head of a home stands in the words of its first pages that elsewhere lead to the next one.
+//! home always has the oldest. Its head and the last page of the chain stand beside its first entries, and are read with them.
 
 #![expect(
     clippy::inline_always,
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "part of a search that is compiled for each instruction set; words are halves"
+    reason = "part of a search that is compiled for each instruction set; homes have few pages"
 )]
 
 use super::{
     format::Format,
-    pages::{Bucket, Pages},
+    pages::{Chain, Pages},
+    runs::Page,
 };
 
-/// Homes of so many pages have the word of their chain where it is read with the entries.
-const MANY: u32 = 3;
+/// Bits of a place in a home, and on a page.
+const HOME_BITS: u32 = 10;
+const PAGE_BITS: u32 = 5;
 
-/// What is in a home: a ring that begins somewhere.
+/// What is in a home, a ring that begins somewhere, and where what has no room there begins and ends.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Home {
     first: u32,
     pub(super) len: u32,
     capacity: u32,
+    first_at: u32,
+    end_at: u32,
 }
 
 impl Home {
     /// What the head of a home with room for so many says.
     #[inline(always)]
-    pub(super) fn unpack(head: u32, capacity: u32) -> Self {
-        Self { first: head >> 16, len: head & 0xffff, capacity }
+    pub(super) fn unpack(mut head: u32, capacity: u32) -> Self {
+        let mut part = |bits: u32| {
+            let part = head % (1 << bits);
+            head >>= bits;
+            part
+        };
+        let (first, len) = (part(HOME_BITS), part(HOME_BITS));
+        Self { first, len, capacity, first_at: part(PAGE_BITS), end_at: part(PAGE_BITS) }
     }
 
-    pub(super) fn is_full(self) -> bool {
-        self.len == self.capacity
+    fn pack(self) -> u32 {
+        let ends = self.first_at | self.end_at << PAGE_BITS;
+        self.first | self.len << HOME_BITS | ends << (2 * HOME_BITS)
+    }
+
+    /// The chain, given its last page.
+    #[inline(always)]
+    pub(super) fn chain(self, last: u32) -> Chain {
+        Chain { last: Page::unpack(last), first_at: self.first_at, end_at: self.end_at }
+    }
+
+    #[inline(always)]
+    pub(super) fn has_chain(self) -> bool {
+        self.end_at != 0
     }
 
     /// The entries of a page, a bit each.
@@ -64,67 +86,57 @@ impl<F: Format> Pages<F> {
         Home::unpack(self.link(start), pages * F::LEN)
     }
 
-    /// The chain of what has no room in a home.
-    #[inline(always)]
-    pub(super) fn overflow(&self, start: u32, pages: u32) -> u64 {
-        if F::SPLIT && pages < MANY {
-            self.spare(start)
-        } else {
-            u64::from(self.link(start + 1)) << 32 | u64::from(self.link(start + 2))
-        }
-    }
-
     /// The page to which the next entry comes.
     pub(super) fn next_page(&self, start: u32, pages: u32) -> u32 {
         start + self.home(start, pages).end() / F::LEN
     }
 
+    /// How many entries a bucket has.
     pub(super) fn crowd_at_home(&self, start: u32, pages: u32) -> u32 {
-        self.home(start, pages).len + Bucket::unpack(self.overflow(start, pages)).len
+        let home = self.home(start, pages);
+        home.len + if home.has_chain() { self.len_of_chain(start) } else { 0 }
     }
 
     /// Adds an entry to a bucket, and says how many there are now.
     pub(super) fn push_home(&mut self, start: u32, pages: u32, rest: u32, slot: u32) -> u32 {
         let home = self.home(start, pages);
-        if home.is_full() {
-            let mut chain = self.overflow(start, pages);
-            let chained = self.push(&mut chain, rest, slot);
-            self.set_overflow(start, pages, chain);
-            return home.len + chained;
+        if home.len < home.capacity {
+            let at = home.end();
+            self.put(start + at / F::LEN, at % F::LEN, rest, slot);
+            self.set_head(start, Home { len: home.len + 1, ..home });
+            return home.len + 1;
         }
-        let at = home.end();
-        self.put(start + at / F::LEN, at % F::LEN, rest, slot);
-        self.set_head(start, Home { len: home.len + 1, ..home });
-        home.len + 1
+        let len = if home.has_chain() { self.len_of_chain(start) } else { 0 };
+        let mut chain = home.chain(self.last_of_chain(start));
+        self.push(&mut chain, len, rest, slot);
+        self.set_chain(start, home, chain, len + 1);
+        home.len + len + 1
     }
 
-    /// Lets go of a bucket's first entry.
+    /// Lets go of a bucket's first entry. What comes home from the chain takes its place.
     pub(super) fn pop_home(&mut self, start: u32, pages: u32) {
         let home = self.home(start, pages);
-        let first = (home.first + 1) % home.capacity;
-        self.set_head(start, Home { first, len: home.len - 1, ..home });
-        if home.is_full() {
-            let mut chain = self.overflow(start, pages);
-            if Bucket::unpack(chain).len > 0 {
-                let (rest, slot) = self.front(chain);
-                self.pop(&mut chain);
-                self.set_overflow(start, pages, chain);
-                self.push_home(start, pages, rest, slot);
-            }
+        let left = Home { first: (home.first + 1) % home.capacity, ..home };
+        if !home.has_chain() {
+            self.set_head(start, Home { len: home.len - 1, ..left });
+            return;
         }
+        let len = self.len_of_chain(start);
+        let mut chain = home.chain(self.last_of_chain(start));
+        let (rest, slot) = self.front(chain);
+        self.pop(&mut chain, len);
+        self.put(start + home.first / F::LEN, home.first % F::LEN, rest, slot);
+        self.set_chain(start, left, chain, len - 1);
     }
 
     fn set_head(&mut self, start: u32, home: Home) {
-        self.set_link(start, home.first << 16 | home.len);
+        self.set_link(start, home.pack());
     }
 
-    fn set_overflow(&mut self, start: u32, pages: u32, chain: u64) {
-        if F::SPLIT && pages < MANY {
-            self.set_spare(start, chain);
-        } else {
-            self.set_link(start + 1, (chain >> 32) as u32);
-            self.set_link(start + 2, chain as u32);
-        }
+    fn set_chain(&mut self, start: u32, home: Home, chain: Chain, len: u32) {
+        self.set_head(start, Home { first_at: chain.first_at, end_at: chain.end_at, ..home });
+        self.set_last_of_chain(start, chain.last.pack());
+        self.set_len_of_chain(start, len);
     }
 }
 
@@ -144,6 +156,7 @@ impl Homes {
             Self::Tight => 0.0,
             Self::Roomy => 1.5 * mean.sqrt(),
         };
-        (((mean + reserve) / f64::from(F::LEN)).ceil() as u32).clamp(F::MIN_PAGES, 1 << 11)
+        let most = ((1 << HOME_BITS) - 1) / F::LEN;
+        (((mean + reserve) / f64::from(F::LEN)).ceil() as u32).clamp(F::MIN_PAGES, most)
     }
 }

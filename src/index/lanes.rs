@@ -17,9 +17,9 @@ use super::portable::Portable;
 pub(super) trait Lanes: Copy {
     /// Which of the first ten halves of words differ from the lower half of `rest` in at most `radius` bits.
     fn near_ten(self, line: &[u32; 16], rest: u32, radius: u32) -> u32;
-    /// Which of the first thirty halves of words differ from the lower half of `rest` in at most `radius` bits.
-    fn near_thirty(self, line: &[u32; 16], rest: u32, radius: u32) -> u32;
-    /// Which of the first thirty pairs of halves, one from each line, differ from the lower and the upper half of `rest` in at most
+    /// Which of the first 28 halves of words differ from the lower half of `rest` in at most `radius` bits.
+    fn near_halves(self, line: &[u32; 16], rest: u32, radius: u32) -> u32;
+    /// Which of the first 28 pairs of halves, one from each line, differ from the lower and the upper half of `rest` in at most
     /// `radius` bits together.
     fn near_pairs(self, lines: [&[u32; 16]; 2], rest: u32, radius: u32) -> u32;
     /// Which words differ from `fingerprint` in at most `radius` bits.
@@ -95,7 +95,7 @@ mod x86 {
 
     use super::{Lanes, Work};
 
-    const THIRTY: u32 = (1 << 30) - 1;
+    const FIRST: u32 = (1 << 28) - 1;
 
     /// The processor has AVX2, POPCNT and BMI.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -160,16 +160,16 @@ mod x86 {
         count_bytes(_mm256_xor_si256(words, _mm256_set1_epi16((half as u16).cast_signed())))
     }
 
-    /// Which of thirty halves have two bytes that add up to at most `radius`: a bit each.
+    /// Which of 28 halves have two bytes that add up to at most `radius`: a bit each.
     #[target_feature(enable = "avx2")]
     #[inline]
-    fn thirty_within(low: __m256i, high: __m256i, radius: u32) -> u32 {
+    fn halves_within(low: __m256i, high: __m256i, radius: u32) -> u32 {
         let ones = _mm256_set1_epi8(1);
         let (low, high) = (_mm256_maddubs_epi16(low, ones), _mm256_maddubs_epi16(high, ones));
         // Packing leaves the quarters in the order 0, 2, 1, 3.
         let counts = _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_packs_epi16(low, high));
         let beyond = _mm256_cmpgt_epi8(counts, _mm256_set1_epi8((radius as u8).cast_signed()));
-        !_mm256_movemask_epi8(beyond).cast_unsigned() & THIRTY
+        !_mm256_movemask_epi8(beyond).cast_unsigned() & FIRST
     }
 
     #[target_feature(enable = "avx2")]
@@ -203,12 +203,12 @@ mod x86 {
         }
 
         #[inline(always)]
-        fn near_thirty(self, line: &[u32; 16], rest: u32, radius: u32) -> u32 {
+        fn near_halves(self, line: &[u32; 16], rest: u32, radius: u32) -> u32 {
             #[target_feature(enable = "avx2,popcnt,bmi1")]
             #[inline]
             fn near(line: &[u32; 16], rest: u32, radius: u32) -> u32 {
                 let (low, high) = halves(line);
-                thirty_within(differing(low, rest), differing(high, rest), radius)
+                halves_within(differing(low, rest), differing(high, rest), radius)
             }
             // SAFETY: the witness `self` proves that the processor has these instructions.
             unsafe { near(line, rest, radius) }
@@ -222,7 +222,7 @@ mod x86 {
                 let [(low, high), (more_low, more_high)] = lines.map(halves);
                 let low = _mm256_add_epi8(differing(low, rest), differing(more_low, rest >> 16));
                 let high = _mm256_add_epi8(differing(high, rest), differing(more_high, rest >> 16));
-                thirty_within(low, high, radius)
+                halves_within(low, high, radius)
             }
             // SAFETY: the witness `self` proves that the processor has these instructions.
             unsafe { near(lines, rest, radius) }
@@ -248,12 +248,12 @@ mod x86 {
         _mm512_popcnt_epi16(_mm512_xor_si512(words, asked))
     }
 
-    /// A bit for each of thirty halves that counts at most `radius`.
+    /// A bit for each of 28 halves that counts at most `radius`.
     #[target_feature(enable = "avx512f,avx512bw")]
     #[inline]
-    fn thirty_counts_within(counts: __m512i, radius: u32) -> u32 {
+    fn counts_within(counts: __m512i, radius: u32) -> u32 {
         let radius = _mm512_set1_epi16((radius as u16).cast_signed());
-        _mm512_cmple_epu16_mask(counts, radius) & THIRTY
+        _mm512_cmple_epu16_mask(counts, radius) & FIRST
     }
 
     impl Lanes for Avx512 {
@@ -275,11 +275,11 @@ mod x86 {
         }
 
         #[inline(always)]
-        fn near_thirty(self, line: &[u32; 16], rest: u32, radius: u32) -> u32 {
+        fn near_halves(self, line: &[u32; 16], rest: u32, radius: u32) -> u32 {
             #[target_feature(enable = "avx512f,avx512bw,avx512bitalg")]
             #[inline]
             fn near(line: &[u32; 16], rest: u32, radius: u32) -> u32 {
-                thirty_counts_within(differing_of_line(line, rest), radius)
+                counts_within(differing_of_line(line, rest), radius)
             }
             // SAFETY: the witness `self` proves that the processor has these instructions.
             unsafe { near(line, rest, radius) }
@@ -292,7 +292,7 @@ mod x86 {
             fn near([low, high]: [&[u32; 16]; 2], rest: u32, radius: u32) -> u32 {
                 let (low, high) =
                     (differing_of_line(low, rest), differing_of_line(high, rest >> 16));
-                thirty_counts_within(_mm512_add_epi16(low, high), radius)
+                counts_within(_mm512_add_epi16(low, high), radius)
             }
             // SAFETY: the witness `self` proves that the processor has these instructions.
             unsafe { near(lines, rest, radius) }
@@ -343,7 +343,7 @@ mod tests {
             let pair: [&[u32; 16]; 2] = self.0.map(bytemuck::cast_ref);
             [
                 lanes.near_ten(pair[0], self.1 as u32, self.2),
-                lanes.near_thirty(pair[0], self.1 as u32, self.2),
+                lanes.near_halves(pair[0], self.1 as u32, self.2),
                 lanes.near_pairs(pair, self.1 as u32, self.2),
                 lanes.near_fingerprints(self.0[0], self.1, self.2),
             ]

@@ -1,11 +1,14 @@
 //! Which tables there are, and where a query looks in them.
 
-use std::fmt;
+#![expect(clippy::cast_possible_truncation, reason = "a fingerprint has 64 bits")]
+
+use std::{cmp::Reverse, fmt, ops::Range};
 
 use super::{
     format::{Format, Narrow, Wide},
     homes::Homes,
     key::{HALF, Key, lowest},
+    shuffle::deal,
 };
 
 /// How an entry of a table is stored.
@@ -13,7 +16,7 @@ use super::{
 pub enum Entry {
     /// 16 bits of the fingerprint and its place: 6.4 bytes. Where memory is short, and for small radii in the largest windows.
     Narrow,
-    /// 32 bits of the fingerprint, in two halves of which often one alone is read, and its place apart: 8.5 bytes. Larger radii need them to
+    /// 32 bits of the fingerprint, in two halves of which often one alone is read, and its place apart: 9.1 bytes. Larger radii need them to
     /// tell candidates apart.
     Wide,
 }
@@ -116,6 +119,32 @@ impl Layout {
                 .map(|&key| Key::new(lowest(segment_mask(*segments, key), *bits), u64::MAX, 0))
                 .collect(),
         }
+    }
+
+    /// The places of the 64 bits, those first where a bit should tell much: in the keys that are probed farthest, each within so much.
+    pub(super) fn places(&self, within: &[u32]) -> Vec<u32> {
+        let mut places = match &self.family {
+            Family::Scan => Vec::new(),
+            Family::Disjoint(bits) => {
+                let ends = bits.iter().scan(0, |end, bits| {
+                    *end += bits;
+                    Some(*end)
+                });
+                let keys = ends.zip(bits).map(|(end, bits)| end - bits..end);
+                let mut keys: Vec<_> = keys.zip(within).collect();
+                keys.sort_by_key(|&(_, within)| Reverse(within));
+                let alike = keys.chunk_by(|(_, a), (_, b)| a == b);
+                let deal = |keys: &[(Range<u32>, _)]| {
+                    deal(&keys.iter().map(|(key, _)| key.clone()).collect::<Vec<_>>())
+                };
+                alike.flat_map(deal).collect()
+            }
+            Family::Covering { segments, .. } => {
+                deal(&(0..*segments).map(|i| segment(*segments, i)).collect::<Vec<_>>())
+            }
+        };
+        places.extend((0..u64::BITS).filter(|place| !places.contains(place)).collect::<Vec<_>>());
+        places
     }
 
     /// Whether no two keys share bits.
@@ -264,10 +293,15 @@ fn errors(segments: u32, radius: u32) -> impl Iterator<Item = u32> {
     (0..1_u32 << segments).filter(move |set| set.count_ones() == n)
 }
 
-/// The bits of some of so many segments of nearly equal width.
+/// One of so many segments of nearly equal width.
+fn segment(segments: u32, i: u32) -> Range<u32> {
+    i * u64::BITS / segments..(i + 1) * u64::BITS / segments
+}
+
+/// The bits of some of so many segments.
 fn segment_mask(segments: u32, chosen: u32) -> u64 {
-    let start = |i: u32| i * u64::BITS / segments;
+    let bits = |range: Range<u32>| (u64::MAX >> (u64::BITS - range.len() as u32)) << range.start;
     (0..segments)
         .filter(|i| chosen >> i & 1 == 1)
-        .fold(0, |mask, i| mask | (u64::MAX >> (u64::BITS - (start(i + 1) - start(i)))) << start(i))
+        .fold(0, |mask, i| mask | bits(segment(segments, i)))
 }

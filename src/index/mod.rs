@@ -22,15 +22,20 @@
 //! - **Scan** ([`Layout::scan`]): no tables. Any layout scans while the window holds so few that this is faster; the first 4,096
 //!   entries are in no table at all.
 //!
+//! Fingerprints of real texts are crowded: those of one language share words, and so bits; a query meets several times as many as
+//! on average. So the keys are made of those bits that tell most about what the window has: the most telling ones go to the
+//! tables that are probed farthest. Memory and layout are planned for texts, or for random fingerprints if one says so ([`Spread`]).
+//!
 //! With disjoint keys a query leaves out what it would have found before. It looks into the tables one after the other, first
 //! within 1, then farther away; what has not been found yet differs in each key in more bits than have been looked at, so that few
 //! of the errors are left for any one of the others. The first 16 bits that an entry keeps are those of the next table's key: for four
 //! in five buckets of a query within 8 they alone tell enough, and the rest of the entry is not read.
 //!
 //! The window rolls: what came first leaves first, in every bucket as in the whole. So a bucket is a queue. It begins with a *home*, a
-//! ring of pages of its own that is read as one stretch of memory: ten entries of 16 bits with their places on a line, or thirty
-//! of 32 bits, halves and places on lines of their own. [Roomy](Homes::Roomy) homes hold nearly all there ever is, [tight](Homes::Tight)
-//! ones what a bucket has on average; the rest lies in a chain of pages. Nothing is searched,
+//! ring of pages of its own that is read as one stretch of memory: ten entries of 16 bits with their places on a line, or 28
+//! of 32 bits, halves and places on lines of their own. [Roomy](Homes::Roomy) homes hold nearly all that there ever is of random
+//! fingerprints, [tight](Homes::Tight) ones what a bucket has on average; the rest lies in a chain of pages, which come in runs of up to
+//! four, so that a long chain is read without waiting at each page for the next. Nothing is searched,
 //! moved or hashed again, neither to insert nor to expire, and growth copies nothing. A document that is [refreshed](Index::refresh) keeps its
 //! entry until it is the oldest and goes to the end; of what is [removed](Index::remove) or has left, some entries at a time are let go.
 //! Homes take memory as soon as they are used, so a window that fills goes through smaller tables: made for an eighth of an eighth of it,
@@ -38,8 +43,8 @@
 //!
 //! # Which layout
 //!
-//! [`Plan::choose`] takes the fastest by estimate that fits into the memory, and no more memory than makes it faster. By hand: key bits
-//! such that a bucket fills its home, of 30 entries or more; fewer where a table is probed within 2. A table takes 6.4 ([`Entry::Narrow`]) or 8.5 bytes
+//! [`Plan::choose`] takes the fastest by estimate that fits into the memory, and of those within a tenth of it the smallest. By hand: key bits
+//! such that a bucket fills its home, of 28 entries or more; fewer where a table is probed within 2. A table takes 6.4 ([`Entry::Narrow`]) or 9.1 bytes
 //! ([`Entry::Wide`]) an entry, and what of its homes stays empty; narrow entries tell candidates apart up to radius 5 or so.
 //! Document numbers cost nothing where they are consecutive and 8 bytes elsewhere.
 //!
@@ -76,6 +81,7 @@ mod bulk;
 #[cfg(test)]
 mod contract;
 mod cost;
+mod crowding;
 mod equals;
 mod format;
 mod growing;
@@ -89,8 +95,10 @@ mod pigeonhole;
 mod plan;
 mod portable;
 mod probing;
+mod runs;
 mod scan;
 mod search;
+mod shuffle;
 mod slab;
 mod slots;
 mod steps;
@@ -103,6 +111,7 @@ use crate::{fingerprint::Fingerprint, page::DocId};
 
 pub use audit::Audit;
 pub use block_index::BlockIndex;
+pub use crowding::Spread;
 pub use homes::Homes;
 pub use layout::{Entry, Layout};
 pub use pigeonhole::{Pigeonhole, RadiusError};

@@ -2,7 +2,7 @@
 //!
 //! A window rolls: what came first leaves first, in every bucket as in the whole. So what a bucket has beyond its home is a chain of
 //! pages, a new entry goes behind the last, the one that leaves is the first, and nothing is searched or hashed
-//! again. Pages come from one store for all tables and go back to it, so that a crowded bucket costs what it holds.
+//! again. Pages come in [runs](super::runs) from one store for all tables and go back to it, so that a crowded bucket costs what it holds.
 //!
 //! A page's last word leads to the next page, the last page's to the first: one word tells where a chain is.
 
@@ -10,7 +10,7 @@
     clippy::inline_always,
     reason = "it becomes part of a search that is compiled for each instruction set"
 )]
-#![expect(clippy::cast_possible_truncation, reason = "a bucket's word is two of 32 bits")]
+#![expect(clippy::cast_possible_truncation, reason = "pages are counted in 32 bits")]
 
 use std::io;
 
@@ -18,6 +18,7 @@ use super::{
     format::{Format, View},
     key::HALF,
     lanes::prefetch,
+    runs::{FreeRuns, MAX_PAGES, Page},
     slab::Slab,
 };
 
@@ -28,30 +29,14 @@ pub(super) type Line = [u32; LINE];
 
 pub(super) const LINK: usize = 15;
 
-/// Where the queue of a bucket lies: its last page, how many entries it has and where on the first page they begin.
+/// Where a chain of pages lies: its last page, where on the first page it begins and on the last one ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Bucket {
-    pub(super) last: u32,
+pub(super) struct Chain {
+    /// It leads to the first.
+    pub(super) last: Page,
     pub(super) first_at: u32,
-    pub(super) len: u32,
-}
-
-const LEN_BITS: u32 = 27;
-
-impl Bucket {
-    /// As many entries as one bucket can have.
-    pub(super) const MAX_LEN: u32 = (1 << LEN_BITS) - 1;
-
-    #[inline(always)]
-    pub(super) fn unpack(word: u64) -> Self {
-        let low = word as u32;
-        Self { last: (word >> 32) as u32, first_at: low >> LEN_BITS, len: low & Self::MAX_LEN }
-    }
-
-    #[inline(always)]
-    fn pack(self) -> u64 {
-        u64::from(self.last) << 32 | u64::from(self.first_at << LEN_BITS | self.len)
-    }
+    /// One past the last entry: 0 if there is none.
+    pub(super) end_at: u32,
 }
 
 /// The lowest `n` bits.
@@ -72,12 +57,6 @@ fn set_half(line: &mut Line, at: u32, half: u32) {
     *word = *word & !(0xffff << shift) | half << shift;
 }
 
-/// Where in its last page a bucket ends: one past the last entry.
-#[inline(always)]
-pub(super) fn end_at<F: Format>(bucket: Bucket) -> u32 {
-    (bucket.first_at + bucket.len - 1) % F::LEN + 1
-}
-
 /// All pages of all tables.
 ///
 /// Where slots are not apart, what a slot leaves of its 32 bits holds more of the fingerprint, beyond the first 16 bits: read only for those
@@ -89,8 +68,7 @@ pub(super) struct Pages<F> {
     slots: Slab<Line>,
     /// The bits that a slot takes.
     slot_bits: u32,
-    /// The first of the pages that are free, each of which leads to the next; a page leads to itself if there are no more.
-    free: Option<u32>,
+    free: FreeRuns,
     format: std::marker::PhantomData<F>,
 }
 
@@ -114,7 +92,7 @@ impl<F: Format> Pages<F> {
             more: slab(more)?,
             slots: slab(slots)?,
             slot_bits: if F::SPLIT { u32::BITS } else { slot_bits },
-            free: None,
+            free: FreeRuns::default(),
             format: std::marker::PhantomData,
         })
     }
@@ -189,24 +167,27 @@ impl<F: Format> Pages<F> {
         self.keys(page)[LINK]
     }
 
-    /// Adds an entry to a bucket, and says how many there are now.
-    pub(super) fn push(&mut self, word: &mut u64, rest: u32, slot: u32) -> u32 {
-        let mut bucket = Bucket::unpack(*word);
-        let at = (bucket.first_at + bucket.len) % F::LEN;
-        if bucket.len == 0 {
-            bucket.last = self.take();
-            self.keys.get_mut(bucket.last as usize)[LINK] = bucket.last;
-        } else if at == 0 {
-            let page = self.take();
-            let first = self.link(bucket.last);
-            self.keys.get_mut(page as usize)[LINK] = first;
-            self.keys.get_mut(bucket.last as usize)[LINK] = page;
-            bucket.last = page;
+    /// Where a page leads.
+    #[inline(always)]
+    pub(super) fn after(&self, page: Page) -> Page {
+        Page::unpack(self.link(page.number()))
+    }
+
+    /// Adds an entry to a chain that has so many.
+    pub(super) fn push(&mut self, chain: &mut Chain, len: u32, rest: u32, slot: u32) {
+        if chain.end_at == 0 {
+            let page = self.take(FreeRuns::class_for(0));
+            self.lead(page, page);
+            *chain = Chain { last: page, first_at: 0, end_at: 0 };
+        } else if chain.end_at == F::LEN {
+            let class = FreeRuns::class_for(len / F::LEN);
+            let page = chain.last.next().unwrap_or_else(|| self.take(class));
+            self.lead(page, self.after(chain.last));
+            self.lead(chain.last, page);
+            *chain = Chain { last: page, end_at: 0, ..*chain };
         }
-        bucket.len += 1;
-        *word = bucket.pack();
-        self.put(bucket.last, at, rest, slot);
-        bucket.len
+        self.put(chain.last.number(), chain.end_at, rest, slot);
+        chain.end_at += 1;
     }
 
     /// Writes an entry.
@@ -270,70 +251,148 @@ impl<F: Format> Pages<F> {
         slot <= low(self.slot_bits)
     }
 
-    /// The first entry of a bucket: what it keeps of the fingerprint, and its slot.
-    pub(super) fn front(&self, word: u64) -> (u32, u32) {
-        let bucket = Bucket::unpack(word);
-        let one_page = bucket.first_at + bucket.len <= F::LEN;
-        let page = if one_page { bucket.last } else { self.link(bucket.last) };
-        (self.rest(page, bucket.first_at), self.slot(page, bucket.first_at))
+    /// The first entry of a chain: what it keeps of the fingerprint, and its slot.
+    pub(super) fn front(&self, chain: Chain) -> (u32, u32) {
+        let page = self.after(chain.last).number();
+        (self.rest(page, chain.first_at), self.slot(page, chain.first_at))
     }
 
-    /// Lets go of a bucket's first entry.
-    pub(super) fn pop(&mut self, word: &mut u64) {
-        let mut bucket = Bucket::unpack(*word);
-        bucket.first_at += 1;
-        bucket.len -= 1;
-        if bucket.len == 0 {
-            self.give_back(bucket.last);
-            bucket = Bucket::default();
-        } else if bucket.first_at == F::LEN {
-            let first = self.link(bucket.last);
-            self.keys.get_mut(bucket.last as usize)[LINK] = self.link(first);
-            self.give_back(first);
-            bucket.first_at = 0;
+    /// Lets go of the first entry of a chain that has so many.
+    pub(super) fn pop(&mut self, chain: &mut Chain, len: u32) {
+        chain.first_at += 1;
+        if len == 1 {
+            self.give_back(chain.last.run());
+            *chain = Chain::default();
+        } else if chain.first_at == F::LEN {
+            let first = self.after(chain.last);
+            self.lead(chain.last, self.after(first));
+            if first.left() == 0 {
+                self.give_back(first.run());
+            }
+            chain.first_at = 0;
         }
-        *word = bucket.pack();
+    }
+
+    fn lead(&mut self, page: Page, to: Page) {
+        self.set_link(page.number(), to.pack());
     }
 
     pub(super) fn set_link(&mut self, page: u32, link: u32) {
         self.keys.get_mut(page as usize)[LINK] = link;
     }
 
-    /// The two words behind the last slot of a page whose slots are apart.
+    /// What the words of a home's first pages hold beyond the first of them.
     #[inline(always)]
-    pub(super) fn spare(&self, page: u32) -> u64 {
-        let line = self.slots.get(page as usize * SLOT_LINES + 1);
-        u64::from(line[LINK]) << 32 | u64::from(line[LINK - 1])
+    pub(super) fn last_of_chain(&self, start: u32) -> u32 {
+        if F::SPLIT { self.keys(start)[LINK - 1] } else { self.link(start + 1) }
     }
 
-    pub(super) fn set_spare(&mut self, page: u32, word: u64) {
-        let line = self.slots.get_mut(page as usize * SLOT_LINES + 1);
-        (line[LINK], line[LINK - 1]) = ((word >> 32) as u32, word as u32);
-    }
-
-    fn take(&mut self) -> u32 {
-        if let Some(page) = self.free {
-            let next = self.link(page);
-            self.free = (next != page).then_some(next);
-            return page;
-        }
-        let page = u32::try_from(self.keys.len()).expect("the index has at most 2^32 pages");
-        self.keys.grow(1);
+    pub(super) fn set_last_of_chain(&mut self, start: u32, last: u32) {
         if F::SPLIT {
-            self.more.grow(1);
-            self.slots.grow(SLOT_LINES);
+            self.keys.get_mut(start as usize)[LINK - 1] = last;
+        } else {
+            self.set_link(start + 1, last);
         }
-        page
     }
 
-    fn give_back(&mut self, page: u32) {
-        self.keys.get_mut(page as usize)[LINK] = self.free.unwrap_or(page);
-        self.free = Some(page);
+    pub(super) fn len_of_chain(&self, start: u32) -> u32 {
+        if F::SPLIT { self.slots.get(Self::last_slots(start))[LINK] } else { self.link(start + 2) }
+    }
+
+    pub(super) fn set_len_of_chain(&mut self, start: u32, len: u32) {
+        if F::SPLIT {
+            self.slots.get_mut(Self::last_slots(start))[LINK] = len;
+        } else {
+            self.set_link(start + 2, len);
+        }
+    }
+
+    fn last_slots(page: u32) -> usize {
+        (page as usize + 1) * SLOT_LINES - 1
+    }
+
+    fn take(&mut self, class: u32) -> Page {
+        let keys = &self.keys;
+        let next = |run: Page| Page::unpack(keys.get(run.number() as usize)[LINK]);
+        let Some(run) = self.free.take(class, next) else { return self.add(class) };
+        let (run, rest) = run.split(class.min(run.class()));
+        rest.for_each(|rest| self.give_back(rest));
+        run
+    }
+
+    fn add(&mut self, class: u32) -> Page {
+        let (number, pages) = (self.keys.len(), 1 << class);
+        let fits = number + pages <= MAX_PAGES as usize;
+        assert!(fits, "the index has at most {MAX_PAGES} pages");
+        self.keys.grow(pages);
+        if F::SPLIT {
+            self.more.grow(pages);
+            self.slots.grow(pages * SLOT_LINES);
+        }
+        Page::first(number as u32, class)
+    }
+
+    fn give_back(&mut self, run: Page) {
+        let next = self.free.give_back(run);
+        self.lead(run, next);
     }
 
     /// How many pages there are, free ones included.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.keys.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::index::format::{Narrow, Wide};
+
+    /// Fills and empties some chains of one store, each beside a queue.
+    fn agrees_with_queues<F: Format>(steps: &[(usize, bool, u16)]) -> Result<(), TestCaseError> {
+        let mut pages = Pages::<F>::new(3, 20, 20).expect("there is memory");
+        let mut chains: [(Chain, VecDeque<(u32, u32)>); 3] = Default::default();
+        let (mut next, mut most) = (0, 0);
+        for &(which, grows, n) in steps {
+            let (chain, queue) = &mut chains[which];
+            for _ in 0..n {
+                let len = queue.len() as u32;
+                if grows {
+                    let entry = (if F::SPLIT { next } else { next % 0x1_0000 }, next);
+                    pages.push(chain, len, entry.0, entry.1);
+                    queue.push_back(entry);
+                    next += 1;
+                } else if let Some(expected) = queue.pop_front() {
+                    prop_assert_eq!(pages.front(*chain), expected);
+                    pages.pop(chain, len);
+                }
+            }
+            let filled: usize = chains.iter().map(|(_, queue)| queue.len()).sum();
+            most = most.max(filled);
+        }
+        // A page of each chain at its beginning is partly empty, and the run at its end: a third, and what was given back is used again.
+        let needed = most / F::LEN as usize;
+        prop_assert!(pages.len() <= 3 + 3 * 8 + 3 * needed, "{} pages for {needed}", pages.len());
+        for (mut chain, mut queue) in chains {
+            while let Some(expected) = queue.pop_front() {
+                prop_assert_eq!(pages.front(chain), expected);
+                pages.pop(&mut chain, queue.len() as u32 + 1);
+            }
+            prop_assert_eq!(chain, Chain::default());
+        }
+        Ok(())
+    }
+
+    proptest! {
+        #[test]
+        fn chains_are_queues(steps in prop::collection::vec((0..3_usize, any::<bool>(), 0..600_u16), 0..60)) {
+            agrees_with_queues::<Narrow>(&steps)?;
+            agrees_with_queues::<Wide>(&steps)?;
+        }
     }
 }

@@ -25,15 +25,15 @@ impl Lanes for Portable {
     }
 
     #[inline(always)]
-    fn near_thirty(self, line: &[u32; 16], rest: u32, radius: u32) -> u32 {
+    fn near_halves(self, line: &[u32; 16], rest: u32, radius: u32) -> u32 {
         let near = |i| (half(line, i) ^ rest & 0xffff).count_ones() <= radius;
-        (0..30).fold(0, |all, i| all | u32::from(near(i)) << i)
+        (0..28).fold(0, |all, i| all | u32::from(near(i)) << i)
     }
 
     #[inline(always)]
     fn near_pairs(self, [low, high]: [&[u32; 16]; 2], rest: u32, radius: u32) -> u32 {
         let near = |i| ((half(low, i) | half(high, i) << 16) ^ rest).count_ones() <= radius;
-        (0..30).fold(0, |all, i| all | u32::from(near(i)) << i)
+        (0..28).fold(0, |all, i| all | u32::from(near(i)) << i)
     }
 
     #[inline(always)]

@@ -66,9 +66,10 @@ impl Route {
         self.tasks.reserve(radii().map(|radius| blocks.steps[radius].len()).sum());
         self.places.reserve(radii().map(|radius| blocks.probes[radius]).sum());
         for (query, number) in queries.iter().zip(first..) {
-            let mut filed = [(0, 0); MAX_TABLES];
+            let (mut filed, fingerprint) =
+                ([(0, 0); MAX_TABLES], blocks.shuffle.of(query.fingerprint));
             for (filed, key) in filed.iter_mut().zip(&blocks.keys) {
-                *filed = (key.place.of(query.fingerprint), key.rest.of(query.fingerprint));
+                *filed = (key.place.of(fingerprint), key.rest.of(fingerprint));
             }
             for (step, place) in blocks.steps[query.radius as usize].iter().zip(0..) {
                 let (key, rest) = filed[step.table];

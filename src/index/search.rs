@@ -15,8 +15,9 @@ use super::{
     format::Format,
     homes::Home,
     lanes::{Lanes, Work, prefetch},
-    pages::{Bucket, end_at},
+    pages::Chain,
     probing::{Ahead, Route, Sought, Task},
+    runs::Page,
     slots::Slots,
     steps::Step,
 };
@@ -47,13 +48,13 @@ pub(super) struct Found {
 /// A chain of pages that is being read.
 #[derive(Clone, Copy, Default)]
 struct Cursor {
-    page: u32,
-    /// Pages after this one.
-    left: u32,
+    page: Page,
+    /// Where it ends.
+    last: Page,
     /// The entries of this page, a bit each.
     mask: u32,
-    /// Those of the next page.
-    next_mask: u32,
+    /// Those of the first page.
+    first_mask: u32,
     sought: Sought,
 }
 
@@ -126,36 +127,29 @@ impl<F: Format> Search<'_, F> {
                     self.note(start + page, near & home.mask::<F>(page), &task.sought, under_way);
                 }
             }
-            if home.is_full() {
-                let chain = self.blocks.pages.overflow(start, pages);
-                self.follow(lanes, chain, &task.sought, under_way);
+            if home.has_chain() {
+                self.follow(lanes, view.chain(start, home), &task.sought, under_way);
             }
         }
     }
 
-    /// Begins to read a chain of pages, unless it is empty.
+    /// Begins to read a chain of pages, with the last: it leads to the first.
     #[inline(always)]
     fn follow<L: Lanes>(
         &mut self,
         lanes: L,
-        chain: u64,
+        chain: Chain,
         sought: &Sought,
         under_way: &mut UnderWay,
     ) {
-        let bucket = Bucket::unpack(chain);
-        if bucket.len == 0 {
-            return;
-        }
-        self.blocks.pages.view().prefetch(bucket.last, sought.both != 0);
-        let left = (bucket.first_at + bucket.len - 1) / F::LEN;
-        let from_first = Self::ALL & (u32::MAX << bucket.first_at);
-        let to_last = u32::MAX >> (u32::BITS - end_at::<F>(bucket));
-        let mask = if left == 0 { from_first & to_last } else { to_last };
+        let Chain { last, first_at, end_at } = chain;
+        self.blocks.pages.view().prefetch(last.number(), sought.both != 0);
+        let first_mask = Self::ALL & (u32::MAX << first_at);
+        let mask = u32::MAX >> (u32::BITS - end_at);
         while under_way.cursors.len() == ABREAST {
             self.read_chains(lanes, under_way);
         }
-        let (page, sought) = (bucket.last, *sought);
-        under_way.cursors.push(Cursor { page, left, mask, next_mask: from_first, sought });
+        under_way.cursors.push(Cursor { page: last, last, mask, first_mask, sought: *sought });
     }
 
     /// Compares a page of each chain, and asks for the next of those that have one.
@@ -164,16 +158,20 @@ impl<F: Format> Search<'_, F> {
         let (view, mut kept) = (self.blocks.pages.view(), 0);
         for place in 0..under_way.cursors.len() {
             let mut cursor = under_way.cursors[place];
-            let Cursor { page, ref sought, .. } = cursor;
-            let near = F::near(lanes, &view, page, sought) & cursor.mask;
+            let Cursor { page, last, sought, first_mask, .. } = cursor;
+            let next = view.after(page);
+            let is_alone = page == last && next == last;
+            let mask = if is_alone { cursor.mask & first_mask } else { cursor.mask };
+            let near = F::near(lanes, &view, page.number(), &sought) & mask;
             if near != 0 {
-                self.note(page, near, sought, under_way);
+                self.note(page.number(), near, &sought, under_way);
             }
-            if cursor.left > 0 {
-                cursor.page = view.link(page);
-                view.prefetch(cursor.page, cursor.sought.both != 0);
-                cursor.mask = std::mem::replace(&mut cursor.next_mask, Self::ALL);
-                cursor.left -= 1;
+            if next != last {
+                if page == last || next.begins_a_run() {
+                    view.prefetch_run(next, sought.both != 0);
+                }
+                cursor.mask = if page == last { first_mask } else { Self::ALL };
+                cursor.page = next;
                 under_way.cursors[kept] = cursor;
                 kept += 1;
             }
@@ -225,6 +223,7 @@ impl<F: Format> Search<'_, F> {
             return;
         }
         // What several steps find is taken from the first of them only.
+        let difference = self.blocks.shuffle.of(difference);
         let steps = &self.blocks.steps[query.radius as usize][..hit.sought.step as usize];
         let before = |step: &Step| {
             (difference & self.blocks.keys[step.table].mask).count_ones() == step.distance

@@ -42,6 +42,11 @@ impl Tables {
         each!(self, blocks => blocks.made_for)
     }
 
+    /// Makes the keys of those bits that tell most about fingerprints like these. There is no entry yet.
+    pub(super) fn learn(&mut self, fingerprints: impl ExactSizeIterator<Item = u64>) {
+        each!(self, blocks => blocks.learn(fingerprints));
+    }
+
     pub(super) fn insert(&mut self, fingerprint: u64, slot: u32) {
         each!(self, blocks => blocks.insert(fingerprint, slot));
     }
@@ -80,10 +85,6 @@ impl Tables {
 
     pub(super) fn crowd_of_equals(&self, fingerprint: u64) -> u32 {
         each!(self, blocks => blocks.crowd_of_equals(fingerprint))
-    }
-
-    pub(super) fn fullest(&self) -> u32 {
-        each!(self, blocks => blocks.fullest)
     }
 
     /// In how many places a query of some radius looks.

@@ -18,7 +18,7 @@ use baseline::Baseline;
 use gaoya::simhash::SimHashIndex;
 use pagesieve::{
     DocId, Fingerprint,
-    index::{BlockIndex, Index, Layout, Plan},
+    index::{BlockIndex, Index, Layout, Plan, Spread},
 };
 use rustix::time::{ClockId, clock_gettime};
 
@@ -71,7 +71,7 @@ fn main() {
 fn beside(entries: u64, radius: u32, peer_bytes: f64) {
     // Document numbers are consecutive and take nothing, but a plan has room for 8 bytes.
     let budget = ((peer_bytes + 8.0) * entries as f64) as u64;
-    match Plan::choose(radius, entries, budget) {
+    match Plan::choose_for(Spread::Random, radius, entries, budget) {
         Ok(plan) => pagesieve(&format!("    pagesieve, {}", plan.layout()), entries, radius, plan),
         Err(error) => println!("    pagesieve: {error}"),
     }

@@ -1,0 +1,135 @@
+//! How full buckets are, by estimate.
+//!
+//! Fingerprints of real texts are crowded: those of one language share words, and so bits. How many there are of a key is spread about
+//! as a lognormal distribution, which is wider the more bits the key has; a query comes from the crowd, and meets more of them than
+//! there are on average. Both were measured on texts that are as far from each other as pages in English and Chinese are
+//! (`benches/index_large/source.rs`).
+
+use std::ops::Range;
+
+/// The variance of the logarithm, for each bit of a key, where keys are made of bits as they come.
+const EACH_BIT: f64 = 0.13;
+/// And of the most telling bits, which are so many.
+const TELLING: u32 = 16;
+const EACH_TELLING_BIT: f64 = 0.03;
+/// What a query finds less of at each distance from its key: it leads away from the crowd.
+const EACH_DISTANCE: f64 = 0.2;
+
+/// How the fingerprints lie for which a [`Plan`](super::Plan) is made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Spread {
+    /// Crowded, as `SimHash`es of texts in one or two languages are.
+    #[default]
+    Texts,
+    /// Evenly, as hashes without structure do: everything takes less memory and less time.
+    Random,
+}
+
+impl Spread {
+    /// How many times as many entries as of random ones are near by some of their bits.
+    pub(super) fn nearer(self) -> f64 {
+        match self {
+            Self::Texts => 4.0,
+            Self::Random => 1.0,
+        }
+    }
+}
+
+/// How unevenly the buckets of a table are filled.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Crowding {
+    /// Entries of a bucket on average.
+    mean: f64,
+    /// The variance of the logarithm of how many there would be but for chance.
+    variance: f64,
+}
+
+impl Crowding {
+    /// Of keys with so many bits as they come.
+    pub(super) fn new(spread: Spread, mean: f64, bits: u32) -> Self {
+        let variance = match spread {
+            Spread::Texts => f64::from(bits) * EACH_BIT,
+            Spread::Random => 0.0,
+        };
+        Self { mean, variance }
+    }
+
+    /// Of keys with so many bits out of those that have these places, the most telling bit the first.
+    pub(super) fn of_places(spread: Spread, mean: f64, bits: u32, places: Range<u32>) -> Self {
+        if spread == Spread::Random {
+            return Self::new(spread, mean, bits);
+        }
+        let all = f64::from(places.end - places.start).max(1.0);
+        let telling = f64::from(places.end.min(TELLING).saturating_sub(places.start));
+        let variance = telling * EACH_TELLING_BIT + (all - telling) * EACH_BIT;
+        Self { mean, variance: f64::from(bits) * variance / all }
+    }
+
+    /// How many entries a query meets in a bucket at a distance from its own.
+    pub(super) fn met(&self, distance: u32) -> f64 {
+        self.mean * self.times(distance)
+    }
+
+    /// How many times as many entries as on average a query meets.
+    pub(super) fn times(&self, distance: u32) -> f64 {
+        (self.variance * (1.0 - EACH_DISTANCE * f64::from(distance)).max(0.0)).exp()
+    }
+
+    /// By how many entries buckets exceed a home on average, and what share of them do.
+    pub(super) fn excess(&self, home: f64) -> (f64, f64) {
+        self.excess_of(self.mean, home)
+    }
+
+    /// The same of those that a query meets at a distance from its own.
+    pub(super) fn excess_met(&self, distance: u32, home: f64) -> (f64, f64) {
+        // What is drawn by its size is spread as before, around a larger mean.
+        self.excess_of(self.met(distance), home)
+    }
+
+    fn excess_of(&self, mean: f64, home: f64) -> (f64, f64) {
+        let mean = mean.max(1e-9);
+        let variance = (self.variance.exp() + 1.0 / mean).ln();
+        let deviation = variance.sqrt();
+        let z = (mean.ln() - variance / 2.0 - home.ln()) / deviation;
+        let share = below(z);
+        ((mean * below(z + deviation) - home * share).max(0.0), share)
+    }
+}
+
+/// The share of a normal distribution below so many deviations, nearly: the logistic curve.
+fn below(z: f64) -> f64 {
+    1.0 / (1.0 + (-1.702 * z).exp())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn random_fingerprints_are_spread_by_chance_alone() {
+        let crowding = Crowding::new(Spread::Random, 100.0, 16);
+        assert!((crowding.times(2) - 1.0).abs() < 1e-9);
+        // A normal distribution around 100, ten wide: beyond 100 there are four tenths of that on average, in half of the buckets.
+        let (over, share) = crowding.excess(100.0);
+        assert!((over - 4.0).abs() < 0.5 && (share - 0.5).abs() < 0.05, "{over} {share}");
+    }
+
+    /// What was counted in a million and ten million texts: key bits, entries of a bucket on average, how many times as many a query met
+    /// in its own bucket and beside it, and the share of entries beyond a home for twice the average.
+    #[test]
+    fn real_texts_are_as_crowded() {
+        for (crowding, own, beside, over) in [
+            (Crowding::of_places(Spread::Texts, 15.3, 16, 0..16), 1.5, 1.3, 0.07),
+            (Crowding::of_places(Spread::Texts, 15.3, 16, 16..64), 6.9, 3.9, 0.39),
+            (Crowding::of_places(Spread::Texts, 305.0, 15, 19..64), 6.7, 3.7, 0.38),
+            (Crowding::of_places(Spread::Texts, 76.3, 17, 0..34), 4.1, 2.8, 0.29),
+        ] {
+            let Crowding { mean, .. } = crowding;
+            let near = |estimate: f64, counted: f64| (0.6..1.5).contains(&(estimate / counted));
+            assert!(near(crowding.times(0), own), "{crowding:?}: {}", crowding.times(0));
+            assert!(near(crowding.times(2), beside), "{crowding:?}: {}", crowding.times(2));
+            let share = crowding.excess(2.0 * mean).0 / mean;
+            assert!((share - over).abs() < 0.1, "{crowding:?}: {share}");
+        }
+    }
+}
