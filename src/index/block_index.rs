@@ -10,6 +10,7 @@ use super::{
     ids::Ids,
     plan::{FEW, IndexError, Plan},
     search::{Found, Query},
+    shuffle::sample,
     slab::RefusedError,
     turns::Turns,
 };
@@ -308,7 +309,7 @@ impl Index for BlockIndex {
             }
             let all = self.tables.queue().len() + some.len() as u64;
             if some.len() >= MANY && all > FEW {
-                let coming = some.iter().map(|(_, fingerprint)| fingerprint.0);
+                let coming = sample(some.len()).map(|i| some[i].1.0);
                 self.tables.make_room(all, coming, &mut bulk);
             }
             if some.len() >= MANY && all > FEW && self.tables.serving().is_some() {

@@ -7,7 +7,10 @@
 
 use std::io;
 
-use super::{format::Format, key::Key, pages::Pages, plan::Plan, shuffle::Shuffle, steps::Step};
+use super::{
+    format::Format, key::Key, pages::Pages, plan::Plan, runs::MAX_PAGES, shuffle::Shuffle,
+    steps::Step,
+};
 
 /// More tables than any layout has.
 pub(super) const MAX_TABLES: usize = 8;
@@ -72,6 +75,9 @@ impl<F: Format> Blocks<F> {
             let end = u32::try_from(u64::from(reserved) + pages);
             reserved = end.map_err(|_| io::ErrorKind::OutOfMemory)?;
         }
+        if plan.pages().max(reserved as usize) > MAX_PAGES as usize {
+            return Err(io::ErrorKind::OutOfMemory.into());
+        }
         let radii = 0..=plan.layout().max_radius();
         let steps: Vec<Vec<Step>> = radii.map(|radius| plan.steps(radius)).collect();
         let buckets = |step: &Step| keys[step.table].patterns(step.distance).len();
@@ -89,7 +95,7 @@ impl<F: Format> Blocks<F> {
     }
 
     /// Makes the keys of those bits that tell most about fingerprints like these. There is no entry yet.
-    pub(super) fn learn(&mut self, fingerprints: impl ExactSizeIterator<Item = u64>) {
+    pub(super) fn learn(&mut self, fingerprints: impl Iterator<Item = u64>) {
         debug_assert_eq!(self.fullest, 0, "entries stay where they are");
         self.shuffle = Shuffle::telling(fingerprints, &self.places);
     }

@@ -59,9 +59,9 @@ impl Plan {
         costs.steps(radius, &costs.probes(radius))
     }
 
-    /// How far each table is probed by the widest queries.
+    /// How far each table is probed by the widest queries, by which bits are dealt to them.
     pub(super) fn within(&self) -> Vec<u32> {
-        Costs::new(self).within()
+        Costs::new(self).within
     }
 
     /// Within which radius queries look in which tables.
@@ -75,6 +75,8 @@ impl Plan {
 struct Costs<'a> {
     plan: &'a Plan,
     tables: Vec<Table>,
+    /// How far each table is probed by the widest queries, if bits told all the same.
+    within: Vec<u32>,
     is_wide: bool,
     /// The bits by which an entry is compared before the fingerprint is read.
     entry_bits: u32,
@@ -122,6 +124,7 @@ impl<'a> Costs<'a> {
         let mut this = Self {
             plan,
             tables: bits.iter().zip(bits.iter().cycle().skip(1)).map(table).collect(),
+            within: vec![0; bits.len()],
             is_wide,
             entry_bits: HALF + if is_wide { HALF } else { u32::BITS - plan.slot_bits() },
             fingerprint: place_cost(plan.entries as f64 * 8.0),
@@ -132,12 +135,15 @@ impl<'a> Costs<'a> {
 
     /// The tables that are probed farthest have the most telling bits.
     fn crowd(&mut self) {
+        for (table, within) in self.probes(self.plan.layout.max_radius()) {
+            self.within[table] = within;
+        }
         if !self.plan.layout.is_disjoint() {
             return;
         }
-        let within = self.within();
+        let within = &self.within;
         let bits_where = |chosen: &dyn Fn(u32) -> bool| -> u32 {
-            let tables = self.tables.iter().zip(&within);
+            let tables = self.tables.iter().zip(within);
             tables.filter(|&(_, &within)| chosen(within)).map(|(table, _)| table.bits).sum()
         };
         let places: Vec<Range<u32>> = within
@@ -153,15 +159,6 @@ impl<'a> Costs<'a> {
             let crowding = Crowding::of_places(spread, mean, table.bits, places);
             table.met = Table::met(crowding, room, len);
         }
-    }
-
-    /// How far each table is probed by the widest queries.
-    fn within(&self) -> Vec<u32> {
-        let mut within = vec![0; self.tables.len()];
-        for (table, distance) in self.probes(self.plan.layout.max_radius()) {
-            within[table] = distance;
-        }
-        within
     }
 
     fn probes(&self, radius: u32) -> Probes {
@@ -193,12 +190,13 @@ impl<'a> Costs<'a> {
         let both = self.is_wide && step.both;
         let lines = if both { 2.0 } else { 1.0 };
         let (entries, chained) = table.met[step.distance as usize];
-        // Those that are near by their first bits take the line of the others, those that are near by all, slot and fingerprint.
-        let near = if both || !self.is_wide { 0.0 } else { ball(table.first_bits, step.near) };
-        let all = ball(self.entry_bits, step.allowed);
-        let slot = if self.is_wide { table.line + DOUBLING_COST } else { 0.0 };
         let nearer = self.plan.spread.nearer();
-        let looked_up = nearer * (near * table.line + all * (slot + self.fingerprint));
+        // Those that are near by their first bits take the line of the others, those that are near by all, slot and fingerprint.
+        let share = |bits, radius| (nearer * ball(bits, radius)).min(1.0);
+        let near = if both || !self.is_wide { 0.0 } else { share(table.first_bits, step.near) };
+        let all = share(self.entry_bits, step.allowed);
+        let slot = if self.is_wide { table.line + DOUBLING_COST } else { 0.0 };
+        let looked_up = near * table.line + all * (slot + self.fingerprint);
         let bucket = lines * (table.home + chained * table.line) + entries * looked_up;
         choose(table.bits, step.distance) * bucket
     }

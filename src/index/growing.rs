@@ -5,13 +5,14 @@
 //! plan. The larger ones are filled beside the smaller, some entries for each that comes, and answer when they have them all: no
 //! document waits for it.
 
-use std::{collections::VecDeque, io, ops::Range};
+use std::{collections::VecDeque, io};
 
 use super::{
     bulk::Bulk,
     lanes::{Level, prefetch},
     plan::{FEW, Plan},
     search::{Found, Query, Scanning},
+    shuffle::sample,
     slab,
     slots::Slots,
     tables::Tables,
@@ -59,11 +60,11 @@ impl Growing {
         &self.queue
     }
 
-    /// What is in the queue.
-    fn fingerprints(&self) -> impl ExactSizeIterator<Item = u64> {
-        let Range { start, end } = self.queue.ordinals();
-        let places = 0..usize::try_from(end - start).expect("it is in memory");
-        places.map(move |place| *self.queue.word(self.queue.slot(start + place as u64)))
+    /// Some of what is in the queue.
+    fn sample(&self) -> impl Iterator<Item = u64> {
+        let start = self.queue.ordinals().start;
+        let all = usize::try_from(self.queue.len()).expect("it is in memory");
+        sample(all).map(move |i| *self.queue.word(self.queue.slot(start + i as u64)))
     }
 
     /// The tables that answer.
@@ -90,7 +91,7 @@ impl Growing {
         if self.queue.len() > made_for
             && let Some(mut tables) = self.later.pop_front()
         {
-            tables.learn(self.fingerprints());
+            tables.learn(self.sample());
             self.filling = Some(Filling { tables, until: self.queue.ordinals().start });
         }
     }
@@ -140,12 +141,12 @@ impl Growing {
         }
     }
 
-    /// Sees to it that tables answer that are made for so many entries, or the largest that there are. New ones have keys by what there is,
-    /// or where that is little by what is about to come.
+    /// Sees to it that tables answer that are made for so many entries, or the largest that there are. New ones have keys by what there is
+    /// and by some of what is about to come.
     pub(super) fn make_room(
         &mut self,
         entries: u64,
-        coming: impl ExactSizeIterator<Item = u64>,
+        coming: impl Iterator<Item = u64>,
         bulk: &mut Bulk,
     ) {
         if let Some(Filling { mut tables, until }) = self.filling.take() {
@@ -163,11 +164,7 @@ impl Growing {
             larger = Some(tables);
         }
         if let Some(mut tables) = larger {
-            if self.queue.len() < FEW {
-                tables.learn(coming);
-            } else {
-                tables.learn(self.fingerprints());
-            }
+            tables.learn(self.sample().chain(coming));
             tables.insert_all(&self.queue, self.queue.ordinals(), bulk);
             self.serving = Some(tables);
         }

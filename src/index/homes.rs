@@ -86,9 +86,13 @@ impl<F: Format> Pages<F> {
         Home::unpack(self.link(start), pages * F::LEN)
     }
 
-    /// The page to which the next entry comes.
+    /// The page to which the next entry comes, unless it is the first of its run.
     pub(super) fn next_page(&self, start: u32, pages: u32) -> u32 {
-        start + self.home(start, pages).end() / F::LEN
+        let home = self.home(start, pages);
+        if home.has_chain() {
+            return home.chain(self.last_of_chain(start)).last.number();
+        }
+        start + home.end() / F::LEN
     }
 
     /// How many entries a bucket has.
@@ -145,7 +149,7 @@ impl<F: Format> Pages<F> {
 pub enum Homes {
     /// As many pages as a bucket fills on average. Many buckets have a chain of pages beside their home, which takes time to read.
     Tight,
-    /// So many pages that few buckets exceed them: a standard deviation and a half more. For speed.
+    /// So many pages that of random fingerprints few buckets exceed them: a standard deviation and a half more. For speed.
     Roomy,
 }
 
@@ -158,5 +162,60 @@ impl Homes {
         };
         let most = ((1 << HOME_BITS) - 1) / F::LEN;
         (((mean + reserve) / f64::from(F::LEN)).ceil() as u32).clamp(F::MIN_PAGES, most)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use super::*;
+    use crate::index::format::{Narrow, Wide};
+
+    /// A bucket with a home of so many pages, beside a queue.
+    fn agrees_with_a_queue<F: Format>(home: u32) {
+        let capacity = home * F::LEN;
+        let mut pages = Pages::<F>::new(home as usize, 40, 20).expect("there is memory");
+        let (mut queue, mut next) = (VecDeque::new(), 0);
+        // It fills, its home and a chain of more than eight pages, and empties; that again with what is left.
+        for wanted in [
+            capacity / 2,
+            capacity,
+            capacity + 12 * F::LEN + 5,
+            capacity + 1,
+            3,
+            capacity + F::LEN,
+            0,
+            7,
+        ] {
+            while queue.len() < wanted as usize {
+                queue.push_back((next % 0x1_0000, next));
+                let crowd = pages.push_home(0, home, next % 0x1_0000, next);
+                assert_eq!(crowd as usize, queue.len());
+                next += 1;
+            }
+            while queue.len() > wanted as usize {
+                queue.pop_front();
+                pages.pop_home(0, home);
+                assert_eq!(pages.crowd_at_home(0, home) as usize, queue.len());
+            }
+            let head = pages.home(0, home);
+            let mut found = Vec::new();
+            for page in 0..home {
+                let mask = head.mask::<F>(page);
+                let here = (0..F::LEN).filter(|at| mask >> at & 1 == 1);
+                found.extend(here.map(|at| (pages.rest(page, at), pages.slot(page, at))));
+            }
+            found.sort_unstable_by_key(|&(_, slot)| slot);
+            let at_home = queue.iter().take(capacity as usize).copied();
+            assert_eq!(found, at_home.collect::<Vec<_>>());
+            assert_eq!(head.has_chain(), queue.len() > capacity as usize);
+        }
+    }
+
+    #[test]
+    fn a_bucket_is_a_queue() {
+        [3, 5, 102].into_iter().for_each(agrees_with_a_queue::<Narrow>);
+        [1, 2, 36].into_iter().for_each(agrees_with_a_queue::<Wide>);
     }
 }

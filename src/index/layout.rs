@@ -121,7 +121,7 @@ impl Layout {
         }
     }
 
-    /// The places of the 64 bits, those first where a bit should tell much: in the keys that are probed farthest, each within so much.
+    /// The places of the 64 bits, those first where a bit should tell much: in the keys that are probed farthest. `within` says how far each is.
     pub(super) fn places(&self, within: &[u32]) -> Vec<u32> {
         let mut places = match &self.family {
             Family::Scan => Vec::new(),

@@ -23,8 +23,8 @@
 //!   entries are in no table at all.
 //!
 //! Fingerprints of real texts are crowded: those of one language share words, and so bits; a query meets several times as many as
-//! on average. So the keys are made of those bits that tell most about what the window has: the most telling ones go to the
-//! tables that are probed farthest. Memory and layout are planned for texts, or for random fingerprints if one says so ([`Spread`]).
+//! on average. So the keys are made of those bits that tell most about what the window had when its tables were made, at an eighth of it: the
+//! most telling ones go to the tables that are probed farthest. Memory and layout are planned for texts, or for random fingerprints if one says so ([`Spread`]).
 //!
 //! With disjoint keys a query leaves out what it would have found before. It looks into the tables one after the other, first
 //! within 1, then farther away; what has not been found yet differs in each key in more bits than have been looked at, so that few

@@ -281,7 +281,7 @@ impl<F: Format> Pages<F> {
         self.keys.get_mut(page as usize)[LINK] = link;
     }
 
-    /// What the words of a home's first pages hold beyond the first of them.
+    /// The last page of a home's chain.
     #[inline(always)]
     pub(super) fn last_of_chain(&self, start: u32) -> u32 {
         if F::SPLIT { self.keys(start)[LINK - 1] } else { self.link(start + 1) }
@@ -314,10 +314,7 @@ impl<F: Format> Pages<F> {
     fn take(&mut self, class: u32) -> Page {
         let keys = &self.keys;
         let next = |run: Page| Page::unpack(keys.get(run.number() as usize)[LINK]);
-        let Some(run) = self.free.take(class, next) else { return self.add(class) };
-        let (run, rest) = run.split(class.min(run.class()));
-        rest.for_each(|rest| self.give_back(rest));
-        run
+        self.free.take(class, next).unwrap_or_else(|| self.add(class))
     }
 
     fn add(&mut self, class: u32) -> Page {
@@ -394,5 +391,38 @@ mod tests {
             agrees_with_queues::<Narrow>(&steps)?;
             agrees_with_queues::<Wide>(&steps)?;
         }
+    }
+
+    #[test]
+    fn a_long_chain_keeps_its_long_runs() {
+        let mut pages = Pages::<Narrow>::new(0, 1000, 20).expect("there is memory");
+        let mut chains = [(Chain::default(), 0); 8];
+        for step in 0..50_000_u32 {
+            // They grow and shrink by turns, between 30 and 230 entries.
+            for ((chain, len), phase) in chains.iter_mut().zip(0..) {
+                let wanted = 30 + (step + phase * 50) % 400;
+                let wanted = if wanted > 230 { 460 - wanted } else { wanted };
+                pages.push(chain, *len, 0, 0);
+                *len += 1;
+                while *len > wanted {
+                    pages.pop(chain, *len);
+                    *len -= 1;
+                }
+            }
+        }
+        let runs_of_four = |chain: &Chain| {
+            let mut page = chain.last;
+            let mut four = 0;
+            loop {
+                four += u32::from(page.class() == 2);
+                page = pages.after(page);
+                if page == chain.last {
+                    return four;
+                }
+            }
+        };
+        let four: u32 = chains.iter().map(|(chain, _)| runs_of_four(chain)).sum();
+        let all: u32 = chains.iter().map(|(_, len)| len / Narrow::LEN).sum();
+        assert!(2 * four > all, "{four} of {all} pages are in runs of four");
     }
 }

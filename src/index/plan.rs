@@ -15,6 +15,7 @@ use super::{
     homes::Homes,
     key::{HALF, Key},
     layout::{COVERINGS, Entry, Family, Layout, serves},
+    runs::MAX_PAGES,
     slab::RefusedError,
     slots::STRETCH,
 };
@@ -23,7 +24,7 @@ use crate::page::figures::thousands;
 /// Chains vary, and what was used to sort a large window may stay with the process.
 const MARGIN: f64 = 1.02;
 /// Pages that runs take for each that is needed.
-const RUNS: f64 = 1.1;
+const RUNS: f64 = 1.15;
 /// Homes have room for at most so many times as many entries as there are.
 const SPARSE: f64 = 8.0;
 /// A layout that takes so many times as long by estimate as the fastest is as fast: of these the smallest is taken.
@@ -90,7 +91,8 @@ impl Plan {
     /// The same layout for fingerprints that lie otherwise.
     #[must_use]
     pub fn with_spread(self, spread: Spread) -> Self {
-        Self { spread, ..self }
+        let smaller = self.smaller.into_iter().map(|plan| plan.with_spread(spread)).collect();
+        Self { spread, smaller, ..self }
     }
 
     /// The tables of a window that fills, one after the other.
@@ -145,7 +147,7 @@ impl Plan {
         let plans: Vec<Self> = candidates(radius, entries)
             .into_iter()
             .map(|layout| Self::new(layout, entries).with_spread(spread))
-            .filter(Self::fills_its_homes)
+            .filter(|plan| plan.fills_its_homes() && plan.pages() <= MAX_PAGES as usize / 2)
             .collect();
         // What is slower than no tables at all is none.
         let cost =
@@ -168,7 +170,7 @@ impl Plan {
         })
     }
 
-    /// Bytes that the smallest layout for queries within `radius` over a window of `entries` takes.
+    /// Bytes that the smallest layout for queries within `radius` over a window of `entries` fingerprints of texts takes.
     ///
     /// # Panics
     /// If `radius` is larger than [`MAX_RADIUS`].
@@ -239,7 +241,8 @@ impl Plan {
 
     /// Pages of all tables, those of homes among them.
     pub(super) fn pages(&self) -> usize {
-        self.layout.bits().iter().map(|&bits| self.table_pages(bits)).sum::<f64>() as usize
+        let pages: f64 = self.layout.bits().iter().map(|&bits| self.table_pages(bits)).sum();
+        (pages * MARGIN) as usize
     }
 
     /// The bits that a slot takes, with as many slots again in reserve. What they leave holds more of the fingerprint.
@@ -377,5 +380,43 @@ mod tests {
                 assert!(sum > radius, "{bits:?} at {radius}");
             }
         }
+    }
+
+    #[test]
+    fn no_plan_has_more_pages_than_there_are_numbers() {
+        for spread in [Spread::Texts, Spread::Random] {
+            for entries in [1_000_000_000, 2_000_000_000, 4_000_000_000] {
+                for (radius, gib) in [(3, 64), (3, 512), (6, 128), (9, 512)] {
+                    if let Ok(plan) = Plan::choose_for(spread, radius, entries, gib << 30) {
+                        assert!(plan.pages() <= MAX_PAGES as usize / 2, "{plan}");
+                    }
+                }
+            }
+        }
+        let by_hand = Layout::disjoint(&[28, 28], Entry::Wide, 3).with_homes(Homes::Tight);
+        let refused = super::super::BlockIndex::with_plan(Plan::new(by_hand, 20_000_000_000));
+        assert!(refused.is_err());
+    }
+
+    #[test]
+    fn random_fingerprints_take_no_more_than_texts() {
+        for entries in [100_000, 1_000_000, 10_000_000, 100_000_000] {
+            for layout in candidates(8, entries) {
+                let texts = Plan::new(layout, entries);
+                let random = texts.clone().with_spread(Spread::Random);
+                assert!(random.bytes() <= texts.bytes() + texts.bytes() / 50, "{texts} {random}");
+            }
+        }
+    }
+
+    #[test]
+    fn tables_hold_the_bits_that_their_costs_were_made_for() {
+        let layout = Layout::disjoint(&[16, 14, 14, 14], Entry::Wide, 8);
+        let plan = Plan::new(layout.clone(), 1_000_000);
+        assert_eq!(plan.within(), [2, 1, 1, 1]);
+        let places = layout.places(&plan.within());
+        assert_eq!(places[..16], (0..16).collect::<Vec<u32>>());
+        assert!(places[16..58].iter().all(|place| (16..58).contains(place)));
+        assert_eq!(places[58..], (58..64).collect::<Vec<u32>>());
     }
 }

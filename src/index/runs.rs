@@ -72,13 +72,6 @@ impl Page {
     pub(super) fn run(self) -> Self {
         Self::first(self.number() - self.place(), self.class())
     }
-
-    /// A run of a smaller class, or the same, from where this one begins, and those that remain of it.
-    pub(super) fn split(self, class: u32) -> (Self, impl Iterator<Item = Self>) {
-        let rest = class..self.class();
-        let rest = rest.map(move |class| Self::first(self.number() + (1 << class), class));
-        (Self::first(self.number(), class), rest)
-    }
 }
 
 /// Runs that are in no chain: of each class the first, which leads to the next.
@@ -95,10 +88,10 @@ impl FreeRuns {
         }
     }
 
-    /// A run of a class, or of one that there is: a larger one, to be split, or else a smaller one. `next` tells where a run leads.
+    /// A run of a class, or of a smaller one if there is no other: a larger one is not split, for nothing would join it again. `next` tells
+    /// where a run leads.
     pub(super) fn take(&mut self, class: u32, next: impl Fn(Page) -> Page) -> Option<Page> {
-        let (smaller, larger) = self.0.split_at_mut(class as usize);
-        let first = larger.iter_mut().chain(smaller.iter_mut().rev()).find(|run| run.is_some())?;
+        let first = self.0[..=class as usize].iter_mut().rev().find(|run| run.is_some())?;
         let run = (*first)?;
         let after = next(run);
         *first = (after != run).then_some(after);
@@ -131,21 +124,6 @@ mod tests {
                 assert_eq!((page.number(), page.left()), (run.number() + place, len - 1 - place));
                 assert_eq!((page.run(), page.begins_a_run()), (run, place == 0));
                 assert_eq!(Page::unpack(page.pack()), *page);
-            }
-        }
-    }
-
-    #[test]
-    fn a_run_is_split_into_what_it_has() {
-        for class in 0..3 {
-            for smaller in 0..=class {
-                let run = Page::first(40, class);
-                let (part, rest) = run.split(smaller);
-                let parts: Vec<Page> = std::iter::once(part).chain(rest).flat_map(pages).collect();
-                let numbers =
-                    |pages: &[Page]| pages.iter().map(|page| page.number()).collect::<Vec<_>>();
-                assert_eq!(part.class(), smaller);
-                assert_eq!(numbers(&parts), numbers(&pages(run)));
             }
         }
     }

@@ -13,8 +13,6 @@ use std::ops::Range;
 const BYTE: usize = 8;
 const VALUES: usize = 1 << BYTE;
 const BITS: u32 = u64::BITS;
-/// So many fingerprints tell how often a bit is set.
-const SAMPLED: usize = 1024;
 
 /// Puts the bits of fingerprints in another order.
 #[derive(Clone, Debug)]
@@ -40,14 +38,11 @@ impl Shuffle {
         Self { bytes }
     }
 
-    /// The most telling bits of what a window has go to the first of these places, which are all there are.
-    pub(super) fn telling(
-        fingerprints: impl ExactSizeIterator<Item = u64>,
-        places: &[u32],
-    ) -> Self {
-        let stride = (fingerprints.len() / SAMPLED).max(1);
+    /// The bits that tell most about these fingerprints go to the first of these places, which are all there are.
+    pub(super) fn telling(fingerprints: impl Iterator<Item = u64>, places: &[u32]) -> Self {
+        debug_assert_eq!(places.len(), BITS as usize, "each bit has a place");
         let (mut set, mut all) = ([0_usize; BITS as usize], 0);
-        for fingerprint in fingerprints.step_by(stride) {
+        for fingerprint in fingerprints {
             all += 1;
             for (bit, set) in set.iter_mut().enumerate() {
                 *set += usize::from(fingerprint >> bit & 1 == 1);
@@ -67,6 +62,14 @@ impl Shuffle {
         let bytes = self.bytes.iter().zip(fingerprint.to_le_bytes());
         bytes.fold(0, |word, (table, byte)| word | table[byte as usize])
     }
+}
+
+/// So many of what a window has tell how often a bit is set.
+const SAMPLED: usize = 1024;
+
+/// Some of so many things, evenly spread: no more are looked at.
+pub(super) fn sample(all: usize) -> impl Iterator<Item = usize> {
+    (0..all.min(SAMPLED)).map(move |i| i * all / all.min(SAMPLED))
 }
 
 /// The places of all these ranges, dealt to one after the other and back again, so that what comes first is spread evenly.
@@ -115,6 +118,14 @@ mod tests {
         let shuffle = Shuffle::telling(fingerprints.collect::<Vec<_>>().into_iter(), &places);
         assert_eq!([5, 9, 2].map(|bit| shuffle.of(1 << bit)), [63, 62, 61].map(|bit| 1 << bit));
         assert_eq!(Shuffle::none().of(0x1234_5678_9abc_def0), 0x1234_5678_9abc_def0);
+    }
+
+    #[test]
+    fn a_sample_is_small_and_spread_evenly() {
+        assert_eq!(sample(3).collect::<Vec<_>>(), [0, 1, 2]);
+        let of_many: Vec<usize> = sample(1_000_000_000).collect();
+        assert_eq!((of_many.len(), of_many[0], of_many[1023]), (1024, 0, 999_023_437));
+        assert_eq!(sample(0).count(), 0);
     }
 
     #[test]

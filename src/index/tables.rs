@@ -43,7 +43,7 @@ impl Tables {
     }
 
     /// Makes the keys of those bits that tell most about fingerprints like these. There is no entry yet.
-    pub(super) fn learn(&mut self, fingerprints: impl ExactSizeIterator<Item = u64>) {
+    pub(super) fn learn(&mut self, fingerprints: impl Iterator<Item = u64>) {
         each!(self, blocks => blocks.learn(fingerprints));
     }
 
