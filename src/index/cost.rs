@@ -25,6 +25,8 @@ const NEAR_BYTES: f64 = 4.0 * 1024.0 * 1024.0;
 const DOUBLING_COST: f64 = 15.0;
 /// What a line takes that lies behind the last.
 const LINE_COST: f64 = 9.0;
+/// To look once more at an entry.
+const HIT_COST: f64 = 10.0;
 /// To compare with a fingerprint in a scan.
 const SCAN_COST: f64 = 0.25;
 
@@ -191,12 +193,15 @@ impl<'a> Costs<'a> {
         let lines = if both { 2.0 } else { 1.0 };
         let (entries, chained) = table.met[step.distance as usize];
         let nearer = self.plan.spread.nearer();
-        // Those that are near by their first bits take the line of the others, those that are near by all, slot and fingerprint.
+        // Those that are near by their first bits are looked at once more, on another line or the same; those that are near by all take
+        // slot and fingerprint.
+        let nearer = self.plan.spread.nearer();
         let share = |bits, radius| (nearer * ball(bits, radius)).min(1.0);
-        let near = if both || !self.is_wide { 0.0 } else { share(table.first_bits, step.near) };
+        let near = if both { 0.0 } else { share(table.first_bits, step.near) };
         let all = share(self.entry_bits, step.allowed);
-        let slot = if self.is_wide { table.line + DOUBLING_COST } else { 0.0 };
-        let looked_up = near * table.line + all * (slot + self.fingerprint);
+        let (more, slot) =
+            if self.is_wide { (table.line, table.line + DOUBLING_COST) } else { (HIT_COST, 0.0) };
+        let looked_up = near * more + all * (slot + self.fingerprint);
         let bucket = lines * (table.home + chained * table.line) + entries * looked_up;
         choose(table.bits, step.distance) * bucket
     }

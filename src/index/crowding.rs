@@ -26,6 +26,14 @@ pub enum Spread {
 }
 
 impl Spread {
+    /// Pages that chains take for each that is needed: those of texts are long, and have long runs.
+    pub(super) fn runs(self) -> f64 {
+        match self {
+            Self::Texts => 1.15,
+            Self::Random => 1.0,
+        }
+    }
+
     /// How many times as many entries as of random ones are near by some of their bits.
     pub(super) fn nearer(self) -> f64 {
         match self {

@@ -23,8 +23,6 @@ use crate::page::figures::thousands;
 
 /// Chains vary, and what was used to sort a large window may stay with the process.
 const MARGIN: f64 = 1.02;
-/// Pages that runs take for each that is needed.
-const RUNS: f64 = 1.15;
 /// Homes have room for at most so many times as many entries as there are.
 const SPARSE: f64 = 8.0;
 /// A layout that takes so many times as long by estimate as the fastest is as fast: of these the smallest is taken.
@@ -236,7 +234,7 @@ impl Plan {
         let pages = f64::from(self.home_pages(bits));
         let (over, share) = Crowding::new(self.spread, self.bucket(bits), bits).excess(pages * len);
         // About one page of a chain is empty, and a part of its runs.
-        f64::from(bits).exp2() * (pages + share * 0.9 + RUNS * over / len)
+        f64::from(bits).exp2() * (pages + share * 0.9 + self.spread.runs() * over / len)
     }
 
     /// Pages of all tables, those of homes among them.
