@@ -25,6 +25,8 @@ const NEAR_BYTES: f64 = 4.0 * 1024.0 * 1024.0;
 const DOUBLING_COST: f64 = 15.0;
 /// What a line takes that lies behind the last.
 const LINE_COST: f64 = 9.0;
+/// To begin to read a chain, whose place is known only when its home has come.
+const CHAIN_COST: f64 = 20.0;
 /// To look once more at an entry.
 const HIT_COST: f64 = 10.0;
 /// To compare with a fingerprint in a scan.
@@ -94,15 +96,22 @@ struct Table {
     /// What a random line takes, and a home.
     line: f64,
     home: f64,
-    /// How many entries a query meets in a bucket at each distance, and in how many pages beyond the home.
-    met: [(f64, f64); MAX_PROBE as usize + 1],
+    /// What a query meets in a bucket at each distance.
+    met: [Met; MAX_PROBE as usize + 1],
+}
+
+struct Met {
+    entries: f64,
+    /// Whether there is a chain beyond the home, as a share, and of how many full pages.
+    chains: f64,
+    pages: f64,
 }
 
 impl Table {
-    fn met(crowding: Crowding, room: f64, page: f64) -> [(f64, f64); MAX_PROBE as usize + 1] {
+    fn met(crowding: Crowding, room: f64, page: f64) -> [Met; MAX_PROBE as usize + 1] {
         [0, 1, 2, 3].map(|distance| {
-            let (over, share) = crowding.excess_met(distance, room);
-            (crowding.met(distance), share + over / page)
+            let (over, chains) = crowding.excess_met(distance, room);
+            Met { entries: crowding.met(distance), chains, pages: over / page }
         })
     }
 }
@@ -191,8 +200,7 @@ impl<'a> Costs<'a> {
         let table = &self.tables[step.table];
         let both = self.is_wide && step.both;
         let lines = if both { 2.0 } else { 1.0 };
-        let (entries, chained) = table.met[step.distance as usize];
-        let nearer = self.plan.spread.nearer();
+        let &Met { entries, chains, pages } = &table.met[step.distance as usize];
         // Those that are near by their first bits are looked at once more, on another line or the same; those that are near by all take
         // slot and fingerprint.
         let nearer = self.plan.spread.nearer();
@@ -202,7 +210,9 @@ impl<'a> Costs<'a> {
         let (more, slot) =
             if self.is_wide { (table.line, table.line + DOUBLING_COST) } else { (HIT_COST, 0.0) };
         let looked_up = near * more + all * (slot + self.fingerprint);
-        let bucket = lines * (table.home + chained * table.line) + entries * looked_up;
+        let bucket = lines * (table.home + (chains + pages) * table.line)
+            + chains * CHAIN_COST
+            + entries * looked_up;
         choose(table.bits, step.distance) * bucket
     }
 }
