@@ -185,7 +185,7 @@ proptest! {
     fn recall_is_total_in_the_layout_that_is_chosen(radius in 0..=super::MAX_RADIUS, size in 1..40_u32, per_entry in 24..200_u64, events in events()) {
         let entries = 1 << size;
         let plan = Plan::choose(radius, entries, per_entry * entries);
-        // Directories of larger windows take longer to clear than to search.
+        // Homes of larger windows take longer to clear than to search.
         if let Ok(plan) = plan && entries < 1 << 24 {
             let index = planned(plan).never_scanning();
             let scan = Scan::default().with_equal_limit(NonZeroU32::new(BlockIndex::EQUAL_LIMIT).unwrap());

@@ -22,7 +22,7 @@ pub(super) trait Format: Sized {
     const LEN: u32;
     /// Whether the other 16 bits and the slots lie on lines of their own.
     const SPLIT: bool;
-    /// Pages that a home has at least: they have room for its head and for the word of its chain.
+    /// Pages that a home has at least: they have room for its head, and for the last page and the length of its chain.
     const MIN_PAGES: u32;
 
     /// Where on its lines the slot of an entry lies.

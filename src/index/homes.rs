@@ -2,7 +2,7 @@
 //!
 //! Most of a bucket is read as one stretch of memory: each bucket has a *home*, a ring of as many pages as it fills on average, or some
 //! more. What has no room there goes to a chain of pages, and comes home when an older entry leaves: the
-//! home always has the oldest. Its head and the last page of the chain stand beside its first entries, and are read with them.
+//! home always has the oldest. Its head and the last page of the chain stand on its lines, and are read with the entries.
 
 #![expect(
     clippy::inline_always,

@@ -50,13 +50,16 @@
 //!
 //! Without document numbers, the choice for so many bytes an entry (`--log info` tells that of a run):
 //!
-//! | window | radius 3, 66 bytes | radius 3, 32 bytes | radius 8 and 9, 80 bytes |
+//! | window | radius 3, 48 bytes | radius 3, 64 bytes | radius 9, 80 bytes |
 //! |---|---|---|---|
-//! | 10^6 | 4 tables of 16, 14, 14, 14 bits, wide | 3 of 15, 13, 13, narrow, tight homes | 4 of 16, wide |
-//! | 10^7 | 4 of 16, wide | 3 of 18, narrow, tight homes | 4 of 17, 17, 15, 15, wide, tight homes |
-//! | 10^8 | covering of 6, 22 bits, narrow | 3 of 22, 21, 21, narrow, tight homes | 3 of 22, 21, 21, wide, tight homes |
-//! | 10^9 | – | 2 of 22, narrow, tight homes, in 21 bytes | – |
+//! | 10^6, texts | 3 tables of 15 bits, narrow | 4 of 15, narrow | 4 of 14, 14, 13, 13, wide |
+//! | 10^7 | 3 of 19, 18, 18, narrow, tight homes | 3 of 20, 19, 19, narrow | 3 of 19, wide |
+//! | 10^8 | 2 of 22, wide, tight homes | 3 of 22, 21, 21, wide, tight homes | the same |
+//! | 10^6, random | 4 of 15, 15, 15, 14, narrow, tight homes | 4 of 14, 14, 14, 13, wide | 4 of 16, 16, 16, 14, wide |
+//! | 10^7 | 4 of 16, narrow | 4 of 16, 16, 16, 15, wide, tight homes | 4 of 17, 17, 15, 15, wide, tight homes |
+//! | 10^8 | covering of 5, 18 bits, narrow | covering of 6, 22 bits, narrow, tight homes | 3 of 21, 20, 20, wide, tight homes |
 //!
+//! A window of 10^9 random fingerprints stands in two tables of 22 bits, narrow, with tight homes, of 21 bytes an entry.
 //! `docs/index.md` has what was measured.
 //! `cargo bench --bench index_large -- 10000000 --layout '19,15,15,15/wide;5x18/narrow+tight'` measures any of them.
 //!

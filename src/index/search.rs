@@ -1,7 +1,7 @@
 //! Looking in the buckets: many at once, because each look waits for memory.
 //!
-//! A query knows from the start where it has to look. So homes are asked for some lines ahead, the next page of a chain while others
-//! are compared, and what the tables found is confirmed by the whole fingerprint a round later. Several queries are one longer list of
+//! A query knows from the start where it has to look. So homes are asked for some lines ahead, the next run of a chain while pages
+//! of others are compared, and what the tables found is confirmed by the whole fingerprint a round later. Several queries are one longer list of
 //! buckets.
 
 #![expect(
