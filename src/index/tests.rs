@@ -392,3 +392,18 @@ fn crowded_as_texts_are_all_are_found_in_the_memory_that_was_planned() {
         }
     }
 }
+
+#[test]
+fn keys_are_made_of_the_bits_that_tell() {
+    // A quarter of the bits never changes: as they come they would be the first key, and all entries in one of its buckets.
+    let documents = (1..=20_000).map(|id| (DocId(id), Fingerprint(random(id).0 & !0xffff)));
+    let layout = Layout::disjoint(&[16, 14, 14, 14], Entry::Wide, 8);
+    let [mut one_by_one, mut at_once] =
+        [(); 2].map(|()| planned(Plan::new(layout.clone(), 20_000)));
+    documents.clone().for_each(|(id, fingerprint)| assert!(one_by_one.insert(id, fingerprint)));
+    at_once.insert_all(documents.clone());
+    for index in [one_by_one, at_once] {
+        let fullest = documents.clone().map(|(_, fingerprint)| index.crowd(fingerprint)).max();
+        assert!(fullest.is_some_and(|crowd| (2..200).contains(&crowd)), "{fullest:?}");
+    }
+}
