@@ -108,6 +108,8 @@ mod steps;
 mod tables;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod texts;
 mod turns;
 
 use crate::{fingerprint::Fingerprint, page::DocId};

@@ -1,0 +1,66 @@
+//! Fingerprints that are crowded, as those of texts are.
+
+use super::{
+    Entry, Index, Layout, Plan, Scan,
+    tests::{planned, random},
+};
+use crate::{fingerprint::Fingerprint, page::DocId};
+
+/// Bits as those of texts in two languages, each of which leans to one side more or less: two differ in 28 or 29 bits.
+fn of_a_text(number: u64) -> Fingerprint {
+    let language = random(number).0 % 2;
+    let bit = |bit: u64| {
+        let lean = random(1 << 40 | language << 6 | bit).0 % 1000;
+        let tossed = random(1 << 50 | number << 6 | bit).0 % 1000;
+        u64::from(tossed < 195 + lean * 61 / 100) << bit
+    };
+    Fingerprint((0..64).map(bit).sum())
+}
+
+#[test]
+fn crowded_as_texts_are_all_are_found_in_the_memory_that_was_planned() {
+    let (entries, rolled) = (30_000, 60_000);
+    let texts: Vec<Fingerprint> = (1..=entries + rolled).map(of_a_text).collect();
+    let differ = texts.windows(2).map(|two| u64::from((two[0].0 ^ two[1].0).count_ones()));
+    assert!((27..31).contains(&(differ.sum::<u64>() / (entries + rolled))));
+    let documents = || (1..).map(DocId).zip(texts.iter().copied());
+    for radius in [3, 8] {
+        let mut scan = Scan::default();
+        documents().for_each(|(id, text)| assert!(scan.insert(id, text)));
+        scan.expire(DocId(rolled + 1));
+        for bytes in [45, 60, 80, 120] {
+            let plan = Plan::choose(radius, entries, (bytes + 8) * entries).unwrap();
+            let mut index = planned(plan.clone());
+            for (id, text) in documents() {
+                index.insert(id, text);
+                index.expire(DocId(id.0.saturating_sub(entries - 1)));
+            }
+            let (pages, most) = (index.pages(), plan.pages());
+            assert!(pages <= most, "{pages} pages of {most}: {plan}");
+            let (mut found, mut expected) = (Vec::new(), Vec::new());
+            for (text, number) in texts.iter().skip(60_000).step_by(97).zip(0..) {
+                let near = Fingerprint(text.0 ^ 1 << (number % 64));
+                for asked in [near, of_a_text(1 << 30 | number)] {
+                    index.candidates(asked, radius, &mut found);
+                    scan.candidates(asked, radius, &mut expected);
+                    assert_eq!(found, expected, "{plan}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn keys_are_made_of_the_bits_that_tell() {
+    // A quarter of the bits never changes: as they come they would be the first key, and all entries in one of its buckets.
+    let documents = (1..=20_000).map(|id| (DocId(id), Fingerprint(random(id).0 & !0xffff)));
+    let layout = Layout::disjoint(&[16, 14, 14, 14], Entry::Wide, 8);
+    let [mut one_by_one, mut at_once] =
+        [(); 2].map(|()| planned(Plan::new(layout.clone(), 20_000)));
+    documents.clone().for_each(|(id, fingerprint)| assert!(one_by_one.insert(id, fingerprint)));
+    at_once.insert_all(documents.clone());
+    for index in [one_by_one, at_once] {
+        let fullest = documents.clone().map(|(_, fingerprint)| index.crowd(fingerprint)).max();
+        assert!(fullest.is_some_and(|crowd| (2..200).contains(&crowd)), "{fullest:?}");
+    }
+}
