@@ -118,6 +118,11 @@ impl Host {
         self.more |= self.loaded_at.is_none_or(|loaded| tick > loaded);
     }
 
+    /// The tick at which the latest of its URLs that is known of was queued.
+    pub(super) fn left_at(&self) -> u64 {
+        self.left_at
+    }
+
     /// Takes what was loaded at `tick`; `all` if the state had no more then.
     pub(super) fn loaded(&mut self, urls: Vec<Queued>, tick: u64, all: bool) {
         self.loading = false;

@@ -345,11 +345,12 @@ impl Frontier {
         Some(step)
     }
 
-    /// Lets a host go that is used up, to come again in its turn.
+    /// Lets a host go that is used up, to come again in its turn: hosts that are being looked for meanwhile may come without it.
     fn rest(&mut self, id: HostId) {
-        if self.hosts.get(&id).is_some_and(|host| !host.is_idle()) {
+        let Some(host) = self.forget(id) else { return };
+        if !host.is_idle() {
             self.ended.push(id);
+            self.left_at = self.left_at.max(host.left_at());
         }
-        self.forget(id);
     }
 }

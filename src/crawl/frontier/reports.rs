@@ -290,10 +290,10 @@ impl Frontier {
     }
 
     /// Forgets a host: it comes again when the state gives it out.
-    pub(super) fn forget(&mut self, id: HostId) {
-        if let Some(host) = self.hosts.remove(&id) {
-            self.turns.remove(&(host.turn, id));
-        }
+    pub(super) fn forget(&mut self, id: HostId) -> Option<Host> {
+        let host = self.hosts.remove(&id)?;
+        self.turns.remove(&(host.turn, id));
+        Some(host)
     }
 
     pub(super) fn forget_all(&mut self, gone: impl Fn(&Host) -> bool) {

@@ -61,7 +61,7 @@ prop_compose! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1000))]
+    #![proptest_config(ProptestConfig::with_cases(20_000))]
 
     /// Every URL is handed out once, politely, within the budgets, and everything ends.
     #[test]

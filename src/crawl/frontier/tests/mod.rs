@@ -136,6 +136,27 @@ fn many_hosts_of_one_address_are_let_go_one_by_one() {
 }
 
 #[test]
+fn a_host_that_rests_while_hosts_are_looked_for_is_looked_for_again() {
+    let start = Instant::now();
+    let scenario = Scenario { obey_robots: false, delay: Duration::ZERO, ..two_hosts() };
+    let limits = Limits { hosts: 2, urls: 4 };
+    let mut world = World::new(Scenario { seeds: vec![(0, 0)], limits, ..scenario });
+    assert!(matches!(world.frontier.next(start), Step::LoadHosts { .. }));
+    world.frontier.loaded_hosts(&[world.row(0)], 1, false, start);
+    assert!(matches!(world.frontier.next(start), Step::LoadHosts { .. }));
+    let looked = 2;
+    world.state.tick = looked;
+    let Step::Fetch(id, _) = world.next(start) else { panic!("a page") };
+    let tick = world.queue(0);
+    world.frontier.queued(&world.row(0), tick, start);
+    world.forget_running(id, start);
+    assert!(matches!(world.frontier.next(start), Step::Blocked));
+    world.frontier.loaded_hosts(&[], looked, true, start);
+    world.run();
+    assert_eq!(world.log.fetched.len(), 2);
+}
+
+#[test]
 fn reports_that_overtake_one_another_do_not_hide_the_latest() {
     let start = Instant::now();
     let scenario = Scenario {
