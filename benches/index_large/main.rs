@@ -1,11 +1,11 @@
 //! The index beside what it is compared with, at the sizes for which it is made.
 //!
 //!     cargo bench --bench index_large -- [ENTRIES...] [--radius 3,5,6,8,9] [--bytes 64,32] [--layout 21,21,22/narrow+tight]
-//!         [--texts FILE [--lang en,zh]] [--no-peers]
+//!         [--texts FILE [--lang en,zh]] [--no-peers] [--crowding]
 //!
 //! Prints for each window nanoseconds of CPU time of one thread. Half of the queries lie 0 to k bits from a document of the
 //! window, half from none. Without `--texts` fingerprints are random bits; with it they are those of texts made of real passages, which
-//! are crowded where real pages are. Bytes are counted without document numbers. All is measured when the window is full and a tenth of it has been replaced.
+//! are crowded where real pages are. With `--crowding` it counts only how many entries share a key. Bytes are counted without document numbers. All is measured when the window is full and a tenth of it has been replaced.
 #![allow(clippy::print_stdout, reason = "it is a program that prints figures")]
 #![allow(
     clippy::cast_precision_loss,
@@ -15,11 +15,13 @@
 )]
 
 mod baseline;
+mod crowding;
 mod measure;
 mod source;
 
 use std::{env, path::Path};
 
+use crowding::print_crowding;
 use measure::{measure_baseline, measure_index};
 use pagesieve::index::{Entry, Homes, Layout, Plan, Spread};
 use source::Source;
@@ -64,6 +66,10 @@ fn main() {
     println!("two fingerprints differ in {:.1} bits on average", source.mean_distance());
     for entries in if sizes.is_empty() { vec![1_000_000, 10_000_000] } else { sizes } {
         println!("\n{entries} entries");
+        if arguments.iter().any(|argument| argument == "--crowding") {
+            print_crowding(&source, entries);
+            continue;
+        }
         if !arguments.iter().any(|argument| argument == "--no-peers") {
             // Its buckets have room for random fingerprints only.
             if matches!(source, Source::Random) {

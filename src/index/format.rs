@@ -24,6 +24,8 @@ pub(super) trait Format: Sized {
     const SPLIT: bool;
     /// Pages that a home has at least: they have room for its head, and for the last page and the length of its chain.
     const MIN_PAGES: u32;
+    /// On which page of a home, and where on its first line, the last page of its chain stands.
+    const LAST_OF_CHAIN: (u32, usize);
 
     /// Where on its lines the slot of an entry lies.
     fn slot_at(at: u32) -> usize;
@@ -44,6 +46,7 @@ impl Format for Narrow {
     const LEN: u32 = 10;
     const SPLIT: bool = false;
     const MIN_PAGES: u32 = 3;
+    const LAST_OF_CHAIN: (u32, usize) = (1, LINK);
 
     #[inline(always)]
     fn slot_at(at: u32) -> usize {
@@ -60,6 +63,7 @@ impl Format for Wide {
     const LEN: u32 = 28;
     const SPLIT: bool = true;
     const MIN_PAGES: u32 = 1;
+    const LAST_OF_CHAIN: (u32, usize) = (0, LINK - 1);
 
     #[inline(always)]
     fn slot_at(at: u32) -> usize {
@@ -116,7 +120,8 @@ impl<'a, F: Format> View<'a, F> {
     /// What has no room in a home.
     #[inline(always)]
     pub(super) fn chain(&self, start: u32, home: Home) -> Chain {
-        home.chain(if F::SPLIT { self.keys(start)[LINK - 1] } else { self.link(start + 1) })
+        let (page, at) = F::LAST_OF_CHAIN;
+        home.chain(self.keys(start + page)[at])
     }
 
     /// Where a page leads.

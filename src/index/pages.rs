@@ -282,17 +282,14 @@ impl<F: Format> Pages<F> {
     }
 
     /// The last page of a home's chain.
-    #[inline(always)]
     pub(super) fn last_of_chain(&self, start: u32) -> u32 {
-        if F::SPLIT { self.keys(start)[LINK - 1] } else { self.link(start + 1) }
+        let (page, at) = F::LAST_OF_CHAIN;
+        self.keys(start + page)[at]
     }
 
     pub(super) fn set_last_of_chain(&mut self, start: u32, last: u32) {
-        if F::SPLIT {
-            self.keys.get_mut(start as usize)[LINK - 1] = last;
-        } else {
-            self.set_link(start + 1, last);
-        }
+        let (page, at) = F::LAST_OF_CHAIN;
+        self.keys.get_mut((start + page) as usize)[at] = last;
     }
 
     pub(super) fn len_of_chain(&self, start: u32) -> u32 {
