@@ -50,7 +50,7 @@ impl Baseline {
         }
     }
 
-    /// How many fingerprints lie within `radius` of each of these.
+    /// How many fingerprints lie within `radius` of each of these. Those found in several blocks count once.
     pub(crate) fn count_all(&self, fingerprints: &[u64], radius: u32) -> u64 {
         for &fingerprint in fingerprints {
             for place in Self::places(fingerprint) {
@@ -68,8 +68,7 @@ impl Baseline {
         fingerprints.iter().map(|&fingerprint| self.count(fingerprint, radius)).sum()
     }
 
-    /// How many fingerprints lie within `radius` of this one. Those found in several blocks count once.
-    pub(crate) fn count(&self, fingerprint: u64, radius: u32) -> u64 {
+    fn count(&self, fingerprint: u64, radius: u32) -> u64 {
         let mut count = 0;
         for (block, place) in Self::places(fingerprint).into_iter().enumerate() {
             let (older, newer) = self.bucket(place);
@@ -90,19 +89,42 @@ impl Baseline {
     }
 }
 
+/// The instructions with which fingerprints are compared: the same that the index uses, found at run time in the same way.
+#[must_use]
+pub(crate) fn instructions() -> &'static str {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::is_x86_feature_detected as has;
+        let avx2 = has!("avx2") && has!("popcnt") && has!("bmi1");
+        if avx2 && has!("avx512vpopcntdq") && has!("avx512vl") && has!("avx512bitalg") {
+            return "AVX-512";
+        }
+        if avx2 {
+            return "AVX2";
+        }
+    }
+    "those of every processor"
+}
+
 /// The fingerprints of `words` within the radius that no block before `block` has found.
 fn count_in(words: &[u64], fingerprint: u64, radius: u32, block: usize) -> u64 {
     #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx512vpopcntdq")
-        && std::arch::is_x86_feature_detected!("avx512vl")
     {
         #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vpopcntdq,popcnt")]
-        fn fast(words: &[u64], fingerprint: u64, radius: u32, block: usize) -> u64 {
+        fn avx512(words: &[u64], fingerprint: u64, radius: u32, block: usize) -> u64 {
+            count_plain(words, fingerprint, radius, block)
+        }
+        #[target_feature(enable = "avx2,popcnt,bmi1")]
+        fn avx2(words: &[u64], fingerprint: u64, radius: u32, block: usize) -> u64 {
             count_plain(words, fingerprint, radius, block)
         }
         #[expect(unsafe_code, reason = "the instructions were detected the line before")]
         // SAFETY: the processor has these instructions.
-        return unsafe { fast(words, fingerprint, radius, block) };
+        match instructions() {
+            "AVX-512" => return unsafe { avx512(words, fingerprint, radius, block) },
+            "AVX2" => return unsafe { avx2(words, fingerprint, radius, block) },
+            _ => {}
+        }
     }
     count_plain(words, fingerprint, radius, block)
 }

@@ -5,7 +5,8 @@
 //!
 //! Prints for each window nanoseconds of CPU time of one thread. Half of the queries lie 0 to k bits from a document of the
 //! window, half from none. Without `--texts` fingerprints are random bits; with it they are those of texts made of real passages, which
-//! are crowded where real pages are. With `--crowding` it counts only how many entries share a key. Bytes are counted without document numbers. All is measured when the window is full and a tenth of it has been replaced.
+//! are crowded where real pages are. Bytes are counted without document numbers. All is measured when the window is full and a tenth of it
+//! has been replaced. With `--crowding` nothing is measured: it counts how many entries share a key.
 #![allow(clippy::print_stdout, reason = "it is a program that prints figures")]
 #![allow(
     clippy::cast_precision_loss,
@@ -21,6 +22,7 @@ mod source;
 
 use std::{env, path::Path};
 
+use baseline::instructions;
 use crowding::print_crowding;
 use measure::{measure_baseline, measure_index};
 use pagesieve::index::{Entry, Homes, Layout, Plan, Spread};
@@ -63,6 +65,7 @@ fn main() {
         .map_or(Source::Random, |file| Source::of_texts(Path::new(&file), &languages));
     // Layouts are chosen for what they are to hold.
     let spread = if matches!(source, Source::Random) { Spread::Random } else { Spread::Texts };
+    println!("instructions: {}", instructions());
     println!("two fingerprints differ in {:.1} bits on average", source.mean_distance());
     for entries in if sizes.is_empty() { vec![1_000_000, 10_000_000] } else { sizes } {
         println!("\n{entries} entries");

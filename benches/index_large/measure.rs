@@ -222,16 +222,17 @@ pub(crate) fn measure_baseline(source: &Source, entries: u64) {
     let single = ns_per(time, |round| {
         for i in 0..64 {
             let (query, _) = window.question(round * 64 + i, 3);
-            black_box(index.count(query, 3));
+            black_box(index.count_all(&[query], 3));
         }
         64
     });
     let batch = ns_per(time, |round| {
-        let start = (1 << 40) + round * 8;
-        let asked: Vec<u64> = (start..start + 8).map(|i| window.question(i, 3).0).collect();
+        let start = (1 << 40) + round * BATCH as u64;
+        let asked: Vec<u64> =
+            (start..start + BATCH as u64).map(|i| window.question(i, 3).0).collect();
         black_box(index.count_all(&asked, 3));
-        8
+        BATCH as u64
     });
     println!("4x16: insert + expire {roll:.0} ns, {bytes:.1} bytes an entry");
-    println!("  radius 3: query {single:.0} ns, in batches of 8 {batch:.0} ns");
+    println!("  radius 3: query {single:.0} ns, in batches of {BATCH} {batch:.0} ns");
 }

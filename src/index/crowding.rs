@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-/// The variance of the logarithm, for each bit of a key, where keys are made of bits as they come: what most of them have at most.
+/// The variance of the logarithm, for each bit of a key, where keys are made of bits as they come: about what they have on average.
 const EACH_BIT: f64 = 0.13;
 /// And where all bits are ordered by what they tell, the most telling first, for each of eight after the other.
 const EACH_OF_EIGHT: [f64; 8] = [0.005, 0.011, 0.023, 0.040, 0.066, 0.107, 0.203, 0.353];
@@ -145,7 +145,7 @@ mod tests {
 
     /// What was counted there of the first, second, third and fourth 16 bits as they come: the share of all that exceeds twice the average.
     #[test]
-    fn room_is_planned_for_more_than_most_texts_take() {
+    fn room_is_planned_for_what_texts_take_on_average() {
         let crowding = Crowding::new(Spread::Texts, 152.6, 16);
         let beyond = crowding.excess(2.0 * 152.6).0 / 152.6;
         let of_tables = [0.35, 0.38, 0.34, 0.19, 0.46, 0.45, 0.39, 0.25, 0.28, 0.40, 0.46, 0.38];

@@ -43,21 +43,22 @@
 //!
 //! # Which layout
 //!
-//! [`Plan::choose`] takes the fastest by estimate that fits into the memory, and of those within a tenth of it the smallest. By hand: key bits
+//! [`Plan::choose`] takes the fastest by estimate that fits into the memory, and of those within a tenth of it that of the least product of
+//! time and memory. By hand: key bits
 //! such that a bucket fills its home, of 28 entries or more; fewer where a table is probed within 2. A table takes 6.4 ([`Entry::Narrow`]) or 9.1 bytes
 //! ([`Entry::Wide`]) an entry, and what of its homes stays empty; narrow entries tell candidates apart up to radius 5 or so.
 //! Document numbers cost nothing where they are consecutive and 8 bytes elsewhere.
 //!
-//! Without document numbers, the choice for so many bytes an entry (`--log info` tells that of a run):
+//! The choice for so many bytes an entry without document numbers, tables of so many bits (`--log info` tells that of a run):
 //!
 //! | window | radius 3, 48 bytes | radius 3, 64 bytes | radius 9, 80 bytes |
 //! |---|---|---|---|
-//! | 10^6, texts | 3 tables of 15 bits, narrow | 4 of 15, narrow | 4 of 14, 14, 13, 13, wide |
-//! | 10^7 | 3 of 19, 18, 18, narrow, tight homes | 3 of 20, 19, 19, narrow | 3 of 19, wide |
-//! | 10^8 | 2 of 22, wide, tight homes | 3 of 22, 21, 21, wide, tight homes | the same |
-//! | 10^6, random | 4 of 15, 15, 15, 14, narrow, tight homes | 4 of 14, 14, 14, 13, wide | 4 of 16, 16, 16, 14, wide |
-//! | 10^7 | 4 of 16, narrow | 4 of 16, 16, 16, 15, wide, tight homes | 4 of 17, 17, 15, 15, wide, tight homes |
-//! | 10^8 | covering of 5, 18 bits, narrow | covering of 6, 22 bits, narrow, tight homes | 3 of 21, 20, 20, wide, tight homes |
+//! | 10^6, texts | 3 of 15, narrow | 2 of 16, wide | 4 of 14, 14, 14, 13, wide |
+//! | 10^7, texts | 3 of 19, 18, 18, narrow, tight homes | 3 of 19, 17, 17, wide, tight homes | 3 of 19, wide |
+//! | 10^8, texts | 2 of 22, wide, tight homes | 2 of 23, 22, wide, tight homes | 3 of 21, wide, tight homes |
+//! | 10^6, random | 4 of 15, narrow | 4 of 14, wide | 4 of 16, 16, 14, 14, wide |
+//! | 10^7, random | covering of 5, 18 bits, narrow, tight homes | 4 of 16, wide, tight homes | 4 of 17, 17, 15, 15, wide, tight homes |
+//! | 10^8, random | 3 of 22, 21, 21, wide, tight homes | covering of 6, 22 bits, narrow, tight homes | 3 of 21, wide, tight homes |
 //!
 //! A window of 10^9 random fingerprints stands in two tables of 22 bits, narrow, with tight homes, of 21 bytes an entry.
 //! `docs/index.md` has what was measured.

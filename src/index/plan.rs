@@ -25,7 +25,8 @@ use crate::page::figures::thousands;
 const MARGIN: f64 = 1.02;
 /// Homes have room for at most so many times as many entries as there are.
 const SPARSE: f64 = 8.0;
-/// A layout that takes so many times as long by estimate as the fastest is as fast: of these the smallest is taken.
+/// A layout that takes so many times as long by estimate as the fastest is nearly as fast: of these that is taken which takes least time
+/// and memory, one times the other.
 const NEARLY: f64 = 1.1;
 /// Each of the tables through which a window grows is made for so many times as many entries, in bits.
 const STEP_BITS: u32 = 3;
@@ -100,7 +101,7 @@ impl Plan {
     }
 
     /// The fastest layout for queries within `radius` over a window of `entries` fingerprints of texts that fits into `budget` bytes; of
-    /// those that are nearly as fast, within a tenth by estimate, the smallest.
+    /// those that are nearly as fast, within a tenth by estimate, that which takes least time and memory, one times the other.
     ///
     /// # Errors
     /// If none fits that is faster than a scan.
@@ -155,7 +156,8 @@ impl Plan {
             fitting.filter_map(|plan| Some((cost(&plan)?, plan))).collect();
         let least = costs.iter().map(|&(cost, _)| cost).fold(f64::INFINITY, f64::min);
         let fast = costs.iter().filter(|&&(cost, _)| cost <= least * NEARLY);
-        let fastest = fast.min_by_key(|(_, plan)| plan.bytes());
+        let both = |&&(cost, plan): &&(f64, &Self)| cost * plan.bytes() as f64;
+        let fastest = fast.min_by(|a, b| both(a).total_cmp(&both(b)));
         let needed = || {
             let useful = plans.iter().filter(|plan| cost(plan).is_some());
             useful.map(Self::bytes).min().unwrap_or(u64::MAX)
@@ -416,5 +418,42 @@ mod tests {
         assert_eq!(places[..16], (0..16).collect::<Vec<u32>>());
         assert!(places[16..58].iter().all(|place| (16..58).contains(place)));
         assert_eq!(places[58..], (58..64).collect::<Vec<u32>>());
+    }
+
+    /// A layout as the module's documentation tells it.
+    fn in_short(layout: &Layout) -> String {
+        let bits = layout.bits();
+        let most = bits.iter().max().expect("there are tables");
+        let tables = match &layout.family {
+            Family::Disjoint(_) if bits.iter().all(|bits| bits == most) => {
+                format!("{} of {most}", bits.len())
+            }
+            Family::Disjoint(_) => {
+                let bits: Vec<String> = bits.iter().map(u32::to_string).collect();
+                format!("{} of {}", bits.len(), bits.join(", "))
+            }
+            _ => format!("covering of {}, {most} bits", bits.len()),
+        };
+        let entry = if layout.entry == Entry::Wide { "wide" } else { "narrow" };
+        let homes = if layout.homes == Homes::Tight { ", tight homes" } else { "" };
+        format!("{tables}, {entry}{homes}")
+    }
+
+    #[test]
+    fn what_is_told_of_the_choice_is_true() {
+        let mut rows = Vec::new();
+        for (spread, name) in [(Spread::Texts, "texts"), (Spread::Random, "random")] {
+            for power in [6, 7, 8] {
+                let entries = 10_u64.pow(power);
+                let chosen = [(3, 48), (3, 64), (9, 80)].map(|(radius, bytes)| {
+                    // Document numbers take eight bytes more.
+                    let budget = (bytes + 8) * entries;
+                    in_short(&Plan::choose_for(spread, radius, entries, budget).unwrap().layout)
+                });
+                rows.push(format!("//! | 10^{power}, {name} | {} |", chosen.join(" | ")));
+            }
+        }
+        let rows = rows.join("\n");
+        assert!(include_str!("mod.rs").contains(&rows), "the table of choices is to say\n{rows}");
     }
 }

@@ -43,6 +43,9 @@ const AT_ONCE: usize = 2048;
 /// Lines that are under way, and how many more are asked for at a time.
 const LINES_AHEAD: usize = 32;
 const LINES_AT_ONCE: usize = 16;
+/// In how many of the lines to come the first of each bucket is under way. It is asked for before the others: to find where a page of
+/// memory lies takes the processor longer than a line, and it finds several at a time, but not for several lines of the same page.
+const FIRST_AHEAD: usize = 64;
 
 /// All the buckets in which some queries look, in order.
 #[derive(Default)]
@@ -105,6 +108,13 @@ impl Route {
 pub(super) struct Ahead<'a, F> {
     route: &'a Route,
     view: View<'a, F>,
+    first: Cursor,
+    others: Cursor,
+}
+
+/// A place on a route.
+#[derive(Clone, Copy, Default)]
+struct Cursor {
     task: usize,
     place: usize,
 }
@@ -112,26 +122,46 @@ pub(super) struct Ahead<'a, F> {
 impl<'a, F: Format> Ahead<'a, F> {
     #[inline(always)]
     pub(super) fn new(route: &'a Route, blocks: &'a Blocks<F>) -> Self {
-        let mut ahead = Self { route, view: blocks.pages.view(), task: 0, place: 0 };
-        ahead.ask(LINES_AHEAD);
+        let (first, others) = (Cursor::default(), Cursor::default());
+        let mut ahead = Self { route, view: blocks.pages.view(), first, others };
+        ahead.ask_first(FIRST_AHEAD);
+        ahead.ask_others(LINES_AHEAD);
         ahead
     }
 
     /// So many buckets of a task are about to be read: asks for as much of what comes.
     #[inline(always)]
     pub(super) fn read(&mut self, task: &Task, buckets: usize) {
-        self.ask(buckets * task.lines);
+        self.ask_first(buckets * task.lines);
+        self.ask_others(buckets * task.lines);
     }
 
     #[inline(always)]
-    fn ask(&mut self, mut lines: usize) {
+    fn ask_first(&mut self, lines: usize) {
+        let view = &self.view;
+        self.first.each(self.route, lines, |task, place| {
+            view.prefetch(place, task.sought.both != 0);
+        });
+    }
+
+    #[inline(always)]
+    fn ask_others(&mut self, lines: usize) {
+        let view = &self.view;
+        self.others.each(self.route, lines, |task, place| {
+            (1..task.home).for_each(|page| view.prefetch(place + page, task.sought.both != 0));
+        });
+    }
+}
+
+impl Cursor {
+    /// Goes over buckets of so many lines.
+    #[inline(always)]
+    fn each(&mut self, route: &Route, mut lines: usize, ask: impl Fn(&Task, u32)) {
         while lines > 0 {
-            let Some(task) = self.route.tasks.get(self.task) else { return };
+            let Some(task) = route.tasks.get(self.task) else { return };
             let until = task.until.min(self.place + lines.div_ceil(task.lines));
-            for &place in &self.route.places[self.place..until] {
-                for page in 0..task.home {
-                    self.view.prefetch(place + page, task.sought.both != 0);
-                }
+            for &place in &route.places[self.place..until] {
+                ask(task, place);
             }
             lines = lines.saturating_sub((until - self.place) * task.lines);
             self.place = until;

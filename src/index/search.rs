@@ -25,7 +25,7 @@ use super::{
 /// Chains of pages that are read at a time.
 const ABREAST: usize = 64;
 /// Rounds of some buckets each after which what waits is confirmed: its memory has come meanwhile.
-const ROUNDS: u32 = 3;
+const ROUNDS: u32 = 8;
 /// Entries that wait to be confirmed.
 const PENDING: usize = 16;
 

@@ -632,14 +632,14 @@ fn patterns_memory_names_and_timeouts_are_looked_at() {
            single quotes, as in '\.pdf$'
     "#);
     insta::assert_snapshot!(refusal(SMALL, &["dedup.memory=512 MiB"]), @r#"
-     × a window of 10,000,000 entries at radius 9 needs 1.2 GiB; `memory` is
-     │ 512.0 MiB, which has room for 4,161,535
+     × a window of 10,000,000 entries at radius 9 needs 1.1 GiB; `memory` is
+     │ 512.0 MiB, which has room for 4,482,910
       ╭─[--set:1:16]
     1 │ dedup.memory = "512 MiB"
       ·                ────┬────
       ·                    ╰── too little
       ╰────
-     help: write `memory = "1.2 GiB"`, or `entries = 4100000` in `window`
+     help: write `memory = "1.2 GiB"`, or `entries = 4400000` in `window`
     "#);
     insta::assert_snapshot!(refusal(SMALL, &["name=a/b"]), @r#"
      × `name`: "a/b" cannot be the name of a directory

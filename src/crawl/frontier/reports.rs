@@ -289,7 +289,7 @@ impl Frontier {
         true
     }
 
-    /// Forgets a host: it comes again when the state gives it out.
+    /// Forgets a host, and gives back what was known of it: it comes again when the state gives it out.
     pub(super) fn forget(&mut self, id: HostId) -> Option<Host> {
         let host = self.hosts.remove(&id)?;
         self.turns.remove(&(host.turn, id));

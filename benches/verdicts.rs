@@ -1,0 +1,95 @@
+//! How long single verdicts take: while a window fills, through all the tables it grows through, and while it rolls.
+//!
+//!     cargo bench --bench verdicts -- [ENTRIES]
+//!
+//! Half of what comes was there before. With refresh each of these goes to the end of the window. Prints microseconds of CPU time of the
+//! one thread that judges, the distribution over all verdicts; the clock itself takes some tenths of one.
+#![allow(clippy::print_stdout, reason = "it is a program that prints figures")]
+
+use std::{env, num::NonZeroU64};
+
+use pagesieve::{
+    Digest, Filter, Signature, Sketch, Subject,
+    filter::{Key, Options, WindowOptions},
+    page::Timestamp,
+};
+use rustix::time::{ClockId, clock_gettime};
+
+const MICROSECOND: u64 = 1_000;
+
+/// Nanoseconds of CPU time of this thread.
+fn cpu() -> u64 {
+    let now = clock_gettime(ClockId::ThreadCPUTime);
+    now.tv_sec.cast_unsigned() * 1_000_000 * MICROSECOND + now.tv_nsec.cast_unsigned()
+}
+
+/// The finaliser of `SplitMix64`: words without structure.
+fn mix(number: u64) -> u64 {
+    let mut x = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+/// A page with the text of this number.
+fn subject(page: u64, text: u64) -> Subject {
+    let word = mix(text);
+    let mut digest = [0; 16];
+    digest[..8].copy_from_slice(&word.to_le_bytes());
+    Subject {
+        key: Key(page),
+        body: None,
+        sketch: Sketch {
+            signature: Signature([word, mix(word + 1), mix(word + 2), mix(word + 3)]),
+            features: 300,
+            digest: Some(Digest(digest)),
+        },
+        chars: 2000,
+        lang: None,
+        at: Timestamp(0),
+        blocks: None,
+    }
+}
+
+/// Prints how long each of these pages took.
+fn judge(filter: &mut Filter, name: &str, pages: impl Iterator<Item = (u64, u64)>) {
+    let mut taken: Vec<u64> = pages
+        .map(|(page, text)| {
+            let subject = subject(page, text);
+            let begin = cpu();
+            let _ = filter.judge(&subject);
+            cpu() - begin
+        })
+        .collect();
+    taken.sort_unstable();
+    let last = taken.len() - 1;
+    let at = |of: usize, part: usize| taken[last / of * part] / MICROSECOND;
+    println!(
+        "{name}: p50 {} us, p99 {} us, p99.9 {} us, p99.99 {} us, max {} us",
+        at(2, 1),
+        at(100, 99),
+        at(1_000, 999),
+        at(10_000, 9_999),
+        taken[last] / MICROSECOND
+    );
+}
+
+fn main() {
+    let entries = env::args().find_map(|argument| argument.parse().ok()).unwrap_or(1_000_000);
+    for refresh in [false, true] {
+        let entries = NonZeroU64::new(entries).expect("a window has entries");
+        let window = WindowOptions { entries, age: None, refresh };
+        let options = Options { window, ..Options::default() };
+        let mut filter = Filter::new(&options).expect("there is room");
+        println!("a window of {entries}, {} refresh", if refresh { "with" } else { "without" });
+        let entries = entries.get();
+        judge(&mut filter, "  it fills", (1..=entries).map(|page| (page, page)));
+        // Every other text is one of the last half of a window.
+        let text = |page: u64| page - if page % 2 == 0 { mix(page) % (entries / 2) | 1 } else { 0 };
+        judge(
+            &mut filter,
+            "  it rolls",
+            (entries + 1..=3 * entries).map(|page| (page, text(page))),
+        );
+    }
+}
