@@ -188,7 +188,7 @@ fn ask(
 /// A fingerprint to ask for, and the entry from which it was made, or 0.
 fn question(i: u64, first: u64, entries: u64, radius: u32) -> (u64, u64) {
     let noise = fingerprint(i | 1 << 62);
-    if i % 2 == 0 {
+    if i.is_multiple_of(2) {
         return (noise, 0);
     }
     let id = first + noise % entries;
