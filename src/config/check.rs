@@ -12,7 +12,7 @@ use url::{Host, Url};
 
 use super::{
     Config, Draft,
-    text::{ConfigError, Problem, SeedLine, SeedLines},
+    text::{ConfigError, Problem, SeedLine, SeedLines, Text},
 };
 use crate::{
     crawl::scope::{Scope, ScopeError, Seed, SeedLineError, Source, read_seed_file},
@@ -40,16 +40,16 @@ pub(super) fn dedup(
     room: impl Fn(&filter::Options) -> Result<(), MemoryError>,
 ) -> Result<(), ConfigError> {
     room(&draft.config.dedup).map_err(|error| {
-        let memory = at_least(error.needed);
-        let help = match error.entries {
-            0 => format!("write `memory = \"{memory}\"`"),
-            most => {
-                let entries = rounded_down(most);
-                format!("write `memory = \"{memory}\"`, or `entries = {entries}` in `window`")
-            }
-        };
-        let places = [["dedup", "memory"].as_slice(), &["dedup", "window"], &["dedup"]];
-        draft.invalid(&places, error.to_string(), "too little", &help)
+        let memory = (error.needed.as_u64() < u64::MAX)
+            .then(|| format!("`memory = \"{}\"`", at_least(error.needed)));
+        let entries = (error.entries > 0)
+            .then(|| format!("`entries = {}` in `window`", rounded_down(error.entries)));
+        let either: Vec<String> = memory.into_iter().chain(entries).collect();
+        let help = format!("write {}", either.join(", or "));
+        let places =
+            [(["dedup", "memory"].as_slice(), "too little"), (&["dedup", "window"], "too many")];
+        let (place, label) = draft.last_said(&places).unwrap_or((&["dedup"], "too little memory"));
+        draft.invalid(&[place], error.to_string(), label, &help)
     })
 }
 
@@ -69,6 +69,15 @@ fn at_least(size: ByteSize) -> String {
 }
 
 impl Draft {
+    /// Of these keys, each with what is said of it, the first that is written in the last flag that has one, or else in the file.
+    fn last_said<'a>(
+        &self,
+        places: &[(&'a [&'a str], &'a str)],
+    ) -> Option<(&'a [&'a str], &'a str)> {
+        let said = |text: &Text| places.iter().find(|(place, _)| text.find(place).is_some());
+        self.texts.iter().rev().find_map(said).copied()
+    }
+
     /// An error that points at the first of these keys that is written in the last flag that has one, or else in the file.
     fn invalid(&self, places: &[&[&str]], message: String, label: &str, help: &str) -> ConfigError {
         let problem = Problem { message, label: label.to_owned(), help: Some(help.to_owned()) };

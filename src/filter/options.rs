@@ -246,8 +246,8 @@ pub enum WindowError {
 /// A window for which `dedup.memory` has no room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "a window of {} entries at radius {radius} needs {}; `memory` is {}, which has room for {}",
-    thousands(*.window), .needed.display().iec(), .memory.display().iec(), thousands(*.entries)
+    "a window of {} entries at radius {radius} {}; `memory` is {}, which has room for {}",
+    thousands(*.window), needs(*.needed), .memory.display().iec(), thousands(*.entries)
 )]
 pub struct MemoryError {
     /// The key `dedup.memory`.
@@ -256,10 +256,17 @@ pub struct MemoryError {
     pub window: u64,
     /// The radius of the index.
     pub radius: u32,
-    /// What the window takes at most, rounded up to whole mebibytes.
+    /// What the window takes at most, rounded up to whole mebibytes; `u64::MAX` if no index can be so large.
     pub needed: ByteSize,
     /// How many entries there is room for; 0 if there is none for a single one.
     pub entries: u64,
+}
+
+fn needs(needed: ByteSize) -> String {
+    match needed.as_u64() {
+        u64::MAX => "is larger than any index can be".to_owned(),
+        _ => format!("needs {}", needed.display().iec()),
+    }
 }
 
 impl Mode {

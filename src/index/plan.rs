@@ -50,9 +50,9 @@ pub struct Plan {
 /// A window for which the memory given is too small, whatever the layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{} entries at radius {radius} need {} of memory; the budget is {}",
+    "{} entries at radius {radius} {}; the budget is {}",
     thousands(*.entries),
-    bytesize::ByteSize(*.needed).display().iec(),
+    need(*.needed),
     bytesize::ByteSize(*.budget).display().iec()
 )]
 pub struct BudgetError {
@@ -60,10 +60,17 @@ pub struct BudgetError {
     pub entries: u64,
     /// The largest radius asked for.
     pub radius: u32,
-    /// Bytes that the smallest layout takes.
+    /// Bytes that the smallest layout takes; `u64::MAX` if no layout holds so many.
     pub needed: u64,
     /// Bytes that there are.
     pub budget: u64,
+}
+
+fn need(bytes: u64) -> String {
+    match bytes {
+        u64::MAX => "are more than any layout holds".to_owned(),
+        _ => format!("need {} of memory", bytesize::ByteSize(bytes).display().iec()),
+    }
 }
 
 /// Why there is no index.
@@ -335,6 +342,8 @@ mod tests {
             "1,000,000,000 entries at radius 6 need {needed} of memory; the budget is 16.0 GiB"
         );
         assert_eq!(error.to_string(), told);
+        let too_many = Plan::choose(9, 1 << 40, u64::MAX).unwrap_err().to_string();
+        assert!(too_many.contains("are more than any layout holds"), "{too_many}");
     }
 
     #[test]

@@ -631,6 +631,11 @@ fn patterns_memory_names_and_timeouts_are_looked_at() {
      help: `\` escapes a character that has a meaning; in TOML write patterns in
            single quotes, as in '\.pdf$'
     "#);
+    let shown_at_the_cause = refusal(SMALL, &["dedup.memory=1 MiB", "dedup.seed=public"]);
+    assert!(shown_at_the_cause.contains("dedup.memory = \"1 MiB\""), "{shown_at_the_cause}");
+    let too_large = refusal(SMALL, &["dedup.window={ entries = 20_000_000_000 }"]);
+    assert!(too_large.contains("is larger than any index"), "{too_large}");
+    assert!(too_large.contains("too many") && !too_large.contains("EiB"), "{too_large}");
     insta::assert_snapshot!(refusal(SMALL, &["dedup.memory=512 MiB"]), @r#"
      × a window of 10,000,000 entries at radius 9 needs 1.1 GiB; `memory` is
      │ 512.0 MiB, which has room for 4,482,910
