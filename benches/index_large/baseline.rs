@@ -14,6 +14,7 @@ pub(crate) struct Baseline {
     capacity: usize,
     /// Where each ring begins, and how many fingerprints it has.
     rings: Vec<(u32, u32)>,
+    instructions: Instructions,
 }
 
 impl Baseline {
@@ -24,7 +25,8 @@ impl Baseline {
         let capacity = ((mean + 7.0 * mean.sqrt()) as usize + 16).next_multiple_of(8);
         let words = MmapMut::map_anon(4 * BUCKETS * capacity * 8).expect("there is memory");
         words.advise(Advice::HugePage).expect("there are large pages");
-        Self { words, capacity, rings: vec![(0, 0); 4 * BUCKETS] }
+        let rings = vec![(0, 0); 4 * BUCKETS];
+        Self { words, capacity, rings, instructions: Instructions::detect() }
     }
 
     fn places(fingerprint: u64) -> [usize; 4] {
@@ -73,7 +75,7 @@ impl Baseline {
         for (block, place) in Self::places(fingerprint).into_iter().enumerate() {
             let (older, newer) = self.bucket(place);
             for words in [older, newer] {
-                count += count_in(words, fingerprint, radius, block);
+                count += count_in(self.instructions, words, fingerprint, radius, block);
             }
         }
         count
@@ -89,28 +91,46 @@ impl Baseline {
     }
 }
 
-/// The instructions with which fingerprints are compared: the same that the index uses, found at run time in the same way.
-#[must_use]
-pub(crate) fn instructions() -> &'static str {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::is_x86_feature_detected as has;
-        let avx2 = has!("avx2") && has!("popcnt") && has!("bmi1");
-        if avx2 && has!("avx512vpopcntdq") && has!("avx512vl") && has!("avx512bitalg") {
-            return "AVX-512";
+/// Instructions with which fingerprints are compared: the same that the index uses, found at run time in the same way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Instructions {
+    Plain,
+    Avx2,
+    Avx512,
+}
+
+impl Instructions {
+    pub(crate) fn detect() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        {
+            use std::arch::is_x86_feature_detected as has;
+            let avx2 = has!("avx2") && has!("popcnt") && has!("bmi1");
+            let avx512 = has!("avx512f") && has!("avx512bw") && has!("avx512vl");
+            let counts = has!("avx512dq") && has!("avx512bitalg") && has!("avx512vpopcntdq");
+            if avx2 && avx512 && counts {
+                return Self::Avx512;
+            }
+            if avx2 {
+                return Self::Avx2;
+            }
         }
-        if avx2 {
-            return "AVX2";
-        }
+        Self::Plain
     }
-    "those of every processor"
 }
 
 /// The fingerprints of `words` within the radius that no block before `block` has found.
-fn count_in(words: &[u64], fingerprint: u64, radius: u32, block: usize) -> u64 {
+fn count_in(
+    instructions: Instructions,
+    words: &[u64],
+    fingerprint: u64,
+    radius: u32,
+    block: usize,
+) -> u64 {
     #[cfg(target_arch = "x86_64")]
     {
-        #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vpopcntdq,popcnt")]
+        #[target_feature(
+            enable = "avx512f,avx512bw,avx512vl,avx512dq,avx512vpopcntdq,avx2,popcnt,bmi1"
+        )]
         fn avx512(words: &[u64], fingerprint: u64, radius: u32, block: usize) -> u64 {
             count_plain(words, fingerprint, radius, block)
         }
@@ -118,12 +138,12 @@ fn count_in(words: &[u64], fingerprint: u64, radius: u32, block: usize) -> u64 {
         fn avx2(words: &[u64], fingerprint: u64, radius: u32, block: usize) -> u64 {
             count_plain(words, fingerprint, radius, block)
         }
-        #[expect(unsafe_code, reason = "the instructions were detected the line before")]
+        #[expect(unsafe_code, reason = "the instructions were detected before")]
         // SAFETY: the processor has these instructions.
-        match instructions() {
-            "AVX-512" => return unsafe { avx512(words, fingerprint, radius, block) },
-            "AVX2" => return unsafe { avx2(words, fingerprint, radius, block) },
-            _ => {}
+        match instructions {
+            Instructions::Avx512 => return unsafe { avx512(words, fingerprint, radius, block) },
+            Instructions::Avx2 => return unsafe { avx2(words, fingerprint, radius, block) },
+            Instructions::Plain => {}
         }
     }
     count_plain(words, fingerprint, radius, block)

@@ -22,7 +22,7 @@ mod source;
 
 use std::{env, path::Path};
 
-use baseline::instructions;
+use baseline::Instructions;
 use crowding::print_crowding;
 use measure::{measure_baseline, measure_index};
 use pagesieve::index::{Entry, Homes, Layout, Plan, Spread};
@@ -65,7 +65,7 @@ fn main() {
         .map_or(Source::Random, |file| Source::of_texts(Path::new(&file), &languages));
     // Layouts are chosen for what they are to hold.
     let spread = if matches!(source, Source::Random) { Spread::Random } else { Spread::Texts };
-    println!("instructions: {}", instructions());
+    println!("instructions: {:?}", Instructions::detect());
     println!("two fingerprints differ in {:.1} bits on average", source.mean_distance());
     for entries in if sizes.is_empty() { vec![1_000_000, 10_000_000] } else { sizes } {
         println!("\n{entries} entries");

@@ -78,11 +78,11 @@ impl Draft {
         self.texts.iter().rev().find_map(said).copied()
     }
 
-    /// An error that points at the first of these keys that is written in the last flag that has one, or else in the file.
+    /// An error that points at the first of these keys that is written anywhere: in the last flag that has it, or else in the file.
     fn invalid(&self, places: &[&[&str]], message: String, label: &str, help: &str) -> ConfigError {
         let problem = Problem { message, label: label.to_owned(), help: Some(help.to_owned()) };
-        for text in self.texts.iter().rev() {
-            for place in places {
+        for place in places {
+            for text in self.texts.iter().rev() {
                 if let Some(at) = text.find(place) {
                     return text.invalid(Some(at), problem);
                 }

@@ -12,7 +12,7 @@ use super::{
     steps::{Step, steps},
 };
 
-// Nanoseconds, fitted by hand to queries of texts in fifteen layouts at 10^6 and 10^7; within 8 and 9 they meet them within a sixth, and
+// Nanoseconds, fitted by hand to queries of texts in sixteen layouts at 10^6 and 10^7; within 8 and 9 they meet them within a sixth, and
 // within 3 they are less by some hundred that all layouts have in common. Only their proportions matter.
 
 /// What a query takes for each table, until the first line has come.

@@ -108,13 +108,13 @@ impl Route {
 pub(super) struct Ahead<'a, F> {
     route: &'a Route,
     view: View<'a, F>,
-    first: Cursor,
-    others: Cursor,
+    first: Position,
+    others: Position,
 }
 
 /// A place on a route.
 #[derive(Clone, Copy, Default)]
-struct Cursor {
+struct Position {
     task: usize,
     place: usize,
 }
@@ -122,7 +122,7 @@ struct Cursor {
 impl<'a, F: Format> Ahead<'a, F> {
     #[inline(always)]
     pub(super) fn new(route: &'a Route, blocks: &'a Blocks<F>) -> Self {
-        let (first, others) = (Cursor::default(), Cursor::default());
+        let (first, others) = (Position::default(), Position::default());
         let mut ahead = Self { route, view: blocks.pages.view(), first, others };
         ahead.ask_first(FIRST_AHEAD);
         ahead.ask_others(LINES_AHEAD);
@@ -153,7 +153,7 @@ impl<'a, F: Format> Ahead<'a, F> {
     }
 }
 
-impl Cursor {
+impl Position {
     /// Goes over buckets of so many lines.
     #[inline(always)]
     fn each(&mut self, route: &Route, mut lines: usize, ask: impl Fn(&Task, u32)) {

@@ -633,6 +633,8 @@ fn patterns_memory_names_and_timeouts_are_looked_at() {
     "#);
     let shown_at_the_cause = refusal(SMALL, &["dedup.memory=1 MiB", "dedup.seed=public"]);
     assert!(shown_at_the_cause.contains("dedup.memory = \"1 MiB\""), "{shown_at_the_cause}");
+    let nearest = refusal(SMALL, &["crawl.user_agent=me", "crawl.max_pages=5"]);
+    assert!(nearest.contains("crawl.user_agent = "), "{nearest}");
     let too_large = refusal(SMALL, &["dedup.window={ entries = 20_000_000_000 }"]);
     assert!(too_large.contains("is larger than any index"), "{too_large}");
     assert!(too_large.contains("too many") && !too_large.contains("EiB"), "{too_large}");
