@@ -1,6 +1,6 @@
 //! The rolling block index.
 
-use std::{collections::HashSet, num::NonZeroU32};
+use std::{collections::BTreeSet, num::NonZeroU32};
 
 use super::{
     Candidate, Index,
@@ -43,8 +43,8 @@ pub struct BlockIndex {
     ids: Ids,
     /// Which entries stand by another number than their document's.
     turns: Turns,
-    /// The slots of documents that have left though their entries are not the oldest.
-    removed: HashSet<u32>,
+    /// The slots of documents that have left though their entries are not the oldest. A tree, like those of the turns.
+    removed: BTreeSet<u32>,
     /// Documents with a lower number have left.
     horizon: DocId,
     /// How many documents with one fingerprint are held, and how many more there were.
@@ -79,13 +79,13 @@ impl BlockIndex {
     /// If the system refuses the memory.
     pub fn with_plan(plan: Plan) -> Result<Self, RefusedError> {
         let tables = Growing::new(&plan)
-            .map_err(|error| RefusedError { bytes: plan.bytes(), system: error.kind() })?;
+            .map_err(|error| RefusedError { bytes: plan.certain_bytes(), system: error.kind() })?;
         Ok(Self {
             plan,
             tables,
             ids: Ids::default(),
             turns: Turns::default(),
-            removed: HashSet::new(),
+            removed: BTreeSet::new(),
             horizon: DocId(0),
             equal_limit: Self::EQUAL_LIMIT,
             over: 0,
@@ -366,10 +366,16 @@ fn sort(candidates: &mut [Candidate]) {
 #[cfg(test)]
 impl BlockIndex {
     /// The same, but it looks in its tables however few entries there are.
-    pub(super) fn never_scanning(self) -> Self {
+    pub(crate) fn never_scanning(self) -> Self {
         let mut this = Self { scanned_per_probe: 0, ..self };
         this.tables.make_room(1, std::iter::empty(), &mut Bulk::default());
         this
+    }
+
+    /// The same, with the instructions that every processor has.
+    pub(super) fn portable(mut self) -> Self {
+        self.tables.make_portable();
+        self
     }
 
     /// How many pages there are.

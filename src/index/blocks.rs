@@ -8,7 +8,13 @@
 use std::io;
 
 use super::{
-    format::Format, key::Key, pages::Pages, plan::Plan, runs::MAX_PAGES, shuffle::Shuffle,
+    format::Format,
+    homes::{Bucket, Size},
+    key::Key,
+    pages::Pages,
+    plan::Plan,
+    runs::MAX_PAGES,
+    shuffle::Shuffle,
     steps::Step,
 };
 
@@ -39,8 +45,8 @@ pub(super) struct Blocks<F> {
 pub(super) struct Place {
     /// The first page of the first home.
     start: u32,
-    /// Pages of each home.
-    pub(super) home: u32,
+    /// The home of each bucket.
+    pub(super) home: Size,
 }
 
 /// An entry of a table: its bucket, what it keeps of the fingerprint, and its place in the queue.
@@ -54,12 +60,24 @@ pub(super) struct Filed {
 impl Place {
     /// The first page of the home of a key's bucket.
     #[inline(always)]
-    pub(super) fn bucket(self, key: u32) -> u32 {
-        self.start + key * self.home
+    pub(super) fn start(self, key: u32) -> u32 {
+        self.start + key * self.home.pages
+    }
+
+    /// A key's bucket.
+    #[inline(always)]
+    pub(super) fn bucket(self, key: u32) -> Bucket {
+        Bucket { start: self.start(key), home: self.home }
     }
 }
 
 impl<F: Format> Blocks<F> {
+    /// How each table files fingerprints, and where.
+    #[inline(always)]
+    pub(super) fn filing(&self) -> impl Iterator<Item = (&Key, &Place)> {
+        self.keys.iter().zip(&self.tables)
+    }
+
     /// Empty tables, with room for what is planned.
     ///
     /// # Errors
@@ -67,16 +85,17 @@ impl<F: Format> Blocks<F> {
     pub(super) fn new(plan: &Plan) -> io::Result<Self> {
         let keys = plan.keys();
         assert!(keys.len() <= MAX_TABLES, "layouts have at most {MAX_TABLES} tables");
-        let mut reserved = 0_u32;
-        let mut tables = Vec::new();
-        for (key, home) in keys.iter().zip(plan.homes()) {
-            tables.push(Place { start: reserved, home });
-            let pages = u64::from(home) << key.bits();
-            let end = u32::try_from(u64::from(reserved) + pages);
-            reserved = end.map_err(|_| io::ErrorKind::OutOfMemory)?;
-        }
-        if plan.pages().max(reserved as usize) > MAX_PAGES as usize {
+        let homes = plan.homes();
+        let pages = |(key, home): (&Key, &Size)| u64::from(home.pages) << key.bits();
+        let reserved: u64 = keys.iter().zip(&homes).map(pages).sum();
+        let reserved = usize::try_from(reserved).map_err(|_| io::ErrorKind::OutOfMemory)?;
+        if plan.pages().max(reserved) > MAX_PAGES as usize {
             return Err(io::ErrorKind::OutOfMemory.into());
+        }
+        let (mut start, mut tables) = (0, Vec::new());
+        for (key, &home) in keys.iter().zip(&homes) {
+            tables.push(Place { start, home });
+            start += home.pages << key.bits();
         }
         let radii = 0..=plan.layout().max_radius();
         let steps: Vec<Vec<Step>> = radii.map(|radius| plan.steps(radius)).collect();
@@ -85,7 +104,7 @@ impl<F: Format> Blocks<F> {
             probes: steps.iter().map(|steps| steps.iter().map(buckets).sum()).collect(),
             steps,
             tables,
-            pages: Pages::new(reserved as usize, plan.pages(), plan.slot_bits())?,
+            pages: Pages::new(reserved, plan.pages(), plan.slot_bits())?,
             shuffle: Shuffle::none(),
             places: plan.layout().places(&plan.within()),
             made_for: plan.entries(),
@@ -105,18 +124,30 @@ impl<F: Format> Blocks<F> {
         self.expect(fingerprint);
         let fingerprint = self.shuffle.of(fingerprint);
         self.make_room_for(slot);
-        for table in 0..self.tables.len() {
-            let Key { place, rest, .. } = &self.keys[table];
-            let (key, rest) = (place.of(fingerprint), rest.of(fingerprint));
-            self.file(table, Filed { key, rest, slot });
+        let mut filed = [Filed::default(); MAX_TABLES];
+        for (table, (filed, Key { place, rest, .. })) in
+            filed.iter_mut().zip(&self.keys).enumerate()
+        {
+            *filed = Filed { key: place.of(fingerprint), rest: rest.of(fingerprint), slot };
+            self.prefetch_end(table, filed.key);
+        }
+        for (table, filed) in filed.into_iter().enumerate().take(self.tables.len()) {
+            self.file(table, filed);
         }
     }
 
     /// Sees to it that entries have room for a slot.
     pub(super) fn make_room_for(&mut self, slot: u32) {
-        if !self.pages.holds(slot) {
-            self.pages.widen_slots();
+        if self.pages.holds(slot) {
+            return;
         }
+        let tables = self.keys.iter().zip(&self.tables);
+        let homes = tables.clone().map(|(key, table)| table.home.pages << key.bits()).sum();
+        let buckets =
+            tables.flat_map(|(key, &table)| (0..1 << key.bits()).map(move |key| table.bucket(key)));
+        let spots = buckets
+            .flat_map(|bucket| (0..bucket.home.room).map(move |place| F::at_home(bucket, place)));
+        self.pages.widen_slots(spots, homes);
     }
 
     /// Adds an entry to its bucket of a table.
@@ -125,21 +156,21 @@ impl<F: Format> Blocks<F> {
         let Filed { key, rest, slot } = entry;
         let place = self.tables[table];
         let bucket = place.bucket(key);
-        let crowd = self.pages.push_home(bucket, place.home, rest, slot);
+        let crowd = self.pages.push_home(bucket, rest, slot);
         self.fullest = self.fullest.max(crowd);
     }
 
     /// Asks for the bucket of a key.
     #[inline]
     pub(super) fn prefetch_bucket(&self, table: usize, key: u32) {
-        self.pages.prefetch_keys(self.tables[table].bucket(key));
+        self.pages.prefetch_keys(self.tables[table].start(key));
     }
 
-    /// Asks for the page to which the next entry of a key comes.
+    /// Asks for the lines to which the next entry of a key comes.
     #[inline]
     pub(super) fn prefetch_end(&self, table: usize, key: u32) {
         let place = self.tables[table];
-        self.pages.prefetch(self.pages.next_page(place.bucket(key), place.home));
+        self.pages.prefetch(self.pages.next_spot(place.bucket(key)));
     }
 
     /// Asks for the buckets of a fingerprint.
@@ -154,15 +185,15 @@ impl<F: Format> Blocks<F> {
     pub(super) fn pop(&mut self, fingerprint: u64) {
         self.expect(fingerprint);
         let fingerprint = self.shuffle.of(fingerprint);
-        for (table, key) in self.tables.iter().zip(&self.keys) {
-            self.pages.pop_home(table.bucket(key.place.of(fingerprint)), table.home);
+        for (key, table) in self.keys.iter().zip(&self.tables) {
+            self.pages.pop_home(table.bucket(key.place.of(fingerprint)));
         }
     }
 
     /// How many entries a bucket of a table has.
     pub(super) fn crowd(&self, table: usize, key: u32) -> u32 {
         let place = self.tables[table];
-        self.pages.crowd_at_home(place.bucket(key), place.home)
+        self.pages.crowd_at_home(place.bucket(key))
     }
 
     /// How many entries share the fullest bucket of a fingerprint.

@@ -10,7 +10,7 @@ use super::{
     steps::Step,
 };
 
-/// So far ahead a bucket is asked for, and half as far the page to which an entry comes.
+/// So far ahead a bucket is asked for, and half as far the lines to which an entry comes.
 const AHEAD: usize = 16;
 
 /// Memory that is used again for the next entries.

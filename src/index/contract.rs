@@ -167,7 +167,7 @@ proptest! {
     }
 
     #[test]
-    fn recall_is_total_in_every_layout((layout, wanted) in layouts(), smaller in smaller(), events in events(), gap in 1..4_u64, entries in 1..3000_u64, limit in 1..300_u32) {
+    fn recall_is_total_in_every_layout((layout, wanted) in layouts(), smaller in smaller(), events in events(), gap in 1..4_u64, entries in 1..3000_u64, limit in 1..300_u32, portable: bool) {
         let limit = NonZeroU32::new(limit).unwrap();
         let fills = wanted <= super::MAX_RADIUS && layout != Layout::scan(wanted);
         let smaller = smaller.into_iter().filter(|_| fills).map(|(bits, entry, entries)| {
@@ -175,6 +175,7 @@ proptest! {
         });
         let plan = Plan::new(layout, entries).growing_through(smaller.collect());
         let index = planned(plan).with_equal_limit(limit);
+        let index = if portable { index.portable() } else { index };
         prop_assert_eq!(index.max_radius(), wanted);
         let scan = Scan::default().with_equal_limit(limit);
         agrees_with_the_scan(index.clone(), scan.clone(), &events, gap)?;

@@ -32,14 +32,6 @@ impl Spread {
             Self::Random => 1.0,
         }
     }
-
-    /// How many times as many entries as of random ones are near by some of their bits.
-    pub(super) fn nearer(self) -> f64 {
-        match self {
-            Self::Texts => 4.0,
-            Self::Random => 1.0,
-        }
-    }
 }
 
 /// How unevenly the buckets of a table are filled.

@@ -197,6 +197,11 @@ impl Growing {
 
 #[cfg(test)]
 impl Growing {
+    /// Uses the instructions that every processor has.
+    pub(super) fn make_portable(&mut self) {
+        self.level = Level::Portable(super::portable::Portable);
+    }
+
     /// Empties the tables that answer.
     pub(super) fn lose_the_tables(&mut self, plan: &Plan) {
         self.serving = Some(Tables::new(plan).expect("they were there before"));

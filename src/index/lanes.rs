@@ -17,7 +17,7 @@ use super::portable::Portable;
 pub(super) trait Lanes: Copy {
     /// Which of the first ten halves of words differ from the lower half of `rest` in at most `radius` bits.
     fn near_ten(self, line: &[u32; 16], rest: u32, radius: u32) -> u32;
-    /// Which of the first 28 halves of words differ from the lower half of `rest` in at most `radius` bits.
+    /// Which of the first 30 halves of words differ from the lower half of `rest` in at most `radius` bits.
     fn near_halves(self, line: &[u32; 16], rest: u32, radius: u32) -> u32;
     /// Which of the first 28 pairs of halves, one from each line, differ from the lower and the upper half of `rest` in at most
     /// `radius` bits together.
@@ -95,7 +95,9 @@ mod x86 {
 
     use super::{Lanes, Work};
 
-    const FIRST: u32 = (1 << 28) - 1;
+    /// The first 28 and the first 30 of 32 bits.
+    const FIRST_28: u32 = (1 << 28) - 1;
+    const FIRST_30: u32 = (1 << 30) - 1;
 
     /// The processor has AVX2, POPCNT and BMI.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -160,7 +162,7 @@ mod x86 {
         count_bytes(_mm256_xor_si256(words, _mm256_set1_epi16((half as u16).cast_signed())))
     }
 
-    /// Which of 28 halves have two bytes that add up to at most `radius`: a bit each.
+    /// Which of 32 halves have two bytes that add up to at most `radius`: a bit each.
     #[target_feature(enable = "avx2")]
     #[inline]
     fn halves_within(low: __m256i, high: __m256i, radius: u32) -> u32 {
@@ -169,7 +171,7 @@ mod x86 {
         // Packing leaves the quarters in the order 0, 2, 1, 3.
         let counts = _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_packs_epi16(low, high));
         let beyond = _mm256_cmpgt_epi8(counts, _mm256_set1_epi8((radius as u8).cast_signed()));
-        !_mm256_movemask_epi8(beyond).cast_unsigned() & FIRST
+        !_mm256_movemask_epi8(beyond).cast_unsigned()
     }
 
     #[target_feature(enable = "avx2")]
@@ -208,7 +210,7 @@ mod x86 {
             #[inline]
             fn near(line: &[u32; 16], rest: u32, radius: u32) -> u32 {
                 let (low, high) = halves(line);
-                halves_within(differing(low, rest), differing(high, rest), radius)
+                halves_within(differing(low, rest), differing(high, rest), radius) & FIRST_30
             }
             // SAFETY: the witness `self` proves that the processor has these instructions.
             unsafe { near(line, rest, radius) }
@@ -222,7 +224,7 @@ mod x86 {
                 let [(low, high), (more_low, more_high)] = lines.map(halves);
                 let low = _mm256_add_epi8(differing(low, rest), differing(more_low, rest >> 16));
                 let high = _mm256_add_epi8(differing(high, rest), differing(more_high, rest >> 16));
-                halves_within(low, high, radius)
+                halves_within(low, high, radius) & FIRST_28
             }
             // SAFETY: the witness `self` proves that the processor has these instructions.
             unsafe { near(lines, rest, radius) }
@@ -248,12 +250,12 @@ mod x86 {
         _mm512_popcnt_epi16(_mm512_xor_si512(words, asked))
     }
 
-    /// A bit for each of 28 halves that counts at most `radius`.
+    /// A bit for each of 32 halves that counts at most `radius`.
     #[target_feature(enable = "avx512f,avx512bw")]
     #[inline]
     fn counts_within(counts: __m512i, radius: u32) -> u32 {
         let radius = _mm512_set1_epi16((radius as u16).cast_signed());
-        _mm512_cmple_epu16_mask(counts, radius) & FIRST
+        _mm512_cmple_epu16_mask(counts, radius)
     }
 
     impl Lanes for Avx512 {
@@ -279,7 +281,7 @@ mod x86 {
             #[target_feature(enable = "avx512f,avx512bw,avx512bitalg")]
             #[inline]
             fn near(line: &[u32; 16], rest: u32, radius: u32) -> u32 {
-                counts_within(differing_of_line(line, rest), radius)
+                counts_within(differing_of_line(line, rest), radius) & FIRST_30
             }
             // SAFETY: the witness `self` proves that the processor has these instructions.
             unsafe { near(line, rest, radius) }
@@ -292,7 +294,7 @@ mod x86 {
             fn near([low, high]: [&[u32; 16]; 2], rest: u32, radius: u32) -> u32 {
                 let (low, high) =
                     (differing_of_line(low, rest), differing_of_line(high, rest >> 16));
-                counts_within(_mm512_add_epi16(low, high), radius)
+                counts_within(_mm512_add_epi16(low, high), radius) & FIRST_28
             }
             // SAFETY: the witness `self` proves that the processor has these instructions.
             unsafe { near(lines, rest, radius) }

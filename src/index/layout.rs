@@ -6,7 +6,7 @@ use std::{cmp::Reverse, fmt, ops::Range};
 
 use super::{
     format::{Format, Narrow, Wide},
-    homes::Homes,
+    homes::{Homes, Size},
     key::{HALF, Key, lowest},
     shuffle::deal,
 };
@@ -14,7 +14,8 @@ use super::{
 /// How an entry of a table is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Entry {
-    /// 16 bits of the fingerprint and its place: 6.4 bytes. Where memory is short, and for small radii in the largest windows.
+    /// 16 bits of the fingerprint and its place, in which some more bits of the fingerprint have room: 6.4 bytes. Where memory is short, and for small
+    /// radii.
     Narrow,
     /// 32 bits of the fingerprint, in two halves of which often one alone is read, and its place apart: 9.1 bytes. Larger radii need them to
     /// tell candidates apart.
@@ -239,11 +240,11 @@ impl Entry {
         }
     }
 
-    /// Pages of a home for so many entries on average.
-    pub(super) fn home_pages(self, homes: Homes, mean: f64) -> u32 {
+    /// The home for so many entries on average.
+    pub(super) fn home(self, homes: Homes, mean: f64) -> Size {
         match self {
-            Self::Narrow => homes.pages::<Narrow>(mean),
-            Self::Wide => homes.pages::<Wide>(mean),
+            Self::Narrow => homes.size::<Narrow>(mean),
+            Self::Wide => homes.size::<Wide>(mean),
         }
     }
 

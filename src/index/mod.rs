@@ -32,8 +32,8 @@
 //! in five buckets of a query within 8 they alone tell enough, and the rest of the entry is not read.
 //!
 //! The window rolls: what came first leaves first, in every bucket as in the whole. So a bucket is a queue. It begins with a *home*, a
-//! ring of pages of its own that is read as one stretch of memory: ten entries of 16 bits with their places on a line, or 28
-//! of 32 bits, halves and places on lines of their own. [Roomy](Homes::Roomy) homes hold nearly all that there ever is of random
+//! ring of places of its own of which a query reads one stretch of memory: the first 16 bits of all entries side by side, some thirty on a line. What
+//! else they keep lies on other lines, which of queries only a hit reads. [Roomy](Homes::Roomy) homes hold nearly all that there ever is of random
 //! fingerprints, [tight](Homes::Tight) ones what a bucket has on average; the rest lies in a chain of pages, which come in runs of up to
 //! four, so that a long chain is read without waiting at each page for the next. Nothing is searched,
 //! moved or hashed again, neither to insert nor to expire, and growth copies nothing. A document that is [refreshed](Index::refresh) keeps its
@@ -45,20 +45,21 @@
 //!
 //! [`Plan::choose`] takes the fastest by estimate that fits into the memory, and of those within a tenth of it that of the least product of
 //! time and memory. By hand: key bits
-//! such that a bucket fills its home, of 28 entries or more; fewer where a table is probed within 2. A table takes 6.4 ([`Entry::Narrow`]) or 9.1 bytes
-//! ([`Entry::Wide`]) an entry, and what of its homes stays empty; narrow entries tell candidates apart up to radius 5 or so.
+//! such that a bucket fills its home: of [`Entry::Narrow`] best 30 entries, then 60 or 90 (6.4 bytes each; 14 and 46 fill their lines less), of
+//! [`Entry::Wide`] 28, 56 and so on (9.1 bytes); what stays empty comes on top. Narrow entries tell candidates apart up to radius 5 or so,
+//! and up to 8 where buckets are small. [`Plan::query_ns`] estimates what comes of it.
 //! Document numbers cost nothing where they are consecutive and 8 bytes elsewhere.
 //!
 //! The choice for so many bytes an entry without document numbers, tables of so many bits (`--log info` tells that of a run):
 //!
 //! | window | radius 3, 48 bytes | radius 3, 64 bytes | radius 9, 80 bytes |
 //! |---|---|---|---|
-//! | 10^6, texts | 3 of 15, narrow | 2 of 16, wide | 4 of 14, 14, 14, 13, wide |
-//! | 10^7, texts | 3 of 19, 18, 18, narrow, tight homes | 3 of 19, 17, 17, wide, tight homes | 3 of 19, wide |
-//! | 10^8, texts | 2 of 22, wide, tight homes | 2 of 23, 22, wide, tight homes | 3 of 21, wide, tight homes |
-//! | 10^6, random | 4 of 15, narrow | 4 of 14, wide | 4 of 16, 16, 14, 14, wide |
-//! | 10^7, random | covering of 5, 18 bits, narrow, tight homes | 4 of 16, wide, tight homes | 4 of 17, 17, 15, 15, wide, tight homes |
-//! | 10^8, random | 3 of 22, 21, 21, wide, tight homes | covering of 6, 22 bits, narrow, tight homes | 3 of 21, wide, tight homes |
+//! | 10^6, texts | 2 of 16, narrow | 3 of 16, narrow | 4 of 14, 14, 14, 13, wide |
+//! | 10^7, texts | 3 of 19, 18, 18, narrow, tight homes | 3 of 19, narrow | 3 of 19, wide |
+//! | 10^8, texts | 2 of 22, wide, tight homes | 2 of 23, narrow | 3 of 21, wide, tight homes |
+//! | 10^6, random | 4 of 14, narrow | 4 of 16, 15, 15, 15, narrow | 4 of 16, 16, 16, 14, wide |
+//! | 10^7, random | 4 of 16, narrow | covering of 5, 19 bits, narrow, tight homes | 4 of 17, 17, 15, 15, wide, tight homes |
+//! | 10^8, random | 3 of 22, 22, 20, narrow, tight homes | covering of 6, 22 bits, narrow, tight homes | 3 of 22, 21, 21, wide, tight homes |
 //!
 //! A window of 10^9 random fingerprints stands in two tables of 22 bits, narrow, with tight homes, of 21 bytes an entry.
 //! `docs/index.md` has what was measured.

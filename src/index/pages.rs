@@ -15,7 +15,8 @@
 use std::io;
 
 use super::{
-    format::{Format, View},
+    format::{Format, SLOT_LINES, Spot, View},
+    homes::Bucket,
     key::HALF,
     lanes::prefetch,
     runs::{FreeRuns, MAX_PAGES, Page},
@@ -23,7 +24,8 @@ use super::{
 };
 
 /// Words of a cache line.
-const LINE: usize = 16;
+pub(super) const WORDS: u32 = 16;
+const LINE: usize = WORDS as usize;
 /// A cache line.
 pub(super) type Line = [u32; LINE];
 
@@ -72,9 +74,6 @@ pub(super) struct Pages<F> {
     format: std::marker::PhantomData<F>,
 }
 
-/// Lines of slots, where they are apart.
-const SLOT_LINES: usize = 2;
-
 impl<F: Format> Pages<F> {
     /// So many lines that are not given as pages, and room for as many as there are to be with the pages.
     ///
@@ -86,7 +85,7 @@ impl<F: Format> Pages<F> {
             slab.grow(reserved * lines);
             io::Result::Ok(slab)
         };
-        let (more, slots) = if F::SPLIT { (1, SLOT_LINES) } else { (0, 0) };
+        let (more, slots) = if F::SPLIT { (1, SLOT_LINES as usize) } else { (0, 0) };
         Ok(Self {
             keys: slab(1)?,
             more: slab(more)?,
@@ -112,36 +111,29 @@ impl<F: Format> Pages<F> {
         self.more.get(page as usize)
     }
 
-    /// Where the slot of an entry is: the line, and the word.
+    /// The lines of slots.
     #[inline(always)]
-    fn slot_place(page: u32, at: u32) -> (usize, usize) {
-        let word = F::slot_at(at);
-        if F::SPLIT {
-            (page as usize * SLOT_LINES + word / LINE, word % LINE)
-        } else {
-            (page as usize, word)
-        }
+    fn slots(&self) -> &Slab<Line> {
+        if F::SPLIT { &self.slots } else { &self.keys }
     }
 
     #[inline(always)]
-    fn slot_line(&self, line: usize) -> &Line {
-        if F::SPLIT { self.slots.get(line) } else { self.keys.get(line) }
+    fn slots_mut(&mut self) -> &mut Slab<Line> {
+        if F::SPLIT { &mut self.slots } else { &mut self.keys }
     }
 
-    /// Asks for the slot of an entry.
+    /// Asks for the slot of an entry of which the rest has come.
     #[inline(always)]
-    pub(super) fn prefetch_slot(&self, page: u32, at: u32) {
+    pub(super) fn prefetch_slot(&self, spot: Spot) {
         if F::SPLIT {
-            prefetch(self.slot_line(Self::slot_place(page, at).0));
+            prefetch(self.slots.get(spot.slot_line as usize));
         }
     }
 
     /// Asks for what an entry keeps beyond its first bits.
     #[inline(always)]
-    pub(super) fn prefetch_rest(&self, page: u32) {
-        if F::SPLIT {
-            prefetch(self.more(page));
-        }
+    pub(super) fn prefetch_rest(&self, spot: Spot) {
+        prefetch(if F::SPLIT { self.more(spot.line) } else { self.keys(spot.slot_line) });
     }
 
     /// Asks for the first line of a page.
@@ -150,16 +142,12 @@ impl<F: Format> Pages<F> {
         prefetch(self.keys(page));
     }
 
-    /// Asks for all of a page that may not be there.
+    /// Asks for all of an entry.
     #[inline(always)]
-    pub(super) fn prefetch(&self, page: u32) {
-        if (page as usize) < self.keys.len() {
-            self.view().prefetch(page, true);
-            if F::SPLIT {
-                self.prefetch_slot(page, 0);
-                self.prefetch_slot(page, F::LEN - 1);
-            }
-        }
+    pub(super) fn prefetch(&self, spot: Spot) {
+        self.prefetch_keys(spot.line);
+        self.prefetch_rest(spot);
+        self.prefetch_slot(spot);
     }
 
     #[inline(always)]
@@ -186,47 +174,45 @@ impl<F: Format> Pages<F> {
             self.lead(chain.last, page);
             *chain = Chain { last: page, end_at: 0, ..*chain };
         }
-        self.put(chain.last.number(), chain.end_at, rest, slot);
+        self.put(F::on_page(chain.last.number(), chain.end_at), rest, slot);
         chain.end_at += 1;
     }
 
     /// Writes an entry.
-    pub(super) fn put(&mut self, page: u32, at: u32, rest: u32, slot: u32) {
-        set_half(self.keys.get_mut(page as usize), at, rest & low(HALF));
+    pub(super) fn put(&mut self, to: Spot, rest: u32, slot: u32) {
+        let (line, at) = (to.line as usize, to.at);
+        set_half(self.keys.get_mut(line), at, rest & low(HALF));
         if F::SPLIT {
-            set_half(self.more.get_mut(page as usize), at, rest >> HALF);
+            set_half(self.more.get_mut(line), at, rest >> HALF);
         }
         let more = (rest >> HALF).unbounded_shl(self.slot_bits);
-        *self.slot_mut(page, at) = more | slot;
+        *self.slot_mut(to) = more | slot;
     }
 
     #[inline(always)]
-    fn slot_mut(&mut self, page: u32, at: u32) -> &mut u32 {
-        let (line, word) = Self::slot_place(page, at);
-        let slots = if F::SPLIT { &mut self.slots } else { &mut self.keys };
-        &mut slots.get_mut(line)[word]
+    fn slot_mut(&mut self, spot: Spot) -> &mut u32 {
+        &mut self.slots_mut().get_mut(spot.slot_line as usize)[spot.slot_at as usize]
     }
 
     #[inline(always)]
-    fn slot_word(&self, page: u32, at: u32) -> u32 {
-        let (line, word) = Self::slot_place(page, at);
-        self.slot_line(line)[word]
+    fn slot_word(&self, spot: Spot) -> u32 {
+        self.slots().get(spot.slot_line as usize)[spot.slot_at as usize]
     }
 
     #[inline(always)]
-    pub(super) fn slot(&self, page: u32, at: u32) -> u32 {
-        self.slot_word(page, at) & low(self.slot_bits)
+    pub(super) fn slot(&self, spot: Spot) -> u32 {
+        self.slot_word(spot) & low(self.slot_bits)
     }
 
     /// All that an entry keeps of the fingerprint.
     #[inline(always)]
-    pub(super) fn rest(&self, page: u32, at: u32) -> u32 {
+    pub(super) fn rest(&self, spot: Spot) -> u32 {
         let more = if F::SPLIT {
-            half(self.more(page), at)
+            half(self.more(spot.line), spot.at)
         } else {
-            self.slot_word(page, at).unbounded_shr(self.slot_bits)
+            self.slot_word(spot).unbounded_shr(self.slot_bits)
         };
-        half(self.keys(page), at) | more << HALF
+        half(self.keys(spot.line), spot.at) | more << HALF
     }
 
     /// In how many of the bits that entries keep two parts of fingerprints differ.
@@ -236,12 +222,15 @@ impl<F: Format> Pages<F> {
         ((a ^ b) & low(HALF + kept)).count_ones()
     }
 
-    /// Makes room for slots of 32 bits: they leave nothing for more of the fingerprint from now on.
-    pub(super) fn widen_slots(&mut self) {
+    /// Makes room for slots of 32 bits, of those in homes at these places and of those in chains: they leave nothing for more of the
+    /// fingerprint from now on.
+    pub(super) fn widen_slots(&mut self, at_home: impl Iterator<Item = Spot>, homes: u32) {
         let mask = low(self.slot_bits);
         self.slot_bits = u32::BITS;
-        for page in 0..self.keys.len() as u32 {
-            (0..F::LEN).for_each(|at| *self.slot_mut(page, at) &= mask);
+        let in_chains = (homes..self.keys.len() as u32)
+            .flat_map(|page| (0..F::LEN).map(move |at| F::on_page(page, at)));
+        for spot in at_home.chain(in_chains) {
+            *self.slot_mut(spot) &= mask;
         }
     }
 
@@ -253,8 +242,8 @@ impl<F: Format> Pages<F> {
 
     /// The first entry of a chain: what it keeps of the fingerprint, and its slot.
     pub(super) fn front(&self, chain: Chain) -> (u32, u32) {
-        let page = self.after(chain.last).number();
-        (self.rest(page, chain.first_at), self.slot(page, chain.first_at))
+        let spot = F::on_page(self.after(chain.last).number(), chain.first_at);
+        (self.rest(spot), self.slot(spot))
     }
 
     /// Lets go of the first entry of a chain that has so many.
@@ -282,30 +271,25 @@ impl<F: Format> Pages<F> {
     }
 
     /// The last page of a home's chain.
-    pub(super) fn last_of_chain(&self, start: u32) -> u32 {
-        let (page, at) = F::LAST_OF_CHAIN;
-        self.keys(start + page)[at]
+    #[inline(always)]
+    pub(super) fn last_of_chain(&self, bucket: Bucket) -> u32 {
+        let (line, word) = F::last_of_chain(bucket);
+        self.keys(line)[word]
     }
 
-    pub(super) fn set_last_of_chain(&mut self, start: u32, last: u32) {
-        let (page, at) = F::LAST_OF_CHAIN;
-        self.keys.get_mut((start + page) as usize)[at] = last;
+    pub(super) fn set_last_of_chain(&mut self, bucket: Bucket, last: u32) {
+        let (line, word) = F::last_of_chain(bucket);
+        self.keys.get_mut(line as usize)[word] = last;
     }
 
-    pub(super) fn len_of_chain(&self, start: u32) -> u32 {
-        if F::SPLIT { self.slots.get(Self::last_slots(start))[LINK] } else { self.link(start + 2) }
+    pub(super) fn len_of_chain(&self, bucket: Bucket) -> u32 {
+        let (line, word) = F::len_of_chain(bucket);
+        self.slots().get(line as usize)[word]
     }
 
-    pub(super) fn set_len_of_chain(&mut self, start: u32, len: u32) {
-        if F::SPLIT {
-            self.slots.get_mut(Self::last_slots(start))[LINK] = len;
-        } else {
-            self.set_link(start + 2, len);
-        }
-    }
-
-    fn last_slots(page: u32) -> usize {
-        (page as usize + 1) * SLOT_LINES - 1
+    pub(super) fn set_len_of_chain(&mut self, bucket: Bucket, len: u32) {
+        let (line, word) = F::len_of_chain(bucket);
+        self.slots_mut().get_mut(line as usize)[word] = len;
     }
 
     fn take(&mut self, class: u32) -> Page {
@@ -321,7 +305,7 @@ impl<F: Format> Pages<F> {
         self.keys.grow(pages);
         if F::SPLIT {
             self.more.grow(pages);
-            self.slots.grow(pages * SLOT_LINES);
+            self.slots.grow(pages * SLOT_LINES as usize);
         }
         Page::first(number as u32, class)
     }

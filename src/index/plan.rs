@@ -12,7 +12,7 @@ use std::{collections::BTreeSet, fmt};
 use super::{
     cost::scan_cost,
     crowding::{Crowding, Spread},
-    homes::Homes,
+    homes::{Homes, Size},
     key::{HALF, Key},
     layout::{COVERINGS, Entry, Family, Layout, serves},
     runs::MAX_PAGES,
@@ -157,7 +157,7 @@ impl Plan {
             .collect();
         // What is slower than no tables at all is none.
         let cost =
-            |plan: &&Self| Some(plan.cost(radius)).filter(|&cost| cost <= scan_cost(entries));
+            |plan: &&Self| Some(plan.query_ns(radius)).filter(|&cost| cost <= scan_cost(entries));
         let fitting = plans.iter().filter(|plan| plan.bytes() <= budget);
         let costs: Vec<(f64, &Self)> =
             fitting.filter_map(|plan| Some((cost(&plan)?, plan))).collect();
@@ -218,17 +218,13 @@ impl Plan {
 
     /// Whether homes are not nearly all empty.
     fn fills_its_homes(&self) -> bool {
-        let (_, len) = self.layout.entry.page();
-        let filled = |&bits: &u32| {
-            let room = f64::from(self.home_pages(bits)) * len;
-            self.bucket(bits) * SPARSE >= room
-        };
+        let filled = |&bits: &u32| self.bucket(bits) * SPARSE >= f64::from(self.home(bits).room);
         self.layout.bits().iter().all(filled)
     }
 
     /// Bytes that are used whatever fingerprints there are.
     pub(super) fn certain_bytes(&self) -> u64 {
-        let homes = |&bits: &u32| f64::from(self.home_pages(bits)) * f64::from(bits).exp2();
+        let homes = |&bits: &u32| f64::from(self.home(bits).pages) * f64::from(bits).exp2();
         let pages: f64 = self.layout.bits().iter().map(homes).sum();
         (self.entries as f64 * 8.0 + pages * self.layout.entry.page().0) as u64
     }
@@ -240,8 +236,9 @@ impl Plan {
     /// Pages of a table, those of homes among them.
     fn table_pages(&self, bits: u32) -> f64 {
         let (_, len) = self.layout.entry.page();
-        let pages = f64::from(self.home_pages(bits));
-        let (over, share) = Crowding::new(self.spread, self.bucket(bits), bits).excess(pages * len);
+        let home = self.home(bits);
+        let (pages, room) = (f64::from(home.pages), f64::from(home.room));
+        let (over, share) = Crowding::new(self.spread, self.bucket(bits), bits).excess(room);
         // About one page of a chain is empty, and a part of its runs.
         f64::from(bits).exp2() * (pages + share * 0.9 + self.spread.runs() * over / len)
     }
@@ -263,14 +260,14 @@ impl Plan {
         self.layout.keys()
     }
 
-    /// Pages of the homes of each table.
-    pub(super) fn homes(&self) -> Vec<u32> {
-        self.layout.bits().iter().map(|&bits| self.home_pages(bits)).collect()
+    /// The homes of each table.
+    pub(super) fn homes(&self) -> Vec<Size> {
+        self.layout.bits().iter().map(|&bits| self.home(bits)).collect()
     }
 
-    /// Pages of the home of a bucket.
-    pub(super) fn home_pages(&self, bits: u32) -> u32 {
-        self.layout.entry.home_pages(self.layout.homes, self.bucket(bits))
+    /// The home of a bucket.
+    pub(super) fn home(&self, bits: u32) -> Size {
+        self.layout.entry.home(self.layout.homes, self.bucket(bits))
     }
 
     /// Entries of a bucket on average.
@@ -352,8 +349,9 @@ mod tests {
             for entries in [10_000, 1_000_000, 100_000_000] {
                 let needed = Plan::choose(radius, entries, 0)
                     .map_or_else(|error| error.needed, |plan| plan.bytes());
-                let costs = (1..5)
-                    .map(|more| Plan::choose(radius, entries, needed * more).unwrap().cost(radius));
+                let costs = (1..5).map(|more| {
+                    Plan::choose(radius, entries, needed * more).unwrap().query_ns(radius)
+                });
                 assert!(costs.is_sorted_by(|less, more| less * NEARLY >= *more));
             }
         }

@@ -27,7 +27,7 @@ impl Lanes for Portable {
     #[inline(always)]
     fn near_halves(self, line: &[u32; 16], rest: u32, radius: u32) -> u32 {
         let near = |i| (half(line, i) ^ rest & 0xffff).count_ones() <= radius;
-        (0..28).fold(0, |all, i| all | u32::from(near(i)) << i)
+        (0..30).fold(0, |all, i| all | u32::from(near(i)) << i)
     }
 
     #[inline(always)]

@@ -5,8 +5,9 @@
     reason = "it becomes part of a search that is compiled for each instruction set"
 )]
 use super::{
-    blocks::{Blocks, MAX_TABLES},
+    blocks::{Blocks, MAX_TABLES, Place},
     format::{Format, View},
+    key::Key,
     search::Query,
 };
 
@@ -29,8 +30,7 @@ pub(super) struct Sought {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Task {
     pub(super) sought: Sought,
-    /// Pages of each bucket's home.
-    pub(super) home: u32,
+    pub(super) table: Place,
     /// Lines that are asked for of each bucket.
     lines: usize,
     /// Where its buckets are in the list of all.
@@ -40,18 +40,21 @@ pub(super) struct Task {
 
 /// Buckets that are planned at a time.
 const AT_ONCE: usize = 2048;
-/// Lines that are under way, and how many more are asked for at a time.
+/// Lines that are under way, and how many are read at a time.
 const LINES_AHEAD: usize = 32;
 const LINES_AT_ONCE: usize = 16;
 /// In how many of the lines to come the first of each bucket is under way. It is asked for before the others: to find where a page of
 /// memory lies takes the processor longer than a line, and it finds several at a time, but not for several lines of the same page.
 const FIRST_AHEAD: usize = 64;
+/// At least so many lines are asked for right behind each other, where steps look into few buckets: with work between them the processor
+/// would find one page of memory at a time.
+const ASKED_AT_ONCE: usize = 8;
 
 /// All the buckets in which some queries look, in order.
 #[derive(Default)]
 pub(super) struct Route {
     tasks: Vec<Task>,
-    places: Vec<u32>,
+    keys: Vec<u32>,
 }
 
 impl Route {
@@ -64,30 +67,37 @@ impl Route {
     #[inline(always)]
     pub(super) fn plan<F: Format>(&mut self, blocks: &Blocks<F>, queries: &[Query], first: u32) {
         self.tasks.clear();
-        self.places.clear();
+        self.keys.clear();
         let radii = || queries.iter().map(|query| query.radius as usize);
         self.tasks.reserve(radii().map(|radius| blocks.steps[radius].len()).sum());
-        self.places.reserve(radii().map(|radius| blocks.probes[radius]).sum());
+        self.keys.reserve(radii().map(|radius| blocks.probes[radius]).sum());
         for (query, number) in queries.iter().zip(first..) {
             let (mut filed, fingerprint) =
                 ([(0, 0); MAX_TABLES], blocks.shuffle.of(query.fingerprint));
-            for (filed, key) in filed.iter_mut().zip(&blocks.keys) {
-                *filed = (key.place.of(fingerprint), key.rest.of(fingerprint));
+            for ((key, _), (Key { place, .. }, table)) in filed.iter_mut().zip(blocks.filing()) {
+                *key = place.of(fingerprint);
+                // Who waits for one answer alone waits from here on.
+                if queries.len() == 1 {
+                    blocks.pages.prefetch_keys(table.start(*key));
+                }
+            }
+            for ((_, kept), (Key { rest, .. }, _)) in filed.iter_mut().zip(blocks.filing()) {
+                *kept = rest.of(fingerprint);
             }
             for (step, place) in blocks.steps[query.radius as usize].iter().zip(0..) {
                 let (key, rest) = filed[step.table];
                 let table = blocks.tables[step.table];
-                let from = self.places.len();
+                let from = self.keys.len();
                 let patterns = blocks.keys[step.table].patterns(step.distance).iter();
-                self.places.extend(patterns.map(|pattern| table.bucket(key ^ pattern)));
+                self.keys.extend(patterns.map(|pattern| key ^ pattern));
                 let (near, allowed, both) = (step.near, step.allowed, u32::from(step.both));
-                let lines = (table.home * (1 + both)) as usize;
+                let compared = table.home.compared;
                 self.tasks.push(Task {
                     sought: Sought { query: number, rest, step: place, near, allowed, both },
-                    home: table.home,
-                    lines,
+                    table,
+                    lines: (compared * (1 + both)) as usize,
                     from,
-                    until: self.places.len(),
+                    until: self.keys.len(),
                 });
             }
         }
@@ -99,8 +109,8 @@ impl Route {
 
     /// The buckets of a task, some at a time.
     #[inline(always)]
-    pub(super) fn places(&self, task: &Task) -> std::slice::Chunks<'_, u32> {
-        self.places[task.from..task.until].chunks((LINES_AT_ONCE / task.lines).max(1))
+    pub(super) fn keys(&self, task: &Task) -> std::slice::Chunks<'_, u32> {
+        self.keys[task.from..task.until].chunks((LINES_AT_ONCE / task.lines).max(1))
     }
 }
 
@@ -110,20 +120,22 @@ pub(super) struct Ahead<'a, F> {
     view: View<'a, F>,
     first: Position,
     others: Position,
+    /// Lines read for which no others have been asked for.
+    due: usize,
 }
 
 /// A place on a route.
 #[derive(Clone, Copy, Default)]
 struct Position {
     task: usize,
-    place: usize,
+    key: usize,
 }
 
 impl<'a, F: Format> Ahead<'a, F> {
     #[inline(always)]
     pub(super) fn new(route: &'a Route, blocks: &'a Blocks<F>) -> Self {
         let (first, others) = (Position::default(), Position::default());
-        let mut ahead = Self { route, view: blocks.pages.view(), first, others };
+        let mut ahead = Self { route, view: blocks.pages.view(), first, others, due: 0 };
         ahead.ask_first(FIRST_AHEAD);
         ahead.ask_others(LINES_AHEAD);
         ahead
@@ -132,23 +144,29 @@ impl<'a, F: Format> Ahead<'a, F> {
     /// So many buckets of a task are about to be read: asks for as much of what comes.
     #[inline(always)]
     pub(super) fn read(&mut self, task: &Task, buckets: usize) {
-        self.ask_first(buckets * task.lines);
-        self.ask_others(buckets * task.lines);
+        self.due += buckets * task.lines;
+        if self.due >= ASKED_AT_ONCE {
+            let due = std::mem::take(&mut self.due);
+            self.ask_first(due);
+            self.ask_others(due);
+        }
     }
 
     #[inline(always)]
     fn ask_first(&mut self, lines: usize) {
         let view = &self.view;
-        self.first.each(self.route, lines, |task, place| {
-            view.prefetch(place, task.sought.both != 0);
+        self.first.each(self.route, lines, |task, key| {
+            view.prefetch(task.table.start(key), task.sought.both != 0);
         });
     }
 
     #[inline(always)]
     fn ask_others(&mut self, lines: usize) {
         let view = &self.view;
-        self.others.each(self.route, lines, |task, place| {
-            (1..task.home).for_each(|page| view.prefetch(place + page, task.sought.both != 0));
+        self.others.each(self.route, lines, |task, key| {
+            let start = task.table.start(key);
+            let others = 1..task.table.home.compared;
+            others.for_each(|line| view.prefetch(start + line, task.sought.both != 0));
         });
     }
 }
@@ -159,12 +177,12 @@ impl Position {
     fn each(&mut self, route: &Route, mut lines: usize, ask: impl Fn(&Task, u32)) {
         while lines > 0 {
             let Some(task) = route.tasks.get(self.task) else { return };
-            let until = task.until.min(self.place + lines.div_ceil(task.lines));
-            for &place in &route.places[self.place..until] {
-                ask(task, place);
+            let until = task.until.min(self.key + lines.div_ceil(task.lines));
+            for &key in &route.keys[self.key..until] {
+                ask(task, key);
             }
-            lines = lines.saturating_sub((until - self.place) * task.lines);
-            self.place = until;
+            lines = lines.saturating_sub((until - self.key) * task.lines);
+            self.key = until;
             self.task += usize::from(until == task.until);
         }
     }

@@ -12,8 +12,8 @@
 
 use super::{
     blocks::Blocks,
-    format::Format,
-    homes::Home,
+    format::{Format, Spot},
+    homes::{Bucket, Home},
     lanes::{Lanes, Work, prefetch},
     pages::Chain,
     probing::{Ahead, Route, Sought, Task},
@@ -25,7 +25,7 @@ use super::{
 /// Chains of pages that are read at a time.
 const ABREAST: usize = 64;
 /// Rounds of some buckets each after which what waits is confirmed: its memory has come meanwhile.
-const ROUNDS: u32 = 8;
+const ROUNDS: u32 = 16;
 /// Entries that wait to be confirmed.
 const PENDING: usize = 16;
 
@@ -58,11 +58,10 @@ struct Cursor {
     sought: Sought,
 }
 
-/// An entry that may be what is asked for: where it lies, and once that has been read, its slot.
+/// An entry that may be what is asked for: where it lies, or once that has been read, its slot.
 #[derive(Clone, Copy, Default)]
-struct Hit {
-    at: u32,
-    lane: u32,
+struct Hit<T> {
+    at: T,
     sought: Sought,
 }
 
@@ -86,9 +85,11 @@ impl<F: Format> Work for Search<'_, F> {
             route.plan(self.blocks, queries, first);
             let mut ahead = Ahead::new(&route, self.blocks);
             for task in route.tasks() {
-                for places in route.places(task) {
-                    ahead.read(task, places.len());
-                    self.read_homes(lanes, task, places, &mut under_way);
+                for keys in route.keys(task) {
+                    ahead.read(task, keys.len());
+                    // What tells where the chains of the last round begin has been asked for then.
+                    self.follow_chains(lanes, &mut under_way);
+                    self.read_homes(lanes, task, keys, &mut under_way);
                     under_way.rounds += 1;
                     if under_way.rounds % ROUNDS == 0 {
                         self.confirm(&mut under_way);
@@ -96,6 +97,7 @@ impl<F: Format> Work for Search<'_, F> {
                 }
             }
         }
+        self.follow_chains(lanes, &mut under_way);
         while !under_way.cursors.is_empty() {
             self.read_chains(lanes, &mut under_way);
         }
@@ -115,41 +117,50 @@ impl<F: Format> Search<'_, F> {
         &mut self,
         lanes: L,
         task: &Task,
-        places: &[u32],
+        keys: &[u32],
         under_way: &mut UnderWay,
     ) {
-        let (pages, view) = (task.home, self.blocks.pages.view());
-        for &start in places {
-            let home = Home::unpack(view.link(start), pages * F::LEN);
-            for page in 0..pages {
-                let near = F::near(lanes, &view, start + page, &task.sought);
-                if near != 0 && near & home.mask::<F>(page) != 0 {
-                    self.note(start + page, near & home.mask::<F>(page), &task.sought, under_way);
+        let (table, view) = (&task.table, self.blocks.pages.view());
+        for &key in keys {
+            let start = table.start(key);
+            let home = Home::unpack(view.link(start), table.home.room);
+            for line in 0..table.home.compared {
+                let near = F::near_at_home(lanes, &view, start + line, &task.sought);
+                if near != 0 && near & home.mask::<F>(line) != 0 {
+                    let near = near & home.mask::<F>(line);
+                    let bucket = table.bucket(key);
+                    let spot = |at| F::at_home(bucket, line * F::LEN_AT_HOME + at);
+                    self.note(spot, near, &task.sought, under_way);
                 }
             }
             if home.has_chain() {
-                self.follow(lanes, view.chain(start, home), &task.sought, under_way);
+                if under_way.full.len == PENDING {
+                    self.follow_chains(lanes, under_way);
+                }
+                let bucket = table.bucket(key);
+                prefetch(view.keys(F::last_of_chain(bucket).0));
+                under_way.full.push(Hit { at: bucket, sought: task.sought });
             }
         }
     }
 
-    /// Begins to read a chain of pages, with the last: it leads to the first.
+    /// Begins to read chains of pages, with the last page: it leads to the first.
     #[inline(always)]
-    fn follow<L: Lanes>(
-        &mut self,
-        lanes: L,
-        chain: Chain,
-        sought: &Sought,
-        under_way: &mut UnderWay,
-    ) {
-        let Chain { last, first_at, end_at } = chain;
-        self.blocks.pages.view().prefetch(last.number(), sought.both != 0);
-        let first_mask = Self::ALL & (u32::MAX << first_at);
-        let mask = u32::MAX >> (u32::BITS - end_at);
-        while under_way.cursors.len() == ABREAST {
+    fn follow_chains<L: Lanes>(&mut self, lanes: L, under_way: &mut UnderWay) {
+        if under_way.full.len == 0 {
+            return;
+        }
+        let pages = &self.blocks.pages;
+        while under_way.cursors.len() > ABREAST - PENDING {
             self.read_chains(lanes, under_way);
         }
-        under_way.cursors.push(Cursor { page: last, last, mask, first_mask, sought: *sought });
+        for &Hit { at: bucket, sought } in under_way.full.drain() {
+            let Chain { last, first_at, end_at } = pages.chain(bucket, pages.home(bucket));
+            pages.view().prefetch(last.number(), sought.both != 0);
+            let first_mask = Self::ALL & (u32::MAX << first_at);
+            let mask = u32::MAX >> (u32::BITS - end_at);
+            under_way.cursors.push(Cursor { page: last, last, mask, first_mask, sought });
+        }
     }
 
     /// Compares a page of each chain, and asks for the next of those that have one.
@@ -164,7 +175,7 @@ impl<F: Format> Search<'_, F> {
             let mask = if is_alone { cursor.mask & first_mask } else { cursor.mask };
             let near = F::near(lanes, &view, page.number(), &sought) & mask;
             if near != 0 {
-                self.note(page.number(), near, &sought, under_way);
+                self.note(|at| F::on_page(page.number(), at), near, &sought, under_way);
             }
             if next != last {
                 if page == last || next.begins_a_run() {
@@ -181,14 +192,20 @@ impl<F: Format> Search<'_, F> {
     }
 
     #[inline(never)]
-    fn note(&mut self, at: u32, mut near: u32, sought: &Sought, under_way: &mut UnderWay) {
+    fn note(
+        &mut self,
+        spot: impl Fn(u32) -> Spot,
+        mut near: u32,
+        sought: &Sought,
+        under_way: &mut UnderWay,
+    ) {
         while near != 0 {
             if under_way.paged.len == PENDING {
                 self.confirm(under_way);
             }
-            let hit = Hit { at, lane: near.trailing_zeros(), sought: *sought };
+            let hit = Hit { at: spot(near.trailing_zeros()), sought: *sought };
             near &= near - 1;
-            self.blocks.pages.prefetch_rest(at);
+            self.blocks.pages.prefetch_rest(hit.at);
             under_way.paged.push(hit);
         }
     }
@@ -201,21 +218,21 @@ impl<F: Format> Search<'_, F> {
             self.confirm_one(*hit);
         }
         for hit in under_way.slotted.drain() {
-            let slot = pages.slot(hit.at, hit.lane);
+            let slot = pages.slot(hit.at);
             prefetch(self.fingerprints.word(slot));
-            under_way.placed.push(Hit { at: slot, ..*hit });
+            under_way.placed.push(Hit { at: slot, sought: hit.sought });
         }
         for hit in under_way.paged.drain() {
             let Sought { rest, allowed, .. } = hit.sought;
-            if pages.distance(pages.rest(hit.at, hit.lane), rest) <= allowed {
-                pages.prefetch_slot(hit.at, hit.lane);
+            if pages.distance(pages.rest(hit.at), rest) <= allowed {
+                pages.prefetch_slot(hit.at);
                 under_way.slotted.push(*hit);
             }
         }
     }
 
     #[inline(always)]
-    fn confirm_one(&mut self, hit: Hit) {
+    fn confirm_one(&mut self, hit: Hit<u32>) {
         let query = self.queries[hit.sought.query as usize];
         let difference = self.fingerprints.word(hit.at) ^ query.fingerprint;
         let distance = difference.count_ones();
@@ -240,29 +257,31 @@ struct UnderWay {
     cursors: Vec<Cursor>,
     rounds: u32,
     /// Entries that are near by what was compared, by all that they keep, and those whose fingerprints are under way.
-    paged: List,
-    slotted: List,
-    placed: List,
+    paged: List<Spot>,
+    slotted: List<Spot>,
+    placed: List<u32>,
+    /// Homes with a chain: the line that tells where it is is under way.
+    full: List<Bucket>,
 }
 
-struct List {
-    hits: [Hit; PENDING],
+struct List<T> {
+    hits: [Hit<T>; PENDING],
     len: usize,
 }
 
-impl Default for List {
+impl<T: Copy + Default> Default for List<T> {
     fn default() -> Self {
         Self { hits: [Hit::default(); PENDING], len: 0 }
     }
 }
 
-impl List {
-    fn push(&mut self, hit: Hit) {
+impl<T> List<T> {
+    fn push(&mut self, hit: Hit<T>) {
         self.hits[self.len] = hit;
         self.len += 1;
     }
 
-    fn drain(&mut self) -> &[Hit] {
+    fn drain(&mut self) -> &[Hit<T>] {
         let len = std::mem::take(&mut self.len);
         &self.hits[..len]
     }

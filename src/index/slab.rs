@@ -16,9 +16,9 @@ use memmap2::MmapMut;
 
 /// Memory that the system refuses, though the budget allows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the system refuses {} of memory ({system})", bytesize::ByteSize(*.bytes).display().iec())]
+#[error("the system refuses memory for an index of at least {} ({system})", bytesize::ByteSize(*.bytes).display().iec())]
 pub struct RefusedError {
-    /// Bytes that the index takes at most.
+    /// Bytes that the index takes at least.
     pub bytes: u64,
     /// What the system says.
     pub system: io::ErrorKind,

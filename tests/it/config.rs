@@ -640,13 +640,13 @@ fn patterns_memory_names_and_timeouts_are_looked_at() {
     assert!(too_large.contains("too many") && !too_large.contains("EiB"), "{too_large}");
     insta::assert_snapshot!(refusal(SMALL, &["dedup.memory=512 MiB"]), @r#"
      × a window of 10,000,000 entries at radius 9 needs 1.1 GiB; `memory` is
-     │ 512.0 MiB, which has room for 4,482,910
+     │ 512.0 MiB, which has room for 4,503,004
       ╭─[--set:1:16]
     1 │ dedup.memory = "512 MiB"
       ·                ────┬────
       ·                    ╰── too little
       ╰────
-     help: write `memory = "1.2 GiB"`, or `entries = 4400000` in `window`
+     help: write `memory = "1.2 GiB"`, or `entries = 4500000` in `window`
     "#);
     insta::assert_snapshot!(refusal(SMALL, &["name=a/b"]), @r#"
      × `name`: "a/b" cannot be the name of a directory
