@@ -1,11 +1,11 @@
 //! What the filter remembers of bodies and texts that it has seen, to recognise them when they come again unchanged.
 
-use std::{
-    collections::{HashMap, VecDeque},
-    convert::Infallible,
-};
+use std::convert::Infallible;
 
-use super::{Facts, Key, Refreshed, Verdict};
+use super::{
+    Facts, Key, Refreshed, Verdict,
+    steady::{SteadyMap, SteadyQueue},
+};
 use crate::{fingerprint::Digest, page::DocId};
 
 /// A document that is known by the digest of its body or of its text.
@@ -98,10 +98,10 @@ impl Digests for MemoryDigests {
 /// without a search. A representative that was refreshed goes to the end when it is its turn to leave.
 #[derive(Clone, Debug, Default)]
 struct Ledger {
-    entries: VecDeque<Entry>,
+    entries: SteadyQueue<Entry>,
     /// The ordinal of the first entry.
     first: u64,
-    newest: HashMap<Digest, u64>,
+    newest: SteadyMap<u64>,
 }
 
 #[derive(Clone, Debug)]
@@ -118,11 +118,11 @@ impl Ledger {
     fn push(&mut self, digest: Digest, leaves: u64, known: Known) {
         let ordinal = self.first + self.entries.len() as u64;
         let previous = self.newest.insert(digest, ordinal);
-        self.entries.push_back(Entry { digest, leaves, previous, known });
+        self.entries.push(Entry { digest, leaves, previous, known });
     }
 
     fn find(&self, digest: Digest, out: &mut Vec<Known>) {
-        let mut next = self.newest.get(&digest).copied();
+        let mut next = self.newest.get(digest).copied();
         while let Some(entry) = next.and_then(|ordinal| self.get(ordinal)) {
             out.push(entry.known.clone());
             next = entry.previous;
@@ -138,11 +138,11 @@ impl Ledger {
     /// for many others.
     fn drop_before(&mut self, horizon: u64, leaves: impl Fn(&Known) -> u64) {
         for _ in 0..AT_ONCE {
-            let Some(entry) = self.entries.pop_front_if(|entry| entry.leaves < horizon) else {
+            let Some(entry) = self.entries.pop_if(|entry| entry.leaves < horizon) else {
                 return;
             };
-            if self.newest.get(&entry.digest) == Some(&self.first) {
-                self.newest.remove(&entry.digest);
+            if self.newest.get(entry.digest) == Some(&self.first) {
+                self.newest.remove(entry.digest);
             }
             self.first += 1;
             let later = leaves(&entry.known);

@@ -32,6 +32,7 @@ mod radius;
 mod representative;
 mod restore;
 mod rule;
+mod steady;
 mod stream;
 mod subject;
 mod templates;

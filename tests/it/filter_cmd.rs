@@ -171,18 +171,21 @@ fn directories_are_read_in_the_order_of_their_names() {
 
 #[test]
 fn verdicts_do_not_depend_on_the_number_of_threads() {
+    let run = |input: &str, options: [&str; 2], threads: &str| {
+        let mut command = pagesieve();
+        command.env("RAYON_NUM_THREADS", threads).arg("filter").args(options);
+        stdout(&command.write_stdin(input).assert().success())
+    };
     let input = documents(3000);
     for options in OPTIONS {
-        let run = |threads: &str| {
-            let mut command = pagesieve();
-            command.env("RAYON_NUM_THREADS", threads).arg("filter").args(options);
-            stdout(&command.write_stdin(input.clone()).assert().success())
-        };
-        let expected = run("1");
+        let expected = run(&input, options, "1");
         for threads in ["7", "7", "2"] {
-            assert_eq!(run(threads), expected, "{threads} threads, {options:?}");
+            assert_eq!(run(&input, options, threads), expected, "{threads} threads, {options:?}");
         }
     }
+    // So many that the index looks in its tables and does not scan.
+    let (input, options) = (documents(9000), ["--set", "dedup.mode=classic"]);
+    assert_eq!(run(&input, options, "7"), run(&input, options, "1"));
 }
 
 /// Windows that roll.
