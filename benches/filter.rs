@@ -1,5 +1,8 @@
 //! Judgement of documents that are fingerprinted already, in a window that rolls.
 
+#[path = "measure/numbers.rs"]
+mod numbers;
+
 use std::{hint::black_box, num::NonZeroU64, thread::available_parallelism};
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
@@ -9,17 +12,11 @@ use pagesieve::{
     page::Timestamp,
 };
 
+use numbers::mix;
+
 const WINDOW: u64 = 100_000;
 const LARGE: u64 = 1_000_000;
 const TOGETHER: u64 = 256;
-
-/// The finaliser of `SplitMix64`: words without structure.
-fn mix(number: u64) -> u64 {
-    let mut x = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
-}
 
 /// The text of this number, on a page of its own; `edit` alters body, text and signature a little.
 fn subject(page: u64, text: u64, edit: u64) -> Subject {

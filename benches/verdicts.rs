@@ -3,8 +3,17 @@
 //!     cargo bench --bench verdicts -- [ENTRIES]
 //!
 //! Half of what comes was there before. With refresh each of these goes to the end of the window. Prints microseconds of CPU time of the
-//! one thread that judges, the distribution over all verdicts; the clock itself takes some tenths of one.
-#![allow(clippy::print_stdout, reason = "it is a program that prints figures")]
+//! one thread that judges, the distribution over all verdicts and which were the longest; the clock itself takes some tenths of one.
+#![allow(
+    clippy::print_stdout,
+    clippy::cast_precision_loss,
+    reason = "it is a program that prints figures, which are rounded"
+)]
+
+#[path = "measure/numbers.rs"]
+mod numbers;
+#[path = "measure/turns.rs"]
+mod turns;
 
 use std::{env, num::NonZeroU64};
 
@@ -13,23 +22,12 @@ use pagesieve::{
     filter::{Key, Options, WindowOptions},
     page::Timestamp,
 };
-use rustix::time::{ClockId, clock_gettime};
 
-const MICROSECOND: u64 = 1_000;
+use numbers::mix;
+use turns::cpu;
 
-/// Nanoseconds of CPU time of this thread.
-fn cpu() -> u64 {
-    let now = clock_gettime(ClockId::ThreadCPUTime);
-    now.tv_sec.cast_unsigned() * 1_000_000 * MICROSECOND + now.tv_nsec.cast_unsigned()
-}
-
-/// The finaliser of `SplitMix64`: words without structure.
-fn mix(number: u64) -> u64 {
-    let mut x = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
-}
+/// Microseconds of a second.
+const MICROSECONDS: f64 = 1e6;
 
 /// A page with the text of this number.
 fn subject(page: u64, text: u64) -> Subject {
@@ -53,24 +51,28 @@ fn subject(page: u64, text: u64) -> Subject {
 
 /// Prints how long each of these pages took.
 fn judge(filter: &mut Filter, name: &str, pages: impl Iterator<Item = (u64, u64)>) {
-    let mut taken: Vec<u64> = pages
+    let mut taken: Vec<f64> = pages
         .map(|(page, text)| {
             let subject = subject(page, text);
             let begin = cpu();
             let _ = filter.judge(&subject);
-            cpu() - begin
+            (cpu() - begin) * MICROSECONDS
         })
         .collect();
-    taken.sort_unstable();
+    let mut longest: Vec<usize> = (0..taken.len()).collect();
+    longest.sort_by(|&a, &b| taken[b].total_cmp(&taken[a]));
+    let longest = longest[..3].iter().map(|&nth| format!("{:.0} us ({nth})", taken[nth]));
+    let longest: Vec<String> = longest.collect();
+    taken.sort_by(f64::total_cmp);
     let last = taken.len() - 1;
-    let at = |part: usize, of: usize| taken[last * part / of] / MICROSECOND;
+    let at = |part: usize, of: usize| taken[last * part / of];
     println!(
-        "{name}: p50 {} us, p99 {} us, p99.9 {} us, p99.99 {} us, max {} us",
+        "{name}: p50 {:.1} us, p99 {:.1} us, p99.9 {:.1} us, p99.99 {:.1} us, the longest {}",
         at(1, 2),
         at(99, 100),
         at(999, 1_000),
         at(9_999, 10_000),
-        taken[last] / MICROSECOND
+        longest.join(", ")
     );
 }
 

@@ -3,9 +3,9 @@
 //!     cargo bench --bench index_large -- [ENTRIES...] [--radius 3,5,6,8,9] [--bytes 64,32] [--layout 21,21,22/narrow+tight]
 //!         [--texts FILE [--lang en,zh]] [--no-peers] [--crowding]
 //!
-//! Prints for each window nanoseconds of CPU time of one thread. Half of the queries lie 0 to k bits from a document of the
-//! window, half from none. Without `--texts` fingerprints are random bits; with it they are those of texts made of real passages, which
-//! are crowded where real pages are. Bytes are counted without document numbers. All is measured when the window is full and a tenth of it
+//! Prints for each window nanoseconds of CPU time of one thread. Index, plain scheme and scan take turns, and the median of the rounds is
+//! told, and that of their ratios. Half of the queries lie 0 to k bits from a document of the window, half from none. Without `--texts`
+//! fingerprints are random bits; with it they are those of texts made of real passages, which are crowded where real pages are. Bytes are counted without document numbers. All is measured when the window is full and a tenth of it
 //! has been replaced. With `--crowding` nothing is measured: it counts how many entries share a key.
 #![allow(clippy::print_stdout, reason = "it is a program that prints figures")]
 #![allow(
@@ -17,15 +17,21 @@
 
 mod baseline;
 mod crowding;
+mod index;
+#[path = "../measure/mod.rs"]
 mod measure;
+mod race;
+mod rivals;
 mod source;
+mod window;
 
 use std::{env, path::Path};
 
 use baseline::Instructions;
 use crowding::print_crowding;
-use measure::{measure_baseline, measure_index};
+use index::measure_index;
 use pagesieve::index::{Entry, Homes, Layout, Plan, Spread};
+use rivals::Rivals;
 use source::Source;
 
 fn layout(text: &str, radius: u32) -> Layout {
@@ -73,20 +79,13 @@ fn main() {
             print_crowding(&source, entries);
             continue;
         }
-        if !arguments.iter().any(|argument| argument == "--no-peers") {
-            // Its buckets have room for random fingerprints only.
-            if matches!(source, Source::Random) {
-                measure_baseline(&source, entries);
-            }
-            if entries < 1_000_000_000 {
-                measure_index(&source, Plan::new(Layout::scan(8), entries), &[3, 8], "scan");
-            }
-        }
+        let alone = arguments.iter().any(|argument| argument == "--no-peers");
+        let rivals = if alone { Rivals::default() } else { Rivals::new(&source, entries, &radii) };
         if let Some(text) = value("--layout") {
             for text in text.split(';') {
                 let max = radii.iter().copied().max().unwrap_or(8);
                 let plan = Plan::new(layout(text, max), entries).with_spread(spread);
-                measure_index(&source, plan, &radii, text);
+                measure_index(&source, plan, &radii, text, &rivals);
             }
             continue;
         }
@@ -94,7 +93,9 @@ fn main() {
             for bytes in &budgets {
                 // Document numbers take 8 bytes, and none where they are consecutive, as here.
                 match Plan::choose_for(spread, radius, entries, u64::from(bytes + 8) * entries) {
-                    Ok(plan) => measure_index(&source, plan, &[radius], &format!("{bytes} bytes")),
+                    Ok(plan) => {
+                        measure_index(&source, plan, &[radius], &format!("{bytes} bytes"), &rivals);
+                    }
                     Err(error) => println!("{bytes} bytes: {error}"),
                 }
             }

@@ -9,6 +9,8 @@ use std::{
 use pagesieve::{Fingerprinter, fingerprint::Recipe};
 use serde::Deserialize;
 
+use crate::measure::numbers::mix;
+
 /// Bytes of a passage, at least.
 const PASSAGE: usize = 400;
 
@@ -26,14 +28,6 @@ struct Line {
     main_text: String,
     #[serde(default)]
     lang: String,
-}
-
-/// The finaliser of `SplitMix64`.
-pub(crate) fn mix(number: u64) -> u64 {
-    let mut x = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
 }
 
 impl Source {

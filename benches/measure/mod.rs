@@ -4,5 +4,6 @@
 //! that are compared take turns, and the median of the rounds' ratios is told.
 #![allow(dead_code, reason = "each bench uses what it needs")]
 
+pub(crate) mod numbers;
 pub(crate) mod texts;
 pub(crate) mod turns;

@@ -1,0 +1,141 @@
+//! What is measured of the index.
+
+use std::{hint::black_box, thread, time::Instant};
+
+use pagesieve::{
+    DocId, Fingerprint,
+    index::{BlockIndex, Index, Plan},
+};
+
+use crate::{
+    measure::turns::cpu,
+    race::{Answers, BATCH, OneByOne, Together, race},
+    rivals::Rivals,
+    source::Source,
+    window::{Window, replaced, resident},
+};
+
+pub(crate) fn measure_index(
+    source: &Source,
+    plan: Plan,
+    radii: &[u32],
+    label: &str,
+    rivals: &Rivals,
+) {
+    let entries = plan.entries();
+    let before = resident();
+    let begin = cpu();
+    let mut index = BlockIndex::with_plan(plan).expect("there is memory");
+    index.insert_all((1..=entries).map(|id| (DocId(id), Fingerprint(source.fingerprint(id)))));
+    let build = (cpu() - begin) * 1e9 / entries as f64;
+    let (replaced, begin) = (replaced(entries), cpu());
+    for id in entries + 1..=entries + replaced {
+        index.expire(DocId(id - entries + 1));
+        index.insert(DocId(id), Fingerprint(source.fingerprint(id)));
+    }
+    let roll = (cpu() - begin) * 1e9 / replaced as f64;
+    let bytes = (resident() - before) / entries as f64;
+    println!("{label}: {}", index.plan());
+    println!("  insert {build:.0} ns, insert + expire {roll:.0} ns, {bytes:.1} bytes an entry");
+    let window = Window::rolled(source, entries);
+    for &radius in radii.iter().filter(|&&radius| radius <= index.max_radius()) {
+        query(&index, radius, &window, rivals);
+    }
+    let radius = index.max_radius();
+    worst(&index, radius, &window);
+    scaling(&index, radius, &window);
+    latencies(&mut index, radius, &window);
+}
+
+/// How long queries take, beside those of others in the same rounds.
+fn query(index: &BlockIndex, radius: u32, window: &Window, rivals: &Rivals) {
+    let mut racers: Vec<Box<dyn Answers + '_>> =
+        vec![Box::new(OneByOne(index, Vec::new())), Box::new(Together(index, Vec::new()))];
+    let mut names = Vec::new();
+    for (name, both) in rivals.for_radius(radius) {
+        names.push(name);
+        racers.extend(both);
+    }
+    let result = race(window, radius, &mut racers);
+    println!(
+        "  radius {radius}: query {:.0} ns, in batches of {BATCH} {:.0} ns; {} missed of {}; estimated {:.0} ns",
+        result.median(0),
+        result.median(1),
+        result.missed,
+        result.planted,
+        index.plan().query_ns(radius)
+    );
+    for (name, place) in names.into_iter().zip((2..).step_by(2)) {
+        println!(
+            "    {name}: {:.0} and {:.0} ns, {:.2} and {:.2} times as long",
+            result.median(place),
+            result.median(place + 1),
+            result.ratio(place, 0),
+            result.ratio(place + 1, 1)
+        );
+    }
+}
+
+/// What is asked of the fullest bucket of all.
+fn worst(index: &BlockIndex, radius: u32, window: &Window) {
+    let last = window.first + window.entries - 1;
+    let sampled = window.entries.min(10_000_000);
+    let crowd = |&id: &u64| index.crowd(Fingerprint(window.source.fingerprint(id)));
+    let fullest = (last - sampled + 1..=last).max_by_key(crowd).expect("the window is not empty");
+    let fingerprint = Fingerprint(window.source.fingerprint(fullest));
+    let (mut out, mut times, begin) = (Vec::new(), 0, cpu());
+    while cpu() - begin < 0.3 {
+        index.candidates(black_box(fingerprint), radius, &mut out);
+        times += 1;
+    }
+    let ns = (cpu() - begin) * 1e9 / f64::from(times);
+    println!(
+        "  fullest bucket: {} entries; a query there {ns:.0} ns, which finds {}",
+        crowd(&fullest),
+        out.len()
+    );
+}
+
+/// The CPU time of single steps of a rolling window: look up, expire, insert. The clock itself takes some hundred nanoseconds.
+fn latencies(index: &mut BlockIndex, radius: u32, window: &Window) {
+    let (mut out, mut next) = (Vec::new(), window.first + window.entries);
+    let mut taken: Vec<f64> = (0..200_000)
+        .map(|i| {
+            let (query, _) = Window { first: next - window.entries, ..*window }.question(i, radius);
+            let begin = cpu();
+            index.candidates(query, radius, &mut out);
+            index.expire(DocId(next - window.entries + 1));
+            index.insert(DocId(next), Fingerprint(window.source.fingerprint(next)));
+            next += 1;
+            (cpu() - begin) * 1e9
+        })
+        .collect();
+    taken.sort_by(f64::total_cmp);
+    let at = |share: f64| taken[(taken.len() as f64 * share) as usize];
+    let max = taken.last().expect("not empty");
+    println!(
+        "  step: p50 {:.0} ns, p99 {:.0} ns, p99.9 {:.0} ns, max {max:.0} ns",
+        at(0.5),
+        at(0.99),
+        at(0.999)
+    );
+}
+
+/// Queries that two threads answer in the time in which one answers one, by wall time: what they wait for one another counts.
+fn scaling(index: &BlockIndex, radius: u32, window: &Window) {
+    let work = || {
+        let mut out = Vec::new();
+        let queries: Vec<Fingerprint> = (0..20_000).map(|i| window.question(i, radius).0).collect();
+        let begin = Instant::now();
+        for queries in queries.chunks(BATCH) {
+            index.candidates_of_all(queries, radius, &mut out);
+        }
+        begin.elapsed().as_secs_f64()
+    };
+    let alone = work();
+    let both = thread::scope(|scope| {
+        let other = scope.spawn(work);
+        work().max(other.join().expect("it does not panic"))
+    });
+    println!("  two threads: {:.2} times the queries of one, by wall time", 2.0 * alone / both);
+}
