@@ -61,7 +61,7 @@ fn judge(filter: &mut Filter, name: &str, pages: impl Iterator<Item = (u64, u64)
         .collect();
     let mut longest: Vec<usize> = (0..taken.len()).collect();
     longest.sort_by(|&a, &b| taken[b].total_cmp(&taken[a]));
-    let longest = longest[..3].iter().map(|&nth| format!("{:.0} us ({nth})", taken[nth]));
+    let longest = longest.iter().take(3).map(|&nth| format!("{:.0} us ({nth})", taken[nth]));
     let longest: Vec<String> = longest.collect();
     taken.sort_by(f64::total_cmp);
     let last = taken.len() - 1;
@@ -88,7 +88,7 @@ fn main() {
         judge(&mut filter, "  it fills", (1..=entries).map(|page| (page, page)));
         // Every other text is one of the last half of a window.
         let text = |page: u64| {
-            let back = (mix(page) % (entries / 2)) | 1;
+            let back = (mix(page) % (entries / 2).max(1)) | 1;
             if page.is_multiple_of(2) { page - back } else { page }
         };
         judge(

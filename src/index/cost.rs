@@ -12,9 +12,9 @@ use super::{
     steps::{Step, steps},
 };
 
-// Nanoseconds, fitted to 41 layouts at 10^6 and 10^7, of random fingerprints and of texts, within 3, 8 and 9: between queries one by one and
-// in batches, of which they meet the geometric mean between 0.7 and 1.26 times, and within 0.9 and 1.15 times what those for one window
-// and radius have in common. `cargo bench --bench index_large -- .. --layout ..` prints both. Only their proportions matter.
+// Nanoseconds, fitted to 41 layouts at 10^6 and 10^7, of random fingerprints and of texts, within 3, 8 and 9. The fit met the geometric mean of
+// queries one by one and in batches between 0.7 and 1.26 times; after it, narrow hits and the beginnings of chains were given a line more.
+// `cargo bench --bench index_large -- .. --layout ..` prints estimate and measurement. Only proportions matter.
 
 /// What a query takes for each table, until the first line has come.
 const TABLE_COST: f64 = 90.0;
