@@ -3,7 +3,7 @@
 //! A window that is planned for millions may never have more than thousands, and homes take memory as soon as they are used. So few
 //! entries are in no table at all, and then in tables made for an eighth of an eighth of the window, and so on up to those of the
 //! plan. The larger ones are filled beside the smaller, some entries for each that comes, and answer when they have them all: no
-//! document waits for it.
+//! document waits for it. Nor for their memory: a large page is taken for each that comes, before the first entry is filed.
 
 use std::{collections::VecDeque, io};
 
@@ -38,6 +38,8 @@ pub(super) struct Growing {
 struct Filling {
     tables: Tables,
     until: u64,
+    /// Large pages that have been taken, as long as there are more.
+    taken: usize,
 }
 
 impl Growing {
@@ -92,11 +94,16 @@ impl Growing {
             && let Some(mut tables) = self.later.pop_front()
         {
             tables.learn(self.sample());
-            self.filling = Some(Filling { tables, until: self.queue.ordinals().start });
+            self.filling = Some(Filling { tables, until: self.queue.ordinals().start, taken: 0 });
         }
     }
 
     fn go_on(&mut self, mut filling: Filling) {
+        if filling.tables.take_large_page(filling.taken) {
+            filling.taken += 1;
+            self.filling = Some(filling);
+            return;
+        }
         let end = self.queue.ordinals().end;
         let until = end.min(filling.until + AT_ONCE);
         for ordinal in filling.until..until {
@@ -149,7 +156,7 @@ impl Growing {
         coming: impl Iterator<Item = u64>,
         bulk: &mut Bulk,
     ) {
-        if let Some(Filling { mut tables, until }) = self.filling.take() {
+        if let Some(Filling { mut tables, until, .. }) = self.filling.take() {
             tables.insert_all(&self.queue, until..self.queue.ordinals().end, bulk);
             self.serving = Some(tables);
         }

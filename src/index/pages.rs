@@ -96,6 +96,20 @@ impl<F: Format> Pages<F> {
         })
     }
 
+    /// Takes the `nth` large page of those lines, and says whether there are so many.
+    pub(super) fn take_large_page(&mut self, mut nth: usize) -> bool {
+        for lines in [&mut self.keys, &mut self.more, &mut self.slots] {
+            match nth.checked_sub(lines.large_pages()) {
+                None => {
+                    lines.take_large_page(nth);
+                    return true;
+                }
+                Some(left) => nth = left,
+            }
+        }
+        false
+    }
+
     #[inline(always)]
     pub(super) fn view(&self) -> View<'_, F> {
         View::new(self.keys.planned(), self.more.planned(), self)

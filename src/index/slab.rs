@@ -26,7 +26,7 @@ pub struct RefusedError {
 
 /// Bytes of a piece beyond the first.
 const PIECE: usize = 32 << 20;
-#[cfg(target_os = "linux")]
+/// Bytes that the system gives at a time where it has large pages.
 const LARGE_PAGE: usize = 2 << 20;
 
 /// Values without gaps, known by their place, that start as zeros.
@@ -64,6 +64,23 @@ impl<T: Pod> Slab<T> {
         while self.planned().len() + self.others.len() * Self::PER_PIECE < self.len {
             self.others.push(map_or_panic(PIECE));
         }
+    }
+
+    /// On how many large pages those values lie at most for which room was made at first. (They may begin in the middle of one.)
+    pub(super) fn large_pages(&self) -> usize {
+        if self.planned_len() == 0 { 0 } else { self.planned_len() / LARGE_PAGE + 2 }
+    }
+
+    /// Takes one of them from the system, as the first value on it would.
+    pub(super) fn take_large_page(&mut self, nth: usize) {
+        let last = self.planned_len() - 1;
+        let byte = &mut self.planned[last.min(nth * LARGE_PAGE)];
+        *byte = std::hint::black_box(*byte);
+    }
+
+    /// Bytes that are in use of those for which room was made at first.
+    fn planned_len(&self) -> usize {
+        (self.len * size_of::<T>()).min(self.planned.len())
     }
 
     /// The values for which room was made at first, or zeros.

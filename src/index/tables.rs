@@ -47,6 +47,11 @@ impl Tables {
         each!(self, blocks => blocks.learn(fingerprints));
     }
 
+    /// Takes the `nth` large page of memory for homes, and says whether there are so many.
+    pub(super) fn take_large_page(&mut self, nth: usize) -> bool {
+        each!(self, blocks => blocks.pages.take_large_page(nth))
+    }
+
     pub(super) fn insert(&mut self, fingerprint: u64, slot: u32) {
         each!(self, blocks => blocks.insert(fingerprint, slot));
     }
