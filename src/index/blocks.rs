@@ -9,6 +9,7 @@ use std::io;
 
 use super::{
     format::Format,
+    gather::Gather,
     homes::{Bucket, Size},
     key::Key,
     pages::Pages,
@@ -26,6 +27,9 @@ pub(super) const MAX_TABLES: usize = 8;
 pub(super) struct Blocks<F> {
     /// How fingerprints are cut into keys, after their bits were put in another order.
     pub(super) keys: Vec<Key>,
+    /// The same, for all of them at once.
+    pub(super) all_places: Gather,
+    pub(super) all_rests: Gather,
     pub(super) shuffle: Shuffle,
     /// The places of bits in the keys, those first where one should tell much.
     places: Vec<u32>,
@@ -72,12 +76,6 @@ impl Place {
 }
 
 impl<F: Format> Blocks<F> {
-    /// How each table files fingerprints, and where.
-    #[inline(always)]
-    pub(super) fn filing(&self) -> impl Iterator<Item = (&Key, &Place)> {
-        self.keys.iter().zip(&self.tables)
-    }
-
     /// Empty tables, with room for what is planned.
     ///
     /// # Errors
@@ -109,6 +107,8 @@ impl<F: Format> Blocks<F> {
             places: plan.layout().places(&plan.within()),
             made_for: plan.entries(),
             fullest: 0,
+            all_places: Gather::new(keys.iter().map(|key| &key.place)),
+            all_rests: Gather::new(keys.iter().map(|key| &key.rest)),
             keys,
         })
     }

@@ -7,10 +7,10 @@
 
 use super::{
     homes::{Bucket, Size},
-    lanes::{Lanes, prefetch},
-    pages::{LINK, Line, Pages, WORDS},
+    lanes::Lanes,
+    pages::{LINK, WORDS},
     probing::Sought,
-    runs::Page,
+    view::View,
 };
 
 /// Where an entry lies: the line of its first 16 bits and the place on it, and the line and the word of its slot.
@@ -155,63 +155,5 @@ impl Format for Wide {
     #[inline(always)]
     fn near_at_home<L: Lanes>(lanes: L, view: &View<Self>, line: u32, sought: &Sought) -> u32 {
         Self::near(lanes, view, line, sought)
-    }
-}
-
-/// The lines that are compared, where they were planned to be: found with less ado than those of a window that has outgrown its plan.
-pub(super) struct View<'a, F> {
-    keys: &'a [Line],
-    more: &'a [Line],
-    pages: &'a Pages<F>,
-}
-
-impl<'a, F: Format> View<'a, F> {
-    #[inline(always)]
-    pub(super) fn new(keys: &'a [Line], more: &'a [Line], pages: &'a Pages<F>) -> Self {
-        Self { keys, more, pages }
-    }
-
-    /// The first line of a page.
-    #[inline(always)]
-    pub(super) fn keys(&self, page: u32) -> &'a Line {
-        match self.keys.get(page as usize) {
-            Some(line) => line,
-            None => self.pages.keys(page),
-        }
-    }
-
-    /// The line of the other bits.
-    #[inline(always)]
-    fn more(&self, page: u32) -> &'a Line {
-        match self.more.get(page as usize) {
-            Some(line) => line,
-            None => self.pages.more(page),
-        }
-    }
-
-    #[inline(always)]
-    pub(super) fn link(&self, page: u32) -> u32 {
-        self.keys(page)[LINK]
-    }
-
-    /// Where a page leads.
-    #[inline(always)]
-    pub(super) fn after(&self, page: Page) -> Page {
-        Page::unpack(self.link(page.number()))
-    }
-
-    /// Asks for what is compared of a page and of those that follow in its run.
-    #[inline(always)]
-    pub(super) fn prefetch_run(&self, page: Page, both: bool) {
-        (page.number()..=page.number() + page.left()).for_each(|page| self.prefetch(page, both));
-    }
-
-    /// Asks for what is compared of a page.
-    #[inline(always)]
-    pub(super) fn prefetch(&self, page: u32, both: bool) {
-        prefetch(self.keys(page));
-        if F::SPLIT && both {
-            prefetch(self.more(page));
-        }
     }
 }

@@ -261,7 +261,7 @@ mod tests {
                 let mask = head.mask::<F>(line);
                 let here = (0..F::LEN_AT_HOME).filter(|at| mask >> at & 1 == 1);
                 let spots = here.map(|at| F::at_home(bucket, line * F::LEN_AT_HOME + at));
-                found.extend(spots.map(|spot| (pages.rest(spot), pages.slot(spot))));
+                found.extend(spots.map(|spot| (pages.view().rest(spot), pages.view().slot(spot))));
             }
             found.sort_unstable_by_key(|&(_, slot)| slot);
             let at_home = queue.iter().take(room as usize).copied();

@@ -8,11 +8,12 @@ pub(super) struct Bits {
     runs: Vec<Run>,
 }
 
+/// Bits that lie side by side: where they begin, as many ones, and where they go.
 #[derive(Clone, Copy, Debug)]
-struct Run {
-    shift: u32,
-    mask: u64,
-    to: u32,
+pub(super) struct Run {
+    pub(super) shift: u32,
+    pub(super) mask: u64,
+    pub(super) to: u32,
 }
 
 impl Bits {
@@ -23,6 +24,10 @@ impl Bits {
     /// Those of one mask, and from the 16th place on those of another.
     fn halves(low: u64, high: u64) -> Self {
         Self { runs: [runs(low, 0), runs(high, HALF)].concat() }
+    }
+
+    pub(super) fn runs(&self) -> &[Run] {
+        &self.runs
     }
 
     #[inline]

@@ -15,6 +15,8 @@ use super::portable::Portable;
 
 /// Comparisons of many fingerprints, or parts of them, with one.
 pub(super) trait Lanes: Copy {
+    /// Does this with the same instructions, as a function of its own.
+    fn run<W: Work>(self, work: W) -> W::Output;
     /// Which of the first ten halves of words differ from the lower half of `rest` in at most `radius` bits.
     fn near_ten(self, line: &[u32; 16], rest: u32, radius: u32) -> u32;
     /// Which of the first 30 halves of words differ from the lower half of `rest` in at most `radius` bits.
@@ -63,13 +65,11 @@ impl Level {
     #[inline]
     pub(super) fn run<W: Work>(self, work: W) -> W::Output {
         match self {
-            Self::Portable(lanes) => work.run(lanes),
+            Self::Portable(lanes) => lanes.run(work),
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: the witness is made only where the instructions were detected.
-            Self::Avx2(lanes) => unsafe { x86::with_avx2(lanes, work) },
+            Self::Avx2(lanes) => lanes.run(work),
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: the witness is made only where the instructions were detected.
-            Self::Avx512(lanes) => unsafe { x86::with_avx512(lanes, work) },
+            Self::Avx512(lanes) => lanes.run(work),
         }
     }
 }
@@ -129,14 +129,14 @@ mod x86 {
     }
 
     #[target_feature(enable = "avx2,popcnt,bmi1")]
-    pub(super) fn with_avx2<W: Work>(lanes: Avx2, work: W) -> W::Output {
+    fn with_avx2<W: Work>(lanes: Avx2, work: W) -> W::Output {
         work.run(lanes)
     }
 
     #[target_feature(
         enable = "avx2,popcnt,bmi1,avx512f,avx512bw,avx512vl,avx512bitalg,avx512vpopcntdq"
     )]
-    pub(super) fn with_avx512<W: Work>(lanes: Avx512, work: W) -> W::Output {
+    fn with_avx512<W: Work>(lanes: Avx512, work: W) -> W::Output {
         work.run(lanes)
     }
 
@@ -186,6 +186,12 @@ mod x86 {
     }
 
     impl Lanes for Avx2 {
+        #[inline]
+        fn run<W: Work>(self, work: W) -> W::Output {
+            // SAFETY: the witness `self` proves that the processor has these instructions.
+            unsafe { with_avx2(self, work) }
+        }
+
         #[inline(always)]
         fn near_ten(self, line: &[u32; 16], rest: u32, radius: u32) -> u32 {
             #[target_feature(enable = "avx2,popcnt,bmi1")]
@@ -259,6 +265,12 @@ mod x86 {
     }
 
     impl Lanes for Avx512 {
+        #[inline]
+        fn run<W: Work>(self, work: W) -> W::Output {
+            // SAFETY: the witness `self` proves that the processor has these instructions.
+            unsafe { with_avx512(self, work) }
+        }
+
         #[inline(always)]
         fn near_ten(self, line: &[u32; 16], rest: u32, radius: u32) -> u32 {
             #[target_feature(enable = "avx2,avx512f,avx512bw,avx512vl,avx512bitalg")]

@@ -89,6 +89,7 @@ mod cost;
 mod crowding;
 mod equals;
 mod format;
+mod gather;
 mod growing;
 mod homes;
 mod ids;
@@ -113,6 +114,7 @@ mod tests;
 #[cfg(test)]
 mod texts;
 mod turns;
+mod view;
 
 use crate::{fingerprint::Fingerprint, page::DocId};
 

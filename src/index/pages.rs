@@ -15,12 +15,13 @@
 use std::io;
 
 use super::{
-    format::{Format, SLOT_LINES, Spot, View},
+    format::{Format, SLOT_LINES, Spot},
     homes::Bucket,
     key::HALF,
     lanes::prefetch,
     runs::{FreeRuns, MAX_PAGES, Page},
     slab::Slab,
+    view::View,
 };
 
 /// Words of a cache line.
@@ -43,12 +44,12 @@ pub(super) struct Chain {
 
 /// The lowest `n` bits.
 #[inline(always)]
-fn low(n: u32) -> u32 {
+pub(super) fn low(n: u32) -> u32 {
     u32::MAX.unbounded_shr(u32::BITS - n)
 }
 
 #[inline(always)]
-fn half(line: &Line, at: u32) -> u32 {
+pub(super) fn half(line: &Line, at: u32) -> u32 {
     line[at as usize / 2] >> (16 * (at % 2)) & 0xffff
 }
 
@@ -112,7 +113,7 @@ impl<F: Format> Pages<F> {
 
     #[inline(always)]
     pub(super) fn view(&self) -> View<'_, F> {
-        View::new(self.keys.planned(), self.more.planned(), self)
+        View::new(self)
     }
 
     #[inline(always)]
@@ -125,29 +126,26 @@ impl<F: Format> Pages<F> {
         self.more.get(page as usize)
     }
 
-    /// The lines of slots.
     #[inline(always)]
-    fn slots(&self) -> &Slab<Line> {
-        if F::SPLIT { &self.slots } else { &self.keys }
+    pub(super) fn slots(&self, line: u32) -> &Line {
+        if F::SPLIT { &self.slots } else { &self.keys }.get(line as usize)
+    }
+
+    /// The lines that were planned: of the first bits, of the others, and of slots.
+    #[inline(always)]
+    pub(super) fn planned(&self) -> [&[Line]; 3] {
+        let slots = if F::SPLIT { &self.slots } else { &self.keys };
+        [self.keys.planned(), self.more.planned(), slots.planned()]
+    }
+
+    #[inline(always)]
+    pub(super) fn slot_bits(&self) -> u32 {
+        self.slot_bits
     }
 
     #[inline(always)]
     fn slots_mut(&mut self) -> &mut Slab<Line> {
         if F::SPLIT { &mut self.slots } else { &mut self.keys }
-    }
-
-    /// Asks for the slot of an entry of which the rest has come.
-    #[inline(always)]
-    pub(super) fn prefetch_slot(&self, spot: Spot) {
-        if F::SPLIT {
-            prefetch(self.slots.get(spot.slot_line as usize));
-        }
-    }
-
-    /// Asks for what an entry keeps beyond its first bits.
-    #[inline(always)]
-    pub(super) fn prefetch_rest(&self, spot: Spot) {
-        prefetch(if F::SPLIT { self.more(spot.line) } else { self.keys(spot.slot_line) });
     }
 
     /// Asks for the first line of a page.
@@ -160,19 +158,13 @@ impl<F: Format> Pages<F> {
     #[inline(always)]
     pub(super) fn prefetch(&self, spot: Spot) {
         self.prefetch_keys(spot.line);
-        self.prefetch_rest(spot);
-        self.prefetch_slot(spot);
+        self.view().prefetch_rest(spot);
+        self.view().prefetch_slot(spot);
     }
 
     #[inline(always)]
     pub(super) fn link(&self, page: u32) -> u32 {
         self.keys(page)[LINK]
-    }
-
-    /// Where a page leads.
-    #[inline(always)]
-    pub(super) fn after(&self, page: Page) -> Page {
-        Page::unpack(self.link(page.number()))
     }
 
     /// Adds an entry to a chain that has so many.
@@ -184,7 +176,7 @@ impl<F: Format> Pages<F> {
         } else if chain.end_at == F::LEN {
             let class = FreeRuns::class_for(len / F::LEN);
             let page = chain.last.next().unwrap_or_else(|| self.take(class));
-            self.lead(page, self.after(chain.last));
+            self.lead(page, self.view().after(chain.last));
             self.lead(chain.last, page);
             *chain = Chain { last: page, end_at: 0, ..*chain };
         }
@@ -208,34 +200,6 @@ impl<F: Format> Pages<F> {
         &mut self.slots_mut().get_mut(spot.slot_line as usize)[spot.slot_at as usize]
     }
 
-    #[inline(always)]
-    fn slot_word(&self, spot: Spot) -> u32 {
-        self.slots().get(spot.slot_line as usize)[spot.slot_at as usize]
-    }
-
-    #[inline(always)]
-    pub(super) fn slot(&self, spot: Spot) -> u32 {
-        self.slot_word(spot) & low(self.slot_bits)
-    }
-
-    /// All that an entry keeps of the fingerprint.
-    #[inline(always)]
-    pub(super) fn rest(&self, spot: Spot) -> u32 {
-        let more = if F::SPLIT {
-            half(self.more(spot.line), spot.at)
-        } else {
-            self.slot_word(spot).unbounded_shr(self.slot_bits)
-        };
-        half(self.keys(spot.line), spot.at) | more << HALF
-    }
-
-    /// In how many of the bits that entries keep two parts of fingerprints differ.
-    #[inline(always)]
-    pub(super) fn distance(&self, a: u32, b: u32) -> u32 {
-        let kept = if F::SPLIT { HALF } else { u32::BITS - self.slot_bits };
-        ((a ^ b) & low(HALF + kept)).count_ones()
-    }
-
     /// Makes room for slots of 32 bits, of those in homes at these places and of those in chains: they leave nothing for more of the
     /// fingerprint from now on.
     pub(super) fn widen_slots(&mut self, at_home: impl Iterator<Item = Spot>, homes: u32) {
@@ -256,8 +220,8 @@ impl<F: Format> Pages<F> {
 
     /// The first entry of a chain: what it keeps of the fingerprint, and its slot.
     pub(super) fn front(&self, chain: Chain) -> (u32, u32) {
-        let spot = F::on_page(self.after(chain.last).number(), chain.first_at);
-        (self.rest(spot), self.slot(spot))
+        let spot = F::on_page(self.view().after(chain.last).number(), chain.first_at);
+        (self.view().rest(spot), self.view().slot(spot))
     }
 
     /// Lets go of the first entry of a chain that has so many.
@@ -267,8 +231,8 @@ impl<F: Format> Pages<F> {
             self.give_back(chain.last.run());
             *chain = Chain::default();
         } else if chain.first_at == F::LEN {
-            let first = self.after(chain.last);
-            self.lead(chain.last, self.after(first));
+            let first = self.view().after(chain.last);
+            self.lead(chain.last, self.view().after(first));
             if first.left() == 0 {
                 self.give_back(first.run());
             }
@@ -298,7 +262,7 @@ impl<F: Format> Pages<F> {
 
     pub(super) fn len_of_chain(&self, bucket: Bucket) -> u32 {
         let (line, word) = F::len_of_chain(bucket);
-        self.slots().get(line as usize)[word]
+        self.slots(line)[word]
     }
 
     pub(super) fn set_len_of_chain(&mut self, bucket: Bucket, len: u32) {
@@ -410,7 +374,7 @@ mod tests {
             let mut four = 0;
             loop {
                 four += u32::from(page.class() == 2);
-                page = pages.after(page);
+                page = pages.view().after(page);
                 if page == chain.last {
                     return four;
                 }

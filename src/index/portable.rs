@@ -5,7 +5,7 @@
     reason = "it becomes part of a search that is compiled for each instruction set"
 )]
 
-use super::lanes::Lanes;
+use super::lanes::{Lanes, Work};
 
 /// A half of a word, in the order in which they lie on a line.
 #[inline(always)]
@@ -18,6 +18,11 @@ fn half(line: &[u32; 16], i: usize) -> u32 {
 pub(super) struct Portable;
 
 impl Lanes for Portable {
+    #[inline]
+    fn run<W: Work>(self, work: W) -> W::Output {
+        work.run(self)
+    }
+
     #[inline(always)]
     fn near_ten(self, line: &[u32; 16], rest: u32, radius: u32) -> u32 {
         let near = |i| (half(line, i) ^ rest & 0xffff).count_ones() <= radius;

@@ -4,11 +4,13 @@
     clippy::inline_always,
     reason = "it becomes part of a search that is compiled for each instruction set"
 )]
+#![expect(clippy::cast_possible_truncation, reason = "few buckets are read at a time")]
+
 use super::{
-    blocks::{Blocks, MAX_TABLES, Place},
-    format::{Format, View},
-    key::Key,
+    blocks::{Blocks, Place},
+    format::Format,
     search::Query,
+    view::View,
 };
 
 /// What is looked for in a bucket. (Whole words, so that copies are read as they were written.)
@@ -32,7 +34,7 @@ pub(super) struct Task {
     pub(super) sought: Sought,
     pub(super) table: Place,
     /// Lines that are asked for of each bucket.
-    lines: usize,
+    lines: u32,
     /// Where its buckets are in the list of all.
     from: usize,
     until: usize,
@@ -41,17 +43,18 @@ pub(super) struct Task {
 /// Buckets that are planned at a time.
 const AT_ONCE: usize = 2048;
 /// Lines that are under way, and how many are read at a time.
-const LINES_AHEAD: usize = 32;
-const LINES_AT_ONCE: usize = 16;
+const LINES_AHEAD: u32 = 32;
+const LINES_AT_ONCE: u32 = 16;
 /// In how many of the lines to come the first of each bucket is under way. It is asked for before the others: to find where a page of
 /// memory lies takes the processor longer than a line, and it finds several at a time, but not for several lines of the same page.
-const FIRST_AHEAD: usize = 64;
+const FIRST_AHEAD: u32 = 64;
 /// At least so many lines are asked for right behind each other, where steps look into few buckets: with work between them the processor
 /// would find one page of memory at a time.
-const ASKED_AT_ONCE: usize = 8;
+const ASKED_AT_ONCE: u32 = 8;
 
-/// All the buckets in which some queries look, in order.
-#[derive(Default)]
+/// All the buckets in which some queries look, in order. (To work them out while memory is asked for what is there takes longer: the
+/// processor finds pages of memory side by side only if it is asked for them right behind each other.)
+#[derive(Debug, Default)]
 pub(super) struct Route {
     tasks: Vec<Task>,
     keys: Vec<u32>,
@@ -72,20 +75,17 @@ impl Route {
         self.tasks.reserve(radii().map(|radius| blocks.steps[radius].len()).sum());
         self.keys.reserve(radii().map(|radius| blocks.probes[radius]).sum());
         for (query, number) in queries.iter().zip(first..) {
-            let (mut filed, fingerprint) =
-                ([(0, 0); MAX_TABLES], blocks.shuffle.of(query.fingerprint));
-            for ((key, _), (Key { place, .. }, table)) in filed.iter_mut().zip(blocks.filing()) {
-                *key = place.of(fingerprint);
-                // Who waits for one answer alone waits from here on.
-                if queries.len() == 1 {
-                    blocks.pages.prefetch_keys(table.start(*key));
+            let fingerprint = blocks.shuffle.of(query.fingerprint);
+            let keys = blocks.all_places.of(fingerprint);
+            if queries.len() == 1 {
+                // Who waits for one answer alone waits from here on: its own buckets are asked for right behind each other.
+                for (table, key) in blocks.tables.iter().zip(keys) {
+                    blocks.pages.prefetch_keys(table.start(key));
                 }
             }
-            for ((_, kept), (Key { rest, .. }, _)) in filed.iter_mut().zip(blocks.filing()) {
-                *kept = rest.of(fingerprint);
-            }
+            let rests = blocks.all_rests.of(fingerprint);
             for (step, place) in blocks.steps[query.radius as usize].iter().zip(0..) {
-                let (key, rest) = filed[step.table];
+                let (key, rest) = (keys[step.table], rests[step.table]);
                 let table = blocks.tables[step.table];
                 let from = self.keys.len();
                 let patterns = blocks.keys[step.table].patterns(step.distance).iter();
@@ -95,7 +95,7 @@ impl Route {
                 self.tasks.push(Task {
                     sought: Sought { query: number, rest, step: place, near, allowed, both },
                     table,
-                    lines: (compared * (1 + both)) as usize,
+                    lines: compared * (1 + both),
                     from,
                     until: self.keys.len(),
                 });
@@ -110,7 +110,9 @@ impl Route {
     /// The buckets of a task, some at a time.
     #[inline(always)]
     pub(super) fn keys(&self, task: &Task) -> std::slice::Chunks<'_, u32> {
-        self.keys[task.from..task.until].chunks((LINES_AT_ONCE / task.lines).max(1))
+        // A shift: to divide would be a part of a query's time.
+        let at_once = LINES_AT_ONCE >> task.lines.next_power_of_two().trailing_zeros();
+        self.keys[task.from..task.until].chunks(at_once.max(1) as usize)
     }
 }
 
@@ -120,8 +122,10 @@ pub(super) struct Ahead<'a, F> {
     view: View<'a, F>,
     first: Position,
     others: Position,
+    /// Whether any bucket has others than a first.
+    has_others: bool,
     /// Lines read for which no others have been asked for.
-    due: usize,
+    due: u32,
 }
 
 /// A place on a route.
@@ -133,9 +137,10 @@ struct Position {
 
 impl<'a, F: Format> Ahead<'a, F> {
     #[inline(always)]
-    pub(super) fn new(route: &'a Route, blocks: &'a Blocks<F>) -> Self {
+    pub(super) fn new(route: &'a Route, blocks: &Blocks<F>, view: View<'a, F>) -> Self {
+        let has_others = blocks.tables.iter().any(|table| table.home.compared > 1);
         let (first, others) = (Position::default(), Position::default());
-        let mut ahead = Self { route, view: blocks.pages.view(), first, others, due: 0 };
+        let mut ahead = Self { route, view, first, others, has_others, due: 0 };
         ahead.ask_first(FIRST_AHEAD);
         ahead.ask_others(LINES_AHEAD);
         ahead
@@ -144,7 +149,7 @@ impl<'a, F: Format> Ahead<'a, F> {
     /// So many buckets of a task are about to be read: asks for as much of what comes.
     #[inline(always)]
     pub(super) fn read(&mut self, task: &Task, buckets: usize) {
-        self.due += buckets * task.lines;
+        self.due += buckets as u32 * task.lines;
         if self.due >= ASKED_AT_ONCE {
             let due = std::mem::take(&mut self.due);
             self.ask_first(due);
@@ -153,16 +158,19 @@ impl<'a, F: Format> Ahead<'a, F> {
     }
 
     #[inline(always)]
-    fn ask_first(&mut self, lines: usize) {
-        let view = &self.view;
+    fn ask_first(&mut self, lines: u32) {
+        let view = self.view;
         self.first.each(self.route, lines, |task, key| {
             view.prefetch(task.table.start(key), task.sought.both != 0);
         });
     }
 
     #[inline(always)]
-    fn ask_others(&mut self, lines: usize) {
-        let view = &self.view;
+    fn ask_others(&mut self, lines: u32) {
+        if !self.has_others {
+            return;
+        }
+        let view = self.view;
         self.others.each(self.route, lines, |task, key| {
             let start = task.table.start(key);
             let others = 1..task.table.home.compared;
@@ -174,16 +182,18 @@ impl<'a, F: Format> Ahead<'a, F> {
 impl Position {
     /// Goes over buckets of so many lines.
     #[inline(always)]
-    fn each(&mut self, route: &Route, mut lines: usize, ask: impl Fn(&Task, u32)) {
+    fn each(&mut self, route: &Route, mut lines: u32, ask: impl Fn(&Task, u32)) {
         while lines > 0 {
             let Some(task) = route.tasks.get(self.task) else { return };
-            let until = task.until.min(self.key + lines.div_ceil(task.lines));
-            for &key in &route.keys[self.key..until] {
+            for &key in &route.keys[self.key..task.until] {
                 ask(task, key);
+                self.key += 1;
+                lines = lines.saturating_sub(task.lines);
+                if lines == 0 {
+                    break;
+                }
             }
-            lines = lines.saturating_sub((until - self.key) * task.lines);
-            self.key = until;
-            self.task += usize::from(until == task.until);
+            self.task += usize::from(self.key == task.until);
         }
     }
 }

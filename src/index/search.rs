@@ -10,6 +10,8 @@
 )]
 #![expect(clippy::cast_possible_truncation, reason = "queries, tables and radii are few")]
 
+use std::cell::Cell;
+
 use super::{
     blocks::Blocks,
     format::{Format, Spot},
@@ -20,6 +22,7 @@ use super::{
     runs::Page,
     slots::Slots,
     steps::Step,
+    view::View,
 };
 
 /// Chains of pages that are read at a time.
@@ -67,10 +70,22 @@ struct Hit<T> {
 
 /// Looks for the neighbours of several fingerprints.
 pub(super) struct Search<'a, F> {
-    pub(super) blocks: &'a Blocks<F>,
-    pub(super) fingerprints: &'a Slots,
-    pub(super) queries: &'a [Query],
-    pub(super) found: &'a mut Vec<Found>,
+    blocks: &'a Blocks<F>,
+    view: View<'a, F>,
+    fingerprints: &'a Slots,
+    queries: &'a [Query],
+    found: &'a mut Vec<Found>,
+}
+
+impl<'a, F: Format> Search<'a, F> {
+    pub(super) fn new(
+        blocks: &'a Blocks<F>,
+        fingerprints: &'a Slots,
+        queries: &'a [Query],
+        found: &'a mut Vec<Found>,
+    ) -> Self {
+        Self { blocks, view: blocks.pages.view(), fingerprints, queries, found }
+    }
 }
 
 impl<F: Format> Work for Search<'_, F> {
@@ -80,67 +95,61 @@ impl<F: Format> Work for Search<'_, F> {
     fn run<L: Lanes>(mut self, lanes: L) {
         let Some(widest) = self.queries.iter().map(|query| query.radius).max() else { return };
         let at_once = Route::queries_at_once(self.blocks.probes[widest as usize]);
-        let (mut route, mut under_way) = (Route::default(), UnderWay::default());
+        let mut scratch = Scratch::take();
+        let Scratch { route, under_way } = &mut *scratch;
         for (queries, first) in self.queries.chunks(at_once).zip((0..).step_by(at_once)) {
             route.plan(self.blocks, queries, first);
-            let mut ahead = Ahead::new(&route, self.blocks);
+            let mut ahead = Ahead::new(route, self.blocks, self.view);
             for task in route.tasks() {
                 for keys in route.keys(task) {
                     ahead.read(task, keys.len());
                     // What tells where the chains of the last round begin has been asked for then.
-                    self.follow_chains(lanes, &mut under_way);
-                    self.read_homes(lanes, task, keys, &mut under_way);
+                    self.follow_chains(lanes, under_way);
+                    keys.iter().for_each(|&key| self.read_home(lanes, task, key, under_way));
                     under_way.rounds += 1;
                     if under_way.rounds % ROUNDS == 0 {
-                        self.confirm(&mut under_way);
+                        self.confirm(lanes, under_way);
                     }
                 }
             }
         }
-        self.follow_chains(lanes, &mut under_way);
+        self.follow_chains(lanes, under_way);
         while !under_way.cursors.is_empty() {
-            self.read_chains(lanes, &mut under_way);
+            self.read_chains(lanes, under_way);
         }
         // The entry, the slot, the fingerprint.
         for _ in 0..3 {
-            self.confirm(&mut under_way);
+            self.confirm(lanes, under_way);
         }
+        scratch.keep();
     }
 }
 
 impl<F: Format> Search<'_, F> {
     const ALL: u32 = (1 << F::LEN) - 1;
 
-    /// Reads the homes of a task's buckets, and begins to read what has no room there.
+    /// Reads the home of a bucket, and begins to read what has no room there.
     #[inline(always)]
-    fn read_homes<L: Lanes>(
-        &mut self,
-        lanes: L,
-        task: &Task,
-        keys: &[u32],
-        under_way: &mut UnderWay,
-    ) {
-        let (table, view) = (&task.table, self.blocks.pages.view());
-        for &key in keys {
-            let start = table.start(key);
-            let home = Home::unpack(view.link(start), table.home.room);
-            for line in 0..table.home.compared {
-                let near = F::near_at_home(lanes, &view, start + line, &task.sought);
-                if near != 0 && near & home.mask::<F>(line) != 0 {
-                    let near = near & home.mask::<F>(line);
-                    let bucket = table.bucket(key);
-                    let spot = |at| F::at_home(bucket, line * F::LEN_AT_HOME + at);
-                    self.note(spot, near, &task.sought, under_way);
-                }
-            }
-            if home.has_chain() {
-                if under_way.full.len == PENDING {
-                    self.follow_chains(lanes, under_way);
-                }
+    fn read_home<L: Lanes>(&mut self, lanes: L, task: &Task, key: u32, under_way: &mut UnderWay) {
+        let (Task { sought, table, .. }, view) = (task, self.view);
+        let start = table.start(key);
+        let home = Home::unpack(view.link(start), table.home.room);
+        for line in 0..table.home.compared {
+            let near = F::near_at_home(lanes, &view, start + line, sought);
+            if near != 0 && near & home.mask::<F>(line) != 0 {
+                let near = near & home.mask::<F>(line);
                 let bucket = table.bucket(key);
-                prefetch(view.keys(F::last_of_chain(bucket).0));
-                under_way.full.push(Hit { at: bucket, sought: task.sought });
+                let spot = |at| F::at_home(bucket, line * F::LEN_AT_HOME + at);
+                self.note(lanes, spot, near, sought, under_way);
             }
+        }
+        if home.has_chain() {
+            if under_way.full.len == PENDING {
+                self.follow_chains(lanes, under_way);
+            }
+            let bucket = table.bucket(key);
+            prefetch(view.keys(F::last_of_chain(bucket).0));
+            under_way.full.push(Hit { at: bucket, sought: *sought });
         }
     }
 
@@ -156,7 +165,7 @@ impl<F: Format> Search<'_, F> {
         }
         for &Hit { at: bucket, sought } in under_way.full.drain() {
             let Chain { last, first_at, end_at } = pages.chain(bucket, pages.home(bucket));
-            pages.view().prefetch(last.number(), sought.both != 0);
+            self.view.prefetch(last.number(), sought.both != 0);
             let first_mask = Self::ALL & (u32::MAX << first_at);
             let mask = u32::MAX >> (u32::BITS - end_at);
             under_way.cursors.push(Cursor { page: last, last, mask, first_mask, sought });
@@ -166,7 +175,7 @@ impl<F: Format> Search<'_, F> {
     /// Compares a page of each chain, and asks for the next of those that have one.
     #[inline(always)]
     fn read_chains<L: Lanes>(&mut self, lanes: L, under_way: &mut UnderWay) {
-        let (view, mut kept) = (self.blocks.pages.view(), 0);
+        let (view, mut kept) = (self.view, 0);
         for place in 0..under_way.cursors.len() {
             let mut cursor = under_way.cursors[place];
             let Cursor { page, last, sought, first_mask, .. } = cursor;
@@ -175,7 +184,8 @@ impl<F: Format> Search<'_, F> {
             let mask = if is_alone { cursor.mask & first_mask } else { cursor.mask };
             let near = F::near(lanes, &view, page.number(), &sought) & mask;
             if near != 0 {
-                self.note(|at| F::on_page(page.number(), at), near, &sought, under_way);
+                let spot = |at| F::on_page(page.number(), at);
+                self.note(lanes, spot, near, &sought, under_way);
             }
             if next != last {
                 if page == last || next.begins_a_run() {
@@ -188,12 +198,13 @@ impl<F: Format> Search<'_, F> {
             }
         }
         under_way.cursors.truncate(kept);
-        self.confirm(under_way);
+        self.confirm(lanes, under_way);
     }
 
     #[inline(never)]
-    fn note(
+    fn note<L: Lanes>(
         &mut self,
+        lanes: L,
         spot: impl Fn(u32) -> Spot,
         mut near: u32,
         sought: &Sought,
@@ -201,33 +212,19 @@ impl<F: Format> Search<'_, F> {
     ) {
         while near != 0 {
             if under_way.paged.len == PENDING {
-                self.confirm(under_way);
+                self.confirm(lanes, under_way);
             }
             let hit = Hit { at: spot(near.trailing_zeros()), sought: *sought };
             near &= near - 1;
-            self.blocks.pages.prefetch_rest(hit.at);
+            self.view.prefetch_rest(hit.at);
             under_way.paged.push(hit);
         }
     }
 
-    /// Confirms the entries whose fingerprints were asked for, asks for those of which the slots were, and for the slots of those that are
-    /// near by all that they keep.
-    fn confirm(&mut self, under_way: &mut UnderWay) {
-        let pages = &self.blocks.pages;
-        for hit in under_way.placed.drain() {
-            self.confirm_one(*hit);
-        }
-        for hit in under_way.slotted.drain() {
-            let slot = pages.slot(hit.at);
-            prefetch(self.fingerprints.word(slot));
-            under_way.placed.push(Hit { at: slot, sought: hit.sought });
-        }
-        for hit in under_way.paged.drain() {
-            let Sought { rest, allowed, .. } = hit.sought;
-            if pages.distance(pages.rest(hit.at), rest) <= allowed {
-                pages.prefetch_slot(hit.at);
-                under_way.slotted.push(*hit);
-            }
+    #[inline(always)]
+    fn confirm<L: Lanes>(&mut self, lanes: L, under_way: &mut UnderWay) {
+        if under_way.waits() {
+            lanes.run(Confirming { search: self, under_way });
         }
     }
 
@@ -251,6 +248,62 @@ impl<F: Format> Search<'_, F> {
     }
 }
 
+/// Confirms the entries whose fingerprints were asked for, asks for those of which the slots were, and for the slots of those that are
+/// near by all that they keep.
+struct Confirming<'s, 'a, F> {
+    search: &'s mut Search<'a, F>,
+    under_way: &'s mut UnderWay,
+}
+
+impl<F: Format> Work for Confirming<'_, '_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, _: L) {
+        let Self { search, under_way } = self;
+        for hit in under_way.placed.drain() {
+            search.confirm_one(*hit);
+        }
+        let view = search.view;
+        for hit in under_way.slotted.drain() {
+            let slot = view.slot(hit.at);
+            prefetch(search.fingerprints.word(slot));
+            under_way.placed.push(Hit { at: slot, sought: hit.sought });
+        }
+        for hit in under_way.paged.drain() {
+            let Sought { rest, allowed, .. } = hit.sought;
+            if view.distance(view.rest(hit.at), rest) <= allowed {
+                view.prefetch_slot(hit.at);
+                under_way.slotted.push(*hit);
+            }
+        }
+    }
+}
+
+/// What a search takes beside the tables.
+#[derive(Default)]
+struct Scratch {
+    route: Route,
+    under_way: UnderWay,
+}
+
+thread_local! {
+    /// What the last search of a thread left for the next: to make it anew would be a part of a query's time.
+    static SCRATCH: Cell<Option<Box<Scratch>>> = const { Cell::new(None) };
+}
+
+impl Scratch {
+    fn take() -> Box<Self> {
+        SCRATCH.try_with(Cell::take).ok().flatten().unwrap_or_default()
+    }
+
+    /// Leaves it for the next: nothing is under way.
+    fn keep(self: Box<Self>) {
+        // A thread that is about to end has no next.
+        let _ = SCRATCH.try_with(|scratch| scratch.set(Some(self)));
+    }
+}
+
 /// What waits for memory.
 #[derive(Default)]
 struct UnderWay {
@@ -262,6 +315,14 @@ struct UnderWay {
     placed: List<u32>,
     /// Homes with a chain: the line that tells where it is is under way.
     full: List<Bucket>,
+}
+
+impl UnderWay {
+    /// Whether any entry waits to be confirmed.
+    #[inline(always)]
+    fn waits(&self) -> bool {
+        self.paged.len + self.slotted.len + self.placed.len > 0
+    }
 }
 
 struct List<T> {

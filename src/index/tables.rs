@@ -104,7 +104,7 @@ impl Tables {
         queries: &[Query],
         found: &mut Vec<Found>,
     ) {
-        each!(self, blocks => level.run(Search { blocks, fingerprints, queries, found }));
+        each!(self, blocks => level.run(Search::new(blocks, fingerprints, queries, found)));
     }
 
     #[cfg(test)]
