@@ -85,7 +85,7 @@ impl Draft {
     ///
     /// The first thing that will not do.
     pub fn check_dedup(self) -> Result<Config, ConfigError> {
-        check::dedup(&self, filter::Options::check)?;
+        check::dedup(&self, filter::Options::check, None)?;
         Ok(self.config)
     }
 
@@ -95,7 +95,10 @@ impl Draft {
     ///
     /// The first thing that will not do.
     pub fn check_dedup_in_memory(self) -> Result<Config, ConfigError> {
-        check::dedup(&self, filter::Options::check_beside_digests)?;
+        let has_room_without = self.config.dedup.check().is_ok();
+        let else_do =
+            has_room_without.then_some("give `--state`: what it keeps on disk leaves room");
+        check::dedup(&self, filter::Options::check_beside_digests, else_do)?;
         Ok(self.config)
     }
 

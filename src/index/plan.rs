@@ -295,7 +295,10 @@ fn candidates(radius: u32, entries: u64) -> Vec<Layout> {
     }
     for entry in [Entry::Narrow, Entry::Wide] {
         let tables = (2..=4).filter(|&tables| radius < serves(tables));
-        let keys: BTreeSet<Vec<u32>> = tables.flat_map(disjoint_keys).collect();
+        let mut keys: BTreeSet<Vec<u32>> = tables.flat_map(disjoint_keys).collect();
+        if radius == 0 {
+            keys.extend((8..=28).map(|bits| vec![bits]));
+        }
         all.extend(keys.iter().map(|keys| Layout::disjoint(keys, entry, radius)));
         if radius == 3 {
             for (_, keys) in COVERINGS {
@@ -364,6 +367,14 @@ mod tests {
                 let plan = Plan::choose(radius, entries, u64::MAX).unwrap();
                 assert!(plan.bytes() < (8 << 20) + 400 * entries, "{plan}");
             }
+        }
+    }
+
+    #[test]
+    fn who_asks_for_equals_alone_has_one_table() {
+        for entries in [1_000_000, 10_000_000, 100_000_000] {
+            let plan = Plan::choose(0, entries, u64::MAX).unwrap();
+            assert_eq!(plan.layout.bits().len(), 1, "{plan}");
         }
     }
 

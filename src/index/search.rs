@@ -113,7 +113,10 @@ impl<F: Format> Work for Search<'_, F> {
                 }
             }
         }
+        // Fingerprints are asked for before chains are waited for.
+        self.confirm(lanes, under_way);
         self.follow_chains(lanes, under_way);
+        self.confirm(lanes, under_way);
         while !under_way.cursors.is_empty() {
             self.read_chains(lanes, under_way);
         }
@@ -228,6 +231,14 @@ impl<F: Format> Search<'_, F> {
         }
     }
 
+    /// Asks for the fingerprint of an entry of which the slot has come.
+    #[inline(always)]
+    fn place(&self, hit: Hit<Spot>, placed: &mut List<u32>) {
+        let slot = self.view.slot(hit.at);
+        prefetch(self.fingerprints.word(slot));
+        placed.push(Hit { at: slot, sought: hit.sought });
+    }
+
     #[inline(always)]
     fn confirm_one(&mut self, hit: Hit<u32>) {
         let query = self.queries[hit.sought.query as usize];
@@ -266,15 +277,18 @@ impl<F: Format> Work for Confirming<'_, '_, F> {
         }
         let view = search.view;
         for hit in under_way.slotted.drain() {
-            let slot = view.slot(hit.at);
-            prefetch(search.fingerprints.word(slot));
-            under_way.placed.push(Hit { at: slot, sought: hit.sought });
+            search.place(*hit, &mut under_way.placed);
         }
         for hit in under_way.paged.drain() {
             let Sought { rest, allowed, .. } = hit.sought;
-            if view.distance(view.rest(hit.at), rest) <= allowed {
+            if view.distance(view.rest(hit.at), rest) > allowed {
+                continue;
+            }
+            if F::SPLIT {
                 view.prefetch_slot(hit.at);
                 under_way.slotted.push(*hit);
+            } else {
+                search.place(*hit, &mut under_way.placed);
             }
         }
     }

@@ -169,3 +169,31 @@ fn map_or_panic(bytes: usize) -> MmapMut {
         panic!("the system refuses the index {bytes} bytes more of memory: {error}")
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn taking_large_pages_changes_nothing() {
+        let per_page = LARGE_PAGE / size_of::<u64>();
+        let mut slab = Slab::<u64>::with_room(4 * per_page).expect("there is memory");
+        assert_eq!(slab.large_pages(), 0);
+        slab.grow(2 * per_page + 1);
+        *slab.get_mut(0) = 3;
+        *slab.get_mut(2 * per_page) = 5;
+        // The last is one more, for a piece that begins in the middle of a page.
+        assert_eq!(slab.large_pages(), 4);
+        (0..4).for_each(|nth| slab.take_large_page(nth));
+        let set = (0..slab.len()).filter(|&place| *slab.get(place) != 0);
+        assert_eq!(set.collect::<Vec<_>>(), [0, 2 * per_page]);
+    }
+
+    #[test]
+    fn what_was_not_planned_is_not_taken_beforehand() {
+        let mut slab = Slab::<u64>::with_room(10).expect("there is memory");
+        slab.grow(100_000_000);
+        assert_eq!(slab.large_pages(), 2);
+        (0..2).for_each(|nth| slab.take_large_page(nth));
+    }
+}

@@ -13,12 +13,13 @@ pub(super) fn random(number: u64) -> Fingerprint {
     Fingerprint(x ^ (x >> 31))
 }
 
-fn layouts() -> [Layout; 6] {
+fn layouts() -> [Layout; 7] {
     [
         Layout::covering(6, 10, Entry::Narrow),
         Layout::disjoint(&[9, 9], Entry::Narrow, 3),
         Layout::disjoint(&[9, 8, 8], Entry::Wide, 8),
         Layout::disjoint(&[9, 8, 8, 8], Entry::Wide, 8),
+        Layout::disjoint(&[11], Entry::Narrow, 3),
         Layout::covering(5, 5, Entry::Narrow).with_homes(Homes::Tight),
         Layout::disjoint(&[5, 4, 5], Entry::Wide, 8).with_homes(Homes::Roomy),
     ]

@@ -366,6 +366,14 @@ fn the_advice_on_too_little_memory_holds() {
     filter(&[&format!("dedup.memory={}", advised("write `memory = \"", '"'))]).success();
     let entries = advised("entries = ", '`');
     filter(&[small, &format!("dedup.window.entries={entries}")]).success();
+    assert!(!told.contains("--state"), "{told}");
+    let enough_with_a_state = "dedup.memory=2 GiB";
+    let told = stderr(&filter(&[enough_with_a_state]).code(2).stdout(""));
+    assert!(told.contains("or give `--state`"), "{told}");
+    let dir = tempfile::tempdir().unwrap();
+    let mut command = pagesieve();
+    command.args(["filter", "--set", enough_with_a_state, "--state"]).arg(dir.path().join("s"));
+    command.write_stdin(r#"{"id": "a", "text": "one"}"#).assert().success();
 }
 
 #[test]
