@@ -8,12 +8,18 @@ use pagesieve::{
 };
 
 use crate::{
-    measure::turns::cpu,
+    measure::turns::{Spread, cpu},
     race::{Answers, BATCH, OneByOne, Together, race},
     rivals::Rivals,
     source::Source,
     window::{Window, replaced, resident},
 };
+
+/// How often the fullest bucket is asked for, and how many other queries between.
+const WORST_ASKED: u64 = 1_000;
+const OTHERS_BETWEEN: u64 = 64;
+/// Documents with one fingerprint.
+const HOT: u64 = 1_000_000;
 
 pub(crate) fn measure_index(
     source: &Source,
@@ -45,10 +51,12 @@ pub(crate) fn measure_index(
     worst(&index, radius, &window);
     scaling(&index, radius, &window);
     latencies(&mut index, radius, &window);
+    hot(&mut index, radius, &window);
 }
 
 /// How long queries take, beside those of others in the same rounds.
 fn query(index: &BlockIndex, radius: u32, window: &Window, rivals: &Rivals) {
+    rivals.check(index, window, radius);
     let mut racers: Vec<Box<dyn Answers + '_>> =
         vec![Box::new(OneByOne(index, Vec::new())), Box::new(Together(index, Vec::new()))];
     let mut names = Vec::new();
@@ -67,13 +75,36 @@ fn query(index: &BlockIndex, radius: u32, window: &Window, rivals: &Rivals) {
     );
     for (name, place) in names.into_iter().zip((2..).step_by(2)) {
         println!(
-            "    {name}: {:.0} and {:.0} ns, {:.2} and {:.2} times as long",
+            "    {name}: {:.0} and {:.0} ns, {:.2} and {:.2} times as long ({:.2} and {:.2} in the quickest rounds)",
             result.median(place),
             result.median(place + 1),
             result.ratio(place, 0),
-            result.ratio(place + 1, 1)
+            result.ratio(place + 1, 1),
+            result.undisturbed(place, 0),
+            result.undisturbed(place + 1, 1)
         );
     }
+}
+
+/// What a million documents with one fingerprint cost: those beyond the limit do not enter.
+fn hot(index: &mut BlockIndex, radius: u32, window: &Window) {
+    let (first, value) =
+        (window.first + 2 * window.entries, Fingerprint(window.source.fingerprint(1)));
+    let (before, begin) = (resident(), cpu());
+    for id in first..first + HOT {
+        index.insert(DocId(id), value);
+    }
+    let insert = (cpu() - begin) * 1e9 / HOT as f64;
+    let (mut out, begin) = (Vec::new(), cpu());
+    for _ in 0..WORST_ASKED {
+        index.candidates(black_box(value), radius, &mut out);
+    }
+    let query = (cpu() - begin) * 1e9 / WORST_ASKED as f64;
+    println!(
+        "  one value {HOT} times: insert {insert:.0} ns, query {query:.0} ns, which finds {}; {:.0} bytes more in all",
+        out.len(),
+        resident() - before
+    );
 }
 
 /// What is asked of the fullest bucket of all.
@@ -83,14 +114,20 @@ fn worst(index: &BlockIndex, radius: u32, window: &Window) {
     let crowd = |&id: &u64| index.crowd(Fingerprint(window.source.fingerprint(id)));
     let fullest = (last - sampled + 1..=last).max_by_key(crowd).expect("the window is not empty");
     let fingerprint = Fingerprint(window.source.fingerprint(fullest));
-    let (mut out, mut times, begin) = (Vec::new(), 0, cpu());
-    while cpu() - begin < 0.3 {
+    let mut out = Vec::new();
+    let taken = (0..WORST_ASKED).map(|turn| {
+        // Others between make the caches forget it.
+        for i in 0..OTHERS_BETWEEN {
+            let (other, _) = window.question(turn * OTHERS_BETWEEN + i, radius);
+            index.candidates(other, radius, &mut out);
+        }
+        let begin = cpu();
         index.candidates(black_box(fingerprint), radius, &mut out);
-        times += 1;
-    }
-    let ns = (cpu() - begin) * 1e9 / f64::from(times);
+        (cpu() - begin) * 1e9
+    });
+    let Spread { median, greatest, .. } = Spread::of(taken);
     println!(
-        "  fullest bucket: {} entries; a query there {ns:.0} ns, which finds {}",
+        "  fullest bucket: {} entries; a query there, after {OTHERS_BETWEEN} others, {median:.0} ns, the longest of {WORST_ASKED} {greatest:.0} ns; it finds {}",
         crowd(&fullest),
         out.len()
     );

@@ -14,7 +14,9 @@ use crate::{
 };
 
 pub(crate) const BATCH: usize = 32;
+/// At least so many rounds, and for so many seconds: longer than most of what disturbs a shared machine.
 const ROUNDS: usize = 40;
+const RACE: f64 = 8.0;
 /// Seconds for which each is asked before.
 const WARM: f64 = 3.0;
 /// About as long, in seconds, each is asked at a time, and how many questions at the most and at the least.
@@ -88,6 +90,12 @@ impl Outcome {
     pub(crate) fn ratio(&self, one: usize, other: usize) -> f64 {
         ratio(&self.times[one], &self.times[other]).median
     }
+
+    /// The same of the rounds in which each was quickest, when nobody disturbed it.
+    pub(crate) fn undisturbed(&self, one: usize, other: usize) -> f64 {
+        let least = |racer: usize| Spread::of(self.times[racer].iter().copied()).least;
+        least(one) / least(other)
+    }
 }
 
 /// Asks all of them in turn, each time something else. Before its first turn each is asked for a while, until its memory, which nobody may have
@@ -96,7 +104,8 @@ pub(crate) fn race(window: &Window, radius: u32, racers: &mut [Box<dyn Answers +
     let mut asked = Asked { window, radius, next: 0, missed: 0, planted: 0 };
     let mut times = vec![Vec::new(); racers.len()];
     let counts: Vec<u64> = racers.iter_mut().map(|racer| asked.warm_up(racer.as_mut())).collect();
-    for round in 0..ROUNDS {
+    let begin = cpu();
+    for round in (0..).take_while(|&round| round < ROUNDS || cpu() - begin < RACE) {
         // Who comes first changes.
         for turn in 0..racers.len() {
             let turn = (turn + round) % racers.len();

@@ -11,15 +11,18 @@ use crate::{
     measure::turns::cpu,
     race::{Answers, BATCH, OneByOne, Plain},
     source::Source,
-    window::{replaced, resident},
+    window::{Window, replaced, resident},
 };
 
-/// With more entries a scan takes so long that what the others left in memory is no longer near when it is their turn.
-const MOST_SCANNED: u64 = 20_000_000;
+/// With more entries a scan takes so long that the memory of the others is no longer at hand when it is their turn.
+const MOST_SCANNED: u64 = 200_000_000;
 /// With more entries the plain scheme takes more memory than there is.
 const MOST: u64 = 200_000_000;
 /// The plain scheme finds what is no farther.
 const PLAIN_RADIUS: u32 = 3;
+
+/// So many answers are compared.
+const CHECKED: u64 = 1_000;
 
 /// Rivals that have been filled with the same documents, which have rolled as far.
 #[derive(Default)]
@@ -38,6 +41,17 @@ impl Rivals {
         Self {
             plain: (is_random && radii.contains(&PLAIN_RADIUS)).then(|| plain(source, entries)),
             scan: (entries <= MOST_SCANNED).then(|| scan(source, entries)),
+        }
+    }
+
+    /// The plain scheme finds as much as the index, to which it is compared.
+    pub(crate) fn check(&self, index: &BlockIndex, window: &Window, radius: u32) {
+        let Some(plain) = self.plain.as_ref().filter(|_| radius == PLAIN_RADIUS) else { return };
+        let mut found = Vec::new();
+        for i in 0..CHECKED {
+            let (query, _) = window.question(i, radius);
+            index.candidates(query, radius, &mut found);
+            assert_eq!(plain.count_all(&[query.0], radius), found.len() as u64, "{query:?}");
         }
     }
 

@@ -31,23 +31,23 @@ pub(super) fn crawl(draft: &Draft) -> Result<(), ConfigError> {
     let all_mapped = seeds(draft)?;
     user_agent(draft, all_mapped)?;
     patterns(draft)?;
-    dedup(draft, filter::Options::check, None)
+    dedup(draft, filter::Options::check, |_| None)
 }
 
-/// Looks at what the judgement of documents depends on. `room` says whether there is room for the window, `else_do` what makes room beside
-/// what the configuration can say.
+/// Looks at what the judgement of documents depends on. `room` says whether there is room for the window, and if there is
+/// none, `instead` what would make some beside what the configuration can say.
 pub(super) fn dedup(
     draft: &Draft,
     room: impl Fn(&filter::Options) -> Result<(), MemoryError>,
-    else_do: Option<&str>,
+    instead: impl Fn(&filter::Options) -> Option<&'static str>,
 ) -> Result<(), ConfigError> {
     room(&draft.config.dedup).map_err(|error| {
         let memory = (error.needed.as_u64() < u64::MAX)
             .then(|| format!("`memory = \"{}\"`", at_least(error.needed)));
         let entries = (error.entries > 0)
             .then(|| format!("`entries = {}` in `window`", rounded_down(error.entries)));
-        let else_do = else_do.map(str::to_owned);
-        let either: Vec<String> = memory.into_iter().chain(entries).chain(else_do).collect();
+        let instead = instead(&draft.config.dedup).map(str::to_owned);
+        let either: Vec<String> = memory.into_iter().chain(entries).chain(instead).collect();
         let help = format!("write {}", either.join(", or "));
         let places =
             [(["dedup", "memory"].as_slice(), "too little"), (&["dedup", "window"], "too many")];

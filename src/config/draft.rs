@@ -85,7 +85,7 @@ impl Draft {
     ///
     /// The first thing that will not do.
     pub fn check_dedup(self) -> Result<Config, ConfigError> {
-        check::dedup(&self, filter::Options::check, None)?;
+        check::dedup(&self, filter::Options::check, |_| None)?;
         Ok(self.config)
     }
 
@@ -95,10 +95,10 @@ impl Draft {
     ///
     /// The first thing that will not do.
     pub fn check_dedup_in_memory(self) -> Result<Config, ConfigError> {
-        let has_room_without = self.config.dedup.check().is_ok();
-        let else_do =
-            has_room_without.then_some("give `--state`: what it keeps on disk leaves room");
-        check::dedup(&self, filter::Options::check_beside_digests, else_do)?;
+        check::dedup(&self, filter::Options::check_beside_digests, |dedup| {
+            let state = "give `--state`: what it keeps on disk leaves room";
+            dedup.check().is_ok().then_some(state)
+        })?;
         Ok(self.config)
     }
 

@@ -28,8 +28,8 @@ pub(super) struct Blocks<F> {
     /// How fingerprints are cut into keys, after their bits were put in another order.
     pub(super) keys: Vec<Key>,
     /// The same, for all of them at once.
-    pub(super) all_places: Gather,
-    pub(super) all_rests: Gather,
+    pub(super) keys_at_once: Gather,
+    pub(super) rests_at_once: Gather,
     pub(super) shuffle: Shuffle,
     /// The places of bits in the keys, those first where one should tell much.
     places: Vec<u32>,
@@ -107,8 +107,8 @@ impl<F: Format> Blocks<F> {
             places: plan.layout().places(&plan.within()),
             made_for: plan.entries(),
             fullest: 0,
-            all_places: Gather::new(keys.iter().map(|key| &key.place)),
-            all_rests: Gather::new(keys.iter().map(|key| &key.rest)),
+            keys_at_once: Gather::new(keys.iter().map(|key| &key.place)),
+            rests_at_once: Gather::new(keys.iter().map(|key| &key.rest)),
             keys,
         })
     }

@@ -127,7 +127,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
 fn layouts() -> impl Strategy<Value = (Layout, u32)> {
     let entry = || prop_oneof![Just(Entry::Narrow), Just(Entry::Wide)];
     let tables = prop_oneof![
-        prop::collection::vec(1..=16_u32, 2..=4),
+        prop::collection::vec(1..=16_u32, 1..=4),
         prop::collection::vec(8..=21_u32, 2..=3)
     ];
     prop_oneof![

@@ -1,4 +1,4 @@
-//! Bits of a fingerprint gathered for all tables at once: a query needs them all, and vectors hold several.
+//! Bits of a fingerprint gathered for all tables at once: a query needs them all, and is compiled for vectors, which hold several.
 
 #![expect(
     clippy::inline_always,
@@ -9,7 +9,7 @@
 use super::{blocks::MAX_TABLES, key::Bits};
 
 /// A word for each table.
-type Lanes = [u64; MAX_TABLES];
+type Words = [u64; MAX_TABLES];
 
 /// What [`Bits`] do for one table, for each of several.
 #[derive(Clone, Debug)]
@@ -20,9 +20,9 @@ pub(super) struct Gather {
 /// A run of bits of each table, or none.
 #[derive(Clone, Copy, Debug, Default)]
 struct Runs {
-    shift: Lanes,
-    mask: Lanes,
-    to: Lanes,
+    shift: Words,
+    mask: Words,
+    to: Words,
 }
 
 impl Gather {
@@ -45,7 +45,7 @@ impl Gather {
     /// The gathered bits for each table.
     #[inline(always)]
     pub(super) fn of(&self, fingerprint: u64) -> [u32; MAX_TABLES] {
-        let mut all = Lanes::default();
+        let mut all = Words::default();
         for Runs { shift, mask, to } in &self.runs {
             for (table, all) in all.iter_mut().enumerate() {
                 let run = fingerprint >> (shift[table] % 64) & mask[table];

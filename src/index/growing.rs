@@ -38,8 +38,8 @@ pub(super) struct Growing {
 struct Filling {
     tables: Tables,
     until: u64,
-    /// Large pages that have been taken, as long as there are more.
-    taken: usize,
+    /// The next large page to take, until all of the empty tables have been.
+    next_page: Option<usize>,
 }
 
 impl Growing {
@@ -94,13 +94,15 @@ impl Growing {
             && let Some(mut tables) = self.later.pop_front()
         {
             tables.learn(self.sample());
-            self.filling = Some(Filling { tables, until: self.queue.ordinals().start, taken: 0 });
+            self.filling =
+                Some(Filling { tables, until: self.queue.ordinals().start, next_page: Some(0) });
         }
     }
 
     fn go_on(&mut self, mut filling: Filling) {
-        if filling.tables.take_large_page(filling.taken) {
-            filling.taken += 1;
+        if let Some(nth) = filling.next_page {
+            let there_was = filling.tables.take_large_page(nth);
+            filling.next_page = there_was.then_some(nth + 1);
             self.filling = Some(filling);
             return;
         }
@@ -112,6 +114,7 @@ impl Growing {
         }
         filling.until = until;
         if until == end {
+            tracing::debug!(made_for = filling.tables.made_for(), "larger tables answer");
             self.serving = Some(filling.tables);
         } else {
             self.filling = Some(filling);

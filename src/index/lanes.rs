@@ -15,7 +15,7 @@ use super::portable::Portable;
 
 /// Comparisons of many fingerprints, or parts of them, with one.
 pub(super) trait Lanes: Copy {
-    /// Does this with the same instructions, as a function of its own.
+    /// Does this with these instructions; where they are not those that every processor has, as a function of its own.
     fn run<W: Work>(self, work: W) -> W::Output;
     /// Which of the first ten halves of words differ from the lower half of `rest` in at most `radius` bits.
     fn near_ten(self, line: &[u32; 16], rest: u32, radius: u32) -> u32;

@@ -15,7 +15,7 @@
 //! which radius each is probed, is the [`Layout`]:
 //!
 //! - **Disjoint keys** ([`Layout::disjoint`]): if k bits differ and the keys share none, some key has few errors. Two, three or four
-//!   tables serve every radius, four up to [`MAX_RADIUS`], each query at the price of its own: the radii plus one each must add up to
+//!   tables (one for equal fingerprints alone) serve every radius, four up to [`MAX_RADIUS`], each query at the price of its own: the radii plus one each must add up to
 //!   k + 1. For radius 3 with three tables that is one within 1 and two exactly; for radius 9 with four, two within 2 and two within 1.
 //! - **Coverings** ([`Layout::covering`]): for radius 3, five or six tables whose keys are made of segments in such a way that three errors
 //!   cannot hit them all. One look in each table: the fewest looks, for more memory.
@@ -39,7 +39,8 @@
 //! moved or hashed again, neither to insert nor to expire, and growth copies nothing. A document that is [refreshed](Index::refresh) keeps its
 //! entry until it is the oldest and goes to the end; of what is [removed](Index::remove) or has left, some entries at a time are let go.
 //! Homes take memory as soon as they are used, so a window that fills goes through smaller tables: made for an eighth of an eighth of it,
-//! an eighth, and all. The larger ones are filled beside the smaller, a few entries for each that comes, and no document waits for it.
+//! an eighth, and all. The larger ones are filled beside the smaller, a few entries for each that comes, after their memory was taken, 2 MiB
+//! for each: no document waits for more.
 //!
 //! # Which layout
 //!

@@ -97,7 +97,7 @@ impl<F: Format> Pages<F> {
         })
     }
 
-    /// Takes the `nth` large page of those lines, and says whether there are so many.
+    /// Takes the `nth` large page of what is there, and says whether there are so many.
     pub(super) fn take_large_page(&mut self, mut nth: usize) -> bool {
         for lines in [&mut self.keys, &mut self.more, &mut self.slots] {
             match nth.checked_sub(lines.large_pages()) {

@@ -76,14 +76,14 @@ impl Route {
         self.keys.reserve(radii().map(|radius| blocks.probes[radius]).sum());
         for (query, number) in queries.iter().zip(first..) {
             let fingerprint = blocks.shuffle.of(query.fingerprint);
-            let keys = blocks.all_places.of(fingerprint);
+            let keys = blocks.keys_at_once.of(fingerprint);
             if queries.len() == 1 {
                 // Who waits for one answer alone waits from here on: its own buckets are asked for right behind each other.
                 for (table, key) in blocks.tables.iter().zip(keys) {
                     blocks.pages.prefetch_keys(table.start(key));
                 }
             }
-            let rests = blocks.all_rests.of(fingerprint);
+            let rests = blocks.rests_at_once.of(fingerprint);
             for (step, place) in blocks.steps[query.radius as usize].iter().zip(0..) {
                 let (key, rest) = (keys[step.table], rests[step.table]);
                 let table = blocks.tables[step.table];

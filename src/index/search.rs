@@ -103,9 +103,11 @@ impl<F: Format> Work for Search<'_, F> {
             for task in route.tasks() {
                 for keys in route.keys(task) {
                     ahead.read(task, keys.len());
-                    // What tells where the chains of the last round begin has been asked for then.
+                    // Where those of the last round begin was asked for then.
                     self.follow_chains(lanes, under_way);
-                    keys.iter().for_each(|&key| self.read_home(lanes, task, key, under_way));
+                    for &key in keys {
+                        self.read_home(lanes, task, key, under_way);
+                    }
                     under_way.rounds += 1;
                     if under_way.rounds % ROUNDS == 0 {
                         self.confirm(lanes, under_way);
@@ -311,8 +313,11 @@ impl Scratch {
         SCRATCH.try_with(Cell::take).ok().flatten().unwrap_or_default()
     }
 
-    /// Leaves it for the next: nothing is under way.
-    fn keep(self: Box<Self>) {
+    /// Leaves it for the next.
+    fn keep(mut self: Box<Self>) {
+        self.under_way.rounds = 0;
+        debug_assert!(!self.under_way.waits() && self.under_way.full.len == 0, "all is confirmed");
+        debug_assert!(self.under_way.cursors.is_empty(), "all chains were read");
         // A thread that is about to end has no next.
         let _ = SCRATCH.try_with(|scratch| scratch.set(Some(self)));
     }

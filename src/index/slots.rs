@@ -10,12 +10,12 @@ use std::{collections::VecDeque, io};
 
 use super::slab::Slab;
 
-/// Entries of a stretch, the unit in which places are used again.
-pub(super) const STRETCH: u64 = 1 << 14;
+/// Entries of a stretch, the unit in which places are used again. (Few where the tests of this crate are to see that often.)
+pub(super) const STRETCH: u64 = if cfg!(test) { 1 << 6 } else { 1 << 14 };
 
 /// A queue of words by ordinal; each keeps its place, its *slot*, as long as it is in the queue.
 ///
-/// Slots are given in stretches of 2^14, and a stretch is used again when all of its entries have left: memory is the most
+/// Slots are given in stretches of 16,384, and a stretch is used again when all of its entries have left: memory is the most
 /// that the queue ever held, rounded up to two stretches, and neither growth nor the way round copies anything.
 #[derive(Clone, Debug)]
 pub(super) struct Slots {
@@ -63,7 +63,9 @@ impl Slots {
         let stretch = self.free.pop().unwrap_or_else(|| {
             let stretch = u32::try_from(self.words.len() as u64 / STRETCH).ok();
             self.words.grow(STRETCH as usize);
-            stretch.filter(|&n| n < 1 << 18).expect("the index holds at most 2^32 entries")
+            stretch
+                .filter(|&n| u64::from(n) < (1 << 32) / STRETCH)
+                .expect("the index holds at most 2^32 entries")
         });
         self.order.push_back(stretch);
     }
