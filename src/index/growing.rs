@@ -1,7 +1,7 @@
 //! Tables that grow with the window.
 //!
 //! A window that is planned for millions may never have more than thousands, and homes take memory as soon as they are used. So few
-//! entries are in no table at all, and then in tables made for an eighth of an eighth of the window, and so on up to those of the
+//! entries are in no table at all, and then in tables made for eight times as many, and so on up to those of the
 //! plan. The larger ones are filled beside the smaller, some entries for each that comes, and answer when they have them all: no
 //! document waits for it. Nor for their memory: a large page is taken for each that comes, before the first entry is filed.
 

@@ -14,17 +14,20 @@
 //! that differ in a bit, or two; entries whose kept bits are near are confirmed by the whole fingerprint. Which tables, and within
 //! which radius each is probed, is the [`Layout`]:
 //!
-//! - **Disjoint keys** ([`Layout::disjoint`]): if k bits differ and the keys share none, some key has few errors. Two, three or four
-//!   tables (one for equal fingerprints alone) serve every radius, four up to [`MAX_RADIUS`], each query at the price of its own: the radii plus one each must add up to
-//!   k + 1. For radius 3 with three tables that is one within 1 and two exactly; for radius 9 with four, two within 2 and two within 1.
+//! - **Disjoint keys** ([`Layout::disjoint`]): if k bits differ and the keys share none, some key has few errors. Two
+//!   tables serve every radius to 7, three or four to [`MAX_RADIUS`], one is enough for equal fingerprints alone; each query at the price of its
+//!   own radius: the radii plus one each must add up to k + 1. For radius 3 with three tables that is one within 1 and two exactly; for radius 9 with four, two within 2 and two within 1.
 //! - **Coverings** ([`Layout::covering`]): for radius 3, five or six tables whose keys are made of segments in such a way that three errors
-//!   cannot hit them all. One look in each table: the fewest looks, for more memory.
+//!   cannot hit them all. One look in each table: the fewest looks, for more memory. For hashes that are as good as random, by
+//!   [`Plan::choose_for`]: buckets of texts are too crowded for it, and crawler and `filter`, which have texts, never take one.
 //! - **Scan** ([`Layout::scan`]): no tables. Any layout scans while the window holds so few that this is faster; the first 4,096
 //!   entries are in no table at all.
 //!
 //! Fingerprints of real texts are crowded: those of one language share words, and so bits; a query meets several times as many as
 //! on average. So the keys are made of those bits that tell most about what the window had when its tables were made, at an eighth of it: the
 //! most telling ones go to the tables that are probed farthest. Memory and layout are planned for texts, or for random fingerprints if one says so ([`Spread`]).
+//! (Keys stay as they are until the tables are made anew: of a window whose language changes altogether buckets are fuller than planned,
+//! and take more time and memory; nothing is missed.)
 //!
 //! With disjoint keys a query leaves out what it would have found before. It looks into the tables one after the other, first
 //! within 1, then farther away; what has not been found yet differs in each key in more bits than have been looked at, so that few
@@ -36,11 +39,12 @@
 //! else they keep lies on other lines, which of queries only a hit reads. [Roomy](Homes::Roomy) homes hold nearly all that there ever is of random
 //! fingerprints, [tight](Homes::Tight) ones what a bucket has on average; the rest lies in a chain of pages, which come in runs of up to
 //! four, so that a long chain is read without waiting at each page for the next. Nothing is searched,
-//! moved or hashed again, neither to insert nor to expire, and growth copies nothing. A document that is [refreshed](Index::refresh) keeps its
+//! moved or hashed again, neither to insert nor to expire. A document that is [refreshed](Index::refresh) keeps its
 //! entry until it is the oldest and goes to the end; of what is [removed](Index::remove) or has left, some entries at a time are let go.
-//! Homes take memory as soon as they are used, so a window that fills goes through smaller tables: made for an eighth of an eighth of it,
-//! an eighth, and all. The larger ones are filled beside the smaller, a few entries for each that comes, after their memory was taken, 2 MiB
-//! for each: no document waits for more.
+//! Homes take memory as soon as they are used, so a window that fills goes through smaller tables: for some thousand entries, for eight
+//! times as many, and so on to all. The larger ones are filled beside the smaller, a few entries with each document that comes, after
+//! their memory was taken, 2 MiB with each document. (One pause is left: a window that grows to twice its plan makes room for larger places in
+//! all its entries at once.)
 //!
 //! # Which layout
 //!
@@ -63,21 +67,23 @@
 //! | 10^8, random | 3 of 22, 22, 20, narrow, tight homes | covering of 6, 22 bits, narrow, tight homes | 3 of 22, 21, 21, wide, tight homes |
 //!
 //! A window of 10^9 random fingerprints stands in two tables of 22 bits, narrow, with tight homes, of 21 bytes an entry.
-//! `docs/index.md` has what was measured.
+//! `docs/index.md` has what was measured. What won nowhere is gone: coverings of 8 or 14 tables (more memory, and as long a wait), tables of
+//! 32 bits (2^32 homes), buckets of whole fingerprints (the plain scheme, which the benches keep).
 //! `cargo bench --bench index_large -- 10000000 --layout '19,15,15,15/wide;5x18/narrow+tight'` measures any of them.
 //!
 //! # Hot values
 //!
 //! A million error pages have one fingerprint. Of documents with equal fingerprints the oldest
 //! [256](BlockIndex::EQUAL_LIMIT) are held; a newer one does not enter and is counted in the [`Audit`]. So no value costs more than
-//! 256 entries in each table, and a query for it returns no more than 256 equal ones. Values that
+//! 256 entries in each table, and a query for it returns no more than 256 equal ones. Before a document enters a bucket of 256 or more, those
+//! equal to it are counted, a query within 0. Values that
 //! are near each other and not equal have no such bound: a query returns all that lie within its radius.
 //!
 //! # One at a time, or many
 //!
 //! Documents are judged one at a time: each verdict decides whether the next query may find the document. Yet crawler and `filter` ask
-//! for the candidates of all documents that wait [together](Index::candidates_of_all), on all cores
-//! ([`Filter::look_ahead`](crate::Filter::look_ahead)), and compare beside that with what has entered since. The modes that confirm by signature
+//! for the candidates of all documents that wait [together](Index::candidates_of_all), on all cores if queries take long (beyond radius 3;
+//! [`Filter::look_ahead`](crate::Filter::look_ahead)), and compare beside that with what has entered since. The modes that confirm by signature
 //! need all candidates, `classic` the [nearest](Index::nearest) alone. A window is brought back [in bulk](Index::insert_all).
 
 mod audit;

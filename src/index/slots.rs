@@ -10,8 +10,9 @@ use std::{collections::VecDeque, io};
 
 use super::slab::Slab;
 
-/// Entries of a stretch, the unit in which places are used again. (Few where the tests of this crate are to see that often.)
-pub(super) const STRETCH: u64 = if cfg!(test) { 1 << 6 } else { 1 << 14 };
+/// Entries of a stretch, the unit in which places are used again. (Few in the tests of this crate, which are to see that often;
+/// not in those that measure.)
+pub(super) const STRETCH: u64 = if cfg!(all(test, debug_assertions)) { 1 << 6 } else { 1 << 14 };
 
 /// A queue of words by ordinal; each keeps its place, its *slot*, as long as it is in the queue.
 ///
