@@ -121,6 +121,7 @@ mod tests;
 #[cfg(test)]
 mod texts;
 mod turns;
+mod under_way;
 mod view;
 
 use crate::{fingerprint::Fingerprint, page::DocId};

@@ -10,18 +10,16 @@
 )]
 #![expect(clippy::cast_possible_truncation, reason = "queries, tables and radii are few")]
 
-use std::cell::Cell;
-
 use super::{
     blocks::Blocks,
     format::{Format, Spot},
-    homes::{Bucket, Home},
+    homes::Home,
     lanes::{Lanes, Work, prefetch},
     pages::Chain,
     probing::{Ahead, Route, Sought, Task},
-    runs::Page,
     slots::Slots,
     steps::Step,
+    under_way::{Cursor, Hit, List, PENDING, Scratch, UnderWay},
     view::View,
 };
 
@@ -29,8 +27,6 @@ use super::{
 const ABREAST: usize = 64;
 /// Rounds of some buckets each after which what waits is confirmed: its memory has come meanwhile.
 const ROUNDS: u32 = 16;
-/// Entries that wait to be confirmed.
-const PENDING: usize = 16;
 
 /// What is asked.
 #[derive(Clone, Copy, Debug)]
@@ -46,26 +42,6 @@ pub(super) struct Found {
     pub(super) query: u32,
     pub(super) slot: u32,
     pub(super) distance: u32,
-}
-
-/// A chain of pages that is being read.
-#[derive(Clone, Copy, Default)]
-struct Cursor {
-    page: Page,
-    /// Where it ends.
-    last: Page,
-    /// The entries of this page, a bit each.
-    mask: u32,
-    /// Those of the first page.
-    first_mask: u32,
-    sought: Sought,
-}
-
-/// An entry that may be what is asked for: where it lies, or once that has been read, its slot.
-#[derive(Clone, Copy, Default)]
-struct Hit<T> {
-    at: T,
-    sought: Sought,
 }
 
 /// Looks for the neighbours of several fingerprints.
@@ -149,7 +125,7 @@ impl<F: Format> Search<'_, F> {
             }
         }
         if home.has_chain() {
-            if under_way.full.len == PENDING {
+            if under_way.full.is_full() {
                 self.follow_chains(lanes, under_way);
             }
             let bucket = table.bucket(key);
@@ -161,7 +137,7 @@ impl<F: Format> Search<'_, F> {
     /// Begins to read chains of pages, with the last page: it leads to the first.
     #[inline(always)]
     fn follow_chains<L: Lanes>(&mut self, lanes: L, under_way: &mut UnderWay) {
-        if under_way.full.len == 0 {
+        if under_way.full.is_empty() {
             return;
         }
         let pages = &self.blocks.pages;
@@ -216,7 +192,7 @@ impl<F: Format> Search<'_, F> {
         under_way: &mut UnderWay,
     ) {
         while near != 0 {
-            if under_way.paged.len == PENDING {
+            if under_way.paged.is_full() {
                 self.confirm(lanes, under_way);
             }
             let hit = Hit { at: spot(near.trailing_zeros()), sought: *sought };
@@ -293,77 +269,6 @@ impl<F: Format> Work for Confirming<'_, '_, F> {
                 search.place(*hit, &mut under_way.placed);
             }
         }
-    }
-}
-
-/// What a search takes beside the tables.
-#[derive(Default)]
-struct Scratch {
-    route: Route,
-    under_way: UnderWay,
-}
-
-thread_local! {
-    /// What the last search of a thread left for the next: to make it anew would be a part of a query's time.
-    static SCRATCH: Cell<Option<Box<Scratch>>> = const { Cell::new(None) };
-}
-
-impl Scratch {
-    fn take() -> Box<Self> {
-        SCRATCH.try_with(Cell::take).ok().flatten().unwrap_or_default()
-    }
-
-    /// Leaves it for the next.
-    fn keep(mut self: Box<Self>) {
-        self.under_way.rounds = 0;
-        debug_assert!(!self.under_way.waits() && self.under_way.full.len == 0, "all is confirmed");
-        debug_assert!(self.under_way.cursors.is_empty(), "all chains were read");
-        // A thread that is about to end has no next.
-        let _ = SCRATCH.try_with(|scratch| scratch.set(Some(self)));
-    }
-}
-
-/// What waits for memory.
-#[derive(Default)]
-struct UnderWay {
-    cursors: Vec<Cursor>,
-    rounds: u32,
-    /// Entries that are near by what was compared, by all that they keep, and those whose fingerprints are under way.
-    paged: List<Spot>,
-    slotted: List<Spot>,
-    placed: List<u32>,
-    /// Homes with a chain: the line that tells where it is is under way.
-    full: List<Bucket>,
-}
-
-impl UnderWay {
-    /// Whether any entry waits to be confirmed.
-    #[inline(always)]
-    fn waits(&self) -> bool {
-        self.paged.len + self.slotted.len + self.placed.len > 0
-    }
-}
-
-struct List<T> {
-    hits: [Hit<T>; PENDING],
-    len: usize,
-}
-
-impl<T: Copy + Default> Default for List<T> {
-    fn default() -> Self {
-        Self { hits: [Hit::default(); PENDING], len: 0 }
-    }
-}
-
-impl<T> List<T> {
-    fn push(&mut self, hit: Hit<T>) {
-        self.hits[self.len] = hit;
-        self.len += 1;
-    }
-
-    fn drain(&mut self) -> &[Hit<T>] {
-        let len = std::mem::take(&mut self.len);
-        &self.hits[..len]
     }
 }
 
