@@ -72,7 +72,7 @@ impl<F: Format> Work for Search<'_, F> {
         let Some(widest) = self.queries.iter().map(|query| query.radius).max() else { return };
         let at_once = Route::queries_at_once(self.blocks.probes[widest as usize]);
         let mut scratch = Scratch::take();
-        let Scratch { route, under_way } = &mut *scratch;
+        let (Scratch { route, under_way }, mut rounds) = (&mut *scratch, 0_u32);
         for (queries, first) in self.queries.chunks(at_once).zip((0..).step_by(at_once)) {
             route.plan(self.blocks, queries, first);
             let mut ahead = Ahead::new(route, self.blocks, self.view);
@@ -84,8 +84,8 @@ impl<F: Format> Work for Search<'_, F> {
                     for &key in keys {
                         self.read_home(lanes, task, key, under_way);
                     }
-                    under_way.rounds += 1;
-                    if under_way.rounds % ROUNDS == 0 {
+                    rounds = rounds.wrapping_add(1);
+                    if rounds.is_multiple_of(ROUNDS) {
                         self.confirm(lanes, under_way);
                     }
                 }

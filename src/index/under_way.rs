@@ -55,8 +55,7 @@ impl Scratch {
     }
 
     /// Leaves it for the next.
-    pub(super) fn keep(mut self: Box<Self>) {
-        self.under_way.rounds = 0;
+    pub(super) fn keep(self: Box<Self>) {
         debug_assert!(
             !self.under_way.waits() && self.under_way.full.is_empty(),
             "all is confirmed"
@@ -71,7 +70,6 @@ impl Scratch {
 #[derive(Default)]
 pub(super) struct UnderWay {
     pub(super) cursors: Vec<Cursor>,
-    pub(super) rounds: u32,
     /// Entries that are near by what was compared, by all that they keep, and those whose fingerprints are under way.
     pub(super) paged: List<Spot>,
     pub(super) slotted: List<Spot>,
