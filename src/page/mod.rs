@@ -4,7 +4,9 @@
 
 pub(crate) mod figures;
 mod lang;
+#[cfg(feature = "html")]
 mod normal_url;
+#[cfg(feature = "html")]
 pub(crate) mod percent;
 pub(crate) mod size;
 mod time;
@@ -12,17 +14,18 @@ mod time;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use url::Url;
 
 pub use lang::Lang;
+#[cfg(feature = "html")]
 pub use normal_url::{HostKey, NormalUrl, UrlError, UrlOptions, site_of};
 pub use time::Timestamp;
 
 /// One answer as it came from the network or from a file, its content coding removed, not yet decoded or parsed.
+#[cfg(feature = "html")]
 #[derive(Clone, Debug, Default)]
 pub struct Page {
     /// Where the body came from; relative links are resolved against it. `None` for HTML of unknown origin.
-    pub url: Option<Url>,
+    pub url: Option<url::Url>,
     /// The `Content-Type` header as received.
     pub content_type: Option<String>,
     /// The `X-Robots-Tag` headers as received.
