@@ -17,7 +17,7 @@ use crate::{
     filter::{Blocks, Key, Site, Subject},
     fingerprint::{Digest, Fingerprinter, Recipe, Seed},
     input::{Chunks, Content, Documents, Input, is_html},
-    page::{HostKey, Lang, NormalUrl, Page, Timestamp, UrlOptions},
+    page::{Lang, NormalUrl, Origin, Page, Timestamp, UrlOptions},
 };
 
 use super::{Exit, Failure, Out, exit::mention, progress::say, write_line};
@@ -216,8 +216,8 @@ impl Preparation {
         };
         let at = input.at.unwrap_or_else(Timestamp::now);
         let host = match &input.url {
-            Some(url) => HostKey::of(url),
-            None => HostKey::named(&id),
+            Some(url) => Origin::of(url),
+            None => Origin::named(&id),
         };
         let (document, body) = extracted(&self.extractor, input);
         let subject = self.subject(key, host.as_ref(), &document, body, at);
@@ -228,7 +228,7 @@ impl Preparation {
     pub(super) fn subject(
         &self,
         key: Key,
-        host: Option<&HostKey>,
+        host: Option<&Origin>,
         document: &extract::Document,
         body: Option<Digest>,
         at: Timestamp,

@@ -9,7 +9,7 @@ use super::{Radius, WindowOptions};
 use crate::{
     fingerprint::{Recipe, Seed, SeedChoice, Segment},
     index::{BlockIndex, Plan, RefusedError},
-    page::figures::thousands,
+    page::numbers::thousands,
 };
 
 /// How duplicates are recognised, and what happens to them.
@@ -32,7 +32,7 @@ pub struct Options {
     /// Whether pages of one site are compared the more strictly the larger a part of them the site's template is.
     pub templates: bool,
     /// Room for the window and its index, and for the digests where they are in memory.
-    #[serde(serialize_with = "crate::page::size::serialize")]
+    #[serde(serialize_with = "crate::page::numbers::serialize_size")]
     pub memory: ByteSize,
     /// One query of the index in so many is compared with a scan, and what was missed is counted; 0 for none.
     pub audit: u32,

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use pagesieve::page::{HostKey, NormalUrl, UrlError, UrlOptions, site_of};
+use pagesieve::page::{NormalUrl, Origin, UrlError, UrlOptions, site_of};
 use proptest::prelude::*;
 use serde::Deserialize;
 use url::Url;
@@ -69,7 +69,7 @@ fn host_key_and_site_are_taken_from_the_host() {
         ("http://co.uk/", "co.uk:80", "co.uk"),
         ("http://www.例子.中国/", "www.xn--fsqu00a.xn--fiqs8s:80", "xn--fsqu00a.xn--fiqs8s"),
     ] {
-        assert_eq!((url(text).host_key().as_str(), url(text).site()), (key, site));
+        assert_eq!((url(text).origin().as_str(), url(text).site()), (key, site));
     }
     assert_eq!(site_of("a.github.io"), "a.github.io");
 }
@@ -81,8 +81,8 @@ fn urls_and_host_keys_are_written_as_strings() {
     assert_eq!(json, "\"http://a.org/?a=1\"");
     assert_eq!(serde_json::from_str::<NormalUrl>(&json).unwrap(), url);
     assert!(serde_json::from_str::<NormalUrl>("\"mailto:a@b.org\"").is_err());
-    let key = serde_json::to_string(&url.host_key()).unwrap();
-    assert_eq!(serde_json::from_str::<HostKey>(&key).unwrap(), url.host_key());
+    let key = serde_json::to_string(&url.origin()).unwrap();
+    assert_eq!(serde_json::from_str::<Origin>(&key).unwrap(), url.origin());
 }
 
 #[derive(Deserialize)]
@@ -219,7 +219,7 @@ proptest! {
             prop_assert_eq!(again.as_ref(), Ok(&url));
             prop_assert!(url.as_str().len() <= 2048 && url.as_str().is_ascii());
             prop_assert_eq!(Url::parse(url.as_str()), Ok(url.as_url().clone()));
-            prop_assert!(url.host_key().as_str().contains(url.site()));
+            prop_assert!(url.origin().as_str().contains(url.site()));
         }
     }
 
