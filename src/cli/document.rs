@@ -15,7 +15,7 @@ use crate::{
     crawl::{PastRun, fetch, robots::product_token},
     extract::{self, Extractor, Truncation, language},
     filter::{Blocks, Key, Site, Subject},
-    fingerprint::{Digest, Fingerprinter, Recipe, Seed},
+    fingerprint::{Digest, Fingerprinter, HashSeed, Recipe},
     input::{Chunks, Content, Documents, Input, is_html},
     page::{Lang, NormalUrl, Origin, Page, Timestamp, UrlOptions},
 };
@@ -138,7 +138,7 @@ impl Settings {
 
 /// The recipe of fingerprints that nobody keeps: with the public seed, unless another is named.
 pub(super) fn recipe(config: &Config) -> Recipe {
-    config.dedup.recipe(config.dedup.seed.seed().unwrap_or(Seed::PUBLIC))
+    config.dedup.recipe(config.dedup.seed.seed().unwrap_or(HashSeed::PUBLIC))
 }
 
 /// An extractor for whom the configuration names.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Radius, WindowOptions};
 use crate::{
-    fingerprint::{Recipe, Seed, SeedChoice, Segment},
+    fingerprint::{HashSeed, HashSeedChoice, Recipe, Segment},
     index::{BlockIndex, Plan, RefusedError},
     page::numbers::thousands,
 };
@@ -22,7 +22,7 @@ pub struct Options {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub radius: Option<Radius>,
     /// Where the hash of the features starts.
-    pub seed: SeedChoice,
+    pub seed: HashSeedChoice,
     /// How text without spaces is cut into words.
     pub segment: Segment,
     /// Whether traditional and simplified Chinese characters count as the same.
@@ -103,7 +103,7 @@ impl Default for Options {
         Self {
             mode: Mode::default(),
             radius: None,
-            seed: SeedChoice::Secret,
+            seed: HashSeedChoice::Secret,
             segment: Segment::default(),
             fold_chinese: true,
             min_features: 10,
@@ -225,8 +225,8 @@ impl Options {
 
     /// What fingerprints depend on besides the text, with the seed that was chosen or drawn.
     #[must_use]
-    pub fn recipe(&self, seed: Seed) -> Recipe {
-        Recipe { segment: self.segment, fold_chinese: self.fold_chinese, seed }
+    pub fn recipe(&self, seed: HashSeed) -> Recipe {
+        Recipe { segment: self.segment, fold_chinese: self.fold_chinese, hash_seed: seed }
     }
 }
 
