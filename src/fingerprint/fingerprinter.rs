@@ -1,12 +1,12 @@
 //! Puts the steps together: text in, sketch out.
 
+#[cfg(feature = "jieba")]
+use std::sync::LazyLock;
 use std::{
     cmp::Reverse,
     iter,
-    sync::{LazyLock, Mutex, PoisonError},
+    sync::{Mutex, PoisonError},
 };
-
-use jieba_rs::Jieba;
 
 use super::{
     accumulate::Accumulator,
@@ -24,7 +24,8 @@ use super::{
 const KEPT: usize = 4 << 20;
 
 /// The dictionary, shared by all fingerprinters.
-static JIEBA: LazyLock<Jieba> = LazyLock::new(Jieba::new);
+#[cfg(feature = "jieba")]
+static JIEBA: LazyLock<jieba_rs::Jieba> = LazyLock::new(jieba_rs::Jieba::new);
 
 /// What judgement needs to know of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,9 +71,14 @@ pub struct Fingerprinter {
 }
 
 impl Fingerprinter {
-    /// A maker of sketches by this recipe.
+    /// Makes sketches by this recipe.
+    ///
+    /// # Panics
+    /// If the recipe needs a Cargo feature that this build does not have: [`Recipe::check`] reports it beforehand. A filter checks its
+    /// recipe when it is made.
     #[must_use]
     pub fn new(recipe: Recipe) -> Self {
+        recipe.check().expect("a recipe that this build can follow");
         Self {
             recipe,
             simplified: recipe.fold_chinese.then(simplified::Table::get),
@@ -232,9 +238,14 @@ enum Unit<'a> {
     Inside(&'a str, bool),
 }
 
+#[cfg_attr(
+    not(feature = "jieba"),
+    expect(unused_variables, reason = "without jieba there is one way to segment")
+)]
 fn units(run: Run<'_>, segment: Segment, mut emit: impl FnMut(Unit<'_>)) {
     match run {
         Run::Word(word) => emit(Unit::Token(word)),
+        #[cfg(feature = "jieba")]
         Run::Han(run) if segment == Segment::Jieba => {
             for word in JIEBA.cut(run, false) {
                 emit(Unit::Token(word.word));
@@ -252,9 +263,14 @@ fn units(run: Run<'_>, segment: Segment, mut emit: impl FnMut(Unit<'_>)) {
 }
 
 /// The tokens of a run, without the characters inside.
+#[cfg_attr(
+    not(feature = "jieba"),
+    expect(unused_variables, reason = "without jieba there is one way to segment")
+)]
 fn tokens(run: Run<'_>, segment: Segment, mut emit: impl FnMut(&str)) {
     match run {
         Run::Word(word) => emit(word),
+        #[cfg(feature = "jieba")]
         Run::Han(run) if segment == Segment::Jieba => {
             JIEBA.cut(run, false).into_iter().for_each(|word| emit(word.word));
         }

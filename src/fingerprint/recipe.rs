@@ -31,7 +31,29 @@ pub struct Recipe {
     pub hash_seed: HashSeed,
 }
 
+/// A recipe that this build cannot follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecipeError {
+    /// The dictionary of jieba is not compiled in.
+    #[error(
+        "`segment = \"jieba\"` needs the Cargo feature `jieba`: build with it, or set `segment = \"ngrams\"`"
+    )]
+    NoJieba,
+}
+
 impl Recipe {
+    /// Checks that this build can follow the recipe.
+    ///
+    /// # Errors
+    /// If it needs a Cargo feature that this build does not have.
+    pub fn check(&self) -> Result<(), RecipeError> {
+        if self.segment == Segment::Jieba && cfg!(not(feature = "jieba")) {
+            return Err(RecipeError::NoJieba);
+        }
+        Ok(())
+    }
+
     /// What is stored beside the seed's id with fingerprints made by this recipe.
     #[must_use]
     pub fn scheme(&self) -> Scheme {

@@ -3,8 +3,10 @@
 //! The lowest module: it imports no other one and does no I/O.
 
 mod lang;
+#[cfg(feature = "html")]
 mod normal_url;
 pub(crate) mod numbers;
+#[cfg(feature = "html")]
 pub(crate) mod percent;
 
 use std::{
@@ -14,16 +16,17 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
-use url::Url;
 
 pub use lang::Lang;
+#[cfg(feature = "html")]
 pub use normal_url::{NormalUrl, Origin, UrlError, UrlOptions, site_of};
 
 /// A response as received from the network or read from a file: content coding removed, not yet decoded or parsed.
+#[cfg(feature = "html")]
 #[derive(Clone, Debug, Default)]
 pub struct Page {
     /// The URL of the body; relative links are resolved against it. `None` if it is unknown.
-    pub url: Option<Url>,
+    pub url: Option<url::Url>,
     /// The `Content-Type` header as received.
     pub content_type: Option<String>,
     /// The `X-Robots-Tag` headers as received.
