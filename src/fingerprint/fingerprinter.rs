@@ -14,7 +14,7 @@ use super::{
     counts::Counts,
     hash,
     recipe::{Recipe, Segment},
-    seed::Seed,
+    seed::HashSeed,
     segment::{self, Run},
     simplified,
     weight::weight,
@@ -130,7 +130,7 @@ impl Fingerprinter {
     pub fn features(&self, text: &str) -> Vec<Feature> {
         let mut scratch = Scratch::default();
         let mut texts = Vec::new();
-        let mut chain = Chain::new(self.recipe.seed);
+        let mut chain = Chain::new(self.recipe.hash_seed);
         let [mut last, mut last_inside] = [String::new(), String::new()];
         let counts = &mut scratch.counts;
         let mut count = |hash, text: &dyn Fn() -> String| {
@@ -192,7 +192,7 @@ impl Fingerprinter {
     fn sketch_with(&self, scratch: &mut Scratch, text: &str) -> Sketch {
         let Scratch { buffers, counts, digester } = scratch;
         counts.clear();
-        let mut chain = Chain::new(self.recipe.seed);
+        let mut chain = Chain::new(self.recipe.hash_seed);
         segment::runs(text, self.simplified, buffers, |run| {
             digester.add(run);
             units(run, self.recipe.segment, |unit| {
@@ -296,14 +296,14 @@ fn characters(text: &str) -> impl Iterator<Item = &str> {
 
 /// Hashes units one after the other; adjacent tokens make a pair, also across punctuation and white space.
 struct Chain {
-    seed: Seed,
+    seed: HashSeed,
     last: Option<u64>,
     /// The character before, inside a token.
     inside: Option<u64>,
 }
 
 impl Chain {
-    fn new(seed: Seed) -> Self {
+    fn new(seed: HashSeed) -> Self {
         Self { seed, last: None, inside: None }
     }
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::seed::Seed;
+use super::seed::HashSeed;
 
 /// The version of the recipe that the documentation of this module writes down.
 const VERSION: u32 = 2;
@@ -28,7 +28,7 @@ pub struct Recipe {
     /// Whether traditional Chinese characters count as simplified ones.
     pub fold_chinese: bool,
     /// What the hashes depend on.
-    pub seed: Seed,
+    pub hash_seed: HashSeed,
 }
 
 /// A recipe that this build cannot follow.
@@ -64,7 +64,7 @@ impl Recipe {
 impl Default for Recipe {
     /// Words by jieba, folded Chinese, the public seed.
     fn default() -> Self {
-        Self { segment: Segment::Jieba, fold_chinese: true, seed: Seed::PUBLIC }
+        Self { segment: Segment::Jieba, fold_chinese: true, hash_seed: HashSeed::PUBLIC }
     }
 }
 
