@@ -18,7 +18,7 @@ use super::{
     sitemap,
 };
 use crate::{
-    page::{HostKey, NormalUrl, UrlOptions},
+    page::{NormalUrl, Origin, UrlOptions},
     report::counted,
     state::{Cause, Reason, State, UrlKind, UrlState},
 };
@@ -136,7 +136,7 @@ struct DryRun<'a> {
     fetcher: Fetcher,
     robots: HashMap<String, Robots>,
     /// When each host may get its next request.
-    not_before: HashMap<HostKey, Instant>,
+    not_before: HashMap<Origin, Instant>,
     seen: HashSet<NormalUrl>,
     found: Vec<Outlook>,
 }
@@ -237,7 +237,7 @@ impl DryRun<'_> {
         if !self.plan.politeness.obey_robots {
             return None;
         }
-        let origin = format!("{}://{}", url.scheme(), url.host_key());
+        let origin = format!("{}://{}", url.scheme(), url.origin());
         if !self.robots.contains_key(&origin) {
             let robots = self.ask(&origin).await;
             self.robots.insert(origin.clone(), robots);
@@ -269,7 +269,7 @@ impl DryRun<'_> {
 
     /// Fetches a URL after the delay of its host: the configured one, or a longer one of its robots.txt.
     async fn get(&mut self, url: &Url, limit: Limit) -> Result<Answer, FetchError> {
-        let Ok(host) = NormalUrl::new(url, &self.options).map(|url| url.host_key()) else {
+        let Ok(host) = NormalUrl::new(url, &self.options).map(|url| url.origin()) else {
             return self.fetcher.get(url, limit).await;
         };
         if let Some(next) = self.not_before.get(&host) {

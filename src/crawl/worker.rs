@@ -24,7 +24,7 @@ use crate::{
     extract::{self, Extractor, Truncation},
     filter::{Blocks, Links, Site, Store},
     fingerprint::{Digest, Fingerprinter, Recipe},
-    page::{HostKey, Lang, NormalUrl, Page, Timestamp, UrlOptions},
+    page::{Lang, NormalUrl, Origin, Page, Timestamp, UrlOptions},
     state::{Reason, RobotsRow, UrlKind},
 };
 
@@ -268,7 +268,7 @@ impl Worker {
         let followed =
             document.links.iter().filter(|link| !link.nofollow && !document.robots.nofollow);
         let normal = followed.filter_map(|link| NormalUrl::new(&link.url, &self.url_options).ok());
-        let host = page.url.as_ref().and_then(HostKey::of);
+        let host = page.url.as_ref().and_then(Origin::of);
         let links = normal.filter(|url| seen.insert(url.clone())).collect();
         let canonical = document.canonical;
         Parsed {
