@@ -12,7 +12,7 @@ use crate::{
         Digests, Filter, Horizon, Key, Kind, Known, Match, Options, Position, Representative, Rule,
         Share, Subject, Verdict,
     },
-    fingerprint::{Digest, Recipe, Seed, Signature},
+    fingerprint::{Digest, HashSeed, Recipe, Signature},
     index::{Index, Scan},
     page::{DocId, NormalUrl, Timestamp, UrlOptions},
     state::{
@@ -25,7 +25,7 @@ use crate::{
 pub struct PastRun {
     state: State,
     recorded: Recorded,
-    seed: Seed,
+    seed: HashSeed,
 }
 
 /// What a run knows of a URL.

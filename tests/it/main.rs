@@ -23,6 +23,7 @@ mod filter_cmd;
 mod filter_stream;
 mod golden;
 mod house;
+mod imports;
 mod robots;
 mod scope;
 mod server;
