@@ -85,11 +85,12 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
     }
     if let Some(methods) = &args.method {
         let methods = if methods.is_empty() { &Method::ALL[..] } else { methods };
-        let comparison = compare(&corpus, &config.dedup, recipe(&config).seed, methods);
+        let comparison = compare(&corpus, &config.dedup, recipe(&config).hash_seed, methods);
         return print(out, &comparison, args.json).map(|()| exit);
     }
-    let seeds =
-        args.seeds.map_or_else(|| vec![recipe(&config).seed], |number| eval::seeds(number.into()));
+    let seeds = args
+        .seeds
+        .map_or_else(|| vec![recipe(&config).hash_seed], |number| eval::seeds(number.into()));
     let quality = evaluate(&corpus, &config.dedup, &seeds);
     if let Some(path) = &args.html {
         fs::write(path, eval::render(&quality))

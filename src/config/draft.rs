@@ -12,7 +12,7 @@ use super::{
     Config, check, directory, set,
     text::{ConfigError, Problem, Text},
 };
-use crate::{crawl::scope::Source, filter, fingerprint::SeedChoice};
+use crate::{crawl::scope::Source, filter, fingerprint::HashSeedChoice};
 
 /// A configuration and the texts that it was read from, so that what is wrong with it can be shown where it was written.
 #[derive(Clone, Debug)]
@@ -107,7 +107,7 @@ impl Draft {
     pub fn asks_for_a_secret_seed(&self) -> bool {
         let mut flags = self.texts.iter().skip(1);
         let is_set = flags.any(|flag| flag.find(&["dedup", "seed"]).is_some());
-        is_set && self.config.dedup.seed == SeedChoice::Secret
+        is_set && self.config.dedup.seed == HashSeedChoice::Secret
     }
 
     fn fill_in(&mut self, path: &Path) {

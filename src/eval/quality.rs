@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     filter::{Options, Rule, Share},
-    fingerprint::{Fingerprinter, Seed, Sketch},
+    fingerprint::{Fingerprinter, HashSeed, Sketch},
 };
 
 /// So many doubtful pairs are listed.
@@ -132,7 +132,7 @@ pub struct Doubtful {
 /// # Panics
 /// If there is no seed.
 #[must_use]
-pub fn evaluate(corpus: &Corpus, options: &Options, seeds: &[Seed]) -> Quality {
+pub fn evaluate(corpus: &Corpus, options: &Options, seeds: &[HashSeed]) -> Quality {
     let runs: Vec<Run> = seeds.iter().map(|&seed| Run::new(corpus, options, seed)).collect();
     let (rule, first) = (Rule::new(options), &runs[0]);
     let groups = (0..first.confirmed.len()).map(|place| group_quality(&runs, place, rule.radius()));
@@ -157,8 +157,8 @@ pub fn evaluate(corpus: &Corpus, options: &Options, seeds: &[Seed]) -> Quality {
 
 /// The seeds that an evaluation over so many takes: any would do, if only they are always the same.
 #[must_use]
-pub fn seeds(number: usize) -> Vec<Seed> {
-    (0..number as u64).map(|n| Seed(11 + 7_919 * n)).collect()
+pub fn seeds(number: usize) -> Vec<HashSeed> {
+    (0..number as u64).map(|n| HashSeed(11 + 7_919 * n)).collect()
 }
 
 /// What was found under one seed.
@@ -172,7 +172,7 @@ struct Run {
 }
 
 impl Run {
-    fn new(corpus: &Corpus, options: &Options, seed: Seed) -> Self {
+    fn new(corpus: &Corpus, options: &Options, seed: HashSeed) -> Self {
         let fingerprinter = Fingerprinter::new(options.recipe(seed));
         let sketch = |text: &super::Text| fingerprinter.sketch(&text.text);
         let sketches: Vec<_> = corpus.texts().par_iter().map(sketch).collect();

@@ -5,7 +5,7 @@ use url::Url;
 
 use crate::{
     filter::Step,
-    page::figures::thousands,
+    page::numbers::thousands,
     report::{
         Cluster, Host, HostAside, Member, Report, audited, counted, duration, minute, percent,
         shown, told_over,

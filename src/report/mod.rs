@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     filter::Step,
     index::{Audit, BlockIndex},
-    page::{Timestamp, figures::thousands},
+    page::{Timestamp, numbers::thousands},
     sink::{
         SinkError,
         json_lines::replace,

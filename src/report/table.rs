@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::{
     index::Audit,
-    page::figures::thousands,
+    page::numbers::thousands,
     report::{
         End, HostAside, Report, Search, Warning, audited, counted, duration, minute, percent,
         shown, told_over,

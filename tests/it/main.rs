@@ -24,6 +24,7 @@ mod filter_stream;
 mod formats;
 mod golden;
 mod house;
+mod imports;
 mod robots;
 mod scope;
 mod server;

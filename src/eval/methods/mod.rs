@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     filter::{Options, Rule},
-    fingerprint::{Fingerprinter, Seed, Segment, Sketch},
+    fingerprint::{Fingerprinter, HashSeed, Segment, Sketch},
 };
 
 /// A way to tell near duplicates.
@@ -87,13 +87,18 @@ trait Prepared {
 
 /// Judges all pairs of a corpus by these methods.
 #[must_use]
-pub fn compare(corpus: &Corpus, options: &Options, seed: Seed, methods: &[Method]) -> Comparison {
+pub fn compare(
+    corpus: &Corpus,
+    options: &Options,
+    seed: HashSeed,
+    methods: &[Method],
+) -> Comparison {
     // The dictionary is loaded beforehand, so that the first method does not pay for it.
     let _ = Fingerprinter::new(options.recipe(seed)).sketch("数据库");
     Comparison(methods.iter().map(|&method| judge(corpus, options, seed, method)).collect())
 }
 
-fn judge(corpus: &Corpus, options: &Options, seed: Seed, method: Method) -> MethodQuality {
+fn judge(corpus: &Corpus, options: &Options, seed: HashSeed, method: Method) -> MethodQuality {
     let (prepared, preparing) = timed(|| prepare(corpus, options, seed, method));
     let (counts, judging) = timed(|| match method {
         Method::Edit => sampled(corpus, &*prepared),
@@ -110,7 +115,12 @@ fn judge(corpus: &Corpus, options: &Options, seed: Seed, method: Method) -> Meth
     }
 }
 
-fn prepare(corpus: &Corpus, options: &Options, seed: Seed, method: Method) -> Box<dyn Prepared> {
+fn prepare(
+    corpus: &Corpus,
+    options: &Options,
+    seed: HashSeed,
+    method: Method,
+) -> Box<dyn Prepared> {
     let recipe = options.recipe(seed);
     let by_recipe = Fingerprinter::new(recipe);
     // A character where a script has no spaces, as in what the similarity of pairs is usually computed from.

@@ -254,7 +254,8 @@ fn templates_by_experiment_where_pages_have_little_of_their_own() {
             let mut scores = [Score::default(); 5];
             for (place, seed) in seeds(SEEDS).into_iter().enumerate() {
                 let shop = Shop::new(&passages[29 * place..], length, share, 200);
-                let fingerprinter = Fingerprinter::new(Recipe { seed, ..Recipe::default() });
+                let fingerprinter =
+                    Fingerprinter::new(Recipe { hash_seed: seed, ..Recipe::default() });
                 let texts: Vec<_> = (0..shop.pages.len()).map(|page| shop.text(page)).collect();
                 let sketch = |text: &String| fingerprinter.sketch(text);
                 let sketches: Vec<_> = texts.iter().map(sketch).collect();
