@@ -21,6 +21,7 @@ mod extract;
 mod fetch;
 mod filter_cmd;
 mod filter_stream;
+mod formats;
 mod golden;
 mod house;
 mod imports;
