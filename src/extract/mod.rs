@@ -22,7 +22,6 @@ mod flow;
 mod furniture;
 mod guard;
 mod hints;
-mod language;
 mod links;
 mod measure;
 mod names;
@@ -36,12 +35,12 @@ use serde::Serialize;
 use url::Url;
 
 use self::select::Selection;
-use crate::page::Page;
-
-pub use self::{
-    language::language,
-    select::{Css, Rules, RulesError, Site},
+use crate::page::{
+    Page,
+    language::{language, of_tag},
 };
+
+pub use self::select::{Css, Rules, RulesError, Site};
 
 /// How pages are read.
 #[derive(Clone, Debug, Default)]
@@ -114,7 +113,7 @@ impl Extractor {
         for header in &page.x_robots_tag {
             robots.add_header(header, agent);
         }
-        let tagged = || reading.lang.and_then(language::of_tag);
+        let tagged = || reading.lang.and_then(of_tag);
         Extracted {
             lang: language(&reading.text).or_else(tagged),
             links: links::resolve_all(base.as_ref(), reading.links.into_iter()),

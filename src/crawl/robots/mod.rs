@@ -145,7 +145,7 @@ impl Robots {
     #[must_use]
     pub fn refusal(&self, url: &Url) -> Option<String> {
         if let Some(why) = self.unreachable_reason() {
-            return Some(format!("{ROBOTS_NOT_HAD}{why}"));
+            return Some(format!("robots.txt could not be had: {why}"));
         }
         let decision = self.decide(url);
         (!decision.allowed).then(|| decision.rule.map_or_else(String::new, |rule| rule.to_string()))

@@ -18,7 +18,7 @@ const CODES: &str = include_str!("languages.txt");
 /// It depends on the text alone. A text with kana is Japanese, other Han is Chinese.
 ///
 /// ```
-/// use pagesieve::extract::language;
+/// use pagesieve::page::language;
 ///
 /// assert_eq!(language("我喜歡看電視，不喜歡看電影"), Some("zh"));
 /// assert_eq!(language("テレビを見るのが好きです"), Some("ja"));
@@ -55,7 +55,7 @@ pub fn language(text: &str) -> Option<&'static str> {
 }
 
 /// The ISO 639-1 code that a language tag such as `zh-Hant-TW` begins with.
-pub(super) fn of_tag(tag: &str) -> Option<&'static str> {
+pub(crate) fn of_tag(tag: &str) -> Option<&'static str> {
     let primary = tag.trim().split(['-', '_']).next()?;
     codes()
         .find(|(long, short)| {
