@@ -14,11 +14,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// The default options but for a window that has room for so many documents, and its index.
 pub(super) fn empty(entries: u64) -> (Options, BlockIndex) {
-    let window = WindowOptions {
-        entries: NonZeroU64::new(entries).expect("not zero"),
-        age: None,
-        ..WindowOptions::default()
-    };
+    let window = WindowOptions { entries: NonZeroU64::new(entries).expect("not zero"), age: None };
     let options = Options { window, ..Options::default() };
     let index = options.index().expect("the memory has room for the window");
     (options, index)
@@ -30,7 +26,6 @@ pub(super) fn filled(entries: u64) -> Filter {
     let mut filter = Filter::with(&options, index, digests(entries));
     let representatives = (1..=entries).map(|id| Representative {
         id: DocId(id),
-        turn: DocId(id),
         at: Timestamp(0),
         key: Key(random(id, 8)),
         site: None,

@@ -1,10 +1,6 @@
 //! Looks at a run without continuing it: what it knows of a URL, and which of its pages are nearest to a text.
 
-use std::{
-    collections::{BinaryHeap, HashMap},
-    num::NonZeroUsize,
-    path::Path,
-};
+use std::{collections::BinaryHeap, num::NonZeroUsize, path::Path};
 
 use super::{
     directory::STATE,
@@ -13,8 +9,8 @@ use super::{
 };
 use crate::{
     filter::{
-        Digests, Filter, Horizon, Key, Kind, Known, Match, Options, Position, Refreshed,
-        Representative, Rule, Share, Subject, Verdict,
+        Digests, Filter, Horizon, Key, Kind, Known, Match, Options, Position, Representative, Rule,
+        Share, Subject, Verdict,
     },
     fingerprint::{Digest, HashSeed, Recipe, Signature},
     index::{Index, Scan},
@@ -108,9 +104,13 @@ impl PastRun {
     /// # Errors
     /// If the state cannot be read.
     pub fn options(&self) -> Result<Options, CrawlError> {
-        Ok(self
-            .value("dedup")?
-            .ok_or(StateError::Damaged("it does not say how pages are judged"))?)
+        let mut options: serde_json::Value = self.value("dedup")?.unwrap_or_default();
+        // An option of earlier versions.
+        if let Some(window) = options.get_mut("window").and_then(|window| window.as_object_mut()) {
+            window.remove("refresh");
+        }
+        let damaged = |_| StateError::Damaged("it does not say how pages are judged");
+        Ok(serde_json::from_value(options).map_err(damaged)?)
     }
 
     /// How the run's texts were fingerprinted, and others must be to be compared with them.
@@ -168,7 +168,7 @@ impl PastRun {
     /// The pages nearest to a text, at most `limit`, and how the run would judge it by `options`: its [own](Self::options), or others to
     /// see what they would do: then what equals a near duplicate is judged anew. The subject's sketch must be by the run's
     /// [recipe](Self::recipe); its key and time do not matter: it counts as a document of nobody that comes next. Compares with every
-    /// signature of the window, in memory that grows only with those that were refreshed.
+    /// signature of the window, in memory that does not grow with it.
     ///
     /// # Errors
     /// If the state cannot be read.
@@ -246,24 +246,14 @@ impl PastRun {
         position: Option<Position>,
         mut visit: impl FnMut(Representative),
     ) -> Result<(), CrawlError> {
-        let mut refreshed = HashMap::new();
-        SignatureLog::read(&self.state, |Representative { id, turn, .. }| {
-            if turn != id {
-                refreshed.insert(id, turn);
-            }
-        })?;
-        let is_latest =
-            |one: &Representative| refreshed.get(&one.id).is_none_or(|&turn| turn == one.turn);
         let mut stored = 0_u64;
         let first = position.map_or(DocId(0), |position| position.oldest);
-        SignatureLog::read(&self.state, |one| {
-            stored += u64::from(is_latest(&one) && one.turn >= first);
-        })?;
+        SignatureLog::read(&self.state, |one| stored += u64::from(one.id >= first))?;
         let mut surplus = stored.saturating_sub(options.window.entries.get());
         let oldest = position.zip(options.window.age).map(|(position, age)| position.clock - age);
         SignatureLog::read(&self.state, |representative| {
-            if !is_latest(&representative) || representative.turn < first {
-                // It comes once more, with its last turn, or has left.
+            if representative.id < first {
+                // It has left.
             } else if surplus > 0 {
                 surplus -= 1;
             } else if oldest.is_none_or(|oldest| representative.at >= oldest) {
@@ -324,7 +314,7 @@ impl Digests for Unchanged {
         Ok(())
     }
 
-    fn expire(&mut self, _: Horizon, _: &Refreshed) -> Result<(), StateError> {
+    fn expire(&mut self, _: Horizon) -> Result<(), StateError> {
         Ok(())
     }
 }

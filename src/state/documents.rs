@@ -4,7 +4,7 @@ use rusqlite::{OptionalExtension, Row};
 
 use super::{State, StateError, signed, unsigned};
 use crate::{
-    filter::{Facts, Horizon, Judgement, Kind, Match, Refreshed, Step, Verdict},
+    filter::{Facts, Horizon, Judgement, Kind, Match, Step, Verdict},
     fingerprint::Fingerprint,
     page::{DocId, Lang, Timestamp},
 };
@@ -107,37 +107,13 @@ impl State {
         name.ok_or(StateError::Damaged("a match is no document"))
     }
 
-    /// Drops the documents that will not be matched again: those before the horizon, but for the refreshed and for what is known by a
-    /// digest to repeat them.
+    /// Drops the documents before the horizon: they will not be matched again.
     ///
     /// # Errors
     /// If SQLite fails.
-    pub(crate) fn drop_documents(
-        &self,
-        horizon: Horizon,
-        refreshed: &Refreshed,
-    ) -> Result<(), StateError> {
+    pub(crate) fn drop_documents(&self, horizon: Horizon) -> Result<(), StateError> {
         let before = signed(horizon.representative.0);
-        if refreshed.is_empty() {
-            self.db.prepare_cached("DELETE FROM documents WHERE id < ?")?.execute([before])?;
-            return Ok(());
-        }
-        self.note_refreshed(refreshed)?;
-        let sql = "DELETE FROM documents WHERE id < ?1 AND id NOT IN (SELECT id FROM refreshed) \
-                   AND id NOT IN (SELECT document FROM digests WHERE alias >= ?2)";
-        self.db.prepare_cached(sql)?.execute((before, signed(horizon.alias)))?;
-        Ok(())
-    }
-
-    /// Lists in the temporary table `refreshed` which representatives were.
-    pub(super) fn note_refreshed(&self, refreshed: &Refreshed) -> Result<(), StateError> {
-        self.db.execute_batch(
-            "CREATE TEMP TABLE IF NOT EXISTS refreshed (id INTEGER PRIMARY KEY); DELETE FROM refreshed",
-        )?;
-        let mut statement = self.db.prepare_cached("INSERT INTO refreshed VALUES (?)")?;
-        for id in refreshed.ids() {
-            statement.execute([signed(id.0)])?;
-        }
+        self.db.prepare_cached("DELETE FROM documents WHERE id < ?")?.execute([before])?;
         Ok(())
     }
 

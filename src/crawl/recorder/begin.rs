@@ -1,6 +1,6 @@
 //! How a run begins, or goes on.
 
-use std::{fs, num::NonZeroUsize, sync::Arc, thread::available_parallelism, time::Duration};
+use std::{fs, sync::Arc, time::Duration};
 
 use super::{
     FIRST_BATCH_TIME, Recorder, Tally,
@@ -67,7 +67,6 @@ impl Recorder {
             deadline: None,
             batch_time: FIRST_BATCH_TIME,
             began: std::time::Instant::now(),
-            threads: available_parallelism().unwrap_or(NonZeroUsize::MIN),
             audited: stored(&state, "audit")?.unwrap_or_default(),
             worked: stored(&state, "worked")?.map_or(Duration::ZERO, Duration::from_secs_f64),
             plan,

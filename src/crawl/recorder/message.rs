@@ -119,16 +119,6 @@ pub(in crate::crawl) enum Outcome {
     OverBudget,
 }
 
-impl Outcome {
-    /// What is to be judged by, if it comes to that.
-    pub(in crate::crawl) fn sketch(&self) -> Option<&Sketch> {
-        match self {
-            Self::Page(_, parsed) if !parsed.noindex => Some(&parsed.sketch),
-            _ => None,
-        }
-    }
-}
-
 /// Why there is nothing to be judged.
 #[derive(Debug)]
 pub(in crate::crawl) struct Skipped {

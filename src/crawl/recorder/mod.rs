@@ -12,7 +12,7 @@ mod leads;
 mod message;
 mod settle;
 
-use std::{num::NonZeroUsize, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use tokio::{
@@ -87,8 +87,6 @@ pub(super) struct Recorder {
     deadline: Option<Instant>,
     batch_time: Duration,
     began: std::time::Instant,
-    /// On so many threads the index may be asked.
-    threads: NonZeroUsize,
     /// What the indexes of earlier starts counted.
     audited: Audit,
     /// How long earlier starts of the run have worked.
@@ -103,8 +101,6 @@ impl Recorder {
     ) -> Result<(), CrawlError> {
         let mut waiting = Vec::new();
         while self.receive(requests, &mut waiting).await? {
-            self.begin_batch()?;
-            self.look_ahead(&waiting)?;
             for request in waiting.drain(..) {
                 self.begin_batch()?;
                 self.handle(request)?;
@@ -140,15 +136,6 @@ impl Recorder {
             self.batch_time = (self.batch_time * 2).min(BATCH_TIME);
         }
         Ok(())
-    }
-
-    /// Asks the index for what is near all pages that wait to be judged.
-    fn look_ahead(&mut self, waiting: &[Request]) -> Result<(), CrawlError> {
-        let sketches = waiting.iter().filter_map(|request| match request {
-            Request::Settle(settle, _) => settle.outcome.sketch(),
-            _ => None,
-        });
-        Ok(self.filter.look_ahead(sketches, self.threads)?)
     }
 
     /// Who asked may be gone: then the answer is of no use to anybody.

@@ -168,7 +168,7 @@ impl Recorder {
         if let Some(parsed) = parsed {
             self.keep_text(parsed, &fate)?;
         }
-        if let Some(representative) = self.filter.at_turn(judgement.id) {
+        if let Some(representative) = self.filter.representative(judgement.id) {
             self.signatures.push(&self.state, &representative)?;
         }
         self.state.settle_url(

@@ -9,7 +9,7 @@
 mod scripts;
 mod templates;
 
-use std::{cmp::Reverse, num::NonZeroU32};
+use std::num::NonZeroU32;
 
 use proptest::prelude::*;
 
@@ -38,8 +38,6 @@ pub(crate) enum Event {
         body: u8,
         at: i64,
     },
-    /// The filter looks ahead at so many documents, first of those that come.
-    LookAhead(usize),
     /// The filter is dropped, and another goes on where it stood.
     Reopen,
 }
@@ -60,7 +58,6 @@ pub(crate) struct Script {
 pub(crate) trait Judge {
     fn judge(&mut self, name: &str, subject: &Subject) -> Judgement;
     fn judge_body(&mut self, name: &str, body: Digest, at: Timestamp) -> Option<Judgement>;
-    fn look_ahead(&mut self, sketches: &[&Sketch]);
     fn reopen(&mut self);
     /// Representatives in the window.
     fn len(&self) -> usize;
@@ -82,8 +79,6 @@ type Lines = (Site, Vec<String>);
 struct Document {
     id: DocId,
     key: Key,
-    /// The number of the document that was it, or that refreshed it last, and when that came.
-    turn: DocId,
     at: i64,
     /// By which it is known.
     digests: Vec<Digest>,
@@ -97,7 +92,7 @@ struct Document {
 }
 
 impl Model {
-    /// Unique documents: the latest so many by turn, and none that is too old.
+    /// Unique documents: the latest so many, and none that is too old.
     fn window(&self) -> impl Iterator<Item = &Document> {
         let entries = usize::try_from(self.options.window.entries.get()).unwrap();
         let oldest = self
@@ -106,9 +101,7 @@ impl Model {
             .age
             .map_or(i64::MIN, |age| self.clock.saturating_sub(age.as_millis() as i64));
         let unique = self.all.iter().filter(|document| document.alias_of.is_none());
-        let mut latest: Vec<_> = unique.collect();
-        latest.sort_by_key(|document| Reverse(document.turn));
-        latest.into_iter().take(entries).filter(move |document| document.at >= oldest)
+        unique.rev().take(entries).filter(move |document| document.at >= oldest)
     }
 
     /// Equal by a digest: representatives of the window, and the latest aliases of these; never of the same key. The oldest.
@@ -149,7 +142,7 @@ impl Model {
                     signature_distance,
                 };
                 let order = match self.options.mode {
-                    Mode::Classic => (distance, document.turn),
+                    Mode::Classic => (distance, document.id),
                     Mode::Balanced | Mode::Strict => (signature_distance, document.id),
                 };
                 let accepted = distance <= self.options.radius() && signature_distance <= most;
@@ -237,15 +230,9 @@ impl Model {
         self.aliases += u64::from(alias_of.is_some() && !digests.is_empty());
         let signature =
             signature.filter(|signature| alias_of.is_some() || self.has_room(signature));
-        if let (true, Some(found)) = (self.options.window.refresh, alias_of) {
-            let mut all = self.all.iter_mut();
-            let representative = all.find(|document| document.id == found.of).unwrap();
-            (representative.turn, representative.at) = (id, at);
-        }
         self.all.push(Document {
             id,
             key,
-            turn: id,
             at,
             digests,
             signature,
@@ -285,7 +272,7 @@ impl Script {
             all: Vec::new(),
             aliases: 0,
         };
-        for (place, event) in self.events.iter().enumerate() {
+        for event in &self.events {
             match *event {
                 Event::Judge { name, body, text, at } => {
                     let subject = self.subject(name, body, text, at);
@@ -299,14 +286,6 @@ impl Script {
                         judge.judge_body(name, body, at),
                         model.judge_body(Key::of(name), body, at)
                     );
-                }
-                Event::LookAhead(count) => {
-                    let coming = self.events[place..].iter().filter_map(|event| match event {
-                        Event::Judge { text, .. } => Some(&self.texts[text % self.texts.len()]),
-                        _ => None,
-                    });
-                    let sketches: Vec<_> = coming.chain(&self.texts).take(count).collect();
-                    judge.look_ahead(&sketches);
                 }
                 Event::Reopen => judge.reopen(),
             }
