@@ -7,7 +7,7 @@ use std::{hint::black_box, num::NonZeroU64};
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use pagesieve::{
-    Digest, DocId, Filter, Signature, Sketch, Subject,
+    Digest, DocId, Document, Filter, Signature, Sketch,
     filter::{Key, Mode, Options, Position, Representative, WindowOptions},
     page::Timestamp,
 };
@@ -19,14 +19,14 @@ const LARGE: u64 = 1_000_000;
 const TOGETHER: u64 = 256;
 
 /// The text of this number, on a page of its own; `edit` alters body, text and signature a little.
-fn subject(page: u64, text: u64, edit: u64) -> Subject {
+fn subject(page: u64, text: u64, edit: u64) -> Document {
     let word = mix(text);
     let digest = |kind: u8| {
         let mut bytes = [kind; 16];
         bytes[..8].copy_from_slice(&mix(word ^ edit).to_le_bytes());
         Digest(bytes)
     };
-    Subject {
+    Document {
         key: Key(page),
         body: Some(digest(b'b')),
         sketch: Sketch {
@@ -78,7 +78,7 @@ fn large(c: &mut Criterion) {
         filter.restore(|take| (1..=page).map(representative).for_each(take));
         let (next, clock, oldest) = (DocId(page + 1), Timestamp(page.cast_signed()), DocId(1));
         filter.resume(Position { next, aliases: 0, clock, oldest });
-        let mut some = || -> Vec<Subject> {
+        let mut some = || -> Vec<Document> {
             page += TOGETHER;
             (page - TOGETHER + 1..=page).map(|page| subject(page, page, 0)).collect()
         };
@@ -96,7 +96,7 @@ fn large(c: &mut Criterion) {
 }
 
 fn representative(page: u64) -> Representative {
-    let Subject { key, at, sketch, .. } = subject(page, page, 0);
+    let Document { key, at, sketch, .. } = subject(page, page, 0);
     let (id, signature) = (DocId(page), Some(sketch.signature));
     Representative { id, at, key, site: None, signature }
 }

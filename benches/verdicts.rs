@@ -18,7 +18,7 @@ mod turns;
 use std::{env, num::NonZeroU64};
 
 use pagesieve::{
-    Digest, Filter, Signature, Sketch, Subject,
+    Digest, Document, Filter, Signature, Sketch,
     filter::{Key, Options, WindowOptions},
     page::Timestamp,
 };
@@ -30,11 +30,11 @@ use turns::cpu;
 const MICROSECONDS: f64 = 1e6;
 
 /// A page with the text of this number.
-fn subject(page: u64, text: u64) -> Subject {
+fn subject(page: u64, text: u64) -> Document {
     let word = mix(text);
     let mut digest = [0; 16];
     digest[..8].copy_from_slice(&word.to_le_bytes());
-    Subject {
+    Document {
         key: Key(page),
         body: None,
         sketch: Sketch {

@@ -3,7 +3,7 @@
 use std::num::NonZeroU64;
 
 use pagesieve::{
-    Digest, DocId, Filter, Signature, Sketch, Subject, Verdict,
+    Digest, DocId, Document, Filter, Signature, Sketch, Verdict,
     filter::{
         Digests, Facts, Key, Known, MemoryDigests, Options, Position, Representative, WindowOptions,
     },
@@ -47,7 +47,7 @@ pub(super) fn copy(filter: &Filter) -> Filter {
     let id = u64::MAX;
     let sketch = Sketch { signature: signature(id), features: 700, digest: Some(digest(id, 6)) };
     let (key, body, at) = (Key(random(id, 8)), Some(digest(id, 4)), Timestamp(0));
-    let subject = Subject { key, body, sketch, chars: 2000, lang: None, at, blocks: None };
+    let subject = Document { key, body, sketch, chars: 2000, lang: None, at, blocks: None };
     let Ok(_) = copy.judge(&subject);
     copy
 }

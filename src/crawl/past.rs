@@ -9,14 +9,15 @@ use super::{
 };
 use crate::{
     filter::{
-        Digests, Filter, Horizon, Key, Kind, Known, Match, Options, Position, Representative, Rule,
-        Share, Subject, Verdict,
+        Digests, Document, Filter, Horizon, Key, Kind, Known, Match, Options, Position,
+        Representative, Rule, Share, Verdict,
     },
     fingerprint::{Digest, HashSeed, Recipe, Signature},
     index::{Index, Scan},
     page::{DocId, NormalUrl, Timestamp, UrlOptions},
     state::{
-        DigestTable, Document, KeptText, Reason, SignatureLog, State, StateError, UrlRow, UrlState,
+        DigestTable, JudgedDocument, KeptText, Reason, SignatureLog, State, StateError, UrlRow,
+        UrlState,
     },
 };
 
@@ -40,16 +41,16 @@ pub struct Account {
     /// Why its host is set aside, if it is.
     pub aside: Option<String>,
     /// What was found about it, if it was judged.
-    pub document: Option<Document>,
+    pub document: Option<JudgedDocument>,
     /// What it repeats, if it is a duplicate.
-    pub matched: Option<Document>,
+    pub matched: Option<JudgedDocument>,
 }
 
 /// A unique page of a run's window, and how far a text is from its text.
 #[derive(Clone, Debug)]
 pub struct Neighbour {
     /// The page.
-    pub page: Document,
+    pub page: JudgedDocument,
     /// In how many of the 64 bits of the fingerprint the two differ.
     pub distance: u32,
     /// In how many of the 256 bits of the signature the two differ.
@@ -64,7 +65,7 @@ pub struct Neighbourhood {
     /// How many pages the text was compared with: those of the window whose texts have features enough.
     pub compared: u64,
     /// What it would repeat if it came next, and how; `None` if the run would judge it unique.
-    pub matched: Option<(Match, Document)>,
+    pub matched: Option<(Match, JudgedDocument)>,
     /// What share of the text the template of its site is, as far as the run knows it.
     pub template: Share,
 }
@@ -161,7 +162,7 @@ impl PastRun {
     ///
     /// # Errors
     /// If the state cannot be read.
-    pub fn text(&self, document: &Document) -> Result<Option<KeptText>, CrawlError> {
+    pub fn text(&self, document: &JudgedDocument) -> Result<Option<KeptText>, CrawlError> {
         Ok(self.state.text_of(document.judgement.id)?)
     }
 
@@ -174,11 +175,11 @@ impl PastRun {
     /// If the state cannot be read.
     pub fn nearest(
         &self,
-        subject: &Subject,
+        subject: &Document,
         options: &Options,
         limit: usize,
     ) -> Result<Neighbourhood, CrawlError> {
-        let subject = &Subject { key: Key::of(""), at: Timestamp(i64::MIN), ..subject.clone() };
+        let subject = &Document { key: Key::of(""), at: Timestamp(i64::MIN), ..subject.clone() };
         let table = DigestTable::new(self.state.clone(), NonZeroUsize::MIN);
         let mut digests =
             Unchanged { table, verdicts_hold: judge_alike(options, &self.options()?) };
@@ -229,13 +230,13 @@ impl PastRun {
     pub fn teach<I: Index, D: Digests>(
         &self,
         filter: &mut Filter<I, D>,
-        subject: &Subject,
+        subject: &Document,
     ) -> Result<(), CrawlError> {
         let Some(blocks) = &subject.blocks else { return Ok(()) };
         Ok(self.state.for_each_lesson(Some(blocks.site()), |lesson| filter.relearn(lesson))?)
     }
 
-    fn page(&self, id: DocId) -> Result<Document, StateError> {
+    fn page(&self, id: DocId) -> Result<JudgedDocument, StateError> {
         self.state.document(id)?.ok_or(StateError::Damaged("a signature is of no document"))
     }
 
@@ -277,7 +278,7 @@ fn distances(a: &Signature, b: &Signature) -> (u32, u32) {
 }
 
 /// The representatives of documents that have this one's body or text.
-fn equal(digests: &mut Unchanged, subject: &Subject) -> Result<Vec<DocId>, StateError> {
+fn equal(digests: &mut Unchanged, subject: &Document) -> Result<Vec<DocId>, StateError> {
     let mut known = Vec::new();
     for digest in subject.body.into_iter().chain(subject.sketch.digest) {
         digests.find(digest, &mut known)?;

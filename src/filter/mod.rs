@@ -19,6 +19,7 @@
 //! It never makes a verdict less strict, and what one site shows says nothing of another's pages.
 
 mod digests;
+mod document;
 mod learning;
 #[cfg(test)]
 pub(crate) mod model;
@@ -31,7 +32,6 @@ mod restore;
 mod rule;
 mod steady;
 mod stream;
-mod subject;
 mod templates;
 mod verdict;
 mod window;
@@ -46,6 +46,7 @@ use crate::{
 };
 
 pub use digests::{Digests, Horizon, Known, MemoryDigests};
+pub use document::{Document, Key};
 pub use learning::Taught;
 pub use options::{Links, MemoryError, Mode, Options, Policy, Store, WindowError};
 pub use radius::{Radius, RadiusError};
@@ -55,7 +56,6 @@ pub use representative::Representative;
 pub use restore::Position;
 pub use rule::Rule;
 pub use stream::{Judged, NearDupExt};
-pub use subject::{Key, Subject};
 pub(crate) use templates::Bounds;
 use templates::Templates;
 pub use templates::{Blocks, Lesson, Outdated, Share, Site};
@@ -125,7 +125,7 @@ impl<I: Index, D: Digests> Filter<I, D> {
     ///
     /// # Errors
     /// If the table of digests fails; in memory it cannot.
-    pub fn judge(&mut self, subject: &Subject) -> Result<Judgement, D::Error> {
+    pub fn judge(&mut self, subject: &Document) -> Result<Judgement, D::Error> {
         self.advance(subject.at)?;
         self.taught = None;
         if let Some(body) = subject.body
@@ -280,7 +280,7 @@ impl<I: Index, D: Digests> Filter<I, D> {
 
     fn remember_representative(
         &mut self,
-        subject: &Subject,
+        subject: &Document,
         digests: &[Digest],
     ) -> Result<(), D::Error> {
         let (id, signature) = (self.next, self.rule.comparable(&subject.sketch));
@@ -310,7 +310,7 @@ impl<I: Index, D: Digests> Filter<I, D> {
     /// Enters the digests of a duplicate that were not known yet.
     fn remember_alias(
         &mut self,
-        subject: &Subject,
+        subject: &Document,
         digests: &[Digest],
         verdict: Verdict,
     ) -> Result<(), D::Error> {

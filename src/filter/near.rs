@@ -1,6 +1,6 @@
 //! What a document nearly repeats.
 
-use super::{Digests, Filter, Key, Kind, Match, Representative, Share, Step, Subject};
+use super::{Digests, Document, Filter, Key, Kind, Match, Representative, Share, Step};
 use crate::{
     fingerprint::Signature,
     index::{Candidate, Index},
@@ -9,7 +9,7 @@ use crate::{
 impl<I: Index, D: Digests> Filter<I, D> {
     /// The nearest that the rule accepts: by signature, of equally near ones the oldest; or where the rule goes by the fingerprint alone,
     /// by that, of equally near ones the oldest.
-    pub(super) fn near(&mut self, subject: &Subject) -> Option<Match> {
+    pub(super) fn near(&mut self, subject: &Document) -> Option<Match> {
         let signature = self.rule.comparable(&subject.sketch)?;
         let radius = self.rule.search_radius(subject.sketch.features);
         if self.rule.confirms_by_signature() {
@@ -21,7 +21,7 @@ impl<I: Index, D: Digests> Filter<I, D> {
 
     fn nearest_confirmed(
         &mut self,
-        subject: &Subject,
+        subject: &Document,
         signature: &Signature,
         radius: u32,
     ) -> Option<Match> {

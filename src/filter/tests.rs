@@ -37,7 +37,7 @@ fn filter(options: &Options, equal_limit: NonZeroU32, digests: MemoryDigests) ->
 }
 
 impl Judge for InMemory {
-    fn judge(&mut self, _: &str, subject: &Subject) -> Judgement {
+    fn judge(&mut self, _: &str, subject: &Document) -> Judgement {
         let peeked = subject
             .body
             .and_then(|body| self.filter.peek_body(subject.key, body, subject.at).unwrap());
@@ -87,9 +87,9 @@ proptest! {
     }
 }
 
-fn subject(key: u64, number: u64) -> Subject {
+fn subject(key: u64, number: u64) -> Document {
     let word = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    Subject {
+    Document {
         key: Key(key),
         body: Some(Digest::of(&number.to_le_bytes())),
         sketch: Sketch {
@@ -130,7 +130,7 @@ fn memory_stays_bounded_over_many_windows() {
     for number in 0..10_000 {
         filter.judge(&subject(number, number)).unwrap();
         // Another body with the same text: an alias.
-        let alias = Subject {
+        let alias = Document {
             body: Some(Digest::of(format!("alias {number}").as_bytes())),
             ..subject(number + 1, number)
         };
@@ -164,10 +164,10 @@ fn a_hit_on_an_alias_repeats_its_verdict_with_the_step_at_which_it_was_found() {
     let mut near = subject(2, 2);
     near.sketch.signature = Signature(subject(1, 1).sketch.signature.0.map(|word| word ^ 0b11));
     let by_near = *filter.judge(&near).unwrap().verdict.matched().unwrap();
-    let again = filter.judge(&Subject { key: Key(3), ..near.clone() }).unwrap();
+    let again = filter.judge(&Document { key: Key(3), ..near.clone() }).unwrap();
     assert_eq!((by_near.of, by_near.distance, by_near.signature_distance), (unique.id, 2, 8));
     assert_eq!(again.verdict, Verdict::Duplicate(Match { step: Step::Body, ..by_near }));
-    let by_text = filter.judge(&Subject { key: Key(4), body: None, ..near }).unwrap();
+    let by_text = filter.judge(&Document { key: Key(4), body: None, ..near }).unwrap();
     assert_eq!(by_text.verdict, Verdict::Duplicate(Match { step: Step::Text, ..by_near }));
 }
 
@@ -188,7 +188,7 @@ fn mode_classic_learns_no_templates() {
     for (mode, learns) in [(Mode::Balanced, true), (Mode::Strict, true), (Mode::Classic, false)] {
         let mut filter = Filter::new(&Options { mode, ..Options::default() }).unwrap();
         let blocks = Some(Blocks::of(Site::of("a.test"), "one line\nanother"));
-        filter.judge(&Subject { blocks, ..subject(1, 1) }).unwrap();
+        filter.judge(&Document { blocks, ..subject(1, 1) }).unwrap();
         assert_eq!(filter.taught().is_some(), learns, "{mode:?}");
     }
 }

@@ -11,7 +11,7 @@ use crate::{
 
 /// A document and what was found about it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Document {
+pub struct JudgedDocument {
     /// The caller's id; the normal URL in a crawl.
     pub name: String,
     /// Its title.
@@ -79,7 +79,7 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails or the row makes no sense.
-    pub(crate) fn document(&self, id: DocId) -> Result<Option<Document>, StateError> {
+    pub(crate) fn document(&self, id: DocId) -> Result<Option<JudgedDocument>, StateError> {
         let sql = format!("SELECT {COLUMNS} FROM documents d WHERE d.id = ?");
         let mut statement = self.db.prepare_cached(&sql)?;
         statement.query_row([signed(id.0)], read_document).optional()?.transpose()
@@ -89,7 +89,7 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails or the row makes no sense.
-    pub(crate) fn document_named(&self, name: &str) -> Result<Option<Document>, StateError> {
+    pub(crate) fn document_named(&self, name: &str) -> Result<Option<JudgedDocument>, StateError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM documents d WHERE d.name = ? ORDER BY d.id DESC LIMIT 1"
         );
@@ -123,7 +123,7 @@ impl State {
     /// If SQLite fails or a row makes no sense.
     pub(crate) fn for_each_document(
         &self,
-        mut visit: impl FnMut(Document),
+        mut visit: impl FnMut(JudgedDocument),
     ) -> Result<(), StateError> {
         let sql = format!("SELECT {COLUMNS} FROM documents d ORDER BY d.id");
         let mut statement = self.db.prepare_cached(&sql)?;
@@ -135,7 +135,7 @@ impl State {
 }
 
 /// Reads the [`COLUMNS`].
-pub(super) fn read_document(row: &Row<'_>) -> rusqlite::Result<Result<Document, StateError>> {
+pub(super) fn read_document(row: &Row<'_>) -> rusqlite::Result<Result<JudgedDocument, StateError>> {
     let facts = Facts {
         fingerprint: row.get::<_, Option<i64>>(10)?.map(|bits| Fingerprint(unsigned(bits))),
         chars: row.get(11)?,
@@ -147,7 +147,7 @@ pub(super) fn read_document(row: &Row<'_>) -> rusqlite::Result<Result<Document, 
     };
     let (id, at) = (DocId(unsigned(row.get(0)?)), Timestamp(row.get(3)?));
     let judgement = Judgement { id, at, verdict, facts };
-    Ok(Ok(Document {
+    Ok(Ok(JudgedDocument {
         name: row.get(1)?,
         title: row.get(2)?,
         stored: row.get(4)?,

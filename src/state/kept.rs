@@ -2,7 +2,7 @@
 
 use super::{CACHED_DIGESTS, DigestTable, Restored, SignatureLog, State, StateError};
 use crate::{
-    filter::{Filter, Judgement, Options, Subject},
+    filter::{Document, Filter, Judgement, Options},
     fingerprint::{HashSeed, Recipe},
     index::{Audit, BlockIndex, Index, Plan},
     page::DocId,
@@ -47,7 +47,7 @@ impl KeptFilter {
     ///
     /// # Errors
     /// If SQLite fails.
-    pub fn judge(&mut self, name: &str, subject: &Subject) -> Result<Judgement, StateError> {
+    pub fn judge(&mut self, name: &str, subject: &Document) -> Result<Judgement, StateError> {
         self.state.begin()?;
         let judgement = self.filter.judge(subject)?;
         self.state.add_document(name, None, false, &judgement, None)?;

@@ -16,7 +16,6 @@ use crate::{
         frontier::Budget,
         options::Plan,
         recipe::{Difference, Recorded},
-        roots::roots,
         scope::Scope,
     },
     filter::Filter,
@@ -90,8 +89,7 @@ impl Recorder {
         let ended = stored::<End>(&self.state, "end")?;
         self.note_start()?;
         self.take_back_hosts(ended)?;
-        let roots = plan.seeds.iter().map(|seed| roots(&seed.source, &self.url_options));
-        let roots: Vec<_> = roots.collect::<Result<_, _>>()?;
+        let roots = plan.roots()?;
         let moved = self.follow_seeds()?;
         self.queue_seeds(&roots)?;
         if moved {

@@ -20,7 +20,12 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-use super::{error::CrawlError, options::Plan, scope::Scope};
+use super::{
+    error::CrawlError,
+    frontier::{Loaded, Query, Rows},
+    options::Plan,
+    scope::Scope,
+};
 use crate::{
     filter::Filter,
     index::{Audit, BlockIndex, Index},
@@ -34,7 +39,7 @@ pub(super) use begin::Start;
 use discover::Known;
 pub use finish::report;
 pub(super) use message::{
-    Answered, Archived, Loaded, Outcome, Parsed, Reply, Request, Settle, Settled, Skipped,
+    Answered, Archived, Outcome, Parsed, Reply, Request, Settle, Settled, Skipped,
 };
 
 /// A batch is committed after so many pages, or after so long. The first of a start takes less, and each twice as long as the one
@@ -157,23 +162,31 @@ impl Recorder {
             Request::Archive(archived) => {
                 self.archive(archived, &sink::warc::Kind::Response)?;
             }
-            Request::SetAside(host, cause, reply) => {
-                tracing::warn!(host = self.state.host_name(host)?, %cause, "host set aside");
+            Request::Defer(host, cause) => {
+                tracing::warn!(host = self.state.host_name(host)?, %cause, "host deferred");
                 self.state.set_aside(host, cause, aside_until(cause, Timestamp::now()))?;
                 self.known.forget_hosts();
-                let _ = reply.send(());
             }
-            Request::LoadUrls { host, after, limit, reply } => {
-                let rows = self.state.queued(host, after, limit)?;
-                drop(reply.send(Loaded { all: rows.len() < limit, rows, tick: self.tick }));
-            }
-            Request::LoadHosts { ended, limit, reply } => {
-                self.end_turns(&ended)?;
-                let rows = self.state.waiting_hosts(limit)?;
-                drop(reply.send(Loaded { all: rows.len() < limit, rows, tick: self.tick }));
-            }
+            Request::Load(query, reply) => drop(reply.send(self.load(query)?)),
         }
         Ok(())
+    }
+
+    fn load(&mut self, query: Query) -> Result<Loaded, CrawlError> {
+        let (rows, complete) = match query {
+            Query::Urls { host, after, limit } => {
+                let urls = self.state.queued(host, after, limit)?;
+                let complete = urls.len() < limit;
+                (Rows::Urls(host, urls), complete)
+            }
+            Query::Hosts { visited, limit } => {
+                self.end_turns(&visited)?;
+                let hosts = self.state.waiting_hosts(limit)?;
+                let complete = hosts.len() < limit;
+                (Rows::Hosts(hosts), complete)
+            }
+        };
+        Ok(Loaded { rows, complete, tick: self.tick })
     }
 
     fn end_turns(&mut self, hosts: &[HostId]) -> Result<(), CrawlError> {

@@ -14,8 +14,8 @@ use std::num::NonZeroU32;
 use proptest::prelude::*;
 
 use super::{
-    Blocks, Bounds, Facts, Judgement, Key, Kind, Match, Mode, Options, Radius, Site, Step, Subject,
-    Verdict, WindowOptions,
+    Blocks, Bounds, Document, Facts, Judgement, Key, Kind, Match, Mode, Options, Radius, Site,
+    Step, Verdict, WindowOptions,
 };
 use crate::{
     fingerprint::{Digest, Signature, Sketch},
@@ -56,7 +56,7 @@ pub(crate) struct Script {
 
 /// What is to obey the model.
 pub(crate) trait Judge {
-    fn judge(&mut self, name: &str, subject: &Subject) -> Judgement;
+    fn judge(&mut self, name: &str, subject: &Document) -> Judgement;
     fn judge_body(&mut self, name: &str, body: Digest, at: Timestamp) -> Option<Judgement>;
     fn reopen(&mut self);
     /// Representatives in the window.
@@ -69,14 +69,14 @@ struct Model {
     equal_limit: NonZeroU32,
     bounds: Bounds,
     clock: i64,
-    all: Vec<Document>,
+    all: Vec<Arrived>,
     aliases: u64,
 }
 
 /// The site of a page and the lines of its text.
 type Lines = (Site, Vec<String>);
 
-struct Document {
+struct Arrived {
     id: DocId,
     key: Key,
     at: i64,
@@ -93,7 +93,7 @@ struct Document {
 
 impl Model {
     /// Unique documents: the latest so many, and none that is too old.
-    fn window(&self) -> impl Iterator<Item = &Document> {
+    fn window(&self) -> impl Iterator<Item = &Arrived> {
         let entries = usize::try_from(self.options.window.entries.get()).unwrap();
         let oldest = self
             .options
@@ -122,7 +122,7 @@ impl Model {
         matches.next()
     }
 
-    fn near(&self, subject: &Subject, blocks: Option<&Lines>) -> Option<Match> {
+    fn near(&self, subject: &Document, blocks: Option<&Lines>) -> Option<Match> {
         let signature = self.comparable(&subject.sketch)?;
         let (site, template) = (blocks.map(|(site, _)| *site), self.template(blocks));
         let near =
@@ -183,7 +183,7 @@ impl Model {
         is_long.then_some(sketch.signature)
     }
 
-    fn judge(&mut self, subject: &Subject, blocks: Option<Lines>) -> Judgement {
+    fn judge(&mut self, subject: &Document, blocks: Option<Lines>) -> Judgement {
         if let Some(body) = subject.body
             && let Some(judgement) = self.judge_body(subject.key, body, subject.at)
         {
@@ -230,7 +230,7 @@ impl Model {
         self.aliases += u64::from(alias_of.is_some() && !digests.is_empty());
         let signature =
             signature.filter(|signature| alias_of.is_some() || self.has_room(signature));
-        self.all.push(Document {
+        self.all.push(Arrived {
             id,
             key,
             at,
@@ -247,9 +247,9 @@ impl Model {
 }
 
 impl Script {
-    fn subject(&self, name: &str, body: Option<u8>, text: usize, at: i64) -> Subject {
+    fn subject(&self, name: &str, body: Option<u8>, text: usize, at: i64) -> Document {
         let text = text % self.texts.len();
-        Subject {
+        Document {
             key: Key::of(name),
             body: body.map(digest_of_body),
             sketch: self.texts[text].clone(),

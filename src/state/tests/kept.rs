@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use super::super::*;
 use crate::{
-    filter::{Filter, Judgement, Key, Options, Subject, WindowOptions},
+    filter::{Document, Filter, Judgement, Key, Options, WindowOptions},
     fingerprint::{Digest, HashSeedChoice, Signature, Sketch},
     page::{DocId, Timestamp},
 };
 
 /// A document of its own, unless its number says that it repeats an earlier one in body, text or nearly.
-fn subject(number: u64) -> Subject {
+fn subject(number: u64) -> Document {
     let original = if number.is_multiple_of(4) { number } else { number / 2 };
     let digest = |of: u64, part: &str| Digest::of(format!("{part} {of}").as_bytes());
     let word = original.wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -20,7 +20,7 @@ fn subject(number: u64) -> Subject {
         2 => (number, original, 0),
         _ => (number, number, 1 << (number % 64)),
     };
-    Subject {
+    Document {
         key: Key(number),
         body: Some(digest(body, "body")),
         sketch: Sketch {
@@ -97,7 +97,7 @@ fn what_has_left_does_not_come_back_though_the_next_window_is_larger() {
     for of in 1..=300 {
         // It repeats one in text, and another nearly.
         for number in [of * 8 + 2, of * 8 + 3] {
-            let again = Subject { key: Key(9), at: Timestamp(1200), ..subject(number) };
+            let again = Document { key: Key(9), at: Timestamp(1200), ..subject(number) };
             let found = filter.judge("again", &again).unwrap().verdict.matched().copied();
             if let Some(found) = found {
                 filter.name_of(found.of).unwrap();
@@ -117,10 +117,10 @@ fn what_was_not_committed_is_forgotten() {
     filter.judge("lost", &subject(8)).unwrap();
     drop(filter);
     let mut filter = kept(&State::open(&path).unwrap(), &options);
-    let again = Subject { key: Key(99), ..subject(8) };
+    let again = Document { key: Key(99), ..subject(8) };
     let judgement = filter.judge("again", &again).unwrap();
     assert_eq!((judgement.id, judgement.verdict.is_unique()), (DocId(2), true));
-    let repeated = Subject { key: Key(98), ..subject(4) };
+    let repeated = Document { key: Key(98), ..subject(4) };
     assert_eq!(
         filter.judge("repeated", &repeated).unwrap().verdict.matched().unwrap().of,
         DocId(1)
@@ -131,7 +131,8 @@ fn what_was_not_committed_is_forgotten() {
 fn a_document_whose_key_is_not_its_name_is_still_known_by_its_key() {
     let state = State::in_memory().unwrap();
     let options = options(100);
-    let version = |body: &[u8]| Subject { key: Key(1), body: Some(Digest::of(body)), ..subject(4) };
+    let version =
+        |body: &[u8]| Document { key: Key(1), body: Some(Digest::of(body)), ..subject(4) };
     let mut filter = kept(&state, &options);
     filter.judge("first", &version(b"one")).unwrap();
     filter.commit().unwrap();

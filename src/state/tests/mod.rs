@@ -14,8 +14,8 @@ use tempfile::TempDir;
 use super::*;
 use crate::{
     filter::{
-        Bounds, Digests, Facts, Filter, Horizon, Judgement, Key, Options, Representative, Site,
-        Subject, Verdict,
+        Bounds, Digests, Document, Facts, Filter, Horizon, Judgement, Key, Options, Representative,
+        Site, Verdict,
         model::{Judge, Script, script},
     },
     fingerprint::{Digest, Signature},
@@ -71,7 +71,7 @@ impl InState {
 }
 
 impl Judge for InState {
-    fn judge(&mut self, name: &str, subject: &Subject) -> Judgement {
+    fn judge(&mut self, name: &str, subject: &Document) -> Judgement {
         let judgement = self.filter().judge(subject).unwrap();
         self.keep(name, &judgement);
         if let Some(taught) = self.filter.as_ref().and_then(Filter::taught) {
