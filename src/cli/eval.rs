@@ -85,13 +85,14 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
     }
     if let Some(methods) = &args.method {
         let methods = if methods.is_empty() { &Method::ALL[..] } else { methods };
-        let comparison = compare(&corpus, &config.dedup, recipe(&config).hash_seed, methods);
+        let comparison =
+            compare(&corpus, &config.dedup.filter(), recipe(&config).hash_seed, methods);
         return print(out, &comparison, args.json).map(|()| exit);
     }
     let seeds = args
         .seeds
         .map_or_else(|| vec![recipe(&config).hash_seed], |number| eval::seeds(number.into()));
-    let quality = evaluate(&corpus, &config.dedup, &seeds);
+    let quality = evaluate(&corpus, &config.dedup.filter(), &seeds);
     if let Some(path) = &args.html {
         fs::write(path, eval::render(&quality))
             .map_err(|source| Failure::Write { path: path.clone(), source })?;

@@ -11,7 +11,7 @@ use std::{
 use miette::{Diagnostic, MietteHandlerOpts, ReportHandler};
 
 use crate::{
-    config::ConfigError, crawl::CrawlError, eval::CorpusError, filter::WindowError,
+    config::ConfigError, crawl::CrawlError, eval::CorpusError, filter::OptionsError,
     state::StateError,
 };
 
@@ -45,7 +45,7 @@ pub(super) enum Failure {
     #[diagnostic(transparent)]
     Config(#[from] ConfigError),
     #[error("build the index")]
-    Memory(#[from] WindowError),
+    Memory(#[from] OptionsError),
     #[error("use the state {}", path.display())]
     State { path: PathBuf, source: StateError },
     #[error("read {}", path.display())]

@@ -41,12 +41,13 @@ pub(super) fn dedup(
     room: impl Fn(&filter::Options) -> Result<(), MemoryError>,
     instead: impl Fn(&filter::Options) -> Option<&'static str>,
 ) -> Result<(), ConfigError> {
-    room(&draft.config.dedup).map_err(|error| {
+    let options = draft.config.dedup.filter();
+    room(&options).map_err(|error| {
         let memory = (error.needed.as_u64() < u64::MAX)
             .then(|| format!("`memory = \"{}\"`", at_least(error.needed)));
         let entries = (error.entries > 0)
             .then(|| format!("`entries = {}` in `window`", rounded_down(error.entries)));
-        let instead = instead(&draft.config.dedup).map(str::to_owned);
+        let instead = instead(&options).map(str::to_owned);
         let either: Vec<String> = memory.into_iter().chain(entries).chain(instead).collect();
         let help = format!("write {}", either.join(", or "));
         let places =

@@ -169,6 +169,7 @@ fn plain(message: &str) -> String {
         .replace("a nonzero u64", "a whole number of 1 or more")
         .replace("a sequence", "a list in brackets")
         .replace("expected struct Options", "expected a table of keys")
+        .replace("expected struct Dedup", "expected a table of keys")
         .replace("expected struct WindowOptions", "expected a table of keys")
         .replace("expected struct Policy", "expected a table of keys")
         .replace("invalid IP address syntax", "no network (address/bits)")

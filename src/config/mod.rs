@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     crawl::{self, Plan, fetch, politeness, scope::Seed},
-    extract, filter, sink,
+    extract, sink,
 };
 
 pub use draft::Draft;
@@ -52,7 +52,7 @@ pub struct Config {
     /// The `[fetch]` table.
     pub fetch: fetch::Options,
     /// The `[dedup]` table.
-    pub dedup: filter::Options,
+    pub dedup: crawl::Dedup,
     /// The `[store]` table.
     pub store: sink::Options,
     /// The `[[extract]]`: how the pages of certain sites are read.

@@ -8,8 +8,6 @@ use std::{
 use serde::{Deserialize, de::DeserializeOwned};
 use url::Url;
 
-use crate::filter::Site;
-
 /// A text to be judged.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Text {
@@ -220,9 +218,9 @@ impl Corpus {
         pairs
     }
 
-    /// The site of the text at this place.
-    pub(super) fn site(&self, place: usize) -> Site {
-        Site::of(&self.sites[place].to_string())
+    /// A name for the site of the text at this place.
+    pub(super) fn site(&self, place: usize) -> String {
+        self.sites[place].to_string()
     }
 }
 

@@ -64,6 +64,13 @@ impl Document {
         Self { key, ..self }
     }
 
+    /// The same document with the blocks of this text.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_text_from(self, origin: &str, text: &str) -> Self {
+        Self { blocks: Some(Blocks::of(origin, text)), ..self }
+    }
+
     /// The same document with this time of arrival. By default it is the time at which the document was made. A time before that of an
     /// earlier document counts as that document's.
     #[must_use]

@@ -102,8 +102,7 @@ impl<I: Index> Engine<I> {
         assert!(document.recipe == self.recipe, "a document is made by the recipe of its filter");
         self.advance(digests, document.at)?;
         if let Some(body) = document.body
-            && let Some((verdict, facts)) =
-                self.look_up(digests, document.key, body, Step::Body)?
+            && let Some((verdict, facts)) = self.look_up(digests, document.key, body, Step::Body)?
         {
             return Ok(self.change(verdict, facts));
         }

@@ -39,8 +39,8 @@ mod tests;
 use std::convert::Infallible;
 
 use crate::{
-    fingerprint::{Digest, HashSeed},
-    index::{Audit, BlockIndex, Index, Plan},
+    fingerprint::{Digest, HashSeed, Recipe},
+    index::{Audit, Index, Plan},
     page::{DocId, Timestamp},
 };
 
@@ -57,9 +57,9 @@ pub(crate) use key::OriginKey;
 pub use options::{MemoryError, Mode, Options, OptionsError, Radius, RadiusError};
 pub use rule::Rule;
 pub use stream::{Judge, Judged, NearDedup, NearDupExt};
-pub use templates::Share;
 #[cfg(test)]
 pub(crate) use templates::Bounds;
+pub use templates::Share;
 #[cfg(feature = "state")]
 pub(crate) use templates::{TemplateChange, TemplateSample};
 pub use verdict::{Facts, Judgement, Kind, Match, Step, Verdict};
@@ -92,7 +92,15 @@ impl Filter {
     /// # Errors
     /// If the memory of `options` has no room for their window, the system refuses it, or this build lacks a Cargo feature that they need.
     pub fn new(options: &Options) -> Result<Self, OptionsError> {
-        let recipe = options.recipe(options.seed.seed().unwrap_or_else(HashSeed::random));
+        let seed = options.seed.seed().unwrap_or_else(HashSeed::random);
+        Self::of_recipe(options, options.recipe(seed))
+    }
+
+    /// A filter for documents that are made by this recipe.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub(crate) fn of_recipe(options: &Options, recipe: Recipe) -> Result<Self, OptionsError> {
         recipe.check()?;
         let engine = Engine::new(options, recipe, options.index_beside_digests()?);
         Ok(Self { engine, digests: MemoryDigests::default(), documents: Documents::new(recipe) })
@@ -161,18 +169,8 @@ impl Filter {
     }
 }
 
-#[cfg(feature = "state")]
+#[cfg(feature = "cli")]
 impl Filter {
-    /// A filter for documents that were made elsewhere by this recipe.
-    ///
-    /// # Errors
-    /// As [`new`](Self::new).
-    pub(crate) fn of_recipe(options: &Options, documents: Documents) -> Result<Self, OptionsError> {
-        let recipe = documents.fingerprinter().recipe();
-        let engine = Engine::new(options, recipe, options.index_beside_digests()?);
-        Ok(Self { engine, digests: MemoryDigests::default(), documents })
-    }
-
     /// Adds a sample that another filter has learnt a template from.
     pub(crate) fn add_sample(&mut self, sample: &TemplateSample) {
         self.engine.add_sample(sample);

@@ -8,10 +8,7 @@
 //!
 //! The signature of a page does not hang on it. It acts where a candidate of the same site is confirmed: [`Rule`](super::Rule).
 
-use std::{
-    collections::HashMap,
-    num::NonZeroUsize,
-};
+use std::{collections::HashMap, num::NonZeroUsize};
 
 use super::key::{Key, OriginKey};
 use crate::page::DocId;
@@ -35,7 +32,7 @@ struct Block {
 /// The blocks of a page's text, one a line, and the site of which the page is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Blocks {
-    pub(super) origin: OriginKey,
+    pub(crate) origin: OriginKey,
     blocks: Vec<Block>,
 }
 
@@ -175,7 +172,12 @@ impl Templates {
         let known = self.origins.get(&page.origin);
         let has_taught =
             known.is_some_and(|known| known.keys.iter().flatten().any(|&known| known == key));
-        (!has_taught).then(|| TemplateSample { id, key, origin: page.origin, blocks: page.largest() })
+        (!has_taught).then(|| TemplateSample {
+            id,
+            key,
+            origin: page.origin,
+            blocks: page.largest(),
+        })
     }
 
     /// Takes a sample, and says which ones it makes outdated.
@@ -184,7 +186,8 @@ impl Templates {
         if !self.origins.contains_key(&sample.origin) {
             outdated.extend(self.make_room());
         }
-        let known = self.origins.entry(sample.origin).or_insert_with(|| OriginTemplate::new(sample.id));
+        let known =
+            self.origins.entry(sample.origin).or_insert_with(|| OriginTemplate::new(sample.id));
         if known.learn(sample) == self.bounds.epoch {
             outdated.push(Outdated { origin: sample.origin, before: known.began });
             known.end_epoch(self.bounds.holders);

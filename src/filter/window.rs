@@ -137,6 +137,7 @@ impl Window {
     }
 
     /// All representatives, oldest first.
+    #[cfg(test)]
     pub(super) fn iter(&self) -> impl Iterator<Item = Representative> {
         self.queue.iter().map(Packed::unpacked)
     }
@@ -219,6 +220,7 @@ impl Queue {
         Some(taken)
     }
 
+    #[cfg(test)]
     fn iter(&self) -> impl Iterator<Item = &Packed> {
         self.blocks.iter().flat_map(|block| &block.packed).skip(self.left)
     }

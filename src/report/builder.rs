@@ -17,7 +17,7 @@ use crate::{
         warning::Example,
     },
     sink::record::{Decision, MatchFields, VerdictName},
-    state::Reason,
+    state::{Reason, SkipCause},
 };
 
 /// Members that may be held at one time over all clusters.
@@ -47,6 +47,7 @@ pub(crate) struct Skip<'a> {
     pub(crate) reason: Reason,
     /// More of why.
     pub(crate) detail: Option<&'a str>,
+    pub(crate) cause: Option<SkipCause>,
     /// Whether it was received with status 2xx all the same, and so counted by `max_pages`.
     pub(crate) fetched: bool,
 }

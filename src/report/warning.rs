@@ -8,7 +8,7 @@ use crate::{
     index::Audit,
     page::numbers::thousands,
     report::{Cluster, Counts, End, Host, builder::Skip, counted, many, shown},
-    state::{ROBOTS_NOT_HAD, Reason},
+    state::{Reason, SkipCause},
 };
 
 /// The least number of pages of which a host is suspected to be a mirror.
@@ -33,6 +33,9 @@ pub enum Warning {
         example: String,
         /// More of why that was.
         detail: Option<String>,
+        /// More about the reason.
+        #[serde(skip)]
+        cause: Option<SkipCause>,
     },
     /// The pages of duplicates are kept now, and were not when these were found.
     NotKept {
@@ -71,11 +74,16 @@ pub enum Warning {
 pub(super) struct Example {
     url: String,
     detail: Option<String>,
+    cause: Option<SkipCause>,
 }
 
 impl Example {
     pub(super) fn of(skip: &Skip<'_>) -> Self {
-        Self { url: skip.url.to_owned(), detail: skip.detail.map(ToOwned::to_owned) }
+        Self {
+            url: skip.url.to_owned(),
+            detail: skip.detail.map(ToOwned::to_owned),
+            cause: skip.cause,
+        }
     }
 }
 
@@ -100,6 +108,7 @@ impl Warning {
             known: counts.all_skipped(),
             example: example.map_or_else(String::new, |example| example.url.clone()),
             detail: example.and_then(|example| example.detail.clone()),
+            cause: example.and_then(|example| example.cause),
         })
     }
 
@@ -138,14 +147,14 @@ impl fmt::Display for Warning {
             Self::Nothing { reason: None, .. } => f.write_str(
                 "There was nothing to fetch: no seed names a URL. Look at [[seeds]] in the configuration and at its files.",
             ),
-            Self::Nothing { reason: Some(reason), skipped, known, example, detail } => write!(
+            Self::Nothing { reason: Some(reason), skipped, known, example, detail, cause } => write!(
                 f,
                 "No page was judged. {} of {} known URLs were skipped as {reason}, such as {}{}. {}",
                 thousands(*skipped),
                 thousands(*known),
                 shown(example, 500),
                 detail.as_deref().map_or_else(String::new, |detail| format!(" ({})", shown(detail, 300))),
-                next_step(*reason, detail.as_deref()),
+                next_step(*reason, *cause),
             ),
             Self::NotKept { duplicates, key } => write!(
                 f,
@@ -181,9 +190,9 @@ impl fmt::Display for Warning {
 }
 
 /// What to look at if nearly everything was skipped for this reason.
-fn next_step(reason: Reason, detail: Option<&str>) -> &'static str {
+fn next_step(reason: Reason, cause: Option<SkipCause>) -> &'static str {
     match reason {
-        Reason::Robots if detail.is_some_and(|detail| detail.starts_with(ROBOTS_NOT_HAD)) => {
+        Reason::Robots if cause == Some(SkipCause::RobotsNotReceived) => {
             next_step(Reason::Failure, None)
         }
         Reason::Robots => {

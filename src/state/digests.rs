@@ -102,8 +102,8 @@ impl Digests for DigestTable<'_> {
     }
 
     fn expire(&mut self, horizon: Horizon) -> Result<(), StateError> {
-        let representatives =
-            horizon.representative.0 - self.cache.swept.representative.0.min(horizon.representative.0);
+        let representatives = horizon.representative.0
+            - self.cache.swept.representative.0.min(horizon.representative.0);
         let aliases = horizon.alias - self.cache.swept.alias.min(horizon.alias);
         if representatives.max(aliases) < self.cache.sweep_every {
             return Ok(());

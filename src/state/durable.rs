@@ -9,7 +9,9 @@ use super::{
     signatures::{Restored, SignatureLog},
 };
 use crate::{
-    filter::{Change, Document, Documents, Engine, Judge, Judgement, Key, Match, Options, Position},
+    filter::{
+        Change, Document, Documents, Engine, Judge, Judgement, Key, Match, Options, Position,
+    },
     fingerprint::{Digest, HashSeed},
     index::{Audit, Index, Plan},
     page::{DocId, Timestamp},
@@ -44,7 +46,7 @@ const KIND: &str = "filter";
 /// ```
 #[derive(Debug)]
 pub struct DurableFilter {
-    state: State,
+    pub(super) state: State,
     engine: Engine,
     digests: DigestCache,
     log: SignatureLog,
@@ -355,22 +357,26 @@ const _: () = assert_send::<DurableFilter>();
 
 #[cfg(test)]
 impl DurableFilter {
-    /// A filter over a state of its own, with an engine and a cache for tests.
+    /// A filter over a state of its own, with a cache and bounds for tests.
     pub(super) fn for_tests(
         state: State,
         options: &Options,
-        engine: impl FnOnce(Engine) -> Engine,
         digests: DigestCache,
+        equal_limit: std::num::NonZeroU32,
+        bounds: crate::filter::Bounds,
     ) -> Self {
         let mut this = Self::of_filter(state, options, || HashSeed::PUBLIC, drop).unwrap();
         let (recipe, index) = (this.documents.fingerprinter().recipe(), options.index().unwrap());
-        this.engine = engine(Engine::new(options, recipe, index));
-        this.digests = digests;
+        let index = index.with_equal_limit(equal_limit);
+        this.engine = Engine::new(options, recipe, index).bounded(bounds, equal_limit);
         this.log = this.state.restore(&mut this.engine, drop).unwrap();
+        this.digests = digests;
         this
     }
 
-    pub(super) fn into_state(self) -> State {
+    /// The state, with everything committed. The clock may have moved since the last document.
+    pub(super) fn into_state(mut self) -> State {
+        self.commit().unwrap();
         self.state
     }
 }

@@ -36,20 +36,20 @@ pub use documents::{Capture, JudgedDocument};
 pub use durable::DurableFilter;
 pub use signatures::Restored;
 #[cfg(feature = "crawl")]
-pub use {
-    hosts::HostId,
-    reason::{Reason, SkipCause},
-    texts::KeptText,
-    urls::{UrlId, UrlKind, UrlRow, UrlState},
-};
-#[cfg(feature = "crawl")]
 pub(crate) use {
-    digests::DigestCache,
+    digests::{DigestCache, DigestTable},
     hosts::{Aside, Cause, HostRow, RobotsRow},
     open::WriteLock,
     recipe::{Difference, Recorded},
     signatures::SignatureLog,
     urls::{NewUrl, Queued},
+};
+#[cfg(feature = "crawl")]
+pub use {
+    hosts::HostId,
+    reason::{Reason, SkipCause},
+    texts::KeptText,
+    urls::{UrlId, UrlKind, UrlRow, UrlState},
 };
 
 use open::VERSION;

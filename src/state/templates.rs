@@ -42,7 +42,8 @@ impl State {
             let packed: Vec<u8> = row.get(3)?;
             let (blocks, rest) = packed.as_chunks::<8>();
             let origin = OriginKey::new(unsigned(row.get(0)?)).filter(|_| rest.is_empty());
-            let origin = origin.ok_or(StateError::Damaged("a sample of a template cannot be read"))?;
+            let origin =
+                origin.ok_or(StateError::Damaged("a sample of a template cannot be read"))?;
             visit(&TemplateSample {
                 id: DocId(unsigned(row.get(1)?)),
                 key: Key(unsigned(row.get(2)?)),

@@ -9,7 +9,7 @@ use std::{cmp::Reverse, fmt, time::Duration};
 use url::{ParseError, Url};
 
 use super::fetch::{Answer, FetchError};
-use crate::{page::percent, state::ROBOTS_NOT_HAD};
+use crate::page::percent;
 
 /// For how long a robots.txt is valid (RFC 9309, section 2.4).
 pub(super) const VALID: Duration = Duration::from_hours(24);
