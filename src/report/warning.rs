@@ -34,7 +34,7 @@ pub enum Warning {
         /// More of why that was.
         detail: Option<String>,
         /// More about the reason.
-        #[serde(skip)]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         cause: Option<SkipCause>,
     },
     /// The pages of duplicates are kept now, and were not when these were found.

@@ -20,7 +20,7 @@ mod texts;
 #[cfg(feature = "crawl")]
 mod urls;
 
-#[cfg(all(test, feature = "crawl"))]
+#[cfg(test)]
 mod tests;
 
 use std::{io, path::PathBuf};

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 /// More about a [`Reason`], where the crawler acts on it.
 ///
 /// The numbers are kept in the state of runs and never change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum SkipCause {
     /// [`Reason::Robots`] because robots.txt was not received, not because of a rule in it.

@@ -1,3 +1,5 @@
+#![cfg(feature = "crawl")]
+
 mod durable;
 mod migration;
 mod queue;
