@@ -369,7 +369,7 @@ fn the_advice_on_too_little_memory_holds() {
     assert!(!told.contains("--state"), "{told}");
     let enough_with_a_state = "dedup.memory=2 GiB";
     let told = stderr(&filter(&[enough_with_a_state]).code(2).stdout(""));
-    assert!(told.contains("give `--state`"), "{told}");
+    assert!(told.contains("use `--state`"), "{told}");
     let dir = tempfile::tempdir().unwrap();
     let mut command = pagesieve();
     command.args(["filter", "--set", enough_with_a_state, "--state"]).arg(dir.path().join("s"));
