@@ -35,6 +35,7 @@ pub mod config;
 pub mod crawl;
 #[cfg(feature = "cli")]
 pub mod eval;
+#[cfg(feature = "html")]
 pub mod extract;
 pub mod filter;
 pub mod fingerprint;
@@ -46,7 +47,7 @@ pub mod page;
 pub mod report;
 #[cfg(feature = "crawl")]
 pub mod sink;
-#[cfg(feature = "crawl")]
+#[cfg(feature = "state")]
 pub mod state;
 
 pub use filter::{Filter, Judged, Judgement, NearDupExt, Subject, Verdict};

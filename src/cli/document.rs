@@ -15,9 +15,9 @@ use crate::{
     crawl::{PastRun, fetch, robots::product_token},
     extract::{self, Extractor, Truncation, language},
     filter::{Blocks, Key, Site, Subject},
-    fingerprint::{Digest, Fingerprinter, Recipe, Seed},
+    fingerprint::{Digest, Fingerprinter, HashSeed, Recipe},
     input::{Chunks, Content, Documents, Input, is_html},
-    page::{HostKey, Lang, NormalUrl, Page, Timestamp, UrlOptions},
+    page::{Lang, NormalUrl, Origin, Page, Timestamp, UrlOptions},
 };
 
 use super::{Exit, Failure, Out, exit::mention, progress::say, write_line};
@@ -138,7 +138,7 @@ impl Settings {
 
 /// The recipe of fingerprints that nobody keeps: with the public seed, unless another is named.
 pub(super) fn recipe(config: &Config) -> Recipe {
-    config.dedup.recipe(config.dedup.seed.seed().unwrap_or(Seed::PUBLIC))
+    config.dedup.recipe(config.dedup.seed.seed().unwrap_or(HashSeed::PUBLIC))
 }
 
 /// An extractor for whom the configuration names.
@@ -216,8 +216,8 @@ impl Preparation {
         };
         let at = input.at.unwrap_or_else(Timestamp::now);
         let host = match &input.url {
-            Some(url) => HostKey::of(url),
-            None => HostKey::named(&id),
+            Some(url) => Origin::of(url),
+            None => Origin::named(&id),
         };
         let (document, body) = extracted(&self.extractor, input);
         let subject = self.subject(key, host.as_ref(), &document, body, at);
@@ -228,7 +228,7 @@ impl Preparation {
     pub(super) fn subject(
         &self,
         key: Key,
-        host: Option<&HostKey>,
+        host: Option<&Origin>,
         document: &extract::Document,
         body: Option<Digest>,
         at: Timestamp,

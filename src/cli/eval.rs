@@ -7,6 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use clap::ValueEnum;
 use serde::Serialize;
 
 use super::{
@@ -84,12 +85,13 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
         say(format_args!("{} lists no pairs: none is known to be near", args.pairs.display()));
     }
     if let Some(methods) = &args.method {
-        let methods = if methods.is_empty() { &Method::ALL[..] } else { methods };
-        let comparison = compare(&corpus, &config.dedup, recipe(&config).seed, methods);
+        let methods = if methods.is_empty() { Method::value_variants() } else { methods };
+        let comparison = compare(&corpus, &config.dedup, recipe(&config).hash_seed, methods);
         return print(out, &comparison, args.json).map(|()| exit);
     }
-    let seeds =
-        args.seeds.map_or_else(|| vec![recipe(&config).seed], |number| eval::seeds(number.into()));
+    let seeds = args
+        .seeds
+        .map_or_else(|| vec![recipe(&config).hash_seed], |number| eval::hash_seeds(number.into()));
     let quality = evaluate(&corpus, &config.dedup, &seeds);
     if let Some(path) = &args.html {
         fs::write(path, eval::render(&quality))

@@ -21,7 +21,7 @@ use crate::{
     filter::{Filter, Judgement},
     fingerprint::Recipe,
     index::{Audit, BlockIndex, Index},
-    page::{DocId, figures::thousands},
+    page::{DocId, numbers::thousands},
     report::audited,
     sink::record::Decision,
     state::{KeptFilter, Restored, State, StateError},

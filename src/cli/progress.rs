@@ -15,7 +15,7 @@ use tokio::{
 use super::counted;
 use crate::{
     crawl::{Progress, Tally},
-    page::figures::thousands,
+    page::numbers::thousands,
     state::Restored,
 };
 

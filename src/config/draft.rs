@@ -12,7 +12,7 @@ use super::{
     Config, directory, hints,
     text::{ConfigError, Problem, Text, merge},
 };
-use crate::{crawl::scope::Source, fingerprint::SeedChoice};
+use crate::{crawl::scope::Source, fingerprint::HashSeedChoice};
 
 /// A configuration with the texts that it was read from, so that errors can point into them.
 #[derive(Clone, Debug)]
@@ -72,7 +72,7 @@ impl Draft {
     pub fn asks_for_a_secret_seed(&self) -> bool {
         let mut flags = self.texts.iter().skip(1);
         let is_set = flags.any(|flag| flag.find(&["dedup", "seed"]).is_some());
-        is_set && self.config.dedup.seed == SeedChoice::Secret
+        is_set && self.config.dedup.seed == HashSeedChoice::Secret
     }
 
     fn fill_in(&mut self, path: &Path) {

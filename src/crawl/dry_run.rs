@@ -19,7 +19,7 @@ use super::{
     sitemap,
 };
 use crate::{
-    page::{HostKey, NormalUrl, UrlOptions},
+    page::{NormalUrl, Origin, UrlOptions},
     report::counted,
     state::{Cause, Reason, State, UrlKind, UrlState},
 };
@@ -138,7 +138,7 @@ struct Looker<'a> {
     fetcher: Fetcher,
     robots: HashMap<String, Robots>,
     /// When each host may be asked next.
-    asked: HashMap<HostKey, Instant>,
+    asked: HashMap<Origin, Instant>,
     seen: HashSet<NormalUrl>,
     found: Vec<Outlook>,
 }
@@ -242,7 +242,7 @@ impl Looker<'_> {
         if !self.plan.politeness.obey_robots {
             return None;
         }
-        let origin = format!("{}://{}", url.scheme(), url.host_key());
+        let origin = format!("{}://{}", url.scheme(), url.origin());
         if !self.robots.contains_key(&origin) {
             let robots = self.ask(&origin).await;
             self.robots.insert(origin.clone(), robots);
@@ -272,7 +272,7 @@ impl Looker<'_> {
 
     /// Asks for a URL once the delay of its host is over: the configured one, or a longer one of its robots.txt.
     async fn get(&mut self, url: &Url, limit: Limit) -> Result<Answer, FetchError> {
-        let Ok(host) = NormalUrl::new(url, &self.options).map(|url| url.host_key()) else {
+        let Ok(host) = NormalUrl::new(url, &self.options).map(|url| url.origin()) else {
             return self.fetcher.get(url, limit).await;
         };
         if let Some(next) = self.asked.get(&host) {

@@ -16,7 +16,7 @@ use crate::{
         Digests, Filter, Horizon, Key, Kind, Known, Match, Options, Position, Refreshed,
         Representative, Rule, Share, Subject, Verdict,
     },
-    fingerprint::{Digest, Recipe, Seed, Signature},
+    fingerprint::{Digest, HashSeed, Recipe, Signature},
     index::{Index, Scan},
     page::{DocId, NormalUrl, Timestamp, UrlOptions},
     state::{
@@ -29,7 +29,7 @@ use crate::{
 pub struct PastRun {
     state: State,
     recorded: Recorded,
-    seed: Seed,
+    seed: HashSeed,
 }
 
 /// What a run knows of a URL.

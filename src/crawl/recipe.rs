@@ -2,14 +2,14 @@
 
 use crate::{
     filter::Options,
-    fingerprint::{Recipe, Seed},
+    fingerprint::{HashSeed, Recipe},
     state::{State, StateError},
 };
 
 /// What the state of a run says of its recipe: nothing before the first start.
 #[derive(Debug)]
 pub(super) struct Recorded {
-    pub(super) seed: Option<Seed>,
+    pub(super) seed: Option<HashSeed>,
     /// Whether the seed was drawn, and not configured.
     pub(super) drawn: Option<bool>,
     scheme: Option<String>,
@@ -34,7 +34,7 @@ impl Recorded {
     /// # Errors
     /// If it cannot be read.
     pub(super) fn read(state: &State) -> Result<Self, StateError> {
-        let seed = state.meta::<i64>("seed")?.map(|seed| Seed(seed.cast_unsigned()));
+        let seed = state.meta::<i64>("seed")?.map(|seed| HashSeed(seed.cast_unsigned()));
         Ok(Self { seed, drawn: state.meta("seed_drawn")?, scheme: state.meta("scheme")? })
     }
 
@@ -51,7 +51,7 @@ impl Recorded {
         if self.drawn.is_none() {
             state.set_meta("seed_drawn", drawn)?;
         }
-        state.set_meta("seed", recipe.seed.0.cast_signed())?;
+        state.set_meta("seed", recipe.hash_seed.0.cast_signed())?;
         state.set_meta("scheme", recipe.scheme().to_string())
     }
 
@@ -64,7 +64,7 @@ impl Recorded {
     fn other_scheme(&self, options: &Options) -> Option<Difference> {
         let stored = self.scheme.as_deref()?;
         // A scheme says nothing of the seed.
-        let wanted = options.recipe(Seed::PUBLIC).scheme().to_string();
+        let wanted = options.recipe(HashSeed::PUBLIC).scheme().to_string();
         let parts = PARTS.iter().zip(stored.split(':').zip(wanted.split(':')));
         let mut parts = parts.filter(|(_, (stored, wanted))| stored != wanted);
         parts.next().map(|(key, (stored, wanted))| Difference {

@@ -16,9 +16,9 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::{
     corpus::Corpus,
-    pairs::{Counts, Tally, band, count_pairs},
+    pairs::{Counts, Tally, count_pairs},
     quality::Figures,
-    table::share,
+    table::{row, share},
 };
 use crate::{
     filter::{Options, Rule},
@@ -157,8 +157,7 @@ fn sampled(corpus: &Corpus, prepared: &Prepared) -> Counts {
     let mut tally = Tally::new();
     for (a, b, similarity) in corpus.listed_pairs().into_iter().step_by(step) {
         let (a, b) = (a as usize, b as usize);
-        let equal = corpus.texts[a].text == corpus.texts[b].text;
-        tally.count(band(similarity, equal), (prepared.alike)(a, b).then_some(0));
+        tally.count(corpus.band(a, b, similarity), (prepared.alike)(a, b).then_some(0));
     }
     tally.at(0)
 }
@@ -262,7 +261,8 @@ fn vectors<'a>(
     let mut terms = HashMap::new();
     let mut frequencies = |text| {
         let mut frequencies = BTreeMap::new();
-        fingerprinter.tokens(text, |token| *frequencies.entry(number(token, &mut terms)).or_insert(0) += 1);
+        fingerprinter
+            .tokens(text, |token| *frequencies.entry(number(token, &mut terms)).or_insert(0) += 1);
         frequencies
     };
     let frequencies: Vec<BTreeMap<u32, u32>> = texts.map(&mut frequencies).collect();
@@ -411,37 +411,40 @@ fn tutorial<'a>(texts: impl Iterator<Item = &'a str>, fingerprinter: &Fingerprin
 
 impl fmt::Display for Comparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let columns = |f: &mut fmt::Formatter<'_>, cells: [&str; 10], note: &str| {
-            let [method, found, not_equal, p90, p50, p30, wrong, bytes, page, pair] = cells;
-            writeln!(
-                f,
-                "{method:17}{found:>8}{not_equal:>11}{p90:>9}{p50:>9}{p30:>9}{wrong:>8}{bytes:>10}{page:>10}{pair:>10}{note}"
-            )
-        };
-        let header = ["method", "found", "not equal", "≥ 0.9", "≥ 0.5", "≥ 0.3", "wrong", "bytes", "µs/page", "ns/pair"];
-        columns(f, header, "")?;
-        for row in &self.0 {
-            let figures = &row.figures;
+        const WIDTHS: [usize; 9] = [8, 11, 9, 9, 9, 8, 10, 10, 10];
+        let header = [
+            "found",
+            "not equal",
+            "≥ 0.9",
+            "≥ 0.5",
+            "≥ 0.3",
+            "wrong",
+            "bytes",
+            "µs/page",
+            "ns/pair",
+        ];
+        row(f, "method", WIDTHS, header)?;
+        for quality in &self.0 {
+            let name =
+                quality.method.name() + if quality.sample.is_some() { " (sample)" } else { "" };
+            let figures = &quality.figures;
             let cells = [
-                row.method.name(),
                 share(figures.recall),
                 share(figures.recall_not_equal),
                 share(figures.precision_90),
                 share(figures.precision_50),
                 share(figures.precision_30),
                 figures.wrong.to_string(),
-                format!("{:.0}", row.bytes),
-                format!("{:.0}", row.page_microseconds),
-                format!("{:.0}", row.pair_nanoseconds),
+                format!("{:.0}", quality.bytes),
+                format!("{:.0}", quality.page_microseconds),
+                format!("{:.0}", quality.pair_nanoseconds),
             ];
-            let note = if row.sample.is_some() { "  (sample)" } else { "" };
-            columns(f, cells.each_ref().map(String::as_str), note)?;
+            row(f, &name, WIDTHS, cells)?;
         }
         f.write_str(
-            "\
-found: share of near pairs (similarity 0.9 or more) that were reported; not equal: of those whose texts differ
-≥ 0.9, ≥ 0.5, ≥ 0.3: share of reported pairs with this similarity; wrong: reported pairs below 0.3
-bytes: to remember per page; µs/page, ns/pair: wall time on one thread
+            "(found: share of near pairs, of similarity 0.9 or more, that are reported; not equal: of those with different texts;
+ ≥ 0.9, ≥ 0.5, ≥ 0.3: share of reported pairs with this similarity; wrong: reported pairs below 0.3;
+ bytes: to remember per page; µs/page and ns/pair: wall time on one thread)
 ",
         )
     }

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{Radius, WindowOptions};
 use crate::{
-    fingerprint::{Recipe, Seed, SeedChoice, Segment},
+    fingerprint::{HashSeed, HashSeedChoice, Recipe, Segment},
     index::{BlockIndex, Plan, RefusedError},
-    page::figures::thousands,
+    page::numbers::thousands,
 };
 
 /// How duplicates are recognised, and what happens to them.
@@ -22,7 +22,7 @@ pub struct Options {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub radius: Option<Radius>,
     /// Where the hash of the features starts.
-    pub seed: SeedChoice,
+    pub seed: HashSeedChoice,
     /// How text without spaces is cut into words.
     pub segment: Segment,
     /// Whether traditional and simplified Chinese characters count as the same.
@@ -32,7 +32,7 @@ pub struct Options {
     /// Whether pages of one site are compared the more strictly the larger a part of them the site's template is.
     pub templates: bool,
     /// Room for the window and its index, and for the digests where they are in memory.
-    #[serde(serialize_with = "crate::page::size::serialize")]
+    #[serde(serialize_with = "crate::page::numbers::serialize_size")]
     pub memory: ByteSize,
     /// One query of the index in so many is compared with a scan, and what was missed is counted; 0 for none.
     pub audit: u32,
@@ -103,7 +103,7 @@ impl Default for Options {
         Self {
             mode: Mode::default(),
             radius: None,
-            seed: SeedChoice::Secret,
+            seed: HashSeedChoice::Secret,
             segment: Segment::default(),
             fold_chinese: true,
             min_features: 10,
@@ -225,8 +225,8 @@ impl Options {
 
     /// What fingerprints depend on besides the text, with the seed that was chosen or drawn.
     #[must_use]
-    pub fn recipe(&self, seed: Seed) -> Recipe {
-        Recipe { segment: self.segment, fold_chinese: self.fold_chinese, seed }
+    pub fn recipe(&self, seed: HashSeed) -> Recipe {
+        Recipe { segment: self.segment, fold_chinese: self.fold_chinese, hash_seed: seed }
     }
 }
 

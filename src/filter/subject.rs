@@ -4,7 +4,7 @@ use super::{Blocks, Facts, Site};
 use crate::{
     extract::language,
     fingerprint::{Digest, Fingerprinter, Sketch},
-    page::{HostKey, Lang, Timestamp},
+    page::{Lang, Origin, Timestamp},
 };
 
 /// Whose document it is: a hash of its URL or of the caller's id.
@@ -49,7 +49,7 @@ impl Subject {
             chars: u32::try_from(text.chars().count()).unwrap_or(u32::MAX),
             lang: language(text).and_then(Lang::new),
             at: Timestamp::now(),
-            blocks: HostKey::named(id).map(|host| Blocks::of(Site::of(host.as_str()), text)),
+            blocks: Origin::named(id).map(|host| Blocks::of(Site::of(host.as_str()), text)),
         }
     }
 

@@ -1,12 +1,12 @@
 //! Puts the steps together: text in, sketch out.
 
+#[cfg(feature = "jieba")]
+use std::sync::LazyLock;
 use std::{
     cmp::Reverse,
     iter,
-    sync::{LazyLock, Mutex, PoisonError},
+    sync::{Mutex, PoisonError},
 };
-
-use jieba_rs::Jieba;
 
 use super::{
     accumulate::Accumulator,
@@ -14,7 +14,7 @@ use super::{
     counts::Counts,
     hash,
     recipe::{Recipe, Segment},
-    seed::Seed,
+    seed::HashSeed,
     segment::{self, Run},
     simplified,
     weight::weight,
@@ -24,7 +24,8 @@ use super::{
 const KEPT: usize = 4 << 20;
 
 /// The dictionary, shared by all fingerprinters.
-static JIEBA: LazyLock<Jieba> = LazyLock::new(Jieba::new);
+#[cfg(feature = "jieba")]
+static JIEBA: LazyLock<jieba_rs::Jieba> = LazyLock::new(jieba_rs::Jieba::new);
 
 /// What judgement needs to know of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,9 +71,14 @@ pub struct Fingerprinter {
 }
 
 impl Fingerprinter {
-    /// A maker of sketches by this recipe.
+    /// Makes sketches by this recipe.
+    ///
+    /// # Panics
+    /// If the recipe needs a Cargo feature that this build does not have: [`Recipe::check`] reports it beforehand. A filter checks its
+    /// recipe when it is made.
     #[must_use]
     pub fn new(recipe: Recipe) -> Self {
+        recipe.check().expect("a recipe that this build can follow");
         Self {
             recipe,
             simplified: recipe.fold_chinese.then(simplified::Table::get),
@@ -124,7 +130,7 @@ impl Fingerprinter {
     pub fn features(&self, text: &str) -> Vec<Feature> {
         let mut scratch = Scratch::default();
         let mut texts = Vec::new();
-        let mut chain = Chain::new(self.recipe.seed);
+        let mut chain = Chain::new(self.recipe.hash_seed);
         let [mut last, mut last_inside] = [String::new(), String::new()];
         let counts = &mut scratch.counts;
         let mut count = |hash, text: &dyn Fn() -> String| {
@@ -186,7 +192,7 @@ impl Fingerprinter {
     fn sketch_with(&self, scratch: &mut Scratch, text: &str) -> Sketch {
         let Scratch { buffers, counts, digester } = scratch;
         counts.clear();
-        let mut chain = Chain::new(self.recipe.seed);
+        let mut chain = Chain::new(self.recipe.hash_seed);
         segment::runs(text, self.simplified, buffers, |run| {
             digester.add(run);
             units(run, self.recipe.segment, |unit| {
@@ -232,9 +238,14 @@ enum Unit<'a> {
     Inside(&'a str, bool),
 }
 
+#[cfg_attr(
+    not(feature = "jieba"),
+    expect(unused_variables, reason = "without jieba there is one way to segment")
+)]
 fn units(run: Run<'_>, segment: Segment, mut emit: impl FnMut(Unit<'_>)) {
     match run {
         Run::Word(word) => emit(Unit::Token(word)),
+        #[cfg(feature = "jieba")]
         Run::Han(run) if segment == Segment::Jieba => {
             for word in JIEBA.cut(run, false) {
                 emit(Unit::Token(word.word));
@@ -252,9 +263,14 @@ fn units(run: Run<'_>, segment: Segment, mut emit: impl FnMut(Unit<'_>)) {
 }
 
 /// The tokens of a run, without the characters inside.
+#[cfg_attr(
+    not(feature = "jieba"),
+    expect(unused_variables, reason = "without jieba there is one way to segment")
+)]
 fn tokens(run: Run<'_>, segment: Segment, mut emit: impl FnMut(&str)) {
     match run {
         Run::Word(word) => emit(word),
+        #[cfg(feature = "jieba")]
         Run::Han(run) if segment == Segment::Jieba => {
             JIEBA.cut(run, false).into_iter().for_each(|word| emit(word.word));
         }
@@ -280,14 +296,14 @@ fn characters(text: &str) -> impl Iterator<Item = &str> {
 
 /// Hashes units one after the other; adjacent tokens make a pair, also across punctuation and white space.
 struct Chain {
-    seed: Seed,
+    seed: HashSeed,
     last: Option<u64>,
     /// The character before, inside a token.
     inside: Option<u64>,
 }
 
 impl Chain {
-    fn new(seed: Seed) -> Self {
+    fn new(seed: HashSeed) -> Self {
         Self { seed, last: None, inside: None }
     }
 

@@ -2,14 +2,14 @@
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::seed::Seed;
+use super::seed::HashSeed;
 
 /// 2^64 divided by the golden ratio, odd: the step of `SplitMix64`.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The hash of a token.
 #[inline]
-pub(super) fn token(token: &str, seed: Seed) -> u64 {
+pub(super) fn token(token: &str, seed: HashSeed) -> u64 {
     xxh3_64_with_seed(token.as_bytes(), seed.0)
 }
 

@@ -48,5 +48,5 @@ mod tests;
 pub use accumulate::{Accumulator, Sums};
 pub use bits::{Digest, Fingerprint, ParseBitsError, Signature, similarity};
 pub use fingerprinter::{Feature, Fingerprinter, Sketch};
-pub use recipe::{Recipe, Scheme, Segment};
-pub use seed::{Seed, SeedChoice};
+pub use recipe::{Recipe, RecipeError, Scheme, Segment};
+pub use seed::{HashSeed, HashSeedChoice};

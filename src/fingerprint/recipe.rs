@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::seed::Seed;
+use super::seed::HashSeed;
 
 /// The version of the recipe that the documentation of this module writes down.
 const VERSION: u32 = 2;
@@ -28,10 +28,32 @@ pub struct Recipe {
     /// Whether traditional Chinese characters count as simplified ones.
     pub fold_chinese: bool,
     /// What the hashes depend on.
-    pub seed: Seed,
+    pub hash_seed: HashSeed,
+}
+
+/// A recipe that this build cannot follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecipeError {
+    /// The dictionary of jieba is not compiled in.
+    #[error(
+        "`segment = \"jieba\"` needs the Cargo feature `jieba`: build with it, or set `segment = \"ngrams\"`"
+    )]
+    NoJieba,
 }
 
 impl Recipe {
+    /// Checks that this build can follow the recipe.
+    ///
+    /// # Errors
+    /// If it needs a Cargo feature that this build does not have.
+    pub fn check(&self) -> Result<(), RecipeError> {
+        if self.segment == Segment::Jieba && cfg!(not(feature = "jieba")) {
+            return Err(RecipeError::NoJieba);
+        }
+        Ok(())
+    }
+
     /// What is stored beside the seed's id with fingerprints made by this recipe.
     #[must_use]
     pub fn scheme(&self) -> Scheme {
@@ -42,7 +64,7 @@ impl Recipe {
 impl Default for Recipe {
     /// Words by jieba, folded Chinese, the public seed.
     fn default() -> Self {
-        Self { segment: Segment::Jieba, fold_chinese: true, seed: Seed::PUBLIC }
+        Self { segment: Segment::Jieba, fold_chinese: true, hash_seed: HashSeed::PUBLIC }
     }
 }
 

@@ -6,9 +6,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// What all hashes of a run depend on. Who knows it can forge texts that meet; so it is never printed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Seed(pub u64);
+pub struct HashSeed(pub u64);
 
-impl Seed {
+impl HashSeed {
     /// The seed of `dedup.seed = "public"`: everybody gets the same fingerprints. (The letters `pagesiev`.)
     pub const PUBLIC: Self = Self(0x7061_6765_7369_6576);
 
@@ -21,37 +21,37 @@ impl Seed {
 }
 
 /// Names the seed, never its value.
-impl fmt::Debug for Seed {
+impl fmt::Debug for HashSeed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Seed(id {})", self.id())
+        write!(f, "HashSeed(id {})", self.id())
     }
 }
 
 /// The key `dedup.seed`: `"secret"`, `"public"` or a number of 0 or more.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-pub enum SeedChoice {
+pub enum HashSeedChoice {
     /// Drawn at random when a run begins, and kept in its state.
     #[default]
     Secret,
-    /// [`Seed::PUBLIC`].
+    /// [`HashSeed::PUBLIC`].
     Public,
     /// This one.
-    Fixed(Seed),
+    Fixed(HashSeed),
 }
 
-impl SeedChoice {
+impl HashSeedChoice {
     /// The seed, unless it is one that the caller draws.
     #[must_use]
-    pub fn seed(self) -> Option<Seed> {
+    pub fn seed(self) -> Option<HashSeed> {
         match self {
             Self::Secret => None,
-            Self::Public => Some(Seed::PUBLIC),
+            Self::Public => Some(HashSeed::PUBLIC),
             Self::Fixed(seed) => Some(seed),
         }
     }
 }
 
-impl fmt::Debug for SeedChoice {
+impl fmt::Debug for HashSeedChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Secret => f.write_str("Secret"),
@@ -62,7 +62,7 @@ impl fmt::Debug for SeedChoice {
 }
 
 /// Writes what a configuration would have to say, the number of a fixed seed included.
-impl Serialize for SeedChoice {
+impl Serialize for HashSeedChoice {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Secret => serializer.serialize_str("secret"),
@@ -72,7 +72,7 @@ impl Serialize for SeedChoice {
     }
 }
 
-impl<'de> Deserialize<'de> for SeedChoice {
+impl<'de> Deserialize<'de> for HashSeedChoice {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(ChoiceVisitor)
     }
@@ -81,25 +81,25 @@ impl<'de> Deserialize<'de> for SeedChoice {
 struct ChoiceVisitor;
 
 impl de::Visitor<'_> for ChoiceVisitor {
-    type Value = SeedChoice;
+    type Value = HashSeedChoice;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(r#""secret", "public" or a number of 0 or more"#)
     }
 
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<SeedChoice, E> {
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<HashSeedChoice, E> {
         match text {
-            "secret" => Ok(SeedChoice::Secret),
-            "public" => Ok(SeedChoice::Public),
+            "secret" => Ok(HashSeedChoice::Secret),
+            "public" => Ok(HashSeedChoice::Public),
             _ => Err(E::invalid_value(de::Unexpected::Str(text), &self)),
         }
     }
 
-    fn visit_u64<E: de::Error>(self, number: u64) -> Result<SeedChoice, E> {
-        Ok(SeedChoice::Fixed(Seed(number)))
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<HashSeedChoice, E> {
+        Ok(HashSeedChoice::Fixed(HashSeed(number)))
     }
 
-    fn visit_i64<E: de::Error>(self, number: i64) -> Result<SeedChoice, E> {
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<HashSeedChoice, E> {
         match u64::try_from(number) {
             Ok(number) => self.visit_u64(number),
             Err(_) => Err(E::invalid_value(de::Unexpected::Signed(number), &self)),

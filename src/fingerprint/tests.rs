@@ -53,7 +53,8 @@ fn traditional_and_simplified_chinese_are_one_if_folded() {
 #[test]
 fn the_digest_knows_neither_seed_nor_segmenter() {
     let text = "我喜欢看电视 and 3.14";
-    let secret = Fingerprinter::new(Recipe { seed: Seed(1), ..Recipe::default() }).sketch(text);
+    let secret =
+        Fingerprinter::new(Recipe { hash_seed: HashSeed(1), ..Recipe::default() }).sketch(text);
     assert_eq!(secret.digest, ngrams(text).digest);
     assert_ne!(secret.signature, sketch(text).signature);
 }
@@ -128,26 +129,26 @@ fn one_fingerprinter_serves_many_threads() {
 
 #[test]
 fn a_seed_is_never_printed() {
-    let seed = Seed(1_234_567);
-    let choice = SeedChoice::Fixed(seed);
+    let seed = HashSeed(1_234_567);
+    let choice = HashSeedChoice::Fixed(seed);
     for text in [
         format!("{seed:?}"),
         format!("{choice:?}"),
-        format!("{:?}", Recipe { seed, ..Recipe::default() }),
+        format!("{:?}", Recipe { hash_seed: seed, ..Recipe::default() }),
         seed.id(),
     ] {
         assert!(!text.contains("1234567") && !text.contains("12d687"), "{text}");
     }
-    assert_eq!(Seed::PUBLIC.id(), "d57e26c0");
-    assert_ne!(Seed(0).id(), Seed(1).id());
+    assert_eq!(HashSeed::PUBLIC.id(), "d57e26c0");
+    assert_ne!(HashSeed(0).id(), HashSeed(1).id());
 }
 
 #[test]
 fn a_seed_is_secret_public_or_a_number() {
-    let parse = |text: &str| serde_json::from_str::<SeedChoice>(text);
+    let parse = |text: &str| serde_json::from_str::<HashSeedChoice>(text);
     assert_eq!(parse(r#""secret""#).unwrap().seed(), None);
-    assert_eq!(parse(r#""public""#).unwrap().seed(), Some(Seed::PUBLIC));
-    assert_eq!(parse("7").unwrap().seed(), Some(Seed(7)));
+    assert_eq!(parse(r#""public""#).unwrap().seed(), Some(HashSeed::PUBLIC));
+    assert_eq!(parse("7").unwrap().seed(), Some(HashSeed(7)));
     assert!(
         parse("-1")
             .unwrap_err()
@@ -155,7 +156,9 @@ fn a_seed_is_secret_public_or_a_number() {
             .contains(r#"expected "secret", "public" or a number of 0 or more"#)
     );
     assert!(parse(r#""hidden""#).is_err());
-    for choice in [SeedChoice::Secret, SeedChoice::Public, SeedChoice::Fixed(Seed(u64::MAX))] {
+    for choice in
+        [HashSeedChoice::Secret, HashSeedChoice::Public, HashSeedChoice::Fixed(HashSeed(u64::MAX))]
+    {
         assert_eq!(parse(&serde_json::to_string(&choice).unwrap()).unwrap(), choice);
     }
 }
@@ -163,7 +166,7 @@ fn a_seed_is_secret_public_or_a_number() {
 #[test]
 fn a_scheme_tells_what_alters_fingerprints() {
     let scheme = |segment, fold_chinese| {
-        Recipe { segment, fold_chinese, seed: Seed(9) }.scheme().to_string()
+        Recipe { segment, fold_chinese, hash_seed: HashSeed(9) }.scheme().to_string()
     };
     assert_eq!(scheme(Segment::Jieba, true), "2:jieba:fold");
     assert_eq!(scheme(Segment::Ngrams, false), "2:ngrams:keep");

@@ -19,7 +19,7 @@ use super::{
     slab::RefusedError,
     slots::STRETCH,
 };
-use crate::page::figures::thousands;
+use crate::page::numbers::thousands;
 
 /// Chains vary, and what was used to sort a large window may stay with the process.
 const MARGIN: f64 = 1.02;

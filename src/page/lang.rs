@@ -1,4 +1,4 @@
-//! A language, in three bytes.
+//! A language code in three bytes.
 
 use std::{fmt, str};
 
@@ -32,7 +32,7 @@ impl Lang {
     /// The code as a string.
     ///
     /// # Panics
-    /// Never: the code was made of ASCII letters.
+    /// Never: the code consists of ASCII letters.
     #[must_use]
     pub fn as_str(&self) -> &str {
         let len = if self.0[2] == 0 { 2 } else { 3 };

@@ -1,37 +1,41 @@
-//! What every stage speaks of: a fetched page, its normal URL, a document's number, the window's clock.
+//! A fetched page, and the values that identify it in every stage: normal URL, origin, document number, language, time.
 //!
-//! The lowest room of the house: it names no other. It knows nothing of HTML, fingerprints or the network.
+//! The lowest module: it imports no other one and does no I/O.
 
-pub(crate) mod figures;
 mod lang;
+#[cfg(feature = "html")]
 mod normal_url;
+pub(crate) mod numbers;
+#[cfg(feature = "html")]
 pub(crate) mod percent;
-pub(crate) mod size;
-mod time;
 
-use std::fmt;
+use std::{
+    fmt,
+    ops::Sub,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
 
 use serde::{Deserialize, Serialize};
-use url::Url;
 
 pub use lang::Lang;
-pub use normal_url::{HostKey, NormalUrl, UrlError, UrlOptions, site_of};
-pub use time::Timestamp;
+#[cfg(feature = "html")]
+pub use normal_url::{NormalUrl, Origin, UrlError, UrlOptions, site_of};
 
-/// One answer as it came from the network or from a file, its content coding removed, not yet decoded or parsed.
+/// A response as received from the network or read from a file: content coding removed, not yet decoded or parsed.
+#[cfg(feature = "html")]
 #[derive(Clone, Debug, Default)]
 pub struct Page {
-    /// Where the body came from; relative links are resolved against it. `None` for HTML of unknown origin.
-    pub url: Option<Url>,
+    /// The URL of the body; relative links are resolved against it. `None` if it is unknown.
+    pub url: Option<url::Url>,
     /// The `Content-Type` header as received.
     pub content_type: Option<String>,
     /// The `X-Robots-Tag` headers as received.
     pub x_robots_tag: Vec<String>,
-    /// The body without its content coding, perhaps cut at a limit.
+    /// The body without its content coding, possibly cut at a limit.
     pub body: Vec<u8>,
 }
 
-/// The number of a document in order of arrival, from 1. It never returns, not even after the document has left the window.
+/// The number of a document in order of arrival, from 1. It is never reused, even after the document has left the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct DocId(pub u64);
@@ -40,4 +44,32 @@ impl fmt::Display for DocId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
+}
+
+/// Milliseconds since the Unix epoch, the clock by which documents expire. Delays between requests use the monotonic clock.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(transparent)]
+pub struct Timestamp(pub i64);
+
+impl Timestamp {
+    /// The system's clock, read now. A clock set before 1970 reads as the epoch.
+    #[must_use]
+    pub fn now() -> Self {
+        Self(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, millis))
+    }
+}
+
+impl Sub<Duration> for Timestamp {
+    type Output = Self;
+
+    /// The instant `age` earlier, or the earliest representable one.
+    fn sub(self, age: Duration) -> Self {
+        Self(self.0.saturating_sub(millis(age)))
+    }
+}
+
+fn millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }

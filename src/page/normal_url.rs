@@ -1,4 +1,4 @@
-//! The normal form of a URL: a document's identity and the frontier's key.
+//! The normal form of a URL: the identity of a page and the key of the frontier. Also its origin and its site.
 
 use std::{fmt, net::Ipv4Addr};
 
@@ -10,11 +10,11 @@ use crate::page::percent;
 /// The longest normal URL, in characters.
 const MAX_LENGTH: usize = 2048;
 
-/// Which parts of a URL do not tell documents apart.
+/// Which parts of a URL do not distinguish pages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct UrlOptions {
-    /// Query parameters that are removed, compared without case; a `*` at the end stands for any ending.
+    /// Query parameters to remove. Case is ignored; a trailing `*` matches any ending.
     pub tracking: Vec<String>,
 }
 
@@ -43,10 +43,10 @@ impl UrlOptions {
     }
 }
 
-/// A URL in our normal form: `http` or `https`, at most 2,048 characters, without fragment, credentials, tracking
-/// parameters, empty query and the host's trailing dot; percent-encoding as RFC 3986, section 6.2.2 has it.
+/// A URL in normal form: `http` or `https`, at most 2,048 characters, without fragment, credentials, tracking
+/// parameters, an empty query and the host's trailing dot; percent-encoding is normalised by RFC 3986, section 6.2.2.
 ///
-/// What may tell two documents apart stays: doubled slashes, the order of parameters, empty ones.
+/// Differences that may mean different pages stay: doubled slashes, the order of parameters, empty parameters.
 ///
 /// ```
 /// use pagesieve::page::{NormalUrl, UrlOptions};
@@ -58,22 +58,22 @@ impl UrlOptions {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NormalUrl(Url);
 
-/// A host: a name with its port, as in `example.org:443`.
+/// A host with its port, as in `example.org:443`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct HostKey(Box<str>);
+pub struct Origin(Box<str>);
 
 /// A URL that has no normal form.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UrlError {
-    /// It is no absolute URL by the WHATWG URL Standard.
+    /// It is not an absolute URL by the WHATWG URL Standard.
     #[error("not a URL")]
     Syntax(#[source] url::ParseError),
-    /// Its scheme is another than `http` and `https`.
+    /// Its scheme is neither `http` nor `https`.
     #[error("the scheme is {0}, only http and https can be fetched")]
     Scheme(String),
-    /// Its host is a dot, or ends in more than one.
+    /// Its host is a dot, or ends in several dots.
     #[error("the host {0} has an empty label")]
     Host(String),
     /// Its normal form is too long.
@@ -86,7 +86,7 @@ impl NormalUrl {
     ///
     /// # Errors
     ///
-    /// If the scheme is not `http` or `https`, the host has an empty label at its end, or the normal form is longer than 2,048
+    /// If the scheme is neither `http` nor `https`, the host ends in an empty label, or the normal form is longer than 2,048
     /// characters.
     pub fn new(url: &Url, options: &UrlOptions) -> Result<Self, UrlError> {
         if !matches!(url.scheme(), "http" | "https") {
@@ -112,11 +112,11 @@ impl NormalUrl {
         }
     }
 
-    /// The normal form of what is written as an absolute URL.
+    /// Parses an absolute URL and normalises it.
     ///
     /// # Errors
     ///
-    /// If it is none by the WHATWG URL Standard, or as [`NormalUrl::new`].
+    /// If it is not a URL by the WHATWG URL Standard, and as [`NormalUrl::new`].
     pub fn parse(text: &str, options: &UrlOptions) -> Result<Self, UrlError> {
         Self::new(&Url::parse(text).map_err(UrlError::Syntax)?, options)
     }
@@ -139,32 +139,32 @@ impl NormalUrl {
         self.0.scheme()
     }
 
-    /// The host's name, or its address as a URL spells it (`[::1]`).
+    /// The host name, or the address as written in a URL (`[::1]`).
     #[must_use]
     pub fn host(&self) -> &str {
         self.0.host_str().unwrap_or_default()
     }
 
-    /// The port, also where the URL leaves it out.
+    /// The port, the scheme's default if the URL has none.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.0.port_or_known_default().unwrap_or_default()
     }
 
-    /// The name with the port.
+    /// The host with the port.
     #[must_use]
-    pub fn host_key(&self) -> HostKey {
-        HostKey(format!("{}:{}", self.host(), self.port()).into())
+    pub fn origin(&self) -> Origin {
+        Origin(format!("{}:{}", self.host(), self.port()).into())
     }
 
-    /// The registrable domain, or the host itself where there is none.
+    /// The registrable domain, or the host itself if it has none.
     #[must_use]
     pub fn site(&self) -> &str {
         site_of(self.host())
     }
 }
 
-/// Resolvers take `example.org.` and `example.org` for one name, servers answer both alike.
+/// `example.org.` and `example.org` resolve to the same servers, which answer both alike.
 fn remove_trailing_dot(url: &mut Url) -> Result<(), UrlError> {
     let Some(host) = url.host_str().and_then(|host| host.strip_suffix('.')) else { return Ok(()) };
     if host.is_empty() || host.ends_with('.') {
@@ -194,15 +194,15 @@ impl Serialize for NormalUrl {
 }
 
 impl<'de> Deserialize<'de> for NormalUrl {
-    /// Reads what was written by `Serialize`; tracking parameters are left alone, since the list is not at hand.
+    /// Reads what `Serialize` wrote. Tracking parameters stay, because the list is not available here.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Self::new(&Url::deserialize(deserializer)?, &UrlOptions { tracking: Vec::new() })
             .map_err(D::Error::custom)
     }
 }
 
-impl HostKey {
-    /// The host of a URL of the schemes `http` and `https`.
+impl Origin {
+    /// The origin of an `http` or `https` URL.
     #[must_use]
     pub fn of(url: &Url) -> Option<Self> {
         let host = url.host_str().filter(|_| matches!(url.scheme(), "http" | "https"))?;
@@ -210,35 +210,35 @@ impl HostKey {
         Some(Self(format!("{host}:{}", url.port_or_known_default()?).into()))
     }
 
-    /// The host of what is written as such a URL.
+    /// The origin of a string that is such a URL.
     ///
     /// ```
-    /// use pagesieve::page::HostKey;
+    /// use pagesieve::page::Origin;
     ///
-    /// let host = HostKey::named("http://Example.org./tea").expect("a URL");
-    /// assert_eq!(host.as_str(), "example.org:80");
-    /// assert_eq!(HostKey::named("pages/tea.html"), None);
+    /// let origin = Origin::named("http://Example.org./tea").expect("a URL");
+    /// assert_eq!(origin.as_str(), "example.org:80");
+    /// assert_eq!(Origin::named("pages/tea.html"), None);
     /// ```
     #[must_use]
     pub fn named(url: &str) -> Option<Self> {
         Self::of(&Url::parse(url).ok()?)
     }
 
-    /// The key as a string.
+    /// The origin as a string.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-impl fmt::Display for HostKey {
+impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
 }
 
-/// The registrable domain of a host name (public suffix and one label), or the name itself where there is none:
-/// for an address, a single label, a public suffix.
+/// The registrable domain of a host name (its public suffix and one label), or the name itself if it has none:
+/// an address, a single label, a public suffix.
 ///
 /// ```
 /// use pagesieve::page::site_of;

@@ -11,7 +11,7 @@ use url::Url;
 use crate::{
     filter::Step,
     index::{Audit, BlockIndex},
-    page::{Timestamp, figures::thousands},
+    page::{Timestamp, numbers::thousands},
     report::{Cluster, DeferredHost, End, Host, Member, Report, Search, Warning},
     sink::{
         DUPLICATES, PAGES, SKIPPED,

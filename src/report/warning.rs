@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     index::Audit,
-    page::figures::thousands,
+    page::numbers::thousands,
     report::{Cluster, Counts, End, Host, counted, render::shown},
     state::{ROBOTS_NOT_HAD, Reason},
 };

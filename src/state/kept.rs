@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use super::{CACHED_DIGESTS, DigestTable, Restored, SignatureLog, State, StateError};
 use crate::{
     filter::{Filter, Judgement, Options, Subject},
-    fingerprint::{Recipe, Seed, Sketch},
+    fingerprint::{HashSeed, Recipe, Sketch},
     index::{Audit, BlockIndex, Index, Plan},
     page::DocId,
 };
@@ -135,26 +135,26 @@ impl KeptFilter {
 
 /// The recipe of the state's fingerprints, or of those that a new state will have.
 fn agree(state: &State, options: &Options) -> Result<Recipe, StateError> {
-    let known = state.meta::<i64>("seed")?.map(|seed| Seed(seed.cast_unsigned()));
+    let known = state.meta::<i64>("seed")?.map(|seed| HashSeed(seed.cast_unsigned()));
     let kind: Option<String> = state.meta("kind")?;
     if known.is_some() && kind.as_deref() != Some(KIND) {
         return Err(StateError::Kind);
     }
     let chosen = options.seed.seed();
-    let recipe = options.recipe(chosen.or(known).unwrap_or(Seed::PUBLIC));
+    let recipe = options.recipe(chosen.or(known).unwrap_or(HashSeed::PUBLIC));
     let scheme = recipe.scheme().to_string();
     if let Some(known) = known {
         let stored: String = state.meta("scheme")?.unwrap_or_default();
         if stored != scheme {
             return Err(StateError::Scheme { stored, wanted: scheme });
         }
-        if known != recipe.seed {
-            return Err(StateError::Seed { stored: known.id(), wanted: recipe.seed.id() });
+        if known != recipe.hash_seed {
+            return Err(StateError::Seed { stored: known.id(), wanted: recipe.hash_seed.id() });
         }
     }
     state.begin()?;
     state.set_meta("kind", KIND)?;
-    state.set_meta("seed", recipe.seed.0.cast_signed())?;
+    state.set_meta("seed", recipe.hash_seed.0.cast_signed())?;
     state.set_meta("scheme", scheme)?;
     state.commit()?;
     Ok(recipe)

@@ -1,4 +1,4 @@
-//! The examples that readers of the literature know, and sketches that must never change.
+//! Examples from the literature, and sketches that must never change.
 
 use std::collections::HashSet;
 
@@ -26,7 +26,7 @@ fn the_textbook_numbers_differ_in_two_bits() {
     assert_eq!(Fingerprint(0b101_1101).distance(Fingerprint(0b100_1001)), 2);
 }
 
-/// Cut as the tutorials cut them; by jieba, which is [`Segment::Jieba`], 看電視 is one word.
+/// Cut as in the tutorials; by jieba ([`Segment::Jieba`]), 看電視 is one word.
 #[test]
 fn the_two_sentences_have_cosine_0_938() {
     let tokens = ["我", "喜歡", "看", "電視", "電影", "不", "也"];
@@ -72,7 +72,7 @@ proptest! {
         let weights: Vec<i64> = terms.iter().map(|term| term.1.into()).collect();
         let signs = accumulator.finish().signs()[0];
         for bit in 0..64 {
-            // Bit i of all hashes spells hyperplane i: +1 in the direction of a term whose bit is 1, else -1.
+            // Bit i of all hashes is hyperplane i: +1 in the direction of a term whose bit is 1, else -1.
             let hyperplane = terms.iter().map(|term| if term.0 >> bit & 1 == 1 { 1 } else { -1 });
             let dot: i64 = hyperplane.zip(&weights).map(|(direction, weight)| direction * weight).sum();
             prop_assert_eq!(signs >> bit & 1 == 1, dot > 0);
@@ -80,7 +80,7 @@ proptest! {
     }
 }
 
-/// The values without jieba also come from a program in another language that follows the recipe in the module's documentation.
+/// The values without jieba were confirmed by a program in another language that follows the recipe in the module's documentation.
 #[test]
 fn known_texts_keep_their_sketches() {
     let english = "Near-duplicate pages differ in a date: 3.14, max_wal_size, Straße ΣΊΣΥΦΟΣ";
@@ -134,9 +134,9 @@ fn known_texts_keep_their_sketches() {
     }
 }
 
-/// Expected values were printed by a Java program written after the description, with `BigInteger`.
+/// The expected values come from a Java program with `BigInteger`, written from the description.
 #[test]
-fn the_java_hash_is_that_of_java() {
+fn the_java_hash_equals_that_of_the_java_program() {
     for (token, expected) in [
         ("", 0),
         ("a", 0x2_e40d_b1e0),
@@ -150,7 +150,7 @@ fn the_java_hash_is_that_of_java() {
 }
 
 #[test]
-fn java_fingerprints_digits_and_blocks_are_those_of_java() {
+fn java_fingerprints_digits_and_blocks_equal_those_of_the_java_program() {
     let sentence = "我 喜歡 看 電視 不 喜歡 看 電影";
     let fingerprint = java::fingerprint(sentence.split(' '));
     assert_eq!(fingerprint, Fingerprint(0x04a8_0bdd_ba7b_9f86));

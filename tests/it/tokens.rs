@@ -83,6 +83,20 @@ impl Source {
         found
     }
 
+    /// What `use` declarations name that begin with neither `crate`, `self` nor `super`: child modules, and other crates.
+    pub(crate) fn relative_uses(&self) -> Vec<Mention> {
+        let mut found = Vec::new();
+        for at in 0..self.tokens.len() {
+            let name = self.text(at + 1);
+            if self.text(at) == "use" && !["crate", "self", "super", "::"].contains(&name) {
+                let mut path = self.module.clone();
+                path.push(name.to_owned());
+                self.read_tree(&mut (at + 2), &path, &mut found);
+            }
+        }
+        found
+    }
+
     /// Name, first line and length of every function.
     pub(crate) fn functions(&self) -> Vec<(String, usize, usize)> {
         let begins = (0..self.tokens.len()).filter(|&at| self.text(at) == "fn");

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use pagesieve::page::{HostKey, NormalUrl, UrlError, UrlOptions, site_of};
+use pagesieve::page::{NormalUrl, Origin, UrlError, UrlOptions, site_of};
 use proptest::prelude::*;
 use serde::Deserialize;
 use url::Url;
@@ -18,14 +18,14 @@ fn error(text: &str) -> UrlError {
 }
 
 #[test]
-fn fragment_credentials_trailing_dot_and_empty_query_go() {
+fn fragment_credentials_trailing_dot_and_empty_query_are_removed() {
     assert_eq!(normal("https://user:pass@Example.ORG.:443?#top"), "https://example.org/");
     assert_eq!(normal("http://user@[::1]:8080/a#b"), "http://[::1]:8080/a");
     assert_eq!(normal("http://127.1.:80/"), "http://127.0.0.1/");
 }
 
 #[test]
-fn tracking_parameters_go_and_all_others_stay_in_order() {
+fn tracking_parameters_are_removed_and_all_others_stay_in_order() {
     let query = |query: &str| normal(&format!("http://a.org/?{query}"));
     assert_eq!(query("b=2&utm_source=x&a=1&FBCLID=y"), "http://a.org/?b=2&a=1");
     assert_eq!(query("utm_source=x&gclid"), "http://a.org/");
@@ -46,7 +46,7 @@ fn the_list_of_tracking_parameters_is_an_option() {
 }
 
 #[test]
-fn what_has_no_normal_form_says_why() {
+fn a_url_without_a_normal_form_is_refused_with_the_reason() {
     assert!(matches!(error("example.org/a"), UrlError::Syntax(_)));
     assert_eq!(error("ftp://a.org/"), UrlError::Scheme("ftp".into()));
     assert_eq!(error("http://a.org../"), UrlError::Host("a.org..".into()));
@@ -58,9 +58,9 @@ fn what_has_no_normal_form_says_why() {
 }
 
 #[test]
-fn host_key_and_site_are_taken_from_the_host() {
+fn origin_and_site_are_taken_from_the_host() {
     let url = |text| NormalUrl::parse(text, &UrlOptions::default()).unwrap();
-    for (text, key, site) in [
+    for (text, origin, site) in [
         ("https://news.bbc.co.uk/a", "news.bbc.co.uk:443", "bbc.co.uk"),
         ("http://localhost:8080/", "localhost:8080", "localhost"),
         ("http://10.0.0.1/", "10.0.0.1:80", "10.0.0.1"),
@@ -69,31 +69,31 @@ fn host_key_and_site_are_taken_from_the_host() {
         ("http://co.uk/", "co.uk:80", "co.uk"),
         ("http://www.例子.中国/", "www.xn--fsqu00a.xn--fiqs8s:80", "xn--fsqu00a.xn--fiqs8s"),
     ] {
-        assert_eq!((url(text).host_key().as_str(), url(text).site()), (key, site));
+        assert_eq!((url(text).origin().as_str(), url(text).site()), (origin, site));
     }
     assert_eq!(site_of("a.github.io"), "a.github.io");
 }
 
 #[test]
-fn urls_and_host_keys_are_written_as_strings() {
+fn urls_and_origins_are_serialised_as_strings() {
     let url = NormalUrl::parse("http://a.org/?a=1", &UrlOptions::default()).unwrap();
     let json = serde_json::to_string(&url).unwrap();
     assert_eq!(json, "\"http://a.org/?a=1\"");
     assert_eq!(serde_json::from_str::<NormalUrl>(&json).unwrap(), url);
     assert!(serde_json::from_str::<NormalUrl>("\"mailto:a@b.org\"").is_err());
-    let key = serde_json::to_string(&url.host_key()).unwrap();
-    assert_eq!(serde_json::from_str::<HostKey>(&key).unwrap(), url.host_key());
+    let origin = serde_json::to_string(&url.origin()).unwrap();
+    assert_eq!(serde_json::from_str::<Origin>(&origin).unwrap(), url.origin());
 }
 
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum WptCase {
     Case { input: String, base: Option<String>, href: Option<String> },
-    Comment(#[expect(dead_code, reason = "read to be passed over")] String),
+    Comment(#[expect(dead_code, reason = "comments in the list are skipped")] String),
 }
 
 #[test]
-fn cases_of_the_url_standard_have_the_normal_form_of_what_they_parse_to() {
+fn test_cases_of_the_url_standard_normalise_like_their_parsed_form() {
     let Some(path) = shared("urls/wpt-urltestdata.json") else { return };
     let cases: Vec<WptCase> = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
     let (mut fetched, mut refused) = (0, 0);
@@ -120,7 +120,7 @@ fn cases_of_the_url_standard_have_the_normal_form_of_what_they_parse_to() {
     assert_eq!((fetched, refused), (227, 379));
 }
 
-/// The lines of a CSV file whose fields hold no line ends.
+/// The lines of a CSV file whose fields contain no line breaks.
 fn csv(text: &str) -> impl Iterator<Item = Vec<String>> {
     let is_case = |line: &&str| !line.starts_with('#') && !line.trim().is_empty();
     text.split('\n').filter(is_case).map(|line| {
@@ -142,7 +142,7 @@ fn csv(text: &str) -> impl Iterator<Item = Vec<String>> {
 }
 
 #[test]
-fn references_are_resolved_as_listed() {
+fn references_resolve_as_listed() {
     let Some(path) = shared("urls/url-resolve.csv") else { return };
     for case in csv(&fs::read_to_string(path).unwrap()) {
         let base = Url::parse(&case[1]).ok();
@@ -152,8 +152,8 @@ fn references_are_resolved_as_listed() {
 }
 
 /// What another project's normaliser does beyond ours: it merges slashes, sorts parameters, drops empty ones and the
-/// `=` before an empty value. Each of these can join two documents, so we leave them apart.
-fn bolder(url: &str) -> String {
+/// `=` before an empty value. Each of these can conflate two pages, so we do not.
+fn aggressive(url: &str) -> String {
     let (base, query) = url.split_once('?').unwrap_or((url, ""));
     let (scheme, rest) = base.split_once("://").unwrap();
     let mut parts: Vec<_> = rest.split('/').collect();
@@ -174,29 +174,29 @@ fn bolder(url: &str) -> String {
 }
 
 #[test]
-fn another_normaliser_differs_only_where_it_is_bolder() {
+fn another_normaliser_differs_only_where_it_is_more_aggressive() {
     let Some(path) = shared("urls/weirdToNormalizedUrls.csv") else { return };
-    let (mut equal, mut bold, mut other_schemes) = (0, 0, 0);
+    let (mut equal, mut different, mut refused) = (0, 0, 0);
     for case in csv(&fs::read_to_string(path).unwrap()) {
         match NormalUrl::parse(&case[0], &UrlOptions::default()) {
             Ok(url) if url.as_str() == case[1] => equal += 1,
             Ok(url) => {
-                assert_eq!(bolder(url.as_str()), case[1], "{}", case[0]);
-                bold += 1;
+                assert_eq!(aggressive(url.as_str()), case[1], "{}", case[0]);
+                different += 1;
             }
-            // It completes `foo.com/index.html`, which we refuse as no absolute URL.
+            // It completes `foo.com/index.html`, which we refuse because it is not an absolute URL.
             Err(error) => {
                 let is_fetched = case[0].starts_with("http") && !case[0].starts_with("http:///");
                 assert!(!is_fetched, "{}: {error}", case[0]);
-                other_schemes += 1;
+                refused += 1;
             }
         }
     }
-    assert_eq!((equal, bold, other_schemes), (86, 17, 9));
+    assert_eq!((equal, different, refused), (86, 17, 9));
 }
 
 #[test]
-fn hosts_that_cannot_be_are_refused() {
+fn invalid_hosts_are_refused() {
     let Some(path) = shared("urls/invalidUrls.csv") else { return };
     for case in csv(&fs::read_to_string(path).unwrap()) {
         assert!(matches!(error(&case[0]), UrlError::Syntax(_)), "{}", case[0]);
@@ -213,13 +213,13 @@ fn any_url() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn normal_form_of_the_normal_form_is_itself(text in any_url()) {
+    fn normalising_twice_changes_nothing(text in any_url()) {
         if let Ok(url) = NormalUrl::parse(&text, &UrlOptions::default()) {
             let again = NormalUrl::parse(url.as_str(), &UrlOptions::default());
             prop_assert_eq!(again.as_ref(), Ok(&url));
             prop_assert!(url.as_str().len() <= 2048 && url.as_str().is_ascii());
             prop_assert_eq!(Url::parse(url.as_str()), Ok(url.as_url().clone()));
-            prop_assert!(url.host_key().as_str().contains(url.site()));
+            prop_assert!(url.origin().as_str().contains(url.site()));
         }
     }
 

@@ -15,7 +15,7 @@ use crate::{
     filter::{Facts, Key, Kind, Match, Subject, Verdict},
     fingerprint::{Feature, Signature, Sketch},
     input::{Content, Input},
-    page::{DocId, HostKey, Timestamp},
+    page::{DocId, Origin, Timestamp},
     state::Document,
 };
 
@@ -88,7 +88,7 @@ fn of_content(name: String, content: Content, preparation: &Preparation) -> Side
     let (document, body) = extracted(&preparation.extractor, input);
     let subject = preparation.subject(
         Key::of(&name),
-        HostKey::named(&name).as_ref(),
+        Origin::named(&name).as_ref(),
         &document,
         body,
         Timestamp(0),

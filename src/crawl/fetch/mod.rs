@@ -59,7 +59,7 @@ pub struct Options {
     /// How often a request is repeated that failed in a way that may pass. The fetcher leaves that to its caller.
     pub retries: u32,
     /// Longest body of a page in decoded bytes; a longer one is cut there and marked.
-    #[serde(serialize_with = "crate::page::size::serialize")]
+    #[serde(serialize_with = "crate::page::numbers::serialize_size")]
     pub max_body: ByteSize,
     /// Networks that may be connected to although they are not globally routable.
     pub allow_private: Vec<IpNet>,

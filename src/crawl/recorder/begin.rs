@@ -20,7 +20,7 @@ use crate::{
         scope::Scope,
     },
     filter::Filter,
-    fingerprint::{Recipe, Seed},
+    fingerprint::{HashSeed, Recipe},
     index::BlockIndex,
     page::{NormalUrl, Timestamp},
     report::End,
@@ -174,7 +174,7 @@ fn recipe(plan: &Plan, state: &State) -> Result<Recipe, CrawlError> {
         return Err(CrawlError::Recipe { key, stored, configured: wanted });
     }
     let configured = plan.dedup.seed.seed();
-    let seed = configured.or(recorded.seed).unwrap_or_else(|| Seed(rand::random()));
+    let seed = configured.or(recorded.seed).unwrap_or_else(|| HashSeed(rand::random()));
     let recipe = plan.dedup.recipe(seed);
     recorded.write(state, recipe, configured.is_none())?;
     Ok(recipe)

@@ -200,7 +200,7 @@ impl Recorder {
     }
 
     pub(super) fn host(&mut self, url: &NormalUrl) -> Result<(HostRow, bool), CrawlError> {
-        let key = url.host_key();
+        let key = url.origin();
         if let Some(known) = self.known.hosts.get(key.as_str()) {
             return Ok(known.clone());
         }

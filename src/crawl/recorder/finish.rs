@@ -174,8 +174,9 @@ fn run(state: &State) -> Result<Run, CrawlError> {
 }
 
 pub(super) fn judged_by(options: &Options, state: &State) -> Result<Method, CrawlError> {
-    let seed =
-        crate::fingerprint::Seed(state.meta::<i64>("seed")?.unwrap_or_default().cast_unsigned());
+    let seed = crate::fingerprint::HashSeed(
+        state.meta::<i64>("seed")?.unwrap_or_default().cast_unsigned(),
+    );
     Ok(Method {
         scheme: state.meta("scheme")?.unwrap_or_default(),
         seed_id: seed.id(),

@@ -13,7 +13,7 @@ use regex::{Regex, RegexBuilder};
 use url::Position;
 
 pub use self::seed::{Reach, Seed, SeedLineError, Source, read_seed_file};
-use crate::page::{HostKey, NormalUrl};
+use crate::page::{NormalUrl, Origin};
 
 /// The most memory that one compiled pattern may take, in bytes.
 const PATTERN_SIZE: usize = 1 << 20;
@@ -63,7 +63,7 @@ struct List {
 /// Where the roots of a list let its pages lie.
 #[derive(Clone, Debug)]
 enum Area {
-    Hosts(HashSet<HostKey>),
+    Hosts(HashSet<Origin>),
     Domains(HashSet<Box<str>>),
     /// None is the beginning of another.
     Prefixes(BTreeSet<Box<str>>),
@@ -211,7 +211,7 @@ impl Area {
     fn add(&mut self, root: &NormalUrl) {
         match self {
             Self::Hosts(hosts) => {
-                hosts.insert(root.host_key());
+                hosts.insert(root.origin());
             }
             Self::Domains(domains) => {
                 if !domains.contains(root.site()) {
@@ -225,7 +225,7 @@ impl Area {
 
     fn contains(&self, url: &NormalUrl) -> bool {
         match self {
-            Self::Hosts(hosts) => hosts.contains(&url.host_key()),
+            Self::Hosts(hosts) => hosts.contains(&url.origin()),
             Self::Domains(domains) => domains.contains(url.site()),
             Self::Prefixes(prefixes) => has_prefix_of(prefixes, url.as_str()),
             Self::Any => true,

@@ -7,7 +7,7 @@ use crate::{
     extract::{Extractor, Truncation},
     filter::{Blocks, Site},
     fingerprint::{Digest, Fingerprinter},
-    page::{HostKey, Lang, NormalUrl, Page, UrlOptions},
+    page::{Lang, NormalUrl, Origin, Page, UrlOptions},
 };
 
 /// Parses and fingerprints a page.
@@ -23,7 +23,7 @@ pub(super) fn parse(
     let mut seen = HashSet::new();
     let followed = document.links.iter().filter(|link| !link.nofollow && !document.robots.nofollow);
     let normal = followed.filter_map(|link| NormalUrl::new(&link.url, options).ok());
-    let host = page.url.as_ref().and_then(HostKey::of);
+    let host = page.url.as_ref().and_then(Origin::of);
     let links = normal.filter(|url| seen.insert(url.clone())).collect();
     Parsed {
         body: digest.unwrap_or_else(|| Digest::of(&page.body)),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::super::*;
 use crate::{
     filter::{Filter, Judgement, Key, Options, Subject, WindowOptions},
-    fingerprint::{Digest, SeedChoice, Signature, Sketch},
+    fingerprint::{Digest, HashSeedChoice, Signature, Sketch},
     page::{DocId, Timestamp},
 };
 
@@ -193,8 +193,8 @@ fn a_state_is_held_to_its_seed_scheme_and_kind() {
     let with =
         |seed: &str| Options { seed: serde_json::from_str(seed).unwrap(), ..Options::default() };
     let (_, recipe) = KeptFilter::open(state.clone(), &with("7"), drop).unwrap();
-    assert_eq!(with("7").seed.seed(), Some(recipe.seed));
-    assert_eq!(with(r#""secret""#).seed, SeedChoice::Secret);
+    assert_eq!(with("7").seed.seed(), Some(recipe.hash_seed));
+    assert_eq!(with(r#""secret""#).seed, HashSeedChoice::Secret);
     let (_, again) = KeptFilter::open(state.clone(), &with(r#""secret""#), drop).unwrap();
     assert_eq!(again, recipe);
     let refusal = |options: &Options| KeptFilter::open(state.clone(), options, drop).unwrap_err();

@@ -5,7 +5,7 @@ use std::fs;
 use pagesieve::{
     Fingerprinter, Signature,
     filter::Mode,
-    fingerprint::{Recipe, Seed, SeedChoice},
+    fingerprint::{HashSeed, HashSeedChoice, Recipe},
 };
 
 use super::site::{Site, html, page, text};
@@ -70,7 +70,7 @@ fn the_nearest_pages_are_those_that_comparing_with_every_page_finds() {
 
 fn nearest_are_listed(site: &Site) {
     fs::write(site.path().join("text.txt"), mixed("base", 205)).unwrap();
-    let recipe = Recipe { seed: Seed(1), ..Recipe::default() };
+    let recipe = Recipe { hash_seed: HashSeed(1), ..Recipe::default() };
     let signature = Fingerprinter::new(recipe).signature(&mixed("base", 205));
     let mut all: Vec<_> = (0_usize..)
         .zip(site.lines("pages.jsonl"))
@@ -227,7 +227,7 @@ fn what_would_have_texts_fingerprinted_in_another_way_is_refused() {
     fs::write(site.path().join("text.txt"), mixed("base", 100)).unwrap();
     let config = "[dedup]\nseed = 1\nsegment = \"ngrams\"\n";
     fs::write(site.path().join("other.toml"), config).unwrap();
-    let (own, public) = (Seed(1).id(), Seed::PUBLIC.id());
+    let (own, public) = (HashSeed(1).id(), HashSeed::PUBLIC.id());
     let own = format!("the run's fingerprints are of a seed of id {own}");
     for (settings, wanted, stored) in [
         (["--set", "dedup.segment=ngrams"], "dedup.segment would be ngrams", "are of jieba"),
@@ -254,7 +254,7 @@ fn what_would_have_texts_fingerprinted_in_another_way_is_refused() {
 
 #[test]
 fn a_seed_that_was_drawn_is_asked_for_by_no_other_name_and_never_told() {
-    let site = run(|plan| plan.dedup.seed = SeedChoice::Secret);
+    let site = run(|plan| plan.dedup.seed = HashSeedChoice::Secret);
     fs::write(site.path().join("text.txt"), mixed("base", 100)).unwrap();
     for settings in [&[][..], &["--set", "dedup.seed=secret"]] {
         let told = stdout(&lookup(&site, &[&["text.txt"], settings].concat()).success());
@@ -265,7 +265,7 @@ fn a_seed_that_was_drawn_is_asked_for_by_no_other_name_and_never_told() {
     let seed: i64 = state
         .query_row("SELECT value FROM meta WHERE name = 'seed'", [], |row| row.get(0))
         .unwrap();
-    let seed = Seed(seed.cast_unsigned());
+    let seed = HashSeed(seed.cast_unsigned());
     for told in refusals(&site, &["--set", "dedup.seed=public"]) {
         assert!(told.contains(&format!("are of a seed of id {}", seed.id())), "{told}");
         let shown = [seed.0.to_string(), seed.0.cast_signed().to_string(), format!("{:x}", seed.0)];

@@ -11,7 +11,7 @@ use std::{
 use pagesieve::{
     crawl::{self, Control, CrawlError, Plan, scope::Seed},
     filter::Options,
-    fingerprint::{Seed as HashSeed, SeedChoice},
+    fingerprint::{HashSeed, HashSeedChoice},
     report::Report,
 };
 use serde_json::Value;
@@ -159,7 +159,7 @@ pub(crate) fn plan(server: &Server, directory: &Path, hosts: &[&str], seeds: &[S
         crawl: crawl::Options { user_agent: "pagesieve-test/1".to_owned(), ..Default::default() },
         politeness: Default::default(),
         fetch: Default::default(),
-        dedup: Options { seed: SeedChoice::Fixed(HashSeed(1)), ..Options::default() },
+        dedup: Options { seed: HashSeedChoice::Fixed(HashSeed(1)), ..Options::default() },
         store: Default::default(),
         extract: Vec::new(),
         seeds: seeds.iter().map(|url| Seed::new(url.parse().unwrap())).collect(),

@@ -15,7 +15,7 @@ use flate2::bufread::MultiGzDecoder;
 use pagesieve::{
     crawl::{self, Control, CrawlError, Progress},
     filter::{Links, Policy, Store, WindowOptions},
-    fingerprint::{Seed as HashSeed, SeedChoice, Segment},
+    fingerprint::{HashSeed, HashSeedChoice, Segment},
     report::{End, Report},
 };
 use tokio::{runtime::Runtime, sync::watch};
@@ -261,8 +261,8 @@ fn keys_that_alter_fingerprints_cannot_be_changed() {
     let asked = site.server.requests().len();
     let original = site.plan.dedup.clone();
     let changes: [(&str, Change); 4] = [
-        ("dedup.seed", |options| options.seed = SeedChoice::Secret),
-        ("dedup.seed", |options| options.seed = SeedChoice::Fixed(HashSeed(2))),
+        ("dedup.seed", |options| options.seed = HashSeedChoice::Secret),
+        ("dedup.seed", |options| options.seed = HashSeedChoice::Fixed(HashSeed(2))),
         ("dedup.segment", |options| options.segment = Segment::Ngrams),
         ("dedup.fold_chinese", |options| options.fold_chinese = false),
     ];

@@ -8,7 +8,7 @@ use std::{
 };
 
 use pagesieve::{
-    eval::{Axis, Corpus, GroupQuality, Quality, Text, Unlisted, evaluate, read_texts, seeds},
+    eval::{Axis, Corpus, GroupQuality, Quality, Text, Unlisted, evaluate, hash_seeds, read_texts},
     extract::{self, Extractor},
     filter::{Mode, Options},
     fingerprint::{Fingerprinter, Recipe, Segment},
@@ -28,7 +28,7 @@ pub(super) fn corpus() -> Option<Corpus> {
 
 fn quality(corpus: &Corpus, mode: Mode, segment: Segment) -> Quality {
     let options = Options { mode, segment, ..Options::default() };
-    let quality = evaluate(corpus, &options, &seeds(SEEDS));
+    let quality = evaluate(corpus, &options, &hash_seeds(SEEDS));
     eprintln!("{quality}");
     quality
 }

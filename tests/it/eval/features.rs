@@ -10,7 +10,7 @@
 use std::collections::HashMap;
 
 use pagesieve::{
-    eval::{Corpus, Counts, Figures, count_pairs, seeds},
+    eval::{Corpus, Counts, Figures, count_pairs, hash_seeds},
     fingerprint::{Accumulator, Fingerprinter, Recipe, Segment, Signature},
 };
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -186,7 +186,7 @@ fn features_by_experiment() {
     for features in VARIANTS {
         let tokens = tokens(&corpus, features.segment);
         let (mut classic, mut balanced): (Vec<Counts>, Vec<Counts>) = Default::default();
-        for seed in seeds(SEEDS) {
+        for seed in hash_seeds(SEEDS) {
             let signatures = signatures(&tokens, &features, seed.0);
             // Texts that are too short to be judged are compared exactly, as the rule has it.
             let report = |a: usize, b: usize, radius, confirmed| {

@@ -11,7 +11,7 @@ use pagesieve::{
     Filter, Fingerprinter, Subject,
     eval::{Text, read_texts},
     filter::{Mode, Options},
-    fingerprint::{Recipe, Seed},
+    fingerprint::{HashSeed, Recipe},
 };
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -28,7 +28,7 @@ fn mix(mut x: u64) -> u64 {
 }
 
 fn hash(word: &str) -> u64 {
-    xxh3_64_with_seed(word.as_bytes(), Seed::PUBLIC.0)
+    xxh3_64_with_seed(word.as_bytes(), HashSeed::PUBLIC.0)
 }
 
 fn pair(first: u64, second: u64) -> u64 {
@@ -143,9 +143,9 @@ fn victims() -> Vec<Text> {
 }
 
 /// Whether the victim is dropped after the forged pages have come.
-fn suppressed(mode: Mode, seed: Seed, forged: &[String], victim: &str) -> bool {
+fn suppressed(mode: Mode, seed: HashSeed, forged: &[String], victim: &str) -> bool {
     let options = Options { mode, ..Options::default() };
-    let fingerprinter = Fingerprinter::new(Recipe { seed, ..Recipe::default() });
+    let fingerprinter = Fingerprinter::new(Recipe { hash_seed: seed, ..Recipe::default() });
     let mut filter = Filter::new(&options).unwrap();
     let mut judge = |id: &str, text: &str| {
         let Ok(judgement) = filter.judge(&Subject::of_text(&fingerprinter, id, text));
@@ -168,13 +168,13 @@ fn forged_pages_suppress_victims_under_a_known_seed_and_none_under_a_secret_one(
         let forged: Vec<_> = attempts.flatten().filter(near).take(FORGED_EACH).collect();
         assert_eq!(forged.len(), FORGED_EACH, "{}", victim.id);
         let suppressed = |mode, seed| suppressed(mode, seed, &forged, &victim.text);
-        assert!(suppressed(Mode::Classic, Seed::PUBLIC), "the attack works: {}", victim.id);
+        assert!(suppressed(Mode::Classic, HashSeed::PUBLIC), "the attack works: {}", victim.id);
         assert!(
-            !suppressed(Mode::Balanced, Seed::PUBLIC),
+            !suppressed(Mode::Balanced, HashSeed::PUBLIC),
             "the signature refuses it: {}",
             victim.id
         );
-        for secret in [Seed(mix(number)), Seed(mix(!number))] {
+        for secret in [HashSeed(mix(number)), HashSeed(mix(!number))] {
             assert!(!suppressed(Mode::Classic, secret), "the seed alone: {}", victim.id);
             assert!(!suppressed(Mode::Balanced, secret), "seed and signature: {}", victim.id);
         }
@@ -189,13 +189,13 @@ fn who_aims_at_the_whole_signature_must_write_more_and_still_know_the_seed() {
         let suppressed = |page: &Forgery<4>, seed| {
             suppressed(Mode::Balanced, seed, &[page.words.join(" ")], &victim.text)
         };
-        while !suppressed(&page, Seed::PUBLIC) {
+        while !suppressed(&page, HashSeed::PUBLIC) {
             assert!(page.words.len() < 2 * WORDS, "no signature is out of reach: {}", victim.id);
             (0..WORDS / 50).for_each(|_| page.pad());
         }
         let filler = 100 * (page.words.len() - WORDS) / WORDS;
         println!("{filler} % of filler: {}", victim.id);
         assert!(filler > 15, "more than for the fingerprint alone: {filler} %, {}", victim.id);
-        assert!(!suppressed(&page, Seed(mix(number))), "the seed refuses it: {}", victim.id);
+        assert!(!suppressed(&page, HashSeed(mix(number))), "the seed refuses it: {}", victim.id);
     }
 }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use pagesieve::{
-    eval::{Corpus, Text, Unlisted, evaluate, read_texts, seeds},
+    eval::{Corpus, Text, Unlisted, evaluate, hash_seeds, read_texts},
     extract::{self, Extractor, Rules},
     filter::{Filter, Options, Subject},
     fingerprint::{Accumulator, Feature, Fingerprinter, Recipe, Signature, Sketch, Sums},
@@ -57,7 +57,7 @@ fn templates_by_experiment_on_pages_as_they_are() {
         let corpus = Corpus::new(texts, pairs, Unlisted::Different).unwrap();
         for templates in [false, true] {
             let options = Options { templates, ..Options::default() };
-            let quality = evaluate(&corpus, &options, &seeds(SEEDS));
+            let quality = evaluate(&corpus, &options, &hash_seeds(SEEDS));
             let (all, stream) = (quality.all(), &quality.stream[0].counts);
             let share = |share: Option<f64>| share.unwrap_or_default();
             println!(
@@ -252,9 +252,10 @@ fn templates_by_experiment_where_pages_have_little_of_their_own() {
         let passages = passages(&texts, language, length);
         for share in [0.3, 0.5, 0.7, 0.8, 0.9, 0.95] {
             let mut scores = [Score::default(); 5];
-            for (place, seed) in seeds(SEEDS).into_iter().enumerate() {
+            for (place, seed) in hash_seeds(SEEDS).into_iter().enumerate() {
                 let shop = Shop::new(&passages[29 * place..], length, share, 200);
-                let fingerprinter = Fingerprinter::new(Recipe { seed, ..Recipe::default() });
+                let fingerprinter =
+                    Fingerprinter::new(Recipe { hash_seed: seed, ..Recipe::default() });
                 let texts: Vec<_> = (0..shop.pages.len()).map(|page| shop.text(page)).collect();
                 let sketch = |text: &String| fingerprinter.sketch(text);
                 let sketches: Vec<_> = texts.iter().map(sketch).collect();

@@ -1,0 +1,160 @@
+//! `docs/formats.md` lists exactly the fields that the program writes.
+
+use std::{collections::BTreeSet, fs, path::Path};
+
+use pagesieve::{report::Warning, state::Reason};
+use serde_json::{Value, json};
+
+use crate::{
+    cli::{lines, pagesieve},
+    server::{Reply, Routes, Server},
+};
+
+type Fields = BTreeSet<String>;
+
+fn document() -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    fs::read_to_string(root.join("docs/formats.md")).unwrap()
+}
+
+/// The names in the first column of the tables of a section.
+fn listed(section: &str) -> Fields {
+    let document = document();
+    let body = document.split("\n## ").find(|body| body.lines().next() == Some(section)).unwrap();
+    let names = body.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
+    names.map(ToOwned::to_owned).collect()
+}
+
+/// The paths of all fields of a value. The fields of `counts.skipped` are data.
+fn fields_of(value: &Value, path: &str, found: &mut Fields) {
+    if !path.is_empty() {
+        found.insert(path.to_owned());
+    }
+    match value {
+        Value::Object(fields) if path != "counts.skipped" => {
+            for (name, value) in fields {
+                let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+                fields_of(value, &path, found);
+            }
+        }
+        Value::Array(items) => {
+            for item in items.iter().filter(|item| item.is_object()) {
+                let mut inner = Fields::new();
+                fields_of(item, "", &mut inner);
+                found.extend(inner.iter().map(|name| format!("{path}[].{name}")));
+            }
+        }
+        _ => {}
+    }
+}
+
+fn fields(lines: &[Value]) -> Fields {
+    let mut found = Fields::new();
+    lines.iter().for_each(|line| fields_of(line, "", &mut found));
+    found
+}
+
+/// Some words that no other name gives.
+fn text(name: &str) -> String {
+    (0..80).map(|word| format!("{name}{word} ")).collect()
+}
+
+fn page(name: &str, links: &str) -> Reply {
+    Reply::html(format!("<title>{name}</title><p>{}</p>{links}", text(name)))
+}
+
+/// A run with stored pages, duplicates, skipped URLs, WARC files and a deferred host.
+fn run(directory: &Path) {
+    let links: String = ["same", "near", "dead"].map(|to| format!("<a href=/{to}>x</a>")).concat();
+    let routes = Routes::new()
+        .at("slow.test", "/robots.txt", Reply::text("User-agent: *\nCrawl-delay: 1000"))
+        .at("a.test", "/", page("seed", &links))
+        .at("a.test", "/same", page("seed", &links))
+        .at("a.test", "/near", Reply::html(format!("<p>{} more", text("seed"))));
+    let server = Server::start(routes);
+    let address = server.address();
+    let config = format!(
+        "[crawl]\nuser_agent = 'bot/1'\n[politeness]\ndelay = '0s'\n[store]\nwarc = true\n\
+         [fetch]\nresolve = {{ 'a.test' = '{address}', 'slow.test' = '{address}' }}\n\
+         [[seeds]]\nurl = 'http://a.test/'\n[[seeds]]\nurl = 'http://slow.test/'\n"
+    );
+    fs::write(directory.join("run.toml"), config).unwrap();
+    pagesieve().current_dir(directory).args(["crawl", "run.toml"]).assert().success();
+}
+
+#[test]
+fn every_field_of_a_run_is_in_the_tables_and_every_field_in_the_tables_occurs() {
+    let directory = tempfile::tempdir().unwrap();
+    run(directory.path());
+    let read =
+        |name: &str| fs::read_to_string(directory.path().join("runs/run").join(name)).unwrap();
+    let read_lines = |name: &str| -> Vec<Value> {
+        read(name).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let mut decision = listed("A decision");
+    decision.remove("truncated");
+    // A stored page has no match by default.
+    let matched: Fields =
+        decision.iter().filter(|name| name.starts_with("match.")).cloned().collect();
+    let stored = &decision - &matched;
+    assert_eq!(fields(&read_lines("pages.jsonl")), &listed("`pages.jsonl`") | &stored);
+    assert_eq!(fields(&read_lines("duplicates.jsonl")), &listed("`duplicates.jsonl`") | &decision);
+
+    let reasons: Fields = Reason::ALL.iter().map(ToString::to_string).collect();
+    let skipped = &fields(&read_lines("skipped.jsonl")) | &reasons;
+    assert_eq!(skipped, listed("`skipped.jsonl`"));
+
+    let mut report: Value = serde_json::from_str(&read("report.json")).unwrap();
+    report.as_object_mut().unwrap().insert("warnings".to_owned(), json!([]));
+    let kinds: Fields =
+        warnings().iter().map(|warning| warning["kind"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(&fields(&[report]) | &kinds, listed("`report.json`"));
+}
+
+/// One warning of each kind.
+fn warnings() -> Vec<Value> {
+    let name = String::new;
+    [
+        Warning::Nothing { reason: None, skipped: 0, known: 0, example: name(), detail: None },
+        Warning::NotKept { duplicates: 1, key: name() },
+        Warning::Missed { missed: 1, checked: 1 },
+        Warning::Mirror { host: name(), pages: 1, duplicates: 1 },
+        Warning::Absorbing { url: name(), duplicates: 1 },
+    ]
+    .map(|warning| serde_json::to_value(warning).unwrap())
+    .to_vec()
+}
+
+#[test]
+fn every_warning_is_in_the_table_with_its_fields() {
+    for warning in warnings() {
+        let kind = warning["kind"].as_str().unwrap();
+        let document = document();
+        let row = document.lines().find(|line| line.starts_with(&format!("| `{kind}` |"))).unwrap();
+        let cell = row.split('|').nth(2).unwrap();
+        let listed: Fields = cell.split('`').skip(1).step_by(2).map(ToOwned::to_owned).collect();
+        let mut written = fields(std::slice::from_ref(&warning));
+        written.remove("kind");
+        assert_eq!(written, listed, "{kind}");
+    }
+}
+
+#[test]
+fn every_field_that_a_command_prints_is_in_its_table() {
+    // The second document repeats the first; the third is nested too deeply to be read whole.
+    let html = format!("<p>{}</p>", text("a"));
+    let input = [
+        json!({"id": "1", "html": html, "url": "http://a.test/"}),
+        json!({"id": "2", "html": html}),
+        json!({"id": "3", "html": "<div>".repeat(1000)}),
+    ];
+    let input: String = input.iter().map(|line| line.to_string() + "\n").collect();
+    for (command, section) in [
+        ("filter", "A decision"),
+        ("fingerprint", "Output of `fingerprint`"),
+        ("extract", "Output of `extract`"),
+    ] {
+        let assert = pagesieve().arg(command).write_stdin(input.clone()).assert().success();
+        assert_eq!(fields(&lines(&assert)), listed(section), "{command}");
+    }
+}
