@@ -1,4 +1,4 @@
-//! `pagesieve robots`: what does a robots.txt let an agent fetch?
+//! `pagesieve robots`: what a robots.txt allows an agent to fetch.
 
 use std::{
     fs,
@@ -11,21 +11,21 @@ use url::Url;
 use super::{Exit, Failure, Out};
 use crate::crawl::robots::{Robots, product_token};
 
-/// Tell what a robots.txt allows an agent to fetch
+/// Show what a robots.txt allows an agent to fetch
 ///
-/// Writes a line for each URL: `allow` or `deny`, the URL, and the rule that decides with its line (`-` if there is none), with tabs
-/// between. A URL that cannot be parsed is denied with the reason, and the exit code is 1.
+/// Prints one line per URL, separated by tabs: `allow` or `deny`, the URL, and the deciding rule with its line number (`-` if there is
+/// none). A URL that cannot be parsed is denied with the reason, and the exit code is 1.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
     pagesieve robots robots.txt examplebot https://example.org/private/
     pagesieve robots robots.txt 'examplebot/1.0 (+https://example.org/bot)' < urls.txt")]
 pub(super) struct Args {
-    /// The robots.txt
+    /// The robots.txt file
     file: PathBuf,
-    /// Who asks: a product token, or a whole User-Agent header that begins with it
+    /// The agent: a product token, or a whole User-Agent header that begins with one
     agent: String,
-    /// The URLs; one a line from standard input if none is given
+    /// The URLs; if none is given, they are read from standard input, one per line
     #[arg(value_name = "URL")]
     urls: Vec<String>,
 }
@@ -36,16 +36,16 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
     let robots = Robots::parse(&file, product_token(&args.agent));
     let mut exit = Exit::Done;
     let mut decide = |url: &str| {
-        let understood = write_decision(out, &robots, url).map_err(Failure::Output)?;
-        if !understood {
+        let is_url = write_decision(out, &robots, url).map_err(Failure::Output)?;
+        if !is_url {
             exit = Exit::Failed;
         }
         Ok::<_, Failure>(())
     };
     if args.urls.is_empty() {
         for line in io::stdin().lock().split(b'\n') {
-            let told = |source| Failure::Read { path: "standard input".into(), source };
-            let line = line.map_err(told)?;
+            let failure = |source| Failure::Read { path: "standard input".into(), source };
+            let line = line.map_err(failure)?;
             let url = String::from_utf8_lossy(line.trim_ascii());
             if !url.is_empty() {
                 decide(&url)?;
@@ -57,7 +57,7 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// Writes the line of a URL, and says whether it is one.
+/// Writes the line of a URL. Returns false if it cannot be parsed.
 fn write_decision(out: &mut Out, robots: &Robots, text: &str) -> io::Result<bool> {
     let url = match Url::parse(text) {
         Ok(url) => url,

@@ -229,13 +229,13 @@ fn the_summary_fits_a_terminal() {
         0 to 3, for 10,000,000 entries, at most 300.0 MiB with their numbers
 
     warning: 24 of 24 pages of mirror.test:8080 repeat pages of other hosts. If it
-      is a mirror, exclude it from the seeds; if its pages are wanted, set
+      is a mirror, exclude it from the seeds. If you want its pages, set
       dedup.cross_site.store = "keep" (dedup.same_site for hosts of one domain).
 
-    warning: 1,101 pages repeat one kept page. If it is an error, login or empty
-      page served at many addresses, exclude those addresses; if the pages differ in
-      substance, set a smaller dedup.radius or a larger dedup.min_features. The
-      page: https://shop.example.com/login
+    warning: 1,101 pages repeat one page. If it is an error, login or empty page,
+      exclude the addresses that serve it. If the pages differ in content, set a
+      smaller dedup.radius or a larger dedup.min_features. The page:
+      https://shop.example.com/login
     "#);
 }
 

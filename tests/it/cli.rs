@@ -57,7 +57,7 @@ fn wrong_usage_ends_with_2() {
 }
 
 #[test]
-fn robots_tells_the_rule_and_its_line() {
+fn robots_prints_the_rule_and_its_line() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("robots.txt");
     fs::write(&file, ROBOTS).unwrap();
@@ -88,7 +88,7 @@ allow\thttp://a.org/\t-
 }
 
 #[test]
-fn robots_denies_what_is_no_url_and_goes_on() {
+fn robots_denies_what_is_not_a_url_and_continues() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("robots.txt");
     fs::write(&file, ROBOTS).unwrap();
@@ -152,7 +152,7 @@ fn fingerprints_begin_their_signatures_and_depend_on_the_seed() {
 }
 
 #[test]
-fn explain_tells_the_step_and_what_differs() {
+fn explain_shows_the_step_and_what_differs() {
     let directory = tempfile::tempdir().unwrap();
     let words =
         |from: u32| (from..from + 300).map(|word| format!("word{word} ")).collect::<String>();
@@ -179,19 +179,19 @@ fn explain_tells_the_step_and_what_differs() {
         "B is an exact duplicate: the texts have the same words (step text)",
     );
     let near = explain("a.html", "near.txt");
-    told(&near, "B is a near duplicate: the rule holds (step near): ");
-    told(&near, "rule classic: at most 3 of the fingerprints' 64 bits differ");
+    told(&near, "B is a near duplicate: the texts are similar enough (step near): ");
+    told(&near, "rule classic: fingerprints differ in at most 3 of 64 bits");
     told(&near, "2 of 601 features weigh more in B");
     told(&near, "addendum");
     let other = explain("a.html", "other.txt");
-    told(&other, "B is unique: the texts are not equal");
+    told(&other, "B is unique: the texts are neither equal nor similar enough");
     told(&other, "… and ");
     assert!(!other.contains('\x1b'), "there is no terminal");
     pagesieve().args(["explain", "absent", "absent"]).assert().code(1).stdout("");
 }
 
 #[test]
-fn a_text_that_is_not_whole_or_has_no_words_is_told() {
+fn a_text_that_is_truncated_or_has_no_words_is_marked() {
     let directory = tempfile::tempdir().unwrap();
     let write =
         |name: &str, content: &str| fs::write(directory.path().join(name), content).unwrap();
@@ -207,11 +207,11 @@ fn a_text_that_is_not_whole_or_has_no_words_is_told() {
     let bare = lines(&run(&["fingerprint", "bare.html"]).success()).remove(0);
     assert!(bare["fingerprint"].is_null() && bare["signature"].is_null(), "{bare}");
     let told = stdout(&run(&["explain", "deep.html", "bare.html"]).success());
-    assert!(told.contains("cut (depth): its elements were nested too deeply"), "{told}");
-    assert!(told.contains("it has no body text: navigation"), "{told}");
-    assert!(told.contains("unique: the text of A has 1 of the 10 features"), "{told}");
+    assert!(told.contains("truncated: its elements are nested too deeply (depth)"), "{told}");
+    assert!(told.contains("it has no body text; navigation"), "{told}");
+    assert!(told.contains("unique: the text of A has 1 feature, fewer than 10"), "{told}");
     let told = stdout(&run(&["explain", "signs.txt", "bare.html"]).success());
-    assert!(told.contains("it has no words, only signs"), "{told}");
+    assert!(told.contains("it has no words, only punctuation or symbols"), "{told}");
     assert!(told.contains("unique: the text of A has no words"), "{told}");
     for (empty, content) in [("empty.txt", ""), ("blank.txt", "\n \n")] {
         write(empty, content);
@@ -221,7 +221,7 @@ fn a_text_that_is_not_whole_or_has_no_words_is_told() {
 }
 
 #[test]
-fn lines_of_json_are_not_explained_as_one_text() {
+fn json_lines_are_not_explained_as_one_text() {
     let directory = tempfile::tempdir().unwrap();
     let write =
         |name: &str, content: &str| fs::write(directory.path().join(name), content).unwrap();
@@ -234,14 +234,14 @@ fn lines_of_json_are_not_explained_as_one_text() {
         |a: &str, b: &str| pagesieve().current_dir(&directory).args(["explain", a, b]).assert();
     for (a, b) in [("lines.jsonl", "code.txt"), ("code.txt", "lines.jsonl")] {
         let told = stderr(&explain(a, b).code(2).stdout(""));
-        assert!(told.contains("lines.jsonl holds lines of JSON"), "{told}");
-        assert!(told.contains("`pagesieve lookup` read lines"), "{told}");
+        assert!(told.contains("lines.jsonl has JSON lines"), "{told}");
+        assert!(told.contains("`pagesieve lookup` read JSON lines"), "{told}");
     }
     explain("code.txt", "code.txt").success();
 }
 
 #[test]
-fn a_directory_without_pages_is_told() {
+fn a_directory_without_pages_is_reported() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("lines.jsonl"), "{}").unwrap();
     for command in ["filter", "extract", "fingerprint"] {
@@ -255,13 +255,13 @@ fn a_directory_without_pages_is_told() {
 }
 
 #[test]
-fn a_word_that_is_no_level_is_not_taken_for_a_part_to_log() {
+fn a_word_that_is_not_a_level_is_not_taken_for_a_part_to_log() {
     let log = |level: &str| pagesieve().args(["--log", level, "filter"]).assert();
     for level in ["bogus", "warn,loud", "", "warn,", "pagesieve=loud"] {
         log(level).code(2).stdout("");
     }
     assert!(
-        stderr(&log("bogus")).contains("\"bogus\" is no level: write error, warn, info, debug")
+        stderr(&log("bogus")).contains("\"bogus\" is not a level: use error, warn, info, debug")
     );
     for level in ["off", "WARN", "warn,pagesieve::crawl=debug", "pagesieve[{url}]=info"] {
         log(level).success();
@@ -278,7 +278,7 @@ fn a_demo_replaces_nothing_but_a_demo() {
         pagesieve().args(["demo", "--progress", "none", "--out"]).arg(out).assert()
     };
     demo(directory.path()).code(2);
-    // Told before anything is served.
+    // The error comes before anything is served.
     assert!(!stderr(&demo(&file).code(2)).contains("serving"));
     assert_eq!(std::fs::read_to_string(file).unwrap(), "mine");
     let empty = directory.path().join("demo");
