@@ -141,6 +141,15 @@ fn source_problem(toml: &str, message: &str) -> Option<(Range<usize>, Problem)> 
 /// Explains what serde reports about the key at `path`.
 fn value_problem(message: &str, path: &[String]) -> Problem {
     let message = message.trim_end();
+    if path == ["dedup", "window", "refresh"] {
+        return Problem {
+            message:
+                "`dedup.window.refresh` was removed: the window always forgets in order of arrival"
+                    .to_owned(),
+            label: "no longer a key".to_owned(),
+            help: Some("delete the key".to_owned()),
+        };
+    }
     if let Some((key, known)) = unknown(message, "unknown field `") {
         return unknown_key(key, &known, path);
     }

@@ -71,7 +71,7 @@ pub struct Extractor {
 
 /// What a page says, free of its markup: the input of fingerprint and judgement.
 #[derive(Clone, Debug, Default)]
-pub struct Document {
+pub struct Extracted {
     /// The content of `title`, white space tidied.
     pub title: Option<String>,
     /// The body text, or what the site's [`Rules`] select: without navigation, header, footer, sidebars, scripts, cookie notes, related
@@ -100,9 +100,9 @@ impl Extractor {
     }
 
     /// Reads a page. The time is linear in its length, whatever it holds: a page past a limit (512 open elements, 256 attributes
-    /// of a tag, 200,000 nodes) gives what was read before it, with [`Document::truncated`] set. Of links, the first 10,000 are kept.
+    /// of a tag, 200,000 nodes) gives what was read before it, with [`Extracted::truncated`] set. Of links, the first 10,000 are kept.
     #[must_use]
-    pub fn extract(&self, page: &Page) -> Document {
+    pub fn extract(&self, page: &Page) -> Extracted {
         let agent = self.options.agent.as_deref();
         let (markup, charset) = charset::decode(page);
         let rules = select::rules_for(&self.options.rules, page.url.as_ref());
@@ -115,7 +115,7 @@ impl Extractor {
             robots.add_header(header, agent);
         }
         let tagged = || reading.lang.and_then(language::of_tag);
-        Document {
+        Extracted {
             lang: language(&reading.text).or_else(tagged),
             links: links::resolve_all(base.as_ref(), reading.links.into_iter()),
             canonical: reading

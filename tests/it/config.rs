@@ -152,7 +152,6 @@ fn check_shows_the_whole_configuration() {
     [dedup.window]
     entries = 1000
     age = "90d"
-    refresh = false
 
     [dedup.same_site]
     store = "skip"

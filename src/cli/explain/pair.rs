@@ -17,7 +17,7 @@ use super::{
 use crate::{
     config::Config,
     crawl::PastRun,
-    filter::{Filter, Key, Match, MemoryDigests, Options, Share, Subject, Verdict},
+    filter::{Document, Filter, Key, Match, MemoryDigests, Options, Share, Verdict},
     fingerprint::{Feature, Recipe, similarity},
     index::Scan,
 };
@@ -124,7 +124,7 @@ fn judge(
     let mut filter = Filter::with(options, Scan::default(), MemoryDigests::default());
     let [a, b] = texts.map(|text| text.subject.clone());
     // The key of the first document may be known to the run's templates; the second must differ from it, since no document repeats itself.
-    let b = Subject { key: Key(!a.key.0), ..b };
+    let b = Document { key: Key(!a.key.0), ..b };
     if let Some(run) = run {
         run.teach(&mut filter, &b)?;
     }

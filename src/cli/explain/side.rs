@@ -13,12 +13,12 @@ use super::super::{
 };
 use crate::{
     crawl::PastRun,
-    filter::{Facts, Key, Kind, Match, Subject, Verdict},
+    filter::{Document, Facts, Key, Kind, Match, Verdict},
     fingerprint::{Feature, Signature, Sketch},
     input::{Content, Input},
     page::{DocId, Origin, Timestamp},
     sink::{PAGES, record::PageLine},
-    state::{Document, KeptText},
+    state::{JudgedDocument, KeptText},
 };
 
 /// Where a document is.
@@ -50,7 +50,7 @@ pub(super) struct Side {
 
 /// A text and its features, if the text is available.
 pub(super) struct Text {
-    pub(super) subject: Subject,
+    pub(super) subject: Document,
     pub(super) features: Vec<Feature>,
 }
 
@@ -95,7 +95,7 @@ fn of_content(name: String, content: Content, preparation: &Preparation) -> Side
         body,
         Timestamp(0),
     );
-    let Subject { chars, lang, sketch: Sketch { features, signature, .. }, .. } = subject;
+    let Document { chars, lang, sketch: Sketch { features, signature, .. }, .. } = subject;
     let signature = (features > 0).then_some(signature);
     let fingerprint = signature.as_ref().map(Signature::fingerprint);
     let mut remarks: Vec<_> =
@@ -139,7 +139,7 @@ fn of_page(run: &Run<'_>, url: &str, preparation: &Preparation) -> Result<Side, 
 }
 
 fn of_line(
-    document: &Document,
+    document: &JudgedDocument,
     line: Option<Stored>,
     remarks: &mut Vec<String>,
     preparation: &Preparation,
@@ -173,7 +173,7 @@ fn is_exact(found: &Match) -> bool {
 }
 
 /// The decision of the run about a page.
-pub(super) fn judged(document: &Document, matched: Option<&Document>) -> String {
+pub(super) fn judged(document: &JudgedDocument, matched: Option<&JudgedDocument>) -> String {
     let kept = if document.stored { "stored" } else { "not stored" };
     let Some(found) = document.judgement.verdict.matched() else {
         return format!("unique; {kept}");
@@ -221,7 +221,7 @@ pub(super) struct Stored {
 }
 
 /// What a run stores of a page: its line in `pages.jsonl`, or for a near duplicate the text in the state.
-pub(super) fn stored(run: &Run<'_>, page: &Document) -> Result<Option<Stored>, Failure> {
+pub(super) fn stored(run: &Run<'_>, page: &JudgedDocument) -> Result<Option<Stored>, Failure> {
     if page.stored {
         return line(run.directory, &page.name);
     }

@@ -1,6 +1,6 @@
 //! How a run begins, or goes on.
 
-use std::{fs, num::NonZeroUsize, sync::Arc, thread::available_parallelism, time::Duration};
+use std::{fs, sync::Arc, time::Duration};
 
 use super::{
     FIRST_BATCH_TIME, Recorder, Tally,
@@ -16,7 +16,6 @@ use crate::{
         frontier::Budget,
         options::Plan,
         recipe::{Difference, Recorded},
-        roots::roots,
         scope::Scope,
     },
     filter::Filter,
@@ -67,7 +66,6 @@ impl Recorder {
             deadline: None,
             batch_time: FIRST_BATCH_TIME,
             began: std::time::Instant::now(),
-            threads: available_parallelism().unwrap_or(NonZeroUsize::MIN),
             audited: stored(&state, "audit")?.unwrap_or_default(),
             worked: stored(&state, "worked")?.map_or(Duration::ZERO, Duration::from_secs_f64),
             plan,
@@ -91,8 +89,7 @@ impl Recorder {
         let ended = stored::<End>(&self.state, "end")?;
         self.note_start()?;
         self.take_back_hosts(ended)?;
-        let roots = plan.seeds.iter().map(|seed| roots(&seed.source, &self.url_options));
-        let roots: Vec<_> = roots.collect::<Result<_, _>>()?;
+        let roots = plan.roots()?;
         let moved = self.follow_seeds()?;
         self.queue_seeds(&roots)?;
         if moved {

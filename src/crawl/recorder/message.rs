@@ -1,15 +1,21 @@
 //! What the recorder is told and asked, and what it answers.
 
+use std::sync::Arc;
+
 use tokio::sync::oneshot;
 
 use crate::{
-    crawl::{fetch::Exchange, frontier::Task, sitemap::Sitemap},
+    crawl::{
+        fetch::Exchange,
+        frontier::{Loaded, Query, Task},
+        sitemap::Sitemap,
+    },
     extract::Truncation,
     filter::Blocks,
     fingerprint::{Digest, Sketch},
     page::{Lang, NormalUrl, Timestamp},
     sink::warc,
-    state::{Capture, Cause, HostId, HostRow, Queued, Reason, RobotsRow},
+    state::{Capture, Cause, HostId, HostRow, Reason, RobotsRow},
 };
 
 /// A request to the recorder, with the way back for its answer.
@@ -23,28 +29,16 @@ pub(in crate::crawl) enum Request {
     KeepRobots { origin: String, robots: Option<RobotsRow>, exchange: Option<Archived> },
     /// An answer was received after which the URL is tried again.
     Archive(Archived),
-    /// Nothing more is asked of this host.
-    SetAside(HostId, Cause, oneshot::Sender<()>),
-    /// Which URLs of this host wait behind this place?
-    LoadUrls { host: HostId, after: i64, limit: usize, reply: oneshot::Sender<Loaded<Queued>> },
-    /// The turn of these hosts has ended; which hosts have URLs waiting?
-    LoadHosts { ended: Vec<HostId>, limit: usize, reply: oneshot::Sender<Loaded<HostRow>> },
-}
-
-/// Some of what waits.
-#[derive(Debug)]
-pub(in crate::crawl) struct Loaded<T> {
-    pub(in crate::crawl) rows: Vec<T>,
-    /// Whether nothing else waits.
-    pub(in crate::crawl) all: bool,
-    /// When the state was asked: the recorder counts its answers.
-    pub(in crate::crawl) tick: u64,
+    /// Record that this host is deferred.
+    Defer(HostId, Cause),
+    /// Load something for the frontier.
+    Load(Query, oneshot::Sender<Loaded>),
 }
 
 /// What became of a URL.
 #[derive(Debug)]
 pub(in crate::crawl) struct Settle {
-    pub(in crate::crawl) task: Task,
+    pub(in crate::crawl) task: Arc<Task>,
     pub(in crate::crawl) outcome: Outcome,
     /// What went over the wire, if it is archived.
     pub(in crate::crawl) exchange: Option<Archived>,
@@ -117,16 +111,6 @@ pub(in crate::crawl) enum Outcome {
     Skipped(Skipped),
     /// The budget of its seed is spent.
     OverBudget,
-}
-
-impl Outcome {
-    /// What is to be judged by, if it comes to that.
-    pub(in crate::crawl) fn sketch(&self) -> Option<&Sketch> {
-        match self {
-            Self::Page(_, parsed) if !parsed.noindex => Some(&parsed.sketch),
-            _ => None,
-        }
-    }
 }
 
 /// Why there is nothing to be judged.

@@ -4,7 +4,7 @@ use super::{Answered, Archived, Outcome, Parsed, Recorder, Reply, Settle, Settle
 use crate::{
     crawl::{error::CrawlError, frontier::Task, scope::Refusal},
     extract::Truncation,
-    filter::{Judgement, Key, Kind, Links, Policy, Step, Store, Subject, Verdict},
+    filter::{Document, Judgement, Key, Kind, Links, Policy, Step, Store, Verdict},
     fingerprint::Digest,
     page::{NormalUrl, Timestamp, site_of},
     sink::{
@@ -119,7 +119,7 @@ impl Recorder {
             self.skip(task, &Skipped { reason, detail, status, counted: true, unanswered: false })?;
             return self.follow(row, parsed, None, answered.at);
         }
-        let subject = Subject {
+        let subject = Document {
             key: Key::of(&row.url),
             body: Some(parsed.body),
             sketch: parsed.sketch.clone(),
@@ -168,7 +168,7 @@ impl Recorder {
         if let Some(parsed) = parsed {
             self.keep_text(parsed, &fate)?;
         }
-        if let Some(representative) = self.filter.at_turn(judgement.id) {
+        if let Some(representative) = self.filter.representative(judgement.id) {
             self.signatures.push(&self.state, &representative)?;
         }
         self.state.settle_url(

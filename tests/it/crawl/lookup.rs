@@ -57,18 +57,8 @@ fn listed(told: &str) -> Vec<(u32, u32, String)> {
 
 #[test]
 fn the_nearest_pages_are_those_that_comparing_with_every_page_finds() {
-    // The state has pages that were repeated once more for each time.
-    for refresh in [false, true] {
-        let site = run(|plan| {
-            plan.dedup.window.entries = 1000.try_into().unwrap();
-            plan.dedup.window.refresh = refresh;
-        });
-        assert!(!site.lines("duplicates.jsonl").is_empty());
-        nearest_are_listed(&site);
-    }
-}
-
-fn nearest_are_listed(site: &Site) {
+    let site = run(|plan| plan.dedup.window.entries = 1000.try_into().unwrap());
+    assert!(!site.lines("duplicates.jsonl").is_empty());
     fs::write(site.path().join("text.txt"), mixed("base", 205)).unwrap();
     let recipe = Recipe { hash_seed: HashSeed(1), ..Recipe::default() };
     let signature = Fingerprinter::new(recipe).signature(&mixed("base", 205));
@@ -85,12 +75,23 @@ fn nearest_are_listed(site: &Site) {
     let expected: Vec<_> =
         all.into_iter().map(|(whole, _, distance, url)| (distance, whole, url)).collect();
     assert!(expected.len() > 15);
-    let told = stdout(&lookup(site, &["text.txt", "--limit", "99"]).success());
+    let told = stdout(&lookup(&site, &["text.txt", "--limit", "99"]).success());
     assert_eq!(listed(&told), expected);
     assert!(told.contains(&format!("nearest of the {} pages", expected.len())), "{told}");
-    let told = stdout(&lookup(site, &["text.txt", "--limit", "3"]).success());
+    let told = stdout(&lookup(&site, &["text.txt", "--limit", "3"]).success());
     assert_eq!(listed(&told), expected[..3]);
-    assert_eq!(listed(&stdout(&lookup(site, &["text.txt"]).success())), expected[..10]);
+    assert_eq!(listed(&stdout(&lookup(&site, &["text.txt"]).success())), expected[..10]);
+}
+
+#[test]
+fn a_run_that_was_crawled_with_the_removed_option_refresh_is_read() {
+    let site = run(|_| {});
+    let state = rusqlite::Connection::open(site.path().join("state.sqlite")).unwrap();
+    let with_refresh = "UPDATE meta SET value = json_set(value, '$.window.refresh', json('true')) WHERE name = 'dedup'";
+    assert_eq!(state.execute(with_refresh, []).unwrap(), 1);
+    drop(state);
+    fs::write(site.path().join("text.txt"), mixed("base", 205)).unwrap();
+    assert!(!listed(&stdout(&lookup(&site, &["text.txt"]).success())).is_empty());
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::{
 };
 
 use encoding_rs::Encoding;
-use pagesieve::{extract::Document, page::Page};
+use pagesieve::{extract::Extracted, page::Page};
 use serde_json::Value;
 
 use super::extractor;
@@ -68,12 +68,12 @@ fn samples(folder: &Path) -> Vec<Sample> {
     index.lines().map(sample).collect()
 }
 
-fn read(body: Vec<u8>, content_type: Option<String>) -> Document {
+fn read(body: Vec<u8>, content_type: Option<String>) -> Extracted {
     extractor().extract(&Page { body, content_type, ..Page::default() })
 }
 
 /// What a page says when it is read rightly: the same characters, given as UTF-8 to the same extraction.
-fn rightly(markup: &str) -> Document {
+fn rightly(markup: &str) -> Extracted {
     read(markup.as_bytes().to_vec(), Some("text/html; charset=utf-8".to_owned()))
 }
 

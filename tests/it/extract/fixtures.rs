@@ -1,7 +1,7 @@
 //! Whole pages, made by hand.
 
 use pagesieve::{
-    extract::{Directives, Document},
+    extract::{Directives, Extracted},
     page::Page,
 };
 
@@ -13,12 +13,12 @@ macro_rules! fixture {
     };
 }
 
-fn read(body: &[u8]) -> Document {
+fn read(body: &[u8]) -> Extracted {
     let url = "http://coast.test/notes/page.html".parse().ok();
     extractor().extract(&Page { url, body: body.to_vec(), ..Page::default() })
 }
 
-fn urls(document: &Document) -> Vec<&str> {
+fn urls(document: &Extracted) -> Vec<&str> {
     document.links.iter().map(|link| link.url.as_str()).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use pagesieve::extract::{Document, Truncation};
+use pagesieve::extract::{Extracted, Truncation};
 
 use super::{extract, extractor, page};
 
@@ -165,7 +165,7 @@ fn tags_and_texts_that_search_a_deep_page_are_bounded() {
 
 #[test]
 fn inputs_that_are_long_but_linear_are_read_whole() {
-    let whole = |html: &str| -> Document {
+    let whole = |html: &str| -> Extracted {
         let document = extractor().extract(&page(html.as_bytes()));
         assert_eq!(document.truncated, None);
         document

@@ -1,6 +1,6 @@
 //! What holds for any bytes.
 
-use pagesieve::extract::{Document, Extractor};
+use pagesieve::extract::{Extracted, Extractor};
 use proptest::prelude::*;
 
 use super::{extractor, page};
@@ -20,7 +20,7 @@ fn soup() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(piece, 0..60).prop_map(|pieces| pieces.concat())
 }
 
-fn facts(document: &Document) -> String {
+fn facts(document: &Extracted) -> String {
     format!("{document:?}")
 }
 

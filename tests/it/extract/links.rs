@@ -1,13 +1,13 @@
 //! Links, base, canonical link, refresh and robots directives.
 
 use pagesieve::{
-    extract::{Directives, Document},
+    extract::{Directives, Extracted},
     page::Page,
 };
 
 use super::{extract, extractor, page};
 
-fn urls(document: &Document) -> Vec<&str> {
+fn urls(document: &Extracted) -> Vec<&str> {
     document.links.iter().map(|link| link.url.as_str()).collect()
 }
 

@@ -13,12 +13,12 @@ mod rules;
 mod stability;
 
 use pagesieve::{
-    extract::{Document, Extractor, Options},
+    extract::{Extracted, Extractor, Options},
     page::Page,
 };
 
 /// Extracts from HTML at `http://example.org/dir/page`.
-fn extract(html: &str) -> Document {
+fn extract(html: &str) -> Extracted {
     extractor().extract(&page(html.as_bytes()))
 }
 
