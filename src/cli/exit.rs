@@ -2,14 +2,13 @@
 
 use std::{
     error::Error,
-    fmt,
     io::{self, ErrorKind},
     iter,
     path::PathBuf,
     process::ExitCode,
 };
 
-use miette::{Diagnostic, MietteHandlerOpts, ReportHandler};
+use miette::Diagnostic;
 
 use super::say;
 use crate::{
@@ -119,23 +118,8 @@ impl Failure {
     }
 }
 
-/// Prints why a command failed, and what to do about it.
-pub(super) fn print_failure(failure: &Failure) {
-    if failure.exit() != Exit::Done {
-        say(Rendered(&MietteHandlerOpts::new().build(), failure));
-    }
-}
-
 /// Prints an error of one document, with its causes, as one line. The command continues.
 pub(super) fn print_error(error: &(dyn Error + 'static)) {
     let causes = iter::successors(Some(error), |&error| error.source());
     say(causes.map(ToString::to_string).collect::<Vec<_>>().join(": "));
-}
-
-struct Rendered<'a>(&'a miette::MietteHandler, &'a Failure);
-
-impl fmt::Display for Rendered<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.debug(self.1, f)
-    }
 }

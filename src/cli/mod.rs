@@ -29,7 +29,7 @@ use serde::Serialize;
 use tracing_subscriber::{EnvFilter, filter::LevelFilter};
 
 pub use exit::Exit;
-use exit::{Failure, print_failure};
+use exit::Failure;
 
 /// The size of the buffer of standard output, in bytes.
 const BUFFER: usize = 64 << 10;
@@ -80,8 +80,11 @@ pub fn main() -> Exit {
     // Dropping `out` would try again to write what could not be written.
     drop(out.into_parts());
     ended.unwrap_or_else(|failure| {
-        print_failure(&failure);
-        failure.exit()
+        let exit = failure.exit();
+        if exit != Exit::Done {
+            say(format_args!("{:?}", miette::Report::new(failure)));
+        }
+        exit
     })
 }
 

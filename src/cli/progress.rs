@@ -1,6 +1,7 @@
 //! Shows the progress of a crawl on standard error: on a terminal one line that changes, elsewhere a line every few seconds.
 
 use std::{
+    fmt,
     io::{self, IsTerminal},
     time::Duration,
 };
@@ -62,8 +63,8 @@ pub(super) async fn show(show: Show, mut watch: watch::Receiver<Progress>) {
         if Instant::now() >= next {
             let line = Line { progress, fetched_before, elapsed: began.elapsed() };
             match &bar {
-                Some(bar) => bar.set_message(line.fitted(columns())),
-                None => say(line.fitted(usize::MAX)),
+                Some(bar) => bar.set_message(line.to_string()),
+                None => say(line),
             }
             next = Instant::now() + every;
         }
@@ -82,43 +83,27 @@ fn bar() -> ProgressBar {
     bar
 }
 
-/// The columns of the terminal without the spinner. Assumes 80 if the terminal does not report them.
-fn columns() -> usize {
-    let columns = terminal_size::terminal_size_of(io::stderr());
-    columns.map_or(80, |(width, _)| usize::from(width.0)).saturating_sub(2)
-}
-
-impl Line {
-    /// The line for this many columns: drops its least important parts until it fits.
-    fn fitted(&self, columns: usize) -> String {
-        if let Some(Restored { read, all }) = self.progress.restored {
-            return format!("restoring the window: {} of {}", thousands(read), thousands(all));
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Progress { counts, active_hosts, in_flight, restored } = self.progress;
+        if let Some(Restored { read, all }) = restored {
+            return write!(f, "restoring the window: {} of {}", thousands(read), thousands(all));
         }
-        let mut parts = self.parts().to_vec();
-        while parts.iter().map(|(_, part)| part.len()).sum::<usize>() > columns && parts.len() > 1 {
-            let least = (0..parts.len()).min_by_key(|&place| parts[place].0).unwrap_or_default();
-            parts.remove(least);
-        }
-        parts.into_iter().map(|(_, part)| part).collect()
-    }
-
-    /// The parts of the line, each with its importance.
-    fn parts(&self) -> [(u8, String); 9] {
-        let Progress { counts, active_hosts, in_flight, .. } = self.progress;
         let fetched = counts.fetched.saturating_sub(self.fetched_before);
         #[expect(clippy::cast_precision_loss, reason = "a rate is shown with one decimal")]
         let rate = fetched as f64 / self.elapsed.as_secs_f64().max(1e-3);
-        [
-            (8, counted(counts.fetched, "page")),
-            (3, format!(", {rate:.1}/s")),
-            (7, format!(": {} unique", counts.unique)),
-            (6, format!(", {} exact", counts.exact)),
-            (5, format!(", {} near", counts.near)),
-            (2, format!(", {} failed", counts.failed)),
-            (4, format!("; {} queued", counts.queued)),
-            (1, format!(" on {}", counted(active_hosts, "host"))),
-            (0, format!(", {in_flight} in flight")),
-        ]
+        // A narrow terminal cuts the end, so the most important figures come first.
+        write!(
+            f,
+            "{}: {} unique, {} exact, {} near; {} queued; {rate:.1}/s, {} failed, {}, {in_flight} in flight",
+            counted(counts.fetched, "page"),
+            thousands(counts.unique),
+            thousands(counts.exact),
+            thousands(counts.near),
+            thousands(counts.queued),
+            thousands(counts.failed),
+            counted(active_hosts, "host"),
+        )
     }
 }
 
@@ -135,8 +120,8 @@ mod tests {
     #[test]
     fn a_line_has_the_rate_of_this_start_and_the_counts_of_all() {
         assert_eq!(
-            line().fitted(usize::MAX),
-            "120 pages, 10.0/s: 100 unique, 15 exact, 5 near, 2 failed; 40 queued on 1 host, 7 in flight"
+            line().to_string(),
+            "120 pages: 100 unique, 15 exact, 5 near; 40 queued; 10.0/s, 2 failed, 1 host, 7 in flight"
         );
     }
 
@@ -144,22 +129,6 @@ mod tests {
     fn a_line_shows_the_restoring_of_the_window() {
         let restored = Some(Restored { read: 1_000, all: 100_000_000 });
         let line = Line { progress: Progress { restored, ..line().progress }, ..line() };
-        assert_eq!(line.fitted(80), "restoring the window: 1,000 of 100,000,000");
-    }
-
-    #[test]
-    fn a_line_drops_its_least_important_parts_to_fit() {
-        let fitted = [79, 60, 50, 31, 0].map(|columns| line().fitted(columns));
-        assert_eq!(
-            fitted,
-            [
-                "120 pages, 10.0/s: 100 unique, 15 exact, 5 near, 2 failed; 40 queued on 1 host",
-                "120 pages, 10.0/s: 100 unique, 15 exact, 5 near; 40 queued",
-                "120 pages: 100 unique, 15 exact, 5 near; 40 queued",
-                "120 pages: 100 unique, 15 exact",
-                "120 pages",
-            ]
-        );
-        assert!((0..100).all(|columns| line().fitted(columns).len() <= columns.max(9)));
+        assert_eq!(line.to_string(), "restoring the window: 1,000 of 100,000,000");
     }
 }

@@ -35,42 +35,31 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
         fs::read(&args.file).map_err(|source| Failure::Read { path: args.file.clone(), source })?;
     let robots = Robots::parse(&file, product_token(&args.agent));
     let mut exit = Exit::Done;
-    let mut decide = |url: &str| {
-        let is_url = write_decision(out, &robots, url).map_err(Failure::Output)?;
-        if !is_url {
-            exit = Exit::Failed;
-        }
-        Ok::<_, Failure>(())
+    let mut decide = |text: &str| {
+        let line = match Url::parse(text) {
+            Ok(url) => {
+                let decision = robots.decide(&url);
+                let verdict = if decision.allowed { "allow" } else { "deny" };
+                let rule = decision.rule.map_or_else(|| "-".to_owned(), |rule| rule.to_string());
+                format!("{verdict}\t{text}\t{rule}")
+            }
+            Err(error) => {
+                exit = Exit::Failed;
+                format!("deny\t{text}\t{error}")
+            }
+        };
+        writeln!(out, "{line}").map_err(Failure::Output)
     };
+    args.urls.iter().try_for_each(|url| decide(url))?;
     if args.urls.is_empty() {
         for line in io::stdin().lock().split(b'\n') {
-            let failure = |source| Failure::Read { path: "standard input".into(), source };
-            let line = line.map_err(failure)?;
+            let line =
+                line.map_err(|source| Failure::Read { path: "standard input".into(), source })?;
             let url = String::from_utf8_lossy(line.trim_ascii());
             if !url.is_empty() {
                 decide(&url)?;
             }
         }
-    } else {
-        args.urls.iter().try_for_each(|url| decide(url))?;
     }
     Ok(exit)
-}
-
-/// Writes the line of a URL. Returns false if it cannot be parsed.
-fn write_decision(out: &mut Out, robots: &Robots, text: &str) -> io::Result<bool> {
-    let url = match Url::parse(text) {
-        Ok(url) => url,
-        Err(error) => {
-            writeln!(out, "deny\t{text}\t{error}")?;
-            return Ok(false);
-        }
-    };
-    let decision = robots.decide(&url);
-    let verdict = if decision.allowed { "allow" } else { "deny" };
-    match decision.rule {
-        Some(rule) => writeln!(out, "{verdict}\t{text}\t{rule}")?,
-        None => writeln!(out, "{verdict}\t{text}\t-")?,
-    }
-    Ok(true)
 }

@@ -6,19 +6,20 @@ use std::{
 };
 
 use bytesize::ByteSize;
-use miette::NamedSource;
+use miette::{LabeledSpan, NamedSource};
 use reqwest::header::HeaderValue;
 use url::{Host, Url};
 
 use super::{
     Config,
     draft::Draft,
-    text::{ConfigError, Problem, SeedLine, SeedLines, Text},
+    text::{ConfigError, Invalid, Problem, Text},
 };
 use crate::{
     crawl::scope::{Scope, ScopeError, Seed, SeedLineError, Source, read_seed_file},
     filter::MemoryError,
     page::NormalUrl,
+    report::counted,
 };
 
 /// At most this many invalid lines of a seed file are shown.
@@ -58,7 +59,7 @@ impl Draft {
     pub fn check_dedup_in_memory(self) -> Result<Config, ConfigError> {
         let dedup = &self.config.dedup;
         let fits = dedup.check_beside_digests();
-        let state = "use `--state`, which keeps the digests on disk";
+        let state = "keep the digests on disk with `--state`";
         let instead = dedup.check().is_ok().then_some(state);
         self.with_room(fits, instead)
     }
@@ -224,28 +225,23 @@ fn seed_file(draft: &Draft, number: usize, path: &Path) -> Result<bool, ConfigEr
     Ok(urls.iter().all(|url| is_mapped(&draft.config, url)))
 }
 
+/// An error that points at the invalid lines of a seed file.
 fn seed_lines(path: &Path, bytes: &[u8], errors: &[SeedLineError]) -> ConfigError {
     let text = String::from_utf8_lossy(bytes).into_owned();
-    let place = |number: usize| {
-        let mut start = 0;
-        for (line, content) in (1..).zip(text.split('\n')) {
-            if line == number {
-                return (start, content.trim_end().len());
-            }
-            start += content.len() + 1;
-        }
-        (text.len(), 0)
+    let label = |error: &SeedLineError| {
+        let mut lines = text.split('\n');
+        let start = lines.by_ref().take(error.line() - 1).map(|line| line.len() + 1).sum();
+        let line = lines.next()?;
+        let why = std::error::Error::source(error).map(ToString::to_string);
+        Some(LabeledSpan::new(why, start, line.trim_end().len()))
     };
-    let lines = errors.iter().take(SHOWN_LINES).map(|error| {
-        let line = error.line();
-        let why = std::error::Error::source(error).map(ToString::to_string).unwrap_or_default();
-        SeedLine { message: format!("line {line}: {why}"), at: place(line).into() }
-    });
-    ConfigError::SeedLines(Box::new(SeedLines {
-        path: path.to_owned(),
-        count: errors.len(),
-        lines: lines.collect(),
+    let labels = errors.iter().take(SHOWN_LINES).filter_map(label).collect();
+    let count = counted(errors.len(), "invalid line");
+    ConfigError::Invalid(Box::new(Invalid {
+        message: format!("{count} in the seed file {}", path.display()),
+        labels,
         text: NamedSource::new(path.display().to_string(), text),
+        help: Some("write one absolute URL per line; `#` starts a comment".to_owned()),
     }))
 }
 

@@ -18,7 +18,7 @@ use crate::{
 };
 
 pub use draft::Draft;
-pub use text::{ConfigError, Invalid, SeedLine, SeedLines};
+pub use text::{ConfigError, Invalid};
 
 /// Every key with its default and what it means, as TOML.
 pub const DEFAULT: &str = include_str!("../../config/default.toml");

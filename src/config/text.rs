@@ -2,7 +2,7 @@
 
 use std::{io, ops::Range, path::PathBuf};
 
-use miette::{Diagnostic, NamedSource, SourceSpan};
+use miette::{Diagnostic, LabeledSpan, NamedSource};
 use toml::{
     Table, Value,
     de::{DeTable, DeValue},
@@ -21,52 +21,23 @@ pub enum ConfigError {
         /// The system's error.
         source: io::Error,
     },
-    /// A key or a value is invalid.
+    /// A key, a value or a seed file is invalid.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Invalid(Box<Invalid>),
-    /// A seed file has invalid lines.
-    #[error(transparent)]
-    #[diagnostic(transparent)]
-    SeedLines(Box<SeedLines>),
 }
 
-/// Invalid lines of a seed file.
-#[derive(Debug, thiserror::Error, Diagnostic)]
-#[error("{count} invalid line{} in the seed file {}", if *count == 1 { "" } else { "s" }, path.display())]
-#[diagnostic(help("write one absolute URL per line; `#` starts a comment"))]
-pub struct SeedLines {
-    pub(super) path: PathBuf,
-    /// How many lines are invalid.
-    pub(super) count: usize,
-    #[source_code]
-    pub(super) text: NamedSource<String>,
-    /// The first of them.
-    #[related]
-    pub(super) lines: Vec<SeedLine>,
-}
-
-/// An invalid key or value in a configuration.
+/// An invalid key or value in a configuration, or invalid lines of a seed file.
 #[derive(Debug, thiserror::Error, Diagnostic)]
 #[error("{message}")]
 pub struct Invalid {
-    message: String,
-    label: String,
-    #[source_code]
-    text: NamedSource<String>,
-    #[label("{label}")]
-    at: SourceSpan,
-    #[help]
-    help: Option<String>,
-}
-
-/// A line of a seed file that is not a URL.
-#[derive(Debug, thiserror::Error, Diagnostic)]
-#[error("{message}")]
-pub struct SeedLine {
     pub(super) message: String,
-    #[label]
-    pub(super) at: SourceSpan,
+    #[source_code]
+    pub(super) text: NamedSource<String>,
+    #[label(collection)]
+    pub(super) labels: Vec<LabeledSpan>,
+    #[help]
+    pub(super) help: Option<String>,
 }
 
 /// A piece of TOML, with the name of its file or flag.
@@ -113,9 +84,8 @@ impl Text {
         let at = at.filter(|at| at.start < written.len()).unwrap_or(last..written.len());
         ConfigError::Invalid(Box::new(Invalid {
             message: problem.message,
-            label: problem.label,
             text: NamedSource::new(&self.name, self.toml.clone()),
-            at: at.into(),
+            labels: vec![LabeledSpan::new_with_span(Some(problem.label), at)],
             help: problem.help,
         }))
     }

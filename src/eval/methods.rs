@@ -172,7 +172,8 @@ fn prepare(corpus: &Corpus, options: &Options, recipe: Recipe, method: Method) -
     let by_recipe = Fingerprinter::new(recipe);
     // A token per character in scripts without spaces, as for the similarity of the listed pairs.
     let by_character = Fingerprinter::new(Recipe { segment: Segment::Ngrams, ..recipe });
-    let texts = corpus.texts().iter().map(|text| text.text.as_str());
+    let texts: Vec<_> = corpus.texts().iter().map(|text| text.text.as_str()).collect();
+    let texts = texts.as_slice();
     match method {
         Method::Digest => digests(texts),
         Method::Sentences => sentences(texts),
@@ -189,23 +190,19 @@ fn prepare(corpus: &Corpus, options: &Options, recipe: Recipe, method: Method) -
 }
 
 /// The configured mode: a signature of 32 bytes, of which 8 are the indexed fingerprint.
-fn pagesieve<'a>(
-    texts: impl Iterator<Item = &'a str>,
-    fingerprinter: &Fingerprinter,
-    rule: Rule,
-) -> Prepared {
-    let sketches = texts.map(|text| fingerprinter.sketch(text)).collect();
+fn pagesieve(texts: &[&str], fingerprinter: &Fingerprinter, rule: Rule) -> Prepared {
+    let sketches = texts.iter().map(|text| fingerprinter.sketch(text)).collect();
     Prepared::new(sketches, |_| 32, move |a, b| rule.judge(a, b).is_some())
 }
 
 /// Equal texts.
-fn digests<'a>(texts: impl Iterator<Item = &'a str>) -> Prepared {
-    let digests = texts.map(|text| Digest::of(text.as_bytes())).collect();
+fn digests(texts: &[&str]) -> Prepared {
+    let digests = texts.iter().map(|text| Digest::of(text.as_bytes())).collect();
     Prepared::new(digests, |_| size_of::<Digest>(), |a, b| a == b)
 }
 
 /// Equal longest sentences.
-fn sentences<'a>(texts: impl Iterator<Item = &'a str>) -> Prepared {
+fn sentences(texts: &[&str]) -> Prepared {
     let is_end = |c: char| matches!(c, '.' | '!' | '?' | '\n' | '。' | '！' | '？' | '；' | ';');
     let longest = |text: &str| {
         let mut sentences: Vec<_> =
@@ -219,7 +216,7 @@ fn sentences<'a>(texts: impl Iterator<Item = &'a str>) -> Prepared {
         digests
     };
     Prepared::new(
-        texts.map(longest).collect(),
+        texts.iter().copied().map(longest).collect(),
         |digests| size_of_val(digests.as_slice()),
         |a, b| a == b,
     )
@@ -253,11 +250,7 @@ impl Vector {
 }
 
 /// Frequencies of terms, or with `idf` frequencies times the logarithm of the inverse share of texts that have the term.
-fn vectors<'a>(
-    texts: impl Iterator<Item = &'a str>,
-    fingerprinter: &Fingerprinter,
-    idf: bool,
-) -> Vec<Vector> {
+fn vectors(texts: &[&str], fingerprinter: &Fingerprinter, idf: bool) -> Vec<Vector> {
     let mut terms = HashMap::new();
     let mut frequencies = |text| {
         let mut frequencies = BTreeMap::new();
@@ -265,7 +258,8 @@ fn vectors<'a>(
             .tokens(text, |token| *frequencies.entry(number(token, &mut terms)).or_insert(0) += 1);
         frequencies
     };
-    let frequencies: Vec<BTreeMap<u32, u32>> = texts.map(&mut frequencies).collect();
+    let frequencies: Vec<BTreeMap<u32, u32>> =
+        texts.iter().copied().map(&mut frequencies).collect();
     let mut texts_with = vec![0_u32; terms.len()];
     for term in frequencies.iter().flat_map(BTreeMap::keys) {
         texts_with[*term as usize] += 1;
@@ -307,7 +301,7 @@ fn euclidean(vectors: Vec<Vector>) -> Prepared {
 }
 
 /// Insertions, deletions and substitutions of tokens (Levenshtein).
-fn edit<'a>(texts: impl Iterator<Item = &'a str>, fingerprinter: &Fingerprinter) -> Prepared {
+fn edit(texts: &[&str], fingerprinter: &Fingerprinter) -> Prepared {
     let mut numbers = HashMap::new();
     let numbered = |text| {
         let mut tokens = Vec::new();
@@ -315,7 +309,7 @@ fn edit<'a>(texts: impl Iterator<Item = &'a str>, fingerprinter: &Fingerprinter)
         tokens
     };
     Prepared::new(
-        texts.map(numbered).collect(),
+        texts.iter().copied().map(numbered).collect(),
         |tokens| size_of_val(tokens.as_slice()),
         |a, b| {
             let longer = a.len().max(b.len());
@@ -327,8 +321,8 @@ fn edit<'a>(texts: impl Iterator<Item = &'a str>, fingerprinter: &Fingerprinter)
 }
 
 /// The Jaccard coefficient of sets of shingles (Broder, *On the Resemblance and Containment of Documents*, 1997).
-fn jaccard<'a>(texts: impl Iterator<Item = &'a str>, fingerprinter: &Fingerprinter) -> Prepared {
-    let sets = texts.map(|text| shingles(text, fingerprinter)).collect();
+fn jaccard(texts: &[&str], fingerprinter: &Fingerprinter) -> Prepared {
+    let sets = texts.iter().map(|text| shingles(text, fingerprinter)).collect();
     Prepared::new(
         sets,
         |set| size_of_val(set.as_slice()),
@@ -350,7 +344,7 @@ fn jaccard<'a>(texts: impl Iterator<Item = &'a str>, fingerprinter: &Fingerprint
 }
 
 /// The estimate of the Jaccard coefficient by `MinHash`, with locality-sensitive hashing.
-fn minhash<'a>(texts: impl Iterator<Item = &'a str>, fingerprinter: &Fingerprinter) -> Prepared {
+fn minhash(texts: &[&str], fingerprinter: &Fingerprinter) -> Prepared {
     let minima = |text| {
         let mut minima = [u32::MAX; PERMUTATIONS];
         for shingle in shingles(text, fingerprinter) {
@@ -360,7 +354,7 @@ fn minhash<'a>(texts: impl Iterator<Item = &'a str>, fingerprinter: &Fingerprint
         }
         minima
     };
-    Prepared::new(texts.map(minima).collect(), size_of_val, |a, b| {
+    Prepared::new(texts.iter().copied().map(minima).collect(), size_of_val, |a, b| {
         let candidate = a.chunks(ROWS).zip(b.chunks(ROWS)).any(|(a, b)| a == b);
         let equal = || a.iter().zip(b).filter(|(a, b)| a == b).count();
         candidate && equal() as f64 >= LEAST_JACCARD * PERMUTATIONS as f64
@@ -389,7 +383,7 @@ fn mix(mut x: u64) -> u64 {
 }
 
 /// `SimHash` as in tutorials: 64 bits over words alone, weighted by their frequency in five levels.
-fn tutorial<'a>(texts: impl Iterator<Item = &'a str>, fingerprinter: &Fingerprinter) -> Prepared {
+fn tutorial(texts: &[&str], fingerprinter: &Fingerprinter) -> Prepared {
     let fingerprint = |text| {
         let mut frequencies: HashMap<u64, u32> = HashMap::new();
         fingerprinter
@@ -403,7 +397,7 @@ fn tutorial<'a>(texts: impl Iterator<Item = &'a str>, fingerprinter: &Fingerprin
         Fingerprint(bits)
     };
     Prepared::new(
-        texts.map(fingerprint).collect(),
+        texts.iter().copied().map(fingerprint).collect(),
         |_| size_of::<Fingerprint>(),
         |a, b| a.distance(*b) <= 3,
     )

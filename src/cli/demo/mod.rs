@@ -8,8 +8,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use tokio_util::sync::CancellationToken;
-
 pub use web::{DemoError, NOTICES, Server, Site, serve};
 
 use super::{
@@ -67,14 +65,10 @@ fn is_replaceable(directory: &Path) -> bool {
 }
 
 async fn crawl_site(args: &Args) -> Result<(Report, Exit), Failure> {
-    let (site, stop) = (Site::unpack()?, CancellationToken::new());
     let hosts: Vec<_> = Site::hosts().collect();
-    let server = serve(site, stop.clone()).await?;
+    let server = serve(Site::unpack()?).await?;
     say(format_args!("serving {} on {}", hosts.join(", "), server.address()));
-    let report = run_plan(plan(args, &hosts, server.address())?, args.progress).await;
-    stop.cancel();
-    server.stopped().await;
-    report
+    run_plan(plan(args, &hosts, server.address())?, args.progress).await
 }
 
 fn plan(args: &Args, hosts: &[&str], address: std::net::SocketAddr) -> Result<Plan, Failure> {

@@ -9,7 +9,6 @@ use std::{
     convert::Infallible,
     io::{self, Read},
     net::{Ipv4Addr, SocketAddr},
-    pin::pin,
     sync::Arc,
     time::Duration,
 };
@@ -29,7 +28,6 @@ use tokio::{
     task::JoinSet,
     time,
 };
-use tokio_util::sync::CancellationToken;
 
 /// A tar of pages, compressed with zstd.
 static ARCHIVE: &[u8] = include_bytes!("pages.tar.zst");
@@ -42,41 +40,29 @@ const ROBOTS: Option<&str> = Some(include_str!("robots.txt"));
 
 /// The hosts, in the order in which they are printed.
 const HOSTS: [Host; 5] = [
-    Host {
-        name: "docs.postgresql.test",
-        root: "/15/",
-        directory: "postgresql-15/",
-        start: "/15/tutorial.html",
-        robots: None,
-    },
-    Host {
-        name: "archive.postgresql.test",
-        root: "/13/",
-        directory: "postgresql-13/",
-        start: "/13/tutorial.html",
-        robots: None,
-    },
-    Host {
-        name: "help.libreoffice.test",
-        root: "/7.4/",
-        directory: "libreoffice-7.4/",
-        start: "/7.4/zh-CN/text/swriter/guide/main.html",
-        robots: ROBOTS,
-    },
-    Host {
-        name: "libreoffice-help.test",
-        root: "/7.0/",
-        directory: "libreoffice-7.0/",
-        start: "/7.0/zh-CN/text/swriter/guide/main.html",
-        robots: ROBOTS,
-    },
-    Host {
-        name: "mirror.test",
-        root: "/postgresql/15/",
-        directory: "postgresql-15/",
-        start: "/postgresql/15/tutorial.html",
-        robots: None,
-    },
+    Host::new("docs.postgresql.test", "/15/", "postgresql-15/", "/15/tutorial.html", None),
+    Host::new("archive.postgresql.test", "/13/", "postgresql-13/", "/13/tutorial.html", None),
+    Host::new(
+        "help.libreoffice.test",
+        "/7.4/",
+        "libreoffice-7.4/",
+        "/7.4/zh-CN/text/swriter/guide/main.html",
+        ROBOTS,
+    ),
+    Host::new(
+        "libreoffice-help.test",
+        "/7.0/",
+        "libreoffice-7.0/",
+        "/7.0/zh-CN/text/swriter/guide/main.html",
+        ROBOTS,
+    ),
+    Host::new(
+        "mirror.test",
+        "/postgresql/15/",
+        "postgresql-15/",
+        "/postgresql/15/tutorial.html",
+        None,
+    ),
 ];
 
 /// A host, and the directory of the archive that it serves.
@@ -88,6 +74,18 @@ struct Host {
     /// The page to redirect to instead of the title page, which is not bundled.
     start: &'static str,
     robots: Option<&'static str>,
+}
+
+impl Host {
+    const fn new(
+        name: &'static str,
+        root: &'static str,
+        directory: &'static str,
+        start: &'static str,
+        robots: Option<&'static str>,
+    ) -> Self {
+        Self { name, root, directory, start, robots }
+    }
 }
 
 /// The demo's hosts and pages, in memory.
@@ -173,11 +171,11 @@ const PLAIN: &str = "text/plain; charset=utf-8";
 /// The pause after a connection that could not be accepted, usually because of too many open files.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// A running server. Dropping it breaks its connections; to shut it down in order, cancel its token and await [`Server::stopped`].
+/// A running server. Dropping it ends it, with all its connections.
 #[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
-    tasks: JoinSet<()>,
+    _task: JoinSet<()>,
 }
 
 impl Server {
@@ -186,32 +184,27 @@ impl Server {
     pub fn address(&self) -> SocketAddr {
         self.address
     }
-
-    /// Waits until the token of [`serve`] is cancelled and the answers in progress are sent.
-    pub async fn stopped(self) {
-        self.tasks.join_all().await;
-    }
 }
 
-/// Serves `site` on a free port of 127.0.0.1 until `token` is cancelled.
+/// Serves `site` on a free port of 127.0.0.1.
 ///
 /// # Errors
 ///
 /// If no port is available.
-pub async fn serve(site: Site, token: CancellationToken) -> Result<Server, DemoError> {
+pub async fn serve(site: Site) -> Result<Server, DemoError> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.map_err(DemoError::Listen)?;
     let address = listener.local_addr().map_err(DemoError::Listen)?;
-    let mut tasks = JoinSet::new();
-    tasks.spawn(accept(listener, Arc::new(site), token));
-    Ok(Server { address, tasks })
+    let mut task = JoinSet::new();
+    task.spawn(accept(listener, Arc::new(site)));
+    Ok(Server { address, _task: task })
 }
 
-async fn accept(listener: TcpListener, site: Arc<Site>, token: CancellationToken) {
+async fn accept(listener: TcpListener, site: Arc<Site>) {
     let mut connections = JoinSet::new();
-    while let Some(accepted) = token.run_until_cancelled(listener.accept()).await {
-        match accepted {
+    loop {
+        match listener.accept().await {
             Ok((stream, _)) => {
-                connections.spawn(serve_connection(stream, Arc::clone(&site), token.clone()));
+                connections.spawn(serve_connection(stream, Arc::clone(&site)));
             }
             Err(error) => {
                 tracing::warn!(%error, "cannot accept a connection");
@@ -220,27 +213,17 @@ async fn accept(listener: TcpListener, site: Arc<Site>, token: CancellationToken
         }
         while connections.try_join_next().is_some() {}
     }
-    while connections.join_next().await.is_some() {}
 }
 
-/// Answers the requests of one connection until the token is cancelled; finishes the current answer.
-async fn serve_connection(stream: TcpStream, site: Arc<Site>, token: CancellationToken) {
+async fn serve_connection(stream: TcpStream, site: Arc<Site>) {
     let service = service_fn(|request| {
         let response = respond(&site, &request);
         async { Ok::<_, Infallible>(response) }
     });
-    let mut connection = pin!(
-        http1::Builder::new()
-            .timer(TokioTimer::new())
-            .serve_connection(TokioIo::new(stream), service)
-    );
-    let ended = if let Some(ended) = token.run_until_cancelled(connection.as_mut()).await {
-        ended
-    } else {
-        connection.as_mut().graceful_shutdown();
-        connection.await
-    };
-    if let Err(error) = ended {
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .serve_connection(TokioIo::new(stream), service);
+    if let Err(error) = connection.await {
         tracing::debug!(%error, "a connection failed");
     }
 }

@@ -83,10 +83,10 @@ fn what_became_of_a_url_is_told_in_terms_of_what_was_done() {
     ");
     insta::assert_snapshot!(told("/near"), @"
     http://a.test/near
-    outcome         a near duplicate of http://a.test/kept; not stored: the rule holds (step near)
+    outcome         a near duplicate of http://a.test/kept; not stored: the texts are similar enough (step near)
     distance        1 of 64 bits differ, 6 of 256; similarity 0.9973
     title           Near
-    text            7098 characters, 1801 features
+    text            7,098 characters, 1,801 features
     fingerprint     b346b9219b4db8d6
     status          200
     seed            http://a.test/
@@ -98,7 +98,7 @@ fn what_became_of_a_url_is_told_in_terms_of_what_was_done() {
     outcome         unique; stored
     title           Deep
     text            619 characters, 179 features
-    truncated       cut (depth): its elements were nested too deeply; only what came before counts
+    truncated       its elements are nested too deeply (depth); the rest is ignored
     fingerprint     7daf9ebe0f12d4d4
     status          200
     seed            http://a.test/
@@ -110,7 +110,7 @@ fn what_became_of_a_url_is_told_in_terms_of_what_was_done() {
     outcome         unique; stored
     title           Bare
     text            0 characters, 0 features
-                    no words: only a page of the same body is its duplicate
+                    no words, so only a page with the same body is its duplicate
     fingerprint     none
     status          200
     seed            http://a.test/
@@ -128,12 +128,12 @@ fn pages_of_a_run_are_compared_by_their_stored_texts() {
     insta::assert_snapshot!(stdout(&deep), @"
     A  http://a.test/deep
        in the run: unique; stored
-       cut (depth): its elements were nested too deeply; only what came before counts
+       truncated: its elements are nested too deeply (depth); the rest is ignored
     B  http://a.test/bare
        in the run: unique; stored
-       it has no body text: navigation, forms, scripts and the like do not count (`pagesieve extract` shows what does)
+       it has no body text; navigation, forms and scripts do not count (`pagesieve extract` prints the text)
 
-    After A, B is unique: the text of B has no words, and only a page of the same body is its duplicate
+    After A, B is unique: the text of B has no words, so only a page with the same body is its duplicate
     rule: only equal texts are duplicates, because one has fewer than 7 features (dedup.min_features)
 
                  A                    B
@@ -146,7 +146,7 @@ fn pages_of_a_run_are_compared_by_their_stored_texts() {
     signature distance  none: a text without words has no signature
     cosine of features  0.0000
 
-    179 of 179 features weigh more in A (16 if it occurs once)
+    179 of 179 features weigh more in A (a single occurrence weighs 16)
         16 instead of 0    deep0  (1×)
         16 instead of 0    deep1  (1×)
         16 instead of 0    deep0 deep1  (1×)
@@ -170,13 +170,13 @@ fn an_exact_duplicate_is_compared_by_the_text_of_its_match() {
     insta::assert_snapshot!(stdout(&told), @"
     A  http://a.test/again
        in the run: an exact duplicate of http://a.test/kept; not stored: the texts have the same words (step text)
-       its own text is not stored; the text of its match, which has the same words and stands in for it
+       its own text is not stored; the text of its match, which has the same words, is used instead
     B  http://a.test/near
-       in the run: a near duplicate of http://a.test/kept; not stored: the rule holds (step near)
-       its text is the one that the run's state keeps
+       in the run: a near duplicate of http://a.test/kept; not stored: the texts are similar enough (step near)
+       its text is from the run's state
 
-    After A, B is a near duplicate: the rule holds (step near): 1 of 64 bits differ, 6 of 256; similarity 0.9973
-    rule classic: at most 3 of the fingerprints' 64 bits differ
+    After A, B is a near duplicate: the texts are similar enough (step near): 1 of 64 bits differ, 6 of 256; similarity 0.9973
+    rule classic: fingerprints differ in at most 3 of 64 bits
 
                  A                    B
     characters   7089                 7098
@@ -188,10 +188,10 @@ fn an_exact_duplicate_is_compared_by_the_text_of_its_match() {
     differing bits      1
     distance            1 of 64
     signature distance  6 of 256
-    similarity          0.9973 (the cosine that the signatures estimate)
+    similarity          0.9973 (cosine, estimated from the signatures)
     cosine of features  0.9994
 
-    2 of 1801 features weigh more in B (16 if it occurs once)
+    2 of 1801 features weigh more in B (a single occurrence weighs 16)
         16 instead of 0    addendum  (1×)
         16 instead of 0    kept899 addendum  (1×)
     ");
