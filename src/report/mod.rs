@@ -229,11 +229,19 @@ pub struct Host {
     pub failed: u64,
 }
 
+impl Exact {
+    /// All exact duplicates.
+    #[must_use]
+    pub fn sum(&self) -> u64 {
+        self.body + self.text
+    }
+}
+
 impl Counts {
     /// Pages that repeat another one.
     #[must_use]
     pub fn duplicates(&self) -> u64 {
-        self.exact.body + self.exact.text + self.near
+        self.exact.sum() + self.near
     }
 
     /// Pages that were judged.

@@ -3,7 +3,7 @@
 //! The page is one file without scripts. Text from strangers is escaped in both. The summary has at most 80 columns, unless a URL is
 //! longer.
 
-use std::fmt;
+use std::{cmp::Reverse, fmt};
 
 use askama::{PrimitiveType, Template};
 use url::Url;
@@ -12,7 +12,7 @@ use crate::{
     filter::Step,
     index::{Audit, BlockIndex},
     page::{Timestamp, numbers::thousands},
-    report::{Cluster, DeferredHost, End, Host, Member, Report, Search, Warning},
+    report::{Cluster, DeferredHost, End, Exact, Member, Report, Search, Warning},
     sink::{
         DUPLICATES, PAGES, SKIPPED,
         record::{VerdictName, rfc3339_text},
@@ -34,25 +34,18 @@ const PAGE_CHARS: usize = 300;
 #[template(path = "report.html", config = "src/report/askama.toml")]
 struct Page<'a> {
     report: &'a Report,
-    hosts: &'a [Host],
-    deferred: &'a [DeferredHost],
+    /// The most frequent first.
     reasons: Vec<(Reason, u64)>,
 }
 
 /// Renders the page.
 pub(super) fn html(report: &Report) -> askama::Result<String> {
     let mut reasons: Vec<_> = report.counts.skipped.iter().map(|(r, n)| (*r, *n)).collect();
-    reasons.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    let hosts = &report.hosts[..report.hosts.len().min(PAGE_HOSTS)];
-    let deferred = &report.deferred[..report.deferred.len().min(PAGE_HOSTS)];
-    Page { report, hosts, deferred, reasons }.render()
+    reasons.sort_by_key(|(_, count)| Reverse(*count));
+    Page { report, reasons }.render()
 }
 
 impl Page<'_> {
-    fn exact(&self) -> u64 {
-        self.report.counts.exact.body + self.report.counts.exact.text
-    }
-
     fn share(&self, part: impl PrimitiveType<Value = u64>) -> String {
         percent(part.get(), self.report.counts.judged())
     }
@@ -117,12 +110,9 @@ impl fmt::Display for Report {
         let counts = &self.counts;
         let judged = counts.judged();
         let share = |part| percent(part, judged);
-        let exact = counts.exact.body + counts.exact.text;
-        let steps = format!(
-            "{} by body, {} by text",
-            thousands(counts.exact.body),
-            thousands(counts.exact.text)
-        );
+        let Exact { body, text } = counts.exact;
+        let steps = format!("{} by body, {} by text", thousands(body), thousands(text));
+        let exact = counts.exact.sum();
         writeln!(f, "{}: {} in {}", shown(&self.name, 40), self.end, duration(self.seconds))?;
         writeln!(f)?;
         line(f, "fetched", counts.fetched, "", "")?;

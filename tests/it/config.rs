@@ -1,4 +1,4 @@
-//! Configurations: what is read, what is refused, and how that is told.
+//! Configurations: what is accepted, what is refused, and with which message.
 
 use std::{
     fs,
@@ -35,7 +35,7 @@ fn check(toml: &str, flags: &[&str]) -> assert_cmd::assert::Assert {
     pagesieve().current_dir(&directory).args(["check", "docs.toml"]).args(flags).assert()
 }
 
-/// What is told of a configuration that is refused.
+/// The message for a configuration that is refused.
 fn refusal(toml: &str, flags: &[&str]) -> String {
     stderr(&check(toml, flags).code(2).stdout(""))
 }
@@ -82,7 +82,7 @@ fn the_bundled_defaults_name_every_key() {
 }
 
 #[test]
-fn the_bundled_crawls_want_nothing_but_a_contact() {
+fn the_bundled_crawls_need_only_a_contact() {
     for name in ["docs.toml", "news-zh.toml"] {
         let path = bundled(name);
         let error = Draft::read(&path, &[]).unwrap().check().unwrap_err().to_string();
@@ -200,7 +200,7 @@ fn what_check_shows_means_the_same() {
 }
 
 #[test]
-fn flags_go_before_the_file_and_may_be_bare() {
+fn flags_override_the_file_and_may_be_bare() {
     let flags = [
         "politeness.delay=2s",
         "name=other",
@@ -236,7 +236,7 @@ fn an_unknown_key_is_pointed_at_with_the_one_that_was_meant() {
 }
 
 #[test]
-fn a_key_in_the_wrong_table_is_sent_to_its_own() {
+fn a_key_in_the_wrong_table_is_reported_with_the_right_table() {
     insta::assert_snapshot!(refusal("max_pages = 3\n", &[]), @"
      × unknown key `max_pages` at the top of the file
       ╭─[docs.toml:1:1]
@@ -249,7 +249,7 @@ fn a_key_in_the_wrong_table_is_sent_to_its_own() {
 }
 
 #[test]
-fn an_unknown_key_like_no_other_is_answered_with_all() {
+fn an_unknown_key_like_no_other_is_reported_with_all_keys() {
     insta::assert_snapshot!(refusal("[store]\ncolour = 1\n", &[]), @"
      × unknown key `colour` in [store]
       ╭─[docs.toml:2:1]
@@ -263,7 +263,7 @@ fn an_unknown_key_like_no_other_is_answered_with_all() {
 }
 
 #[test]
-fn values_of_another_kind_are_answered_with_an_example() {
+fn values_of_the_wrong_type_are_reported_with_an_example() {
     for (config, help) in [
         ("crawl = 3\n", "write `[crawl]` and its keys on the lines below"),
         ("seeds = 3\n", "write `[[seeds]]` and its keys on the lines below"),
@@ -272,9 +272,9 @@ fn values_of_another_kind_are_answered_with_an_example() {
         ("[dedup]\naudit = 5000000000\n", "integer `5000000000`, expected at most 4294967295"),
         ("[dedup]\naudit = -2\n", "integer `-2`, expected a whole number of 0 or more"),
     ] {
-        let told = refusal(config, &[]);
-        let words: Vec<_> = told.split_whitespace().filter(|word| *word != "│").collect();
-        assert!(words.join(" ").contains(help) && !told.contains("struct"), "{told}");
+        let message = refusal(config, &[]);
+        let words: Vec<_> = message.split_whitespace().filter(|word| *word != "│").collect();
+        assert!(words.join(" ").contains(help) && !message.contains("struct"), "{message}");
     }
     insta::assert_snapshot!(refusal("[crawl]\nmax_depth = \"3\"\n", &[]), @r#"
      × `max_depth`: invalid type: string "3", expected a whole number of 0 or
@@ -341,7 +341,7 @@ fn values_of_another_kind_are_answered_with_an_example() {
 }
 
 #[test]
-fn values_that_are_none_of_a_few_are_answered_with_these() {
+fn unknown_values_are_reported_with_the_known_ones() {
     insta::assert_snapshot!(refusal("[dedup]\nsegment = \"jeiba\"\n", &[]), @r#"
      × `segment` has no value "jeiba"
       ╭─[docs.toml:2:11]
@@ -375,7 +375,7 @@ fn values_that_are_none_of_a_few_are_answered_with_these() {
 }
 
 #[test]
-fn what_is_no_toml_is_pointed_at() {
+fn an_error_points_at_what_is_not_toml() {
     insta::assert_snapshot!(refusal("[crawl\nmax_depth = 3\n", &[]), @"
      × unclosed table, expected `]`
       ╭─[docs.toml:1:7]
@@ -432,7 +432,7 @@ fn what_is_no_toml_is_pointed_at() {
 }
 
 #[test]
-fn what_is_written_twice_is_told_with_its_first_line() {
+fn a_duplicate_key_is_reported_with_its_first_line() {
     insta::assert_snapshot!(refusal("[fetch]\nretries = 1\n[crawl]\nmax_depth = 3\n# or\nmax_depth = 4\n", &[]), @"
      × `max_depth` appears twice
       ╭─[docs.toml:6:1]
@@ -482,7 +482,7 @@ fn a_seed_list_has_one_source() {
 }
 
 #[test]
-fn a_name_stands_for_an_address_with_a_port() {
+fn resolve_maps_a_name_to_an_address_with_a_port() {
     insta::assert_snapshot!(refusal("[fetch]\nresolve = { \"docs.test\" = \"127.0.0.1\" }\n", &[]), @r#"
      × `resolve`: the value of "docs.test" is not an address with a port
       ╭─[docs.toml:2:27]
@@ -496,7 +496,7 @@ fn a_name_stands_for_an_address_with_a_port() {
 }
 
 #[test]
-fn a_configuration_in_another_charset_is_pointed_at() {
+fn an_error_points_at_bytes_that_are_not_utf8() {
     let directory = written("");
     fs::write(directory.path().join("docs.toml"), b"[[seeds]]\ntags = [\"caf\xe9\"]\n").unwrap();
     let check = pagesieve().current_dir(&directory).args(["check", "docs.toml"]).assert();
@@ -513,7 +513,7 @@ fn a_configuration_in_another_charset_is_pointed_at() {
 }
 
 #[test]
-fn a_flag_is_told_like_a_line() {
+fn an_error_points_into_a_flag_as_into_a_file() {
     insta::assert_snapshot!(refusal(SMALL, &["crawl.max_dept=3"]), @"
      × unknown key `max_dept` in [crawl]
       ╭─[--set:1:7]
@@ -617,7 +617,7 @@ fn a_crawl_must_begin_somewhere() {
 }
 
 #[test]
-fn patterns_memory_names_and_timeouts_are_looked_at() {
+fn patterns_memory_names_and_timeouts_are_checked() {
     insta::assert_snapshot!(refusal(&format!("{SMALL}exclude = ['a', '(b']\n"), &[]), @r#"
      × `exclude`: "(b" is not a regular expression
       ╭─[docs.toml:6:17]
@@ -676,7 +676,7 @@ fn patterns_memory_names_and_timeouts_are_looked_at() {
 }
 
 #[test]
-fn bad_lines_of_a_seed_file_are_drawn() {
+fn an_error_points_at_invalid_lines_of_a_seed_file() {
     let directory = written("[crawl]\nuser_agent = \"a@b\"\n[[seeds]]\nfile = \"seeds.txt\"\n");
     let refusal = || {
         let check =
@@ -684,11 +684,11 @@ fn bad_lines_of_a_seed_file_are_drawn() {
         let path = directory.path().display().to_string();
         stderr(&check).replace(&path, "DIR")
     };
-    let told = refusal();
-    assert!(told.contains("cannot read the seed file DIR/seeds.txt: No such"), "{told}");
+    let message = refusal();
+    assert!(message.contains("cannot read the seed file DIR/seeds.txt: No such"), "{message}");
     assert!(
-        told.contains("docs.toml:4:8")
-            && told.contains("relative to the configuration's directory")
+        message.contains("docs.toml:4:8")
+            && message.contains("relative to the configuration's directory")
     );
     fs::write(directory.path().join("seeds.txt"), "# none\n").unwrap();
     assert!(refusal().contains("contains no URLs"));
@@ -697,13 +697,16 @@ fn bad_lines_of_a_seed_file_are_drawn() {
         b"http://a.org/\nexample.org\n\xff\nftp://a.org/\n",
     )
     .unwrap();
-    let told = refusal();
-    assert!(told.contains("3 invalid lines in the seed file"), "{told}");
-    assert!(told.contains("seeds.txt:2:1") && told.contains("seeds.txt:4:1"), "{told}");
+    let message = refusal();
+    assert!(message.contains("3 invalid lines in the seed file"), "{message}");
+    assert!(message.contains("seeds.txt:2:1") && message.contains("4 │ ftp://a.org/"), "{message}");
+    for why in ["not a URL", "invalid utf-8", "the scheme is ftp"] {
+        assert!(message.contains(&format!("╰── {why}")), "{message}");
+    }
 }
 
 #[test]
-fn a_configuration_that_is_not_there_is_told() {
+fn a_missing_configuration_is_reported() {
     let assert = pagesieve().args(["check", "absent.toml"]).assert().code(2);
     assert!(stderr(&assert).contains("cannot read the configuration absent.toml"));
 }

@@ -4,7 +4,10 @@ mod pair;
 mod side;
 mod url;
 
-use std::path::{Path, PathBuf};
+use std::{
+    iter,
+    path::{Path, PathBuf},
+};
 
 use super::{
     Exit, Failure, Out,
@@ -40,35 +43,33 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
-    match (&args.b, &args.run) {
-        (Some(b), Some(run)) => {
-            let run = Run { past: PastRun::open(run)?, directory: run };
-            let (config, recipe) = args.settings.config_over_run(&run.past)?;
-            let places = [args.a.as_str(), b].map(|name| place(name, &run));
+    let Args { a, b, run, settings } = args;
+    let Some(directory) = run else {
+        compare_files(args, out)?;
+        return Ok(Exit::Done);
+    };
+    let run = Run { past: PastRun::open(directory)?, directory };
+    // A single URL is not judged, but invalid settings are errors there too.
+    let (config, recipe) = settings.config_over_run(&run.past)?;
+    match b {
+        Some(b) => {
+            let places = [a, b].map(|name| place(name, &run));
             pair::compare(out, places, &config, recipe, Some(&run.past))?;
         }
-        (None, Some(run)) if is_url(&args.a) => {
-            let run = Run { past: PastRun::open(run)?, directory: run };
-            // Nothing is judged, but invalid settings are errors here too.
-            args.settings.config_over_run(&run.past)?;
-            url::explain(out, &args.a, &run)?;
-        }
-        (None, Some(run)) => {
-            return Err(Failure::OneFile { file: args.a.clone(), run: run.clone() });
-        }
-        (b, None) => {
-            if let Some(url) =
-                [Some(&args.a), b.as_ref()].into_iter().flatten().find(|name| is_url(name))
-            {
-                return Err(Failure::NoRun { url: url.clone() });
-            }
-            let b = b.as_ref().ok_or(Failure::OneDocument)?;
-            let config = args.settings.config()?;
-            let places = [&args.a, b].map(|name| Place::File(name.as_ref()));
-            pair::compare(out, places, &config, recipe(&config), None)?;
-        }
+        None if is_url(a) => url::explain(out, a, &run)?,
+        None => return Err(Failure::OneFile { file: a.clone(), run: directory.clone() }),
     }
     Ok(Exit::Done)
+}
+
+fn compare_files(args: &Args, out: &mut Out) -> Result<(), Failure> {
+    if let Some(url) = iter::once(&args.a).chain(&args.b).find(|name| is_url(name)) {
+        return Err(Failure::NoRun { url: url.clone() });
+    }
+    let b = args.b.as_ref().ok_or(Failure::OneDocument)?;
+    let config = args.settings.config()?;
+    let places = [&args.a, b].map(|name| Place::File(name.as_ref()));
+    pair::compare(out, places, &config, recipe(&config), None)
 }
 
 fn place<'a>(name: &'a str, run: &'a Run<'a>) -> Place<'a> {

@@ -120,7 +120,7 @@ fn pages_are_evaluated_as_their_extracted_texts() {
 }
 
 #[test]
-fn where_unlisted_pairs_are_unknown_only_listed_ones_are_judged() {
+fn if_unlisted_pairs_are_unknown_only_listed_ones_are_judged() {
     let words = |from: u32| (from..from + 80).map(|n| format!("word{n} ")).collect::<String>();
     let texts = || {
         vec![
@@ -195,13 +195,14 @@ fn an_error_in_pairs_or_texts_names_its_line() {
         "two.jsonl",
         &[r#"{"id": "a", "text": "1"}"#, r#"{"id": "b", "text": "2"}"#].join("\n"),
     );
-    let told = |texts: &str| stderr(&eval(&[&pairs, "--texts", texts]).assert().code(1).stdout(""));
+    let message =
+        |texts: &str| stderr(&eval(&[&pairs, "--texts", texts]).assert().code(1).stdout(""));
     assert!(
-        told(&one).contains("one.jsonl") && !told(&one).contains("pairs.jsonl"),
+        message(&one).contains("one.jsonl") && !message(&one).contains("pairs.jsonl"),
         "{}",
-        told(&one)
+        message(&one)
     );
-    assert_eq!(told(&two).matches("unknown variant").count(), 1, "{}", told(&two));
+    assert_eq!(message(&two).matches("unknown variant").count(), 1, "{}", message(&two));
     eval(&["absent.jsonl", "--texts", TEXTS]).assert().code(1).stdout("");
     eval(&[PAIRS]).assert().code(2).stdout("");
 }
