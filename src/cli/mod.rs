@@ -37,7 +37,7 @@ const BUFFER: usize = 64 << 10;
 /// Standard output.
 type Out = BufWriter<StdoutLock<'static>>;
 
-/// A web crawler with a streaming filter for duplicates and near duplicates; the filter also works alone.
+/// A web crawler with a streaming filter for near duplicates; the filter also works alone.
 #[derive(Debug, Parser)]
 #[command(
     version,
@@ -124,16 +124,20 @@ struct LogOptions {
     /// What to log: error, warn, info, debug, trace or off; also for parts of the program, as in `warn,pagesieve::crawl=debug`
     #[arg(long, global = true, value_name = "LEVEL", default_value = "warn", value_parser = directives)]
     log: String,
-    /// The format of the log
-    #[arg(long, global = true, value_name = "FORMAT", default_value = "text")]
+    /// The format of the log: text (lines for people) or json (one object per line)
+    #[arg(
+        long,
+        global = true,
+        value_name = "FORMAT",
+        default_value = "text",
+        hide_possible_values = true
+    )]
     log_format: LogFormat,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum LogFormat {
-    /// Lines for people
     Text,
-    /// One JSON object per line
     Json,
 }
 

@@ -16,7 +16,7 @@ pub(super) fn rule(options: &Options, features: u32, template: Share) -> String 
     let radius = rule.radius();
     let most = rule.signature_radius(features);
     let signatures = if most < 256 {
-        format!(", signatures in at most {most} of 256 (a text of {features} features)")
+        format!(", signatures in at most {most} of 256 (for a text of {features} features)")
     } else {
         String::new()
     };

@@ -41,8 +41,8 @@ impl Display for Quality {
 }
 
 fn groups(quality: &Quality, f: &mut Formatter<'_>) -> fmt::Result {
-    const WIDTHS: [usize; 6] = [20, 20, 10, 7, 7, 7];
-    let header = ["near pairs found", "not equal ones found", "≥ 0.9", "≥ 0.5", "≥ 0.3", "wrong"];
+    const WIDTHS: [usize; 6] = [20, 20, 10, 8, 8, 7];
+    let header = ["near pairs found", "not equal found", "≥ 0.9", "≥ 0.5", "≥ 0.3", "wrong"];
     writeln!(f)?;
     row(f, "", WIDTHS, header)?;
     for group in &quality.groups {
