@@ -87,7 +87,7 @@ impl Kind {
 pub(super) struct Block {
     /// The index of the block that contains it.
     pub(super) parent: usize,
-    /// The index behind the last block that it contains.
+    /// The index after the last block that it contains.
     pub(super) end: usize,
     pub(super) kind: Kind,
     pub(super) hint: Hint,

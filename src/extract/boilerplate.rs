@@ -142,7 +142,7 @@ fn hides(style: &str) -> bool {
 
 /// Judges one class or id.
 fn is_boilerplate_name(name: &str, in_content: bool) -> bool {
-    judge(name, |name, lower| {
+    with_lower_case(name, |lower| {
         let end = end_without_place(name, lower);
         match BOILERPLATE.get(&lower[..end]) {
             Some(Rule::Whole | Rule::Head | Rule::First) => true,
@@ -164,13 +164,11 @@ fn is_compound_of_boilerplate(name: &str, lower: &str) -> bool {
     }
 }
 
-/// The end of the name without the words of place behind it.
+/// The end of the name without trailing words of place.
 fn end_without_place(name: &str, lower: &str) -> usize {
-    words_of(name)
-        .filter(|&(start, end)| BOILERPLATE.get(&lower[start..end]) != Some(Rule::Place))
-        .map(|(_, end)| end)
-        .next()
-        .unwrap_or(0)
+    let decides =
+        |&(start, end): &(usize, usize)| BOILERPLATE.get(&lower[start..end]) != Some(Rule::Place);
+    words_of(name).find(decides).map_or(0, |(_, end)| end)
 }
 
 /// What the names of the element's classes and its id suggest. Those of elements that contain the text describe its state.
@@ -186,7 +184,7 @@ pub(super) fn hint_of(element: &Element) -> Hint {
 }
 
 /// Whether the element is named a note, as in documentation that uses `aside` for notes.
-pub(super) fn is_note(element: &Element) -> bool {
+fn is_note(element: &Element) -> bool {
     hint_words_of(element).any(|word| word == HintWord::Note)
 }
 
@@ -203,10 +201,9 @@ fn hint_words_of(element: &Element) -> impl Iterator<Item = HintWord> {
 
 /// The strongest word anywhere in a name.
 fn hint_word_of(name: &str) -> Option<HintWord> {
-    let strongest = |name: &str, lower: &str| {
-        words_of(name).filter_map(|(start, end)| HINTS.get(&lower[start..end])).max()
-    };
-    judge(name, strongest).flatten().filter(|&word| word != HintWord::State)
+    let strongest =
+        |lower: &str| words_of(name).filter_map(|(start, end)| HINTS.get(&lower[start..end])).max();
+    with_lower_case(name, strongest).flatten().filter(|&word| word != HintWord::State)
 }
 
 /// Words with their meanings, from a text file.
@@ -245,16 +242,16 @@ impl<R: Copy> Words<R> {
     }
 }
 
-/// The result of `judge` for a name as written and in lower case; `None` for a name that is too long.
-fn judge<T>(name: &str, judge: impl FnOnce(&str, &str) -> T) -> Option<T> {
+/// The result of `judge` for a name in lower case; `None` for a name that is too long.
+fn with_lower_case<T>(name: &str, judge: impl FnOnce(&str) -> T) -> Option<T> {
     let mut buffer = [0; MAX_NAME];
     let lower = buffer.get_mut(..name.len())?;
     lower.copy_from_slice(name.as_bytes());
     lower.make_ascii_lowercase();
-    Some(judge(name, str::from_utf8(lower).ok()?))
+    Some(judge(str::from_utf8(lower).ok()?))
 }
 
-/// The words of a name from the last to the first, as ranges. A word starts behind `-` or `_`, and at a capital that follows a
+/// The words of a name from the last to the first, as ranges. A word starts after `-` or `_`, and at a capital that follows a
 /// small letter.
 fn words_of(name: &str) -> impl Iterator<Item = (usize, usize)> {
     let mut rest = name;

@@ -51,7 +51,7 @@ pub(super) fn is_agent(name: &str, agent: Option<&str>) -> bool {
     agent.is_some_and(|agent| agent.eq_ignore_ascii_case(name.trim()))
 }
 
-/// Whether the colon behind a directive introduces its value, and not the directives for a crawler.
+/// Whether the colon after a directive introduces its value, and not the directives for a crawler.
 fn takes_value(name: &str) -> bool {
     ["unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"]
         .iter()

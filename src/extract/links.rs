@@ -82,7 +82,7 @@ pub(super) fn refresh_target(content: &str) -> Option<&str> {
     (!target.is_empty()).then_some(target)
 }
 
-/// The rest behind `url =`.
+/// The rest after `url =`.
 fn after_url_key(target: &str) -> Option<&str> {
     let (key, rest) = target.split_at_checked(3)?;
     let rest = rest.trim_ascii_start().strip_prefix('=')?;

@@ -59,7 +59,7 @@ pub(super) fn choose(blocks: &[Block], writer: &Writer) -> Vec<bool> {
     let segments = measure_segments(blocks, writer);
     let sums = sum_by_block(blocks, writer, |index, _| segments[index]);
     let hints = credible_hints(blocks, &sums);
-    let page = Page { blocks, writer, segments: &segments, hints: &hints };
+    let page = Measured { blocks, writer, segments: &segments, hints: &hints };
     let shown: Vec<bool> =
         writer.segments().iter().map(|segment| hints[segment.block] != Hint::Boilerplate).collect();
     let shown_bytes = page.bytes(&shown);
@@ -86,14 +86,15 @@ fn is_remnant(kept: usize, of: usize) -> bool {
 }
 
 /// A page with its measurements.
-struct Page<'a> {
+struct Measured<'a> {
     blocks: &'a [Block],
     writer: &'a Writer,
     segments: &'a [Sum],
     hints: &'a [Hint],
 }
 
-impl Page<'_> {
+impl Measured<'_> {
+    /// The bytes of the segments that are kept.
     fn bytes(&self, keeps: &[bool]) -> usize {
         let kept = self.segments.iter().zip(keeps).filter(|&(_, &keeps)| keeps);
         kept.map(|(sum, _)| sum.bytes).sum()
@@ -128,6 +129,7 @@ impl Page<'_> {
         })
     }
 
+    /// Steps 3 and 4: for each segment whether it is part of the content.
     fn content(&self, sums: &[Sum], plain: &[Sum], weights: &[usize]) -> Vec<bool> {
         let mut path = self.path(weights);
         let core = grow(&mut path, plain);
@@ -194,6 +196,7 @@ impl Page<'_> {
         }
     }
 
+    /// The blocks directly in a block.
     fn children(&self, block: usize) -> impl Iterator<Item = usize> {
         let end = self.blocks[block].end;
         let first = Some(block + 1).filter(|&child| child < end);

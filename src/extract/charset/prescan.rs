@@ -107,7 +107,7 @@ fn is_tag(rest: &[u8], name: &[u8]) -> bool {
         && (is_space(rest[name.len()]) || rest[name.len()] == b'/')
 }
 
-/// The attributes of a tag, starting behind its name. After the iteration `rest` starts with the tag's end.
+/// The attributes of a tag, starting after its name. After the iteration `rest` starts with the tag's end.
 struct Attributes<'a> {
     rest: &'a [u8],
 }
