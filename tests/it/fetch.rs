@@ -1,4 +1,4 @@
-//! What a fetch brings, and what it refuses, against a server on loopback.
+//! What a fetch returns and refuses, against a server on loopback.
 
 use std::{
     collections::BTreeMap,
