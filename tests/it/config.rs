@@ -363,8 +363,7 @@ fn values_that_are_none_of_a_few_are_answered_with_these() {
      help: write for instance `radius = 9`
     ");
     insta::assert_snapshot!(refusal("[dedup]\nseed = \"hidden\"\n", &[]), @r#"
-     × `seed`: invalid value: string "hidden", expected "secret", "public" or a
-     │ number of 0 or more
+     × `seed`: expected "secret", "public" or a number of 0 or more
       ╭─[docs.toml:2:8]
     1 │ [dedup]
     2 │ seed = "hidden"

@@ -178,14 +178,14 @@ fn recipe(plan: &Plan, state: &State) -> Result<Recipe, CrawlError> {
 }
 
 fn open_outputs(plan: &Plan, state: &State) -> Result<Outputs, CrawlError> {
-    let origin = plan.store.warc.then(|| warc::Origin {
-        run: plan.name.clone(),
+    let run = plan.store.warc.then(|| warc::RunFields {
+        name: plan.name.clone(),
         user_agent: plan.crawl.user_agent.clone(),
         obey_robots: plan.politeness.obey_robots,
     });
     let files = state.files()?;
     let marks: Vec<Mark> = files.into_iter().map(|(file, offset)| Mark { file, offset }).collect();
-    let sink = Outputs::open(&plan.directory, origin, &marks)?;
+    let sink = Outputs::open(&plan.directory, run, &marks)?;
     for mark in sink.positions() {
         state.set_file(&mark.file, mark.offset)?;
     }

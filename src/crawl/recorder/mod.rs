@@ -30,7 +30,7 @@ use crate::{
     filter::Filter,
     index::{Audit, BlockIndex, Index},
     page::{Timestamp, UrlOptions},
-    sink::{self, Outputs, Sink},
+    sink::{self, Outputs},
     state::{DigestTable, HostId, HostRow, SignatureLog, State},
 };
 

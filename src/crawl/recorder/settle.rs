@@ -8,7 +8,7 @@ use crate::{
     fingerprint::Digest,
     page::{NormalUrl, Timestamp, site_of},
     sink::{
-        Position, Record, Sink,
+        Position,
         record::{Decision, DuplicateLine, PageLine},
         warc,
     },
@@ -226,7 +226,7 @@ impl Recorder {
         let fetched_at = answered.at;
         let (Some(parsed), true) = (parsed, fate.stored) else {
             let line = DuplicateLine { decision, status, fetched_at, depth, referrer };
-            self.sink.record(&Record::Duplicate(&line))?;
+            self.sink.write_duplicate(&line)?;
             return Ok(());
         };
         let seed = row.seed.and_then(|seed| self.plan.seeds.get(seed));
@@ -247,7 +247,7 @@ impl Recorder {
             truncated: parsed.truncated.map(|why| why.as_str().into()),
             warc: position,
         };
-        self.sink.record(&Record::Page(&line))?;
+        self.sink.write_page(&line)?;
         Ok(())
     }
 
@@ -318,7 +318,7 @@ impl Recorder {
         exchange: warc::Exchange,
         kind: &warc::Kind<'_>,
     ) -> Result<Option<Position>, CrawlError> {
-        Ok(self.sink.record(&Record::Exchange(&exchange, kind))?)
+        Ok(self.sink.write_exchange(&exchange, kind)?)
     }
 
     /// What is done with a page that repeats `of`.
