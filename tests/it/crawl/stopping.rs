@@ -215,7 +215,7 @@ fn a_file_that_somebody_else_shortened_is_refused() {
         fs::write(site.path().join(file), &lines[..lines.len() - 1]).unwrap();
         let asked = site.server.requests().len();
         let error = site.try_run().unwrap_err();
-        assert!(error.to_string().contains("changed from outside"), "{error}");
+        assert!(error.to_string().contains("changed by another program"), "{error}");
         assert_eq!(site.server.requests().len(), asked);
         fs::write(site.path().join(file), &lines).unwrap();
         assert_eq!(site.run().end, End::Done);
