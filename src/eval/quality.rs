@@ -140,7 +140,7 @@ pub fn evaluate(corpus: &Corpus, options: &Options, hash_seeds: &[HashSeed]) -> 
     Quality {
         mode: options.mode.as_str(),
         radius: rule.radius(),
-        scheme: options.recipe(hash_seeds[0]).scheme().to_string(),
+        scheme: options.recipe(hash_seeds[0]).scheme(),
         seeds: hash_seeds.len(),
         texts: corpus.texts().len(),
         pairs: groups[0].figures.counts.all() / hash_seeds.len() as u64,
