@@ -16,7 +16,7 @@ use super::{
     frontier::{RobotsResult, RobotsTask, Task, TaskId},
     options::{Links, Plan, Store},
     politeness::Signal,
-    recorder::{Answered, Archived, Outcome, Parsed, Reply, Request, Settle, Settled, Skipped},
+    recorder::{Answered, Outcome, Parsed, Reply, Request, Settle, Settled, Skipped},
     robots::{Robots, RobotsRequest, RobotsResponse, VALID, product_token},
     sitemap,
 };
@@ -25,6 +25,7 @@ use crate::{
     filter::Documents,
     fingerprint::Digest,
     page::{NormalUrl, Origin, Page, Timestamp, UrlOptions},
+    sink::warc::Exchange,
     state::{Reason, RobotsRow, SkipCause, UrlKind},
 };
 
@@ -73,7 +74,7 @@ pub(super) struct RecorderGone;
 /// What the visit of a URL led to.
 enum Visit {
     Retry,
-    Record(Outcome, Option<Archived>),
+    Record(Outcome, Option<Exchange>),
     /// The recorder has recorded the page by its body.
     Recorded(Settled),
 }
@@ -162,7 +163,7 @@ impl Worker {
         };
         let mut got = self.request(id, &url, limit).await;
         trace(&url, task.attempt, &got);
-        let exchange = take_exchange(&url, &mut got);
+        let exchange = take_exchange(&mut got);
         if task.attempt < self.retries && is_retryable(&got) {
             if let Some(exchange) = exchange {
                 self.send(Request::Archive(exchange)).await?;
@@ -200,7 +201,7 @@ impl Worker {
         task: &Arc<Task>,
         url: Url,
         mut answer: Answer,
-        exchange: Option<Archived>,
+        exchange: Option<Exchange>,
     ) -> Result<Visit, RecorderGone> {
         let status = answer.status.as_u16();
         let answered = Answered {
@@ -246,7 +247,7 @@ impl Worker {
         task: &Arc<Task>,
         answered: Answered,
         page: Page,
-        mut exchange: Option<Archived>,
+        mut exchange: Option<Exchange>,
     ) -> Result<Visit, RecorderGone> {
         let page = Arc::new(page);
         let mut body = None;
@@ -328,7 +329,7 @@ impl Worker {
             },
         };
         let mut got = self.request(id, request.url(), Limit::Robots).await;
-        let exchange = take_exchange(request.url(), &mut got);
+        let exchange = take_exchange(&mut got);
         let response = request.receive(got);
         let robots = match &response {
             RobotsResponse::Content(body) => {
@@ -366,7 +367,7 @@ impl Worker {
         &self,
         task: &Arc<Task>,
         outcome: Outcome,
-        exchange: Option<Archived>,
+        exchange: Option<Exchange>,
     ) -> Result<Reply, RecorderGone> {
         let settle = Box::new(Settle { task: Arc::clone(task), outcome, exchange });
         self.ask(|reply| Request::Settle(settle, reply)).await
@@ -399,18 +400,12 @@ fn age(at: Timestamp) -> Duration {
     Duration::from_millis(u64::try_from(Timestamp::now().0 - at.0).unwrap_or(0))
 }
 
-/// Takes out what the archive needs, if there is one: also of a response that did not arrive whole. A body without content coding is
-/// copied, because the page needs it too.
-fn take_exchange(url: &Url, got: &mut Result<Answer, FetchError>) -> Option<Archived> {
-    let (exchange, body) = match got {
-        Ok(answer) => {
-            let exchange = answer.exchange.take()?;
-            let body = exchange.body.is_none().then(|| answer.body.clone());
-            (exchange, body)
-        }
-        Err(error) => (error.take_exchange()?, None),
-    };
-    Some(Archived { url: url.as_str().to_owned(), exchange, body })
+/// Takes out what arrived, if exchanges are kept: also of a response that did not arrive whole.
+fn take_exchange(got: &mut Result<Answer, FetchError>) -> Option<Exchange> {
+    match got {
+        Ok(answer) => answer.exchange.take(),
+        Err(error) => error.take_exchange(),
+    }
 }
 
 fn trace(url: &Url, attempt: u32, got: &Result<Answer, FetchError>) {

@@ -44,7 +44,7 @@ impl Recorded {
     /// If the state cannot be written.
     pub(super) fn write(state: &State, recipe: Recipe) -> Result<(), StateError> {
         state.set_meta("seed", recipe.hash_seed.0.cast_signed())?;
-        state.set_meta("scheme", recipe.scheme().to_string())
+        state.set_meta("scheme", recipe.scheme())
     }
 
     /// In what these options ask for another recipe, if they do.
@@ -56,7 +56,7 @@ impl Recorded {
     fn other_scheme(&self, options: &Options) -> Option<Difference> {
         let stored = self.scheme.as_deref()?;
         // A scheme does not depend on the seed.
-        let wanted = options.recipe(HashSeed::PUBLIC).scheme().to_string();
+        let wanted = options.recipe(HashSeed::PUBLIC).scheme();
         let parts = PARTS.iter().zip(stored.split(':').zip(wanted.split(':')));
         let mut parts = parts.filter(|(_, (stored, wanted))| stored != wanted);
         parts.next().map(|(key, (stored, wanted))| Difference {

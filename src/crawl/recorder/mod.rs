@@ -37,9 +37,7 @@ use again::aside_until;
 pub(super) use begin::Start;
 use discover::Known;
 pub use finish::report;
-pub(super) use message::{
-    Answered, Archived, Outcome, Parsed, Reply, Request, Settle, Settled, Skipped,
-};
+pub(super) use message::{Answered, Outcome, Parsed, Reply, Request, Settle, Settled, Skipped};
 
 /// A batch is committed after so many pages, or after so long. The first of a start takes less, and each twice as long as the one
 /// before: a process that is killed again and again gets on all the same.
@@ -157,8 +155,8 @@ impl Recorder {
                     self.state().set_robots(&origin, &robots)?;
                 }
             }
-            Request::Archive(archived) => {
-                self.archive(archived, &sink::warc::Kind::Response)?;
+            Request::Archive(exchange) => {
+                self.archive(exchange, &sink::warc::Kind::Response)?;
             }
             Request::Defer(host, cause) => {
                 tracing::warn!(host = self.state().host_name(host)?, %cause, "host deferred");

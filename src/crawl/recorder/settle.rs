@@ -1,6 +1,6 @@
 //! What becomes of a URL that has been dealt with.
 
-use super::{Answered, Archived, Outcome, Parsed, Recorder, Reply, Settle, Settled, Skipped};
+use super::{Answered, Outcome, Parsed, Recorder, Reply, Settle, Settled, Skipped};
 use crate::{
     crawl::{
         error::CrawlError,
@@ -17,7 +17,7 @@ use crate::{
         record::{Decision, DuplicateLine, PageLine},
         warc,
     },
-    state::{Reason, SkipCause, UrlState},
+    state::{Capture, Reason, SkipCause, UrlState},
 };
 
 /// What policy makes of a page.
@@ -113,7 +113,7 @@ impl Recorder {
         task: &Task,
         answered: &Answered,
         parsed: &Parsed,
-        exchange: Option<Archived>,
+        exchange: Option<warc::Exchange>,
     ) -> Result<(), CrawlError> {
         let row = &task.queued.url;
         if parsed.noindex {
@@ -138,7 +138,7 @@ impl Recorder {
         answered: &Answered,
         parsed: Option<&Parsed>,
         judgement: &Judgement,
-        exchange: Option<Archived>,
+        exchange: Option<warc::Exchange>,
     ) -> Result<Option<SkipCause>, CrawlError> {
         let row = &task.queued.url;
         let depth = self.state().depth(row.id)?;
@@ -156,7 +156,7 @@ impl Recorder {
                 .filter(|policy| policy.links == Links::Skip && depth > 0)
                 .and_then(|_| of.as_deref().map(|of| kind_of_duplicate(&row.url, of))),
         };
-        let capture = exchange.as_ref().map(Archived::capture);
+        let capture = exchange.as_ref().map(capture);
         self.write_lines(task, depth, answered, parsed, &action, exchange)?;
         let title = parsed.and_then(|parsed| parsed.title.as_deref());
         self.state().describe_document(judgement.id, title, action.stored, capture)?;
@@ -205,12 +205,12 @@ impl Recorder {
         answered: &Answered,
         parsed: Option<&Parsed>,
         action: &Action<'_>,
-        exchange: Option<Archived>,
+        exchange: Option<warc::Exchange>,
     ) -> Result<(), CrawlError> {
         let row = &task.queued.url;
         let decision = Decision::new(&row.url, Some(&row.url), action.judgement, action.of);
         let position = exchange
-            .map(|archived| self.archive_page(archived, &decision, action))
+            .map(|exchange| self.archive_page(exchange, &decision, action))
             .transpose()?
             .flatten();
         let referrer = row.referrer.map(|id| self.state().url_by_id(id)).transpose()?.flatten();
@@ -276,13 +276,16 @@ impl Recorder {
         }
     }
 
-    pub(super) fn archive_plain(&mut self, exchange: Option<Archived>) -> Result<(), CrawlError> {
-        exchange.map_or(Ok(()), |archived| self.archive(archived, &warc::Kind::Response).map(drop))
+    pub(super) fn archive_plain(
+        &mut self,
+        exchange: Option<warc::Exchange>,
+    ) -> Result<(), CrawlError> {
+        exchange.map_or(Ok(()), |exchange| self.archive(exchange, &warc::Kind::Response).map(drop))
     }
 
     fn archive_page(
         &mut self,
-        archived: Archived,
+        exchange: warc::Exchange,
         decision: &Decision<'_>,
         action: &Action<'_>,
     ) -> Result<Option<Position>, CrawlError> {
@@ -293,28 +296,33 @@ impl Recorder {
             .map(|matched| self.state().document(matched.of))
             .transpose()?;
         let Some(document) = matched.flatten() else {
-            return self.archive(archived, &warc::Kind::Response);
+            return self.archive(exchange, &warc::Kind::Response);
         };
         let original = document.capture.map(|capture| warc::Original {
             target_uri: &document.name,
             at: capture.at,
             payload: warc::PayloadDigest(capture.payload),
         });
-        self.archive(archived, &warc::Kind::Duplicate { decision, original, keep: action.stored })
+        self.archive(exchange, &warc::Kind::Duplicate { decision, original, keep: action.stored })
     }
 
     pub(super) fn archive(
         &mut self,
-        archived: Archived,
+        exchange: warc::Exchange,
         kind: &warc::Kind<'_>,
     ) -> Result<Option<Position>, CrawlError> {
-        Ok(self.sink.write_exchange(&archived.into(), kind)?)
+        Ok(self.sink.write_exchange(&exchange, kind)?)
     }
 
     /// What is done with a page that repeats `of`.
     fn policy(&self, url: &str, of: &str) -> Policy {
         if same_site(url, of) { self.plan.dedup.same_site } else { self.plan.dedup.cross_site }
     }
+}
+
+/// How a response is found in WARC files.
+fn capture(exchange: &warc::Exchange) -> Capture {
+    Capture { payload: warc::PayloadDigest::of(&exchange.body).0, at: exchange.at }
 }
 
 /// Why the links of a page that repeats `of` are not followed.
