@@ -3,11 +3,11 @@
 #[path = "measure/numbers.rs"]
 mod numbers;
 
-use std::{hint::black_box, num::NonZeroU64, thread::available_parallelism};
+use std::{hint::black_box, num::NonZeroU64};
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use pagesieve::{
-    Digest, DocId, Filter, Signature, Sketch, Subject,
+    Digest, DocId, Document, Filter, Signature, Sketch,
     filter::{Key, Mode, Options, Position, Representative, WindowOptions},
     page::Timestamp,
 };
@@ -19,14 +19,14 @@ const LARGE: u64 = 1_000_000;
 const TOGETHER: u64 = 256;
 
 /// The text of this number, on a page of its own; `edit` alters body, text and signature a little.
-fn subject(page: u64, text: u64, edit: u64) -> Subject {
+fn subject(page: u64, text: u64, edit: u64) -> Document {
     let word = mix(text);
     let digest = |kind: u8| {
         let mut bytes = [kind; 16];
         bytes[..8].copy_from_slice(&mix(word ^ edit).to_le_bytes());
         Digest(bytes)
     };
-    Subject {
+    Document {
         key: Key(page),
         body: Some(digest(b'b')),
         sketch: Sketch {
@@ -48,7 +48,7 @@ fn subject(page: u64, text: u64, edit: u64) -> Subject {
 
 fn benches(c: &mut Criterion) {
     let entries = NonZeroU64::new(WINDOW).expect("not zero");
-    let window = WindowOptions { entries, age: None, ..WindowOptions::default() };
+    let window = WindowOptions { entries, age: None };
     let mut filter = Filter::new(&Options { window, ..Options::default() }).expect("there is room");
     let mut page = 0;
     let mut judge = |text: fn(u64) -> (u64, u64)| {
@@ -67,47 +67,39 @@ fn benches(c: &mut Criterion) {
     group.finish();
 }
 
-/// Unique documents in a large window, one by one, and after the index was asked for all of them on all cores.
-fn ahead(c: &mut Criterion) {
+/// Unique documents in a large window.
+fn large(c: &mut Criterion) {
     let entries = NonZeroU64::new(LARGE).expect("not zero");
-    let threads = available_parallelism().expect("the system says");
     for mode in [Mode::Balanced, Mode::Classic] {
-        let window = WindowOptions { entries, age: None, ..WindowOptions::default() };
+        let window = WindowOptions { entries, age: None };
         let options = Options { mode, window, ..Options::default() };
         let mut filter = Filter::new(&options).expect("there is room");
         let mut page = LARGE + LARGE / 10;
         filter.restore(|take| (1..=page).map(representative).for_each(take));
         let (next, clock, oldest) = (DocId(page + 1), Timestamp(page.cast_signed()), DocId(1));
         filter.resume(Position { next, aliases: 0, clock, oldest });
-        let mut some = || -> Vec<Subject> {
+        let mut some = || -> Vec<Document> {
             page += TOGETHER;
             (page - TOGETHER + 1..=page).map(|page| subject(page, page, 0)).collect()
         };
-        let name = format!("judge {TOGETHER} unique ones of {LARGE}, {}", mode.as_str());
-        let mut group = c.benchmark_group(name);
+        let mut group = c.benchmark_group(format!("judge unique ones of {LARGE}"));
         group.throughput(Throughput::Elements(TOGETHER)).sample_size(30);
-        for (name, looks_ahead) in [("one by one", false), ("after a look ahead", true)] {
-            group.bench_function(name, |b| {
-                b.iter(|| {
-                    let some = some();
-                    if looks_ahead {
-                        let Ok(()) = filter.look_ahead(some.iter().map(|one| &one.sketch), threads);
-                    }
-                    for one in &some {
-                        let _ = black_box(filter.judge(black_box(one)));
-                    }
-                });
+        group.bench_function(mode.as_str(), |b| {
+            b.iter(|| {
+                for one in &some() {
+                    let _ = black_box(filter.judge(black_box(one)));
+                }
             });
-        }
+        });
         group.finish();
     }
 }
 
 fn representative(page: u64) -> Representative {
-    let Subject { key, at, sketch, .. } = subject(page, page, 0);
+    let Document { key, at, sketch, .. } = subject(page, page, 0);
     let (id, signature) = (DocId(page), Some(sketch.signature));
-    Representative { id, turn: id, at, key, site: None, signature }
+    Representative { id, at, key, site: None, signature }
 }
 
-criterion_group!(filter, benches, ahead);
+criterion_group!(filter, benches, large);
 criterion_main!(filter);

@@ -2,8 +2,8 @@
 //!
 //!     cargo bench --bench verdicts -- [ENTRIES]
 //!
-//! Half of what comes was there before. With refresh each of these goes to the end of the window. Prints microseconds of CPU time of the
-//! one thread that judges, the distribution over all verdicts and which were the longest; the clock itself takes some tenths of one.
+//! Half of what comes was there before. Prints microseconds of CPU time of the one thread that judges, the distribution over all verdicts
+//! and which were the longest; the clock itself takes some tenths of one.
 #![allow(
     clippy::print_stdout,
     clippy::cast_precision_loss,
@@ -18,7 +18,7 @@ mod turns;
 use std::{env, num::NonZeroU64};
 
 use pagesieve::{
-    Digest, Filter, Signature, Sketch, Subject,
+    Digest, Document, Filter, Signature, Sketch,
     filter::{Key, Options, WindowOptions},
     page::Timestamp,
 };
@@ -30,11 +30,11 @@ use turns::cpu;
 const MICROSECONDS: f64 = 1e6;
 
 /// A page with the text of this number.
-fn subject(page: u64, text: u64) -> Subject {
+fn subject(page: u64, text: u64) -> Document {
     let word = mix(text);
     let mut digest = [0; 16];
     digest[..8].copy_from_slice(&word.to_le_bytes());
-    Subject {
+    Document {
         key: Key(page),
         body: None,
         sketch: Sketch {
@@ -78,23 +78,17 @@ fn judge(filter: &mut Filter, name: &str, pages: impl Iterator<Item = (u64, u64)
 
 fn main() {
     let entries = env::args().find_map(|argument| argument.parse().ok()).unwrap_or(1_000_000);
-    for refresh in [false, true] {
-        let entries = NonZeroU64::new(entries).expect("a window has entries");
-        let window = WindowOptions { entries, age: None, refresh };
-        let options = Options { window, ..Options::default() };
-        let mut filter = Filter::new(&options).expect("there is room");
-        println!("a window of {entries}, {} refresh", if refresh { "with" } else { "without" });
-        let entries = entries.get();
-        judge(&mut filter, "  it fills", (1..=entries).map(|page| (page, page)));
-        // Every other text is one of the last half of a window.
-        let text = |page: u64| {
-            let back = (mix(page) % (entries / 2).max(1)) | 1;
-            if page.is_multiple_of(2) { page - back } else { page }
-        };
-        judge(
-            &mut filter,
-            "  it rolls",
-            (entries + 1..=3 * entries).map(|page| (page, text(page))),
-        );
-    }
+    let entries = NonZeroU64::new(entries).expect("a window has entries");
+    let window = WindowOptions { entries, age: None };
+    let options = Options { window, ..Options::default() };
+    let mut filter = Filter::new(&options).expect("there is room");
+    println!("a window of {entries}");
+    let entries = entries.get();
+    judge(&mut filter, "  it fills", (1..=entries).map(|page| (page, page)));
+    // Every other text is one of the last half of a window.
+    let text = |page: u64| {
+        let back = (mix(page) % (entries / 2).max(1)) | 1;
+        if page.is_multiple_of(2) { page - back } else { page }
+    };
+    judge(&mut filter, "  it rolls", (entries + 1..=3 * entries).map(|page| (page, text(page))));
 }

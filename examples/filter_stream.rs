@@ -3,7 +3,7 @@
 //! The fetcher is made up, so that it runs without a network. The rest is all that it takes.
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
-use pagesieve::{Filter, Fingerprinter, NearDupExt, Subject, filter, fingerprint::Recipe};
+use pagesieve::{Document, Filter, Fingerprinter, NearDupExt, filter, fingerprint::Recipe};
 use tokio_stream::{Stream, StreamExt};
 
 const SITE: [(&str, &str); 5] = [
@@ -45,7 +45,7 @@ async fn main() {
     let pages = fetch(urls);
 
     let judged =
-        pages.near_dedup(&mut filter, |(url, text)| Subject::of_text(&fingerprinter, url, text));
+        pages.near_dedup(&mut filter, |(url, text)| Document::of_text(&fingerprinter, url, text));
     let mut judged = std::pin::pin!(judged);
     while let Some(page) = judged.next().await {
         let (url, _) = page.item;

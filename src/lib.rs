@@ -5,13 +5,13 @@
 //! before it is stored and before its links are followed.
 //!
 //! ```
-//! use pagesieve::{Filter, Fingerprinter, Subject, filter, fingerprint::Recipe};
+//! use pagesieve::{Filter, Fingerprinter, Document, filter, fingerprint::Recipe};
 //!
 //! let fingerprinter = Fingerprinter::new(Recipe::default());
 //! let mut filter = Filter::new(&filter::Options::default())?;
 //! let texts = [("a", "The tide is high."), ("b", "The wind is low."), ("c", "the tide is high")];
 //! let unique = texts.map(|(id, text)| {
-//!     let Ok(judgement) = filter.judge(&Subject::of_text(&fingerprinter, id, text));
+//!     let Ok(judgement) = filter.judge(&Document::of_text(&fingerprinter, id, text));
 //!     judgement.verdict.is_unique()
 //! });
 //! assert_eq!(unique, [true, true, false]);
@@ -50,7 +50,7 @@ pub mod sink;
 #[cfg(feature = "state")]
 pub mod state;
 
-pub use filter::{Filter, Judged, Judgement, NearDupExt, Subject, Verdict};
+pub use filter::{Document, Filter, Judged, Judgement, NearDupExt, Verdict};
 pub use fingerprint::{Digest, Fingerprint, Fingerprinter, Signature, Sketch};
 pub use index::Index;
 pub use page::DocId;

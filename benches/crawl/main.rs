@@ -35,7 +35,7 @@ use turns::Spread;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// What the crawl may cost: times the CPU of the loop that fetches and parses, and MiB.
+/// Limits of the crawl: times the CPU of the loop that fetches and parses, and MiB.
 const MOST_CPU: f64 = 2.0;
 const MOST_MEMORY: f64 = 150.0;
 
@@ -123,7 +123,7 @@ impl Measured {
         let arguments = [OsStr::new("measure"), program.as_ref(), address.as_ref(), run.as_ref()];
         let mut measured = Process::start(arguments)?;
         measured.child.stdin.take().ok_or("no input")?.write_all(urls.as_bytes())?;
-        // The server's next line says that it is asked for the first time.
+        // The server's next line reports the first request.
         server.line()?;
         let start =
             (programs::cpu(&measured.child.id().to_string())?, began.elapsed().as_secs_f64());
@@ -159,7 +159,7 @@ fn line(name: &str, cells: &[String; 5]) -> String {
     cells.iter().fold(format!("{name:<16}"), |line, cell| format!("{line}{cell:>19}"))
 }
 
-/// What the crawl may cost, and whether it does.
+/// The limits of the crawl, and whether it keeps them.
 fn target(parse: &[Measured], crawl: &[Measured]) -> String {
     let (cpu, memory) = (ratio(crawl, parse), Spread::of(crawl.iter().map(|it| it.usage.memory)));
     let met = cpu.median <= MOST_CPU && memory.greatest < MOST_MEMORY;
@@ -169,7 +169,7 @@ fn target(parse: &[Measured], crawl: &[Measured]) -> String {
     )
 }
 
-/// The CPU of one by that of the other in the same round.
+/// The CPU of one divided by that of the other in the same round.
 fn ratio(one: &[Measured], other: &[Measured]) -> Spread {
     Spread::of(one.iter().zip(other).map(|(one, other)| one.usage.cpu / other.usage.cpu))
 }

@@ -17,7 +17,7 @@ use super::Outcome;
 
 /// Requests in flight in all: of the crawl, and of the loops.
 const CONCURRENCY: usize = 64;
-/// Requests in flight to each host, so that the hosts together have room for all.
+/// Requests in flight to each host, enough for all of them together.
 const PER_HOST: usize = 4;
 const USER_AGENT: &str = "pagesieve-bench/1 (bench@example.org)";
 
@@ -28,7 +28,7 @@ pub(super) const FETCH: &str = "fetch";
 pub(super) const PARSE: &str = "fetch and parse";
 pub(super) const CRAWL: &str = "crawl";
 
-/// What such a process says at its end: CPU in seconds, memory in MiB.
+/// What such a process prints at its end: CPU in seconds, memory in MiB.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Usage {
     pub(super) pages: u64,
@@ -109,7 +109,7 @@ pub(super) fn cpu(process: &str) -> Outcome<f64> {
     Ok(ticks / TICKS_PER_SECOND)
 }
 
-/// The most memory that this process has had, in MiB.
+/// The peak memory of this process, in MiB.
 pub(super) fn peak_memory() -> Outcome<f64> {
     let status = fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).ok_or("no peak")?;

@@ -22,7 +22,7 @@ mod window;
 use std::{env, ffi::OsStr, hint::black_box};
 
 use pagesieve::{
-    Digest, Filter, Fingerprinter, Subject,
+    Digest, Document, Filter, Fingerprinter,
     extract::Extractor,
     filter::{Blocks, Key, Site},
     fingerprint::{Recipe, Segment},
@@ -137,12 +137,12 @@ fn round(
 
 fn subject(
     page: &Page,
-    document: &pagesieve::extract::Document,
+    document: &pagesieve::extract::Extracted,
     fingerprinter: &Fingerprinter,
     arrival: usize,
-) -> Outcome<Subject> {
+) -> Outcome<Document> {
     let url = page.url.as_ref().ok_or("a page that was fetched has a URL")?;
-    Ok(Subject {
+    Ok(Document {
         key: Key::of(url.as_str()),
         body: Some(Digest::of(&page.body)),
         sketch: fingerprinter.sketch(&document.text),

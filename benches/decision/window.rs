@@ -3,7 +3,7 @@
 use std::num::NonZeroU64;
 
 use pagesieve::{
-    Digest, DocId, Filter, Signature, Sketch, Subject, Verdict,
+    Digest, DocId, Document, Filter, Signature, Sketch, Verdict,
     filter::{
         Digests, Facts, Key, Known, MemoryDigests, Options, Position, Representative, WindowOptions,
     },
@@ -14,11 +14,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// The default options but for a window that has room for so many documents, and its index.
 pub(super) fn empty(entries: u64) -> (Options, BlockIndex) {
-    let window = WindowOptions {
-        entries: NonZeroU64::new(entries).expect("not zero"),
-        age: None,
-        ..WindowOptions::default()
-    };
+    let window = WindowOptions { entries: NonZeroU64::new(entries).expect("not zero"), age: None };
     let options = Options { window, ..Options::default() };
     let index = options.index().expect("the memory has room for the window");
     (options, index)
@@ -30,7 +26,6 @@ pub(super) fn filled(entries: u64) -> Filter {
     let mut filter = Filter::with(&options, index, digests(entries));
     let representatives = (1..=entries).map(|id| Representative {
         id: DocId(id),
-        turn: DocId(id),
         at: Timestamp(0),
         key: Key(random(id, 8)),
         site: None,
@@ -52,7 +47,7 @@ pub(super) fn copy(filter: &Filter) -> Filter {
     let id = u64::MAX;
     let sketch = Sketch { signature: signature(id), features: 700, digest: Some(digest(id, 6)) };
     let (key, body, at) = (Key(random(id, 8)), Some(digest(id, 4)), Timestamp(0));
-    let subject = Subject { key, body, sketch, chars: 2000, lang: None, at, blocks: None };
+    let subject = Document { key, body, sketch, chars: 2000, lang: None, at, blocks: None };
     let Ok(_) = copy.judge(&subject);
     copy
 }

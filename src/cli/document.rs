@@ -14,7 +14,7 @@ use crate::{
     config::{Config, Draft},
     crawl::{PastRun, fetch, robots::product_token},
     extract::{self, Extractor, Truncation, language},
-    filter::{Blocks, Key, Site, Subject},
+    filter::{Blocks, Document, Key, Site},
     fingerprint::{Digest, Fingerprinter, HashSeed, Recipe},
     input::{Chunks, Content, Documents, Input, is_html},
     page::{Lang, NormalUrl, Origin, Page, Timestamp, UrlOptions},
@@ -152,12 +152,17 @@ pub(super) fn extractor(config: &Config) -> Extractor {
 pub(super) fn extracted(
     extractor: &Extractor,
     input: Input,
-) -> (extract::Document, Option<Digest>) {
+) -> (extract::Extracted, Option<Digest>) {
     match input.content {
         Content::Text(text) => {
             let lang = language(&text);
             (
-                extract::Document { text, lang, charset: "UTF-8", ..extract::Document::default() },
+                extract::Extracted {
+                    text,
+                    lang,
+                    charset: "UTF-8",
+                    ..extract::Extracted::default()
+                },
                 None,
             )
         }
@@ -192,7 +197,7 @@ pub(super) struct Preparation {
 pub(super) struct Prepared {
     pub(super) id: String,
     pub(super) url: Option<String>,
-    pub(super) subject: Subject,
+    pub(super) subject: Document,
     /// Why the document is not whole, if a guard cut it.
     pub(super) truncated: Option<Truncation>,
 }
@@ -229,11 +234,11 @@ impl Preparation {
         &self,
         key: Key,
         host: Option<&Origin>,
-        document: &extract::Document,
+        document: &extract::Extracted,
         body: Option<Digest>,
         at: Timestamp,
-    ) -> Subject {
-        Subject {
+    ) -> Document {
+        Document {
             key,
             body,
             sketch: self.fingerprinter.sketch(&document.text),

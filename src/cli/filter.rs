@@ -3,7 +3,6 @@
 use std::{
     collections::{HashMap, VecDeque},
     io::Write,
-    num::NonZeroUsize,
     path::PathBuf,
 };
 
@@ -54,8 +53,6 @@ pub(super) struct Args {
 
 /// So many names are forgotten at a time: many more than come.
 const FORGOTTEN_AT_ONCE: usize = 64;
-/// For so many documents for each core the index is asked together.
-const AHEAD: usize = 128;
 
 pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit, Failure> {
     let draft = args.settings.draft(&Config::default())?;
@@ -78,11 +75,8 @@ pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit, Failure> {
         args.files,
         |input| preparation.prepare(input),
         |documents| {
-            for some in documents.chunks(AHEAD * rayon::current_num_threads()) {
-                judge.look_ahead(some)?;
-                for document in some {
-                    judge.judge(document, out)?;
-                }
+            for document in &documents {
+                judge.judge(document, out)?;
             }
             // A decision that nobody received is not remembered.
             out.flush().map_err(Failure::Output)?;
@@ -117,27 +111,22 @@ enum Judge {
 #[derive(Default)]
 struct Names {
     by_id: HashMap<DocId, String>,
-    /// Each with the turn at which it was to leave when it was put here, in that order.
-    queue: VecDeque<(DocId, DocId)>,
+    /// Oldest first.
+    queue: VecDeque<DocId>,
 }
 
 impl Names {
     fn insert(&mut self, id: DocId, name: String) {
         self.by_id.insert(id, name);
-        self.queue.push_back((id, id));
+        self.queue.push_back(id);
     }
 
-    /// Forgets what has left the window, some at a time. What was refreshed meanwhile waits for its new turn.
+    /// Forgets what has left the window, some at a time.
     fn expire(&mut self, filter: &Filter) {
         let horizon = filter.horizon().representative;
         for _ in 0..FORGOTTEN_AT_ONCE {
-            let Some((_, id)) = self.queue.pop_front_if(|(turn, _)| *turn < horizon) else {
-                return;
-            };
-            match filter.representative(id) {
-                Some(representative) => self.queue.push_back((representative.turn, id)),
-                None => drop(self.by_id.remove(&id)),
-            }
+            let Some(id) = self.queue.pop_front_if(|id| *id < horizon) else { return };
+            self.by_id.remove(&id);
         }
     }
 }
@@ -156,21 +145,6 @@ impl Judge {
         match opened {
             Ok((filter, recipe)) => Ok((Self::Kept { filter, path }, recipe)),
             Err(source) => Err(Failure::State { path, source }),
-        }
-    }
-
-    /// Asks the index for what is near all these documents, on all cores.
-    fn look_ahead(&mut self, documents: &[Prepared]) -> Result<(), Failure> {
-        let sketches = documents.iter().map(|document| &document.subject.sketch);
-        let threads = NonZeroUsize::new(rayon::current_num_threads()).unwrap_or(NonZeroUsize::MIN);
-        match self {
-            Self::InMemory { filter, .. } => {
-                let Ok(()) = filter.look_ahead(sketches, threads);
-                Ok(())
-            }
-            Self::Kept { filter, path } => filter
-                .look_ahead(sketches, threads)
-                .map_err(|source| Failure::State { path: path.clone(), source }),
         }
     }
 

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     crawl::{Neighbour, Neighbourhood, PastRun},
-    filter::{Kind, Options, Subject},
+    filter::{Document, Kind, Options},
     fingerprint::similarity,
     input::{Content, Documents, Input, InputError},
 };
@@ -119,7 +119,7 @@ fn write_neighbour(out: &mut Out, neighbour: &Neighbour) -> io::Result<()> {
 }
 
 /// What the run would say of the text.
-fn verdict(subject: &Subject, neighbours: &Neighbourhood, options: &Options) -> String {
+fn verdict(subject: &Document, neighbours: &Neighbourhood, options: &Options) -> String {
     let (features, template) = (subject.sketch.features, neighbours.template);
     match (&neighbours.matched, only_equal(&subject.sketch, options)) {
         (Some((found, page)), _) => {

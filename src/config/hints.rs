@@ -20,6 +20,15 @@ const LEAST_LIKENESS: f64 = 0.6;
 /// Puts what serde says about the key at `path` in terms of the file.
 pub(super) fn explain(message: &str, path: &[String]) -> Problem {
     let message = message.trim_end();
+    if path == ["dedup", "window", "refresh"] {
+        return Problem {
+            message:
+                "`dedup.window.refresh` was removed: the window always forgets in order of arrival"
+                    .to_owned(),
+            label: "no longer a key".to_owned(),
+            help: Some("delete the key".to_owned()),
+        };
+    }
     if let Some((key, known)) = parts(message, "unknown field `") {
         return unknown_key(key, &known, path);
     }

@@ -1,4 +1,4 @@
-//! The run directory: whether there is a run in it, and how it is deleted.
+//! The run directory: whether it holds a run, and how a run is deleted.
 
 use std::{fs, io, path::Path};
 
@@ -12,7 +12,7 @@ use crate::{
 /// The state's file in the run directory.
 pub(super) const STATE: &str = "state.sqlite";
 
-/// The other files of a run, beside those of WARC.
+/// The other files of a run, except WARC files.
 const OUTPUTS: [&str; 5] = [PAGES, DUPLICATES, SKIPPED, HTML, JSON];
 
 /// Whether there is a run in this directory.
@@ -21,7 +21,7 @@ pub fn is_run(directory: &Path) -> bool {
     directory.join(STATE).exists()
 }
 
-/// Refuses the state of another run, or of something that is no run.
+/// Refuses the state of another run or of a filter.
 pub(super) fn check_owner(state: &State, path: &Path, name: &str) -> Result<(), CrawlError> {
     if state.meta::<String>("kind")?.is_some() {
         return Err(CrawlError::NotACrawl { path: path.to_owned() });
@@ -34,7 +34,7 @@ pub(super) fn check_owner(state: &State, path: &Path, name: &str) -> Result<(), 
     }
 }
 
-/// Refuses a directory in which no run was begun but that has files of the names that a run writes: they are somebody's.
+/// Refuses a directory without a run that has files with the names of a run's outputs: they belong to somebody else.
 pub(super) fn check_unclaimed(directory: &Path) -> Result<(), CrawlError> {
     let claimed = OUTPUTS.iter().copied().chain([warc::DIRECTORY]);
     let found = claimed.map(|name| directory.join(name)).find(|path| path.exists());
@@ -44,8 +44,8 @@ pub(super) fn check_unclaimed(directory: &Path) -> Result<(), CrawlError> {
     }
 }
 
-/// Deletes the files of a run, and nothing else that may lie in its directory. The state goes last, so that what is left when this
-/// fails is still known as a run.
+/// Deletes the files of a run, and nothing else in its directory. Deletes the state last, so that after a failure the rest is still
+/// recognised as a run.
 ///
 /// # Errors
 /// If a crawl is running in the directory, or a file cannot be deleted.

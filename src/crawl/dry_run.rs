@@ -1,4 +1,4 @@
-//! What a crawl would begin with: robots.txt and sitemaps are read, no page is fetched.
+//! What a crawl would begin with: fetches robots.txt and sitemaps, but no page.
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -13,8 +13,7 @@ use super::{
     error::CrawlError,
     fetch::{Answer, FetchError, Fetcher, Limit},
     options::Plan,
-    robots::{Inquiry, Robots, product_token},
-    roots::roots,
+    robots::{Robots, RobotsRequest, RobotsResponse, product_token},
     scope::{Refusal, Scope},
     sitemap,
 };
@@ -32,7 +31,7 @@ const MAX_SITEMAPS: usize = 1_000;
 pub struct Forecast {
     /// The seeds, and what sitemaps name.
     pub urls: Vec<Outlook>,
-    /// How many URLs of the run are queued, if it was begun; those among `urls` are counted as well.
+    /// How many URLs of the run are queued, if it was started, including those among `urls`.
     pub queued: u64,
 }
 
@@ -51,9 +50,9 @@ enum Prospect {
     Read { pages: usize, sitemaps: usize },
     /// It would not be fetched.
     Skip(Reason, Option<String>),
-    /// The run has dealt with it.
-    Settled,
-    /// It cannot be read.
+    /// The run is done with it.
+    Done,
+    /// It cannot be fetched.
     Failure(String),
 }
 
@@ -77,48 +76,47 @@ impl fmt::Display for Outlook {
             }
             Prospect::Skip(reason, None) => write!(f, "skip\t{url}\t{reason}"),
             Prospect::Skip(reason, Some(detail)) => write!(f, "skip\t{url}\t{reason}: {detail}"),
-            Prospect::Settled => write!(f, "skip\t{url}\tthe run has dealt with it"),
+            Prospect::Done => write!(f, "skip\t{url}\tthe run has dealt with it"),
             Prospect::Failure(why) => write!(f, "skip\t{url}\tfailure: {why}"),
         }
     }
 }
 
-/// Says what a crawl would begin with: its seeds and the pages of its sitemaps, each with why it would be fetched or not. What
-/// lies behind them is not known without fetching pages. Requests to one host keep the configured delay.
+/// Finds out what a crawl would begin with: its seeds and the pages of its sitemaps, and why each would be fetched or not. What they link
+/// to is not known without fetching pages. Requests to one host keep the configured delay.
 ///
 /// # Errors
 /// If seed files or an earlier state of the run cannot be read, or the fetcher cannot be set up.
 pub async fn dry_run(plan: &Plan) -> Result<Forecast, CrawlError> {
     let options = plan.crawl.url_options();
-    let roots = plan.seeds.iter().map(|seed| roots(&seed.source, &options));
-    let roots: Vec<_> = roots.collect::<Result<_, _>>()?;
-    let mut looker = Looker {
+    let roots = plan.roots()?;
+    let mut dry_run = DryRun {
         plan,
         scope: Scope::new(&plan.seeds)?,
         state: earlier_state(plan)?,
         fetcher: Fetcher::new(&plan.fetch, &plan.crawl.user_agent)?,
         options,
         robots: HashMap::new(),
-        asked: HashMap::new(),
+        not_before: HashMap::new(),
         seen: HashSet::new(),
         found: Vec::new(),
     };
     for (seed, (_, urls)) in roots.iter().enumerate() {
         for url in urls {
-            looker.scope.add_root(seed, url);
+            dry_run.scope.add_root(seed, url);
         }
     }
     for (seed, (kind, urls)) in roots.into_iter().enumerate() {
         match kind {
-            UrlKind::Page => looker.look_at_pages(seed, urls).await?,
-            UrlKind::Sitemap => looker.look_at_sitemaps(urls.into()).await?,
+            UrlKind::Page => dry_run.check_pages(seed, urls).await?,
+            UrlKind::Sitemap => dry_run.check_sitemaps(urls.into()).await?,
         }
     }
-    let queued = looker.state.as_ref().map_or(Ok(0), State::queue_len)?;
-    Ok(Forecast { urls: looker.found, queued })
+    let queued = dry_run.state.as_ref().map_or(Ok(0), State::queue_len)?;
+    Ok(Forecast { urls: dry_run.found, queued })
 }
 
-/// The state of the run as far as it got, if it was begun.
+/// The state of the run, if it was started.
 fn earlier_state(plan: &Plan) -> Result<Option<State>, CrawlError> {
     let path = plan.directory.join(STATE);
     if !path.is_file() {
@@ -130,34 +128,31 @@ fn earlier_state(plan: &Plan) -> Result<Option<State>, CrawlError> {
     Ok(Some(state))
 }
 
-struct Looker<'a> {
+struct DryRun<'a> {
     plan: &'a Plan,
     options: UrlOptions,
     scope: Scope,
     state: Option<State>,
     fetcher: Fetcher,
     robots: HashMap<String, Robots>,
-    /// When each host may be asked next.
-    asked: HashMap<Origin, Instant>,
+    /// When each host may get its next request.
+    not_before: HashMap<Origin, Instant>,
     seen: HashSet<NormalUrl>,
     found: Vec<Outlook>,
 }
 
-impl Looker<'_> {
-    async fn look_at_pages(&mut self, seed: usize, urls: Vec<NormalUrl>) -> Result<(), CrawlError> {
+impl DryRun<'_> {
+    async fn check_pages(&mut self, seed: usize, urls: Vec<NormalUrl>) -> Result<(), CrawlError> {
         for url in urls {
             let admitted = self.scope.admit_seed(seed, &url, |_| false);
-            self.look_at_page(url, admitted).await?;
+            self.check_page(url, admitted).await?;
         }
         Ok(())
     }
 
-    async fn look_at_sitemaps(
-        &mut self,
-        mut waiting: VecDeque<NormalUrl>,
-    ) -> Result<(), CrawlError> {
+    async fn check_sitemaps(&mut self, mut queue: VecDeque<NormalUrl>) -> Result<(), CrawlError> {
         let mut read = 0;
-        while let Some(url) = waiting.pop_front().filter(|_| read < MAX_SITEMAPS) {
+        while let Some(url) = queue.pop_front().filter(|_| read < MAX_SITEMAPS) {
             if !self.seen.insert(url.clone()) {
                 continue;
             }
@@ -167,23 +162,23 @@ impl Looker<'_> {
             }
             read += 1;
             match self.get(url.as_url(), Limit::Sitemap).await {
-                Ok(answer) => self.look_into_sitemap(&url, &answer, &mut waiting).await?,
+                Ok(answer) => self.check_sitemap(&url, &answer, &mut queue).await?,
                 Err(error) => self.note(&url, Prospect::Failure(error.explain())),
             }
         }
         Ok(())
     }
 
-    /// Looks at the pages that a sitemap names. Others that it names, or redirects to, are added to those that wait.
-    async fn look_into_sitemap(
+    /// Checks the pages that a sitemap names. The sitemaps that it names, or redirects to, are queued.
+    async fn check_sitemap(
         &mut self,
         url: &NormalUrl,
         answer: &Answer,
-        waiting: &mut VecDeque<NormalUrl>,
+        queue: &mut VecDeque<NormalUrl>,
     ) -> Result<(), CrawlError> {
         if let Some(target) = answer.redirect_target(url.as_url()) {
             self.note(url, Prospect::Skip(Reason::Redirect, Some(target.to_string())));
-            self.await_sitemaps(&[target], waiting);
+            self.queue_sitemaps(&[target], queue);
             return Ok(());
         }
         if !answer.is_success() {
@@ -194,27 +189,27 @@ impl Looker<'_> {
         let sitemap = sitemap::parse(&answer.body, url.as_url());
         let (pages, sitemaps) = (sitemap.urls.len(), sitemap.nested.len());
         self.note(url, Prospect::Read { pages, sitemaps });
-        self.await_sitemaps(&sitemap.nested, waiting);
+        self.queue_sitemaps(&sitemap.nested, queue);
         for entry in &sitemap.urls {
             if let Ok(page) = NormalUrl::new(&entry.url, &self.options) {
                 let admitted = self.scope.admit(&page, 0, |_| false);
-                self.look_at_page(page, admitted).await?;
+                self.check_page(page, admitted).await?;
             }
         }
         Ok(())
     }
 
-    fn await_sitemaps(&mut self, urls: &[Url], waiting: &mut VecDeque<NormalUrl>) {
+    fn queue_sitemaps(&mut self, urls: &[Url], queue: &mut VecDeque<NormalUrl>) {
         for url in urls {
             let Ok(url) = NormalUrl::new(url, &self.options) else { continue };
             match self.scope.admit_sitemap(&url, |_| false) {
-                Ok(_) => waiting.push_back(url),
+                Ok(_) => queue.push_back(url),
                 Err(_) => self.note(&url, Prospect::Skip(Reason::Scope, None)),
             }
         }
     }
 
-    async fn look_at_page(
+    async fn check_page(
         &mut self,
         url: NormalUrl,
         admitted: Result<usize, Refusal>,
@@ -224,7 +219,7 @@ impl Looker<'_> {
         }
         let known = self.state.as_ref().map(|state| state.url(url.as_str())).transpose()?.flatten();
         let prospect = match admitted {
-            _ if known.is_some_and(|known| known.state != UrlState::Queued) => Prospect::Settled,
+            _ if known.is_some_and(|known| known.state != UrlState::Queued) => Prospect::Done,
             Err(Refusal::Scope) => Prospect::Skip(Reason::Scope, None),
             Err(Refusal::Depth) => Prospect::Skip(Reason::Depth, None),
             Err(Refusal::Budget) => Prospect::Skip(Reason::Budget, None),
@@ -237,7 +232,7 @@ impl Looker<'_> {
         Ok(())
     }
 
-    /// What robots.txt has against a URL: that it is forbidden, or so long a delay that its host would be set aside.
+    /// Why robots.txt would keep a URL from being fetched: it forbids it, or asks for a delay for which the host would be deferred.
     async fn objection(&mut self, url: &NormalUrl) -> Option<(Reason, String)> {
         if !self.plan.politeness.obey_robots {
             return None;
@@ -256,33 +251,35 @@ impl Looker<'_> {
     }
 
     async fn ask(&mut self, origin: &str) -> Robots {
-        let Ok(mut inquiry) = Inquiry::new(origin) else { return Robots::unreachable("no URL") };
+        let Ok(mut request) = RobotsRequest::new(origin) else {
+            return Robots::unreachable("its URL is invalid");
+        };
         loop {
-            let url = inquiry.url().clone();
+            let url = request.url().clone();
             let got = self.get(&url, Limit::Robots).await;
-            match inquiry.hear(got) {
-                Some(Ok(body)) => {
+            match request.receive(got) {
+                RobotsResponse::Redirect => {}
+                RobotsResponse::Content(body) => {
                     return Robots::parse(&body, product_token(&self.plan.crawl.user_agent));
                 }
-                Some(Err(why)) => return Robots::unreachable(&why),
-                None => {}
+                RobotsResponse::Unreachable(why) => return Robots::unreachable(&why),
             }
         }
     }
 
-    /// Asks for a URL once the delay of its host is over: the configured one, or a longer one of its robots.txt.
+    /// Fetches a URL after the delay of its host: the configured one, or a longer one of its robots.txt.
     async fn get(&mut self, url: &Url, limit: Limit) -> Result<Answer, FetchError> {
         let Ok(host) = NormalUrl::new(url, &self.options).map(|url| url.origin()) else {
             return self.fetcher.get(url, limit).await;
         };
-        if let Some(next) = self.asked.get(&host) {
+        if let Some(next) = self.not_before.get(&host) {
             sleep_until(*next).await;
         }
         let answer = self.fetcher.get(url, limit).await;
         let origin = format!("{}://{host}", url.scheme());
-        let asked_for = self.robots.get(&origin).and_then(Robots::crawl_delay);
-        let delay = self.plan.politeness.delay.max(asked_for.unwrap_or_default());
-        self.asked.insert(host, Instant::now() + delay);
+        let own_delay = self.robots.get(&origin).and_then(Robots::crawl_delay);
+        let delay = self.plan.politeness.delay.max(own_delay.unwrap_or_default());
+        self.not_before.insert(host, Instant::now() + delay);
         answer
     }
 

@@ -1,14 +1,15 @@
-//! The crawler: fetches pages politely, has every page judged, and follows the links that the verdict lets it follow.
+//! The crawler: fetches pages politely, has every page judged, and follows the links that policy allows.
 //!
 //! ```text
-//! frontier ── Step ──► worker (JoinSet): robots ─► fetch ─► parse, fingerprint (pool)
-//!    ▲ ▲                  │    │                                    │
-//!    │ └──── Event ───────┘    └── Request ──► recorder ◄───────────┘
-//!    └────── End ◄──────────────── Reply ──────┘   (filter, state, outputs)
+//! frontier ── Step ──► worker (JoinSet): robots.txt, fetch, parse (pool)
+//!    ▲ ▲                  │      │
+//!    │ └─── Responded ────┘      └─── Request ──► recorder (filter, state, outputs)
+//!    └───── Finished ◄───────────────── reply ──────┘
 //! ```
 //!
-//! The frontier lives in [`run`]'s loop, which receives and spawns and never sends: the way back cannot jam. The recorder is the one
-//! place that commits. Every channel is bounded; the run ends when the frontier has nothing left and nothing runs.
+//! The loop in [`run`] owns the frontier. It spawns a worker for each request, and its own queries to the recorder are futures that it
+//! polls beside the workers: it never waits for room in a channel. The recorder is the only part that commits. Every channel is bounded.
+//! The run ends when the frontier has nothing left and nothing runs.
 
 mod directory;
 mod dry_run;
@@ -18,38 +19,28 @@ mod frontier;
 mod options;
 mod past;
 pub mod politeness;
-mod pool;
 mod recipe;
 mod recorder;
 pub mod robots;
-mod roots;
 pub mod scope;
 pub mod sitemap;
 mod worker;
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
+use futures_util::{StreamExt, future::BoxFuture, stream::FuturesUnordered};
 use tokio::{
     runtime::Handle,
     sync::{mpsc, oneshot, watch},
-    task::{Id, JoinError, JoinSet, spawn_blocking},
+    task::{JoinError, JoinSet, spawn_blocking},
     time::{Instant, sleep_until},
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::{
-    extract::{self, Extractor},
-    filter::{self, Links, Store},
-    fingerprint::Fingerprinter,
-    page::Timestamp,
-    report,
-    state::Restored,
-};
-use fetch::Fetcher;
-use frontier::{Clock, Ending, Frontier, Limits, Order, Step, Task, TaskId};
-use pool::Pool;
+use crate::{page::Timestamp, report, state::Restored};
+use frontier::{Clock, Frontier, Limits, Loaded, Order, Recorded, Step};
 use recorder::{Recorder, Request, Start};
-use worker::{Crew, End, Event};
+use worker::{Finished, RecorderGone, Responded, Worker};
 
 pub use directory::{delete_run, is_run};
 pub use dry_run::{Forecast, Outlook, dry_run};
@@ -58,44 +49,44 @@ pub use options::{Options, Plan};
 pub use past::{Account, Neighbour, Neighbourhood, PastRun};
 pub use recorder::{Tally, report};
 
-/// Requests to the recorder and events for the frontier that may wait.
+/// Capacity of the channels to the recorder and to the loop.
 const CHANNEL: usize = 256;
-/// Hosts, and URLs of each, that the frontier holds in memory.
+/// Hosts that the frontier holds in memory, and URLs of each.
 const HOSTS: usize = 4096;
 const URLS: usize = 32;
 
-/// How often progress is told at most.
+/// The shortest time between two reports of the progress.
 const PUBLISH_EVERY: Duration = Duration::from_millis(100);
 
 /// How a crawl is watched and stopped.
 #[derive(Clone, Debug, Default)]
 pub struct Control {
-    /// When it is cancelled nothing more is begun; what runs is brought to its end, and the run can be continued.
+    /// Cancel it to stop: no request is started any more, those in flight finish, and the run can be continued.
     pub stop: CancellationToken,
-    /// Told how the run stands.
+    /// Receives the progress of the run.
     pub progress: Option<watch::Sender<Progress>>,
 }
 
-/// How a run stands.
+/// The progress of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// What has been found so far, over all starts of the run.
+    /// What was found so far, over all starts of the run.
     pub counts: Tally,
-    /// Hosts with something to do.
+    /// Hosts that have something to do.
     pub active_hosts: usize,
-    /// URLs on their way.
+    /// Requests in flight.
     pub in_flight: usize,
-    /// How far the window of an earlier start has been brought back; before that is done, nothing else is known.
+    /// How much of an earlier window is restored. Until that is complete, the other fields are empty.
     pub restored: Option<Restored>,
 }
 
-/// Runs a crawl, or continues it: until nothing is left to fetch, a budget is spent, or it is stopped.
+/// Runs a crawl, or continues it, until nothing is left to fetch, a budget is spent, or it is stopped.
 ///
 /// Must be called within a tokio runtime with time and network enabled.
 ///
 /// # Errors
 /// If the run directory, its state or its outputs cannot be used, or the plan does not fit an earlier start of the run. A page that
-/// fails is none: it is recorded.
+/// cannot be fetched is not an error: it is recorded.
 pub async fn run(plan: Plan, control: Control) -> Result<report::Report, CrawlError> {
     let plan = Arc::new(plan);
     let (requests, recorder_requests) = mpsc::channel(CHANNEL);
@@ -135,18 +126,19 @@ async fn record(
 /// The loop around the frontier.
 struct Loop {
     frontier: Frontier,
-    crew: Arc<Crew>,
-    events: mpsc::Receiver<Event>,
+    worker: Arc<Worker>,
+    tasks: JoinSet<Result<Finished, RecorderGone>>,
+    responses: mpsc::Receiver<Responded>,
+    requests: mpsc::Sender<Request>,
+    /// What the recorder has been asked to load or record for the frontier.
+    queries: FuturesUnordered<BoxFuture<'static, Result<Option<Loaded>, RecorderGone>>>,
     control: Control,
-    tasks: JoinSet<End>,
-    /// What runs on which task, in case it panics.
-    fetches: HashMap<Id, (TaskId, Option<Task>)>,
     concurrency: usize,
     counts: Tally,
-    /// The recorder's tick when it counted so.
+    /// The recorder's tick when it counted them.
     counted_at: u64,
     publish_at: Instant,
-    recorder_gone: bool,
+    stopping: bool,
 }
 
 impl Loop {
@@ -156,159 +148,137 @@ impl Loop {
         requests: mpsc::Sender<Request>,
         control: Control,
     ) -> Result<Self, CrawlError> {
-        let (events, received) = mpsc::channel(CHANNEL);
-        let agent = robots::product_token(&plan.crawl.user_agent).to_owned();
-        let fetcher = Fetcher::new(&plan.fetch, &plan.crawl.user_agent)?;
-        let crew = Crew {
-            fetcher: if plan.store.warc { fetcher.keeping_exchanges() } else { fetcher },
-            extractor: Arc::new(Extractor::new(extract::Options {
-                agent: Some(agent.clone()),
-                rules: plan.extract.clone(),
-            })),
-            fingerprinter: Arc::new(Fingerprinter::new(start.recipe)),
-            pool: Pool::new()?,
-            url_options: Arc::new(plan.crawl.url_options()),
-            agent,
-            retries: plan.fetch.retries,
-            asks_first: asks_first(&plan.dedup),
-            requests,
-            events,
-        };
+        let (responded, responses) = mpsc::channel(CHANNEL);
+        let worker = Worker::new(plan, start.recipe, requests.clone(), responded)?;
         let concurrency = plan.crawl.concurrency.get();
-        let order = if concurrency == 1 { Order::Turn } else { Order::Clock };
+        let order = if concurrency == 1 { Order::RoundRobin } else { Order::Earliest };
         let limits = Limits { hosts: HOSTS, urls: URLS };
         let clock = Clock { instant: Instant::now().into_std(), time: Timestamp::now() };
         Ok(Self {
             frontier: Frontier::new(plan.politeness.clone(), order, limits, start.budget, clock),
-            crew: Arc::new(crew),
-            events: received,
-            control,
+            worker: Arc::new(worker),
             tasks: JoinSet::new(),
-            fetches: HashMap::new(),
+            responses,
+            requests,
+            queries: FuturesUnordered::new(),
+            stopping: control.stop.is_cancelled(),
+            control,
             concurrency,
             counts: start.counts,
             counted_at: 0,
             publish_at: Instant::now(),
-            recorder_gone: false,
         })
     }
 
-    /// Runs until nothing is left, or the run is stopped and everything that ran has ended.
+    /// Runs until nothing is left, or until the run is stopped and everything that ran has finished.
     async fn run(mut self) -> report::End {
         let stop = self.control.stop.clone();
-        let mut stopping = stop.is_cancelled();
         loop {
-            let next = if stopping { None } else { self.begin() };
+            let wake = if self.stopping { Wake::Finished } else { self.start() };
             self.publish();
-            if self.tasks.is_empty() && (stopping || next.is_none()) {
+            let is_idle = self.tasks.is_empty() && self.queries.is_empty();
+            if is_idle && matches!(wake, Wake::Finished) {
                 break;
             }
             let timer = async {
-                match next {
-                    Some(Next::At(instant)) => sleep_until(instant).await,
-                    _ => std::future::pending().await,
+                match wake {
+                    Wake::At(instant) => sleep_until(instant).await,
+                    Wake::OnReport | Wake::Finished => std::future::pending().await,
                 }
             };
             tokio::select! {
                 biased;
-                Some(event) = self.events.recv() => self.answered(event),
-                Some(ended) = self.tasks.join_next_with_id(), if !self.tasks.is_empty() => self.ended(ended),
-                () = stop.cancelled(), if !stopping => stopping = true,
+                Some(Responded { id, address, signal }) = self.responses.recv() => {
+                    self.frontier.responded(id, address, signal, Instant::now().into_std());
+                }
+                Some(loaded) = self.queries.next() => self.loaded(loaded),
+                Some(finished) = self.tasks.join_next() => self.finished(finished),
+                () = stop.cancelled(), if !self.stopping => {}
                 () = timer => {}
             }
-            stopping |= self.recorder_gone || stop.is_cancelled();
+            self.stopping |= stop.is_cancelled();
         }
         match () {
-            () if stopping => report::End::Interrupted,
+            () if self.stopping => report::End::Interrupted,
             () if self.frontier.is_budget_spent() && self.counts.queued > 0 => report::End::Budget,
             () => report::End::Done,
         }
     }
 
-    /// Begins all that may be begun now. `None` if nothing is left.
-    fn begin(&mut self) -> Option<Next> {
-        while self.fetches.len() < self.concurrency {
+    /// Starts everything that may be started now.
+    fn start(&mut self) -> Wake {
+        while self.tasks.len() < self.concurrency {
             match self.frontier.next(Instant::now().into_std()) {
-                Step::Wait(instant) => return Some(Next::At(Instant::from_std(instant))),
-                Step::Blocked => return Some(Next::Report),
-                Step::Done => return None,
-                step => self.spawn(step),
+                Step::Fetch(id, task) => {
+                    self.tasks.spawn(Arc::clone(&self.worker).fetch(id, task));
+                }
+                Step::FetchRobots(id, task) => {
+                    self.tasks.spawn(Arc::clone(&self.worker).fetch_robots(id, task));
+                }
+                Step::Load(query) => {
+                    let (reply, answer) = oneshot::channel();
+                    self.query(Request::Load(query, reply), async {
+                        answer.await.map(Some).map_err(|_| RecorderGone)
+                    });
+                }
+                Step::Defer(host, cause) => {
+                    self.query(Request::Defer(host, cause), async { Ok(None) });
+                }
+                Step::Wait(instant) => return Wake::At(Instant::from_std(instant)),
+                Step::Blocked => return Wake::OnReport,
+                Step::Done => return Wake::Finished,
             }
         }
-        Some(Next::Report)
+        Wake::OnReport
     }
 
-    fn spawn(&mut self, step: Step) {
-        let fetch = match &step {
-            Step::Fetch(id, task) => Some((*id, Some(task.clone()))),
-            Step::Ask(id, _) => Some((*id, None)),
-            _ => None,
-        };
-        let handle = self.tasks.spawn(Arc::clone(&self.crew).work(step));
-        if let Some(fetch) = fetch {
-            self.fetches.insert(handle.id(), fetch);
+    /// Sends the recorder a request, as soon as it has room, and waits for the answer beside the workers.
+    fn query(
+        &mut self,
+        request: Request,
+        answer: impl Future<Output = Result<Option<Loaded>, RecorderGone>> + Send + 'static,
+    ) {
+        let requests = self.requests.clone();
+        self.queries.push(Box::pin(async move {
+            requests.send(request).await.map_err(|_| RecorderGone)?;
+            answer.await
+        }));
+    }
+
+    fn loaded(&mut self, loaded: Result<Option<Loaded>, RecorderGone>) {
+        match loaded {
+            Ok(Some(loaded)) => self.frontier.loaded(loaded, Instant::now().into_std()),
+            Ok(None) => {}
+            Err(RecorderGone) => self.stopping = true,
         }
     }
 
-    fn answered(&mut self, Event { id, address, signal }: Event) {
-        self.frontier.answered(id, address, signal, Instant::now().into_std());
-    }
-
-    fn ended(&mut self, ended: Result<(Id, End), JoinError>) {
+    fn finished(&mut self, finished: Result<Result<Finished, RecorderGone>, JoinError>) {
         let now = Instant::now().into_std();
-        let (task, end) = match ended {
-            Ok(ended) => ended,
-            Err(panic) => return self.panicked(&panic),
-        };
-        self.fetches.remove(&task);
-        match end {
-            End::Settled(id, settled) => {
-                // Workers may end in another order than the recorder answered them.
+        match finished {
+            Ok(Ok(Finished::Recorded(id, task, settled))) => {
+                // Workers may finish in another order than the recorder answered them.
                 if settled.tick > self.counted_at {
                     (self.counts, self.counted_at) = (settled.counts, settled.tick);
                 }
-                for host in settled.queued {
-                    self.frontier.queued(&host, settled.tick, now);
+                for host in &settled.queued {
+                    self.frontier.queued(host, settled.tick, now);
                 }
-                let (counted, unanswered, turn) =
-                    (settled.counted, settled.unanswered, settled.turn);
-                self.frontier.finished(id, Ending::Settled { counted, unanswered, turn }, now);
+                let (fetched, unanswered) = (settled.counted, settled.unanswered);
+                let recorded = Recorded { fetched, unanswered, rank: settled.turn };
+                self.frontier.recorded(id, &task, recorded, now);
             }
-            End::Retry(id) => {
-                self.frontier.finished(id, Ending::Retry { chance: rand::random() }, now);
+            Ok(Ok(Finished::Retry(id, task))) => {
+                self.frontier.retry(id, &task, rand::random(), now);
             }
-            End::Learned(id, robots, age) => self.frontier.learned(id, robots, age, now),
-            End::Moved(id, inquiry) => self.frontier.moved(id, inquiry, now),
-            End::AskAgain(id, attempt) => self.frontier.ask_again(id, attempt, rand::random(), now),
-            End::Urls(host, loaded) => {
-                self.frontier.loaded_urls(host, loaded.rows, loaded.tick, loaded.all);
+            Ok(Ok(Finished::Robots(id, task, result))) => {
+                self.frontier.robots_fetched(id, &task, result, now);
             }
-            End::Hosts(loaded) => {
-                self.frontier.loaded_hosts(&loaded.rows, loaded.tick, loaded.all, now);
+            Ok(Err(RecorderGone)) => self.stopping = true,
+            Err(error) => {
+                tracing::error!(%error, "a worker did not finish: the run stops");
+                self.stopping = true;
             }
-            End::SetAside => {}
-            End::RecorderGone => self.recorder_gone = true,
-        }
-    }
-
-    /// A worker that panics counts as an outcome: otherwise the run would never end.
-    fn panicked(&mut self, panic: &JoinError) {
-        tracing::error!(%panic, "a worker panicked");
-        match self.fetches.remove(&panic.id()) {
-            Some((id, Some(task))) => {
-                let handle = self.tasks.spawn(Arc::clone(&self.crew).bury(id, task));
-                self.fetches.insert(handle.id(), (id, None));
-            }
-            Some((id, None)) => {
-                let robots = robots::Robots::unreachable("the worker panicked");
-                self.frontier.learned(
-                    id,
-                    Arc::new(robots),
-                    Duration::ZERO,
-                    Instant::now().into_std(),
-                );
-            }
-            None => self.recorder_gone = true,
         }
     }
 
@@ -318,28 +288,22 @@ impl Loop {
             && now >= self.publish_at
         {
             self.publish_at = now + PUBLISH_EVERY;
-            let (active_hosts, in_flight) = (self.frontier.active_hosts(), self.fetches.len());
             progress.send_replace(Progress {
                 counts: self.counts,
-                active_hosts,
-                in_flight,
+                active_hosts: self.frontier.active_hosts(),
+                in_flight: self.tasks.len(),
                 restored: None,
             });
         }
     }
 }
 
-/// When the loop goes on.
-enum Next {
-    /// At this instant, or when something is reported.
+/// What the loop waits for, beside a stop.
+enum Wake {
+    /// This instant, or a report.
     At(Instant),
-    /// When something is reported.
-    Report,
-}
-
-/// Whether there may be duplicates that need not be parsed.
-fn asks_first(options: &filter::Options) -> bool {
-    [options.same_site, options.cross_site]
-        .iter()
-        .any(|policy| policy.store == Store::Skip && policy.links == Links::Skip)
+    /// A report of a worker or the recorder.
+    OnReport,
+    /// What still runs, after which the run ends.
+    Finished,
 }

@@ -1,10 +1,6 @@
 //! Looks at a run without continuing it: what it knows of a URL, and which of its pages are nearest to a text.
 
-use std::{
-    collections::{BinaryHeap, HashMap},
-    num::NonZeroUsize,
-    path::Path,
-};
+use std::{collections::BinaryHeap, num::NonZeroUsize, path::Path};
 
 use super::{
     directory::STATE,
@@ -13,14 +9,15 @@ use super::{
 };
 use crate::{
     filter::{
-        Digests, Filter, Horizon, Key, Kind, Known, Match, Options, Position, Refreshed,
-        Representative, Rule, Share, Subject, Verdict,
+        Digests, Document, Filter, Horizon, Key, Kind, Known, Match, Options, Position,
+        Representative, Rule, Share, Verdict,
     },
     fingerprint::{Digest, HashSeed, Recipe, Signature},
     index::{Index, Scan},
     page::{DocId, NormalUrl, Timestamp, UrlOptions},
     state::{
-        DigestTable, Document, KeptText, Reason, SignatureLog, State, StateError, UrlRow, UrlState,
+        DigestTable, JudgedDocument, KeptText, Reason, SignatureLog, State, StateError, UrlRow,
+        UrlState,
     },
 };
 
@@ -44,16 +41,16 @@ pub struct Account {
     /// Why its host is set aside, if it is.
     pub aside: Option<String>,
     /// What was found about it, if it was judged.
-    pub document: Option<Document>,
+    pub document: Option<JudgedDocument>,
     /// What it repeats, if it is a duplicate.
-    pub matched: Option<Document>,
+    pub matched: Option<JudgedDocument>,
 }
 
 /// A unique page of a run's window, and how far a text is from its text.
 #[derive(Clone, Debug)]
 pub struct Neighbour {
     /// The page.
-    pub page: Document,
+    pub page: JudgedDocument,
     /// In how many of the 64 bits of the fingerprint the two differ.
     pub distance: u32,
     /// In how many of the 256 bits of the signature the two differ.
@@ -68,7 +65,7 @@ pub struct Neighbourhood {
     /// How many pages the text was compared with: those of the window whose texts have features enough.
     pub compared: u64,
     /// What it would repeat if it came next, and how; `None` if the run would judge it unique.
-    pub matched: Option<(Match, Document)>,
+    pub matched: Option<(Match, JudgedDocument)>,
     /// What share of the text the template of its site is, as far as the run knows it.
     pub template: Share,
 }
@@ -108,9 +105,13 @@ impl PastRun {
     /// # Errors
     /// If the state cannot be read.
     pub fn options(&self) -> Result<Options, CrawlError> {
-        Ok(self
-            .value("dedup")?
-            .ok_or(StateError::Damaged("it does not say how pages are judged"))?)
+        let mut options: serde_json::Value = self.value("dedup")?.unwrap_or_default();
+        // An option of earlier versions.
+        if let Some(window) = options.get_mut("window").and_then(|window| window.as_object_mut()) {
+            window.remove("refresh");
+        }
+        let damaged = |_| StateError::Damaged("it does not say how pages are judged");
+        Ok(serde_json::from_value(options).map_err(damaged)?)
     }
 
     /// How the run's texts were fingerprinted, and others must be to be compared with them.
@@ -161,24 +162,24 @@ impl PastRun {
     ///
     /// # Errors
     /// If the state cannot be read.
-    pub fn text(&self, document: &Document) -> Result<Option<KeptText>, CrawlError> {
+    pub fn text(&self, document: &JudgedDocument) -> Result<Option<KeptText>, CrawlError> {
         Ok(self.state.text_of(document.judgement.id)?)
     }
 
     /// The pages nearest to a text, at most `limit`, and how the run would judge it by `options`: its [own](Self::options), or others to
     /// see what they would do: then what equals a near duplicate is judged anew. The subject's sketch must be by the run's
     /// [recipe](Self::recipe); its key and time do not matter: it counts as a document of nobody that comes next. Compares with every
-    /// signature of the window, in memory that grows only with those that were refreshed.
+    /// signature of the window, in memory that does not grow with it.
     ///
     /// # Errors
     /// If the state cannot be read.
     pub fn nearest(
         &self,
-        subject: &Subject,
+        subject: &Document,
         options: &Options,
         limit: usize,
     ) -> Result<Neighbourhood, CrawlError> {
-        let subject = &Subject { key: Key::of(""), at: Timestamp(i64::MIN), ..subject.clone() };
+        let subject = &Document { key: Key::of(""), at: Timestamp(i64::MIN), ..subject.clone() };
         let table = DigestTable::new(self.state.clone(), NonZeroUsize::MIN);
         let mut digests =
             Unchanged { table, verdicts_hold: judge_alike(options, &self.options()?) };
@@ -229,13 +230,13 @@ impl PastRun {
     pub fn teach<I: Index, D: Digests>(
         &self,
         filter: &mut Filter<I, D>,
-        subject: &Subject,
+        subject: &Document,
     ) -> Result<(), CrawlError> {
         let Some(blocks) = &subject.blocks else { return Ok(()) };
         Ok(self.state.for_each_lesson(Some(blocks.site()), |lesson| filter.relearn(lesson))?)
     }
 
-    fn page(&self, id: DocId) -> Result<Document, StateError> {
+    fn page(&self, id: DocId) -> Result<JudgedDocument, StateError> {
         self.state.document(id)?.ok_or(StateError::Damaged("a signature is of no document"))
     }
 
@@ -246,24 +247,14 @@ impl PastRun {
         position: Option<Position>,
         mut visit: impl FnMut(Representative),
     ) -> Result<(), CrawlError> {
-        let mut refreshed = HashMap::new();
-        SignatureLog::read(&self.state, |Representative { id, turn, .. }| {
-            if turn != id {
-                refreshed.insert(id, turn);
-            }
-        })?;
-        let is_latest =
-            |one: &Representative| refreshed.get(&one.id).is_none_or(|&turn| turn == one.turn);
         let mut stored = 0_u64;
         let first = position.map_or(DocId(0), |position| position.oldest);
-        SignatureLog::read(&self.state, |one| {
-            stored += u64::from(is_latest(&one) && one.turn >= first);
-        })?;
+        SignatureLog::read(&self.state, |one| stored += u64::from(one.id >= first))?;
         let mut surplus = stored.saturating_sub(options.window.entries.get());
         let oldest = position.zip(options.window.age).map(|(position, age)| position.clock - age);
         SignatureLog::read(&self.state, |representative| {
-            if !is_latest(&representative) || representative.turn < first {
-                // It comes once more, with its last turn, or has left.
+            if representative.id < first {
+                // It has left.
             } else if surplus > 0 {
                 surplus -= 1;
             } else if oldest.is_none_or(|oldest| representative.at >= oldest) {
@@ -287,7 +278,7 @@ fn distances(a: &Signature, b: &Signature) -> (u32, u32) {
 }
 
 /// The representatives of documents that have this one's body or text.
-fn equal(digests: &mut Unchanged, subject: &Subject) -> Result<Vec<DocId>, StateError> {
+fn equal(digests: &mut Unchanged, subject: &Document) -> Result<Vec<DocId>, StateError> {
     let mut known = Vec::new();
     for digest in subject.body.into_iter().chain(subject.sketch.digest) {
         digests.find(digest, &mut known)?;
@@ -324,7 +315,7 @@ impl Digests for Unchanged {
         Ok(())
     }
 
-    fn expire(&mut self, _: Horizon, _: &Refreshed) -> Result<(), StateError> {
+    fn expire(&mut self, _: Horizon) -> Result<(), StateError> {
         Ok(())
     }
 }

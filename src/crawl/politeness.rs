@@ -1,36 +1,40 @@
-//! When a host may be asked again.
+//! When a host may get its next request, and how many requests an address may have in flight.
 //!
-//! Pure: the time is an argument. A delay runs from the end of one answer to the start of the next request; where several may be in
-//! flight together, also from start to start.
+//! Pure: the time is an argument. The delay runs from the end of a response to the start of the next request. If a host may have
+//! several requests in flight, it also runs from start to start.
 
 use std::{
+    collections::{HashMap, VecDeque},
+    net::IpAddr,
     num::NonZeroUsize,
     time::{Duration, Instant},
 };
 
 use serde::{Deserialize, Serialize};
 
-/// The first pause of a host that asks for one without saying how long; doubled from time to time.
+use crate::state::HostId;
+
+/// The first pause of a host that asks for one without saying how long; each further one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_DOUBLING: u32 = 10;
 
-/// How gently hosts are treated.
+/// The `[politeness]` table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
-    /// Least time between the end of an answer and the next request to the same host.
+    /// Minimum time between the end of a response and the next request to the same host.
     #[serde(with = "humantime_serde")]
     pub delay: Duration,
     /// Requests in flight to one host.
     pub per_host: NonZeroUsize,
-    /// Requests in flight to one address, whatever the hosts. Loopback is exempt.
+    /// Requests in flight to one address, over all hosts. Loopback is exempt.
     pub per_address: NonZeroUsize,
-    /// Whether robots.txt is asked for and obeyed.
+    /// Whether robots.txt is fetched and obeyed.
     pub obey_robots: bool,
-    /// A host whose robots.txt asks for a longer delay is set aside.
+    /// A host whose robots.txt asks for a longer delay is deferred.
     #[serde(with = "humantime_serde")]
     pub max_crawl_delay: Duration,
-    /// A host that asks for a longer pause by Retry-After is set aside.
+    /// A host that asks for a longer pause with Retry-After is deferred.
     #[serde(with = "humantime_serde")]
     pub max_retry_after: Duration,
 }
@@ -48,14 +52,14 @@ impl Default for Options {
     }
 }
 
-/// What an answer said about the load of its host.
+/// What a response says about the load of its host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Signal {
-    /// Nothing.
+    /// Nothing special.
     Fine,
     /// The host asks for a pause: 429, or 503.
     Overload {
-        /// For how long, if it says so.
+        /// How long, if it says so.
         retry_after: Option<Duration>,
     },
 }
@@ -67,7 +71,7 @@ pub(super) struct Pace {
     earliest: Instant,
     /// When the requests in flight started.
     in_flight: Vec<Instant>,
-    /// Pauses asked for in a row.
+    /// Pauses in a row that the host has asked for.
     pauses: u32,
     paused_at: Option<Instant>,
 }
@@ -77,14 +81,14 @@ impl Pace {
         Self { delay, earliest: now, in_flight: Vec::new(), pauses: 0, paused_at: None }
     }
 
-    /// Takes the longer of the configured and the host's own delay.
+    /// Uses the longer of the configured delay and the host's own.
     pub(super) fn slow_down(&mut self, crawl_delay: Duration) {
         let longer = crawl_delay.saturating_sub(self.delay);
         self.earliest += longer;
         self.delay += longer;
     }
 
-    /// The earliest instant of the next request, as far as time is concerned.
+    /// The earliest instant of the next request.
     pub(super) fn earliest(&self) -> Instant {
         let latest = self.in_flight.iter().max();
         latest.map_or(self.earliest, |&started| self.earliest.max(started + self.delay))
@@ -99,8 +103,8 @@ impl Pace {
         self.in_flight.push(now);
     }
 
-    /// A request that had started at `started` has ended at `now`. Of several answers in flight together that ask for a pause, only
-    /// the first makes it longer.
+    /// A request that started at `started` has ended at `now`. If several responses in flight together ask for a pause, only the first
+    /// one lengthens it.
     pub(super) fn end(&mut self, started: Instant, now: Instant, signal: Signal) {
         self.withdraw(started);
         let wait = match signal {
@@ -120,17 +124,17 @@ impl Pace {
         self.earliest = self.earliest.max(now + wait);
     }
 
-    /// Somebody else asks this host once, now.
+    /// The host gets one request on behalf of another host.
     pub(super) fn touch(&mut self, now: Instant) {
         self.pause_until(now + self.delay);
     }
 
-    /// Nothing is asked before this instant.
+    /// Allows no request before this instant.
     pub(super) fn pause_until(&mut self, instant: Instant) {
         self.earliest = self.earliest.max(instant);
     }
 
-    /// What had started at `started` came to nothing: no request was made.
+    /// Forgets what started at `started`: no request was made.
     pub(super) fn withdraw(&mut self, started: Instant) {
         if let Some(place) = self.in_flight.iter().position(|&instant| instant == started) {
             self.in_flight.swap_remove(place);
@@ -138,7 +142,73 @@ impl Pace {
     }
 }
 
-/// How long to wait before a request is tried again: 1 s, doubled from try to try, with jitter of up to half of it.
+/// Limits the requests in flight to each address, whichever hosts they are for, and holds the hosts that wait for an address.
+#[derive(Debug)]
+pub(super) struct Addresses {
+    limit: usize,
+    busy: HashMap<IpAddr, Address>,
+    /// Addresses at which a request has ended while hosts were waiting.
+    freed: Vec<IpAddr>,
+}
+
+#[derive(Debug, Default)]
+struct Address {
+    in_flight: usize,
+    waiting: VecDeque<HostId>,
+}
+
+impl Addresses {
+    pub(super) fn new(limit: usize) -> Self {
+        Self { limit, busy: HashMap::new(), freed: Vec::new() }
+    }
+
+    /// Whether no further request may start.
+    pub(super) fn is_full(&self, address: IpAddr) -> bool {
+        self.busy.get(&address).is_some_and(|busy| busy.in_flight >= self.limit)
+    }
+
+    /// A request starts.
+    pub(super) fn start(&mut self, address: IpAddr) {
+        self.busy.entry(address).or_default().in_flight += 1;
+    }
+
+    /// A request has ended.
+    pub(super) fn end(&mut self, address: IpAddr) {
+        let Some(busy) = self.busy.get_mut(&address) else { return };
+        busy.in_flight = busy.in_flight.saturating_sub(1);
+        if !busy.waiting.is_empty() {
+            self.freed.push(address);
+        } else if busy.in_flight == 0 {
+            self.busy.remove(&address);
+        }
+    }
+
+    /// Makes a host wait until a request to this full address has ended.
+    pub(super) fn wait_for(&mut self, address: IpAddr, host: HostId) {
+        self.busy.entry(address).or_default().waiting.push_back(host);
+    }
+
+    /// The host that has waited longest, if it need not wait any longer. Call it until it returns `None`: a released host may turn out
+    /// to need no request.
+    pub(super) fn release(&mut self) -> Option<HostId> {
+        while let Some(&address) = self.freed.last() {
+            if !self.is_full(address)
+                && let Some(busy) = self.busy.get_mut(&address)
+            {
+                if let Some(host) = busy.waiting.pop_front() {
+                    return Some(host);
+                }
+                if busy.in_flight == 0 {
+                    self.busy.remove(&address);
+                }
+            }
+            self.freed.pop();
+        }
+        None
+    }
+}
+
+/// How long to wait before a retry: 1 s, doubled with each attempt, plus jitter of up to half of it.
 ///
 /// `chance` is a random number from 0 to 1.
 pub(super) fn backoff(attempt: u32, chance: f64) -> Duration {

@@ -141,7 +141,7 @@ pub fn evaluate(corpus: &Corpus, options: &Options, seeds: &[HashSeed]) -> Quali
     Quality {
         mode: options.mode.as_str(),
         radius: rule.radius(),
-        scheme: options.recipe(seeds[0]).scheme().to_string(),
+        scheme: options.recipe(seeds[0]).scheme(),
         seeds: seeds.len(),
         texts: corpus.texts().len(),
         pairs: groups[0].figures.counts.all() / seeds.len() as u64,

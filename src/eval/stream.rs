@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::{corpus::Corpus, tally::ratio};
 use crate::{
-    filter::{Blocks, Filter, Key, MemoryDigests, Options, Share, Subject},
+    filter::{Blocks, Document, Filter, Key, MemoryDigests, Options, Share},
     fingerprint::Sketch,
     index::BlockIndex,
     page::{DocId, Timestamp},
@@ -68,8 +68,8 @@ pub(super) fn stream(
     (counts, templates)
 }
 
-fn subject(corpus: &Corpus, place: usize, sketch: &Sketch) -> Subject {
-    Subject {
+fn subject(corpus: &Corpus, place: usize, sketch: &Sketch) -> Document {
+    Document {
         key: Key(place as u64),
         body: None,
         sketch: sketch.clone(),

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 
 use super::{
-    Facts, Key, Refreshed, Verdict,
+    Facts, Key, Verdict,
     steady::{SteadyMap, SteadyQueue},
 };
 use crate::{fingerprint::Digest, page::DocId};
@@ -23,11 +23,17 @@ pub struct Known {
     pub facts: Facts,
 }
 
-/// What has left the window, by turn and by number of the alias.
+impl Known {
+    /// Its number among aliases if it is one, else among documents.
+    fn ordinal(&self) -> u64 {
+        self.alias.unwrap_or(self.id.0)
+    }
+}
+
+/// What has left the window, by number of the document and by number of the alias.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Horizon {
-    /// The turn of the oldest representative that may still be matched. What has a lower number and was not
-    /// [refreshed](Refreshed) has left.
+    /// The oldest representative that may still be matched.
     pub representative: DocId,
     /// The oldest alias that may still be matched.
     pub alias: u64,
@@ -50,12 +56,11 @@ pub trait Digests {
     /// If the table cannot be written.
     fn insert(&mut self, digests: &[Digest], known: &Known) -> Result<(), Self::Error>;
 
-    /// Says what will not be matched again, so that the table may drop it when it likes; `refreshed` are those that stay although
-    /// their numbers are beyond the horizon.
+    /// Says what will not be matched again, so that the table may drop it when it likes.
     ///
     /// # Errors
     /// If the table cannot be written.
-    fn expire(&mut self, horizon: Horizon, refreshed: &Refreshed) -> Result<(), Self::Error>;
+    fn expire(&mut self, horizon: Horizon) -> Result<(), Self::Error>;
 }
 
 /// So many digests leave at a time: many more than come.
@@ -81,21 +86,20 @@ impl Digests for MemoryDigests {
         let ledger =
             if known.alias.is_some() { &mut self.aliases } else { &mut self.representatives };
         for &digest in digests {
-            ledger.push(digest, known.alias.unwrap_or(known.id.0), known.clone());
+            ledger.push(digest, known.clone());
         }
         Ok(())
     }
 
-    fn expire(&mut self, horizon: Horizon, refreshed: &Refreshed) -> Result<(), Infallible> {
-        self.representatives
-            .drop_before(horizon.representative.0, |known| refreshed.turn(known.id).0);
-        self.aliases.drop_before(horizon.alias, |known| known.alias.unwrap_or_default());
+    fn expire(&mut self, horizon: Horizon) -> Result<(), Infallible> {
+        self.representatives.drop_before(horizon.representative.0);
+        self.aliases.drop_before(horizon.alias);
         Ok(())
     }
 }
 
 /// Documents in order of arrival. Those of one digest are a chain from the newest to the oldest, so that the oldest leaves
-/// without a search. A representative that was refreshed goes to the end when it is its turn to leave.
+/// without a search.
 #[derive(Clone, Debug, Default)]
 struct Ledger {
     entries: SteadyQueue<Entry>,
@@ -107,18 +111,16 @@ struct Ledger {
 #[derive(Clone, Debug)]
 struct Entry {
     digest: Digest,
-    /// When it is to leave, as far as was known when it came: a turn, or the number of an alias.
-    leaves: u64,
     /// The ordinal of the entry before this one with the same digest; it may have left.
     previous: Option<u64>,
     known: Known,
 }
 
 impl Ledger {
-    fn push(&mut self, digest: Digest, leaves: u64, known: Known) {
+    fn push(&mut self, digest: Digest, known: Known) {
         let ordinal = self.first + self.entries.len() as u64;
         let previous = self.newest.insert(digest, ordinal);
-        self.entries.push(Entry { digest, leaves, previous, known });
+        self.entries.push(Entry { digest, previous, known });
     }
 
     fn find(&self, digest: Digest, out: &mut Vec<Known>) {
@@ -134,21 +136,15 @@ impl Ledger {
         self.entries.get(place)
     }
 
-    /// Drops what was to leave before this turn or number, unless by now it is to leave later: some at a time, so that no document waits
-    /// for many others.
-    fn drop_before(&mut self, horizon: u64, leaves: impl Fn(&Known) -> u64) {
+    /// Drops what is before this number, of documents or of aliases: some at a time, so that no document waits for many others.
+    fn drop_before(&mut self, horizon: u64) {
         for _ in 0..AT_ONCE {
-            let Some(entry) = self.entries.pop_if(|entry| entry.leaves < horizon) else {
-                return;
-            };
+            let is_past = |entry: &mut Entry| entry.known.ordinal() < horizon;
+            let Some(entry) = self.entries.pop_if(is_past) else { return };
             if self.newest.get(entry.digest) == Some(&self.first) {
                 self.newest.remove(entry.digest);
             }
             self.first += 1;
-            let later = leaves(&entry.known);
-            if later >= horizon {
-                self.push(entry.digest, later, entry.known);
-            }
         }
     }
 }

@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 
 #[cfg(test)]
 use super::{Bounds, Templates};
-use super::{Filter, Lesson, Outdated, Share, Subject};
+use super::{Document, Filter, Lesson, Outdated, Share};
 
 /// A lesson about the template of a site, and what it outdates: what must be kept and what need not be, so that another filter can
 /// [go on](Filter::relearn) from there.
@@ -19,7 +19,7 @@ pub struct Taught {
 
 impl<I, D> Filter<I, D> {
     /// What share of this document the template of its site is, as far as it is known by now.
-    pub fn template(&self, subject: &Subject) -> Share {
+    pub fn template(&self, subject: &Document) -> Share {
         let known = self.templates.as_ref().zip(subject.blocks.as_ref());
         known.map_or(Share::NONE, |(templates, blocks)| templates.share(blocks))
     }
@@ -37,7 +37,7 @@ impl<I, D> Filter<I, D> {
     }
 
     /// Learns from a unique document, before it gets its number.
-    pub(super) fn learn(&mut self, subject: &Subject) {
+    pub(super) fn learn(&mut self, subject: &Document) {
         self.taught =
             self.templates.as_mut().zip(subject.blocks.as_ref()).and_then(|(templates, blocks)| {
                 let lesson = templates.lesson(self.next, subject.key, blocks)?;

@@ -11,17 +11,15 @@
 //! Of equal versions of one document, which do not match each other, the oldest 256 in the window are known by their digests, as an index
 //! holds 256 equal fingerprints. Should all of these leave while later ones stay, a text like theirs is not found until it comes again.
 //!
-//! Verdicts depend on the documents and their order alone: a filter judges on one thread, and what is dear before it may be done on many,
-//! the search in the index too ([`Filter::look_ahead`]).
-//! Representatives leave the window in the order of their *turns*. A turn is the document's number, or if hits
-//! [refresh](WindowOptions::refresh) that of the document that repeated it last; index and window are ordered by it.
+//! Verdicts depend on the documents and their order alone. A filter judges on one thread; documents may be fingerprinted on many.
+//! Representatives leave the window in the order of their numbers.
 //!
 //! What all pages of a site have in common makes them no duplicates of each other: the filter learns each site's template from its unique
 //! pages, and confirms candidates of the same site the more strictly the larger a part of the text it is (`templates.rs`, `rule.rs`).
 //! It never makes a verdict less strict, and what one site shows says nothing of another's pages.
 
-mod ahead;
 mod digests;
+mod document;
 mod learning;
 #[cfg(test)]
 pub(crate) mod model;
@@ -34,7 +32,6 @@ mod restore;
 mod rule;
 mod steady;
 mod stream;
-mod subject;
 mod templates;
 mod verdict;
 mod window;
@@ -48,8 +45,8 @@ use crate::{
     page::{DocId, Timestamp},
 };
 
-use ahead::Ahead;
 pub use digests::{Digests, Horizon, Known, MemoryDigests};
+pub use document::{Document, Key};
 pub use learning::Taught;
 pub use options::{Links, MemoryError, Mode, Options, Policy, Store, WindowError};
 pub use radius::{Radius, RadiusError};
@@ -59,13 +56,12 @@ pub use representative::Representative;
 pub use restore::Position;
 pub use rule::Rule;
 pub use stream::{Judged, NearDupExt};
-pub use subject::{Key, Subject};
 pub(crate) use templates::Bounds;
 use templates::Templates;
 pub use templates::{Blocks, Lesson, Outdated, Share, Site};
 pub use verdict::{Facts, Judgement, Kind, Match, Step, Verdict};
 use window::Window;
-pub use window::{Refreshed, WindowOptions};
+pub use window::WindowOptions;
 
 /// Of so many representatives with one digest, which only versions of one document can be, later ones are not known by it, as with the
 /// equal fingerprints of an index: each would be looked at whenever the text comes again.
@@ -78,8 +74,6 @@ pub struct Filter<I = BlockIndex, D = MemoryDigests> {
     digests: D,
     window: Window,
     rule: Rule,
-    /// Whether a hit makes its representative the newest.
-    refresh: bool,
     /// None if they are switched off.
     templates: Option<Templates>,
     /// What the document that was judged last has taught about its site's template.
@@ -88,8 +82,6 @@ pub struct Filter<I = BlockIndex, D = MemoryDigests> {
     next: DocId,
     /// How many aliases there ever were.
     aliases: u64,
-    /// What the index was asked before it was the documents' turn.
-    ahead: Ahead,
     /// Of so many representatives with one digest, later ones are not known by it.
     equal_limit: usize,
     /// The digests of the document that is judged of which there are too many representatives: it is not entered under them.
@@ -118,12 +110,10 @@ impl<I: Index, D: Digests> Filter<I, D> {
             digests,
             window: Window::new(options.window.clone()),
             rule: Rule::new(options),
-            refresh: options.window.refresh,
             templates: options.knows_templates().then(|| Templates::new(Bounds::default())),
             taught: None,
             next: DocId(1),
             aliases: 0,
-            ahead: Ahead::default(),
             equal_limit: EQUAL_LIMIT,
             crowded: Vec::new(),
             candidates: Vec::new(),
@@ -135,7 +125,7 @@ impl<I: Index, D: Digests> Filter<I, D> {
     ///
     /// # Errors
     /// If the table of digests fails; in memory it cannot.
-    pub fn judge(&mut self, subject: &Subject) -> Result<Judgement, D::Error> {
+    pub fn judge(&mut self, subject: &Document) -> Result<Judgement, D::Error> {
         self.advance(subject.at)?;
         self.taught = None;
         if let Some(body) = subject.body
@@ -192,11 +182,11 @@ impl<I: Index, D: Digests> Filter<I, D> {
         self.known_body(key, body)
     }
 
-    /// Lets go of a representative before its turn: from now on nothing repeats it. Says whether it was in the window.
+    /// Removes a representative: from now on nothing repeats it. Returns whether it was in the window.
     pub fn remove(&mut self, id: DocId) -> bool {
         let taken = self.window.take(id);
-        if let Some(Representative { turn, signature: Some(_), .. }) = taken {
-            self.index.remove(turn);
+        if let Some(Representative { signature: Some(_), .. }) = taken {
+            self.index.remove(id);
         }
         taken.is_some()
     }
@@ -229,19 +219,9 @@ impl<I: Index, D: Digests> Filter<I, D> {
         self.window.get(id)
     }
 
-    /// The representative of this turn, if it is in the window: that which the document of this number became, or refreshed.
-    pub fn at_turn(&self, turn: DocId) -> Option<Representative> {
-        self.window.at_turn(turn)
-    }
-
-    /// The representatives in the window, in the order of their turns.
+    /// The representatives in the window, oldest first.
     pub fn representatives(&self) -> impl Iterator<Item = Representative> {
         self.window.iter()
-    }
-
-    /// Which of them were refreshed.
-    pub fn refreshed(&self) -> &Refreshed {
-        self.window.refreshed()
     }
 
     /// Begins with a document.
@@ -251,18 +231,7 @@ impl<I: Index, D: Digests> Filter<I, D> {
         self.window.expire();
         let horizon = self.horizon();
         self.index.expire(horizon.representative);
-        self.digests.expire(horizon, self.window.refreshed())
-    }
-
-    /// Makes the representative that was matched the newest.
-    fn refresh(&mut self, id: DocId, turn: DocId) {
-        let Some(old) = self.window.take(id) else { return };
-        if let Some(signature) = old.signature
-            && self.index.refresh(old.turn, turn)
-        {
-            self.ahead.enter(turn, signature.fingerprint());
-        }
-        self.window.push(&Representative { turn, at: self.window.clock(), ..old });
+        self.digests.expire(horizon)
     }
 
     fn known_body(&mut self, key: Key, body: Digest) -> Result<Option<Judgement>, D::Error> {
@@ -311,7 +280,7 @@ impl<I: Index, D: Digests> Filter<I, D> {
 
     fn remember_representative(
         &mut self,
-        subject: &Subject,
+        subject: &Document,
         digests: &[Digest],
     ) -> Result<(), D::Error> {
         let (id, signature) = (self.next, self.rule.comparable(&subject.sketch));
@@ -328,12 +297,8 @@ impl<I: Index, D: Digests> Filter<I, D> {
         // Of which there are too many it is not compared later either, so that a window that is restored is the same.
         let signature =
             signature.filter(|signature| self.index.insert(id, signature.fingerprint()));
-        if let Some(signature) = &signature {
-            self.ahead.enter(id, signature.fingerprint());
-        }
         self.window.push(&Representative {
             id,
-            turn: id,
             at: self.window.clock(),
             key: subject.key,
             site: subject.site(),
@@ -345,7 +310,7 @@ impl<I: Index, D: Digests> Filter<I, D> {
     /// Enters the digests of a duplicate that were not known yet.
     fn remember_alias(
         &mut self,
-        subject: &Subject,
+        subject: &Document,
         digests: &[Digest],
         verdict: Verdict,
     ) -> Result<(), D::Error> {
@@ -361,12 +326,9 @@ impl<I: Index, D: Digests> Filter<I, D> {
         Ok(())
     }
 
-    /// Gives the document its number, and its match a new turn if hits refresh.
+    /// Gives the document its number.
     fn number(&mut self, verdict: Verdict, facts: Facts) -> Judgement {
         let id = self.next;
-        if let (true, Verdict::Duplicate(found)) = (self.refresh, verdict) {
-            self.refresh(found.of, id);
-        }
         self.next = DocId(id.0 + 1);
         Judgement { id, at: self.window.clock(), verdict, facts }
     }

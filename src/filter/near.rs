@@ -1,6 +1,6 @@
 //! What a document nearly repeats.
 
-use super::{Digests, Filter, Key, Kind, Match, Representative, Share, Step, Subject};
+use super::{Digests, Document, Filter, Key, Kind, Match, Representative, Share, Step};
 use crate::{
     fingerprint::Signature,
     index::{Candidate, Index},
@@ -8,8 +8,8 @@ use crate::{
 
 impl<I: Index, D: Digests> Filter<I, D> {
     /// The nearest that the rule accepts: by signature, of equally near ones the oldest; or where the rule goes by the fingerprint alone,
-    /// by that, of equally near ones the one that leaves first.
-    pub(super) fn near(&mut self, subject: &Subject) -> Option<Match> {
+    /// by that, of equally near ones the oldest.
+    pub(super) fn near(&mut self, subject: &Document) -> Option<Match> {
         let signature = self.rule.comparable(&subject.sketch)?;
         let radius = self.rule.search_radius(subject.sketch.features);
         if self.rule.confirms_by_signature() {
@@ -21,14 +21,12 @@ impl<I: Index, D: Digests> Filter<I, D> {
 
     fn nearest_confirmed(
         &mut self,
-        subject: &Subject,
+        subject: &Document,
         signature: &Signature,
         radius: u32,
     ) -> Option<Match> {
         let fingerprint = signature.fingerprint();
-        if !self.ahead.candidates(fingerprint, radius, &mut self.candidates) {
-            self.index.candidates(fingerprint, radius, &mut self.candidates);
-        }
+        self.index.candidates(fingerprint, radius, &mut self.candidates);
         if self.candidates.is_empty() {
             return None;
         }
@@ -49,21 +47,18 @@ impl<I: Index, D: Digests> Filter<I, D> {
             let (representative, other) = filter.other(key, candidate)?;
             Some(matched(candidate, &representative, other.distance(signature)))
         };
-        if !self.ahead.candidates(fingerprint, radius, &mut self.candidates) {
-            let nearest = self.index.nearest(fingerprint, radius)?;
-            if let Some(found) = accept(self, nearest) {
-                return Some(found);
-            }
-            // The nearest is an earlier version of the same document: what lies behind it?
-            self.index.candidates(fingerprint, radius, &mut self.candidates);
+        let nearest = self.index.nearest(fingerprint, radius)?;
+        if let Some(found) = accept(self, nearest) {
+            return Some(found);
         }
+        // The nearest is an earlier version of the same document: what lies behind it?
+        self.index.candidates(fingerprint, radius, &mut self.candidates);
         self.candidates.iter().find_map(|&candidate| accept(self, candidate))
     }
 
-    /// The representative that is a candidate, unless it is an earlier version of the same document or has left by now. The index knows
-    /// representatives by their turns.
+    /// The representative that is a candidate, unless it is an earlier version of the same document.
     fn other(&self, key: Key, candidate: Candidate) -> Option<(Representative, Signature)> {
-        let representative = self.window.at_turn(candidate.id)?;
+        let representative = self.window.get(candidate.id)?;
         let signature = representative.signature?;
         (representative.key != key).then_some((representative, signature))
     }

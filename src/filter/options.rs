@@ -95,8 +95,6 @@ const BYTES_PER_REPRESENTATIVE: u64 = 72;
 /// What the digest of its text takes in memory. The digest of a body, if there is one, and each digest of a duplicate that is
 /// remembered take as much again, and are not booked: how many there are nobody knows beforehand.
 const BYTES_PER_DIGEST: u64 = 212;
-/// What one takes more if hits refresh: its turn, 40 in the window and 50 in the index at most, and a quarter of 72 for those that are gone.
-const BYTES_PER_REFRESHED: u64 = 108;
 
 impl Default for Options {
     fn default() -> Self {
@@ -180,9 +178,9 @@ impl Options {
     /// `digest` is what the digests of a representative take in memory.
     fn plan(&self, digest: u64) -> Result<Plan, MemoryError> {
         let (memory, window) = (self.memory.as_u64(), self.window.entries.get());
-        let (others, entries) = (self.other_bytes(window, digest), self.indexed(window));
+        let others = other_bytes(window, digest);
         let budget = memory.saturating_sub(others);
-        Plan::choose(self.radius(), entries, budget).map_err(|error| {
+        Plan::choose(self.radius(), window, budget).map_err(|error| {
             let needed = others.saturating_add(error.needed);
             MemoryError {
                 memory: self.memory,
@@ -194,22 +192,11 @@ impl Options {
         })
     }
 
-    /// What a window of so many entries takes beside the index.
-    fn other_bytes(&self, entries: u64, digest: u64) -> u64 {
-        let refreshed = if self.window.refresh { BYTES_PER_REFRESHED } else { 0 };
-        entries.saturating_mul(BYTES_PER_REPRESENTATIVE + digest + refreshed)
-    }
-
-    /// How many entries the index of such a window has: if hits refresh, a quarter more, of those that left before their turn.
-    fn indexed(&self, entries: u64) -> u64 {
-        if self.window.refresh { entries.saturating_add(entries / 4) } else { entries }
-    }
-
     /// For how many entries there is room, if there is none for so many.
     fn most_entries(&self, too_many: u64, digest: u64) -> u64 {
         let fits = |entries: u64| {
-            let index = Plan::least_bytes(self.radius(), self.indexed(entries));
-            self.other_bytes(entries, digest).saturating_add(index) <= self.memory.as_u64()
+            let index = Plan::least_bytes(self.radius(), entries);
+            other_bytes(entries, digest).saturating_add(index) <= self.memory.as_u64()
         };
         let (mut most, mut too_many) = (0, too_many);
         while most + 1 < too_many {
@@ -228,6 +215,11 @@ impl Options {
     pub fn recipe(&self, seed: HashSeed) -> Recipe {
         Recipe { segment: self.segment, fold_chinese: self.fold_chinese, hash_seed: seed }
     }
+}
+
+/// What a window of so many entries takes beside the index.
+fn other_bytes(entries: u64, digest: u64) -> u64 {
+    entries.saturating_mul(BYTES_PER_REPRESENTATIVE + digest)
 }
 
 /// Why there is no room for a window.

@@ -1,4 +1,4 @@
-//! A queue of representatives by turn, in blocks: growth copies nothing, what has left gives its memory back, and to let go of one in the
+//! A queue of representatives by number, in blocks: growth copies nothing, what has left gives its memory back, and to remove one in the
 //! middle costs no more than its block.
 
 use std::{cmp::Ordering, collections::VecDeque};
@@ -9,7 +9,7 @@ use crate::page::DocId;
 /// Representatives of a full block: 72 KiB.
 const BLOCK: usize = 1024;
 
-/// Representatives, oldest turn first. The first is never gone.
+/// Representatives, oldest first.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Queue {
     /// None is empty.
@@ -22,11 +22,9 @@ pub(super) struct Queue {
 
 #[derive(Clone, Debug)]
 struct Block {
-    /// No representative of this block or of a later one has a lower turn.
+    /// No representative of this block or of a later one has a lower number.
     first: DocId,
     packed: Vec<Packed>,
-    /// How many of them are gone.
-    gone: usize,
 }
 
 impl Queue {
@@ -34,14 +32,14 @@ impl Queue {
         self.len
     }
 
-    /// Turns grow from call to call.
+    /// Numbers grow from call to call.
     pub(super) fn push(&mut self, packed: Packed) {
         match self.blocks.back_mut() {
             Some(block) if block.packed.len() < BLOCK => block.packed.push(packed),
             _ => {
                 let mut block = Vec::with_capacity(BLOCK);
                 block.push(packed);
-                self.blocks.push_back(Block { first: packed.turn(), packed: block, gone: 0 });
+                self.blocks.push_back(Block { first: packed.id(), packed: block });
             }
         }
         self.len += 1;
@@ -55,105 +53,59 @@ impl Queue {
         let front = *self.front()?;
         self.len -= 1;
         self.left += 1;
-        self.leave_gone();
+        self.drop_empty(0);
         Some(front)
     }
 
-    /// The one of this turn.
-    pub(super) fn find(&self, turn: DocId) -> Option<&Packed> {
-        let (block, place) = self.place(turn)?;
-        let packed = &self.blocks[block].packed[place];
-        (!packed.is_gone()).then_some(packed)
+    /// The one of this number.
+    pub(super) fn find(&self, id: DocId) -> Option<&Packed> {
+        let (block, place) = self.place(id)?;
+        Some(&self.blocks[block].packed[place])
     }
 
-    /// Takes out the one of this turn.
-    pub(super) fn take(&mut self, turn: DocId) -> Option<Packed> {
-        let (number, place) = self.place(turn)?;
-        let block = &mut self.blocks[number];
-        let taken = block.packed[place];
-        if taken.is_gone() {
-            return None;
+    /// Takes out the one of this number.
+    pub(super) fn take(&mut self, id: DocId) -> Option<Packed> {
+        let (number, place) = self.place(id)?;
+        let packed = &mut self.blocks[number].packed;
+        let taken = packed.remove(place);
+        if packed.capacity() > 2 * packed.len() {
+            packed.shrink_to_fit();
         }
-        block.packed[place].set_gone();
-        block.gone += 1;
         self.len -= 1;
-        if block.gone > block.packed.len() / 4 {
-            self.close_ranks(number);
-        }
-        self.leave_gone();
+        self.drop_empty(number);
         Some(taken)
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Packed> {
-        let packed = self.blocks.iter().flat_map(|block| &block.packed);
-        packed.skip(self.left).filter(|packed| !packed.is_gone())
+        self.blocks.iter().flat_map(|block| &block.packed).skip(self.left)
     }
 
-    /// Lets go of what is gone in a block, and makes one of two that have become small.
-    fn close_ranks(&mut self, number: usize) {
-        let left = if number == 0 { std::mem::take(&mut self.left) } else { 0 };
-        let block = &mut self.blocks[number];
-        block.packed.drain(..left);
-        block.packed.retain(|packed| !packed.is_gone());
-        block.gone = 0;
-        for number in [number + 1, number] {
-            self.join(number);
-        }
-        if self.blocks.get(number).is_some_and(|block| block.packed.is_empty()) {
+    /// Drops this block if nothing of it is left in the queue.
+    fn drop_empty(&mut self, number: usize) {
+        let left = if number == 0 { self.left } else { 0 };
+        if self.blocks[number].packed.len() == left {
             self.blocks.remove(number);
-        }
-        if let Some(block) = self.blocks.get_mut(number)
-            && block.packed.capacity() > 2 * block.packed.len()
-        {
-            block.packed.shrink_to_fit();
+            self.left -= left;
         }
     }
 
-    /// Puts this block behind the one before it, if both together are small.
-    fn join(&mut self, number: usize) {
-        let sizes = |number: usize| self.blocks.get(number).map(|block| block.packed.len());
-        let before = number.checked_sub(1).and_then(sizes);
-        if let (Some(before), Some(size)) = (before, sizes(number))
-            && before + size <= BLOCK / 2
-            && let Some(block) = self.blocks.remove(number)
-        {
-            let before = &mut self.blocks[number - 1];
-            before.packed.extend(block.packed);
-            before.gone += block.gone;
-        }
-    }
-
-    /// Lets go of those that are gone and lie foremost.
-    fn leave_gone(&mut self) {
-        while let Some(block) = self.blocks.front() {
-            match block.packed.get(self.left) {
-                Some(packed) if packed.is_gone() => self.left += 1,
-                Some(_) => return,
-                None => {
-                    self.blocks.pop_front();
-                    self.left = 0;
-                }
-            }
-        }
-    }
-
-    /// The block and the place in it of the one of this turn, gone or not.
-    fn place(&self, turn: DocId) -> Option<(usize, usize)> {
-        let block = self.blocks.partition_point(|block| block.first <= turn).checked_sub(1)?;
+    /// The block and the place in it of the one of this number.
+    fn place(&self, id: DocId) -> Option<(usize, usize)> {
+        let block = self.blocks.partition_point(|block| block.first <= id).checked_sub(1)?;
         let left = if block == 0 { self.left } else { 0 };
-        let place = place(&self.blocks[block].packed[left..], turn)?;
+        let place = place(&self.blocks[block].packed[left..], id)?;
         Some((block, left + place))
     }
 }
 
-/// Turns grow by one at least from place to place, and so bound the place from both sides: where all are consecutive, to itself. Else it
-/// is looked for in proportion, and lest turns that lie unevenly make that slow, every other time in the middle.
-fn place(packed: &[Packed], turn: DocId) -> Option<usize> {
-    let turn_at = |place: usize| packed[place].turn().0;
+/// Numbers grow by one at least from place to place, and so bound the place from both sides: where all are consecutive, to itself. Else it
+/// is looked for in proportion, and lest numbers that lie unevenly make that slow, every other time in the middle.
+fn place(packed: &[Packed], id: DocId) -> Option<usize> {
+    let id_at = |place: usize| packed[place].id().0;
     let (mut from, mut until) = (0, packed.len().checked_sub(1)?);
     for halve in [false, true].into_iter().cycle() {
-        let ahead = turn.0.checked_sub(turn_at(from))?;
-        let behind = turn_at(until).checked_sub(turn.0)?;
+        let ahead = id.0.checked_sub(id_at(from))?;
+        let behind = id_at(until).checked_sub(id.0)?;
         let least = from.max(until.saturating_sub(places(behind)));
         let most = until.min(from.saturating_add(places(ahead)));
         if least > most {
@@ -166,7 +118,7 @@ fn place(packed: &[Packed], turn: DocId) -> Option<usize> {
             let steps = share / (u128::from(ahead) + u128::from(behind)).max(1);
             (from + usize::try_from(steps).unwrap_or(0)).clamp(least, most)
         };
-        match turn_at(guess).cmp(&turn.0) {
+        match id_at(guess).cmp(&id.0) {
             Ordering::Less => from = guess + 1,
             Ordering::Equal => return Some(guess),
             Ordering::Greater => until = guess - 1,
@@ -175,18 +127,13 @@ fn place(packed: &[Packed], turn: DocId) -> Option<usize> {
     None
 }
 
-/// No more places than turns.
-fn places(turns: u64) -> usize {
-    usize::try_from(turns).unwrap_or(usize::MAX)
+/// No more places than numbers.
+fn places(numbers: u64) -> usize {
+    usize::try_from(numbers).unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]
 impl Queue {
-    /// How many are held, those that are gone among them.
-    pub(super) fn held(&self) -> usize {
-        self.blocks.iter().map(|block| block.packed.len()).sum()
-    }
-
     /// For how many there is room.
     fn room(&self) -> usize {
         self.blocks.iter().map(|block| block.packed.capacity()).sum()
@@ -203,45 +150,42 @@ mod tests {
         page::Timestamp,
     };
 
-    fn packed(turn: u64) -> Packed {
-        let id = DocId(turn);
-        let at = Timestamp(0);
-        Packed::of(&Representative { id, turn: id, at, key: Key(0), site: None, signature: None })
+    fn packed(id: u64) -> Packed {
+        let (id, at) = (DocId(id), Timestamp(0));
+        Packed::of(&Representative { id, at, key: Key(0), site: None, signature: None })
     }
 
     proptest! {
         #[test]
-        fn it_is_a_sorted_map_of_turns(
+        fn it_is_a_sorted_map_of_numbers(
             gaps in prop::collection::vec(prop_oneof![4 => Just(1), 2 => 1..4_u64, 1 => 1..1_u64 << 50], 0..6000),
             taken in prop::collection::vec((0..10_000_usize, any::<bool>()), 0..6000),
             clustered in any::<bool>(),
         ) {
             let mut queue = Queue::default();
             let mut model = std::collections::BTreeSet::new();
-            let turns: Vec<u64> = gaps.iter().scan(0, |turn, gap| { *turn += gap; Some(*turn) }).collect();
-            for &turn in &turns {
-                queue.push(packed(turn));
-                model.insert(turn);
+            let ids: Vec<u64> = gaps.iter().scan(0, |id, gap| { *id += gap; Some(*id) }).collect();
+            for &id in &ids {
+                queue.push(packed(id));
+                model.insert(id);
             }
             for (number, &(of, pops)) in taken.iter().enumerate() {
                 let of = if clustered { of / 8 + 2_000 } else { of };
-                let Some(&turn) = turns.get(of * turns.len() / 10_000) else { continue };
+                let Some(&id) = ids.get(of * ids.len() / 10_000) else { continue };
                 if pops && number % 16 == 0 {
-                    prop_assert_eq!(queue.pop().map(|packed| packed.turn().0), model.pop_first());
+                    prop_assert_eq!(queue.pop().map(|packed| packed.id().0), model.pop_first());
                 } else {
-                    let taken = queue.take(DocId(turn)).map(|packed| packed.turn().0);
-                    prop_assert_eq!(taken, model.take(&turn));
+                    let taken = queue.take(DocId(id)).map(|packed| packed.id().0);
+                    prop_assert_eq!(taken, model.take(&id));
                 }
-                prop_assert_eq!(queue.front().map(|packed| packed.turn().0), model.first().copied());
+                prop_assert_eq!(queue.front().map(|packed| packed.id().0), model.first().copied());
             }
             prop_assert_eq!(queue.len(), model.len());
-            prop_assert!(queue.iter().map(|packed| packed.turn().0).eq(model.iter().copied()));
-            for turn in turns.iter().flat_map(|&turn| [turn - 1, turn, turn + 1]).chain([0, u64::MAX]) {
-                let found = queue.find(DocId(turn)).map(|packed| packed.turn().0);
-                prop_assert_eq!(found, model.get(&turn).copied());
+            prop_assert!(queue.iter().map(|packed| packed.id().0).eq(model.iter().copied()));
+            for id in ids.iter().flat_map(|&id| [id - 1, id, id + 1]).chain([0, u64::MAX]) {
+                let found = queue.find(DocId(id)).map(|packed| packed.id().0);
+                prop_assert_eq!(found, model.get(&id).copied());
             }
-            // The first block and the last are not full.
-            prop_assert!(queue.held() <= queue.len() + queue.len() / 3 + 2 * BLOCK, "{} of {}", queue.held(), queue.len());
             prop_assert!(queue.room() <= 3 * queue.len() + 3 * BLOCK, "{} for {}", queue.room(), queue.len());
         }
     }

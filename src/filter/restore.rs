@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Digests, Filter, Representative, ahead::Ahead};
+use super::{Digests, Filter, Representative};
 use crate::{
     fingerprint::Fingerprint,
     index::Index,
@@ -18,14 +18,13 @@ pub struct Position {
     pub aliases: u64,
     /// The window's clock.
     pub clock: Timestamp,
-    /// The oldest turn of the window. What came before has left it, and does not come back though the next window be larger.
+    /// The oldest representative of the window. What came before has left it, and does not come back though the next window be larger.
     pub oldest: DocId,
 }
 
 impl<I: Index, D: Digests> Filter<I, D> {
-    /// Takes in representatives of an earlier filter's window. `give` gives them to the function that it is called with, in the order of
-    /// their turns, before [`resume`](Self::resume), in as many calls as one likes. One that was refreshed may come with its earlier turns
-    /// too. Returns what `give` returns.
+    /// Takes in representatives of an earlier filter's window. `give` gives them to the function that it is called with, oldest
+    /// first, before [`resume`](Self::resume), in as many calls as one likes. Returns what `give` returns.
     ///
     /// ```
     /// use pagesieve::filter::{Filter, Options};
@@ -38,7 +37,6 @@ impl<I: Index, D: Digests> Filter<I, D> {
     /// # Ok::<(), pagesieve::filter::WindowError>(())
     /// ```
     pub fn restore<R>(&mut self, give: impl FnOnce(&mut dyn FnMut(Representative)) -> R) -> R {
-        self.ahead = Ahead::default();
         let oldest = self.window.oldest();
         let mut restoring = Restoring { filter: self, entering: Vec::new(), oldest };
         let given = give(&mut |representative| restoring.take(representative));
@@ -73,31 +71,27 @@ struct Restoring<'f, I, D> {
     filter: &'f mut Filter<I, D>,
     /// What is to enter the index together: until one leaves, for that may make room for another.
     entering: Vec<(DocId, Fingerprint)>,
-    /// The turn of the oldest representative of the window.
+    /// The number of the oldest representative of the window.
     oldest: Option<DocId>,
 }
 
 impl<I: Index, D: Digests> Restoring<'_, I, D> {
     fn take(&mut self, representative: Representative) {
-        let Representative { id, turn, at, signature, .. } = representative;
+        let Representative { id, at, signature, .. } = representative;
         let window = &mut self.filter.window;
         window.advance(at);
         window.expire();
-        let superseded = if turn == id { None } else { window.take(id) };
         let front = window.oldest();
         window.push(&representative);
-        if superseded.is_some() || (self.oldest.is_some() && front != self.oldest) {
+        if self.oldest.is_some() && front != self.oldest {
             self.enter();
-            self.filter.index.expire(front.unwrap_or(turn));
+            self.filter.index.expire(front.unwrap_or(id));
         }
-        if let Some(Representative { turn, signature: Some(_), .. }) = superseded {
-            self.filter.index.remove(turn);
-        }
-        self.entering.extend(signature.map(|signature| (turn, signature.fingerprint())));
+        self.entering.extend(signature.map(|signature| (id, signature.fingerprint())));
         if self.entering.len() == TOGETHER {
             self.enter();
         }
-        self.oldest = front.or(Some(turn));
+        self.oldest = front.or(Some(id));
     }
 
     fn enter(&mut self) {

@@ -5,7 +5,7 @@ use std::{borrow::BorrowMut, convert::Infallible};
 use futures_core::Stream;
 use tokio_stream::StreamExt;
 
-use super::{Digests, Filter, Judgement, Subject};
+use super::{Digests, Document, Filter, Judgement};
 use crate::index::Index;
 
 /// An item of a stream, with what was found about it.
@@ -25,14 +25,14 @@ pub trait NearDupExt: Stream + Sized {
     /// the stages before do it on several threads, and judge here.
     ///
     /// ```
-    /// use pagesieve::{Filter, Fingerprinter, NearDupExt, Subject, filter, fingerprint::Recipe};
+    /// use pagesieve::{Filter, Fingerprinter, NearDupExt, Document, filter, fingerprint::Recipe};
     /// use tokio_stream::StreamExt;
     ///
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), filter::WindowError> {
     /// let fingerprinter = Fingerprinter::new(Recipe::default());
     /// let pages = tokio_stream::iter([("a", "One text."), ("b", "Another text."), ("c", "one text")]);
     /// let filter = Filter::new(&filter::Options::default())?;
-    /// let judged = pages.near_dedup(filter, |(id, text)| Subject::of_text(&fingerprinter, id, text));
+    /// let judged = pages.near_dedup(filter, |(id, text)| Document::of_text(&fingerprinter, id, text));
     /// let unique: Vec<_> = judged.filter(|j| j.judgement.verdict.is_unique()).map(|j| j.item.0).collect().await;
     /// assert_eq!(unique, ["a", "b"]);
     /// # Ok(()) }
@@ -40,7 +40,7 @@ pub trait NearDupExt: Stream + Sized {
     fn near_dedup<F, I, D>(
         self,
         mut filter: F,
-        mut subject: impl FnMut(&Self::Item) -> Subject,
+        mut subject: impl FnMut(&Self::Item) -> Document,
     ) -> impl Stream<Item = Judged<Self::Item>>
     where
         F: BorrowMut<Filter<I, D>>,

@@ -1,4 +1,4 @@
-use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
+use std::num::{NonZeroU32, NonZeroU64};
 
 use proptest::prelude::*;
 
@@ -37,7 +37,7 @@ fn filter(options: &Options, equal_limit: NonZeroU32, digests: MemoryDigests) ->
 }
 
 impl Judge for InMemory {
-    fn judge(&mut self, _: &str, subject: &Subject) -> Judgement {
+    fn judge(&mut self, _: &str, subject: &Document) -> Judgement {
         let peeked = subject
             .body
             .and_then(|body| self.filter.peek_body(subject.key, body, subject.at).unwrap());
@@ -59,11 +59,6 @@ impl Judge for InMemory {
 
     fn judge_body(&mut self, name: &str, body: Digest, at: Timestamp) -> Option<Judgement> {
         self.filter.judge_body(Key::of(name), body, at).unwrap()
-    }
-
-    fn look_ahead(&mut self, sketches: &[&Sketch]) {
-        let threads = NonZeroUsize::new(1 + sketches.len() % 2).unwrap();
-        self.filter.look_ahead(sketches.iter().copied(), threads).unwrap();
     }
 
     fn reopen(&mut self) {
@@ -92,9 +87,9 @@ proptest! {
     }
 }
 
-fn subject(key: u64, number: u64) -> Subject {
+fn subject(key: u64, number: u64) -> Document {
     let word = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    Subject {
+    Document {
         key: Key(key),
         body: Some(Digest::of(&number.to_le_bytes())),
         sketch: Sketch {
@@ -135,7 +130,7 @@ fn memory_stays_bounded_over_many_windows() {
     for number in 0..10_000 {
         filter.judge(&subject(number, number)).unwrap();
         // Another body with the same text: an alias.
-        let alias = Subject {
+        let alias = Document {
             body: Some(Digest::of(format!("alias {number}").as_bytes())),
             ..subject(number + 1, number)
         };
@@ -148,33 +143,6 @@ fn memory_stays_bounded_over_many_windows() {
         );
     }
     assert_eq!((filter.len(), filter.index.len()), (100, 100));
-}
-
-#[test]
-fn what_is_repeated_stays_and_what_it_leaves_behind_does_not_pile_up() {
-    let window = WindowOptions { entries: NonZeroU64::new(100).unwrap(), age: None, refresh: true };
-    let mut filter = Filter::new(&Options { window, ..Options::default() }).unwrap();
-    for number in 0..100 {
-        assert!(filter.judge(&subject(number, number)).unwrap().verdict.is_unique());
-    }
-    // The oldest is never repeated, the next fifty are, again and again.
-    for round in 0..10_000 {
-        let repeated = subject(1000, 1 + round % 50);
-        assert!(!filter.judge(&repeated).unwrap().verdict.is_unique());
-        // A quarter of these, and those of the first block that have left.
-        let held = filter.window.held();
-        assert!(held <= 100 + 25 + 1024, "{held} are held");
-    }
-    assert!(filter.representative(DocId(1)).is_some());
-    for number in 100..150 {
-        assert!(filter.judge(&subject(number, number)).unwrap().verdict.is_unique());
-    }
-    let stayed = (1..=100).filter(|&id| filter.representative(DocId(id)).is_some());
-    assert_eq!(stayed.collect::<Vec<_>>(), (2..=51).collect::<Vec<_>>());
-    let (representatives, _) = filter.digests.counts();
-    assert!(representatives <= 4 * 100, "{representatives} digests are kept");
-    // What made room for the last leaves the index when the next comes.
-    assert_eq!((filter.len(), filter.index.len()), (100, 101));
 }
 
 #[test]
@@ -196,10 +164,10 @@ fn a_hit_on_an_alias_repeats_its_verdict_with_the_step_at_which_it_was_found() {
     let mut near = subject(2, 2);
     near.sketch.signature = Signature(subject(1, 1).sketch.signature.0.map(|word| word ^ 0b11));
     let by_near = *filter.judge(&near).unwrap().verdict.matched().unwrap();
-    let again = filter.judge(&Subject { key: Key(3), ..near.clone() }).unwrap();
+    let again = filter.judge(&Document { key: Key(3), ..near.clone() }).unwrap();
     assert_eq!((by_near.of, by_near.distance, by_near.signature_distance), (unique.id, 2, 8));
     assert_eq!(again.verdict, Verdict::Duplicate(Match { step: Step::Body, ..by_near }));
-    let by_text = filter.judge(&Subject { key: Key(4), body: None, ..near }).unwrap();
+    let by_text = filter.judge(&Document { key: Key(4), body: None, ..near }).unwrap();
     assert_eq!(by_text.verdict, Verdict::Duplicate(Match { step: Step::Text, ..by_near }));
 }
 
@@ -220,67 +188,7 @@ fn mode_classic_learns_no_templates() {
     for (mode, learns) in [(Mode::Balanced, true), (Mode::Strict, true), (Mode::Classic, false)] {
         let mut filter = Filter::new(&Options { mode, ..Options::default() }).unwrap();
         let blocks = Some(Blocks::of(Site::of("a.test"), "one line\nanother"));
-        filter.judge(&Subject { blocks, ..subject(1, 1) }).unwrap();
+        filter.judge(&Document { blocks, ..subject(1, 1) }).unwrap();
         assert_eq!(filter.taught().is_some(), learns, "{mode:?}");
-    }
-}
-
-/// Documents of a few texts, near each other within a text: every third is another version of one document.
-fn crowd(count: u64) -> Vec<Subject> {
-    let documents = (0..count).map(|number| {
-        let of = subject(0, number % 5);
-        let noise = 1 << (number % 7) | 1 << (number / 5 % 61);
-        let [first, rest @ ..] = of.sketch.signature.0;
-        let signature =
-            Signature([first ^ noise, rest[0], rest[1], rest[2].rotate_left((number % 2) as u32)]);
-        let digest = Some(Digest::of(&number.to_be_bytes()));
-        Subject {
-            key: Key(if number.is_multiple_of(3) { 0 } else { number / 2 }),
-            body: None,
-            sketch: Sketch { signature, digest, ..of.sketch },
-            ..of
-        }
-    });
-    documents.collect()
-}
-
-#[test]
-fn a_look_ahead_changes_no_verdict() {
-    for by_tables in [false, true] {
-        a_look_ahead_changes_none(by_tables);
-    }
-}
-
-/// With an index that scans a window as small as this one, or one that looks in its tables.
-fn a_look_ahead_changes_none(by_tables: bool) {
-    let entries = NonZeroU64::new(3_000).unwrap();
-    for (mode, refresh) in [(Mode::Balanced, false), (Mode::Strict, true), (Mode::Classic, true)] {
-        let window = WindowOptions { entries, refresh, age: None };
-        let options = Options { mode, window, ..Options::default() };
-        let filter = || {
-            let index = options.index().unwrap();
-            let index = if by_tables { index.never_scanning() } else { index };
-            Filter::with(&options, index, MemoryDigests::default())
-        };
-        let (mut plain, mut ahead) = (filter(), filter());
-        let documents = crowd(9_000);
-        let expected: Vec<_> = documents.iter().map(|one| plain.judge(one).unwrap()).collect();
-        let (mut found, mut rest, mut asked) = (Vec::new(), &documents[..], 0);
-        for (size, threads) in
-            [2, 40, 700, 6_000].into_iter().zip([1, 2, 3].into_iter().cycle()).cycle()
-        {
-            let (some, others) = rest.split_at(size.min(rest.len()));
-            let sketches = some.iter().map(|one| &one.sketch);
-            ahead.look_ahead(sketches, NonZeroUsize::new(threads).unwrap()).unwrap();
-            asked += ahead.ahead.len();
-            found.extend(some.iter().map(|one| ahead.judge(one).unwrap()));
-            rest = others;
-            if rest.is_empty() {
-                break;
-            }
-        }
-        assert_eq!(found, expected, "{mode:?}");
-        let duplicates = found.iter().filter(|one| !one.verdict.is_unique()).count();
-        assert!(duplicates > 7_000 && asked > 4_000, "{mode:?}: {duplicates}, {asked}");
     }
 }

@@ -1,6 +1,6 @@
 //! The rolling window: which representatives may still be matched.
 
-use std::{collections::BTreeMap, num::NonZeroU64, time::Duration};
+use std::{num::NonZeroU64, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
@@ -19,9 +19,6 @@ pub struct WindowOptions {
     /// For how long one is remembered; `"unlimited"` for as long as there is room.
     #[serde(with = "age")]
     pub age: Option<Duration>,
-    /// Whether a hit makes the representative that was matched the newest, so that it leaves as late as if it had come now: by entries
-    /// and by age. What is repeated again and again then never leaves.
-    pub refresh: bool,
 }
 
 impl Default for WindowOptions {
@@ -29,53 +26,21 @@ impl Default for WindowOptions {
         Self {
             entries: NonZeroU64::new(10_000_000).expect("not zero"),
             age: Some(Duration::from_hours(90 * 24)),
-            refresh: false,
         }
     }
 }
 
-/// Which representatives of the window were refreshed, and their turns. Of all others the turn is the number.
-#[derive(Clone, Debug, Default)]
-pub struct Refreshed {
-    turns: BTreeMap<DocId, DocId>,
-}
-
-impl Refreshed {
-    /// The turn of a representative that is in the window.
-    #[must_use]
-    pub fn turn(&self, id: DocId) -> DocId {
-        self.turns.get(&id).copied().unwrap_or(id)
-    }
-
-    /// The numbers of all that were refreshed, in order.
-    pub fn ids(&self) -> impl Iterator<Item = DocId> {
-        self.turns.keys().copied()
-    }
-
-    /// Whether none was.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.turns.is_empty()
-    }
-}
-
-/// The representatives that may still be matched, oldest turn first, and the clock by which they age.
+/// The representatives that may still be matched, oldest first, and the clock by which they age.
 #[derive(Clone, Debug)]
 pub(super) struct Window {
     options: WindowOptions,
     queue: Queue,
-    refreshed: Refreshed,
     clock: Timestamp,
 }
 
 impl Window {
     pub(super) fn new(options: WindowOptions) -> Self {
-        Self {
-            options,
-            queue: Queue::default(),
-            refreshed: Refreshed::default(),
-            clock: Timestamp(i64::MIN),
-        }
+        Self { options, queue: Queue::default(), clock: Timestamp(i64::MIN) }
     }
 
     /// Moves the clock to `at`, never back.
@@ -93,13 +58,13 @@ impl Window {
         let Some(age) = self.options.age else { return };
         let oldest = self.clock - age;
         while self.queue.front().is_some_and(|front| front.unpacked().at < oldest) {
-            self.pop();
+            self.queue.pop();
         }
     }
 
-    /// The turn of the oldest representative that may still be matched.
+    /// The number of the oldest representative that may still be matched.
     pub(super) fn oldest(&self) -> Option<DocId> {
-        self.queue.front().map(Packed::turn)
+        self.queue.front().map(Packed::id)
     }
 
     /// The same, or `next` if there is none.
@@ -110,38 +75,22 @@ impl Window {
     /// Takes in a representative; if there are too many now, the oldest leaves.
     pub(super) fn push(&mut self, representative: &Representative) {
         self.queue.push(Packed::of(representative));
-        if representative.turn != representative.id {
-            self.refreshed.turns.insert(representative.id, representative.turn);
-        }
         while self.len() as u64 > self.options.entries.get() {
-            self.pop();
+            self.queue.pop();
         }
     }
 
-    /// Lets go of a representative before its turn.
+    /// Removes a representative.
     pub(super) fn take(&mut self, id: DocId) -> Option<Representative> {
-        let taken = self.get(id)?;
-        self.queue.take(taken.turn)?;
-        self.refreshed.turns.remove(&id);
-        Some(taken)
-    }
-
-    /// Which representatives were refreshed.
-    pub(super) fn refreshed(&self) -> &Refreshed {
-        &self.refreshed
+        self.queue.take(id).map(|packed| packed.unpacked())
     }
 
     /// The representative of this number, if it is in the window.
     pub(super) fn get(&self, id: DocId) -> Option<Representative> {
-        self.at_turn(self.refreshed.turn(id)).filter(|found| found.id == id)
+        self.queue.find(id).map(Packed::unpacked)
     }
 
-    /// The representative of this turn, if it is in the window.
-    pub(super) fn at_turn(&self, turn: DocId) -> Option<Representative> {
-        self.queue.find(turn).map(Packed::unpacked)
-    }
-
-    /// All representatives, oldest turn first.
+    /// All representatives, oldest first.
     pub(super) fn iter(&self) -> impl Iterator<Item = Representative> {
         self.queue.iter().map(Packed::unpacked)
     }
@@ -153,21 +102,6 @@ impl Window {
     /// How many representatives it may hold.
     pub(super) fn capacity(&self) -> u64 {
         self.options.entries.get()
-    }
-
-    /// The oldest leaves.
-    fn pop(&mut self) {
-        if let Some(left) = self.queue.pop() {
-            self.refreshed.turns.remove(&left.unpacked().id);
-        }
-    }
-}
-
-#[cfg(test)]
-impl Window {
-    /// How many are held, those that are gone among them.
-    pub(super) fn held(&self) -> usize {
-        self.queue.held()
     }
 }
 

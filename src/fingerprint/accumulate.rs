@@ -1,12 +1,12 @@
-//! Weighted sums of signs, one for each bit of a hash.
+//! Weighted sums of signs, one for each bit of a hash (step 6 of the recipe in [`super`]).
 //!
-//! The sums are kept as bit planes: plane `p` holds bit `p` of every sum, so that one logical operation works on 64 sums
-//! (a positional population count by carry-save adders; no SIMD instruction is needed). What is added at the value of a plane waits
-//! until it is eight, because the tree of adders for eight has no branch (Harley and Seal; Warren, *Hacker's Delight*, 5-1).
+//! The sums are kept as bit planes: plane `p` holds bit `p` of every sum, so that one logical operation works on 64 sums (a positional
+//! population count by carry-save adders; no SIMD instruction is needed). Addends of a plane are collected and added eight at a time,
+//! because the tree of adders for eight has no branch (Harley and Seal; Warren, *Hacker's Delight*, 5-1).
 
-/// Enough for a total weight of 2^48, a text of some terabytes, and the three planes that eight addends carry into.
+/// Enough for a total weight of 2^48 (a text of some terabytes) and the three planes into which eight addends carry.
 const PLANES: usize = 51;
-/// How many addends are added at once.
+/// Number of addends that are added at once.
 const GROUP: usize = 8;
 
 /// Adds up weighted hashes: a bit that is 1 counts `+weight`, a bit that is 0 counts `-weight`.
@@ -23,9 +23,9 @@ const GROUP: usize = 8;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Accumulator<const WORDS: usize> {
-    /// Of each sum only the weights of the ones: the others are what the total lacks.
+    /// Only the weights of the one bits of each sum; those of the zero bits are the rest of the total.
     planes: [[u64; WORDS]; PLANES],
-    /// Addends of each plane, and how many wait.
+    /// Addends of each plane that are not yet added, and their number.
     waiting: [[[u64; WORDS]; GROUP]; PLANES],
     lengths: [u8; PLANES],
     total: u64,
@@ -39,7 +39,7 @@ pub struct Sums<const WORDS: usize> {
 }
 
 impl<const WORDS: usize> Accumulator<WORDS> {
-    /// All sums are 0.
+    /// Starts with all sums 0.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -61,7 +61,7 @@ impl<const WORDS: usize> Accumulator<WORDS> {
         }
     }
 
-    /// Adds `addend` at the value of a plane, once eight of them wait there.
+    /// Adds to the sums `addend` times the value of a plane, as soon as eight such addends are collected.
     #[inline]
     fn add_plane(&mut self, plane: usize, addend: [u64; WORDS]) {
         let length = usize::from(self.lengths[plane]) % GROUP;
@@ -72,7 +72,7 @@ impl<const WORDS: usize> Accumulator<WORDS> {
         }
     }
 
-    /// Adds what waits at a plane to it and the two above, and passes the carry on.
+    /// Adds the collected addends of a plane to it and the two above, and passes the carry on.
     fn add_waiting(&mut self, plane: usize) {
         let group = &self.waiting[plane];
         let [mut ones, mut twos, mut fours] =
@@ -100,10 +100,10 @@ impl<const WORDS: usize> Accumulator<WORDS> {
         }
     }
 
-    /// Adds what still waits, and ends adding.
+    /// Adds the remaining addends and returns the sums.
     #[must_use]
     pub fn finish(mut self) -> Sums<WORDS> {
-        // Planes from the lowest, because each carries into those above it.
+        // From the lowest plane up, because each carries into those above.
         for plane in 0..PLANES {
             let length = usize::from(self.lengths[plane]);
             if length > 0 {
@@ -125,7 +125,7 @@ impl<const WORDS: usize> Sums<WORDS> {
     /// Bit i is 1 if sum i is above 0; a tie is 0.
     #[must_use]
     pub fn signs(&self) -> [u64; WORDS] {
-        // A sum is twice its ones less the total: above 0 if the ones exceed half of the total, rounded down.
+        // A sum is twice the weight of its ones minus the total: positive if the ones exceed half of the total, rounded down.
         let half = self.total / 2;
         let mut above = [0; WORDS];
         let mut equal = [u64::MAX; WORDS];

@@ -1,22 +1,22 @@
-//! Fingerprint, signature and digest: fixed numbers of bits, written as hexadecimal digits.
+//! Fingerprint, signature and digest: values of a fixed number of bits, written as hexadecimal digits.
 
 use std::{f64::consts::PI, fmt, str::FromStr};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-/// The indexed 64 bits of a text. Texts with much in common differ in few of them.
+/// The indexed 64 bits of a text. Similar texts differ in few of them.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fingerprint(pub u64);
 
-/// All 256 signs of a text: four words, the fingerprint first.
+/// All 256 bits of a text: four words, the fingerprint first.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Signature(pub [u64; 4]);
 
-/// The first 128 bits of a BLAKE3 hash: of a body, or of a text's tokens.
+/// The first 128 bits of a BLAKE3 hash of a body or of a text's words.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest(pub [u8; 16]);
 
-/// A string that is not the expected number of hexadecimal digits.
+/// A string that does not consist of the expected number of hexadecimal digits.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected {digits} hexadecimal digits, found {found:?}")]
 pub struct ParseBitsError {
@@ -25,7 +25,7 @@ pub struct ParseBitsError {
 }
 
 impl Fingerprint {
-    /// In how many bits the two differ (Hamming distance): 0 to 64.
+    /// The Hamming distance: the number of differing bits, 0 to 64.
     ///
     /// ```
     /// use pagesieve::Fingerprint;
@@ -45,20 +45,23 @@ impl Signature {
         Fingerprint(self.0[0])
     }
 
-    /// In how many bits the two differ: 0 to 256.
+    /// The Hamming distance: the number of differing bits, 0 to 256.
     #[must_use]
     pub fn distance(&self, other: &Self) -> u32 {
         self.0.iter().zip(&other.0).map(|(a, b)| (a ^ b).count_ones()).sum()
     }
 }
 
-/// The cosine that a signature distance estimates: `max(0, cos(π·d/256))`.
+/// The cosine similarity that a signature distance estimates: `max(0, cos(π·d/256))`.
 ///
-/// Two texts' signs differ in a bit with probability angle/π (Charikar 2002).
+/// A bit differs with probability angle/π between two texts (Charikar 2002).
 #[must_use]
 pub fn similarity(signature_distance: u32) -> f32 {
     let cosine = (PI * f64::from(signature_distance) / 256.0).cos();
-    #[expect(clippy::cast_possible_truncation, reason = "a cosine needs no more digits")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "single precision suffices for an estimate"
+    )]
     let cosine = cosine.max(0.0) as f32;
     cosine
 }

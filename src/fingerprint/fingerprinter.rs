@@ -1,4 +1,4 @@
-//! Puts the steps together: text in, sketch out.
+//! Makes sketches of texts: runs all steps of the recipe.
 
 #[cfg(feature = "jieba")]
 use std::sync::LazyLock;
@@ -11,13 +11,10 @@ use std::{
 use super::{
     accumulate::Accumulator,
     bits::{Digest, Fingerprint, Signature},
-    counts::Counts,
-    hash,
-    recipe::{Recipe, Segment},
-    seed::HashSeed,
+    features::{Counts, expand, hash_pair, hash_token, weight},
+    normalise::Simplified,
+    recipe::{HashSeed, Recipe, Segment},
     segment::{self, Run},
-    simplified,
-    weight::weight,
 };
 
 /// Scratch memory up to this size in bytes is kept for the next text.
@@ -27,26 +24,26 @@ const KEPT: usize = 4 << 20;
 #[cfg(feature = "jieba")]
 static JIEBA: LazyLock<jieba_rs::Jieba> = LazyLock::new(jieba_rs::Jieba::new);
 
-/// What judgement needs to know of a text.
+/// What a filter needs to know about a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sketch {
     /// The signs of the weighted sums.
     pub signature: Signature,
-    /// How many distinct features the text has; 0 for a text without words.
+    /// Number of distinct features; 0 for a text without words.
     pub features: u32,
-    /// Digest of the normalised tokens (words; single characters where a script has no spaces); `None` for a text without any.
-    /// It depends on neither the seed nor the segmenter.
+    /// Digest of the normalised words, and of the single characters of scripts without spaces; `None` for a text without any.
+    /// It depends neither on the seed nor on the segmentation.
     pub digest: Option<Digest>,
 }
 
-/// A feature of a text: what its sketch was made of.
+/// A feature of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Feature {
-    /// A token, or two with a space between.
+    /// A token or character, or two with a space between them.
     pub text: String,
     /// How often it occurs.
     pub count: u32,
-    /// What it adds to or takes from each sum: 16 for a feature that occurs once.
+    /// What it adds to or subtracts from each sum: 16 for a feature that occurs once.
     pub weight: u32,
 }
 
@@ -65,7 +62,7 @@ pub struct Feature {
 #[derive(Debug)]
 pub struct Fingerprinter {
     recipe: Recipe,
-    simplified: Option<&'static simplified::Table>,
+    simplified: Option<&'static Simplified>,
     /// Scratch memory that no thread is using.
     idle: Mutex<Vec<Scratch>>,
 }
@@ -81,12 +78,12 @@ impl Fingerprinter {
         recipe.check().expect("a recipe that this build can follow");
         Self {
             recipe,
-            simplified: recipe.fold_chinese.then(simplified::Table::get),
+            simplified: recipe.fold_chinese.then(Simplified::get),
             idle: Mutex::default(),
         }
     }
 
-    /// The recipe that it follows.
+    /// The recipe.
     #[must_use]
     pub fn recipe(&self) -> Recipe {
         self.recipe
@@ -98,7 +95,7 @@ impl Fingerprinter {
         self.signature(text).fingerprint()
     }
 
-    /// All 256 signs of the text: zeros if it has no words.
+    /// All 256 bits of the text's signature: zeros if it has no words.
     #[must_use]
     pub fn signature(&self, text: &str) -> Signature {
         self.sketch(text).signature
@@ -117,7 +114,7 @@ impl Fingerprinter {
         self.with_scratch(|scratch| self.sketch_with(scratch, text))
     }
 
-    /// The features of the text, the heaviest first, else in the order in which they occur.
+    /// The features of the text, the heaviest first, those of equal weight in order of first occurrence.
     ///
     /// ```
     /// use pagesieve::fingerprint::{Fingerprinter, Recipe};
@@ -162,7 +159,7 @@ impl Fingerprinter {
         features
     }
 
-    /// Calls `emit` with each token of the normalised text, in order: words, and characters where a script has no spaces.
+    /// Calls `emit` with each token of the normalised text in order: words, and characters where a script has no spaces.
     ///
     /// ```
     /// use pagesieve::fingerprint::{Fingerprinter, Recipe};
@@ -174,7 +171,13 @@ impl Fingerprinter {
     pub fn tokens(&self, text: &str, mut emit: impl FnMut(&str)) {
         let segment = self.recipe.segment;
         self.with_scratch(|Scratch { buffers, .. }| {
-            segment::runs(text, self.simplified, buffers, |run| tokens(run, segment, &mut emit));
+            segment::runs(text, self.simplified, buffers, |run| {
+                units(run, segment, |unit| {
+                    if let Unit::Token(token) = unit {
+                        emit(token);
+                    }
+                });
+            });
         });
     }
 
@@ -205,7 +208,7 @@ impl Fingerprinter {
         });
         let mut accumulator = Accumulator::new();
         for (hash, count) in counts.iter() {
-            accumulator.add(hash::expand(hash), weight(count));
+            accumulator.add(expand(hash), weight(count));
         }
         Sketch {
             signature: Signature(accumulator.finish().signs()),
@@ -229,12 +232,12 @@ impl Scratch {
     }
 }
 
-/// What a feature is made of.
+/// What features are made of.
 #[derive(Clone, Copy)]
 enum Unit<'a> {
     /// A token: a feature, and one with its neighbour.
     Token(&'a str),
-    /// A character inside a token, and whether one stands before it there: a feature, and one with that neighbour.
+    /// A character inside a token, and whether another one precedes it there: a feature, and one with that neighbour.
     Inside(&'a str, bool),
 }
 
@@ -262,23 +265,7 @@ fn units(run: Run<'_>, segment: Segment, mut emit: impl FnMut(Unit<'_>)) {
     }
 }
 
-/// The tokens of a run, without the characters inside.
-#[cfg_attr(
-    not(feature = "jieba"),
-    expect(unused_variables, reason = "without jieba there is one way to segment")
-)]
-fn tokens(run: Run<'_>, segment: Segment, mut emit: impl FnMut(&str)) {
-    match run {
-        Run::Word(word) => emit(word),
-        #[cfg(feature = "jieba")]
-        Run::Han(run) if segment == Segment::Jieba => {
-            JIEBA.cut(run, false).into_iter().for_each(|word| emit(word.word));
-        }
-        Run::Han(run) | Run::Unspaced(run) => characters(run).for_each(emit),
-    }
-}
-
-/// The characters of a text as texts.
+/// The characters of a text, as strings.
 fn characters(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     iter::from_fn(move || {
@@ -294,11 +281,11 @@ fn characters(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Hashes units one after the other; adjacent tokens make a pair, also across punctuation and white space.
+/// Hashes units one after the other. Adjacent tokens form a pair, also across punctuation and white space.
 struct Chain {
     seed: HashSeed,
     last: Option<u64>,
-    /// The character before, inside a token.
+    /// The previous character inside a token.
     inside: Option<u64>,
 }
 
@@ -307,24 +294,24 @@ impl Chain {
         Self { seed, last: None, inside: None }
     }
 
-    /// The hash of the unit, and of its pair with the token or character before.
+    /// The hash of the unit, and of its pair with the previous token or character.
     #[inline]
     fn next(&mut self, unit: Unit<'_>) -> (u64, Option<u64>) {
         match unit {
             Unit::Token(token) => {
-                let this = hash::token(token, self.seed);
-                (this, self.last.replace(this).map(|last| hash::pair(last, this)))
+                let this = hash_token(token, self.seed);
+                (this, self.last.replace(this).map(|last| hash_pair(last, this)))
             }
             Unit::Inside(character, follows) => {
-                let this = hash::token(character, self.seed);
+                let this = hash_token(character, self.seed);
                 let last = self.inside.replace(this).filter(|_| follows);
-                (this, last.map(|last| hash::pair(last, this)))
+                (this, last.map(|last| hash_pair(last, this)))
             }
         }
     }
 }
 
-/// Hashes tokens for exact comparison, through a buffer.
+/// Computes the digest of a text, through a buffer.
 #[derive(Debug, Default)]
 struct Digester {
     hasher: blake3::Hasher,
@@ -332,10 +319,10 @@ struct Digester {
 }
 
 impl Digester {
-    /// The buffer is hashed when it has this many bytes.
+    /// Size of the buffer in bytes at which it is hashed.
     const FULL: usize = 16 << 10;
 
-    /// Adds a word with a zero byte behind it, or the characters of a run as they are: no word begins with one of those.
+    /// Adds a word followed by a zero byte, or the characters of a run as they are; no word begins with one of those.
     #[inline]
     fn add(&mut self, run: Run<'_>) {
         match run {
@@ -351,12 +338,178 @@ impl Digester {
         }
     }
 
-    /// The digest of what was added, if anything was; ready for the next text.
+    /// The digest of everything added, if anything was, and resets for the next text.
     fn finish(&mut self) -> Option<Digest> {
         self.hasher.update(&self.buffer);
         self.buffer.clear();
         let digest = (self.hasher.count() > 0).then(|| Digest::from_hash(&self.hasher.finalize()));
         self.hasher.reset();
         digest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{super::normalise, *};
+
+    fn sketch(text: &str) -> Sketch {
+        Fingerprinter::new(Recipe::default()).sketch(text)
+    }
+
+    fn ngrams(text: &str) -> Sketch {
+        Fingerprinter::new(Recipe { segment: Segment::Ngrams, ..Recipe::default() }).sketch(text)
+    }
+
+    #[test]
+    fn white_space_and_punctuation_do_not_count() {
+        let plain = sketch("Chapter 3 The installer asks again 安装程序 インストーラ").digest;
+        for text in [
+            "  Chapter 3. \"The\u{a0}installer\" (asks\nagain)! 安装，程序。インスト・ーラ",
+            "Chapter\t3—The installer asks again…安装 程序\u{3000}インストーラ",
+        ] {
+            assert_eq!(sketch(text).digest, plain, "{text}");
+            assert_eq!(
+                ngrams(text),
+                ngrams("Chapter 3 The installer asks again 安装程序 インストーラ"),
+                "{text}"
+            );
+        }
+        assert_ne!(sketch("ab c").digest, sketch("a bc").digest);
+    }
+
+    #[test]
+    fn case_width_and_invisible_characters_do_not_count() {
+        for (a, b) in [
+            ("Max_WAL_Size 3.14", "Ｍａｘ＿ＷＡＬ＿Ｓｉｚｅ\u{3000}３．１４"),
+            ("STRASSE ΣΊΣΥΦΟΣ", "straße σίσυφος"),
+            ("soft hyphen", "\u{feff}so\u{ad}ft hy\u{200d}ph\u{1}en"),
+            ("ガイド", "ｶﾞｲﾄﾞ"),
+            ("café", "cafe\u{301}"),
+            ("office", "oﬃce"),
+        ] {
+            assert_eq!(sketch(a), sketch(b), "{a}");
+        }
+    }
+
+    #[test]
+    fn traditional_and_simplified_chinese_are_equal_if_folded() {
+        let (traditional, simplified) =
+            ("資料庫系統開發說明：電視裡的圖書館", "资料库系统开发说明：电视里的图书馆");
+        assert_eq!(sketch(traditional), sketch(simplified));
+        let keeping = Fingerprinter::new(Recipe { fold_chinese: false, ..Recipe::default() });
+        assert_ne!(keeping.sketch(traditional).digest, keeping.sketch(simplified).digest);
+    }
+
+    #[test]
+    fn the_digest_depends_neither_on_seed_nor_on_segmentation() {
+        let text = "我喜欢看电视 and 3.14";
+        let secret =
+            Fingerprinter::new(Recipe { hash_seed: HashSeed(1), ..Recipe::default() }).sketch(text);
+        assert_eq!(secret.digest, ngrams(text).digest);
+        assert_ne!(secret.signature, sketch(text).signature);
+    }
+
+    #[test]
+    fn a_text_without_words_has_no_digest() {
+        for text in ["", " \n", "— … !", "\u{0}\u{ad}", "😀"] {
+            assert_eq!(
+                sketch(text),
+                Sketch { signature: Signature::default(), features: 0, digest: None },
+                "{text:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn features_and_sketch_agree() {
+        let fingerprinter = Fingerprinter::new(Recipe::default());
+        let text = "数据库系统 the cat sat on the mat, the cat データ";
+        let features = fingerprinter.features(text);
+        assert_eq!(features.len(), fingerprinter.sketch(text).features as usize);
+        assert_eq!(
+            (features[0].text.as_str(), features[0].count, features[0].weight),
+            ("the", 3, 34)
+        );
+        assert!(features.iter().any(|feature| feature.text == "the cat" && feature.count == 2));
+    }
+
+    #[test]
+    fn a_digest_of_many_words_is_that_of_the_joined_words() {
+        let words: Vec<_> = (0..10_000).map(|n| format!("word{n}")).collect();
+        let expected = words
+            .iter()
+            .fold(Vec::new(), |bytes, word| [bytes, word.as_bytes().to_vec(), vec![0]].concat());
+        assert_eq!(sketch(&words.join(", ")).digest, Some(Digest::of(&expected)));
+    }
+
+    #[test]
+    fn long_texts_without_spaces_or_ends_are_sketched() {
+        for (text, features) in [
+            ("a".repeat(1 << 20), 1),
+            ("中".repeat(350_000), 2),
+            ("é".repeat(500_000), 1),
+            ("\u{301}".repeat(500_000), 0),
+            (format!("a{}", "\u{301}\u{323}".repeat(250_000)), 1),
+            ("か".repeat(350_000), 2),
+            (format!("{}{}", "a".repeat(500_000), "中か".repeat(100_000)), 6),
+            (format!("{}{}", "a,".repeat(250_000), "é中".repeat(100_000)), 7),
+            ("a.".repeat(500_000), 1),
+            ("a'\u{301}".repeat(250_000), 1),
+            ("，".repeat(350_000), 0),
+            ("a，".repeat(250_000), 2),
+            ("The quick brown fox. ".repeat(500_000), 8),
+        ] {
+            let start: String = text.chars().take(8).collect();
+            assert_eq!(ngrams(&text).features, features, "{start}");
+        }
+    }
+
+    #[test]
+    fn threads_can_share_a_fingerprinter() {
+        let fingerprinter = Fingerprinter::new(Recipe::default());
+        let texts = ["one two three", "数据库系统", "", "Straße データ"];
+        std::thread::scope(|scope| {
+            for text in texts {
+                let fingerprinter = &fingerprinter;
+                scope.spawn(move || {
+                    for _ in 0..100 {
+                        assert_eq!(fingerprinter.sketch(text), sketch(text));
+                    }
+                });
+            }
+        });
+    }
+
+    proptest! {
+        #[test]
+        fn equal_digests_mean_equal_signatures_without_a_dictionary(text in "[ab中か,. ]{0,12}", other in "[ab中か,. ]{0,12}") {
+            let (a, b) = (ngrams(&text), ngrams(&other));
+            prop_assert_eq!(a.digest == b.digest, a == b);
+        }
+
+        #[test]
+        fn any_text_has_a_sketch(text in any::<String>()) {
+            let features = Fingerprinter::new(Recipe::default()).features(&text);
+            prop_assert_eq!(features.len(), sketch(&text).features as usize);
+        }
+
+        #[test]
+        fn normalising_twice_changes_nothing(text in "\\PC{0,30}") {
+            let normal = |text: &str| {
+                let mut all = String::new();
+                normalise::normalised(text, &mut String::new(), |part| all.push_str(part));
+                all
+            };
+            let runs = |text: &str| {
+                let mut all = Vec::new();
+                segment::runs(text, None, &mut segment::Buffers::default(), |run| {
+                    all.push(match run { Run::Word(run) | Run::Han(run) | Run::Unspaced(run) => run.to_owned() });
+                });
+                all
+            };
+            prop_assert_eq!(runs(&normal(&text)), runs(&text));
+        }
     }
 }

@@ -1,10 +1,10 @@
-//! Fingerprints as the well-known Java class `SimHashUtil` makes them, so that people can compare with those they already have.
+//! Fingerprints as computed by the well-known Java class `SimHashUtil`, for comparison with existing ones.
 //!
-//! Its hash mixes poorly: bit i depends on the bits up to i of the characters only. Use it for nothing new.
+//! Its hash mixes poorly: bit i depends only on the bits up to i of the characters. Do not use it for anything new.
 
 use super::{accumulate::Accumulator, bits::Fingerprint};
 
-/// The hash of a token: over its UTF-16 units, 0 for an empty one.
+/// The hash of a token, over its UTF-16 units; 0 for an empty one.
 ///
 /// ```
 /// use pagesieve::fingerprint::java;
@@ -24,7 +24,7 @@ pub fn hash(token: &str) -> u64 {
     hash ^ length
 }
 
-/// The fingerprint of a text cut into tokens: each occurrence weighs 1, and a tie gives 1. Without tokens all bits are 1.
+/// The fingerprint of a segmented text: each occurrence weighs 1, and a tie gives 1. Without tokens all bits are 1.
 #[must_use]
 pub fn fingerprint<'a>(tokens: impl IntoIterator<Item = &'a str>) -> Fingerprint {
     let mut accumulator = Accumulator::new();
@@ -47,8 +47,8 @@ pub fn to_digits(fingerprint: Fingerprint) -> String {
     format!("{:064b}", fingerprint.0.reverse_bits())
 }
 
-/// The `radius + 1` blocks by which the class looks fingerprints up: of `64 / (radius + 1)` digits each, from bit 0 on, read as a
-/// binary number with the first digit highest. What remains (for a radius of 4, 5 or 6) is in no block.
+/// The `radius + 1` blocks by which the class looks up fingerprints: `64 / (radius + 1)` digits each, from bit 0 on, read as a binary
+/// number with the first digit highest. Remaining digits (for a radius of 4, 5 or 6) are in no block.
 ///
 /// # Panics
 ///
@@ -56,7 +56,7 @@ pub fn to_digits(fingerprint: Fingerprint) -> String {
 #[must_use]
 pub fn blocks(fingerprint: Fingerprint, radius: u32) -> Vec<u64> {
     let width = 64 / (radius + 1);
-    assert!(width > 0, "64 bits have no more than 64 blocks");
+    assert!(width > 0, "64 bits have at most 64 blocks");
     let digits = fingerprint.0.reverse_bits();
     (0..=radius).map(|block| digits << (block * width) >> (64 - width)).collect()
 }

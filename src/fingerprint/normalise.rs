@@ -1,13 +1,21 @@
-//! Brings spellings of one text to one form: NFKC, case folded, without control characters and those that print nothing.
+//! Normalises a text: NFKC, case folded, without control and invisible characters; traditional Chinese characters as simplified ones.
 //!
-//! This is Unicode's `toNFKC_Casefold` but for white space, which stays; every step looks at characters and not at the language
-//! or the place in a word, so that a digest of the result is stable.
+//! The first part is Unicode's `toNFKC_Casefold`, except that white space stays. Every step depends on single characters and never on the
+//! language or the position in a word, so that a digest of the result is stable.
+
+use std::sync::LazyLock;
 
 use caseless::Caseless;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
-/// How far ahead a part of the text is sought: parts are shorter unless they have no white space.
+/// The longest part of a text that is normalised at a time, unless it has no white space.
 pub(super) const WINDOW: usize = 16 << 10;
+
+/// The first and the last character that can be folded: the CJK Unified Ideographs and their Extension A.
+const FIRST: u32 = 0x3400;
+const LAST: u32 = 0x9fff;
+
+static SIMPLIFIED: LazyLock<Simplified> = LazyLock::new(Simplified::build);
 
 /// Calls `emit` with the normal form of the text, part by part. A part ends at ASCII white space or at the end of the text.
 pub(super) fn normalised(text: &str, buffer: &mut String, mut emit: impl FnMut(&str)) {
@@ -27,15 +35,15 @@ pub(super) fn normalised(text: &str, buffer: &mut String, mut emit: impl FnMut(&
     }
 }
 
-/// What is in front of a text.
+/// The start of a text, up to a place where it can be cut.
 struct Part {
     end: usize,
-    /// Whether only the case of ASCII letters can differ between it and its normal form, as far as word bounds are concerned.
+    /// Whether only the case of ASCII letters can differ between it and its normal form, as far as words are concerned.
     is_settled: bool,
 }
 
 impl Part {
-    /// As much of the window as is settled, or else a stretch up to the next white space.
+    /// As much of the window as is settled, otherwise everything up to the next white space.
     ///
     /// Nothing composes with white space or joins a word across it, so parts can be normalised one by one.
     fn first(text: &str) -> Self {
@@ -53,10 +61,10 @@ impl Part {
     }
 }
 
-/// How many bytes in front are ASCII and no control characters but white space.
+/// The number of leading bytes that are printable ASCII or ASCII white space.
 fn plain_prefix(text: &[u8]) -> usize {
     let plain = |byte: &u8| matches!(byte, b' '..=b'~') | is_space(*byte);
-    // Whole blocks first: without an early exit the compiler tests many bytes at a time.
+    // Whole blocks first: without an early exit the compiler vectorises the test.
     let blocks = text
         .chunks_exact(64)
         .take_while(|block| block.iter().fold(true, |all, byte| all & plain(byte)))
@@ -80,13 +88,13 @@ fn normalise(part: &str, out: &mut String) {
     }
 }
 
-/// How many bytes in front are of characters from U+4E00 to U+9FFF, the CJK Unified Ideographs: three each.
+/// The number of leading bytes that encode CJK Unified Ideographs (U+4E00 to U+9FFF), three bytes each.
 pub(super) fn ideographs(text: &[u8]) -> usize {
     let is_one = |bytes: &&[u8; 3]| matches!(bytes, [0xe5..=0xe9, ..] | [0xe4, 0xb8..=0xbf, _]);
     3 * text.as_chunks::<3>().0.iter().take_while(is_one).count()
 }
 
-/// How many bytes in front are settled.
+/// The number of leading bytes that are settled; see [`Part::is_settled`].
 fn settled_prefix(text: &str) -> usize {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -117,26 +125,90 @@ fn settled_prefix(text: &str) -> usize {
     }
 }
 
-/// Whether a letter or digit of ASCII is there.
+/// Whether the byte at `at` is an ASCII letter or digit.
 fn is_alphanumeric(text: &[u8], at: usize) -> bool {
     text.get(at).is_some_and(u8::is_ascii_alphanumeric)
 }
 
-/// Punctuation of which neither the character nor its normal form is ever inside a word or composes with another.
+/// Whether neither the punctuation character nor its normal form can be part of a word or compose with another character.
 pub(super) fn is_separator(character: char) -> bool {
     matches!(character,
         '\u{3000}'..='〃' | '〈'..='】' | '〔'..='〛' | '・' | '–' | '—' | '“' | '”' | '…' |
         '！'..='＆' | '（'..='＋' | '－' | '／' | '＜'..='＠' | '［'..='＾' | '｛'..='～')
 }
 
-/// Whether a character counts: control characters other than white space do not, nor do those that are ignorable by default,
-/// such as the soft hyphen, joiners, variation selectors and the byte order mark.
+/// Whether a character counts. Control characters other than white space do not, nor do those that are ignorable by default, such as
+/// the soft hyphen, joiners, variation selectors and the byte order mark.
 fn is_kept(character: char) -> bool {
     !matches!(character,
         '\0'..='\u{8}' | '\u{e}'..='\u{1f}' | '\u{7f}'..='\u{84}' | '\u{86}'..='\u{9f}' |
-        // Default_Ignorable_Code_Point of the Unicode Character Database, with what is reserved for more of them.
+        // Default_Ignorable_Code_Point of the Unicode Character Database, reserved ranges included.
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}' |
         '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' |
         '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fff8}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' |
         '\u{e0000}'..='\u{e0fff}')
+}
+
+/// Traditional Chinese characters folded to simplified ones, one by one: what each from [`FIRST`] to [`LAST`] folds to, 54 KiB.
+///
+/// Several characters may fold to the same one, which does no harm in a comparison.
+#[derive(Debug)]
+pub(super) struct Simplified(Box<[u16]>);
+
+impl Simplified {
+    /// The shared table, built on first use.
+    pub(super) fn get() -> &'static Self {
+        &SIMPLIFIED
+    }
+
+    fn build() -> Self {
+        let mut folded: Box<[u16]> = (FIRST..=LAST).map(low).collect();
+        for line in include_str!("simplified.txt").lines().filter(|line| !line.starts_with('#')) {
+            let mut characters = line.chars().map(u32::from);
+            while let (Some(from), Some(to)) = (characters.next(), characters.next()) {
+                folded[(from - FIRST) as usize] = low(to);
+            }
+        }
+        Self(folded)
+    }
+
+    /// The simplified form, if it is a different character.
+    #[inline]
+    pub(super) fn folded(&self, character: char) -> Option<char> {
+        let index = u32::from(character).wrapping_sub(FIRST) as usize;
+        let folded = u32::from(*self.0.get(index)?);
+        if folded == u32::from(character) { None } else { char::from_u32(folded) }
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the table lies in the Basic Multilingual Plane"
+)]
+fn low(character: u32) -> u16 {
+    character as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fold(character: char) -> char {
+        Simplified::get().folded(character).unwrap_or(character)
+    }
+
+    #[test]
+    fn every_pair_of_the_file_folds_and_folding_twice_changes_nothing() {
+        let changed = (FIRST..=LAST).filter_map(char::from_u32).filter(|&c| fold(c) != c);
+        assert_eq!(changed.clone().count(), 2_994);
+        assert!(changed.map(fold).all(|simple| fold(simple) == simple));
+    }
+
+    #[test]
+    fn other_characters_stay() {
+        for character in ['a', 'é', 'か', '々', '\u{33ff}', '\u{a000}', '𠀀', '么', '看'] {
+            assert_eq!(fold(character), character);
+        }
+        assert_eq!("裏裡電視著説說".chars().map(fold).collect::<String>(), "里里电视着说说");
+    }
 }

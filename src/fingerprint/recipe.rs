@@ -1,33 +1,31 @@
-//! What a fingerprint depends on besides the text.
+//! What a fingerprint depends on besides the text: segmentation, folding of Chinese, the seed of the hashes.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::seed::HashSeed;
-
-/// The version of the recipe that the documentation of this module writes down.
+/// The version of the recipe that the documentation of [`super`] specifies.
 const VERSION: u32 = 2;
 
-/// How Chinese characters are cut: the key `dedup.segment`.
+/// How Chinese text is segmented: the key `dedup.segment`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Segment {
-    /// Into words, by the dictionary of jieba (loaded at the first Chinese characters: 0.2 s, 22 MB), and these into characters and pairs of them.
+    /// Into words, by the dictionary of jieba (loaded on the first Chinese text: 0.2 s, 22 MB), and these into characters and pairs of them.
     #[default]
     Jieba,
-    /// Into characters alone; several times faster.
+    /// Into single characters; several times faster.
     Ngrams,
 }
 
-/// How texts become fingerprints. Only fingerprints of one recipe can be compared.
+/// How texts become fingerprints. Only fingerprints of the same recipe can be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recipe {
-    /// How Chinese characters are cut.
+    /// How Chinese text is segmented.
     pub segment: Segment,
-    /// Whether traditional Chinese characters count as simplified ones.
+    /// Whether traditional Chinese characters count as the simplified ones.
     pub fold_chinese: bool,
-    /// What the hashes depend on.
+    /// The seed of the hashes.
     pub hash_seed: HashSeed,
 }
 
@@ -54,10 +52,16 @@ impl Recipe {
         Ok(())
     }
 
-    /// What is stored beside the seed's id with fingerprints made by this recipe.
+    /// The version of the recipe and the options that change fingerprints: `2:jieba:fold`, or `2:ngrams:keep` if traditional
+    /// characters are kept. Stored with fingerprints, beside the seed's id.
     #[must_use]
-    pub fn scheme(&self) -> Scheme {
-        Scheme { version: VERSION, segment: self.segment, fold_chinese: self.fold_chinese }
+    pub fn scheme(&self) -> String {
+        let segment = match self.segment {
+            Segment::Jieba => "jieba",
+            Segment::Ngrams => "ngrams",
+        };
+        let chinese = if self.fold_chinese { "fold" } else { "keep" };
+        format!("{VERSION}:{segment}:{chinese}")
     }
 }
 
@@ -68,22 +72,108 @@ impl Default for Recipe {
     }
 }
 
-/// The version of the recipe and the options that alter fingerprints. Written as `2:jieba:fold`, or `2:ngrams:keep` when
-/// traditional characters are kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Scheme {
-    version: u32,
-    segment: Segment,
-    fold_chinese: bool,
+/// The seed of all hashes of a run. Anyone who knows it can forge texts with a chosen fingerprint, so it is never printed.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(transparent)]
+pub struct HashSeed(pub u64);
+
+impl HashSeed {
+    /// The seed of `dedup.seed = "public"`: everybody gets the same fingerprints. (The letters `pagesiev`.)
+    pub const PUBLIC: Self = Self(0x7061_6765_7369_6576);
+
+    /// Eight hexadecimal digits that identify the seed without revealing it.
+    #[must_use]
+    pub fn id(self) -> String {
+        let hash = blake3::derive_key("pagesieve 2025 seed id", &self.0.to_le_bytes());
+        format!("{:02x}{:02x}{:02x}{:02x}", hash[0], hash[1], hash[2], hash[3])
+    }
 }
 
-impl fmt::Display for Scheme {
+/// Prints the seed's id, never its value.
+impl fmt::Debug for HashSeed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let segment = match self.segment {
-            Segment::Jieba => "jieba",
-            Segment::Ngrams => "ngrams",
+        write!(f, "HashSeed(id {})", self.id())
+    }
+}
+
+/// The key `dedup.seed`: `"secret"`, `"public"` or a number of 0 or more. Serialised as a configuration spells it, the number of a
+/// fixed seed included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(
+    rename_all = "lowercase",
+    expecting = r#"expected "secret", "public" or a number of 0 or more"#
+)]
+pub enum HashSeedChoice {
+    /// Drawn at random when a run begins, and kept in its state.
+    #[default]
+    Secret,
+    /// [`HashSeed::PUBLIC`].
+    Public,
+    /// The given seed.
+    #[serde(untagged)]
+    Fixed(HashSeed),
+}
+
+impl HashSeedChoice {
+    /// The seed, unless the caller draws it.
+    #[must_use]
+    pub fn seed(self) -> Option<HashSeed> {
+        match self {
+            Self::Secret => None,
+            Self::Public => Some(HashSeed::PUBLIC),
+            Self::Fixed(seed) => Some(seed),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_is_never_printed() {
+        let seed = HashSeed(1_234_567);
+        let choice = HashSeedChoice::Fixed(seed);
+        for text in [
+            format!("{seed:?}"),
+            format!("{choice:?}"),
+            format!("{:?}", Recipe { hash_seed: seed, ..Recipe::default() }),
+            seed.id(),
+        ] {
+            assert!(!text.contains("1234567") && !text.contains("12d687"), "{text}");
+        }
+        assert_eq!(HashSeed::PUBLIC.id(), "d57e26c0");
+        assert_ne!(HashSeed(0).id(), HashSeed(1).id());
+    }
+
+    #[test]
+    fn a_seed_is_secret_public_or_a_number() {
+        let parse = |text: &str| serde_json::from_str::<HashSeedChoice>(text);
+        assert_eq!(parse(r#""secret""#).unwrap().seed(), None);
+        assert_eq!(parse(r#""public""#).unwrap().seed(), Some(HashSeed::PUBLIC));
+        assert_eq!(parse("7").unwrap().seed(), Some(HashSeed(7)));
+        assert!(
+            parse("-1")
+                .unwrap_err()
+                .to_string()
+                .contains(r#"expected "secret", "public" or a number of 0 or more"#)
+        );
+        assert!(parse(r#""hidden""#).is_err());
+        for choice in [
+            HashSeedChoice::Secret,
+            HashSeedChoice::Public,
+            HashSeedChoice::Fixed(HashSeed(u64::MAX)),
+        ] {
+            assert_eq!(parse(&serde_json::to_string(&choice).unwrap()).unwrap(), choice);
+        }
+    }
+
+    #[test]
+    fn a_scheme_names_what_changes_fingerprints() {
+        let scheme = |segment, fold_chinese| {
+            Recipe { segment, fold_chinese, hash_seed: HashSeed(9) }.scheme()
         };
-        let chinese = if self.fold_chinese { "fold" } else { "keep" };
-        write!(f, "{}:{segment}:{chinese}", self.version)
+        assert_eq!(scheme(Segment::Jieba, true), "2:jieba:fold");
+        assert_eq!(scheme(Segment::Ngrams, false), "2:ngrams:keep");
     }
 }

@@ -1,4 +1,4 @@
-//! Reads ahead on a thread of its own, and hands over all that has been read.
+//! Reads documents ahead on a separate thread.
 
 use std::{
     collections::VecDeque,
@@ -11,12 +11,12 @@ use super::{Documents, Input, InputError};
 
 type Item = Result<Input, InputError>;
 
-/// So much is read ahead: enough for all cores, little enough for any machine. A longer document waits alone.
+/// How much is read ahead: enough for all cores, little enough for any machine. A longer document is queued alone.
 const MOST_BYTES: usize = 16 << 20;
 const MOST_ITEMS: usize = 1024;
 
-/// Documents in order, as many at a time as have been read: a full chunk of a file, a single one if they come one by one, so
-/// that a program that waits for each answer gets it.
+/// Documents in order, as many at a time as have been read: a full chunk of a file, or a single one if they arrive one by one, so
+/// that a program that waits for each decision gets it.
 #[derive(Debug)]
 pub struct Chunks {
     shared: Arc<Shared>,
@@ -32,17 +32,17 @@ struct Shared {
 struct Queue {
     items: VecDeque<Item>,
     bytes: usize,
-    /// No more is read, or nobody wants more.
+    /// The reader has ended, or its documents are no longer wanted.
     closed: bool,
 }
 
 impl Chunks {
-    /// Begins to read.
+    /// Starts reading.
     #[must_use]
     pub fn new(documents: Documents) -> Self {
         let shared = Arc::new(Shared::default());
         let reader = Close(Arc::clone(&shared));
-        // Not joined: it may wait for a terminal for ever when nobody wants more.
+        // Not joined: it may wait for a terminal forever when no more documents are wanted.
         thread::spawn(move || {
             for item in documents {
                 if !reader.0.push(item) {
@@ -57,7 +57,7 @@ impl Chunks {
 impl Iterator for Chunks {
     type Item = Vec<Item>;
 
-    /// Waits for a document, and gives all that are there.
+    /// Waits for a document and returns all that have been read.
     fn next(&mut self) -> Option<Vec<Item>> {
         let mut queue = self.shared.lock();
         while queue.items.is_empty() && !queue.closed {
@@ -77,7 +77,7 @@ impl Drop for Chunks {
 }
 
 impl Shared {
-    /// Waits for room; `false` if nobody wants more.
+    /// Waits for room; `false` if no more documents are wanted.
     fn push(&self, item: Item) -> bool {
         let size = item.as_ref().map_or(0, Input::size);
         let mut queue = self.lock();
@@ -110,7 +110,7 @@ impl Queue {
     }
 }
 
-/// Closes the queue when the reader ends, however it ends.
+/// Closes the queue when the reader ends, even by a panic.
 struct Close(Arc<Shared>);
 
 impl Drop for Close {

@@ -1,19 +1,54 @@
-//! A file of JSON lines.
+//! Reads a file of JSON lines, one document per line.
 
 use std::{
     fmt,
     io::{self, BufRead},
 };
 
-use super::{Input, InputError, LONGEST, LineError, line};
+use serde::{Deserialize, Deserializer, de};
+use url::Url;
+
+use super::{Content, Input, InputError, LONGEST};
+use crate::page::Timestamp;
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
+
+/// What is wrong with a line.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LineError {
+    /// It is not valid JSON, or a field is missing, repeated or of the wrong type.
+    #[error("{}", plain(.0))]
+    Json(serde_json::Error),
+    /// It is JSON, but not an object.
+    #[error(
+        "a line must be an object: {{\"id\": \"…\", \"text\": \"…\"}} or {{\"id\": \"…\", \"html\": \"…\"}}"
+    )]
+    NoObject,
+    /// It has no content.
+    #[error("either `text` or `html` is missing")]
+    NoContent,
+    /// It has both contents.
+    #[error("there must be either `text` or `html`, not both")]
+    TwoContents,
+    /// Its `url` is not an absolute URL.
+    #[error("`url`: {text:?} is not an absolute URL")]
+    Url {
+        /// The value.
+        text: String,
+        /// Why it cannot be parsed.
+        source: url::ParseError,
+    },
+    /// It is longer than [`LONGEST`](super::LONGEST).
+    #[error("the line is longer than 64 MiB and was skipped")]
+    TooLong,
+}
 
 /// The documents of a file of JSON lines.
 pub(super) struct Lines {
     from: Box<dyn BufRead + Send>,
     file: String,
-    /// The line read last, from 1.
+    /// Number of the last line read, from 1.
     number: u64,
     line: Vec<u8>,
     longest: usize,
@@ -34,7 +69,7 @@ impl Lines {
         Self { from, file, number: 0, line: Vec::new(), longest: LONGEST, broken: false }
     }
 
-    /// Takes in the next line without its end: whether it was short enough, `None` at the end of the file.
+    /// Reads the next line without its end. Returns whether it was short enough, `None` at the end of the file.
     fn advance(&mut self) -> io::Result<Option<bool>> {
         self.line.clear();
         let (mut read, mut fits) = (false, true);
@@ -76,7 +111,7 @@ impl Iterator for Lines {
             match self.advance() {
                 Ok(None) => return None,
                 Ok(Some(false)) => {
-                    // A long line may have left much room behind it.
+                    // A long line may have left a large buffer.
                     self.line = Vec::new();
                     return Some(Err(self.error(LineError::TooLong)));
                 }
@@ -86,7 +121,7 @@ impl Iterator for Lines {
                         _ => &self.line,
                     };
                     if !line.trim_ascii().is_empty() {
-                        return Some(line::parse(line).map_err(|error| self.error(error)));
+                        return Some(parse(line).map_err(|error| self.error(error)));
                     }
                 }
                 Err(source) => {
@@ -99,37 +134,120 @@ impl Iterator for Lines {
     }
 }
 
+/// The fields that are read; others are ignored.
+#[derive(Deserialize)]
+struct Fields {
+    id: String,
+    text: Option<String>,
+    html: Option<String>,
+    url: Option<String>,
+    #[serde(default, deserialize_with = "time")]
+    time: Option<Timestamp>,
+}
+
+/// The end of the year 9999 in milliseconds since 1970. A larger number is not in milliseconds; taken as a time it would make the window
+/// forget everything before it.
+const LATEST: i64 = 253_402_300_799_999;
+
+/// Parses a line.
+fn parse(line: &[u8]) -> Result<Input, LineError> {
+    // Serde would accept a list of the fields in order.
+    if !line.trim_ascii_start().starts_with(b"{") {
+        return Err(LineError::NoObject);
+    }
+    let fields: Fields = serde_json::from_slice(line).map_err(LineError::Json)?;
+    let content = match (fields.text, fields.html) {
+        (Some(text), None) => Content::Text(text),
+        (None, Some(html)) => Content::Html { body: html.into_bytes(), charset: Some("utf-8") },
+        (None, None) => return Err(LineError::NoContent),
+        (Some(_), Some(_)) => return Err(LineError::TwoContents),
+    };
+    let url = fields.url.map(|text| match Url::parse(&text) {
+        Ok(url) => Ok(url),
+        Err(source) => Err(LineError::Url { text, source }),
+    });
+    Ok(Input { id: fields.id, url: url.transpose()?, at: fields.time, content })
+}
+
+/// The message with the column within the line, but without serde's line number, which is always 1.
+fn plain(error: &serde_json::Error) -> String {
+    let message = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    match message.strip_suffix(&place) {
+        Some(message) => format!("column {}: {message}", error.column()),
+        None => message,
+    }
+}
+
+fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>, D::Error> {
+    deserializer.deserialize_any(TimeVisitor)
+}
+
+struct TimeVisitor;
+
+impl de::Visitor<'_> for TimeVisitor {
+    type Value = Option<Timestamp>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a time (RFC 3339, or whole milliseconds since 1970)")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
+        match text.parse::<jiff::Timestamp>() {
+            Ok(at) => Ok(Some(Timestamp(at.as_millisecond()))),
+            Err(_) => Err(E::invalid_value(de::Unexpected::Str(text), &self)),
+        }
+    }
+
+    fn visit_i64<E: de::Error>(self, millis: i64) -> Result<Self::Value, E> {
+        if millis > LATEST {
+            return Err(E::invalid_value(de::Unexpected::Signed(millis), &self));
+        }
+        Ok(Some(Timestamp(millis)))
+    }
+
+    fn visit_u64<E: de::Error>(self, millis: u64) -> Result<Self::Value, E> {
+        match i64::try_from(millis) {
+            Ok(millis) => self.visit_i64(millis),
+            Err(_) => Err(E::invalid_value(de::Unexpected::Unsigned(millis), &self)),
+        }
+    }
+
+    fn visit_unit<E: de::Error>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::input::Content;
 
     fn read(bytes: &'static [u8], longest: usize) -> Vec<Result<String, String>> {
         let lines = Lines { longest, ..Lines::new(Box::new(bytes), "in".to_owned()) };
-        let told = |error: InputError| {
+        let shown = |error: InputError| {
             let source = std::error::Error::source(&error).map(ToString::to_string);
             format!("{error}: {}", source.unwrap_or_default())
         };
-        lines.map(|item| item.map(|input| input.id).map_err(told)).collect()
+        lines.map(|item| item.map(|input| input.id).map_err(shown)).collect()
     }
 
     #[test]
-    fn a_line_that_is_too_long_is_passed_over_and_counted() {
+    fn a_line_that_is_too_long_is_skipped_and_counted() {
         let long = br#"{"id":"a","text":""}
 {"id":"b","text":"                    "}
 {"id":"c","text":""}"#;
-        let told = "in:2: the line is longer than 64 MiB and was passed over".to_owned();
-        assert_eq!(read(long, 20), [Ok("a".to_owned()), Err(told), Ok("c".to_owned())]);
+        let skipped = "in:2: the line is longer than 64 MiB and was skipped".to_owned();
+        assert_eq!(read(long, 20), [Ok("a".to_owned()), Err(skipped), Ok("c".to_owned())]);
     }
 
     #[test]
-    fn line_ends_a_byte_order_mark_and_empty_lines_do_not_matter() {
+    fn line_ends_byte_order_mark_and_empty_lines_do_not_matter() {
         let odd = b"\xEF\xBB\xBF{\"id\":\"a\",\"text\":\"\"}\r\n\r\n  \n{\"id\":\"b\",\"text\":\"\"}\r\n\n";
         assert_eq!(read(odd, 99), [Ok("a".to_owned()), Ok("b".to_owned())]);
     }
 
     #[test]
-    fn what_is_no_document_is_an_error_with_its_line() {
+    fn a_line_that_is_not_a_document_is_an_error_with_its_number() {
         let bad = b"[1]\n{\n{\"text\":\"\"}\n{\"id\":\"a\"}\n{\"id\":\"a\",\"id\":\"b\",\"text\":\"\"}\n{\"id\":\"\xFF\",\"text\":\"\"}\n\0\n{\"id\":1,\"text\":\"\"}";
         let errors: Vec<_> = read(bad, 999).into_iter().map(Result::unwrap_err).collect();
         insta::assert_snapshot!(errors.join("\n"), @r#"
@@ -148,7 +266,7 @@ mod tests {
     fn the_time_is_a_date_or_a_number_of_milliseconds() {
         let time = |time: &str| {
             let line = format!(r#"{{"id":"a","html":"","url":null,"time":{time},"more":[{{}}]}}"#);
-            line::parse(line.as_bytes()).map(|input| {
+            parse(line.as_bytes()).map(|input| {
                 assert!(matches!(input.content, Content::Html { .. }));
                 input.at.map(|at| at.0)
             })

@@ -1,10 +1,9 @@
 //! Reads the documents that the commands judge, fingerprint and extract: JSON lines, HTML files and directories of them.
 //!
-//! Sits between the command line and [`crate::page`]. What cannot be read is an item like any other, an error that says where it
-//! stands, and reading goes on behind it. Memory does not grow with the input, whatever it holds.
+//! [`Documents`] yields one document after another from files and standard input; [`Chunks`] reads them ahead on a thread. An input
+//! that cannot be read is an error item with its place, and reading continues after it. Memory is bounded, whatever the input holds.
 
 mod chunks;
-mod line;
 mod lines;
 mod walk;
 
@@ -15,35 +14,35 @@ use url::Url;
 use crate::page::Timestamp;
 
 pub use chunks::Chunks;
-pub use line::LineError;
+pub use lines::LineError;
 pub use walk::{Documents, is_html};
 
-/// The longest line and the longest HTML file that is read, in bytes.
+/// The length in bytes of the longest line and the longest HTML file that is read.
 pub const LONGEST: usize = 64 << 20;
 
-/// A document as it was given.
+/// A document as given by the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Input {
-    /// The caller's name for it: its `id`, or the path of its file.
+    /// Its `id`, or the path of its file.
     pub id: String,
-    /// Where it came from, if that is known.
+    /// Its URL, if it is known.
     pub url: Option<Url>,
-    /// When it arrived, if that is told.
+    /// When it arrived, if the input says so.
     pub at: Option<Timestamp>,
-    /// What it holds.
+    /// Its content.
     pub content: Content,
 }
 
-/// What a document holds.
+/// The content of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// Text, free of markup.
+    /// Text without markup.
     Text(String),
     /// A page.
     Html {
         /// Its bytes.
         body: Vec<u8>,
-        /// Its charset, if that is known otherwise than by the page.
+        /// Its charset, if the input determines it.
         charset: Option<&'static str>,
     },
 }
@@ -57,10 +56,10 @@ pub enum InputError {
     Read {
         /// The file as given.
         file: String,
-        /// What the system says.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// A line is no document.
+    /// A line is not a document.
     #[error("{file}:{line}")]
     Line {
         /// The file as given, or `standard input`.
@@ -70,7 +69,7 @@ pub enum InputError {
         /// What is wrong with it.
         source: LineError,
     },
-    /// A file of a kind that is not read.
+    /// The kind of file is not supported.
     #[error("{} is not read: {hint}", path.display())]
     Kind {
         /// The file as given.
@@ -87,7 +86,7 @@ pub enum InputError {
 }
 
 impl Input {
-    /// About how many bytes of memory it takes.
+    /// Its approximate size in memory, in bytes.
     fn size(&self) -> usize {
         let content = match &self.content {
             Content::Text(text) => text.len(),

@@ -1,4 +1,4 @@
-//! Files, directories and standard input, one document after another.
+//! Walks over files, directories and standard input, one document after another.
 
 use std::{
     fs::{self, File},
@@ -8,13 +8,13 @@ use std::{
 
 use super::{Content, Input, InputError, LONGEST, lines::Lines};
 
-/// Bytes that are read from a file at a time.
+/// Bytes read from a file at a time.
 const BUFFER: usize = 256 << 10;
 
 const HTML: [&str; 3] = ["html", "htm", "xhtml"];
 
-/// What is not read, by a part of the name's endings.
-const OTHERS: [(&str, &str); 6] = [
+/// Unsupported files by any of the name's extensions, with what to do instead.
+const UNSUPPORTED: [(&str, &str); 6] = [
     (
         "warc",
         "WARC files are not read yet; write their pages as JSON lines {\"id\", \"url\", \"html\"}",
@@ -28,11 +28,11 @@ const OTHERS: [(&str, &str); 6] = [
 
 /// The documents of files and directories, in order.
 ///
-/// A file whose name ends in `.html`, `.htm` or `.xhtml` is a document; its id is its path. Any other is read as JSON lines. Of a
-/// directory all HTML files are read, also those in directories below, sorted by name; symbolic links to directories are not followed.
+/// A file whose name ends in `.html`, `.htm` or `.xhtml` is a document; its id is its path. Any other file is read as JSON lines. Of a
+/// directory all HTML files are read, recursively and sorted by name; symbolic links to directories are not followed.
 #[derive(Debug)]
 pub struct Documents {
-    /// What is still to be read, the next last.
+    /// What is still to be read, the next one last.
     rest: Vec<Place>,
     lines: Option<Lines>,
 }
@@ -63,7 +63,7 @@ impl Documents {
         Self { rest, lines: None }
     }
 
-    /// Begins with the next place: gives its document if it is one, or why it cannot be read.
+    /// Opens the next place and returns its document if it is a single one.
     fn begin(&mut self, place: Place) -> Result<Option<Input>, InputError> {
         match place {
             Place::StandardInput => {
@@ -118,7 +118,7 @@ impl Iterator for Documents {
     }
 }
 
-/// The HTML files and directories in a directory, the first by name last.
+/// The HTML files and directories in a directory, in reverse order of their names.
 fn list(directory: &Path) -> io::Result<Vec<Place>> {
     let mut entries: Vec<_> = fs::read_dir(directory)?.collect::<Result<_, _>>()?;
     entries.sort_by_key(|entry| std::cmp::Reverse(entry.file_name()));
@@ -132,18 +132,18 @@ fn list(directory: &Path) -> io::Result<Vec<Place>> {
     Ok(found)
 }
 
-/// Whether a file is a page by its name: whether that ends in `.html`, `.htm` or `.xhtml`.
+/// Whether a file's name ends in `.html`, `.htm` or `.xhtml`.
 #[must_use]
 pub fn is_html(path: &Path) -> bool {
     let ending = path.extension().and_then(|ending| ending.to_str());
     ending.is_some_and(|ending| HTML.iter().any(|html| ending.eq_ignore_ascii_case(html)))
 }
 
-/// What to do with a file that is not read.
+/// What to do with an unsupported file.
 fn hint(path: &Path) -> Option<&'static str> {
     let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
     let mut endings = name.split('.').skip(1);
-    let known = |ending: &str| OTHERS.iter().find(|(other, _)| *other == ending);
+    let known = |ending: &str| UNSUPPORTED.iter().find(|(other, _)| *other == ending);
     endings.find_map(known).map(|(_, hint)| *hint)
 }
 

@@ -1,4 +1,4 @@
-//! A file that only grows, from a committed offset on.
+//! A file that only grows, starting at a committed offset.
 
 use std::{
     fs::{File, OpenOptions},
@@ -8,10 +8,10 @@ use std::{
 
 use crate::sink::SinkError;
 
-/// Bytes that wait in memory before they are handed to the system.
+/// Bytes that are buffered before they are written.
 const BUFFER: usize = 64 * 1024;
 
-/// A file that only grows. What waits in memory is written at a known offset, so a write that failed half way can be repeated.
+/// A file that only grows. Buffered bytes are written at a known offset, so a write that failed half way can be repeated.
 #[derive(Debug)]
 pub(super) struct Appending {
     path: PathBuf,
@@ -22,19 +22,18 @@ pub(super) struct Appending {
 }
 
 impl Appending {
-    /// Opens or creates the file and cuts off what lies beyond `committed`.
+    /// Opens or creates the file and cuts off everything past `committed`.
     pub(super) fn open(path: PathBuf, committed: u64) -> Result<Self, SinkError> {
         let file = open_at(&path, committed)?;
         Ok(Self { path, file, pending: Vec::new(), written: committed, synced: true })
     }
 
-    /// Length of the file with what still waits in memory.
+    /// Length of the file including buffered bytes.
     pub(super) fn offset(&self) -> u64 {
         self.written + self.pending.len() as u64
     }
 
-    /// Appends what `fill` writes, all of it or, if `fill` fails, nothing. If the system refuses the bytes they stay in memory
-    /// for the next attempt.
+    /// Appends what `fill` writes, or nothing if `fill` fails. If the write fails, the bytes stay in the buffer for the next attempt.
     pub(super) fn append<E: Into<io::Error>>(
         &mut self,
         fill: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
@@ -48,7 +47,7 @@ impl Appending {
         if self.pending.len() >= BUFFER { self.flush() } else { Ok(()) }
     }
 
-    /// Makes all of it durable and returns its length.
+    /// Makes the file durable and returns its length.
     pub(super) fn sync(&mut self) -> Result<u64, SinkError> {
         if !self.synced {
             self.flush()?;
@@ -82,7 +81,7 @@ fn open_at(path: &Path, committed: u64) -> Result<File, SinkError> {
     Ok(file)
 }
 
-/// Makes a new or renamed entry of a directory durable; without it the file's name may be lost though its bytes are not.
+/// Makes a new or renamed directory entry durable; otherwise the file's name may be lost although its bytes are not.
 pub(super) fn sync_parent(path: &Path) -> io::Result<()> {
     match path.parent() {
         // Only Unix opens directories as files.
@@ -99,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_full_disk_refused_is_written_once_there_is_room() {
+    fn bytes_refused_by_a_full_disk_are_written_once_there_is_room() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("lines");
         let push = |text: &'static [u8]| {

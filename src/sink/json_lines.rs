@@ -1,4 +1,4 @@
-//! Files of one JSON value a line.
+//! Files with one JSON value per line: growing ones, and ones that are replaced as a whole.
 
 use std::{
     fs::{self, File},
@@ -35,7 +35,7 @@ pub struct JsonLines {
 }
 
 impl JsonLines {
-    /// Opens or creates the file; what lies beyond `committed` (the torn tail of a killed run) is cut off.
+    /// Opens or creates the file. Everything past `committed` (the torn tail of a killed run) is cut off.
     ///
     /// # Errors
     ///
@@ -44,17 +44,17 @@ impl JsonLines {
         Ok(Self { file: Appending::open(path, committed)? })
     }
 
-    /// Length of the file in bytes with what still waits in memory.
+    /// Length of the file in bytes, including buffered lines.
     #[must_use]
     pub fn offset(&self) -> u64 {
         self.file.offset()
     }
 
-    /// Appends a line. It may wait in memory until [`sync`](Self::sync).
+    /// Appends a line. It may stay in memory until [`sync`](Self::sync).
     ///
     /// # Errors
     ///
-    /// If the system refuses the write; a row that cannot be written as JSON leaves no trace in the file.
+    /// If the write fails. A row that cannot be serialised leaves no trace in the file.
     pub fn write(&mut self, row: &impl Serialize) -> Result<(), SinkError> {
         self.file.append(|line| {
             serde_json::to_writer(&mut *line, row)?;
@@ -67,13 +67,13 @@ impl JsonLines {
     ///
     /// # Errors
     ///
-    /// If the system refuses; [`SinkError::is_full`] tells a full disk, after which it may be called again.
+    /// If the write fails. After a full disk ([`SinkError::is_full`]) it may be called again.
     pub fn sync(&mut self) -> Result<u64, SinkError> {
         self.file.sync()
     }
 }
 
-/// A file of JSON lines that is written anew and takes the old one's place only when it is whole.
+/// A new version of a file of JSON lines, which replaces the old one only when it is complete.
 #[derive(Debug)]
 pub struct Replacement {
     lines: JsonLines,
@@ -81,7 +81,7 @@ pub struct Replacement {
 }
 
 impl Replacement {
-    /// Begins a new version of the file at `path`.
+    /// Starts a new version of the file at `path`.
     ///
     /// # Errors
     ///
@@ -94,27 +94,27 @@ impl Replacement {
     ///
     /// # Errors
     ///
-    /// If the system refuses the write.
+    /// If the write fails.
     pub fn write(&mut self, row: &impl Serialize) -> Result<(), SinkError> {
         self.lines.write(row)
     }
 
-    /// Puts the new version in the old one's place.
+    /// Replaces the old version.
     ///
     /// # Errors
     ///
-    /// If it cannot be synced or renamed; the old version is then still there.
+    /// If the new version cannot be synced or renamed; the old one then stays.
     pub fn commit(mut self) -> Result<(), SinkError> {
         self.lines.sync()?;
         rename(&beside(&self.path), &self.path)
     }
 }
 
-/// Writes a whole file so that a reader sees either the old content or the new.
+/// Replaces the content of a file: a reader sees either the old or the new.
 ///
 /// # Errors
 ///
-/// If it cannot be written; the old content is then still there.
+/// If the new content cannot be written; the old one then stays.
 pub fn replace(path: &Path, content: &[u8]) -> Result<(), SinkError> {
     let new = beside(path);
     let mut file = File::create(&new).map_err(|source| SinkError::open(&new, source))?;
@@ -130,7 +130,7 @@ fn rename(new: &Path, path: &Path) -> Result<(), SinkError> {
         .map_err(|source| SinkError::open(path, source))
 }
 
-/// The temporary name: in the same directory, because only there a rename is one step.
+/// The temporary name, in the same directory, because only there a rename is atomic.
 fn beside(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".new");

@@ -1,8 +1,8 @@
-//! Where a run's records go: JSON lines, and WARC if it is asked for.
+//! Writes the output files of a run: JSON lines, and WARC if configured. A new output format becomes a part of [`Outputs`].
 //!
-//! Sits between [`crate::report`] and the state. Everything here only grows, and says how far it has safely grown: the
-//! recorder stores those offsets in the transaction that holds the batch's facts, and gives them back when the run goes on, so that
-//! what a killed process wrote beyond them is cut off. Takes plain rows; knows nothing of `SQLite`, HTTP clients or the filter.
+//! Files only grow. [`Outputs::sync`] returns how far each one is durable; the recorder commits these offsets together with the
+//! documents they belong to, and passes them to [`Outputs::open`] when the run continues, so that anything a killed process wrote
+//! past them is cut off. Takes plain rows; does not use the database or the network.
 
 mod append;
 pub mod json_lines;
@@ -19,23 +19,23 @@ use serde::{Deserialize, Serialize};
 use self::{
     json_lines::JsonLines,
     record::{DuplicateLine, PageLine},
-    warc::{Exchange, Kind, Origin, Warc},
+    warc::{Exchange, Kind, RunFields, Warc},
 };
 
 /// A line for each stored page.
 pub const PAGES: &str = "pages.jsonl";
 /// A line for each duplicate that is not stored.
 pub const DUPLICATES: &str = "duplicates.jsonl";
-/// A line for each URL that is known and neither stored nor a duplicate.
+/// A line for each other known URL.
 pub const SKIPPED: &str = "skipped.jsonl";
 
 /// The `[store]` table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
-    /// Whether the lines of `pages.jsonl` have the text.
+    /// Whether the lines of `pages.jsonl` contain the text.
     pub text: bool,
-    /// Whether all exchanges are written to WARC files.
+    /// Whether requests and responses are written to WARC files.
     pub warc: bool,
 }
 
@@ -45,59 +45,27 @@ impl Default for Options {
     }
 }
 
-/// Takes the records of a crawl, in order of arrival: a run directory ([`Outputs`]), or what an embedding program brings.
-///
-/// Synchronous: it is called on the recorder's own thread.
-pub trait Sink {
-    /// Takes a record. It need not be durable before the next [`sync`](Self::sync).
-    ///
-    /// Returns where an exchange was written, for the line of its page; `None` for lines, and from a sink without a WARC file.
-    ///
-    /// # Errors
-    ///
-    /// An error ends the run: see [`SinkError`].
-    fn record(&mut self, record: &Record<'_>) -> Result<Option<Position>, SinkError>;
-
-    /// Makes everything taken so far durable and returns how far each file has grown.
-    ///
-    /// # Errors
-    ///
-    /// An error ends the run. After the disk was full, it may be called again: nothing is lost or doubled.
-    fn sync(&mut self) -> Result<Vec<Mark>, SinkError>;
-}
-
-/// What a crawl has to tell a sink.
-#[derive(Clone, Copy, Debug)]
-pub enum Record<'a> {
-    /// A request and its answer, of whatever kind; comes before the line of its page.
-    Exchange(&'a Exchange, &'a Kind<'a>),
-    /// A page that is stored.
-    Page(&'a PageLine<'a>),
-    /// A duplicate that is not stored.
-    Duplicate(&'a DuplicateLine<'a>),
-}
-
-/// How far a file has safely grown.
+/// How far a file is durable.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
     /// The file, relative to the run directory, with `/` between its parts.
     pub file: String,
-    /// Bytes of it that are durable.
+    /// Number of durable bytes.
     pub offset: u64,
 }
 
-/// Where a WARC record lies: `length` bytes from `offset` are one whole gzip member.
+/// The position of a WARC record: `length` bytes from `offset` are one whole gzip member.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Position {
     /// The file, relative to the run directory, with `/` between its parts.
     pub file: String,
-    /// Where the gzip member begins, in bytes.
+    /// Start of the gzip member in bytes.
     pub offset: u64,
     /// Length of the gzip member in bytes.
     pub length: u64,
 }
 
-/// An output that cannot be opened or written. All of them end a run; none of them loses what was synced.
+/// An output cannot be opened or written. Every such error ends a run; none loses what was synced.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SinkError {
@@ -106,7 +74,7 @@ pub enum SinkError {
     Open {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// A write or sync failed.
@@ -114,20 +82,20 @@ pub enum SinkError {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// No room on the disk, or the quota is used up.
+    /// The disk is full, or the quota used up.
     #[error("no room left to write to {}: make room and run the same command again", path.display())]
     Full {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// A file is shorter than what was once safely in it.
+    /// A file is shorter than the state says.
     #[error(
-        "{} has {found} bytes where the run had written {committed}: it was changed from outside; put the file back or start over with --fresh",
+        "{} has {found} bytes but the run had written {committed}: it was changed by another program; restore it or start over with --fresh",
         path.display()
     )]
     Shorter {
@@ -135,11 +103,11 @@ pub enum SinkError {
         path: PathBuf,
         /// Its length in bytes.
         found: u64,
-        /// Bytes that the state knows of.
+        /// Its length by the state.
         committed: u64,
     },
-    /// A file has content though the run's state knows nothing of it.
-    #[error("{} is not of this run: move it away or start over with --fresh", path.display())]
+    /// A file has content, but the run's state does not know it.
+    #[error("{} does not belong to this run: move it away or start over with --fresh", path.display())]
     Foreign {
         /// The file.
         path: PathBuf,
@@ -147,32 +115,30 @@ pub enum SinkError {
 }
 
 impl SinkError {
-    /// Whether the disk is full (or the quota used up): the run can go on once there is room.
+    /// Whether the disk is full or the quota used up: the run can continue once there is room.
     #[must_use]
     pub fn is_full(&self) -> bool {
         matches!(self, Self::Full { .. })
     }
 
     fn open(path: &Path, source: io::Error) -> Self {
-        if out_of_room(&source) {
-            return Self::Full { path: path.to_owned(), source };
-        }
-        Self::Open { path: path.to_owned(), source }
+        let path = path.to_owned();
+        if is_full(&source) { Self::Full { path, source } } else { Self::Open { path, source } }
     }
 
     fn write(path: &Path, source: io::Error) -> Self {
-        if out_of_room(&source) {
-            return Self::Full { path: path.to_owned(), source };
-        }
-        Self::Write { path: path.to_owned(), source }
+        let path = path.to_owned();
+        if is_full(&source) { Self::Full { path, source } } else { Self::Write { path, source } }
     }
 }
 
-fn out_of_room(error: &io::Error) -> bool {
+fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
-/// The growing files of a run directory: `pages.jsonl`, `duplicates.jsonl` and, if asked for, `warc/*.warc.gz`.
+/// The growing files of a run directory: `pages.jsonl`, `duplicates.jsonl` and, if configured, `warc/*.warc.gz`.
+///
+/// Lines and records are written in the order of the calls. They need not be durable before the next [`sync`](Self::sync).
 #[derive(Debug)]
 pub struct Outputs {
     pages: JsonLines,
@@ -181,17 +147,17 @@ pub struct Outputs {
 }
 
 impl Outputs {
-    /// Opens the files of a run, cutting off what was written after the last commit.
+    /// Opens the files of a run and cuts off what was written after the last commit.
     ///
-    /// `committed` is what [`Sink::sync`] last returned for each file, empty for a new run. Store [`positions`](Self::positions)
-    /// before the first record: a file that has content and no mark is taken for someone else's and refused.
+    /// `committed` is what [`sync`](Self::sync) last returned, empty for a new run. Store [`positions`](Self::positions) before the
+    /// first line is written: a file that has content but no mark is considered foreign and refused.
     ///
     /// # Errors
     ///
     /// [`SinkError::Shorter`] and [`SinkError::Foreign`] if the files do not fit the marks, [`SinkError::Open`] if they cannot be opened.
     pub fn open(
         directory: &Path,
-        warc: Option<Origin>,
+        warc: Option<RunFields>,
         committed: &[Mark],
     ) -> Result<Self, SinkError> {
         std::fs::create_dir_all(directory).map_err(|source| SinkError::open(directory, source))?;
@@ -204,42 +170,68 @@ impl Outputs {
         Ok(Self {
             pages: lines(PAGES)?,
             duplicates: lines(DUPLICATES)?,
-            warc: warc.map(|origin| Warc::open(directory, origin, committed)).transpose()?,
+            warc: warc.map(|run| Warc::open(directory, run, committed)).transpose()?,
         })
     }
 
-    /// How far each file has grown, written to the disk or not: the marks of a run that has just been opened.
+    /// The length of each file, durable or not: the marks of a run that was just opened.
     #[must_use]
     pub fn positions(&self) -> Vec<Mark> {
-        let mut marks = vec![
-            Mark { file: PAGES.to_owned(), offset: self.pages.offset() },
-            Mark { file: DUPLICATES.to_owned(), offset: self.duplicates.offset() },
-        ];
-        marks.extend(self.warc.iter().map(Warc::position));
+        let mut marks: Vec<_> = self.warc.iter().map(Warc::position).collect();
+        marks.extend(lines_marks(self.pages.offset(), self.duplicates.offset()));
         marks
     }
-}
 
-impl Sink for Outputs {
-    fn record(&mut self, record: &Record<'_>) -> Result<Option<Position>, SinkError> {
-        match record {
-            Record::Exchange(exchange, kind) => {
-                self.warc.as_mut().map(|warc| warc.write(exchange, kind)).transpose()
-            }
-            Record::Page(line) => self.pages.write(line).map(|()| None),
-            Record::Duplicate(line) => self.duplicates.write(line).map(|()| None),
-        }
+    /// Writes the line of a stored page.
+    ///
+    /// # Errors
+    ///
+    /// If the write fails.
+    pub fn write_page(&mut self, line: &PageLine<'_>) -> Result<(), SinkError> {
+        self.pages.write(line)
     }
 
-    fn sync(&mut self) -> Result<Vec<Mark>, SinkError> {
+    /// Writes the line of a duplicate that is not stored.
+    ///
+    /// # Errors
+    ///
+    /// If the write fails.
+    pub fn write_duplicate(&mut self, line: &DuplicateLine<'_>) -> Result<(), SinkError> {
+        self.duplicates.write(line)
+    }
+
+    /// Writes a request and its response, of any kind, and returns their position; `None` without WARC files. Must precede the line
+    /// of the page, which contains the position.
+    ///
+    /// # Errors
+    ///
+    /// If the write fails.
+    pub fn write_exchange(
+        &mut self,
+        exchange: &Exchange,
+        kind: &Kind<'_>,
+    ) -> Result<Option<Position>, SinkError> {
+        self.warc.as_mut().map(|warc| warc.write(exchange, kind)).transpose()
+    }
+
+    /// Makes everything written so far durable and returns how far each file has grown.
+    ///
+    /// # Errors
+    ///
+    /// If a write fails. After a full disk it may be called again: nothing is lost or written twice.
+    pub fn sync(&mut self) -> Result<Vec<Mark>, SinkError> {
         let mut marks = self.warc.as_mut().map(Warc::sync).transpose()?.unwrap_or_default();
-        marks.push(Mark { file: PAGES.to_owned(), offset: self.pages.sync()? });
-        marks.push(Mark { file: DUPLICATES.to_owned(), offset: self.duplicates.sync()? });
+        marks.extend(lines_marks(self.pages.sync()?, self.duplicates.sync()?));
         Ok(marks)
     }
 }
 
-/// The offset to go on from: the mark's, or 0 for a file that is new or empty.
+fn lines_marks(pages: u64, duplicates: u64) -> [Mark; 2] {
+    [(PAGES, pages), (DUPLICATES, duplicates)]
+        .map(|(file, offset)| Mark { file: file.to_owned(), offset })
+}
+
+/// The offset at which to continue: the mark's, or 0 for a file that is new or empty.
 fn known_offset(path: &Path, mark: Option<u64>) -> Result<u64, SinkError> {
     if mark.is_none() && path.metadata().is_ok_and(|found| found.len() > 0) {
         return Err(SinkError::Foreign { path: path.to_owned() });

@@ -1,6 +1,6 @@
-//! The rows of a run's files, in the order of their fields.
+//! The lines of a run's files. The order of the fields here is the order in the files.
 //!
-//! They borrow, so that writing a line copies no text; read back, they own what they must.
+//! Lines borrow their strings, so that writing one copies no text; when read back they own what they must.
 
 use std::borrow::Cow;
 
@@ -18,57 +18,57 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum VerdictName {
-    /// No document of the window is equal or nearly equal to it.
+    /// No document in the window is equal or nearly equal to it.
     Unique,
-    /// Equal in body or text to its match.
+    /// Its body or text is equal to that of its match.
     Exact,
-    /// Nearly equal to its match.
+    /// Its text is nearly equal to that of its match.
     Near,
 }
 
-/// The unique document that a duplicate repeats.
+/// The document that a duplicate repeats.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MatchFields<'a> {
     /// Its id.
     #[serde(borrow)]
     pub id: Cow<'a, str>,
-    /// In how many of the 64 bits of the fingerprint the two differ.
+    /// Number of differing bits of the 64 of the fingerprint.
     pub distance: u32,
-    /// In how many of the 256 bits of the signature the two differ.
+    /// Number of differing bits of the 256 of the signature.
     pub signature_distance: u32,
-    /// From 0 to 1, which is an exact duplicate's; written with at most four decimals.
+    /// From 0 to 1 (an exact duplicate); written with at most four decimals.
     #[serde(serialize_with = "four_decimals")]
     pub similarity: f32,
 }
 
-/// One decision: a line of the output of `filter`, and the beginning of the lines of `pages.jsonl` and `duplicates.jsonl`.
+/// A decision: a line of the output of `filter`, and the first fields of the lines of `pages.jsonl` and `duplicates.jsonl`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Decision<'a> {
     /// The caller's id, or the normal URL.
     #[serde(borrow)]
     pub id: Cow<'a, str>,
-    /// Where the document came from, if that is known.
+    /// The document's URL, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<Cow<'a, str>>,
-    /// The judgement.
+    /// The verdict.
     pub verdict: VerdictName,
-    /// How it was found, of a duplicate.
+    /// The step that found it, if it is a duplicate.
     pub step: Option<Step>,
-    /// What it repeats, of a duplicate.
+    /// The document it repeats, if it is a duplicate.
     #[serde(rename = "match", borrow)]
     pub matched: Option<MatchFields<'a>>,
     /// The fingerprint, unless the text has no features.
     pub fingerprint: Option<Fingerprint>,
-    /// Characters of the text as on the page.
+    /// Number of characters of the text as on the page.
     pub chars: u64,
-    /// Distinct features of the text.
+    /// Number of distinct features of the text.
     pub features: u32,
-    /// ISO 639-1 code of the text's language, if it could be told.
+    /// ISO 639-1 code of the text's language, if it was detected.
     pub lang: Option<Cow<'a, str>>,
 }
 
 impl<'a> Decision<'a> {
-    /// The line of a judgement; `of` is the id of the match.
+    /// The decision for a judgement; `of` is the id of the match.
     #[must_use]
     pub fn new(
         id: &'a str,
@@ -104,59 +104,59 @@ impl<'a> Decision<'a> {
 /// A line of `pages.jsonl`: a stored page.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PageLine<'a> {
-    /// How it was judged; its fields come first.
+    /// The decision, whose fields come first.
     #[serde(flatten, borrow)]
     pub decision: Decision<'a>,
     /// The page's title.
     pub title: Option<Cow<'a, str>>,
-    /// The body text, unless the run leaves texts out.
+    /// The body text, unless the configuration leaves texts out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<Cow<'a, str>>,
     /// The HTTP status.
     pub status: u16,
     /// The `Content-Type` header as received.
     pub content_type: Option<Cow<'a, str>>,
-    /// Name of the encoding that was used, as in the Encoding Standard.
+    /// Name of the encoding used, as in the Encoding Standard.
     pub charset: Cow<'a, str>,
-    /// When the answer was received.
+    /// When the response was received.
     #[serde(with = "rfc3339")]
     pub fetched_at: Timestamp,
-    /// Links from the seed, which has depth 0.
+    /// Number of links from the seed, which has depth 0.
     pub depth: u32,
-    /// The page on which the URL was found first; `None` for a seed.
+    /// The page on which the URL was first found; `None` for a seed.
     pub referrer: Option<Cow<'a, str>>,
     /// The seed that the URL belongs to.
     pub seed: Option<Cow<'a, str>>,
     /// The tags of that seed.
     pub tags: Vec<Cow<'a, str>>,
-    /// All 256 signs, unless the text has no features.
+    /// The 256-bit signature, unless the text has no features.
     pub signature: Option<Signature>,
     /// The canonical link that the page names.
     pub canonical: Option<Cow<'a, str>>,
-    /// Why the page is not whole, if it was cut.
+    /// Why the page is incomplete, if it was cut.
     pub truncated: Option<Cow<'a, str>>,
-    /// Where its response lies, if the run writes WARC files.
+    /// Position of its response, if the run writes WARC files.
     pub warc: Option<Position>,
 }
 
 /// A line of `duplicates.jsonl`: a duplicate that is not stored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DuplicateLine<'a> {
-    /// How it was judged; its fields come first.
+    /// The decision, whose fields come first.
     #[serde(flatten, borrow)]
     pub decision: Decision<'a>,
     /// The HTTP status.
     pub status: u16,
-    /// When the answer was received.
+    /// When the response was received.
     #[serde(with = "rfc3339")]
     pub fetched_at: Timestamp,
-    /// Links from the seed, which has depth 0.
+    /// Number of links from the seed, which has depth 0.
     pub depth: u32,
-    /// The page on which the URL was found first; `None` for a seed.
+    /// The page on which the URL was first found; `None` for a seed.
     pub referrer: Option<Cow<'a, str>>,
 }
 
-/// A line of `skipped.jsonl`: a URL that is known and neither stored nor a duplicate.
+/// A line of `skipped.jsonl`: a known URL that is neither stored nor a duplicate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SkippedLine<'a> {
     /// The URL.
@@ -164,27 +164,27 @@ pub struct SkippedLine<'a> {
     pub url: Cow<'a, str>,
     /// Why it was skipped.
     pub reason: Reason,
-    /// More of the same: the robots rule and its line, the redirect's target, the error.
+    /// Details of the reason: the robots rule and its line, the redirect's target, the error.
     pub detail: Option<Cow<'a, str>>,
-    /// The HTTP status, if there was an answer.
+    /// The HTTP status, if there was a response.
     pub status: Option<u16>,
-    /// The page on which the URL was found first; `None` for a seed.
+    /// The page on which the URL was first found; `None` for a seed.
     pub referrer: Option<Cow<'a, str>>,
-    /// Links from the seed, which has depth 0.
+    /// Number of links from the seed, which has depth 0.
     pub depth: u32,
-    /// When that was decided, if it was decided at one moment.
+    /// When it was decided, if that was at a single moment.
     #[serde(with = "optional_rfc3339")]
     pub at: Option<Timestamp>,
 }
 
-/// 0.9909, and 1 (without a point) for what is equal.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives the field by reference")]
+/// Writes 0.9909, and 1 (without a point) for equal documents.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes the field by reference")]
 fn four_decimals<S: Serializer>(similarity: &f32, to: S) -> Result<S::Ok, S::Error> {
     let rounded = (f64::from(*similarity) * 1e4).round() / 1e4;
     if rounded >= 1.0 { to.serialize_u8(1) } else { to.serialize_f64(rounded) }
 }
 
-/// The instant as RFC 3339 in UTC writes it; beyond the years that it can write, the epoch.
+/// The instant, displayed as RFC 3339 in UTC; the epoch if it is outside the years that RFC 3339 can express.
 pub(crate) fn rfc3339_text(at: Timestamp) -> jiff::Timestamp {
     jiff::Timestamp::from_millisecond(at.0).unwrap_or_default()
 }
@@ -194,7 +194,7 @@ pub(crate) mod rfc3339 {
 
     use super::{Deserialize, Deserializer, Serialize, Serializer, Timestamp, rfc3339_text};
 
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives the field by reference")]
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes the field by reference")]
     pub(crate) fn serialize<S: Serializer>(at: &Timestamp, to: S) -> Result<S::Ok, S::Error> {
         rfc3339_text(*at).serialize(to)
     }
@@ -207,7 +207,7 @@ pub(crate) mod rfc3339 {
 mod optional_rfc3339 {
     use super::{Deserialize, Deserializer, Serialize, Serializer, Timestamp, rfc3339_text};
 
-    #[expect(clippy::ref_option, reason = "serde gives the field by reference")]
+    #[expect(clippy::ref_option, reason = "serde passes the field by reference")]
     pub(super) fn serialize<S: Serializer>(
         at: &Option<Timestamp>,
         to: S,

@@ -10,7 +10,7 @@ use super::{
     signed, unsigned,
 };
 use crate::{
-    filter::{Digests, Horizon, Key, Known, Refreshed},
+    filter::{Digests, Horizon, Key, Known},
     fingerprint::Digest,
 };
 
@@ -90,16 +90,14 @@ impl Digests for DigestTable {
         Ok(())
     }
 
-    fn expire(&mut self, horizon: Horizon, refreshed: &Refreshed) -> Result<(), StateError> {
+    fn expire(&mut self, horizon: Horizon) -> Result<(), StateError> {
         let representatives =
             horizon.representative.0 - self.swept.representative.0.min(horizon.representative.0);
         let aliases = horizon.alias - self.swept.alias.min(horizon.alias);
         if representatives.max(aliases) < self.sweep_every {
             return Ok(());
         }
-        self.state.note_refreshed(refreshed)?;
-        let sql = "DELETE FROM digests WHERE alias < ?2 \
-                   OR alias IS NULL AND document < ?1 AND document NOT IN (SELECT id FROM refreshed)";
+        let sql = "DELETE FROM digests WHERE alias < ?2 OR alias IS NULL AND document < ?1";
         let mut statement = self.state.db.prepare_cached(sql)?;
         statement.execute((signed(horizon.representative.0), signed(horizon.alias)))?;
         self.swept = horizon;

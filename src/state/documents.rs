@@ -4,14 +4,14 @@ use rusqlite::{OptionalExtension, Row};
 
 use super::{State, StateError, signed, unsigned};
 use crate::{
-    filter::{Facts, Horizon, Judgement, Kind, Match, Refreshed, Step, Verdict},
+    filter::{Facts, Horizon, Judgement, Kind, Match, Step, Verdict},
     fingerprint::Fingerprint,
     page::{DocId, Lang, Timestamp},
 };
 
 /// A document and what was found about it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Document {
+pub struct JudgedDocument {
     /// The caller's id; the normal URL in a crawl.
     pub name: String,
     /// Its title.
@@ -79,7 +79,7 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails or the row makes no sense.
-    pub(crate) fn document(&self, id: DocId) -> Result<Option<Document>, StateError> {
+    pub(crate) fn document(&self, id: DocId) -> Result<Option<JudgedDocument>, StateError> {
         let sql = format!("SELECT {COLUMNS} FROM documents d WHERE d.id = ?");
         let mut statement = self.db.prepare_cached(&sql)?;
         statement.query_row([signed(id.0)], read_document).optional()?.transpose()
@@ -89,7 +89,7 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails or the row makes no sense.
-    pub(crate) fn document_named(&self, name: &str) -> Result<Option<Document>, StateError> {
+    pub(crate) fn document_named(&self, name: &str) -> Result<Option<JudgedDocument>, StateError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM documents d WHERE d.name = ? ORDER BY d.id DESC LIMIT 1"
         );
@@ -107,37 +107,13 @@ impl State {
         name.ok_or(StateError::Damaged("a match is no document"))
     }
 
-    /// Drops the documents that will not be matched again: those before the horizon, but for the refreshed and for what is known by a
-    /// digest to repeat them.
+    /// Drops the documents before the horizon: they will not be matched again.
     ///
     /// # Errors
     /// If SQLite fails.
-    pub(crate) fn drop_documents(
-        &self,
-        horizon: Horizon,
-        refreshed: &Refreshed,
-    ) -> Result<(), StateError> {
+    pub(crate) fn drop_documents(&self, horizon: Horizon) -> Result<(), StateError> {
         let before = signed(horizon.representative.0);
-        if refreshed.is_empty() {
-            self.db.prepare_cached("DELETE FROM documents WHERE id < ?")?.execute([before])?;
-            return Ok(());
-        }
-        self.note_refreshed(refreshed)?;
-        let sql = "DELETE FROM documents WHERE id < ?1 AND id NOT IN (SELECT id FROM refreshed) \
-                   AND id NOT IN (SELECT document FROM digests WHERE alias >= ?2)";
-        self.db.prepare_cached(sql)?.execute((before, signed(horizon.alias)))?;
-        Ok(())
-    }
-
-    /// Lists in the temporary table `refreshed` which representatives were.
-    pub(super) fn note_refreshed(&self, refreshed: &Refreshed) -> Result<(), StateError> {
-        self.db.execute_batch(
-            "CREATE TEMP TABLE IF NOT EXISTS refreshed (id INTEGER PRIMARY KEY); DELETE FROM refreshed",
-        )?;
-        let mut statement = self.db.prepare_cached("INSERT INTO refreshed VALUES (?)")?;
-        for id in refreshed.ids() {
-            statement.execute([signed(id.0)])?;
-        }
+        self.db.prepare_cached("DELETE FROM documents WHERE id < ?")?.execute([before])?;
         Ok(())
     }
 
@@ -147,7 +123,7 @@ impl State {
     /// If SQLite fails or a row makes no sense.
     pub(crate) fn for_each_document(
         &self,
-        mut visit: impl FnMut(Document),
+        mut visit: impl FnMut(JudgedDocument),
     ) -> Result<(), StateError> {
         let sql = format!("SELECT {COLUMNS} FROM documents d ORDER BY d.id");
         let mut statement = self.db.prepare_cached(&sql)?;
@@ -159,7 +135,7 @@ impl State {
 }
 
 /// Reads the [`COLUMNS`].
-pub(super) fn read_document(row: &Row<'_>) -> rusqlite::Result<Result<Document, StateError>> {
+pub(super) fn read_document(row: &Row<'_>) -> rusqlite::Result<Result<JudgedDocument, StateError>> {
     let facts = Facts {
         fingerprint: row.get::<_, Option<i64>>(10)?.map(|bits| Fingerprint(unsigned(bits))),
         chars: row.get(11)?,
@@ -171,7 +147,7 @@ pub(super) fn read_document(row: &Row<'_>) -> rusqlite::Result<Result<Document, 
     };
     let (id, at) = (DocId(unsigned(row.get(0)?)), Timestamp(row.get(3)?));
     let judgement = Judgement { id, at, verdict, facts };
-    Ok(Ok(Document {
+    Ok(Ok(JudgedDocument {
         name: row.get(1)?,
         title: row.get(2)?,
         stored: row.get(4)?,

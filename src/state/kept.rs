@@ -1,11 +1,9 @@
 //! A filter whose window outlives the process.
 
-use std::num::NonZeroUsize;
-
 use super::{CACHED_DIGESTS, DigestTable, Restored, SignatureLog, State, StateError};
 use crate::{
-    filter::{Filter, Judgement, Options, Subject},
-    fingerprint::{HashSeed, Recipe, Sketch},
+    filter::{Document, Filter, Judgement, Options},
+    fingerprint::{HashSeed, Recipe},
     index::{Audit, BlockIndex, Index, Plan},
     page::DocId,
 };
@@ -22,8 +20,6 @@ pub struct KeptFilter {
     state: State,
     filter: Filter<BlockIndex, DigestTable>,
     signatures: SignatureLog,
-    /// The horizon at which documents were dropped last.
-    dropped: DocId,
 }
 
 impl KeptFilter {
@@ -44,38 +40,24 @@ impl KeptFilter {
         let table = DigestTable::new(state.clone(), CACHED_DIGESTS);
         let mut filter = Filter::with(options, index, table);
         let signatures = state.restore(&mut filter, tell)?;
-        Ok((Self { state, filter, signatures, dropped: DocId(0) }, recipe))
+        Ok((Self { state, filter, signatures }, recipe))
     }
 
     /// Judges a document and remembers it under this name.
     ///
     /// # Errors
     /// If SQLite fails.
-    pub fn judge(&mut self, name: &str, subject: &Subject) -> Result<Judgement, StateError> {
+    pub fn judge(&mut self, name: &str, subject: &Document) -> Result<Judgement, StateError> {
         self.state.begin()?;
         let judgement = self.filter.judge(subject)?;
         self.state.add_document(name, None, false, &judgement, None)?;
-        if let Some(representative) = self.filter.at_turn(judgement.id) {
+        if let Some(representative) = self.filter.representative(judgement.id) {
             self.signatures.push(&self.state, &representative)?;
         }
         if let Some(taught) = self.filter.taught() {
             self.state.keep_lesson(taught)?;
         }
         Ok(judgement)
-    }
-
-    /// Asks the index for what is near these documents, all at once and on so many threads, so that to judge them takes less. No
-    /// verdict is another for it.
-    ///
-    /// # Errors
-    /// If SQLite fails.
-    pub fn look_ahead<'a>(
-        &mut self,
-        sketches: impl IntoIterator<Item = &'a Sketch>,
-        threads: NonZeroUsize,
-    ) -> Result<(), StateError> {
-        self.state.begin()?;
-        self.filter.look_ahead(sketches, threads)
     }
 
     /// The name of a match.
@@ -93,7 +75,7 @@ impl KeptFilter {
     pub fn commit(&mut self) -> Result<(), StateError> {
         self.state.begin()?;
         self.state.keep_window(&self.filter, &mut self.signatures)?;
-        self.drop_documents()?;
+        self.state.drop_documents(self.filter.horizon())?;
         self.state.commit()
     }
 
@@ -120,17 +102,6 @@ impl KeptFilter {
     pub fn audit(&self) -> Audit {
         self.filter.index().audit()
     }
-
-    /// Drops documents that have left the window. If hits refresh this looks at all that stay, and so waits until many have left.
-    fn drop_documents(&mut self) -> Result<(), StateError> {
-        let (horizon, refreshed) = (self.filter.horizon(), self.filter.refreshed());
-        let left = horizon.representative.0 - self.dropped.0;
-        if refreshed.is_empty() || left > self.filter.len() as u64 / 4 {
-            self.state.drop_documents(horizon, refreshed)?;
-            self.dropped = horizon.representative;
-        }
-        Ok(())
-    }
 }
 
 /// The recipe of the state's fingerprints, or of those that a new state will have.
@@ -142,7 +113,7 @@ fn agree(state: &State, options: &Options) -> Result<Recipe, StateError> {
     }
     let chosen = options.seed.seed();
     let recipe = options.recipe(chosen.or(known).unwrap_or(HashSeed::PUBLIC));
-    let scheme = recipe.scheme().to_string();
+    let scheme = recipe.scheme();
     if let Some(known) = known {
         let stored: String = state.meta("scheme")?.unwrap_or_default();
         if stored != scheme {

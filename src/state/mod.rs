@@ -27,7 +27,7 @@ use rusqlite::{
 };
 
 pub(crate) use digests::{CACHED_DIGESTS, DigestTable};
-pub use documents::{Capture, Document};
+pub use documents::{Capture, JudgedDocument};
 pub use hosts::HostId;
 pub(crate) use hosts::{Aside, Cause, HostRow, RobotsRow};
 pub use kept::KeptFilter;

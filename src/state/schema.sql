@@ -49,9 +49,9 @@ CREATE TABLE digests (
     PRIMARY KEY (digest, document)
 ) STRICT, WITHOUT ROWID;
 
--- The window's representatives, packed: up to 256 a row. One that was refreshed is here once more, with its new turn.
+-- The window's representatives, packed: up to 256 a row.
 CREATE TABLE signatures (
-    first INTEGER PRIMARY KEY,          -- the turn of the first
+    first INTEGER PRIMARY KEY,          -- the number of the first
     packed BLOB NOT NULL
 ) STRICT;
 

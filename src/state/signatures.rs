@@ -1,8 +1,6 @@
 //! The window's representatives, packed many to a row.
 //!
-//! A representative takes 72 bytes, as in memory, all little endian. The log only grows at its end: a representative that is refreshed is
-//! appended anew, with its new turn, and what was read of it before no longer counts. Rows of what has left are dropped, and a log of
-//! which more than half no longer counts is written anew.
+//! A representative takes 72 bytes, as in memory, all little endian. The log grows at its end only, and rows of what has left are dropped.
 
 use std::time::{Duration, Instant};
 
@@ -17,8 +15,6 @@ use crate::{
 const PER_ROW: usize = 256;
 const WORDS: usize = 9;
 const BYTES: usize = WORDS * 8;
-/// So many that no longer count are always left in the log.
-const SPARED: u64 = 4 * PER_ROW as u64;
 /// How often it is told how far a window has been brought back.
 const TELL_EVERY: Duration = Duration::from_secs(2);
 
@@ -34,17 +30,15 @@ pub struct Restored {
 /// Appends to the packed representatives. What is pushed is written by [`commit`](Self::commit).
 #[derive(Debug, Default)]
 pub(crate) struct SignatureLog {
-    /// The row that is not full yet: its first turn and its bytes.
+    /// The row that is not full yet: its first number and its bytes.
     open: Option<(DocId, Vec<u8>)>,
     changed: bool,
     /// The horizon at which rows were dropped last.
     pruned: u64,
-    /// Representatives in the log, those that no longer count among them.
-    len: u64,
 }
 
 impl SignatureLog {
-    /// Brings the window of the state back into an empty filter, from its oldest turn on, and gives the log to go on with. `tell` is told
+    /// Brings the window of the state back into an empty filter, from its oldest on, and gives the log to go on with. `tell` is told
     /// how far it is, every two seconds.
     ///
     /// # Errors
@@ -60,7 +54,7 @@ impl SignatureLog {
         let log = filter.restore(|take| {
             Self::read_rows(state, |row| {
                 read += row.len() as u64;
-                row.iter().copied().filter(|one| one.turn >= oldest).for_each(&mut *take);
+                row.iter().copied().filter(|one| one.id >= oldest).for_each(&mut *take);
                 if told.elapsed() >= TELL_EVERY {
                     told = Instant::now();
                     tracing::info!(read, all, "the window is being brought back");
@@ -86,11 +80,10 @@ impl SignatureLog {
     ) -> Result<(), StateError> {
         let (_, packed) = self
             .open
-            .get_or_insert_with(|| (representative.turn, Vec::with_capacity(PER_ROW * BYTES)));
+            .get_or_insert_with(|| (representative.id, Vec::with_capacity(PER_ROW * BYTES)));
         let words = Packed::of(representative).0;
         packed.extend(words.iter().flat_map(|word| word.to_le_bytes()));
         self.changed = true;
-        self.len += 1;
         if packed.len() == PER_ROW * BYTES {
             self.flush(state)?;
             self.open = None;
@@ -108,16 +101,7 @@ impl SignatureLog {
         filter: &Filter<I, D>,
     ) -> Result<(), StateError> {
         self.flush(state)?;
-        self.prune(state, filter.horizon().representative)?;
-        if self.len <= 2 * filter.len() as u64 + SPARED {
-            return Ok(());
-        }
-        state.db.prepare_cached("DELETE FROM signatures")?.execute([])?;
-        *self = Self { pruned: self.pruned, ..Self::default() };
-        for representative in filter.representatives() {
-            self.push(state, &representative)?;
-        }
-        self.flush(state)
+        self.prune(state, filter.horizon().representative)
     }
 
     /// Writes the row that is not full yet.
@@ -130,21 +114,18 @@ impl SignatureLog {
         Ok(())
     }
 
-    /// Drops rows all of whose turns are before `horizon`.
+    /// Drops rows of representatives that are all before `horizon`.
     pub(super) fn prune(&mut self, state: &State, horizon: DocId) -> Result<(), StateError> {
         if horizon.0 < self.pruned + PER_ROW as u64 {
             return Ok(());
         }
         let sql = "DELETE FROM signatures WHERE first < (SELECT max(first) FROM signatures WHERE first <= ?)";
-        let rows = state.db.prepare_cached(sql)?.execute([signed(horizon.0)])?;
-        // Only the last row is not full, and that is not dropped.
-        self.len = self.len.saturating_sub((rows * PER_ROW) as u64);
+        state.db.prepare_cached(sql)?.execute([signed(horizon.0)])?;
         self.pruned = horizon.0;
         Ok(())
     }
 
-    /// Calls `visit` with every representative that is stored, in the order of turns: one that was refreshed comes with its earlier
-    /// turns too.
+    /// Calls `visit` with every representative that is stored, oldest first.
     ///
     /// # Errors
     /// If SQLite fails or a row is damaged.
@@ -182,16 +163,14 @@ impl SignatureLog {
                 ));
             }
             representatives.clear();
-            for entry in entries {
-                let representative = unpack(entry);
-                if representative.turn <= last {
-                    return Err(StateError::Damaged("the turns of signatures do not grow"));
+            for representative in entries.iter().filter_map(unpack) {
+                if representative.id <= last {
+                    return Err(StateError::Damaged("the numbers of signatures do not grow"));
                 }
-                last = representative.turn;
+                last = representative.id;
                 representatives.push(representative);
             }
             visit(&representatives);
-            log.len += entries.len() as u64;
             log.open = if entries.len() < PER_ROW {
                 Some((DocId(unsigned(row.get(0)?)), packed.to_vec()))
             } else {
@@ -202,10 +181,12 @@ impl SignatureLog {
     }
 }
 
-fn unpack(entry: &[u8; BYTES]) -> Representative {
+/// `None` for a copy that an earlier version appended when a duplicate refreshed its match: representatives leave in order of arrival.
+fn unpack(entry: &[u8; BYTES]) -> Option<Representative> {
     let mut words = [0; WORDS];
     for (word, bytes) in words.iter_mut().zip(entry.as_chunks::<8>().0) {
         *word = u64::from_le_bytes(*bytes);
     }
-    Packed(words).unpacked()
+    let is_copy = words[3] > 1;
+    (!is_copy).then(|| Packed(words).unpacked())
 }

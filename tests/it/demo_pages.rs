@@ -1,4 +1,4 @@
-//! The demo's hosts as a crawler meets them.
+//! The demo's hosts as a crawler sees them.
 
 use std::net::SocketAddr;
 
@@ -54,7 +54,7 @@ fn every_host_has_a_seed() {
 }
 
 #[tokio::test]
-async fn an_address_without_a_page_is_not_found_or_moved() {
+async fn a_url_without_a_page_is_not_found_or_moved() {
     let (server, client) = start(&CancellationToken::new()).await;
     for missing in [
         "http://docs.postgresql.test/15/no-such-page.html",
@@ -75,7 +75,7 @@ async fn an_address_without_a_page_is_not_found_or_moved() {
 }
 
 #[tokio::test]
-async fn a_name_that_is_no_host_of_the_demo_has_no_pages() {
+async fn a_host_that_is_not_in_the_demo_has_no_pages() {
     let (server, client) = start(&CancellationToken::new()).await;
     let page = get(&server, &client, "http://127.0.0.1/15/tutorial.html").await;
     assert_eq!(page.status(), StatusCode::NOT_FOUND);
@@ -102,7 +102,7 @@ async fn only_get_and_head_are_allowed() {
 }
 
 #[tokio::test]
-async fn a_cancelled_server_stops_though_a_client_keeps_its_connection() {
+async fn a_cancelled_server_stops_although_a_client_keeps_its_connection() {
     let token = CancellationToken::new();
     let (server, client) = start(&token).await;
     let address = server.address();

@@ -1,4 +1,4 @@
-//! What a fetch brings, and what it refuses, against a server on loopback.
+//! What a fetch returns and refuses, against a server on loopback.
 
 use std::{
     collections::BTreeMap,
@@ -507,24 +507,24 @@ async fn a_kept_exchange_has_the_body_as_received_without_transfer_coding() {
     let get = async |path| fetcher.get(&server.url(path), Limit::Page).await.unwrap();
 
     let answer = get("/gzip").await;
-    assert_eq!(answer.received_body(), Some(&*coded));
     let exchange = answer.exchange.unwrap();
-    let response = String::from_utf8(exchange.response).unwrap();
+    assert_eq!(exchange.body, coded);
+    let response = String::from_utf8(exchange.response_head).unwrap();
     assert!(response.starts_with("HTTP/1.1 200 OK\r\ncontent-type: text/html"), "{response}");
     assert!(response.contains("content-encoding: gzip\r\n"), "{response}");
     assert!(
         !response.contains("transfer-encoding") && response.ends_with("\r\n\r\n"),
         "{response}"
     );
-    let request = String::from_utf8(exchange.request).unwrap();
+    let request = String::from_utf8(exchange.request_head).unwrap();
     let host = server.address();
     assert!(request.starts_with(&format!("GET /gzip HTTP/1.1\r\nhost: {host}\r\n")), "{request}");
 
     let plain = get("/plain").await;
-    assert_eq!(plain.received_body(), Some(&*html));
-    assert!(plain.exchange.unwrap().body.is_none());
+    assert_eq!(plain.body, html);
+    assert_eq!(plain.exchange.unwrap().body, html);
     let moved = get("/moved").await;
-    assert_eq!((moved.body.len(), moved.received_body()), (0, Some(&b"moved"[..])));
+    assert_eq!((moved.body.len(), &*moved.exchange.unwrap().body), (0, &b"moved"[..]));
 }
 
 #[tokio::test]

@@ -177,37 +177,26 @@ fn verdicts_do_not_depend_on_the_number_of_threads() {
         stdout(&command.write_stdin(input).assert().success())
     };
     let input = documents(3000);
-    for options in OPTIONS {
-        let expected = run(&input, options, "1");
-        for threads in ["7", "7", "2"] {
-            assert_eq!(run(&input, options, threads), expected, "{threads} threads, {options:?}");
-        }
+    let expected = run(&input, ROLLING, "1");
+    for threads in ["7", "7", "2"] {
+        assert_eq!(run(&input, ROLLING, threads), expected, "{threads} threads");
     }
     // So many that the index looks in its tables and does not scan.
     let (input, options) = (documents(9000), ["--set", "dedup.mode=classic"]);
     assert_eq!(run(&input, options, "7"), run(&input, options, "1"));
 }
 
-/// Windows that roll.
-const OPTIONS: [[&str; 2]; 2] = [
-    ["--set", "dedup.window={entries = 300, age = '1h'}"],
-    ["--set", "dedup.window={entries = 300, age = '1h', refresh = true}"],
-];
+/// A window that rolls.
+const ROLLING: [&str; 2] = ["--set", "dedup.window={entries = 300, age = '1h'}"];
 
 #[test]
 fn two_runs_over_one_state_are_as_one() {
-    for options in OPTIONS {
-        judged_in_two_runs(options);
-    }
-}
-
-fn judged_in_two_runs(options: [&str; 2]) {
     let directory = tempfile::tempdir().unwrap();
     let input = documents(1200);
     let run = |state: Option<&str>, input: &str| {
         let state = state.map(|name| directory.path().join(name));
         let mut command = pagesieve();
-        command.arg("filter").args(options);
+        command.arg("filter").args(ROLLING);
         if let Some(path) = state {
             command.arg("--state").arg(path);
         }
@@ -324,22 +313,29 @@ fn real_pages_are_judged_alike_with_and_without_a_state() {
 }
 
 #[test]
-fn what_is_repeated_stays_in_the_window_if_hits_refresh_it() {
+fn a_repeated_document_leaves_the_window_in_order_of_arrival() {
     let line = |(place, number)| {
         json!({"id": format!("doc {place}"), "text": text(number)}).to_string() + "\n"
     };
     let input: String = [0, 1, 0, 2, 0].into_iter().enumerate().map(line).collect();
-    let matches = |refresh: bool| {
-        let window = format!("dedup.window={{entries = 2, refresh = {refresh}}}");
+    let mut command = pagesieve();
+    command.args(["filter", "--set", "dedup.window.entries=2"]).write_stdin(input);
+    let decisions = lines(&command.assert().success());
+    let matches: Vec<_> = verdicts(&decisions).into_iter().map(|(_, _, of)| of).collect();
+    assert_eq!(matches, [None, None, Some("doc 0"), None, None]);
+}
+
+#[test]
+fn the_removed_option_refresh_is_refused_by_name() {
+    for set in ["dedup.window.refresh=false", "dedup.window={entries = 2, refresh = true}"] {
         let mut command = pagesieve();
-        let run = command.args(["filter", "--set", &window]).write_stdin(input.clone()).assert();
-        let decisions = lines(&run.success());
-        let matches = verdicts(&decisions).into_iter().map(|(_, _, of)| of.map(str::to_owned));
-        matches.collect::<Vec<_>>()
-    };
-    let first = Some("doc 0".to_owned());
-    assert_eq!(matches(false), [None, None, first.clone(), None, None]);
-    assert_eq!(matches(true), [None, None, first.clone(), None, first]);
+        let refused = command.args(["filter", "--set", set]).write_stdin("").assert().code(2);
+        let message = stderr(&refused).replace('│', " ");
+        let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
+        let why =
+            "`dedup.window.refresh` was removed: the window always forgets in order of arrival";
+        assert!(message.contains(why) && message.contains("delete the key"), "{message}");
+    }
 }
 
 #[test]

@@ -1,16 +1,16 @@
 //! The filter as a stage of somebody's stream.
 
 use pagesieve::{
-    Digest, DocId, Filter, NearDupExt, Signature, Sketch, Subject,
+    Digest, DocId, Document, Filter, NearDupExt, Signature, Sketch,
     filter::{Key, Options, Step},
     page::Timestamp,
 };
 use tokio_stream::{StreamExt, wrappers::ReceiverStream};
 
 /// A text by its number: those of the same ten differ in few bits.
-fn subject(&(name, text): &(&str, u64)) -> Subject {
+fn subject(&(name, text): &(&str, u64)) -> Document {
     let word = (text / 10).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (text % 10);
-    Subject {
+    Document {
         key: Key::of(name),
         body: None,
         sketch: Sketch {

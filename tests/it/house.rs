@@ -27,8 +27,11 @@ const ROOMS: &[&[&str]] = &[
 /// The parts of `crawl`, and which others each may name. Its `mod.rs` may name all of them, and none of them names it.
 const CRAWL: &[(&str, &[&str])] = &[
     ("past", &["directory", "recipe", "error"]),
-    ("dry_run", &["options", "directory", "roots", "error", "sitemap", "robots", "scope", "fetch"]),
-    ("worker", &["recorder", "frontier", "pool", "sitemap", "robots", "politeness", "fetch"]),
+    ("dry_run", &["options", "directory", "error", "sitemap", "robots", "scope", "fetch"]),
+    (
+        "worker",
+        &["recorder", "frontier", "options", "error", "sitemap", "robots", "politeness", "fetch"],
+    ),
     (
         "recorder",
         &[
@@ -36,7 +39,6 @@ const CRAWL: &[(&str, &[&str])] = &[
             "options",
             "directory",
             "recipe",
-            "roots",
             "error",
             "sitemap",
             "robots",
@@ -44,13 +46,11 @@ const CRAWL: &[(&str, &[&str])] = &[
             "fetch",
         ],
     ),
-    ("frontier", &["robots", "scope", "politeness"]),
-    ("options", &["scope", "politeness", "fetch"]),
+    ("frontier", &["robots", "politeness"]),
+    ("options", &["error", "scope", "politeness", "fetch"]),
     ("error", &["scope", "fetch"]),
     ("directory", &["error"]),
     ("recipe", &[]),
-    ("roots", &["error", "scope"]),
-    ("pool", &[]),
     ("sitemap", &[]),
     ("robots", &["fetch"]),
     ("scope", &[]),
@@ -63,7 +63,7 @@ const NAMELESS: &[&str] =
     &["util", "utils", "types", "common", "error", "errors", "helpers", "misc"];
 
 /// Functions that are one table, as long as it is.
-const TABLES: &[(&str, &str)] = &[("extract/flow.rs", "of")];
+const TABLES: &[(&str, &str)] = &[];
 
 const MAX_FUNCTION: usize = 60;
 const INDEX_FILES: usize = 14;

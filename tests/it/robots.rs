@@ -1,4 +1,4 @@
-//! robots.txt: the verdicts of others, the laws of RFC 9309, hostile files.
+//! robots.txt: comparison with other parsers, the rules of RFC 9309, hostile files.
 
 use std::{collections::HashMap, fs, time::Duration};
 

@@ -1,4 +1,4 @@
-//! A server on loopback that answers as it is told, by host and path, and remembers what it was asked.
+//! A server on loopback that answers as configured, by host and path, and remembers the requests.
 //!
 //! Plain threads and sockets, so that it serves synchronous tests and whole processes too, and can break every rule of
 //! HTTP. It ends with the value that [`Server::start`] returns.
@@ -41,9 +41,9 @@ pub(crate) struct Reply {
     framing: Framing,
     /// Waits before the first byte.
     latency: Duration,
-    /// Writes so many bytes at once and waits in between.
+    /// Writes this many bytes at once and waits in between.
     drip: Option<(usize, Duration)>,
-    /// Writes only so many bytes of the body, then closes.
+    /// Writes only this many bytes of the body, then closes.
     cut: Option<usize>,
 }
 
@@ -100,7 +100,7 @@ impl Reply {
         Self { framing: Framing::Close, ..self }
     }
 
-    /// Waits so long before it answers.
+    /// Waits this long before it answers.
     pub(crate) fn after(self, latency: Duration) -> Self {
         Self { latency, ..self }
     }
@@ -155,12 +155,12 @@ impl Routes {
         Self::default()
     }
 
-    /// One reply, whenever `path` of `host` is asked for.
+    /// One reply, whenever `path` of `host` is requested.
     pub(crate) fn at(self, host: &str, path: &str, reply: Reply) -> Self {
         self.script(host, path, [reply])
     }
 
-    /// One reply after the other; the last one stays.
+    /// One reply after the other; the last one is repeated.
     pub(crate) fn script(
         mut self,
         host: &str,
@@ -201,7 +201,7 @@ impl Server {
         Self::answering(move |request, count| routes.reply(request, count))
     }
 
-    /// A server that answers what `reply` says to a request, of which the host and path were asked `count` times before.
+    /// A server that answers with `reply` of a request whose host and path were requested `count` times before.
     pub(crate) fn answering(
         reply: impl Fn(&Request, usize) -> Reply + Send + Sync + 'static,
     ) -> Self {
@@ -239,7 +239,7 @@ impl Server {
         self.shared.log().clone()
     }
 
-    /// How often `path` of `host` was asked for; `*` counts all hosts.
+    /// How often `path` of `host` was requested; `*` counts all hosts.
     pub(crate) fn count(&self, host: &str, path: &str) -> usize {
         let log = self.shared.log();
         log.iter().filter(|asked| (host == "*" || asked.host == host) && asked.path == path).count()
@@ -254,7 +254,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.shared.ended.store(true, Ordering::SeqCst);
-        // Wakes the listener, which then sees that it is over.
+        // Wakes the listener, so that it sees the end.
         drop(TcpStream::connect(self.address));
     }
 }
@@ -264,7 +264,7 @@ impl Shared {
         self.log.lock().unwrap()
     }
 
-    /// Writes the request down and returns how often the same was asked before.
+    /// Records the request and returns how often the same was made before.
     fn observe(&self, request: &Request) -> usize {
         let mut log = self.log();
         let same = |asked: &&Request| asked.host == request.host && asked.path == request.path;

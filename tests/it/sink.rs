@@ -1,4 +1,4 @@
-//! The files of a run directory: what the lines look like, and what a killed run leaves behind.
+//! The files of a run directory: the form of the lines, and what a killed run leaves behind.
 
 use std::{fs, path::Path};
 
@@ -7,7 +7,7 @@ use pagesieve::{
     filter::Step,
     page::Timestamp,
     sink::{
-        DUPLICATES, Mark, Outputs, PAGES, Position, Record, Sink, SinkError,
+        DUPLICATES, Mark, Outputs, PAGES, Position, SinkError,
         json_lines::{JsonLines, Replacement, replace},
         record::{Decision, DuplicateLine, MatchFields, PageLine, SkippedLine, VerdictName},
     },
@@ -129,7 +129,7 @@ fn lines_are_read_as_they_were_written() {
 }
 
 #[test]
-fn a_reader_passes_over_fields_that_it_does_not_know() {
+fn a_reader_ignores_unknown_fields() {
     let mut line = serde_json::to_value(duplicate("b", "a")).unwrap();
     line["later"] = json!([1]);
     let line = line.to_string();
@@ -138,7 +138,7 @@ fn a_reader_passes_over_fields_that_it_does_not_know() {
 }
 
 #[test]
-fn the_torn_tail_of_a_killed_run_disappears() {
+fn the_torn_tail_of_a_killed_run_is_cut_off() {
     let directory = tempdir().unwrap();
     let path = directory.path().join(PAGES);
     let mut lines = JsonLines::open(path.clone(), 0).unwrap();
@@ -159,12 +159,12 @@ fn a_file_shorter_than_its_mark_is_refused_with_advice() {
     fs::write(&path, "{}\n").unwrap();
     let error = JsonLines::open(path.clone(), 4).unwrap_err();
     assert!(matches!(error, SinkError::Shorter { found: 3, committed: 4, .. }));
-    assert!(error.to_string().contains("put the file back"), "{error}");
+    assert!(error.to_string().contains("restore it or start over"), "{error}");
     assert_eq!(content(&path), "{}\n");
 }
 
 #[test]
-fn a_row_that_is_no_json_leaves_no_trace() {
+fn a_row_that_cannot_be_serialised_leaves_no_trace() {
     let directory = tempdir().unwrap();
     let path = directory.path().join(PAGES);
     let mut lines = JsonLines::open(path.clone(), 0).unwrap();
@@ -192,7 +192,7 @@ fn lines_longer_than_the_buffer_arrive_whole() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_full_disk_is_told_apart_and_says_what_to_do() {
+fn a_full_disk_is_an_error_of_its_own_with_advice() {
     let directory = tempdir().unwrap();
     let path = directory.path().join(PAGES);
     std::os::unix::fs::symlink("/dev/full", &path).unwrap();
@@ -205,7 +205,7 @@ fn a_full_disk_is_told_apart_and_says_what_to_do() {
 }
 
 #[test]
-fn a_replacement_takes_its_place_only_when_it_is_whole() {
+fn a_replacement_replaces_the_file_only_when_complete() {
     let directory = tempdir().unwrap();
     let path = directory.path().join("skipped.jsonl");
     fs::write(&path, "old\n").unwrap();
@@ -222,16 +222,16 @@ fn a_replacement_takes_its_place_only_when_it_is_whole() {
 }
 
 #[test]
-fn a_run_goes_on_from_its_marks() {
+fn a_run_continues_from_its_marks() {
     let directory = tempdir().unwrap();
     let run = directory.path().join("runs/docs");
     let mut outputs = Outputs::open(&run, None, &[]).unwrap();
     let start = outputs.positions();
-    outputs.record(&Record::Page(&page(unique("http://docs.test/a"), "text"))).unwrap();
-    outputs.record(&Record::Duplicate(&duplicate("b", "a"))).unwrap();
+    outputs.write_page(&page(unique("http://docs.test/a"), "text")).unwrap();
+    outputs.write_duplicate(&duplicate("b", "a")).unwrap();
     let committed = outputs.sync().unwrap();
     let whole = content(&run.join(DUPLICATES));
-    outputs.record(&Record::Duplicate(&duplicate("c", "a"))).unwrap();
+    outputs.write_duplicate(&duplicate("c", "a")).unwrap();
     outputs.sync().unwrap();
     drop(outputs);
 
@@ -245,7 +245,7 @@ fn a_run_goes_on_from_its_marks() {
 }
 
 #[test]
-fn files_that_the_state_does_not_know_are_refused_and_left_alone() {
+fn files_unknown_to_the_state_are_refused_and_left_unchanged() {
     let directory = tempdir().unwrap();
     let path = directory.path().join(PAGES);
     fs::write(&path, "precious\n").unwrap();

@@ -1,4 +1,4 @@
-//! Sitemaps, feeds, lists, and what pretends to be one.
+//! Sitemaps, feeds, lists, and what only looks like one.
 
 use std::{fmt::Write as _, fs, io::Write as _, path::Path};
 

@@ -1,4 +1,4 @@
-//! WARC files: read back by our own eyes, and by an independent reader (warcio) where it is installed.
+//! WARC files: read back here, and by an independent reader (warcio) if it is installed.
 
 use std::{
     fs,
@@ -13,7 +13,7 @@ use pagesieve::{
     page::Timestamp,
     sink::{
         Mark, Position, SinkError,
-        warc::{Cut, Exchange, Kind, Origin, Original, PayloadDigest, Warc},
+        warc::{Cut, Exchange, Kind, Original, PayloadDigest, RunFields, Warc},
     },
 };
 use tempfile::tempdir;
@@ -22,9 +22,9 @@ use crate::{data::skip, sink::near};
 
 const FILE: &str = "warc/docs-00000.warc.gz";
 
-fn origin() -> Origin {
-    Origin {
-        run: "docs".to_owned(),
+fn run() -> RunFields {
+    RunFields {
+        name: "docs".to_owned(),
         user_agent: "pagesieve/0.1 (+mailto:a@b.test)".to_owned(),
         obey_robots: true,
     }
@@ -65,7 +65,7 @@ fn field<'a>(header: &'a str, name: &str) -> Option<&'a str> {
 
 fn write_one(exchange: &Exchange, kind: &Kind<'_>) -> (String, String) {
     let directory = tempdir().unwrap();
-    let mut warc = Warc::open(directory.path(), origin(), &[]).unwrap();
+    let mut warc = Warc::open(directory.path(), run(), &[]).unwrap();
     let position = warc.write(exchange, kind).unwrap();
     warc.sync().unwrap();
     let (header, block) = record(directory.path(), &position);
@@ -108,7 +108,7 @@ fn a_record_id_is_a_uuid_of_version_4() {
 }
 
 #[test]
-fn a_transfer_coding_is_gone_and_the_length_is_true() {
+fn a_transfer_coding_is_removed_and_the_length_corrected() {
     let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Encoding: gzip\r\n\r\n";
     let (_, block) = write_one(&exchange("http://docs.test/a", head, b"12345"), &Kind::Response);
     assert_eq!(
@@ -148,7 +148,7 @@ fn an_equal_payload_becomes_a_revisit() {
 }
 
 #[test]
-fn another_duplicate_becomes_metadata_in_place_of_its_body() {
+fn another_duplicate_becomes_metadata_instead_of_its_body() {
     let decision = near("http://docs.test/b", "http://docs.test/a");
     let kind = Kind::Duplicate { decision: &decision, original: None, keep: false };
     let (header, block) = write_one(&exchange("http://docs.test/b", OK, b"like it"), &kind);
@@ -161,9 +161,9 @@ fn another_duplicate_becomes_metadata_in_place_of_its_body() {
 }
 
 #[test]
-fn a_duplicate_that_is_kept_has_its_response_too() {
+fn a_duplicate_that_is_kept_has_its_response_as_well() {
     let directory = tempdir().unwrap();
-    let mut warc = Warc::open(directory.path(), origin(), &[]).unwrap();
+    let mut warc = Warc::open(directory.path(), run(), &[]).unwrap();
     let decision = near("http://docs.test/b", "http://docs.test/a");
     let kind = Kind::Duplicate { decision: &decision, original: None, keep: true };
     let position = warc.write(&exchange("http://docs.test/b", OK, b"like it"), &kind).unwrap();
@@ -177,7 +177,7 @@ fn a_duplicate_that_is_kept_has_its_response_too() {
 }
 
 #[test]
-fn a_url_with_line_ends_writes_no_header_of_its_own() {
+fn a_url_with_line_breaks_cannot_add_a_header_field() {
     let hostile = "http://docs.test/\r\nWARC-Type: warcinfo\r\n\r\n";
     let (header, _) = write_one(&exchange(hostile, OK, b""), &Kind::Response);
     assert_eq!(field(&header, "WARC-Target-URI"), Some("http://docs.test/WARC-Type: warcinfo"));
@@ -185,18 +185,18 @@ fn a_url_with_line_ends_writes_no_header_of_its_own() {
 }
 
 #[test]
-fn a_run_name_cannot_lead_out_of_the_directory() {
+fn a_run_name_cannot_leave_the_directory() {
     let directory = tempdir().unwrap();
-    let origin = Origin { run: "../../etc/名".to_owned(), ..origin() };
-    let warc = Warc::open(directory.path(), origin, &[]).unwrap();
+    let run = RunFields { name: "../../etc/名".to_owned(), ..run() };
+    let warc = Warc::open(directory.path(), run, &[]).unwrap();
     assert_eq!(warc.position().file, "warc/..-..-etc-名-00000.warc.gz");
 }
 
 #[test]
-fn after_a_crash_writing_goes_on_behind_the_last_committed_member() {
+fn after_a_crash_writing_continues_behind_the_last_committed_member() {
     let directory = tempdir().unwrap();
     let page = |uri: &str| exchange(uri, OK, b"page");
-    let mut warc = Warc::open(directory.path(), origin(), &[]).unwrap();
+    let mut warc = Warc::open(directory.path(), run(), &[]).unwrap();
     let first = warc.write(&page("http://docs.test/a"), &Kind::Response).unwrap();
     let committed = warc.sync().unwrap();
     warc.write(&page("http://docs.test/lost"), &Kind::Response).unwrap();
@@ -207,7 +207,7 @@ fn after_a_crash_writing_goes_on_behind_the_last_committed_member() {
     fs::write(&path, &bytes[..usize::try_from(torn.offset).unwrap() - 7]).unwrap();
     fs::write(directory.path().join("warc/docs-00001.warc.gz"), b"begun after it").unwrap();
 
-    let mut warc = Warc::open(directory.path(), origin(), &committed).unwrap();
+    let mut warc = Warc::open(directory.path(), run(), &committed).unwrap();
     let second = warc.write(&page("http://docs.test/b"), &Kind::Response).unwrap();
     warc.sync().unwrap();
     assert!(second.offset > first.offset + first.length);
@@ -222,20 +222,20 @@ fn after_a_crash_writing_goes_on_behind_the_last_committed_member() {
 }
 
 #[test]
-fn a_file_that_the_state_does_not_know_is_refused() {
+fn a_file_unknown_to_the_state_is_refused() {
     let directory = tempdir().unwrap();
     fs::create_dir(directory.path().join("warc")).unwrap();
     fs::write(directory.path().join(FILE), b"an archive").unwrap();
-    let error = Warc::open(directory.path(), origin(), &[]).unwrap_err();
+    let error = Warc::open(directory.path(), run(), &[]).unwrap_err();
     assert!(matches!(error, SinkError::Foreign { .. }), "{error}");
     let longer = [Mark { file: FILE.to_owned(), offset: 11 }];
-    let error = Warc::open(directory.path(), origin(), &longer).unwrap_err();
+    let error = Warc::open(directory.path(), run(), &longer).unwrap_err();
     assert!(matches!(error, SinkError::Shorter { .. }), "{error}");
 }
 
 /// One file with a record of each type and with the hard cases of heads and bodies.
 fn sample(directory: &Path) -> (PathBuf, Vec<(Position, &'static str)>) {
-    let mut warc = Warc::open(directory, origin(), &[]).unwrap();
+    let mut warc = Warc::open(directory, run(), &[]).unwrap();
     let gzip: &[u8] =
         &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0x4b, 4, 0, 0x43, 0xbe, 0xb7, 0xe8, 1, 0, 0, 0];
     let coded = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n";
@@ -279,7 +279,7 @@ pub(crate) fn warcio(arguments: &[&str]) -> Option<String> {
 }
 
 #[test]
-fn warcio_finds_every_digest_right() {
+fn warcio_confirms_every_digest() {
     let directory = tempdir().unwrap();
     let (path, _) = sample(directory.path());
     let Some(printed) = warcio(&["check", "-v", path.to_str().unwrap()]) else { return };
@@ -288,7 +288,7 @@ fn warcio_finds_every_digest_right() {
 }
 
 #[test]
-fn warcio_finds_the_records_where_we_say_they_are() {
+fn warcio_finds_the_records_at_their_positions() {
     let directory = tempdir().unwrap();
     let (path, positions) = sample(directory.path());
     let fields = "offset,length,warc-type,warc-target-uri,http:status";

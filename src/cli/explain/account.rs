@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     crawl::Account,
-    state::{Document, Reason, UrlState},
+    state::{JudgedDocument, Reason, UrlState},
 };
 
 /// Writes what a run knows of a URL.
@@ -56,8 +56,8 @@ fn write_reason(out: &mut Out, account: &Account, reason: Reason) -> io::Result<
 
 fn write_judgement(
     out: &mut Out,
-    document: &Document,
-    matched: Option<&Document>,
+    document: &JudgedDocument,
+    matched: Option<&JudgedDocument>,
     line: Option<&Stored>,
 ) -> io::Result<()> {
     let judgement = &document.judgement;

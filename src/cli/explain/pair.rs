@@ -17,7 +17,7 @@ use super::{
 use crate::{
     config::Config,
     crawl::PastRun,
-    filter::{Filter, Key, Match, MemoryDigests, Options, Share, Subject, Verdict},
+    filter::{Document, Filter, Key, Match, MemoryDigests, Options, Share, Verdict},
     fingerprint::{Recipe, similarity},
     index::Scan,
 };
@@ -120,7 +120,7 @@ fn judge(
     let mut filter = Filter::with(options, Scan::default(), MemoryDigests::default());
     let [a, b] = texts.map(|text| text.subject.clone());
     // By its own key the first document is known to have taught the run; the second must be another than the first.
-    let b = Subject { key: Key(!a.key.0), ..b };
+    let b = Document { key: Key(!a.key.0), ..b };
     if let Some(run) = run {
         run.teach(&mut filter, &b)?;
     }

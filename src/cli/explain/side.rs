@@ -12,11 +12,11 @@ use super::{
 };
 use crate::{
     crawl::PastRun,
-    filter::{Facts, Key, Kind, Match, Subject, Verdict},
+    filter::{Document, Facts, Key, Kind, Match, Verdict},
     fingerprint::{Feature, Signature, Sketch},
     input::{Content, Input},
     page::{DocId, Origin, Timestamp},
-    state::Document,
+    state::JudgedDocument,
 };
 
 /// Where a document is found.
@@ -48,7 +48,7 @@ pub(super) struct Side {
 
 /// What can be said of a document whose text is at hand.
 pub(super) struct Text {
-    pub(super) subject: Subject,
+    pub(super) subject: Document,
     pub(super) features: Vec<Feature>,
 }
 
@@ -93,7 +93,7 @@ fn of_content(name: String, content: Content, preparation: &Preparation) -> Side
         body,
         Timestamp(0),
     );
-    let Subject { chars, lang, sketch: Sketch { features, signature, .. }, .. } = subject;
+    let Document { chars, lang, sketch: Sketch { features, signature, .. }, .. } = subject;
     let signature = (features > 0).then_some(signature);
     let fingerprint = signature.as_ref().map(Signature::fingerprint);
     let mut remarks: Vec<_> = document.truncated.map(|why| cut(why.as_str())).into_iter().collect();
@@ -135,7 +135,7 @@ fn of_page(run: &Run<'_>, url: &str, preparation: &Preparation) -> Result<Side, 
 }
 
 fn of_line(
-    document: &Document,
+    document: &JudgedDocument,
     line: Option<Stored>,
     remarks: &mut Vec<String>,
     preparation: &Preparation,
@@ -169,7 +169,7 @@ fn is_exact(found: &Match) -> bool {
 }
 
 /// What the run found about a page.
-pub(super) fn judged(document: &Document, matched: Option<&Document>) -> String {
+pub(super) fn judged(document: &JudgedDocument, matched: Option<&JudgedDocument>) -> String {
     let kept = if document.stored { "stored" } else { "not stored" };
     let Some(found) = document.judgement.verdict.matched() else {
         return format!("unique; {kept}");

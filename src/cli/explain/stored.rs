@@ -10,7 +10,7 @@ use super::{super::Failure, side::Run};
 use crate::{
     fingerprint::Signature,
     sink::{PAGES, record::PageLine},
-    state::{Document, KeptText},
+    state::{JudgedDocument, KeptText},
 };
 
 /// What the line of a stored page has beyond what the state knows of every page.
@@ -29,7 +29,7 @@ impl From<KeptText> for Stored {
 }
 
 /// What the run has of a page: its line, if it is stored, else the text that the state keeps of a near duplicate.
-pub(super) fn stored(run: &Run<'_>, page: &Document) -> Result<Option<Stored>, Failure> {
+pub(super) fn stored(run: &Run<'_>, page: &JudgedDocument) -> Result<Option<Stored>, Failure> {
     if page.stored {
         return line(run.directory, &page.name);
     }

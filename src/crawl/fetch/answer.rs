@@ -1,17 +1,20 @@
-//! One answer: what the crawler needs of its head, its body decoded, and on request the exchange as an archive keeps it.
+//! One answer: what the crawler needs of its head, its decoded body, and on request the exchange for the archive.
 
 use std::{fmt::Write as _, net::SocketAddr, time::Duration};
 
-use jiff::{Timestamp, civil::DateTime, tz::TimeZone};
+use jiff::{civil::DateTime, tz::TimeZone};
 use reqwest::{
     Response, StatusCode, Version,
     header::{CONTENT_TYPE, HeaderMap, HeaderName, LOCATION, RETRY_AFTER, TRANSFER_ENCODING},
 };
 use url::{Position, Url};
 
-use crate::sink::warc::Cut;
+use crate::{
+    page::Timestamp,
+    sink::warc::{Cut, Exchange},
+};
 
-/// The longest `Retry-After` that is passed on, so that a caller can add it to any instant.
+/// A longer `Retry-After` is shortened to this, so that the caller can add it to any instant.
 const MAX_RETRY_AFTER: Duration = Duration::from_hours(366 * 24);
 
 /// The three forms of a date in HTTP (RFC 9110, section 5.6.7).
@@ -35,11 +38,11 @@ pub struct Answer {
     pub retry_after: Option<Duration>,
     /// The `X-Robots-Tag` headers.
     pub x_robots_tag: Vec<String>,
-    /// The body without its content coding, as much of it as `extent` says.
+    /// The body without its content coding, or as much of it as `extent` says.
     pub body: Vec<u8>,
     /// How much of the body was kept.
     pub extent: Extent,
-    /// The exchange as it went over the wire, if the fetcher keeps exchanges.
+    /// The exchange as it was sent and received, content coding kept, if the fetcher keeps exchanges.
     pub exchange: Option<Exchange>,
 }
 
@@ -51,28 +54,8 @@ pub enum Extent {
     Whole,
     /// As many bytes as the limit allows; there would have been more.
     Cut,
-    /// Nothing, because nobody would look at it: it is not of a 2xx status, or a page was asked for and it is not HTML.
+    /// Nothing, because it is not needed: the status is not 2xx, or a page was requested and this is not HTML.
     Skipped,
-}
-
-/// One request and its answer as an archive keeps them.
-///
-/// The heads are written in the form of HTTP/1.1, whatever the version, from what the client sent and understood: header
-/// names are in lower case, and `Transfer-Encoding` is left out because the body is without it.
-#[derive(Clone, Debug)]
-pub struct Exchange {
-    /// When the request began.
-    pub started: Timestamp,
-    /// The address that was connected to.
-    pub address: SocketAddr,
-    /// The head of the request with its empty line.
-    pub request: Vec<u8>,
-    /// The head of the answer with its empty line.
-    pub response: Vec<u8>,
-    /// The body as received, content coding kept; `None` if it had none, so that [`Answer::body`] is the same.
-    pub body: Option<Vec<u8>>,
-    /// Why the body is only the beginning of what there was, if it is.
-    pub truncated: Option<Cut>,
 }
 
 impl Answer {
@@ -90,7 +73,7 @@ impl Answer {
             location: headers.get(LOCATION).map(|value| ascii_of(value.as_bytes())),
             retry_after: texts(&RETRY_AFTER)
                 .pop()
-                .and_then(|value| retry_after(&value, Timestamp::now())),
+                .and_then(|value| retry_after(&value, jiff::Timestamp::now())),
             x_robots_tag: texts(&HeaderName::from_static("x-robots-tag")),
             body: Vec::new(),
             extent: Extent::Skipped,
@@ -116,9 +99,9 @@ impl Answer {
         matches!(self.status.as_u16(), 301 | 302 | 303 | 307 | 308) && self.location.is_some()
     }
 
-    /// Where a redirect leads: its `Location` resolved against `base`, the URL that was asked for.
+    /// The target of a redirect: its `Location` resolved against `base`, the URL of the request.
     ///
-    /// `None` if it [is none](Self::is_redirect), or the target is malformed or neither http nor https.
+    /// `None` if it is [not a redirect](Self::is_redirect), or the target is malformed or neither http nor https.
     #[must_use]
     pub fn redirect_target(&self, base: &Url) -> Option<Url> {
         if !self.is_redirect() {
@@ -127,40 +110,51 @@ impl Answer {
         let target = base.join(self.location.as_deref()?).ok()?;
         matches!(target.scheme(), "http" | "https").then_some(target)
     }
-
-    /// The body as received, content coding kept; `None` if the fetcher does not keep exchanges.
-    #[must_use]
-    pub fn received_body(&self) -> Option<&[u8]> {
-        let exchange = self.exchange.as_ref()?;
-        Some(exchange.body.as_deref().unwrap_or(&self.body))
-    }
 }
 
-impl Exchange {
-    /// The heads of an exchange whose body is yet to be read.
-    pub(super) fn of_heads(
-        started: Timestamp,
+/// An exchange whose body is still arriving.
+///
+/// The heads are written in the form of HTTP/1.1, whatever the version, from what the client sent and understood: header names are in
+/// lower case, and `Transfer-Encoding` is left out because the body is without it.
+pub(super) struct Arriving {
+    exchange: Exchange,
+    /// The body received so far, content coding kept.
+    pub(super) body: Vec<u8>,
+}
+
+impl Arriving {
+    pub(super) fn new(
+        at: Timestamp,
         url: &Url,
         sent: &HeaderMap,
-        answer: &Response,
+        response: &Response,
         address: SocketAddr,
     ) -> Self {
         let path = &url[Position::BeforePath..Position::AfterQuery];
         let host = &url[Position::BeforeHost..Position::AfterPort];
-        let status = answer.status();
+        let status = response.status();
         let reason = status.canonical_reason().unwrap_or_default();
-        Self {
-            started,
-            address,
-            request: head(&format!("GET {path} HTTP/1.1\r\nhost: {host}"), sent),
-            response: head(&format!("HTTP/1.1 {} {reason}", status.as_u16()), answer.headers()),
-            body: None,
-            truncated: None,
-        }
+        let exchange = Exchange {
+            target_uri: url.as_str().to_owned(),
+            at,
+            address: Some(address.ip()),
+            request_head: head(&format!("GET {path} HTTP/1.1\r\nhost: {host}"), sent),
+            response_head: head(
+                &format!("HTTP/1.1 {} {reason}", status.as_u16()),
+                response.headers(),
+            ),
+            ..Exchange::default()
+        };
+        Self { exchange, body: Vec::new() }
+    }
+
+    /// The exchange, whose body has ended.
+    pub(super) fn finish(self, truncated: Option<Cut>) -> Exchange {
+        Exchange { body: self.body.into(), truncated, ..self.exchange }
     }
 }
 
-/// A head: its first lines, then headers, then the empty line.
+/// A head: its first lines, then the headers, then the empty line.
 fn head(first: &str, headers: &HeaderMap) -> Vec<u8> {
     let mut head = format!("{first}\r\n").into_bytes();
     for (name, value) in headers.iter().filter(|(name, _)| *name != TRANSFER_ENCODING) {
@@ -178,7 +172,7 @@ fn text_of(value: &[u8]) -> String {
     String::from_utf8_lossy(value).into_owned()
 }
 
-/// A header's value with bytes that are not ASCII percent-encoded, as browsers read a `Location` in whatever charset.
+/// A header's value with bytes that are not ASCII percent-encoded: browsers read a `Location` of any charset so.
 fn ascii_of(value: &[u8]) -> String {
     value.iter().fold(String::with_capacity(value.len()), |mut text, &byte| {
         if byte.is_ascii() {
@@ -191,10 +185,10 @@ fn ascii_of(value: &[u8]) -> String {
 }
 
 /// The delay that a `Retry-After` header asks for: seconds, or the time until a date. `None` for anything else.
-fn retry_after(value: &str, now: Timestamp) -> Option<Duration> {
+fn retry_after(value: &str, now: jiff::Timestamp) -> Option<Duration> {
     let value = value.trim();
     let delay = if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) {
-        // Digits that are no number any more are a very long time.
+        // A number too large to parse is a very long time.
         Duration::from_secs(value.parse().unwrap_or(u64::MAX))
     } else {
         let date = HTTP_DATES.iter().find_map(|form| DateTime::strptime(form, value).ok())?;

@@ -1,7 +1,6 @@
-//! Reads a body: removes its content coding while it arrives, counts what comes out, stops at the limit.
+//! Reads a body: removes its content coding while it arrives, counts the decoded bytes, stops at the limit.
 //!
-//! Nothing here trusts a length that somebody declared. Memory is bounded by the limit, the decoder's window (at most
-//! 16 MiB) and one chunk of the network's, whatever a body claims to unpack to.
+//! No declared length is trusted. Memory is bounded by the limit, the decoder's window (at most 16 MiB) and one chunk from the network.
 
 use std::{
     io,
@@ -21,13 +20,13 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, ReadBuf}
 
 use super::answer::Extent;
 
-/// Bytes decoded in one step, and the first piece of memory taken for a body.
+/// Bytes decoded in one step, and the first allocation for a body.
 const STEP: usize = 32 << 10;
 
-/// Decoded bytes from which on the ratio counts; small bodies of one repeated character are no bombs.
+/// The ratio counts from this many decoded bytes on; small bodies of one repeated character are not bombs.
 const RATIO_FROM: usize = 1 << 20;
 
-/// Decoded bytes for one byte received above which a body is a bomb. HTML comes to 5 or 10, generated tables to 60.
+/// Above this many decoded bytes per received byte, a body is a bomb. HTML has 5 or 10, generated tables have 60.
 const MAX_RATIO: u64 = 200;
 
 /// Window of a zstd frame, as a power of two: 8 MiB, the most a server may use (RFC 9659).
@@ -43,7 +42,7 @@ pub(super) enum Coding {
     Zstd,
 }
 
-/// A body that cannot be decoded, or must not be.
+/// Why a body is not decoded.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum BadBody {
     #[error("content coding `{0}` is not known")]
@@ -56,7 +55,7 @@ pub(super) enum BadBody {
     Ratio,
     #[error("more bytes arrive than the decoded body may have")]
     Oversized,
-    /// The network failed, or the body ended before its time.
+    /// The network failed, or the body ended too early.
     #[error("the body broke off")]
     Broken(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
@@ -67,14 +66,12 @@ pub(super) struct Body {
     /// The bytes without their content coding.
     pub(super) decoded: Vec<u8>,
     pub(super) extent: Extent,
-    /// Whether the bytes as received were others.
-    pub(super) coded: bool,
 }
 
 impl Coding {
     /// The coding that the `Content-Encoding` headers name.
     ///
-    /// Some servers write a charset or `none` where a coding belongs; like browsers, we take that for no coding.
+    /// Some servers write a charset or `none` instead of a coding; like browsers, we take that as no coding.
     pub(super) fn of(headers: &HeaderMap) -> Result<Self, BadBody> {
         let value = headers
             .get_all(CONTENT_ENCODING)
@@ -82,7 +79,7 @@ impl Coding {
             .map(|value| String::from_utf8_lossy(value.as_bytes()).to_ascii_lowercase())
             .collect::<Vec<_>>()
             .join(",");
-        let mut codings = value.split(',').map(str::trim).filter(|name| !says_nothing(name));
+        let mut codings = value.split(',').map(str::trim).filter(|name| !is_meaningless(name));
         let coding = match codings.next() {
             None => Self::Identity,
             Some("gzip" | "x-gzip") => Self::Gzip,
@@ -95,7 +92,7 @@ impl Coding {
     }
 }
 
-fn says_nothing(coding: &str) -> bool {
+fn is_meaningless(coding: &str) -> bool {
     matches!(coding, "" | "identity" | "none")
         || encoding_rs::Encoding::for_label(coding.as_bytes()).is_some()
 }
@@ -124,7 +121,7 @@ where
     while let Some(first) = wire.peek().await? {
         let reader = decoder(coding, first, &mut wire)?;
         let filled = fill(&mut decoded, reader, limit, &consumed).await;
-        // A decoder that complains after the last byte wanted more: without a declared length nobody else notices a cut.
+        // A decoder that fails after the last byte wanted more. Without a declared length nothing else notices a cut body.
         extent = filled.map_err(|error| {
             if wire.ended { BadBody::Broken(error.into()).into() } else { error }
         })?;
@@ -137,7 +134,7 @@ where
     if extent == Extent::Whole {
         wire.drain().await?;
     }
-    Ok(Body { decoded, extent, coded: coding != Coding::Identity })
+    Ok(Body { decoded, extent })
 }
 
 /// The decoder of a stream that begins with `first`.
@@ -152,8 +149,8 @@ where
     Ok(match coding {
         Coding::Identity => Box::new(wire),
         Coding::Gzip => Box::new(GzipDecoder::new(wire)),
-        // `deflate` means zlib (RFC 9110), but some servers send it bare. The low half of zlib's first byte is 8; a bare
-        // stream could begin so only with a stored block whose padding is set, which nothing writes.
+        // `deflate` means zlib (RFC 9110), but some servers send a bare stream. The low half of zlib's first byte is 8; a bare stream
+        // could begin with that only if it had a stored block with padding bits set, which no encoder writes.
         Coding::Deflate if first & 0x0f == 8 => Box::new(ZlibDecoder::new(wire)),
         Coding::Deflate => Box::new(DeflateDecoder::new(wire)),
         // The mark of windows up to 1 GiB, which are outside RFC 7932.
@@ -168,14 +165,14 @@ where
     })
 }
 
-/// Appends what `decoder` gives until it ends or `body` has `limit` bytes.
+/// Appends the output of `decoder` until it ends or `body` has `limit` bytes.
 async fn fill(
     body: &mut Vec<u8>,
     mut decoder: impl AsyncRead + Unpin,
     limit: usize,
     consumed: &AtomicU64,
 ) -> io::Result<Extent> {
-    // One byte more than the limit tells a body that is too long from one that just fits.
+    // One byte more than the limit distinguishes a body that is too long from one that just fits.
     let most = limit.saturating_add(1);
     while body.len() < most {
         if body.len() == body.capacity() {
@@ -189,23 +186,23 @@ async fn fill(
         if body.len() > RATIO_FROM && body.len() as u64 > ratio_cap {
             return Err(BadBody::Ratio.into());
         }
-        // A decoder can go on for long without waiting for the network.
+        // A decoder can run for long without waiting for the network.
         tokio::task::consume_budget().await;
     }
     body.truncate(limit);
     Ok(Extent::Cut)
 }
 
-/// The chunks of the network as a buffered reader that counts what is taken from it.
+/// The chunks from the network as a buffered reader that counts what is consumed.
 struct Wire<'a, S> {
     chunks: S,
-    /// What is left of the chunk that arrived last.
+    /// The rest of the last chunk.
     chunk: Bytes,
-    /// Bytes the decoder has taken: bytes that merely wait in the chunk must not hide a bomb.
+    /// Bytes that the decoder has consumed: unread bytes of the chunk must not hide a bomb.
     consumed: &'a AtomicU64,
     received: usize,
     ended: bool,
-    /// Bytes after which no more are asked for.
+    /// No chunk is requested after this many bytes.
     allowance: usize,
 }
 
@@ -218,7 +215,7 @@ where
         Ok(self.fill_buf().await?.first().copied())
     }
 
-    /// Reads what is left, so that a cut body is noticed and the connection can be used again.
+    /// Reads the rest, so that a cut body is noticed and the connection can be reused.
     async fn drain(&mut self) -> io::Result<()> {
         while self.peek().await?.is_some() {
             let waiting = self.chunk.len();
@@ -240,7 +237,7 @@ where
     fn poll_fill_buf(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<&[u8]>> {
         let this = self.get_mut();
         while this.chunk.is_empty() {
-            // Asked before the next chunk, because the last one may hold more than will be taken from it.
+            // Checked before the next chunk, because the last one may hold more than will be consumed.
             if this.received > this.allowance {
                 return Poll::Ready(Err(BadBody::Oversized.into()));
             }

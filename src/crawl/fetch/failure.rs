@@ -1,4 +1,4 @@
-//! Why a fetch brought no answer, and whether asking again may help.
+//! Why a fetch failed, and whether a retry may help.
 
 use std::{
     error::Error,
@@ -9,25 +9,25 @@ use std::{
 
 use url::Url;
 
-use super::{Exchange, address::Refusal, body::BadBody};
-use crate::sink::warc::Cut;
+use super::{address::Refusal, answer::Arriving, body::BadBody};
+use crate::sink::warc::{Cut, Exchange};
 
 type Source = Box<dyn Error + Send + Sync>;
 
-/// A fetch that brought no whole answer, or a client that cannot be set up.
+/// A fetch that failed, or a client that cannot be set up.
 #[derive(Debug)]
 pub struct FetchError {
     kind: Kind,
-    /// The URL that was asked for.
+    /// The URL of the request.
     url: Option<Box<Url>>,
     retryable: bool,
     source: Option<Source>,
-    /// What came of the answer, if exchanges are kept and anything came.
+    /// What arrived of the answer, if exchanges are kept and anything arrived.
     exchange: Option<Box<Exchange>>,
 }
 
-/// What the HTTP client's layers say without saying more than that something failed.
-const EMPTY_WORDS: [&str; 2] = ["error sending request", "client error (Connect)"];
+/// Messages of the HTTP client's layers that only say that something failed.
+const EMPTY_MESSAGES: [&str; 2] = ["error sending request", "client error (Connect)"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
@@ -44,8 +44,8 @@ enum Kind {
 }
 
 impl FetchError {
-    /// The error and its causes in one line, its kind first: what is recorded of it. Causes that say nothing are left out, and of a
-    /// refused address all but the refusal.
+    /// The error and its causes in one line, its kind first, as it is recorded. Omits causes without content; for a refused address, gives
+    /// only the refusal.
     #[must_use]
     pub fn explain(&self) -> String {
         let mut text = format!("{}: {self}", self.kind());
@@ -55,7 +55,7 @@ impl FetchError {
         }
         for cause in iter::successors(self.source(), |&cause| cause.source()) {
             let cause = cause.to_string();
-            if !text.ends_with(&cause) && !EMPTY_WORDS.contains(&cause.as_str()) {
+            if !text.ends_with(&cause) && !EMPTY_MESSAGES.contains(&cause.as_str()) {
                 text.push_str(": ");
                 text.push_str(&cause);
             }
@@ -63,20 +63,19 @@ impl FetchError {
         text
     }
 
-    /// Takes out what came of the answer, if the fetcher keeps exchanges and a head came.
+    /// Takes out what arrived of the answer, if the fetcher keeps exchanges and a head arrived.
     pub fn take_exchange(&mut self) -> Option<Exchange> {
         self.exchange.take().map(|exchange| *exchange)
     }
 
-    /// Whether the host gave no answer at all.
+    /// Whether the host did not respond at all.
     #[must_use]
     pub fn is_unanswered(&self) -> bool {
         matches!(self.kind(), "timeout" | "dns" | "connect" | "tls")
     }
 
-    /// Whether the same request may bring an answer later: after timeouts, broken connections, cut bodies and malformed
-    /// answers (one bad server of several), but not after refused addresses, certificates, names that do not exist or
-    /// bodies that cannot be decoded.
+    /// Whether the same request may succeed later: after timeouts, broken connections, cut bodies and malformed answers (one bad server
+    /// of several), but not after refused addresses, bad certificates, names that do not exist or bodies that cannot be decoded.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         self.retryable
@@ -105,15 +104,15 @@ impl FetchError {
         Self { kind: Kind::Setup, url: None, retryable: false, source, exchange: None }
     }
 
-    /// The same with what had come of the answer until then.
-    pub(super) fn after(self, heard: Option<Exchange>) -> Self {
+    /// The same with what had arrived of the answer.
+    pub(super) fn after(self, arriving: Option<Arriving>) -> Self {
         let cut = match self.kind {
             Kind::Timeout => Cut::Time,
             Kind::Body => Cut::Disconnect,
             Kind::Bomb => Cut::Length,
             _ => Cut::Unspecified,
         };
-        let exchange = heard.map(|heard| Box::new(Exchange { truncated: Some(cut), ..heard }));
+        let exchange = arriving.map(|arriving| Box::new(arriving.finish(Some(cut))));
         Self { exchange, ..self }
     }
 
@@ -148,7 +147,7 @@ impl FetchError {
     }
 }
 
-/// What an error of the HTTP client means, and whether asking again may help.
+/// What an error of the HTTP client means, and whether a retry may help.
 fn head_kind(error: &reqwest::Error) -> (Kind, bool) {
     let io_kinds =
         || causes(error).filter_map(|cause| Some(cause.downcast_ref::<io::Error>()?.kind()));
@@ -159,7 +158,7 @@ fn head_kind(error: &reqwest::Error) -> (Kind, bool) {
     } else if error.is_timeout() {
         (Kind::Timeout, true)
     } else if error.is_connect() && io_kinds().any(|kind| kind == ErrorKind::InvalidData) {
-        // What rustls finds wrong with a certificate or a handshake has this kind; broken connections have their own.
+        // Errors of rustls about certificates and handshakes have this kind; broken connections have others.
         (Kind::Tls, false)
     } else if error.is_connect() || io_kinds().next().is_some() {
         (Kind::Connect, true)
@@ -168,13 +167,13 @@ fn head_kind(error: &reqwest::Error) -> (Kind, bool) {
     }
 }
 
-/// Whether a look-up failed for now only. The standard library gives the resolver's verdict as text alone: these are the
-/// words of glibc, of musl and of macOS for a server that did not answer.
+/// Whether a look-up may succeed later. The standard library gives the resolver's result as text only: these are the messages of
+/// glibc, musl and macOS for a server that did not answer.
 fn is_passing_dns_failure(message: &str) -> bool {
     ["Temporary failure", "Try again", "temporarily"].iter().any(|words| message.contains(words))
 }
 
-/// The error and everything that caused it. [`io::Error`] passes over the error it wraps, so it is asked for that.
+/// The error and everything that caused it. The source of an [`io::Error`] skips the error that it wraps, which is included here.
 fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     std::iter::successors(Some(error), |&error| {
         match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {

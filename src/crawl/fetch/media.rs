@@ -1,4 +1,4 @@
-//! Tells HTML from everything else, by what the server says and, where it says nothing, by the first bytes.
+//! Decides whether a body is HTML: by its `Content-Type` or, without one, by its first bytes.
 
 /// Patterns of the WHATWG MIME Sniffing Standard, section 7.1, that identify HTML; each must be followed by a space or `>`.
 const HTML_OPENINGS: [&[u8]; 17] = [
@@ -21,15 +21,15 @@ const HTML_OPENINGS: [&[u8]; 17] = [
     b"<!--",
 ];
 
-/// How many bytes of a body the standard looks at.
+/// How many bytes of a body the standard examines.
 const SNIFFED: usize = 1445;
 
-/// What a `Content-Type` header says of a body.
+/// What a `Content-Type` header says about a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Media {
     Html,
     Other,
-    /// There is no type, or one that says nothing; the body has to be looked at.
+    /// There is no type, or a meaningless one: the body decides.
     Unknown,
 }
 

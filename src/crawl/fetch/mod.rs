@@ -1,7 +1,7 @@
-//! Fetches: one request, one answer. Redirects are not followed, nothing is asked twice, no state is kept but connections.
+//! Fetches: one request, one answer. Follows no redirects, retries nothing, keeps no state but connections.
 //!
-//! Everything that comes from the network is bounded here: addresses by the guard, time by one deadline, bodies by counting
-//! what comes out of their decoder. Politeness, retries and robots.txt are the callers' matter.
+//! Everything that comes from the network is bounded here: addresses by the guard, time by one deadline, bodies by counting the decoded
+//! bytes. The callers take care of politeness, retries and robots.txt.
 
 mod address;
 mod answer;
@@ -14,7 +14,6 @@ use std::{collections::BTreeMap, net::SocketAddr, sync::Arc, time::Duration};
 use bytesize::ByteSize;
 use futures_util::TryStreamExt;
 use ipnet::IpNet;
-use jiff::Timestamp;
 use reqwest::{
     Client, ClientBuilder, Method, Request, Response,
     header::{ACCEPT, ACCEPT_ENCODING, HeaderMap, HeaderValue, USER_AGENT},
@@ -23,48 +22,49 @@ use reqwest::{
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use crate::sink::warc::Cut;
+use crate::{page::Timestamp, sink::warc::Cut};
 
-pub use answer::{Answer, Exchange, Extent};
+pub use answer::{Answer, Extent};
 pub use failure::FetchError;
 pub use media::is_html;
 
 use address::{Guard, GuardedNames};
+use answer::Arriving;
 use body::{Body, Coding};
 use media::Media;
 
-/// A body that nobody looks at is read up to this length, so that its connection can be used again; that is cheaper than a
-/// new one up to about here.
-const SPARE_BODY: usize = 64 << 10;
+/// A body that is not needed is read up to this length, so that its connection can be reused: up to about here that is cheaper than a
+/// new connection.
+const UNNEEDED_BODY: usize = 64 << 10;
 
-/// How long such a body may take.
-const SPARE_TIME: Duration = Duration::from_secs(1);
+/// The longest time for such a body.
+const UNNEEDED_TIME: Duration = Duration::from_secs(1);
 
-/// Connections that wait for the next request, for each host.
+/// Idle connections of each host.
 const IDLE_PER_HOST: usize = 8;
 
-/// How long they wait: longer than a polite delay, shorter than most servers do.
+/// How long they are kept: longer than a polite delay, shorter than most servers keep them.
 const IDLE_TIME: Duration = Duration::from_secs(20);
 
 /// The largest head that an HTTP/2 server may send, in bytes. Over HTTP/1 the client stops at 100 headers and 400 KiB.
 const MAX_HEAD: u32 = 64 << 10;
 
-/// What a fetch may take and where it may go.
+/// The `[fetch]` table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
     /// Longest time for one whole answer, from the look-up of the name to the last byte of the body.
     #[serde(with = "humantime_serde")]
     pub timeout: Duration,
-    /// How often a request is repeated that failed in a way that may pass. The fetcher leaves that to its caller.
+    /// Retries after a failure that may pass. The fetcher leaves them to its caller.
     pub retries: u32,
-    /// Longest body of a page in decoded bytes; a longer one is cut there and marked.
+    /// Longest body of a page in decoded bytes; a longer one is cut there, and the page is marked.
     #[serde(serialize_with = "crate::page::numbers::serialize_size")]
     pub max_body: ByteSize,
     /// Networks that may be connected to although they are not globally routable.
     pub allow_private: Vec<IpNet>,
-    /// Names with the address and port that they stand for instead of what the resolver says. The port replaces the URL's
-    /// default port; a URL that spells another port is refused unless `allow_private` covers the address.
+    /// Names with the address and port to use instead of the resolver's answer. The port replaces the URL's default port; a URL with
+    /// another explicit port is refused unless `allow_private` covers the address.
     pub resolve: BTreeMap<String, SocketAddr>,
 }
 
@@ -80,7 +80,7 @@ impl Default for Options {
     }
 }
 
-/// What is asked for, which decides how much of it is read.
+/// What is requested: it decides how much is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// A page: up to [`Options::max_body`], and only if it may be HTML.
@@ -91,7 +91,7 @@ pub enum Limit {
     Sitemap,
 }
 
-/// The HTTP client behind its guards. Cheap to clone; the clones share their connections.
+/// The HTTP client behind its guard. Cheap to clone; the clones share their connections.
 #[derive(Clone, Debug)]
 pub struct Fetcher {
     client: Client,
@@ -103,7 +103,7 @@ pub struct Fetcher {
 }
 
 impl Fetcher {
-    /// A fetcher that introduces itself as `user_agent`.
+    /// A fetcher that sends this `User-Agent`.
     ///
     /// # Errors
     ///
@@ -122,35 +122,34 @@ impl Fetcher {
         })
     }
 
-    /// The same fetcher keeping every exchange as an archive needs it, which takes about twice the memory.
+    /// The same fetcher, which keeps every exchange for the archive. It needs about twice the memory.
     #[must_use]
     pub fn keeping_exchanges(self) -> Self {
         Self { keep_exchanges: true, ..self }
     }
 
-    /// Asks for `url` once.
+    /// Requests `url` once.
     ///
-    /// The body is read if the status is 2xx and, for a page, if its content type may be HTML; see [`Extent`]. Untyped
-    /// bodies are read, and [`is_html`] tells what they are.
+    /// Reads the body if the status is 2xx and, for a page, if its content type may be HTML; see [`Extent`]. Bodies without a type are
+    /// read, and [`is_html`] decides what they are.
     ///
     /// # Errors
     ///
-    /// If no whole answer came within the deadline; [`FetchError::kind`] tells why. What came of it is kept with the error, if
-    /// exchanges are kept.
+    /// If no whole answer arrived before the deadline; [`FetchError::kind`] says why. If exchanges are kept, the error has what arrived.
     pub async fn get(&self, url: &Url, limit: Limit) -> Result<Answer, FetchError> {
         self.guard.check_url(url).map_err(|refusal| FetchError::address(url, refusal))?;
-        let mut heard = None;
-        let asked = tokio::time::timeout(self.timeout, self.ask(url, limit, &mut heard)).await;
+        let mut arriving = None;
+        let asked = tokio::time::timeout(self.timeout, self.ask(url, limit, &mut arriving)).await;
         let got = asked.unwrap_or_else(|_| Err(FetchError::timeout(url)));
-        got.map_err(|error| error.after(heard))
+        got.map_err(|error| error.after(arriving))
     }
 
-    /// What comes of the answer is put into `heard`, if it is kept, as it comes.
+    /// Puts what arrives of the exchange into `arriving`, if exchanges are kept.
     async fn ask(
         &self,
         url: &Url,
         limit: Limit,
-        heard: &mut Option<Exchange>,
+        arriving: &mut Option<Arriving>,
     ) -> Result<Answer, FetchError> {
         let started = Timestamp::now();
         let mut request = Request::new(Method::GET, url.clone());
@@ -163,30 +162,27 @@ impl Fetcher {
             .map_err(|refusal| FetchError::address(url, refusal))?;
         let mut answer = Answer::of_head(&response, address);
         if self.keep_exchanges {
-            *heard = Some(Exchange::of_heads(started, url, &self.headers, &response, address));
+            *arriving = Some(Arriving::new(started, url, &self.headers, &response, address));
         }
-        let is_wanted = is_wanted(&answer, limit);
-        let body = if is_wanted {
-            let received = heard.as_mut().map(|exchange| exchange.body.get_or_insert_default());
+        let mut received = arriving.as_mut().map(|arriving| &mut arriving.body);
+        let extent = if is_needed(&answer, limit) {
             let read = self.read(response, limit, received).await;
-            read.map_err(|error| FetchError::body(url, error))?
+            let body = read.map_err(|error| FetchError::body(url, error))?;
+            (answer.body, answer.extent) = (body.decoded, body.extent);
+            body.extent
         } else {
-            spare(response).await
+            let body = read_unneeded(response).await;
+            if let Some(received) = &mut received {
+                **received = body.decoded;
+            }
+            body.extent
         };
-        answer.exchange = heard.take();
-        if let Some(exchange) = &mut answer.exchange {
-            exchange.truncated = (body.extent == Extent::Cut).then_some(Cut::Length);
-            exchange.body.take_if(|_| !body.coded);
-        }
-        match (is_wanted, &mut answer.exchange) {
-            (true, _) => (answer.body, answer.extent) = (body.decoded, body.extent),
-            (false, Some(exchange)) => exchange.body = Some(body.decoded),
-            (false, None) => {}
-        }
+        let truncated = (extent == Extent::Cut).then_some(Cut::Length);
+        answer.exchange = arriving.take().map(|arriving| arriving.finish(truncated));
         Ok(answer)
     }
 
-    /// Reads a body, and adds what is received of it to `received`.
+    /// Reads a body, and appends it as received to `received`.
     async fn read(
         &self,
         response: Response,
@@ -208,22 +204,22 @@ impl Fetcher {
     }
 }
 
-/// Whether anybody will look at the answer's body.
-fn is_wanted(answer: &Answer, limit: Limit) -> bool {
+/// Whether the body of the answer is needed.
+fn is_needed(answer: &Answer, limit: Limit) -> bool {
     let may_serve =
         limit != Limit::Page || Media::of(answer.content_type.as_deref()) != Media::Other;
     answer.is_success() && may_serve
 }
 
-/// What a body that nobody looks at still brings, if it is short and quick; a failure here spoils no answer.
-async fn spare(response: Response) -> Body {
+/// Reads a body that is not needed, if it is short and fast. A failure here is not an error.
+async fn read_unneeded(response: Response) -> Body {
     let nothing = Body { extent: Extent::Cut, ..Body::default() };
-    if response.content_length().is_some_and(|length| length > SPARE_BODY as u64) {
+    if response.content_length().is_some_and(|length| length > UNNEEDED_BODY as u64) {
         return nothing;
     }
     let chunks = Box::pin(response.bytes_stream());
-    let rest = body::read(chunks, Coding::Identity, SPARE_BODY);
-    match tokio::time::timeout(SPARE_TIME, rest).await {
+    let rest = body::read(chunks, Coding::Identity, UNNEEDED_BODY);
+    match tokio::time::timeout(UNNEEDED_TIME, rest).await {
         Ok(Ok(rest)) => rest,
         _ => nothing,
     }
@@ -234,27 +230,27 @@ fn client(guard: &Arc<Guard>, timeout: Duration) -> Result<Client, FetchError> {
     builder()
         .build()
         .or_else(|error| {
-            // A machine without certificates of authorities can still crawl what needs none.
-            tracing::warn!(%error, "no certificates to trust were found: every https host will be refused");
+            // A machine without root certificates can still crawl http hosts.
+            tracing::warn!(%error, "no root certificates found: every https host will be refused");
             builder().tls_certs_only([]).build()
         })
         .map_err(FetchError::setup)
 }
 
-/// A client that does nothing by itself: it decodes, follows and stores nothing, and takes no proxy from the environment,
-/// because a proxy would connect on our behalf to where the guard forbids.
+/// A client that does nothing by itself: it decodes, follows and stores nothing. It uses no proxy from the environment, because a proxy
+/// would connect to addresses that the guard forbids.
 fn builder(guard: &Arc<Guard>, timeout: Duration) -> ClientBuilder {
     Client::builder()
         .redirect(Policy::none())
         .referer(false)
         .no_proxy()
         .dns_resolver(Arc::new(GuardedNames(Arc::clone(guard))))
-        // Shared by the addresses of a name, so that a dead one leaves time for the next.
+        // The addresses of a name share it, so that a dead one leaves time for the next.
         .connect_timeout(timeout / 2)
         .pool_max_idle_per_host(IDLE_PER_HOST)
         .pool_idle_timeout(IDLE_TIME)
         .http2_max_header_list_size(MAX_HEAD)
-        // Browsers read these too; a malformed header is no reason to lose a page.
+        // Browsers accept these too: a malformed header is no reason to lose a page.
         .http1_ignore_invalid_headers_in_responses(true)
         .http1_allow_spaces_after_header_name_in_responses(true)
         .http1_allow_obsolete_multiline_headers_in_responses(true)

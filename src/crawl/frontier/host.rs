@@ -10,12 +10,12 @@ use std::{
 use crate::{
     crawl::{
         politeness::Pace,
-        robots::{Inquiry, Robots, VALID},
+        robots::{Robots, RobotsRequest, VALID},
     },
     state::Queued,
 };
 
-/// The scheme of a URL: robots.txt is one per scheme, name and port.
+/// The scheme of a URL: each scheme, name and port has a robots.txt of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::crawl) enum Scheme {
     Http,
@@ -37,16 +37,16 @@ impl Scheme {
 
 /// What is known of a robots.txt.
 #[derive(Clone, Debug)]
-pub(super) enum Rules {
-    /// It has not been asked for, or so many tries have failed, or redirects have led elsewhere.
-    Unknown { attempt: u32, moved: Option<Inquiry> },
+pub(super) enum RobotsState {
+    /// It must be requested: for the first time, again after failed attempts, or where a redirect has led.
+    Unknown { attempt: u32, redirect: Option<RobotsRequest> },
     /// A request is in flight.
-    Asking,
-    /// What it says, and until when that holds.
+    Requested,
+    /// Its rules, and until when they are valid.
     Known { robots: Arc<Robots>, until: Instant },
 }
 
-/// A URL to be tried again.
+/// A URL to be fetched again after a failure.
 #[derive(Debug)]
 struct Retry {
     due: Instant,
@@ -57,150 +57,151 @@ struct Retry {
 #[derive(Debug)]
 pub(super) struct Host {
     pub(super) name: Arc<str>,
-    pub(super) turn: i64,
+    /// Its rank in round-robin order: the lowest is next.
+    pub(super) rank: i64,
     pub(super) pace: Pace,
-    /// Where the last answer came from.
+    /// Where the last response came from.
     pub(super) address: Option<IpAddr>,
-    /// Tasks that have not ended.
-    pub(super) unsettled: usize,
-    /// Fetches in a row that failed for good.
+    /// Tasks that have not finished.
+    pub(super) tasks: usize,
+    /// URLs in a row that got no response.
     pub(super) failures: u32,
-    /// Where it stands in the order of hosts, if it does.
-    pub(super) listed: Option<Instant>,
+    /// Its instant in the schedule, if it is there.
+    pub(super) scheduled: Option<Instant>,
     /// Whether it waits for a request to its address to end.
-    pub(super) parked: bool,
+    pub(super) waits_for_address: bool,
     /// Whether more of its URLs are being loaded.
     pub(super) loading: bool,
     urls: VecDeque<Queued>,
     retries: Vec<Retry>,
-    /// How many URLs may wait to be tried again before no other is begun.
+    /// How many URLs may wait for a retry before no other one is started.
     max_retries: usize,
-    /// The place of the last URL that is or was here.
+    /// The sequence number of the last URL that was loaded.
     last_seq: i64,
-    /// Whether the state has more of its URLs behind that place.
-    more: bool,
-    /// The tick of the last look at the state, and that at which the latest URL was left there.
+    /// Whether the state has more of its URLs after that one.
+    has_more: bool,
+    /// The tick of the last load.
     loaded_at: Option<u64>,
-    left_at: u64,
-    rules: [Rules; 2],
+    /// The tick at which its latest URL was queued in the state.
+    queued_at: u64,
+    robots: [RobotsState; 2],
 }
 
 impl Host {
-    /// A host whose URLs are all in the state still.
-    pub(super) fn new(name: Arc<str>, turn: i64, pace: Pace, max_retries: usize) -> Self {
-        let unknown = || Rules::Unknown { attempt: 0, moved: None };
+    /// A host none of whose URLs has been loaded.
+    pub(super) fn new(name: Arc<str>, rank: i64, pace: Pace, max_retries: usize) -> Self {
+        let unknown = || RobotsState::Unknown { attempt: 0, redirect: None };
         Self {
             name,
-            turn,
+            rank,
             pace,
             address: None,
-            unsettled: 0,
+            tasks: 0,
             failures: 0,
-            listed: None,
-            parked: false,
+            scheduled: None,
+            waits_for_address: false,
             loading: false,
             urls: VecDeque::new(),
             retries: Vec::new(),
             max_retries,
             last_seq: 0,
-            more: true,
+            has_more: true,
             loaded_at: None,
-            left_at: 0,
-            rules: [unknown(), unknown()],
+            queued_at: 0,
+            robots: [unknown(), unknown()],
         }
     }
 
-    /// A URL of it was queued in the state at `tick`.
+    /// One of its URLs was queued in the state at `tick`.
     ///
-    /// It is not taken in from here but loaded in its turn: of two that were queued one after the other, the later may be reported first.
-    pub(super) fn left(&mut self, tick: u64) {
-        self.left_at = self.left_at.max(tick);
-        self.more |= self.loaded_at.is_none_or(|loaded| tick > loaded);
+    /// The URL is not added here but loaded later: of two URLs that were queued one after the other, the later may be reported first.
+    pub(super) fn queued(&mut self, tick: u64) {
+        self.queued_at = self.queued_at.max(tick);
+        self.has_more |= self.loaded_at.is_none_or(|loaded| tick > loaded);
     }
 
-    /// The tick at which the latest of its URLs that is known of was queued.
-    pub(super) fn left_at(&self) -> u64 {
-        self.left_at
+    /// The tick at which its latest known URL was queued in the state.
+    pub(super) fn queued_at(&self) -> u64 {
+        self.queued_at
     }
 
-    /// Takes what was loaded at `tick`; `all` if the state had no more then.
-    pub(super) fn loaded(&mut self, urls: Vec<Queued>, tick: u64, all: bool) {
+    /// Adds what was loaded at `tick`; `complete` if the state had no more then.
+    pub(super) fn loaded(&mut self, urls: Vec<Queued>, tick: u64, complete: bool) {
         self.loading = false;
         self.loaded_at = Some(tick);
-        self.more = !all || self.left_at > tick;
+        self.has_more = !complete || self.queued_at > tick;
         self.last_seq = urls.last().map_or(self.last_seq, |last| last.seq);
         self.urls.extend(urls);
     }
 
-    /// Whether more URLs should be loaded: before the last few are used up, but only once if others wait for its place.
+    /// Whether more URLs should be loaded: before the last few are used up, but only once if other hosts wait for room.
     pub(super) fn wants_urls(&self, limit: usize, crowded: bool) -> bool {
-        let in_its_turn = !crowded || self.loaded_at.is_none();
-        self.more && !self.loading && in_its_turn && self.urls.len() * 4 <= limit
+        let may_load = !crowded || self.loaded_at.is_none();
+        self.has_more && !self.loading && may_load && self.urls.len() * 4 <= limit
     }
 
     pub(super) fn last_seq(&self) -> i64 {
         self.last_seq
     }
 
-    /// Whether it has had its turn and can be forgotten until the state gives it out again.
-    pub(super) fn is_forgettable(&self, now: Instant) -> bool {
-        self.may_rest() && self.pace.earliest() <= now
+    /// Whether it can make room: its loaded URLs are done, and so is its delay.
+    pub(super) fn is_evictable(&self, now: Instant) -> bool {
+        self.has_done_its_share() && self.pace.earliest() <= now
     }
 
-    /// Whether all that was loaded of it is done.
-    fn may_rest(&self) -> bool {
-        self.loaded_at.is_some() && self.is_used_up() && self.pace.in_flight() == 0
+    /// Whether everything that was loaded of it is done.
+    fn has_done_its_share(&self) -> bool {
+        self.loaded_at.is_some() && self.is_drained() && self.pace.in_flight() == 0
     }
 
-    /// Whether it can be forgotten though it has URLs here: no request is due to it, and the state still has them all.
-    pub(super) fn is_droppable(&self, now: Instant) -> bool {
-        self.unsettled == 0 && !self.loading && self.pace.earliest() <= now
+    /// Whether it can be forgotten although it has URLs here: no task of it runs, and the state still has all of its URLs.
+    pub(super) fn is_reloadable(&self, now: Instant) -> bool {
+        self.tasks == 0 && !self.loading && self.pace.earliest() <= now
     }
 
-    /// Whether nothing of it is here or under way, though the state may have more.
-    pub(super) fn is_used_up(&self) -> bool {
-        self.urls.is_empty() && self.retries.is_empty() && self.unsettled == 0 && !self.loading
+    /// Whether none of its URLs is here or in flight. The state may have more.
+    fn is_drained(&self) -> bool {
+        self.urls.is_empty() && self.retries.is_empty() && self.tasks == 0 && !self.loading
     }
 
     /// Whether it has nothing to do, here or in the state.
     pub(super) fn is_idle(&self) -> bool {
-        self.is_used_up() && !self.more
+        self.is_drained() && !self.has_more
     }
 
-    /// Whether so many of its URLs in a row would be without an answer if what is under way brought none. As long as it answers, more
-    /// may be under way.
+    /// Whether `limit` URLs in a row would be without a response if its running tasks got none. A host that responds may have more
+    /// tasks.
     pub(super) fn may_be_dead(&self, limit: u32) -> bool {
         let is_doubtful = self.failures > 0 || self.address.is_none();
-        is_doubtful && self.failures as usize + self.unsettled >= limit as usize
+        is_doubtful && self.failures as usize + self.tasks >= limit as usize
     }
 
-    /// The instant at which it is worth looking at, as far as time is concerned: to go on with its URLs, or, if others wait for its
-    /// place, to let it go.
+    /// The earliest instant at which it can do something: make a request, load URLs or, if other hosts wait for room, be evicted.
     pub(super) fn next_moment(&self, crowded: bool) -> Option<Instant> {
-        let has_fresh = !self.urls.is_empty() && self.is_open();
-        let wants_first = self.urls.is_empty() && self.wants_urls(0, crowded);
-        let fresh =
-            (has_fresh || wants_first || crowded && self.may_rest()).then(|| self.pace.earliest());
-        let again = self.retries.iter().map(|retry| retry.due.max(self.pace.earliest())).min();
-        fresh.into_iter().chain(again).min()
+        let has_fresh = !self.urls.is_empty() && self.may_start_another();
+        let must_load = self.urls.is_empty() && self.wants_urls(0, crowded);
+        let is_due = has_fresh || must_load || crowded && self.has_done_its_share();
+        let fresh = is_due.then(|| self.pace.earliest());
+        let retry = self.retries.iter().map(|retry| retry.due.max(self.pace.earliest())).min();
+        fresh.into_iter().chain(retry).min()
     }
 
-    /// The URL to be fetched now, and how often that was tried: what is due to be tried again goes first.
+    /// The URL to be fetched now and its failed attempts. Due retries go first.
     pub(super) fn head(&self, now: Instant) -> Option<(&Queued, u32)> {
         let due =
             self.retries.iter().filter(|retry| retry.due <= now).min_by_key(|retry| retry.due);
         if let Some(retry) = due {
             return Some((&retry.queued, retry.attempt));
         }
-        self.urls.front().filter(|_| self.is_open()).map(|queued| (queued, 0))
+        self.urls.front().filter(|_| self.may_start_another()).map(|queued| (queued, 0))
     }
 
-    /// Whether another URL may be begun while some wait to be tried again.
-    fn is_open(&self) -> bool {
+    /// Whether another URL may be started while some wait for a retry.
+    fn may_start_another(&self) -> bool {
         self.retries.len() < self.max_retries
     }
 
-    /// Takes the URL of this place out.
+    /// Removes the URL with this sequence number.
     pub(super) fn take(&mut self, seq: i64) -> Option<Queued> {
         if let Some(place) = self.retries.iter().position(|retry| retry.queued.seq == seq) {
             return Some(self.retries.swap_remove(place).queued);
@@ -208,22 +209,22 @@ impl Host {
         self.urls.pop_front_if(|queued| queued.seq == seq)
     }
 
-    /// Puts a URL back to be tried again.
+    /// Puts a URL back for a retry.
     pub(super) fn retry(&mut self, queued: Queued, attempt: u32, due: Instant) {
         self.retries.push(Retry { due, attempt, queued });
     }
 
-    /// What robots.txt of this scheme says, as far as it is known and still valid.
-    pub(super) fn rules(&mut self, scheme: Scheme, now: Instant) -> &mut Rules {
-        let rules = &mut self.rules[scheme as usize];
-        if matches!(rules, Rules::Known { until, .. } if *until <= now) {
-            *rules = Rules::Unknown { attempt: 0, moved: None };
+    /// What is known of the robots.txt for this scheme, if it is still valid.
+    pub(super) fn robots(&mut self, scheme: Scheme, now: Instant) -> &mut RobotsState {
+        let robots = &mut self.robots[scheme as usize];
+        if matches!(robots, RobotsState::Known { until, .. } if *until <= now) {
+            *robots = RobotsState::Unknown { attempt: 0, redirect: None };
         }
-        rules
+        robots
     }
 
-    /// Learns what robots.txt says; `age` is how long ago it was received.
-    pub(super) fn learn(
+    /// Sets the robots.txt for this scheme; `age` is the time since it was received.
+    pub(super) fn set_robots(
         &mut self,
         scheme: Scheme,
         robots: Arc<Robots>,
@@ -233,12 +234,17 @@ impl Host {
         if let Some(delay) = robots.crawl_delay() {
             self.pace.slow_down(delay);
         }
-        self.rules[scheme as usize] =
-            Rules::Known { robots, until: now + VALID.saturating_sub(age) };
+        let until = now + VALID.saturating_sub(age);
+        self.robots[scheme as usize] = RobotsState::Known { robots, until };
     }
 
-    /// Gives robots.txt of this scheme up for now: it is asked for again after so many tries, or where redirects have led to.
-    pub(super) fn give_up_asking(&mut self, scheme: Scheme, attempt: u32, moved: Option<Inquiry>) {
-        self.rules[scheme as usize] = Rules::Unknown { attempt, moved };
+    /// Makes the host request the robots.txt for this scheme again.
+    pub(super) fn request_robots_again(
+        &mut self,
+        scheme: Scheme,
+        attempt: u32,
+        redirect: Option<RobotsRequest>,
+    ) {
+        self.robots[scheme as usize] = RobotsState::Unknown { attempt, redirect };
     }
 }

@@ -1,17 +1,16 @@
 //! Which URL is fetched next.
 //!
-//! A queue for each host, and the hosts in the order of the earliest instant at which they may politely be asked: the head can be
-//! fetched now, or nothing can (the workbench of BUbiNG: Boldi, Marino, Santini, Vigna, WWW 2014). The queues themselves lie in
-//! the state; here are only the next few URLs of some hosts, bounded by [`Limits`]. The rest is loaded when there is room.
+//! A queue for each host, and the hosts ordered by the earliest instant of their next polite request: either the first one is due, or
+//! none is (the workbench of BUbiNG: Boldi, Marino, Santini, Vigna, WWW 2014). The queues are in the state. The frontier holds the next
+//! few URLs of some hosts, bounded by [`Limits`], and loads others when it has room.
 //!
-//! Pure: it owns no socket, task or clock. [`Frontier::next`] says what to do; whoever does it [reports](self::reports) back.
+//! Pure: it owns no socket, task or clock. [`Frontier::next`] returns what to do; the caller does it and reports the result.
+//!
+//! Every answer of the recorder carries a tick, the number of the answer. The frontier needs it because answers may arrive out of order:
+//! a URL that was queued at tick 7 is not among those that were loaded at tick 6.
 
-mod addresses;
-mod begin;
 mod budget;
 mod host;
-mod reports;
-mod turn;
 
 #[cfg(test)]
 mod tests;
@@ -25,33 +24,31 @@ use std::{
 };
 
 use super::{
-    politeness::Options,
-    robots::{Inquiry, Robots},
+    politeness::{Addresses, Options, Pace, Signal, backoff},
+    robots::{Robots, RobotsRequest},
 };
 use crate::{
     page::Timestamp,
-    state::{Cause, HostId, Queued},
+    state::{Cause, HostId, HostRow, Queued},
 };
 
-use addresses::Addresses;
 pub(super) use budget::Budget;
-use host::Host;
 pub(super) use host::Scheme;
-pub(super) use reports::Ending;
+use host::{Host, RobotsState};
 
-/// URLs of one host that may wait to be tried again before no other of it is begun.
+/// URLs of one host that may wait for a retry before no other one is started.
 const MAX_RETRIES: usize = 16;
 
-/// URLs in a row without an answer after which a host is set aside.
+/// URLs in a row without a response after which a host is deferred.
 const MAX_FAILURES: u32 = 10;
 
-/// In which order hosts are taken.
+/// In which order hosts are visited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
     /// As soon as politeness permits.
-    Clock,
-    /// One after the other by their stored turn, waiting where that is needed: the same answers give the same order.
-    Turn,
+    Earliest,
+    /// One after the other by their stored rank, waiting where necessary: the same responses give the same order.
+    RoundRobin,
 }
 
 /// How much is held in memory.
@@ -63,7 +60,7 @@ pub(super) struct Limits {
     pub(super) urls: usize,
 }
 
-/// What the time of day was at an instant: by it timestamps become instants.
+/// The time of day at an instant, to convert timestamps to instants.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
     pub(super) instant: Instant,
@@ -77,41 +74,41 @@ impl Clock {
     }
 }
 
-/// The number of something that was begun and has to be reported back.
+/// The number of a task, by which its end is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct TaskId(u64);
 
 /// A URL to be fetched.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Task {
     pub(super) queued: Queued,
     /// Name and port of its host.
     pub(super) host: Arc<str>,
-    /// Tries so far that failed.
+    /// Failed attempts so far.
     pub(super) attempt: u32,
-    /// What robots.txt says; `None` if it is not asked.
+    /// The rules of robots.txt; `None` if it is not obeyed.
     pub(super) robots: Option<Arc<Robots>>,
-    /// The budget of its seed is spent: it is to be recorded, not fetched.
+    /// The budget of its seed is spent: it must be recorded, not fetched.
     pub(super) over_budget: bool,
 }
 
-/// A robots.txt to be asked for.
+/// A robots.txt to be fetched.
 #[derive(Clone, Debug)]
-pub(super) struct Ask {
+pub(super) struct RobotsTask {
     pub(super) host: HostId,
     /// Name and port.
     pub(super) name: Arc<str>,
     pub(super) scheme: Scheme,
-    /// Tries so far that failed.
+    /// Failed attempts so far.
     pub(super) attempt: u32,
-    /// Where redirects have led to, if there were any.
-    pub(super) moved: Option<Inquiry>,
+    /// Where redirects have led, if there were any.
+    pub(super) redirect: Option<RobotsRequest>,
 }
 
-impl Ask {
-    /// Name and port of the host that is asked, if it is another.
-    fn elsewhere(&self) -> Option<String> {
-        self.moved.as_ref().map(Inquiry::host).filter(|host| **host != *self.name)
+impl RobotsTask {
+    /// Name and port of the host that gets the request, if it is another one.
+    fn other_host(&self) -> Option<String> {
+        self.redirect.as_ref().map(RobotsRequest::host).filter(|host| **host != *self.name)
     }
 }
 
@@ -119,15 +116,13 @@ impl Ask {
 #[derive(Clone, Debug)]
 pub(super) enum Step {
     /// Fetch this URL.
-    Fetch(TaskId, Task),
-    /// Ask for this robots.txt.
-    Ask(TaskId, Ask),
-    /// Set this host aside in the state.
-    SetAside(HostId, Cause),
-    /// Load up to `limit` URLs of this host, those behind place `after`.
-    LoadUrls { host: HostId, after: i64, limit: usize },
-    /// End the turn of these hosts, then load up to `limit` hosts that have URLs waiting.
-    LoadHosts { ended: Vec<HostId>, limit: usize },
+    Fetch(TaskId, Arc<Task>),
+    /// Fetch this robots.txt.
+    FetchRobots(TaskId, RobotsTask),
+    /// Load this from the state.
+    Load(Query),
+    /// Record that this host is deferred.
+    Defer(HostId, Cause),
     /// Nothing before this instant, unless something is reported.
     Wait(Instant),
     /// Nothing before something is reported.
@@ -136,22 +131,66 @@ pub(super) enum Step {
     Done,
 }
 
-/// What was begun and has not been reported back.
+/// What to load from the state.
+#[derive(Clone, Debug)]
+pub(super) enum Query {
+    /// Up to `limit` URLs of this host after the sequence number `after`.
+    Urls { host: HostId, after: i64, limit: usize },
+    /// Up to `limit` hosts with queued URLs, after the `visited` hosts have moved to the end of the order.
+    Hosts { visited: Vec<HostId>, limit: usize },
+}
+
+/// The answer to a [`Query`].
+#[derive(Clone, Debug)]
+pub(super) struct Loaded {
+    pub(super) rows: Rows,
+    /// Whether the state had no more.
+    pub(super) complete: bool,
+    pub(super) tick: u64,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Rows {
+    Urls(HostId, Vec<Queued>),
+    Hosts(Vec<HostRow>),
+}
+
+/// What became of a URL that is recorded.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Recorded {
+    /// It is a page that was received with status 2xx.
+    pub(super) fetched: bool,
+    /// It got no response at all.
+    pub(super) unanswered: bool,
+    /// The new rank of its host, in round-robin order.
+    pub(super) rank: Option<i64>,
+}
+
+/// What a request for robots.txt led to.
+#[derive(Clone, Debug)]
+pub(super) enum RobotsResult {
+    /// The rules, and the time since they were received.
+    Rules(Arc<Robots>, Duration),
+    /// It must be requested elsewhere.
+    Redirect(RobotsRequest),
+    /// It must be requested again.
+    Retry {
+        /// A random number from 0 to 1.
+        chance: f64,
+    },
+}
+
+/// A task that has not finished.
 #[derive(Debug)]
 struct Running {
     host: HostId,
     started: Instant,
-    /// Where the request goes, if that is known and counted.
+    /// The address whose requests it counts among, if that is known.
     address: Option<IpAddr>,
-    /// The request has not ended.
-    asking: bool,
-    work: Work,
-}
-
-#[derive(Debug)]
-enum Work {
-    Fetch(Task),
-    Ask(Ask),
+    /// Whether the request goes to another host.
+    goes_elsewhere: bool,
+    /// Whether the request has not ended.
+    in_flight: bool,
 }
 
 /// Which URL is fetched next; see the [module](self).
@@ -163,31 +202,32 @@ pub(super) struct Frontier {
     limits: Limits,
     budget: Budget,
     hosts: HashMap<HostId, Host>,
-    /// Hosts by the instant at which it is worth looking at them. What a host does not say itself of where it stands is out of date.
-    ready: BinaryHeap<Reverse<(Instant, HostId)>>,
-    /// All hosts by their turn.
-    turns: BTreeSet<(i64, HostId)>,
-    /// Steps that need no polite moment.
-    errands: VecDeque<Step>,
+    /// Hosts by the instant at which they can do something. An entry that differs from the host's own `scheduled` is out of date.
+    schedule: BinaryHeap<Reverse<(Instant, HostId)>>,
+    /// All hosts by rank.
+    ranks: BTreeSet<(i64, HostId)>,
     running: HashMap<TaskId, Running>,
     last_task: u64,
     addresses: Addresses,
-    /// Hosts whose next URL waits until a budget, all of which is in flight, comes back.
-    stalled: Vec<HostId>,
-    /// Whether the state may have hosts waiting that are not here, and the tick at which the latest was left there.
-    dormant: bool,
-    left_at: u64,
-    /// All hosts with this turn or a lower one that have URLs waiting are here.
-    loaded_turn: i64,
+    /// Hosts whose next URL waits for a budget, the rest of which is in flight.
+    waiting_for_budget: Vec<HostId>,
+    /// Whether the state may have hosts with queued URLs that are not here.
+    has_more_hosts: bool,
+    /// The tick at which the latest of them was left in the state.
+    more_hosts_at: u64,
+    /// All hosts up to this rank that have queued URLs are here.
+    loaded_up_to: i64,
     loading_hosts: bool,
-    /// Hosts whose turn has ended, for the state to know.
-    ended: Vec<HostId>,
-    /// Hosts that are set aside, of which reports may still be on their way: eight bytes each.
-    aside: HashSet<HostId>,
+    /// Evicted hosts, to be moved to the end of the order in the state.
+    visited: Vec<HostId>,
+    /// Deferred hosts, of which reports may still arrive: eight bytes each.
+    deferred: HashSet<HostId>,
+    /// Those that are to be recorded.
+    deferrals: VecDeque<(HostId, Cause)>,
 }
 
 impl Frontier {
-    /// A frontier that knows of no host yet and begins by loading some.
+    /// A frontier without hosts, which begins by loading some.
     pub(super) fn new(
         options: Options,
         order: Order,
@@ -203,18 +243,18 @@ impl Frontier {
             limits,
             budget,
             hosts: HashMap::new(),
-            ready: BinaryHeap::new(),
-            turns: BTreeSet::new(),
-            errands: VecDeque::new(),
+            schedule: BinaryHeap::new(),
+            ranks: BTreeSet::new(),
             running: HashMap::new(),
             last_task: 0,
-            stalled: Vec::new(),
-            dormant: true,
-            left_at: 0,
-            loaded_turn: i64::MIN,
+            waiting_for_budget: Vec::new(),
+            has_more_hosts: true,
+            more_hosts_at: 0,
+            loaded_up_to: i64::MIN,
             loading_hosts: false,
-            ended: Vec::new(),
-            aside: HashSet::new(),
+            visited: Vec::new(),
+            deferred: HashSet::new(),
+            deferrals: VecDeque::new(),
         }
     }
 
@@ -228,17 +268,17 @@ impl Frontier {
         self.hosts.values().filter(|host| !host.is_idle()).count()
     }
 
-    /// Says what to do now. It is called again after every step, until it says to wait, and after every report.
+    /// What to do now. Call it again after every step until it returns one of the last three, and after every report.
     pub(super) fn next(&mut self, now: Instant) -> Step {
-        if let Some(errand) = self.errands.pop_front() {
-            return errand;
+        if let Some((host, cause)) = self.deferrals.pop_front() {
+            return Step::Defer(host, cause);
         }
         if self.budget.is_spent() {
             return if self.running.is_empty() { Step::Done } else { Step::Blocked };
         }
         let step = match self.order {
-            Order::Clock => self.next_by_clock(now),
-            Order::Turn => self.next_by_turn(now),
+            Order::Earliest => self.next_earliest(now),
+            Order::RoundRobin => self.next_round_robin(now),
         };
         match step {
             Some(step) => step,
@@ -247,42 +287,43 @@ impl Frontier {
         }
     }
 
+    fn is_done(&self) -> bool {
+        self.running.is_empty()
+            && !self.loading_hosts
+            && !self.has_more_hosts
+            && self.hosts.values().all(Host::is_idle)
+    }
+
     fn load_hosts(&mut self) -> Step {
         self.loading_hosts = true;
-        Step::LoadHosts { ended: std::mem::take(&mut self.ended), limit: self.limits.hosts }
+        let visited = std::mem::take(&mut self.visited);
+        Step::Load(Query::Hosts { visited, limit: self.limits.hosts })
     }
 
     fn wants_hosts(&self) -> bool {
-        self.dormant && !self.loading_hosts && self.hosts.len() * 2 <= self.limits.hosts
+        self.has_more_hosts && !self.loading_hosts && self.hosts.len() * 2 <= self.limits.hosts
     }
 
     /// Whether hosts must make room for others.
     fn is_crowded(&self) -> bool {
-        self.dormant && self.order == Order::Clock
+        self.has_more_hosts && self.order == Order::Earliest
     }
 
-    fn is_done(&self) -> bool {
-        self.running.is_empty()
-            && !self.loading_hosts
-            && !self.dormant
-            && self.hosts.values().all(Host::is_idle)
-    }
-
-    fn next_by_clock(&mut self, now: Instant) -> Option<Step> {
+    fn next_earliest(&mut self, now: Instant) -> Option<Step> {
         if self.wants_hosts() {
             return Some(self.load_hosts());
         }
-        let step = self.next_released(now).or_else(|| self.next_ready(now));
-        // Hosts that have rested may have made room by now.
+        let step = self.next_released(now).or_else(|| self.next_scheduled(now));
+        // Evictions may have made room.
         let waits = matches!(step, None | Some(Step::Wait(_)));
         if waits && self.wants_hosts() { Some(self.load_hosts()) } else { step }
     }
 
-    /// What can be done for hosts that waited for a request to their address to end.
+    /// A step for a host that waited for a request to its address to end.
     fn next_released(&mut self, now: Instant) -> Option<Step> {
         while let Some(id) = self.addresses.release() {
             if let Some(host) = self.hosts.get_mut(&id) {
-                host.parked = false;
+                host.waits_for_address = false;
                 if let Some(step) = self.step_of(id, now) {
                     return Some(step);
                 }
@@ -291,16 +332,17 @@ impl Frontier {
         None
     }
 
-    fn next_ready(&mut self, now: Instant) -> Option<Step> {
+    /// A step for the first host in the schedule.
+    fn next_scheduled(&mut self, now: Instant) -> Option<Step> {
         let crowded = self.is_crowded();
-        while let Some(&Reverse((at, id))) = self.ready.peek() {
-            let host = self.hosts.get_mut(&id).filter(|host| host.listed == Some(at));
+        while let Some(&Reverse((at, id))) = self.schedule.peek() {
+            let host = self.hosts.get_mut(&id).filter(|host| host.scheduled == Some(at));
             if at > now && host.as_ref().is_some_and(|host| host.next_moment(crowded).is_some()) {
                 return Some(Step::Wait(at));
             }
-            self.ready.pop();
+            self.schedule.pop();
             let Some(host) = host else { continue };
-            host.listed = None;
+            host.scheduled = None;
             if let Some(step) = self.step_of(id, now) {
                 return Some(step);
             }
@@ -308,26 +350,53 @@ impl Frontier {
         None
     }
 
-    /// What can be done for a host now, if anything. If nothing, the host is listed for a later instant, or a report will list it.
+    /// A step for the lowest-ranked host with queued URLs, here or in the state. Nothing is started while anything runs.
+    fn next_round_robin(&mut self, now: Instant) -> Option<Step> {
+        if !self.running.is_empty() || self.loading_hosts {
+            return None;
+        }
+        let is_busy = |id| self.hosts.get(id).is_some_and(|host| !host.is_idle());
+        let first = self.ranks.iter().find(|(_, id)| is_busy(id)).copied();
+        match first.filter(|&(rank, _)| rank <= self.loaded_up_to) {
+            Some((_, id)) => match self.hosts.get(&id)?.next_moment(false)? {
+                moment if moment > now => Some(Step::Wait(moment)),
+                _ => self.step_of(id, now),
+            },
+            None if self.has_more_hosts => self.load_next_ranks(now),
+            None => None,
+        }
+    }
+
+    /// A host in the state comes before all that are here: these make room, but not before their delay is over.
+    fn load_next_ranks(&mut self, now: Instant) -> Option<Step> {
+        self.remove_hosts(|host| host.is_reloadable(now));
+        if self.hosts.len() < self.limits.hosts {
+            return Some(self.load_hosts());
+        }
+        let delayed = self.hosts.values().map(|host| host.pace.earliest());
+        delayed.filter(|&earliest| earliest > now).min().map(Step::Wait)
+    }
+
+    /// What a host can do now, if anything. If nothing, the host is scheduled for later, or a report will schedule it.
     fn step_of(&mut self, id: HostId, now: Instant) -> Option<Step> {
         let crowded = self.is_crowded();
         let host = self.hosts.get_mut(&id)?;
-        if host.parked {
+        if host.waits_for_address {
             return None;
         }
         if host.next_moment(crowded)? > now {
-            self.list(id);
+            self.schedule(id);
             return None;
         }
-        if crowded && host.is_forgettable(now) {
-            self.rest(id);
+        if crowded && host.is_evictable(now) {
+            self.evict(id);
             return None;
         }
         if host.wants_urls(self.limits.urls, crowded) {
             host.loading = true;
             let (after, limit) = (host.last_seq(), self.limits.urls);
-            self.list(id);
-            return Some(Step::LoadUrls { host: id, after, limit });
+            self.schedule(id);
+            return Some(Step::Load(Query::Urls { host: id, after, limit }));
         }
         if host.pace.in_flight() >= self.options.per_host.get() || host.may_be_dead(MAX_FAILURES) {
             return None;
@@ -336,21 +405,340 @@ impl Frontier {
         if let Some(address) = address
             && self.addresses.is_full(address)
         {
-            host.parked = true;
-            self.addresses.park(address, id);
+            host.waits_for_address = true;
+            self.addresses.wait_for(address, id);
             return None;
         }
-        let step = self.begin(id, address, now)?;
-        self.list(id);
+        let step = self.start(id, address, now)?;
+        self.schedule(id);
         Some(step)
     }
 
-    /// Lets a host go that is used up, to come again in its turn: hosts that are being looked for meanwhile may come without it.
-    fn rest(&mut self, id: HostId) {
-        let Some(host) = self.forget(id) else { return };
-        if !host.is_idle() {
-            self.ended.push(id);
-            self.left_at = self.left_at.max(host.left_at());
+    /// Starts the next fetch of a host, or that of the robots.txt that it needs first.
+    fn start(&mut self, id: HostId, address: Option<IpAddr>, now: Instant) -> Option<Step> {
+        let host = self.hosts.get_mut(&id)?;
+        let (queued, attempt) = host.head(now)?;
+        let (seq, seed, scheme) = (queued.seq, queued.url.seed, Scheme::of(&queued.url.url));
+        let over_budget = seed.is_some_and(|seed| self.budget.is_seed_spent(seed));
+        let name = Arc::clone(&host.name);
+        let known = host.robots(scheme, now);
+        let robots = match known {
+            _ if over_budget || !self.options.obey_robots => None,
+            RobotsState::Known { robots, .. } => Some(Arc::clone(robots)),
+            RobotsState::Requested => return None,
+            RobotsState::Unknown { attempt, redirect } => {
+                let (attempt, redirect) = (*attempt, redirect.take());
+                *known = RobotsState::Requested;
+                let task = RobotsTask { host: id, name, scheme, attempt, redirect };
+                return self.start_robots(task, address, now);
+            }
+        };
+        if !over_budget && !self.budget.reserve(seed) {
+            self.waiting_for_budget.push(id);
+            return None;
         }
+        let queued = host.take(seq)?;
+        let task = Task { queued, host: name, attempt, robots, over_budget };
+        Some(Step::Fetch(self.run(id, address, false, now), Arc::new(task)))
+    }
+
+    /// Starts the fetch of a robots.txt. If a redirect has led to another host that is here, it waits for that host's delay.
+    fn start_robots(
+        &mut self,
+        task: RobotsTask,
+        own: Option<IpAddr>,
+        now: Instant,
+    ) -> Option<Step> {
+        let Some(other) = task.other_host() else {
+            return Some(Step::FetchRobots(self.run(task.host, own, false, now), task));
+        };
+        let other = self.hosts.values_mut().find(|host| *host.name == *other);
+        let address = other.as_ref().and_then(|other| other.address).filter(|it| !it.is_loopback());
+        match other {
+            Some(other) if other.pace.earliest() > now => {
+                let earliest = other.pace.earliest();
+                return self.start_robots_later(task, earliest);
+            }
+            Some(other) => other.pace.touch(now),
+            None => {}
+        }
+        Some(Step::FetchRobots(self.run(task.host, address, true, now), task))
+    }
+
+    fn start_robots_later(&mut self, task: RobotsTask, earliest: Instant) -> Option<Step> {
+        let host = self.hosts.get_mut(&task.host)?;
+        host.pace.pause_until(earliest);
+        host.request_robots_again(task.scheme, task.attempt, task.redirect);
+        self.schedule(task.host);
+        (self.order == Order::RoundRobin).then_some(Step::Wait(earliest))
+    }
+
+    fn run(
+        &mut self,
+        host: HostId,
+        address: Option<IpAddr>,
+        goes_elsewhere: bool,
+        now: Instant,
+    ) -> TaskId {
+        self.last_task += 1;
+        let id = TaskId(self.last_task);
+        if let Some(host) = self.hosts.get_mut(&host) {
+            host.pace.start(now);
+            host.tasks += 1;
+        }
+        if let Some(address) = address {
+            self.addresses.start(address);
+        }
+        let running = Running { host, started: now, address, goes_elsewhere, in_flight: true };
+        self.running.insert(id, running);
+        id
+    }
+
+    /// The recorder has answered a query.
+    pub(super) fn loaded(&mut self, loaded: Loaded, now: Instant) {
+        let Loaded { rows, complete, tick } = loaded;
+        match rows {
+            Rows::Hosts(rows) => self.loaded_hosts(&rows, complete, tick, now),
+            Rows::Urls(id, urls) => {
+                if let Some(host) = self.hosts.get_mut(&id) {
+                    host.loaded(urls, tick, complete);
+                    self.schedule(id);
+                }
+            }
+        }
+    }
+
+    fn loaded_hosts(&mut self, rows: &[HostRow], complete: bool, tick: u64, now: Instant) {
+        self.loading_hosts = false;
+        let mut added = 0;
+        for row in rows {
+            if !self.add_host(row, now) {
+                break;
+            }
+            added += 1;
+            self.loaded_up_to = row.turn;
+        }
+        self.has_more_hosts = !complete || added < rows.len() || self.more_hosts_at > tick;
+        if !self.has_more_hosts {
+            self.loaded_up_to = i64::MAX;
+        }
+        self.schedule_all();
+    }
+
+    /// A URL of this host was queued at `tick`. URLs that a task has queued are reported before its end.
+    pub(super) fn queued(&mut self, row: &HostRow, tick: u64, now: Instant) {
+        if let Some(host) = self.hosts.get_mut(&row.id) {
+            host.queued(tick);
+            return self.schedule(row.id);
+        }
+        if self.deferred.contains(&row.id) {
+            return;
+        }
+        if !self.has_more_hosts && self.hosts.len() >= self.limits.hosts {
+            self.remove_hosts(|host| host.is_idle() && host.is_evictable(now));
+        }
+        if self.has_more_hosts || !self.add_host(row, now) {
+            self.leave_in_state(row, tick);
+        }
+    }
+
+    /// Leaves a host in the state, to be loaded when there is room.
+    fn leave_in_state(&mut self, row: &HostRow, tick: u64) {
+        self.more_hosts_at = self.more_hosts_at.max(tick);
+        self.loaded_up_to = self.loaded_up_to.min(row.turn - 1);
+        if !std::mem::replace(&mut self.has_more_hosts, true) {
+            self.schedule_all();
+        }
+    }
+
+    /// The request of a task has ended, with or without a response. A host that asks for too long a pause is deferred.
+    pub(super) fn responded(
+        &mut self,
+        id: TaskId,
+        address: Option<IpAddr>,
+        signal: Signal,
+        now: Instant,
+    ) {
+        self.end_request(id, now, Some((address, signal)));
+        if let Signal::Overload { retry_after: Some(pause) } = signal
+            && pause > self.options.max_retry_after
+            && let Some(host) = self.running.get(&id).map(|running| running.host)
+        {
+            self.defer(host, Cause::RetryAfter(pause));
+        }
+    }
+
+    /// The recorder has recorded what became of a URL.
+    pub(super) fn recorded(&mut self, id: TaskId, task: &Task, recorded: Recorded, now: Instant) {
+        let Some(host) = self.end_task(id, now) else { return };
+        if let Some(entry) = self.hosts.get_mut(&host) {
+            entry.failures = if recorded.unanswered { entry.failures + 1 } else { 0 };
+            if let Some(rank) = recorded.rank {
+                self.ranks.remove(&(entry.rank, host));
+                entry.rank = rank;
+                self.ranks.insert((rank, host));
+            }
+            if entry.failures >= MAX_FAILURES {
+                self.defer(host, Cause::Unanswered(MAX_FAILURES));
+            }
+        }
+        self.end_fetch(host, task, recorded.fetched);
+    }
+
+    /// A fetch must be tried again. `chance` is a random number from 0 to 1.
+    pub(super) fn retry(&mut self, id: TaskId, task: &Task, chance: f64, now: Instant) {
+        let Some(host) = self.end_task(id, now) else { return };
+        if let Some(entry) = self.hosts.get_mut(&host) {
+            let attempt = task.attempt + 1;
+            entry.retry(task.queued.clone(), attempt, now + backoff(attempt, chance));
+        }
+        self.end_fetch(host, task, false);
+    }
+
+    fn end_fetch(&mut self, host: HostId, task: &Task, fetched: bool) {
+        if !task.over_budget {
+            self.budget.release(task.queued.url.seed, fetched);
+        }
+        self.schedule(host);
+        for waiting in std::mem::take(&mut self.waiting_for_budget) {
+            self.schedule(waiting);
+        }
+    }
+
+    /// The fetch of a robots.txt has ended.
+    pub(super) fn robots_fetched(
+        &mut self,
+        id: TaskId,
+        task: &RobotsTask,
+        result: RobotsResult,
+        now: Instant,
+    ) {
+        let Some(host) = self.end_task(id, now) else { return };
+        let longest = self.options.max_crawl_delay;
+        if let RobotsResult::Rules(robots, _) = &result
+            && let Some(delay) = robots.crawl_delay().filter(|&delay| delay > longest)
+        {
+            return self.defer(host, Cause::CrawlDelay(delay));
+        }
+        if let Some(entry) = self.hosts.get_mut(&host) {
+            match result {
+                RobotsResult::Rules(robots, age) => entry.set_robots(task.scheme, robots, now, age),
+                RobotsResult::Redirect(request) => {
+                    entry.request_robots_again(task.scheme, task.attempt, Some(request));
+                }
+                RobotsResult::Retry { chance } => {
+                    let attempt = task.attempt + 1;
+                    entry.request_robots_again(task.scheme, attempt, None);
+                    entry.pace.pause_until(now + backoff(attempt, chance));
+                }
+            }
+        }
+        self.schedule(host);
+    }
+
+    /// A task has finished. If its request has not ended, none was made.
+    fn end_task(&mut self, id: TaskId, now: Instant) -> Option<HostId> {
+        self.end_request(id, now, None);
+        let host = self.running.remove(&id)?.host;
+        if let Some(entry) = self.hosts.get_mut(&host) {
+            entry.tasks = entry.tasks.saturating_sub(1);
+        }
+        Some(host)
+    }
+
+    /// Ends the request of a task once. `None` means that no request was made.
+    fn end_request(&mut self, id: TaskId, now: Instant, end: Option<(Option<IpAddr>, Signal)>) {
+        let Some(running) = self.running.get_mut(&id) else { return };
+        if !std::mem::replace(&mut running.in_flight, false) {
+            return;
+        }
+        let &mut Running { host, started, address: counted, goes_elsewhere, .. } = running;
+        if let Some(entry) = self.hosts.get_mut(&host) {
+            match end {
+                Some((address, signal)) => {
+                    entry.pace.end(started, now, signal);
+                    entry.address = address.filter(|_| !goes_elsewhere).or(entry.address);
+                }
+                None => entry.pace.withdraw(started),
+            }
+        }
+        if let Some(address) = counted {
+            self.addresses.end(address);
+        }
+        self.schedule(host);
+    }
+
+    /// Makes no more requests to a host.
+    fn defer(&mut self, id: HostId, cause: Cause) {
+        self.remove(id);
+        if self.deferred.insert(id) {
+            self.deferrals.push_back((id, cause));
+        }
+    }
+
+    /// Schedules a host for the instant at which it can do something.
+    fn schedule(&mut self, id: HostId) {
+        let crowded = self.is_crowded();
+        let Some(host) = self.hosts.get_mut(&id) else { return };
+        if self.order == Order::Earliest
+            && let Some(moment) = host.next_moment(crowded)
+            && host.scheduled.is_none_or(|scheduled| moment < scheduled)
+        {
+            host.scheduled = Some(moment);
+            self.schedule.push(Reverse((moment, id)));
+        }
+    }
+
+    /// Schedules all hosts, after it has changed whether they must make room.
+    fn schedule_all(&mut self) {
+        let ids: Vec<_> = self.hosts.keys().copied().collect();
+        for id in ids {
+            self.schedule(id);
+        }
+    }
+
+    /// Adds a host unless it is here or deferred; false if there is no room for it.
+    fn add_host(&mut self, row: &HostRow, now: Instant) -> bool {
+        let &HostRow { id, ref name, turn: rank, rests_until } = row;
+        if self.hosts.contains_key(&id) || self.deferred.contains(&id) {
+            return true;
+        }
+        if self.hosts.len() >= self.limits.hosts {
+            return false;
+        }
+        self.ranks.insert((rank, id));
+        let max_retries = match self.order {
+            Order::Earliest => MAX_RETRIES,
+            Order::RoundRobin => 1,
+        };
+        let mut pace = Pace::new(self.options.delay, now);
+        if let Some(until) = rests_until {
+            pace.pause_until(self.clock.instant_of(until));
+        }
+        self.hosts.insert(id, Host::new(name.as_str().into(), rank, pace, max_retries));
+        self.schedule(id);
+        true
+    }
+
+    /// Removes a host that has done its share, to make room. If it has more to do, it is loaded again later.
+    fn evict(&mut self, id: HostId) {
+        let Some(host) = self.remove(id) else { return };
+        if !host.is_idle() {
+            self.visited.push(id);
+            // A query for hosts that is under way may miss it.
+            self.more_hosts_at = self.more_hosts_at.max(host.queued_at());
+        }
+    }
+
+    fn remove(&mut self, id: HostId) -> Option<Host> {
+        let host = self.hosts.remove(&id)?;
+        self.ranks.remove(&(host.rank, id));
+        Some(host)
+    }
+
+    fn remove_hosts(&mut self, is_removed: impl Fn(&Host) -> bool) {
+        let ranks = &mut self.ranks;
+        let removed = self.hosts.extract_if(|_, host| is_removed(host));
+        removed.for_each(|(id, host)| _ = ranks.remove(&(host.rank, id)));
     }
 }

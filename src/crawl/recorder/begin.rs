@@ -1,6 +1,6 @@
 //! How a run begins, or goes on.
 
-use std::{fs, num::NonZeroUsize, sync::Arc, thread::available_parallelism, time::Duration};
+use std::{fs, sync::Arc, time::Duration};
 
 use super::{
     FIRST_BATCH_TIME, Recorder, Tally,
@@ -16,7 +16,6 @@ use crate::{
         frontier::Budget,
         options::Plan,
         recipe::{Difference, Recorded},
-        roots::roots,
         scope::Scope,
     },
     filter::Filter,
@@ -67,7 +66,6 @@ impl Recorder {
             deadline: None,
             batch_time: FIRST_BATCH_TIME,
             began: std::time::Instant::now(),
-            threads: available_parallelism().unwrap_or(NonZeroUsize::MIN),
             audited: stored(&state, "audit")?.unwrap_or_default(),
             worked: stored(&state, "worked")?.map_or(Duration::ZERO, Duration::from_secs_f64),
             plan,
@@ -91,8 +89,7 @@ impl Recorder {
         let ended = stored::<End>(&self.state, "end")?;
         self.note_start()?;
         self.take_back_hosts(ended)?;
-        let roots = plan.seeds.iter().map(|seed| roots(&seed.source, &self.url_options));
-        let roots: Vec<_> = roots.collect::<Result<_, _>>()?;
+        let roots = plan.roots()?;
         let moved = self.follow_seeds()?;
         self.queue_seeds(&roots)?;
         if moved {
@@ -181,14 +178,14 @@ fn recipe(plan: &Plan, state: &State) -> Result<Recipe, CrawlError> {
 }
 
 fn open_outputs(plan: &Plan, state: &State) -> Result<Outputs, CrawlError> {
-    let origin = plan.store.warc.then(|| warc::Origin {
-        run: plan.name.clone(),
+    let run = plan.store.warc.then(|| warc::RunFields {
+        name: plan.name.clone(),
         user_agent: plan.crawl.user_agent.clone(),
         obey_robots: plan.politeness.obey_robots,
     });
     let files = state.files()?;
     let marks: Vec<Mark> = files.into_iter().map(|(file, offset)| Mark { file, offset }).collect();
-    let sink = Outputs::open(&plan.directory, origin, &marks)?;
+    let sink = Outputs::open(&plan.directory, run, &marks)?;
     for mark in sink.positions() {
         state.set_file(&mark.file, mark.offset)?;
     }

@@ -1,10 +1,11 @@
 //! Where a URL that has been fetched leads: links, redirects, sitemaps.
 
-use super::{Answered, Archived, Parsed, Recorder, discover::Origin, settle::same_site};
+use super::{Answered, Parsed, Recorder, discover::Origin, settle::same_site};
 use crate::{
     crawl::{error::CrawlError, frontier::Task, sitemap::Sitemap},
     page::{NormalUrl, Timestamp},
     report::counted,
+    sink::warc,
     state::{Reason, UrlKind, UrlRow, UrlState},
 };
 
@@ -46,7 +47,7 @@ impl Recorder {
         task: &Task,
         status: u16,
         target: &Result<NormalUrl, String>,
-        exchange: Option<Archived>,
+        exchange: Option<warc::Exchange>,
     ) -> Result<(), CrawlError> {
         self.archive_plain(exchange)?;
         let row = &task.queued.url;

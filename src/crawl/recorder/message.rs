@@ -1,15 +1,20 @@
 //! What the recorder is told and asked, and what it answers.
 
+use std::sync::Arc;
+
 use tokio::sync::oneshot;
 
 use crate::{
-    crawl::{fetch::Exchange, frontier::Task, sitemap::Sitemap},
+    crawl::{
+        frontier::{Loaded, Query, Task},
+        sitemap::Sitemap,
+    },
     extract::Truncation,
     filter::Blocks,
     fingerprint::{Digest, Sketch},
     page::{Lang, NormalUrl, Timestamp},
     sink::warc,
-    state::{Capture, Cause, HostId, HostRow, Queued, Reason, RobotsRow},
+    state::{Cause, HostId, HostRow, Reason, RobotsRow},
 };
 
 /// A request to the recorder, with the way back for its answer.
@@ -20,75 +25,22 @@ pub(in crate::crawl) enum Request {
     /// What is the robots.txt last received from this origin?
     Robots(String, oneshot::Sender<Option<RobotsRow>>),
     /// A robots.txt was received, or an answer that may lead to it.
-    KeepRobots { origin: String, robots: Option<RobotsRow>, exchange: Option<Archived> },
+    KeepRobots { origin: String, robots: Option<RobotsRow>, exchange: Option<warc::Exchange> },
     /// An answer was received after which the URL is tried again.
-    Archive(Archived),
-    /// Nothing more is asked of this host.
-    SetAside(HostId, Cause, oneshot::Sender<()>),
-    /// Which URLs of this host wait behind this place?
-    LoadUrls { host: HostId, after: i64, limit: usize, reply: oneshot::Sender<Loaded<Queued>> },
-    /// The turn of these hosts has ended; which hosts have URLs waiting?
-    LoadHosts { ended: Vec<HostId>, limit: usize, reply: oneshot::Sender<Loaded<HostRow>> },
-}
-
-/// Some of what waits.
-#[derive(Debug)]
-pub(in crate::crawl) struct Loaded<T> {
-    pub(in crate::crawl) rows: Vec<T>,
-    /// Whether nothing else waits.
-    pub(in crate::crawl) all: bool,
-    /// When the state was asked: the recorder counts its answers.
-    pub(in crate::crawl) tick: u64,
+    Archive(warc::Exchange),
+    /// Record that this host is deferred.
+    Defer(HostId, Cause),
+    /// Load something for the frontier.
+    Load(Query, oneshot::Sender<Loaded>),
 }
 
 /// What became of a URL.
 #[derive(Debug)]
 pub(in crate::crawl) struct Settle {
-    pub(in crate::crawl) task: Task,
+    pub(in crate::crawl) task: Arc<Task>,
     pub(in crate::crawl) outcome: Outcome,
     /// What went over the wire, if it is archived.
-    pub(in crate::crawl) exchange: Option<Archived>,
-}
-
-/// An exchange with its URL.
-#[derive(Debug)]
-pub(in crate::crawl) struct Archived {
-    pub(in crate::crawl) url: String,
-    pub(in crate::crawl) exchange: Exchange,
-    /// The body, if the exchange has none of its own because it came without content coding.
-    pub(in crate::crawl) body: Option<Vec<u8>>,
-}
-
-impl Archived {
-    /// The body as received.
-    pub(in crate::crawl) fn body(&self) -> &[u8] {
-        self.exchange.body.as_deref().or(self.body.as_deref()).unwrap_or_default()
-    }
-
-    /// By what it is found in WARC files.
-    pub(in crate::crawl) fn capture(&self) -> Capture {
-        Capture { payload: warc::PayloadDigest::of(self.body()).0, at: self.at() }
-    }
-
-    fn at(&self) -> Timestamp {
-        Timestamp(self.exchange.started.as_millisecond())
-    }
-}
-
-impl From<Archived> for warc::Exchange {
-    fn from(archived: Archived) -> Self {
-        let at = archived.at();
-        let Archived { url, exchange, body } = archived;
-        Self {
-            target_uri: url,
-            at,
-            address: Some(exchange.address.ip()),
-            request_head: exchange.request,
-            response_head: exchange.response,
-            body: exchange.body.or(body).unwrap_or_default().into(),
-            truncated: exchange.truncated,
-        }
-    }
+    pub(in crate::crawl) exchange: Option<warc::Exchange>,
 }
 
 /// What is known of an answer besides its body.
@@ -117,16 +69,6 @@ pub(in crate::crawl) enum Outcome {
     Skipped(Skipped),
     /// The budget of its seed is spent.
     OverBudget,
-}
-
-impl Outcome {
-    /// What is to be judged by, if it comes to that.
-    pub(in crate::crawl) fn sketch(&self) -> Option<&Sketch> {
-        match self {
-            Self::Page(_, parsed) if !parsed.noindex => Some(&parsed.sketch),
-            _ => None,
-        }
-    }
 }
 
 /// Why there is nothing to be judged.
@@ -163,7 +105,7 @@ pub(in crate::crawl) struct Parsed {
 #[derive(Debug)]
 pub(in crate::crawl) enum Reply {
     /// The page must be parsed first; its exchange comes back.
-    Parse(Option<Archived>),
+    Parse(Option<warc::Exchange>),
     /// It is recorded.
     Settled(Settled),
 }

@@ -12,7 +12,7 @@ mod leads;
 mod message;
 mod settle;
 
-use std::{num::NonZeroUsize, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use tokio::{
@@ -20,12 +20,17 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-use super::{error::CrawlError, options::Plan, scope::Scope};
+use super::{
+    error::CrawlError,
+    frontier::{Loaded, Query, Rows},
+    options::Plan,
+    scope::Scope,
+};
 use crate::{
     filter::Filter,
     index::{Audit, BlockIndex, Index},
     page::{Timestamp, UrlOptions},
-    sink::{self, Outputs, Sink},
+    sink::{self, Outputs},
     state::{DigestTable, HostId, HostRow, SignatureLog, State},
 };
 
@@ -33,9 +38,7 @@ use again::aside_until;
 pub(super) use begin::Start;
 use discover::Known;
 pub use finish::report;
-pub(super) use message::{
-    Answered, Archived, Loaded, Outcome, Parsed, Reply, Request, Settle, Settled, Skipped,
-};
+pub(super) use message::{Answered, Outcome, Parsed, Reply, Request, Settle, Settled, Skipped};
 
 /// A batch is committed after so many pages, or after so long. The first of a start takes less, and each twice as long as the one
 /// before: a process that is killed again and again gets on all the same.
@@ -87,8 +90,6 @@ pub(super) struct Recorder {
     deadline: Option<Instant>,
     batch_time: Duration,
     began: std::time::Instant,
-    /// On so many threads the index may be asked.
-    threads: NonZeroUsize,
     /// What the indexes of earlier starts counted.
     audited: Audit,
     /// How long earlier starts of the run have worked.
@@ -103,8 +104,6 @@ impl Recorder {
     ) -> Result<(), CrawlError> {
         let mut waiting = Vec::new();
         while self.receive(requests, &mut waiting).await? {
-            self.begin_batch()?;
-            self.look_ahead(&waiting)?;
             for request in waiting.drain(..) {
                 self.begin_batch()?;
                 self.handle(request)?;
@@ -142,15 +141,6 @@ impl Recorder {
         Ok(())
     }
 
-    /// Asks the index for what is near all pages that wait to be judged.
-    fn look_ahead(&mut self, waiting: &[Request]) -> Result<(), CrawlError> {
-        let sketches = waiting.iter().filter_map(|request| match request {
-            Request::Settle(settle, _) => settle.outcome.sketch(),
-            _ => None,
-        });
-        Ok(self.filter.look_ahead(sketches, self.threads)?)
-    }
-
     /// Who asked may be gone: then the answer is of no use to anybody.
     fn handle(&mut self, request: Request) -> Result<(), CrawlError> {
         self.tick += 1;
@@ -167,26 +157,34 @@ impl Recorder {
                     self.state.set_robots(&origin, &robots)?;
                 }
             }
-            Request::Archive(archived) => {
-                self.archive(archived, &sink::warc::Kind::Response)?;
+            Request::Archive(exchange) => {
+                self.archive(exchange, &sink::warc::Kind::Response)?;
             }
-            Request::SetAside(host, cause, reply) => {
-                tracing::warn!(host = self.state.host_name(host)?, %cause, "host set aside");
+            Request::Defer(host, cause) => {
+                tracing::warn!(host = self.state.host_name(host)?, %cause, "host deferred");
                 self.state.set_aside(host, cause, aside_until(cause, Timestamp::now()))?;
                 self.known.forget_hosts();
-                let _ = reply.send(());
             }
-            Request::LoadUrls { host, after, limit, reply } => {
-                let rows = self.state.queued(host, after, limit)?;
-                drop(reply.send(Loaded { all: rows.len() < limit, rows, tick: self.tick }));
-            }
-            Request::LoadHosts { ended, limit, reply } => {
-                self.end_turns(&ended)?;
-                let rows = self.state.waiting_hosts(limit)?;
-                drop(reply.send(Loaded { all: rows.len() < limit, rows, tick: self.tick }));
-            }
+            Request::Load(query, reply) => drop(reply.send(self.load(query)?)),
         }
         Ok(())
+    }
+
+    fn load(&mut self, query: Query) -> Result<Loaded, CrawlError> {
+        let (rows, complete) = match query {
+            Query::Urls { host, after, limit } => {
+                let urls = self.state.queued(host, after, limit)?;
+                let complete = urls.len() < limit;
+                (Rows::Urls(host, urls), complete)
+            }
+            Query::Hosts { visited, limit } => {
+                self.end_turns(&visited)?;
+                let hosts = self.state.waiting_hosts(limit)?;
+                let complete = hosts.len() < limit;
+                (Rows::Hosts(hosts), complete)
+            }
+        };
+        Ok(Loaded { rows, complete, tick: self.tick })
     }
 
     fn end_turns(&mut self, hosts: &[HostId]) -> Result<(), CrawlError> {

@@ -1,18 +1,18 @@
 //! What becomes of a URL that has been dealt with.
 
-use super::{Answered, Archived, Outcome, Parsed, Recorder, Reply, Settle, Settled, Skipped};
+use super::{Answered, Outcome, Parsed, Recorder, Reply, Settle, Settled, Skipped};
 use crate::{
     crawl::{error::CrawlError, frontier::Task, scope::Refusal},
     extract::Truncation,
-    filter::{Judgement, Key, Kind, Links, Policy, Step, Store, Subject, Verdict},
+    filter::{Document, Judgement, Key, Kind, Links, Policy, Step, Store, Verdict},
     fingerprint::Digest,
     page::{NormalUrl, Timestamp, site_of},
     sink::{
-        Position, Record, Sink,
+        Position,
         record::{Decision, DuplicateLine, PageLine},
         warc,
     },
-    state::{Reason, UrlState},
+    state::{Capture, Reason, UrlState},
 };
 
 /// What policy makes of a page.
@@ -109,7 +109,7 @@ impl Recorder {
         task: &Task,
         answered: &Answered,
         parsed: &Parsed,
-        exchange: Option<Archived>,
+        exchange: Option<warc::Exchange>,
     ) -> Result<(), CrawlError> {
         let row = &task.queued.url;
         if parsed.noindex {
@@ -119,7 +119,7 @@ impl Recorder {
             self.skip(task, &Skipped { reason, detail, status, counted: true, unanswered: false })?;
             return self.follow(row, parsed, None, answered.at);
         }
-        let subject = Subject {
+        let subject = Document {
             key: Key::of(&row.url),
             body: Some(parsed.body),
             sketch: parsed.sketch.clone(),
@@ -143,7 +143,7 @@ impl Recorder {
         answered: &Answered,
         parsed: Option<&Parsed>,
         judgement: &Judgement,
-        exchange: Option<Archived>,
+        exchange: Option<warc::Exchange>,
     ) -> Result<Option<&'static str>, CrawlError> {
         let row = &task.queued.url;
         let depth = self.state.depth(row.id)?;
@@ -161,14 +161,14 @@ impl Recorder {
                 .filter(|policy| policy.links == Links::Skip && depth > 0)
                 .and_then(|_| of.as_deref().map(|of| kind_of_duplicate(&row.url, of))),
         };
-        let capture = exchange.as_ref().map(Archived::capture);
+        let capture = exchange.as_ref().map(capture);
         self.write_lines(task, depth, answered, parsed, &fate, exchange)?;
         let title = parsed.and_then(|parsed| parsed.title.as_deref());
         self.state.add_document(&row.url, title, fate.stored, judgement, capture)?;
         if let Some(parsed) = parsed {
             self.keep_text(parsed, &fate)?;
         }
-        if let Some(representative) = self.filter.at_turn(judgement.id) {
+        if let Some(representative) = self.filter.representative(judgement.id) {
             self.signatures.push(&self.state, &representative)?;
         }
         self.state.settle_url(
@@ -212,12 +212,12 @@ impl Recorder {
         answered: &Answered,
         parsed: Option<&Parsed>,
         fate: &Fate<'_>,
-        exchange: Option<Archived>,
+        exchange: Option<warc::Exchange>,
     ) -> Result<(), CrawlError> {
         let row = &task.queued.url;
         let decision = Decision::new(&row.url, Some(&row.url), fate.judgement, fate.of);
         let position = exchange
-            .map(|archived| self.archive_page(archived, &decision, fate))
+            .map(|exchange| self.archive_page(exchange, &decision, fate))
             .transpose()?
             .flatten();
         let referrer = row.referrer.map(|id| self.state.url_by_id(id)).transpose()?.flatten();
@@ -226,7 +226,7 @@ impl Recorder {
         let fetched_at = answered.at;
         let (Some(parsed), true) = (parsed, fate.stored) else {
             let line = DuplicateLine { decision, status, fetched_at, depth, referrer };
-            self.sink.record(&Record::Duplicate(&line))?;
+            self.sink.write_duplicate(&line)?;
             return Ok(());
         };
         let seed = row.seed.and_then(|seed| self.plan.seeds.get(seed));
@@ -247,7 +247,7 @@ impl Recorder {
             truncated: parsed.truncated.map(|why| why.as_str().into()),
             warc: position,
         };
-        self.sink.record(&Record::Page(&line))?;
+        self.sink.write_page(&line)?;
         Ok(())
     }
 
@@ -283,13 +283,16 @@ impl Recorder {
         }
     }
 
-    pub(super) fn archive_plain(&mut self, exchange: Option<Archived>) -> Result<(), CrawlError> {
-        exchange.map_or(Ok(()), |archived| self.archive(archived, &warc::Kind::Response).map(drop))
+    pub(super) fn archive_plain(
+        &mut self,
+        exchange: Option<warc::Exchange>,
+    ) -> Result<(), CrawlError> {
+        exchange.map_or(Ok(()), |exchange| self.archive(exchange, &warc::Kind::Response).map(drop))
     }
 
     fn archive_page(
         &mut self,
-        archived: Archived,
+        exchange: warc::Exchange,
         decision: &Decision<'_>,
         fate: &Fate<'_>,
     ) -> Result<Option<Position>, CrawlError> {
@@ -300,28 +303,33 @@ impl Recorder {
             .map(|matched| self.state.document(matched.of))
             .transpose()?;
         let Some(document) = matched.flatten() else {
-            return self.archive(archived, &warc::Kind::Response);
+            return self.archive(exchange, &warc::Kind::Response);
         };
         let original = document.capture.map(|capture| warc::Original {
             target_uri: &document.name,
             at: capture.at,
             payload: warc::PayloadDigest(capture.payload),
         });
-        self.archive(archived, &warc::Kind::Duplicate { decision, original, keep: fate.stored })
+        self.archive(exchange, &warc::Kind::Duplicate { decision, original, keep: fate.stored })
     }
 
     pub(super) fn archive(
         &mut self,
-        archived: Archived,
+        exchange: warc::Exchange,
         kind: &warc::Kind<'_>,
     ) -> Result<Option<Position>, CrawlError> {
-        Ok(self.sink.record(&Record::Exchange(&archived.into(), kind))?)
+        Ok(self.sink.write_exchange(&exchange, kind)?)
     }
 
     /// What is done with a page that repeats `of`.
     fn policy(&self, url: &str, of: &str) -> Policy {
         if same_site(url, of) { self.plan.dedup.same_site } else { self.plan.dedup.cross_site }
     }
+}
+
+/// How a response is found in WARC files.
+fn capture(exchange: &warc::Exchange) -> Capture {
+    Capture { payload: warc::PayloadDigest::of(&exchange.body).0, at: exchange.at }
 }
 
 /// The detail of URLs found on duplicates only.

@@ -1,21 +1,25 @@
 //! What a host's robots.txt lets our agent fetch: RFC 9309, and where that is silent, what Google documents.
 //!
-//! Pure: the bytes and the status come from the caller, which also keeps what was made of them for a day.
+//! Pure: the caller makes the requests and passes in the bytes and the status. It keeps a robots.txt for a day.
 
-mod inquiry;
 mod parse;
-mod rule;
 
-use std::{fmt, time::Duration};
+use std::{cmp::Reverse, fmt, time::Duration};
 
-use url::Url;
+use url::{ParseError, Url};
 
-pub(super) use self::inquiry::Inquiry;
-use self::rule::{Comparable, Rule};
-use crate::state::ROBOTS_NOT_HAD;
+use super::fetch::{Answer, FetchError};
+use crate::{page::percent, state::ROBOTS_NOT_HAD};
 
 /// For how long a robots.txt is valid (RFC 9309, section 2.4).
 pub(super) const VALID: Duration = Duration::from_hours(24);
+
+/// Redirects of a robots.txt that are followed (RFC 9309, section 2.3.1.2).
+const MAX_REDIRECTS: usize = 5;
+
+/// What a pattern gives a meaning to, and the apostrophe, which URLs encode in the query but not in the path: encoded on both sides,
+/// in a URL and in the literal parts of a pattern (RFC 9309, section 2.2.3).
+const SPECIAL: &[u8] = b"*$'";
 
 /// The product token of a `User-Agent` header: its first characters that are letters, `-` or `_`.
 ///
@@ -45,11 +49,11 @@ pub struct Robots {
 pub struct Decision<'a> {
     /// Whether the URL may be fetched.
     pub allowed: bool,
-    /// The rule that decides; `None` if none matches, or if robots.txt could not be had.
+    /// The rule that decides; `None` if none matches, or if robots.txt is unreachable.
     pub rule: Option<RuleRef<'a>>,
 }
 
-/// A rule where it stands.
+/// A rule and its place in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RuleRef<'a> {
     /// The line as written, without comment and white space around it.
@@ -64,19 +68,19 @@ impl fmt::Display for RuleRef<'_> {
     }
 }
 
-/// What an answer to the request for robots.txt means (RFC 9309, section 2.3.1).
+/// What a response to the request for robots.txt means (RFC 9309, section 2.3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Availability {
     /// 2xx: the body holds the rules.
     Found,
-    /// 3xx whose target is not followed any more, and 4xx except 429: there are no rules, all may be fetched.
+    /// 3xx beyond the redirects that are followed, and 4xx except 429: there are no rules, every URL may be fetched.
     Unavailable,
-    /// 429, 5xx and what is no final status: nothing may be fetched for now; ask again.
+    /// 429, 5xx and statuses that are not final: no URL may be fetched for now; retry later.
     Unreachable,
 }
 
 impl Availability {
-    /// What this HTTP status means. Redirects are for the caller to follow, five at least.
+    /// What this HTTP status means. The caller follows redirects, at least five.
     #[must_use]
     pub fn of_status(status: u16) -> Self {
         match status {
@@ -89,10 +93,10 @@ impl Availability {
 }
 
 impl Robots {
-    /// Reads a robots.txt and keeps what concerns `agent`, a product token, which is compared without case.
+    /// Reads a robots.txt and keeps the rules for `agent`, a product token, compared without case.
     ///
-    /// Never fails: what cannot be understood is passed over. The file is read up to 500 KiB (to the last whole line),
-    /// a line up to 16 KiB, and 10,000 rules are kept.
+    /// Never fails: lines that make no sense are skipped. Reads at most 500 KiB of the file (up to the last whole line) and 16 KiB of a
+    /// line, and keeps at most 10,000 rules.
     ///
     /// ```
     /// use pagesieve::crawl::robots::Robots;
@@ -109,7 +113,7 @@ impl Robots {
         parse::parse(file, agent)
     }
 
-    /// What the answer to the request for robots.txt permits, by its status and its body.
+    /// The rules that follow from the status and body of the response.
     #[must_use]
     pub fn from_answer(status: u16, body: &[u8], agent: &str) -> Self {
         match Availability::of_status(status) {
@@ -125,19 +129,19 @@ impl Robots {
         Self::default()
     }
 
-    /// No answer: every URL is refused for now, for the reason given.
+    /// No usable response: every URL is refused for now, for this reason.
     #[must_use]
     pub fn unreachable(reason: &str) -> Self {
         Self { unreachable: Some(reason.into()), ..Self::default() }
     }
 
-    /// Why robots.txt could not be had, if so; then everything is refused and it is to be asked for again.
+    /// Why robots.txt is unreachable, if it is; then every URL is refused until it has been fetched.
     #[must_use]
     pub fn unreachable_reason(&self) -> Option<&str> {
         self.unreachable.as_deref()
     }
 
-    /// Why this URL of the host may not be fetched, if so: the rule with its line, or why robots.txt could not be had.
+    /// Why this URL of the host may not be fetched, if it may not: the rule with its line, or why robots.txt is unreachable.
     #[must_use]
     pub fn refusal(&self, url: &Url) -> Option<String> {
         if let Some(why) = self.unreachable_reason() {
@@ -149,9 +153,8 @@ impl Robots {
 
     /// Whether this URL of the host may be fetched. robots.txt itself always may.
     ///
-    /// The longest pattern that matches the path and query decides, an allowing one before a disallowing one of equal
-    /// length (RFC 9309, section 2.2.2). Takes time proportional to the length of all patterns, and for each pattern
-    /// with a wildcard to that of the URL.
+    /// The longest pattern that matches the path and query decides; of two of equal length, the one that allows (RFC 9309, section
+    /// 2.2.2). Takes time proportional to the total length of the patterns, and for each pattern with a wildcard to that of the URL.
     #[must_use]
     pub fn decide(&self, url: &Url) -> Decision<'_> {
         if url.path() == "/robots.txt" {
@@ -164,15 +167,182 @@ impl Robots {
         }
     }
 
-    /// The least time between two requests that the file asks of our agent; the longest, if there are several.
+    /// The minimum time between two requests that the file asks of our agent; the longest one, if there are several.
     #[must_use]
     pub fn crawl_delay(&self) -> Option<Duration> {
         self.crawl_delay
     }
 
-    /// The sitemaps that the file names, whichever agent it speaks of, each once; relative ones (no standard, but
-    /// found) are resolved against `base`, the URL of robots.txt.
+    /// The sitemaps that the file names for any agent, each once. Relative ones (not in the standard, but in use) are resolved against
+    /// `base`, the URL of robots.txt.
     pub fn sitemaps(&self, base: &Url) -> impl Iterator<Item = Url> {
         self.sitemaps.iter().filter_map(|text| base.join(text).ok())
+    }
+}
+
+/// The request for the robots.txt of one origin, and its redirects.
+#[derive(Clone, Debug)]
+pub(super) struct RobotsRequest {
+    url: Url,
+    redirects: usize,
+}
+
+/// What a response means for a [`RobotsRequest`].
+#[derive(Debug)]
+pub(super) enum RobotsResponse {
+    /// The request now has another URL.
+    Redirect,
+    /// The content; empty if there is no robots.txt.
+    Content(Vec<u8>),
+    /// Why there is none for now.
+    Unreachable(String),
+}
+
+impl RobotsRequest {
+    /// `origin` is scheme, name and port.
+    pub(super) fn new(origin: &str) -> Result<Self, ParseError> {
+        Ok(Self { url: Url::parse(&format!("{origin}/robots.txt"))?, redirects: 0 })
+    }
+
+    /// Name and port of the host that gets the next request.
+    pub(super) fn host(&self) -> String {
+        let name = self.url.host_str().unwrap_or_default();
+        format!("{name}:{}", self.url.port_or_known_default().unwrap_or_default())
+    }
+
+    /// The URL of the next request.
+    pub(super) fn url(&self) -> &Url {
+        &self.url
+    }
+
+    /// Takes in a response.
+    pub(super) fn receive(&mut self, got: Result<Answer, FetchError>) -> RobotsResponse {
+        let answer = match got {
+            Ok(answer) => answer,
+            Err(error) => return RobotsResponse::Unreachable(error.explain()),
+        };
+        if let Some(target) = answer.redirect_target(&self.url) {
+            (self.url, self.redirects) = (target, self.redirects + 1);
+            return match self.redirects {
+                0..=MAX_REDIRECTS => RobotsResponse::Redirect,
+                _ => RobotsResponse::Content(Vec::new()),
+            };
+        }
+        let status = answer.status.as_u16();
+        match Availability::of_status(status) {
+            Availability::Found => RobotsResponse::Content(answer.body),
+            Availability::Unavailable => RobotsResponse::Content(Vec::new()),
+            Availability::Unreachable => RobotsResponse::Unreachable(format!("status {status}")),
+        }
+    }
+}
+
+/// An `Allow` or `Disallow` line.
+#[derive(Clone, Debug, PartialEq)]
+struct Rule {
+    allow: bool,
+    line: u32,
+    text: Box<str>,
+    /// The pattern, normalised like the URLs in [`Comparable`]; a `*` in it is always a wildcard.
+    pattern: Box<str>,
+    /// Whether the pattern ended in `$`, which is removed.
+    anchored: bool,
+    /// The characters of the pattern. A path without one of them cannot match, which alone rejects most hostile patterns.
+    needs: u128,
+}
+
+/// The path and query of a URL as patterns are compared with them: ASCII only.
+struct Comparable {
+    path: String,
+    /// The characters that occur, and the wildcard, which needs none.
+    has: u128,
+}
+
+/// One bit for each ASCII character that occurs.
+fn characters(text: &str) -> u128 {
+    text.bytes().fold(0, |set, byte| set | 1 << (byte & 0x7F))
+}
+
+impl Comparable {
+    fn new(url: &Url) -> Self {
+        let mut path = percent::normalise(url.path().as_bytes(), SPECIAL).into_owned();
+        if let Some(query) = url.query() {
+            path.push('?');
+            path.push_str(&percent::normalise(query.as_bytes(), SPECIAL));
+        }
+        Self { has: characters(&path) | characters("*"), path }
+    }
+}
+
+impl Rule {
+    /// The rule of this line, or `None` for an empty pattern, which has no effect.
+    fn new(allow: bool, value: &[u8], text: &str, line: u32) -> Option<Self> {
+        let (value, anchored) = match value.strip_suffix(b"$") {
+            Some(start) => (start, true),
+            None => (value, false),
+        };
+        let literals: Vec<_> = value
+            .split(|byte| *byte == b'*')
+            .map(|literal| percent::normalise(literal, SPECIAL))
+            .collect();
+        let pattern = literals.join("*").into_boxed_str();
+        let is_empty = pattern.is_empty() && !anchored;
+        let needs = characters(&pattern);
+        (!is_empty).then(|| Self { allow, line, text: text.into(), pattern, anchored, needs })
+    }
+
+    /// The same rule for the directory, if it allows the directory's `index.html`: Google reads it so.
+    fn of_directory(&self) -> Option<Self> {
+        let (directory, file) = self.pattern.rsplit_once('/')?;
+        (self.allow && file.starts_with("index.htm")).then(|| Self {
+            pattern: format!("{directory}/").into(),
+            anchored: true,
+            needs: characters(directory),
+            ..self.clone()
+        })
+    }
+
+    /// The order in which rules are tried.
+    fn precedence(&self) -> impl Ord + use<> {
+        (Reverse(self.pattern.len() + usize::from(self.anchored)), Reverse(self.allow), self.line)
+    }
+
+    fn place(&self) -> RuleRef<'_> {
+        RuleRef { text: &self.text, line: self.line as usize }
+    }
+
+    /// Whether the pattern matches a prefix of the path.
+    ///
+    /// Each literal part matches at its first occurrence, which leaves the most to the later parts. So there is no backtracking, and each
+    /// byte of the path is compared with one part only.
+    fn matches(&self, url: &Comparable) -> bool {
+        if self.needs & !url.has != 0 {
+            return false;
+        }
+        let path = url.path.as_str();
+        let Some((start, wild)) = self.pattern.split_once('*') else {
+            return if self.anchored {
+                path == &*self.pattern
+            } else {
+                path.starts_with(&*self.pattern)
+            };
+        };
+        let Some(mut rest) = path.strip_prefix(start) else { return false };
+        let (middle, end) = wild.rsplit_once('*').unwrap_or(("", wild));
+        for literal in middle.split('*') {
+            match find(rest, literal) {
+                Some(at) => rest = &rest[at + literal.len()..],
+                None => return false,
+            }
+        }
+        if self.anchored { rest.ends_with(end) } else { find(rest, end).is_some() }
+    }
+}
+
+/// The first occurrence of `literal`, in time linear in both lengths.
+fn find(text: &str, literal: &str) -> Option<usize> {
+    match literal.as_bytes() {
+        [byte] => memchr::memchr(*byte, text.as_bytes()),
+        literal => memchr::memmem::find(text.as_bytes(), literal),
     }
 }

@@ -4,13 +4,13 @@ use std::{borrow::Cow, collections::HashSet, time::Duration};
 
 use encoding_rs::{Encoding, UTF_8};
 
-use super::{Robots, product_token, rule::Rule};
+use super::{Robots, Rule, product_token};
 
-/// Longer files are cut at their last whole line before this; RFC 9309, section 2.5, asks for at least as much.
+/// Longer files are cut at the last whole line before this; RFC 9309, section 2.5, demands at least as much.
 const MAX_FILE: usize = 500 * 1024;
 /// Longer lines are cut.
 const MAX_LINE: usize = 16 * 1024;
-/// Further rules are passed over.
+/// Further rules are ignored.
 const MAX_RULES: usize = 10_000;
 
 /// Spellings of the directives, with the slips that Google's parser accepts, and `desallow`.
@@ -20,7 +20,7 @@ const DISALLOW: &[&str] =
 const SITEMAP: &[&str] = &["sitemap", "site-map"];
 const CRAWL_DELAY: &[&str] = &["crawl-delay", "crawldelay", "crawl delay"];
 
-/// The rules for agents named so, or for all others.
+/// The rules for our agent, or for all others.
 #[derive(Default)]
 struct Group {
     named: bool,
@@ -33,10 +33,10 @@ struct Parser<'a> {
     agent: &'a str,
     ours: Group,
     others: Group,
-    /// Which of the two the present group speaks of.
+    /// Which of the two the current group is for.
     in_ours: bool,
     in_others: bool,
-    /// Whether the group has a rule already, so that the next user-agent line begins another.
+    /// Whether the group has a rule, so that the next user-agent line begins another group.
     has_rule: bool,
     sitemaps: Vec<Box<str>>,
     seen: HashSet<Box<str>>,
@@ -61,7 +61,7 @@ fn whole_lines(file: &[u8]) -> &[u8] {
     end.map_or(&[], |end| &head[..end])
 }
 
-/// The file without byte order mark; UTF-16 becomes UTF-8. A UTF-8 mark may be there in part (as Google has it).
+/// The file without byte order mark; UTF-16 becomes UTF-8. The UTF-8 mark may be incomplete, as in Google's parser.
 fn without_bom(file: &[u8]) -> Cow<'_, [u8]> {
     if let Some((encoding, mark)) = Encoding::for_bom(file)
         && encoding != UTF_8
@@ -73,7 +73,7 @@ fn without_bom(file: &[u8]) -> Cow<'_, [u8]> {
     Cow::Borrowed(marks.iter().find_map(|mark| file.strip_prefix(*mark)).unwrap_or(file))
 }
 
-/// Lines ended by CR, LF or both.
+/// Lines end with CR, LF or both.
 fn lines(file: &[u8]) -> impl Iterator<Item = &[u8]> {
     file.split(|byte| *byte == b'\n').flat_map(|line| {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -81,7 +81,7 @@ fn lines(file: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// The name of a directive and its value, without comment; where the colon is forgotten, two words will do.
+/// The name of a directive and its value, without comment. Without a colon, two words are accepted.
 fn directive(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let is_space = |byte: &u8| matches!(byte, b' ' | b'\t');
     let (name, value) = if let Some(colon) = line.iter().position(|byte| *byte == b':') {
@@ -125,8 +125,8 @@ impl Parser<'_> {
         }
     }
 
-    /// Whether the line names our agent: by its product token, or, since not all agents' names are tokens, by its
-    /// first word up to a slash.
+    /// Whether the line names our agent: by its product token, or by its first word up to a slash, because not every agent's name is a
+    /// token.
     fn is_ours(&self, value: &str) -> bool {
         let word = value.split([' ', '\t', '/']).next().unwrap_or_default();
         !self.agent.is_empty()
@@ -150,8 +150,8 @@ impl Parser<'_> {
         }
     }
 
-    /// Where what the present group says belongs. A group that names us and all others is kept for us only: the others'
-    /// is then not asked.
+    /// Where the rules of the current group belong. A group that names us and all others is kept for us only, because the others' rules
+    /// are then not used.
     fn group(&mut self) -> Option<&mut Group> {
         match (self.in_ours, self.in_others) {
             (true, _) => Some(&mut self.ours),

@@ -9,13 +9,13 @@
 mod scripts;
 mod templates;
 
-use std::{cmp::Reverse, num::NonZeroU32};
+use std::num::NonZeroU32;
 
 use proptest::prelude::*;
 
 use super::{
-    Blocks, Bounds, Facts, Judgement, Key, Kind, Match, Mode, Options, Radius, Site, Step, Subject,
-    Verdict, WindowOptions,
+    Blocks, Bounds, Document, Facts, Judgement, Key, Kind, Match, Mode, Options, Radius, Site,
+    Step, Verdict, WindowOptions,
 };
 use crate::{
     fingerprint::{Digest, Signature, Sketch},
@@ -38,8 +38,6 @@ pub(crate) enum Event {
         body: u8,
         at: i64,
     },
-    /// The filter looks ahead at so many documents, first of those that come.
-    LookAhead(usize),
     /// The filter is dropped, and another goes on where it stood.
     Reopen,
 }
@@ -58,9 +56,8 @@ pub(crate) struct Script {
 
 /// What is to obey the model.
 pub(crate) trait Judge {
-    fn judge(&mut self, name: &str, subject: &Subject) -> Judgement;
+    fn judge(&mut self, name: &str, subject: &Document) -> Judgement;
     fn judge_body(&mut self, name: &str, body: Digest, at: Timestamp) -> Option<Judgement>;
-    fn look_ahead(&mut self, sketches: &[&Sketch]);
     fn reopen(&mut self);
     /// Representatives in the window.
     fn len(&self) -> usize;
@@ -72,18 +69,16 @@ struct Model {
     equal_limit: NonZeroU32,
     bounds: Bounds,
     clock: i64,
-    all: Vec<Document>,
+    all: Vec<Arrived>,
     aliases: u64,
 }
 
 /// The site of a page and the lines of its text.
 type Lines = (Site, Vec<String>);
 
-struct Document {
+struct Arrived {
     id: DocId,
     key: Key,
-    /// The number of the document that was it, or that refreshed it last, and when that came.
-    turn: DocId,
     at: i64,
     /// By which it is known.
     digests: Vec<Digest>,
@@ -97,8 +92,8 @@ struct Document {
 }
 
 impl Model {
-    /// Unique documents: the latest so many by turn, and none that is too old.
-    fn window(&self) -> impl Iterator<Item = &Document> {
+    /// Unique documents: the latest so many, and none that is too old.
+    fn window(&self) -> impl Iterator<Item = &Arrived> {
         let entries = usize::try_from(self.options.window.entries.get()).unwrap();
         let oldest = self
             .options
@@ -106,9 +101,7 @@ impl Model {
             .age
             .map_or(i64::MIN, |age| self.clock.saturating_sub(age.as_millis() as i64));
         let unique = self.all.iter().filter(|document| document.alias_of.is_none());
-        let mut latest: Vec<_> = unique.collect();
-        latest.sort_by_key(|document| Reverse(document.turn));
-        latest.into_iter().take(entries).filter(move |document| document.at >= oldest)
+        unique.rev().take(entries).filter(move |document| document.at >= oldest)
     }
 
     /// Equal by a digest: representatives of the window, and the latest aliases of these; never of the same key. The oldest.
@@ -129,7 +122,7 @@ impl Model {
         matches.next()
     }
 
-    fn near(&self, subject: &Subject, blocks: Option<&Lines>) -> Option<Match> {
+    fn near(&self, subject: &Document, blocks: Option<&Lines>) -> Option<Match> {
         let signature = self.comparable(&subject.sketch)?;
         let (site, template) = (blocks.map(|(site, _)| *site), self.template(blocks));
         let near =
@@ -149,7 +142,7 @@ impl Model {
                     signature_distance,
                 };
                 let order = match self.options.mode {
-                    Mode::Classic => (distance, document.turn),
+                    Mode::Classic => (distance, document.id),
                     Mode::Balanced | Mode::Strict => (signature_distance, document.id),
                 };
                 let accepted = distance <= self.options.radius() && signature_distance <= most;
@@ -190,7 +183,7 @@ impl Model {
         is_long.then_some(sketch.signature)
     }
 
-    fn judge(&mut self, subject: &Subject, blocks: Option<Lines>) -> Judgement {
+    fn judge(&mut self, subject: &Document, blocks: Option<Lines>) -> Judgement {
         if let Some(body) = subject.body
             && let Some(judgement) = self.judge_body(subject.key, body, subject.at)
         {
@@ -237,15 +230,9 @@ impl Model {
         self.aliases += u64::from(alias_of.is_some() && !digests.is_empty());
         let signature =
             signature.filter(|signature| alias_of.is_some() || self.has_room(signature));
-        if let (true, Some(found)) = (self.options.window.refresh, alias_of) {
-            let mut all = self.all.iter_mut();
-            let representative = all.find(|document| document.id == found.of).unwrap();
-            (representative.turn, representative.at) = (id, at);
-        }
-        self.all.push(Document {
+        self.all.push(Arrived {
             id,
             key,
-            turn: id,
             at,
             digests,
             signature,
@@ -260,9 +247,9 @@ impl Model {
 }
 
 impl Script {
-    fn subject(&self, name: &str, body: Option<u8>, text: usize, at: i64) -> Subject {
+    fn subject(&self, name: &str, body: Option<u8>, text: usize, at: i64) -> Document {
         let text = text % self.texts.len();
-        Subject {
+        Document {
             key: Key::of(name),
             body: body.map(digest_of_body),
             sketch: self.texts[text].clone(),
@@ -285,7 +272,7 @@ impl Script {
             all: Vec::new(),
             aliases: 0,
         };
-        for (place, event) in self.events.iter().enumerate() {
+        for event in &self.events {
             match *event {
                 Event::Judge { name, body, text, at } => {
                     let subject = self.subject(name, body, text, at);
@@ -299,14 +286,6 @@ impl Script {
                         judge.judge_body(name, body, at),
                         model.judge_body(Key::of(name), body, at)
                     );
-                }
-                Event::LookAhead(count) => {
-                    let coming = self.events[place..].iter().filter_map(|event| match event {
-                        Event::Judge { text, .. } => Some(&self.texts[text % self.texts.len()]),
-                        _ => None,
-                    });
-                    let sketches: Vec<_> = coming.chain(&self.texts).take(count).collect();
-                    judge.look_ahead(&sketches);
                 }
                 Event::Reopen => judge.reopen(),
             }

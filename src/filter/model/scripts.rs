@@ -26,7 +26,6 @@ pub(crate) fn script() -> impl Strategy<Value = Script> {
     let window = (
         select(vec![1, 2, 3, 6, 50]),
         select(vec![None, Some(0), Some(5), Some(40)]),
-        any::<bool>(),
         select(vec![1, 2, 256]),
     );
     let rule = (
@@ -38,7 +37,7 @@ pub(crate) fn script() -> impl Strategy<Value = Script> {
     (texts, window, rule, select(vec![0, 1, 10]), events, any::<bool>()).prop_map(
         |(
             texts,
-            (entries, age, refresh, equal_limit),
+            (entries, age, equal_limit),
             (mode, radius, templates),
             min_features,
             mut events,
@@ -47,7 +46,6 @@ pub(crate) fn script() -> impl Strategy<Value = Script> {
             let window = WindowOptions {
                 entries: NonZeroU64::new(entries).unwrap(),
                 age: age.map(Duration::from_millis),
-                refresh,
             };
             let radius = radius.map(|radius| Radius::try_from(radius).unwrap());
             let (templates, epoch, holders, sites) = templates;
@@ -77,7 +75,6 @@ fn event() -> impl Strategy<Value = Event> {
         20 => (name(), prop::option::of(0..8_u8), 0..12_usize, -20..60_i64)
             .prop_map(|(name, body, text, at)| Event::Judge { name, body, text, at }),
         4 => (name(), 0..8_u8, -20..60_i64).prop_map(|(name, body, at)| Event::JudgeBody { name, body, at }),
-        3 => (0..40_usize).prop_map(Event::LookAhead),
         2 => Just(Event::Reopen),
     ]
 }

@@ -1,6 +1,6 @@
 //! What the templates of sites are, by the pages themselves.
 
-use super::{Document, Lines, Mode, Model, Script, Site};
+use super::{Arrived, Lines, Mode, Model, Script, Site};
 
 impl Model {
     /// As [`most_bits`](Self::most_bits), beside a template of so many per cent of the text: as many bits as leave the own parts as alike as texts of that length
@@ -21,8 +21,8 @@ impl Model {
     }
 
     /// Of each site that is remembered the unique pages from which its template was learnt.
-    fn lessons(&self) -> Vec<(Site, Vec<&Document>)> {
-        let mut sites: Vec<(Site, Vec<&Document>)> = Vec::new();
+    fn lessons(&self) -> Vec<(Site, Vec<&Arrived>)> {
+        let mut sites: Vec<(Site, Vec<&Arrived>)> = Vec::new();
         for document in self.all.iter().filter(|document| document.alias_of.is_none()) {
             let Some(site) = document.site() else { continue };
             let known = sites.iter().position(|(other, _)| *other == site);
@@ -51,7 +51,7 @@ impl Model {
         let taught = taught.map_or(&[][..], |(_, taught)| taught);
         let epoch = self.bounds.epoch;
         let running = taught.len() / epoch * epoch;
-        let stands = |line: &String, pages: &[&Document]| {
+        let stands = |line: &String, pages: &[&Arrived]| {
             let holders = pages
                 .iter()
                 .filter(|page| page.blocks.as_ref().is_some_and(|(_, lines)| lines.contains(line)));
@@ -69,7 +69,7 @@ impl Model {
     }
 }
 
-impl Document {
+impl Arrived {
     pub(super) fn site(&self) -> Option<Site> {
         self.blocks.as_ref().map(|(site, _)| *site)
     }

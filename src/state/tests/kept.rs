@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use super::super::*;
 use crate::{
-    filter::{Filter, Judgement, Key, Options, Subject, WindowOptions},
+    filter::{Document, Filter, Judgement, Key, Options, WindowOptions},
     fingerprint::{Digest, HashSeedChoice, Signature, Sketch},
     page::{DocId, Timestamp},
 };
 
 /// A document of its own, unless its number says that it repeats an earlier one in body, text or nearly.
-fn subject(number: u64) -> Subject {
+fn subject(number: u64) -> Document {
     let original = if number.is_multiple_of(4) { number } else { number / 2 };
     let digest = |of: u64, part: &str| Digest::of(format!("{part} {of}").as_bytes());
     let word = original.wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -20,7 +20,7 @@ fn subject(number: u64) -> Subject {
         2 => (number, original, 0),
         _ => (number, number, 1 << (number % 64)),
     };
-    Subject {
+    Document {
         key: Key(number),
         body: Some(digest(body, "body")),
         sketch: Sketch {
@@ -39,14 +39,8 @@ fn options(entries: u64) -> Options {
     let window = WindowOptions {
         entries: entries.try_into().unwrap(),
         age: Some(Duration::from_millis(400)),
-        refresh: false,
     };
     Options { window, ..Options::default() }
-}
-
-fn refreshing(entries: u64) -> Options {
-    let options = options(entries);
-    Options { window: WindowOptions { refresh: true, ..options.window }, ..options }
 }
 
 fn kept(state: &State, options: &Options) -> KeptFilter {
@@ -55,20 +49,15 @@ fn kept(state: &State, options: &Options) -> KeptFilter {
 
 #[test]
 fn a_window_that_is_closed_and_opened_again_judges_as_one_that_never_was() {
-    for options in [options(150), refreshing(150)] {
-        closed_and_opened(&options);
-    }
-}
-
-fn closed_and_opened(options: &Options) {
-    let mut free = Filter::new(options).unwrap();
+    let options = options(150);
+    let mut free = Filter::new(&options).unwrap();
     let state = State::in_memory().unwrap();
-    let mut filter = kept(&state, options);
+    let mut filter = kept(&state, &options);
     let mut duplicates = 0;
     for number in 1..2000 {
         if number % 97 == 0 {
             filter.commit().unwrap();
-            filter = kept(&state, options);
+            filter = kept(&state, &options);
         }
         let subject = subject(number);
         let Ok(expected) = free.judge(&subject);
@@ -96,59 +85,22 @@ fn documents_that_left_the_window_leave_the_state() {
 }
 
 #[test]
-fn a_window_whose_documents_are_repeated_again_and_again_takes_no_more_room() {
-    let state = State::in_memory().unwrap();
-    let window = WindowOptions { age: None, ..refreshing(50).window };
-    let options = Options { window, ..options(50) };
-    let mut filter = kept(&state, &options);
-    for number in 1..=50 {
-        filter.judge(&number.to_string(), &subject(number * 4)).unwrap();
-    }
-    // The oldest is never repeated, so that nothing leaves in its turn.
-    for round in 0..5_000 {
-        let (name, of) = (format!("again {round}"), 2 + round % 49);
-        let repeated =
-            Subject { key: Key(9), body: Some(Digest::of(name.as_bytes())), ..subject(of * 4) };
-        let repeated = Subject { at: Timestamp(1000), ..repeated };
-        let found = filter.judge(&name, &repeated).unwrap().verdict.matched().copied();
-        assert_eq!(found.map(|found| found.of), Some(DocId(of)));
-        filter.commit().unwrap();
-    }
-    let count = |sql: &str| state.db.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
-    assert!(count("SELECT sum(length(packed)) / 64 FROM signatures") <= 2 * 50 + 4 * 256);
-    // Now they are refreshed, and the oldest leaves.
-    for number in 51..=60 {
-        let new = Subject { at: Timestamp(1000), ..subject(number * 4) };
-        assert!(filter.judge(&number.to_string(), &new).unwrap().verdict.is_unique());
-        filter.commit().unwrap();
-    }
-    let documents = count("SELECT count(*) FROM documents");
-    assert!(documents <= 200, "{documents} documents are kept");
-    let mut filter = kept(&state, &options);
-    let again = Subject { key: Key(9), at: Timestamp(1000), body: None, ..subject(50 * 4) };
-    let found = filter.judge("once more", &again).unwrap().verdict.matched().copied().unwrap();
-    assert_eq!(filter.name_of(found.of).unwrap(), "50");
-}
-
-#[test]
 fn what_has_left_does_not_come_back_though_the_next_window_is_larger() {
-    for (small, large) in [(options(20), options(1000)), (refreshing(20), refreshing(1000))] {
-        let state = State::in_memory().unwrap();
-        let mut filter = kept(&state, &small);
-        for number in 1..=300 {
-            filter.judge(&number.to_string(), &subject(number * 4)).unwrap();
-            filter.commit().unwrap();
-        }
-        let mut filter = kept(&state, &large);
-        assert_eq!(filter.len(), 20);
-        for of in 1..=300 {
-            // It repeats one in text, and another nearly.
-            for number in [of * 8 + 2, of * 8 + 3] {
-                let again = Subject { key: Key(9), at: Timestamp(1200), ..subject(number) };
-                let found = filter.judge("again", &again).unwrap().verdict.matched().copied();
-                if let Some(found) = found {
-                    filter.name_of(found.of).unwrap();
-                }
+    let state = State::in_memory().unwrap();
+    let mut filter = kept(&state, &options(20));
+    for number in 1..=300 {
+        filter.judge(&number.to_string(), &subject(number * 4)).unwrap();
+        filter.commit().unwrap();
+    }
+    let mut filter = kept(&state, &options(1000));
+    assert_eq!(filter.len(), 20);
+    for of in 1..=300 {
+        // It repeats one in text, and another nearly.
+        for number in [of * 8 + 2, of * 8 + 3] {
+            let again = Document { key: Key(9), at: Timestamp(1200), ..subject(number) };
+            let found = filter.judge("again", &again).unwrap().verdict.matched().copied();
+            if let Some(found) = found {
+                filter.name_of(found.of).unwrap();
             }
         }
     }
@@ -165,10 +117,10 @@ fn what_was_not_committed_is_forgotten() {
     filter.judge("lost", &subject(8)).unwrap();
     drop(filter);
     let mut filter = kept(&State::open(&path).unwrap(), &options);
-    let again = Subject { key: Key(99), ..subject(8) };
+    let again = Document { key: Key(99), ..subject(8) };
     let judgement = filter.judge("again", &again).unwrap();
     assert_eq!((judgement.id, judgement.verdict.is_unique()), (DocId(2), true));
-    let repeated = Subject { key: Key(98), ..subject(4) };
+    let repeated = Document { key: Key(98), ..subject(4) };
     assert_eq!(
         filter.judge("repeated", &repeated).unwrap().verdict.matched().unwrap().of,
         DocId(1)
@@ -179,7 +131,8 @@ fn what_was_not_committed_is_forgotten() {
 fn a_document_whose_key_is_not_its_name_is_still_known_by_its_key() {
     let state = State::in_memory().unwrap();
     let options = options(100);
-    let version = |body: &[u8]| Subject { key: Key(1), body: Some(Digest::of(body)), ..subject(4) };
+    let version =
+        |body: &[u8]| Document { key: Key(1), body: Some(Digest::of(body)), ..subject(4) };
     let mut filter = kept(&state, &options);
     filter.judge("first", &version(b"one")).unwrap();
     filter.commit().unwrap();

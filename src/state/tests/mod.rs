@@ -14,11 +14,11 @@ use tempfile::TempDir;
 use super::*;
 use crate::{
     filter::{
-        Bounds, Digests, Facts, Filter, Horizon, Judgement, Key, Options, Refreshed,
-        Representative, Site, Subject, Verdict,
+        Bounds, Digests, Document, Facts, Filter, Horizon, Judgement, Key, Options, Representative,
+        Site, Verdict,
         model::{Judge, Script, script},
     },
-    fingerprint::{Digest, Signature, Sketch},
+    fingerprint::{Digest, Signature},
     index::BlockIndex,
     page::{DocId, Timestamp},
 };
@@ -62,16 +62,16 @@ impl InState {
     fn keep(&mut self, name: &str, judgement: &Judgement) {
         self.state.add_document(name, None, false, judgement, None).unwrap();
         let filter = self.filter.as_ref().unwrap();
-        if let Some(representative) = filter.at_turn(judgement.id) {
+        if let Some(representative) = filter.representative(judgement.id) {
             self.log.push(&self.state, &representative).unwrap();
         }
         self.state.keep_window(filter, &mut self.log).unwrap();
-        self.state.drop_documents(filter.horizon(), filter.refreshed()).unwrap();
+        self.state.drop_documents(filter.horizon()).unwrap();
     }
 }
 
 impl Judge for InState {
-    fn judge(&mut self, name: &str, subject: &Subject) -> Judgement {
+    fn judge(&mut self, name: &str, subject: &Document) -> Judgement {
         let judgement = self.filter().judge(subject).unwrap();
         self.keep(name, &judgement);
         if let Some(taught) = self.filter.as_ref().and_then(Filter::taught) {
@@ -84,10 +84,6 @@ impl Judge for InState {
         let judgement = self.filter().judge_body(Key::of(name), body, at).unwrap()?;
         self.keep(name, &judgement);
         Some(judgement)
-    }
-
-    fn look_ahead(&mut self, sketches: &[&Sketch]) {
-        self.filter().look_ahead(sketches.iter().copied(), NonZeroUsize::MIN).unwrap();
     }
 
     fn reopen(&mut self) {
@@ -104,10 +100,8 @@ impl Judge for InState {
 
 fn representative(id: u64, word: u64) -> Representative {
     let signature = word.is_multiple_of(3).then_some(Signature([word, !word, id, 7]));
-    // Some were refreshed.
-    let (turn, id) = (DocId(id), DocId(id - word % 3 % id));
-    let at = Timestamp(turn.0.cast_signed() - 9);
-    Representative { id, turn, at, key: Key(word), site: Site::new(word % 5), signature }
+    let (id, at) = (DocId(id), Timestamp(id.cast_signed() - 9));
+    Representative { id, at, key: Key(word), site: Site::new(word % 5), signature }
 }
 
 proptest! {
@@ -142,7 +136,7 @@ proptest! {
         SignatureLog::read(&state, |representative| found.push(representative)).unwrap();
         let kept = &all[all.len() - found.len()..];
         prop_assert_eq!(&found, kept);
-        let needed = all.iter().filter(|representative| representative.turn.0 >= horizon).count();
+        let needed = all.iter().filter(|representative| representative.id.0 >= horizon).count();
         prop_assert!(found.len() >= needed, "a representative of the window is lost");
         prop_assert!(found.len() < needed + 2 * 256, "what has left is dropped");
     }
@@ -341,7 +335,7 @@ fn digests_beyond_the_horizon_leave_the_table() {
         table.insert(&[Digest::of(b"same"), Digest::of(&id.to_le_bytes())], &known).unwrap();
     }
     let horizon = Horizon { representative: DocId(1 << 21), alias: 0 };
-    table.expire(horizon, &Refreshed::default()).unwrap();
+    table.expire(horizon).unwrap();
     let left: i64 =
         state.db.query_row("SELECT count(*) FROM digests", [], |row| row.get(0)).unwrap();
     assert_eq!(left, 0);

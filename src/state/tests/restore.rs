@@ -43,7 +43,6 @@ fn representative(place: u64) -> Representative {
     let signature = [0, 1, 2, 3].map(|part| mix(4 * place + part));
     Representative {
         id,
-        turn: id,
         at: Timestamp(id.0.cast_signed()),
         key: Key(mix(id.0)),
         site: None,
@@ -55,7 +54,7 @@ fn representative(place: u64) -> Representative {
 #[ignore = "it takes minutes and much memory"]
 fn a_large_window_comes_back() {
     let entries: u64 = env::var("ENTRIES").map_or(1_000_000, |text| text.parse().unwrap());
-    let window = WindowOptions { entries: entries.try_into().unwrap(), age: None, refresh: false };
+    let window = WindowOptions { entries: entries.try_into().unwrap(), age: None };
     // What the filter counts for digests in memory is not used: with a state they are in the file.
     let memory = ByteSize(entries * (364 + 60));
     let options = Options { memory, window, ..Options::default() };

@@ -1,4 +1,4 @@
-//! What a dry run says and asks.
+//! What a dry run reports and requests.
 
 use pagesieve::crawl::{
     self, Forecast,
@@ -18,7 +18,7 @@ fn forecast(site: &Site) -> Forecast {
 }
 
 #[test]
-fn a_run_that_is_not_finished_would_go_on_with_what_is_queued() {
+fn a_dry_run_of_an_unfinished_run_counts_the_queued_urls() {
     let site = Site::new(
         Routes::new().at("*", "/", page("seed", &["/1", "/2", "/3"])).at("*", "/1", page("1", &[])),
         &["a.test/"],
@@ -31,7 +31,7 @@ fn a_run_that_is_not_finished_would_go_on_with_what_is_queued() {
 }
 
 #[test]
-fn a_host_that_would_be_set_aside_is_said_so() {
+fn a_dry_run_reports_hosts_that_would_be_deferred() {
     let slow = Reply::text("User-agent: *\nCrawl-delay: 61\nDisallow: /no");
     let site = Site::new(Routes::new().at("a.test", "/robots.txt", slow), &["a.test/", "b.test/"]);
     let said = look(&site);
@@ -44,7 +44,7 @@ fn a_host_that_would_be_set_aside_is_said_so() {
 }
 
 #[test]
-fn sitemaps_are_found_where_they_have_moved_to() {
+fn a_dry_run_follows_redirects_of_sitemaps() {
     let sitemap = "<urlset><url><loc>http://a.test/1</loc></url></urlset>";
     let routes = Routes::new()
         .at("a.test", "/old.xml", Reply::redirect(301, "/older.xml"))

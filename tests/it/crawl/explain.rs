@@ -8,7 +8,7 @@ use crate::{
     server::{Reply, Routes},
 };
 
-/// So many words, the same in every version of everything.
+/// This many words, the same in every version of everything.
 fn text(name: &str, words: usize) -> String {
     (0..words).map(|word| format!("{name}{word} ")).collect()
 }
@@ -17,7 +17,7 @@ fn kept() -> String {
     format!("<title>Kept</title><p>{}", text("kept", 900))
 }
 
-/// A run with a URL of every kind that there is something to say of.
+/// A run with a URL of every kind that can be explained.
 fn run() -> Site {
     let links =
         ["/kept", "/again", "/near", "/gone", "/moved", "/secret", "/deep", "/bare", "/copy"];
@@ -50,7 +50,7 @@ fn explain(site: &Site, documents: &[&str]) -> assert_cmd::assert::Assert {
 }
 
 #[test]
-fn what_became_of_a_url_is_told_in_terms_of_what_was_done() {
+fn what_became_of_a_url_is_explained() {
     let site = run();
     let told = |path: &str| stdout(&explain(&site, &[&format!("http://a.test{path}")]).success());
     insta::assert_snapshot!(told("/gone"), @"
@@ -208,7 +208,7 @@ fn an_exact_duplicate_is_compared_by_the_text_of_its_match() {
 fn a_near_duplicate_is_compared_by_the_text_that_the_state_keeps() {
     let site = run();
     near_duplicates_are_compared(&site);
-    // Then the page whose body is known is parsed too.
+    // Then pages with a known body are parsed too.
     let site = site.planned(|plan| plan.dedup.same_site.links = Links::Follow);
     pagesieve_delete(&site);
     site.run();
@@ -279,7 +279,7 @@ fn texts_are_judged_by_the_rule_and_the_seed_of_the_run() {
 }
 
 #[test]
-fn what_explain_lacks_is_told_with_what_to_add() {
+fn what_explain_lacks_is_reported_with_what_to_add() {
     let site = run();
     let told = |documents: &[&str], code| {
         stderr(&explain(&site, documents).code(code).stdout("")).replace("\n        ", " ")

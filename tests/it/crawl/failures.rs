@@ -1,14 +1,14 @@
-//! Answers that are no pages, and none at all.
+//! Responses that are not pages, and missing responses.
 
 use std::time::Duration;
 
 use bytesize::ByteSize;
 
-use super::site::{Site, fates, html, page};
+use super::site::{Site, html, outcomes, page};
 use crate::server::{Reply, Request, Routes};
 
 #[test]
-fn client_errors_are_recorded_with_their_status_and_not_asked_again() {
+fn client_errors_are_recorded_with_their_status_and_not_retried() {
     let site = Site::new(
         Routes::new()
             .at("*", "/", page("seed", &["/gone", "/missing", "/teapot"]))
@@ -26,7 +26,7 @@ fn client_errors_are_recorded_with_their_status_and_not_asked_again() {
 }
 
 #[test]
-fn server_errors_are_asked_again_as_often_as_configured() {
+fn server_errors_are_retried_as_often_as_configured() {
     let site = Site::new(
         Routes::new()
             .at("*", "/", page("seed", &["/down", "/shaky"]))
@@ -36,8 +36,8 @@ fn server_errors_are_asked_again_as_often_as_configured() {
     );
     site.run_fast();
     let expected =
-        fates([("a.test/", "unique"), ("a.test/down", "status"), ("a.test/shaky", "unique")]);
-    assert_eq!(site.fates(), expected);
+        outcomes([("a.test/", "unique"), ("a.test/down", "status"), ("a.test/shaky", "unique")]);
+    assert_eq!(site.outcomes(), expected);
     assert_eq!(site.line("a.test/down")["status"], 500);
     assert_eq!(site.asked("a.test/down"), 4, "three retries by default");
     assert_eq!(site.asked("a.test/shaky"), 3);
@@ -47,7 +47,7 @@ fn server_errors_are_asked_again_as_often_as_configured() {
 }
 
 #[test]
-fn cut_bodies_and_broken_connections_are_asked_again_then_failures() {
+fn cut_bodies_and_broken_connections_are_retried_then_failures() {
     let site = Site::new(
         Routes::new()
             .at("*", "/", page("seed", &["/cut", "/broken", "/garbage", "/heals"]))
@@ -59,14 +59,14 @@ fn cut_bodies_and_broken_connections_are_asked_again_then_failures() {
     )
     .planned(|plan| plan.fetch.retries = 1);
     site.run_fast();
-    let expected = fates([
+    let expected = outcomes([
         ("a.test/", "unique"),
         ("a.test/cut", "failure"),
         ("a.test/broken", "failure"),
         ("a.test/garbage", "failure"),
         ("a.test/heals", "unique"),
     ]);
-    assert_eq!(site.fates(), expected);
+    assert_eq!(site.outcomes(), expected);
     let detail = |path: &str| site.line(&format!("a.test/{path}"))["detail"].to_string();
     assert!(detail("cut").starts_with("\"body: "), "{}", detail("cut"));
     assert!(detail("garbage").starts_with("\"coding: "), "{}", detail("garbage"));
@@ -90,14 +90,17 @@ fn an_answer_that_takes_too_long_is_a_failure() {
         plan.fetch.retries = 0;
     });
     site.run();
-    let expected =
-        fates([("a.test/", "unique"), ("a.test/slow", "failure"), ("a.test/trickle", "failure")]);
-    assert_eq!(site.fates(), expected);
+    let expected = outcomes([
+        ("a.test/", "unique"),
+        ("a.test/slow", "failure"),
+        ("a.test/trickle", "failure"),
+    ]);
+    assert_eq!(site.outcomes(), expected);
     assert!(site.line("a.test/slow")["detail"].as_str().unwrap().starts_with("timeout: "));
 }
 
 #[test]
-fn a_host_that_gives_no_answer_to_ten_urls_in_a_row_is_set_aside() {
+fn a_host_that_does_not_respond_to_ten_urls_in_a_row_is_deferred() {
     let links: Vec<_> = (0..40).map(|n| format!("http://b.test/{n}")).collect();
     let links: Vec<_> = links.iter().map(String::as_str).collect();
     let site = Site::new(
@@ -113,14 +116,14 @@ fn a_host_that_gives_no_answer_to_ten_urls_in_a_row_is_set_aside() {
         plan.fetch.resolve.insert("b.test".to_owned(), free);
     });
     site.run();
-    let count = |reason: &str| site.fates().values().filter(|fate| *fate == reason).count();
+    let count = |reason: &str| site.outcomes().values().filter(|fate| *fate == reason).count();
     assert_eq!((count("failure"), count("host")), (10, 30));
     let detail = site.line("b.test/39")["detail"].to_string();
     assert!(detail.contains("10 URLs in a row got no answer; asked again by"), "{detail}");
 }
 
 #[test]
-fn a_pause_that_is_asked_for_is_kept() {
+fn a_pause_that_a_host_asks_for_is_kept() {
     for status in [429, 503] {
         let site = Site::new(
             Routes::new().at("*", "/", page("seed", &["/busy", "/other"])).script(
@@ -131,9 +134,12 @@ fn a_pause_that_is_asked_for_is_kept() {
             &["a.test/"],
         );
         site.run_fast();
-        let expected =
-            fates([("a.test/", "unique"), ("a.test/busy", "unique"), ("a.test/other", "status")]);
-        assert_eq!(site.fates(), expected);
+        let expected = outcomes([
+            ("a.test/", "unique"),
+            ("a.test/busy", "unique"),
+            ("a.test/other", "status"),
+        ]);
+        assert_eq!(site.outcomes(), expected);
         let requests = site.server.requests();
         let busy = requests.iter().position(|asked| asked.path == "/busy").unwrap();
         let pause = requests[busy + 1].at - requests[busy].at;
@@ -142,7 +148,7 @@ fn a_pause_that_is_asked_for_is_kept() {
 }
 
 #[test]
-fn a_pause_that_is_too_long_sets_the_host_aside() {
+fn a_pause_that_is_too_long_defers_the_host() {
     let busy = |request: &Request, _: usize| match &*request.path {
         "/" => page("seed", &["/busy", "/other"]),
         "/busy" => Reply::new(503, "").header("Retry-After", "601"),
@@ -151,8 +157,8 @@ fn a_pause_that_is_too_long_sets_the_host_aside() {
     let site = Site::answering(busy, &["a.test/"]);
     site.run();
     let expected =
-        fates([("a.test/", "unique"), ("a.test/busy", "host"), ("a.test/other", "host")]);
-    assert_eq!(site.fates(), expected);
+        outcomes([("a.test/", "unique"), ("a.test/busy", "host"), ("a.test/other", "host")]);
+    assert_eq!(site.outcomes(), expected);
     let detail = site.line("a.test/other")["detail"].to_string();
     assert!(detail.contains("601 s") && detail.contains("max_retry_after"), "{detail}");
     assert_eq!(site.asked("a.test/busy"), 1);
@@ -181,7 +187,7 @@ fn what_is_not_html_is_skipped_but_counted() {
         &["a.test/"],
     );
     let report = site.run();
-    let expected = fates([
+    let expected = outcomes([
         ("a.test/", "unique"),
         ("a.test/pdf", "content_type"),
         ("a.test/json", "content_type"),
@@ -191,7 +197,7 @@ fn what_is_not_html_is_skipped_but_counted() {
         ("a.test/xhtml", "unique"),
         ("a.test/none", "content_type"),
     ]);
-    assert_eq!(site.fates(), expected);
+    assert_eq!(site.outcomes(), expected);
     assert_eq!(site.line("a.test/pdf")["detail"], "application/pdf");
     assert_eq!(site.line("a.test/pdf")["status"], 200);
     assert_eq!(site.line("a.test/unknown")["detail"], "none");

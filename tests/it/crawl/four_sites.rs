@@ -21,11 +21,11 @@ use crate::{
 };
 
 const HOSTS: [&str; 4] = ["faq.test", "iguide.test", "lohelp.test", "pgdoc.test"];
-/// What following links reaches, by the data's own description.
+/// The pages that links lead to, by the data's own description.
 const REACHABLE: usize = 1917;
 
 #[test]
-fn every_reachable_page_is_fetched_once_and_no_other_host_is_asked() {
+fn every_reachable_page_is_fetched_once_and_no_other_host_gets_a_request() {
     let Some(pages) = shared("pages") else { return };
     let server = serve(pages);
     let directory = tempdir().unwrap();
@@ -88,7 +88,7 @@ fn an_interrupted_crawl_decides_as_one_that_was_not() {
     assert_eq!(set(&field(&unique, "url")).len() as u64, report.counts.unique);
 }
 
-/// Runs until so many pages have been received, then stops it.
+/// Runs until this many pages have been received, then stops the run.
 fn run_for(plan: Plan, pages: u64) -> End {
     let stop = CancellationToken::new();
     let (progress, mut watched) = tokio::sync::watch::channel(crawl::Progress::default());

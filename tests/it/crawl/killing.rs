@@ -1,4 +1,4 @@
-//! A process that is killed, again and again.
+//! A process that is killed repeatedly.
 
 use std::{
     fs,
@@ -21,7 +21,7 @@ use super::{
 use crate::server::{Reply, Request, Server};
 use pagesieve::report::Report;
 
-/// The server's pages: eighty a host, of which every fourth repeats another.
+/// The server's pages: eighty for each host, of which every fourth repeats another.
 fn web(request: &Request) -> Reply {
     let number: usize = match request.path.trim_start_matches('/').parse() {
         Ok(number) if number < 80 => number,
@@ -39,7 +39,7 @@ fn web(request: &Request) -> Reply {
     page(&name, &links)
 }
 
-/// Kills the process that asks, when so many requests have been made.
+/// Kills the requesting process after this many requests.
 #[derive(Clone, Debug, Default)]
 struct Executioner {
     asked: Arc<AtomicUsize>,
@@ -56,7 +56,7 @@ impl Executioner {
         }
     }
 
-    /// Runs the program until `more` requests have been made, if it is not done before. Returns whether it ended well.
+    /// Runs the program until it is done or `more` requests have been made. Returns whether it ended successfully.
     fn run(&self, config: &Path, more: usize) -> bool {
         let mut waiting = self.next.lock().unwrap();
         let child = Command::new(env!("CARGO_BIN_EXE_pagesieve"))
@@ -68,7 +68,7 @@ impl Executioner {
         *waiting = Some((self.asked.load(Ordering::SeqCst) + more, child));
         drop(waiting);
         loop {
-            // The server needs the child to kill it, so it is only looked at from here.
+            // The server needs the child to kill it, so this only polls it.
             let ended = self.next.lock().unwrap().as_mut().unwrap().1.try_wait().unwrap();
             if let Some(status) = ended {
                 return status.success();
@@ -78,7 +78,7 @@ impl Executioner {
     }
 }
 
-/// A server that takes six milliseconds for each answer, and tells the executioner of each request.
+/// A server that takes six milliseconds for each response, and reports each request to the executioner.
 fn slow_server(executioner: &Executioner) -> Server {
     let theirs = executioner.clone();
     Server::answering(move |request, _| {
@@ -119,7 +119,7 @@ fn config(directory: &Path, server: &Server, name: &str) -> (PathBuf, PathBuf) {
 }
 
 #[test]
-fn a_crawl_that_is_killed_again_and_again_ends_as_one_that_was_not() {
+fn a_crawl_that_is_killed_repeatedly_ends_as_one_that_was_not() {
     let executioner = Executioner::default();
     let server = slow_server(&executioner);
     let directory = tempdir().unwrap();
@@ -128,7 +128,7 @@ fn a_crawl_that_is_killed_again_and_again_ends_as_one_that_was_not() {
     assert!(executioner.run(&path, usize::MAX / 2), "it ends by itself");
 
     let (path, parts) = config("parts");
-    // What was not committed, a fifth of a second's work, is done again: each start must get further than that.
+    // Work that was not committed, a fifth of a second, is repeated: each start must get further than that.
     let kills = (0..40).map(|kill| 50 + kill * 11 % 29);
     let kills = kills.take_while(|more| !executioner.run(&path, *more)).count();
     assert!((4..40).contains(&kills), "{kills}");
@@ -146,12 +146,12 @@ fn a_crawl_that_is_killed_again_and_again_ends_as_one_that_was_not() {
 }
 
 #[test]
-fn a_crawl_that_is_killed_long_before_a_whole_batch_gets_on_all_the_same() {
+fn a_crawl_that_is_always_killed_before_a_whole_batch_still_makes_progress() {
     let executioner = Executioner::default();
     let server = slow_server(&executioner);
     let directory = tempdir().unwrap();
     let (path, _) = config(directory.path(), &server, "short");
-    // Ten requests take less than half of what a batch may take.
+    // Ten requests take less than half of the time of a batch.
     let kills = (0..150).take_while(|_| !executioner.run(&path, 10)).count();
     assert!((5..150).contains(&kills), "{kills}");
 }

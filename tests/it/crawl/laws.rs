@@ -1,4 +1,4 @@
-//! What holds of every run directory, whatever was crawled.
+//! What holds for every run directory, whatever was crawled.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -35,7 +35,7 @@ const PAGE: [&str; 14] = [
 const DUPLICATE: [&str; 4] = ["status", "fetched_at", "depth", "referrer"];
 const SKIPPED: [&str; 7] = ["url", "reason", "detail", "status", "referrer", "depth", "at"];
 
-/// Checks the files of a run, and gives its report back.
+/// Checks the files of a run, and returns its report.
 pub(crate) fn checked(directory: &Path, report: Report) -> Report {
     let pages = lines(directory, "pages.jsonl");
     let duplicates = lines(directory, "duplicates.jsonl");
@@ -76,11 +76,11 @@ fn fields_are_in_order(directory: &Path) {
     }
 }
 
-/// The names of a line's fields, as they stand in it.
+/// The names of a line's fields, in order.
 fn names(line: &str) -> Vec<String> {
     let value: Value = serde_json::from_str(line).unwrap();
     let mut names: Vec<_> = value.as_object().unwrap().keys().cloned().collect();
-    // A quote within a value is escaped, and of those objects within, only the match shares a name: after the line's own.
+    // A quote within a value is escaped. Of the nested objects, only the match shares a name, after the line's own.
     names.sort_by_key(|name| line.find(&format!("\"{name}\":")).unwrap());
     names
 }

@@ -5,7 +5,7 @@ use pagesieve::{
     filter::{Links, Policy, Store},
 };
 
-use super::site::{Site, fates, html, page, text};
+use super::site::{Site, html, outcomes, page, text};
 use crate::server::{Reply, Routes};
 
 const FOLLOW: Policy = Policy { store: Store::Skip, links: Links::Follow };
@@ -30,7 +30,7 @@ fn links_of_all_kinds_are_resolved_against_base_and_followed() {
         &["a.test/"],
     );
     site.run();
-    let expected = fates([
+    let expected = outcomes([
         ("a.test/", "unique"),
         ("a.test/deep/a", "unique"),
         ("a.test/deep/area?x", "status"),
@@ -40,25 +40,25 @@ fn links_of_all_kinds_are_resolved_against_base_and_followed() {
         ("a.test/left", "status"),
         ("a.test/right", "status"),
     ]);
-    assert_eq!(site.fates(), expected);
+    assert_eq!(site.outcomes(), expected);
     assert_eq!(site.line("a.test/left")["depth"], 3);
     assert_eq!(site.line("a.test/left")["referrer"], "http://a.test/frames");
     assert_eq!(site.line("a.test/left")["status"], 404);
 }
 
 #[test]
-fn nofollow_keeps_a_link_from_being_known_unless_another_link_is_free_of_it() {
+fn nofollow_hides_a_link_unless_another_link_to_it_has_none() {
     let body = format!(
         "<p>{}</p><a rel='nofollow' href='/no'></a><a rel='external NoFollow' href='/both'></a><a href='/both'></a>",
         text("seed", 40)
     );
     let site = Site::new(Routes::new().at("*", "/", Reply::html(body)), &["a.test/"]);
     site.run();
-    assert_eq!(site.fates(), fates([("a.test/", "unique"), ("a.test/both", "status")]));
+    assert_eq!(site.outcomes(), outcomes([("a.test/", "unique"), ("a.test/both", "status")]));
 }
 
 #[test]
-fn directives_count_when_unnamed_or_named_for_us() {
+fn robots_directives_apply_if_they_name_no_agent_or_ours() {
     let meta = |name: &str, content: &str, link: &str| {
         let head = format!("<meta name='{name}' content='{content}'>");
         Reply::html(head + &html(link, 40, &[link]))
@@ -78,7 +78,7 @@ fn directives_count_when_unnamed_or_named_for_us() {
         &["a.test/"],
     );
     let report = site.run();
-    let expected = fates([
+    let expected = outcomes([
         ("a.test/", "unique"),
         ("a.test/1", "unique"),
         ("a.test/2", "noindex"),
@@ -92,7 +92,7 @@ fn directives_count_when_unnamed_or_named_for_us() {
         ("a.test/7", "noindex"),
         ("a.test/from-7", "status"),
     ]);
-    assert_eq!(site.fates(), expected);
+    assert_eq!(site.outcomes(), expected);
     assert_eq!(
         report.counts.fetched, 8,
         "pages that are not judged have been fetched all the same"
@@ -112,14 +112,14 @@ fn a_noindex_page_is_neither_judged_nor_a_match_for_others() {
     )
     .planned(|plan| plan.crawl.concurrency = 1.try_into().unwrap());
     site.run();
-    let fate = site.fates();
+    let fate = site.outcomes();
     assert_eq!(fate["a.test/hidden"], "noindex");
     assert_eq!(fate["a.test/open"], "unique");
     assert_ne!(fate["a.test/twin"], "unique");
 }
 
 #[test]
-fn a_canonical_link_within_the_site_is_enqueued_even_from_a_duplicate() {
+fn a_canonical_link_within_the_site_is_queued_even_from_a_duplicate() {
     let canonical = |target: &str| format!("<link rel=canonical href='{target}'>");
     let twin = |target: &str| Reply::html(canonical(target) + &html("same", 60, &["/only-here"]));
     let site = Site::new(
@@ -135,14 +135,14 @@ fn a_canonical_link_within_the_site_is_enqueued_even_from_a_duplicate() {
         plan.seeds[0].scope = Reach::Domain;
     });
     site.run();
-    let expected = fates([
+    let expected = outcomes([
         ("a.test/", "unique"),
         ("a.test/first", "unique"),
         ("a.test/second", "exact"),
         ("a.test/only-here", "duplicate_links"),
         ("www.a.test/best", "unique"),
     ]);
-    assert_eq!(site.fates(), expected);
+    assert_eq!(site.outcomes(), expected);
     assert_eq!(site.line("www.a.test/best")["referrer"], "http://a.test/second");
 }
 
@@ -156,13 +156,13 @@ fn a_canonical_link_to_another_site_is_recorded_and_not_followed() {
     )
     .planned(|plan| plan.seeds[0].scope = Reach::Any);
     site.run();
-    assert_eq!(site.fates(), fates([("a.test/", "unique")]));
+    assert_eq!(site.outcomes(), outcomes([("a.test/", "unique")]));
     assert_eq!(site.line("a.test/")["canonical"], "http://b.test/theirs");
     assert_eq!(site.asked("b.test/theirs"), 0);
 }
 
 #[test]
-fn spellings_of_one_url_are_fetched_once() {
+fn a_url_is_fetched_once_however_it_is_written() {
     let site = Site::new(
         Routes::new()
             .at(
@@ -179,8 +179,8 @@ fn spellings_of_one_url_are_fetched_once() {
     );
     site.run();
     let expected =
-        fates([("a.test/", "unique"), ("a.test/other", "unique"), ("a.test/x", "unique")]);
-    assert_eq!(site.fates(), expected);
+        outcomes([("a.test/", "unique"), ("a.test/other", "unique"), ("a.test/x", "unique")]);
+    assert_eq!(site.outcomes(), expected);
     assert!(site.all_asked().values().all(|times| *times == 1), "{:?}", site.all_asked());
 }
 
@@ -192,9 +192,12 @@ fn tracking_parameters_are_those_of_the_configuration() {
     )
     .planned(|plan| plan.crawl.tracking = vec!["sid*".to_owned()]);
     site.run();
-    let expected =
-        fates([("a.test/", "unique"), ("a.test/x", "status"), ("a.test/x?utm_source=b", "status")]);
-    assert_eq!(site.fates(), expected);
+    let expected = outcomes([
+        ("a.test/", "unique"),
+        ("a.test/x", "status"),
+        ("a.test/x?utm_source=b", "status"),
+    ]);
+    assert_eq!(site.outcomes(), expected);
 }
 
 /// Two seeds with equal texts; a unique page, and its duplicate.
@@ -213,10 +216,10 @@ fn one_by_one(site: Site) -> Site {
 }
 
 #[test]
-fn links_of_duplicates_are_withheld_until_a_unique_page_has_them() {
+fn links_of_duplicates_are_skipped_until_a_unique_page_has_them() {
     let site = one_by_one(Site::new(with_duplicates(), &["a.test/"]));
     site.run();
-    let expected = fates([
+    let expected = outcomes([
         ("a.test/", "unique"),
         ("a.test/first", "unique"),
         ("a.test/second", "exact"),
@@ -226,7 +229,7 @@ fn links_of_duplicates_are_withheld_until_a_unique_page_has_them() {
         ("a.test/finder", "unique"),
         ("a.test/found", "status"),
     ]);
-    assert_eq!(site.fates(), expected);
+    assert_eq!(site.outcomes(), expected);
     assert_eq!(
         site.line("a.test/found")["referrer"],
         "http://a.test/second",
@@ -236,7 +239,7 @@ fn links_of_duplicates_are_withheld_until_a_unique_page_has_them() {
 }
 
 #[test]
-fn links_withheld_are_followed_when_the_policy_admits_them_later() {
+fn skipped_links_of_duplicates_are_followed_when_the_policy_allows_it_later() {
     let site = one_by_one(Site::new(with_duplicates(), &["a.test/"]));
     site.run();
     let before = site.server.requests().len();
@@ -245,14 +248,14 @@ fn links_withheld_are_followed_when_the_policy_admits_them_later() {
     assert_eq!(site.server.requests().len(), before, "these are no duplicates of another site");
     let site = site.planned(|plan| plan.dedup.same_site = FOLLOW);
     site.run();
-    assert_eq!(site.fates()["a.test/from-second"], "unique");
-    assert_eq!(site.fates()["a.test/deeper"], "status");
+    assert_eq!(site.outcomes()["a.test/from-second"], "unique");
+    assert_eq!(site.outcomes()["a.test/deeper"], "status");
     assert_eq!(site.server.requests().len(), before + 2);
     assert_eq!(site.all_asked().values().max(), Some(&1));
 }
 
 #[test]
-fn links_of_seeds_are_followed_though_they_are_duplicates() {
+fn links_of_seeds_are_followed_even_if_the_seeds_are_duplicates() {
     let site = one_by_one(Site::new(
         Routes::new()
             .at("a.test", "/", page("same", &[]))
@@ -262,7 +265,7 @@ fn links_of_seeds_are_followed_though_they_are_duplicates() {
         &["a.test/", "b.test/", "c.test/"],
     ));
     site.run();
-    let expected = fates([
+    let expected = outcomes([
         ("a.test/", "unique"),
         ("b.test/", "exact"),
         ("b.test/from-text", "status"),
@@ -271,13 +274,13 @@ fn links_of_seeds_are_followed_though_they_are_duplicates() {
         ("c.test/from-text", "status"),
         ("c.test/end", "status"),
     ]);
-    assert_eq!(site.fates(), expected);
+    assert_eq!(site.outcomes(), expected);
     assert_eq!(site.line("c.test/")["step"], "body");
 }
 
 #[test]
-fn links_that_are_withheld_neither_shorten_paths_nor_hide_them() {
-    // The duplicate is found early, and has what lies deeper elsewhere.
+fn skipped_links_neither_shorten_paths_nor_hide_them() {
+    // The duplicate is found early, and links to what is deeper elsewhere.
     let routes = Routes::new()
         .at("*", "/", page("seed", &["/first", "/second", "/a"]))
         .at("*", "/first", page("same", &[]))
@@ -290,5 +293,5 @@ fn links_that_are_withheld_neither_shorten_paths_nor_hide_them() {
     site.run();
     assert_eq!(site.line("a.test/deep")["depth"], 3);
     assert_eq!(site.line("a.test/deeper")["reason"], "duplicate_links");
-    assert_eq!(site.fates()["a.test/too-deep"], "depth");
+    assert_eq!(site.outcomes()["a.test/too-deep"], "depth");
 }

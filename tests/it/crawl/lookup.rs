@@ -19,7 +19,7 @@ fn mixed(name: &str, words: usize) -> String {
     format!("{} {}", text(name, words), text("others", 400 - words))
 }
 
-/// A run of pages that have more and more in common with the text `base`.
+/// A run of pages that are more and more similar to the text `base`.
 fn run(change: impl FnOnce(&mut pagesieve::crawl::Plan)) -> Site {
     let links: Vec<_> = (0..40).map(|number| format!("/{number}")).collect();
     let links: Vec<_> = links.iter().map(String::as_str).chain(["/tiny"]).collect();
@@ -57,18 +57,8 @@ fn listed(told: &str) -> Vec<(u32, u32, String)> {
 
 #[test]
 fn the_nearest_pages_are_those_that_comparing_with_every_page_finds() {
-    // The state has pages that were repeated once more for each time.
-    for refresh in [false, true] {
-        let site = run(|plan| {
-            plan.dedup.window.entries = 1000.try_into().unwrap();
-            plan.dedup.window.refresh = refresh;
-        });
-        assert!(!site.lines("duplicates.jsonl").is_empty());
-        nearest_are_listed(&site);
-    }
-}
-
-fn nearest_are_listed(site: &Site) {
+    let site = run(|plan| plan.dedup.window.entries = 1000.try_into().unwrap());
+    assert!(!site.lines("duplicates.jsonl").is_empty());
     fs::write(site.path().join("text.txt"), mixed("base", 205)).unwrap();
     let recipe = Recipe { hash_seed: HashSeed(1), ..Recipe::default() };
     let signature = Fingerprinter::new(recipe).signature(&mixed("base", 205));
@@ -85,16 +75,27 @@ fn nearest_are_listed(site: &Site) {
     let expected: Vec<_> =
         all.into_iter().map(|(whole, _, distance, url)| (distance, whole, url)).collect();
     assert!(expected.len() > 15);
-    let told = stdout(&lookup(site, &["text.txt", "--limit", "99"]).success());
+    let told = stdout(&lookup(&site, &["text.txt", "--limit", "99"]).success());
     assert_eq!(listed(&told), expected);
     assert!(told.contains(&format!("nearest of the {} pages", expected.len())), "{told}");
-    let told = stdout(&lookup(site, &["text.txt", "--limit", "3"]).success());
+    let told = stdout(&lookup(&site, &["text.txt", "--limit", "3"]).success());
     assert_eq!(listed(&told), expected[..3]);
-    assert_eq!(listed(&stdout(&lookup(site, &["text.txt"]).success())), expected[..10]);
+    assert_eq!(listed(&stdout(&lookup(&site, &["text.txt"]).success())), expected[..10]);
 }
 
 #[test]
-fn a_text_that_the_run_would_drop_is_told_with_its_match() {
+fn a_run_that_was_crawled_with_the_removed_option_refresh_is_read() {
+    let site = run(|_| {});
+    let state = rusqlite::Connection::open(site.path().join("state.sqlite")).unwrap();
+    let with_refresh = "UPDATE meta SET value = json_set(value, '$.window.refresh', json('true')) WHERE name = 'dedup'";
+    assert_eq!(state.execute(with_refresh, []).unwrap(), 1);
+    drop(state);
+    fs::write(site.path().join("text.txt"), mixed("base", 205)).unwrap();
+    assert!(!listed(&stdout(&lookup(&site, &["text.txt"]).success())).is_empty());
+}
+
+#[test]
+fn a_text_that_the_run_would_drop_is_reported_with_its_match() {
     let site = run(|_| {});
     let write = |name: &str, content: String| fs::write(site.path().join(name), content).unwrap();
     write("near.txt", format!("{} addendum", mixed("base", 100)));
@@ -112,14 +113,14 @@ fn a_text_that_the_run_would_drop_is_told_with_its_match() {
     write("tiny.txt", "A tiny page!".to_owned());
     let tiny = stdout(&lookup(&site, &["tiny.txt"]).success());
     assert!(tiny.contains("an exact duplicate of http://a.test/tiny:"), "{tiny}");
-    // A match is told even if it is not listed.
+    // A match is reported even if it is not listed.
     let same = stdout(&lookup(&site, &["same.html", "--limit", "0"]).success());
     assert!(same.contains("an exact duplicate of http://a.test/10:\nthe texts have"), "{same}");
     assert!(listed(&same).is_empty());
 }
 
 #[test]
-fn what_equals_a_near_duplicate_is_judged_anew_by_another_rule() {
+fn a_copy_of_a_near_duplicate_is_judged_again_by_another_rule() {
     let kept = text("kept", 300);
     let mut words: Vec<_> = kept.split_whitespace().collect();
     words.iter_mut().step_by(60).for_each(|word| *word = "changed");
@@ -152,7 +153,7 @@ fn what_equals_a_near_duplicate_is_judged_anew_by_another_rule() {
     assert!(judged("near.txt", &less).contains("(step near)"));
     let unique = judged("near.txt", &strict);
     assert!(unique.starts_with("unique: no unique page has an equal text"), "{unique}");
-    // What is equal is so by any rule.
+    // Equal texts are equal by any rule.
     for rule in [&[][..], &strict, &less] {
         let exact = judged("again.html", rule);
         assert!(exact.starts_with("an exact duplicate of http://a.test/kept:"), "{exact}");
@@ -163,7 +164,7 @@ fn what_equals_a_near_duplicate_is_judged_anew_by_another_rule() {
 }
 
 #[test]
-fn looking_leaves_the_run_as_it_was() {
+fn lookup_does_not_change_the_run() {
     let site = run(|_| {});
     fs::write(site.path().join("new.txt"), text("new", 300)).unwrap();
     let first = stdout(&lookup(&site, &["new.txt"]).success());
@@ -174,7 +175,7 @@ fn looking_leaves_the_run_as_it_was() {
 }
 
 #[test]
-fn what_has_left_the_window_is_not_listed() {
+fn pages_that_left_the_window_are_not_listed() {
     let site = run(|plan| plan.dedup.window.entries = 5.try_into().unwrap());
     fs::write(site.path().join("text.txt"), text("base", 300)).unwrap();
     let told = stdout(&lookup(&site, &["text.txt", "--limit", "99"]).success());
@@ -191,7 +192,7 @@ fn what_has_left_the_window_is_not_listed() {
 }
 
 #[test]
-fn every_line_of_json_is_looked_up_and_bad_ones_are_told() {
+fn every_json_line_is_looked_up_and_bad_ones_are_reported() {
     let site = run(|_| {});
     let line = |id: &str, text: String| serde_json::json!({"id": id, "text": text}).to_string();
     let input = [line("one", mixed("base", 0)), "{}".to_owned(), line("two", "a b".to_owned())];
@@ -209,7 +210,7 @@ fn every_line_of_json_is_looked_up_and_bad_ones_are_told() {
     assert!(told.contains("unique: it has no words") && listed(&told).is_empty(), "{told}");
 }
 
-/// What `lookup` and `explain` say, with the line breaks of a terminal taken out.
+/// The messages of `lookup` and `explain`, without the line breaks of a terminal.
 fn refusals(site: &Site, settings: &[&str]) -> [String; 2] {
     let explain = ["explain", "http://a.test/0", "text.txt", "--run", "."];
     let lookup = ["lookup", "--run", ".", "text.txt"];
@@ -222,7 +223,7 @@ fn refusals(site: &Site, settings: &[&str]) -> [String; 2] {
 }
 
 #[test]
-fn what_would_have_texts_fingerprinted_in_another_way_is_refused() {
+fn options_that_change_fingerprints_are_refused() {
     let site = run(|_| {});
     fs::write(site.path().join("text.txt"), mixed("base", 100)).unwrap();
     let config = "[dedup]\nseed = 1\nsegment = \"ngrams\"\n";
@@ -253,12 +254,12 @@ fn what_would_have_texts_fingerprinted_in_another_way_is_refused() {
 }
 
 #[test]
-fn a_seed_that_was_drawn_is_asked_for_by_no_other_name_and_never_told() {
+fn a_secret_seed_is_never_shown_and_no_other_is_accepted() {
     let site = run(|plan| plan.dedup.seed = HashSeedChoice::Secret);
     fs::write(site.path().join("text.txt"), mixed("base", 100)).unwrap();
     for settings in [&[][..], &["--set", "dedup.seed=secret"]] {
         let told = stdout(&lookup(&site, &[&["text.txt"], settings].concat()).success());
-        // Which pages are near hangs on the seed.
+        // Which pages are near depends on the seed.
         assert!(told.contains("nearest of the"), "{told}");
     }
     let state = rusqlite::Connection::open(site.path().join("state.sqlite")).unwrap();

@@ -1,7 +1,6 @@
 //! Whole crawls of servers on loopback.
 
-mod again;
-mod aside;
+mod deferred;
 mod dry_run;
 mod explain;
 mod failures;
@@ -13,6 +12,7 @@ mod lookup;
 mod outputs;
 mod politeness;
 mod redirects;
+mod restart;
 mod robots;
 mod scope;
 mod site;

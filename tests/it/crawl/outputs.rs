@@ -1,4 +1,4 @@
-//! The files of a run: what the laws of every run do not say.
+//! The files of a run, beyond what holds for every run.
 
 use std::{
     fs,
@@ -21,7 +21,7 @@ use crate::{
     warc::warcio,
 };
 
-/// A site with an answer of every kind.
+/// A site with a response of every kind.
 fn all_kinds() -> Site {
     let links = [
         "/same",
@@ -57,7 +57,7 @@ fn all_kinds() -> Site {
 }
 
 #[test]
-fn a_line_of_a_page_says_where_it_came_from() {
+fn the_line_of_a_page_says_where_it_was_found() {
     let site = all_kinds();
     site.run_fast();
     let line = site.line("a.test/target");
@@ -81,14 +81,14 @@ fn a_line_of_a_page_says_where_it_came_from() {
 }
 
 #[test]
-fn text_is_left_out_when_it_is_not_wanted() {
+fn store_text_false_omits_the_text() {
     let site = all_kinds().planned(|plan| plan.store.text = false);
     site.run_fast();
     let lines = site.lines("pages.jsonl");
     assert!(!lines.is_empty() && lines.iter().all(|line| line.get("text").is_none()));
 }
 
-/// A record of a WARC file: where it lies, its header and its block.
+/// A record of a WARC file: its position, header and block.
 struct Found {
     file: String,
     offset: usize,
@@ -195,7 +195,7 @@ fn a_warc_file_holds_every_exchange_and_lines_say_where() {
 }
 
 #[test]
-fn what_came_of_an_answer_that_broke_off_is_archived_as_cut() {
+fn a_response_that_broke_off_is_archived_as_truncated() {
     let slow = page("slow", &[]).drip(100, Duration::from_millis(300));
     let long = html("bomb", 20, &[]) + &"x".repeat(3 << 20);
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
@@ -280,7 +280,7 @@ fn a_kept_duplicate_has_a_response_of_its_own_unless_the_payload_is_equal() {
 }
 
 #[test]
-fn a_report_is_made_again_from_the_state() {
+fn a_report_is_written_again_from_the_state() {
     let site = all_kinds();
     let report = site.run_fast();
     let files = ["report.json", "report.html", "skipped.jsonl"];
@@ -301,14 +301,14 @@ fn a_report_is_made_again_from_the_state() {
 }
 
 #[test]
-fn every_url_that_was_asked_for_has_a_line_and_every_other_a_reason_not_to_be() {
+fn every_url_that_was_requested_has_a_line_and_every_other_a_reason() {
     let site = all_kinds().planned(|plan| plan.seeds[0].scope = Reach::Any);
     site.run_fast();
-    let fates = site.fates();
+    let outcomes = site.outcomes();
     for url in site.all_asked().keys() {
-        assert!(fates.contains_key(url), "{url}");
+        assert!(outcomes.contains_key(url), "{url}");
     }
-    for (url, fate) in &fates {
+    for (url, fate) in &outcomes {
         assert_eq!(
             site.asked(url) == 0,
             ["robots", "scope", "depth"].contains(&&**fate),

@@ -1,4 +1,4 @@
-//! Delays and requests in flight, by what the server saw.
+//! Delays and requests in flight, as the server saw them.
 
 use std::{
     collections::HashMap,
@@ -15,10 +15,10 @@ use crate::server::{Reply, Request};
 
 const LATENCY: Duration = Duration::from_millis(20);
 
-/// Per host, how many requests were being answered at once at most.
+/// The highest number of requests in flight, for each host.
 type Most = Arc<Mutex<HashMap<String, (usize, usize)>>>;
 
-/// Twelve pages a host, which know of nothing but each other; each takes a while to be answered.
+/// Twelve pages for each host, which link only to each other; each takes a while to be served.
 fn busy(most: Most, all: Arc<AtomicUsize>) -> impl Fn(&Request, usize) -> Reply {
     let in_flight = AtomicUsize::new(0);
     move |request, _| {
@@ -46,7 +46,7 @@ fn busy(most: Most, all: Arc<AtomicUsize>) -> impl Fn(&Request, usize) -> Reply 
 const SEEDS: [&str; 3] = ["a.test/", "b.test/", "c.test/"];
 
 #[test]
-fn a_host_has_no_more_requests_in_flight_than_it_may() {
+fn requests_in_flight_to_a_host_are_limited() {
     for (per_host, concurrency) in [(1, 64), (3, 64), (3, 2)] {
         let (most, all) = (Most::default(), Arc::new(AtomicUsize::new(0)));
         let site = Site::answering(busy(Arc::clone(&most), Arc::clone(&all)), &SEEDS);
@@ -63,7 +63,7 @@ fn a_host_has_no_more_requests_in_flight_than_it_may() {
 }
 
 #[test]
-fn the_delay_lies_between_the_end_of_an_answer_and_the_next_request() {
+fn the_delay_is_between_the_end_of_a_response_and_the_next_request() {
     let delay = Duration::from_millis(30);
     let site = Site::answering(busy(Most::default(), Arc::default()), &SEEDS)
         .planned(|plan| plan.politeness.delay = delay);
@@ -81,7 +81,7 @@ fn the_delay_lies_between_the_end_of_an_answer_and_the_next_request() {
 }
 
 #[test]
-fn the_delay_lies_between_the_starts_of_requests_in_flight_together() {
+fn the_delay_is_between_the_starts_of_requests_in_flight_together() {
     let delay = Duration::from_millis(10);
     let site =
         Site::answering(busy(Most::default(), Arc::default()), &["a.test/"]).planned(|plan| {
@@ -98,7 +98,7 @@ fn the_delay_lies_between_the_starts_of_requests_in_flight_together() {
 }
 
 #[test]
-fn urls_that_robots_forbid_cost_no_delay() {
+fn urls_that_robots_txt_forbids_cost_no_delay() {
     let links: Vec<_> = (0..200).map(|n| format!("/no/{n}")).collect();
     let links: Vec<_> = links.iter().map(String::as_str).collect();
     let seed = page("seed", &links);
@@ -108,7 +108,7 @@ fn urls_that_robots_forbid_cost_no_delay() {
     };
     let site = Site::answering(reply, &["a.test/"])
         .planned(|plan| plan.politeness.delay = Duration::from_mins(1));
-    // By the fast clock the one delay takes 600 ms; two hundred of them would take two minutes.
+    // By the fast clock one delay takes 600 ms; two hundred would take two minutes.
     let report = site.run_fast();
     assert_eq!(report.counts.skipped.values().sum::<u64>(), 200);
     assert!(report.seconds < 60.0, "{}", report.seconds);

@@ -2,7 +2,7 @@
 
 use pagesieve::crawl::scope::Reach;
 
-use super::site::{Site, fates, page};
+use super::site::{Site, outcomes, page};
 use crate::server::{Reply, Routes};
 
 #[test]
@@ -17,7 +17,7 @@ fn each_hop_is_a_url_of_its_own_and_the_target_has_one_line() {
         &["a.test/"],
     );
     let report = site.run();
-    let expected = fates([
+    let expected = outcomes([
         ("a.test/", "unique"),
         ("a.test/old/1", "redirect"),
         ("a.test/2", "redirect"),
@@ -25,7 +25,7 @@ fn each_hop_is_a_url_of_its_own_and_the_target_has_one_line() {
         ("a.test/end", "unique"),
         ("a.test/after", "status"),
     ]);
-    assert_eq!(site.fates(), expected);
+    assert_eq!(site.outcomes(), expected);
     let hop = site.line("a.test/2?x");
     assert_eq!((&hop["detail"], &hop["status"]), (&"http://a.test/2".into(), &308.into()));
     assert_eq!(hop["referrer"], "http://a.test/old/1");
@@ -50,10 +50,10 @@ fn ten_redirects_in_a_row_are_followed_and_not_eleven() {
         routes.at("*", "/ten10", page("ten", &[])).at("*", "/eleven11", page("eleven", &[]));
     let site = Site::new(routes, &["a.test/"]);
     site.run();
-    let fates = site.fates();
-    assert_eq!(fates["a.test/ten10"], "unique");
-    assert_eq!(fates["a.test/eleven10"], "redirect");
-    assert!(!fates.contains_key("a.test/eleven11"));
+    let outcomes = site.outcomes();
+    assert_eq!(outcomes["a.test/ten10"], "unique");
+    assert_eq!(outcomes["a.test/eleven10"], "redirect");
+    assert!(!outcomes.contains_key("a.test/eleven11"));
     let detail = site.line("a.test/eleven10")["detail"].to_string();
     assert!(detail.contains("/eleven11") && detail.contains("more than 10"), "{detail}");
     assert_eq!(site.asked("a.test/eleven11"), 0);
@@ -70,13 +70,13 @@ fn redirects_in_a_circle_end() {
         &["a.test/", "b.test/"],
     );
     site.run();
-    let expected = fates([
+    let expected = outcomes([
         ("a.test/", "redirect"),
         ("a.test/b", "redirect"),
         ("a.test/c", "redirect"),
         ("b.test/", "redirect"),
     ]);
-    assert_eq!(site.fates(), expected);
+    assert_eq!(site.outcomes(), expected);
     assert_eq!(site.all_asked().values().max(), Some(&1));
     let detail = |url: &str| site.line(url)["detail"].as_str().unwrap().to_owned();
     assert_eq!(detail("a.test/"), "http://a.test/b");
@@ -100,7 +100,7 @@ fn scope_robots_and_schemes_hold_for_every_hop() {
         &["a.test/"],
     );
     site.run();
-    let expected = fates([
+    let expected = outcomes([
         ("a.test/", "unique"),
         ("a.test/out", "redirect"),
         ("b.test/x", "scope"),
@@ -112,14 +112,14 @@ fn scope_robots_and_schemes_hold_for_every_hop() {
         ("a.test/see", "status"),
         ("a.test/many", "status"),
     ]);
-    assert_eq!(site.fates(), expected);
+    assert_eq!(site.outcomes(), expected);
     assert_eq!(site.line("a.test/mail")["detail"], "no target: mailto:a@b.c");
     assert_eq!(site.server.requests().iter().filter(|asked| asked.host != "a.test").count(), 0);
     assert_eq!(site.asked("a.test/hidden/x"), 0);
 }
 
 #[test]
-fn a_redirect_to_another_host_of_the_scope_asks_its_robots_first() {
+fn a_redirect_to_another_host_of_the_scope_fetches_its_robots_txt_first() {
     let site = Site::new(
         Routes::new()
             .at("a.test", "/", Reply::redirect(301, "http://www.a.test/home"))
@@ -129,18 +129,18 @@ fn a_redirect_to_another_host_of_the_scope_asks_its_robots_first() {
     )
     .planned(|plan| plan.seeds[0].scope = Reach::Domain);
     site.run();
-    let expected = fates([
+    let expected = outcomes([
         ("a.test/", "redirect"),
         ("www.a.test/home", "unique"),
         ("www.a.test/next", "robots"),
     ]);
-    assert_eq!(site.fates(), expected);
+    assert_eq!(site.outcomes(), expected);
     assert_eq!(site.line("www.a.test/home")["depth"], 0);
     assert_eq!(site.asked("www.a.test/robots.txt"), 1);
 }
 
 #[test]
-fn a_redirect_of_a_duplicate_url_releases_what_was_withheld() {
+fn a_redirect_to_a_skipped_link_of_a_duplicate_queues_it() {
     let site = Site::new(
         Routes::new()
             .at("*", "/", page("seed", &["/first", "/second", "/third"]))
@@ -152,6 +152,6 @@ fn a_redirect_of_a_duplicate_url_releases_what_was_withheld() {
     )
     .planned(|plan| plan.crawl.concurrency = 1.try_into().unwrap());
     site.run();
-    assert_eq!(site.fates()["a.test/withheld"], "unique");
+    assert_eq!(site.outcomes()["a.test/withheld"], "unique");
     assert_eq!(site.line("a.test/withheld")["depth"], 1);
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use pagesieve::crawl::scope::{Reach, Seed};
 
-use super::site::{Site, fates, page};
+use super::site::{Site, outcomes, page};
 use crate::server::{Reply, Request, Routes};
 
 fn text(robots: &str) -> Reply {
@@ -24,20 +24,20 @@ fn a_disallowed_url_is_skipped_with_the_rule_and_its_line() {
         &["a.test/"],
     );
     site.run();
-    let expected = fates([
+    let expected = outcomes([
         ("a.test/", "unique"),
         ("a.test/axb", "robots"),
         ("a.test/axbc", "status"),
         ("a.test/robots.txt", "content_type"),
     ]);
-    assert_eq!(site.fates(), expected);
+    assert_eq!(site.outcomes(), expected);
     assert_eq!(site.line("a.test/axb")["detail"], "Disallow: /a*b$ (line 3)");
     assert_eq!(site.line("a.test/axb")["status"], serde_json::Value::Null);
     assert_eq!(site.asked("a.test/axb"), 0);
 }
 
 #[test]
-fn a_robots_txt_that_is_not_there_allows_all() {
+fn a_missing_robots_txt_allows_all() {
     let site = Site::new(
         Routes::new()
             .at("a.test", "/robots.txt", Reply::new(403, "User-agent: *\nDisallow: /"))
@@ -47,11 +47,11 @@ fn a_robots_txt_that_is_not_there_allows_all() {
         &["a.test/", "b.test/"],
     );
     site.run();
-    assert_eq!(site.fates(), fates([("a.test/", "unique"), ("b.test/", "unique")]));
+    assert_eq!(site.outcomes(), outcomes([("a.test/", "unique"), ("b.test/", "unique")]));
 }
 
 #[test]
-fn robots_are_asked_once_per_host_before_anything_else_and_not_again_when_the_run_goes_on() {
+fn robots_txt_is_fetched_once_per_host_before_anything_else_and_not_again_when_the_run_continues() {
     let site = Site::new(
         Routes::new()
             .at("*", "/robots.txt", text("User-agent: *\nDisallow: /no"))
@@ -73,12 +73,12 @@ fn robots_are_asked_once_per_host_before_anything_else_and_not_again_when_the_ru
     for host in ["a.test", "b.test"] {
         let first = site.server.requests().into_iter().find(|asked| asked.host == host).unwrap();
         assert_eq!(first.path, "/robots.txt");
-        assert_eq!(site.fates()[&format!("{host}/no/1")], "robots");
+        assert_eq!(site.outcomes()[&format!("{host}/no/1")], "robots");
     }
 }
 
 #[test]
-fn without_obedience_robots_are_not_asked_and_what_they_forbade_is_admitted() {
+fn without_obey_robots_it_is_not_fetched_and_forbidden_urls_are_allowed() {
     let site = Site::new(
         Routes::new()
             .at("*", "/robots.txt", text("User-agent: *\nDisallow: /no"))
@@ -87,14 +87,14 @@ fn without_obedience_robots_are_not_asked_and_what_they_forbade_is_admitted() {
         &["a.test/"],
     );
     site.run();
-    assert_eq!(site.fates()["a.test/no"], "robots");
+    assert_eq!(site.outcomes()["a.test/no"], "robots");
     let site = site.planned(|plan| plan.politeness.obey_robots = false);
     site.run();
-    assert_eq!(site.fates()["a.test/no"], "unique");
+    assert_eq!(site.outcomes()["a.test/no"], "unique");
     assert_eq!(site.asked("a.test/robots.txt"), 1);
 }
 
-/// A host whose robots.txt gives `failure` before anything useful, and how often it is asked with two retries.
+/// A host whose robots.txt gives `failure` before anything useful, and how often it is requested with two retries.
 fn asks_again(failure: Reply, error: &str) {
     let failures = vec![failure; 3];
     let site = Site::new(
@@ -107,33 +107,33 @@ fn asks_again(failure: Reply, error: &str) {
     .planned(|plan| plan.fetch.retries = 2);
     site.run_fast();
     assert_eq!(site.asked("a.test/robots.txt"), 3);
-    assert_eq!(site.fates(), fates([("a.test/", "robots")]));
+    assert_eq!(site.outcomes(), outcomes([("a.test/", "robots")]));
     let detail = site.line("a.test/")["detail"].to_string();
     assert!(detail.contains(error), "{detail}");
     assert_eq!(site.asked("a.test/"), 0);
 
     site.run_fast();
     assert_eq!(site.asked("a.test/robots.txt"), 4, "it is asked again when the run goes on");
-    assert_eq!(site.fates(), fates([("a.test/", "unique"), ("a.test/x", "unique")]));
+    assert_eq!(site.outcomes(), outcomes([("a.test/", "unique"), ("a.test/x", "unique")]));
 }
 
 #[test]
-fn a_robots_txt_of_status_500_is_asked_again() {
+fn a_robots_txt_of_status_500_is_retried() {
     asks_again(Reply::new(500, ""), "status 500");
 }
 
 #[test]
-fn a_robots_txt_of_status_429_is_asked_again() {
+fn a_robots_txt_of_status_429_is_retried() {
     asks_again(Reply::new(429, ""), "status 429");
 }
 
 #[test]
-fn a_robots_txt_of_status_503_with_a_pause_is_asked_again() {
+fn a_robots_txt_of_status_503_with_a_pause_is_retried() {
     asks_again(Reply::new(503, "").header("Retry-After", "2"), "status 503");
 }
 
 #[test]
-fn a_robots_txt_whose_connection_breaks_is_asked_again() {
+fn a_robots_txt_whose_connection_breaks_is_retried() {
     asks_again(Reply::raw(""), "connect");
 }
 
@@ -146,12 +146,12 @@ fn a_robots_txt_that_fails_once_costs_nothing_but_time() {
         &["a.test/"],
     );
     site.run_fast();
-    assert_eq!(site.fates(), fates([("a.test/", "unique"), ("a.test/x", "robots")]));
+    assert_eq!(site.outcomes(), outcomes([("a.test/", "unique"), ("a.test/x", "robots")]));
     assert_eq!(site.asked("a.test/robots.txt"), 2);
 }
 
 #[test]
-fn a_robots_txt_that_cannot_be_connected_to_is_asked_again_and_then_given_up() {
+fn a_robots_txt_that_cannot_be_connected_to_is_retried_and_then_given_up() {
     let site = Site::new(Routes::new(), &["a.test/", "b.test/"]).planned(|plan| {
         // Nothing listens at a port that was free a moment ago.
         let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
@@ -159,7 +159,7 @@ fn a_robots_txt_that_cannot_be_connected_to_is_asked_again_and_then_given_up() {
         plan.fetch.retries = 1;
     });
     site.run_fast();
-    assert_eq!(site.fates(), fates([("a.test/", "robots"), ("b.test/", "status")]));
+    assert_eq!(site.outcomes(), outcomes([("a.test/", "robots"), ("b.test/", "status")]));
     let detail = site.line("a.test/")["detail"].to_string();
     assert!(detail.contains("connect"), "{detail}");
 }
@@ -175,7 +175,7 @@ fn a_robots_txt_at_a_private_address_is_refused_in_one_plain_line() {
 }
 
 #[test]
-fn a_crawl_delay_above_the_limit_sets_the_host_aside() {
+fn a_crawl_delay_above_the_limit_defers_the_host() {
     let site = Site::new(
         Routes::new()
             .at("a.test", "/robots.txt", text("User-agent: *\nCrawl-delay: 61"))
@@ -184,7 +184,7 @@ fn a_crawl_delay_above_the_limit_sets_the_host_aside() {
         &["a.test/", "b.test/"],
     );
     site.run();
-    let expected = fates([
+    let expected = outcomes([
         ("a.test/", "host"),
         ("a.test/1", "host"),
         ("a.test/2", "host"),
@@ -192,14 +192,14 @@ fn a_crawl_delay_above_the_limit_sets_the_host_aside() {
         ("b.test/", "unique"),
         ("b.test/3", "unique"),
     ]);
-    assert_eq!(site.fates(), expected);
+    assert_eq!(site.outcomes(), expected);
     let detail = site.line("a.test/4")["detail"].to_string();
     assert!(detail.contains("61 s") && detail.contains("max_crawl_delay"), "{detail}");
     assert_eq!(site.all_asked().keys().filter(|url| url.starts_with("a.test")).count(), 0);
 
     let site = site.planned(|plan| plan.politeness.max_crawl_delay = Duration::from_secs(61));
     site.run_fast();
-    assert_eq!(site.fates()["a.test/4"], "status", "with more patience it is taken back");
+    assert_eq!(site.outcomes()["a.test/4"], "status", "with more patience it is taken back");
     assert_eq!(site.asked("a.test/robots.txt"), 1);
 }
 
@@ -236,12 +236,12 @@ fn a_redirected_robots_txt_is_followed() {
         &["a.test/"],
     );
     site.run();
-    assert_eq!(site.fates(), fates([("a.test/", "unique"), ("a.test/x", "robots")]));
+    assert_eq!(site.outcomes(), outcomes([("a.test/", "unique"), ("a.test/x", "robots")]));
     assert_eq!(site.asked("b.test/rules"), 1);
 }
 
 #[test]
-fn the_delay_lies_between_the_hops_of_a_robots_txt_too() {
+fn the_delay_is_also_between_the_redirects_of_a_robots_txt() {
     let site = Site::new(
         Routes::new()
             .at("a.test", "/robots.txt", Reply::redirect(301, "/1"))
@@ -255,7 +255,7 @@ fn the_delay_lies_between_the_hops_of_a_robots_txt_too() {
         plan.store.warc = true;
     });
     site.run();
-    assert_eq!(site.fates(), fates([("a.test/", "unique"), ("a.test/x", "robots")]));
+    assert_eq!(site.outcomes(), outcomes([("a.test/", "unique"), ("a.test/x", "robots")]));
     let requests = site.server.requests();
     assert_eq!(requests.len(), 4);
     for gap in gaps(&requests) {
@@ -274,7 +274,7 @@ fn a_robots_txt_that_redirects_for_ever_allows_all() {
         &["a.test/"],
     );
     site.run();
-    assert_eq!(site.fates(), fates([("a.test/", "unique")]));
+    assert_eq!(site.outcomes(), outcomes([("a.test/", "unique")]));
     assert_eq!(site.asked("a.test/robots.txt"), 6);
 }
 
@@ -294,7 +294,7 @@ fn each_port_has_its_robots_txt() {
         plan.fetch.allow_private = vec!["127.0.0.0/8".parse().unwrap()];
     });
     site.run();
-    let fates = site.fates();
-    assert_eq!(fates["a.test/x"], "status");
-    assert_eq!(fates[&format!("127.0.0.1:{port}/x")], "robots");
+    let outcomes = site.outcomes();
+    assert_eq!(outcomes["a.test/x"], "status");
+    assert_eq!(outcomes[&format!("127.0.0.1:{port}/x")], "robots");
 }

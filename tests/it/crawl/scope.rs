@@ -7,7 +7,7 @@ use pagesieve::{
     report::End,
 };
 
-use super::site::{Site, fates, page};
+use super::site::{Site, outcomes, page};
 use crate::server::{Reply, Request, Routes};
 
 fn seed(url: &str) -> Seed {
@@ -24,15 +24,15 @@ fn neighbours() -> Routes {
         .at("b.test", "/", page("other", &[]))
 }
 
-/// Which of the neighbours a scope admits.
+/// Which of the neighbouring URLs a scope admits.
 fn admitted(scope: Reach) -> Vec<String> {
     let site =
         Site::new(neighbours(), &["a.test/docs/a"]).planned(|plan| plan.seeds[0].scope = scope);
     site.run();
-    let fates = site.fates();
-    assert_eq!(fates.len(), 5);
-    assert!(fates.values().all(|fate| fate == "unique" || fate == "scope"), "{fates:?}");
-    fates.into_iter().filter(|(_, fate)| fate == "unique").map(|(url, _)| url).collect()
+    let outcomes = site.outcomes();
+    assert_eq!(outcomes.len(), 5);
+    assert!(outcomes.values().all(|fate| fate == "unique" || fate == "scope"), "{outcomes:?}");
+    outcomes.into_iter().filter(|(_, fate)| fate == "unique").map(|(url, _)| url).collect()
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn a_scope_reaches_as_far_as_its_name_says() {
 }
 
 #[test]
-fn include_and_exclude_hold_for_links_and_a_seed_needs_no_include() {
+fn include_and_exclude_apply_to_links_and_a_seed_needs_no_include() {
     let site = Site::new(
         Routes::new()
             .at("*", "/", page("seed", &["/docs/1", "/docs/print/1", "/api/1", "/other"]))
@@ -60,14 +60,14 @@ fn include_and_exclude_hold_for_links_and_a_seed_needs_no_include() {
         plan.seeds[0].exclude = vec!["print".to_owned()];
     });
     site.run();
-    let expected = fates([
+    let expected = outcomes([
         ("a.test/", "unique"),
         ("a.test/docs/1", "unique"),
         ("a.test/docs/print/1", "scope"),
         ("a.test/api/1", "unique"),
         ("a.test/other", "scope"),
     ]);
-    assert_eq!(site.fates(), expected);
+    assert_eq!(site.outcomes(), expected);
 }
 
 #[test]
@@ -112,27 +112,27 @@ fn depth_is_limited_by_the_seed_and_by_the_crawl() {
             plan.crawl.max_depth = by_crawl;
         });
         site.run();
-        let expected = fates([
+        let expected = outcomes([
             ("a.test/", "unique"),
             ("a.test/1", "unique"),
             ("a.test/2", "unique"),
             ("a.test/3", "depth"),
         ]);
-        assert_eq!(site.fates(), expected);
+        assert_eq!(site.outcomes(), expected);
         assert_eq!(site.line("a.test/3")["depth"], 3);
         let site = site.planned(|plan| {
             plan.seeds[0].max_depth = 4;
             plan.crawl.max_depth = 4;
         });
         site.run();
-        assert_eq!(site.fates()["a.test/4"], "unique");
-        assert_eq!(site.fates()["a.test/5"], "depth");
+        assert_eq!(site.outcomes()["a.test/4"], "unique");
+        assert_eq!(site.outcomes()["a.test/5"], "depth");
         assert_eq!(site.all_asked().values().max(), Some(&1));
     }
 }
 
 #[test]
-fn a_shorter_path_revives_what_was_too_deep_and_lowers_what_is_queued() {
+fn a_shorter_path_queues_what_was_too_deep_and_lowers_the_depth_of_what_is_queued() {
     // With one request at a time, `/long` comes before `/short`, and `/waits` is queued while `/short` is read.
     let site = Site::new(
         Routes::new()
@@ -171,7 +171,7 @@ fn a_shorter_path_revives_what_was_too_deep_and_lowers_what_is_queued() {
     });
     deep.run();
     assert_eq!(deep.line("a.test/target")["depth"], 2, "revived");
-    assert_eq!(deep.fates()["a.test/target"], "unique");
+    assert_eq!(deep.outcomes()["a.test/target"], "unique");
     assert_eq!(
         deep.line("a.test/target")["referrer"],
         "http://a.test/b",
@@ -181,7 +181,7 @@ fn a_shorter_path_revives_what_was_too_deep_and_lowers_what_is_queued() {
 }
 
 #[test]
-fn the_depth_of_a_url_that_waits_is_that_of_its_shortest_path() {
+fn the_depth_of_a_queued_url_is_that_of_its_shortest_path() {
     let site = Site::new(
         Routes::new()
             .at("a.test", "/", page("seed", &["/a", "/hop"]))
@@ -195,7 +195,7 @@ fn the_depth_of_a_url_that_waits_is_that_of_its_shortest_path() {
     )
     .planned(|plan| {
         plan.crawl.concurrency = 1.try_into().unwrap();
-        // The seed whose URL comes third in turn lists it at depth 1.
+        // The third seed lists it at depth 1.
         plan.seeds.push(seed("http://b.test/"));
         plan.crawl.max_pages = 3;
     });
@@ -221,7 +221,7 @@ fn wide(request: &Request, _: usize) -> Reply {
 }
 
 #[test]
-fn the_budget_of_a_seed_is_never_overdrawn_and_the_next_seed_takes_over() {
+fn the_budget_of_a_seed_is_never_exceeded_and_the_next_seed_takes_over() {
     let site = Site::answering(wide, &["a.test/"]).planned(|plan| {
         plan.crawl.concurrency = 16.try_into().unwrap();
         plan.politeness.per_host = 16.try_into().unwrap();
@@ -238,7 +238,7 @@ fn the_budget_of_a_seed_is_never_overdrawn_and_the_next_seed_takes_over() {
     assert_eq!((of("first"), of("second")), (7, 10));
     assert_eq!(site.all_asked().len(), 17);
     assert_eq!(report.counts.skipped.values().sum::<u64>(), 24);
-    assert_eq!(site.fates().values().filter(|fate| *fate == "budget").count(), 24);
+    assert_eq!(site.outcomes().values().filter(|fate| *fate == "budget").count(), 24);
     assert_eq!(report.end, End::Done);
 
     let before = site.server.requests().len();
@@ -254,7 +254,7 @@ fn the_budget_of_a_seed_is_never_overdrawn_and_the_next_seed_takes_over() {
 }
 
 #[test]
-fn the_budget_of_the_crawl_ends_it_and_when_raised_only_the_rest_is_fetched() {
+fn the_budget_of_the_crawl_ends_it_and_a_higher_one_fetches_only_the_rest() {
     let site = Site::answering(wide, &["a.test/", "b.test/"]).planned(|plan| {
         plan.crawl.concurrency = 16.try_into().unwrap();
         plan.politeness.per_host = 8.try_into().unwrap();
@@ -263,8 +263,8 @@ fn the_budget_of_the_crawl_ends_it_and_when_raised_only_the_rest_is_fetched() {
     let report = site.run();
     assert_eq!((report.end, report.counts.fetched), (End::Budget, 20));
     assert_eq!(site.all_asked().len(), 20, "nothing is fetched in vain");
-    assert!(site.fates().values().any(|fate| fate == "pending"));
-    assert_eq!(site.fates().values().filter(|fate| *fate == "budget").count(), 0);
+    assert!(site.outcomes().values().any(|fate| fate == "pending"));
+    assert_eq!(site.outcomes().values().filter(|fate| *fate == "budget").count(), 0);
     let before = site.server.requests().len();
     let again = site.run();
     assert_eq!((again.end, site.server.requests().len()), (End::Budget, before));
@@ -277,7 +277,7 @@ fn the_budget_of_the_crawl_ends_it_and_when_raised_only_the_rest_is_fetched() {
 }
 
 #[test]
-fn what_is_no_page_costs_no_budget() {
+fn what_is_not_a_page_costs_no_budget() {
     let site = Site::new(
         Routes::new()
             .at("*", "/", page("seed", &["/dead", "/moved", "/1"]))
@@ -311,8 +311,9 @@ fn a_seed_file_names_pages_to_begin_with() {
         }];
     });
     site.run();
-    let expected = fates([("a.test/1", "unique"), ("a.test/2", "unique"), ("b.test/", "unique")]);
-    assert_eq!(site.fates(), expected);
+    let expected =
+        outcomes([("a.test/1", "unique"), ("a.test/2", "unique"), ("b.test/", "unique")]);
+    assert_eq!(site.outcomes(), expected);
     assert_eq!(site.line("a.test/2")["tags"][0], "file");
     assert_eq!(site.line("b.test/")["depth"], 0);
 
@@ -337,10 +338,10 @@ fn a_seed_that_is_added_later_admits_what_was_out_of_scope() {
         plan.seeds[0].include = vec!["a.test".to_owned(), "/x/".to_owned()];
     });
     site.run();
-    assert_eq!(site.fates()["b.test/y/"], "scope");
+    assert_eq!(site.outcomes()["b.test/y/"], "scope");
     fs::write(&file, "http://a.test/\nhttp://b.test/y/\n").unwrap();
     site.run();
-    let expected = fates([
+    let expected = outcomes([
         ("a.test/", "unique"),
         ("a.test/1", "unique"),
         ("b.test/x/1", "unique"),
@@ -348,7 +349,7 @@ fn a_seed_that_is_added_later_admits_what_was_out_of_scope() {
         ("b.test/x/3", "status"),
         ("b.test/y/", "status"),
     ]);
-    assert_eq!(site.fates(), expected);
+    assert_eq!(site.outcomes(), expected);
     assert_eq!(
         site.line("b.test/y/")["depth"],
         0,
@@ -357,17 +358,17 @@ fn a_seed_that_is_added_later_admits_what_was_out_of_scope() {
 }
 
 #[test]
-fn a_seed_that_one_list_excludes_is_taken_by_the_list_that_names_it_too() {
+fn a_seed_that_one_list_excludes_belongs_to_the_other_list_that_names_it() {
     let site = Site::new(Routes::new().at("*", "/x", page("x", &[])), &[]).planned(|plan| {
         let excluding = Seed { exclude: vec!["x".to_owned()], ..seed("http://a.test/x") };
         plan.seeds = vec![excluding, seed("http://a.test/x")];
     });
     site.run();
-    assert_eq!(site.fates(), fates([("a.test/x", "unique")]));
+    assert_eq!(site.outcomes(), outcomes([("a.test/x", "unique")]));
 }
 
 #[test]
-fn what_waits_keeps_its_seed_when_seeds_are_moved_and_loses_it_when_they_are_removed() {
+fn queued_urls_keep_their_seed_when_seeds_are_moved_and_lose_it_when_they_are_removed() {
     let routes = ["a.test", "b.test", "c.test"].into_iter().fold(Routes::new(), |routes, host| {
         routes.at(host, "/", page(host, &["/next"])).at(
             host,
@@ -391,6 +392,6 @@ fn what_waits_keeps_its_seed_when_seeds_are_moved_and_loses_it_when_they_are_rem
         let tag = line["tags"][0].as_str().unwrap();
         assert!(url.starts_with(&format!("http://{tag}/")), "{url} is tagged {tag}");
     }
-    assert_eq!(site.fates()["b.test/next"], "scope");
-    assert_eq!(site.fates()["a.test/next"], "unique");
+    assert_eq!(site.outcomes()["b.test/next"], "scope");
+    assert_eq!(site.outcomes()["a.test/next"], "unique");
 }

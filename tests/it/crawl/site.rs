@@ -1,4 +1,4 @@
-//! A crawl of a server on loopback, and what it left behind.
+//! A crawl of a server on loopback, and its results.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -33,7 +33,7 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    /// A crawl from `seeds`, URLs without their scheme, of a server that answers by `routes` whatever the host.
+    /// A crawl from `seeds`, URLs without their scheme, of a server that answers by `routes` for every host.
     pub(crate) fn new(routes: Routes, seeds: &[&str]) -> Self {
         Self::at(Server::start(routes), seeds)
     }
@@ -64,7 +64,7 @@ impl Site {
         laws::checked(self.path(), run(self.plan.clone()))
     }
 
-    /// The same where waiting for seconds takes milliseconds.
+    /// The same with a clock that turns seconds into milliseconds.
     pub(crate) fn run_fast(&self) -> Report {
         laws::checked(self.path(), run_fast(self.plan.clone(), Control::default()).unwrap())
     }
@@ -81,8 +81,8 @@ impl Site {
         lines(self.path(), file)
     }
 
-    /// What became of each URL: the verdict, with `+` if a duplicate is stored, or the reason. URLs stand without their scheme.
-    pub(crate) fn fates(&self) -> BTreeMap<String, String> {
+    /// What became of each URL: the verdict, with `+` if a duplicate is stored, or the reason. URLs are without their scheme.
+    pub(crate) fn outcomes(&self) -> BTreeMap<String, String> {
         let fate = |line: &Value, stored: bool| {
             let verdict = line.get("verdict").or(line.get("reason")).unwrap().as_str().unwrap();
             let mark = if stored && verdict != "unique" { "+" } else { "" };
@@ -97,20 +97,20 @@ impl Site {
             .collect()
     }
 
-    /// The line of a URL, in whichever file it stands.
+    /// The line of a URL, in whichever file it is.
     pub(crate) fn line(&self, url: &str) -> Value {
         let files = ["pages.jsonl", "duplicates.jsonl", "skipped.jsonl"];
         let mut lines = files.iter().flat_map(|file| self.lines(file));
         lines.find(|line| bare(line) == url).unwrap_or_else(|| panic!("{url} has no line"))
     }
 
-    /// How often a URL was asked for.
+    /// How often a URL was requested.
     pub(crate) fn asked(&self, url: &str) -> usize {
         let (host, _) = url.split_once('/').unwrap();
         self.server.count(host, &url[host.len()..])
     }
 
-    /// All URLs that were asked for, but for robots.txt, and how often.
+    /// All URLs that were requested except robots.txt, and how often.
     pub(crate) fn all_asked(&self) -> BTreeMap<String, usize> {
         let all = asked(&self.server).into_iter();
         all.filter(|((_, path), _)| path != "/robots.txt")
@@ -123,23 +123,23 @@ fn bare(line: &Value) -> String {
     line["url"].as_str().unwrap().trim_start_matches("http://").to_owned()
 }
 
-/// What is expected of [`Site::fates`].
-pub(crate) fn fates<const N: usize>(expected: [(&str, &str); N]) -> BTreeMap<String, String> {
+/// What is expected of [`Site::outcomes`].
+pub(crate) fn outcomes<const N: usize>(expected: [(&str, &str); N]) -> BTreeMap<String, String> {
     expected.into_iter().map(|(url, fate)| (url.to_owned(), fate.to_owned())).collect()
 }
 
-/// A page like no other name's, with these links.
+/// A page unlike that of any other name, with these links.
 pub(crate) fn page(name: &str, links: &[&str]) -> Reply {
     Reply::html(html(name, 60, links))
 }
 
-/// The markup of a page with `words` words that are like no other name's, and links that have no text.
+/// The markup of a page with `words` words unlike those of any other name, and links without text.
 pub(crate) fn html(name: &str, words: usize, links: &[&str]) -> String {
     let links: String = links.iter().map(|link| format!("<a href=\"{link}\"></a>")).collect();
     format!("<!doctype html><title>{name}</title><p>{}</p>{links}", text(name, words))
 }
 
-/// Words that are like no other name's.
+/// Words unlike those of any other name.
 pub(crate) fn text(name: &str, words: usize) -> String {
     let words = (0..words).map(|place| {
         let mut hasher = DefaultHasher::new();
@@ -222,7 +222,7 @@ pub(crate) fn decisions(directory: &Path) -> BTreeMap<String, String> {
     decisions
 }
 
-/// Every path that the server was asked for, with its host, and how often.
+/// Every path that was requested, with its host, and how often.
 pub(crate) fn asked(server: &Server) -> BTreeMap<(String, String), usize> {
     let mut asked = BTreeMap::new();
     for request in server.requests() {

@@ -5,7 +5,7 @@ use std::io::Write;
 use flate2::{Compression, write::GzEncoder};
 use pagesieve::crawl::scope::{Reach, Seed, Source};
 
-use super::site::{Site, fates, page};
+use super::site::{Site, outcomes, page};
 use crate::server::{Reply, Routes};
 
 fn xml(body: impl Into<Vec<u8>>) -> Reply {
@@ -58,7 +58,7 @@ fn three() -> Routes {
 fn the_pages_of_a_sitemap_are_seeds_within_its_scope() {
     let site = of_sitemap(three(), "a.test/sitemap.xml", |seed| seed.tags = vec!["map".to_owned()]);
     let report = site.run();
-    let expected = fates([
+    let expected = outcomes([
         ("a.test/sitemap.xml", "sitemap"),
         ("a.test/maps/1.xml", "sitemap"),
         ("a.test/maps/2.xml.gz", "sitemap"),
@@ -69,7 +69,7 @@ fn the_pages_of_a_sitemap_are_seeds_within_its_scope() {
         ("a.test/docs/3", "unique"),
         ("a.test/blog/1", "unique"),
     ]);
-    assert_eq!(site.fates(), expected);
+    assert_eq!(site.outcomes(), expected);
     assert_eq!(site.line("a.test/docs/1")["depth"], 0);
     assert_eq!(site.line("a.test/docs/1")["referrer"], "http://a.test/maps/1.xml");
     assert_eq!(site.line("a.test/docs/1")["tags"][0], "map");
@@ -82,22 +82,22 @@ fn the_pages_of_a_sitemap_are_seeds_within_its_scope() {
 }
 
 #[test]
-fn include_speaks_of_pages_and_not_of_the_sitemaps_that_name_them() {
+fn include_applies_to_pages_and_not_to_the_sitemaps_that_name_them() {
     let site = of_sitemap(three(), "a.test/sitemap.xml", |seed| {
         seed.include = vec!["/docs/".to_owned()];
         seed.exclude = vec!["gz$".to_owned()];
     });
     site.run();
-    let fates = site.fates();
-    assert_eq!(fates["a.test/sitemap.xml"], "sitemap");
-    assert_eq!(fates["a.test/maps/1.xml"], "sitemap");
-    assert_eq!(fates["a.test/maps/2.xml.gz"], "scope");
-    assert_eq!(fates["a.test/docs/1"], "unique");
-    assert_eq!(fates["a.test/blog/1"], "scope");
+    let outcomes = site.outcomes();
+    assert_eq!(outcomes["a.test/sitemap.xml"], "sitemap");
+    assert_eq!(outcomes["a.test/maps/1.xml"], "sitemap");
+    assert_eq!(outcomes["a.test/maps/2.xml.gz"], "scope");
+    assert_eq!(outcomes["a.test/docs/1"], "unique");
+    assert_eq!(outcomes["a.test/blog/1"], "scope");
 }
 
 #[test]
-fn a_sitemap_that_has_moved_is_found() {
+fn redirects_of_a_sitemap_are_followed() {
     let routes = three().at("a.test", "/old.xml", Reply::redirect(301, "/sitemap.xml")).at(
         "a.test",
         "/robots.txt",
@@ -108,15 +108,15 @@ fn a_sitemap_that_has_moved_is_found() {
         seed.scope = Reach::Domain;
     });
     site.run();
-    let fates = site.fates();
-    assert_eq!(fates["a.test/old.xml"], "redirect");
-    assert_eq!(fates["a.test/sitemap.xml"], "sitemap");
-    assert_eq!(fates["a.test/maps/1.xml"], "robots");
-    assert_eq!(fates["a.test/docs/2"], "unique");
+    let outcomes = site.outcomes();
+    assert_eq!(outcomes["a.test/old.xml"], "redirect");
+    assert_eq!(outcomes["a.test/sitemap.xml"], "sitemap");
+    assert_eq!(outcomes["a.test/maps/1.xml"], "robots");
+    assert_eq!(outcomes["a.test/docs/2"], "unique");
 }
 
 #[test]
-fn broken_sitemaps_are_recorded_and_what_could_be_read_is_used() {
+fn broken_sitemaps_are_recorded_and_the_readable_part_is_used() {
     let cut = gzip(&sitemap(&["http://a.test/1", "ftp://a.test/2", "http://a.test/3"]));
     let site = of_sitemap(
         Routes::new()
@@ -136,11 +136,11 @@ fn broken_sitemaps_are_recorded_and_what_could_be_read_is_used() {
         |_| {},
     );
     site.run();
-    let fates = site.fates();
-    assert_eq!(fates["a.test/none.xml"], "status");
-    assert_eq!(fates["a.test/cut.xml"], "sitemap");
-    assert_eq!(fates["a.test/html"], "sitemap");
-    assert_eq!(fates["a.test/1"], "status");
+    let outcomes = site.outcomes();
+    assert_eq!(outcomes["a.test/none.xml"], "status");
+    assert_eq!(outcomes["a.test/cut.xml"], "sitemap");
+    assert_eq!(outcomes["a.test/html"], "sitemap");
+    assert_eq!(outcomes["a.test/1"], "status");
     let detail = site.line("a.test/cut.xml")["detail"].to_string();
     assert!(detail.contains("problems"), "{detail}");
     assert_eq!(site.all_asked().values().max(), Some(&1));

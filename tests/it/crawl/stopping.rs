@@ -1,4 +1,4 @@
-//! Runs that are stopped, and gone on with.
+//! Runs that are stopped and continued.
 
 use std::{
     collections::BTreeSet,
@@ -27,7 +27,7 @@ use super::{
 };
 use crate::server::{Reply, Request};
 
-/// Stops a run when so many requests have been made.
+/// Stops a run after this many requests.
 #[derive(Clone, Debug, Default)]
 struct Brake {
     asked: Arc<AtomicUsize>,
@@ -57,7 +57,7 @@ impl Brake {
     }
 }
 
-/// Pages of three hosts, 60 each, of which every fifth repeats another; each links to the next three of each host.
+/// Pages of three hosts, 60 each. Every fifth page repeats another; each links to the next three of each host.
 fn web(request: &Request) -> Reply {
     let number: usize = match request.path.trim_start_matches('/').parse() {
         Ok(number) if number < 60 => number,
@@ -115,7 +115,7 @@ fn a_run_that_is_stopped_with_many_in_flight_loses_nothing() {
         assert!(starts < 20);
     };
     assert!(starts > 2, "{starts}");
-    let urls = |site: &Site| site.fates().into_keys().collect::<BTreeSet<_>>();
+    let urls = |site: &Site| site.outcomes().into_keys().collect::<BTreeSet<_>>();
     assert_eq!(urls(&parts), urls(&whole));
     assert_eq!(report.counts.fetched, expected.counts.fetched);
     assert_eq!(report.counts.skipped, expected.counts.skipped);
@@ -127,11 +127,9 @@ fn a_run_that_is_stopped_with_many_in_flight_loses_nothing() {
 }
 
 #[test]
-fn one_by_one_an_interrupted_run_is_the_same_as_another() {
+fn with_one_request_in_flight_an_interrupted_run_is_the_same_as_another() {
     let window = WindowOptions { entries: 20.try_into().unwrap(), ..WindowOptions::default() };
-    for window in
-        [WindowOptions::default(), window.clone(), WindowOptions { refresh: true, ..window }]
-    {
+    for window in [WindowOptions::default(), window] {
         interrupted_or_not(&window);
     }
 }
@@ -153,7 +151,7 @@ fn interrupted_or_not(window: &WindowOptions) {
     let stops = (1..).map(|start| 1 + start * 7 % 13);
     let ends = stops.map(|more| brake.run(&parts, more));
     let found = ends.into_iter().find(|report| report.end == End::Done).unwrap().search;
-    // What the index counted is added up over all starts. Small windows are scanned: there is nothing to compare.
+    // The counts of the index are summed over all starts. Small windows are scanned, so there is nothing to compare.
     assert_eq!(found, expected);
     assert_eq!(found.audit.checked > 0, *window == WindowOptions::default(), "{found:?}");
     assert_eq!(found.audit.missed, 0);
@@ -169,7 +167,7 @@ fn interrupted_or_not(window: &WindowOptions) {
 }
 
 #[test]
-fn a_run_that_is_stopped_before_it_begins_can_be_gone_on_with() {
+fn a_run_that_is_stopped_before_it_begins_can_be_continued() {
     let (site, _) = site();
     let stop = CancellationToken::new();
     stop.cancel();
@@ -177,13 +175,13 @@ fn a_run_that_is_stopped_before_it_begins_can_be_gone_on_with() {
     let report = Runtime::new().unwrap().block_on(crawl::run(site.plan.clone(), control)).unwrap();
     laws::checked(site.path(), report.clone());
     assert_eq!((report.end, report.counts.fetched), (End::Interrupted, 0));
-    assert_eq!(site.fates().values().filter(|fate| *fate == "pending").count(), 3);
+    assert_eq!(site.outcomes().values().filter(|fate| *fate == "pending").count(), 3);
     assert_eq!(site.server.requests().len(), 0);
     assert_eq!(site.run().end, End::Done);
 }
 
 #[test]
-fn what_a_killed_process_wrote_beyond_the_last_commit_is_cut_off() {
+fn what_a_killed_process_wrote_after_the_last_commit_is_cut_off() {
     let (site, brake) = one_by_one(site());
     brake.run(&site, 60);
     let warc = fs::read_dir(site.path().join("warc")).unwrap().next().unwrap().unwrap().path();
@@ -209,7 +207,7 @@ fn what_a_killed_process_wrote_beyond_the_last_commit_is_cut_off() {
 }
 
 #[test]
-fn a_file_that_was_shortened_from_outside_is_refused() {
+fn a_file_that_somebody_else_shortened_is_refused() {
     for file in ["pages.jsonl", "duplicates.jsonl"] {
         let (site, brake) = one_by_one(site());
         brake.run(&site, 60);
@@ -217,7 +215,7 @@ fn a_file_that_was_shortened_from_outside_is_refused() {
         fs::write(site.path().join(file), &lines[..lines.len() - 1]).unwrap();
         let asked = site.server.requests().len();
         let error = site.try_run().unwrap_err();
-        assert!(error.to_string().contains("changed from outside"), "{error}");
+        assert!(error.to_string().contains("changed by another program"), "{error}");
         assert_eq!(site.server.requests().len(), asked);
         fs::write(site.path().join(file), &lines).unwrap();
         assert_eq!(site.run().end, End::Done);
@@ -225,8 +223,8 @@ fn a_file_that_was_shortened_from_outside_is_refused() {
 }
 
 #[test]
-fn a_directory_is_one_process_s_at_a_time() {
-    // The only page is not answered before the second run has been refused.
+fn a_directory_belongs_to_one_process_at_a_time() {
+    // The only page is not served before the second run has been refused.
     let (go, wait) = mpsc::channel::<()>();
     let wait = Mutex::new(wait);
     let reply = move |_: &Request, _: usize| {
@@ -255,7 +253,7 @@ fn a_directory_is_one_process_s_at_a_time() {
 type Change = fn(&mut pagesieve::filter::Options);
 
 #[test]
-fn keys_that_alter_fingerprints_cannot_be_changed() {
+fn keys_that_change_fingerprints_cannot_be_changed() {
     let (site, brake) = site();
     brake.run(&site, 20);
     let asked = site.server.requests().len();

@@ -1,4 +1,4 @@
-//! Sites whose pages have more in common than they have of their own.
+//! Sites whose pages share more text than they have of their own.
 
 use pagesieve::crawl::Plan;
 

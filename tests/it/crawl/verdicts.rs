@@ -1,11 +1,11 @@
-//! What becomes of duplicates.
+//! What happens to duplicates.
 
 use pagesieve::{
     crawl::scope::{Reach, Seed},
     filter::{Links, Policy, Store},
 };
 
-use super::site::{Site, fates, html, page, text};
+use super::site::{Site, html, outcomes, page, text};
 use crate::server::{Reply, Routes};
 
 /// A duplicate on the same site and one on another, each with a link of its own; all are one link away from the seed.
@@ -28,7 +28,7 @@ fn one_by_one(routes: Routes, seeds: &[&str]) -> Site {
 }
 
 #[test]
-fn policies_for_storing_and_for_links_hold_for_the_same_and_for_other_sites_apart() {
+fn policies_for_storing_and_links_are_separate_for_the_same_and_for_other_sites() {
     for bits in 0..16 {
         let policy = |shift: u32| Policy {
             store: if bits >> shift & 1 == 1 { Store::Keep } else { Store::Skip },
@@ -43,7 +43,7 @@ fn policies_for_storing_and_for_links_hold_for_the_same_and_for_other_sites_apar
         let link = |policy: Policy| {
             if policy.links == Links::Follow { "status" } else { "duplicate_links" }
         };
-        let expected = fates([
+        let expected = outcomes([
             ("c.test/", "unique"),
             ("a.test/first", "unique"),
             ("www.a.test/twin", exact(same)),
@@ -52,7 +52,7 @@ fn policies_for_storing_and_for_links_hold_for_the_same_and_for_other_sites_apar
             ("www.a.test/two", link(same)),
             ("b.test/three", link(cross)),
         ]);
-        assert_eq!(site.fates(), expected, "{same:?} {cross:?}");
+        assert_eq!(site.outcomes(), expected, "{same:?} {cross:?}");
         for (url, policy) in [("www.a.test/twin", same), ("b.test/twin", cross)] {
             let line = site.line(url);
             assert_eq!(line["match"]["id"], "http://a.test/first");
@@ -66,7 +66,7 @@ fn policies_for_storing_and_for_links_hold_for_the_same_and_for_other_sites_apar
 }
 
 #[test]
-fn a_body_that_is_known_is_not_parsed_so_that_its_links_are_unknown() {
+fn a_page_with_a_known_body_is_not_parsed_so_that_its_links_are_unknown() {
     // Links are relative, so that the links of equal bodies differ by host.
     let same = || page("same", &["only/here"]);
     let routes = || {
@@ -82,14 +82,14 @@ fn a_body_that_is_known_is_not_parsed_so_that_its_links_are_unknown() {
     };
     let site = one_by_one(routes(), &["c.test/"]);
     let report = site.run();
-    let expected = fates([
+    let expected = outcomes([
         ("c.test/", "unique"),
         ("a.test/1/", "unique"),
         ("a.test/1/only/here", "status"),
         ("a.test/2/", "exact"),
         ("b.test/3/", "exact"),
     ]);
-    assert_eq!(site.fates(), expected);
+    assert_eq!(site.outcomes(), expected);
     assert_eq!(report.counts.exact.body, 2);
     let (first, second) = (site.line("a.test/1/"), site.line("a.test/2/"));
     for field in ["fingerprint", "chars", "features", "lang"] {
@@ -97,13 +97,13 @@ fn a_body_that_is_known_is_not_parsed_so_that_its_links_are_unknown() {
     }
     assert_eq!(second["step"], "body");
 
-    // Where the policy follows the links, the page is read although its body is known.
+    // If the policy follows the links, the page is parsed although its body is known.
     let site = one_by_one(routes(), &["c.test/"]).planned(|plan| {
         plan.dedup.cross_site = Policy { links: Links::Follow, store: Store::Skip };
     });
     site.run();
-    assert_eq!(site.fates()["b.test/3/only/here"], "status");
-    assert!(!site.fates().contains_key("a.test/2/only/here"));
+    assert_eq!(site.outcomes()["b.test/3/only/here"], "status");
+    assert!(!site.outcomes().contains_key("a.test/2/only/here"));
 }
 
 #[test]
@@ -122,14 +122,14 @@ fn a_duplicate_of_a_duplicate_refers_to_the_unique_page() {
         &["a.test/"],
     );
     let report = site.run();
-    let expected = fates([
+    let expected = outcomes([
         ("a.test/", "unique"),
         ("a.test/1", "unique"),
         ("a.test/2", "near"),
         ("a.test/3", "near"),
         ("a.test/4", "near"),
     ]);
-    assert_eq!(site.fates(), expected);
+    assert_eq!(site.outcomes(), expected);
     assert_eq!(report.counts.near, 3);
     let (second, third, fourth) =
         (site.line("a.test/2"), site.line("a.test/3"), site.line("a.test/4"));
@@ -148,7 +148,7 @@ fn a_duplicate_of_a_duplicate_refers_to_the_unique_page() {
 }
 
 #[test]
-fn short_texts_are_judged_by_equality_only_and_their_links_followed() {
+fn short_texts_are_judged_by_equality_only_and_their_links_are_followed() {
     let body = |text: &str, link: &str| Reply::html(format!("<p>{text}</p><a href={link}></a>"));
     let site = one_by_one(
         Routes::new()
@@ -159,13 +159,13 @@ fn short_texts_are_judged_by_equality_only_and_their_links_followed() {
         &["a.test/"],
     );
     site.run();
-    let fates = site.fates();
+    let outcomes = site.outcomes();
     assert_eq!(
-        (&*fates["a.test/1"], &*fates["a.test/2"], &*fates["a.test/3"]),
+        (&*outcomes["a.test/1"], &*outcomes["a.test/2"], &*outcomes["a.test/3"]),
         ("unique", "unique", "exact")
     );
-    assert_eq!((&*fates["a.test/from-1"], &*fates["a.test/from-2"]), ("status", "status"));
-    assert_eq!(fates["a.test/from-3"], "duplicate_links");
+    assert_eq!((&*outcomes["a.test/from-1"], &*outcomes["a.test/from-2"]), ("status", "status"));
+    assert_eq!(outcomes["a.test/from-3"], "duplicate_links");
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn pages_without_text_are_judged_by_their_bodies_only() {
         &["a.test/"],
     );
     site.run();
-    let expected = fates([
+    let expected = outcomes([
         ("a.test/", "unique"),
         ("a.test/1", "unique"),
         ("a.test/2", "unique"),
@@ -193,7 +193,7 @@ fn pages_without_text_are_judged_by_their_bodies_only() {
         ("a.test/from-1", "status"),
         ("a.test/from-2", "status"),
     ]);
-    assert_eq!(site.fates(), expected);
+    assert_eq!(site.outcomes(), expected);
     let line = site.line("a.test/1");
     assert_eq!(
         (&line["fingerprint"], &line["signature"]),

@@ -8,7 +8,7 @@
 use std::{collections::HashSet, fs::File, io::BufReader, sync::LazyLock};
 
 use pagesieve::{
-    Filter, Fingerprinter, Subject,
+    Document, Filter, Fingerprinter,
     eval::{Text, read_texts},
     filter::{Mode, Options},
     fingerprint::{HashSeed, Recipe},
@@ -148,7 +148,7 @@ fn suppressed(mode: Mode, seed: HashSeed, forged: &[String], victim: &str) -> bo
     let fingerprinter = Fingerprinter::new(Recipe { hash_seed: seed, ..Recipe::default() });
     let mut filter = Filter::new(&options).unwrap();
     let mut judge = |id: &str, text: &str| {
-        let Ok(judgement) = filter.judge(&Subject::of_text(&fingerprinter, id, text));
+        let Ok(judgement) = filter.judge(&Document::of_text(&fingerprinter, id, text));
         judgement.verdict.is_unique()
     };
     for (number, text) in forged.iter().enumerate() {

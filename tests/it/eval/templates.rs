@@ -11,7 +11,7 @@ use std::{
 use pagesieve::{
     eval::{Corpus, Text, Unlisted, evaluate, read_texts, seeds},
     extract::{self, Extractor, Rules},
-    filter::{Filter, Options, Subject},
+    filter::{Document, Filter, Options},
     fingerprint::{Accumulator, Feature, Fingerprinter, Recipe, Signature, Sketch, Sums},
     page::Page,
 };
@@ -177,7 +177,7 @@ fn filtered(shop: &Shop, fingerprinter: &Fingerprinter, templates: bool) -> Vec<
     let mut filter = Filter::new(&Options { templates, ..Options::default() }).unwrap();
     let judge = |page| {
         let id = format!("http://shop.example.org/{page}");
-        let Ok(judgement) = filter.judge(&Subject::of_text(fingerprinter, &id, &shop.text(page)));
+        let Ok(judgement) = filter.judge(&Document::of_text(fingerprinter, &id, &shop.text(page)));
         !judgement.verdict.is_unique()
     };
     (0..shop.pages.len()).map(judge).collect()

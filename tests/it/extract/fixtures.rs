@@ -1,7 +1,7 @@
-//! Whole pages, made by hand.
+//! Whole pages, written by hand.
 
 use pagesieve::{
-    extract::{Directives, Document},
+    extract::{Directives, Extracted},
     page::Page,
 };
 
@@ -13,17 +13,17 @@ macro_rules! fixture {
     };
 }
 
-fn read(body: &[u8]) -> Document {
+fn read(body: &[u8]) -> Extracted {
     let url = "http://coast.test/notes/page.html".parse().ok();
     extractor().extract(&Page { url, body: body.to_vec(), ..Page::default() })
 }
 
-fn urls(document: &Document) -> Vec<&str> {
+fn urls(document: &Extracted) -> Vec<&str> {
     document.links.iter().map(|link| link.url.as_str()).collect()
 }
 
 #[test]
-fn an_article_is_freed_of_its_site() {
+fn an_article_is_extracted_without_its_boilerplate() {
     let document = fixture!("article.html");
     assert_eq!(document.title.as_deref(), Some("How tides work — Coast Notes"));
     assert_eq!(
@@ -88,7 +88,7 @@ fn a_page_that_is_one_form_keeps_its_text() {
 }
 
 #[test]
-fn a_cookie_note_goes_and_a_recipe_for_cookies_stays() {
+fn a_cookie_notice_is_dropped_and_a_recipe_for_cookies_stays() {
     let document = fixture!("cookie-note.html");
     assert_eq!(
         document.text,

@@ -1,4 +1,4 @@
-//! What extraction makes of pages.
+//! Extraction of pages.
 
 mod body;
 mod charsets;
@@ -13,12 +13,12 @@ mod rules;
 mod stability;
 
 use pagesieve::{
-    extract::{Document, Extractor, Options},
+    extract::{Extracted, Extractor, Options},
     page::Page,
 };
 
 /// Extracts from HTML at `http://example.org/dir/page`.
-fn extract(html: &str) -> Document {
+fn extract(html: &str) -> Extracted {
     extractor().extract(&page(html.as_bytes()))
 }
 

@@ -1,10 +1,11 @@
-//! Hosts and a clock for the frontier, and the rules that must hold at every instant.
+//! A simulated world for the frontier: hosts, a state and a clock, and the rules that must hold at every instant.
 
 #![expect(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
     clippy::cast_sign_loss,
-    reason = "the numbers are small"
+    clippy::struct_excessive_bools,
+    reason = "the numbers are small, and a scenario is a list of choices"
 )]
 
 use std::{
@@ -17,10 +18,11 @@ use std::{
 };
 
 use super::{
-    super::{Budget, Clock, Ending, Frontier, Order, Step, Task, TaskId},
+    super::{
+        Budget, Clock, Frontier, Limits, Loaded, Order, Query, Recorded, RobotsResult, RobotsTask,
+        Rows, Step, Task, TaskId,
+    },
     SECOND,
-    fake::FakeState,
-    scenario::{Fate, Scenario},
 };
 use crate::{
     crawl::{
@@ -28,38 +30,197 @@ use crate::{
         robots::Robots,
     },
     page::Timestamp,
-    state::{HostId, HostRow, Queued},
+    state::{HostId, HostRow, Queued, UrlId, UrlKind, UrlRow, UrlState},
 };
+
+/// How one fetch goes; they are used one after the other, in a cycle.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Outcome {
+    /// Milliseconds until the answer, and from there until the task ends.
+    pub(super) latency: (u64, u64),
+    pub(super) signal: Signal,
+    /// No request is made, as when robots.txt forbids it.
+    pub(super) silent: bool,
+    pub(super) retry: bool,
+    pub(super) fetched: bool,
+    pub(super) unanswered: bool,
+    /// Hosts and seeds of the links it has.
+    pub(super) links: [Option<(usize, usize)>; 3],
+}
+
+impl Default for Outcome {
+    fn default() -> Self {
+        Self {
+            latency: (20, 10),
+            signal: Signal::Fine,
+            silent: false,
+            retry: false,
+            fetched: true,
+            unanswered: false,
+            links: [None; 3],
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Scenario {
+    pub(super) hosts: usize,
+    /// Host and seed of what is queued at the start.
+    pub(super) seeds: Vec<(usize, usize)>,
+    pub(super) outcomes: Vec<Outcome>,
+    /// Milliseconds that the state takes to answer, in a cycle.
+    pub(super) replies: Vec<u64>,
+    pub(super) limits: Limits,
+    pub(super) order: Order,
+    pub(super) delay: Duration,
+    pub(super) per_host: usize,
+    pub(super) concurrency: usize,
+    pub(super) addresses: usize,
+    pub(super) loopback: bool,
+    pub(super) obey_robots: bool,
+    /// The crawl delay of host i, modulo the length, in seconds; and how many fetches of its robots.txt fail.
+    pub(super) crawl_delays: Vec<(u64, u32)>,
+    pub(super) max_pages: u64,
+    pub(super) seed_limits: Vec<u64>,
+    /// No links are added beyond so many URLs.
+    pub(super) max_urls: usize,
+}
+
+impl Default for Scenario {
+    fn default() -> Self {
+        Self {
+            hosts: 1,
+            seeds: Vec::new(),
+            outcomes: vec![Outcome::default()],
+            replies: vec![1],
+            limits: Limits { hosts: 8, urls: 4 },
+            order: Order::Earliest,
+            delay: SECOND,
+            per_host: 1,
+            concurrency: 8,
+            addresses: 3,
+            loopback: false,
+            obey_robots: true,
+            crawl_delays: vec![(0, 0)],
+            max_pages: u64::MAX,
+            seed_limits: vec![u64::MAX, u64::MAX],
+            max_urls: 100,
+        }
+    }
+}
+
+/// The state as the frontier sees it, in memory: queued URLs with their seeds, by host and sequence number; ranks; deferred hosts.
+#[derive(Debug)]
+pub(super) struct FakeState {
+    queues: BTreeMap<usize, BTreeMap<i64, usize>>,
+    ranks: Vec<i64>,
+    pub(super) deferred: BTreeSet<usize>,
+    pub(super) last_seq: i64,
+    pub(super) tick: u64,
+}
+
+impl FakeState {
+    pub(super) fn new(hosts: usize, seeds: &[(usize, usize)]) -> Self {
+        let mut state = Self {
+            queues: BTreeMap::new(),
+            ranks: (1..=hosts as i64).collect(),
+            deferred: BTreeSet::new(),
+            last_seq: 0,
+            tick: 0,
+        };
+        for &(host, seed) in seeds {
+            state.enqueue(host, seed);
+        }
+        state
+    }
+
+    pub(super) fn enqueue(&mut self, host: usize, seed: usize) {
+        self.last_seq += 1;
+        self.queues.entry(host).or_default().insert(self.last_seq, seed);
+    }
+
+    pub(super) fn waits(&self, host: usize, seq: i64) -> bool {
+        self.queues.get(&host).is_some_and(|queue| queue.contains_key(&seq))
+    }
+
+    pub(super) fn dequeue(&mut self, host: usize, seq: i64) {
+        assert!(self.queues.get_mut(&host).unwrap().remove(&seq).is_some());
+    }
+
+    /// Hosts that have queued URLs and are not deferred, by rank.
+    pub(super) fn waiting(&self, limit: usize) -> Vec<HostRow> {
+        let waiting = self.queues.iter().filter(|(_, queue)| !queue.is_empty());
+        let hosts = waiting.map(|(&host, _)| host).filter(|host| !self.deferred.contains(host));
+        let mut rows: Vec<_> = hosts.map(|host| self.row(host)).collect();
+        rows.sort_by_key(|row| row.turn);
+        rows.truncate(limit);
+        rows
+    }
+
+    pub(super) fn urls(&self, host: usize, after: i64, limit: usize) -> Vec<Queued> {
+        let queue = self.queues.get(&host).into_iter();
+        let after_it = queue.flat_map(|queue| queue.range(after + 1..)).take(limit);
+        after_it.map(|(&seq, &seed)| queued(host, seq, seed)).collect()
+    }
+
+    pub(super) fn row(&self, host: usize) -> HostRow {
+        let (id, name) = (HostId(host as i64), format!("h{host}:80"));
+        HostRow { id, name, turn: self.ranks[host], rests_until: None }
+    }
+
+    pub(super) fn move_to_end(&mut self, host: usize) -> i64 {
+        self.ranks[host] = self.ranks.iter().max().unwrap() + 1;
+        self.ranks[host]
+    }
+}
+
+/// Every fifth URL has the other scheme.
+fn queued(host: usize, seq: i64, seed: usize) -> Queued {
+    let scheme = if seq % 5 == 4 { "https" } else { "http" };
+    let url = UrlRow {
+        id: UrlId(seq),
+        url: format!("{scheme}://h{host}/{seq}"),
+        host: HostId(host as i64),
+        kind: UrlKind::Page,
+        state: UrlState::Queued,
+        detail: None,
+        status: None,
+        seed: Some(seed),
+        depth: 0,
+        hops: 0,
+        referrer: None,
+        at: Timestamp(0),
+    };
+    Queued { seq, url }
+}
 
 #[derive(Debug, Default)]
 pub(super) struct Log {
     /// Host and number of each URL, as often as it was handed out.
     pub(super) fetched: Vec<(usize, i64)>,
     pub(super) asked: Vec<(i64, &'static str)>,
-    pub(super) set_aside: Vec<HostId>,
+    pub(super) deferred: Vec<HostId>,
     pub(super) over_budget: usize,
     pub(super) hosts_loaded: usize,
     pub(super) urls_loaded: usize,
     pub(super) steps: usize,
-    counted: u64,
+    pages: u64,
     retried: BTreeMap<i64, u32>,
     answers: usize,
 }
 
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "there are few at a time")]
 enum Event {
-    Answered(TaskId, i64, Option<IpAddr>, Signal),
-    Finished(TaskId, Task, Fate),
-    Asked(TaskId, usize, u32),
-    Hosts(Vec<HostRow>, u64, bool),
-    Urls(HostId, Vec<Queued>, u64, bool),
-    SetAside(HostId),
-    /// The report of a task that the state has settled already.
-    Report(TaskId, Ending, Vec<HostRow>, u64),
+    Responded(TaskId, i64, Option<IpAddr>, Signal),
+    Finished(TaskId, Arc<Task>, Outcome),
+    Robots(TaskId, RobotsTask),
+    Loaded(Loaded),
+    Deferred(HostId),
+    /// The report of a URL that the state has recorded.
+    Report(TaskId, Arc<Task>, Recorded, Vec<HostRow>, u64),
 }
 
-/// The pace of a host as an onlooker sees it.
+/// The pace of a host as an observer sees it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     in_flight: usize,
@@ -134,11 +295,11 @@ impl World {
         })
     }
 
-    /// The next step that is no question to the state; those are answered at once.
+    /// The next step that is not a query; queries are answered at once.
     pub(super) fn next(&mut self, now: Instant) -> Step {
         loop {
             match self.frontier.next(now) {
-                step @ (Step::LoadHosts { .. } | Step::LoadUrls { .. }) => self.step(step, now),
+                Step::Load(query) => self.load(query, now),
                 step => return step,
             }
             self.events.clear();
@@ -148,16 +309,20 @@ impl World {
         }
     }
 
-    /// Ends a page that a test has begun itself.
-    pub(super) fn forget_running(&mut self, id: TaskId, now: Instant) {
-        let running = &self.frontier.running[&id];
-        if let super::super::Work::Fetch(task) = &running.work {
-            let (host, seq) = (task.queued.url.host.0 as usize, task.queued.seq);
-            self.log.fetched.push((host, seq));
-            self.state.dequeue(host, seq);
+    /// The next step, which must be the fetch of a page.
+    pub(super) fn fetched(&mut self, now: Instant) -> (TaskId, Arc<Task>) {
+        match self.next(now) {
+            Step::Fetch(id, task) => (id, task),
+            step => panic!("{step:?}"),
         }
-        let ending = Ending::Settled { counted: false, unanswered: false, turn: None };
-        self.frontier.finished(id, ending, now);
+    }
+
+    /// Ends a fetch that a test has started itself.
+    pub(super) fn end(&mut self, (id, task): (TaskId, Arc<Task>), now: Instant) {
+        let (host, seq) = (task.queued.url.host.0 as usize, task.queued.seq);
+        self.log.fetched.push((host, seq));
+        self.state.dequeue(host, seq);
+        self.frontier.recorded(id, &task, Recorded::default(), now);
     }
 
     fn later(&mut self, now: Instant, millis: u64, event: Event) {
@@ -202,10 +367,10 @@ impl World {
     }
 
     fn check_end(&self) {
-        let spent = self.log.counted >= self.scenario.max_pages;
+        let spent = self.log.pages >= self.scenario.max_pages;
         let left = self.state.waiting(usize::MAX);
-        assert!(spent || left.is_empty(), "left behind: {left:?}");
-        assert!(self.log.counted <= self.scenario.max_pages, "the budget is overdrawn");
+        assert!(spent || left.is_empty(), "left after_it: {left:?}");
+        assert!(self.log.pages <= self.scenario.max_pages, "the budget is overdrawn");
         let work = self.state.last_seq as usize * 8 + self.scenario.hosts;
         assert!(self.log.steps <= 40 * work + 200, "{} steps for {work}", self.log.steps);
     }
@@ -217,81 +382,82 @@ impl World {
             assert!(self.log.steps < 200_000, "busy without end");
             assert!(self.frontier.hosts.len() <= self.scenario.limits.hosts, "too many hosts");
             assert!(
-                self.frontier.ready.len()
+                self.frontier.schedule.len()
                     <= 8 * (self.frontier.hosts.len() + self.log.steps.min(64)),
-                "the order of hosts grows"
+                "the schedule grows"
             );
             match step {
+                Step::Load(query) => self.load(query, now),
+                Step::Defer(host, _) => {
+                    let delay = self.reply_time();
+                    self.later(now, delay, Event::Deferred(host));
+                }
+                Step::FetchRobots(id, task) => {
+                    self.tasks += 1;
+                    let host = task.host.0 as usize;
+                    self.log.asked.push((task.host.0, task.scheme.as_str()));
+                    self.start(id, host, now);
+                    let address = Some(self.address(host));
+                    self.later(now, 7, Event::Responded(id, task.host.0, address, Signal::Fine));
+                    self.later(now, 9, Event::Robots(id, task));
+                }
+                Step::Fetch(id, task) => self.fetch(id, task, now),
                 Step::Wait(_) | Step::Blocked | Step::Done => return step,
-                step => self.step(step, now),
             }
         }
         Step::Blocked
     }
 
-    fn step(&mut self, step: Step, now: Instant) {
-        match step {
-            Step::LoadHosts { ended, limit } => {
+    /// Answers a query, some time later.
+    fn load(&mut self, query: Query, now: Instant) {
+        self.state.tick += 1;
+        let (rows, complete) = match query {
+            Query::Hosts { visited, limit } => {
                 self.log.hosts_loaded += 1;
-                self.state.tick += 1;
-                for host in ended {
-                    self.state.end_turn(host.0 as usize);
+                for host in visited {
+                    self.state.move_to_end(host.0 as usize);
                 }
                 let rows = self.state.waiting(limit);
-                let (all, delay) = (rows.len() < limit, self.reply_time());
-                self.later(now, delay, Event::Hosts(rows, self.state.tick, all));
+                let complete = rows.len() < limit;
+                (Rows::Hosts(rows), complete)
             }
-            Step::LoadUrls { host, after, limit } => {
+            Query::Urls { host, after, limit } => {
                 self.log.urls_loaded += 1;
-                self.state.tick += 1;
                 let urls = self.state.urls(host.0 as usize, after, limit);
-                let (all, delay) = (urls.len() < limit, self.reply_time());
-                self.later(now, delay, Event::Urls(host, urls, self.state.tick, all));
+                let complete = urls.len() < limit;
+                (Rows::Urls(host, urls), complete)
             }
-            Step::SetAside(host, _) => {
-                let delay = self.reply_time();
-                self.later(now, delay, Event::SetAside(host));
-            }
-            Step::Ask(id, ask) => {
-                self.tasks += 1;
-                let host = ask.host.0 as usize;
-                self.log.asked.push((ask.host.0, ask.scheme.as_str()));
-                self.start(id, host, now);
-                let address = self.address(host);
-                self.later(now, 7, Event::Answered(id, ask.host.0, Some(address), Signal::Fine));
-                self.later(now, 9, Event::Asked(id, host, ask.attempt));
-            }
-            Step::Fetch(id, task) => self.fetch(id, task, now),
-            Step::Wait(_) | Step::Blocked | Step::Done => unreachable!("nothing to do"),
-        }
+        };
+        let (delay, tick) = (self.reply_time(), self.state.tick);
+        self.later(now, delay, Event::Loaded(Loaded { rows, complete, tick }));
     }
 
-    fn fetch(&mut self, id: TaskId, task: Task, now: Instant) {
+    fn fetch(&mut self, id: TaskId, task: Arc<Task>, now: Instant) {
         self.tasks += 1;
         let (host, seq) = (task.queued.url.host.0 as usize, task.queued.seq);
         assert!(self.in_flight.insert(seq), "{seq} is in flight twice");
-        assert!(self.state.waits(host, seq), "{seq} is settled and handed out again");
+        assert!(self.state.waits(host, seq), "{seq} is recorded and returned again");
         assert_eq!(self.log.retried.get(&seq).copied().unwrap_or(0), task.attempt);
-        if self.scenario.order == Order::Turn {
+        if self.scenario.order == Order::RoundRobin {
             assert_eq!(self.tasks, 1, "one after the other");
         }
-        let mut fate = self.scenario.fates[self.log.answers % self.scenario.fates.len()];
+        let mut outcome = self.scenario.outcomes[self.log.answers % self.scenario.outcomes.len()];
         self.log.answers += 1;
-        fate.retry &= task.attempt < 2 && !task.over_budget;
+        outcome.retry &= task.attempt < 2 && !task.over_budget;
         if task.over_budget {
             self.log.over_budget += 1;
-            fate = Fate { silent: true, counted: false, ..Fate::default() };
-        } else if !fate.silent {
+            outcome = Outcome { silent: true, fetched: false, ..Outcome::default() };
+        } else if !outcome.silent {
             self.start(id, host, now);
-            let address = (!fate.unanswered).then(|| self.address(host));
-            let answered = Event::Answered(id, host as i64, address, fate.signal);
-            self.later(now, fate.latency.0, answered);
+            let address = (!outcome.unanswered).then(|| self.address(host));
+            let responded = Event::Responded(id, host as i64, address, outcome.signal);
+            self.later(now, outcome.latency.0, responded);
         }
         if task.attempt == 0 {
             self.log.fetched.push((host, seq));
         }
-        // What is counted is counted when the state settles it, which is before the frontier hears of it.
-        self.later(now, fate.latency.0 + fate.latency.1, Event::Finished(id, task, fate));
+        // A page is counted when the state records it, before the frontier gets the report.
+        self.later(now, outcome.latency.0 + outcome.latency.1, Event::Finished(id, task, outcome));
     }
 
     /// A request starts: all rules of politeness must hold.
@@ -317,7 +483,7 @@ impl World {
 
     fn deliver(&mut self, event: Event, now: Instant) {
         match event {
-            Event::Answered(id, host, address, signal) => {
+            Event::Responded(id, host, address, signal) => {
                 let delay = self.scenario.delay;
                 let seen = &mut self.seen[host as usize];
                 seen.in_flight -= 1;
@@ -330,61 +496,63 @@ impl World {
                 if let Some(address) = self.counted_as.remove(&id) {
                     *self.to_address.get_mut(&address).unwrap() -= 1;
                 }
-                self.frontier.answered(id, address, signal, now);
+                self.frontier.responded(id, address, signal, now);
             }
-            Event::Asked(id, host, attempt) => {
+            Event::Robots(id, task) => {
                 self.tasks -= 1;
-                let delays = &self.scenario.crawl_delays;
+                let (host, delays) = (task.host.0 as usize, &self.scenario.crawl_delays);
                 let (seconds, failures) = delays[host % delays.len()];
-                if attempt < failures {
+                let result = if task.attempt < failures {
                     self.seen[host].not_before = self.seen[host].not_before.max(Some(now + SECOND));
-                    return self.frontier.ask_again(id, attempt + 1, 0.0, now);
-                }
-                let file = format!("User-agent: *\nCrawl-delay: {seconds}\nDisallow: /no");
-                let robots = Arc::new(Robots::parse(file.as_bytes(), "pagesieve"));
-                self.frontier.learned(id, robots, Duration::ZERO, now);
+                    RobotsResult::Retry { chance: 0.0 }
+                } else {
+                    let file = format!("User-agent: *\nCrawl-delay: {seconds}\nDisallow: /no");
+                    let robots = Robots::parse(file.as_bytes(), "pagesieve");
+                    RobotsResult::Rules(Arc::new(robots), Duration::ZERO)
+                };
+                self.frontier.robots_fetched(id, &task, result, now);
             }
-            Event::Finished(id, task, fate) => self.settle(id, &task, fate, now),
-            Event::Report(id, ending, queued, tick) => {
+            Event::Finished(id, task, outcome) => self.record(id, task, outcome, now),
+            Event::Report(id, task, recorded, queued, tick) => {
                 self.tasks -= 1;
                 for row in &queued {
                     self.frontier.queued(row, tick, now);
                 }
-                self.frontier.finished(id, ending, now);
+                self.frontier.recorded(id, &task, recorded, now);
             }
-            Event::Hosts(rows, tick, all) => self.frontier.loaded_hosts(&rows, tick, all, now),
-            Event::Urls(host, urls, tick, all) => self.frontier.loaded_urls(host, urls, tick, all),
-            Event::SetAside(host) => {
-                self.state.aside.insert(host.0 as usize);
-                self.log.set_aside.push(host);
+            Event::Loaded(loaded) => self.frontier.loaded(loaded, now),
+            Event::Deferred(host) => {
+                self.state.deferred.insert(host.0 as usize);
+                self.log.deferred.push(host);
             }
         }
     }
 
-    /// The recorder settles a URL; its report takes its own way.
-    fn settle(&mut self, id: TaskId, task: &Task, fate: Fate, now: Instant) {
+    /// The recorder records a URL; its report arrives some time later.
+    fn record(&mut self, id: TaskId, task: Arc<Task>, outcome: Outcome, now: Instant) {
         let (host, seq) = (task.queued.url.host.0 as usize, task.queued.seq);
         self.in_flight.remove(&seq);
-        if fate.retry {
+        if outcome.retry {
             *self.log.retried.entry(seq).or_default() += 1;
             self.tasks -= 1;
-            return self.frontier.finished(id, Ending::Retry { chance: 0.5 }, now);
+            return self.frontier.retry(id, &task, 0.5, now);
         }
         self.state.tick += 1;
         self.state.dequeue(host, seq);
-        self.log.counted += u64::from(fate.counted);
+        self.log.pages += u64::from(outcome.fetched);
         let mut queued = Vec::new();
-        for (host, seed) in fate.links.into_iter().flatten() {
+        for (host, seed) in outcome.links.into_iter().flatten() {
             if (self.state.last_seq as usize) < self.scenario.max_urls {
                 self.state.enqueue(host, seed);
-                if !self.state.aside.contains(&host) {
+                if !self.state.deferred.contains(&host) {
                     queued.push(self.row(host));
                 }
             }
         }
-        let turn = (self.scenario.order == Order::Turn).then(|| self.state.end_turn(host));
-        let ending = Ending::Settled { counted: fate.counted, unanswered: fate.unanswered, turn };
+        let rank = (self.scenario.order == Order::RoundRobin).then(|| self.state.move_to_end(host));
+        let Outcome { fetched, unanswered, .. } = outcome;
+        let recorded = Recorded { fetched, unanswered, rank };
         let (tick, delay) = (self.state.tick, self.reply_time());
-        self.later(now, delay, Event::Report(id, ending, queued, tick));
+        self.later(now, delay, Event::Report(id, task, recorded, queued, tick));
     }
 }

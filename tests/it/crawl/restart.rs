@@ -1,4 +1,4 @@
-//! The same command again: whose directory it is, what a changed policy changes, and what others may read meanwhile.
+//! Starting a run again: who owns its directory, what a changed policy changes, and what other processes may read meanwhile.
 
 use std::{
     fs,
@@ -22,7 +22,7 @@ use crate::{
 };
 
 #[test]
-fn a_directory_of_another_run_is_refused_and_left_as_it_is() {
+fn a_directory_of_another_run_is_refused_and_left_untouched() {
     let site = Site::new(Routes::new().at("*", "/", page("a", &[])), &["a.test/"]);
     site.run();
     let before = fs::read(site.path().join("report.json")).unwrap();
@@ -45,7 +45,7 @@ fn a_directory_of_another_run_is_refused_and_left_as_it_is() {
 }
 
 #[test]
-fn files_of_others_are_in_the_way_and_stay_as_they_are() {
+fn a_directory_with_files_of_others_is_refused_and_left_untouched() {
     for name in ["pages.jsonl", "duplicates.jsonl", "skipped.jsonl", "report.json", "report.html"] {
         let site = Site::new(Routes::new().at("*", "/", page("a", &[])), &["a.test/"]);
         let theirs = site.path().join(name);
@@ -67,7 +67,7 @@ fn files_of_others_are_in_the_way_and_stay_as_they_are() {
 }
 
 #[test]
-fn a_robots_txt_that_could_not_be_had_is_no_matter_of_obeying_it() {
+fn urls_of_an_unreachable_robots_txt_are_retried_whether_it_is_obeyed_or_not() {
     let site = Site::new(Routes::new(), &["10.1.2.3/"]);
     let report = site.run_fast();
     let text = report.warnings[0].to_string();
@@ -85,7 +85,7 @@ fn a_directory_whose_state_is_a_filter_s_is_refused() {
 }
 
 #[test]
-fn duplicates_recorded_before_keep_stay_so_and_the_summary_says_it() {
+fn duplicates_recorded_before_keep_stay_and_the_summary_reports_them() {
     let routes = Routes::new()
         .at("*", "/", page("seed", &["/1", "/2", "/3"]))
         .at("*", "/1", page("same", &[]))
@@ -109,8 +109,8 @@ fn duplicates_recorded_before_keep_stay_so_and_the_summary_says_it() {
 }
 
 #[test]
-fn a_run_that_is_going_on_can_be_read_and_not_written() {
-    // The second page is not answered before others have read what was committed of the first.
+fn a_running_crawl_can_be_read_but_not_written() {
+    // The second page is not served before others have read what was committed about the first.
     let (go, wait) = mpsc::channel::<()>();
     let wait = Mutex::new(wait);
     let reply = move |request: &Request, _: usize| match &*request.path {
@@ -137,7 +137,7 @@ fn a_run_that_is_going_on_can_be_read_and_not_written() {
     assert_eq!((report.end, report.counts.unique), (End::Done, 2));
 }
 
-/// What others see of a run that goes on, of which one page has been judged.
+/// What others see of a running crawl, one page of which has been judged.
 fn others(run: &std::path::Path) {
     // The batch is committed a moment after the page was judged.
     let first = loop {
@@ -164,7 +164,7 @@ fn others(run: &std::path::Path) {
 }
 
 #[test]
-fn a_run_of_which_nothing_came_says_why_and_what_to_look_at() {
+fn a_run_without_pages_says_why_and_what_to_check() {
     let forbidding = Reply::text("User-agent: *\nDisallow: /");
     let site = Site::new(
         Routes::new().at("a.test", "/robots.txt", forbidding),

@@ -1,72 +1,70 @@
-//! WARC 1.1 files (ISO 28500:2017): what was asked and what was answered, one gzip member a record.
-
-mod encode;
+//! WARC 1.1 files (ISO 28500:2017) of requests and responses, one gzip member per record.
 
 use std::{
     borrow::Cow,
     collections::VecDeque,
     fmt::{self, Write as _},
-    fs, io,
+    fs,
+    io::{self, Write},
     net::IpAddr,
     path::{Path, PathBuf},
 };
 
 use bytes::Bytes;
+use flate2::{Compression, write::GzEncoder};
 use serde::Serialize;
 use sha1::{Digest as _, Sha1};
 
-use self::encode::{Fields, ended, response_head};
 use crate::{
     page::Timestamp,
     sink::{
         Mark, Position, SinkError,
         append::{Appending, sync_parent},
         known_offset,
-        record::Decision,
-        record::rfc3339_text,
+        record::{Decision, rfc3339_text},
     },
 };
 
 /// The directory of the files within the run directory.
 pub const DIRECTORY: &str = "warc";
-/// A file longer than this many bytes is followed by the next.
+/// A file that has reached this length in bytes is followed by a new one.
 const ROTATE_AT: u64 = 1 << 30;
 const HTTP_REQUEST: &str = "application/http;msgtype=request";
 const HTTP_RESPONSE: &str = "application/http;msgtype=response";
 const IDENTICAL_PAYLOAD: &str = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
 
-/// What the head of every file says of the run.
+/// The fields of the `warcinfo` record that starts every file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Origin {
-    /// The run's name; the files are named after it.
-    pub run: String,
+pub struct RunFields {
+    /// The run's name, also the start of the file names.
+    pub name: String,
     /// The `User-Agent` that was sent.
     pub user_agent: String,
-    /// Whether robots.txt was obeyed.
+    /// Whether the run obeys robots.txt.
     pub obey_robots: bool,
 }
 
-/// A request and its answer, as they went over the wire.
+/// A request and its response, as sent and received.
 #[derive(Clone, Debug, Default)]
 pub struct Exchange {
-    /// The URL that was asked for.
+    /// The requested URL.
     pub target_uri: String,
     /// When the request was sent.
     pub at: Timestamp,
-    /// The address that answered.
+    /// The server's address.
     pub address: Option<IpAddr>,
     /// Request line and header lines, each with its line end.
     pub request_head: Vec<u8>,
-    /// Status line and header lines as received, each with its line end. A transfer coding's header is left out when the record is
-    /// written, `Content-Length` is made to fit the body, and HTTP/2 is written as HTTP/1.1, which readers expect.
+    /// Status line and header lines as received, each with its line end. In the record `Transfer-Encoding` is left out,
+    /// `Content-Length` is corrected, and HTTP/2 becomes HTTP/1.1, which readers expect.
     pub response_head: Vec<u8>,
-    /// The body as received, its content coding kept, its transfer coding removed.
+    /// The body as received: content coding kept, transfer coding removed.
     pub body: Bytes,
-    /// Why the body is not whole, if it was cut.
+    /// Why the body is incomplete, if it was cut.
     pub truncated: Option<Cut>,
 }
 
-/// Why a body in a WARC file is not whole.
+/// Why a body in a WARC file is incomplete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
     /// It was longer than the limit.
@@ -75,22 +73,22 @@ pub enum Cut {
     Time,
     /// The connection broke.
     Disconnect,
-    /// Something else, such as a content coding that cannot be undone.
+    /// Another reason, such as a content coding that cannot be decoded.
     Unspecified,
 }
 
-/// What an exchange is to the run, and so how it is written.
+/// How an exchange is written.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind<'a> {
-    /// Anything that is no duplicate (redirects, errors and robots.txt too): a request and its response.
+    /// Anything but a duplicate, including redirects, errors and robots.txt: a request and its response.
     Response,
-    /// A duplicate: a `revisit` without payload if its payload is the original's, else a `metadata` record with the verdict.
+    /// A duplicate: a `revisit` without payload if its payload equals the original's, otherwise a `metadata` record with the verdict.
     Duplicate {
-        /// The verdict.
+        /// The decision.
         decision: &'a Decision<'a>,
-        /// The response that it repeats, if there is one in the run's WARC files.
+        /// The response that it repeats, if it is in the run's WARC files.
         original: Option<Original<'a>>,
-        /// Whether a body unlike the original's is kept: then the `metadata` record follows the response, else it stands in its place.
+        /// Whether a body that differs from the original's is kept: the `metadata` record then follows the response instead of replacing it.
         keep: bool,
     },
 }
@@ -98,7 +96,7 @@ pub enum Kind<'a> {
 /// An earlier response in the run's WARC files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Original<'a> {
-    /// The URL that was asked for.
+    /// The requested URL.
     pub target_uri: &'a str,
     /// [`Exchange::at`] of the earlier response.
     pub at: Timestamp,
@@ -106,7 +104,7 @@ pub struct Original<'a> {
     pub payload: PayloadDigest,
 }
 
-/// The SHA-1 of a body as received: what tells equal payloads apart in WARC files. Not safe against forgery; nothing rests on it.
+/// The SHA-1 of a body as received, by which WARC files identify equal payloads. Not safe against forgery; no decision depends on it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PayloadDigest(pub [u8; 20]);
 
@@ -126,7 +124,7 @@ impl PayloadDigest {
     }
 }
 
-/// As in the header fields: `sha1:` and 32 characters of base 32 (RFC 4648).
+/// As in header fields: `sha1:` and 32 characters of base 32 (RFC 4648).
 impl fmt::Display for PayloadDigest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("sha1:")?;
@@ -158,14 +156,14 @@ impl Cut {
     }
 }
 
-/// Writes the WARC files of a run: `warc/<run>-00000.warc.gz` and so on, a new one after each GiB.
+/// Writes the WARC files of a run: `warc/<run>-00000.warc.gz` and so on, a new file after each GiB.
 #[derive(Debug)]
 pub struct Warc {
     directory: PathBuf,
-    origin: Origin,
+    run: RunFields,
     number: u32,
     file: Appending,
-    /// Files that are full, not yet told by [`sync`](Self::sync).
+    /// Full files that [`sync`](Self::sync) has not yet returned.
     full: VecDeque<Mark>,
     rotate_at: u64,
 }
@@ -173,40 +171,40 @@ pub struct Warc {
 impl Warc {
     /// Opens the last file of the run, or the first, in the directory `warc` of the run directory.
     ///
-    /// What lies beyond the committed offset is cut off, and files begun after the last commit are removed.
+    /// Everything past the committed offset is cut off, and files started after the last commit are removed.
     ///
     /// # Errors
     ///
     /// [`SinkError::Shorter`] and [`SinkError::Foreign`] if the files do not fit the marks, [`SinkError::Open`] if they cannot be opened.
-    pub fn open(directory: &Path, origin: Origin, committed: &[Mark]) -> Result<Self, SinkError> {
+    pub fn open(directory: &Path, run: RunFields, committed: &[Mark]) -> Result<Self, SinkError> {
         let folder = directory.join(DIRECTORY);
         fs::create_dir_all(&folder)
             .and_then(|()| sync_parent(&folder))
             .map_err(|source| SinkError::open(&folder, source))?;
         let mark = |number| {
-            let name = file_name(&origin.run, number);
+            let name = file_name(&run.name, number);
             committed.iter().find(|mark| mark.file == name).map(|mark| mark.offset)
         };
         let number = (1..u32::MAX).take_while(|next| mark(*next).is_some()).last().unwrap_or(0);
-        let path = directory.join(file_name(&origin.run, number));
+        let path = directory.join(file_name(&run.name, number));
         let file = Appending::open(path.clone(), known_offset(&path, mark(number))?)?;
-        remove_from(directory, &origin.run, number + 1)?;
+        remove_from(directory, &run.name, number + 1)?;
         let directory = directory.to_owned();
-        Ok(Self { directory, origin, number, file, full: VecDeque::new(), rotate_at: ROTATE_AT })
+        Ok(Self { directory, run, number, file, full: VecDeque::new(), rotate_at: ROTATE_AT })
     }
 
-    /// The file that is written to, and its length with what still waits in memory.
+    /// The current file and its length, including buffered bytes.
     #[must_use]
     pub fn position(&self) -> Mark {
         Mark { file: self.file_name(), offset: self.file.offset() }
     }
 
-    /// Writes an exchange: its request, then response, revisit or metadata. Returns where the latter lies (the response, if both
-    /// response and metadata are written).
+    /// Writes an exchange: its request, then response, revisit or metadata. Returns the position of the latter (of the response, if
+    /// both response and metadata are written).
     ///
     /// # Errors
     ///
-    /// If the system refuses the write.
+    /// If the write fails.
     pub fn write(&mut self, exchange: &Exchange, kind: &Kind<'_>) -> Result<Position, SinkError> {
         self.begin(exchange.at)?;
         let request = Fields::new("request", exchange.at).of(exchange);
@@ -222,7 +220,7 @@ impl Warc {
                 .optional("WARC-Truncated", exchange.truncated.map(Cut::as_str))
                 .encode(HTTP_RESPONSE, &[&head, &exchange.body])
         };
-        self.append(request.encode(HTTP_REQUEST, &[&ended(&exchange.request_head)]))?;
+        self.append(request.encode(HTTP_REQUEST, &[&ended_head(&exchange.request_head)]))?;
         match kind {
             Kind::Response => self.append(response()),
             Kind::Duplicate { original: Some(original), .. } if original.payload == payload => {
@@ -245,11 +243,11 @@ impl Warc {
         }
     }
 
-    /// Makes everything durable; returns the file's mark, after those of files that were filled since the last call.
+    /// Makes everything durable. Returns the marks of the files filled since the last call, then that of the current one.
     ///
     /// # Errors
     ///
-    /// If the system refuses; after a full disk it may be called again.
+    /// If a write fails. After a full disk it may be called again.
     pub fn sync(&mut self) -> Result<Vec<Mark>, SinkError> {
         let offset = self.file.sync()?;
         let current = Mark { file: self.file_name(), offset };
@@ -257,14 +255,14 @@ impl Warc {
     }
 
     fn file_name(&self) -> String {
-        file_name(&self.origin.run, self.number)
+        file_name(&self.run.name, self.number)
     }
 
-    /// Goes on to the next file if this one is full, and gives a new file its head.
+    /// Starts the next file if this one is full, and writes the first record of a new file.
     fn begin(&mut self, at: Timestamp) -> Result<(), SinkError> {
         if self.file.offset() >= self.rotate_at {
             let offset = self.file.sync()?;
-            let path = self.directory.join(file_name(&self.origin.run, self.number + 1));
+            let path = self.directory.join(file_name(&self.run.name, self.number + 1));
             let next = Appending::open(path, 0)?;
             self.full.push_back(Mark { file: self.file_name(), offset });
             self.file = next;
@@ -274,7 +272,7 @@ impl Warc {
             let file = self.file_name();
             let name = file.rsplit('/').next().unwrap_or_default();
             let head = Fields::new("warcinfo", at).field("WARC-Filename", name);
-            let block = warcinfo(&self.origin);
+            let block = warcinfo(&self.run);
             self.append(head.encode("application/warc-fields", &[block.as_bytes()]))?;
         }
         Ok(())
@@ -287,7 +285,7 @@ impl Warc {
     }
 }
 
-/// What a `metadata` record holds: the verdict, and of the answer what is not its body.
+/// The block of a `metadata` record: the decision, and the response without its body.
 #[derive(Serialize)]
 struct Metadata<'a> {
     #[serde(flatten)]
@@ -295,16 +293,16 @@ struct Metadata<'a> {
     response_head: Cow<'a, str>,
 }
 
-fn warcinfo(origin: &Origin) -> String {
-    let robots = if origin.obey_robots { "obey" } else { "ignore" };
+fn warcinfo(run: &RunFields) -> String {
+    let robots = if run.obey_robots { "obey" } else { "ignore" };
     let line = |value: &str| value.replace(char::is_control, " ");
     format!(
         "software: pagesieve/{}\r\nformat: WARC File Format 1.1\r\n\
          conformsTo: http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/\r\n\
          isPartOf: {}\r\nrobots: {robots}\r\nhttp-header-user-agent: {}\r\n",
         env!("CARGO_PKG_VERSION"),
-        line(&origin.run),
-        line(&origin.user_agent),
+        line(&run.name),
+        line(&run.user_agent),
     )
 }
 
@@ -314,7 +312,7 @@ fn file_name(run: &str, number: u32) -> String {
     format!("{DIRECTORY}/{run}-{number:05}.warc.gz")
 }
 
-/// Removes the files from `number` on, which were begun after the last commit.
+/// Removes the files from `number` on, which were started after the last commit.
 fn remove_from(directory: &Path, run: &str, number: u32) -> Result<(), SinkError> {
     for number in number.. {
         let path = directory.join(file_name(run, number));
@@ -327,15 +325,128 @@ fn remove_from(directory: &Path, run: &str, number: u32) -> Result<(), SinkError
     Ok(())
 }
 
+/// The header fields of a record under construction.
+struct Fields {
+    id: String,
+    text: String,
+}
+
+impl Fields {
+    fn new(kind: &str, at: Timestamp) -> Self {
+        let id = record_id();
+        let text = String::from("WARC/1.1\r\n");
+        Self { id: id.clone(), text }
+            .field("WARC-Type", kind)
+            .field("WARC-Record-ID", id)
+            .field("WARC-Date", rfc3339_text(at))
+    }
+
+    fn of(self, exchange: &Exchange) -> Self {
+        self.field("WARC-Target-URI", &exchange.target_uri)
+            .optional("WARC-IP-Address", exchange.address)
+    }
+
+    /// Adds a field. Control characters are removed from the value, because a line break would end the field.
+    fn field(mut self, name: &str, value: impl fmt::Display) -> Self {
+        let value = value.to_string().replace(char::is_control, "");
+        self.text.extend([name, ": ", &value, "\r\n"]);
+        self
+    }
+
+    fn optional(self, name: &str, value: Option<impl fmt::Display>) -> Self {
+        match value {
+            Some(value) => self.field(name, value),
+            None => self,
+        }
+    }
+
+    /// Encodes the whole record as one gzip member. The block is given in parts.
+    fn encode(self, content_type: &str, block: &[&[u8]]) -> io::Result<Vec<u8>> {
+        let length: usize = block.iter().map(|part| part.len()).sum();
+        let head = self
+            .field("WARC-Block-Digest", PayloadDigest::of_parts(block))
+            .field("Content-Type", content_type)
+            .field("Content-Length", length)
+            .text;
+        let mut member = GzEncoder::new(Vec::new(), Compression::default());
+        member.write_all(head.as_bytes())?;
+        member.write_all(b"\r\n")?;
+        block.iter().try_for_each(|part| member.write_all(part))?;
+        member.write_all(b"\r\n\r\n")?;
+        member.finish()
+    }
+}
+
+/// A random UUID (version 4, RFC 9562).
+fn record_id() -> String {
+    let random: u128 = rand::random();
+    let uuid = random & !(0xf << 76 | 0x3 << 62) | 0x4 << 76 | 0x2 << 62;
+    let hex = format!("{uuid:032x}");
+    let [low, mid, high, node] = [&hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]];
+    format!("<urn:uuid:{}-{low}-{mid}-{high}-{node}>", &hex[..8])
+}
+
+/// The response's head as written: in HTTP/1.1, ended by an empty line, with the length of the body that follows.
+fn response_head(exchange: &Exchange) -> Vec<u8> {
+    let mut head = Vec::with_capacity(exchange.response_head.len() + 32);
+    let mut dechunked = false;
+    let mut has_length = false;
+    for line in lines(&exchange.response_head) {
+        match header_name(line).to_ascii_lowercase().as_slice() {
+            b"transfer-encoding" => dechunked = true,
+            b"content-length" => has_length = true,
+            _ => push_line(&mut head, line),
+        }
+    }
+    if dechunked || has_length {
+        push_line(&mut head, format!("Content-Length: {}", exchange.body.len()).as_bytes());
+    }
+    head.extend_from_slice(b"\r\n");
+    head
+}
+
+/// A head's lines with the empty line that ends it.
+fn ended_head(head: &[u8]) -> Vec<u8> {
+    let mut whole = Vec::with_capacity(head.len() + 2);
+    lines(head).for_each(|line| push_line(&mut whole, line));
+    whole.extend_from_slice(b"\r\n");
+    whole
+}
+
+fn lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
+    head.split(|byte| *byte == b'\n')
+        .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
+        .filter(|line| !line.is_empty())
+}
+
+fn header_name(line: &[u8]) -> &[u8] {
+    let end = line.iter().position(|byte| *byte == b':').unwrap_or(0);
+    line[..end].trim_ascii()
+}
+
+/// Appends a line. Readers only know HTTP/1, so a status or request line of a later version is written as HTTP/1.1.
+fn push_line(head: &mut Vec<u8>, line: &[u8]) {
+    let later = |word: &[u8]| word.starts_with(b"HTTP/2") || word.starts_with(b"HTTP/3");
+    let words = line.split(|byte| *byte == b' ');
+    let first = head.is_empty();
+    for (place, word) in words.enumerate() {
+        if place > 0 {
+            head.push(b' ');
+        }
+        head.extend_from_slice(if first && later(word) { b"HTTP/1.1" } else { word });
+    }
+    head.extend_from_slice(b"\r\n");
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_full_file_is_followed_by_the_next_and_both_are_told() {
+    fn a_full_file_is_followed_by_the_next_and_both_are_marked() {
         let directory = tempfile::tempdir().unwrap();
-        let origin = || Origin { run: "r".into(), user_agent: String::new(), obey_robots: false };
-        let mut warc = Warc::open(directory.path(), origin(), &[]).unwrap();
+        let run = || RunFields { name: "r".into(), user_agent: String::new(), obey_robots: false };
+        let mut warc = Warc::open(directory.path(), run(), &[]).unwrap();
         warc.rotate_at = 1;
         let mut marks = vec![warc.position()];
         let exchange = Exchange::default();
@@ -348,11 +459,11 @@ mod tests {
         assert_eq!(warc.sync().unwrap(), committed[1..]);
 
         assert_eq!(
-            Warc::open(directory.path(), origin(), &committed).unwrap().position(),
+            Warc::open(directory.path(), run(), &committed).unwrap().position(),
             committed[1]
         );
         marks[0].offset = first.offset;
-        assert_eq!(Warc::open(directory.path(), origin(), &marks).unwrap().position(), marks[0]);
+        assert_eq!(Warc::open(directory.path(), run(), &marks).unwrap().position(), marks[0]);
         assert!(!directory.path().join(&second.file).exists());
     }
 }

@@ -1,7 +1,12 @@
-//! Sitemaps and feeds in XML.
+//! Reads sitemaps (sitemaps.org 0.9), sitemap indexes, RSS and Atom feeds and plain lists of URLs.
+//!
+//! Never fails as a whole: returns what could be read, and the problems. Expands only the five entities of XML and character numbers.
+//! Nothing is recursive, so hostile nesting costs nothing.
 
-use std::{borrow::Cow, mem};
+use std::{borrow::Cow, io::Read, mem};
 
+use encoding_rs::{Encoding, UTF_8};
+use flate2::bufread::MultiGzDecoder;
 use quick_xml::{
     Reader, XmlVersion,
     escape::resolve_xml_entity,
@@ -10,12 +15,168 @@ use quick_xml::{
 };
 use url::Url;
 
-use super::{Entry, MAX_DEPTH, Problem, Sitemap};
+/// The longest sitemap that is read, decompressed (sitemaps.org allows 50 MB).
+const MAX_BYTES: usize = 50 * 1024 * 1024;
+/// The most URLs that are taken from one sitemap (the limit of sitemaps.org).
+const MAX_URLS: usize = 50_000;
+/// Elements nested deeper end the reading.
+const MAX_DEPTH: usize = 64;
+/// Further problems are only counted.
+const MAX_PROBLEMS: usize = 100;
 
-/// The longest text of an element that is kept: more than a URL may have, however it is encoded.
+/// The longest text of an element that is kept: longer than any URL may be, however it is encoded.
 const MAX_TEXT: usize = 8 * 1024;
 
-/// The elements that mean something to us, by their local name: prefixes and name spaces are often wrong.
+/// What a sitemap lists.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sitemap {
+    /// The pages.
+    pub urls: Vec<Entry>,
+    /// The sitemaps that a sitemap index names.
+    pub nested: Vec<Url>,
+    /// The first 100 problems.
+    pub problems: Vec<Problem>,
+    /// How many problems there were beyond those.
+    pub more_problems: usize,
+}
+
+/// A page in a sitemap or feed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its URL, `http` or `https`. A relative one, which only Atom allows, is resolved against the sitemap's URL.
+    pub url: Url,
+    /// When it was last changed or published, as written.
+    pub lastmod: Option<String>,
+}
+
+/// Why a part of a sitemap was not read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Problem {
+    /// The gzip stream is damaged or cut.
+    #[error("damaged gzip stream: {0}")]
+    Gzip(String),
+    /// The sitemap is too long.
+    #[error("longer than {MAX_BYTES} bytes, the rest was not read")]
+    TooLong,
+    /// The sitemap has too many entries.
+    #[error("more than {MAX_URLS} URLs, the rest was not read")]
+    TooMany,
+    /// The elements are nested too deeply.
+    #[error("elements nested more than {MAX_DEPTH} deep, the rest was not read")]
+    TooDeep,
+    /// The XML is something else.
+    #[error("neither a sitemap nor a feed, the root element is {0:?}")]
+    Root(String),
+    /// The rest of the XML cannot be read.
+    #[error("broken XML at byte {at}: {message}")]
+    Syntax {
+        /// The position in the decoded text.
+        at: u64,
+        /// The error.
+        message: String,
+    },
+    /// The URL of an entry is invalid, or neither `http` nor `https`.
+    #[error("no URL that can be fetched: {0:?}")]
+    Url(String),
+    /// An entry has no URL.
+    #[error("an entry has no URL")]
+    Missing,
+}
+
+/// Reads a sitemap of any kind, compressed by gzip or not, found at `base`.
+///
+/// ```
+/// use pagesieve::crawl::sitemap;
+/// use url::Url;
+///
+/// let base = Url::parse("http://example.org/sitemap.xml")?;
+/// let found = sitemap::parse(b"<urlset><url><loc>http://example.org/a?b&amp;c</loc></url></urlset>", &base);
+/// assert_eq!(found.urls[0].url.as_str(), "http://example.org/a?b&c");
+/// # Ok::<(), url::ParseError>(())
+/// ```
+#[must_use]
+pub fn parse(body: &[u8], base: &Url) -> Sitemap {
+    let mut sitemap = Sitemap::default();
+    let body = sitemap.unpacked(body);
+    let text = decode(&body);
+    let text = text.trim_start();
+    if text.starts_with('<') {
+        Markup::new(base, sitemap).read(text)
+    } else {
+        sitemap.read_list(text);
+        sitemap
+    }
+}
+
+/// The text in the encoding that its mark or XML declaration names, else UTF-8.
+fn decode(body: &[u8]) -> Cow<'_, str> {
+    let head = String::from_utf8_lossy(&body[..body.len().min(256)]);
+    let declared = head
+        .split_once("?>")
+        .and_then(|(declaration, _)| declaration.split_once("encoding="))
+        .and_then(|(_, value)| value.split(['"', '\'']).nth(1))
+        .and_then(|label| Encoding::for_label(label.as_bytes()))
+        .filter(|encoding| encoding.is_ascii_compatible());
+    declared.unwrap_or(UTF_8).decode(body).0
+}
+
+impl Sitemap {
+    /// The body without gzip, up to the limit.
+    fn unpacked<'a>(&mut self, body: &'a [u8]) -> Cow<'a, [u8]> {
+        let mut body = Cow::Borrowed(body);
+        if body.starts_with(b"\x1F\x8B") {
+            let mut plain = Vec::new();
+            let limit = u64::try_from(MAX_BYTES + 1).unwrap_or(u64::MAX);
+            if let Err(error) = MultiGzDecoder::new(&*body).take(limit).read_to_end(&mut plain) {
+                self.note(Problem::Gzip(error.to_string()));
+            }
+            body = Cow::Owned(plain);
+        }
+        if body.len() > MAX_BYTES {
+            self.note(Problem::TooLong);
+            match &mut body {
+                Cow::Borrowed(bytes) => *bytes = &bytes[..MAX_BYTES],
+                Cow::Owned(bytes) => bytes.truncate(MAX_BYTES),
+            }
+        }
+        body
+    }
+
+    fn note(&mut self, problem: Problem) {
+        if self.problems.len() < MAX_PROBLEMS {
+            self.problems.push(problem);
+        } else {
+            self.more_problems += 1;
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.urls.len() + self.nested.len() >= MAX_URLS
+    }
+
+    /// Reads a list of absolute URLs, one per line.
+    fn read_list(&mut self, text: &str) {
+        for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
+            if self.is_full() {
+                return self.note(Problem::TooMany);
+            }
+            if let Some(url) = self.checked(Url::parse(line), line) {
+                self.urls.push(Entry { url, lastmod: None });
+            }
+        }
+    }
+
+    fn checked(&mut self, url: Result<Url, url::ParseError>, written: &str) -> Option<Url> {
+        let url = url.ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+        if url.is_none() {
+            self.note(Problem::Url(written.chars().take(200).collect()));
+        }
+        url
+    }
+}
+
+/// The elements that matter, by their local name: prefixes and name spaces are often wrong.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Element {
     /// `urlset` and `sitemapindex`.
@@ -67,13 +228,13 @@ impl Element {
 /// What is known of the entry being read.
 #[derive(Default)]
 struct Draft {
-    /// The first that is found: further links of an Atom entry are other forms of the same page.
+    /// The first one: further links of an Atom entry are other forms of the same page.
     url: Option<String>,
     guid: Option<String>,
     lastmod: Option<String>,
 }
 
-/// A document in XML, being read.
+/// An XML document while it is read.
 struct Markup<'a> {
     base: &'a Url,
     sitemap: Sitemap,
@@ -81,19 +242,18 @@ struct Markup<'a> {
     prefix: Option<String>,
     /// The elements that are open, the root first.
     open: Vec<Element>,
-    /// The text of the innermost one so far.
+    /// The text so far of the innermost one.
     text: String,
     draft: Draft,
 }
 
-/// Adds what the document lists to `sitemap`.
-pub(super) fn read(text: &str, base: &Url, sitemap: Sitemap) -> Sitemap {
-    let prefix = None;
-    Markup { base, sitemap, prefix, open: Vec::new(), text: String::new(), draft: Draft::default() }
-        .read(text)
-}
+impl<'a> Markup<'a> {
+    fn new(base: &'a Url, sitemap: Sitemap) -> Self {
+        let (prefix, draft) = (None, Draft::default());
+        Self { base, sitemap, prefix, open: Vec::new(), text: String::new(), draft }
+    }
 
-impl Markup<'_> {
+    /// Adds the entries of the document.
     fn read(mut self, text: &str) -> Sitemap {
         let mut reader = Reader::from_str(text);
         let config = reader.config_mut();
@@ -120,7 +280,7 @@ impl Markup<'_> {
         self.sitemap
     }
 
-    /// The element's kind. In sitemaps, what has another prefix than the root is an extension: `image:loc` is no page.
+    /// The element's kind. In sitemaps, elements with another prefix than the root are extensions: `image:loc` is not a page.
     fn kind(&self, name: QName<'_>) -> Element {
         match (self.open.first(), name.prefix()) {
             (Some(Element::Sitemaps), prefix)
@@ -177,7 +337,7 @@ impl Markup<'_> {
         Ok(())
     }
 
-    /// Ends the innermost element of this kind and all within it that were left open.
+    /// Ends the innermost element of this kind, and all open elements within it.
     fn end(&mut self, element: Element) {
         let Some(at) = self.open.iter().rposition(|open| *open == element) else { return };
         self.open.truncate(at);
@@ -201,7 +361,7 @@ impl Markup<'_> {
         }
     }
 
-    /// The entry is whole. Some sitemap indexes have the URL right in `sitemap`, some feeds have it only as `guid`.
+    /// Adds the entry. Some sitemap indexes have the URL directly in `sitemap`, some feeds have it only as `guid`.
     fn finish(&mut self, element: Element, text: Option<String>) {
         let draft = mem::take(&mut self.draft);
         let is_url = |text: &String| text.starts_with("http://") || text.starts_with("https://");
@@ -236,7 +396,7 @@ impl Markup<'_> {
     }
 }
 
-/// What an entity or a character number stands for; unknown ones, as in a URL with a bare `&`, stay as written.
+/// The meaning of an entity or a character number. Unknown ones, as in a URL with a bare `&`, stay as written.
 fn resolve(reference: &BytesRef<'_>) -> String {
     let name: &str = reference;
     match reference.resolve_char_ref() {

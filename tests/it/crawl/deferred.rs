@@ -1,11 +1,11 @@
-//! Hosts that are set aside, and when they are asked again.
+//! Deferred hosts, and when they are requested again.
 
 use std::time::Duration;
 
 use pagesieve::{crawl::Plan, report::End};
 use rusqlite::Connection;
 
-use super::site::{Site, fates, page};
+use super::site::{Site, outcomes, page};
 use crate::server::{Reply, Request, Routes};
 
 /// A site whose second page is refused for `pause` seconds, once.
@@ -19,7 +19,7 @@ fn busy(pause: &'static str) -> Site {
     Site::answering(reply, &["a.test/"])
 }
 
-/// As if so many milliseconds had gone by since hosts were set aside.
+/// Pretends that this many milliseconds have passed since hosts were deferred.
 fn wait(site: &Site, millis: i64) {
     let state = Connection::open(site.path().join("state.sqlite")).unwrap();
     let sql = "UPDATE hosts SET until = until - ? WHERE aside IS NOT NULL";
@@ -27,7 +27,7 @@ fn wait(site: &Site, millis: i64) {
 }
 
 #[test]
-fn a_finished_run_leaves_a_host_alone_for_as_long_as_it_asked() {
+fn a_finished_run_defers_a_host_for_the_pause_that_it_asked_for() {
     let site = busy("172800");
     let report = site.run();
     assert_eq!(report.end, End::Done);
@@ -41,19 +41,19 @@ fn a_finished_run_leaves_a_host_alone_for_as_long_as_it_asked() {
     wait(&site, 60_000);
     site.run();
     let expected =
-        fates([("a.test/", "unique"), ("a.test/busy", "unique"), ("a.test/other", "unique")]);
-    assert_eq!(site.fates(), expected);
+        outcomes([("a.test/", "unique"), ("a.test/busy", "unique"), ("a.test/other", "unique")]);
+    assert_eq!(site.outcomes(), expected);
 }
 
 #[test]
-fn a_longer_patience_takes_a_host_back_and_still_keeps_its_pause() {
+fn a_higher_limit_resumes_a_host_and_still_keeps_its_pause() {
     let site = busy("3600");
     site.run();
     let site = site.planned(|plan| plan.politeness.max_retry_after = Duration::from_secs(3599));
     let before = site.server.requests().len();
     site.run();
     assert_eq!(site.server.requests().len(), before, "not patient enough");
-    // Twenty seconds of the hour are left: two hundred milliseconds of the fast clock.
+    // Twenty seconds of the hour are left, which is two hundred milliseconds of the fast clock.
     wait(&site, 3_580_000);
     let site = site.planned(|plan| plan.politeness.max_retry_after = Duration::from_hours(1));
     let report = site.run_fast();
@@ -65,7 +65,7 @@ fn a_longer_patience_takes_a_host_back_and_still_keeps_its_pause() {
 }
 
 #[test]
-fn what_is_set_aside_is_reported_by_name_with_its_reason() {
+fn deferred_hosts_are_reported_by_name_with_the_reason() {
     let site = busy("601");
     let report = site.run();
     let [aside] = &*report.aside else { panic!("{:?}", report.aside) };
@@ -80,7 +80,7 @@ fn what_is_set_aside_is_reported_by_name_with_its_reason() {
     assert!(report.html().unwrap().contains("<td dir=\"ltr\">a.test:80</td>"));
 }
 
-/// A run of which host b gave no answer.
+/// A run in which host b did not respond.
 fn dead(change: impl FnOnce(&mut Plan)) -> Site {
     let links: Vec<_> = (0..12).map(|n| format!("http://b.test/{n}")).collect();
     let links: Vec<_> = links.iter().map(String::as_str).collect();
@@ -101,9 +101,9 @@ fn dead(change: impl FnOnce(&mut Plan)) -> Site {
 }
 
 #[test]
-fn a_dead_host_of_a_finished_run_is_asked_again_a_day_later() {
+fn a_dead_host_of_a_finished_run_is_requested_again_a_day_later() {
     let site = dead(|_| {});
-    assert_eq!(site.fates().values().filter(|fate| *fate == "host").count(), 2);
+    assert_eq!(site.outcomes().values().filter(|fate| *fate == "host").count(), 2);
     wait(&site, 86_400_000 - 60_000);
     site.run();
     assert_eq!(site.server.count("b.test", "/11"), 0);
@@ -113,10 +113,10 @@ fn a_dead_host_of_a_finished_run_is_asked_again_a_day_later() {
 }
 
 #[test]
-fn a_dead_host_of_a_run_that_was_not_finished_is_asked_once_more() {
+fn a_dead_host_of_an_unfinished_run_is_requested_once_more() {
     let site = dead(|_| {});
     let state = Connection::open(site.path().join("state.sqlite")).unwrap();
-    // As a process leaves it that is killed.
+    // A killed process leaves it so.
     state.execute("UPDATE meta SET value = '\"interrupted\"' WHERE name = 'end'", []).unwrap();
     drop(state);
     site.run();
@@ -124,7 +124,7 @@ fn a_dead_host_of_a_run_that_was_not_finished_is_asked_once_more() {
 }
 
 #[test]
-fn a_crawl_delay_is_not_asked_for_again_unless_it_is_admitted_or_ignored() {
+fn a_host_with_a_long_crawl_delay_is_resumed_only_if_the_delay_is_allowed_or_ignored() {
     let robots = Reply::text("User-agent: *\nCrawl-delay: 61");
     let routes =
         || Routes::new().at("*", "/robots.txt", robots.clone()).at("*", "/", page("a", &[]));
@@ -138,7 +138,7 @@ fn a_crawl_delay_is_not_asked_for_again_unless_it_is_admitted_or_ignored() {
             plan.politeness.max_crawl_delay = Duration::from_secs(if obey { 61 } else { 60 });
         });
         site.run_fast();
-        assert_eq!(site.fates()["a.test/"], "unique");
+        assert_eq!(site.outcomes()["a.test/"], "unique");
         assert_eq!(site.server.requests().len(), 2);
     }
 }

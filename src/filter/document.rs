@@ -21,7 +21,7 @@ impl Key {
 
 /// A document to be judged.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Subject {
+pub struct Document {
     /// Whose document it is.
     pub key: Key,
     /// The digest of its body, if it has one apart from its text.
@@ -38,7 +38,7 @@ pub struct Subject {
     pub blocks: Option<Blocks>,
 }
 
-impl Subject {
+impl Document {
     /// A text without a body apart from it, arriving now. `id` says whose it is, and if it is a URL, of which site.
     #[must_use]
     pub fn of_text(fingerprinter: &Fingerprinter, id: &str, text: &str) -> Self {
