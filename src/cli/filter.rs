@@ -1,4 +1,4 @@
-//! `pagesieve filter`: which documents repeat earlier ones?
+//! `pagesieve filter`: reports which documents repeat earlier ones.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -25,39 +25,39 @@ use crate::{
     state::{DurableFilter, Restored, StateError},
 };
 
-/// Judge documents: unique, or a duplicate of which?
+/// Report which documents are unique, and which repeat an earlier one
 ///
-/// Reads documents and writes one decision for each as a line of JSON, in the order of the input. A document is a line
-/// {"id", "text"} or {"id", "html", "url"?} of JSON, with an optional "time" (RFC 3339, or milliseconds since 1970; else now), or an
-/// HTML file, whose id is its path. A decision has "truncated" as well, with the reason, if a guard against hostile markup cut the page.
-/// Lines that cannot be read are told on standard error; then the exit code is 1.
+/// Prints one decision per document as a JSON line, in the order of the input. A document is a JSON line {"id", "text"} or
+/// {"id", "html", "url"?} with an optional "time" (RFC 3339, or milliseconds since 1970; default: now), or an HTML file, whose id is
+/// its path. If a limit against hostile markup cut the page, the decision also has "truncated" with the reason. Lines that cannot be
+/// read are reported on standard error, and the exit code is 1.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
     pagesieve filter pages/                     all HTML files in a directory
-    pagesieve filter --state seen.db new.jsonl  duplicates also of what earlier runs have seen
+    pagesieve filter --state seen.db new.jsonl  also finds duplicates of documents of earlier runs
     crawler | pagesieve filter | jq -r 'select(.verdict == \"unique\").id'")]
 pub(super) struct Args {
     #[command(flatten)]
     files: Files,
     /// Keep the window in this file between runs
     ///
-    /// It is created with the public seed, or the number that is configured, and goes on with it: fingerprints of another seed or of
-    /// another way to cut texts are refused.
+    /// The file is created with the public hash seed or the configured number. Later runs must use the same hash seed and the same way to
+    /// split texts.
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
     #[command(flatten)]
     settings: Settings,
 }
 
-/// So many names are forgotten at a time: many more than come.
+/// Names to forget at a time: many more than are added.
 const FORGOTTEN_AT_ONCE: usize = 64;
 
 pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit, Failure> {
     let draft = args.settings.draft(&Config::default())?;
     if draft.asks_for_a_secret_seed() {
         say(
-            "dedup.seed: only `crawl` draws a secret one; here fingerprints have the public seed, unless a number is set",
+            "dedup.seed: only `crawl` draws a secret seed; this command uses the public one, unless a number is set",
         );
     }
     let (config, mut judge) = if let Some(path) = args.state {
@@ -77,17 +77,17 @@ pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit, Failure> {
             for document in &documents {
                 judge.judge(document, out)?;
             }
-            // A decision that nobody received is not remembered.
+            // A decision is remembered only if it was written.
             out.flush().map_err(Failure::Output)?;
             judge.commit()
         },
     )?;
-    tell(judge.audit());
+    print_audit(judge.audit());
     Ok(exit)
 }
 
-/// Says what the index counted, if there is something to say.
-fn tell(audit: Audit) {
+/// Prints what the index counted, if anything.
+fn print_audit(audit: Audit) {
     if audit.checked > 0 {
         say(format_args!("audit: {}", audited(&audit)));
     }
@@ -95,18 +95,18 @@ fn tell(audit: Audit) {
         tracing::warn!(
             documents = audit.over,
             held = BlockIndex::EQUAL_LIMIT,
-            "so many documents had a fingerprint of which the window holds as many as it may: only by their text they will be found again"
+            "documents were not indexed because the window has as many as possible with the same fingerprint; only equal texts will match them"
         );
     }
 }
 
-/// Who judges, and knows the names of matches.
+/// The filter, and the ids of the documents that it can match.
 enum Judge {
     InMemory { filter: Filter, names: Names },
     Durable { filter: Box<DurableFilter>, path: PathBuf },
 }
 
-/// The names of the window's representatives.
+/// The ids of the documents in the window.
 #[derive(Default)]
 struct Names {
     by_id: HashMap<DocId, String>,
@@ -120,7 +120,7 @@ impl Names {
         self.queue.push_back(id);
     }
 
-    /// Forgets what has left the window, some at a time.
+    /// Forgets documents that have left the window, some at a time.
     fn expire(&mut self, filter: &Filter) {
         let horizon = filter.oldest();
         for _ in 0..FORGOTTEN_AT_ONCE {
