@@ -1,10 +1,6 @@
 //! `pagesieve filter`: reports which documents repeat earlier ones.
 
-use std::{
-    collections::{HashMap, VecDeque},
-    io::Write,
-    path::PathBuf,
-};
+use std::{collections::BTreeMap, io::Write, path::PathBuf};
 
 use serde::Serialize;
 
@@ -50,9 +46,6 @@ pub(super) struct Args {
     settings: Settings,
 }
 
-/// Names to forget at a time: many more than are added.
-const FORGOTTEN_AT_ONCE: usize = 64;
-
 pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit, Failure> {
     let draft = args.settings.draft(&Config::default())?;
     if draft.asks_for_a_secret_seed() {
@@ -60,14 +53,13 @@ pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit, Failure> {
             "dedup.seed: only `crawl` draws a secret seed; this command uses the public one, unless a number is set",
         );
     }
-    let (config, mut judge) = if let Some(path) = args.state {
-        let config = draft.check_dedup()?;
-        let judge = Judge::durable(path, &config)?;
-        (config, judge)
-    } else {
-        let config = draft.check_dedup_in_memory()?;
-        let judge = Judge::in_memory(&config)?;
-        (config, judge)
+    let config = match args.state {
+        Some(_) => draft.check_dedup()?,
+        None => draft.check_dedup_in_memory()?,
+    };
+    let mut judge = match args.state {
+        Some(path) => Judge::durable(path, &config)?,
+        None => Judge::in_memory(&config)?,
     };
     let preparation = Preparation::new(&config, judge.documents());
     let exit = in_chunks(
@@ -102,38 +94,14 @@ fn print_audit(audit: Audit) {
 
 /// The filter, and the ids of the documents that it can match.
 enum Judge {
-    InMemory { filter: Filter, names: Names },
+    InMemory { filter: Filter, ids: BTreeMap<DocId, String> },
     Durable { filter: Box<DurableFilter>, path: PathBuf },
-}
-
-/// The ids of the documents in the window.
-#[derive(Default)]
-struct Names {
-    by_id: HashMap<DocId, String>,
-    /// Oldest first.
-    queue: VecDeque<DocId>,
-}
-
-impl Names {
-    fn insert(&mut self, id: DocId, name: String) {
-        self.by_id.insert(id, name);
-        self.queue.push_back(id);
-    }
-
-    /// Forgets documents that have left the window, some at a time.
-    fn expire(&mut self, filter: &Filter) {
-        let horizon = filter.oldest();
-        for _ in 0..FORGOTTEN_AT_ONCE {
-            let Some(id) = self.queue.pop_front_if(|id| *id < horizon) else { return };
-            self.by_id.remove(&id);
-        }
-    }
 }
 
 impl Judge {
     fn in_memory(config: &Config) -> Result<Self, Failure> {
         let filter = Filter::of_recipe(&config.dedup.filter(), recipe(config))?;
-        Ok(Self::InMemory { filter, names: Names::default() })
+        Ok(Self::InMemory { filter, ids: BTreeMap::new() })
     }
 
     fn durable(path: PathBuf, config: &Config) -> Result<Self, Failure> {
@@ -157,13 +125,16 @@ impl Judge {
     /// Judges a document and writes the decision.
     fn judge(&mut self, document: &Prepared, out: &mut Out) -> Result<(), Failure> {
         match self {
-            Self::InMemory { filter, names } => {
+            Self::InMemory { filter, ids } => {
                 let judgement = filter.judge(&document.document);
-                names.expire(filter);
-                if judgement.verdict.is_unique() {
-                    names.insert(judgement.id, document.document.id().to_owned());
+                let oldest = filter.oldest();
+                while ids.first_key_value().is_some_and(|(id, _)| *id < oldest) {
+                    ids.pop_first();
                 }
-                let of = judgement.verdict.matched().and_then(|found| names.by_id.get(&found.of));
+                if judgement.verdict.is_unique() {
+                    ids.insert(judgement.id, document.document.id().to_owned());
+                }
+                let of = judgement.verdict.matched().and_then(|found| ids.get(&found.of));
                 write(out, document, &judgement, of.map(String::as_str))
             }
             Self::Durable { filter, path } => {
