@@ -1,7 +1,10 @@
 //! How numbers are written for people: grouped digits, sizes with a unit.
 
-use bytesize::{ByteSize, GIB, KIB, MIB};
-use serde::Serializer;
+#[cfg(feature = "crawl")]
+use {
+    bytesize::{ByteSize, GIB, KIB, MIB},
+    serde::Serializer,
+};
 
 /// Writes 4920 as `4,920`.
 pub(crate) fn thousands(number: u64) -> String {
@@ -18,6 +21,7 @@ pub(crate) fn thousands(number: u64) -> String {
 
 /// Serialises a size in the largest unit that divides it, so that a configuration reads back the same value.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes the field by reference")]
+#[cfg(feature = "crawl")]
 pub(crate) fn serialize_size<S: Serializer>(
     size: &ByteSize,
     serializer: S,
