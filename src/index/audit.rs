@@ -1,4 +1,4 @@
-//! What an index says of itself.
+//! What an index counts of its own work.
 
 use std::{
     num::NonZeroU32,
@@ -7,11 +7,6 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
-
-use super::{
-    block_index::BlockIndex,
-    search::{Found, Query},
-};
 
 /// What an index counted of its own work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,7 +32,7 @@ impl Add for Audit {
     }
 }
 
-/// Compares one query in so many with a scan.
+/// Says which queries are compared with a scan, and counts what they missed.
 #[derive(Debug, Default)]
 pub(super) struct Auditor {
     every: Option<NonZeroU32>,
@@ -51,7 +46,7 @@ impl Auditor {
         Self { every: Some(every), ..Self::default() }
     }
 
-    /// Whether the next query is to be checked.
+    /// Whether the next query is to be compared.
     pub(super) fn is_due(&self) -> bool {
         self.every.is_some_and(|every| {
             self.queries.fetch_add(1, Ordering::Relaxed).is_multiple_of(every.get().into())
@@ -66,27 +61,6 @@ impl Auditor {
     pub(super) fn audit(&self, over: u64) -> Audit {
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
         Audit { checked: read(&self.checked), missed: read(&self.missed), over }
-    }
-}
-
-impl BlockIndex {
-    /// Counts what the tables missed, in the queries whose turn it is, of what a scan finds.
-    pub(super) fn audit_answer(&self, queries: &[Query], answer: &[Found]) {
-        for (&query, number) in queries.iter().zip(0..) {
-            // Without tables there is nothing that a scan could contradict.
-            if self.tables.serving().is_none() || !self.auditor.is_due() {
-                continue;
-            }
-            let (mut all, mut by_tables) = (Vec::new(), Vec::new());
-            self.tables.scan(query, number, &mut all);
-            if self.scans_for(queries[0].radius) {
-                self.tables.search(&[query], &mut by_tables);
-            } else {
-                by_tables.extend(answer.iter().filter(|found| found.query == number));
-            }
-            let is_missed = |one: &&Found| !by_tables.iter().any(|found| found.slot == one.slot);
-            self.auditor.record(all.iter().filter(is_missed).count());
-        }
     }
 }
 
