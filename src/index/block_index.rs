@@ -3,11 +3,11 @@
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     num::NonZeroU32,
+    sync::atomic::{AtomicU64, Ordering},
 };
 
 use super::{
-    Candidate, Index,
-    audit::{Audit, Auditor},
+    Audit, Candidate, Index,
     bits::sample,
     growth::GrowingTables,
     memory::RefusedError,
@@ -375,6 +375,50 @@ impl Index for BlockIndex {
         let waiting = expired.count() + self.moved.range(..self.horizon).count();
         let all = usize::try_from(self.queue.len()).expect("it is in memory");
         all - self.removed.len() - waiting
+    }
+}
+
+/// Says which queries are compared with a scan, and counts what they missed.
+#[derive(Debug, Default)]
+pub(super) struct Auditor {
+    every: Option<NonZeroU32>,
+    queries: AtomicU64,
+    checked: AtomicU64,
+    missed: AtomicU64,
+}
+
+impl Auditor {
+    pub(super) fn new(every: NonZeroU32) -> Self {
+        Self { every: Some(every), ..Self::default() }
+    }
+
+    /// Whether the next query is to be compared.
+    pub(super) fn is_due(&self) -> bool {
+        self.every.is_some_and(|every| {
+            self.queries.fetch_add(1, Ordering::Relaxed).is_multiple_of(every.get().into())
+        })
+    }
+
+    pub(super) fn record(&self, missed: usize) {
+        self.checked.fetch_add(1, Ordering::Relaxed);
+        self.missed.fetch_add(missed as u64, Ordering::Relaxed);
+    }
+
+    pub(super) fn audit(&self, over: u64) -> Audit {
+        let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        Audit { checked: read(&self.checked), missed: read(&self.missed), over }
+    }
+}
+
+impl Clone for Auditor {
+    fn clone(&self) -> Self {
+        let copy = |count: &AtomicU64| AtomicU64::new(count.load(Ordering::Relaxed));
+        Self {
+            every: self.every,
+            queries: copy(&self.queries),
+            checked: copy(&self.checked),
+            missed: copy(&self.missed),
+        }
     }
 }
 

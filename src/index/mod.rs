@@ -2,7 +2,6 @@
 //!
 //! TODO
 
-mod audit;
 mod bits;
 mod block_index;
 mod buckets;
@@ -23,9 +22,12 @@ mod tests;
 #[cfg(test)]
 mod texts;
 
+use std::ops::Add;
+
+use serde::{Deserialize, Serialize};
+
 use crate::{fingerprint::Fingerprint, page::DocId};
 
-pub use audit::Audit;
 pub use block_index::BlockIndex;
 pub use memory::RefusedError;
 pub use pigeonhole::{Pigeonhole, RadiusError};
@@ -39,6 +41,30 @@ pub struct Candidate {
     pub id: DocId,
     /// In how many of the 64 bits the fingerprints differ.
     pub distance: u32,
+}
+
+/// What an index counted of its own work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Audit {
+    /// Queries whose result was compared with a scan.
+    pub checked: u64,
+    /// Documents that the scan found and the tables did not: 0, or the index is broken.
+    pub missed: u64,
+    /// Documents that did not enter because as many with an equal fingerprint were there already.
+    pub over: u64,
+}
+
+impl Add for Audit {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            checked: self.checked + other.checked,
+            missed: self.missed + other.missed,
+            over: self.over + other.over,
+        }
+    }
 }
 
 /// Exact search within a Hamming radius over a rolling window. Synchronous: a query takes microseconds.

@@ -273,7 +273,10 @@ mod tests {
                     let (key, tag) = (table.key(bit), table.tag(bit));
                     assert!(key.count_ones() + tag.count_ones() <= 1);
                     let is_free = tables.iter().all(|table| table.key(bit) == 0);
-                    assert!(tag.trailing_zeros() >= 16 || next.key(bit) != 0 || is_free, "{keys:?} {nth}");
+                    assert!(
+                        tag.trailing_zeros() >= 16 || next.key(bit) != 0 || is_free,
+                        "{keys:?} {nth}"
+                    );
                 }
                 assert_eq!(table.key(u64::MAX).count_ones(), keys[nth]);
                 assert!(table.tag(u64::MAX) >> 16 == 0xffff);
