@@ -1,10 +1,9 @@
 //! How numbers are written for people: grouped digits, sizes with a unit.
 
 #[cfg(feature = "crawl")]
-use {
-    bytesize::{ByteSize, GIB, KIB, MIB},
-    serde::Serializer,
-};
+use bytesize::{ByteSize, GIB, KIB, MIB};
+#[cfg(feature = "crawl")]
+use serde::Serializer;
 
 /// Writes 4920 as `4,920`.
 pub(crate) fn thousands(number: u64) -> String {
@@ -20,8 +19,8 @@ pub(crate) fn thousands(number: u64) -> String {
 }
 
 /// Serialises a size in the largest unit that divides it, so that a configuration reads back the same value.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes the field by reference")]
 #[cfg(feature = "crawl")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes the field by reference")]
 pub(crate) fn serialize_size<S: Serializer>(
     size: &ByteSize,
     serializer: S,
