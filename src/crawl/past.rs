@@ -222,7 +222,7 @@ impl PastRun {
     #[cfg(feature = "cli")]
     pub(crate) fn teach(
         &self,
-        filter: &mut crate::Filter,
+        filter: &mut crate::filter::Filter,
         document: &Document,
     ) -> Result<(), CrawlError> {
         self.for_each_sample(document, |sample| filter.add_sample(sample))
