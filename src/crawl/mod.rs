@@ -261,12 +261,14 @@ impl Loop {
                 if settled.tick > self.counted_at {
                     (self.counts, self.counted_at) = (settled.counts, settled.tick);
                 }
-                for host in &settled.queued {
-                    self.frontier.queued(host, settled.tick, now);
-                }
-                let (fetched, unanswered) = (settled.counted, settled.unanswered);
-                let recorded = Recorded { fetched, unanswered, rank: settled.turn };
-                self.frontier.recorded(id, &task, recorded, now);
+                let recorded = Recorded {
+                    tick: settled.tick,
+                    queued: settled.queued,
+                    fetched: settled.counted,
+                    unanswered: settled.unanswered,
+                    rank: settled.turn,
+                };
+                self.frontier.recorded(id, &task, &recorded, now);
             }
             Ok(Ok(Finished::Retry(id, task))) => {
                 self.frontier.retry(id, &task, rand::random(), now);

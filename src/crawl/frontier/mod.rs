@@ -155,9 +155,12 @@ pub(super) enum Rows {
     Hosts(Vec<HostRow>),
 }
 
-/// What became of a URL that is recorded.
-#[derive(Clone, Copy, Debug, Default)]
+/// What the recorder reports of a URL that it has recorded.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Recorded {
+    pub(super) tick: u64,
+    /// The hosts of the URLs that were queued because of it.
+    pub(super) queued: Vec<HostRow>,
     /// It is a page that was received with status 2xx.
     pub(super) fetched: bool,
     /// It got no response at all.
@@ -525,8 +528,8 @@ impl Frontier {
         self.schedule_all();
     }
 
-    /// A URL of this host was queued at `tick`. URLs that a task has queued are reported before its end.
-    pub(super) fn queued(&mut self, row: &HostRow, tick: u64, now: Instant) {
+    /// A URL of this host was queued at `tick`.
+    fn queued(&mut self, row: &HostRow, tick: u64, now: Instant) {
         if let Some(host) = self.hosts.get_mut(&row.id) {
             host.queued(tick);
             return self.schedule(row.id);
@@ -569,7 +572,11 @@ impl Frontier {
     }
 
     /// The recorder has recorded what became of a URL.
-    pub(super) fn recorded(&mut self, id: TaskId, task: &Task, recorded: Recorded, now: Instant) {
+    pub(super) fn recorded(&mut self, id: TaskId, task: &Task, recorded: &Recorded, now: Instant) {
+        // Before the task ends: otherwise the frontier could seem to be done.
+        for host in &recorded.queued {
+            self.queued(host, recorded.tick, now);
+        }
         let Some(host) = self.end_task(id, now) else { return };
         if let Some(entry) = self.hosts.get_mut(&host) {
             entry.failures = if recorded.unanswered { entry.failures + 1 } else { 0 };

@@ -217,7 +217,7 @@ enum Event {
     Loaded(Loaded),
     Deferred(HostId),
     /// The report of a URL that the state has recorded.
-    Report(TaskId, Arc<Task>, Recorded, Vec<HostRow>, u64),
+    Report(TaskId, Arc<Task>, Recorded),
 }
 
 /// The pace of a host as an observer sees it.
@@ -322,7 +322,7 @@ impl World {
         let (host, seq) = (task.queued.url.host.0 as usize, task.queued.seq);
         self.log.fetched.push((host, seq));
         self.state.dequeue(host, seq);
-        self.frontier.recorded(id, &task, Recorded::default(), now);
+        self.frontier.recorded(id, &task, &Recorded::default(), now);
     }
 
     fn later(&mut self, now: Instant, millis: u64, event: Event) {
@@ -513,12 +513,9 @@ impl World {
                 self.frontier.robots_fetched(id, &task, result, now);
             }
             Event::Finished(id, task, outcome) => self.record(id, task, outcome, now),
-            Event::Report(id, task, recorded, queued, tick) => {
+            Event::Report(id, task, recorded) => {
                 self.tasks -= 1;
-                for row in &queued {
-                    self.frontier.queued(row, tick, now);
-                }
-                self.frontier.recorded(id, &task, recorded, now);
+                self.frontier.recorded(id, &task, &recorded, now);
             }
             Event::Loaded(loaded) => self.frontier.loaded(loaded, now),
             Event::Deferred(host) => {
@@ -551,8 +548,8 @@ impl World {
         }
         let rank = (self.scenario.order == Order::RoundRobin).then(|| self.state.move_to_end(host));
         let Outcome { fetched, unanswered, .. } = outcome;
-        let recorded = Recorded { fetched, unanswered, rank };
-        let (tick, delay) = (self.state.tick, self.reply_time());
-        self.later(now, delay, Event::Report(id, task, recorded, queued, tick));
+        let recorded = Recorded { tick: self.state.tick, queued, fetched, unanswered, rank };
+        let delay = self.reply_time();
+        self.later(now, delay, Event::Report(id, task, recorded));
     }
 }
