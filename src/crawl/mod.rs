@@ -43,7 +43,7 @@ use recorder::{Recorder, Request, Start};
 use worker::{Finished, RecorderGone, Responded, Worker};
 
 pub use directory::{delete_run, is_run};
-pub use dry_run::{Forecast, Outlook, dry_run};
+pub use dry_run::{Forecast, ForecastUrl, dry_run};
 pub use error::CrawlError;
 pub use options::{Options, Plan};
 pub use past::{Account, Neighbour, Neighbourhood, PastRun};
