@@ -1,4 +1,4 @@
-//! What a page of 18 KB costs: parsed by scraper alone, and extracted whole.
+//! The cost of a page of 18 KB: parsed by scraper alone, and extracted completely.
 
 use std::{fmt::Write as _, hint::black_box};
 

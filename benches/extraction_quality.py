@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures body text against labelled pages, beside other extractors.
+"""Measures body text against labelled pages and compares it with other extractors.
 
     git clone https://github.com/scrapinghub/article-extraction-benchmark articles
     git clone https://github.com/mozilla/readability
@@ -8,10 +8,10 @@
     cargo build --release
     venv/bin/python benches/extraction_quality.py --articles articles --readability readability --data ../shared/data
 
-The measure is that of article-extraction-benchmark, whose evaluate.py is imported: multisets of four words in a row, precision and
-recall averaged over the pages, F1 of the two means. Each set is split by a hash of the page's name: the rules were tuned on
-the half `tuned`; of the half `held out` no page was looked at, but its scores were seen, and weighed in a choice or two. The pages of
-`main` are another matter (see `src/extract/mod.rs`).
+The measure is that of article-extraction-benchmark, whose evaluate.py is imported: multisets of four adjacent words, precision and
+recall averaged over the pages, F1 of the two means. Each set is split by a hash of the page's name. The rules were tuned on the half
+`tuned`; no page of the half `held out` was read, but its scores were seen and influenced one or two choices. The pages of `main` were
+used for tuning as well (see `src/extract/mod.rs`).
 
 Peers' texts are kept in the folder --cache, because they take minutes.
 """
@@ -38,7 +38,7 @@ def articles(root):
 
 
 def readability(root):
-    """The test pages of mozilla/readability with the text of what it is expected to make of them."""
+    """The test pages of mozilla/readability with the text of the expected results."""
     for folder in sorted((root / "test" / "test-pages").iterdir()):
         markup = (folder / "source.html").read_text("utf-8")
         yield folder.name, markup, html_text.extract_text((folder / "expected.html").read_text("utf-8"))
@@ -78,14 +78,14 @@ PEERS = {
 
 
 def of_peer(name, pages, cache):
-    """What a peer makes of the pages; nothing where it fails."""
+    """The results of a peer; an empty text where it fails."""
     if cache.exists():
         return json.loads(cache.read_text("utf-8"))
     texts = {}
     for page, markup, _ in pages:
         try:
             texts[page] = PEERS[name](markup) or ""
-        except Exception as error:  # A peer that fails on a page has no text of it.
+        except Exception as error:  # A peer that fails on a page has no text for it.
             print(f"{name} failed on {page}: {error}", file=sys.stderr)
             texts[page] = ""
     cache.write_text(json.dumps(texts), "utf-8")
@@ -93,12 +93,12 @@ def of_peer(name, pages, cache):
 
 
 def of_pagesieve(program, pages):
-    """What this program makes of the pages, in one call."""
+    """The results of this program, in one call."""
     with tempfile.TemporaryDirectory() as folder:
         files = []
         for number, (_, markup, _) in enumerate(pages):
             file = Path(folder) / f"{number:05}.html"
-            # The byte order mark says that the peers and we read the same characters.
+            # The byte order mark ensures that the peers and this program read the same characters.
             file.write_text("\ufeff" + markup, "utf-8", errors="replace", newline="")
             files.append(str(file))
         lines = subprocess.run([program, "extract", folder], check=True, capture_output=True).stdout
@@ -161,7 +161,7 @@ def main():
 
 
 def list_worst(evaluate, pages, texts, count):
-    """Where to look next: shares of shingles that are in both texts, only in ours, only in the truth."""
+    """For analysis: shares of shingles that are in both texts, only in ours, only in the truth."""
     scored = []
     for page, _, truth in pages:
         scored.append((evaluate.string_shingle_matching(true=truth, pred=texts[page]), page))

@@ -11,10 +11,10 @@
     python3 benches/held_out.py ko.react.dev '(src)/content/.*\\.md' 2026-06-01 2025-06-01 --lang ko
     python3 benches/held_out.py tldr 'pages\\.(th|ta|fa|bn|hi|ar|zh_TW)/.*\\.md' 2026-06-01 2025-06-01 2024-06-01
 
-Takes the files of a repository that match, as they stood at each date, and writes `texts.jsonl` and `pairs.jsonl` into a directory: every
-pair of texts whose Jaccard similarity is at least 0.3, over all pairs of the corpus. The truth is that of the development data: sets of five tokens
-in a row, where a token is a word, or one character of the scripts that are written without spaces. Nothing here knows of fingerprints.
-Then asks `pagesieve eval` how right the filter is, under --seeds seeds of the hash.
+Takes the matching files of a repository, as of each date, and writes `texts.jsonl` and `pairs.jsonl` into a directory: every pair of
+texts whose Jaccard similarity is at least 0.3, over all pairs of the corpus. The truth is defined as for the development data: sets of
+five adjacent tokens, where a token is a word, or a character of a script without spaces. It does not depend on fingerprints.
+Then runs `pagesieve eval` with --seeds hash seeds.
 """
 
 import argparse
@@ -31,7 +31,7 @@ import opencc
 SIMPLIFIED = opencc.OpenCC("t2s")
 # Scripts written without spaces between words: Han, kana, Thai, Lao, Myanmar, Khmer.
 ALONE = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
-# Vowel signs and other marks belong to their word; Python does not count them to it.
+# Vowel signs and other marks belong to their word; Python does not include them.
 MARKS = "".join(chr(c) for c in range(0x300, 0x20000) if unicodedata.category(chr(c)) in ("Mn", "Mc"))
 TOKEN = re.compile(rf"[{ALONE}]|(?:[^\W{ALONE}]|(?![{ALONE}])[{MARKS}])+")
 LEAST = 0.3
@@ -51,7 +51,7 @@ def plain(markdown):
 
 
 def texts(repository, pattern, dates, language):
-    """The pages that match, at each date."""
+    """The matching pages at each date."""
     for date in dates:
         revision = git(repository, "rev-list", "-1", f"--before={date}", "HEAD").decode().strip()
         for line in git(repository, "ls-tree", "-r", "-z", revision).decode().split("\0"):
@@ -63,13 +63,13 @@ def texts(repository, pattern, dates, language):
 
 
 def shingles(text):
-    # Traditional and simplified forms of one text are the same text.
+    # Traditional and simplified forms of a text are the same text.
     tokens = TOKEN.findall(SIMPLIFIED.convert(unicodedata.normalize("NFKC", text).lower()))
     return {tuple(tokens[at : at + 5]) for at in range(max(1, len(tokens) - 4))} if tokens else set()
 
 
 def pairs(corpus):
-    """Every pair of a similarity of at least LEAST."""
+    """Every pair with a similarity of at least LEAST."""
     sets = [shingles(text["main_text"]) for text in corpus]
     holders = collections.defaultdict(list)
     for b, own in enumerate(sets):
@@ -90,9 +90,9 @@ def write(path, rows):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("repository", type=Path)
-    parser.add_argument("pattern", type=re.compile, help="of the whole path; its first group is the language")
+    parser.add_argument("pattern", type=re.compile, help="regular expression for the whole path; its first group is the language")
     parser.add_argument("date", nargs="+")
-    parser.add_argument("--lang", help="the language, if the path does not say it")
+    parser.add_argument("--lang", help="the language, if it is not in the path")
     parser.add_argument("--out", type=Path, default=Path("target/held-out"))
     parser.add_argument("--program", default="target/release/pagesieve")
     parser.add_argument("--seeds", default="5")

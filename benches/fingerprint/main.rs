@@ -1,10 +1,10 @@
-//! What a sketch costs.
+//! The cost of a sketch.
 //!
-//! `cargo bench --bench fingerprint -- --ratios` prints, in one run on one core, the CPU time of a sketch by that of a plain tokeniser,
-//! hasher and term counter that stays as it is, that of `MinHash` over the same features by that of a sketch, and that of Chinese by jieba
-//! by that of Chinese by characters, each with its target. The texts are the main texts of the development data (beside the checkout,
-//! or in `PAGESIEVE_DATA`), else the bundled ones. Without `--ratios`, criterion times the parts.
-#![allow(missing_docs, reason = "the macros of criterion make undocumented items")]
+//! `cargo bench --bench fingerprint -- --ratios` prints CPU-time ratios with their targets, in one run on one core: a sketch to a plain
+//! tokeniser, hasher and term counter that never changes; `MinHash` over the same features to a sketch; Chinese by jieba to Chinese by
+//! characters. The texts are the main texts of the development data (beside the checkout, or in `PAGESIEVE_DATA`), otherwise the bundled
+//! ones. Without `--ratios`, criterion times the parts.
+#![allow(missing_docs, reason = "the macros of criterion create undocumented items")]
 #![allow(clippy::cast_precision_loss, reason = "pages are few and short")]
 
 #[path = "../measure/mod.rs"]

@@ -1,4 +1,4 @@
-//! The ratios that are aimed at, each of two programs that took turns over the same texts.
+//! CPU-time ratios with their targets. The two programs of a ratio alternate over the same texts.
 
 use std::hint::black_box;
 
@@ -14,30 +14,30 @@ use crate::{
     reference::{min_hash, reference},
 };
 
-/// How often all programs take turns.
+/// Number of rounds in which the programs alternate.
 const ROUNDS: usize = 21;
-/// A turn goes over texts of at least so many bytes, the same ones again and again if they are few.
-const TURN: usize = 2_000_000;
+/// Bytes of text that a program processes in a round, repeating the texts if they are shorter.
+const ROUND_BYTES: usize = 2_000_000;
 
-/// A signature may take so many times as long as the plain reference.
+/// The largest ratio of a sketch's time to that of the plain reference.
 const REFERENCE: Target = Target::AtMost(1.6);
-/// Chinese by jieba takes so many times as long as by characters: a whole sketch, and cutting alone.
+/// The smallest ratio of Chinese by jieba to Chinese by characters, for a whole sketch and for the tokens alone.
 const FAST_SKETCH: Target = Target::AtLeast(1.8);
 const FAST_TOKENS: Target = Target::AtLeast(4.0);
 
-/// Texts of a language, cut in a way.
+/// Texts of a language with a segmentation.
 struct Subject<'a> {
     name: &'static str,
     texts: &'a [String],
     fingerprinter: Fingerprinter,
-    /// What the reference cuts Chinese with.
+    /// The segmenter of the reference for Chinese.
     jieba: Option<&'a Jieba>,
 }
 
 pub(super) fn print() {
     let (texts, jieba) = (Texts::load(), Jieba::new());
-    tell(&format!(
-        "{}; CPU time of one thread, which the programs compared take by turns; medians of {ROUNDS} rounds (least-greatest)",
+    print_line(&format!(
+        "{}; CPU time of one thread, compared programs alternate; medians of {ROUNDS} rounds (least-greatest)",
         texts.origin
     ));
     let subject = |name, language, segment, jieba| Subject {
@@ -60,7 +60,9 @@ pub(super) fn print() {
         "MinHash of 128 permutations over the same tokens and pairs / sketch, both from the text (benches/peers has gaoya itself)",
     );
     measured().for_each(Subject::compare_with_min_hash);
-    heading("MinHash of the distinct ones alone, neither cut nor hashed / sketch, from the text");
+    heading(
+        "MinHash of the distinct hashes alone, without segmenting and hashing / sketch, from the text",
+    );
     measured().for_each(Subject::compare_with_bare_min_hash);
     heading("Chinese by jieba / by characters");
     compare_segments(&subjects[1], &subjects[2]);
@@ -74,7 +76,11 @@ impl Subject<'_> {
         let plain = self.pass(|text| {
             black_box(reference(self.jieba, text));
         });
-        self.tell(self.name, take_turns(ROUNDS, [&mut { pass }, &mut { plain }]), Some(REFERENCE));
+        self.compare(
+            self.name,
+            take_turns(ROUNDS, [&mut { pass }, &mut { plain }]),
+            Some(REFERENCE),
+        );
     }
 
     fn compare_with_min_hash(&self) {
@@ -84,7 +90,7 @@ impl Subject<'_> {
         let pass = self.pass(|text| {
             black_box(self.fingerprinter.sketch(text));
         });
-        self.tell(self.name, take_turns(ROUNDS, [&mut { hash }, &mut { pass }]), None);
+        self.compare(self.name, take_turns(ROUNDS, [&mut { hash }, &mut { pass }]), None);
     }
 
     fn compare_with_bare_min_hash(&self) {
@@ -105,10 +111,10 @@ impl Subject<'_> {
         let pass = self.pass(|text| {
             black_box(self.fingerprinter.sketch(text));
         });
-        self.tell(self.name, take_turns(ROUNDS, [&mut hash, &mut { pass }]), None);
+        self.compare(self.name, take_turns(ROUNDS, [&mut hash, &mut { pass }]), None);
     }
 
-    /// The hashes of the tokens and of each two that follow one another.
+    /// The hashes of the tokens and of each two adjacent ones.
     fn features(&self, text: &str) -> Vec<u64> {
         let (mut features, mut last) = (Vec::new(), None);
         self.fingerprinter.tokens(text, |token| {
@@ -119,7 +125,7 @@ impl Subject<'_> {
         features
     }
 
-    /// A turn: does something with each text, as often as makes a turn.
+    /// One round: calls `each` with every text, as often as fills a round.
     fn pass(&self, each: impl Fn(&str)) -> impl FnMut() {
         move || {
             for _ in 0..self.passes() {
@@ -129,20 +135,20 @@ impl Subject<'_> {
     }
 
     fn passes(&self) -> usize {
-        TURN.div_ceil(self.bytes())
+        ROUND_BYTES.div_ceil(self.bytes())
     }
 
     fn bytes(&self) -> usize {
         self.texts.iter().map(String::len).sum()
     }
 
-    fn tell(&self, what: &str, [one, other]: [Vec<f64>; 2], target: Option<Target>) {
+    fn compare(&self, what: &str, [one, other]: [Vec<f64>; 2], target: Option<Target>) {
         let pages = self.texts.len() as f64;
         let micros = |times: &[f64]| {
             Spread::of(times.iter().copied()).median * 1e6 / pages / self.passes() as f64
         };
         let ratio = ratio(&one, &other);
-        tell(&format!(
+        print_line(&format!(
             "  {what:<24}{:>8.1} / {:>6.1} µs a page{:>20}   {:<22} {} pages of {:.1} KB",
             micros(&one),
             micros(&other),
@@ -169,17 +175,17 @@ fn compare_segments(jieba: &Subject<'_>, characters: &Subject<'_>) {
     }
     let turns = [jieba, characters].map(|it| it.pass(sketch(&it.fingerprinter)));
     let [mut slow, mut fast] = turns;
-    jieba.tell("sketch", take_turns(ROUNDS, [&mut slow, &mut fast]), Some(FAST_SKETCH));
+    jieba.compare("sketch", take_turns(ROUNDS, [&mut slow, &mut fast]), Some(FAST_SKETCH));
     let turns = [jieba, characters].map(|it| it.pass(tokens(&it.fingerprinter)));
     let [mut slow, mut fast] = turns;
-    jieba.tell("tokens alone", take_turns(ROUNDS, [&mut slow, &mut fast]), Some(FAST_TOKENS));
+    jieba.compare("tokens alone", take_turns(ROUNDS, [&mut slow, &mut fast]), Some(FAST_TOKENS));
 }
 
 fn heading(text: &str) {
-    tell(&format!("\n{text}"));
+    print_line(&format!("\n{text}"));
 }
 
-#[expect(clippy::print_stdout, reason = "what is measured is told")]
-fn tell(text: &str) {
+#[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
+fn print_line(text: &str) {
     println!("{text}");
 }

@@ -1,5 +1,5 @@
-//! What a sketch is compared with: a plain tokeniser, hasher and term counter, and `MinHash`. Frozen: ratios to them are compared
-//! between releases, so that neither may ever compute anything else or be made faster.
+//! References for the cost of a sketch: a plain tokeniser, hasher and term counter, and `MinHash`. Frozen: ratios to them are compared
+//! between releases, so neither may ever compute anything else or become faster.
 
 use std::{
     collections::HashMap,
@@ -9,7 +9,7 @@ use std::{
 use jieba_rs::Jieba;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// Keys that are hashes already.
+/// A hasher for keys that are already hashes.
 #[derive(Default)]
 struct Identity(u64);
 
@@ -27,7 +27,7 @@ impl Hasher for Identity {
     }
 }
 
-/// The plain reference, frozen: never to be made faster. Lower-cased words, jieba's or single characters for Chinese, their pairs, and
+/// The plain reference, frozen: it must never become faster. Lower-case words, jieba's or single characters for Chinese, their pairs, and
 /// the characters of jieba's words, each hashed by XXH3 and counted in a map. Returns the features in order and their counts.
 pub(super) fn reference(jieba: Option<&Jieba>, text: &str) -> (Vec<u64>, usize) {
     let lower = text.to_lowercase();
@@ -64,8 +64,8 @@ pub(super) fn reference(jieba: Option<&Jieba>, text: &str) -> (Vec<u64>, usize) 
     (features, counts.len())
 }
 
-/// `MinHash` of 128 permutations as gaoya's `MinHasher32` computes it, the least `h·a + b` modulo 2^31 - 1 under each, and in about
-/// twice its time: `benches/peers` has gaoya itself.
+/// `MinHash` of 128 permutations as gaoya's `MinHasher32` computes it (the least `h·a + b` modulo 2^31 - 1 under each), in about
+/// twice its time. `benches/peers` has gaoya itself.
 pub(super) fn min_hash(features: &[u64]) -> u32 {
     let permutations =
         (1..=128_u32).map(|n| (n.wrapping_mul(0x9e37_79b9) >> 1, n.wrapping_mul(0x85eb_ca6b) >> 1));

@@ -1,16 +1,16 @@
-//! `pagesieve check`: is a configuration right, and what does it come to?
+//! `pagesieve check`: validates a configuration and prints it with all defaults.
 
 use std::{io::Write, path::PathBuf};
 
 use super::{Exit, Failure, Out};
 use crate::config::Draft;
 
-/// Validate a configuration and show it with all defaults
+/// Validate a configuration, and print it with all defaults
 ///
-/// Everything is looked at that can be without the network; seed files are read. What is shown is TOML and means the same.
+/// Checks everything that can be checked without the network, including seed files. The output is TOML and has the same meaning.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-A configuration says at least who crawls and where to begin:
+A minimal configuration says who crawls and where to begin:
 
     [crawl]
     user_agent = \"examplebot/1.0 (+https://example.org/bot)\"

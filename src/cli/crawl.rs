@@ -1,30 +1,32 @@
-//! `pagesieve crawl`: runs a crawl, or continues it.
+//! `pagesieve crawl` runs or continues a crawl; `pagesieve report` writes its report again.
 
 use std::{
     cell::Cell,
+    future,
     io::{self, BufRead, IsTerminal, Write},
     path::{Path, PathBuf},
+    process,
 };
 
 use tokio::runtime::{Builder, Runtime};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Exit, Failure, Out, counted,
-    progress::{self, Show, say},
-    signals::stop_on_signals,
+    Exit, Failure, Out,
+    progress::{self, Show},
+    say,
 };
 use crate::{
     config::Draft,
     crawl::{self, Control, Plan, Progress},
-    report::{End, HTML, Report},
+    report::{End, HTML, Report, counted},
 };
 
-/// Crawl as a configuration says, or continue that crawl
+/// Run the crawl of a configuration, or continue it
 ///
-/// The run directory holds everything. Running the same command again continues a run that was interrupted, or that ended at a
-/// budget which has been raised since; a finished run prints its summary again. Ctrl-C brings what is in flight to its end; a
-/// second one ends at once, and nothing is lost either.
+/// The run directory holds everything. The same command again continues a run that was interrupted, or that reached a budget which was
+/// raised since; a finished run prints its summary again. Ctrl-C finishes the requests in flight; a second Ctrl-C stops at once. Nothing
+/// is lost in either case.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -34,13 +36,13 @@ Examples:
 pub(super) struct Args {
     /// The configuration
     config: PathBuf,
-    /// The run directory, in place of the configuration's
+    /// The run directory, instead of the configured one
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Set one key of the configuration, as in `crawl.max_depth=3`
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Read robots.txt and sitemaps, fetch no page, and print what would be fetched and why
+    /// Read robots.txt and sitemaps but no pages, and print what would be fetched and why
     #[arg(long, conflicts_with = "fresh")]
     dry_run: bool,
     /// Delete an earlier run in the same directory, and start over
@@ -49,9 +51,18 @@ pub(super) struct Args {
     /// Do not ask before deleting
     #[arg(long, requires = "fresh")]
     yes: bool,
-    /// How progress is shown on standard error
+    /// How to show progress on standard error
     #[arg(long, value_enum, default_value_t)]
     progress: Show,
+}
+
+/// Write the report of a run again, and print its summary
+///
+/// While a crawl is running in the directory, prints only the summary as of its last commit and writes no files.
+#[derive(Debug, clap::Args)]
+pub(super) struct ReportArgs {
+    /// The run directory
+    directory: PathBuf,
 }
 
 pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
@@ -62,24 +73,35 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
     if args.dry_run {
         return dry_run(&plan, out);
     }
-    if args.fresh && !start_over(&plan.directory, args.yes)? {
+    if args.fresh && !delete(&plan.directory, args.yes)? {
         return Ok(Exit::Usage);
     }
     let directory = plan.directory.clone();
-    let (report, exit) = runtime()?.block_on(watched(plan, args.progress))?;
-    tell(&report, &directory, out)?;
+    let (report, exit) = runtime()?.block_on(run_plan(plan, args.progress))?;
+    print_summary(&report, &directory, out)?;
     if report.end == End::Interrupted {
-        say("run the same command again to go on");
+        say("run the same command again to continue");
     }
     Ok(exit)
+}
+
+pub(super) fn report(args: &ReportArgs, out: &mut Out) -> Result<Exit, Failure> {
+    let report = crawl::report(&args.directory)?;
+    if report.end == End::Running {
+        write!(out, "{report}").map_err(Failure::Output)?;
+        say("a crawl is running in this directory; it writes its report when it ends");
+    } else {
+        print_summary(&report, &args.directory, out)?;
+    }
+    Ok(Exit::Done)
 }
 
 pub(super) fn runtime() -> Result<Runtime, Failure> {
     Builder::new_multi_thread().enable_all().build().map_err(Failure::Runtime)
 }
 
-/// Runs a plan to its end, showing progress; a signal stops it, and decides how the process ends.
-pub(super) async fn watched(plan: Plan, show: Show) -> Result<(Report, Exit), Failure> {
+/// Runs a plan to its end and shows its progress. A signal stops it and decides the exit code.
+pub(super) async fn run_plan(plan: Plan, show: Show) -> Result<(Report, Exit), Failure> {
     let (stop, ended) = (CancellationToken::new(), CancellationToken::new());
     let stopped = Cell::new(Exit::Interrupted);
     let (progress, watch) = tokio::sync::watch::channel(Progress::default());
@@ -96,36 +118,79 @@ pub(super) async fn watched(plan: Plan, show: Show) -> Result<(Report, Exit), Fa
     Ok((report, exit))
 }
 
-/// Prints the summary of a run and where its report lies.
-pub(super) fn tell(report: &Report, directory: &Path, out: &mut Out) -> Result<(), Failure> {
+/// The first signal stops the run in order and sets `stopped`; the second ends the process.
+async fn stop_on_signals(stop: CancellationToken, stopped: &Cell<Exit>) {
+    loop {
+        let exit = next_signal().await;
+        if stop.is_cancelled() {
+            process::exit(exit as i32);
+        }
+        say("stopping: finishing the requests in flight (a second signal stops at once)");
+        stopped.set(exit);
+        stop.cancel();
+    }
+}
+
+/// Waits for a signal that asks to stop. Returns the exit code that goes with it.
+#[cfg(unix)]
+async fn next_signal() -> Exit {
+    use futures_util::future::{Either, select};
+    use tokio::signal::unix::{SignalKind, signal};
+
+    let signals = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()));
+    let (Ok(mut interrupt), Ok(mut terminate)) = signals else {
+        // Without handlers, a signal ends the process at once, and the state stays consistent.
+        return future::pending().await;
+    };
+    let first = select(Box::pin(interrupt.recv()), Box::pin(terminate.recv())).await;
+    match first {
+        Either::Left(_) => Exit::Interrupted,
+        Either::Right(_) => Exit::Terminated,
+    }
+}
+
+#[cfg(not(unix))]
+async fn next_signal() -> Exit {
+    match tokio::signal::ctrl_c().await {
+        Ok(()) => Exit::Interrupted,
+        Err(_) => future::pending().await,
+    }
+}
+
+/// Prints the summary of a run and the path of its report.
+pub(super) fn print_summary(
+    report: &Report,
+    directory: &Path,
+    out: &mut Out,
+) -> Result<(), Failure> {
     let page = directory.join(HTML);
     write!(out, "{report}\nreport: {}\n", page.display()).map_err(Failure::Output)
 }
 
-/// Prints what would be fetched, a URL a line.
+/// Prints what would be fetched, one URL per line.
 fn dry_run(plan: &Plan, out: &mut Out) -> Result<Exit, Failure> {
     let forecast = runtime()?.block_on(crawl::dry_run(plan))?;
     for entry in &forecast.urls {
         writeln!(out, "{entry}").map_err(Failure::Output)?;
     }
     let fetched = forecast.urls.iter().filter(|entry| entry.is_fetched()).count();
-    let all = counted(forecast.urls.len() as u64, "URL");
-    say(format_args!("{fetched} of {all} would be fetched first; no page was"));
+    let all = counted(forecast.urls.len(), "URL");
+    say(format_args!("{fetched} of {all} would be fetched first; no page was fetched"));
     if forecast.queued > 0 {
         let queued = counted(forecast.queued, "queued URL");
-        say(format_args!("the run would go on with {queued}, as far as its budgets allow"));
+        say(format_args!("the run would continue with {queued}, as far as its budgets allow"));
     }
     Ok(Exit::Done)
 }
 
-/// Deletes an earlier run, if that is wanted. Only files that a run writes are deleted.
-fn start_over(directory: &Path, yes: bool) -> Result<bool, Failure> {
+/// Deletes an earlier run, but only the files that a run writes. Returns false if the user does not agree.
+fn delete(directory: &Path, yes: bool) -> Result<bool, Failure> {
     if !crawl::is_run(directory) {
         return Ok(true);
     }
-    if !yes && !is_agreed(directory)? {
+    if !yes && !user_agrees(directory)? {
         say(format_args!(
-            "nothing was deleted; say --yes to delete the run in {}",
+            "nothing was deleted; add --yes to delete the run in {}",
             directory.display()
         ));
         return Ok(false);
@@ -135,8 +200,8 @@ fn start_over(directory: &Path, yes: bool) -> Result<bool, Failure> {
     Ok(true)
 }
 
-/// Asks on a terminal; elsewhere nobody can answer.
-fn is_agreed(directory: &Path) -> Result<bool, Failure> {
+/// Asks the user, if standard input is a terminal.
+fn user_agrees(directory: &Path) -> Result<bool, Failure> {
     if !io::stdin().is_terminal() {
         return Ok(false);
     }

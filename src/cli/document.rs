@@ -20,7 +20,7 @@ use crate::{
     page::{Lang, NormalUrl, Origin, Page, Timestamp, UrlOptions},
 };
 
-use super::{Exit, Failure, Out, exit::mention, progress::say, write_line};
+use super::{Exit, Failure, Out, exit::print_error, say, write_line};
 
 /// What is read.
 #[derive(Debug, Args)]
@@ -92,7 +92,7 @@ pub(super) fn in_chunks_of<T: Send>(
             match item {
                 Ok(document) => documents.push(document),
                 Err(error) => {
-                    mention(&error);
+                    print_error(&error);
                     exit = Exit::Failed;
                 }
             }

@@ -1,4 +1,4 @@
-//! `pagesieve eval`: how right is the filter on texts whose similarity is known?
+//! `pagesieve eval`: measures the quality of the filter on texts whose similarity is known.
 
 use std::{
     fmt::Display,
@@ -7,25 +7,25 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use clap::ValueEnum;
 use serde::Serialize;
 
 use super::{
     Exit, Failure, Out,
     document::{Settings, extracted, extractor, in_chunks_of, recipe},
-    progress::say,
-    write_line,
+    say, write_line,
 };
 use crate::{
     config::Config,
     eval::{self, Corpus, Method, Text, Unlisted, compare, evaluate, read_texts},
 };
 
-/// Measure how right the filter is, on pairs whose similarity is known
+/// Measure the quality of the filter on pairs whose similarity is known
 ///
-/// PAIRS has a line {"a", "b", "jaccard"} of JSON for each pair of texts: the ids of both, and what share of their shingles they have
-/// in common (or instead a "label": near, related, weak, different, which does not count beside a "jaccard"). A pair that is not listed counts as different, unless
-/// --listed-only says that nobody knows. Every pair is judged by the rule of the configured mode, at every radius; then the texts go
-/// through the filter as a stream, in their order.
+/// PAIRS has one JSON line {"a", "b", "jaccard"} per pair of texts: their ids, and the share of shingles that they have in common.
+/// Instead of "jaccard", a line may have a "label": near, related, weak or different. Pairs that are not listed count as different,
+/// unless --listed-only is given. The rule of the configured mode judges every pair at every radius; then the texts go through the
+/// filter as a stream, in their order.
 #[derive(Debug, clap::Args)]
 #[command(
     override_usage = "pagesieve eval <PAIRS> <--texts <FILE>|--pages <DIR>> [OPTIONS]",
@@ -37,23 +37,23 @@ Examples:
     pagesieve eval pairs.jsonl --texts texts.jsonl --set dedup.mode=classic --json | jq .groups[0].recall"
 )]
 pub(super) struct Args {
-    /// Pairs of texts, as lines of JSON
+    /// Pairs of texts, as JSON lines
     pairs: PathBuf,
     #[command(flatten)]
     source: Source,
-    /// Judge listed pairs only: what others have in common is unknown
+    /// Judge only listed pairs: the similarity of the others is unknown
     #[arg(long)]
     listed_only: bool,
-    /// Take the mean over so many seeds of the hash, instead of the configured seed
+    /// Take the mean over N hash seeds instead of the configured one
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
     seeds: Option<u16>,
-    /// Compare with other methods instead: all of them, or those that are named (behind PAIRS, or with commas)
+    /// Compare with other methods instead: all of them, or the named ones (after PAIRS, or separated by commas)
     #[arg(long, value_name = "METHOD", num_args = 0.., value_delimiter = ',', conflicts_with_all = ["seeds", "html"])]
     method: Option<Vec<Method>>,
     /// Print all figures as JSON
     #[arg(long)]
     json: bool,
-    /// Draw the figures into this HTML file
+    /// Also write the figures as charts to this HTML file
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     #[command(flatten)]
@@ -64,10 +64,10 @@ pub(super) struct Args {
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
 struct Source {
-    /// Texts, as lines {"id", "lang"?, "text"} of JSON
+    /// Texts, as JSON lines {"id", "lang"?, "text"}
     #[arg(long, value_name = "FILE")]
     texts: Option<PathBuf>,
-    /// A directory of HTML files, whose ids are their paths in it
+    /// A directory of HTML files; their ids are their paths in it
     #[arg(long, value_name = "DIR")]
     pages: Option<PathBuf>,
 }
@@ -81,17 +81,20 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
         Failure::Corpus { path: path.to_owned(), source }
     })?;
     if corpus.listed() == 0 {
-        say(format_args!("{} lists no pairs: none is known to be near", args.pairs.display()));
+        say(format_args!(
+            "{} lists no pairs, so no pair is known to be near",
+            args.pairs.display()
+        ));
     }
     if let Some(methods) = &args.method {
-        let methods = if methods.is_empty() { &Method::ALL[..] } else { methods };
+        let methods = if methods.is_empty() { Method::value_variants() } else { methods };
         let comparison = compare(&corpus, &config.dedup, recipe(&config).hash_seed, methods);
         return print(out, &comparison, args.json).map(|()| exit);
     }
-    let seeds = args
+    let hash_seeds = args
         .seeds
-        .map_or_else(|| vec![recipe(&config).hash_seed], |number| eval::seeds(number.into()));
-    let quality = evaluate(&corpus, &config.dedup, &seeds);
+        .map_or_else(|| vec![recipe(&config).hash_seed], |number| eval::hash_seeds(number.into()));
+    let quality = evaluate(&corpus, &config.dedup, &hash_seeds);
     if let Some(path) = &args.html {
         fs::write(path, eval::render(&quality))
             .map_err(|source| Failure::Write { path: path.clone(), source })?;
@@ -126,7 +129,7 @@ impl Source {
                 let id = std::mem::take(&mut input.id);
                 let (document, _) = extracted(&extractor, input);
                 let lang = document.lang.map(str::to_owned);
-                Text { id: within(directory, &id), lang, text: document.text }
+                Text { id: relative(directory, &id), lang, text: document.text }
             },
             |chunk| {
                 texts.extend(chunk);
@@ -137,10 +140,14 @@ impl Source {
     }
 }
 
-/// The path of a file of the directory, within it.
-fn within(directory: &Path, path: &str) -> String {
-    let within = Path::new(path).strip_prefix(directory).unwrap_or(Path::new(path));
-    within.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")
+/// The path of a file, relative to the directory.
+fn relative(directory: &Path, path: &str) -> String {
+    let relative = Path::new(path).strip_prefix(directory).unwrap_or(Path::new(path));
+    relative
+        .components()
+        .map(|part| part.as_os_str().to_string_lossy())
+        .collect::<Vec<_>>()
+        .join("/")
 }
 
 fn open(path: &Path) -> Result<BufReader<File>, Failure> {

@@ -1,34 +1,35 @@
-//! How a command ends, and what is said if it fails.
+//! Exit codes, and the errors that end a command.
 
 use std::{
     error::Error,
-    fmt,
-    io::{self, ErrorKind, Write},
+    io::{self, ErrorKind},
+    iter,
     path::PathBuf,
     process::ExitCode,
 };
 
-use miette::{Diagnostic, MietteHandlerOpts, ReportHandler};
+use miette::Diagnostic;
 
+use super::say;
 use crate::{
     config::ConfigError, crawl::CrawlError, eval::CorpusError, filter::WindowError,
     state::StateError,
 };
 
-/// How the program ends.
+/// The exit code of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// All was done.
+    /// Everything succeeded.
     Done = 0,
-    /// Some or all of it failed.
+    /// The command failed, at least in part.
     Failed = 1,
     /// The arguments or the configuration are wrong.
     Usage = 2,
-    /// There is no room on the disk.
+    /// The disk is full.
     NoRoom = 4,
-    /// Somebody interrupted it.
+    /// Interrupted by Ctrl-C.
     Interrupted = 130,
-    /// It was told to end.
+    /// Terminated by a signal.
     Terminated = 143,
 }
 
@@ -38,57 +39,59 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Why a command cannot go on.
+/// An error that ends a command.
 #[derive(Debug, thiserror::Error, Diagnostic)]
 pub(super) enum Failure {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Config(#[from] ConfigError),
-    #[error("build the index")]
+    #[error("cannot build the index")]
     Memory(#[from] WindowError),
-    #[error("use the state {}", path.display())]
+    #[error("cannot use the state {}", path.display())]
     State { path: PathBuf, source: StateError },
-    #[error("read {}", path.display())]
+    #[error("cannot read {}", path.display())]
     Read { path: PathBuf, source: io::Error },
-    #[error("the run in {} never heard of {url}", run.display())]
+    #[error("the run in {} does not know {url}", run.display())]
     #[diagnostic(help(
-        "URLs are looked for in their normal form; pages.jsonl, duplicates.jsonl and skipped.jsonl have all that are known"
+        "pages.jsonl, duplicates.jsonl and skipped.jsonl list all known URLs, in their normal form"
     ))]
-    Unheard { url: String, run: PathBuf },
-    #[error("{url} was not judged: there is nothing to compare")]
-    #[diagnostic(help("`pagesieve explain {url} --run {}` says why", run.display()))]
+    UnknownUrl { url: String, run: PathBuf },
+    #[error("{url} was not judged, so there is nothing to compare")]
+    #[diagnostic(help("`pagesieve explain {url} --run {}` shows why", run.display()))]
     NotJudged { url: String, run: PathBuf },
-    #[error("{url} is a URL, and no run is named that knows it")]
-    #[diagnostic(help("add `--run DIR`, the run's directory"))]
+    #[error("{url} is a URL, but no run is given")]
+    #[diagnostic(help("add `--run DIR`, the run directory"))]
     NoRun { url: String },
-    #[error("two documents are compared, but one is named")]
-    #[diagnostic(help("name the other; or a URL with `--run DIR`, to see what became of it"))]
-    OneDocument,
-    #[error("{file} is a file, and no other document is named")]
-    #[diagnostic(help("`pagesieve lookup --run {} {file}` lists the run's pages that are nearest to it", run.display()))]
-    OneFile { file: String, run: PathBuf },
-    #[error("{file} holds lines of JSON, and of a file one document is explained")]
+    #[error("only one document is given, but a comparison needs two")]
     #[diagnostic(help(
-        "save the text or the page of one line in a file of its own; `pagesieve filter` and `pagesieve lookup` read lines of JSON"
+        "add the other one; or give a URL with `--run DIR` to see what happened to it"
+    ))]
+    OneDocument,
+    #[error("{file} is a file, and no other document is given")]
+    #[diagnostic(help("`pagesieve lookup --run {} {file}` lists the pages of the run that are nearest to it", run.display()))]
+    OneFile { file: String, run: PathBuf },
+    #[error("{file} has JSON lines, but `explain` takes one document per file")]
+    #[diagnostic(help(
+        "save the text or page of one line as a file; `pagesieve filter` and `pagesieve lookup` read JSON lines"
     ))]
     Lines { file: String },
     #[cfg(feature = "demo")]
-    #[error("{} holds something else than a demo: name another directory by --out", path.display())]
+    #[error("{} has files that are not of a demo: choose another directory with --out", path.display())]
     NoDemo { path: PathBuf },
-    #[error("evaluate {}", path.display())]
+    #[error("cannot evaluate {}", path.display())]
     Corpus { path: PathBuf, source: CorpusError },
-    #[error("write {}", path.display())]
+    #[error("cannot write {}", path.display())]
     Write { path: PathBuf, source: io::Error },
-    #[error("delete the run in {}", path.display())]
+    #[error("cannot delete the run in {}", path.display())]
     Delete { path: PathBuf, source: io::Error },
-    #[error("start the asynchronous runtime")]
+    #[error("cannot start the asynchronous runtime")]
     Runtime(#[source] io::Error),
     #[error(transparent)]
     Crawl(#[from] CrawlError),
     #[cfg(feature = "demo")]
-    #[error("serve the demo's pages")]
+    #[error("cannot serve the demo's pages")]
     Demo(#[from] super::demo::DemoError),
-    #[error("write to standard output")]
+    #[error("cannot write to standard output")]
     Output(#[source] io::Error),
 }
 
@@ -107,7 +110,7 @@ impl Failure {
             Self::Crawl(error) if error.is_configuration() => Exit::Usage,
             Self::State { source, .. } if source.is_full() => Exit::NoRoom,
             Self::State { source, .. } if source.is_misuse() => Exit::Usage,
-            // Whoever reads the output has seen enough, as in `… | head`.
+            // The reader of the output has stopped reading, as in `… | head`.
             Self::Output(source) if source.kind() == ErrorKind::BrokenPipe => Exit::Done,
             Self::Output(source) if source.kind() == ErrorKind::StorageFull => Exit::NoRoom,
             _ => Exit::Failed,
@@ -115,34 +118,8 @@ impl Failure {
     }
 }
 
-/// Says on standard error why a command cannot go on, and what to do about it.
-pub(super) fn complain(failure: &Failure) {
-    if failure.exit() != Exit::Done {
-        let handler = MietteHandlerOpts::new().build();
-        tell(format_args!("{}", Drawn(&handler, failure)));
-    }
-}
-
-/// Says on standard error in one line what is wrong with one document; the command goes on.
-pub(super) fn mention(error: &dyn Error) {
-    let mut line = error.to_string();
-    let mut source = error.source();
-    while let Some(error) = source {
-        line = format!("{line}: {error}");
-        source = error.source();
-    }
-    tell(format_args!("{line}"));
-}
-
-/// Nobody can be told that standard error is closed.
-fn tell(line: fmt::Arguments<'_>) {
-    drop(writeln!(io::stderr().lock(), "{line}"));
-}
-
-struct Drawn<'a>(&'a miette::MietteHandler, &'a Failure);
-
-impl fmt::Display for Drawn<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.debug(self.1, f)
-    }
+/// Prints an error of one document, with its causes, as one line. The command continues.
+pub(super) fn print_error(error: &(dyn Error + 'static)) {
+    let causes = iter::successors(Some(error), |&error| error.source());
+    say(causes.map(ToString::to_string).collect::<Vec<_>>().join(": "));
 }

@@ -1,4 +1,4 @@
-//! `pagesieve extract`: what the filter sees of a page.
+//! `pagesieve extract`: the text that the filter sees of a page.
 
 use serde::Serialize;
 use url::Url;
@@ -9,11 +9,11 @@ use super::{
 };
 use crate::{extract::Truncation, input::Input};
 
-/// Print what the filter sees of pages: body text, title, links
+/// Print the body text, title and links of pages
 ///
-/// Reads what `filter` reads and writes a line {"id", "url", "title", "text", "links", "lang", "charset"} of JSON for each document, in
-/// the order of the input. The text is without navigation, header, footer, sidebars and the like, one block a line. A line has
-/// "truncated" as well, with the reason, if a guard against hostile markup cut the page.
+/// Reads the same input as `filter`. Prints one JSON line {"id", "url", "title", "text", "links", "lang", "charset"} per document, in
+/// the order of the input. The text has no navigation, header, footer or sidebars; each block is a line. If a limit against hostile
+/// markup cut the page, the line also has "truncated" with the reason.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -11,8 +11,7 @@ use serde::Serialize;
 use super::{
     Exit, Failure, Out,
     document::{Files, Preparation, Prepared, Settings, in_chunks, recipe},
-    progress::say,
-    write_line,
+    say, write_line,
 };
 use crate::{
     config::Config,

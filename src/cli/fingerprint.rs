@@ -1,4 +1,4 @@
-//! `pagesieve fingerprint`: the fingerprints of documents.
+//! `pagesieve fingerprint`: prints the fingerprints of documents.
 
 use serde::Serialize;
 
@@ -13,9 +13,10 @@ use crate::{
 
 /// Print the fingerprints of documents
 ///
-/// Reads what `filter` reads and writes a line {"id", "fingerprint", "signature"} of JSON for each document, in the order of the
-/// input: 64 bits as 16 hexadecimal digits, and 256 as 64, the fingerprint first; both are null for a text without words. The seed is
-/// the public one unless `dedup.seed` names another number. A line has "truncated" as well, with the reason, if a guard cut the page.
+/// Reads the same input as `filter`. Prints one JSON line {"id", "fingerprint", "signature"} per document, in the order of the input.
+/// The fingerprint has 64 bits (16 hexadecimal digits); the signature has 256 bits (64 digits) and begins with the fingerprint. Both are
+/// null for a text without words. The hash seed is the public one, unless `dedup.seed` is a number. If a limit against hostile markup
+/// cut the page, the line also has "truncated" with the reason.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -1,4 +1,4 @@
-//! `pagesieve lookup`: which pages of a run are nearest to a text?
+//! `pagesieve lookup`: lists the pages of a run that are nearest to a text.
 
 use std::{
     io::{self, Write},
@@ -6,24 +6,25 @@ use std::{
 };
 
 use super::{
-    Exit, Failure, Out, counted,
+    Exit, Failure, Out,
     document::{Preparation, Prepared, Settings, read},
-    exit::mention,
-    progress::say,
+    exit::print_error,
     rule::{distances, kind_in_run, only_equal, rule},
+    say,
 };
 use crate::{
     crawl::{Neighbour, Neighbourhood, PastRun},
     filter::{Document, Kind, Options},
     fingerprint::similarity,
     input::{Content, Documents, Input, InputError},
+    report::counted,
 };
 
 /// List the pages of a run that are nearest to a text
 ///
-/// Compares with every unique page of the run's window, fingerprinted as the run does it, and writes for each text the nearest pages:
-/// in how many of 64 bits their fingerprints differ and of 256 bits their signatures, the similarity that these estimate, URL and title;
-/// then whether the run would judge the text to be a duplicate, by its own rule unless --set or --config say another.
+/// Fingerprints the text as the run does and compares it with every unique page in the run's window. Prints the nearest pages: the bits
+/// in which fingerprints (64 bits) and signatures (256 bits) differ, the estimated similarity, URL and title. Then prints whether the
+/// run would judge the text to be a duplicate, by the run's rule unless --set or --config change it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -34,11 +35,11 @@ pub(super) struct Args {
     /// The run directory
     #[arg(long, value_name = "DIR")]
     run: PathBuf,
-    /// The text: an HTML page, JSON lines as `filter` reads them, a directory of pages, or any other file of plain text
+    /// The text: an HTML page, JSON lines as for `filter`, a directory of pages, or a plain text file
     ///
-    /// A file of JSON lines begins with a brace; `-` reads them from standard input.
+    /// A file that begins with a brace has JSON lines; `-` reads JSON lines from standard input.
     file: PathBuf,
-    /// How many pages are listed
+    /// How many pages to list
     #[arg(long, value_name = "N", default_value_t = 10)]
     limit: usize,
     #[command(flatten)]
@@ -62,7 +63,7 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
                 count += 1;
             }
             Err(error) => {
-                mention(&error);
+                print_error(&error);
                 exit = Exit::Failed;
             }
         }
@@ -73,7 +74,7 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// The documents of a file: one if it is a page or plain text, else one for each line.
+/// The documents of a file: one if it is a page or plain text, else one per line.
 fn inputs(file: &Path) -> Result<Box<dyn Iterator<Item = Result<Input, InputError>>>, Failure> {
     if file.as_os_str() != "-" && !file.is_dir() {
         let content = read(file)?;
@@ -94,10 +95,10 @@ fn write(
     options: &Options,
 ) -> io::Result<()> {
     let [chars, features] = [(subject.chars, "character"), (subject.sketch.features, "feature")]
-        .map(|(count, what)| counted(count.into(), what));
+        .map(|(count, what)| counted(count, what));
     writeln!(out, "{id}: {chars}, {features}")?;
     if let Some(why) = truncated {
-        writeln!(out, "cut ({}): only what came before a limit counts", why.as_str())?;
+        writeln!(out, "truncated ({}): the rest is ignored", why.as_str())?;
     }
     if !found.nearest.is_empty() {
         let pages = counted(found.compared, "page");
@@ -118,7 +119,7 @@ fn write_neighbour(out: &mut Out, neighbour: &Neighbour) -> io::Result<()> {
     }
 }
 
-/// What the run would say of the text.
+/// How the run would judge the text.
 fn verdict(subject: &Document, neighbours: &Neighbourhood, options: &Options) -> String {
     let (features, template) = (subject.sketch.features, neighbours.template);
     match (&neighbours.matched, only_equal(&subject.sketch, options)) {
@@ -132,7 +133,7 @@ fn verdict(subject: &Document, neighbours: &Neighbourhood, options: &Options) ->
         }
         (None, Some(why)) => format!("unique: it {why}"),
         (None, None) => format!(
-            "unique: no unique page has an equal text, nor does the rule hold for any\n{}",
+            "unique: no page has an equal text, and none is similar enough\n{}",
             rule(options, features, template)
         ),
     }

@@ -1,6 +1,7 @@
-//! The command line.
+//! The command line: parses the arguments, sets up the log, runs a command.
 //!
-//! One file for each command. Standard output carries data only; errors, progress and logs go to standard error.
+//! Each command has a file of its own; `report` is in `crawl.rs`. Standard output has only data; errors, progress and logs go to
+//! standard error.
 
 mod check;
 mod crawl;
@@ -13,40 +14,41 @@ mod explain;
 mod extract;
 mod filter;
 mod fingerprint;
-mod log;
 mod lookup;
 mod progress;
-mod report;
 mod robots;
 mod rule;
-mod signals;
 
-use std::io::{self, BufWriter, StdoutLock, Write};
+use std::{
+    fmt,
+    io::{self, BufWriter, IsTerminal, StdoutLock, Write},
+};
 
-use clap::{Parser, Subcommand};
+use clap::{Parser, Subcommand, ValueEnum};
 use serde::Serialize;
+use tracing_subscriber::{EnvFilter, filter::LevelFilter};
 
 pub use exit::Exit;
-use exit::{Failure, complain};
+use exit::Failure;
 
-/// Bytes of output that wait in memory before they are handed to the system.
+/// The size of the buffer of standard output, in bytes.
 const BUFFER: usize = 64 << 10;
 
 /// Standard output.
 type Out = BufWriter<StdoutLock<'static>>;
 
-/// A web crawler that recognises near duplicates before it stores them, and its parts as filters of their own.
+/// A web crawler with a streaming filter for near duplicates; the filter also works alone.
 #[derive(Debug, Parser)]
 #[command(
     version,
     max_term_width = 100,
     after_help = "\
-Exit codes: 0 done, 1 failed (in part), 2 wrong usage or configuration, 4 no room on the disk, 130 interrupted.
-Standard output carries data only; errors and logs go to standard error."
+Exit codes: 0 done, 1 failed (at least in part), 2 wrong usage or configuration, 4 disk full,
+130 and 143 interrupted. Standard output has only data; errors and logs go to standard error."
 )]
 struct Cli {
     #[command(flatten)]
-    log: log::Options,
+    log: LogOptions,
     #[command(subcommand)]
     command: Command,
 }
@@ -54,9 +56,9 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     #[cfg(feature = "demo")]
-    Demo(demo::command::Args),
+    Demo(demo::Args),
     Crawl(crawl::Args),
-    Report(report::Args),
+    Report(crawl::ReportArgs),
     Check(check::Args),
     Filter(filter::Args),
     Fingerprint(fingerprint::Args),
@@ -67,28 +69,31 @@ enum Command {
     Eval(eval::Args),
 }
 
-/// Runs the command that the program's arguments name. Ends the process itself if they are wrong or ask for help.
+/// Runs the command of the program's arguments. Ends the process itself if they are wrong or ask for help.
 #[must_use]
 pub fn main() -> Exit {
     let cli = Cli::parse();
-    cli.log.begin();
+    cli.log.init();
     let mut out = BufWriter::with_capacity(BUFFER, io::stdout().lock());
     let ended = run(cli.command, &mut out)
         .and_then(|exit| out.flush().map_err(Failure::Output).map(|()| exit));
-    // What could not be written must not be tried again when `out` is dropped.
+    // Dropping `out` would try again to write what could not be written.
     drop(out.into_parts());
     ended.unwrap_or_else(|failure| {
-        complain(&failure);
-        failure.exit()
+        let exit = failure.exit();
+        if exit != Exit::Done {
+            say(format_args!("{:?}", miette::Report::new(failure)));
+        }
+        exit
     })
 }
 
 fn run(command: Command, out: &mut Out) -> Result<Exit, Failure> {
     match command {
         #[cfg(feature = "demo")]
-        Command::Demo(args) => demo::command::run(&args, out),
+        Command::Demo(args) => demo::run(&args, out),
         Command::Crawl(args) => crawl::run(&args, out),
-        Command::Report(args) => report::run(&args, out),
+        Command::Report(args) => crawl::report(&args, out),
         Command::Check(args) => check::run(&args, out),
         Command::Filter(args) => filter::run(args, out),
         Command::Fingerprint(args) => fingerprint::run(args, out),
@@ -108,7 +113,63 @@ fn write_line(out: &mut Out, value: &impl Serialize) -> Result<(), Failure> {
         .map_err(Failure::Output)
 }
 
-/// `1 page`, `2 pages`.
-fn counted(count: u64, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+/// Prints a line to standard error. Ignores errors, because there is no other place to report them.
+fn say(line: impl fmt::Display) {
+    drop(writeln!(io::stderr().lock(), "{line}"));
+}
+
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Logging")]
+struct LogOptions {
+    /// What to log: error, warn, info, debug, trace or off; also for parts of the program, as in `warn,pagesieve::crawl=debug`
+    #[arg(long, global = true, value_name = "LEVEL", default_value = "warn", value_parser = directives)]
+    log: String,
+    /// The format of the log: text (lines for people) or json (one object per line)
+    #[arg(
+        long,
+        global = true,
+        value_name = "FORMAT",
+        default_value = "text",
+        hide_possible_values = true
+    )]
+    log_format: LogFormat,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum LogFormat {
+    Text,
+    Json,
+}
+
+impl LogOptions {
+    /// Starts to log to standard error.
+    fn init(&self) {
+        // The HTML parser warns about each table that a browser would repair: about pages, not about the run.
+        let filter = EnvFilter::new(format!("html5ever=error,{}", self.log));
+        let log = tracing_subscriber::fmt()
+            .with_env_filter(filter)
+            .with_ansi(io::stderr().is_terminal())
+            .with_writer(io::stderr);
+        // Fails only if a program that embeds this one logs already.
+        drop(match self.log_format {
+            LogFormat::Text => log.try_init(),
+            LogFormat::Json => log.json().try_init(),
+        });
+    }
+}
+
+/// Checks log directives. The filter would take a single word that is not a level for a part of the program.
+fn directives(text: &str) -> Result<String, String> {
+    let is_word = |part: &&str| !part.contains(['=', '[']);
+    let is_level = |part: &str| !part.is_empty() && part.parse::<LevelFilter>().is_ok();
+    if let Some(word) = text.split(',').map(str::trim).filter(is_word).find(|part| !is_level(part))
+    {
+        return Err(format!(
+            "{word:?} is not a level: use error, warn, info, debug, trace or off, or PART=LEVEL for a part of the program, such as pagesieve::crawl=debug"
+        ));
+    }
+    match EnvFilter::try_new(text) {
+        Ok(_) => Ok(text.to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
 }

@@ -1,8 +1,8 @@
-//! How a crawl gets on, on standard error: one line that changes on a terminal, a line now and then elsewhere.
+//! Shows the progress of a crawl on standard error: on a terminal one line that changes, elsewhere a line every few seconds.
 
 use std::{
     fmt,
-    io::{self, IsTerminal, Write},
+    io::{self, IsTerminal},
     time::Duration,
 };
 
@@ -12,18 +12,19 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-use super::counted;
+use super::say;
 use crate::{
     crawl::{Progress, Tally},
     page::numbers::thousands,
+    report::counted,
     state::Restored,
 };
 
-/// How often the line on a terminal changes, and how often a line is written elsewhere.
+/// How often the line on a terminal changes, and how often a line is printed elsewhere.
 const TERMINAL_EVERY: Duration = Duration::from_millis(200);
 const PLAIN_EVERY: Duration = Duration::from_secs(5);
 
-/// How progress is shown.
+/// How to show progress.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Show {
     /// One line on a terminal, plain lines elsewhere
@@ -31,11 +32,11 @@ pub(super) enum Show {
     Auto,
     /// Plain lines
     Plain,
-    /// Not at all
+    /// Nothing
     None,
 }
 
-/// How a run stands, and how fast it got there.
+/// The progress of a run, and what its rate is computed from.
 struct Line {
     progress: Progress,
     fetched_before: u64,
@@ -62,8 +63,8 @@ pub(super) async fn show(show: Show, mut watch: watch::Receiver<Progress>) {
         if Instant::now() >= next {
             let line = Line { progress, fetched_before, elapsed: began.elapsed() };
             match &bar {
-                Some(bar) => bar.set_message(line.fitted(columns())),
-                None => say(line.fitted(usize::MAX)),
+                Some(bar) => bar.set_message(line.to_string()),
+                None => say(line),
             }
             next = Instant::now() + every;
         }
@@ -74,11 +75,6 @@ pub(super) async fn show(show: Show, mut watch: watch::Receiver<Progress>) {
     }
 }
 
-/// Writes a line to standard error; nobody can be told that it is closed.
-pub(super) fn say(line: impl fmt::Display) {
-    drop(writeln!(io::stderr().lock(), "{line}"));
-}
-
 fn bar() -> ProgressBar {
     let style =
         ProgressStyle::with_template("{spinner} {wide_msg}").expect("the template is right");
@@ -87,43 +83,27 @@ fn bar() -> ProgressBar {
     bar
 }
 
-/// Columns of the terminal that the spinner leaves; some terminals do not tell how many they have.
-fn columns() -> usize {
-    let columns = terminal_size::terminal_size_of(io::stderr());
-    columns.map_or(80, |(width, _)| usize::from(width.0)).saturating_sub(2)
-}
-
-impl Line {
-    /// The line, without as many of its less important parts as it takes to fit so many columns.
-    fn fitted(&self, columns: usize) -> String {
-        if let Some(Restored { read, all }) = self.progress.restored {
-            return format!("bringing the window back: {} of {}", thousands(read), thousands(all));
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Progress { counts, active_hosts, in_flight, restored } = self.progress;
+        if let Some(Restored { read, all }) = restored {
+            return write!(f, "restoring the window: {} of {}", thousands(read), thousands(all));
         }
-        let mut parts = self.parts().to_vec();
-        while parts.iter().map(|(_, part)| part.len()).sum::<usize>() > columns && parts.len() > 1 {
-            let least = (0..parts.len()).min_by_key(|&place| parts[place].0).unwrap_or_default();
-            parts.remove(least);
-        }
-        parts.into_iter().map(|(_, part)| part).collect()
-    }
-
-    /// What there is to tell, each with its importance.
-    fn parts(&self) -> [(u8, String); 9] {
-        let Progress { counts, active_hosts, in_flight, .. } = self.progress;
         let fetched = counts.fetched.saturating_sub(self.fetched_before);
         #[expect(clippy::cast_precision_loss, reason = "a rate is shown with one decimal")]
         let rate = fetched as f64 / self.elapsed.as_secs_f64().max(1e-3);
-        [
-            (8, counted(counts.fetched, "page")),
-            (3, format!(", {rate:.1}/s")),
-            (7, format!(": {} unique", counts.unique)),
-            (6, format!(", {} exact", counts.exact)),
-            (5, format!(", {} near", counts.near)),
-            (2, format!(", {} failed", counts.failed)),
-            (4, format!("; {} queued", counts.queued)),
-            (1, format!(" on {}", counted(active_hosts as u64, "host"))),
-            (0, format!(", {in_flight} in flight")),
-        ]
+        // A narrow terminal cuts the end, so the most important figures come first.
+        write!(
+            f,
+            "{}: {} unique, {} exact, {} near; {} queued; {rate:.1}/s, {} failed, {}, {in_flight} in flight",
+            counted(counts.fetched, "page"),
+            thousands(counts.unique),
+            thousands(counts.exact),
+            thousands(counts.near),
+            thousands(counts.queued),
+            thousands(counts.failed),
+            counted(active_hosts, "host"),
+        )
     }
 }
 
@@ -138,33 +118,17 @@ mod tests {
     }
 
     #[test]
-    fn a_line_tells_the_rate_of_this_start_and_the_counts_of_all() {
+    fn a_line_has_the_rate_of_this_start_and_the_counts_of_all() {
         assert_eq!(
-            line().fitted(usize::MAX),
-            "120 pages, 10.0/s: 100 unique, 15 exact, 5 near, 2 failed; 40 queued on 1 host, 7 in flight"
+            line().to_string(),
+            "120 pages: 100 unique, 15 exact, 5 near; 40 queued; 10.0/s, 2 failed, 1 host, 7 in flight"
         );
     }
 
     #[test]
-    fn a_line_tells_how_far_the_window_is_until_it_is_back() {
+    fn a_line_shows_the_restoring_of_the_window() {
         let restored = Some(Restored { read: 1_000, all: 100_000_000 });
         let line = Line { progress: Progress { restored, ..line().progress }, ..line() };
-        assert_eq!(line.fitted(80), "bringing the window back: 1,000 of 100,000,000");
-    }
-
-    #[test]
-    fn a_line_gives_up_its_least_important_parts_to_fit() {
-        let fitted = [79, 60, 50, 31, 0].map(|columns| line().fitted(columns));
-        assert_eq!(
-            fitted,
-            [
-                "120 pages, 10.0/s: 100 unique, 15 exact, 5 near, 2 failed; 40 queued on 1 host",
-                "120 pages, 10.0/s: 100 unique, 15 exact, 5 near; 40 queued",
-                "120 pages: 100 unique, 15 exact, 5 near; 40 queued",
-                "120 pages: 100 unique, 15 exact",
-                "120 pages",
-            ]
-        );
-        assert!((0..100).all(|columns| line().fitted(columns).len() <= columns.max(9)));
+        assert_eq!(line.to_string(), "restoring the window: 1,000 of 100,000,000");
     }
 }

@@ -1,4 +1,4 @@
-//! `pagesieve robots`: what does a robots.txt let an agent fetch?
+//! `pagesieve robots`: what a robots.txt allows an agent to fetch.
 
 use std::{
     fs,
@@ -11,21 +11,21 @@ use url::Url;
 use super::{Exit, Failure, Out};
 use crate::crawl::robots::{Robots, product_token};
 
-/// Tell what a robots.txt allows an agent to fetch
+/// Show what a robots.txt allows an agent to fetch
 ///
-/// Writes a line for each URL: `allow` or `deny`, the URL, and the rule that decides with its line (`-` if there is none), with tabs
-/// between. A URL that cannot be parsed is denied with the reason, and the exit code is 1.
+/// Prints one line per URL, separated by tabs: `allow` or `deny`, the URL, and the deciding rule with its line number (`-` if there is
+/// none). A URL that cannot be parsed is denied with the reason, and the exit code is 1.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
     pagesieve robots robots.txt examplebot https://example.org/private/
     pagesieve robots robots.txt 'examplebot/1.0 (+https://example.org/bot)' < urls.txt")]
 pub(super) struct Args {
-    /// The robots.txt
+    /// The robots.txt file
     file: PathBuf,
-    /// Who asks: a product token, or a whole User-Agent header that begins with it
+    /// The agent: a product token, or a whole User-Agent header that begins with one
     agent: String,
-    /// The URLs; one a line from standard input if none is given
+    /// The URLs; if none is given, they are read from standard input, one per line
     #[arg(value_name = "URL")]
     urls: Vec<String>,
 }
@@ -35,42 +35,31 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
         fs::read(&args.file).map_err(|source| Failure::Read { path: args.file.clone(), source })?;
     let robots = Robots::parse(&file, product_token(&args.agent));
     let mut exit = Exit::Done;
-    let mut decide = |url: &str| {
-        let understood = write_decision(out, &robots, url).map_err(Failure::Output)?;
-        if !understood {
-            exit = Exit::Failed;
-        }
-        Ok::<_, Failure>(())
+    let mut decide = |text: &str| {
+        let line = match Url::parse(text) {
+            Ok(url) => {
+                let decision = robots.decide(&url);
+                let verdict = if decision.allowed { "allow" } else { "deny" };
+                let rule = decision.rule.map_or_else(|| "-".to_owned(), |rule| rule.to_string());
+                format!("{verdict}\t{text}\t{rule}")
+            }
+            Err(error) => {
+                exit = Exit::Failed;
+                format!("deny\t{text}\t{error}")
+            }
+        };
+        writeln!(out, "{line}").map_err(Failure::Output)
     };
+    args.urls.iter().try_for_each(|url| decide(url))?;
     if args.urls.is_empty() {
         for line in io::stdin().lock().split(b'\n') {
-            let told = |source| Failure::Read { path: "standard input".into(), source };
-            let line = line.map_err(told)?;
+            let line =
+                line.map_err(|source| Failure::Read { path: "standard input".into(), source })?;
             let url = String::from_utf8_lossy(line.trim_ascii());
             if !url.is_empty() {
                 decide(&url)?;
             }
         }
-    } else {
-        args.urls.iter().try_for_each(|url| decide(url))?;
     }
     Ok(exit)
-}
-
-/// Writes the line of a URL, and says whether it is one.
-fn write_decision(out: &mut Out, robots: &Robots, text: &str) -> io::Result<bool> {
-    let url = match Url::parse(text) {
-        Ok(url) => url,
-        Err(error) => {
-            writeln!(out, "deny\t{text}\t{error}")?;
-            return Ok(false);
-        }
-    };
-    let decision = robots.decide(&url);
-    let verdict = if decision.allowed { "allow" } else { "deny" };
-    match decision.rule {
-        Some(rule) => writeln!(out, "{verdict}\t{text}\t{rule}")?,
-        None => writeln!(out, "{verdict}\t{text}\t-")?,
-    }
-    Ok(true)
 }

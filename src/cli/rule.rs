@@ -1,44 +1,49 @@
-//! The rules of the judgement in words, with their numbers.
+//! The rules of the filter and its decisions, in words.
 
 use crate::{
     filter::{Kind, Match, Options, Rule, Share, Step},
     fingerprint::Sketch,
+    report::counted,
 };
-
-/// By which rule a text of so many features is a near duplicate of another; of one of the same site whose template is such a share of it,
-/// if there is a template.
-pub(super) fn rule(options: &Options, features: u32, template: Share) -> String {
-    let (rule, name) = (Rule::new(options), options.mode.as_str());
-    let radius = rule.radius();
-    let confirmed = match rule.signature_radius(features) {
-        256.. => String::new(),
-        most => {
-            format!(" and at most {most} of the signatures' 256 in a text of {features} features")
-        }
-    };
-    let within = rule.signature_radius_within(features, template);
-    let beside = match template.percent() {
-        percent if within < rule.signature_radius(features) => {
-            format!(" ({within} from a page of its site, whose template is {percent} % of it)")
-        }
-        _ => String::new(),
-    };
-    format!("rule {name}: at most {radius} of the fingerprints' 64 bits differ{confirmed}{beside}")
-}
 
 const EXACT: &str = "an exact duplicate";
 const NEAR: &str = "a near duplicate";
 
-/// What a duplicate is, and why, if the two were compared.
+/// The rule for near duplicates of a text with this many features. `template` is the known share of template in the text, which makes
+/// the rule stricter among pages of its site.
+pub(super) fn rule(options: &Options, features: u32, template: Share) -> String {
+    let (rule, name) = (Rule::new(options), options.mode.as_str());
+    let radius = rule.radius();
+    let most = rule.signature_radius(features);
+    let signatures = if most < 256 {
+        format!(", signatures in at most {most} of 256 (for a text of {features} features)")
+    } else {
+        String::new()
+    };
+    let within = rule.signature_radius_within(features, template);
+    let same_site = if within < most {
+        let percent = template.percent();
+        format!(
+            "; in at most {within} from pages of its site, because {percent} % of it is template"
+        )
+    } else {
+        String::new()
+    };
+    format!(
+        "rule {name}: fingerprints differ in at most {radius} of 64 bits{signatures}{same_site}"
+    )
+}
+
+/// What a duplicate is, and why, if it was compared with its match.
 pub(super) fn kind(found: &Match) -> (&'static str, &'static str) {
     match (found.kind, found.step) {
         (Kind::Exact, Step::Body) => (EXACT, "the bodies are equal, byte for byte (step body)"),
         (Kind::Exact, _) => (EXACT, "the texts have the same words (step text)"),
-        (Kind::Near, _) => (NEAR, "the rule holds (step near)"),
+        (Kind::Near, _) => (NEAR, "the texts are similar enough (step near)"),
     }
 }
 
-/// The same of a duplicate of a page of a run: it may be known by the body or the text of another duplicate of that page.
+/// The same for a page of a run: it may have the body or the text of another duplicate of its match.
 pub(super) fn kind_in_run(found: &Match) -> (&'static str, &'static str) {
     match (found.kind, found.step) {
         (Kind::Exact, Step::Body) => {
@@ -64,14 +69,14 @@ pub(super) fn distances(found: &Match) -> String {
     )
 }
 
-/// Why only equality can make a text a duplicate, if that is so.
+/// Why only an equal text or body can be a duplicate of a text, if that is so.
 pub(super) fn only_equal(sketch: &Sketch, options: &Options) -> Option<String> {
     let (features, least) = (sketch.features, options.min_features);
     match features {
-        0 => Some("has no words, and only a page of the same body is its duplicate".to_owned()),
+        0 => Some("has no words, so only a page with the same body is its duplicate".to_owned()),
         _ if features < least => Some(format!(
-            "has {features} of the {least} features (dedup.min_features) that a fingerprint takes to be trusted: \
-             only an equal text is its duplicate"
+            "has {}, fewer than {least} (dedup.min_features), so only an equal text is its duplicate",
+            counted(features, "feature")
         )),
         _ => None,
     }

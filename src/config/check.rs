@@ -1,4 +1,4 @@
-//! What the values of a configuration mean together.
+//! Checks a whole configuration: values that must fit together, and files that must exist.
 
 use std::{
     fs,
@@ -6,82 +6,94 @@ use std::{
 };
 
 use bytesize::ByteSize;
-use miette::NamedSource;
+use miette::{LabeledSpan, NamedSource};
 use reqwest::header::HeaderValue;
 use url::{Host, Url};
 
 use super::{
-    Config, Draft,
-    text::{ConfigError, Problem, SeedLine, SeedLines, Text},
+    Config,
+    draft::Draft,
+    text::{ConfigError, Invalid, Problem, Text},
 };
 use crate::{
     crawl::scope::{Scope, ScopeError, Seed, SeedLineError, Source, read_seed_file},
-    filter::{self, MemoryError},
+    filter::MemoryError,
     page::NormalUrl,
+    report::counted,
 };
 
-/// So many bad lines of a seed file are shown.
+/// At most this many invalid lines of a seed file are shown.
 const SHOWN_LINES: usize = 10;
 
-/// Looks at everything that a crawl depends on.
-pub(super) fn crawl(draft: &Draft) -> Result<(), ConfigError> {
-    name(draft)?;
-    resolve(draft)?;
-    timeout(draft)?;
-    let all_mapped = seeds(draft)?;
-    user_agent(draft, all_mapped)?;
-    patterns(draft)?;
-    dedup(draft, filter::Options::check, |_| None)
-}
+impl Draft {
+    /// Checks everything that a crawl needs and that can be checked without the network, including seed files.
+    ///
+    /// # Errors
+    ///
+    /// The first problem.
+    pub fn check(self) -> Result<Config, ConfigError> {
+        name(&self)?;
+        resolve(&self)?;
+        timeout(&self)?;
+        let all_mapped = seeds(&self)?;
+        user_agent(&self, all_mapped)?;
+        patterns(&self)?;
+        self.check_dedup()
+    }
 
-/// Looks at what the judgement of documents depends on. `room` says whether there is room for the window, and if there is
-/// none, `instead` what would make some beside what the configuration can say.
-pub(super) fn dedup(
-    draft: &Draft,
-    room: impl Fn(&filter::Options) -> Result<(), MemoryError>,
-    instead: impl Fn(&filter::Options) -> Option<&'static str>,
-) -> Result<(), ConfigError> {
-    room(&draft.config.dedup).map_err(|error| {
+    /// Checks the `[dedup]` table: all that judging documents needs.
+    ///
+    /// # Errors
+    ///
+    /// The first problem.
+    pub fn check_dedup(self) -> Result<Config, ConfigError> {
+        let fits = self.config.dedup.check();
+        self.with_room(fits, None)
+    }
+
+    /// Like [`Draft::check_dedup`], for a filter that keeps its digests in memory too.
+    ///
+    /// # Errors
+    ///
+    /// The first problem.
+    pub fn check_dedup_in_memory(self) -> Result<Config, ConfigError> {
+        let dedup = &self.config.dedup;
+        let fits = dedup.check_beside_digests();
+        let state = "keep the digests on disk with `--state`";
+        let instead = dedup.check().is_ok().then_some(state);
+        self.with_room(fits, instead)
+    }
+
+    /// Explains a window that does not fit into memory. `instead` is a remedy other than a configuration key.
+    fn with_room(
+        self,
+        fits: Result<(), MemoryError>,
+        instead: Option<&str>,
+    ) -> Result<Config, ConfigError> {
+        let Err(error) = fits else { return Ok(self.config) };
         let memory = (error.needed.as_u64() < u64::MAX)
-            .then(|| format!("`memory = \"{}\"`", at_least(error.needed)));
+            .then(|| format!("`memory = \"{}\"`", rounded_up(error.needed)));
         let entries = (error.entries > 0)
             .then(|| format!("`entries = {}` in `window`", rounded_down(error.entries)));
-        let instead = instead(&draft.config.dedup).map(str::to_owned);
-        let either: Vec<String> = memory.into_iter().chain(entries).chain(instead).collect();
-        let help = format!("write {}", either.join(", or "));
+        let remedies: Vec<String> =
+            memory.into_iter().chain(entries).chain(instead.map(str::to_owned)).collect();
+        let help = format!("write {}", remedies.join(", or "));
         let places =
             [(["dedup", "memory"].as_slice(), "too little"), (&["dedup", "window"], "too many")];
-        let (place, label) = draft.last_said(&places).unwrap_or((&["dedup"], "too little memory"));
-        draft.invalid(&[place], error.to_string(), label, &help)
-    })
-}
-
-/// A number with no more than two digits that are not zero.
-fn rounded_down(number: u64) -> u64 {
-    let unit = number.checked_ilog10().map_or(1, |digits| 10_u64.pow(digits.saturating_sub(1)));
-    number / unit * unit
-}
-
-/// A size to write in a configuration, rounded up.
-fn at_least(size: ByteSize) -> String {
-    let tenths = |unit: u64| size.as_u64().div_ceil(unit / 10);
-    match tenths(bytesize::GIB) {
-        ..10 => format!("{} MiB", size.as_u64().div_ceil(bytesize::MIB)),
-        gib => format!("{}.{} GiB", gib / 10, gib % 10),
+        let (place, label) = self.last_set(&places).unwrap_or((&["dedup"], "too little memory"));
+        Err(self.invalid(&[place], error.to_string(), label, &help))
     }
-}
 
-impl Draft {
-    /// Of these keys, each with what is said of it, the first that is written in the last flag that has one, or else in the file.
-    fn last_said<'a>(
+    /// The first of these keys (each with a label) that is set in the last flag that sets one, or else in the file.
+    fn last_set<'a>(
         &self,
         places: &[(&'a [&'a str], &'a str)],
     ) -> Option<(&'a [&'a str], &'a str)> {
-        let said = |text: &Text| places.iter().find(|(place, _)| text.find(place).is_some());
-        self.texts.iter().rev().find_map(said).copied()
+        let set = |text: &Text| places.iter().find(|(place, _)| text.find(place).is_some());
+        self.texts.iter().rev().find_map(set).copied()
     }
 
-    /// An error that points at the first of these keys that is written anywhere: in the last flag that has it, or else in the file.
+    /// An error that points at the first of these keys that is set anywhere: in the last flag that sets it, or else in the file.
     fn invalid(&self, places: &[&[&str]], message: String, label: &str, help: &str) -> ConfigError {
         let problem = Problem { message, label: label.to_owned(), help: Some(help.to_owned()) };
         for place in places {
@@ -95,7 +107,22 @@ impl Draft {
     }
 }
 
-/// The name is that of a directory below `runs`.
+/// Keeps the first two digits of a number.
+fn rounded_down(number: u64) -> u64 {
+    let unit = number.checked_ilog10().map_or(1, |digits| 10_u64.pow(digits.saturating_sub(1)));
+    number / unit * unit
+}
+
+/// A size as a configuration has it, rounded up.
+fn rounded_up(size: ByteSize) -> String {
+    let tenths = |unit: u64| size.as_u64().div_ceil(unit / 10);
+    match tenths(bytesize::GIB) {
+        ..10 => format!("{} MiB", size.as_u64().div_ceil(bytesize::MIB)),
+        gib => format!("{}.{} GiB", gib / 10, gib % 10),
+    }
+}
+
+/// The name must be a valid name of a directory below `runs`.
 fn name(draft: &Draft) -> Result<(), ConfigError> {
     let name = draft.config.name.as_deref().unwrap_or_default();
     let mut parts = Path::new(name).components();
@@ -104,12 +131,12 @@ fn name(draft: &Draft) -> Result<(), ConfigError> {
     {
         return Ok(());
     }
-    let message = format!("`name`: {name:?} cannot be the name of a directory");
+    let message = format!("`name`: {name:?} is not a directory name");
     Err(draft.invalid(
         &[&["name"]],
         message,
         "here",
-        "write for instance `name = \"docs\"`; `output` may be any path",
+        "example: `name = \"docs\"`; `output` may be any path",
     ))
 }
 
@@ -120,28 +147,28 @@ fn resolve(draft: &Draft) -> Result<(), ConfigError> {
     };
     let message = format!("`resolve`: {name:?} is not a host name");
     let place = ["fetch", "resolve", name];
-    let help = "write `\"docs.test\" = \"127.0.0.1:8080\"`: a name, then an address with its port";
-    Err(draft.invalid(&[&place], message, "of this key", help))
+    let help = "example: `\"docs.test\" = \"127.0.0.1:8080\"`";
+    Err(draft.invalid(&[&place], message, "value of this key", help))
 }
 
 fn timeout(draft: &Draft) -> Result<(), ConfigError> {
     if draft.config.fetch.timeout.is_zero() {
-        let message = "`timeout`: no answer comes within no time".to_owned();
+        let message = "`timeout` must be longer than zero".to_owned();
         return Err(draft.invalid(
             &[&["fetch", "timeout"]],
             message,
             "here",
-            "write for instance `timeout = \"30s\"`",
+            "example: `timeout = \"30s\"`",
         ));
     }
     Ok(())
 }
 
-/// Looks at where the crawl begins, and says whether `fetch.resolve` maps all of it.
+/// Checks the seeds. Returns whether `fetch.resolve` maps all of them.
 fn seeds(draft: &Draft) -> Result<bool, ConfigError> {
     let Config { seeds, .. } = &draft.config;
     if seeds.is_empty() {
-        let help = "say where to begin:\n[[seeds]]\nurl = \"https://docs.example.org/\"";
+        let help = "add one:\n[[seeds]]\nurl = \"https://docs.example.org/\"";
         return Err(draft.invalid(
             &[&["seeds"]],
             "there are no seeds".to_owned(),
@@ -164,7 +191,7 @@ fn one_url(draft: &Draft, number: usize, key: &str, url: &Url) -> Result<bool, C
     let normal = NormalUrl::new(url, &draft.config.crawl.url_options());
     let normal = normal.map_err(|error| {
         let place = ["seeds", &number.to_string(), key];
-        let help = format!("write for instance `{key} = \"https://docs.example.org/\"`");
+        let help = format!("example: `{key} = \"https://docs.example.org/\"`");
         draft.invalid(&[&place], format!("`{key}`: {error}"), "here", &help)
     })?;
     Ok(is_mapped(&draft.config, &normal))
@@ -180,63 +207,57 @@ fn is_mapped(config: &Config, url: &NormalUrl) -> bool {
 fn seed_file(draft: &Draft, number: usize, path: &Path) -> Result<bool, ConfigError> {
     let place = ["seeds", &number.to_string(), "file"];
     let bytes = fs::read(path).map_err(|source| {
-        let message = format!("the seed file {} cannot be read: {source}", path.display());
-        let help = "its path is taken from the configuration's directory";
+        let message = format!("cannot read the seed file {}: {source}", path.display());
+        let help = "the path is relative to the configuration's directory";
         draft.invalid(&[&place], message, "this file", help)
     })?;
     let urls = read_seed_file(&bytes, &draft.config.crawl.url_options())
         .map_err(|errors| seed_lines(path, &bytes, &errors))?;
     if urls.is_empty() {
-        let message = format!("the seed file {} has no URLs", path.display());
+        let message = format!("the seed file {} contains no URLs", path.display());
         return Err(draft.invalid(
             &[&place],
             message,
             "this file",
-            "write one absolute URL a line",
+            "write one absolute URL per line",
         ));
     }
     Ok(urls.iter().all(|url| is_mapped(&draft.config, url)))
 }
 
+/// An error that points at the invalid lines of a seed file.
 fn seed_lines(path: &Path, bytes: &[u8], errors: &[SeedLineError]) -> ConfigError {
     let text = String::from_utf8_lossy(bytes).into_owned();
-    let place = |number: usize| {
-        let mut start = 0;
-        for (line, content) in (1..).zip(text.split('\n')) {
-            if line == number {
-                return (start, content.trim_end().len());
-            }
-            start += content.len() + 1;
-        }
-        (text.len(), 0)
+    let label = |error: &SeedLineError| {
+        let mut lines = text.split('\n');
+        let start = lines.by_ref().take(error.line() - 1).map(|line| line.len() + 1).sum();
+        let line = lines.next()?;
+        let why = std::error::Error::source(error).map(ToString::to_string);
+        Some(LabeledSpan::new(why, start, line.trim_end().len()))
     };
-    let lines = errors.iter().take(SHOWN_LINES).map(|error| {
-        let line = error.line();
-        let why = std::error::Error::source(error).map(ToString::to_string).unwrap_or_default();
-        SeedLine { message: format!("line {line}: {why}"), at: place(line).into() }
-    });
-    ConfigError::SeedLines(Box::new(SeedLines {
-        path: path.to_owned(),
-        count: errors.len(),
-        lines: lines.collect(),
+    let labels = errors.iter().take(SHOWN_LINES).filter_map(label).collect();
+    let count = counted(errors.len(), "invalid line");
+    ConfigError::Invalid(Box::new(Invalid {
+        message: format!("{count} in the seed file {}", path.display()),
+        labels,
         text: NamedSource::new(path.display().to_string(), text),
+        help: Some("write one absolute URL per line; `#` starts a comment".to_owned()),
     }))
 }
 
-/// Whoever crawls other people's sites must be within reach.
+/// The user agent must name a contact, so that the owner of a site can reach whoever crawls it.
 fn user_agent(draft: &Draft, all_mapped: bool) -> Result<(), ConfigError> {
     let user_agent = &draft.config.crawl.user_agent;
     let places = [["crawl", "user_agent"].as_slice(), &["crawl"]];
-    let help =
-        "write for instance\n[crawl]\nuser_agent = \"examplebot/1.0 (+https://example.org/bot)\"";
+    let help = "example:\n[crawl]\nuser_agent = \"examplebot/1.0 (+https://example.org/bot)\"";
     if HeaderValue::from_str(user_agent).is_err() {
-        let message = "`user_agent`: a header cannot hold these characters".to_owned();
+        let message = "`user_agent` has characters that an HTTP header cannot contain".to_owned();
         return Err(draft.invalid(&places, message, "here", help));
     }
     if all_mapped || names_contact(user_agent) {
         return Ok(());
     }
-    let message = "`user_agent` must name a contact: an address with @ or a http URL, unless every seed is mapped by fetch.resolve";
+    let message = "`user_agent` must name a contact (an email address or an http URL), unless fetch.resolve maps every seed";
     Err(draft.invalid(&places, message.to_owned(), "no contact", help))
 }
 
@@ -261,13 +282,14 @@ fn patterns(draft: &Draft) -> Result<(), ConfigError> {
         .find_map(|(key, list)| Some((*key, list.iter().position(|it| *it == pattern)?)))
         .unwrap_or_default();
     let place = ["seeds", &seed.to_string(), key, &item.to_string()];
-    // The last line says what is wrong; those before draw the pattern, as the label does.
+    // The last line names the problem; the lines before it draw the pattern, as the label does.
     let why = source.to_string();
     let why = why.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
-    let help = "`\\` escapes a character that has a meaning; in TOML write patterns in single quotes, as in '\\.pdf$'";
+    let help =
+        "`\\` escapes a special character; in TOML, put patterns into single quotes: '\\.pdf$'";
     Err(draft.invalid(
         &[&place],
-        format!("`{key}`: {pattern:?} is no regular expression"),
+        format!("`{key}`: {pattern:?} is not a regular expression"),
         &why,
         help,
     ))

@@ -1,4 +1,4 @@
-//! A configuration as it was read, before anybody has looked at what its values mean together.
+//! A configuration as it was read, before its values are checked together.
 
 use std::{
     fs,
@@ -6,103 +6,68 @@ use std::{
     string::FromUtf8Error,
 };
 
-use toml::Table;
+use toml::{Table, Value, de::DeValue};
 
 use super::{
-    Config, check, directory, set,
-    text::{ConfigError, Problem, Text},
+    Config, directory, hints,
+    text::{ConfigError, Problem, Text, merge},
 };
-use crate::{crawl::scope::Source, filter, fingerprint::HashSeedChoice};
+use crate::{crawl::scope::Source, fingerprint::HashSeedChoice};
 
-/// A configuration and the texts that it was read from, so that what is wrong with it can be shown where it was written.
+/// A configuration with the texts that it was read from, so that errors can point into them.
 #[derive(Clone, Debug)]
 pub struct Draft {
-    /// What was read. A program may change it before the [check](Self::check).
+    /// The values. A program may change them before [`Draft::check`].
     pub config: Config,
     /// The file, then the flags in order.
     pub(super) texts: Vec<Text>,
 }
 
 impl Draft {
-    /// Reads a file and puts what the `--set` flags say (`key=value`, the key dotted, the value TOML or a bare string) in its place.
+    /// Reads a file and applies the `--set` flags: `key=value`, where the key is dotted and the value is TOML or a bare string.
     ///
-    /// The name, the run directory and the paths of seed files are filled in: the path is the one from which those of seed files are
-    /// taken.
+    /// Fills in the name, the run directory and the paths of seed files, which are relative to the configuration's directory.
     ///
     /// # Errors
     ///
-    /// If the file cannot be read or is not UTF-8, if it or a flag is no TOML, has an unknown key or a value of another kind.
+    /// If the file cannot be read or is not UTF-8, or if the file or a flag is not TOML or has an unknown key or an invalid value.
     pub fn read(path: &Path, flags: &[String]) -> Result<Self, ConfigError> {
         let bytes =
             fs::read(path).map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
-        let toml = String::from_utf8(bytes).map_err(|error| undecodable(path, &error))?;
+        let toml = String::from_utf8(bytes).map_err(|error| not_utf8(path, &error))?;
         Self::parse(path, toml.trim_start_matches('\u{feff}').to_owned(), flags)
     }
 
-    /// The same for a text that does not come from the file system, such as a bundled one.
+    /// Like [`Draft::read`], for a text that is in memory, such as a bundled one.
     ///
     /// # Errors
     ///
     /// As [`Draft::read`].
     pub fn parse(path: &Path, toml: String, flags: &[String]) -> Result<Self, ConfigError> {
-        let file = Text { name: path.display().to_string(), toml };
-        let mut texts = vec![file];
+        let mut texts = vec![Text { name: path.display().to_string(), toml }];
         for flag in flags {
-            texts.push(set::parse(flag)?);
+            texts.push(flag_text(flag)?);
         }
         let mut draft = Self { config: merged(&texts)?, texts };
         draft.fill_in(path);
         Ok(draft)
     }
 
-    /// These options with what the flags say in their place.
+    /// Applies `--set` flags to these options.
     ///
     /// # Errors
     ///
-    /// If a flag is no TOML, has an unknown key or a value of another kind.
+    /// If a flag is not TOML, or has an unknown key or an invalid value.
     ///
     /// # Panics
     ///
-    /// Never: a configuration can be written.
+    /// Never: every configuration can be written as TOML.
     pub fn over(defaults: &Config, flags: &[String]) -> Result<Self, ConfigError> {
         let toml = toml::to_string(defaults).expect("a configuration can be written");
         Self::parse(Path::new("defaults"), toml, flags)
     }
 
-    /// The configuration, if a crawl can be run with it: everything is looked at that can be without the network, seed files too.
-    ///
-    /// # Errors
-    ///
-    /// The first thing that will not do.
-    pub fn check(self) -> Result<Config, ConfigError> {
-        check::crawl(&self)?;
-        Ok(self.config)
-    }
-
-    /// The configuration, if documents can be judged with it; only the `[dedup]` table is looked at.
-    ///
-    /// # Errors
-    ///
-    /// The first thing that will not do.
-    pub fn check_dedup(self) -> Result<Config, ConfigError> {
-        check::dedup(&self, filter::Options::check, |_| None)?;
-        Ok(self.config)
-    }
-
-    /// The same if all that is remembered of documents is to be in memory.
-    ///
-    /// # Errors
-    ///
-    /// The first thing that will not do.
-    pub fn check_dedup_in_memory(self) -> Result<Config, ConfigError> {
-        check::dedup(&self, filter::Options::check_beside_digests, |dedup| {
-            let state = "give `--state`: what it keeps on disk leaves room";
-            dedup.check().is_ok().then_some(state)
-        })?;
-        Ok(self.config)
-    }
-
-    /// Whether a flag says that the seed is to be secret.
+    /// Whether a flag asks for a secret hash seed.
     #[must_use]
     pub fn asks_for_a_secret_seed(&self) -> bool {
         let mut flags = self.texts.iter().skip(1);
@@ -115,17 +80,37 @@ impl Draft {
         let stem = || path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let name = name.get_or_insert_with(stem);
         output.get_or_insert_with(|| directory(name));
-        let beside = path.parent().unwrap_or(Path::new(""));
+        let parent = path.parent().unwrap_or(Path::new(""));
         for seed in seeds {
             if let Source::File(file) = &mut seed.source {
-                *file = resolved(beside, file);
+                *file = resolved(parent, file);
             }
         }
     }
 }
 
-/// Points at the first byte that is not UTF-8, with a stand-in for it.
-fn undecodable(path: &Path, error: &FromUtf8Error) -> ConfigError {
+/// Turns a flag `key=value` into a line of TOML.
+///
+/// A value that is not TOML is a string, unless it begins like a quoted string, a list or a table: then its end is missing, which the
+/// parser reports.
+fn flag_text(flag: &str) -> Result<Text, ConfigError> {
+    let text = |toml| Text { name: "--set".to_owned(), toml };
+    let Some((key, value)) = flag.split_once('=') else {
+        let problem = Problem {
+            message: format!("`--set {flag}` has no value"),
+            label: "`=` is missing".to_owned(),
+            help: Some("example: `--set crawl.max_depth=3`".to_owned()),
+        };
+        return Err(text(flag.to_owned()).invalid(None, problem));
+    };
+    let (key, value) = (key.trim(), value.trim());
+    let is_bare = !value.starts_with(['"', '\'', '[', '{']) && DeValue::parse(value).is_err();
+    let value = if is_bare { Value::from(value).to_string() } else { value.to_owned() };
+    Ok(text(format!("{key} = {value}")))
+}
+
+/// Points at the first byte that is not UTF-8.
+fn not_utf8(path: &Path, error: &FromUtf8Error) -> ConfigError {
     let toml = String::from_utf8_lossy(error.as_bytes()).into_owned();
     let start = error.utf8_error().valid_up_to();
     let problem = Problem {
@@ -137,22 +122,24 @@ fn undecodable(path: &Path, error: &FromUtf8Error) -> ConfigError {
     Text { name: path.display().to_string(), toml }.invalid(Some(at), problem)
 }
 
-/// Absolute, so that a configuration shown by `check` means the same wherever it is put.
-fn resolved(beside: &Path, file: &Path) -> PathBuf {
-    let path = beside.join(file);
+/// An absolute path, so that the output of `check` means the same in any directory.
+fn resolved(parent: &Path, file: &Path) -> PathBuf {
+    let path = parent.join(file);
     absolute(&path).unwrap_or(path)
 }
 
-/// Each text must be a configuration by itself, since all keys may be left out: so whatever is wrong is found where it stands.
+/// Merges the texts. Each is read on its own first, which is possible because every key is optional, so that an error points into the
+/// text that has it.
 fn merged(texts: &[Text]) -> Result<Config, ConfigError> {
     let mut table = Table::new();
     for text in texts {
-        let config = text.read()?;
+        let explain = |error| hints::explain(text, &error);
+        let config = toml::from_str(&text.toml).map_err(explain)?;
         if texts.len() == 1 {
             return Ok(config);
         }
-        set::merge(&mut table, text.table()?);
+        merge(&mut table, text.toml.parse().map_err(explain)?);
     }
-    let last = texts.last().expect("there is the file at least");
-    table.try_into().map_err(|error| last.explain(&error))
+    let last = texts.last().expect("there is at least the file");
+    table.try_into().map_err(|error| hints::explain(last, &error))
 }

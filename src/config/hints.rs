@@ -1,24 +1,145 @@
-//! What to write instead of what cannot be understood.
+//! Explains what is wrong with a piece of TOML, and what to write instead.
+//!
+//! There are three kinds of errors: text that is not TOML, a seed list without exactly one source, and a key or value that serde
+//! refuses.
 
-use std::sync::LazyLock;
+use std::{ops::Range, sync::LazyLock};
 
-use toml::{Table, Value};
+use toml::{
+    Table, Value,
+    de::{DeTable, Error},
+};
 
-use super::{DEFAULT, set, text::Problem};
+use super::{
+    DEFAULT,
+    text::{ConfigError, Problem, Text, merge},
+};
 
-/// A configuration that spells every key: the bundled one, with the examples that it has in comments.
+/// A configuration with every key: the bundled one, including the examples in its comments.
 static EXAMPLE: LazyLock<Table> = LazyLock::new(|| {
     let parse = |toml: &str| toml.parse::<Table>().expect("the bundled configuration is TOML");
     let mut example = parse(DEFAULT);
-    set::merge(&mut example, parse(&commented(DEFAULT)));
+    merge(&mut example, parse(&commented(DEFAULT)));
     example
 });
 
-/// Names that differ in more than this share of their characters are not taken for slips of the pen.
-const LEAST_LIKENESS: f64 = 0.6;
+/// A suggestion must be at least this similar to the unknown name, from 0 to 1.
+const LEAST_SIMILARITY: f64 = 0.6;
 
-/// Puts what serde says about the key at `path` in terms of the file.
-pub(super) fn explain(message: &str, path: &[String]) -> Problem {
+/// The keys of a seed list of which exactly one must be set.
+const SOURCES: [&str; 3] = ["url", "file", "sitemap"];
+
+/// How the error of a seed list without exactly one source begins. It does not name the list.
+const SOURCES_MESSAGE: &str = "a seed list needs exactly one of";
+
+/// Explains an error of the TOML parser or of serde.
+pub(super) fn explain(text: &Text, error: &Error) -> ConfigError {
+    let message = error.message();
+    let Some(at) = error.span() else {
+        return text.invalid(None, value_problem(message, &[]));
+    };
+    if DeTable::parse(&text.toml).is_err() {
+        return text.invalid(Some(at.clone()), syntax_problem(&text.toml, message, &at));
+    }
+    if let Some((at, problem)) = source_problem(&text.toml, message) {
+        return text.invalid(Some(at), problem);
+    }
+    let path = text.path_at(at.start);
+    text.invalid(Some(at), value_problem(message, &path))
+}
+
+/// Explains text that is not TOML, at these bytes.
+fn syntax_problem(toml: &str, message: &str, at: &Range<usize>) -> Problem {
+    let start = toml[..at.start].rfind('\n').map_or(0, |end| end + 1);
+    let line = without_comment(toml[start..].lines().next().unwrap_or_default());
+    let message = message.trim_end().replace('\n', ", ");
+    if message == "duplicate key" {
+        return duplicate(&toml[..start], line, &toml[at.clone()]);
+    }
+    let help = if message.starts_with("unclosed table") {
+        format!("write `{line}]`")
+    } else if message.starts_with("unclosed array table") {
+        format!("write `{}]]`", line.trim_end_matches(']'))
+    } else if message.starts_with("unclosed") {
+        "close a list with `]`, an inline table with `}`".to_owned()
+    } else if message.starts_with("string values must be quoted") {
+        let (key, value) = line.split_once('=').unwrap_or_default();
+        format!("write `{} = \"{}\"`", key.trim(), value.trim())
+    } else if message.starts_with("invalid basic string, expected `\"`") {
+        "close the string with `\"` on the same line".to_owned()
+    } else {
+        "a line is `key = value`, a header such as `[crawl]` or `[[seeds]]`, or a comment that starts with `#`"
+            .to_owned()
+    };
+    let message = key(line).map_or_else(|| message.clone(), |key| format!("`{key}`: {message}"));
+    Problem { message, label: "here".to_owned(), help: Some(help) }
+}
+
+/// Explains a key or a header that occurs a second time.
+fn duplicate(before: &str, line: &str, name: &str) -> Problem {
+    let is_header = |line: &str| line.starts_with('[');
+    let lines: Vec<_> = before.lines().map(without_comment).collect();
+    let (what, first, help) = if is_header(line) {
+        let first = lines.iter().position(|other| *other == line);
+        (line.to_owned(), first, "put all its keys under one header")
+    } else {
+        let table = lines.iter().rposition(|line| is_header(line)).unwrap_or(0);
+        let first = lines[table..].iter().position(|other| key(other) == Some(name));
+        (format!("`{name}`"), first.map(|at| at + table), "keep one of the two")
+    };
+    let first =
+        first.map_or_else(String::new, |line| format!("; the first is on line {}", line + 1));
+    Problem {
+        message: format!("{what} appears twice"),
+        label: "second time".to_owned(),
+        help: Some(format!("{help}{first}")),
+    }
+}
+
+/// The bare key at the beginning of a line.
+fn key(line: &str) -> Option<&str> {
+    let key = line.split_once('=')?.0.trim();
+    let is_bare = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+    (!key.is_empty() && key.chars().all(is_bare)).then_some(key)
+}
+
+fn without_comment(line: &str) -> &str {
+    line.split_once(" #").map_or(line, |(line, _)| line).trim()
+}
+
+/// Finds the first seed list without exactly one source, if that is the error.
+fn source_problem(toml: &str, message: &str) -> Option<(Range<usize>, Problem)> {
+    if !message.starts_with(SOURCES_MESSAGE) {
+        return None;
+    }
+    let table = DeTable::parse(toml).ok()?;
+    let lists = table.get_ref().get("seeds")?.get_ref().as_array()?;
+    lists.iter().find_map(|list| {
+        let keys = list.get_ref().as_table()?.keys();
+        let mut sources: Vec<_> =
+            keys.filter(|key| SOURCES.contains(&key.get_ref().as_ref())).collect();
+        sources.sort_by_key(|key| key.span().start);
+        let (at, message, label, help) = match sources[..] {
+            [] => (
+                list.span(),
+                "a seed list has no source".to_owned(),
+                "`url`, `file` or `sitemap` is missing".to_owned(),
+                "add one below it, such as `url = \"https://docs.example.org/\"`",
+            ),
+            [_] => return None,
+            [first, second, ..] => (
+                second.span(),
+                format!("a seed list has both `{}` and `{}`", first.get_ref(), second.get_ref()),
+                format!("`{}` is set already", first.get_ref()),
+                "keep one, and put the other into a `[[seeds]]` of its own",
+            ),
+        };
+        Some((at, Problem { message, label, help: Some(help.to_owned()) }))
+    })
+}
+
+/// Explains what serde reports about the key at `path`.
+fn value_problem(message: &str, path: &[String]) -> Problem {
     let message = message.trim_end();
     if path == ["dedup", "window", "refresh"] {
         return Problem {
@@ -29,49 +150,111 @@ pub(super) fn explain(message: &str, path: &[String]) -> Problem {
             help: Some("delete the key".to_owned()),
         };
     }
-    if let Some((key, known)) = parts(message, "unknown field `") {
+    if let Some((key, known)) = unknown(message, "unknown field `") {
         return unknown_key(key, &known, path);
     }
-    if let Some((value, known)) = parts(message, "unknown variant `") {
+    if let Some((value, known)) = unknown(message, "unknown variant `") {
         return unknown_value(value, &known, path);
     }
     if let [fetch, resolve, name] = path
         && (fetch.as_str(), resolve.as_str()) == ("fetch", "resolve")
     {
         return Problem {
-            message: format!("`resolve`: what {name:?} stands for is no address with a port"),
+            message: format!("`resolve`: the value of {name:?} is not an address with a port"),
             label: "here".to_owned(),
-            help: Some(format!("write for instance `{name:?} = \"127.0.0.1:8080\"`")),
+            help: Some(format!("example: `{name:?} = \"127.0.0.1:8080\"`")),
         };
     }
-    let problem = Problem { label: "here".to_owned(), help: example(path), ..Problem::default() };
-    match path.last() {
-        Some(key) => Problem { message: format!("`{key}`: {}", plain(message)), ..problem },
-        None => Problem { message: plain(message), ..problem },
+    let message = match path.last() {
+        Some(key) => format!("`{key}`: {}", in_plain_words(message)),
+        None => in_plain_words(message),
+    };
+    Problem { message, label: "here".to_owned(), help: example(path) }
+}
+
+/// The name that serde did not know, and the names that it knows: its message has them in back quotes.
+fn unknown<'a>(message: &'a str, beginning: &str) -> Option<(&'a str, Vec<&'a str>)> {
+    let (name, rest) = message.strip_prefix(beginning)?.split_once("`, expected")?;
+    Some((name, rest.split('`').skip(1).step_by(2).collect()))
+}
+
+fn unknown_key(key: &str, known: &[&str], path: &[String]) -> Problem {
+    let place = place(&path[..path.len().saturating_sub(1)]);
+    let help = nearest(key, known)
+        .map(|known| format!("did you mean `{known}`?"))
+        .or_else(|| Some(format!("it belongs {}", owner(key)?)))
+        .unwrap_or_else(|| format!("the keys {place} are {}", quoted(known, '`')));
+    Problem {
+        message: format!("unknown key `{key}` {place}"),
+        label: "unknown".to_owned(),
+        help: Some(help),
     }
 }
 
-/// A line with this key as it may be written, if there is such a key.
+fn unknown_value(value: &str, known: &[&str], path: &[String]) -> Problem {
+    let key = path.last().map_or("this key", String::as_str);
+    let help = nearest(value, known).map_or_else(
+        || format!("the values are {}", quoted(known, '"')),
+        |known| format!("did you mean \"{known}\"?"),
+    );
+    Problem {
+        message: format!("`{key}` has no value {value:?}"),
+        label: "unknown".to_owned(),
+        help: Some(help),
+    }
+}
+
+fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+    let similarity = |known: &&str| strsim::normalized_damerau_levenshtein(name, known);
+    let nearest = known.iter().copied().max_by(|a, b| similarity(a).total_cmp(&similarity(b)))?;
+    (similarity(&nearest) >= LEAST_SIMILARITY).then_some(nearest)
+}
+
+/// Where a key of this name belongs.
+fn owner(key: &str) -> Option<String> {
+    if EXAMPLE.contains_key(key) {
+        return Some(place(&[]));
+    }
+    let has_key = |path: &[String]| table(path).is_some_and(|table| table.contains_key(key));
+    EXAMPLE.keys().map(std::slice::from_ref).find(|path| has_key(path)).map(place)
+}
+
+fn place(path: &[String]) -> String {
+    match path {
+        [] => "at the top of the file".to_owned(),
+        [name] if EXAMPLE.get(name).is_some_and(Value::is_array) => format!("in [[{name}]]"),
+        path => format!("in [{}]", path.join(".")),
+    }
+}
+
+/// The example's table of this name; for an array of tables, the first.
+fn table(path: &[String]) -> Option<&'static Table> {
+    path.iter().try_fold(&*EXAMPLE, |table, key| match table.get(key)? {
+        Value::Array(items) => items.first()?.as_table(),
+        value => value.as_table(),
+    })
+}
+
+/// An example of this key, if there is such a key.
 fn example(path: &[String]) -> Option<String> {
     let (key, tables) = path.split_last()?;
     let value = table(tables)?.get(key)?;
-    if value.is_table() && key != "window" {
-        let header = [tables, std::slice::from_ref(key)].concat().join(".");
-        return Some(format!(
-            "write `[{header}]` and its keys in the lines below, or `{header}.KEY = …`"
-        ));
+    match value {
+        Value::Table(_) if key != "window" => {
+            let header = [tables, std::slice::from_ref(key)].concat().join(".");
+            Some(format!(
+                "write `[{header}]` and its keys on the lines below, or `{header}.KEY = …`"
+            ))
+        }
+        Value::Array(items) if items.iter().any(Value::is_table) => {
+            Some(format!("write `[[{key}]]` and its keys on the lines below"))
+        }
+        Value::Array(items) if items.is_empty() => None,
+        _ => Some(format!("example: `{key} = {value}`")),
     }
-    if value.as_array().is_some_and(|items| items.iter().any(Value::is_table)) {
-        return Some(format!("write `[[{key}]]` and its keys in the lines below"));
-    }
-    let says_something = match value {
-        Value::Array(items) => !items.is_empty(),
-        _ => true,
-    };
-    says_something.then(|| format!("write for instance `{key} = {value}`"))
 }
 
-/// The keys that stand in comments, under the headers of their tables.
+/// The keys in comments, below the headers of their tables.
 fn commented(toml: &str) -> String {
     let is_key = |line: &str| {
         let name = line.split_once(" = ").map_or(line, |(name, _)| name);
@@ -85,95 +268,33 @@ fn commented(toml: &str) -> String {
     lines.flat_map(|line| [line, "\n"]).collect()
 }
 
-/// The name that serde did not know and those it knows, which its messages have in back quotes.
-fn parts<'a>(message: &'a str, beginning: &str) -> Option<(&'a str, Vec<&'a str>)> {
-    let (name, rest) = message.strip_prefix(beginning)?.split_once("`, expected")?;
-    Some((name, rest.split('`').skip(1).step_by(2).collect()))
-}
-
-fn unknown_key(key: &str, known: &[&str], path: &[String]) -> Problem {
-    let tables = &path[..path.len().saturating_sub(1)];
-    let place = place(tables);
-    let help = nearest(key, known)
-        .map(|known| format!("did you mean `{known}`?"))
-        .or_else(|| Some(format!("write it {}", owner(key)?)))
-        .unwrap_or_else(|| format!("the keys {place} are {}", listed(known, '`')));
-    Problem {
-        message: format!("unknown key `{key}` {place}"),
-        label: "not a key".to_owned(),
-        help: Some(help),
-    }
-}
-
-fn unknown_value(value: &str, known: &[&str], path: &[String]) -> Problem {
-    let key = path.last().map_or("this key", String::as_str);
-    let help = nearest(value, known).map_or_else(
-        || format!("write {}", listed(known, '"')),
-        |known| format!("did you mean \"{known}\"?"),
-    );
-    Problem {
-        message: format!("`{key}` cannot be {value:?}"),
-        label: "not a value".to_owned(),
-        help: Some(help),
-    }
-}
-
-fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
-    let likeness = |known: &&str| strsim::normalized_damerau_levenshtein(name, known);
-    let nearest = known.iter().copied().max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
-    (likeness(&nearest) >= LEAST_LIKENESS).then_some(nearest)
-}
-
-/// The table that has a key of this name.
-fn owner(key: &str) -> Option<String> {
-    if EXAMPLE.contains_key(key) {
-        return Some(place(&[]));
-    }
-    let has_key = |path: &[String]| table(path).is_some_and(|table| table.contains_key(key));
-    EXAMPLE.keys().map(std::slice::from_ref).find(|path| has_key(path)).map(place)
-}
-
-/// The example's table of this name; of an array of tables, its first.
-fn table(path: &[String]) -> Option<&'static Table> {
-    path.iter().try_fold(&*EXAMPLE, |table, key| match table.get(key)? {
-        Value::Array(items) => items.first()?.as_table(),
-        value => value.as_table(),
-    })
-}
-
-fn place(path: &[String]) -> String {
-    match path {
-        [] => "at the top of the file".to_owned(),
-        [name] if EXAMPLE.get(name).is_some_and(Value::is_array) => format!("in [[{name}]]"),
-        path => format!("in [{}]", path.join(".")),
-    }
-}
-
-fn listed(names: &[&str], quote: char) -> String {
+fn quoted(names: &[&str], quote: char) -> String {
     let quoted: Vec<_> = names.iter().map(|name| format!("{quote}{name}{quote}")).collect();
     quoted.join(", ")
 }
 
-/// Serde's words for what people call otherwise.
-fn plain(message: &str) -> String {
+/// Replaces serde's terms by those of the documentation.
+fn in_plain_words(message: &str) -> String {
     let too_large = message.starts_with("invalid value: integer `") && !message.contains("`-");
     let u32 = if too_large {
         "expected at most 4294967295"
     } else {
         "expected a whole number of 0 or more"
     };
-    message
-        .replace("expected parsable string", "expected a size")
-        .replace("expected an integer or string", "expected a size")
-        .replace("a nonzero usize", "a whole number of 1 or more")
-        .replace("a nonzero u64", "a whole number of 1 or more")
-        .replace("a sequence", "a list in brackets")
-        .replace("expected struct Options", "expected a table of keys")
-        .replace("expected struct WindowOptions", "expected a table of keys")
-        .replace("expected struct Policy", "expected a table of keys")
-        .replace("invalid IP address syntax", "no network (address/bits)")
-        .replace("expected u64", "expected a whole number of 0 or more")
-        .replace("expected u32", u32)
-        .replace("` as i128", "`")
-        .replace('\n', ", ")
+    let terms = [
+        ("expected parsable string", "expected a size"),
+        ("expected an integer or string", "expected a size"),
+        ("a nonzero usize", "a whole number of 1 or more"),
+        ("a nonzero u64", "a whole number of 1 or more"),
+        ("a sequence", "a list in brackets"),
+        ("expected struct Options", "expected a table of keys"),
+        ("expected struct WindowOptions", "expected a table of keys"),
+        ("expected struct Policy", "expected a table of keys"),
+        ("invalid IP address syntax", "not a network (address/bits)"),
+        ("expected u64", "expected a whole number of 0 or more"),
+        ("expected u32", u32),
+        ("` as i128", "`"),
+        ("\n", ", "),
+    ];
+    terms.iter().fold(message.to_owned(), |message, (term, plain)| message.replace(term, plain))
 }

@@ -1,14 +1,11 @@
 //! A crawl's configuration: the parts' options in one TOML file.
 //!
-//! Composes the options that each part owns, reads them from a file and from `--set` flags, and says in terms of the file what is
-//! wrong with them. Only the command line reads a [`Config`]; the crawl is given a [`Plan`].
+//! Each part owns its options; a [`Config`] has all of them. A [`Draft`] reads them from a file and from `--set` flags and checks
+//! them; errors point at the line that causes them. Only the command line reads a [`Config`]; a crawl gets a [`Plan`].
 
 mod check;
 mod draft;
 mod hints;
-mod set;
-mod sources;
-mod syntax;
 mod text;
 
 use std::path::PathBuf;
@@ -21,7 +18,7 @@ use crate::{
 };
 
 pub use draft::Draft;
-pub use text::{ConfigError, Invalid, SeedLine, SeedLines};
+pub use text::{ConfigError, Invalid};
 
 /// Every key with its default and what it means, as TOML.
 pub const DEFAULT: &str = include_str!("../../config/default.toml");
@@ -55,7 +52,7 @@ pub struct Config {
     pub dedup: filter::Options,
     /// The `[store]` table.
     pub store: sink::Options,
-    /// The `[[extract]]`: how the pages of certain sites are read.
+    /// The `[[extract]]` tables: selectors for the body text of certain sites.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub extract: Vec<extract::Rules>,
     /// The `[[seeds]]`, in order.
@@ -63,8 +60,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// The crawl that is configured. A crawl that names nobody (it needs no contact if all its hosts are mapped by `fetch.resolve`)
-    /// introduces itself as this crate.
+    /// The configured crawl. An empty user agent, which is allowed if `fetch.resolve` maps all seeds, becomes that of this crate.
     #[must_use]
     pub fn into_plan(self) -> Plan {
         let name = self.name.unwrap_or_else(|| env!("CARGO_PKG_NAME").to_owned());
@@ -87,7 +83,7 @@ impl Config {
     }
 }
 
-/// Where a run of this name is kept.
+/// The default directory of a run of this name.
 fn directory(name: &str) -> PathBuf {
     PathBuf::from("runs").join(name)
 }

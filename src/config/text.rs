@@ -1,84 +1,53 @@
-//! A piece of TOML that the user wrote, and how to point at what is wrong in it.
+//! TOML that the user wrote, and errors that point into it.
 
 use std::{io, ops::Range, path::PathBuf};
 
-use miette::{Diagnostic, NamedSource, SourceSpan};
+use miette::{Diagnostic, LabeledSpan, NamedSource};
 use toml::{
-    Table,
+    Table, Value,
     de::{DeTable, DeValue},
 };
-
-use super::{Config, hints, sources, syntax};
 
 /// A configuration that cannot be used.
 #[derive(Debug, thiserror::Error, Diagnostic)]
 #[non_exhaustive]
 pub enum ConfigError {
     /// The file cannot be read.
-    #[error("read the configuration {}", path.display())]
-    #[diagnostic(help("`pagesieve check --help` shows how a configuration begins"))]
+    #[error("cannot read the configuration {}", path.display())]
+    #[diagnostic(help("`pagesieve check --help` shows a minimal configuration"))]
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
-    /// What is written will not do.
+    /// A key, a value or a seed file is invalid.
     #[error(transparent)]
     #[diagnostic(transparent)]
     Invalid(Box<Invalid>),
-    /// A seed file has lines that are no URLs.
-    #[error(transparent)]
-    #[diagnostic(transparent)]
-    SeedLines(Box<SeedLines>),
 }
 
-/// Lines of a seed file that are no URLs.
-#[derive(Debug, thiserror::Error, Diagnostic)]
-#[error("{count} of the lines in the seed file {} cannot be used", path.display())]
-#[diagnostic(help("write one absolute URL a line; a `#` begins a comment"))]
-pub struct SeedLines {
-    pub(super) path: PathBuf,
-    /// How many there are.
-    pub(super) count: usize,
-    #[source_code]
-    pub(super) text: NamedSource<String>,
-    /// The first of them.
-    #[related]
-    pub(super) lines: Vec<SeedLine>,
-}
-
-/// Something written in a configuration that will not do.
+/// An invalid key or value in a configuration, or invalid lines of a seed file.
 #[derive(Debug, thiserror::Error, Diagnostic)]
 #[error("{message}")]
 pub struct Invalid {
-    message: String,
-    label: String,
-    #[source_code]
-    text: NamedSource<String>,
-    #[label("{label}")]
-    at: SourceSpan,
-    #[help]
-    help: Option<String>,
-}
-
-/// A line of a seed file that is no URL.
-#[derive(Debug, thiserror::Error, Diagnostic)]
-#[error("{message}")]
-pub struct SeedLine {
     pub(super) message: String,
-    #[label]
-    pub(super) at: SourceSpan,
+    #[source_code]
+    pub(super) text: NamedSource<String>,
+    #[label(collection)]
+    pub(super) labels: Vec<LabeledSpan>,
+    #[help]
+    pub(super) help: Option<String>,
 }
 
-/// A piece of TOML and where it came from.
+/// A piece of TOML, with the name of its file or flag.
 #[derive(Clone, Debug)]
 pub(super) struct Text {
     pub(super) name: String,
     pub(super) toml: String,
 }
 
-/// What is wrong and what to write instead.
+/// What is wrong, and what to write instead.
 #[derive(Debug, Default)]
 pub(super) struct Problem {
     pub(super) message: String,
@@ -87,17 +56,7 @@ pub(super) struct Problem {
 }
 
 impl Text {
-    /// Reads a whole configuration, all keys of which may be left out.
-    pub(super) fn read(&self) -> Result<Config, ConfigError> {
-        toml::from_str(&self.toml).map_err(|error| self.explain(&error))
-    }
-
-    /// The same as plain TOML.
-    pub(super) fn table(&self) -> Result<Table, ConfigError> {
-        self.toml.parse().map_err(|error| self.explain(&error))
-    }
-
-    /// Where the value of this key stands. Items of an array are named by their number.
+    /// Finds the value of a key. Items of an array are named by their index.
     pub(super) fn find(&self, path: &[&str]) -> Option<Range<usize>> {
         let table = DeTable::parse(&self.toml).ok()?;
         let (first, rest) = path.split_first()?;
@@ -112,39 +71,23 @@ impl Text {
         Some(value.span())
     }
 
-    /// An error that points at these bytes; without them, or behind the last, at the end, where something is missing.
+    /// Finds the key whose name or value is at `offset`, with the tables around it.
+    pub(super) fn path_at(&self, offset: usize) -> Vec<String> {
+        let table = DeTable::parse(&self.toml).ok();
+        table.and_then(|table| path_in(table.get_ref(), offset)).unwrap_or_default()
+    }
+
+    /// An error that points at these bytes. Without bytes, or with bytes past the end, it points at the last character.
     pub(super) fn invalid(&self, at: Option<Range<usize>>, problem: Problem) -> ConfigError {
         let written = self.toml.trim_end();
         let last = written.char_indices().next_back().map_or(0, |(at, _)| at);
         let at = at.filter(|at| at.start < written.len()).unwrap_or(last..written.len());
         ConfigError::Invalid(Box::new(Invalid {
             message: problem.message,
-            label: problem.label,
             text: NamedSource::new(&self.name, self.toml.clone()),
-            at: at.into(),
+            labels: vec![LabeledSpan::new_with_span(Some(problem.label), at)],
             help: problem.help,
         }))
-    }
-
-    pub(super) fn explain(&self, error: &toml::de::Error) -> ConfigError {
-        let Some(at) = error.span() else {
-            return self.invalid(None, hints::explain(error.message(), &[]));
-        };
-        if DeTable::parse(&self.toml).is_err() {
-            let problem = syntax::explain(&self.toml, error.message(), &at);
-            return self.invalid(Some(at), problem);
-        }
-        if let Some((at, problem)) = sources::explain(&self.toml, error.message()) {
-            return self.invalid(Some(at), problem);
-        }
-        let path = self.path_at(at.start);
-        self.invalid(Some(at), hints::explain(error.message(), &path))
-    }
-
-    /// The key whose name or value stands at `offset`, with those around it.
-    fn path_at(&self, offset: usize) -> Vec<String> {
-        let table = DeTable::parse(&self.toml).ok();
-        table.and_then(|table| path_in(table.get_ref(), offset)).unwrap_or_default()
     }
 }
 
@@ -161,4 +104,16 @@ fn path_in(table: &DeTable<'_>, offset: usize) -> Option<Vec<String>> {
         let rest = rest.or_else(|| is_here().then(Vec::new))?;
         Some([vec![key.get_ref().to_string()], rest].concat())
     })
+}
+
+/// Merges `from` into `into`: tables key by key; any other value replaces the earlier one.
+pub(super) fn merge(into: &mut Table, from: Table) {
+    for (key, value) in from {
+        match (into.get_mut(&key), value) {
+            (Some(Value::Table(into)), Value::Table(from)) => merge(into, from),
+            (_, value) => {
+                into.insert(key, value);
+            }
+        }
+    }
 }

@@ -52,7 +52,7 @@ impl Recorded {
             state.set_meta("seed_drawn", drawn)?;
         }
         state.set_meta("seed", recipe.hash_seed.0.cast_signed())?;
-        state.set_meta("scheme", recipe.scheme().to_string())
+        state.set_meta("scheme", recipe.scheme())
     }
 
     /// In what these options ask for another recipe, if they do.
@@ -64,7 +64,7 @@ impl Recorded {
     fn other_scheme(&self, options: &Options) -> Option<Difference> {
         let stored = self.scheme.as_deref()?;
         // A scheme says nothing of the seed.
-        let wanted = options.recipe(HashSeed::PUBLIC).scheme().to_string();
+        let wanted = options.recipe(HashSeed::PUBLIC).scheme();
         let parts = PARTS.iter().zip(stored.split(':').zip(wanted.split(':')));
         let mut parts = parts.filter(|(_, (stored, wanted))| stored != wanted);
         parts.next().map(|(key, (stored, wanted))| Difference {

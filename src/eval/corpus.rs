@@ -1,4 +1,4 @@
-//! Texts, and what is known of pairs of them.
+//! Texts, and the known similarity of pairs of them.
 
 use std::{
     collections::{BTreeMap, HashMap, hash_map::Entry},
@@ -10,26 +10,26 @@ use url::Url;
 
 use crate::filter::Site;
 
-/// A text to be judged.
+/// A text of a corpus.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Text {
-    /// By what the pairs name it: a path, a URL or any other id.
+    /// The id that pairs name it by: a path, a URL or any other string.
     #[serde(alias = "path", alias = "url")]
     pub id: String,
-    /// Its language, for whoever wants figures by language.
+    /// Its language, for figures by language.
     pub lang: Option<String>,
     /// The text itself.
     #[serde(alias = "main_text")]
     pub text: String,
 }
 
-/// What is true of a pair that is not listed.
+/// What is known about a pair that is not listed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unlisted {
-    /// Its texts are different: the list holds every pair of a similarity of 0.3 or more.
+    /// Its texts are different: the list has every pair with a similarity of 0.3 or more.
     #[default]
     Different,
-    /// Nobody knows; only listed pairs are judged.
+    /// Nothing: only listed pairs are judged.
     Unknown,
 }
 
@@ -37,36 +37,36 @@ pub enum Unlisted {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CorpusError {
-    /// A line could not be read from its file.
-    #[error("read line {line}")]
+    /// A line cannot be read.
+    #[error("cannot read line {line}")]
     Read {
         /// The line, from 1.
         line: usize,
-        /// Why not.
+        /// The system's error.
         source: io::Error,
     },
-    /// A line is none of the expected form.
-    #[error("line {line} is no {expected}")]
+    /// A line does not have the expected form.
+    #[error("line {line} is not a {expected}")]
     Form {
         /// The line, from 1.
         line: usize,
-        /// What it should be.
+        /// What was expected.
         expected: &'static str,
-        /// Why it is not.
+        /// Why it is not that.
         source: serde_json::Error,
     },
-    /// Two texts have one id.
+    /// Two texts have the same id.
     #[error("two texts have the id {0:?}")]
     Doubled(String),
-    /// A pair names a text that is not there.
-    #[error("line {line} names {id:?}, which is none of the texts")]
+    /// A pair names an unknown text.
+    #[error("line {line} names {id:?}, but no text has this id")]
     Missing {
         /// The line, from 1.
         line: usize,
         /// The id.
         id: String,
     },
-    /// A pair of a text with itself, or one whose similarity is not from 0 to 1 or differs from what an earlier line says.
+    /// A pair of a text with itself, or with a similarity that is missing, not from 0 to 1, or different from that of an earlier line.
     #[error("line {line}: {what}")]
     Pair {
         /// The line, from 1.
@@ -74,10 +74,10 @@ pub enum CorpusError {
         /// What is wrong.
         what: &'static str,
     },
-    /// There are no texts where they were looked for.
-    #[error("it holds no texts: each line is to be one, {TEXT}, as JSON")]
+    /// The file has no texts.
+    #[error("it has no texts: each line must be one, {TEXT}, as JSON")]
     NoTexts,
-    /// There are fewer than two texts, or more than can be counted.
+    /// There are fewer than two texts, or too many.
     #[error("there must be at least two texts and fewer than 2^32, not {0}")]
     Number(usize),
 }
@@ -85,24 +85,25 @@ pub enum CorpusError {
 /// The form of a text.
 const TEXT: &str = r#"{"id", "text"}"#;
 
-/// Texts with the similarity of their pairs: the Jaccard coefficient of their sets of shingles, or what people say.
+/// Texts with the similarity of their pairs: the Jaccard coefficient of their sets of shingles, or a label.
 #[derive(Debug)]
 pub struct Corpus {
     pub(super) texts: Vec<Text>,
     /// Characters of each text.
     pub(super) chars: Vec<u32>,
-    /// The number of each text's language and of its site.
+    /// The number of each text's language.
     pub(super) langs: Vec<usize>,
-    pub(super) sites: Vec<usize>,
+    /// The number of each text's host.
+    pub(super) hosts: Vec<usize>,
     pub(super) lang_names: Vec<String>,
     pub(super) unlisted: Unlisted,
-    /// By the places of two texts, the smaller first.
+    /// By the places of two texts, the smaller place first.
     similarity: HashMap<(u32, u32), f32>,
-    /// Of each text the earlier ones with which it is listed.
+    /// For each text the earlier texts with which it is listed.
     earlier: Vec<Vec<(u32, f32)>>,
 }
 
-/// A line of the list of pairs; what else stands there does not matter.
+/// A line of the list of pairs; other fields are ignored.
 #[derive(Deserialize)]
 struct Line {
     #[serde(alias = "path_a", alias = "id_a", alias = "url_a")]
@@ -113,7 +114,7 @@ struct Line {
     label: Option<Label>,
 }
 
-/// What people say of a pair: stands for the least similarity of its band.
+/// A label that people gave to a pair: stands for the least similarity of its band.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Label {
@@ -130,11 +131,11 @@ impl Corpus {
         self.similarity.len()
     }
 
-    /// Texts, and pairs of them as lines of JSON: `{"a", "b", "jaccard"}`, or `"label"`: `near` (0.9 or more), `related` (0.5),
-    /// `weak` (0.3) or `different`, which does not count beside a `jaccard`. The fields of the ids may be named `path_a` and `path_b` as well.
+    /// Reads pairs of these texts as JSON lines: `{"a", "b", "jaccard"}`, or instead of `jaccard` a `"label"`: `near` (0.9 or more),
+    /// `related` (0.5), `weak` (0.3) or `different`. If a line has both, `jaccard` counts. The ids may also be named `path_a` and `path_b`.
     ///
     /// # Errors
-    /// If a line cannot be read, or names a text that is not there.
+    /// If a line cannot be read, or names an unknown text.
     pub fn new(
         texts: Vec<Text>,
         pairs: impl BufRead,
@@ -143,14 +144,14 @@ impl Corpus {
         let places = places(&texts)?;
         let mut similarity = HashMap::new();
         let mut earlier = vec![Vec::new(); texts.len()];
-        for (line, pair) in lines::<Line>(pairs, r#"{"a", "b", "jaccard"} of a pair"#) {
+        for (line, pair) in lines::<Line>(pairs, r#"pair {"a", "b", "jaccard"}"#) {
             let pair = pair?;
             let place = |id: &str| {
                 let missing = || CorpusError::Missing { line, id: id.to_owned() };
                 places.get(id).copied().ok_or_else(missing)
             };
             let (a, b) = (place(&pair.a)?, place(&pair.b)?);
-            let neither = CorpusError::Pair { line, what: "it has neither `jaccard` nor `label`" };
+            let neither = CorpusError::Pair { line, what: "`jaccard` or `label` is missing" };
             let value = pair.similarity().ok_or(neither)?;
             let (a, b) = (a.min(b), a.max(b));
             check(line, a, b, value)?;
@@ -160,7 +161,7 @@ impl Corpus {
                     earlier[b as usize].push((a, value));
                 }
                 Entry::Occupied(occupied) if (occupied.get() - value).abs() > 1e-6 => {
-                    let what = "the pair is listed before with another similarity";
+                    let what = "an earlier line has the same pair with another similarity";
                     return Err(CorpusError::Pair { line, what });
                 }
                 Entry::Occupied(_) => {}
@@ -169,9 +170,10 @@ impl Corpus {
         let (lang_names, langs) = numbered(
             texts.iter().map(|text| text.lang.clone().unwrap_or_else(|| "unknown".into())),
         );
-        let (_, sites) = numbered(texts.iter().map(|text| site(&text.id)));
-        let chars = texts.iter().map(|text| count(&text.text)).collect();
-        Ok(Self { texts, chars, langs, sites, lang_names, unlisted, similarity, earlier })
+        let (_, hosts) = numbered(texts.iter().map(|text| host(&text.id)));
+        let count = |text: &Text| u32::try_from(text.text.chars().count()).unwrap_or(u32::MAX);
+        let chars = texts.iter().map(count).collect();
+        Ok(Self { texts, chars, langs, hosts, lang_names, unlisted, similarity, earlier })
     }
 
     /// The texts, in the order of the stream.
@@ -180,20 +182,20 @@ impl Corpus {
         &self.texts
     }
 
-    /// The similarity of the texts at these places; `None` if nobody knows it.
+    /// The similarity of the texts at these places; `None` if it is unknown.
     #[must_use]
     pub fn similarity(&self, a: u32, b: u32) -> Option<f32> {
         let listed = self.similarity.get(&(a.min(b), a.max(b))).copied();
         listed.or((self.unlisted == Unlisted::Different).then_some(0.0))
     }
 
-    /// Whether it is known what the texts at these places have in common.
+    /// Whether the similarity of the texts at these places is known.
     pub(super) fn known(&self, a: usize, b: usize) -> bool {
         let listed = || self.earlier[a.max(b)].iter().any(|&(other, _)| other as usize == a.min(b));
         self.unlisted == Unlisted::Different || listed()
     }
 
-    /// Every pair whose similarity is known, by the places of its texts, the smaller first, and that similarity.
+    /// Calls `judge` with every pair of known similarity: the places of its texts, the smaller first, and the similarity.
     pub(super) fn each_pair(&self, mut judge: impl FnMut(u32, u32, f32)) {
         if self.unlisted == Unlisted::Unknown {
             return self.similarity.iter().for_each(|(&(a, b), &value)| judge(a, b, value));
@@ -207,7 +209,7 @@ impl Corpus {
         }
     }
 
-    /// The earlier texts with which the text at this place is listed, with their similarity.
+    /// The earlier texts with which the text at this place is listed, and the similarity.
     pub(super) fn earlier(&self, place: usize) -> &[(u32, f32)] {
         &self.earlier[place]
     }
@@ -220,14 +222,14 @@ impl Corpus {
         pairs
     }
 
-    /// The site of the text at this place.
+    /// The name under which the filter learns the template of this text.
     pub(super) fn site(&self, place: usize) -> Site {
-        Site::of(&self.sites[place].to_string())
+        Site::of(&self.hosts[place].to_string())
     }
 }
 
 impl CorpusError {
-    /// Whether it is the texts that are wrong, and not the list of pairs.
+    /// Whether the error is in the texts, not in the list of pairs.
     #[must_use]
     pub fn is_of_texts(&self) -> bool {
         matches!(self, Self::Doubled(_) | Self::Number(_))
@@ -235,7 +237,7 @@ impl CorpusError {
 }
 
 impl Line {
-    /// What was measured, or else what people say.
+    /// The measured similarity, or else that of the label.
     fn similarity(&self) -> Option<f32> {
         self.jaccard.or_else(|| self.label.map(Label::similarity))
     }
@@ -252,10 +254,10 @@ impl Label {
     }
 }
 
-/// Reads texts as lines of JSON: `{"id", "lang", "text"}`; the fields may be named `path` and `main_text` as well.
+/// Reads texts as JSON lines: `{"id", "lang", "text"}`. The fields may also be named `path` and `main_text`.
 ///
 /// # Errors
-/// If a line cannot be read, or there is none.
+/// If a line cannot be read, or there are no lines.
 pub fn read_texts(texts: impl BufRead) -> Result<Vec<Text>, CorpusError> {
     let lines = lines(texts, r#"text {"id", "text"}"#);
     let texts: Vec<_> = lines.map(|(_, text)| text).collect::<Result<_, _>>()?;
@@ -295,7 +297,7 @@ fn places(texts: &[Text]) -> Result<HashMap<String, u32>, CorpusError> {
 
 fn check(line: usize, a: u32, b: u32, value: f32) -> Result<(), CorpusError> {
     if a == b {
-        return Err(CorpusError::Pair { line, what: "it pairs a text with itself" });
+        return Err(CorpusError::Pair { line, what: "a pair needs two different texts" });
     }
     if !(0.0..=1.0).contains(&value) {
         return Err(CorpusError::Pair { line, what: "`jaccard` is not from 0 to 1" });
@@ -304,20 +306,16 @@ fn check(line: usize, a: u32, b: u32, value: f32) -> Result<(), CorpusError> {
 }
 
 /// The host of a URL, or the first directory of a path.
-fn site(id: &str) -> String {
+fn host(id: &str) -> String {
     let host = Url::parse(id).ok().and_then(|url| url.host_str().map(str::to_owned));
     host.unwrap_or_else(|| id.split('/').next().unwrap_or_default().to_owned())
 }
 
-/// Distinct names in order, and the number of each item's.
+/// The distinct names in order, and for each item the number of its name.
 fn numbered(items: impl Iterator<Item = String>) -> (Vec<String>, Vec<usize>) {
     let items: Vec<_> = items.collect();
     let mut numbers: BTreeMap<&str, usize> = items.iter().map(|item| (item.as_str(), 0)).collect();
     numbers.values_mut().enumerate().for_each(|(number, slot)| *slot = number);
     let of_items = items.iter().map(|item| numbers[item.as_str()]).collect();
     (numbers.into_keys().map(str::to_owned).collect(), of_items)
-}
-
-fn count(text: &str) -> u32 {
-    u32::try_from(text.chars().count()).unwrap_or(u32::MAX)
 }

@@ -1,16 +1,16 @@
-//! The figures as one HTML file: curves drawn as SVG, no script.
+//! Renders the figures of an evaluation as one HTML file without scripts; curves are SVG.
 
 use std::fmt::Write;
 
 use askama::Template;
 
 use super::{
+    pairs::{BANDS, MAX_RADIUS},
     quality::{Figures, GroupQuality, Quality},
     table::share,
-    tally::{BANDS, MAX_RADIUS},
 };
 
-/// The size of a drawing's field, in its own units.
+/// The size of a chart, in its own units.
 const WIDTH: f64 = 560.0;
 const HEIGHT: f64 = 240.0;
 
@@ -18,14 +18,14 @@ const HEIGHT: f64 = 240.0;
 #[template(path = "quality.html", config = "src/eval/askama.toml")]
 struct Page<'a> {
     quality: &'a Quality,
-    drawings: Vec<Drawing>,
+    charts: Vec<Chart>,
 }
 
-/// Shares over radii or bands.
-struct Drawing {
+/// A chart of shares over radii or bands.
+struct Chart {
     title: String,
     note: &'static str,
-    /// The least share that is shown: the field begins there.
+    /// The least share that is shown.
     floor: f64,
     ticks: Vec<(f64, String)>,
     marks: Vec<(f64, String)>,
@@ -38,30 +38,30 @@ struct Curve {
     points: String,
 }
 
-/// Name, class, and the place and share of each point, where there is one.
+/// The name and class of a curve, and the place and share (if any) of each point.
 type Series = (&'static str, &'static str, Vec<(f64, Option<f64>)>);
 
-/// Draws the figures: a page that needs nothing else.
+/// Renders a page that needs no other file.
 ///
 /// # Panics
 /// Never: the template writes into memory.
 #[must_use]
 pub fn render(quality: &Quality) -> String {
-    let mut drawings: Vec<_> =
+    let mut charts: Vec<_> =
         quality.groups.iter().filter_map(|group| by_radius(quality, group)).collect();
-    drawings.insert(0, by_band(quality));
-    Page { quality, drawings }.render().expect("the template writes into memory")
+    charts.insert(0, by_band(quality));
+    Page { quality, charts }.render().expect("the template writes into memory")
 }
 
 impl Page<'_> {
-    #[expect(clippy::ref_option, reason = "the form in which the template hands it over")]
+    #[expect(clippy::ref_option, reason = "the template passes fields by reference")]
     fn share(value: &Option<f64>) -> String {
         share(*value)
     }
 }
 
-/// What share of each band is reported.
-fn by_band(quality: &Quality) -> Drawing {
+/// The share of each band that is reported.
+fn by_band(quality: &Quality) -> Chart {
     let counts = quality.all().counts;
     let last = (BANDS.len() - 1) as f64;
     let names = BANDS
@@ -69,17 +69,17 @@ fn by_band(quality: &Quality) -> Drawing {
     let marks =
         names.into_iter().enumerate().map(|(band, name)| (x(band as f64, last), name)).collect();
     let points = (0..BANDS.len()).map(|band| (x(band as f64, last), counts.share(band)));
-    Drawing::new(
+    Chart::new(
         "Reported pairs by similarity",
-        "Share of the pairs from one similarity to the next",
+        "Share of the pairs in each band of similarity",
         0.0,
         marks,
         vec![("reported", "near", points.collect())],
     )
 }
 
-/// Recall and precision at each radius; `None` if there is no near pair.
-fn by_radius(quality: &Quality, group: &GroupQuality) -> Option<Drawing> {
+/// Recall and precision at each radius; `None` if there are no near pairs.
+fn by_radius(quality: &Quality, group: &GroupQuality) -> Option<Chart> {
     group.figures.recall?;
     let last = f64::from(MAX_RADIUS);
     let points = |rows: &[Figures], value: fn(&Figures) -> Option<f64>| {
@@ -91,17 +91,17 @@ fn by_radius(quality: &Quality, group: &GroupQuality) -> Option<Drawing> {
     let curves = vec![
         ("recall of near pairs", "near", points(&group.radii, |figures| figures.recall)),
         (
-            "of those not equal",
+            "of those with different texts",
             "not-equal",
             points(&group.radii, |figures| figures.recall_not_equal),
         ),
         (
-            "reported at 0.5 or more",
+            "reported pairs of 0.5 or more",
             "precise",
             points(&group.radii, |figures| figures.precision_50),
         ),
         (
-            "the same unconfirmed",
+            "the same without confirmation",
             "unconfirmed",
             points(&group.unconfirmed, |figures| figures.precision_50),
         ),
@@ -115,15 +115,12 @@ fn by_radius(quality: &Quality, group: &GroupQuality) -> Option<Drawing> {
         .flat_map(|(_, _, points)| points)
         .filter_map(|(_, value)| *value)
         .fold(1.0, f64::min);
-    let title = format!(
-        "{} at each radius of the index (configured: {})",
-        capital(&group.group.name),
-        quality.radius
-    );
-    Some(Drawing::new(title, "Shares of pairs", (lowest * 10.0).floor() / 10.0, marks, curves))
+    let title =
+        format!("{} at each radius (configured: {})", capital(&group.group.name), quality.radius);
+    Some(Chart::new(title, "Shares of pairs", (lowest * 10.0).floor() / 10.0, marks, curves))
 }
 
-impl Drawing {
+impl Chart {
     fn new(
         title: impl Into<String>,
         note: &'static str,

@@ -1,8 +1,8 @@
-//! How right the filter is on texts whose similarity is known.
+//! Evaluates the filter on texts whose similarity is known.
 //!
-//! Every pair of a [`Corpus`] is judged by the rule of the filter, for each radius that its index could have, and the texts go through
-//! the filter as a stream. What comes of it is a [`Quality`]: recall by band of similarity, precision, and both by language, length
-//! and site. Knows nothing of HTML or of the network.
+//! The rule of the filter judges every pair of a [`Corpus`], at each radius that an index can have, and the texts go through the filter
+//! as a stream. The result is a [`Quality`]: recall and precision by band of similarity, language, length and site. [`compare`]
+//! does the same with methods of the literature.
 #![allow(clippy::cast_precision_loss, reason = "shares and means of counts need no more digits")]
 
 mod corpus;
@@ -12,14 +12,12 @@ mod pairs;
 mod quality;
 mod stream;
 mod table;
-mod tally;
 
 pub use corpus::{Corpus, CorpusError, Text, Unlisted, read_texts};
 pub use html::render;
 pub use methods::{Comparison, Method, MethodQuality, compare};
-pub use pairs::{Axis, Group, count_pairs};
+pub use pairs::{Axis, BANDS, Counts, Group, MAX_RADIUS, count_pairs};
 pub use quality::{
-    Doubtful, Figures, GroupQuality, Quality, StreamQuality, TemplateQuality, evaluate, seeds,
+    Doubtful, Figures, GroupQuality, Quality, StreamQuality, TemplateQuality, evaluate, hash_seeds,
 };
 pub use stream::StreamCounts;
-pub use tally::{BANDS, Counts, MAX_RADIUS};

@@ -1,11 +1,121 @@
-//! All pairs of a corpus, judged and counted by group.
+//! All pairs of a corpus, judged and counted by band of similarity and by group.
 
 use serde::Serialize;
 
-use super::{
-    corpus::Corpus,
-    tally::{Counts, Tally, band},
-};
+use super::corpus::Corpus;
+
+/// Where the bands of similarity begin. The last band has the pairs of equal texts.
+pub const BANDS: [f32; 8] = [0.0, 0.3, 0.5, 0.7, 0.9, 0.95, 0.98, f32::INFINITY];
+
+/// The first band of near duplicates.
+const NEAR: usize = 4;
+/// The band of equal texts.
+const EQUAL: usize = BANDS.len() - 1;
+
+/// The largest radius that is evaluated.
+pub const MAX_RADIUS: u32 = 16;
+
+/// The number of pairs by band.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// All pairs.
+    pub pairs: [u64; BANDS.len()],
+    /// Those that are reported as duplicates.
+    pub reported: [u64; BANDS.len()],
+}
+
+/// Pairs by band and by the least radius that reports them.
+#[derive(Clone, Debug)]
+pub(super) struct Tally {
+    pairs: [u64; BANDS.len()],
+    found: [[u64; BANDS.len()]; MAX_RADIUS as usize + 1],
+}
+
+impl Tally {
+    pub(super) fn new() -> Self {
+        Self { pairs: [0; BANDS.len()], found: [[0; BANDS.len()]; MAX_RADIUS as usize + 1] }
+    }
+
+    pub(super) fn count(&mut self, band: usize, found: Option<u32>) {
+        self.pairs[band] += 1;
+        if let Some(row) = found.and_then(|radius| self.found.get_mut(radius as usize)) {
+            row[band] += 1;
+        }
+    }
+
+    /// The counts at this radius of the index.
+    pub(super) fn at(&self, radius: u32) -> Counts {
+        let mut counts = Counts { pairs: self.pairs, ..Counts::default() };
+        for row in self.found.iter().take(radius as usize + 1) {
+            counts.reported.iter_mut().zip(row).for_each(|(sum, found)| *sum += found);
+        }
+        counts
+    }
+}
+
+impl Corpus {
+    /// The band of the texts at these places.
+    pub(super) fn band(&self, a: usize, b: usize, similarity: f32) -> usize {
+        if similarity >= 0.9 && self.texts[a].text == self.texts[b].text {
+            return EQUAL;
+        }
+        BANDS.iter().rposition(|&from| similarity >= from).unwrap_or(0)
+    }
+}
+
+impl Counts {
+    /// The share of near pairs (0.9 or more) that are reported; `None` if there are none.
+    #[must_use]
+    pub fn recall(&self) -> Option<f64> {
+        self.share_of(NEAR..=EQUAL)
+    }
+
+    /// The same for near pairs whose texts are not equal.
+    #[must_use]
+    pub fn recall_not_equal(&self) -> Option<f64> {
+        self.share_of(NEAR..=EQUAL - 1)
+    }
+
+    /// The share of a band's pairs that are reported.
+    #[must_use]
+    pub fn share(&self, band: usize) -> Option<f64> {
+        self.share_of(band..=band)
+    }
+
+    /// The share of reported pairs that have this similarity or more.
+    #[must_use]
+    pub fn precision(&self, least: f32) -> Option<f64> {
+        let alike = (0..).zip(BANDS).filter(|&(_, from)| from >= least);
+        let alike: u64 = alike.map(|(band, _): (usize, _)| self.reported[band]).sum();
+        ratio(alike, self.reported.iter().sum())
+    }
+
+    /// How many pairs there are.
+    #[must_use]
+    pub fn all(&self) -> u64 {
+        self.pairs.iter().sum()
+    }
+
+    /// How many pairs below 0.3 are reported.
+    #[must_use]
+    pub fn wrong(&self) -> u64 {
+        self.reported[0]
+    }
+
+    fn share_of(&self, bands: std::ops::RangeInclusive<usize>) -> Option<f64> {
+        ratio(self.reported[bands.clone()].iter().sum(), self.pairs[bands].iter().sum())
+    }
+
+    /// Adds the counts of another hash seed.
+    pub(super) fn add(&mut self, other: &Self) {
+        self.pairs.iter_mut().zip(other.pairs).for_each(|(sum, count)| *sum += count);
+        self.reported.iter_mut().zip(other.reported).for_each(|(sum, count)| *sum += count);
+    }
+}
+
+pub(super) fn ratio(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
 
 /// What pairs are grouped by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -13,15 +123,15 @@ use super::{
 pub enum Axis {
     /// All pairs.
     All,
-    /// The language of both texts, or that they have two.
+    /// The language of both texts, or "two languages".
     Language,
     /// Characters of the shorter text.
     Length,
-    /// Whether both are of one site: of one host, if they are named by URLs, or else of one first directory.
+    /// Whether both texts have the same host, or for ids that are paths the same first directory.
     Site,
 }
 
-/// Some of the pairs.
+/// A group of pairs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Group {
     /// What they have in common.
@@ -39,50 +149,35 @@ const LENGTHS: [(u32, &str); 5] = [
     (10_000, "10,000 or more"),
 ];
 
-/// Judges every pair. `found` says of two texts, by their places, at which radius they are reported, if at all.
+/// Judges every pair. `found` returns the least radius at which the texts at two places are reported, if any.
 pub(super) fn tallies(
     corpus: &Corpus,
     found: impl Fn(u32, u32) -> Option<u32>,
 ) -> Vec<(Group, Tally)> {
-    let languages = corpus.lang_names.len();
-    let mut all = Tally::new();
-    let mut by_language = vec![Tally::new(); languages + 1];
-    let mut by_length = vec![Tally::new(); LENGTHS.len()];
-    let mut by_site = vec![Tally::new(); 2];
+    let named = |by, name: &str| (Group { by, name: name.to_owned() }, Tally::new());
+    let languages = corpus.lang_names.iter().map(String::as_str).chain(["two languages"]);
+    let mut tallies = vec![named(Axis::All, "all")];
+    tallies.extend(languages.map(|name| named(Axis::Language, name)));
+    let first_length = tallies.len();
+    tallies.extend(LENGTHS.iter().map(|(_, name)| named(Axis::Length, name)));
+    let first_site = tallies.len();
+    tallies.extend(["same site", "different sites"].map(|name| named(Axis::Site, name)));
     corpus.each_pair(|a, b, similarity| {
         let (x, y) = (a as usize, b as usize);
-        let equal = similarity >= 0.9 && corpus.texts[x].text == corpus.texts[y].text;
-        let (band, found) = (band(similarity, equal), found(a, b));
-        let language = if corpus.langs[x] == corpus.langs[y] { corpus.langs[x] } else { languages };
+        let (band, found) = (corpus.band(x, y, similarity), found(a, b));
+        let same_language = corpus.langs[x] == corpus.langs[y];
+        let language = if same_language { corpus.langs[x] } else { corpus.lang_names.len() };
         let shorter = corpus.chars[x].min(corpus.chars[y]);
         let length = LENGTHS.iter().rposition(|(from, _)| shorter >= *from).unwrap_or(0);
-        let site = usize::from(corpus.sites[x] != corpus.sites[y]);
-        for tally in
-            [&mut all, &mut by_language[language], &mut by_length[length], &mut by_site[site]]
-        {
-            tally.count(band, found);
+        let site = usize::from(corpus.hosts[x] != corpus.hosts[y]);
+        for place in [0, 1 + language, first_length + length, first_site + site] {
+            tallies[place].1.count(band, found);
         }
     });
-    let languages = corpus.lang_names.iter().map(String::as_str).chain(["two languages"]);
-    let named = [(Axis::All, "all", all)]
-        .into_iter()
-        .chain(languages.zip(by_language).map(|(name, tally)| (Axis::Language, name, tally)))
-        .chain(
-            LENGTHS
-                .into_iter()
-                .zip(by_length)
-                .map(|((_, name), tally)| (Axis::Length, name, tally)),
-        )
-        .chain(
-            ["same site", "different sites"]
-                .into_iter()
-                .zip(by_site)
-                .map(|(name, tally)| (Axis::Site, name, tally)),
-        );
-    named.map(|(by, name, tally)| (Group { by, name: name.to_owned() }, tally)).collect()
+    tallies
 }
 
-/// Judges every pair of a corpus by a rule of one's own. `alike` says of two texts, by their places, whether they are near duplicates.
+/// Judges every pair of a corpus by any rule: `alike` says whether the texts at two places are near duplicates.
 ///
 /// ```
 /// use pagesieve::eval::{Corpus, Text, Unlisted, count_pairs};
@@ -99,8 +194,7 @@ pub fn count_pairs(corpus: &Corpus, alike: impl Fn(usize, usize) -> bool) -> Cou
     let mut tally = Tally::new();
     corpus.each_pair(|a, b, similarity| {
         let (a, b) = (a as usize, b as usize);
-        let equal = similarity >= 0.9 && corpus.texts[a].text == corpus.texts[b].text;
-        tally.count(band(similarity, equal), alike(a, b).then_some(0));
+        tally.count(corpus.band(a, b, similarity), alike(a, b).then_some(0));
     });
     tally.at(0)
 }

@@ -1,4 +1,4 @@
-//! Everything that is found out about a rule, over some seeds of the hash.
+//! Evaluates a rule on a corpus, over one or more hash seeds.
 
 use std::ops::RangeInclusive;
 
@@ -7,133 +7,132 @@ use serde::Serialize;
 
 use super::{
     corpus::Corpus,
-    pairs::{Axis, Group, tallies},
+    pairs::{Axis, BANDS, Counts, Group, MAX_RADIUS, Tally, tallies},
     stream::{StreamCounts, stream},
-    tally::{BANDS, Counts, MAX_RADIUS, Tally},
 };
 use crate::{
     filter::{Options, Rule, Share},
     fingerprint::{Fingerprinter, HashSeed, Sketch},
 };
 
-/// So many doubtful pairs are listed.
+/// At most this many doubtful pairs of each kind are listed.
 const LISTED: usize = 20;
 
-/// How right a rule is on a corpus.
+/// How well a rule does on a corpus.
 #[derive(Clone, Debug, Serialize)]
 pub struct Quality {
-    /// The mode, as configurations name it.
+    /// The mode, as in a configuration.
     pub mode: &'static str,
     /// The radius of the index.
     pub radius: u32,
     /// The recipe of the fingerprints.
     pub scheme: String,
-    /// Over how many seeds the counts are summed up.
+    /// The number of hash seeds; counts are sums over all of them.
     pub seeds: usize,
-    /// Texts of the corpus.
+    /// Texts in the corpus.
     pub texts: usize,
-    /// Pairs judged under each seed.
+    /// Pairs judged with each hash seed.
     pub pairs: u64,
-    /// Pairs of which the similarity was given.
+    /// Pairs with a listed similarity.
     pub listed: usize,
-    /// Where the bands of all counts begin; the last is that of equal texts, for which JSON has no number.
+    /// Where the bands of all counts begin. The last has equal texts; its limit is null in JSON.
     pub bands: [f32; BANDS.len()],
     /// All pairs, then pairs by language, length and site.
     pub groups: Vec<GroupQuality>,
-    /// Under the first seed: of how many texts the template of their site, as the stream had shown it, was a part, and of what share on
-    /// average, from 0 to 1; pairs of one site are judged beside it.
+    /// With the first hash seed: how many texts contained a known template, and how much of them it was. Pairs of one host are judged
+    /// with regard to it.
     pub templates: TemplateQuality,
     /// The stream: all texts, then the texts of each language.
     pub stream: Vec<StreamQuality>,
-    /// Under the first seed: near pairs that were not reported, the most alike first.
+    /// With the first hash seed: near pairs that were not reported, the most similar first.
     pub missed: Vec<Doubtful>,
-    /// Under the first seed: reported pairs below 0.5, the least alike first.
+    /// With the first hash seed: reported pairs below 0.5, the least similar first.
     pub mistaken: Vec<Doubtful>,
 }
 
-/// How right it is on some of the pairs.
+/// The figures of a group of pairs.
 #[derive(Clone, Debug, Serialize)]
 pub struct GroupQuality {
-    /// Which pairs.
+    /// The group.
     #[serde(flatten)]
     pub group: Group,
-    /// At the radius of the options.
+    /// At the configured radius.
     #[serde(flatten)]
     pub figures: Figures,
-    /// At each radius of the index from 0 to [`MAX_RADIUS`], candidates confirmed as the mode does.
+    /// At each radius from 0 to [`MAX_RADIUS`], with the confirmation of the mode.
     pub radii: Vec<Figures>,
-    /// The same if all candidates were accepted.
+    /// The same without confirmation: all candidates are reported.
     pub unconfirmed: Vec<Figures>,
 }
 
-/// Figures over all seeds.
+/// Figures over all hash seeds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Figures {
-    /// Pairs by band of similarity, summed up over the seeds.
+    /// Pairs by band of similarity, summed over the hash seeds.
     pub counts: Counts,
-    /// The share of near pairs (0.9 or more) that were reported, as the mean of all seeds.
+    /// The share of near pairs (0.9 or more) that are reported, as the mean over all hash seeds.
     pub recall: Option<f64>,
-    /// … under the seed where it is least.
+    /// The same with the worst hash seed.
     pub least_recall: Option<f64>,
-    /// The share of near pairs whose texts are not equal.
+    /// The share of near pairs with different texts that are reported.
     pub recall_not_equal: Option<f64>,
-    /// … under the seed where it is least.
+    /// The same with the worst hash seed.
     pub least_recall_not_equal: Option<f64>,
-    /// The share of reported pairs at 0.9 or more.
+    /// The share of reported pairs with a similarity of 0.9 or more.
     pub precision_90: Option<f64>,
-    /// … at 0.5 or more.
+    /// … of 0.5 or more.
     pub precision_50: Option<f64>,
-    /// … at 0.3 or more.
+    /// … of 0.3 or more.
     pub precision_30: Option<f64>,
     /// Reported pairs below 0.3.
     pub wrong: u64,
 }
 
-/// What became of the texts of one language, or of all.
+/// The outcomes of the texts of one language, or of all.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StreamQuality {
     /// The language, or `all`.
     pub name: String,
-    /// Summed up over the seeds.
+    /// Summed over the hash seeds.
     #[serde(flatten)]
     pub counts: StreamCounts,
-    /// The share of texts that should be dropped and were.
+    /// The share of the texts to drop that were dropped.
     pub share_caught: Option<f64>,
-    /// … under the seed where it is least.
+    /// The same with the worst hash seed.
     pub least_share_caught: Option<f64>,
 }
 
-/// What was known of the templates of sites.
+/// What the filter learnt about templates.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct TemplateQuality {
-    /// Texts of which a template is a part.
+    /// Texts that contain a known template.
     pub texts: usize,
-    /// Their mean share; `None` if there are none.
+    /// The mean share of the template in these texts, from 0 to 1; `None` if there are none.
     pub mean_share: Option<f64>,
 }
 
-/// A pair to look at.
+/// A pair that is worth a look.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Doubtful {
     /// The earlier text.
     pub a: String,
     /// The later text.
     pub b: String,
-    /// What is known of the pair.
+    /// The known similarity.
     pub similarity: f32,
-    /// In how many of 64 bits their fingerprints differ.
+    /// Bits of 64 in which their fingerprints differ.
     pub distance: u32,
-    /// In how many of 256 bits their signatures differ.
+    /// Bits of 256 in which their signatures differ.
     pub signature_distance: u32,
 }
 
-/// Judges a corpus by the rule of these options, once under each seed.
+/// Judges a corpus by the rule of these options, once with each hash seed.
 ///
 /// # Panics
-/// If there is no seed.
+/// If there is no hash seed.
 #[must_use]
-pub fn evaluate(corpus: &Corpus, options: &Options, seeds: &[HashSeed]) -> Quality {
-    let runs: Vec<Run> = seeds.iter().map(|&seed| Run::new(corpus, options, seed)).collect();
+pub fn evaluate(corpus: &Corpus, options: &Options, hash_seeds: &[HashSeed]) -> Quality {
+    let runs: Vec<Run> = hash_seeds.iter().map(|&seed| Run::new(corpus, options, seed)).collect();
     let (rule, first) = (Rule::new(options), &runs[0]);
     let groups = (0..first.confirmed.len()).map(|place| group_quality(&runs, place, rule.radius()));
     let groups: Vec<_> = groups.filter(|group| group.figures.counts.all() > 0).collect();
@@ -141,10 +140,10 @@ pub fn evaluate(corpus: &Corpus, options: &Options, seeds: &[HashSeed]) -> Quali
     Quality {
         mode: options.mode.as_str(),
         radius: rule.radius(),
-        scheme: options.recipe(seeds[0]).scheme().to_string(),
-        seeds: seeds.len(),
+        scheme: options.recipe(hash_seeds[0]).scheme(),
+        seeds: hash_seeds.len(),
         texts: corpus.texts().len(),
-        pairs: groups[0].figures.counts.all() / seeds.len() as u64,
+        pairs: groups[0].figures.counts.all() / hash_seeds.len() as u64,
         listed: corpus.listed(),
         bands: BANDS,
         groups,
@@ -155,19 +154,19 @@ pub fn evaluate(corpus: &Corpus, options: &Options, seeds: &[HashSeed]) -> Quali
     }
 }
 
-/// The seeds that an evaluation over so many takes: any would do, if only they are always the same.
+/// The hash seeds for an evaluation over this many: arbitrary, but always the same.
 #[must_use]
-pub fn seeds(number: usize) -> Vec<HashSeed> {
+pub fn hash_seeds(number: usize) -> Vec<HashSeed> {
     (0..number as u64).map(|n| HashSeed(11 + 7_919 * n)).collect()
 }
 
-/// What was found under one seed.
+/// The results with one hash seed.
 struct Run {
     sketches: Vec<Sketch>,
     confirmed: Vec<(Group, Tally)>,
     unconfirmed: Vec<(Group, Tally)>,
     stream: Vec<StreamCounts>,
-    /// What share of each text the template of its site was when it came.
+    /// The share of each text that was known to be template when it came.
     templates: Vec<Share>,
 }
 
@@ -185,7 +184,7 @@ impl Run {
         run
     }
 
-    /// At which radius of the index the rule reports a pair, if at any.
+    /// The least radius at which the rule reports a pair, if any.
     fn least_radius(
         &self,
         corpus: &Corpus,
@@ -199,8 +198,8 @@ impl Run {
         if earlier.digest.is_some() && earlier.digest == sketch.digest {
             return Some(0);
         }
-        let is_beside = corpus.sites[x] == corpus.sites[y];
-        let template = if is_beside { self.templates[y] } else { Share::NONE };
+        let same_host = corpus.hosts[x] == corpus.hosts[y];
+        let template = if same_host { self.templates[y] } else { Share::NONE };
         let (a, b) = (rule.comparable(earlier)?, rule.comparable(sketch)?);
         let confirmed = !confirm || rule.confirms_within(&a, sketch, template);
         confirmed.then(|| a.fingerprint().distance(b.fingerprint()))
@@ -222,7 +221,7 @@ fn group_quality(runs: &[Run], place: usize, radius: u32) -> GroupQuality {
 }
 
 impl Figures {
-    /// The figures of counts under one or more seeds.
+    /// The figures of counts with one or more hash seeds.
     #[must_use]
     pub fn new(seeds: &[Counts]) -> Self {
         let mut counts = Counts::default();
@@ -264,7 +263,7 @@ fn stream_quality(corpus: &Corpus, runs: &[Run]) -> Vec<StreamQuality> {
     names.enumerate().map(of_name).collect()
 }
 
-/// Near pairs that are not reported, and reported pairs that have less than half in common.
+/// Near pairs that are not reported, and reported pairs below 0.5.
 fn doubtful(corpus: &Corpus, rule: &Rule, run: &Run) -> (Vec<Doubtful>, Vec<Doubtful>) {
     let (mut missed, mut mistaken) = (Vec::new(), Vec::new());
     corpus.each_pair(|a, b, similarity| {

@@ -1,8 +1,8 @@
-//! A corpus as a stream: every text judged by the filter in order, as in a crawl.
+//! Judges the texts of a corpus as a stream: in order, with the filter, as in a crawl.
 
 use serde::Serialize;
 
-use super::{corpus::Corpus, tally::ratio};
+use super::{corpus::Corpus, pairs::ratio};
 use crate::{
     filter::{Blocks, Document, Filter, Key, MemoryDigests, Options, Share},
     fingerprint::Sketch,
@@ -10,24 +10,24 @@ use crate::{
     page::{DocId, Timestamp},
 };
 
-/// What became of the texts of a stream.
+/// How many texts of a stream had which outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct StreamCounts {
     /// Texts judged.
     pub texts: u64,
-    /// Those that were dropped.
+    /// Texts that were dropped.
     pub dropped: u64,
-    /// Those of which an earlier text that was kept is a near duplicate (0.9 or more): they should be dropped.
+    /// Texts that should be dropped: an earlier text that was kept has a similarity of 0.9 or more.
     pub repeated: u64,
-    /// How many of these were dropped.
+    /// Texts that should be dropped and were.
     pub caught: u64,
-    /// Those that were dropped although no earlier text that was kept has as much as half in common with them. Where nobody knows what
-    /// unlisted pairs have in common: those that were dropped for a text that is known to have less.
+    /// Texts that were dropped although no earlier text that was kept has a similarity of 0.5 or more. If unlisted pairs are unknown:
+    /// texts that were dropped because of a text that is known to be less similar.
     pub wrong: u64,
 }
 
 impl StreamCounts {
-    /// The share of the texts that should be dropped and were; `None` if there are none.
+    /// The share of the texts to drop that were dropped; `None` if there are none.
     #[must_use]
     pub fn caught_share(&self) -> Option<f64> {
         ratio(self.caught, self.repeated)
@@ -42,8 +42,8 @@ impl StreamCounts {
     }
 }
 
-/// Judges the texts in order, by their sketches. The counts are those of all texts, then of each language. Of each text also the share
-/// that the template of its site was of it, as far as it was known when the text came.
+/// Judges the texts in order. Returns the counts of all texts, then of each language, and for each text the share of it that was known
+/// to be template when it came.
 pub(super) fn stream(
     corpus: &Corpus,
     options: &Options,

@@ -1,20 +1,20 @@
-//! The figures as a table for the terminal.
+//! Prints the figures of an evaluation as tables for the terminal.
 
-use std::fmt;
+use std::fmt::{self, Display, Formatter};
 
 use super::{
-    pairs::Axis,
-    quality::{Doubtful, Figures, Quality, TemplateQuality},
-    tally::{BANDS, MAX_RADIUS},
+    pairs::{Axis, BANDS, MAX_RADIUS},
+    quality::{Doubtful, Quality, TemplateQuality},
 };
 
-/// Radii that the table shows.
-const RADII: [u32; 12] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
-/// Doubtful pairs that the table shows of each kind.
+/// Radii of the table: those that a configuration can have.
+const RADII: std::ops::RangeInclusive<u32> = 0..=11;
+const _: () = assert!(*RADII.end() <= MAX_RADIUS);
+/// Doubtful pairs of each kind in the table.
 const DOUBTFUL: usize = 5;
 
-impl fmt::Display for Quality {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Display for Quality {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
             "mode {}, radius {}, recipe {}: {} pair{} of {} texts ({} listed), {} seed{}",
@@ -26,123 +26,102 @@ impl fmt::Display for Quality {
             self.texts,
             self.listed,
             self.seeds,
-            if self.seeds == 1 { "" } else { "s: means, the least in brackets, counts of all" },
+            if self.seeds == 1 { "" } else { "s: means, worst seed in brackets, counts summed" },
         )?;
         if let TemplateQuality { texts, mean_share: Some(mean) } = self.templates {
-            writeln!(
-                f,
-                "templates of sites: a part of {texts} texts, on average {:.0} %",
-                mean * 100.0
-            )?;
+            writeln!(f, "templates: part of {texts} texts, {:.0} % on average", mean * 100.0)?;
         }
         groups(self, f)?;
-        bands(self.all(), f)?;
+        bands(self, f)?;
         radii(self, f)?;
         streams(self, f)?;
-        doubtful("near pairs that were missed", &self.missed, f)?;
+        doubtful("missed near pairs", &self.missed, f)?;
         doubtful("reported pairs below 0.5", &self.mistaken, f)
     }
 }
 
-fn groups(quality: &Quality, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    writeln!(
-        f,
-        "\n{:18}{:>20}{:>20}   {:>7}{:>7}{:>7}{:>7}",
-        "", "near pairs found", "of these not equal", "≥ 0.9", "≥ 0.5", "≥ 0.3", "wrong"
-    )?;
+fn groups(quality: &Quality, f: &mut Formatter<'_>) -> fmt::Result {
+    const WIDTHS: [usize; 6] = [20, 20, 10, 8, 8, 7];
+    let header = ["near pairs found", "not equal found", "≥ 0.9", "≥ 0.5", "≥ 0.3", "wrong"];
+    writeln!(f)?;
+    row(f, "", WIDTHS, header)?;
     for group in &quality.groups {
         let figures = &group.figures;
-        writeln!(
-            f,
-            "{:18}{:>20}{:>20}   {:>7}{:>7}{:>7}{:>7}",
-            group.group.name,
+        let cells = [
             with_least(figures.recall, figures.least_recall),
             with_least(figures.recall_not_equal, figures.least_recall_not_equal),
             share(figures.precision_90),
             share(figures.precision_50),
             share(figures.precision_30),
-            figures.wrong
-        )?;
+            figures.wrong.to_string(),
+        ];
+        row(f, &group.group.name, WIDTHS, cells)?;
     }
     writeln!(
         f,
-        "(of the pairs reported: the share at a similarity of 0.9, 0.5 and 0.3 or more; how many below 0.3)"
+        "(≥ 0.9, ≥ 0.5, ≥ 0.3: share of reported pairs with this similarity; wrong: reported pairs below 0.3)"
     )
 }
 
-fn bands(all: &Figures, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    writeln!(f, "\n{:18}{:>12}{:>12}{:>10}", "similarity", "pairs", "reported", "share")?;
+fn bands(quality: &Quality, f: &mut Formatter<'_>) -> fmt::Result {
+    const WIDTHS: [usize; 3] = [12, 12, 10];
+    writeln!(f)?;
+    row(f, "similarity", WIDTHS, ["pairs", "reported", "share"])?;
+    let counts = &quality.all().counts;
     for (band, from) in BANDS.into_iter().enumerate() {
         let name =
-            if from.is_infinite() { "equal texts".into() } else { format!("from {from:.2}") };
-        writeln!(
-            f,
-            "{name:18}{:>12}{:>12}{:>10}",
-            all.counts.pairs[band],
-            all.counts.reported[band],
-            share(all.counts.share(band))
-        )?;
+            if from.is_infinite() { "equal texts".to_owned() } else { format!("from {from:.2}") };
+        let [pairs, reported] = [counts.pairs, counts.reported].map(|of| of[band].to_string());
+        row(f, &name, WIDTHS, [pairs, reported, share(counts.share(band))])?;
     }
     Ok(())
 }
 
-fn radii(quality: &Quality, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn radii(quality: &Quality, f: &mut Formatter<'_>) -> fmt::Result {
+    const WIDTHS: [usize; 6] = [10; 6];
     let Some(all) = quality.groups.iter().find(|group| group.group.by == Axis::All) else {
         return Ok(());
     };
-    writeln!(
-        f,
-        "\n{:18}{:>30}{:>30}",
-        "",
-        format!("mode {}", quality.mode),
-        "all within the radius"
-    )?;
-    writeln!(
-        f,
-        "{:18}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}",
-        "radius", "near", "not equal", "wrong", "near", "not equal", "wrong"
-    )?;
-    for radius in RADII.into_iter().filter(|&radius| radius <= MAX_RADIUS) {
-        write!(f, "{radius:<18}")?;
-        for figures in [&all.radii[radius as usize], &all.unconfirmed[radius as usize]] {
-            write!(
-                f,
-                "{:>10}{:>10}{:>10}",
-                share(figures.recall),
-                share(figures.recall_not_equal),
-                figures.wrong
-            )?;
-        }
-        writeln!(f)?;
+    writeln!(f)?;
+    row(f, "", [30, 30], [&*format!("mode {}", quality.mode), "without confirmation"])?;
+    let header = ["near", "not equal", "wrong", "near", "not equal", "wrong"];
+    row(f, "radius", WIDTHS, header)?;
+    for radius in RADII {
+        let [mode, all] = [&all.radii, &all.unconfirmed].map(|radii| &radii[radius as usize]);
+        let cells = [
+            share(mode.recall),
+            share(mode.recall_not_equal),
+            mode.wrong.to_string(),
+            share(all.recall),
+            share(all.recall_not_equal),
+            all.wrong.to_string(),
+        ];
+        row(f, &radius.to_string(), WIDTHS, cells)?;
     }
     Ok(())
 }
 
-fn streams(quality: &Quality, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    writeln!(
-        f,
-        "\n{:18}{:>12}{:>12}{:>20}{:>16}",
-        "as a stream", "texts", "dropped", "caught", "wrongly dropped"
-    )?;
+fn streams(quality: &Quality, f: &mut Formatter<'_>) -> fmt::Result {
+    const WIDTHS: [usize; 4] = [12, 12, 20, 16];
+    writeln!(f)?;
+    row(f, "as a stream", WIDTHS, ["texts", "dropped", "caught", "wrongly dropped"])?;
     for stream in &quality.stream {
-        writeln!(
-            f,
-            "{:18}{:>12}{:>12}{:>20}{:>16}",
-            stream.name,
-            stream.counts.texts,
-            stream.counts.dropped,
+        let cells = [
+            stream.counts.texts.to_string(),
+            stream.counts.dropped.to_string(),
             with_least(stream.share_caught, stream.least_share_caught),
-            stream.counts.wrong
-        )?;
+            stream.counts.wrong.to_string(),
+        ];
+        row(f, &stream.name, WIDTHS, cells)?;
     }
     Ok(())
 }
 
-fn doubtful(what: &str, pairs: &[Doubtful], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn doubtful(what: &str, pairs: &[Doubtful], f: &mut Formatter<'_>) -> fmt::Result {
     if pairs.is_empty() {
         return Ok(());
     }
-    writeln!(f, "\n{what} under the first seed: similarity, differing bits of 64 and of 256")?;
+    writeln!(f, "\n{what} with the first seed: similarity, differing bits of 64 and of 256")?;
     for pair in pairs.iter().take(DOUBTFUL) {
         writeln!(
             f,
@@ -153,10 +132,25 @@ fn doubtful(what: &str, pairs: &[Doubtful], f: &mut fmt::Formatter<'_>) -> fmt::
     Ok(())
 }
 
+/// Prints a row: a name, then cells that are aligned to the right.
+pub(super) fn row<const N: usize>(
+    f: &mut Formatter<'_>,
+    name: &str,
+    widths: [usize; N],
+    cells: [impl Display; N],
+) -> fmt::Result {
+    write!(f, "{name:18}")?;
+    for (width, cell) in widths.into_iter().zip(cells) {
+        write!(f, "{cell:>width$}")?;
+    }
+    writeln!(f)
+}
+
 pub(super) fn share(share: Option<f64>) -> String {
     share.map_or_else(|| "-".to_owned(), |share| format!("{share:.4}"))
 }
 
+/// A mean, and in brackets the least value if it differs.
 fn with_least(mean: Option<f64>, least: Option<f64>) -> String {
     match (mean, least) {
         (Some(mean), Some(least)) if (mean - least).abs() > 5e-5 => {

@@ -1,37 +1,99 @@
-//! The blocks of a page: the elements that stand on lines of their own, as a tree in page order.
+//! How elements divide a page's text: which are skipped, which start a line, and the tree of the blocks that do.
 
-use html5ever::local_name;
+use html5ever::LocalName;
 use scraper::node::Element;
 
-use super::hints::{Hint, hint_of};
+use super::{
+    boilerplate::{Hint, hint_of},
+    text::Gap,
+};
 
-/// What sort of block an element is, as far as the choice of the body text cares.
+/// How an element affects the flow of the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Flow {
+    /// Neither the element nor its content is text.
+    Skipped,
+    Inline,
+    Cell,
+    Block,
+}
+
+impl Flow {
+    pub(super) fn of(name: &LocalName) -> Self {
+        match *name {
+            names!("td" "th") => Self::Cell,
+            names!(
+                "script" "style" "template" "noscript" "title" "svg" "iframe" "noframes" "noembed" "button" "select" "textarea"
+                "datalist" "canvas" "audio" "video" "progress" "meter" "rp" "rt"
+            ) => Self::Skipped,
+            names!(
+                "address" "article" "aside" "blockquote" "body" "br" "caption" "center" "dd" "details" "dialog" "dir" "div" "dl" "dt"
+                "fieldset" "figcaption" "figure" "footer" "form" "h1" "h2" "h3" "h4" "h5" "h6" "header" "hgroup" "hr" "legend" "li"
+                "listing" "main" "menu" "nav" "ol" "p" "plaintext" "pre" "search" "section" "summary" "table" "tbody" "tfoot"
+                "thead" "tr" "ul" "xmp"
+            ) => Self::Block,
+            _ => Self::Inline,
+        }
+    }
+
+    /// Whether the element is a block of its own.
+    pub(super) fn is_block(self) -> bool {
+        matches!(self, Self::Cell | Self::Block)
+    }
+
+    /// What separates the element from the text around it.
+    pub(super) fn gap(self) -> Gap {
+        match self {
+            Self::Skipped | Self::Inline => Gap::None,
+            Self::Cell => Gap::Tab,
+            Self::Block => Gap::Line,
+        }
+    }
+}
+
+/// The kinds of blocks that the choice of the body text distinguishes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// May hold the body text: `div`, `article`, a cell of a table …
+    /// May contain the body text: `div`, `article` and others.
     Container,
     Paragraph,
     Heading,
     List,
     Item,
-    /// A table or a part of one that is no cell.
+    /// A table or a part of one other than a cell.
     Table,
-    /// A cell of a table, which may hold the body text too.
+    /// A cell of a table, which may contain the body text as well.
     Cell,
     Preformatted,
 }
 
-/// A block.
+impl Kind {
+    fn of(name: &LocalName) -> Self {
+        match *name {
+            names!("p") => Self::Paragraph,
+            names!("h1" "h2" "h3" "h4" "h5" "h6") => Self::Heading,
+            names!("ul" "ol" "dl" "menu" "dir") => Self::List,
+            names!("li" "dt" "dd") => Self::Item,
+            names!("table" "thead" "tbody" "tfoot" "tr") => Self::Table,
+            names!("td" "th") => Self::Cell,
+            names!("pre" "listing") => Self::Preformatted,
+            _ => Self::Container,
+        }
+    }
+}
+
+/// An element that starts a line or a cell.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Block {
+    /// The index of the block that contains it.
     pub(super) parent: usize,
-    /// Behind the last block in it.
+    /// The index after the last block that it contains.
     pub(super) end: usize,
     pub(super) kind: Kind,
     pub(super) hint: Hint,
 }
 
-/// All blocks. The first is the page, and every other follows its parent.
+/// The blocks of a page in page order. The first one is the page; every other one follows its parent.
 #[derive(Debug)]
 pub(super) struct Blocks {
     all: Vec<Block>,
@@ -44,16 +106,16 @@ impl Blocks {
         Self { all: vec![page], open: 0 }
     }
 
-    /// Opens a block in the innermost open one, and returns its place.
-    pub(super) fn open(&mut self, element: &Element, is_furniture: bool) -> usize {
-        let kind = kind_of(element);
-        let hint = if is_furniture { Hint::Furniture } else { hint_of(element) };
+    /// Opens a block in the innermost open one and returns its index.
+    pub(super) fn open(&mut self, element: &Element, is_boilerplate: bool) -> usize {
+        let kind = Kind::of(&element.name.local);
+        let hint = if is_boilerplate { Hint::Boilerplate } else { hint_of(element) };
         self.all.push(Block { parent: self.open, end: 0, kind, hint });
         self.open = self.all.len() - 1;
         self.open
     }
 
-    /// Closes the innermost open block, and returns the place of the one around it.
+    /// Closes the innermost open block and returns the index of its parent.
     pub(super) fn close(&mut self) -> usize {
         let end = self.all.len();
         let block = &mut self.all[self.open];
@@ -65,31 +127,5 @@ impl Blocks {
     pub(super) fn finish(mut self) -> Vec<Block> {
         self.all[0].end = self.all.len();
         self.all
-    }
-}
-
-fn kind_of(element: &Element) -> Kind {
-    match element.name.local {
-        local_name!("p") => Kind::Paragraph,
-        local_name!("h1")
-        | local_name!("h2")
-        | local_name!("h3")
-        | local_name!("h4")
-        | local_name!("h5")
-        | local_name!("h6") => Kind::Heading,
-        local_name!("ul")
-        | local_name!("ol")
-        | local_name!("dl")
-        | local_name!("menu")
-        | local_name!("dir") => Kind::List,
-        local_name!("li") | local_name!("dt") | local_name!("dd") => Kind::Item,
-        local_name!("table")
-        | local_name!("thead")
-        | local_name!("tbody")
-        | local_name!("tfoot")
-        | local_name!("tr") => Kind::Table,
-        local_name!("td") | local_name!("th") => Kind::Cell,
-        local_name!("pre") | local_name!("listing") => Kind::Preformatted,
-        _ => Kind::Container,
     }
 }

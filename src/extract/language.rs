@@ -1,21 +1,26 @@
-//! Tells the language of a text: by its script, and by its words only where languages share one.
+//! Detects the language of a text: by its script, and by its words only if several languages share the script.
 
 use std::borrow::Cow;
 
-/// Bytes of a text in which scripts are counted, and those given to statistics, which are dear.
+/// Bytes of a text in which scripts are counted, and bytes passed to statistics, which are expensive.
 const SAMPLE: usize = 2048;
 const STATISTICS_SAMPLE: usize = 512;
 /// Bytes taken from one place of a text.
 const PIECE: usize = 128;
-/// Letters below which a text is too short to tell languages of one script apart.
+/// Letters below which a text is too short to distinguish languages of one script.
 const MIN_LETTERS: usize = 24;
+/// Words that make up more than a fifth of English prose, and of texts in other languages only what they quote.
+const FREQUENT_ENGLISH: [&str; 23] = [
+    "the", "and", "of", "that", "with", "this", "from", "are", "you", "which", "be", "can", "not",
+    "it", "if", "or", "when", "will", "have", "has", "is", "to", "for",
+];
 
 /// ISO 639-3 codes and the ISO 639-1 codes of the same languages.
 const CODES: &str = include_str!("languages.txt");
 
-/// The ISO 639-1 code of the language in which most of `text` is written; none if it is too short to tell.
+/// The ISO 639-1 code of the language in which most of `text` is written; `None` if it is too short to detect it.
 ///
-/// It depends on the text alone. A text with kana is Japanese, other Han is Chinese.
+/// It depends on the text alone. A text with kana is Japanese, other text in Han characters is Chinese.
 ///
 /// ```
 /// use pagesieve::extract::language;
@@ -28,7 +33,7 @@ const CODES: &str = include_str!("languages.txt");
 #[must_use]
 pub fn language(text: &str) -> Option<&'static str> {
     let sample = sample(text, SAMPLE);
-    let mut counts = [0_usize; Script::COUNT];
+    let mut counts = [0_usize; LANGUAGES.len()];
     counts[Script::Latin as usize] = sample.bytes().filter(u8::is_ascii_alphabetic).count();
     for char in sample.chars().filter(|char| !char.is_ascii()) {
         if let Some(script) = script_of(char) {
@@ -37,24 +42,24 @@ pub fn language(text: &str) -> Option<&'static str> {
     }
     let kana = counts[Script::Kana as usize];
     let east_asian = counts[Script::Han as usize] + kana;
-    let (script, letters) = Script::ALL
+    let (script, letters) = counts
         .into_iter()
-        .map(|script| (script, counts[script as usize]))
+        .enumerate()
         .max_by_key(|&(_, count)| count)
         .filter(|&(_, count)| count > 0)?;
     if east_asian >= letters {
-        // Chinese text quotes a few kana, Japanese prose has more of them than of Han.
+        // Chinese text quotes a few kana; Japanese prose has more of them than Han characters.
         return Some(if kana * 10 > east_asian { "ja" } else { "zh" });
     }
-    match script.language() {
-        Some(code) => Some(code),
-        None if letters < MIN_LETTERS => None,
-        None if script == Script::Latin && is_plainly_english(&sample) => Some("en"),
-        None => by_statistics(text),
+    match LANGUAGES[script] {
+        "" if letters < MIN_LETTERS => None,
+        "" if script == Script::Latin as usize && is_plainly_english(&sample) => Some("en"),
+        "" => by_statistics(text),
+        code => Some(code),
     }
 }
 
-/// The ISO 639-1 code that a language tag such as `zh-Hant-TW` begins with.
+/// The ISO 639-1 code with which a language tag such as `zh-Hant-TW` starts.
 pub(super) fn of_tag(tag: &str) -> Option<&'static str> {
     let primary = tag.trim().split(['-', '_']).next()?;
     codes()
@@ -64,40 +69,14 @@ pub(super) fn of_tag(tag: &str) -> Option<&'static str> {
         .map(|(_, short)| short)
 }
 
-/// Most Latin text of the web is English, which a few words give away at a tenth of the cost of statistics: more than a fifth of
-/// its prose are these, of text in any other language only what it quotes.
+/// Most Latin text of the web is English, which a few words identify at a tenth of the cost of statistics.
 fn is_plainly_english(sample: &str) -> bool {
-    let (mut words, mut telling) = (0, 0);
+    let (mut words, mut frequent) = (0, 0);
     for word in sample.split_ascii_whitespace() {
         words += 1;
-        telling += usize::from(matches!(
-            word,
-            "the"
-                | "and"
-                | "of"
-                | "that"
-                | "with"
-                | "this"
-                | "from"
-                | "are"
-                | "you"
-                | "which"
-                | "be"
-                | "can"
-                | "not"
-                | "it"
-                | "if"
-                | "or"
-                | "when"
-                | "will"
-                | "have"
-                | "has"
-                | "is"
-                | "to"
-                | "for"
-        ));
+        frequent += usize::from(FREQUENT_ENGLISH.contains(&word));
     }
-    telling >= 4 && telling * 10 >= words
+    frequent >= 4 && frequent * 10 >= words
 }
 
 fn by_statistics(text: &str) -> Option<&'static str> {
@@ -110,7 +89,7 @@ fn codes() -> impl Iterator<Item = (&'static str, &'static str)> {
     CODES.lines().filter_map(|line| line.split_once(' '))
 }
 
-/// About `bytes` of the text, in pieces from all over it, or the whole of a short one.
+/// About `bytes` of the text, in pieces from all parts of it, or all of a short one.
 fn sample(text: &str, bytes: usize) -> Cow<'_, str> {
     if text.len() <= bytes {
         return text.into();
@@ -125,6 +104,7 @@ fn sample(text: &str, bytes: usize) -> Cow<'_, str> {
     sample.into()
 }
 
+/// Scripts; those that several languages share come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Script {
     Latin,
@@ -155,38 +135,14 @@ enum Script {
     Sinhala,
 }
 
-impl Script {
-    const COUNT: usize = Self::ALL.len();
-    const ALL: [Self; 26] = [
-        Self::Latin,
-        Self::Cyrillic,
-        Self::Arabic,
-        Self::Devanagari,
-        Self::Hebrew,
-        Self::Han,
-        Self::Kana,
-        Self::Hangul,
-        Self::Greek,
-        Self::Thai,
-        Self::Lao,
-        Self::Khmer,
-        Self::Burmese,
-        Self::Tibetan,
-        Self::Georgian,
-        Self::Armenian,
-        Self::Ethiopic,
-        Self::Bengali,
-        Self::Gurmukhi,
-        Self::Gujarati,
-        Self::Odia,
-        Self::Tamil,
-        Self::Telugu,
-        Self::Kannada,
-        Self::Malayalam,
-        Self::Sinhala,
-    ];
+/// For each [`Script`] in order: the language that alone is commonly written in it, if there is one.
+const LANGUAGES: [&str; 26] = [
+    "", "", "", "", "", "zh", "ja", "ko", "el", "th", "lo", "km", "my", "bo", "ka", "hy", "am",
+    "bn", "pa", "gu", "or", "ta", "te", "kn", "ml", "si",
+];
 
-    /// How many letters of an alphabet a character weighs: it says as much as three, and East Asian text is full of Latin names and
+impl Script {
+    /// How many letters of an alphabet a character counts as. It says as much as three, but East Asian text is full of Latin names and
     /// code, while the reverse is rare.
     fn weight(self) -> usize {
         match self {
@@ -194,39 +150,9 @@ impl Script {
             _ => 1,
         }
     }
-
-    /// The language that alone is commonly written in it.
-    fn language(self) -> Option<&'static str> {
-        Some(match self {
-            Self::Latin | Self::Cyrillic | Self::Arabic | Self::Devanagari | Self::Hebrew => {
-                return None;
-            }
-            Self::Han => "zh",
-            Self::Kana => "ja",
-            Self::Hangul => "ko",
-            Self::Greek => "el",
-            Self::Thai => "th",
-            Self::Lao => "lo",
-            Self::Khmer => "km",
-            Self::Burmese => "my",
-            Self::Tibetan => "bo",
-            Self::Georgian => "ka",
-            Self::Armenian => "hy",
-            Self::Ethiopic => "am",
-            Self::Bengali => "bn",
-            Self::Gurmukhi => "pa",
-            Self::Gujarati => "gu",
-            Self::Odia => "or",
-            Self::Tamil => "ta",
-            Self::Telugu => "te",
-            Self::Kannada => "kn",
-            Self::Malayalam => "ml",
-            Self::Sinhala => "si",
-        })
-    }
 }
 
-/// The script of a letter outside of ASCII, by the blocks of the Unicode Standard; none for what is in no script or in a rare one.
+/// The script of a letter outside of ASCII, by the blocks of the Unicode Standard; `None` for rare scripts and for other characters.
 fn script_of(char: char) -> Option<Script> {
     Some(match char {
         '\u{80}'..='\u{BF}' | '×' | '÷' => return None,

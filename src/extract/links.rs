@@ -1,13 +1,20 @@
-//! Resolves what a page links to.
+//! Resolves the links of a page.
 
 use std::collections::{HashMap, hash_map::Entry};
 
 use url::Url;
 
-use super::Link;
+/// Limit of links of a page; a page with more is a trap for crawlers.
+const MAX_LINKS: usize = 10_000;
 
-/// Links kept of a page; a page with more is made to trap crawlers.
-pub(super) const MAX_LINKS: usize = 10_000;
+/// A link of a page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// The target, resolved, without fragment.
+    pub url: Url,
+    /// Whether every occurrence on the page is marked `rel=nofollow`.
+    pub nofollow: bool,
+}
 
 /// A link as written on the page.
 #[derive(Clone, Copy, Debug)]
@@ -16,27 +23,27 @@ pub(super) struct RawLink<'a> {
     pub(super) nofollow: bool,
 }
 
-/// The document base URL by the HTML Standard: the first `base`, unless it cannot be one, else the page's own URL.
+/// The document base URL by the HTML Standard: the first `base` if it is usable, otherwise the page's own URL.
 pub(super) fn base_url(page: Option<&Url>, base: Option<&str>) -> Option<Url> {
     let usable = |url: &Url| !matches!(url.scheme(), "data" | "javascript");
     base.and_then(|base| join(page, base)).filter(usable).or_else(|| page.cloned())
 }
 
-/// Resolves to an address that can be crawled, without its fragment.
+/// Resolves a link to a URL that can be crawled, without its fragment.
 pub(super) fn resolve(base: Option<&Url>, href: &str) -> Option<Url> {
     let mut url = join(base, href)?;
     url.set_fragment(None);
     matches!(url.scheme(), "http" | "https").then_some(url)
 }
 
-/// Resolves all, each URL once, in page order.
+/// Resolves all links, in page order, each URL once.
 pub(super) fn resolve_all<'a>(
     base: Option<&Url>,
     raw: impl Iterator<Item = RawLink<'a>>,
 ) -> Vec<Link> {
     let mut links: Vec<Link> = Vec::new();
     let mut by_url: HashMap<Url, usize> = HashMap::new();
-    // Pages repeat themselves: most links need no second parse.
+    // Pages repeat links, and a repeated one need not be parsed again.
     let mut by_href: HashMap<&str, Option<usize>> = HashMap::new();
     for RawLink { href, nofollow } in raw {
         let href = href.split_once('#').map_or(href, |(address, _)| address);
@@ -57,7 +64,7 @@ pub(super) fn resolve_all<'a>(
     links
 }
 
-/// The address in the `content` of a meta refresh, by the HTML Standard's "shared declarative refresh steps".
+/// The target in the `content` of a meta refresh, by the HTML Standard's "shared declarative refresh steps".
 pub(super) fn refresh_target(content: &str) -> Option<&str> {
     let content = content.trim_ascii_start();
     let after = content.trim_start_matches(|char: char| char.is_ascii_digit() || char == '.');
@@ -67,7 +74,7 @@ pub(super) fn refresh_target(content: &str) -> Option<&str> {
     }
     let after = after.trim_ascii_start();
     let target = after.strip_prefix([';', ',']).unwrap_or(after).trim_ascii_start();
-    let target = after_url_sign(target).unwrap_or(target);
+    let target = after_url_key(target).unwrap_or(target);
     let target = match target.chars().next() {
         Some(quote @ ('"' | '\'')) => target[1..].split(quote).next().unwrap_or_default(),
         _ => target,
@@ -75,11 +82,11 @@ pub(super) fn refresh_target(content: &str) -> Option<&str> {
     (!target.is_empty()).then_some(target)
 }
 
-/// What follows `url =`.
-fn after_url_sign(target: &str) -> Option<&str> {
-    let (sign, rest) = target.split_at_checked(3)?;
+/// The rest after `url =`.
+fn after_url_key(target: &str) -> Option<&str> {
+    let (key, rest) = target.split_at_checked(3)?;
     let rest = rest.trim_ascii_start().strip_prefix('=')?;
-    sign.eq_ignore_ascii_case("url").then(|| rest.trim_ascii_start())
+    key.eq_ignore_ascii_case("url").then(|| rest.trim_ascii_start())
 }
 
 fn join(base: Option<&Url>, href: &str) -> Option<Url> {

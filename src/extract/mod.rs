@@ -1,58 +1,68 @@
-//! Turns a page into a document: decodes its bytes, parses it once, keeps the body text and the links.
+//! Turns a page into its body text, title, links and directives: decodes its bytes, parses it once, walks over it once.
 //!
-//! Sits between [`crate::page`] and [`crate::fingerprint`]. It cannot fail: bad bytes give a poorer document.
-//! Knows nothing of robots.txt, scope, fingerprints or the network.
+//! It cannot fail: bad bytes give a poorer result. It resolves URLs but does no I/O, and does not decide what becomes of a page.
 //!
-//! # Body text
+//! # From bytes to body text
 //!
-//! One walk over the tree writes all the text that is shown and notes in which block each line stands; then the body text is chosen
-//! among the lines (`score.rs` has the algorithm and its sources). Names of classes and ids are judged by words of web design in general
-//! (`furniture.txt`, `hints.txt`). What was tuned on what: the algorithm's numbers and the words of `hints.txt` on half of
-//! article-extraction-benchmark and half of the test pages of Mozilla's Readability, chosen by a hash of the pages' names (of the
-//! other halves no page was looked at, but their scores were seen); the rules for
-//! furniture (`furniture.txt`), the growth of the content and the bounds that part listings from texts on the development pages as well,
-//! which are documentation. No name or phrase of any of these pages is in the code. `benches/extraction_quality.py` measures, and
-//! compares with other extractors.
+//! | step | file | what it does |
+//! |---|---|---|
+//! | 1. decode | `charset/` | finds the encoding (`prescan.rs` reads the page's declaration) and decodes the body |
+//! | 2. parse | `guard.rs` | builds the tree, with limits against hostile markup |
+//! | 3. select | `rules.rs` | finds the elements that the [`Rules`] for the page keep or drop, if there are any |
+//! | 4. walk | `walk.rs` | visits every node once: writes all visible text and records links, title and directives |
+//! | | `text.rs` | the text being written: white space, lines, and the block of each line |
+//! | | `blocks.rs` | which elements are skipped, and which start a line and become a block |
+//! | | `boilerplate.rs` | which elements are hidden or boilerplate, by tag, role and the words of their names |
+//! | 5. score | `score.rs` | measures the blocks and chooses the lines that are the body text, unless rules keep some |
+//! | 6. finish | `links.rs`, `directives.rs` | resolve the links, add the directives of the headers |
 //!
-//! A site for which all this is wrong is read by selectors: [`Rules`].
+//! The head of `score.rs` has the algorithm and its sources. Class names and ids are judged by common words of web design
+//! (`boilerplate.txt`, `hints.txt`), never by names or phrases of particular pages. The thresholds of the algorithm and the words of
+//! `hints.txt` were tuned on half of article-extraction-benchmark and half of the test pages of Mozilla's Readability, chosen by a hash of
+//! the pages' names (no page of the other halves was read, but their scores were seen); the rules for boilerplate, the growth of the
+//! content and the bounds of listings also on the development pages, which are documentation. `benches/extraction_quality.py` measures
+//! the quality and compares it with other extractors.
+
+/// A pattern of element or attribute names, which are checked by the compiler: `names!("p" "div")`.
+macro_rules! names {
+    ($($name:tt)+) => { $(html5ever::local_name!($name))|+ };
+}
 
 mod blocks;
+mod boilerplate;
 mod charset;
-mod flow;
-mod furniture;
+mod directives;
 mod guard;
-mod hints;
 mod language;
 mod links;
-mod measure;
-mod names;
-mod robots;
+mod rules;
 mod score;
-mod select;
 mod text;
 mod walk;
 
 use serde::Serialize;
 use url::Url;
 
-use self::select::Selection;
+use self::rules::Selection;
 use crate::page::Page;
 
 pub use self::{
+    directives::Directives,
     language::language,
-    select::{Css, Rules, RulesError, Site},
+    links::Link,
+    rules::{Css, Rules, RulesError, UrlPrefix},
 };
 
 /// How pages are read.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Our product token: robots directives that name it count, as those that name nobody do. Case does not matter.
+    /// This crawler's product token: robots directives addressed to it apply, besides those addressed to all. Case is ignored.
     pub agent: Option<String>,
-    /// How the pages of certain sites are read. All others are read by scoring.
+    /// Rules for certain pages. The body text of all others is found by scoring.
     pub rules: Vec<Rules>,
 }
 
-/// Turns pages into documents. It keeps nothing from one page to the next; share it among threads as you like.
+/// Extracts pages. It keeps no state between pages and can be shared among threads.
 ///
 /// ```
 /// use pagesieve::{extract::{Extractor, Options}, page::Page};
@@ -69,26 +79,26 @@ pub struct Extractor {
     options: Options,
 }
 
-/// What a page says, free of its markup: the input of fingerprint and judgement.
+/// The content of a page without its markup.
 #[derive(Clone, Debug, Default)]
 pub struct Extracted {
-    /// The content of `title`, white space tidied.
+    /// The content of `title`, with white space tidied.
     pub title: Option<String>,
-    /// The body text, or what the site's [`Rules`] select: without navigation, header, footer, sidebars, scripts, cookie notes, related
-    /// pages, and without comments unless they are what the page is about. Case and characters as on the page, white space tidied, one
-    /// block a line. Of a page that shows text it is never empty.
+    /// The body text, or what the [`Rules`] for the page select: without navigation, header, footer, sidebars, scripts, cookie notices,
+    /// related pages, and without comments unless the page consists of them. Case and characters as on the page, white space tidied,
+    /// one block per line. Never empty if the page shows text.
     pub text: String,
     /// Links of `a`, `area`, `frame`, `iframe` and meta refresh, resolved against `base`, in page order, each URL once.
     pub links: Vec<Link>,
     /// The target of `link rel=canonical`, resolved.
     pub canonical: Option<Url>,
-    /// What meta robots and X-Robots-Tag ask of us.
+    /// What meta robots and `X-Robots-Tag` ask of this crawler.
     pub robots: Directives,
-    /// ISO 639-1 code of the text's language (`zh`, `ja`, `en`); what the page declares where the text is too short to tell.
+    /// ISO 639-1 code of the text's language (`zh`, `ja`, `en`); what the page declares if the text is too short to detect it.
     pub lang: Option<&'static str>,
-    /// Name of the encoding that was used, as in the Encoding Standard.
+    /// Name of the encoding used, as in the Encoding Standard.
     pub charset: &'static str,
-    /// Why the document is not whole, if a guard cut it.
+    /// The limit that cut the page, if one did.
     pub truncated: Option<Truncation>,
 }
 
@@ -99,13 +109,13 @@ impl Extractor {
         Self { options }
     }
 
-    /// Reads a page. The time is linear in its length, whatever it holds: a page past a limit (512 open elements, 256 attributes
-    /// of a tag, 200,000 nodes) gives what was read before it, with [`Extracted::truncated`] set. Of links, the first 10,000 are kept.
+    /// Reads a page. The time is linear in its length, whatever it contains: a page that exceeds a limit (512 open elements, 256 attributes
+    /// of a tag, 200,000 nodes) gives what was read before, with [`Extracted::truncated`] set. The first 10,000 links are kept.
     #[must_use]
     pub fn extract(&self, page: &Page) -> Extracted {
         let agent = self.options.agent.as_deref();
         let (markup, charset) = charset::decode(page);
-        let rules = select::rules_for(&self.options.rules, page.url.as_ref());
+        let rules = rules::rules_for(&self.options.rules, page.url.as_ref());
         let (html, truncated) = guard::parse(&markup, rules.is_some());
         let selection = rules.map(|rules| Selection::of(&html, rules)).unwrap_or_default();
         let reading = walk::read(&html, agent, &selection);
@@ -131,25 +141,7 @@ impl Extractor {
     }
 }
 
-/// A link of a page.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Link {
-    /// Where it leads, resolved, with its fragment removed.
-    pub url: Url,
-    /// Whether every occurrence on the page is marked `rel=nofollow`.
-    pub nofollow: bool,
-}
-
-/// What a page asks of crawlers, by meta robots or by X-Robots-Tag.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Directives {
-    /// The page must be neither judged nor stored.
-    pub noindex: bool,
-    /// Its links must not be followed.
-    pub nofollow: bool,
-}
-
-/// The guard that cut a document.
+/// The limit that cut a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Truncation {

@@ -1,60 +1,67 @@
-//! Chooses the body text of a page among all that it shows.
+//! Chooses the body text of a page among all lines that it shows.
 //!
-//! The choice is made on blocks: elements that stand on lines of their own. For each the walk has measured how much text, how much of it
-//! in links, and how much prose it holds ([`measure`]), which is what tells content from boilerplate most reliably, whatever the language
-//! (Kohlschütter, Fankhauser and Nejdl, "Boilerplate Detection using Shallow Text Features", WSDM 2010). Then
+//! The choice is made on blocks, elements that start a line. For each one it is measured how much text it contains, how much of that is
+//! in links, and how much is prose. These figures separate content from boilerplate most reliably, whatever the language (Kohlschütter,
+//! Fankhauser and Nejdl, "Boilerplate Detection using Shallow Text Features", WSDM 2010). Then:
 //!
-//! 1. blocks get a [`Hint`] by tag, role and names of classes, as Readability (Arc90, Mozilla) has it; a hint that would take the
-//!    greater part of the page's prose is not believed, and neither are comments aside where there is hardly anything else (a forum).
-//!    Blocks whose headings are all links are teasers of other pages; they count for little, and for nothing where there are few.
-//! 2. a page with hardly any prose is a listing, and all but furniture is its text.
-//! 3. the content is the innermost block with seven tenths of the prose. It grows outwards while what is around it reads the same; of
-//!    its neighbours further out, those are kept that are prose.
-//! 4. in it, what is hinted to stand beside the text goes, and so do lines that are but one link between paragraphs.
+//! 1. Blocks get a [`Hint`] by tag, role and names of classes, as in Readability (Arc90, Mozilla). A hint that would drop the greater part
+//!    of the page's prose is ignored, and so are comments if there is hardly any other prose (a forum). Blocks whose headings are all
+//!    links are teasers of other pages; they count little, and are dropped if they are few.
+//! 2. A page with hardly any prose is a listing: all its text except boilerplate is kept.
+//! 3. The content is the innermost block with seven tenths of the prose. It grows outwards while its surroundings have the same
+//!    character; further neighbours are kept if they are prose.
+//! 4. Inside it, blocks with a hint are dropped, and so are lines between paragraphs that are a single link.
 //!
-//! Falling back to more rather than nothing is Trafilatura's lesson (Barbaresi, ACL 2021): if almost all of a page would go, it is taken
-//! whole. Every comparison is between sums over many lines and the thresholds lie far from what pages have, so that a changed paragraph
-//! does not change the choice. All passes are linear in the number of blocks.
+//! If almost all of a page would be dropped it is kept whole: more text is better than none (Trafilatura: Barbaresi, ACL 2021). Every
+//! comparison is between sums over many lines, and the thresholds are far from typical values, so that a changed paragraph does not change
+//! the choice. All passes are linear in the number of blocks.
+
+use std::{
+    iter,
+    ops::{AddAssign, Sub},
+};
 
 use super::{
     blocks::{Block, Kind},
-    hints::Hint,
-    measure::{self, Sum},
-    text::Writer,
+    boilerplate::Hint,
+    text::{Segment, Writer},
 };
 
-/// Body text of fewer bytes may be a remnant …
+/// Body text of fewer bytes may be a remnant ...
 const REMNANT: usize = 100;
-/// … if the page has so many times as much: then its words for its parts mislead, and all of it is taken.
+/// ... if the page has this many times as much. Its markup is then misleading, and everything is kept.
 const REMNANT_RATIO: usize = 20;
-/// Prose below which a page is a listing, and that below which it is one if it has as much text of other sorts.
+/// A page with less prose is a listing; with less than the second figure, if prose is less than half of its text.
 const LISTING: usize = 140;
 const SHORT_LISTING: usize = 250;
-/// A listing of many links is one for all that its prose is longer, up to a fifth.
+/// However much prose it has, a page is a listing if prose is less than a fifth of its text.
 const LISTING_RATIO: usize = 5;
-/// Prose that has to be left for comments to be beside it, and for teasers.
+/// Prose that must remain without comments for comments to be dropped, and the same for teasers.
 const WITHOUT_COMMENTS: usize = 250;
 const WITHOUT_TEASERS: usize = 1500;
-/// How many times the prose of the teasers there must be for them to be beside the text and not part of it.
+/// Teasers with less than this part of the prose are always dropped.
 const FEW_TEASERS: usize = 8;
-/// Prose of a teaser.
+/// Upper limit of the prose of a teaser per heading.
 const TEASER: usize = 500;
-/// Prose around the content from which it is looked at, and of a neighbour that belongs to it.
+/// Prose around the content that makes the content grow, and prose of a neighbour that is kept.
 const AROUND: usize = 200;
 const NEIGHBOUR: usize = 200;
-/// How far out a neighbour may stand that is short beside the content.
+/// How many levels outwards a neighbour may be that is short compared with the content.
 const NEAR: usize = 2;
-/// Bytes of a line that is but one link, so that it is more than a name.
+/// A line with fewer bytes that is a single link may be a name, and is kept.
 const LINK_LINE: usize = 20;
+/// Bytes of a line that is prose by its length alone, and of one that is prose if it has the punctuation of a sentence.
+const LONG: usize = 100;
+const SENTENCE: usize = 40;
 
-/// For each segment whether it belongs to the body text.
+/// Returns for each segment whether it belongs to the body text.
 pub(super) fn choose(blocks: &[Block], writer: &Writer) -> Vec<bool> {
-    let segments = measure::segments(blocks, writer);
-    let sums = measure::blocks(blocks, writer, |index, _| segments[index]);
-    let hints = believed(blocks, &sums);
-    let page = Page { blocks, writer, segments: &segments, hints: &hints };
+    let segments = measure_segments(blocks, writer);
+    let sums = sum_by_block(blocks, writer, |index, _| segments[index]);
+    let hints = credible_hints(blocks, &sums);
+    let page = Measured { blocks, writer, segments: &segments, hints: &hints };
     let shown: Vec<bool> =
-        writer.segments().iter().map(|segment| hints[segment.block] != Hint::Furniture).collect();
+        writer.segments().iter().map(|segment| hints[segment.block] != Hint::Boilerplate).collect();
     let shown_bytes = page.bytes(&shown);
     if is_remnant(shown_bytes, sums[0].bytes) {
         return vec![true; segments.len()];
@@ -73,26 +80,27 @@ pub(super) fn choose(blocks: &[Block], writer: &Writer) -> Vec<bool> {
     if is_remnant(page.bytes(&keeps), shown_bytes) { shown } else { keeps }
 }
 
-/// Whether so little is kept of so much that it must be a mistake.
+/// Whether so little is kept that the choice must be wrong.
 fn is_remnant(kept: usize, of: usize) -> bool {
     kept < REMNANT && kept * REMNANT_RATIO < of
 }
 
-/// A page as it is measured.
-struct Page<'a> {
+/// A page with its measurements.
+struct Measured<'a> {
     blocks: &'a [Block],
     writer: &'a Writer,
     segments: &'a [Sum],
     hints: &'a [Hint],
 }
 
-impl Page<'_> {
+impl Measured<'_> {
+    /// The bytes of the segments that are kept.
     fn bytes(&self, keeps: &[bool]) -> usize {
         let kept = self.segments.iter().zip(keeps).filter(|&(_, &keeps)| keeps);
         kept.map(|(sum, _)| sum.bytes).sum()
     }
 
-    /// The prose of each block, of which little counts beside the text.
+    /// The prose of each block, weighted by hints.
     fn weights(&self) -> Vec<usize> {
         let weight = |index: usize, block: usize| {
             let prose = self.segments[index].prose;
@@ -100,19 +108,19 @@ impl Page<'_> {
                 Hint::None => prose,
                 Hint::Aside | Hint::Teaser => prose / 5,
                 Hint::Comments => prose / 10,
-                Hint::Furniture => 0,
+                Hint::Boilerplate => 0,
             }
         };
-        let sums = measure::blocks(self.blocks, self.writer, |index, segment| Sum {
+        let sums = sum_by_block(self.blocks, self.writer, |index, segment| Sum {
             prose: weight(index, segment.block),
             ..Sum::default()
         });
         sums.iter().map(|sum| sum.prose).collect()
     }
 
-    /// What each block holds that no hint puts aside.
+    /// The content of each block without blocks that have a hint.
     fn plain(&self) -> Vec<Sum> {
-        measure::blocks(self.blocks, self.writer, |index, segment| {
+        sum_by_block(self.blocks, self.writer, |index, segment| {
             if self.hints[segment.block] == Hint::None {
                 self.segments[index]
             } else {
@@ -121,6 +129,7 @@ impl Page<'_> {
         })
     }
 
+    /// Steps 3 and 4: for each segment whether it is part of the content.
     fn content(&self, sums: &[Sum], plain: &[Sum], weights: &[usize]) -> Vec<bool> {
         let mut path = self.path(weights);
         let core = grow(&mut path, plain);
@@ -131,7 +140,7 @@ impl Page<'_> {
         self.keep(content, &mut keeps, |block| match self.hints[block] {
             Hint::None => true,
             Hint::Teaser => is_in_core(block),
-            Hint::Furniture => false,
+            Hint::Boilerplate => false,
             Hint::Aside | Hint::Comments => is_misnamed(block),
         });
         for (distance, around) in path.windows(2).rev().enumerate() {
@@ -146,7 +155,7 @@ impl Page<'_> {
         self.writer.segments().iter().map(|segment| keeps[segment.block]).collect()
     }
 
-    /// The blocks from the page to the innermost container with most of the prose.
+    /// The blocks from the page down to the innermost container with most of the prose.
     fn path(&self, weights: &[usize]) -> Vec<usize> {
         let mut path = vec![0];
         let heaviest = |block| self.children(block).max_by_key(|&child| weights[child]);
@@ -155,15 +164,15 @@ impl Page<'_> {
         {
             path.push(child);
         }
-        let holds_content =
+        let may_be_content =
             |block: &usize| matches!(self.blocks[*block].kind, Kind::Container | Kind::Cell);
-        while path.len() > 1 && !path.last().is_some_and(holds_content) {
+        while path.len() > 1 && !path.last().is_some_and(may_be_content) {
             path.pop();
         }
         path
     }
 
-    /// Keeps a block and those in it, down to the ones that are not wanted.
+    /// Keeps a block and the blocks in it, except those that are not wanted and their content.
     fn keep(&self, block: usize, keeps: &mut [bool], wants: impl Fn(usize) -> bool) {
         let mut at = block;
         while at < self.blocks[block].end {
@@ -172,7 +181,7 @@ impl Page<'_> {
         }
     }
 
-    /// Drops paragraphs that are but one link and stand between others: "read also".
+    /// Drops paragraphs between others that are a single link: "read also".
     fn drop_link_lines(&self, keeps: &mut [bool]) {
         let kept: Vec<usize> = (0..keeps.len()).filter(|&index| keeps[index]).collect();
         let is_text = |&index: &usize| self.segments[index].prose >= 40;
@@ -187,21 +196,26 @@ impl Page<'_> {
         }
     }
 
+    /// The blocks directly in a block.
     fn children(&self, block: usize) -> impl Iterator<Item = usize> {
-        children(self.blocks, block)
+        let end = self.blocks[block].end;
+        let first = Some(block + 1).filter(|&child| child < end);
+        iter::successors(first, move |&child| {
+            Some(self.blocks[child].end).filter(|&next| next < end)
+        })
     }
 }
 
-/// Shortens the path while what stands around its last block is prose as well, almost without links. The innermost block with all of
-/// that prose, which is the last one or in it, is the answer.
+/// Shortens the path while the surroundings of its last block are prose as well, almost without links. Returns the innermost block with
+/// all of that prose, which is the last one or inside it.
 fn grow(path: &mut Vec<usize>, plain: &[Sum]) -> usize {
     let mut core = path[path.len() - 1];
     while let [.., around, content] = path[..] {
-        let rest = plain[around].without(plain[content]);
-        let is_same = (rest.prose >= AROUND || rest.prose * 4 >= plain[content].prose)
+        let rest = plain[around] - plain[content];
+        let is_similar = (rest.prose >= AROUND || rest.prose * 4 >= plain[content].prose)
             && rest.prose * 2 >= rest.bytes - rest.titles
             && rest.linked * 5 <= rest.bytes;
-        if rest.bytes > 0 && !is_same {
+        if rest.bytes > 0 && !is_similar {
             break;
         }
         if rest.bytes > 0 {
@@ -216,31 +230,25 @@ fn is_prose(sum: Sum) -> bool {
     sum.linked * 4 < sum.bytes && sum.prose * 2 > sum.bytes
 }
 
-fn children(blocks: &[Block], block: usize) -> impl Iterator<Item = usize> {
-    let end = blocks[block].end;
-    let first = Some(block + 1).filter(|&child| child < end);
-    std::iter::successors(first, move |&child| Some(blocks[child].end).filter(|&next| next < end))
-}
-
-/// The hint of each block, inherited, as far as hints are believed.
-fn believed(blocks: &[Block], sums: &[Sum]) -> Vec<Hint> {
+/// The hint of each block, inherited from its parents. Hints that would drop too much are ignored.
+fn credible_hints(blocks: &[Block], sums: &[Sum]) -> Vec<Hint> {
     let mut hints = vec![Hint::None; blocks.len()];
-    let (mut commented, mut furnished) = (0, 0);
+    let (mut comments, mut boilerplate) = (0, 0);
     for index in 1..blocks.len() {
         let (block, sum) = (blocks[index], sums[index]);
         let inherited = hints[block.parent];
         let is_greater_part = sum.prose >= LISTING && sum.prose * 2 >= sums[0].prose;
         hints[index] = inherited.max(match block.hint {
             Hint::Aside if is_greater_part => Hint::None,
-            Hint::Furniture if is_greater_part && sum.linked * 2 <= sum.bytes => Hint::None,
+            Hint::Boilerplate if is_greater_part && sum.linked * 2 <= sum.bytes => Hint::None,
             hint => hint,
         });
         if inherited == Hint::None {
-            commented += if hints[index] == Hint::Comments { sum.prose } else { 0 };
-            furnished += if hints[index] == Hint::Furniture { sum.prose } else { 0 };
+            comments += if hints[index] == Hint::Comments { sum.prose } else { 0 };
+            boilerplate += if hints[index] == Hint::Boilerplate { sum.prose } else { 0 };
         }
     }
-    let rest = sums[0].prose - commented - furnished;
+    let rest = sums[0].prose - comments - boilerplate;
     mark_teasers(blocks, sums, rest, &mut hints);
     if rest < WITHOUT_COMMENTS {
         for hint in hints.iter_mut().filter(|hint| **hint == Hint::Comments) {
@@ -250,10 +258,10 @@ fn believed(blocks: &[Block], sums: &[Sum]) -> Vec<Hint> {
     hints
 }
 
-/// Hints at blocks whose headings are all links and whose text is short, unless they are what the page is about.
+/// Marks blocks whose headings are all links and whose text is short, unless they are the content of the page.
 fn mark_teasers(blocks: &[Block], sums: &[Sum], prose: usize, hints: &mut [Hint]) {
     let mut teasers = Vec::new();
-    let (mut at, mut teased) = (1, 0);
+    let (mut at, mut teaser_prose) = (1, 0);
     while at < blocks.len() {
         let sum = sums[at];
         let is_teaser = hints[at] == Hint::None
@@ -264,17 +272,145 @@ fn mark_teasers(blocks: &[Block], sums: &[Sum], prose: usize, hints: &mut [Hint]
             && sum.prose * 2 < prose;
         if is_teaser {
             teasers.push(at);
-            teased += sum.prose;
+            teaser_prose += sum.prose;
         }
         at = if is_teaser { blocks[at].end } else { at + 1 };
     }
-    let rest = prose.saturating_sub(teased);
+    let rest = prose.saturating_sub(teaser_prose);
     let hint = match rest {
-        rest if rest >= WITHOUT_TEASERS || teased * FEW_TEASERS < prose => Hint::Aside,
-        rest if rest > teased => Hint::Teaser,
+        rest if rest >= WITHOUT_TEASERS || teaser_prose * FEW_TEASERS < prose => Hint::Aside,
+        rest if rest > teaser_prose => Hint::Teaser,
         _ => return,
     };
     for teaser in teasers {
         hints[teaser..blocks[teaser].end].fill(hint);
+    }
+}
+
+/// What a segment contains, or a block including the blocks in it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sum {
+    /// Bytes of text, and bytes of it that are text of links.
+    bytes: usize,
+    linked: usize,
+    /// Bytes of prose; see [`prose`].
+    prose: usize,
+    /// Bytes of headings outside of links.
+    titles: usize,
+    /// Number of headings, and of headings that are links.
+    headings: usize,
+    linked_headings: usize,
+}
+
+impl AddAssign for Sum {
+    fn add_assign(&mut self, other: Self) {
+        self.bytes += other.bytes;
+        self.linked += other.linked;
+        self.prose += other.prose;
+        self.titles += other.titles;
+        self.headings += other.headings;
+        self.linked_headings += other.linked_headings;
+    }
+}
+
+impl Sub for Sum {
+    type Output = Self;
+
+    fn sub(self, other: Self) -> Self {
+        Self {
+            bytes: self.bytes - other.bytes,
+            linked: self.linked - other.linked,
+            prose: self.prose - other.prose,
+            titles: self.titles - other.titles,
+            headings: self.headings - other.headings,
+            linked_headings: self.linked_headings - other.linked_headings,
+        }
+    }
+}
+
+/// Measures each segment.
+fn measure_segments(blocks: &[Block], writer: &Writer) -> Vec<Sum> {
+    let sum = |(index, segment): (usize, &Segment)| {
+        let (text, kind) = (writer.text_of(index), blocks[segment.block].kind);
+        let is_heading = kind == Kind::Heading;
+        Sum {
+            bytes: text.len(),
+            linked: segment.linked,
+            prose: prose(text, segment.linked, kind),
+            titles: if is_heading { text.len() - segment.linked } else { 0 },
+            headings: usize::from(is_heading),
+            linked_headings: usize::from(is_heading && segment.linked * 5 >= text.len() * 4),
+        }
+    };
+    writer.segments().iter().enumerate().map(sum).collect()
+}
+
+/// Adds up segments by block, including the blocks in it.
+fn sum_by_block(
+    blocks: &[Block],
+    writer: &Writer,
+    mut of_segment: impl FnMut(usize, &Segment) -> Sum,
+) -> Vec<Sum> {
+    let mut sums = vec![Sum::default(); blocks.len()];
+    for (index, segment) in writer.segments().iter().enumerate() {
+        sums[segment.block] += of_segment(index, segment);
+    }
+    for index in (1..blocks.len()).rev() {
+        let sum = sums[index];
+        sums[blocks[index].parent] += sum;
+    }
+    sums
+}
+
+/// How many bytes of a line are prose: all outside of links if it is long or a sentence, half in cells and code, few otherwise, none
+/// in a heading or if most of the line is links.
+///
+/// Bytes and not characters, because a Chinese character carries about as much information as three Latin letters.
+fn prose(text: &str, linked: usize, kind: Kind) -> usize {
+    let free = text.len() - linked;
+    if kind == Kind::Heading || linked > free {
+        0
+    } else if free >= LONG || (free >= SENTENCE && is_sentence(text)) {
+        free
+    } else if matches!(kind, Kind::Cell | Kind::Preformatted) {
+        free / 2
+    } else {
+        free / 6
+    }
+}
+
+/// Whether a line has the punctuation of a sentence: a comma, or a stop in front of a space or at the end.
+fn is_sentence(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    text.ends_with(['.', '!', '?', ':', '"', '”', '…', '»', '。', '！', '？', '」'])
+        || bytes.contains(&b',')
+        || bytes
+            .windows(2)
+            .any(|pair| matches!(pair[0], b'.' | b'!' | b'?' | b';' | b':') && pair[1] == b' ')
+        || (!text.is_ascii()
+            && text.contains(['、', '。', '，', '！', '？', '；', '：', '،', '۔', '।']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Kind, prose};
+
+    #[test]
+    fn sentences_are_prose_and_labels_are_not() {
+        let sentence = "The tide, as everyone knows, waits for no one.";
+        assert_eq!(prose(sentence, 0, Kind::Paragraph), sentence.len());
+        assert_eq!(prose("Frequently asked questions and answers here", 0, Kind::Paragraph), 7);
+        assert_eq!(prose("潮汐的成因，主要是月球的引力和地球的自转", 0, Kind::Container), 60);
+        assert_eq!(prose("潮汐的成因主要是月球的引力", 0, Kind::Container), 6);
+        assert_eq!(prose(&"word ".repeat(30), 0, Kind::Item), 150);
+    }
+
+    #[test]
+    fn headings_and_links_are_not_prose_and_cells_are_half() {
+        let sentence = "The tide, as everyone knows, waits for no one.";
+        assert_eq!(prose(sentence, 0, Kind::Heading), 0);
+        assert_eq!(prose(sentence, 24, Kind::Paragraph), 0);
+        assert_eq!(prose(sentence, 6, Kind::Paragraph), sentence.len() - 6);
+        assert_eq!(prose("high water", 0, Kind::Cell), 5);
     }
 }

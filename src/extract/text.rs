@@ -1,6 +1,6 @@
-//! Writes body text: words, and the gaps between them.
+//! Writes text line by line: tidies white space and keeps track of blocks and links.
 
-/// What stands between two words. Of several in a row the greatest is written.
+/// What separates two words. Of several in a row the largest is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Gap {
     #[default]
@@ -12,20 +12,20 @@ pub(super) enum Gap {
     Line,
 }
 
-/// A stretch of text between two gaps that are wider than a space: a line, or a cell of a table row.
+/// A piece of text between two gaps larger than a space: a line, or a cell of a table row.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Segment {
-    /// What separates it from the one before.
+    /// What separates it from the previous segment.
     pub(super) gap: Gap,
-    /// The block it stands in, as given to [`Writer::enter`].
+    /// The block that contains it, as given to [`Writer::enter`].
     pub(super) block: usize,
-    /// Where it begins in the text.
+    /// Its start in the text.
     pub(super) start: usize,
-    /// Bytes of it that are text of links.
+    /// Number of its bytes that are text of links.
     pub(super) linked: usize,
 }
 
-/// Text under construction. No line is empty or has space at its ends, because a gap is written only between words.
+/// Text under construction. No line is empty or has white space at its ends, because gaps are only written between words.
 #[derive(Debug, Default)]
 pub(super) struct Writer {
     out: String,
@@ -40,17 +40,17 @@ impl Writer {
         self.gap = self.gap.max(gap);
     }
 
-    /// Tells in which block the text to come stands.
+    /// Sets the block that contains the following text.
     pub(super) fn enter(&mut self, block: usize) {
         self.block = block;
     }
 
-    /// Tells whether the text to come is that of a link.
+    /// Sets whether the following text belongs to a link.
     pub(super) fn link(&mut self, in_link: bool) {
         self.in_link = in_link;
     }
 
-    /// Adds text as it flows: any white space is a single space.
+    /// Adds inline text: any white space becomes a single space.
     pub(super) fn flow(&mut self, text: &str) {
         if text.is_empty() {
             return;
@@ -86,7 +86,7 @@ impl Writer {
         &self.out[self.segments[index].start..end]
     }
 
-    /// The text of those segments that are kept, by their places.
+    /// The text of the segments for which `keeps` holds.
     pub(super) fn finish(self, mut keeps: impl FnMut(usize) -> bool) -> String {
         let mut text = String::with_capacity(self.out.len() + self.segments.len());
         let mut gap = Gap::None;
@@ -103,16 +103,16 @@ impl Writer {
         text
     }
 
-    /// Adds words with a space between any two, and one to come.
+    /// Adds words separated by single spaces, and a gap for the next word.
     fn words(&mut self, words: &str) {
         if words.is_empty() {
             return;
         }
         match self.gap {
-            Gap::None | Gap::Space if self.segments.is_empty() => self.begin(),
+            Gap::None | Gap::Space if self.segments.is_empty() => self.start_segment(),
             Gap::None => {}
             Gap::Space => self.out.push(' '),
-            Gap::Tab | Gap::Line => self.begin(),
+            Gap::Tab | Gap::Line => self.start_segment(),
         }
         self.out.push_str(words);
         self.gap = Gap::Space;
@@ -123,13 +123,13 @@ impl Writer {
         }
     }
 
-    fn begin(&mut self) {
+    fn start_segment(&mut self) {
         let (gap, block, start) = (self.gap, self.block, self.out.len());
         self.segments.push(Segment { gap, block, start, linked: 0 });
     }
 }
 
-/// The text between white space that is not just a space between two words. Most text is so, and can be copied whole.
+/// The text between white space that is not a single space between two words. Most text has none of it and is copied whole.
 #[expect(
     clippy::needless_bitwise_bool,
     reason = "a branch would be mispredicted at every other word"
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn the_greatest_gap_between_two_words_is_written() {
+    fn the_largest_gap_between_two_words_is_written() {
         let mut writer = Writer::default();
         writer.gap(Gap::Line);
         writer.flow(" one\u{3000}\n two");

@@ -1,21 +1,19 @@
-//! Reads a parsed page in one walk: text, links, and what its head says.
+//! Reads a parsed page in one walk: text, links, title and directives.
 
-use html5ever::local_name;
+use html5ever::{LocalName, local_name};
 use scraper::{ElementRef, Html, Node, node::Element};
 
 use super::{
-    Directives,
-    blocks::Blocks,
-    flow::Flow,
-    furniture,
+    blocks::{Blocks, Flow},
+    boilerplate,
+    directives::{Directives, is_agent},
     links::{RawLink, refresh_target},
-    robots::is_agent,
+    rules::{NodeId, Selection},
     score,
-    select::{NodeId, Selection},
     text::{Writer, tidy},
 };
 
-/// What a page says of itself and links to, as written.
+/// What a walk finds on a page: URLs and language as written, the body text chosen.
 #[derive(Debug, Default)]
 pub(super) struct Reading<'a> {
     pub(super) title: Option<String>,
@@ -27,32 +25,32 @@ pub(super) struct Reading<'a> {
     pub(super) lang: Option<&'a str>,
 }
 
-/// Reads the page. `agent` is the product token for which meta elements may be meant.
+/// Reads the page. `agent` is the product token to which meta elements may be addressed.
 pub(super) fn read<'a>(html: &'a Html, agent: Option<&str>, selection: &Selection) -> Reading<'a> {
     Walk::over(html, agent, selection).finish()
 }
 
-/// A walk under way.
+/// A walk in progress.
 struct Walk<'a, 'o> {
     reading: Reading<'a>,
     agent: Option<&'o str>,
     selection: &'o Selection,
     writer: Writer,
     blocks: Blocks,
-    /// Elements open around the current node.
+    /// Number of elements around the current node.
     depth: usize,
-    /// How deep the outermost element stands whose text is not wanted.
+    /// Depth of the outermost element whose text is ignored.
     muted: Option<usize>,
-    /// Open elements that hold content, and that hold preformatted text.
+    /// Number of open elements that are content, that are preformatted, that are links.
     in_content: usize,
     in_pre: usize,
     in_link: usize,
-    /// Open elements that a rule keeps.
+    /// Number of open elements that a rule keeps.
     in_kept: usize,
 }
 
 impl<'a, 'o> Walk<'a, 'o> {
-    /// Walks the tree without recursion: its depth is the page's affair.
+    /// Walks the tree without recursion, because the page determines its depth.
     fn over(html: &'a Html, agent: Option<&'o str>, selection: &'o Selection) -> Self {
         let mut walk = Self {
             reading: Reading::default(),
@@ -109,26 +107,27 @@ impl<'a, 'o> Walk<'a, 'o> {
         self.reading
     }
 
-    /// Takes note of an element; whether its children are to be visited.
+    /// Enters an element and returns whether to visit its children.
     fn enter(&mut self, node: ElementRef<'a>) -> bool {
         let element = node.value();
-        self.note(node, element);
-        let flow = Flow::of(element);
+        self.record(node, element);
+        let flow = Flow::of(&element.name.local);
         if flow == Flow::Skipped {
             return false;
         }
         self.writer.gap(flow.gap());
-        self.in_content += usize::from(furniture::is_content(element));
+        self.in_content += usize::from(boilerplate::is_content(element));
         self.in_pre += usize::from(is_preformatted(element));
         let is_kept = self.selection.keep.contains(&node.id());
         self.in_kept += usize::from(is_kept);
         if self.muted.is_none() {
-            let is_furniture = furniture::is_furniture(element, self.in_content > 0);
-            let is_unread = furniture::is_hidden(element) || (is_furniture && flow == Flow::Inline);
-            if (is_unread && !is_kept) || self.selection.drop.contains(&node.id()) {
+            let is_boilerplate = boilerplate::is_boilerplate(element, self.in_content > 0);
+            let is_ignored =
+                boilerplate::is_hidden(element) || (is_boilerplate && flow == Flow::Inline);
+            if (is_ignored && !is_kept) || self.selection.drop.contains(&node.id()) {
                 self.muted = Some(self.depth);
             } else if flow.is_block() {
-                let block = self.blocks.open(element, is_furniture);
+                let block = self.blocks.open(element, is_boilerplate);
                 self.writer.enter(block);
             }
         }
@@ -140,12 +139,12 @@ impl<'a, 'o> Walk<'a, 'o> {
     }
 
     fn leave(&mut self, id: NodeId, element: &Element) {
-        let flow = Flow::of(element);
+        let flow = Flow::of(&element.name.local);
         if flow == Flow::Skipped {
             return;
         }
         self.writer.gap(flow.gap());
-        self.in_content -= usize::from(furniture::is_content(element));
+        self.in_content -= usize::from(boilerplate::is_content(element));
         self.in_pre -= usize::from(is_preformatted(element));
         if self.muted.is_none() && flow.is_block() {
             let block = self.blocks.close();
@@ -171,16 +170,14 @@ impl<'a, 'o> Walk<'a, 'o> {
         }
     }
 
-    /// Takes note of what an element says beside its text.
-    fn note(&mut self, node: ElementRef<'a>, element: &'a Element) {
+    /// Records links, title and directives.
+    fn record(&mut self, node: ElementRef<'a>, element: &'a Element) {
         match element.name.local {
-            local_name!("a") | local_name!("area") => {
-                let nofollow = attribute(element, &local_name!("rel")).is_some_and(|rel| {
-                    rel.split_ascii_whitespace().any(|word| word.eq_ignore_ascii_case("nofollow"))
-                });
+            names!("a" "area") => {
+                let nofollow = has_rel(element, "nofollow");
                 self.link(attribute(element, &local_name!("href")), nofollow);
             }
-            local_name!("frame") | local_name!("iframe") => {
+            names!("frame" "iframe") => {
                 self.link(attribute(element, &local_name!("src")), false);
             }
             local_name!("meta") => self.meta(element),
@@ -188,13 +185,8 @@ impl<'a, 'o> Walk<'a, 'o> {
                 let href = attribute(element, &local_name!("href"));
                 self.reading.base = self.reading.base.or(href);
             }
-            local_name!("link") => {
-                let is_canonical = attribute(element, &local_name!("rel")).is_some_and(|rel| {
-                    rel.split_ascii_whitespace().any(|word| word.eq_ignore_ascii_case("canonical"))
-                });
-                if is_canonical && is_in_head(node) {
-                    self.reading.canonical.extend(attribute(element, &local_name!("href")));
-                }
+            local_name!("link") if has_rel(element, "canonical") && is_in_head(node) => {
+                self.reading.canonical.extend(attribute(element, &local_name!("href")));
             }
             local_name!("title") if self.reading.title.is_none() => {
                 let title = tidy(&node.text().collect::<String>());
@@ -224,9 +216,16 @@ impl<'a, 'o> Walk<'a, 'o> {
     }
 }
 
-/// The value of an attribute that is in no namespace.
-fn attribute<'a>(element: &'a Element, wanted: &html5ever::LocalName) -> Option<&'a str> {
+/// The value of an attribute.
+fn attribute<'a>(element: &'a Element, wanted: &LocalName) -> Option<&'a str> {
     element.attrs.iter().find(|(name, _)| name.local == *wanted).map(|(_, value)| &**value)
+}
+
+/// Whether the `rel` of an element contains this keyword.
+fn has_rel(element: &Element, keyword: &str) -> bool {
+    attribute(element, &local_name!("rel")).is_some_and(|rel| {
+        rel.split_ascii_whitespace().any(|word| word.eq_ignore_ascii_case(keyword))
+    })
 }
 
 fn is_in_head(node: ElementRef<'_>) -> bool {
@@ -235,15 +234,12 @@ fn is_in_head(node: ElementRef<'_>) -> bool {
         .is_some_and(|parent| parent.value().name.local == local_name!("head"))
 }
 
-/// Whether the element is a link that leads to another page.
+/// Whether the element is a link to another page.
 fn is_link(element: &Element) -> bool {
     element.name.local == local_name!("a")
         && attribute(element, &local_name!("href")).is_some_and(|href| !href.starts_with('#'))
 }
 
 fn is_preformatted(element: &Element) -> bool {
-    matches!(
-        element.name.local,
-        local_name!("pre") | local_name!("listing") | local_name!("plaintext") | local_name!("xmp")
-    )
+    matches!(element.name.local, names!("pre" "listing" "plaintext" "xmp"))
 }

@@ -41,4 +41,4 @@ mod segment;
 pub use accumulate::{Accumulator, Sums};
 pub use bits::{Digest, Fingerprint, ParseBitsError, Signature, similarity};
 pub use fingerprinter::{Feature, Fingerprinter, Sketch};
-pub use recipe::{HashSeed, HashSeedChoice, Recipe, RecipeError, Scheme, Segment};
+pub use recipe::{HashSeed, HashSeedChoice, Recipe, RecipeError, Segment};

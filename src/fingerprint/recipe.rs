@@ -52,10 +52,16 @@ impl Recipe {
         Ok(())
     }
 
-    /// What is stored with fingerprints of this recipe, beside the seed's id.
+    /// The version of the recipe and the options that change fingerprints: `2:jieba:fold`, or `2:ngrams:keep` if traditional
+    /// characters are kept. Stored with fingerprints, beside the seed's id.
     #[must_use]
-    pub fn scheme(&self) -> Scheme {
-        Scheme { version: VERSION, segment: self.segment, fold_chinese: self.fold_chinese }
+    pub fn scheme(&self) -> String {
+        let segment = match self.segment {
+            Segment::Jieba => "jieba",
+            Segment::Ngrams => "ngrams",
+        };
+        let chinese = if self.fold_chinese { "fold" } else { "keep" };
+        format!("{VERSION}:{segment}:{chinese}")
     }
 }
 
@@ -63,26 +69,6 @@ impl Default for Recipe {
     /// Words by jieba, folded Chinese, the public seed.
     fn default() -> Self {
         Self { segment: Segment::Jieba, fold_chinese: true, hash_seed: HashSeed::PUBLIC }
-    }
-}
-
-/// The version of the recipe and the options that change fingerprints. Displayed as `2:jieba:fold`, or as `2:ngrams:keep` if
-/// traditional characters are kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Scheme {
-    version: u32,
-    segment: Segment,
-    fold_chinese: bool,
-}
-
-impl fmt::Display for Scheme {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let segment = match self.segment {
-            Segment::Jieba => "jieba",
-            Segment::Ngrams => "ngrams",
-        };
-        let chinese = if self.fold_chinese { "fold" } else { "keep" };
-        write!(f, "{}:{segment}:{chinese}", self.version)
     }
 }
 
@@ -185,7 +171,7 @@ mod tests {
     #[test]
     fn a_scheme_names_what_changes_fingerprints() {
         let scheme = |segment, fold_chinese| {
-            Recipe { segment, fold_chinese, hash_seed: HashSeed(9) }.scheme().to_string()
+            Recipe { segment, fold_chinese, hash_seed: HashSeed(9) }.scheme()
         };
         assert_eq!(scheme(Segment::Jieba, true), "2:jieba:fold");
         assert_eq!(scheme(Segment::Ngrams, false), "2:ngrams:keep");

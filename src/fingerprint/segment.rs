@@ -224,7 +224,7 @@ fn ascii_words(text: &str, mut emit: impl FnMut(&str)) {
             let start = words.trailing_zeros() as usize;
             let end = start + (words >> start).trailing_ones() as usize;
             if end >= BLOCK - 1 {
-                // The word may continue behind the block: it starts the next block, or is long and read byte by byte.
+                // The word may continue after the block: it starts the next block, or is long and read byte by byte.
                 next = at + start;
                 if start == 0 {
                     let (end, has) = word_end(bytes, at);

@@ -1,7 +1,8 @@
-//! Counts a run in one pass over its decisions.
+//! Counts a run in one pass over its decisions, and chooses the clusters that the report shows.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    cmp::Reverse,
+    collections::{BTreeMap, HashMap, VecDeque},
     time::Duration,
 };
 
@@ -11,28 +12,26 @@ use crate::{
     filter::Step,
     page::{Timestamp, site_of},
     report::{
-        CLUSTERS, Cluster, Counts, End, Host, HostAside, MEMBERS, Member, Method, Report, Search,
-        Warning,
-        chosen::{choose, largest_first},
-        warning::Example,
+        CLUSTERS, Cluster, Counts, DeferredHost, End, Host, MEMBERS, Member, Method, Omitted,
+        Report, Search, Warning, warning::Example,
     },
     sink::record::{Decision, MatchFields, VerdictName},
     state::Reason,
 };
 
-/// Members that may be held at one time over all clusters.
+/// Members to hold in memory, over all clusters.
 const HELD: usize = 50_000;
-/// Clusters whose members survive when there are too many.
-const SURVIVORS: usize = 1_000;
+/// Clusters that keep their members when there are too many.
+const KEPT_CLUSTERS: usize = 1_000;
 
 /// A page that was judged.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row<'a> {
-    /// The judgement; ids are URLs.
+    /// The decision; ids are URLs.
     pub(crate) decision: &'a Decision<'a>,
     /// The page's title.
     pub(crate) title: Option<&'a str>,
-    /// The title of its match, if it has one and the caller knows it.
+    /// The title of its match, if known.
     pub(crate) kept_title: Option<&'a str>,
     /// Whether it has a line in `pages.jsonl`.
     pub(crate) stored: bool,
@@ -45,13 +44,13 @@ pub(crate) struct Skip<'a> {
     pub(crate) url: &'a str,
     /// Why it was skipped.
     pub(crate) reason: Reason,
-    /// More of why.
+    /// Details of the reason.
     pub(crate) detail: Option<&'a str>,
-    /// Whether it was received with status 2xx all the same, and so counted by `max_pages`.
+    /// Whether it was received with status 2xx, so that `max_pages` counts it.
     pub(crate) fetched: bool,
 }
 
-/// What a report says of the run as a whole.
+/// The facts about a run as a whole.
 #[derive(Clone, Debug)]
 pub(crate) struct Run {
     /// The run's name.
@@ -62,19 +61,19 @@ pub(crate) struct Run {
     pub(crate) started: Timestamp,
     /// When it ended.
     pub(crate) finished: Timestamp,
-    /// How long it worked, over all its starts.
+    /// How long it ran, over all its starts.
     pub(crate) worked: Duration,
     /// How pages were judged.
     pub(crate) fingerprint: Method,
-    /// How near duplicates were looked for.
+    /// How near duplicates were searched.
     pub(crate) search: Search,
-    /// Whether the pages of duplicates are kept now: of the same site, of other sites.
+    /// Whether duplicates are stored, according to the current policy: of the same site, of other sites.
     pub(crate) keeps: [bool; 2],
     /// Whether it writes WARC files.
     pub(crate) warc: bool,
 }
 
-/// Counts a run, row by row in order of arrival. Its memory grows with hosts and clusters, not with pages.
+/// Counts a run, row by row in order of arrival. Its memory grows with the number of hosts and clusters, not of pages.
 #[derive(Debug, Default)]
 pub(crate) struct Builder {
     counts: Counts,
@@ -83,9 +82,9 @@ pub(crate) struct Builder {
     held: usize,
     /// The first URL that was skipped for each reason.
     examples: BTreeMap<Reason, Example>,
-    aside: Vec<HostAside>,
-    /// Duplicates whose pages were not kept: of the same site, of other sites.
-    unkept: [u64; 2],
+    deferred: Vec<DeferredHost>,
+    /// Duplicates that were not stored: of the same site, of other sites.
+    unstored: [u64; 2],
 }
 
 impl Builder {
@@ -113,14 +112,17 @@ impl Builder {
         host.same_site += u64::from(same_site);
         host.cross_site += u64::from(!same_site);
         host.other_host += u64::from(name(url.as_ref()) != name(kept.as_ref()));
-        self.unkept[usize::from(!same_site)] += u64::from(!row.stored);
+        self.unstored[usize::from(!same_site)] += u64::from(!row.stored);
         self.member(row, matched, same_site);
     }
 
     /// Counts a URL that has a line in `skipped.jsonl`.
     pub(crate) fn skipped(&mut self, skip: &Skip<'_>) {
         *self.counts.skipped.entry(skip.reason).or_default() += 1;
-        self.examples.entry(skip.reason).or_insert_with(|| Example::of(skip));
+        self.examples.entry(skip.reason).or_insert_with(|| Example {
+            url: skip.url.to_owned(),
+            detail: skip.detail.map(ToOwned::to_owned),
+        });
         self.counts.fetched += u64::from(skip.fetched);
         let failed = matches!(skip.reason, Reason::Status | Reason::Failure);
         if failed || skip.fetched {
@@ -130,23 +132,23 @@ impl Builder {
         }
     }
 
-    /// Notes a host that is set aside.
-    pub(crate) fn aside(&mut self, host: HostAside) {
-        self.aside.push(host);
+    /// Adds a deferred host.
+    pub(crate) fn deferred(&mut self, host: DeferredHost) {
+        self.deferred.push(host);
     }
 
     /// The report of what was counted.
     #[must_use]
     pub(crate) fn finish(mut self, run: Run) -> Report {
         let nothing = Warning::of_nothing(&self.counts, run.end, &self.examples);
-        let unkept = Warning::of_unkept(run.keeps, self.unkept);
-        self.aside.sort_by(|a, b| b.urls.cmp(&a.urls).then_with(|| a.host.cmp(&b.host)));
+        let unstored = Warning::of_unstored(run.keeps, self.unstored);
+        self.deferred.sort_by(|a, b| b.urls.cmp(&a.urls).then_with(|| a.host.cmp(&b.host)));
         let mut hosts: Vec<Host> = self.hosts.into_values().collect();
         hosts.sort_by(|a, b| b.fetched.cmp(&a.fetched).then_with(|| a.host.cmp(&b.host)));
         let cluster_count = self.clusters.len() as u64;
         let clusters = largest_first(self.clusters.into_values().collect());
         let missed = Warning::of_audit(&run.search.audit);
-        let warnings = nothing.into_iter().chain(missed).chain(unkept);
+        let warnings = nothing.into_iter().chain(missed).chain(unstored);
         let warnings = warnings.chain(hosts.iter().filter_map(Warning::of_host));
         let warnings = warnings.chain(clusters.iter().filter_map(Warning::of_cluster)).collect();
         let (clusters, omitted) = choose(clusters, CLUSTERS);
@@ -162,7 +164,7 @@ impl Builder {
             clusters,
             omitted,
             hosts,
-            aside: self.aside,
+            deferred: self.deferred,
             fingerprint: run.fingerprint,
             search: run.search,
             warc: run.warc,
@@ -179,7 +181,7 @@ impl Builder {
 
     fn member(&mut self, row: &Row<'_>, matched: &MatchFields<'_>, same_site: bool) {
         if self.held >= HELD {
-            self.forget();
+            self.drop_members();
         }
         let owned = |text: &str| text.to_owned();
         let cluster =
@@ -206,18 +208,18 @@ impl Builder {
         }
     }
 
-    /// Forgets the members, not the number, of all but the largest clusters: a report names only those of the largest.
-    fn forget(&mut self) {
+    /// Drops the members of all but the largest clusters, but not their number: the report names only members of the largest.
+    fn drop_members(&mut self) {
         let mut clusters: Vec<&mut Cluster> = self.clusters.values_mut().collect();
-        clusters.sort_by_key(|cluster| std::cmp::Reverse(cluster.count));
-        for cluster in clusters.iter_mut().skip(SURVIVORS) {
+        clusters.sort_by_key(|cluster| Reverse(cluster.count));
+        for cluster in clusters.iter_mut().skip(KEPT_CLUSTERS) {
             cluster.members = Vec::new();
         }
         self.held = clusters.iter().map(|cluster| cluster.members.len()).sum();
     }
 }
 
-/// A host's name, with its port if that is not the scheme's own.
+/// A host's name, with the port unless it is the scheme's default.
 fn name(url: Option<&Url>) -> String {
     let Some((url, host)) = url.and_then(|url| Some((url, url.host_str()?))) else {
         return String::new();
@@ -227,4 +229,99 @@ fn name(url: Option<&Url>) -> String {
 
 fn site(url: Option<&Url>) -> Option<&str> {
     url.and_then(Url::host_str).map(site_of)
+}
+
+/// The kind of a cluster: its language, and whether it has near duplicates.
+type Kind = (Option<String>, bool);
+
+/// Sorts clusters: the largest first, those of one size by URL.
+fn largest_first(mut clusters: Vec<Cluster>) -> Vec<Cluster> {
+    clusters.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.url.cmp(&b.url)));
+    clusters
+}
+
+/// Takes `room` of the clusters, which come the largest first. Also returns what is left out.
+///
+/// In a crawl of several languages or with a mirror, the largest clusters are often all of one kind. So half of the room goes to the
+/// largest of each kind in turn.
+fn choose(mut clusters: Vec<Cluster>, room: usize) -> (Vec<Cluster>, Omitted) {
+    let rest = clusters.split_off(clusters.len().min(room / 2));
+    let mut rest = mixed(rest);
+    let omitted = rest.split_off(rest.len().min(room - clusters.len()));
+    clusters.append(&mut rest);
+    let omitted = Omitted {
+        clusters: omitted.len() as u64,
+        near: omitted.iter().filter(|cluster| cluster.near > 0).count() as u64,
+        pages: omitted.iter().map(|cluster| cluster.count).sum(),
+        largest: omitted.iter().map(|cluster| cluster.count).max().unwrap_or_default(),
+    };
+    (in_order(largest_first(clusters)), omitted)
+}
+
+/// The largest first, those of one size with their kinds mixed.
+fn in_order(clusters: Vec<Cluster>) -> Vec<Cluster> {
+    let mut sizes = BTreeMap::<_, Vec<Cluster>>::new();
+    for cluster in clusters {
+        sizes.entry(Reverse(cluster.count)).or_default().push(cluster);
+    }
+    sizes.into_values().flat_map(mixed).collect()
+}
+
+/// One of each kind in turn, near ones first; within a kind the order stays.
+fn mixed(clusters: Vec<Cluster>) -> Vec<Cluster> {
+    let mut kinds = BTreeMap::<Reverse<bool>, BTreeMap<Kind, VecDeque<Cluster>>>::new();
+    let whole = clusters.len();
+    for cluster in clusters {
+        let kind = (cluster.lang.clone(), cluster.near > 0);
+        kinds.entry(Reverse(kind.1)).or_default().entry(kind).or_default().push_back(cluster);
+    }
+    let mut queues: Vec<_> = kinds.into_values().flat_map(BTreeMap::into_values).collect();
+    let mut mixed = Vec::with_capacity(whole);
+    while mixed.len() < whole {
+        mixed.extend(queues.iter_mut().filter_map(VecDeque::pop_front));
+    }
+    mixed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cluster(lang: &str, near: u64, count: u64, name: usize) -> Cluster {
+        let (url, lang) = (format!("http://{lang}.test/{name:03}"), Some(lang.to_owned()));
+        Cluster { url, lang, count, near, ..Cluster::default() }
+    }
+
+    #[test]
+    fn every_kind_is_shown_even_if_the_largest_are_all_of_one() {
+        let english = (0..100).map(|name| cluster("en", 0, 9, name));
+        let others = [cluster("zh", 1, 3, 0), cluster("zh", 0, 2, 1), cluster("en", 2, 4, 2)];
+        let (chosen, omitted) = choose(largest_first(english.chain(others.clone()).collect()), 50);
+        assert_eq!(chosen.len(), 50);
+        for other in &others {
+            assert!(chosen.contains(other), "{}", other.url);
+        }
+        assert!(chosen.is_sorted_by_key(|cluster| Reverse(cluster.count)));
+        assert_eq!(omitted, Omitted { clusters: 53, near: 0, pages: 53 * 9, largest: 9 });
+    }
+
+    #[test]
+    fn the_largest_are_shown_whatever_their_kind() {
+        let large = (0..25).map(|name| cluster("en", 0, 100, name));
+        let small = (0..99).map(|name| cluster(["zh", "ja", "ko"][name % 3], 1, 1, name));
+        let (chosen, _) = choose(largest_first(small.chain(large).collect()), 50);
+        assert_eq!(chosen.iter().filter(|cluster| cluster.count == 100).count(), 25);
+    }
+
+    #[test]
+    fn clusters_of_one_size_are_mixed() {
+        let all =
+            (0..6).map(|name| cluster(["en", "zh"][name / 3], u64::from(name % 3 == 2), 1, name));
+        let (chosen, omitted) = choose(largest_first(all.collect()), 50);
+        let kinds: Vec<_> =
+            chosen.iter().map(|it| (it.lang.as_deref().unwrap(), it.near)).collect();
+        let first = [("en", 1), ("zh", 1), ("en", 0), ("zh", 0)];
+        assert_eq!(kinds[..4], first);
+        assert_eq!(omitted, Omitted::default());
+    }
 }

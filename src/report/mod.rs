@@ -1,11 +1,10 @@
 //! The summary of a run: for programs (`report.json`), for people (`report.html`), for a terminal ([`Display`](std::fmt::Display)).
 //!
-//! Sits between the commands and [`crate::sink`]. Counts what it is told in one pass (`Builder`); knows nothing of the state.
+//! `builder` counts a run in one pass over its decisions, `warning` finds what needs attention, `render` writes for people. Reads no
+//! state: the crawl passes the rows in.
 
 mod builder;
-mod chosen;
-mod html;
-mod table;
+mod render;
 mod warning;
 
 #[cfg(test)]
@@ -17,17 +16,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     filter::Step,
-    index::{Audit, BlockIndex},
-    page::{Timestamp, numbers::thousands},
+    index::Audit,
+    page::Timestamp,
     sink::{
         SinkError,
         json_lines::replace,
-        record::{VerdictName, rfc3339, rfc3339_text},
+        record::{VerdictName, rfc3339},
     },
     state::Reason,
 };
 
 pub(crate) use builder::{Builder, Row, Run, Skip};
+pub(crate) use render::{audited, counted};
 pub use warning::Warning;
 
 /// The report for programs.
@@ -35,14 +35,14 @@ pub const JSON: &str = "report.json";
 /// The report for people.
 pub const HTML: &str = "report.html";
 
-/// What came of a run.
+/// The summary of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// The run's name.
     pub name: String,
     /// Why it ended.
     pub end: End,
-    /// What was found, equal to the lines of the files.
+    /// How many pages had which outcome; equal to the lines of the files.
     pub counts: Counts,
     /// When the run began, at its first start.
     #[serde(with = "rfc3339")]
@@ -50,24 +50,25 @@ pub struct Report {
     /// When it last ended.
     #[serde(with = "rfc3339")]
     pub finished: Timestamp,
-    /// Seconds that it worked, without the time between an interruption and the next start.
+    /// Seconds that it ran, without the time between an interruption and the next start.
     pub seconds: f64,
-    /// What deserves a look.
+    /// What needs attention.
     pub warnings: Vec<Warning>,
-    /// How many kept pages have duplicates.
+    /// How many unique pages have duplicates.
     pub cluster_count: u64,
-    /// Some of these clusters, the largest first; at most [`CLUSTERS`]: the largest, and of the others the largest of each language and
-    /// kind (near or exact) in turn.
+    /// At most [`CLUSTERS`] of these clusters, the largest first: half are the largest of all, half the largest of each language and
+    /// kind (near or exact).
     pub clusters: Vec<Cluster>,
-    /// The clusters that are not among them.
+    /// The clusters that are left out.
     pub omitted: Omitted,
-    /// Every host of which a page was fetched or a URL skipped, the one with most pages first.
+    /// The hosts with fetched pages or failures, the one with the most pages first.
     pub hosts: Vec<Host>,
-    /// The hosts that are set aside, the one with most URLs first.
-    pub aside: Vec<HostAside>,
+    /// The deferred hosts, the one with the most URLs first.
+    #[serde(rename = "aside")]
+    pub deferred: Vec<DeferredHost>,
     /// How pages were judged.
     pub fingerprint: Method,
-    /// How near duplicates were looked for.
+    /// How near duplicates were searched.
     #[serde(default)]
     pub search: Search,
     /// Whether the run writes WARC files.
@@ -84,13 +85,13 @@ pub enum End {
     Done,
     /// A budget of pages was spent.
     Budget,
-    /// It was stopped.
+    /// A signal or the embedding program stopped it.
     Interrupted,
-    /// It has not ended: what a report says that is made while a crawl is running. It is never written to `report.json`.
+    /// It has not ended: the crawl is running while the report is made. `report.json` never says this.
     Running,
 }
 
-/// How many pages met which end.
+/// How many pages had which outcome.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Pages received with status 2xx: what `max_pages` counts.
@@ -121,69 +122,69 @@ pub struct Exact {
 pub struct Method {
     /// The version of the fingerprint's recipe.
     pub scheme: String,
-    /// The id of the seed (a digest, never the seed).
+    /// The id of the hash seed: a digest, never the seed itself.
     pub seed_id: String,
     /// `dedup.mode`.
     pub mode: String,
-    /// In how many of 64 bits a near duplicate may differ.
+    /// Bits of 64 in which a near duplicate may differ.
     pub radius: u32,
 }
 
-/// How near duplicates were looked for.
+/// How near duplicates were searched.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Search {
-    /// The layout of the index, the window and the radius for which it was chosen, and what it takes at most: at the last start.
+    /// The layout of the index at the last start: tables, radius, window and largest size in memory.
     pub index: String,
-    /// What the indexes of all starts counted of their work.
+    /// What the index counted, over all starts.
     #[serde(flatten)]
     pub audit: Audit,
 }
 
-/// The most clusters that a report holds.
+/// A report has at most this many clusters.
 pub const CLUSTERS: usize = 50;
-/// The most members of a cluster that a report names.
+/// A report names at most this many members of a cluster.
 pub const MEMBERS: usize = 20;
 
-/// A kept page and what repeats it.
+/// A unique page and the pages that repeat it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cluster {
-    /// The kept page's URL.
+    /// The unique page's URL.
     pub url: String,
-    /// The kept page's title, if it is known.
+    /// The unique page's title, if known.
     pub title: Option<String>,
-    /// The language of the pages, if it could be told.
+    /// The language of the pages, if detected.
     pub lang: Option<String>,
     /// How many pages repeat it.
     pub count: u64,
-    /// How many of them nearly.
+    /// How many of them are near duplicates.
     pub near: u64,
     /// The first of them, in order of arrival; at most [`MEMBERS`].
     pub members: Vec<Member>,
 }
 
-/// Clusters that a report does not show.
+/// The clusters that a report leaves out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Omitted {
-    /// How many they are.
+    /// How many there are.
     pub clusters: u64,
     /// How many of them have near duplicates.
     pub near: u64,
-    /// How many pages repeat theirs.
+    /// How many duplicates they have.
     pub pages: u64,
-    /// How many of these belong to the largest.
+    /// How many duplicates the largest of them has.
     pub largest: u64,
 }
 
-/// A host that is set aside: nothing more is asked of it.
+/// A host that gets no requests for the time being, because it is too slow or gives no answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HostAside {
+pub struct DeferredHost {
     /// Its name and port.
     pub host: String,
     /// Why.
     pub why: String,
-    /// Its URLs that wait.
+    /// Its queued URLs.
     pub urls: u64,
-    /// It is asked again by the first start after this, or before if the reason no longer holds.
+    /// The first start after this time retries it; earlier starts only if the reason no longer applies.
     #[serde(with = "rfc3339")]
     pub until: Timestamp,
 }
@@ -193,26 +194,26 @@ pub struct HostAside {
 pub struct Member {
     /// Its URL.
     pub url: String,
-    /// Its title, if it is known.
+    /// Its title, if known.
     pub title: Option<String>,
     /// Exact or near.
     pub verdict: VerdictName,
     /// The step that found it.
     pub step: Option<Step>,
-    /// In how many of the 64 bits of the fingerprint it differs.
+    /// Bits of 64 in which the fingerprints differ.
     pub distance: u32,
-    /// In how many of the 256 bits of the signature it differs.
+    /// Bits of 256 in which the signatures differ.
     pub signature_distance: u32,
-    /// From 0 to 1.
+    /// The estimated similarity, from 0 to 1.
     pub similarity: f32,
-    /// Whether it lies on the kept page's site (registrable domain).
+    /// Whether it is on the unique page's site (registrable domain).
     pub same_site: bool,
 }
 
-/// What came of a host.
+/// How many pages of a host had which outcome.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Host {
-    /// Its name, with its port if that is not the scheme's own.
+    /// Its name, with the port unless it is the scheme's default.
     pub host: String,
     /// Pages received with status 2xx.
     pub fetched: u64,
@@ -224,15 +225,23 @@ pub struct Host {
     pub cross_site: u64,
     /// Duplicates of pages of other hosts, of the same site or not.
     pub other_host: u64,
-    /// URLs that were answered with an error or not at all.
+    /// URLs that got an error or no answer.
     pub failed: u64,
+}
+
+impl Exact {
+    /// All exact duplicates.
+    #[must_use]
+    pub fn sum(&self) -> u64 {
+        self.body + self.text
+    }
 }
 
 impl Counts {
     /// Pages that repeat another one.
     #[must_use]
     pub fn duplicates(&self) -> u64 {
-        self.exact.body + self.exact.text + self.near
+        self.exact.sum() + self.near
     }
 
     /// Pages that were judged.
@@ -249,7 +258,7 @@ impl Counts {
 }
 
 impl Cluster {
-    /// How many members it has beyond those that are named.
+    /// How many members are not named.
     #[must_use]
     pub fn unnamed(&self) -> u64 {
         self.count.saturating_sub(self.members.len() as u64)
@@ -271,10 +280,10 @@ pub enum ReportError {
     /// `report.json` is missing or cannot be read.
     #[error("read {JSON}")]
     Read(#[source] io::Error),
-    /// `report.json` is no report of this version: it can be made again from the state.
-    #[error("{JSON} is not a report: write it again with `pagesieve report`")]
+    /// `report.json` is not a report of this version. It can be written again from the state.
+    #[error("{JSON} is not a report of this version: `pagesieve report` writes it again")]
     Parse(#[source] serde_json::Error),
-    /// A report cannot be put into words.
+    /// The report cannot be rendered.
     #[error("write the report")]
     Render(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// A file cannot be written.
@@ -283,7 +292,7 @@ pub enum ReportError {
 }
 
 impl Report {
-    /// Writes `report.json` and `report.html` into the run directory, in place of older ones.
+    /// Writes `report.json` and `report.html` into the run directory, and replaces older ones.
     ///
     /// # Errors
     ///
@@ -301,98 +310,18 @@ impl Report {
     ///
     /// # Errors
     ///
-    /// If it is missing, or no report.
+    /// If it is missing or is not a report.
     pub fn read(directory: &Path) -> Result<Self, ReportError> {
         let json = fs::read(directory.join(JSON)).map_err(ReportError::Read)?;
         serde_json::from_slice(&json).map_err(ReportError::Parse)
     }
 
-    /// The report as one HTML file that needs no other and runs no script.
+    /// The report as one HTML file without scripts or external resources.
     ///
     /// # Errors
     ///
-    /// None is known; the template engine reserves the right.
+    /// If the template engine fails, for which there is no known cause.
     pub fn html(&self) -> Result<String, ReportError> {
-        html::render(self).map_err(|source| ReportError::Render(source.into()))
-    }
-}
-
-/// Text of strangers made harmless to look at: control characters and marks that turn the direction of writing are spelled out,
-/// white space becomes spaces, and what is longer than `limit` characters is cut.
-fn shown(text: &str, limit: usize) -> String {
-    let mut shown = String::with_capacity(text.len().min(4 * limit));
-    for (place, c) in text.chars().enumerate() {
-        match c {
-            _ if place == limit => {
-                shown.push('…');
-                break;
-            }
-            _ if c.is_whitespace() => shown.push(' '),
-            '\u{61c}'
-            | '\u{200b}'
-            | '\u{200e}'
-            | '\u{200f}'
-            | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}'
-            | '\u{feff}'
-            | '\u{fff9}'..='\u{fffb}' => {
-                shown.extend(c.escape_unicode());
-            }
-            _ if c.is_control() => shown.extend(c.escape_unicode()),
-            _ => shown.push(c),
-        }
-    }
-    shown
-}
-
-/// A time of day as people write it, to the minute.
-fn minute(at: Timestamp) -> String {
-    rfc3339_text(at).strftime("%Y-%m-%d %H:%M UTC").to_string()
-}
-
-/// A number of things: `1 page`, `4,920 pages`.
-pub(crate) fn counted(number: usize, thing: &str) -> String {
-    format!("{} {thing}{}", thousands(number as u64), if number == 1 { "" } else { "s" })
-}
-
-/// What came of comparing queries with a scan.
-pub(crate) fn audited(audit: &Audit) -> String {
-    let Audit { checked, missed, .. } = audit;
-    format!(
-        "{} of the index compared with a scan, {} missed",
-        many(*checked, "query", "queries"),
-        thousands(*missed)
-    )
-}
-
-/// What did not enter the index.
-pub(crate) fn told_over(over: u64) -> String {
-    let pages = many(over, "page", "pages");
-    format!("{pages}: {} with an equal fingerprint were in the window", BlockIndex::EQUAL_LIMIT)
-}
-
-fn many(number: u64, one: &str, more: &str) -> String {
-    format!("{} {}", thousands(number), if number == 1 { one } else { more })
-}
-
-/// A part of a whole as `81.3 %`.
-fn percent(part: u64, whole: u64) -> String {
-    let per_mille = (u128::from(part) * 1000 + u128::from(whole) / 2) / u128::from(whole.max(1));
-    format!("{}.{} %", per_mille / 10, per_mille % 10)
-}
-
-/// Seconds as `3.2 s`, `1 min 3 s` or `2 h 5 min`.
-fn duration(seconds: f64) -> String {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a cast from float saturates, and a run is not negative"
-    )]
-    let whole = seconds.round() as u64;
-    match whole {
-        0..10 => format!("{seconds:.1} s"),
-        10..60 => format!("{whole} s"),
-        60..3600 => format!("{} min {} s", whole / 60, whole % 60),
-        _ => format!("{} h {} min", whole / 3600, whole % 3600 / 60),
+        render::html(self).map_err(|source| ReportError::Render(source.into()))
     }
 }

@@ -1,4 +1,4 @@
-//! The numbers of a report, its warnings, and what strangers' text can do to it.
+//! The numbers of a report, its warnings, and hostile text in it.
 
 use std::time::Duration;
 
@@ -140,7 +140,7 @@ fn the_largest_clusters_come_first_with_their_first_members() {
 }
 
 #[test]
-fn a_mirror_and_a_page_that_absorbs_are_warned_of() {
+fn a_mirror_and_a_page_with_many_duplicates_are_reported() {
     let shop = "https://shop.example.com/login";
     assert_eq!(
         report().warnings,
@@ -152,7 +152,7 @@ fn a_mirror_and_a_page_that_absorbs_are_warned_of() {
 }
 
 #[test]
-fn nineteen_pages_or_half_of_them_or_a_hundred_duplicates_are_no_warning() {
+fn nineteen_pages_or_half_of_them_or_a_hundred_duplicates_give_no_warning() {
     let mut builder = Builder::default();
     for n in 0..19 {
         add(
@@ -176,7 +176,7 @@ fn nineteen_pages_or_half_of_them_or_a_hundred_duplicates_are_no_warning() {
 }
 
 #[test]
-fn a_crowd_of_clusters_costs_members_but_no_counts() {
+fn too_many_clusters_cost_members_but_no_counts() {
     let mut builder = Builder::default();
     for n in 0..60_000 {
         let decision = near("http://a.test/copy", "http://a.test/");
@@ -229,35 +229,35 @@ fn the_summary_fits_a_terminal() {
         0 to 3, for 10,000,000 entries, at most 300.0 MiB with their numbers
 
     warning: 24 of 24 pages of mirror.test:8080 repeat pages of other hosts. If it
-      is a mirror, exclude it from the seeds; if its pages are wanted, set
+      is a mirror, exclude it from the seeds. If you want its pages, set
       dedup.cross_site.store = "keep" (dedup.same_site for hosts of one domain).
 
-    warning: 1,101 pages repeat one kept page. If it is an error, login or empty
-      page served at many addresses, exclude those addresses; if the pages differ in
-      substance, set a smaller dedup.radius or a larger dedup.min_features. The
-      page: https://shop.example.com/login
+    warning: 1,101 pages repeat one page. If it is an error, login or empty page,
+      exclude the addresses that serve it. If the pages differ in content, set a
+      smaller dedup.radius or a larger dedup.min_features. The page:
+      https://shop.example.com/login
     "#);
 }
 
 #[test]
-fn what_the_index_missed_or_refused_is_told() {
+fn what_the_index_missed_or_refused_is_reported() {
     let search =
         Search { index: INDEX.to_owned(), audit: Audit { checked: 1_000, missed: 2, over: 3 } };
     let report = Builder::default().finish(Run { end: End::Interrupted, search, ..run() });
     assert_eq!(report.warnings, [Warning::Missed { missed: 2, checked: 1_000 }]);
     let (summary, html) = (report.to_string(), report.html().unwrap());
     for told in [
-        "1,000 queries of the index compared with a scan, 2 missed",
-        "3 pages: 256 with an equal fingerprint were in the window",
+        "1,000 look-ups compared with a scan, 2 missed",
+        "3 pages, because 256 in the window had the same fingerprint",
     ] {
         assert!(summary.contains(told), "{summary}");
         assert!(html.contains(told), "{told}");
     }
-    assert!(html.contains(INDEX) && html.contains("this is a defect"));
+    assert!(html.contains(INDEX) && html.contains("This is a bug"));
 }
 
 #[test]
-fn a_report_of_before_the_index_was_told_is_read() {
+fn a_report_without_an_index_is_read() {
     let mut json = serde_json::to_value(report()).unwrap();
     json.as_object_mut().unwrap().remove("search").unwrap();
     let read: Report = serde_json::from_value(json).unwrap();
@@ -280,7 +280,7 @@ fn every_reason_fits_the_summary() {
 fn a_run_without_pages_has_a_report() {
     let report = Builder::default().finish(Run { end: End::Interrupted, ..run() });
     let html = report.html().unwrap();
-    assert!(html.contains("No page repeated another."));
+    assert!(html.contains("No page repeats another."));
     assert!(html.contains("interrupted"));
     assert!(report.to_string().contains("unique                   0     0.0 %"), "{report}");
 }
@@ -317,7 +317,7 @@ fn markup_in_titles_and_urls_is_inert() {
 }
 
 #[test]
-fn marks_that_turn_the_text_and_control_characters_are_spelled_out() {
+fn direction_marks_and_control_characters_are_escaped() {
     let report = hostile(MARKS);
     for text in [report.html().unwrap(), report.to_string()] {
         let harmful =
@@ -346,25 +346,25 @@ fn the_language_of_a_page_is_named_for_its_font() {
     assert!(!hostile(SCRIPT).html().unwrap().contains("dir=\"auto\" lang="));
 }
 
-fn aside(host: &str, urls: u64) -> HostAside {
+fn deferred(host: &str, urls: u64) -> DeferredHost {
     let why =
         "robots.txt asks for a delay of 61 s, more than politeness.max_crawl_delay".to_owned();
-    HostAside { host: host.to_owned(), why, urls, until: Timestamp(1_795_219_263_000) }
+    DeferredHost { host: host.to_owned(), why, urls, until: Timestamp(1_795_219_263_000) }
 }
 
 #[test]
-fn hosts_set_aside_are_named_those_with_most_urls_first() {
+fn deferred_hosts_are_listed_those_with_most_urls_first() {
     let mut builder = builder();
-    builder.aside(aside("slow.test:80", 1));
-    builder.aside(aside(MARKS, 4));
+    builder.deferred(deferred("slow.test:80", 1));
+    builder.deferred(deferred(MARKS, 4));
     for n in 0..10 {
-        builder.aside(aside(&format!("{n}.test:80"), 2));
+        builder.deferred(deferred(&format!("{n}.test:80"), 2));
     }
     let report = builder.finish(run());
     let summary = report.to_string();
-    assert!(summary.contains("hosts set aside         12\n    evil\\u{202e}gnp"), "{summary}");
-    assert!(summary.contains("; 2 URLs, asked again after 2026-11-21 00:01 UTC\n"), "{summary}");
-    assert!(summary.contains("    and 2 more hosts, in the report\n"), "{summary}");
+    assert!(summary.contains("deferred hosts          12\n    evil\\u{202e}gnp"), "{summary}");
+    assert!(summary.contains("; 2 URLs, retried after 2026-11-21 00:01 UTC\n"), "{summary}");
+    assert!(summary.contains("    and 2 more hosts in the report\n"), "{summary}");
     assert!(!summary.contains("slow.test"), "it has fewest");
     assert!(summary.lines().all(|line| line.chars().count() <= 80), "{summary}");
     let html = report.html().unwrap();
@@ -373,7 +373,7 @@ fn hosts_set_aside_are_named_those_with_most_urls_first() {
 }
 
 #[test]
-fn a_run_that_is_done_without_a_page_is_warned_of_with_the_next_step() {
+fn a_run_that_is_done_without_a_page_is_reported_with_the_next_step() {
     let nothing = |skips: &[(&str, Reason)], end| {
         let mut builder = Builder::default();
         for (url, reason) in skips {
@@ -408,7 +408,7 @@ fn a_run_that_is_done_without_a_page_is_warned_of_with_the_next_step() {
 }
 
 #[test]
-fn what_a_report_leaves_out_is_said() {
+fn what_a_report_leaves_out_is_counted() {
     let mut builder = Builder::default();
     for n in 0..126 {
         let (kept, copy) = (format!("http://a.test/{n}"), format!("http://b.test/{n}"));
@@ -425,5 +425,5 @@ fn what_a_report_leaves_out_is_said() {
     assert!(count(|it| it.near > 0) >= 12);
     assert_eq!((report.omitted.clusters, report.omitted.largest), (76, 1));
     let html = report.html().unwrap();
-    assert!(html.contains("Shown are 50 of 126 groups") && html.contains("Left out: 76 groups"));
+    assert!(html.contains("Shown are 50 of 126 groups") && html.contains("Left out are 76 groups"));
 }

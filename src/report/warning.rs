@@ -1,4 +1,4 @@
-//! What in a run deserves a look, and what to do about it.
+//! Finds what needs attention in a run, and says what to do about it.
 
 use std::{cmp::Reverse, collections::BTreeMap, fmt};
 
@@ -7,45 +7,45 @@ use serde::{Deserialize, Serialize};
 use crate::{
     index::Audit,
     page::numbers::thousands,
-    report::{Cluster, Counts, End, Host, builder::Skip, counted, many, shown},
+    report::{Cluster, Counts, End, Host, counted, render::shown},
     state::{ROBOTS_NOT_HAD, Reason},
 };
 
-/// The least number of pages of which a host is suspected to be a mirror.
+/// A host with fewer judged pages is not reported as a mirror.
 const MIRROR_PAGES: u64 = 20;
-/// A kept page with more duplicates than this is suspected to be no content.
+/// A unique page with more duplicates than this is reported: it may be an error page.
 const ABSORBED: u64 = 100;
 
-/// Something that looks as if pages were lost or wasted.
+/// A sign that pages were lost or wasted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Warning {
     /// The run is done, and no page was judged.
     Nothing {
-        /// Why most URLs were skipped; none if there was no URL.
+        /// The most frequent reason to skip a URL; `None` if there was no URL.
         reason: Option<Reason>,
-        /// How many were skipped for that reason.
+        /// How many URLs were skipped for that reason.
         skipped: u64,
         /// How many URLs are known.
         known: u64,
-        /// The first that was skipped for that reason.
+        /// The first URL that was skipped for that reason.
         example: String,
-        /// More of why that was.
+        /// Details of that reason.
         detail: Option<String>,
     },
-    /// The pages of duplicates are kept now, and were not when these were found.
+    /// Duplicates are stored now, but were not when these were found.
     NotKept {
         /// Their number.
         duplicates: u64,
-        /// The key that was changed, such as `dedup.same_site.store`.
+        /// The changed key, such as `dedup.same_site.store`.
         key: String,
     },
-    /// The index did not find what a scan found: it is broken.
+    /// The index missed what a scan found: it has a bug.
     Missed {
-        /// Documents that it missed.
+        /// Documents that the index missed.
         missed: u64,
-        /// Queries that were compared with a scan.
+        /// Look-ups that were compared with a scan.
         checked: u64,
     },
     /// More than half of a host's pages (at least 20) are duplicates of other hosts.
@@ -57,30 +57,25 @@ pub enum Warning {
         /// Those of them that repeat other hosts' pages.
         duplicates: u64,
     },
-    /// One kept page has more than 100 duplicates.
+    /// One unique page has more than 100 duplicates.
     Absorbing {
-        /// The kept page.
+        /// The unique page.
         url: String,
         /// How many pages repeat it.
         duplicates: u64,
     },
 }
 
-/// A URL that was skipped.
+/// A skipped URL, as an example for its reason.
 #[derive(Debug)]
 pub(super) struct Example {
-    url: String,
-    detail: Option<String>,
-}
-
-impl Example {
-    pub(super) fn of(skip: &Skip<'_>) -> Self {
-        Self { url: skip.url.to_owned(), detail: skip.detail.map(ToOwned::to_owned) }
-    }
+    pub(super) url: String,
+    pub(super) detail: Option<String>,
 }
 
 impl Warning {
-    /// If nothing came of the run: the reason that explains most of it. Redirects and sitemaps are on the way to something else.
+    /// Warns of a run that is done without a judged page, with the most frequent reason. Redirects and sitemaps count only if there is no
+    /// other reason, because they lead to other URLs.
     pub(super) fn of_nothing(
         counts: &Counts,
         end: End,
@@ -89,10 +84,10 @@ impl Warning {
         if end != End::Done || counts.judged() > 0 {
             return None;
         }
-        let is_on_the_way = |reason| matches!(reason, Reason::Redirect | Reason::Sitemap);
+        let leads_on = |reason| matches!(reason, Reason::Redirect | Reason::Sitemap);
         let skipped = counts.skipped.iter();
-        let most = skipped
-            .max_by_key(|&(&reason, &count)| (!is_on_the_way(reason), count, Reverse(reason)));
+        let most =
+            skipped.max_by_key(|&(&reason, &count)| (!leads_on(reason), count, Reverse(reason)));
         let example = most.and_then(|(reason, _)| examples.get(reason));
         Some(Self::Nothing {
             reason: most.map(|(&reason, _)| reason),
@@ -103,11 +98,11 @@ impl Warning {
         })
     }
 
-    /// Duplicates that are not kept although the policy says so: of the same site, of other sites.
-    pub(super) fn of_unkept(keeps: [bool; 2], unkept: [u64; 2]) -> impl Iterator<Item = Self> {
+    /// Warns of duplicates that are not stored although the policy now stores them: of the same site, of other sites.
+    pub(super) fn of_unstored(keeps: [bool; 2], unstored: [u64; 2]) -> impl Iterator<Item = Self> {
         let keys = ["dedup.same_site.store", "dedup.cross_site.store"];
-        let all = keeps.into_iter().zip(unkept).zip(keys);
-        all.filter(|((keeps, unkept), _)| *keeps && *unkept > 0)
+        let all = keeps.into_iter().zip(unstored).zip(keys);
+        all.filter(|((keeps, unstored), _)| *keeps && *unstored > 0)
             .map(|((_, duplicates), key)| Self::NotKept { duplicates, key: key.to_owned() })
     }
 
@@ -131,12 +126,12 @@ impl Warning {
     }
 }
 
-/// What was seen, and what to do next.
+/// What was found, and what to do next.
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Nothing { reason: None, .. } => f.write_str(
-                "There was nothing to fetch: no seed names a URL. Look at [[seeds]] in the configuration and at its files.",
+                "There was nothing to fetch: no seed names a URL. Check [[seeds]] in the configuration and the seed files.",
             ),
             Self::Nothing { reason: Some(reason), skipped, known, example, detail } => write!(
                 f,
@@ -149,30 +144,28 @@ impl fmt::Display for Warning {
             ),
             Self::NotKept { duplicates, key } => write!(
                 f,
-                "Recorded without their pages: {}, found before {key} = \"keep\". A URL has one line, so they stay so; to have \
-                 their pages, start over with --fresh.",
-                counted(usize::try_from(*duplicates).unwrap_or(usize::MAX), "duplicate"),
+                "{} found before {key} = \"keep\" was set: their pages are not stored. To store them, start over with --fresh.",
+                counted(*duplicates, "duplicate"),
             ),
             Self::Missed { missed, checked } => write!(
                 f,
-                "The index missed {} in {}: this is a defect, and duplicates may have been kept. Please report it, with the line \
-                 that says how the index is laid out.",
-                counted(usize::try_from(*missed).unwrap_or(usize::MAX), "document"),
-                many(*checked, "query", "queries"),
+                "The index missed {} in {}. This is a bug, and duplicates may have been stored. Please report it together with the \
+                 layout of the index.",
+                counted(*missed, "document"),
+                counted(*checked, "look-up"),
             ),
             Self::Mirror { host, pages, duplicates } => write!(
                 f,
-                "{} of {} pages of {} repeat pages of other hosts. If it is a mirror, exclude it from the seeds; \
-                 if its pages are wanted, set dedup.cross_site.store = \"keep\" (dedup.same_site for hosts of one domain).",
+                "{} of {} pages of {} repeat pages of other hosts. If it is a mirror, exclude it from the seeds. If \
+                 you want its pages, set dedup.cross_site.store = \"keep\" (dedup.same_site for hosts of one domain).",
                 thousands(*duplicates),
                 thousands(*pages),
                 shown(host, 200),
             ),
             Self::Absorbing { url, duplicates } => write!(
                 f,
-                "{} pages repeat one kept page. If it is an error, login or empty page served at many addresses, exclude \
-                 those addresses; if the pages differ in substance, set a smaller dedup.radius or a larger dedup.min_features. \
-                 The page: {}",
+                "{} pages repeat one page. If it is an error, login or empty page, exclude the addresses that serve it. If \
+                 the pages differ in content, set a smaller dedup.radius or a larger dedup.min_features. The page: {}",
                 thousands(*duplicates),
                 shown(url, 2000),
             ),
@@ -180,42 +173,40 @@ impl fmt::Display for Warning {
     }
 }
 
-/// What to look at if nearly everything was skipped for this reason.
+/// What to check if most URLs were skipped for this reason.
 fn next_step(reason: Reason, detail: Option<&str>) -> &'static str {
     match reason {
         Reason::Robots if detail.is_some_and(|detail| detail.starts_with(ROBOTS_NOT_HAD)) => {
             next_step(Reason::Failure, None)
         }
         Reason::Robots => {
-            "`pagesieve crawl CONFIG --dry-run` shows what robots.txt says of each seed; of a site that is yours, set politeness.obey_robots = false."
+            "`pagesieve crawl CONFIG --dry-run` shows what robots.txt says about each seed. For your own site, set politeness.obey_robots = false."
         }
         Reason::Scope => {
-            "Look at scope, include and exclude of the [[seeds]]; `pagesieve crawl CONFIG --dry-run` shows what they admit."
+            "Check scope, include and exclude of the [[seeds]]: `pagesieve crawl CONFIG --dry-run` shows what they admit."
         }
-        Reason::Depth => "Raise max_depth of the [[seeds]], and crawl.max_depth.",
+        Reason::Depth => "Raise max_depth of the [[seeds]] and crawl.max_depth.",
         Reason::Budget => "Raise max_pages of the [[seeds]].",
-        Reason::Redirect => {
-            "Name the URL to which it leads in [[seeds]], if that is what you want."
-        }
+        Reason::Redirect => "If you want the page that it leads to, name that URL in [[seeds]].",
         Reason::Status => {
-            "Look whether the URLs in [[seeds]] are right, and whether the site answers our user_agent."
+            "Check the URLs in [[seeds]], and whether the site answers this user_agent."
         }
         Reason::Failure => {
-            "Look at the name, the network and fetch.timeout; private addresses need fetch.allow_private or fetch.resolve."
+            "Check the host name, the network and fetch.timeout. Private addresses need fetch.allow_private or fetch.resolve."
         }
         Reason::ContentType => {
-            "Only HTML pages are judged: name pages in [[seeds]], or a sitemap by `sitemap`."
+            "Only HTML pages are judged: name pages in [[seeds]], or a sitemap with `sitemap`."
         }
         Reason::Noindex => {
-            "The pages ask not to be indexed, so only their links are followed: raise max_depth if there are any."
+            "The pages ask not to be indexed, so only their links are followed. If they have links, raise max_depth."
         }
         Reason::DuplicateLinks => "Set links = \"follow\" in dedup.same_site and dedup.cross_site.",
         Reason::Host => {
-            "Raise politeness.max_crawl_delay or politeness.max_retry_after, or run it again when the host can be asked."
+            "Raise politeness.max_crawl_delay or politeness.max_retry_after, or run the crawl again later."
         }
         Reason::Pending => "Run the same command again.",
         Reason::Sitemap => {
-            "The sitemaps name no page that can be fetched: open one, and look what it holds."
+            "The sitemaps name no page that can be fetched: open one and check its URLs."
         }
     }
 }

@@ -22,7 +22,7 @@ pub(super) struct Appending {
 }
 
 impl Appending {
-    /// Opens or creates the file and cuts off everything behind `committed`.
+    /// Opens or creates the file and cuts off everything past `committed`.
     pub(super) fn open(path: PathBuf, committed: u64) -> Result<Self, SinkError> {
         let file = open_at(&path, committed)?;
         Ok(Self { path, file, pending: Vec::new(), written: committed, synced: true })

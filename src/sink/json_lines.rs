@@ -35,7 +35,7 @@ pub struct JsonLines {
 }
 
 impl JsonLines {
-    /// Opens or creates the file. Everything behind `committed` (the torn tail of a killed run) is cut off.
+    /// Opens or creates the file. Everything past `committed` (the torn tail of a killed run) is cut off.
     ///
     /// # Errors
     ///

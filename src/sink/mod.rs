@@ -2,7 +2,7 @@
 //!
 //! Files only grow. [`Outputs::sync`] returns how far each one is durable; the recorder commits these offsets together with the
 //! documents they belong to, and passes them to [`Outputs::open`] when the run continues, so that anything a killed process wrote
-//! behind them is cut off. Takes plain rows; does not use the database or the network.
+//! past them is cut off. Takes plain rows; does not use the database or the network.
 
 mod append;
 pub mod json_lines;

@@ -171,7 +171,7 @@ pub struct Warc {
 impl Warc {
     /// Opens the last file of the run, or the first, in the directory `warc` of the run directory.
     ///
-    /// Everything behind the committed offset is cut off, and files started after the last commit are removed.
+    /// Everything past the committed offset is cut off, and files started after the last commit are removed.
     ///
     /// # Errors
     ///

@@ -113,7 +113,7 @@ fn agree(state: &State, options: &Options) -> Result<Recipe, StateError> {
     }
     let chosen = options.seed.seed();
     let recipe = options.recipe(chosen.or(known).unwrap_or(HashSeed::PUBLIC));
-    let scheme = recipe.scheme().to_string();
+    let scheme = recipe.scheme();
     if let Some(known) = known {
         let stored: String = state.meta("scheme")?.unwrap_or_default();
         if stored != scheme {

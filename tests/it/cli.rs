@@ -1,4 +1,4 @@
-//! The commands that look at single things: robots, explain, extract, fingerprint, and what they have in common.
+//! The commands robots, explain, extract and fingerprint, and what all commands have in common.
 
 use std::fs;
 
@@ -57,12 +57,12 @@ fn wrong_usage_ends_with_2() {
 }
 
 #[test]
-fn robots_tells_the_rule_and_its_line() {
+fn robots_prints_the_rule_and_its_line() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("robots.txt");
     fs::write(&file, ROBOTS).unwrap();
     let urls = ["http://a.org/private/x", "http://a.org/private/open", "http://a.org/"];
-    let told = "\
+    let printed = "\
 deny\thttp://a.org/private/x\tDisallow: /private/ (line 2)
 allow\thttp://a.org/private/open\tAllow: /private/open (line 3)
 allow\thttp://a.org/\t-
@@ -74,10 +74,10 @@ allow\thttp://a.org/\t-
         .args(urls)
         .assert()
         .success()
-        .stdout(told);
+        .stdout(printed);
     let asked =
         pagesieve().arg("robots").arg(&file).arg("bot").write_stdin(urls.join("\r\n")).assert();
-    asked.success().stdout(told);
+    asked.success().stdout(printed);
     pagesieve()
         .arg("robots")
         .arg(&file)
@@ -88,7 +88,7 @@ allow\thttp://a.org/\t-
 }
 
 #[test]
-fn robots_denies_what_is_no_url_and_goes_on() {
+fn robots_denies_what_is_not_a_url_and_continues() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("robots.txt");
     fs::write(&file, ROBOTS).unwrap();
@@ -152,7 +152,7 @@ fn fingerprints_begin_their_signatures_and_depend_on_the_seed() {
 }
 
 #[test]
-fn explain_tells_the_step_and_what_differs() {
+fn explain_shows_the_step_and_what_differs() {
     let directory = tempfile::tempdir().unwrap();
     let words =
         |from: u32| (from..from + 300).map(|word| format!("word{word} ")).collect::<String>();
@@ -171,27 +171,27 @@ fn explain_tells_the_step_and_what_differs() {
                 .success(),
         )
     };
-    let told =
+    let assert_has =
         |text: &str, phrase: &str| assert!(text.contains(phrase), "{phrase:?} is not in\n{text}");
-    told(&explain("a.html", "a.html"), "B is an exact duplicate: the bodies are equal");
-    told(
+    assert_has(&explain("a.html", "a.html"), "B is an exact duplicate: the bodies are equal");
+    assert_has(
         &explain("a.html", "same.html"),
         "B is an exact duplicate: the texts have the same words (step text)",
     );
     let near = explain("a.html", "near.txt");
-    told(&near, "B is a near duplicate: the rule holds (step near): ");
-    told(&near, "rule classic: at most 3 of the fingerprints' 64 bits differ");
-    told(&near, "2 of 601 features weigh more in B");
-    told(&near, "addendum");
+    assert_has(&near, "B is a near duplicate: the texts are similar enough (step near): ");
+    assert_has(&near, "rule classic: fingerprints differ in at most 3 of 64 bits");
+    assert_has(&near, "2 of 601 features weigh more in B");
+    assert_has(&near, "addendum");
     let other = explain("a.html", "other.txt");
-    told(&other, "B is unique: the texts are not equal");
-    told(&other, "… and ");
+    assert_has(&other, "B is unique: the texts are neither equal nor similar enough");
+    assert_has(&other, "… and ");
     assert!(!other.contains('\x1b'), "there is no terminal");
     pagesieve().args(["explain", "absent", "absent"]).assert().code(1).stdout("");
 }
 
 #[test]
-fn a_text_that_is_not_whole_or_has_no_words_is_told() {
+fn a_text_that_is_truncated_or_has_no_words_is_marked() {
     let directory = tempfile::tempdir().unwrap();
     let write =
         |name: &str, content: &str| fs::write(directory.path().join(name), content).unwrap();
@@ -206,22 +206,22 @@ fn a_text_that_is_not_whole_or_has_no_words_is_told() {
     }
     let bare = lines(&run(&["fingerprint", "bare.html"]).success()).remove(0);
     assert!(bare["fingerprint"].is_null() && bare["signature"].is_null(), "{bare}");
-    let told = stdout(&run(&["explain", "deep.html", "bare.html"]).success());
-    assert!(told.contains("cut (depth): its elements were nested too deeply"), "{told}");
-    assert!(told.contains("it has no body text: navigation"), "{told}");
-    assert!(told.contains("unique: the text of A has 1 of the 10 features"), "{told}");
-    let told = stdout(&run(&["explain", "signs.txt", "bare.html"]).success());
-    assert!(told.contains("it has no words, only signs"), "{told}");
-    assert!(told.contains("unique: the text of A has no words"), "{told}");
+    let printed = stdout(&run(&["explain", "deep.html", "bare.html"]).success());
+    assert!(printed.contains("truncated: its elements are nested too deeply (depth)"), "{printed}");
+    assert!(printed.contains("it has no body text; navigation"), "{printed}");
+    assert!(printed.contains("unique: the text of A has 1 feature, fewer than 10"), "{printed}");
+    let printed = stdout(&run(&["explain", "signs.txt", "bare.html"]).success());
+    assert!(printed.contains("it has no words, only punctuation or symbols"), "{printed}");
+    assert!(printed.contains("unique: the text of A has no words"), "{printed}");
     for (empty, content) in [("empty.txt", ""), ("blank.txt", "\n \n")] {
         write(empty, content);
-        let told = stdout(&run(&["explain", empty, "bare.html"]).success());
-        assert!(told.contains("   text\n   it is empty\n"), "{told}");
+        let printed = stdout(&run(&["explain", empty, "bare.html"]).success());
+        assert!(printed.contains("   text\n   it is empty\n"), "{printed}");
     }
 }
 
 #[test]
-fn lines_of_json_are_not_explained_as_one_text() {
+fn json_lines_are_not_explained_as_one_text() {
     let directory = tempfile::tempdir().unwrap();
     let write =
         |name: &str, content: &str| fs::write(directory.path().join(name), content).unwrap();
@@ -233,15 +233,15 @@ fn lines_of_json_are_not_explained_as_one_text() {
     let explain =
         |a: &str, b: &str| pagesieve().current_dir(&directory).args(["explain", a, b]).assert();
     for (a, b) in [("lines.jsonl", "code.txt"), ("code.txt", "lines.jsonl")] {
-        let told = stderr(&explain(a, b).code(2).stdout(""));
-        assert!(told.contains("lines.jsonl holds lines of JSON"), "{told}");
-        assert!(told.contains("`pagesieve lookup` read lines"), "{told}");
+        let printed = stderr(&explain(a, b).code(2).stdout(""));
+        assert!(printed.contains("lines.jsonl has JSON lines"), "{printed}");
+        assert!(printed.contains("`pagesieve lookup` read JSON lines"), "{printed}");
     }
     explain("code.txt", "code.txt").success();
 }
 
 #[test]
-fn a_directory_without_pages_is_told() {
+fn a_directory_without_pages_is_reported() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("lines.jsonl"), "{}").unwrap();
     for command in ["filter", "extract", "fingerprint"] {
@@ -255,13 +255,13 @@ fn a_directory_without_pages_is_told() {
 }
 
 #[test]
-fn a_word_that_is_no_level_is_not_taken_for_a_part_to_log() {
+fn a_word_that_is_not_a_level_is_not_taken_for_a_part_to_log() {
     let log = |level: &str| pagesieve().args(["--log", level, "filter"]).assert();
     for level in ["bogus", "warn,loud", "", "warn,", "pagesieve=loud"] {
         log(level).code(2).stdout("");
     }
     assert!(
-        stderr(&log("bogus")).contains("\"bogus\" is no level: write error, warn, info, debug")
+        stderr(&log("bogus")).contains("\"bogus\" is not a level: use error, warn, info, debug")
     );
     for level in ["off", "WARN", "warn,pagesieve::crawl=debug", "pagesieve[{url}]=info"] {
         log(level).success();
@@ -278,7 +278,7 @@ fn a_demo_replaces_nothing_but_a_demo() {
         pagesieve().args(["demo", "--progress", "none", "--out"]).arg(out).assert()
     };
     demo(directory.path()).code(2);
-    // Told before anything is served.
+    // The error comes before anything is served.
     assert!(!stderr(&demo(&file).code(2)).contains("serving"));
     assert_eq!(std::fs::read_to_string(file).unwrap(), "mine");
     let empty = directory.path().join("demo");

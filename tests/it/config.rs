@@ -1,4 +1,4 @@
-//! Configurations: what is read, what is refused, and how that is told.
+//! Configurations: what is accepted, what is refused, and with which message.
 
 use std::{
     fs,
@@ -35,7 +35,7 @@ fn check(toml: &str, flags: &[&str]) -> assert_cmd::assert::Assert {
     pagesieve().current_dir(&directory).args(["check", "docs.toml"]).args(flags).assert()
 }
 
-/// What is told of a configuration that is refused.
+/// The message for a configuration that is refused.
 fn refusal(toml: &str, flags: &[&str]) -> String {
     stderr(&check(toml, flags).code(2).stdout(""))
 }
@@ -82,7 +82,7 @@ fn the_bundled_defaults_name_every_key() {
 }
 
 #[test]
-fn the_bundled_crawls_want_nothing_but_a_contact() {
+fn the_bundled_crawls_need_only_a_contact() {
     for name in ["docs.toml", "news-zh.toml"] {
         let path = bundled(name);
         let error = Draft::read(&path, &[]).unwrap().check().unwrap_err().to_string();
@@ -200,7 +200,7 @@ fn what_check_shows_means_the_same() {
 }
 
 #[test]
-fn flags_go_before_the_file_and_may_be_bare() {
+fn flags_override_the_file_and_may_be_bare() {
     let flags = [
         "politeness.delay=2s",
         "name=other",
@@ -229,52 +229,52 @@ fn an_unknown_key_is_pointed_at_with_the_one_that_was_meant() {
     1 │ [crawl]
     2 │ max_dept = 3
       · ────┬───
-      ·     ╰── not a key
+      ·     ╰── unknown
       ╰────
      help: did you mean `max_depth`?
     ");
 }
 
 #[test]
-fn a_key_in_the_wrong_table_is_sent_to_its_own() {
+fn a_key_in_the_wrong_table_is_reported_with_the_right_table() {
     insta::assert_snapshot!(refusal("max_pages = 3\n", &[]), @"
      × unknown key `max_pages` at the top of the file
       ╭─[docs.toml:1:1]
     1 │ max_pages = 3
       · ────┬────
-      ·     ╰── not a key
+      ·     ╰── unknown
       ╰────
-     help: write it in [crawl]
+     help: it belongs in [crawl]
     ");
 }
 
 #[test]
-fn an_unknown_key_like_no_other_is_answered_with_all() {
+fn an_unknown_key_like_no_other_is_reported_with_all_keys() {
     insta::assert_snapshot!(refusal("[store]\ncolour = 1\n", &[]), @"
      × unknown key `colour` in [store]
       ╭─[docs.toml:2:1]
     1 │ [store]
     2 │ colour = 1
       · ───┬──
-      ·    ╰── not a key
+      ·    ╰── unknown
       ╰────
      help: the keys in [store] are `text`, `warc`
     ");
 }
 
 #[test]
-fn values_of_another_kind_are_answered_with_an_example() {
+fn values_of_the_wrong_type_are_reported_with_an_example() {
     for (config, help) in [
-        ("crawl = 3\n", "write `[crawl]` and its keys in the lines below"),
-        ("seeds = 3\n", "write `[[seeds]]` and its keys in the lines below"),
+        ("crawl = 3\n", "write `[crawl]` and its keys on the lines below"),
+        ("seeds = 3\n", "write `[[seeds]]` and its keys on the lines below"),
         ("[dedup]\nwindow = 5\n", "expected a table of keys"),
         ("[dedup]\nsame_site = 5\n", "expected a table of keys"),
         ("[dedup]\naudit = 5000000000\n", "integer `5000000000`, expected at most 4294967295"),
         ("[dedup]\naudit = -2\n", "integer `-2`, expected a whole number of 0 or more"),
     ] {
-        let told = refusal(config, &[]);
-        let words: Vec<_> = told.split_whitespace().filter(|word| *word != "│").collect();
-        assert!(words.join(" ").contains(help) && !told.contains("struct"), "{told}");
+        let message = refusal(config, &[]);
+        let words: Vec<_> = message.split_whitespace().filter(|word| *word != "│").collect();
+        assert!(words.join(" ").contains(help) && !message.contains("struct"), "{message}");
     }
     insta::assert_snapshot!(refusal("[crawl]\nmax_depth = \"3\"\n", &[]), @r#"
      × `max_depth`: invalid type: string "3", expected a whole number of 0 or
@@ -285,7 +285,7 @@ fn values_of_another_kind_are_answered_with_an_example() {
       ·             ─┬─
       ·              ╰── here
       ╰────
-     help: write for instance `max_depth = 20`
+     help: example: `max_depth = 20`
     "#);
     insta::assert_snapshot!(refusal("[fetch]\ntimeout = \"3 lightyears\"\n", &[]), @r#"
      × `timeout`: invalid value: string "3 lightyears", expected a duration
@@ -295,7 +295,7 @@ fn values_of_another_kind_are_answered_with_an_example() {
       ·           ───────┬──────
       ·                  ╰── here
       ╰────
-     help: write for instance `timeout = "30s"`
+     help: example: `timeout = "30s"`
     "#);
     insta::assert_snapshot!(refusal("[fetch]\nmax_body = \"8 MX\"\n", &[]), @r#"
      × `max_body`: invalid value: string "8 MX", expected a size
@@ -305,17 +305,17 @@ fn values_of_another_kind_are_answered_with_an_example() {
       ·            ───┬──
       ·               ╰── here
       ╰────
-     help: write for instance `max_body = "8 MiB"`
+     help: example: `max_body = "8 MiB"`
     "#);
     insta::assert_snapshot!(refusal("[fetch]\nallow_private = [\"127.0.0.0/8\", \"10.1\"]\n", &[]), @r#"
-     × `allow_private`: no network (address/bits)
+     × `allow_private`: not a network (address/bits)
       ╭─[docs.toml:2:33]
     1 │ [fetch]
     2 │ allow_private = ["127.0.0.0/8", "10.1"]
       ·                                 ───┬──
       ·                                    ╰── here
       ╰────
-     help: write for instance `allow_private = ["127.0.0.0/8", "10.1.0.0/16"]`
+     help: example: `allow_private = ["127.0.0.0/8", "10.1.0.0/16"]`
     "#);
     insta::assert_snapshot!(refusal("[crawl]\nconcurrency = 0\n", &[]), @"
      × `concurrency`: invalid value: integer `0`, expected a whole number of 1 or
@@ -326,7 +326,7 @@ fn values_of_another_kind_are_answered_with_an_example() {
       ·               ┬
       ·               ╰── here
       ╰────
-     help: write for instance `concurrency = 64`
+     help: example: `concurrency = 64`
     ");
     insta::assert_snapshot!(refusal("[[seeds]]\nurl = \"docs.example.org\"\n", &[]), @r#"
      × `url`: relative URL without a base: "docs.example.org"
@@ -336,19 +336,19 @@ fn values_of_another_kind_are_answered_with_an_example() {
       ·       ─────────┬────────
       ·                ╰── here
       ╰────
-     help: write for instance `url = "https://docs.example.org/index.html"`
+     help: example: `url = "https://docs.example.org/index.html"`
     "#);
 }
 
 #[test]
-fn values_that_are_none_of_a_few_are_answered_with_these() {
+fn unknown_values_are_reported_with_the_known_ones() {
     insta::assert_snapshot!(refusal("[dedup]\nsegment = \"jeiba\"\n", &[]), @r#"
-     × `segment` cannot be "jeiba"
+     × `segment` has no value "jeiba"
       ╭─[docs.toml:2:11]
     1 │ [dedup]
     2 │ segment = "jeiba"
       ·           ───┬───
-      ·              ╰── not a value
+      ·              ╰── unknown
       ╰────
      help: did you mean "jieba"?
     "#);
@@ -360,7 +360,7 @@ fn values_that_are_none_of_a_few_are_answered_with_these() {
       ·          ─┬
       ·           ╰── here
       ╰────
-     help: write for instance `radius = 9`
+     help: example: `radius = 9`
     ");
     insta::assert_snapshot!(refusal("[dedup]\nseed = \"hidden\"\n", &[]), @r#"
      × `seed`: expected "secret", "public" or a number of 0 or more
@@ -370,12 +370,12 @@ fn values_that_are_none_of_a_few_are_answered_with_these() {
       ·        ────┬───
       ·            ╰── here
       ╰────
-     help: write for instance `seed = "secret"`
+     help: example: `seed = "secret"`
     "#);
 }
 
 #[test]
-fn what_is_no_toml_is_pointed_at() {
+fn an_error_points_at_what_is_not_toml() {
     insta::assert_snapshot!(refusal("[crawl\nmax_depth = 3\n", &[]), @"
      × unclosed table, expected `]`
       ╭─[docs.toml:1:7]
@@ -416,7 +416,7 @@ fn what_is_no_toml_is_pointed_at() {
       ·                  ╰── here
     3 │ max_depth = 3
       ╰────
-     help: a string ends with a `"` on the line on which it begins
+     help: close the string with `"` on the same line
     "#);
     insta::assert_snapshot!(refusal("[crawl]\nmax_depth: 3\n", &[]), @"
      × key with no value, expected `=`
@@ -427,32 +427,32 @@ fn what_is_no_toml_is_pointed_at() {
       ·            ╰── here
       ╰────
      help: a line is `key = value`, a header such as `[crawl]` or `[[seeds]]`, or
-           a comment behind a `#`
+           a comment that starts with `#`
     ");
 }
 
 #[test]
-fn what_is_written_twice_is_told_with_its_first_line() {
+fn a_duplicate_key_is_reported_with_its_first_line() {
     insta::assert_snapshot!(refusal("[fetch]\nretries = 1\n[crawl]\nmax_depth = 3\n# or\nmax_depth = 4\n", &[]), @"
-     × `max_depth` is written twice
+     × `max_depth` appears twice
       ╭─[docs.toml:6:1]
     5 │ # or
     6 │ max_depth = 4
       · ────┬────
-      ·     ╰── again
+      ·     ╰── second time
       ╰────
-     help: keep one of the two; it stands in line 4 too
+     help: keep one of the two; the first is on line 4
     ");
     insta::assert_snapshot!(refusal("[crawl] # who\nmax_depth = 3\n[crawl]\nmax_pages = 1\n", &[]), @"
-     × [crawl] is written twice
+     × [crawl] appears twice
       ╭─[docs.toml:3:2]
     2 │ max_depth = 3
     3 │ [crawl]
       ·  ──┬──
-      ·    ╰── again
+      ·    ╰── second time
     4 │ max_pages = 1
       ╰────
-     help: put all its keys under one header; it stands in line 1 too
+     help: put all its keys under one header; the first is on line 1
     ");
 }
 
@@ -464,12 +464,12 @@ fn a_seed_list_has_one_source() {
     8 │ tags = []
     9 │ url = 'http://a.org/'
       · ─┬─
-      ·  ╰── there is `file` already
+      ·  ╰── `file` is set already
       ╰────
-     help: keep one; the other goes below a `[[seeds]]` of its own
+     help: keep one, and put the other into a `[[seeds]]` of its own
     ");
     insta::assert_snapshot!(refusal(&format!("{SMALL}[[seeds]]\nscope = 'any'\n"), &[]), @r#"
-     × a seed list does not say where to begin
+     × a seed list has no source
       ╭─[docs.toml:6:1]
     5 │ url = "https://docs.example.org/"
     6 │ [[seeds]]
@@ -477,26 +477,26 @@ fn a_seed_list_has_one_source() {
       ·     ╰── `url`, `file` or `sitemap` is missing
     7 │ scope = 'any'
       ╰────
-     help: write for instance `url = "https://docs.example.org/"` below it
+     help: add one below it, such as `url = "https://docs.example.org/"`
     "#);
 }
 
 #[test]
-fn a_name_stands_for_an_address_with_a_port() {
+fn resolve_maps_a_name_to_an_address_with_a_port() {
     insta::assert_snapshot!(refusal("[fetch]\nresolve = { \"docs.test\" = \"127.0.0.1\" }\n", &[]), @r#"
-     × `resolve`: what "docs.test" stands for is no address with a port
+     × `resolve`: the value of "docs.test" is not an address with a port
       ╭─[docs.toml:2:27]
     1 │ [fetch]
     2 │ resolve = { "docs.test" = "127.0.0.1" }
       ·                           ─────┬─────
       ·                                ╰── here
       ╰────
-     help: write for instance `"docs.test" = "127.0.0.1:8080"`
+     help: example: `"docs.test" = "127.0.0.1:8080"`
     "#);
 }
 
 #[test]
-fn a_configuration_in_another_charset_is_pointed_at() {
+fn an_error_points_at_bytes_that_are_not_utf8() {
     let directory = written("");
     fs::write(directory.path().join("docs.toml"), b"[[seeds]]\ntags = [\"caf\xe9\"]\n").unwrap();
     let check = pagesieve().current_dir(&directory).args(["check", "docs.toml"]).assert();
@@ -513,24 +513,24 @@ fn a_configuration_in_another_charset_is_pointed_at() {
 }
 
 #[test]
-fn a_flag_is_told_like_a_line() {
+fn an_error_points_into_a_flag_as_into_a_file() {
     insta::assert_snapshot!(refusal(SMALL, &["crawl.max_dept=3"]), @"
      × unknown key `max_dept` in [crawl]
       ╭─[--set:1:7]
     1 │ crawl.max_dept = 3
       ·       ────┬───
-      ·           ╰── not a key
+      ·           ╰── unknown
       ╰────
      help: did you mean `max_depth`?
     ");
     insta::assert_snapshot!(refusal(SMALL, &["crawl.max_depth"]), @"
-     × `--set crawl.max_depth` sets nothing
+     × `--set crawl.max_depth` has no value
       ╭─[--set:1:15]
     1 │ crawl.max_depth
       ·               ┬
-      ·               ╰── a `=` is missing
+      ·               ╰── `=` is missing
       ╰────
-     help: write for instance `--set crawl.max_depth=3`
+     help: example: `--set crawl.max_depth=3`
     ");
     insta::assert_snapshot!(refusal(SMALL, &["fetch.allow_private=[10"]), @"
      × `fetch.allow_private`: unclosed array, expected `]`
@@ -539,15 +539,15 @@ fn a_flag_is_told_like_a_line() {
       ·                         ┬
       ·                         ╰── here
       ╰────
-     help: a list ends with `]`, a table in braces with `}`
+     help: close a list with `]`, an inline table with `}`
     ");
 }
 
 #[test]
 fn whoever_crawls_must_name_a_contact() {
     insta::assert_snapshot!(refusal("[crawl]\nuser_agent = \"bot/1.0\"\n[[seeds]]\nurl = \"http://a.org/\"\n", &[]), @r#"
-     × `user_agent` must name a contact: an address with @ or a http URL, unless
-     │ every seed is mapped by fetch.resolve
+     × `user_agent` must name a contact (an email address or an http URL), unless
+     │ fetch.resolve maps every seed
       ╭─[docs.toml:2:14]
     1 │ [crawl]
     2 │ user_agent = "bot/1.0"
@@ -555,7 +555,7 @@ fn whoever_crawls_must_name_a_contact() {
       ·                  ╰── no contact
     3 │ [[seeds]]
       ╰────
-     help: write for instance
+     help: example:
            [crawl]
            user_agent = "examplebot/1.0 (+https://example.org/bot)"
     "#);
@@ -582,7 +582,7 @@ fn a_crawl_must_begin_somewhere() {
       ·             ┬
       ·             ╰── `[[seeds]]` is missing
       ╰────
-     help: say where to begin:
+     help: add one:
            [[seeds]]
            url = "https://docs.example.org/"
     "#);
@@ -590,19 +590,19 @@ fn a_crawl_must_begin_somewhere() {
     × there are no seeds
      ╭─[docs.toml:1:1]
      ╰────
-    help: say where to begin:
+    help: add one:
           [[seeds]]
           url = "https://docs.example.org/"
     "#);
     insta::assert_snapshot!(refusal("[[seeds]]\nscope = \"any\"\n", &[]), @r#"
-     × a seed list does not say where to begin
+     × a seed list has no source
       ╭─[docs.toml:1:1]
     1 │ [[seeds]]
       · ────┬────
       ·     ╰── `url`, `file` or `sitemap` is missing
     2 │ scope = "any"
       ╰────
-     help: write for instance `url = "https://docs.example.org/"` below it
+     help: add one below it, such as `url = "https://docs.example.org/"`
     "#);
     insta::assert_snapshot!(refusal("[[seeds]]\nurl = \"ftp://a.org/\"\n", &[]), @r#"
      × `url`: the scheme is ftp, only http and https can be fetched
@@ -612,22 +612,22 @@ fn a_crawl_must_begin_somewhere() {
       ·       ───────┬──────
       ·              ╰── here
       ╰────
-     help: write for instance `url = "https://docs.example.org/"`
+     help: example: `url = "https://docs.example.org/"`
     "#);
 }
 
 #[test]
-fn patterns_memory_names_and_timeouts_are_looked_at() {
+fn patterns_memory_names_and_timeouts_are_checked() {
     insta::assert_snapshot!(refusal(&format!("{SMALL}exclude = ['a', '(b']\n"), &[]), @r#"
-     × `exclude`: "(b" is no regular expression
+     × `exclude`: "(b" is not a regular expression
       ╭─[docs.toml:6:17]
     5 │ url = "https://docs.example.org/"
     6 │ exclude = ['a', '(b']
       ·                 ──┬─
       ·                   ╰── unclosed group
       ╰────
-     help: `\` escapes a character that has a meaning; in TOML write patterns in
-           single quotes, as in '\.pdf$'
+     help: `\` escapes a special character; in TOML, put patterns into single
+           quotes: '\.pdf$'
     "#);
     let shown_at_the_cause = refusal(SMALL, &["dedup.memory=1 MiB", "dedup.seed=public"]);
     assert!(shown_at_the_cause.contains("dedup.memory = \"1 MiB\""), "{shown_at_the_cause}");
@@ -647,37 +647,36 @@ fn patterns_memory_names_and_timeouts_are_looked_at() {
      help: write `memory = "1.2 GiB"`, or `entries = 4500000` in `window`
     "#);
     insta::assert_snapshot!(refusal(SMALL, &["name=a/b"]), @r#"
-     × `name`: "a/b" cannot be the name of a directory
+     × `name`: "a/b" is not a directory name
       ╭─[--set:1:8]
     1 │ name = "a/b"
       ·        ──┬──
       ·          ╰── here
       ╰────
-     help: write for instance `name = "docs"`; `output` may be any path
+     help: example: `name = "docs"`; `output` may be any path
     "#);
     insta::assert_snapshot!(refusal(SMALL, &["fetch.timeout=0s"]), @r#"
-     × `timeout`: no answer comes within no time
+     × `timeout` must be longer than zero
       ╭─[--set:1:17]
     1 │ fetch.timeout = "0s"
       ·                 ──┬─
       ·                   ╰── here
       ╰────
-     help: write for instance `timeout = "30s"`
+     help: example: `timeout = "30s"`
     "#);
     insta::assert_snapshot!(refusal(SMALL, &["fetch.resolve.\"a b\"=\"127.0.0.1:80\""]), @r#"
      × `resolve`: "a b" is not a host name
       ╭─[--set:1:23]
     1 │ fetch.resolve."a b" = "127.0.0.1:80"
       ·                       ───────┬──────
-      ·                              ╰── of this key
+      ·                              ╰── value of this key
       ╰────
-     help: write `"docs.test" = "127.0.0.1:8080"`: a name, then an address with
-           its port
+     help: example: `"docs.test" = "127.0.0.1:8080"`
     "#);
 }
 
 #[test]
-fn bad_lines_of_a_seed_file_are_drawn() {
+fn an_error_points_at_invalid_lines_of_a_seed_file() {
     let directory = written("[crawl]\nuser_agent = \"a@b\"\n[[seeds]]\nfile = \"seeds.txt\"\n");
     let refusal = || {
         let check =
@@ -685,23 +684,29 @@ fn bad_lines_of_a_seed_file_are_drawn() {
         let path = directory.path().display().to_string();
         stderr(&check).replace(&path, "DIR")
     };
-    let told = refusal();
-    assert!(told.contains("the seed file DIR/seeds.txt cannot be read: No such"), "{told}");
-    assert!(told.contains("docs.toml:4:8") && told.contains("from the configuration's directory"));
+    let message = refusal();
+    assert!(message.contains("cannot read the seed file DIR/seeds.txt: No such"), "{message}");
+    assert!(
+        message.contains("docs.toml:4:8")
+            && message.contains("relative to the configuration's directory")
+    );
     fs::write(directory.path().join("seeds.txt"), "# none\n").unwrap();
-    assert!(refusal().contains("has no URLs"));
+    assert!(refusal().contains("contains no URLs"));
     fs::write(
         directory.path().join("seeds.txt"),
         b"http://a.org/\nexample.org\n\xff\nftp://a.org/\n",
     )
     .unwrap();
-    let told = refusal();
-    assert!(told.contains("3 of the lines"), "{told}");
-    assert!(told.contains("seeds.txt:2:1") && told.contains("seeds.txt:4:1"), "{told}");
+    let message = refusal();
+    assert!(message.contains("3 invalid lines in the seed file"), "{message}");
+    assert!(message.contains("seeds.txt:2:1") && message.contains("4 │ ftp://a.org/"), "{message}");
+    for why in ["not a URL", "invalid utf-8", "the scheme is ftp"] {
+        assert!(message.contains(&format!("╰── {why}")), "{message}");
+    }
 }
 
 #[test]
-fn a_configuration_that_is_not_there_is_told() {
+fn a_missing_configuration_is_reported() {
     let assert = pagesieve().args(["check", "absent.toml"]).assert().code(2);
-    assert!(stderr(&assert).contains("read the configuration absent.toml"));
+    assert!(stderr(&assert).contains("cannot read the configuration absent.toml"));
 }

@@ -1,15 +1,14 @@
-//! The demo's hosts as a crawler meets them.
+//! The demo's hosts as a crawler sees them.
 
 use std::net::SocketAddr;
 
 use pagesieve::cli::demo::{Server, Site, serve};
 use reqwest::{Client, Method, Response, StatusCode, redirect::Policy};
-use tokio_util::sync::CancellationToken;
 
 const CONFIG: &str = include_str!("../../config/demo.toml");
 
-async fn start(token: &CancellationToken) -> (Server, Client) {
-    let server = serve(Site::unpack().unwrap(), token.clone()).await.unwrap();
+async fn start() -> (Server, Client) {
+    let server = serve(Site::unpack().unwrap()).await.unwrap();
     let client = client(server.address());
     (server, client)
 }
@@ -37,7 +36,7 @@ fn seeds() -> Vec<String> {
 
 #[tokio::test]
 async fn every_seed_of_the_demo_is_a_page() {
-    let (server, client) = start(&CancellationToken::new()).await;
+    let (server, client) = start().await;
     for seed in seeds() {
         let page = get(&server, &client, &seed).await;
         assert_eq!(page.status(), StatusCode::OK, "{seed}");
@@ -54,8 +53,8 @@ fn every_host_has_a_seed() {
 }
 
 #[tokio::test]
-async fn an_address_without_a_page_is_not_found_or_moved() {
-    let (server, client) = start(&CancellationToken::new()).await;
+async fn a_url_without_a_page_is_not_found_or_moved() {
+    let (server, client) = start().await;
     for missing in [
         "http://docs.postgresql.test/15/no-such-page.html",
         "http://docs.postgresql.test/13/tutorial.html",
@@ -75,15 +74,15 @@ async fn an_address_without_a_page_is_not_found_or_moved() {
 }
 
 #[tokio::test]
-async fn a_name_that_is_no_host_of_the_demo_has_no_pages() {
-    let (server, client) = start(&CancellationToken::new()).await;
+async fn a_host_that_is_not_in_the_demo_has_no_pages() {
+    let (server, client) = start().await;
     let page = get(&server, &client, "http://127.0.0.1/15/tutorial.html").await;
     assert_eq!(page.status(), StatusCode::NOT_FOUND);
 }
 
 #[tokio::test]
 async fn the_help_has_a_robots_txt() {
-    let (server, client) = start(&CancellationToken::new()).await;
+    let (server, client) = start().await;
     let robots = get(&server, &client, "http://HELP.libreoffice.test/robots.txt").await;
     assert_eq!(header(&robots, "content-type"), "text/plain; charset=utf-8");
     assert!(robots.text().await.unwrap().contains("\nDisallow: /*/text/shared/\n"));
@@ -91,7 +90,7 @@ async fn the_help_has_a_robots_txt() {
 
 #[tokio::test]
 async fn only_get_and_head_are_allowed() {
-    let (server, client) = start(&CancellationToken::new()).await;
+    let (server, client) = start().await;
     let url = format!("http://mirror.test:{}/postgresql/15/ddl.html", server.address().port());
     let head = client.head(&url).send().await.unwrap();
     assert_ne!(header(&head, "content-length"), "0");
@@ -102,12 +101,10 @@ async fn only_get_and_head_are_allowed() {
 }
 
 #[tokio::test]
-async fn a_cancelled_server_stops_though_a_client_keeps_its_connection() {
-    let token = CancellationToken::new();
-    let (server, client) = start(&token).await;
+async fn a_dropped_server_stops_although_a_client_keeps_its_connection() {
+    let (server, client) = start().await;
     let address = server.address();
     get(&server, &client, "http://mirror.test/").await;
-    token.cancel();
-    server.stopped().await;
+    drop(server);
     assert!(client.get(format!("http://mirror.test:{}/", address.port())).send().await.is_err());
 }

@@ -1,4 +1,4 @@
-//! How every command ends, as a table.
+//! The exit codes of all commands, as a table.
 
 use std::fs;
 
@@ -16,7 +16,7 @@ resolve = { 'a.test' = '127.0.0.1:1' }
 url = 'http://a.test/'
 ";
 
-/// The arguments of a call, and how it ends. Calls stand in order: a crawl comes before what looks at it.
+/// The arguments of a call, and its exit code. The order matters: a crawl comes before the commands that read it.
 const CALLS: &[(&str, i32)] = &[
     ("", 2),
     ("--help", 0),
@@ -76,7 +76,7 @@ const CALLS: &[(&str, i32)] = &[
 ];
 
 #[test]
-fn every_command_ends_as_is_documented() {
+fn every_command_ends_with_its_documented_code() {
     let directory = tempfile::tempdir().unwrap();
     for (name, content) in [
         ("good.toml", GOOD),
@@ -94,21 +94,21 @@ fn every_command_ends_as_is_documented() {
         let output =
             command.current_dir(&directory).args(call.split_whitespace()).output().unwrap();
         if output.status.code() != Some(*expected) {
-            let told = String::from_utf8_lossy(&output.stderr).into_owned();
-            wrong.push(format!("`{call}`: {:?}, not {expected}\n{told}", output.status.code()));
+            let message = String::from_utf8_lossy(&output.stderr).into_owned();
+            wrong.push(format!("`{call}`: {:?}, not {expected}\n{message}", output.status.code()));
         }
         if *expected == 2 {
             assert!(output.stdout.is_empty(), "`{call}` writes to standard output");
-            assert!(!output.stderr.is_empty(), "`{call}` says nothing");
+            assert!(!output.stderr.is_empty(), "`{call}` prints no message");
         }
     }
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
-/// Ctrl-C and its like, while pages without end come in.
+/// Signals during a crawl that would never end.
 #[cfg(unix)]
 #[test]
-fn a_crawl_that_is_interrupted_says_so_and_how_to_go_on() {
+fn an_interrupted_crawl_says_how_to_continue() {
     use std::{
         process::{Command, Stdio},
         sync::mpsc,
@@ -120,7 +120,7 @@ fn a_crawl_that_is_interrupted_says_so_and_how_to_go_on() {
         let (asked, pages) = mpsc::channel();
         let server = Server::answering(move |request, _| {
             let number: u64 = request.path[1..].parse().unwrap_or(0);
-            // Once the crawl has ended nobody listens.
+            // After the end of the crawl, there is no receiver.
             let _ = asked.send(number);
             Reply::html(format!("<p>Page {number}.</p><a href={}>next</a>", number + 1))
         });
@@ -140,11 +140,11 @@ fn a_crawl_that_is_interrupted_says_so_and_how_to_go_on() {
         let killed = Command::new("kill").args([signal, &child.id().to_string()]).status();
         assert!(killed.unwrap().success());
         let ended = child.wait_with_output().unwrap();
-        let told = String::from_utf8(ended.stderr).unwrap();
-        assert_eq!(ended.status.code(), Some(code), "{told}");
+        let message = String::from_utf8(ended.stderr).unwrap();
+        assert_eq!(ended.status.code(), Some(code), "{message}");
         assert!(
-            told.contains("stopping: ") && told.contains("run the same command again"),
-            "{told}"
+            message.contains("stopping: ") && message.contains("run the same command again"),
+            "{message}"
         );
         let summary = String::from_utf8(ended.stdout).unwrap();
         assert!(

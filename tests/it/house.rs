@@ -63,7 +63,7 @@ const NAMELESS: &[&str] =
     &["util", "utils", "types", "common", "error", "errors", "helpers", "misc"];
 
 /// Functions that are one table, as long as it is.
-const TABLES: &[(&str, &str)] = &[("extract/flow.rs", "of")];
+const TABLES: &[(&str, &str)] = &[];
 
 const MAX_FUNCTION: usize = 60;
 const INDEX_FILES: usize = 14;

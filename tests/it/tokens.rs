@@ -1,10 +1,10 @@
-//! Reads Rust source as far as the rules of the house need it: tokens with their lines, paths, functions.
+//! Reads Rust source as far as the house rules need it: tokens with their lines, paths and functions.
 //!
-//! Comments, strings, characters and numbers are passed over; code for tests only is cut out.
+//! Skips comments, strings, characters and numbers, and removes test code.
 
 use std::{ops::Range, path::Path};
 
-/// A word or a sign, and the line on which it stands.
+/// A word or a punctuation character, and its line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Token {
     pub(crate) text: String,

@@ -1,27 +1,80 @@
-//! The web that `pagesieve demo` crawls: real documentation pages bundled in the binary, served on loopback under several host names.
-//!
-//! The pages are two versions each of a database's manual and of an office suite's help, so that duplicates occur as they do in the
-//! wild: an older version on the same site, an older copy on another site, a mirror byte for byte.
-//! Knows nothing of the crawl.
+//! `pagesieve demo`: serves bundled pages on loopback, and crawls them.
 
-mod archive;
-pub(super) mod command;
-mod server;
-mod site;
+mod web;
 
-use std::io;
+use std::{
+    fs,
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
 
-pub use server::{Server, serve};
-pub use site::{NOTICES, Site};
+pub use web::{DemoError, NOTICES, Server, Site, serve};
 
-/// Why the demo's pages cannot be served.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum DemoError {
-    /// The bundled archive cannot be read: the binary is damaged.
-    #[error("unpack the bundled pages")]
-    Unpack(#[source] io::Error),
-    /// No port on loopback could be had.
-    #[error("listen on loopback")]
-    Listen(#[source] io::Error),
+use super::{
+    Exit, Failure, Out,
+    crawl::{print_summary, run_plan, runtime},
+    progress::Show,
+    say,
+};
+use crate::{
+    config::Draft,
+    crawl::{self, Plan},
+    report::Report,
+};
+
+/// The licences of the pages. The file also marks a directory as that of a demo.
+const NOTICES_FILE: &str = "NOTICES.md";
+/// The configuration of the demo.
+const CONFIG: &str = include_str!("../../../config/demo.toml");
+
+/// Serve bundled pages on loopback, crawl them, and write a report
+///
+/// The pages are real documentation: two versions each of a database's manual and of an office suite's help, in English and Chinese,
+/// under several host names, with a mirror. Uses only the loopback interface. Replaces an earlier demo in the same directory.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The run directory
+    #[arg(long, value_name = "DIR", default_value = "runs/demo")]
+    out: PathBuf,
+    /// How to show progress on standard error
+    #[arg(long, value_enum, default_value_t)]
+    progress: Show,
+}
+
+pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
+    if !is_replaceable(&args.out) {
+        return Err(Failure::NoDemo { path: args.out.clone() });
+    }
+    crawl::delete_run(&args.out)
+        .map_err(|source| Failure::Delete { path: args.out.clone(), source })?;
+    let write = |source| Failure::Write { path: args.out.clone(), source };
+    fs::create_dir_all(&args.out).map_err(write)?;
+    fs::write(args.out.join(NOTICES_FILE), NOTICES).map_err(write)?;
+    let (report, exit) = runtime()?.block_on(crawl_site(args))?;
+    print_summary(&report, &args.out, out)?;
+    Ok(exit)
+}
+
+/// Whether the directory is empty or has an earlier demo.
+fn is_replaceable(directory: &Path) -> bool {
+    let is_free = match fs::read_dir(directory) {
+        Ok(mut entries) => entries.next().is_none(),
+        Err(error) => error.kind() != ErrorKind::NotADirectory,
+    };
+    is_free || directory.join(NOTICES_FILE).exists()
+}
+
+async fn crawl_site(args: &Args) -> Result<(Report, Exit), Failure> {
+    let hosts: Vec<_> = Site::hosts().collect();
+    let server = serve(Site::unpack()?).await?;
+    say(format_args!("serving {} on {}", hosts.join(", "), server.address()));
+    run_plan(plan(args, &hosts, server.address())?, args.progress).await
+}
+
+fn plan(args: &Args, hosts: &[&str], address: std::net::SocketAddr) -> Result<Plan, Failure> {
+    let mut draft = Draft::parse("config/demo.toml".as_ref(), CONFIG.to_owned(), &[])?;
+    let names = hosts.iter().map(|&host| (host.to_owned(), address));
+    draft.config.fetch.resolve.extend(names);
+    draft.config.output = Some(args.out.clone());
+    Ok(draft.check()?.into_plan())
 }

@@ -1,12 +1,13 @@
-//! `pagesieve explain`: why are two documents duplicates, or not; and what became of a URL of a run?
+//! `pagesieve explain`: why two documents are duplicates, or not; and what happened to a URL of a run.
 
-mod account;
-mod features;
 mod pair;
 mod side;
-mod stored;
+mod url;
 
-use std::path::{Path, PathBuf};
+use std::{
+    iter,
+    path::{Path, PathBuf},
+};
 
 use super::{
     Exit, Failure, Out,
@@ -15,13 +16,13 @@ use super::{
 use crate::crawl::PastRun;
 use side::{Place, Run};
 
-/// Explain why two documents are duplicates, or not; or what became of a URL
+/// Explain why two documents are duplicates or not, or what happened to a URL
 ///
-/// With two documents (files, HTML or plain text; with --run also URLs of the run): their sizes, the features that weigh most of those
-/// in which they differ, the bits of their fingerprints, distances and similarity, the rule, and what the filter says of the second
-/// after the first. With one URL and --run: why it was kept, dropped or not fetched.
+/// With two documents (HTML or text files; with --run also URLs of the run): shows how the filter judges the second after the first, the
+/// rule, sizes, differing bits, distances, similarity, and the most important features in which they differ. With one URL and --run:
+/// shows why it was stored, dropped or not fetched.
 ///
-/// With --run texts are fingerprinted as the run did, and judged by its rule, unless --set or --config say another rule.
+/// With --run, texts are fingerprinted and judged as in the run, unless --set or --config change the rule.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -30,11 +31,11 @@ Examples:
     pagesieve explain http://docs.example.org/a http://docs.example.org/b --run runs/docs
     pagesieve explain http://docs.example.org/a saved.html --run runs/docs")]
 pub(super) struct Args {
-    /// The document that comes first, or a URL of a run
+    /// The first document, or a URL of a run
     a: String,
-    /// The document that comes second
+    /// The second document
     b: Option<String>,
-    /// A run directory, to explain URLs
+    /// The run directory, for URLs
     #[arg(long, value_name = "DIR")]
     run: Option<PathBuf>,
     #[command(flatten)]
@@ -42,35 +43,33 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
-    match (&args.b, &args.run) {
-        (Some(b), Some(run)) => {
-            let run = Run { past: PastRun::open(run)?, directory: run };
-            let (config, recipe) = args.settings.config_over_run(&run.past)?;
-            let places = [args.a.as_str(), b].map(|name| place(name, &run));
+    let Args { a, b, run, settings } = args;
+    let Some(directory) = run else {
+        compare_files(args, out)?;
+        return Ok(Exit::Done);
+    };
+    let run = Run { past: PastRun::open(directory)?, directory };
+    // A single URL is not judged, but invalid settings are errors there too.
+    let (config, recipe) = settings.config_over_run(&run.past)?;
+    match b {
+        Some(b) => {
+            let places = [a, b].map(|name| place(name, &run));
             pair::compare(out, places, &config, recipe, Some(&run.past))?;
         }
-        (None, Some(run)) if is_url(&args.a) => {
-            let run = Run { past: PastRun::open(run)?, directory: run };
-            // Nothing is judged, but what could not be asked for is not passed over.
-            args.settings.config_over_run(&run.past)?;
-            account::explain(out, &args.a, &run)?;
-        }
-        (None, Some(run)) => {
-            return Err(Failure::OneFile { file: args.a.clone(), run: run.clone() });
-        }
-        (b, None) => {
-            if let Some(url) =
-                [Some(&args.a), b.as_ref()].into_iter().flatten().find(|name| is_url(name))
-            {
-                return Err(Failure::NoRun { url: url.clone() });
-            }
-            let b = b.as_ref().ok_or(Failure::OneDocument)?;
-            let config = args.settings.config()?;
-            let places = [&args.a, b].map(|name| Place::File(name.as_ref()));
-            pair::compare(out, places, &config, recipe(&config), None)?;
-        }
+        None if is_url(a) => url::explain(out, a, &run)?,
+        None => return Err(Failure::OneFile { file: a.clone(), run: directory.clone() }),
     }
     Ok(Exit::Done)
+}
+
+fn compare_files(args: &Args, out: &mut Out) -> Result<(), Failure> {
+    if let Some(url) = iter::once(&args.a).chain(&args.b).find(|name| is_url(name)) {
+        return Err(Failure::NoRun { url: url.clone() });
+    }
+    let b = args.b.as_ref().ok_or(Failure::OneDocument)?;
+    let config = args.settings.config()?;
+    let places = [&args.a, b].map(|name| Place::File(name.as_ref()));
+    pair::compare(out, places, &config, recipe(&config), None)
 }
 
 fn place<'a>(name: &'a str, run: &'a Run<'a>) -> Place<'a> {

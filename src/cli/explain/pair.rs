@@ -1,8 +1,9 @@
-//! Why two documents are duplicates, or not.
+//! `pagesieve explain A B`: why two documents are duplicates, or not.
 
 use std::{
-    io,
-    io::{IsTerminal, Write},
+    cmp::Reverse,
+    collections::HashMap,
+    io::{self, IsTerminal, Write},
 };
 
 use super::{
@@ -11,18 +12,20 @@ use super::{
         document::Preparation,
         rule::{distances, kind, only_equal, rule},
     },
-    features,
     side::{Place, Side, Text, side},
 };
 use crate::{
     config::Config,
     crawl::PastRun,
     filter::{Document, Filter, Key, Match, MemoryDigests, Options, Share, Verdict},
-    fingerprint::{Recipe, similarity},
+    fingerprint::{Feature, Recipe, similarity},
     index::Scan,
 };
 
-/// Compares two documents and writes what there is to say about them.
+/// At most this many features per document are shown.
+const SHOWN: usize = 12;
+
+/// Compares two documents and writes the comparison.
 pub(super) fn compare(
     out: &mut Out,
     places: [Place<'_>; 2],
@@ -35,18 +38,18 @@ pub(super) fn compare(
     let sides = [a?, b?];
     let options = &config.dedup;
     let texts = sides.each_ref().map(|side| side.text.as_ref());
-    let anew = match texts {
+    let judged = match texts {
         [Some(a), Some(b)] => Some(judge([a, b], options, run)?),
         _ => None,
     };
     let paint = Paint { colours: io::stdout().is_terminal() };
-    write_all(out, &sides, anew, options, paint).map_err(Failure::Output)
+    write_all(out, &sides, judged, options, paint).map_err(Failure::Output)
 }
 
 fn write_all(
     out: &mut Out,
     sides: &[Side; 2],
-    anew: Option<(Verdict, Share)>,
+    judged: Option<(Verdict, Share)>,
     options: &Options,
     paint: Paint,
 ) -> io::Result<()> {
@@ -55,40 +58,41 @@ fn write_all(
         side.remarks.iter().try_for_each(|remark| writeln!(out, "   {remark}"))?;
     }
     let texts = sides.each_ref().map(|side| side.text.as_ref());
-    if let ([Some(a), Some(b)], Some((verdict, _))) = (texts, anew) {
+    if let ([Some(a), Some(b)], Some((verdict, _))) = (texts, judged) {
         write_verdict(out, [a, b], verdict, options, paint)?;
     } else {
         writeln!(
             out,
-            "\nNothing is judged anew: that takes both texts. What the run found stands above."
+            "\nWithout both texts, the filter cannot judge them again. The decisions of the run are above."
         )?;
         for side in sides.iter().filter(|side| side.text.is_none()) {
             writeln!(
                 out,
-                "To see which features differ, save {} in a file, and name that instead.",
+                "To see which features differ, save {} as a file and name the file instead.",
                 side.name
             )?;
         }
     }
-    let template = anew.map_or(Share::NONE, |(_, template)| template);
+    let template = judged.map_or(Share::NONE, |(_, template)| template);
     writeln!(out, "{}\n", rule_of(sides, options, template))?;
     write_sizes(out, sides)?;
     writeln!(out)?;
     write_bits(out, sides)?;
     if let [Some(a), Some(b)] = texts {
-        writeln!(out, "cosine of features  {:.4}", features::cosine(&a.features, &b.features))?;
-        features::write(out, [("A", &a.features), ("B", &b.features)], paint)?;
+        writeln!(out, "cosine of features  {:.4}", cosine(&a.features, &b.features))?;
+        write_excess(out, ("A", &a.features), &b.features, paint)?;
+        write_excess(out, ("B", &b.features), &a.features, paint)?;
     }
     Ok(())
 }
 
-/// The rule by which the second is judged after the first.
+/// The rule that applies if the second document comes after the first.
 fn rule_of(sides: &[Side; 2], options: &Options, template: Share) -> String {
     let [a, b] = sides.each_ref().map(|side| side.facts.features);
     let least = options.min_features;
     if a.min(b) < least {
         return format!(
-            "rule: only equal texts, where one has fewer than {least} features (dedup.min_features)"
+            "rule: only equal texts are duplicates, because one has fewer than {least} features (dedup.min_features)"
         );
     }
     rule(options, b, template)
@@ -111,7 +115,7 @@ fn write_verdict(
     writeln!(out, "\nAfter A, B is {}: {why}", paint.strong(word, verdict.is_unique()))
 }
 
-/// What the filter says of the second after the first, and what share of it the template of its site is, if a run knows it.
+/// Judges the second document after the first. Also returns how much of it is template, as far as a run knows.
 fn judge(
     texts: [&Text; 2],
     options: &Options,
@@ -119,7 +123,7 @@ fn judge(
 ) -> Result<(Verdict, Share), Failure> {
     let mut filter = Filter::with(options, Scan::default(), MemoryDigests::default());
     let [a, b] = texts.map(|text| text.subject.clone());
-    // By its own key the first document is known to have taught the run; the second must be another than the first.
+    // The key of the first document may be known to the run's templates; the second must differ from it, since no document repeats itself.
     let b = Document { key: Key(!a.key.0), ..b };
     if let Some(run) = run {
         run.teach(&mut filter, &b)?;
@@ -135,9 +139,7 @@ fn why_unique(texts: [&Text; 2], options: &Options) -> String {
     match (a, b) {
         (Some(why), _) => format!("the text of A {why}"),
         (None, Some(why)) => format!("the text of B {why}"),
-        (None, None) => {
-            "the texts are not equal, and the rule of near duplicates does not hold".to_owned()
-        }
+        (None, None) => "the texts are neither equal nor similar enough".to_owned(),
     }
 }
 
@@ -168,11 +170,9 @@ fn write_bits(out: &mut Out, sides: &[Side; 2]) -> io::Result<()> {
     let (distance, similarity, source) = match (signatures, recorded(sides)) {
         ([Some(a), Some(b)], _) => {
             let distance = a.distance(&b);
-            (distance, similarity(distance), "the cosine that the signatures estimate")
+            (distance, similarity(distance), "cosine, estimated from the signatures")
         }
-        (_, Some(found)) => {
-            (found.signature_distance, found.similarity(), "as the run recorded it")
-        }
+        (_, Some(found)) => (found.signature_distance, found.similarity(), "recorded by the run"),
         _ => return writeln!(out, "signature distance  {}", why_unknown(sides)),
     };
     writeln!(out, "signature distance  {distance} of 256")?;
@@ -183,20 +183,75 @@ fn why_unknown(sides: &[Side; 2]) -> &'static str {
     if sides.iter().any(|side| side.facts.features == 0) {
         "none: a text without words has no signature"
     } else {
-        "not known: not both signatures are stored"
+        "unknown: not both signatures are stored"
     }
 }
 
-/// What the run recorded of the two, if one of them repeats the other.
+/// The match that the run recorded, if one of the two repeats the other.
 fn recorded(sides: &[Side; 2]) -> Option<Match> {
     let [(a, of_a), (b, of_b)] = [sides[0].judged?, sides[1].judged?];
     let repeats = |verdict: Verdict, id| verdict.matched().copied().filter(|found| found.of == id);
     repeats(of_b, a).or_else(|| repeats(of_a, b))
 }
 
-/// Colours, if they can be seen.
+/// The weights of features, by their texts.
+type Weights<'a> = HashMap<&'a str, u32>;
+
+/// The cosine of two weighted sets, which the similarity of their signatures estimates. 0 if one is empty.
+fn cosine(a: &[Feature], b: &[Feature]) -> f64 {
+    let in_b = weights(b);
+    let product =
+        |feature: &Feature| f64::from(feature.weight) * f64::from(weight_in(&in_b, feature));
+    let square = |features: &[Feature]| -> f64 {
+        features.iter().map(|feature| f64::from(feature.weight).powi(2)).sum()
+    };
+    let length = (square(a) * square(b)).sqrt();
+    if length > 0.0 { a.iter().map(product).sum::<f64>() / length } else { 0.0 }
+}
+
+/// Writes which features weigh more in one document than in the other, the largest difference first.
+fn write_excess(
+    out: &mut Out,
+    (name, features): (&str, &[Feature]),
+    other: &[Feature],
+    paint: Paint,
+) -> io::Result<()> {
+    let other = weights(other);
+    let excess = |feature: &&Feature| feature.weight.saturating_sub(weight_in(&other, feature));
+    let mut more: Vec<_> = features.iter().filter(|feature| excess(feature) > 0).collect();
+    more.sort_by_key(|feature| Reverse(excess(feature)));
+    if more.is_empty() {
+        return Ok(());
+    }
+    let weigh = if more.len() == 1 { "weighs" } else { "weigh" };
+    writeln!(
+        out,
+        "\n{} of {} features {weigh} more in {name} (a single occurrence weighs 16)",
+        more.len(),
+        features.len()
+    )?;
+    for feature in more.iter().take(SHOWN) {
+        let (weight, theirs) = (feature.weight, weight_in(&other, feature));
+        let text = paint.quoted(&feature.text);
+        writeln!(out, "  {weight:>4} instead of {theirs:<4} {text}  ({}×)", feature.count)?;
+    }
+    if more.len() > SHOWN {
+        writeln!(out, "  … and {} more", more.len() - SHOWN)?;
+    }
+    Ok(())
+}
+
+fn weights(features: &[Feature]) -> Weights<'_> {
+    features.iter().map(|feature| (feature.text.as_str(), feature.weight)).collect()
+}
+
+fn weight_in(weights: &Weights<'_>, feature: &Feature) -> u32 {
+    weights.get(feature.text.as_str()).copied().unwrap_or(0)
+}
+
+/// Colours, if the output is a terminal.
 #[derive(Clone, Copy)]
-pub(super) struct Paint {
+struct Paint {
     colours: bool,
 }
 
@@ -206,7 +261,7 @@ impl Paint {
         if self.colours { format!("\x1b[1;{colour}m{word}\x1b[0m") } else { word.to_owned() }
     }
 
-    pub(super) fn quoted(self, text: &str) -> String {
+    fn quoted(self, text: &str) -> String {
         if self.colours { format!("\x1b[36m{text}\x1b[0m") } else { text.to_owned() }
     }
 }

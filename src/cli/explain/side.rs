@@ -1,14 +1,15 @@
-//! One of the two documents that are compared, and where it comes from.
+//! One of the two documents of a comparison: reads it from a file or from a run.
 
-use std::path::Path;
+use std::{
+    fs::File,
+    io::{BufRead, BufReader},
+    path::Path,
+};
 
-use super::{
-    super::{
-        Failure,
-        document::{Preparation, extracted, read},
-        rule::kind_in_run,
-    },
-    stored::{Stored, stored},
+use super::super::{
+    Failure,
+    document::{Preparation, extracted, read},
+    rule::kind_in_run,
 };
 use crate::{
     crawl::PastRun,
@@ -16,10 +17,11 @@ use crate::{
     fingerprint::{Feature, Signature, Sketch},
     input::{Content, Input},
     page::{DocId, Origin, Timestamp},
-    state::JudgedDocument,
+    sink::{PAGES, record::PageLine},
+    state::{JudgedDocument, KeptText},
 };
 
-/// Where a document is found.
+/// Where a document is.
 pub(super) enum Place<'a> {
     /// A file, HTML or plain text.
     File(&'a Path),
@@ -33,31 +35,31 @@ pub(super) struct Run<'a> {
     pub(super) directory: &'a Path,
 }
 
-/// A document that is compared.
+/// A document to compare.
 pub(super) struct Side {
     pub(super) name: String,
-    /// What is to be said of where it comes from.
+    /// Remarks on its origin and its text.
     pub(super) remarks: Vec<String>,
     pub(super) facts: Facts,
     pub(super) signature: Option<Signature>,
     pub(super) charset: Option<String>,
     pub(super) text: Option<Text>,
-    /// What the run found about it.
+    /// The decision of the run.
     pub(super) judged: Option<(DocId, Verdict)>,
 }
 
-/// What can be said of a document whose text is at hand.
+/// A text and its features, if the text is available.
 pub(super) struct Text {
     pub(super) subject: Document,
     pub(super) features: Vec<Feature>,
 }
 
-/// Brings a document to be compared.
+/// Reads a document.
 pub(super) fn side(place: &Place<'_>, preparation: &Preparation) -> Result<Side, Failure> {
     match *place {
         Place::File(path) => {
             let (name, content) = (path.display().to_string(), read(path)?);
-            if holds_lines_of_json(&content) {
+            if is_json_lines(&content) {
                 return Err(Failure::Lines { file: name });
             }
             Ok(of_file(name, content, preparation))
@@ -66,8 +68,8 @@ pub(super) fn side(place: &Place<'_>, preparation: &Preparation) -> Result<Side,
     }
 }
 
-/// Whether a text begins with a line that is an object of JSON: then it is documents for other commands, and none itself.
-fn holds_lines_of_json(content: &Content) -> bool {
+/// Whether the first line of a text is a JSON object: then the file has documents for other commands.
+fn is_json_lines(content: &Content) -> bool {
     let Content::Text(text) = content else { return false };
     let first = text.trim_start().lines().next().unwrap_or_default();
     serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(first).is_ok()
@@ -96,7 +98,8 @@ fn of_content(name: String, content: Content, preparation: &Preparation) -> Side
     let Document { chars, lang, sketch: Sketch { features, signature, .. }, .. } = subject;
     let signature = (features > 0).then_some(signature);
     let fingerprint = signature.as_ref().map(Signature::fingerprint);
-    let mut remarks: Vec<_> = document.truncated.map(|why| cut(why.as_str())).into_iter().collect();
+    let mut remarks: Vec<_> =
+        document.truncated.map(|why| truncated(why.as_str())).into_iter().collect();
     remarks.extend(empty(&document.text, features, is_page));
     Side {
         name,
@@ -109,10 +112,11 @@ fn of_content(name: String, content: Content, preparation: &Preparation) -> Side
     }
 }
 
-/// A page of a run: its text, stored or kept by the state; of an exact duplicate that of its match; else what the state knows.
+/// Reads a page of a run: its text from the files or the state; for an exact duplicate the text of its match; else what the state
+/// recorded.
 fn of_page(run: &Run<'_>, url: &str, preparation: &Preparation) -> Result<Side, Failure> {
-    let unheard = || Failure::Unheard { url: url.to_owned(), run: run.directory.to_owned() };
-    let account = run.past.account(url)?.ok_or_else(unheard)?;
+    let unknown = || Failure::UnknownUrl { url: url.to_owned(), run: run.directory.to_owned() };
+    let account = run.past.account(url)?.ok_or_else(unknown)?;
     let Some(document) = account.document else {
         return Err(Failure::NotJudged { url: account.url.url, run: run.directory.to_owned() });
     };
@@ -121,12 +125,12 @@ fn of_page(run: &Run<'_>, url: &str, preparation: &Preparation) -> Result<Side, 
     let mut remarks = vec![format!("in the run: {}", judged(&document, matched))];
     let mut line = stored(run, &document)?;
     if !document.stored && line.is_some() {
-        remarks.push("its text is the one that the run's state keeps".to_owned());
+        remarks.push("its text is from the run's state".to_owned());
     }
     if let (None, Some(matched), true) = (&line, matched, found.is_some_and(is_exact)) {
         line = stored(run, matched)?;
         remarks.push(
-            "its own text is not stored; that of its match has the same words and stands in for it"
+            "its own text is not stored; the text of its match, which has the same words, is used instead"
                 .to_owned(),
         );
     }
@@ -143,15 +147,15 @@ fn of_line(
     let name = document.name.clone();
     let Some(line) = line else {
         remarks.push(
-            "its text is not stored, nor is its signature: what the state has is compared"
+            "neither its text nor its signature is stored; only the recorded values are compared"
                 .to_owned(),
         );
         return of_facts(name, document.judgement.facts, None);
     };
-    remarks.extend(line.truncated.as_deref().map(cut));
+    remarks.extend(line.truncated.as_deref().map(truncated));
     let Some(text) = line.text else {
         remarks.push(
-            "its text is not stored (store.text = false): its signature is compared".to_owned(),
+            "its text is not stored (store.text = false); its signature is compared".to_owned(),
         );
         return of_facts(name, document.judgement.facts, line.signature);
     };
@@ -168,7 +172,7 @@ fn is_exact(found: &Match) -> bool {
     found.kind == Kind::Exact
 }
 
-/// What the run found about a page.
+/// The decision of the run about a page.
 pub(super) fn judged(document: &JudgedDocument, matched: Option<&JudgedDocument>) -> String {
     let kept = if document.stored { "stored" } else { "not stored" };
     let Some(found) = document.judgement.verdict.matched() else {
@@ -179,27 +183,78 @@ pub(super) fn judged(document: &JudgedDocument, matched: Option<&JudgedDocument>
     format!("{word} of {of}; {kept}: {why}")
 }
 
-/// What is to be said of a page that a guard cut.
-pub(super) fn cut(why: &str) -> String {
-    let more = match why {
-        "body" => "its body was longer than fetch.max_body",
-        "depth" => "its elements were nested too deeply",
-        "attributes" => "one of its tags had too many attributes",
-        "nodes" => "it had too many elements",
-        _ => "a guard stopped its reading",
+/// Why a page is truncated, by the code of the limit that it reached.
+pub(super) fn why_truncated(code: &str) -> String {
+    let why = match code {
+        "body" => "its body is longer than fetch.max_body",
+        "depth" => "its elements are nested too deeply",
+        "attributes" => "one of its tags has too many attributes",
+        "nodes" => "it has too many elements",
+        _ => "it reached a limit",
     };
-    format!("cut ({why}): {more}; only what came before counts")
+    format!("{why} ({code}); the rest is ignored")
 }
 
-/// Why a text has no features.
+fn truncated(code: &str) -> String {
+    format!("truncated: {}", why_truncated(code))
+}
+
+/// Why a text has no features, if it has none.
 fn empty(text: &str, features: u32, is_page: bool) -> Option<String> {
     let why = match (text.trim().is_empty(), is_page) {
         _ if features > 0 => return None,
         (true, true) => {
-            "it has no body text: navigation, forms, scripts and the like do not count (`pagesieve extract` shows what does)"
+            "it has no body text; navigation, forms and scripts do not count (`pagesieve extract` prints the text)"
         }
         (true, false) => "it is empty",
-        (false, _) => "it has no words, only signs",
+        (false, _) => "it has no words, only punctuation or symbols",
     };
     Some(why.to_owned())
+}
+
+/// What a run stores of a page in addition to its row in the state.
+pub(super) struct Stored {
+    pub(super) text: Option<String>,
+    pub(super) signature: Option<Signature>,
+    pub(super) charset: String,
+    pub(super) truncated: Option<String>,
+}
+
+/// What a run stores of a page: its line in `pages.jsonl`, or for a near duplicate the text in the state.
+pub(super) fn stored(run: &Run<'_>, page: &JudgedDocument) -> Result<Option<Stored>, Failure> {
+    if page.stored {
+        return line(run.directory, &page.name);
+    }
+    let kept = run.past.text(page)?;
+    Ok(kept.map(|KeptText { text, charset, truncated }| Stored {
+        text: Some(text),
+        signature: None,
+        charset,
+        truncated,
+    }))
+}
+
+/// Reads the line of a URL in `pages.jsonl`, if there is one.
+fn line(run: &Path, url: &str) -> Result<Option<Stored>, Failure> {
+    let path = run.join(PAGES);
+    let failure = |source| Failure::Read { path: path.clone(), source };
+    let mut pages = BufReader::new(File::open(&path).map_err(failure)?);
+    let id = serde_json::to_string(url).expect("a string is JSON");
+    // The id is the first field, so most lines need not be parsed.
+    let prefix = format!("{{\"id\":{id},");
+    let mut line = Vec::new();
+    while pages.read_until(b'\n', &mut line).map_err(failure)? > 0 {
+        if line.starts_with(prefix.as_bytes()) {
+            let page: PageLine<'_> =
+                serde_json::from_slice(&line).map_err(|error| failure(error.into()))?;
+            return Ok(Some(Stored {
+                text: page.text.map(Into::into),
+                signature: page.signature,
+                charset: page.charset.into(),
+                truncated: page.truncated.map(Into::into),
+            }));
+        }
+        line.clear();
+    }
+    Ok(None)
 }

@@ -7,7 +7,7 @@ use crate::{
     crawl::{directory::STATE, error::CrawlError},
     filter::Options,
     page::Timestamp,
-    report::{Builder, End, HostAside, Method, Report, Row, Run, Search, Skip},
+    report::{Builder, DeferredHost, End, Method, Report, Row, Run, Search, Skip},
     sink::{
         SKIPPED,
         json_lines::Replacement,
@@ -142,14 +142,14 @@ fn add_skipped(
         },
     )?;
     for (aside, urls) in aside.into_values() {
-        builder.aside(host_aside(&aside, urls));
+        builder.deferred(host_aside(&aside, urls));
     }
     Ok(())
 }
 
-fn host_aside(aside: &Aside, urls: u64) -> HostAside {
+fn host_aside(aside: &Aside, urls: u64) -> DeferredHost {
     let (host, why, until) = (aside.name.clone(), aside.cause.to_string(), aside.until);
-    HostAside { host, why, urls, until }
+    DeferredHost { host, why, urls, until }
 }
 
 fn run(state: &State) -> Result<Run, CrawlError> {

@@ -1,23 +1,41 @@
-//! Decodes a body: by byte order mark, `Content-Type`, the page's own declaration, or its bytes.
+//! Decodes a body: by byte order mark, `Content-Type`, the page's declaration, or a guess from its bytes.
+//!
+//! Labels are wrong where a server sends the same one for all its pages, so a label is rejected if the bytes refute it. Every rule requires
+//! evidence that no correctly labelled page can give, however unusual its text is: in doubt the label stays.
 
-mod evidence;
 mod prescan;
 
 use std::borrow::Cow;
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
-use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
+use encoding_rs::{
+    Encoding, ISO_2022_JP, ISO_8859_2, ISO_8859_15, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1250,
+    WINDOWS_1252, WINDOWS_1254, WINDOWS_1257, WINDOWS_1258,
+};
 use url::Host;
 
-use crate::page::Page;
+use crate::{extract::language, page::Page};
 
-/// Bytes that are enough to tell an undeclared encoding.
+/// Bytes that suffice to guess an encoding.
 const SAMPLE: usize = 64 << 10;
+/// Foreign bytes that make a guess certain.
+const ENOUGH: usize = 64;
+/// The same if the guess is an encoding of pairs of bytes, in which longer Western text is not even valid.
+const ENOUGH_IN_PAIRS: usize = 32;
+/// The same if most of them are in words of their own, and the number of different ones there must be: a row of dashes is not a word.
+const ENOUGH_IN_WORDS: usize = 24;
+const DIFFERENT: usize = 10;
+/// The same if both are encodings of several bytes per character, and much text of one is valid in the other.
+const PLENTY: usize = 256;
+/// Foreign bytes that are not valid UTF-8 by chance in any other encoding.
+const UTF_8_ENOUGH: usize = 24;
+/// Characters of a text from which its language is detected.
+const LANGUAGE_SAMPLE: usize = 4096;
 
 /// Decodes the body; malformed sequences become U+FFFD. Returns the encoding that was used.
 ///
-/// A byte order mark decides alone. Otherwise the first of header, declaration in the page and guess is taken that the bytes
-/// do not contradict; if they contradict all, the first.
+/// A byte order mark decides alone. Otherwise the first of header, declaration in the page and guess is used that the bytes do not
+/// refute; if they refute all, the first.
 pub(super) fn decode(page: &Page) -> (Cow<'_, str>, &'static Encoding) {
     let body = &page.body[..];
     if let Some((encoding, length)) = Encoding::for_bom(body) {
@@ -39,9 +57,9 @@ pub(super) fn decode(page: &Page) -> (Cow<'_, str>, &'static Encoding) {
     }
 }
 
-/// Decodes by `encoding`; an error if so much is malformed that the bytes must be in another.
+/// Decodes by `encoding`; an error if so much is malformed that the bytes must be in another encoding.
 ///
-/// A few stray bytes, or a character that was cut at the end, speak against no encoding.
+/// A few stray bytes, or a character cut at the end, refute no encoding.
 fn decode_as<'a>(
     encoding: &'static Encoding,
     body: &'a [u8],
@@ -59,13 +77,12 @@ fn decode_as<'a>(
     if replaced * 20 > foreign { Err(text) } else { Ok(text) }
 }
 
-/// Whether the bytes speak for another encoding than the one that is claimed. A page of ASCII speaks for none, and one that is valid
-/// UTF-8 can be in no other, but for those that are all made of ASCII bytes.
+/// Whether the bytes refute the claimed encoding. ASCII refutes none, and valid UTF-8 can be in no other encoding except those that
+/// consist of ASCII bytes.
 fn is_refuted(claimed: &'static Encoding, page: &Page) -> bool {
-    let speaks = |&byte: &u8| {
-        byte == 0 || if claimed == UTF_8 { byte == 0x1B } else { evidence::is_foreign(byte) }
-    };
-    page.body.iter().any(speaks) && evidence::refutes(&page.body, claimed, guess(page))
+    let is_evidence =
+        |&byte: &u8| byte == 0 || if claimed == UTF_8 { byte == 0x1B } else { is_foreign(byte) };
+    page.body.iter().any(is_evidence) && refutes(&page.body, claimed, guess(page))
 }
 
 fn guess(page: &Page) -> &'static Encoding {
@@ -77,14 +94,14 @@ fn guess(page: &Page) -> &'static Encoding {
     if !escapes && decode_as(UTF_8, body).is_ok() {
         return UTF_8;
     }
-    let start = body.iter().position(|&byte| evidence::is_foreign(byte)).unwrap_or(0);
+    let start = body.iter().position(|&byte| is_foreign(byte)).unwrap_or(0);
     let sample = &body[start..body.len().min(start + SAMPLE)];
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Allow);
     detector.feed(sample, start + sample.len() == body.len());
-    evidence::western(detector.guess(tld(page), Utf8Detection::Allow), body)
+    western(detector.guess(tld(page), Utf8Detection::Allow), body)
 }
 
-/// The top-level domain of the page, which tells encodings of neighbouring languages apart.
+/// The top-level domain of the page, which distinguishes encodings of neighbouring languages.
 fn tld(page: &Page) -> Option<&[u8]> {
     match page.url.as_ref()?.host()? {
         Host::Domain(name) => {
@@ -94,8 +111,8 @@ fn tld(page: &Page) -> Option<&[u8]> {
     }
 }
 
-/// UTF-16 without a mark, by the characters of which markup is made: one of their two bytes is zero, which no byte is elsewhere. The
-/// same bytes the other way round are characters that hardly occur, whatever the language.
+/// Recognises UTF-16 without a mark by the characters of markup: one of their two bytes is zero, which occurs nowhere else. The same
+/// bytes in the other order are characters that hardly occur, whatever the language.
 fn utf16_without_mark(body: &[u8]) -> Option<&'static Encoding> {
     let (pairs, _) = body[..body.len().min(SAMPLE)].as_chunks::<2>();
     let is_markup = |byte: u8| matches!(byte, b'<' | b'>' | b'/' | b'=' | b'"' | b' ' | b'\n');
@@ -109,5 +126,162 @@ fn utf16_without_mark(body: &[u8]) -> Option<&'static Encoding> {
     .filter(|encoding| decode_as(encoding, body).is_ok())
 }
 
+/// Whether the bytes show that the page is in `guess` and not in `claimed`, although they are valid in both.
+fn refutes(body: &[u8], claimed: &'static Encoding, guess: &'static Encoding) -> bool {
+    if guess == claimed || guess.is_single_byte() && !claimed.is_single_byte() {
+        return false;
+    }
+    let foreign = body.iter().filter(|&&byte| is_foreign(byte)).count();
+    let in_words = || foreign >= ENOUGH_IN_WORDS && is_of_another_script(body, foreign);
+    let is_evident = if guess == UTF_8 {
+        claimed.is_single_byte() || foreign >= UTF_8_ENOUGH
+    } else if [ISO_2022_JP, UTF_16LE, UTF_16BE].contains(&guess) {
+        true
+    } else if !claimed.is_single_byte() {
+        foreign >= PLENTY
+    } else if !guess.is_single_byte() {
+        foreign >= ENOUGH_IN_PAIRS || in_words()
+    } else {
+        claimed == WINDOWS_1252
+            && (in_words() || (foreign >= ENOUGH && is_in_its_language(guess, body)))
+    };
+    is_evident && decode_as(guess, body).is_ok()
+}
+
+/// Bytes that distinguish encodings: those outside of ASCII, and the escape by which ISO-2022-JP shifts.
+fn is_foreign(byte: u8) -> bool {
+    byte >= 0x80 || byte == 0x1B
+}
+
+/// Whether most of the foreign bytes are adjacent, as in whole words; in a Latin script they are single or in pairs.
+fn is_of_another_script(body: &[u8], foreign: usize) -> bool {
+    let runs = body.chunk_by(|a, b| a.is_ascii() == b.is_ascii());
+    let in_words: usize =
+        runs.filter(|run| !run[0].is_ascii() && run.len() > 2).map(<[u8]>::len).sum();
+    let mut seen = [false; 256];
+    for &byte in body.iter().filter(|byte| !byte.is_ascii()) {
+        seen[usize::from(byte)] = true;
+    }
+    in_words * 2 > foreign && seen.iter().filter(|&&seen| seen).count() >= DIFFERENT
+}
+
+/// Whether the text, decoded in an encoding of a Latin script, is in a language for which this encoding was made, unlike Western ones.
+fn is_in_its_language(encoding: &'static Encoding, body: &[u8]) -> bool {
+    let languages: &[&str] = if encoding == WINDOWS_1250 || encoding == ISO_8859_2 {
+        &["cs", "hr", "hu", "pl", "ro", "sk", "sl"]
+    } else if encoding == WINDOWS_1254 {
+        &["az", "tr"]
+    } else if encoding == WINDOWS_1257 {
+        &["et", "lt", "lv"]
+    } else if encoding == WINDOWS_1258 {
+        &["vi"]
+    } else {
+        return false;
+    };
+    let text = visible_text(&encoding.decode_without_bom_handling(body).0);
+    language(&text).is_some_and(|language| languages.contains(&language))
+}
+
+/// Roughly the text that a page shows: everything outside of tags, scripts and styles.
+fn visible_text(markup: &str) -> String {
+    let mut text = String::new();
+    let mut skips = false;
+    for piece in markup.split('<') {
+        let (tag, after) = piece.split_once('>').unwrap_or(("", piece));
+        let is =
+            |name: &str| tag.get(..name.len()).is_some_and(|tag| tag.eq_ignore_ascii_case(name));
+        skips = (skips || is("script") || is("style")) && !is("/script") && !is("/style");
+        if !skips {
+            text.push(' ');
+            text.push_str(after.trim());
+        }
+        if text.len() > LANGUAGE_SAMPLE {
+            break;
+        }
+    }
+    text
+}
+
+/// Whether the text has œ or Œ of ISO-8859-15. In windows-1252 these bytes are fractions, which never occur between letters.
+fn has_ligatures_of_latin_9(body: &[u8]) -> bool {
+    let is_letter = |byte: u8| byte.is_ascii_alphabetic() || byte >= 0xC0;
+    let is_c1 = |byte: &u8| matches!(byte, 0x80..=0x9F);
+    !body.iter().any(is_c1)
+        && body.windows(3).any(|bytes| {
+            matches!(bytes[1], 0xBC | 0xBD)
+                && bytes[2].is_ascii_alphabetic()
+                && (is_letter(bytes[0]) || bytes[0] == b' ')
+        })
+}
+
+/// Corrects a guess of windows-1252 to ISO-8859-15 if the text shows it.
+fn western(guess: &'static Encoding, body: &[u8]) -> &'static Encoding {
+    if guess == WINDOWS_1252 && has_ligatures_of_latin_9(body) { ISO_8859_15 } else { guess }
+}
+
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    fn decoded(body: &[u8], content_type: Option<&str>) -> (String, &'static str) {
+        let page = Page {
+            body: body.to_vec(),
+            content_type: content_type.map(str::to_owned),
+            ..Page::default()
+        };
+        let (text, encoding) = decode(&page);
+        (text.into_owned(), encoding.name())
+    }
+
+    #[test]
+    fn a_byte_order_mark_decides_before_the_header_and_the_header_before_the_page() {
+        let gbk = Some("text/html; charset=gbk");
+        assert_eq!(decoded(b"\xEF\xBB\xBF\xE4\xB8\xAD", gbk), ("中".to_owned(), "UTF-8"));
+        assert_eq!(decoded(b"\xFF\xFE\x2D\x4E", gbk), ("中".to_owned(), "UTF-16LE"));
+        assert_eq!(decoded(b"<meta charset=big5>\xD6\xD0", gbk).0, "<meta charset=big5>中");
+    }
+
+    #[test]
+    fn a_declaration_that_the_bytes_contradict_does_not_count() {
+        let utf8 = "<meta charset=iso-8859-1>été à la plage".as_bytes();
+        assert_eq!(decoded(utf8, None).1, "UTF-8");
+        assert_eq!(
+            decoded(b"caf\xE9 au lait, d\xE9j\xE0 vu", Some("text/html; charset=utf-8")).1,
+            "windows-1252"
+        );
+        assert_eq!(
+            decoded(
+                b"<meta charset=utf-8>\xD6\xD0\xCE\xC4\xCD\xF8\xD2\xB3",
+                Some("charset=gb2312")
+            )
+            .1,
+            "GBK"
+        );
+    }
+
+    #[test]
+    fn a_stray_byte_or_a_cut_character_refutes_nothing() {
+        let long = "编码".repeat(40);
+        let stray = [long.as_bytes(), b"\xFF", long.as_bytes()].concat();
+        assert_eq!(decoded(&stray, None).1, "UTF-8");
+        let cut = &long.as_bytes()[..long.len() - 1];
+        assert_eq!(decoded(cut, None), (format!("{}编\u{FFFD}", "编码".repeat(39)), "UTF-8"));
+        assert_eq!(decoded(b"caf\xE9 au lait", None).1, "windows-1252");
+    }
+
+    #[test]
+    fn utf_16_without_a_mark_is_known_by_its_zeros() {
+        let html = "<html><title>中文</title><p>編碼</p></html>";
+        let little: Vec<u8> = html.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let big: Vec<u8> = html.encode_utf16().flat_map(u16::to_be_bytes).collect();
+        assert_eq!(decoded(&little, None), (html.to_owned(), "UTF-16LE"));
+        assert_eq!(decoded(&big, None), (html.to_owned(), "UTF-16BE"));
+        assert_eq!(decoded(b"a\0b", None).1, "UTF-8");
+    }
+
+    #[test]
+    fn ascii_is_utf_8() {
+        assert_eq!(decoded(b"plain", None).1, "UTF-8");
+        assert_eq!(decoded(b"", None).1, "UTF-8");
+    }
+}

@@ -1,10 +1,10 @@
-//! The encoding that a page declares in its first bytes.
+//! Finds the encoding that a page declares in its first bytes.
 //!
 //! Follows the HTML Standard, 13.2.3.2 "Determining the character encoding": prescan for `meta`, then the XML declaration.
 
 use encoding_rs::{Encoding, UTF_8, WINDOWS_1252, X_USER_DEFINED};
 
-/// How far the standard looks.
+/// Number of bytes that the standard examines.
 const WINDOW: usize = 1024;
 
 /// The encoding that the page declares by `meta` or by an XML declaration.
@@ -13,7 +13,7 @@ pub(super) fn declared(body: &[u8]) -> Option<&'static Encoding> {
     by_meta(head).or_else(|| by_xml_declaration(head))
 }
 
-/// The encoding that a `Content-Type` names, as a header or as the `content` of a `meta`.
+/// The encoding named by a `Content-Type`, as a header or as the `content` of a `meta`.
 ///
 /// This is the standard's "extracting a character encoding from a meta element", which is more lenient than a header's grammar.
 pub(super) fn charset_of(value: &[u8]) -> Option<&'static Encoding> {
@@ -37,7 +37,7 @@ fn label_at_start(value: &[u8]) -> Option<&'static Encoding> {
     Encoding::for_label(label)
 }
 
-/// A page whose declaration could be read byte by byte is in no UTF-16, whatever it says.
+/// A page whose declaration could be read byte by byte is not in UTF-16, whatever it declares.
 fn readable(encoding: &'static Encoding) -> &'static Encoding {
     if encoding.output_encoding() != encoding {
         return UTF_8;
@@ -60,7 +60,7 @@ fn by_meta(head: &[u8]) -> Option<&'static Encoding> {
         at += found;
         let rest = &head[at..];
         if let Some(comment) = rest.strip_prefix(b"<!--") {
-            // The mark that ends a comment may use the dashes that begin it.
+            // The end of a comment may share the dashes of its start.
             at += 2 + find(&rest[2..], b"-->").or_else(|| find(comment, b"-->"))? + 3;
         } else if is_tag(rest, b"<meta") {
             let mut attributes = Attributes { rest: &rest[b"<meta".len()..] };
@@ -107,7 +107,7 @@ fn is_tag(rest: &[u8], name: &[u8]) -> bool {
         && (is_space(rest[name.len()]) || rest[name.len()] == b'/')
 }
 
-/// The attributes of a tag, from behind its name; afterwards `rest` begins with the tag's end.
+/// The attributes of a tag, starting after its name. After the iteration `rest` starts with the tag's end.
 struct Attributes<'a> {
     rest: &'a [u8],
 }
@@ -156,4 +156,74 @@ fn find(bytes: &[u8], needle: &[u8]) -> Option<usize> {
 
 fn find_ignoring_case(bytes: &[u8], needle: &[u8]) -> Option<usize> {
     bytes.windows(needle.len()).position(|window| window.eq_ignore_ascii_case(needle))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{charset_of, declared};
+
+    fn name(body: &str) -> Option<&'static str> {
+        declared(body.as_bytes()).map(encoding_rs::Encoding::name)
+    }
+
+    #[test]
+    fn meta_declares_by_charset_and_by_pragma() {
+        assert_eq!(name("<meta charset=gbk>"), Some("GBK"));
+        assert_eq!(name("<!doctype html><html><META CharSet = 'big5' >"), Some("Big5"));
+        assert_eq!(
+            name(r#"<meta http-equiv="Content-Type" content="text/html; charset=euc-kr">"#),
+            Some("EUC-KR")
+        );
+        assert_eq!(
+            name(r#"<meta content="text/html; charset='shift_jis'" http-equiv=content-type />"#),
+            Some("Shift_JIS")
+        );
+        assert_eq!(name(r#"<meta name=x content="charset=gbk">"#), None, "no pragma");
+    }
+
+    #[test]
+    fn a_declaration_in_a_comment_or_an_attribute_does_not_count() {
+        assert_eq!(name("<!-- <meta charset=gbk> --><meta charset=big5>"), Some("Big5"));
+        assert_eq!(name("<!--><meta charset=big5>"), Some("Big5"));
+        assert_eq!(name("<p title='<meta charset=gbk>'><meta charset=big5>"), Some("Big5"));
+        assert_eq!(name("</p title='<meta charset=gbk>'><meta charset=big5>"), Some("Big5"));
+        assert_eq!(name("<metadata charset=gbk>"), None);
+    }
+
+    #[test]
+    fn only_the_first_kilobyte_is_read() {
+        assert_eq!(name(&format!("{}<meta charset=gbk>", " ".repeat(1000))), Some("GBK"));
+        assert_eq!(name(&format!("{}<meta charset=gbk>", " ".repeat(1020))), None);
+    }
+
+    #[test]
+    fn an_unreadable_declaration_of_utf_16_means_utf_8() {
+        assert_eq!(name("<meta charset=utf-16le>"), Some("UTF-8"));
+        assert_eq!(name("<meta charset=x-user-defined>"), Some("windows-1252"));
+    }
+
+    #[test]
+    fn an_xml_declaration_counts_after_meta() {
+        assert_eq!(name("<?xml version='1.0' encoding='koi8-r'?><html>"), Some("KOI8-R"));
+        assert_eq!(name("<?xml version='1.0' encoding='koi8-r'?><meta charset=gbk>"), Some("GBK"));
+        assert_eq!(name("<?xml version='1.0'?><html>"), None);
+    }
+
+    #[test]
+    fn a_content_type_names_its_charset_in_many_spellings() {
+        for value in [
+            "text/html;charset=gb2312",
+            "text/html; Charset = \"GB2312\" ; x=y",
+            "charset charset=gbk;",
+        ] {
+            assert_eq!(
+                charset_of(value.as_bytes()).map(encoding_rs::Encoding::name),
+                Some("GBK"),
+                "{value}"
+            );
+        }
+        assert_eq!(charset_of(b"text/html; charset=\"gbk"), None);
+        assert_eq!(charset_of(b"text/html"), None);
+        assert_eq!(charset_of(b"charset="), None);
+    }
 }

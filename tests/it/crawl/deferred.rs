@@ -61,20 +61,20 @@ fn a_higher_limit_resumes_a_host_and_still_keeps_its_pause() {
     let requests = site.server.requests();
     let pause = requests[before].at - requests[before - 1].at;
     assert!(pause >= Duration::from_millis(150), "{pause:?}");
-    assert_eq!(report.aside, []);
+    assert_eq!(report.deferred, []);
 }
 
 #[test]
 fn deferred_hosts_are_reported_by_name_with_the_reason() {
     let site = busy("601");
     let report = site.run();
-    let [aside] = &*report.aside else { panic!("{:?}", report.aside) };
+    let [aside] = &*report.deferred else { panic!("{:?}", report.deferred) };
     assert_eq!((&*aside.host, aside.urls), ("a.test:80", 2));
     assert!(aside.why.contains("601 s") && aside.why.contains("max_retry_after"), "{}", aside.why);
     assert!(aside.until > report.finished);
     let summary = report.to_string();
     assert!(
-        summary.contains("hosts set aside          1\n    a.test:80: it asks for"),
+        summary.contains("deferred hosts           1\n    a.test:80: it asks for"),
         "{summary}"
     );
     assert!(report.html().unwrap().contains("<td dir=\"ltr\">a.test:80</td>"));
@@ -109,7 +109,7 @@ fn a_dead_host_of_a_finished_run_is_requested_again_a_day_later() {
     assert_eq!(site.server.count("b.test", "/11"), 0);
     wait(&site, 60_000);
     site.run();
-    assert_eq!((site.server.count("b.test", "/11"), site.run().aside), (1, vec![]));
+    assert_eq!((site.server.count("b.test", "/11"), site.run().deferred), (1, vec![]));
 }
 
 #[test]

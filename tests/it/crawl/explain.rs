@@ -83,10 +83,10 @@ fn what_became_of_a_url_is_explained() {
     ");
     insta::assert_snapshot!(told("/near"), @"
     http://a.test/near
-    outcome         a near duplicate of http://a.test/kept; not stored: the rule holds (step near)
+    outcome         a near duplicate of http://a.test/kept; not stored: the texts are similar enough (step near)
     distance        1 of 64 bits differ, 6 of 256; similarity 0.9973
     title           Near
-    text            7098 characters, 1801 features
+    text            7,098 characters, 1,801 features
     fingerprint     b346b9219b4db8d6
     status          200
     seed            http://a.test/
@@ -98,7 +98,7 @@ fn what_became_of_a_url_is_explained() {
     outcome         unique; stored
     title           Deep
     text            619 characters, 179 features
-    truncated       cut (depth): its elements were nested too deeply; only what came before counts
+    truncated       its elements are nested too deeply (depth); the rest is ignored
     fingerprint     7daf9ebe0f12d4d4
     status          200
     seed            http://a.test/
@@ -110,7 +110,7 @@ fn what_became_of_a_url_is_explained() {
     outcome         unique; stored
     title           Bare
     text            0 characters, 0 features
-                    no words: only a page of the same body is its duplicate
+                    no words, so only a page with the same body is its duplicate
     fingerprint     none
     status          200
     seed            http://a.test/
@@ -118,7 +118,7 @@ fn what_became_of_a_url_is_explained() {
     found first on  http://a.test/
     ");
     let unheard = explain(&site, &["http://b.test/"]).code(1).stdout("");
-    assert!(stderr(&unheard).contains("the run in . never heard of http://b.test/"));
+    assert!(stderr(&unheard).contains("the run in . does not know http://b.test/"));
 }
 
 #[test]
@@ -128,13 +128,13 @@ fn pages_of_a_run_are_compared_by_their_stored_texts() {
     insta::assert_snapshot!(stdout(&deep), @"
     A  http://a.test/deep
        in the run: unique; stored
-       cut (depth): its elements were nested too deeply; only what came before counts
+       truncated: its elements are nested too deeply (depth); the rest is ignored
     B  http://a.test/bare
        in the run: unique; stored
-       it has no body text: navigation, forms, scripts and the like do not count (`pagesieve extract` shows what does)
+       it has no body text; navigation, forms and scripts do not count (`pagesieve extract` prints the text)
 
-    After A, B is unique: the text of B has no words, and only a page of the same body is its duplicate
-    rule: only equal texts, where one has fewer than 7 features (dedup.min_features)
+    After A, B is unique: the text of B has no words, so only a page with the same body is its duplicate
+    rule: only equal texts are duplicates, because one has fewer than 7 features (dedup.min_features)
 
                  A                    B
     characters   619                  0
@@ -146,7 +146,7 @@ fn pages_of_a_run_are_compared_by_their_stored_texts() {
     signature distance  none: a text without words has no signature
     cosine of features  0.0000
 
-    179 of 179 features weigh more in A (16 if it occurs once)
+    179 of 179 features weigh more in A (a single occurrence weighs 16)
         16 instead of 0    deep0  (1×)
         16 instead of 0    deep1  (1×)
         16 instead of 0    deep0 deep1  (1×)
@@ -170,13 +170,13 @@ fn an_exact_duplicate_is_compared_by_the_text_of_its_match() {
     insta::assert_snapshot!(stdout(&told), @"
     A  http://a.test/again
        in the run: an exact duplicate of http://a.test/kept; not stored: the texts have the same words (step text)
-       its own text is not stored; that of its match has the same words and stands in for it
+       its own text is not stored; the text of its match, which has the same words, is used instead
     B  http://a.test/near
-       in the run: a near duplicate of http://a.test/kept; not stored: the rule holds (step near)
-       its text is the one that the run's state keeps
+       in the run: a near duplicate of http://a.test/kept; not stored: the texts are similar enough (step near)
+       its text is from the run's state
 
-    After A, B is a near duplicate: the rule holds (step near): 1 of 64 bits differ, 6 of 256; similarity 0.9973
-    rule classic: at most 3 of the fingerprints' 64 bits differ
+    After A, B is a near duplicate: the texts are similar enough (step near): 1 of 64 bits differ, 6 of 256; similarity 0.9973
+    rule classic: fingerprints differ in at most 3 of 64 bits
 
                  A                    B
     characters   7089                 7098
@@ -188,15 +188,15 @@ fn an_exact_duplicate_is_compared_by_the_text_of_its_match() {
     differing bits      1
     distance            1 of 64
     signature distance  6 of 256
-    similarity          0.9973 (the cosine that the signatures estimate)
+    similarity          0.9973 (cosine, estimated from the signatures)
     cosine of features  0.9994
 
-    2 of 1801 features weigh more in B (16 if it occurs once)
+    2 of 1801 features weigh more in B (a single occurrence weighs 16)
         16 instead of 0    addendum  (1×)
         16 instead of 0    kept899 addendum  (1×)
     ");
     let told = stdout(&explain(&site, &["http://a.test/kept", "http://a.test/again"]).success());
-    assert!(told.contains("that of its match has the same words"), "{told}");
+    assert!(told.contains("the text of its match, which has the same words"), "{told}");
     assert!(
         told.contains("After A, B is an exact duplicate: the texts have the same words"),
         "{told}"
@@ -218,7 +218,7 @@ fn a_near_duplicate_is_compared_by_the_text_that_the_state_keeps() {
 fn near_duplicates_are_compared(site: &Site) {
     // The body of the second is that of the first.
     for (path, step) in [
-        ("near", "the rule holds (step near)"),
+        ("near", "the texts are similar enough (step near)"),
         ("copy", "its body is that of an earlier near duplicate of this page (step body)"),
     ] {
         let url = format!("http://a.test/{path}");
@@ -226,11 +226,11 @@ fn near_duplicates_are_compared(site: &Site) {
         let line = site.line(&format!("a.test/{path}"));
         for phrase in [
             format!("a near duplicate of http://a.test/kept; not stored: {step}\n"),
-            "   its text is the one that the run's state keeps\n".to_owned(),
-            "After A, B is a near duplicate: the rule holds (step near)".to_owned(),
+            "   its text is from the run's state\n".to_owned(),
+            "After A, B is a near duplicate: the texts are similar enough (step near)".to_owned(),
             format!("distance            {} of 64", line["match"]["distance"]),
             format!("signature distance  {} of 256", line["match"]["signature_distance"]),
-            "2 of 1801 features weigh more in B (16 if it occurs once)\n".to_owned(),
+            "2 of 1801 features weigh more in B (a single occurrence weighs 16)\n".to_owned(),
             "instead of 0    kept899 addendum  (1×)".to_owned(),
         ] {
             assert!(told.contains(&phrase), "{phrase:?} is not in\n{told}");
@@ -248,13 +248,13 @@ fn a_duplicate_without_a_text_is_compared_by_what_the_run_recorded() {
     let line = site.line("a.test/near");
     let told = stdout(&explain(&site, &["http://a.test/kept", "http://a.test/near"]).success());
     for phrase in [
-        "in the run: a near duplicate of http://a.test/kept; not stored: the rule holds (step near)".to_owned(),
-        "its text is not stored, nor is its signature: what the state has is compared".to_owned(),
-        "Nothing is judged anew".to_owned(),
-        "To see which features differ, save http://a.test/near in a file".to_owned(),
+        "in the run: a near duplicate of http://a.test/kept; not stored: the texts are similar enough (step near)".to_owned(),
+        "neither its text nor its signature is stored; only the recorded values are compared".to_owned(),
+        "Without both texts, the filter cannot judge them again".to_owned(),
+        "To see which features differ, save http://a.test/near as a file".to_owned(),
         format!("distance            {} of 64", line["match"]["distance"]),
         format!("signature distance  {} of 256", line["match"]["signature_distance"]),
-        "(as the run recorded it)".to_owned(),
+        "(recorded by the run)".to_owned(),
     ] {
         assert!(told.contains(&phrase), "{phrase:?} is not in\n{told}");
     }
@@ -270,12 +270,20 @@ fn texts_are_judged_by_the_rule_and_the_seed_of_the_run() {
     assert_eq!(told.matches(&fingerprint).count(), 2, "{told}");
     assert!(told.contains("B is an exact duplicate"), "{told}");
     let told = stdout(&explain(&site, &["short.txt", "kept.html"]).success());
-    assert!(told.contains("the text of A has 3 of the 7 features (dedup.min_features)"), "{told}");
-    assert!(told.contains("rule: only equal texts, where one has fewer than 7 features"), "{told}");
+    assert!(
+        told.contains("the text of A has 3 features, fewer than 7 (dedup.min_features)"),
+        "{told}"
+    );
+    assert!(
+        told.contains(
+            "rule: only equal texts are duplicates, because one has fewer than 7 features"
+        ),
+        "{told}"
+    );
     let told = stdout(
         &explain(&site, &["short.txt", "kept.html", "--set", "dedup.min_features=3"]).success(),
     );
-    assert!(told.contains("the texts are not equal, and the rule"), "{told}");
+    assert!(told.contains("the texts are neither equal nor similar enough"), "{told}");
 }
 
 #[test]
@@ -287,13 +295,13 @@ fn what_explain_lacks_is_reported_with_what_to_add() {
     assert!(told(&["page.html"], 2).contains("`pagesieve lookup --run . page.html` lists"));
     let not_judged = told(&["http://a.test/kept", "http://a.test/gone"], 1);
     assert!(not_judged.contains("http://a.test/gone was not judged"), "{not_judged}");
-    assert!(not_judged.contains("explain http://a.test/gone --run .` says why"), "{not_judged}");
+    assert!(not_judged.contains("explain http://a.test/gone --run .` shows why"), "{not_judged}");
     for documents in [&["http://a.test/kept"][..], &["page.html", "HTTPS://a.test/"]] {
         let alone = pagesieve().arg("explain").args(documents).assert().code(2).stdout("");
         assert!(stderr(&alone).contains("add `--run DIR`"));
     }
     let alone = pagesieve().args(["explain", "page.html"]).assert().code(2).stdout("");
-    assert!(stderr(&alone).contains("name the other; or a URL with `--run DIR`"));
+    assert!(stderr(&alone).contains("add the other one; or give a URL with `--run DIR`"));
 }
 
 #[test]
@@ -303,7 +311,7 @@ fn a_run_without_texts_is_compared_by_signatures() {
     site.run();
     let told = stdout(&explain(&site, &["http://a.test/kept", "http://a.test/deep"]).success());
     assert_eq!(
-        told.matches("(store.text = false): its signature is compared").count(),
+        told.matches("(store.text = false); its signature is compared").count(),
         2,
         "{told}"
     );

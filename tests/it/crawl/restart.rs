@@ -152,7 +152,7 @@ fn others(run: &std::path::Path) {
     assert_eq!((report.end, report.counts.unique), (End::Running, 1));
     let told = pagesieve().arg("report").arg(run).assert().success();
     assert!(stdout(&told).starts_with("test: running in"), "{}", stdout(&told));
-    assert!(stderr(&told).contains("a crawl is running there"), "{}", stderr(&told));
+    assert!(stderr(&told).contains("a crawl is running in this directory"), "{}", stderr(&told));
     let explained = pagesieve().args(["explain", "http://a.test/late", "--run"]).arg(run).assert();
     assert!(stdout(&explained.success()).contains("pending"));
     for file in ["report.json", "report.html", "skipped.jsonl"] {

@@ -1,4 +1,4 @@
-//! Which features tell near duplicates best: the experiment behind the recipe, on the development data.
+//! Which features recognise near duplicates best: the experiment behind the recipe, on the development data.
 #![allow(clippy::print_stdout, reason = "the table is for whoever runs the experiment")]
 #![allow(
     clippy::cast_possible_truncation,
@@ -10,7 +10,7 @@
 use std::collections::HashMap;
 
 use pagesieve::{
-    eval::{Corpus, Counts, Figures, count_pairs, seeds},
+    eval::{Corpus, Counts, Figures, count_pairs, hash_seeds},
     fingerprint::{Accumulator, Fingerprinter, Recipe, Segment, Signature},
 };
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -19,17 +19,17 @@ use super::development::corpus;
 
 const SEEDS: usize = 15;
 
-/// What a text is made into.
+/// A choice of features.
 #[derive(Clone, Copy)]
 struct Features {
     name: &'static str,
     segment: Segment,
-    /// Features of one token, of two, … up to so many, each with its weight; 0 leaves it out.
+    /// The weights of features of one token, of two tokens, and so on; 0 leaves a length out.
     grams: [u32; 5],
-    /// The weights of the characters of Chinese words of more than one, and of their pairs.
+    /// The weights of the characters of Chinese words with more than one character, and of pairs of them.
     characters: [u32; 2],
     weight: Weight,
-    /// Tokens that more than this share of the texts have are noise.
+    /// Tokens that occur in more than this share of the texts are noise.
     noise: f64,
 }
 
@@ -146,7 +146,7 @@ fn signature(bag: &Bag, weight: Weight, holders: &HashMap<u64, f64>) -> Signatur
     Signature(accumulator.finish().signs())
 }
 
-/// The signature of each text, and how many features it was made of.
+/// The signature of each text, and the number of its features.
 fn signatures(tokens: &[Vec<String>], features: &Features, seed: u64) -> Vec<(Signature, usize)> {
     let texts = tokens.len() as f64;
     let mut noise: HashMap<&str, f64> = HashMap::new();
@@ -186,9 +186,9 @@ fn features_by_experiment() {
     for features in VARIANTS {
         let tokens = tokens(&corpus, features.segment);
         let (mut classic, mut balanced): (Vec<Counts>, Vec<Counts>) = Default::default();
-        for seed in seeds(SEEDS) {
+        for seed in hash_seeds(SEEDS) {
             let signatures = signatures(&tokens, &features, seed.0);
-            // Texts that are too short to be judged are compared exactly, as the rule has it.
+            // Short texts are compared exactly, as in the rule.
             let report = |a: usize, b: usize, radius, confirmed| {
                 let ((x, m), (y, n)) = (&signatures[a], &signatures[b]);
                 let most = if (*m).min(*n) < 24 { 0 } else { confirmed };

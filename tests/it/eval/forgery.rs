@@ -1,9 +1,9 @@
-//! Whether pages can be forged that suppress others.
+//! Whether an attacker can forge pages that suppress others.
 //!
-//! Who knows the seed can compute the sums of a page and append words that push them towards the signs of a page that is yet to be
-//! crawled, the victim. If the forged page comes first, the victim looks like its near duplicate.
+//! An attacker who knows the hash seed can compute the sums of a page, and append words that push them towards the signature of a page
+//! that will be crawled later, the victim. If the forged page comes first, the victim looks like a near duplicate of it.
 
-#![allow(clippy::print_stdout, reason = "what an attack costs is told")]
+#![allow(clippy::print_stdout, reason = "prints the cost of an attack")]
 
 use std::{collections::HashSet, fs::File, io::BufReader, sync::LazyLock};
 
@@ -17,10 +17,10 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 const VICTIMS: usize = 20;
 const FORGED_EACH: usize = 50;
-/// Words of a page before it is padded.
+/// Words of a page before padding.
 const WORDS: usize = 600;
 
-/// The finaliser of `SplitMix64`, as the recipe says.
+/// The finaliser of `SplitMix64`, as in the recipe.
 fn mix(mut x: u64) -> u64 {
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -35,7 +35,7 @@ fn pair(first: u64, second: u64) -> u64 {
     mix(first.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32).wrapping_add(second))
 }
 
-/// A word that no text has.
+/// A word that occurs in no text.
 fn word(number: u64) -> String {
     let letters = (0..6).map(|place| mix(number) >> (10 * place));
     letters
@@ -46,7 +46,7 @@ fn word(number: u64) -> String {
         .collect()
 }
 
-/// Words to pad pages with, and their hashes under the public seed.
+/// Words for padding, and their hashes with the public hash seed.
 static FILLER: LazyLock<Vec<(String, u64)>> = LazyLock::new(|| {
     let words = (0..8_192).map(|number| word(mix(!number)));
     words.map(|word| (hash(&word), word)).map(|(hash, word)| (word, hash)).collect()
@@ -58,18 +58,18 @@ fn expand(hash: u64) -> [u64; 4] {
     [0, 1, 2, 3].map(|n| if n == 0 { hash } else { mix(hash.wrapping_add(step.wrapping_mul(n))) })
 }
 
-/// A page of an attacker, with the sums of its first `N` words of signs, and what it is to look like.
+/// A page of an attacker: the sums of the first `N` words of its signature, and the signature that it should get.
 struct Forgery<const N: usize> {
     victim: [u64; N],
     words: Vec<String>,
     sums: [[i64; 64]; N],
     last: u64,
-    /// Words that come again weigh less than the sum of their occurrences: the attacker takes each only once.
+    /// Repeated words weigh less than the sum of their occurrences, so the attacker uses each word once.
     used: HashSet<u64>,
 }
 
 impl<const N: usize> Forgery<N> {
-    /// A page before it is padded.
+    /// A page before padding.
     fn new(victim: [u64; N], number: u64) -> Self {
         let words: Vec<String> =
             (0..WORDS as u64).map(|n| word(mix(number * 10_000 + n))).collect();
@@ -97,7 +97,7 @@ impl<const N: usize> Forgery<N> {
         }
     }
 
-    /// The signs that are wrong, or by less than `margin` right.
+    /// The bits that are wrong, or right by less than `margin`.
     fn weak(&self, margin: i64) -> [u64; N] {
         let mut weak = [0; N];
         for ((weak, sums), victim) in weak.iter_mut().zip(&self.sums).zip(self.victim) {
@@ -109,7 +109,7 @@ impl<const N: usize> Forgery<N> {
         weak
     }
 
-    /// Appends the word whose hash and pair point the right way in most of the signs that are wrong or nearly so.
+    /// Appends the word whose hash and pair push most of the wrong or nearly wrong bits in the right direction.
     fn pad(&mut self) {
         let weak = self.weak(60);
         let agree = |feature: u64| -> u32 {
@@ -125,7 +125,7 @@ impl<const N: usize> Forgery<N> {
     }
 }
 
-/// A page of an attacker, padded by at most 15 % to bring its fingerprint within 3 bits of the victim's under the public seed.
+/// A page of an attacker, padded by at most 15 % so that its fingerprint is within 3 bits of the victim's with the public hash seed.
 fn forge(victim: u64, number: u64) -> Option<String> {
     let mut page = Forgery::new([victim], number);
     for _ in 0..WORDS * 15 / 100 {
@@ -142,7 +142,7 @@ fn victims() -> Vec<Text> {
     texts.into_iter().take(VICTIMS).collect()
 }
 
-/// Whether the victim is dropped after the forged pages have come.
+/// Whether the victim is dropped if it comes after the forged pages.
 fn suppressed(mode: Mode, seed: HashSeed, forged: &[String], victim: &str) -> bool {
     let options = Options { mode, ..Options::default() };
     let fingerprinter = Fingerprinter::new(Recipe { hash_seed: seed, ..Recipe::default() });
@@ -158,11 +158,11 @@ fn suppressed(mode: Mode, seed: HashSeed, forged: &[String], victim: &str) -> bo
 }
 
 #[test]
-fn forged_pages_suppress_victims_under_a_known_seed_and_none_under_a_secret_one() {
+fn forged_pages_suppress_victims_with_a_known_seed_but_none_with_a_secret_one() {
     let public = Fingerprinter::new(Recipe::default());
     for (number, victim) in (1..).zip(victims()) {
         let target = public.fingerprint(&victim.text).0;
-        // An attacker whose page does not come near enough takes another.
+        // If a page does not get near enough, the attacker tries another.
         let near = |text: &String| (public.fingerprint(text).0 ^ target).count_ones() <= 3;
         let attempts = (0..2 * FORGED_EACH as u64).map(|copy| forge(target, number * 1_000 + copy));
         let forged: Vec<_> = attempts.flatten().filter(near).take(FORGED_EACH).collect();
@@ -182,7 +182,7 @@ fn forged_pages_suppress_victims_under_a_known_seed_and_none_under_a_secret_one(
 }
 
 #[test]
-fn who_aims_at_the_whole_signature_must_write_more_and_still_know_the_seed() {
+fn forging_a_whole_signature_takes_more_words_and_still_the_seed() {
     for (number, victim) in (1..).zip(victims()) {
         let target = Fingerprinter::new(Recipe::default()).signature(&victim.text);
         let mut page = Forgery::new(target.0, number);

@@ -1,4 +1,4 @@
-//! `pagesieve eval` on a small sample, and how right the filter is on the development data.
+//! `pagesieve eval` on a small sample, and the quality of the filter on the development data.
 
 mod development;
 mod features;
@@ -8,7 +8,7 @@ mod templates;
 use std::{fs, io::Cursor};
 
 use assert_cmd::Command;
-use pagesieve::eval::{Corpus, CorpusError, Text, Unlisted, evaluate, read_texts, seeds};
+use pagesieve::eval::{Corpus, CorpusError, Text, Unlisted, evaluate, hash_seeds, read_texts};
 use pagesieve::filter::Options;
 use serde_json::Value;
 
@@ -120,7 +120,7 @@ fn pages_are_evaluated_as_their_extracted_texts() {
 }
 
 #[test]
-fn where_unlisted_pairs_are_unknown_only_listed_ones_are_judged() {
+fn if_unlisted_pairs_are_unknown_only_listed_ones_are_judged() {
     let words = |from: u32| (from..from + 80).map(|n| format!("word{n} ")).collect::<String>();
     let texts = || {
         vec![
@@ -135,13 +135,13 @@ fn where_unlisted_pairs_are_unknown_only_listed_ones_are_judged() {
         + r#"{"a": "d", "b": "a", "label": "different"}"#;
     let judge = |unlisted| {
         let corpus = Corpus::new(texts(), Cursor::new(&listed), unlisted).unwrap();
-        evaluate(&corpus, &Options::default(), &seeds(1))
+        evaluate(&corpus, &Options::default(), &hash_seeds(1))
     };
     let (different, unknown) = (judge(Unlisted::Different), judge(Unlisted::Unknown));
     assert_eq!(
         (different.pairs, different.all().wrong),
         (6, 2),
-        "c repeats a and b, which no line says"
+        "c repeats a and b, but no line lists that"
     );
     assert_eq!((unknown.pairs, unknown.all().wrong), (2, 0));
     assert_eq!((different.stream[0].counts.wrong, unknown.stream[0].counts.wrong), (1, 0));
@@ -149,18 +149,18 @@ fn where_unlisted_pairs_are_unknown_only_listed_ones_are_judged() {
 }
 
 #[test]
-fn what_is_wrong_with_pairs_or_texts_is_said_with_its_line() {
+fn an_error_in_pairs_or_texts_names_its_line() {
     let texts = || vec![text("a", "one"), text("b", "two")];
     let refusal = |line: &str| {
         Corpus::new(texts(), Cursor::new(line), Unlisted::Different).unwrap_err().to_string()
     };
     assert_eq!(
         refusal(r#"{"a": "a", "b": "x", "jaccard": 0.5}"#),
-        r#"line 1 names "x", which is none of the texts"#
+        r#"line 1 names "x", but no text has this id"#
     );
     assert_eq!(
         refusal(r#"{"a": "a", "b": "a", "jaccard": 0.5}"#),
-        "line 1: it pairs a text with itself"
+        "line 1: a pair needs two different texts"
     );
     assert_eq!(
         refusal(r#"{"a": "a", "b": "b", "jaccard": 1.5}"#),
@@ -169,17 +169,20 @@ fn what_is_wrong_with_pairs_or_texts_is_said_with_its_line() {
     let twice =
         [r#"{"a": "a", "b": "b", "jaccard": 0.5}"#, r#"{"a": "b", "b": "a", "jaccard": 0.6}"#]
             .join("\n");
-    assert_eq!(refusal(&twice), "line 2: the pair is listed before with another similarity");
-    assert_eq!(refusal(r#"{"a": "a", "b": "b"}"#), "line 1: it has neither `jaccard` nor `label`");
-    assert_eq!(refusal(r#"{"a": "a"}"#), r#"line 1 is no {"a", "b", "jaccard"} of a pair"#);
+    assert_eq!(
+        refusal(&twice),
+        "line 2: an earlier line has the same pair with another similarity"
+    );
+    assert_eq!(refusal(r#"{"a": "a", "b": "b"}"#), "line 1: `jaccard` or `label` is missing");
+    assert_eq!(refusal(r#"{"a": "a"}"#), r#"line 1 is not a pair {"a", "b", "jaccard"}"#);
     assert!(matches!(read_texts(Cursor::new("\n{}")), Err(CorpusError::Form { line: 2, .. })));
     let none = read_texts(Cursor::new("\n")).unwrap_err();
-    assert!(none.to_string().contains(r#"no texts: each line is to be one, {"id", "text"}"#));
+    assert!(none.to_string().contains(r#"no texts: each line must be one, {"id", "text"}"#));
     let doubled = vec![text("a", "one"), text("a", "two")];
     assert!(
         matches!(Corpus::new(doubled, Cursor::new(""), Unlisted::Different), Err(CorpusError::Doubled(id)) if id == "a")
     );
-    // The file is named that is wrong, and the cause is told once.
+    // The message names the file that is wrong, and gives the cause once.
     let directory = tempfile::tempdir().unwrap();
     let file = |name: &str, content: &str| {
         let path = directory.path().join(name);
@@ -192,13 +195,14 @@ fn what_is_wrong_with_pairs_or_texts_is_said_with_its_line() {
         "two.jsonl",
         &[r#"{"id": "a", "text": "1"}"#, r#"{"id": "b", "text": "2"}"#].join("\n"),
     );
-    let told = |texts: &str| stderr(&eval(&[&pairs, "--texts", texts]).assert().code(1).stdout(""));
+    let message =
+        |texts: &str| stderr(&eval(&[&pairs, "--texts", texts]).assert().code(1).stdout(""));
     assert!(
-        told(&one).contains("one.jsonl") && !told(&one).contains("pairs.jsonl"),
+        message(&one).contains("one.jsonl") && !message(&one).contains("pairs.jsonl"),
         "{}",
-        told(&one)
+        message(&one)
     );
-    assert_eq!(told(&two).matches("unknown variant").count(), 1, "{}", told(&two));
+    assert_eq!(message(&two).matches("unknown variant").count(), 1, "{}", message(&two));
     eval(&["absent.jsonl", "--texts", TEXTS]).assert().code(1).stdout("");
     eval(&[PAIRS]).assert().code(2).stdout("");
 }

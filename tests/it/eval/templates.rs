@@ -1,4 +1,4 @@
-//! What the templates of sites do to the judgement: on pages as they are, and where pages have little of their own.
+//! How site templates change decisions: on real pages, and on pages with little content of their own.
 #![allow(clippy::print_stdout, reason = "the tables are for whoever runs the experiment")]
 #![allow(clippy::cast_precision_loss, reason = "counts are small")]
 
@@ -9,7 +9,7 @@ use std::{
 };
 
 use pagesieve::{
-    eval::{Corpus, Text, Unlisted, evaluate, read_texts, seeds},
+    eval::{Corpus, Text, Unlisted, evaluate, hash_seeds, read_texts},
     extract::{self, Extractor, Rules},
     filter::{Document, Filter, Options},
     fingerprint::{Accumulator, Feature, Fingerprinter, Recipe, Signature, Sketch, Sums},
@@ -21,7 +21,7 @@ use crate::data::shared;
 
 const SEEDS: usize = 5;
 
-/// The main texts in an order without order, as crawls of several lists bring pages.
+/// The main texts in a shuffled order, as in a crawl of several lists.
 fn main_texts() -> Option<Vec<Text>> {
     let file = File::open(shared("main_text.jsonl")?).unwrap();
     let mut texts = read_texts(BufReader::new(file)).unwrap();
@@ -29,7 +29,7 @@ fn main_texts() -> Option<Vec<Text>> {
     Some(texts)
 }
 
-/// The same pages, each read from its HTML by these rules.
+/// The same pages, extracted from their HTML with these rules.
 fn read_by(rules: &[Rules], texts: &[Text]) -> Vec<Text> {
     let pages = shared("pages").unwrap();
     let extractor =
@@ -57,7 +57,7 @@ fn templates_by_experiment_on_pages_as_they_are() {
         let corpus = Corpus::new(texts, pairs, Unlisted::Different).unwrap();
         for templates in [false, true] {
             let options = Options { templates, ..Options::default() };
-            let quality = evaluate(&corpus, &options, &seeds(SEEDS));
+            let quality = evaluate(&corpus, &options, &hash_seeds(SEEDS));
             let (all, stream) = (quality.all(), &quality.stream[0].counts);
             let share = |share: Option<f64>| share.unwrap_or_default();
             println!(
@@ -78,14 +78,14 @@ fn templates_by_experiment_on_pages_as_they_are() {
     }
 }
 
-/// Pages of a site: of each its own lines, and its number if it is an altered copy of an earlier one.
+/// Pages of a site: the lines of each, and the number of the earlier page that it is an altered copy of, if any.
 struct Shop {
     template: Vec<String>,
     pages: Vec<(String, Option<usize>)>,
 }
 
 impl Shop {
-    /// Pages with passages of `length` characters of real texts, in a template of other passages that is such a share of each.
+    /// Pages with passages of `length` characters from real texts, in a template of other passages that is this share of each page.
     fn new(passages: &[String], length: usize, share: f64, pages: usize) -> Self {
         let wanted = (length as f64 * share / (1.0 - share)).round();
         let mut template = Vec::new();
@@ -120,7 +120,7 @@ impl Shop {
     }
 }
 
-/// One word in 130 is another, or of a Chinese text one character: nine in ten of the shingles stay.
+/// Replaces one word in 130 (or one character of a Chinese text), which keeps nine in ten of the shingles.
 fn altered(passage: &str) -> String {
     let is_han = |c: char| ('\u{4e00}'..='\u{9fff}').contains(&c);
     if passage.chars().filter(|&c| is_han(c)).count() > passage.chars().count() / 4 {
@@ -131,7 +131,7 @@ fn altered(passage: &str) -> String {
     passage.split(' ').enumerate().map(word).collect::<Vec<_>>().join(" ")
 }
 
-/// Passages of so many characters from the texts of a language, no line twice.
+/// Passages of this many characters from the texts of a language, without repeated lines.
 fn passages(texts: &[Text], language: &str, length: usize) -> Vec<String> {
     let mut seen = HashSet::new();
     let mut passages = Vec::new();
@@ -151,7 +151,7 @@ fn passages(texts: &[Text], language: &str, length: usize) -> Vec<String> {
     passages
 }
 
-/// Pages that repeat none but were dropped, of all; altered copies of kept pages that were dropped, of all.
+/// How many pages that repeat no other were dropped, of how many; and how many altered copies of kept pages, of how many.
 #[derive(Clone, Copy, Default)]
 struct Score([usize; 4]);
 
@@ -183,7 +183,7 @@ fn filtered(shop: &Shop, fingerprinter: &Fingerprinter, templates: bool) -> Vec<
     (0..shop.pages.len()).map(judge).collect()
 }
 
-/// Drops what is within the plain rule of an earlier page, and within nine bits of it by other fingerprints of 64.
+/// Drops pages that the plain rule matches with an earlier page and that other 64-bit fingerprints put within nine bits of it.
 fn confirmed(sketches: &[Sketch], others: &[Signature]) -> Vec<bool> {
     let mut kept: Vec<usize> = Vec::new();
     let mut is_dropped = Vec::new();
@@ -203,7 +203,7 @@ fn confirmed(sketches: &[Sketch], others: &[Signature]) -> Vec<bool> {
     is_dropped
 }
 
-/// The sums of features, hashed in a way of their own.
+/// The sums of features, with a hash of their own.
 fn sums<'a>(features: impl Iterator<Item = &'a Feature>) -> Sums<4> {
     let mut accumulator = Accumulator::new();
     for feature in features {
@@ -213,7 +213,7 @@ fn sums<'a>(features: impl Iterator<Item = &'a Feature>) -> Sums<4> {
     accumulator.finish()
 }
 
-/// The signs of the sums after the mean sums of the first pages are taken away.
+/// The signatures of the sums after subtracting the mean sums of the first pages.
 fn less_mean(features: &[Vec<Feature>], first: usize) -> Vec<Signature> {
     let sums: Vec<_> = features.iter().map(|features| sums(features.iter())).collect();
     let mean = |bit| sums[..first].iter().map(|sums| sums.sum(bit)).sum::<i64>();
@@ -229,7 +229,7 @@ fn less_mean(features: &[Vec<Feature>], first: usize) -> Vec<Signature> {
     sums.iter().map(signs).collect()
 }
 
-/// The signs of those features that less than a quarter of the first pages have.
+/// The signatures of the features that occur in less than a quarter of the first pages.
 fn less_frequent(features: &[Vec<Feature>], first: usize) -> Vec<Signature> {
     let mut holders: HashMap<&str, usize> = HashMap::new();
     for feature in features[..first].iter().flatten() {
@@ -252,7 +252,7 @@ fn templates_by_experiment_where_pages_have_little_of_their_own() {
         let passages = passages(&texts, language, length);
         for share in [0.3, 0.5, 0.7, 0.8, 0.9, 0.95] {
             let mut scores = [Score::default(); 5];
-            for (place, seed) in seeds(SEEDS).into_iter().enumerate() {
+            for (place, seed) in hash_seeds(SEEDS).into_iter().enumerate() {
                 let shop = Shop::new(&passages[29 * place..], length, share, 200);
                 let fingerprinter =
                     Fingerprinter::new(Recipe { hash_seed: seed, ..Recipe::default() });

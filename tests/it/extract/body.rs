@@ -1,4 +1,4 @@
-//! Which part of a page is its body text, on pages of many kinds. They are written by hand, after no site.
+//! Which part of a page is its body text, on pages of many kinds, written by hand and modelled on no particular site.
 
 use super::extract;
 
@@ -6,9 +6,9 @@ use super::extract;
 #[derive(Debug)]
 pub(super) struct Sample {
     pub(super) name: &'static str,
-    /// What stands in front of the content and behind it.
+    /// The markup before and after the content.
     pub(super) around: [String; 2],
-    /// The content, paragraph by paragraph: markup and the lines that it shows.
+    /// The content, paragraph by paragraph: its markup and the lines it shows.
     pub(super) content: Vec<(String, String)>,
 }
 
@@ -237,7 +237,7 @@ fn a_listing_is_its_links() {
 }
 
 #[test]
-fn a_list_of_teasers_is_a_text_where_there_is_no_other() {
+fn a_list_of_teasers_is_the_text_if_there_is_no_other() {
     let teasers: String = ENGLISH
         .iter()
         .map(|text| format!("<div class=card><h2><a href=/x>Title</a></h2><p>{text}</p></div>"))

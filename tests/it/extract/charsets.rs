@@ -1,5 +1,5 @@
-//! Pages in many encodings: declared rightly, wrongly, or not at all.
-#![allow(clippy::print_stderr, reason = "the rates are for whoever runs the test")]
+//! Pages in many encodings: declared correctly, wrongly, or not at all.
+#![allow(clippy::print_stderr, reason = "the rates are for the person who runs the test")]
 
 use std::{
     collections::BTreeMap,
@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::extractor;
 use crate::data::shared;
 
-/// How many were read rightly, by name.
+/// How many were read correctly, by name.
 #[derive(Default)]
 struct Rates(BTreeMap<String, (u32, u32)>);
 
@@ -46,7 +46,7 @@ struct Sample {
     charset: String,
     lang: String,
     mode: String,
-    /// What a `Content-Type` header says.
+    /// The `Content-Type` header.
     header: Option<String>,
 }
 
@@ -72,8 +72,8 @@ fn read(body: Vec<u8>, content_type: Option<String>) -> Extracted {
     extractor().extract(&Page { body, content_type, ..Page::default() })
 }
 
-/// What a page says when it is read rightly: the same characters, given as UTF-8 to the same extraction.
-fn rightly(markup: &str) -> Extracted {
+/// The correct result: the same characters, extracted from UTF-8.
+fn expected(markup: &str) -> Extracted {
     read(markup.as_bytes().to_vec(), Some("text/html; charset=utf-8".to_owned()))
 }
 
@@ -84,7 +84,7 @@ fn declared_encodings_decode_exactly_and_undeclared_ones_mostly() {
     for sample in samples(&folder) {
         let body = fs::read(&sample.file).unwrap();
         let encoding = Encoding::for_label(sample.charset.as_bytes()).unwrap();
-        let whole = rightly(&encoding.decode(&body).0);
+        let whole = expected(&encoding.decode(&body).0);
         let document = read(body, sample.header);
         let is_right = document.text == whole.text && document.title == whole.title;
         let group = if is_cjk(&sample.lang) { "cjk" } else { "other" };
@@ -137,7 +137,7 @@ fn passages(text: &str, length: usize) -> impl Iterator<Item = String> {
     passages.into_iter()
 }
 
-/// The page in an encoding; none if the encoding lacks a character.
+/// The page in an encoding; `None` if the encoding lacks a character.
 fn encoded(markup: &str, label: &str) -> Option<Vec<u8>> {
     match label {
         "utf-16le" => Some(markup.encode_utf16().flat_map(u16::to_le_bytes).collect()),
@@ -176,7 +176,7 @@ const ENCODINGS: [(&str, &[&str]); 10] = [
 ];
 
 #[test]
-fn passages_of_any_length_are_read_in_the_encoding_they_are_in() {
+fn passages_of_any_length_are_read_in_their_encoding() {
     let Some(folder) = shared("charset") else { return };
     let texts = texts(&folder);
     let mut rates = Rates::default();
@@ -204,7 +204,7 @@ fn passages_of_any_length_are_read_in_the_encoding_they_are_in() {
 fn count_undeclared(rates: &mut Rates, lang: &str, label: &str, passage: &str) {
     for markup in markups(passage, "") {
         let Some(body) = encoded(&markup, label) else { continue };
-        let is_right = read(body, None).text == rightly(&markup).text;
+        let is_right = read(body, None).text == expected(&markup).text;
         rates.count("all", is_right);
         rates.count(label, is_right);
         if is_cjk(lang) {
@@ -219,7 +219,7 @@ fn assert_declared_is_exact(label: &str, passage: &str) {
         let document = read(body, None);
         assert_eq!(
             document.text,
-            rightly(&markup).text,
+            expected(&markup).text,
             "{label} was read as {}",
             document.charset
         );

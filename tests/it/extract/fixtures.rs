@@ -1,4 +1,4 @@
-//! Whole pages, made by hand.
+//! Whole pages, written by hand.
 
 use pagesieve::{
     extract::{Directives, Extracted},
@@ -23,7 +23,7 @@ fn urls(document: &Extracted) -> Vec<&str> {
 }
 
 #[test]
-fn an_article_is_freed_of_its_site() {
+fn an_article_is_extracted_without_its_boilerplate() {
     let document = fixture!("article.html");
     assert_eq!(document.title.as_deref(), Some("How tides work — Coast Notes"));
     assert_eq!(
@@ -88,7 +88,7 @@ fn a_page_that_is_one_form_keeps_its_text() {
 }
 
 #[test]
-fn a_cookie_note_goes_and_a_recipe_for_cookies_stays() {
+fn a_cookie_notice_is_dropped_and_a_recipe_for_cookies_stays() {
     let document = fixture!("cookie-note.html");
     assert_eq!(
         document.text,

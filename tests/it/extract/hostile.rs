@@ -1,4 +1,4 @@
-//! Pages made to hold a parser for minutes: each is cut at a limit, and keeps the text before it.
+//! Pages made to keep a parser busy for minutes: each is cut at a limit and keeps the text before it.
 
 use std::fmt::Write as _;
 
@@ -27,7 +27,7 @@ fn nesting_stops_at_the_depth_where_browsers_stop() {
 fn a_page_just_within_the_depth_is_whole() {
     let nested =
         |depth: usize| extract(&format!("{}text{}", "<div>".repeat(depth), "</div>".repeat(depth)));
-    // The elements html and body are open too.
+    // The elements html and body are open as well.
     assert_eq!(nested(508).truncated, None);
     assert_eq!(nested(508).text, "text");
     assert_eq!(nested(520).truncated, Some(Truncation::Depth));
@@ -98,7 +98,7 @@ fn a_tag_has_at_most_256_attributes() {
 }
 
 #[test]
-fn no_disguise_hides_a_flood_of_attributes() {
+fn a_flood_of_attributes_cannot_be_hidden() {
     let mut flood = String::new();
     (0..200_000).for_each(|index| {
         let _ = write!(flood, "a{index} ");

@@ -20,29 +20,30 @@ fn the_text_of_real_pages_is_their_main_text() {
     else {
         return;
     };
-    let mut sites: BTreeMap<String, Vec<(f64, String)>> = BTreeMap::new();
+    let mut corpora: BTreeMap<String, Vec<(f64, String)>> = BTreeMap::new();
     let mut wrong_language = BTreeMap::<String, usize>::new();
     for line in fs::read_to_string(root.join("main_text.jsonl")).unwrap().lines() {
         let label: Value = serde_json::from_str(line).unwrap();
         let path = label["path"].as_str().unwrap();
         let body = fs::read(root.join("pages").join(path)).unwrap();
         let document = extractor().extract(&Page { body, ..Page::default() });
-        let likeness = jaccard(&document.text, label["main_text"].as_str().unwrap());
-        let site = path.split('/').next().unwrap().to_owned();
+        let similarity = jaccard(&document.text, label["main_text"].as_str().unwrap());
+        let corpus = path.split('/').next().unwrap().to_owned();
         if document.lang.map(str::to_owned) != label["lang"].as_str().map(str::to_owned) {
             *wrong_language
-                .entry(format!("{site} {} {:?}", label["lang"], document.lang))
+                .entry(format!("{corpus} {} {:?}", label["lang"], document.lang))
                 .or_default() += 1;
         }
-        sites.entry(site).or_default().push((likeness, path.to_owned()));
+        corpora.entry(corpus).or_default().push((similarity, path.to_owned()));
     }
     // The label is that of the folder: some pages were never translated, some are mostly code.
     assert!(wrong_language.values().sum::<usize>() <= 45, "{wrong_language:?}");
-    for (site, likenesses) in sites {
-        let count = u32::try_from(likenesses.len()).unwrap();
-        let mean = likenesses.iter().map(|(likeness, _)| likeness).sum::<f64>() / f64::from(count);
-        let lowest = likenesses.iter().min_by(|a, b| a.0.total_cmp(&b.0));
-        assert!(mean >= 0.99, "{site}: mean Jaccard similarity {mean}, lowest {lowest:?}");
+    for (corpus, similarities) in corpora {
+        let count = u32::try_from(similarities.len()).unwrap();
+        let mean =
+            similarities.iter().map(|(similarity, _)| similarity).sum::<f64>() / f64::from(count);
+        let lowest = similarities.iter().min_by(|a, b| a.0.total_cmp(&b.0));
+        assert!(mean >= 0.99, "{corpus}: mean Jaccard similarity {mean}, lowest {lowest:?}");
     }
 }
 
@@ -79,7 +80,7 @@ fn shingles(text: &str) -> HashSet<String> {
 }
 
 #[test]
-fn following_the_links_of_real_pages_reaches_all_that_can_be_reached() {
+fn following_the_links_of_real_pages_reaches_every_reachable_page() {
     let Some(root) = shared("pages") else { return };
     let mut queue: Vec<Url> =
         starting_pages().iter().map(|path| Url::parse(path).unwrap()).collect();

@@ -5,7 +5,7 @@ use pagesieve::extract::language;
 use super::extract;
 
 #[test]
-fn languages_with_a_script_of_their_own_are_told_by_it() {
+fn languages_with_a_script_of_their_own_are_detected_by_it() {
     for (text, code) in [
         ("中文", "zh"),
         ("日本語のテキスト", "ja"),
@@ -23,7 +23,7 @@ fn languages_with_a_script_of_their_own_are_told_by_it() {
 }
 
 #[test]
-fn languages_that_share_a_script_are_told_by_statistics() {
+fn languages_that_share_a_script_are_detected_by_statistics() {
     for (text, code) in [
         (
             "The committee decided to postpone the meeting until the following week, because too few members had come.",
@@ -58,7 +58,7 @@ fn languages_that_share_a_script_are_told_by_statistics() {
 }
 
 #[test]
-fn a_text_too_short_to_tell_has_no_language_of_its_own() {
+fn a_text_that_is_too_short_has_no_detected_language() {
     for text in ["", "42", "!?", "OK", "Hello World"] {
         assert_eq!(language(text), None, "{text}");
     }

@@ -1,11 +1,11 @@
-//! What holds for any bytes.
+//! Laws that hold for any bytes.
 
 use pagesieve::extract::{Extracted, Extractor};
 use proptest::prelude::*;
 
 use super::{extractor, page};
 
-/// Bytes of which a good part is markup.
+/// Bytes with much markup.
 fn soup() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         3 => prop::sample::select(vec![
@@ -26,7 +26,7 @@ fn facts(document: &Extracted) -> String {
 
 proptest! {
     #[test]
-    fn any_bytes_give_a_document_and_always_the_same(body in soup()) {
+    fn any_bytes_can_be_extracted_and_always_with_the_same_result(body in soup()) {
         let first = extractor().extract(&page(&body));
         prop_assert_eq!(facts(&first), facts(&extractor().extract(&page(&body))));
     }
@@ -54,7 +54,7 @@ proptest! {
     }
 
     #[test]
-    fn any_content_type_and_header_is_borne(kind in "\\PC{0,40}", header in "[a-z:, -]{0,40}", body in soup()) {
+    fn any_content_type_and_header_is_accepted(kind in "\\PC{0,40}", header in "[a-z:, -]{0,40}", body in soup()) {
         let page = pagesieve::page::Page { content_type: Some(kind), x_robots_tag: vec![header], ..page(&body) };
         let document = extractor().extract(&page);
         prop_assert!(!document.charset.is_empty());
@@ -62,7 +62,7 @@ proptest! {
 }
 
 #[test]
-fn an_extractor_is_shared_among_threads() {
+fn an_extractor_can_be_shared_among_threads() {
     fn shared<T: Send + Sync + Clone>() {}
     shared::<Extractor>();
 }

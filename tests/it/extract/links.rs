@@ -12,7 +12,7 @@ fn urls(document: &Extracted) -> Vec<&str> {
 }
 
 #[test]
-fn links_are_resolved_in_page_order_and_each_once() {
+fn links_are_resolved_in_page_order_each_once() {
     let document = extract(
         "<meta http-equiv=refresh content='5; url=/moved'><nav><a href=b#top>b</a></nav>
          <map><area href='../c?x=1'></map><iframe src=//other.test/d></iframe><a href=' \n/e '>e</a>
@@ -42,7 +42,7 @@ fn frames_are_links() {
 }
 
 #[test]
-fn what_is_in_noscript_template_or_a_comment_is_no_link() {
+fn links_in_noscript_template_or_a_comment_are_ignored() {
     let document = extract(
         "<noscript><meta http-equiv=refresh content='0; url=/no'><a href=/no>no</a></noscript>
          <template><a href=/no>no</a></template><!-- <a href=/no>no</a> --><script>'<a href=/no>'</script>",
@@ -51,7 +51,7 @@ fn what_is_in_noscript_template_or_a_comment_is_no_link() {
 }
 
 #[test]
-fn the_first_base_with_an_address_counts_for_all_links() {
+fn the_first_base_with_an_address_applies_to_all_links() {
     let document = extract(
         "<a href=x>x</a><base target=_top><base href=../../up/><base href=/other/><a href=#frag>y</a>",
     );

@@ -1,4 +1,4 @@
-//! Which text is taken, and how it is laid out.
+//! Which elements are text, and how the text is laid out.
 
 use super::extract;
 
@@ -7,7 +7,7 @@ fn text(html: &str) -> String {
 }
 
 #[test]
-fn blocks_stand_on_lines_of_their_own_and_white_space_is_tidied() {
+fn blocks_are_on_lines_of_their_own_and_white_space_is_tidied() {
     assert_eq!(
         text(
             "<h1> Title\n here </h1>loose<p>one <b>b</b>old\u{a0}\u{3000}two<br>three</p><ul><li>a<li>b</ul><div><div>c</div></div>"
@@ -33,7 +33,7 @@ fn preformatted_text_keeps_its_lines() {
 }
 
 #[test]
-fn what_is_not_shown_as_text_is_left_out() {
+fn elements_that_are_not_shown_as_text_are_left_out() {
     assert_eq!(
         text(
             "<p>a<script>s</script><style>s</style><template>t</template><noscript>n</noscript><svg><text>v</text></svg>
@@ -50,8 +50,8 @@ fn what_is_not_shown_as_text_is_left_out() {
 }
 
 #[test]
-fn furniture_is_left_out_by_tag_role_and_name() {
-    let furniture = [
+fn boilerplate_is_left_out_by_tag_role_and_name() {
+    let boilerplate = [
         "<nav>x</nav>",
         "<header>x</header>",
         "<footer>x</footer>",
@@ -69,7 +69,7 @@ fn furniture_is_left_out_by_tag_role_and_name() {
         "<p class=noprint>x</p>",
         "<div class=mainMenu>x</div>",
     ];
-    for html in furniture {
+    for html in boilerplate {
         assert_eq!(
             text(&format!("<p>The body of the page stays as it is.</p>{html}<p>All of it.</p>")),
             "The body of the page stays as it is.\nAll of it.",
@@ -79,7 +79,7 @@ fn furniture_is_left_out_by_tag_role_and_name() {
 }
 
 #[test]
-fn names_that_only_sound_like_furniture_lose_nothing() {
+fn names_that_only_resemble_boilerplate_lose_nothing() {
     for html in [
         "<article><header><h1>kept</h1></header></article>",
         "<main><header>kept</header></main>",
@@ -103,7 +103,7 @@ fn names_that_only_sound_like_furniture_lose_nothing() {
 }
 
 #[test]
-fn a_name_that_would_take_most_of_a_page_is_not_believed() {
+fn a_name_that_would_drop_most_of_a_page_is_ignored() {
     let sentence =
         "A long text that the page's author put into an element with a misleading name. "
             .repeat(40);
@@ -115,7 +115,7 @@ fn a_name_that_would_take_most_of_a_page_is_not_believed() {
 }
 
 #[test]
-fn the_title_is_tidied_and_not_that_of_a_drawing() {
+fn the_title_is_tidied_and_not_taken_from_a_drawing() {
     let title = |html: &str| extract(html).title;
     assert_eq!(
         title("<title>\n A  &amp; B </title><title>second</title>").as_deref(),
@@ -126,7 +126,7 @@ fn the_title_is_tidied_and_not_that_of_a_drawing() {
 }
 
 #[test]
-fn nothing_gives_an_empty_document() {
+fn an_empty_page_gives_an_empty_result() {
     let document = extract("");
     assert_eq!((document.text.as_str(), document.title, document.lang), ("", None, None));
     assert_eq!((document.links.len(), document.charset, document.truncated), (0, "UTF-8", None));

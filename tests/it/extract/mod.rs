@@ -1,4 +1,4 @@
-//! What extraction makes of pages.
+//! Extraction of pages.
 
 mod body;
 mod charsets;

@@ -1,4 +1,4 @@
-//! Rules by which a site's pages are read.
+//! Rules that select the body text of certain pages.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ const PAGE: &str = "<nav class=\"crumbs\" data-x=1>Home</nav><h1>Title</h1><div 
     <blockquote>Quoted.</blockquote></div><div class=post>Two <b class=sig>Signed</b><span hidden>h</span></div><p>Rest of the page.</p>";
 
 #[test]
-fn what_is_kept_is_the_text_and_nothing_else() {
+fn kept_elements_are_the_text_and_nothing_else() {
     assert_eq!(
         text("site = 'coast.test'\nkeep = ['.post', 'nav[data-x]']", PAGE),
         "Home\nOne, which is long enough to be a sentence.\nQuoted.\nTwo Signedh"
@@ -27,7 +27,7 @@ fn what_is_kept_is_the_text_and_nothing_else() {
 }
 
 #[test]
-fn what_is_dropped_is_no_text_wherever_it_stands() {
+fn dropped_elements_are_not_text_wherever_they_are() {
     assert_eq!(
         text(
             "site = 'coast.test/thread/'\nkeep = ['.post']\ndrop = ['blockquote', '.post:nth-of-type(2)']",
@@ -39,7 +39,7 @@ fn what_is_dropped_is_no_text_wherever_it_stands() {
 }
 
 #[test]
-fn a_page_without_what_is_kept_is_read_by_scoring() {
+fn a_page_without_a_kept_element_is_read_by_scoring() {
     let without = text("site = 'other.test'\nkeep = ['.post']", PAGE);
     assert_eq!(text("site = 'coast.test'\nkeep = ['.article']", PAGE), without);
     assert!(without.contains("Rest of the page."));
@@ -55,10 +55,10 @@ fn a_configuration_with_a_bad_selector_is_refused_at_its_line() {
     let shown = refusal(
         "[crawl]\nmax_pages = 1\n\n[[extract]]\nsite = 'coast.test'\nkeep = ['.post', 'p >> b']\n",
     );
-    assert!(shown.contains("`p >> b` is no CSS selector"), "{shown}");
+    assert!(shown.contains("`p >> b` is not a CSS selector"), "{shown}");
     assert!(shown.contains("crawl.toml:6"), "{shown}");
     let shown = refusal("[[extract]]\nsite = 'https://coast.test'\n");
-    assert!(shown.contains("`https://coast.test` is no site"), "{shown}");
+    assert!(shown.contains("`https://coast.test` is not a valid site"), "{shown}");
     assert!(shown.contains("crawl.toml:2"), "{shown}");
     assert!(refusal("[[extract]]\nsite = 'coast.test'\nkept = ['p']\n").contains("kept"));
 }

@@ -1,4 +1,4 @@
-//! The text of a page does not hang on what stands around it, and changes no more than the page does.
+//! The text of a page does not depend on its surroundings, and changes only as much as the page does.
 
 use proptest::prelude::*;
 
@@ -7,8 +7,8 @@ use super::{
     extract,
 };
 
-/// What sites put around their pages, and change from one fetch to the next.
-const FURNITURE: [&str; 9] = [
+/// Boilerplate that sites put around their pages and change from one fetch to the next.
+const BOILERPLATE: [&str; 9] = [
     "<nav><ul><li><a href=/a>Home</a></li><li><a href=/b>News of the day</a></li></ul></nav>",
     "<div class=\"cookie-banner\"><p>We use cookies to make this site better, and share data with partners. Accept or refuse.</p></div>",
     "<div class=\"ad-slot\"><p>Buy a boat now, pay it back in thirty years. No interest, if you are quick.</p></div>",
@@ -24,14 +24,14 @@ fn sample() -> impl Strategy<Value = Sample> {
     (0..samples().len()).prop_map(|index| samples().swap_remove(index))
 }
 
-fn furniture() -> impl Strategy<Value = String> {
-    prop::collection::vec(prop::sample::select(&FURNITURE[..]), 0..4)
+fn boilerplate() -> impl Strategy<Value = String> {
+    prop::collection::vec(prop::sample::select(&BOILERPLATE[..]), 0..4)
         .prop_map(|blocks| blocks.concat())
 }
 
 #[test]
-fn teasers_above_and_below_a_short_text_are_no_part_of_it() {
-    let teaser = FURNITURE.iter().find(|block| block.contains("teaser")).unwrap();
+fn teasers_above_and_below_a_short_text_are_not_part_of_it() {
+    let teaser = BOILERPLATE.iter().find(|block| block.contains("teaser")).unwrap();
     for mut sample in samples() {
         sample.around[0].insert_str(0, teaser);
         sample.around[1].push_str(teaser);
@@ -41,7 +41,7 @@ fn teasers_above_and_below_a_short_text_are_no_part_of_it() {
 
 proptest! {
     #[test]
-    fn furniture_around_the_content_changes_nothing(mut sample in sample(), above in furniture(), below in furniture()) {
+    fn boilerplate_around_the_content_changes_nothing(mut sample in sample(), above in boilerplate(), below in boilerplate()) {
         let before = extract(&sample.markup()).text;
         sample.around[0].insert_str(0, &above);
         sample.around[1].push_str(&below);
@@ -49,8 +49,8 @@ proptest! {
     }
 
     #[test]
-    fn a_paragraph_that_goes_takes_nothing_with_it(mut sample in sample(), gone in any::<prop::sample::Index>()) {
-        sample.content.remove(gone.index(sample.content.len()));
+    fn a_removed_paragraph_takes_nothing_else_with_it(mut sample in sample(), removed in any::<prop::sample::Index>()) {
+        sample.content.remove(removed.index(sample.content.len()));
         prop_assert_eq!(extract(&sample.markup()).text, sample.text(), "{}", sample.name);
     }
 

@@ -1,21 +1,21 @@
-//! Why a URL of a run was kept, dropped or not fetched.
+//! `pagesieve explain URL --run DIR`: why a URL was stored, dropped or not fetched.
 
 use std::io::{self, Write};
 
 use super::{
-    super::{Failure, Out, counted, rule::distances},
-    side::{Run, cut, judged},
-    stored::{Stored, stored},
+    super::{Failure, Out, rule::distances},
+    side::{Run, Stored, judged, stored, why_truncated},
 };
 use crate::{
     crawl::Account,
+    report::counted,
     state::{JudgedDocument, Reason, UrlState},
 };
 
-/// Writes what a run knows of a URL.
+/// Writes what a run knows about a URL.
 pub(super) fn explain(out: &mut Out, url: &str, run: &Run<'_>) -> Result<(), Failure> {
-    let unheard = || Failure::Unheard { url: url.to_owned(), run: run.directory.to_owned() };
-    let account = run.past.account(url)?.ok_or_else(unheard)?;
+    let unknown = || Failure::UnknownUrl { url: url.to_owned(), run: run.directory.to_owned() };
+    let account = run.past.account(url)?.ok_or_else(unknown)?;
     let page = account.document.as_ref().map(|document| stored(run, document)).transpose()?;
     write(out, &account, page.flatten().as_ref()).map_err(Failure::Output)
 }
@@ -33,7 +33,7 @@ fn write(out: &mut Out, account: &Account, line: Option<&Stored>) -> io::Result<
     }
     writeln!(out, "seed            {}", account.seed.as_deref().unwrap_or("none"))?;
     writeln!(out, "depth           {}", row.depth)?;
-    let referrer = account.referrer.as_deref().unwrap_or("no page: it is a seed");
+    let referrer = account.referrer.as_deref().unwrap_or("none: it is a seed");
     writeln!(out, "found first on  {referrer}")
 }
 
@@ -41,7 +41,7 @@ fn write_reason(out: &mut Out, account: &Account, reason: Reason) -> io::Result<
     let row = &account.url;
     let outcome = match reason {
         Reason::Pending | Reason::Host => "not fetched yet",
-        Reason::Failure => "asked for, but not received",
+        Reason::Failure => "requested, but not received",
         _ if row.status.is_some() => "fetched, but not judged",
         _ => "not fetched",
     };
@@ -70,13 +70,16 @@ fn write_judgement(
     }
     let facts = judgement.facts;
     let [chars, features] = [(facts.chars, "character"), (facts.features, "feature")]
-        .map(|(count, what)| counted(count.into(), what));
+        .map(|(count, what)| counted(count, what));
     writeln!(out, "text            {chars}, {features}")?;
     if facts.features == 0 {
-        writeln!(out, "                no words: only a page of the same body is its duplicate")?;
+        writeln!(
+            out,
+            "                no words, so only a page with the same body is its duplicate"
+        )?;
     }
     if let Some(why) = line.and_then(|line| line.truncated.as_deref()) {
-        writeln!(out, "truncated       {}", cut(why))?;
+        writeln!(out, "truncated       {}", why_truncated(why))?;
     }
     let fingerprint = facts.fingerprint.map_or_else(|| "none".to_owned(), |bits| bits.to_string());
     writeln!(out, "fingerprint     {fingerprint}")

@@ -1,21 +1,28 @@
-//! Reads what meta robots and X-Robots-Tag ask.
+//! Robots directives of a page: `meta name=robots` and the `X-Robots-Tag` header.
 //!
 //! Source: Google Search Central, "Robots meta tag, data-nosnippet, and X-Robots-Tag specifications".
 
-use super::Directives;
+/// What a page asks of crawlers, by meta robots or `X-Robots-Tag`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Directives {
+    /// The page must be neither judged nor stored.
+    pub noindex: bool,
+    /// Its links must not be followed.
+    pub nofollow: bool,
+}
 
 impl Directives {
-    /// Adds the directives of a list such as `noindex, nofollow`; those we do not know ask nothing of us.
+    /// Adds the directives of a list such as `noindex, nofollow`; unknown ones are ignored.
     pub(super) fn add(&mut self, list: &str) {
         list.split(',').for_each(|directive| self.add_one(directive));
     }
 
-    /// Adds an `X-Robots-Tag` header. A name with a colon limits what follows to the crawler of that name.
+    /// Adds an `X-Robots-Tag` header. A name with a colon restricts what follows to the crawler of that name.
     pub(super) fn add_header(&mut self, value: &str, agent: Option<&str>) {
         let mut is_ours = true;
         for part in value.split(',') {
             let directive = match part.split_once(':') {
-                // A colon in a date names nobody either.
+                // A colon in a date does not follow a name either.
                 Some((name, _)) if takes_value(name.trim()) || name.trim().contains(' ') => {
                     continue;
                 }
@@ -39,12 +46,12 @@ impl Directives {
     }
 }
 
-/// Whether `name` is our product token.
+/// Whether `name` is this crawler's product token.
 pub(super) fn is_agent(name: &str, agent: Option<&str>) -> bool {
     agent.is_some_and(|agent| agent.eq_ignore_ascii_case(name.trim()))
 }
 
-/// Directives whose colon introduces their value and names no crawler.
+/// Whether the colon after a directive introduces its value, and not the directives for a crawler.
 fn takes_value(name: &str) -> bool {
     ["unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"]
         .iter()
@@ -72,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn directives_with_a_value_are_passed_over() {
+    fn directives_with_a_value_are_skipped() {
         assert_eq!(header("unavailable_after: 25 Jun 2010 15:00:00 PST, noindex"), (true, false));
         assert_eq!(
             header("unavailable_after: Fri, 25 Jun 2010 15:00:00 GMT, nofollow"),

@@ -1,4 +1,4 @@
-//! Selectors by which a site's pages are read instead of by scoring.
+//! Rules that select the body text of certain pages by CSS selectors instead of by scoring.
 
 use std::{collections::HashSet, fmt};
 
@@ -7,7 +7,7 @@ use scraper::{Html, HtmlTreeSink, Selector, error::SelectorErrorKind};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-/// How the pages of a site are read: an `[[extract]]` table.
+/// How certain pages are read: an `[[extract]]` table.
 ///
 /// ```
 /// use pagesieve::extract::Rules;
@@ -20,26 +20,27 @@ use url::Url;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rules {
-    /// For which pages. Of several rules for a page, those for the longest host and path count, of equal ones the first.
-    pub site: Site,
-    /// What is body text: all that these elements show, and nothing else. None: it is found by scoring. On a page that has no such
-    /// element as well.
+    /// The pages concerned. Of several rules that match a page the one with the longest host and path applies, of equal ones the first.
+    pub site: UrlPrefix,
+    /// The body text: everything these elements show, and nothing else. Without a selector, and on a page without such an element, the
+    /// body text is found by scoring.
     #[serde(default)]
     pub keep: Vec<Css>,
-    /// What is no body text, wherever it stands.
+    /// Elements that are not body text, wherever they are.
     #[serde(default)]
     pub drop: Vec<Css>,
 }
 
-/// A host and the hosts below it, as `example.org`, or their paths that begin so, as `example.org/docs/`.
+/// A host with its subdomains, as `example.org`, or only those of their URLs whose path starts as given, as `example.org/docs/`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Site {
+pub struct UrlPrefix {
     host: String,
     path: String,
 }
 
-/// A CSS selector (level 3 and `:is`, `:where`, `:has`, `:not`). Attributes of formatting elements such as `b` and `font` are not seen.
+/// A CSS selector (level 3 and `:is`, `:where`, `:has`, `:not`). Attributes of formatting elements such as `b` and `font` are not visible
+/// to it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Css {
@@ -47,21 +48,21 @@ pub struct Css {
     selector: Selector,
 }
 
-/// Something in [`Rules`] that will not do.
+/// An invalid value in [`Rules`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RulesError {
     /// The selector cannot be parsed.
-    #[error("`{written}` is no CSS selector: {reason}")]
+    #[error("`{written}` is not a CSS selector: {reason}")]
     Selector {
         /// The selector.
         written: String,
         /// What is wrong with it.
         reason: String,
     },
-    /// The site is no host with or without a path.
+    /// The site is not a host with an optional path.
     #[error(
-        "`{written}` is no site: write a host, or a host and the beginning of a path, as `example.org/docs/`"
+        "`{written}` is not a valid site: write a host, or a host and the start of a path, as `example.org/docs/`"
     )]
     Site {
         /// The site.
@@ -69,13 +70,13 @@ pub enum RulesError {
     },
 }
 
-impl TryFrom<String> for Site {
+impl TryFrom<String> for UrlPrefix {
     type Error = RulesError;
 
     fn try_from(written: String) -> Result<Self, RulesError> {
         let url = Url::parse(&format!("http://{written}")).ok().filter(|url| {
             let is_plain = url.query().is_none() && url.fragment().is_none();
-            is_plain && url.username().is_empty() && !begins_otherwise(&written)
+            is_plain && url.username().is_empty() && !starts_otherwise(&written)
         });
         match url.as_ref().and_then(|url| Some((url.host_str()?, url.path()))) {
             Some((host, path)) => Ok(Self { host: host.to_owned(), path: path.to_owned() }),
@@ -84,29 +85,29 @@ impl TryFrom<String> for Site {
     }
 }
 
-/// Whether what is written begins with no host alone, but a scheme, a path or a port, the scheme's own included.
-fn begins_otherwise(written: &str) -> bool {
+/// Whether the string starts with anything but a bare host: a scheme, a path or a host with a port.
+fn starts_otherwise(written: &str) -> bool {
     let host = written.split('/').next().unwrap_or_default();
     let port = host.rsplit_once(':').map(|(_, port)| port);
     host.is_empty() || port.is_some_and(|port| port.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-impl fmt::Display for Site {
+impl fmt::Display for UrlPrefix {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = if self.path == "/" { "" } else { &self.path };
         write!(formatter, "{}{path}", self.host)
     }
 }
 
-impl From<Site> for String {
-    fn from(site: Site) -> Self {
-        site.to_string()
+impl From<UrlPrefix> for String {
+    fn from(prefix: UrlPrefix) -> Self {
+        prefix.to_string()
     }
 }
 
-impl Site {
-    /// How closely it fits the page, the length of host and path; none if it does not.
-    fn fits(&self, url: &Url) -> Option<(usize, usize)> {
+impl UrlPrefix {
+    /// How specifically it matches the URL, by the lengths of host and path; `None` if it does not match.
+    fn matches(&self, url: &Url) -> Option<(usize, usize)> {
         let below = url.host_str()?.strip_suffix(self.host.as_str())?;
         let is_host = below.is_empty() || below.ends_with('.');
         (is_host && url.path().starts_with(&self.path))
@@ -114,13 +115,13 @@ impl Site {
     }
 }
 
-/// What is wrong, in words for those who write selectors: some of the parser's are for its developers.
+/// What is wrong with a selector. Some messages of the parser address its developers.
 fn reason(error: &SelectorErrorKind) -> String {
-    let told = error.to_string();
-    if told.contains("developer") {
+    let message = error.to_string();
+    if message.contains("developer") {
         return "an element's name, `.class`, `#id` or `[attribute]` was expected".to_owned();
     }
-    told
+    message
 }
 
 impl TryFrom<String> for Css {
@@ -146,17 +147,22 @@ impl fmt::Debug for Css {
     }
 }
 
-/// The rules for a page.
+/// The rules that apply to a page.
 pub(super) fn rules_for<'a>(rules: &'a [Rules], url: Option<&Url>) -> Option<&'a Rules> {
-    let fits = |rules: &'a Rules| Some((rules.site.fits(url?)?, rules));
-    // Of equal ones, `max_by_key` takes the last.
-    rules.iter().rev().filter_map(fits).max_by_key(|&(fit, _)| fit).map(|(_, rules)| rules)
+    let matching = |rules: &'a Rules| Some((rules.site.matches(url?)?, rules));
+    // Of equal ones, `max_by_key` returns the last.
+    rules
+        .iter()
+        .rev()
+        .filter_map(matching)
+        .max_by_key(|&(length, _)| length)
+        .map(|(_, rules)| rules)
 }
 
-/// What an element of a parsed page is known by.
+/// The id of an element of a parsed page.
 pub(super) type NodeId = <HtmlTreeSink as TreeSink>::Handle;
 
-/// The elements of a page that rules name.
+/// The elements of a page that rules select.
 #[derive(Debug, Default)]
 pub(super) struct Selection {
     pub(super) keep: HashSet<NodeId>,
@@ -175,14 +181,18 @@ impl Selection {
 
 #[cfg(test)]
 mod tests {
-    use super::{Rules, Site, rules_for};
+    use super::{Rules, UrlPrefix, rules_for};
 
     fn rules(site: &str) -> Rules {
-        Rules { site: Site::try_from(site.to_owned()).unwrap(), keep: Vec::new(), drop: Vec::new() }
+        Rules {
+            site: UrlPrefix::try_from(site.to_owned()).unwrap(),
+            keep: Vec::new(),
+            drop: Vec::new(),
+        }
     }
 
     #[test]
-    fn the_closest_rules_count() {
+    fn the_most_specific_rules_apply() {
         let all = ["example.org", "docs.example.org", "docs.example.org/api/", "docs.example.org"];
         let all = all.map(rules);
         let found = |url: &str| {
@@ -203,7 +213,7 @@ mod tests {
         assert_eq!(rules("bücher.example").site.to_string(), "xn--bcher-kva.example");
         for wrong in ["", "/docs", "https://example.org", "example.org?x", "a b", "example.org:80"]
         {
-            assert!(Site::try_from(wrong.to_owned()).is_err(), "{wrong}");
+            assert!(UrlPrefix::try_from(wrong.to_owned()).is_err(), "{wrong}");
         }
     }
 }

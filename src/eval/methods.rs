@@ -1,0 +1,445 @@
+//! Compares the filter with methods of the literature on the same pairs: what each finds, and what it costs.
+//!
+//! The methods are plain implementations with the usual thresholds; other thresholds trade recall for precision. Each function below
+//! prepares all texts for one method and returns how to compare two of them.
+
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, HashMap},
+    fmt,
+    time::Instant,
+};
+
+use clap::ValueEnum;
+use serde::Serialize;
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::{
+    corpus::Corpus,
+    pairs::{Counts, Tally, count_pairs},
+    quality::Figures,
+    table::{row, share},
+};
+use crate::{
+    filter::{Options, Rule},
+    fingerprint::{Accumulator, Digest, Fingerprint, Fingerprinter, HashSeed, Recipe, Segment},
+};
+
+/// The sentences of a text that [`Method::Sentences`] compares.
+const SENTENCES: usize = 3;
+/// The least cosine of [`Method::CosineTf`] and [`Method::CosineTfidf`].
+const LEAST_COSINE: f64 = 0.95;
+/// The largest distance of the Euclidean methods, as a share of the longer vector. For vectors of one length it is as strict as the
+/// cosine: the root of 2 - 2·0.95.
+const MOST_DISTANCE: f64 = 0.32;
+/// Edit distance takes a millisecond for two texts of a thousand tokens, so it judges only about this many pairs.
+const SAMPLE: usize = 1_000;
+/// Tokens of a shingle.
+const SHINGLE: usize = 5;
+/// The least Jaccard coefficient of [`Method::Shingles`] and [`Method::Minhash`].
+const LEAST_JACCARD: f64 = 0.8;
+const PERMUTATIONS: usize = 128;
+/// Minima per band: two texts are compared if they agree in one band.
+const ROWS: usize = 4;
+
+/// A method to recognise near duplicates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Method {
+    /// Equal digests of the text (BLAKE3; MD5 finds the same)
+    Digest,
+    /// The three longest sentences are equal
+    Sentences,
+    /// Cosine of the vectors of term frequencies: 0.95 or more
+    CosineTf,
+    /// Cosine of the TF-IDF vectors: 0.95 or more
+    CosineTfidf,
+    /// Euclidean distance of the vectors of term frequencies: at most 0.32 of the longer one
+    EuclideanTf,
+    /// Euclidean distance of the TF-IDF vectors: at most 0.32 of the longer one
+    EuclideanTfidf,
+    /// Edit distance of the tokens: at most a tenth of the longer text; only a sample of the listed pairs
+    Edit,
+    /// Jaccard coefficient of the sets of 5-token shingles: 0.8 or more
+    Shingles,
+    /// `MinHash` with 128 permutations of 5-token shingles, 32 bands of 4 rows, estimate 0.8 or more
+    Minhash,
+    /// `SimHash` as in tutorials: words, term frequency in five levels, 64 bits, distance 3
+    Tutorial,
+    /// The configured mode
+    Pagesieve,
+}
+
+impl Method {
+    /// Its name on the command line.
+    fn name(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+}
+
+/// What a method finds, and what it costs.
+#[derive(Clone, Debug, Serialize)]
+pub struct MethodQuality {
+    /// The method.
+    pub method: Method,
+    /// What it finds, over all pairs or over a sample.
+    #[serde(flatten)]
+    pub figures: Figures,
+    /// Judged pairs, if they are a sample.
+    pub sample: Option<u64>,
+    /// Bytes to remember per page, on average.
+    pub bytes: f64,
+    /// Microseconds to prepare a page on one thread, on average.
+    pub page_microseconds: f64,
+    /// Nanoseconds to judge a pair on one thread, on average over all pairs.
+    pub pair_nanoseconds: f64,
+}
+
+/// The figures of several methods.
+#[derive(Clone, Debug, Serialize)]
+#[serde(transparent)]
+pub struct Comparison(pub Vec<MethodQuality>);
+
+/// All texts, prepared for a method.
+struct Prepared {
+    /// Bytes to remember, over all texts.
+    bytes: usize,
+    /// Whether the texts at these places are near duplicates.
+    alike: Box<dyn Fn(usize, usize) -> bool>,
+}
+
+impl Prepared {
+    /// `values` has what is remembered of each text.
+    fn new<T: 'static>(
+        values: Vec<T>,
+        bytes: impl Fn(&T) -> usize,
+        alike: impl Fn(&T, &T) -> bool + 'static,
+    ) -> Self {
+        let bytes = values.iter().map(bytes).sum();
+        Self { bytes, alike: Box::new(move |a, b| alike(&values[a], &values[b])) }
+    }
+}
+
+/// Judges all pairs of a corpus by these methods.
+#[must_use]
+pub fn compare(
+    corpus: &Corpus,
+    options: &Options,
+    hash_seed: HashSeed,
+    methods: &[Method],
+) -> Comparison {
+    let recipe = options.recipe(hash_seed);
+    // Loads the dictionary, so that the first method does not pay for it.
+    let _ = Fingerprinter::new(recipe).sketch("数据库");
+    Comparison(methods.iter().map(|&method| judge(corpus, options, recipe, method)).collect())
+}
+
+fn judge(corpus: &Corpus, options: &Options, recipe: Recipe, method: Method) -> MethodQuality {
+    let (prepared, preparing) = timed(|| prepare(corpus, options, recipe, method));
+    let (counts, judging) = timed(|| match method {
+        Method::Edit => sampled(corpus, &prepared),
+        _ => count_pairs(corpus, &prepared.alike),
+    });
+    let (texts, pairs) = (corpus.texts().len() as f64, counts.all() as f64);
+    MethodQuality {
+        method,
+        figures: Figures::new(&[counts]),
+        sample: (method == Method::Edit).then(|| counts.all()),
+        bytes: prepared.bytes as f64 / texts,
+        page_microseconds: preparing * 1e6 / texts,
+        pair_nanoseconds: judging * 1e9 / pairs.max(1.0),
+    }
+}
+
+/// Judges evenly spaced listed pairs, at most [`SAMPLE`].
+fn sampled(corpus: &Corpus, prepared: &Prepared) -> Counts {
+    let step = corpus.listed().div_ceil(SAMPLE).max(1);
+    let mut tally = Tally::new();
+    for (a, b, similarity) in corpus.listed_pairs().into_iter().step_by(step) {
+        let (a, b) = (a as usize, b as usize);
+        tally.count(corpus.band(a, b, similarity), (prepared.alike)(a, b).then_some(0));
+    }
+    tally.at(0)
+}
+
+fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
+    let start = Instant::now();
+    let result = work();
+    (result, start.elapsed().as_secs_f64())
+}
+
+fn prepare(corpus: &Corpus, options: &Options, recipe: Recipe, method: Method) -> Prepared {
+    let by_recipe = Fingerprinter::new(recipe);
+    // A token per character in scripts without spaces, as for the similarity of the listed pairs.
+    let by_character = Fingerprinter::new(Recipe { segment: Segment::Ngrams, ..recipe });
+    let texts: Vec<_> = corpus.texts().iter().map(|text| text.text.as_str()).collect();
+    let texts = texts.as_slice();
+    match method {
+        Method::Digest => digests(texts),
+        Method::Sentences => sentences(texts),
+        Method::CosineTf => cosine(vectors(texts, &by_recipe, false)),
+        Method::CosineTfidf => cosine(vectors(texts, &by_recipe, true)),
+        Method::EuclideanTf => euclidean(vectors(texts, &by_recipe, false)),
+        Method::EuclideanTfidf => euclidean(vectors(texts, &by_recipe, true)),
+        Method::Edit => edit(texts, &by_character),
+        Method::Shingles => jaccard(texts, &by_character),
+        Method::Minhash => minhash(texts, &by_character),
+        Method::Tutorial => tutorial(texts, &by_recipe),
+        Method::Pagesieve => pagesieve(texts, &by_recipe, Rule::new(options)),
+    }
+}
+
+/// The configured mode: a signature of 32 bytes, of which 8 are the indexed fingerprint.
+fn pagesieve(texts: &[&str], fingerprinter: &Fingerprinter, rule: Rule) -> Prepared {
+    let sketches = texts.iter().map(|text| fingerprinter.sketch(text)).collect();
+    Prepared::new(sketches, |_| 32, move |a, b| rule.judge(a, b).is_some())
+}
+
+/// Equal texts.
+fn digests(texts: &[&str]) -> Prepared {
+    let digests = texts.iter().map(|text| Digest::of(text.as_bytes())).collect();
+    Prepared::new(digests, |_| size_of::<Digest>(), |a, b| a == b)
+}
+
+/// Equal longest sentences.
+fn sentences(texts: &[&str]) -> Prepared {
+    let is_end = |c: char| matches!(c, '.' | '!' | '?' | '\n' | '。' | '！' | '？' | '；' | ';');
+    let longest = |text: &str| {
+        let mut sentences: Vec<_> =
+            text.split(is_end).map(str::trim).filter(|text| !text.is_empty()).collect();
+        // Equally long sentences in alphabetical order, so that their places in the text do not matter.
+        sentences.sort_unstable_by_key(|sentence| (Reverse(sentence.len()), *sentence));
+        sentences.truncate(SENTENCES);
+        let mut digests: Vec<_> =
+            sentences.iter().map(|text| Digest::of(text.as_bytes())).collect();
+        digests.sort_unstable();
+        digests
+    };
+    Prepared::new(
+        texts.iter().copied().map(longest).collect(),
+        |digests| size_of_val(digests.as_slice()),
+        |a, b| a == b,
+    )
+}
+
+/// The weights of a text's terms by the number of the term, and the length of the vector (Salton).
+struct Vector {
+    weights: Vec<(u32, f64)>,
+    length: f64,
+}
+
+impl Vector {
+    /// The scalar product.
+    fn product(&self, other: &Self) -> f64 {
+        let (a, b) = (&self.weights, &other.weights);
+        let (mut i, mut j, mut sum) = (0, 0, 0.0);
+        while let (Some((x, v)), Some((y, w))) = (a.get(i), b.get(j)) {
+            if x == y {
+                sum += v * w;
+            }
+            i += usize::from(x <= y);
+            j += usize::from(y <= x);
+        }
+        sum
+    }
+
+    /// A term's number and its weight, four bytes each.
+    fn bytes(&self) -> usize {
+        8 * self.weights.len()
+    }
+}
+
+/// Frequencies of terms, or with `idf` frequencies times the logarithm of the inverse share of texts that have the term.
+fn vectors(texts: &[&str], fingerprinter: &Fingerprinter, idf: bool) -> Vec<Vector> {
+    let mut terms = HashMap::new();
+    let mut frequencies = |text| {
+        let mut frequencies = BTreeMap::new();
+        fingerprinter
+            .tokens(text, |token| *frequencies.entry(number(token, &mut terms)).or_insert(0) += 1);
+        frequencies
+    };
+    let frequencies: Vec<BTreeMap<u32, u32>> =
+        texts.iter().copied().map(&mut frequencies).collect();
+    let mut texts_with = vec![0_u32; terms.len()];
+    for term in frequencies.iter().flat_map(BTreeMap::keys) {
+        texts_with[*term as usize] += 1;
+    }
+    let texts = frequencies.len() as f64;
+    let weight = |(term, frequency): (u32, u32)| {
+        let rarity = if idf { (texts / f64::from(texts_with[term as usize])).ln() } else { 1.0 };
+        (term, f64::from(frequency) * rarity)
+    };
+    let vector = |frequencies: BTreeMap<u32, u32>| {
+        let weights: Vec<_> = frequencies.into_iter().map(weight).collect();
+        let length = weights.iter().map(|(_, weight)| weight * weight).sum::<f64>().sqrt();
+        Vector { weights, length }
+    };
+    frequencies.into_iter().map(vector).collect()
+}
+
+/// The number of a token: equal tokens have equal numbers.
+fn number(token: &str, numbers: &mut HashMap<String, u32>) -> u32 {
+    let next = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
+    *numbers.entry(token.to_owned()).or_insert(next)
+}
+
+/// Vectors that point in nearly the same direction.
+fn cosine(vectors: Vec<Vector>) -> Prepared {
+    Prepared::new(vectors, Vector::bytes, |a, b| {
+        let lengths = a.length * b.length;
+        lengths > 0.0 && a.product(b) >= LEAST_COSINE * lengths
+    })
+}
+
+/// Vectors that end near each other.
+fn euclidean(vectors: Vec<Vector>) -> Prepared {
+    Prepared::new(vectors, Vector::bytes, |a, b| {
+        let most = MOST_DISTANCE * a.length.max(b.length);
+        let squared = a.length * a.length + b.length * b.length - 2.0 * a.product(b);
+        most > 0.0 && squared <= most * most
+    })
+}
+
+/// Insertions, deletions and substitutions of tokens (Levenshtein).
+fn edit(texts: &[&str], fingerprinter: &Fingerprinter) -> Prepared {
+    let mut numbers = HashMap::new();
+    let numbered = |text| {
+        let mut tokens = Vec::new();
+        fingerprinter.tokens(text, |token| tokens.push(number(token, &mut numbers)));
+        tokens
+    };
+    Prepared::new(
+        texts.iter().copied().map(numbered).collect(),
+        |tokens| size_of_val(tokens.as_slice()),
+        |a, b| {
+            let longer = a.len().max(b.len());
+            // The difference in length is a lower bound of the distance.
+            a.len().abs_diff(b.len()) * 10 <= longer
+                && strsim::generic_levenshtein(a, b) * 10 <= longer
+        },
+    )
+}
+
+/// The Jaccard coefficient of sets of shingles (Broder, *On the Resemblance and Containment of Documents*, 1997).
+fn jaccard(texts: &[&str], fingerprinter: &Fingerprinter) -> Prepared {
+    let sets = texts.iter().map(|text| shingles(text, fingerprinter)).collect();
+    Prepared::new(
+        sets,
+        |set| size_of_val(set.as_slice()),
+        |a, b| {
+            // The sets have no more in common than the smaller one.
+            let (smaller, larger) = (a.len().min(b.len()), a.len().max(b.len()));
+            if (smaller as f64) < LEAST_JACCARD * larger as f64 {
+                return false;
+            }
+            let (mut i, mut j, mut common) = (0, 0, 0);
+            while let (Some(x), Some(y)) = (a.get(i), b.get(j)) {
+                common += usize::from(x == y);
+                i += usize::from(x <= y);
+                j += usize::from(y <= x);
+            }
+            common as f64 / (a.len() + b.len() - common) as f64 >= LEAST_JACCARD
+        },
+    )
+}
+
+/// The estimate of the Jaccard coefficient by `MinHash`, with locality-sensitive hashing.
+fn minhash(texts: &[&str], fingerprinter: &Fingerprinter) -> Prepared {
+    let minima = |text| {
+        let mut minima = [u32::MAX; PERMUTATIONS];
+        for shingle in shingles(text, fingerprinter) {
+            for (permutation, least) in (1..).zip(&mut minima) {
+                *least = (*least).min((mix(shingle ^ mix(permutation)) >> 32) as u32);
+            }
+        }
+        minima
+    };
+    Prepared::new(texts.iter().copied().map(minima).collect(), size_of_val, |a, b| {
+        let candidate = a.chunks(ROWS).zip(b.chunks(ROWS)).any(|(a, b)| a == b);
+        let equal = || a.iter().zip(b).filter(|(a, b)| a == b).count();
+        candidate && equal() as f64 >= LEAST_JACCARD * PERMUTATIONS as f64
+    })
+}
+
+/// The hashes of the distinct shingles of a text, sorted. A text that is shorter than a shingle is one shingle.
+fn shingles(text: &str, fingerprinter: &Fingerprinter) -> Vec<u64> {
+    let mut tokens = Vec::new();
+    fingerprinter.tokens(text, |token| tokens.push(xxh3_64(token.as_bytes())));
+    let hash = |tokens: &[u64]| tokens.iter().fold(0, |hash, token| mix(hash ^ token));
+    let mut set: Vec<_> = tokens.windows(SHINGLE).map(hash).collect();
+    if set.is_empty() {
+        set.push(hash(&tokens));
+    }
+    set.sort_unstable();
+    set.dedup();
+    set
+}
+
+/// The finaliser of `SplitMix64`.
+fn mix(mut x: u64) -> u64 {
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+/// `SimHash` as in tutorials: 64 bits over words alone, weighted by their frequency in five levels.
+fn tutorial(texts: &[&str], fingerprinter: &Fingerprinter) -> Prepared {
+    let fingerprint = |text| {
+        let mut frequencies: HashMap<u64, u32> = HashMap::new();
+        fingerprinter
+            .tokens(text, |token| *frequencies.entry(xxh3_64(token.as_bytes())).or_default() += 1);
+        let most = frequencies.values().copied().max().unwrap_or(1);
+        let mut accumulator = Accumulator::new();
+        for (hash, frequency) in frequencies {
+            accumulator.add([hash], (5 * frequency).div_ceil(most));
+        }
+        let [bits] = accumulator.finish().signs();
+        Fingerprint(bits)
+    };
+    Prepared::new(
+        texts.iter().copied().map(fingerprint).collect(),
+        |_| size_of::<Fingerprint>(),
+        |a, b| a.distance(*b) <= 3,
+    )
+}
+
+impl fmt::Display for Comparison {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const WIDTHS: [usize; 9] = [8, 11, 9, 9, 9, 8, 10, 10, 10];
+        let header = [
+            "found",
+            "not equal",
+            "≥ 0.9",
+            "≥ 0.5",
+            "≥ 0.3",
+            "wrong",
+            "bytes",
+            "µs/page",
+            "ns/pair",
+        ];
+        row(f, "method", WIDTHS, header)?;
+        for quality in &self.0 {
+            let name =
+                quality.method.name() + if quality.sample.is_some() { " (sample)" } else { "" };
+            let figures = &quality.figures;
+            let cells = [
+                share(figures.recall),
+                share(figures.recall_not_equal),
+                share(figures.precision_90),
+                share(figures.precision_50),
+                share(figures.precision_30),
+                figures.wrong.to_string(),
+                format!("{:.0}", quality.bytes),
+                format!("{:.0}", quality.page_microseconds),
+                format!("{:.0}", quality.pair_nanoseconds),
+            ];
+            row(f, &name, WIDTHS, cells)?;
+        }
+        f.write_str(
+            "(found: share of near pairs, of similarity 0.9 or more, that are reported; not equal: of those with different texts;
+ ≥ 0.9, ≥ 0.5, ≥ 0.3: share of reported pairs with this similarity; wrong: reported pairs below 0.3;
+ bytes: to remember per page; µs/page and ns/pair: wall time on one thread)
+",
+        )
+    }
+}

@@ -1,0 +1,342 @@
+//! Recognises boilerplate: navigation, headers and footers, sidebars, cookie notices, related pages, comments.
+//!
+//! An element is judged by its tag, its ARIA role, and the words in its classes and its id. Words of `boilerplate.txt` decide; words of
+//! `hints.txt` only suggest, and the scoring (`score.rs`) weighs them against the text.
+
+use std::{collections::HashMap, iter, sync::LazyLock};
+
+use html5ever::local_name;
+use scraper::node::Element;
+
+/// The longest name that is read; longer ones are generated and mean nothing.
+const MAX_NAME: usize = 40;
+
+static BOILERPLATE: LazyLock<Words<Rule>> = LazyLock::new(|| {
+    Words::parse(include_str!("boilerplate.txt"), |heading| match heading {
+        "whole" => Rule::Whole,
+        "outside" => Rule::Outside,
+        "head" => Rule::Head,
+        "first" => Rule::First,
+        "place" => Rule::Place,
+        _ => Rule::State,
+    })
+});
+
+static HINTS: LazyLock<Words<HintWord>> = LazyLock::new(|| {
+    Words::parse(include_str!("hints.txt"), |heading| match heading {
+        "note" => HintWord::Note,
+        "aside" => HintWord::Aside,
+        "comments" => HintWord::Comments,
+        _ => HintWord::State,
+    })
+});
+
+/// The meaning of a word of `boilerplate.txt`, which explains them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rule {
+    Whole,
+    Outside,
+    Head,
+    First,
+    Place,
+    State,
+}
+
+/// The meaning of a word of `hints.txt`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum HintWord {
+    /// The element is a note that belongs to the text.
+    Note,
+    Aside,
+    Comments,
+    /// The name describes the state of something else: has-sidebar.
+    State,
+}
+
+/// What a block may be, other than text of the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Hint {
+    None,
+    /// Teasers of other pages: headings that are links, with little text.
+    Teaser,
+    /// Beside the text: related pages, teasers, widgets.
+    Aside,
+    /// Comments by readers.
+    Comments,
+    /// Boilerplate of the site, by tag, role or name.
+    Boilerplate,
+}
+
+/// Whether the element is boilerplate by its tag, its ARIA role, or a word in its classes or its id.
+///
+/// `in_content`: whether it is inside a `main`, `article` or `section`, where a header belongs to the text.
+pub(super) fn is_boilerplate(element: &Element, in_content: bool) -> bool {
+    match element.name.local {
+        // Documentation uses it for notes, but names them so.
+        local_name!("aside") => return !is_note(element),
+        names!("nav" "footer" "label" "search") => return true,
+        local_name!("header") if !in_content => return true,
+        // These contain the text, whatever their classes say.
+        names!("html" "body" "main" "article" "form") => return false,
+        _ => {}
+    }
+    element.attrs.iter().any(|(name, value)| match name.local {
+        local_name!("role") => is_boilerplate_role(value, in_content),
+        local_name!("class") => {
+            value.split_ascii_whitespace().any(|name| is_boilerplate_name(name, in_content))
+        }
+        local_name!("id") => is_boilerplate_name(value, in_content),
+        _ => false,
+    })
+}
+
+/// Whether the element is not shown, or only over the page, as a dialog.
+///
+/// A hidden `span` counts as shown: it is one of several alternatives from which a script chooses (the key on this or that system), and
+/// the sentence would have a gap without it. Things that pages really hide (dialogs, menus, templates) are blocks.
+///
+/// The page itself is never hidden: a script shows it later.
+pub(super) fn is_hidden(element: &Element) -> bool {
+    if matches!(element.name.local, names!("html" "body")) {
+        return false;
+    }
+    element.name.local == local_name!("dialog")
+        || element.attrs.iter().any(|(name, value)| match name.local {
+            local_name!("hidden") => {
+                element.name.local != local_name!("span")
+                    && !value.eq_ignore_ascii_case("until-found")
+            }
+            local_name!("aria-hidden") => value.eq_ignore_ascii_case("true"),
+            local_name!("style") => hides(value),
+            _ => false,
+        })
+}
+
+/// Whether the element is content, inside which headers belong to the text.
+pub(super) fn is_content(element: &Element) -> bool {
+    matches!(element.name.local, names!("main" "article" "section"))
+        || element
+            .attrs
+            .iter()
+            .any(|(name, value)| name.local == local_name!("role") && &**value == "main")
+}
+
+fn is_boilerplate_role(role: &str, in_content: bool) -> bool {
+    match role.trim() {
+        "banner" => !in_content,
+        "navigation" | "contentinfo" | "complementary" | "search" | "menu" | "menubar"
+        | "toolbar" | "dialog" | "alertdialog" | "tooltip" => true,
+        _ => false,
+    }
+}
+
+fn hides(style: &str) -> bool {
+    style.split(';').filter_map(|rule| rule.split_once(':')).any(|(property, value)| {
+        let value = value.trim_ascii().split(['!', ' ']).next().unwrap_or_default();
+        let is = |name: &str, hidden: &str| {
+            property.trim_ascii().eq_ignore_ascii_case(name) && value.eq_ignore_ascii_case(hidden)
+        };
+        is("display", "none") || is("visibility", "hidden")
+    })
+}
+
+/// Judges one class or id.
+fn is_boilerplate_name(name: &str, in_content: bool) -> bool {
+    with_lower_case(name, |lower| {
+        let end = end_without_place(name, lower);
+        match BOILERPLATE.get(&lower[..end]) {
+            Some(Rule::Whole | Rule::Head | Rule::First) => true,
+            Some(Rule::Outside) => !in_content,
+            Some(_) => false,
+            None => is_compound_of_boilerplate(&name[..end], &lower[..end]),
+        }
+    })
+    .unwrap_or(false)
+}
+
+/// In a compound the last word says what the thing is, as in English.
+fn is_compound_of_boilerplate(name: &str, lower: &str) -> bool {
+    let mut words = words_of(name).map(|(start, end)| BOILERPLATE.get(&lower[start..end]));
+    match words.next() {
+        Some(Some(Rule::Head)) => !words.any(|rule| rule == Some(Rule::State)),
+        Some(_) => words.last() == Some(Some(Rule::First)),
+        None => false,
+    }
+}
+
+/// The end of the name without trailing words of place.
+fn end_without_place(name: &str, lower: &str) -> usize {
+    let decides =
+        |&(start, end): &(usize, usize)| BOILERPLATE.get(&lower[start..end]) != Some(Rule::Place);
+    words_of(name).find(decides).map_or(0, |(_, end)| end)
+}
+
+/// What the names of the element's classes and its id suggest. Those of elements that contain the text describe its state.
+pub(super) fn hint_of(element: &Element) -> Hint {
+    if matches!(element.name.local, names!("html" "body" "main" "article")) {
+        return Hint::None;
+    }
+    match hint_words_of(element).max() {
+        Some(HintWord::Aside) => Hint::Aside,
+        Some(HintWord::Comments) => Hint::Comments,
+        _ => Hint::None,
+    }
+}
+
+/// Whether the element is named a note, as in documentation that uses `aside` for notes.
+fn is_note(element: &Element) -> bool {
+    hint_words_of(element).any(|word| word == HintWord::Note)
+}
+
+fn hint_words_of(element: &Element) -> impl Iterator<Item = HintWord> {
+    let names = element.attrs.iter().flat_map(|(name, value)| {
+        let names = match name.local {
+            names!("class" "id") => &**value,
+            _ => "",
+        };
+        names.split_ascii_whitespace()
+    });
+    names.filter_map(hint_word_of)
+}
+
+/// The strongest word anywhere in a name.
+fn hint_word_of(name: &str) -> Option<HintWord> {
+    let strongest =
+        |lower: &str| words_of(name).filter_map(|(start, end)| HINTS.get(&lower[start..end])).max();
+    with_lower_case(name, strongest).flatten().filter(|&word| word != HintWord::State)
+}
+
+/// Words with their meanings, from a text file.
+#[derive(Debug)]
+struct Words<R> {
+    meanings: HashMap<&'static str, R>,
+    /// Bit n of entry b: some word of n bytes starts with byte b. Rules out nearly all other words without hashing them.
+    shapes: [u64; 256],
+}
+
+impl<R: Copy> Words<R> {
+    /// Parses words under headings in brackets; `meaning_of` maps headings. Lines that start with `#` are comments.
+    fn parse(file: &'static str, meaning_of: impl Fn(&str) -> R) -> Self {
+        let mut words = Self { meanings: HashMap::new(), shapes: [0; 256] };
+        let mut meaning = None;
+        for line in file.lines().filter(|line| !line.starts_with('#')) {
+            if let Some(heading) = line.strip_prefix('[') {
+                meaning = Some(meaning_of(heading.trim_end_matches(']')));
+            } else if let Some(meaning) = meaning {
+                for word in line.split_whitespace() {
+                    words.shapes[usize::from(word.as_bytes()[0])] |= 1 << word.len();
+                    words.meanings.insert(word, meaning);
+                }
+            }
+        }
+        words
+    }
+
+    /// The meaning of a word of less than 64 bytes.
+    fn get(&self, word: &str) -> Option<R> {
+        let first = usize::from(*word.as_bytes().first()?);
+        if self.shapes[first] >> word.len() & 1 == 0 {
+            return None;
+        }
+        self.meanings.get(word).copied()
+    }
+}
+
+/// The result of `judge` for a name in lower case; `None` for a name that is too long.
+fn with_lower_case<T>(name: &str, judge: impl FnOnce(&str) -> T) -> Option<T> {
+    let mut buffer = [0; MAX_NAME];
+    let lower = buffer.get_mut(..name.len())?;
+    lower.copy_from_slice(name.as_bytes());
+    lower.make_ascii_lowercase();
+    Some(judge(str::from_utf8(lower).ok()?))
+}
+
+/// The words of a name from the last to the first, as ranges. A word starts after `-` or `_`, and at a capital that follows a
+/// small letter.
+fn words_of(name: &str) -> impl Iterator<Item = (usize, usize)> {
+    let mut rest = name;
+    iter::from_fn(move || {
+        rest = rest.trim_end_matches(['-', '_']);
+        let (bytes, end) = (rest.as_bytes(), rest.len());
+        let starts = |&at: &usize| {
+            matches!(bytes[at - 1], b'-' | b'_')
+                || (bytes[at].is_ascii_uppercase() && bytes[at - 1].is_ascii_lowercase())
+        };
+        let start = (1..end).rev().find(starts).unwrap_or(0);
+        rest = &rest[..start];
+        (end > 0).then_some((start, end))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{HintWord, hides, hint_word_of, is_boilerplate_name};
+
+    #[test]
+    fn the_last_word_of_a_name_decides() {
+        for name in [
+            "nav",
+            "navheader",
+            "page-footer",
+            "siteFooter",
+            "sidebar-left",
+            "left_sidebar",
+            "SideBar",
+            "main-nav",
+            "nav-wrapper",
+            "breadcrumb",
+            "cookie-notice-container",
+            "cookieConsent",
+            "noprint",
+            "rightSidebar",
+        ] {
+            assert!(is_boilerplate_name(name, false), "{name}");
+        }
+        for name in [
+            "content-header",
+            "sidebar-layout",
+            "has-sidebar",
+            "withSidebar",
+            "cookie-recipe",
+            "content",
+            "navigator-guide",
+            "footnotes",
+            "menu-item-description",
+            "article",
+            "toc",
+            "headline",
+            "footer-free-layout",
+            "",
+            "-",
+            "漢字",
+        ] {
+            assert!(!is_boilerplate_name(name, false), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_header_is_boilerplate_only_outside_of_content() {
+        assert!(is_boilerplate_name("header", false));
+        assert!(!is_boilerplate_name("header", true));
+    }
+
+    #[test]
+    fn styles_that_hide_are_recognised() {
+        assert!(hides("color:red; DISPLAY : none !important"));
+        assert!(hides("visibility:hidden"));
+        assert!(!hides("display:block; background:url(none)"));
+    }
+
+    #[test]
+    fn any_word_of_a_name_can_be_a_hint() {
+        assert_eq!(hint_word_of("article-related"), Some(HintWord::Aside));
+        assert_eq!(hint_word_of("RelatedPosts"), Some(HintWord::Aside));
+        assert_eq!(hint_word_of("comments_list"), Some(HintWord::Comments));
+        assert_eq!(hint_word_of("comment-share"), Some(HintWord::Comments));
+        assert_eq!(hint_word_of("admonition"), Some(HintWord::Note));
+        for name in ["commentary", "unrelated", "has-related", "no-comments", "content", "", "漢字"]
+        {
+            assert_eq!(hint_word_of(name), None, "{name}");
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! Renders a report for people: `report.html`, and the summary that a crawl prints at its end.
+//!
+//! The page is one file without scripts. Text from strangers is escaped in both. The summary has at most 80 columns, unless a URL is
+//! longer.
+
+use std::{cmp::Reverse, fmt};
+
+use askama::{PrimitiveType, Template};
+use url::Url;
+
+use crate::{
+    filter::Step,
+    index::{Audit, BlockIndex},
+    page::{Timestamp, numbers::thousands},
+    report::{Cluster, DeferredHost, End, Exact, Member, Report, Search, Warning},
+    sink::{
+        DUPLICATES, PAGES, SKIPPED,
+        record::{VerdictName, rfc3339_text},
+    },
+    state::Reason,
+};
+
+/// Columns of the summary.
+const COLUMNS: usize = 80;
+/// Warnings and deferred hosts in the summary; the files have all.
+const SUMMARY_WARNINGS: usize = 5;
+const SUMMARY_HOSTS: usize = 10;
+/// Hosts in the page; `report.json` has all.
+const PAGE_HOSTS: usize = 200;
+/// Characters of a title or URL in the page.
+const PAGE_CHARS: usize = 300;
+
+#[derive(Template)]
+#[template(path = "report.html", config = "src/report/askama.toml")]
+struct Page<'a> {
+    report: &'a Report,
+    /// The most frequent first.
+    reasons: Vec<(Reason, u64)>,
+}
+
+/// Renders the page.
+pub(super) fn html(report: &Report) -> askama::Result<String> {
+    let mut reasons: Vec<_> = report.counts.skipped.iter().map(|(r, n)| (*r, *n)).collect();
+    reasons.sort_by_key(|(_, count)| Reverse(*count));
+    Page { report, reasons }.render()
+}
+
+impl Page<'_> {
+    fn share(&self, part: impl PrimitiveType<Value = u64>) -> String {
+        percent(part.get(), self.report.counts.judged())
+    }
+
+    /// The address of a link, in ASCII: only `http` and `https` become links.
+    fn href(url: &str) -> Option<String> {
+        let url = Url::parse(url).ok()?;
+        matches!(url.scheme(), "http" | "https").then(|| url.into())
+    }
+
+    /// A language that is safe in an attribute.
+    fn lang(cluster: &Cluster) -> Option<&str> {
+        cluster
+            .lang
+            .as_deref()
+            .filter(|lang| lang.chars().all(|c| c.is_ascii_alphanumeric() || c == '-'))
+    }
+
+    fn shown(text: &str) -> String {
+        shown(text, PAGE_CHARS)
+    }
+
+    fn grouped(number: impl PrimitiveType<Value = u64>) -> String {
+        thousands(number.get())
+    }
+
+    fn worked(&self) -> String {
+        duration(self.report.seconds)
+    }
+
+    fn finished(&self) -> String {
+        minute(self.report.finished)
+    }
+
+    fn until(host: &DeferredHost) -> String {
+        minute(host.until)
+    }
+
+    fn urls(host: &DeferredHost) -> String {
+        counted(host.urls, "URL")
+    }
+
+    fn audited(report: &Report) -> String {
+        audited(&report.search.audit)
+    }
+
+    fn not_indexed(report: &Report) -> String {
+        not_indexed(report.search.audit.over)
+    }
+
+    fn found_by(member: &Member) -> &'static str {
+        match (member.verdict, member.step) {
+            (VerdictName::Near, _) => "near",
+            (_, Some(Step::Body)) => "same body",
+            _ => "same text",
+        }
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let counts = &self.counts;
+        let judged = counts.judged();
+        let share = |part| percent(part, judged);
+        let Exact { body, text } = counts.exact;
+        let steps = format!("{} by body, {} by text", thousands(body), thousands(text));
+        let exact = counts.exact.sum();
+        writeln!(f, "{}: {} in {}", shown(&self.name, 40), self.end, duration(self.seconds))?;
+        writeln!(f)?;
+        line(f, "fetched", counts.fetched, "", "")?;
+        line(f, "unique", counts.unique, &share(counts.unique), "")?;
+        line(f, "exact duplicates", exact, &share(exact), &steps)?;
+        line(f, "near duplicates", counts.near, &share(counts.near), "")?;
+        line(f, "stored", counts.stored, "", "")?;
+        line(f, "skipped", counts.all_skipped(), "", "")?;
+        for (reason, count) in &counts.skipped {
+            writeln!(
+                f,
+                "    {:<15}{:>9}  {}",
+                reason.as_str(),
+                thousands(*count),
+                reason.meaning()
+            )?;
+        }
+        index(f, &self.search)?;
+        deferred(f, &self.deferred)?;
+        warnings(f, &self.warnings)
+    }
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Done => "done",
+            Self::Budget => "budget spent",
+            Self::Interrupted => "interrupted",
+            Self::Running => "running",
+        })
+    }
+}
+
+fn line(
+    f: &mut fmt::Formatter<'_>,
+    name: &str,
+    count: u64,
+    share: &str,
+    more: &str,
+) -> fmt::Result {
+    let line = format!("  {name:<17}{:>9}{share:>10}   {more}", thousands(count));
+    writeln!(f, "{}", line.trim_end())
+}
+
+/// How near duplicates were searched.
+fn index(f: &mut fmt::Formatter<'_>, search: &Search) -> fmt::Result {
+    if search.index.is_empty() {
+        return Ok(());
+    }
+    writeln!(f)?;
+    wrap(f, 2, &format!("index: {}", search.index))?;
+    let Audit { checked, over, .. } = search.audit;
+    if checked > 0 {
+        wrap(f, 2, &format!("audit: {}", audited(&search.audit)))?;
+    }
+    if over > 0 {
+        wrap(f, 2, &format!("not indexed: {}", not_indexed(over)))?;
+    }
+    Ok(())
+}
+
+/// The deferred hosts, with the reason.
+fn deferred(f: &mut fmt::Formatter<'_>, hosts: &[DeferredHost]) -> fmt::Result {
+    if !hosts.is_empty() {
+        writeln!(f)?;
+        line(f, "deferred hosts", hosts.len() as u64, "", "")?;
+    }
+    for host in hosts.iter().take(SUMMARY_HOSTS) {
+        let DeferredHost { host, why, urls, until } = host;
+        let urls = counted(*urls, "URL");
+        let until = minute(*until);
+        wrap(f, 4, &format!("{}: {why}; {urls}, retried after {until}", shown(host, 200)))?;
+    }
+    match hosts.len().saturating_sub(SUMMARY_HOSTS) {
+        0 => Ok(()),
+        more => writeln!(f, "    and {} in the report", counted(more, "more host")),
+    }
+}
+
+fn warnings(f: &mut fmt::Formatter<'_>, warnings: &[Warning]) -> fmt::Result {
+    for warning in warnings.iter().take(SUMMARY_WARNINGS) {
+        writeln!(f)?;
+        wrap(f, 0, &format!("warning: {warning}"))?;
+    }
+    match warnings.len().saturating_sub(SUMMARY_WARNINGS) {
+        0 => Ok(()),
+        more => writeln!(f, "\nand {} in the report", counted(more, "more warning")),
+    }
+}
+
+/// Breaks a text between words and indents the second and later lines. A word that is longer than a line is not broken.
+fn wrap(f: &mut fmt::Formatter<'_>, margin: usize, text: &str) -> fmt::Result {
+    write!(f, "{:margin$}", "")?;
+    let mut column = margin;
+    for word in text.split(' ') {
+        let width = word.chars().count();
+        if column > margin && column + 1 + width > COLUMNS {
+            column = margin + 2;
+            write!(f, "\n{:column$}", "")?;
+        } else if column > margin {
+            write!(f, " ")?;
+            column += 1;
+        }
+        write!(f, "{word}")?;
+        column += width;
+    }
+    writeln!(f)
+}
+
+/// Makes text from strangers safe to print: escapes control characters and marks that change the direction of writing, turns white
+/// space into spaces, and cuts what is longer than `limit` characters.
+pub(super) fn shown(text: &str, limit: usize) -> String {
+    let mut shown = String::with_capacity(text.len().min(4 * limit));
+    for (place, c) in text.chars().enumerate() {
+        match c {
+            _ if place == limit => {
+                shown.push('…');
+                break;
+            }
+            _ if c.is_whitespace() => shown.push(' '),
+            '\u{61c}'
+            | '\u{200b}'
+            | '\u{200e}'
+            | '\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{feff}'
+            | '\u{fff9}'..='\u{fffb}' => {
+                shown.extend(c.escape_unicode());
+            }
+            _ if c.is_control() => shown.extend(c.escape_unicode()),
+            _ => shown.push(c),
+        }
+    }
+    shown
+}
+
+/// A time to the minute.
+fn minute(at: Timestamp) -> String {
+    rfc3339_text(at).strftime("%Y-%m-%d %H:%M UTC").to_string()
+}
+
+/// A number of things: `1 page`, `4,920 pages`.
+pub(crate) fn counted(number: impl TryInto<u64>, thing: &str) -> String {
+    let number = number.try_into().unwrap_or(u64::MAX);
+    format!("{} {thing}{}", thousands(number), if number == 1 { "" } else { "s" })
+}
+
+/// How the index compared with a scan.
+pub(crate) fn audited(audit: &Audit) -> String {
+    let Audit { checked, missed, .. } = audit;
+    let checked = counted(*checked, "look-up");
+    format!("{checked} compared with a scan, {} missed", thousands(*missed))
+}
+
+/// Pages that did not enter the index.
+fn not_indexed(pages: u64) -> String {
+    let limit = BlockIndex::EQUAL_LIMIT;
+    format!("{}, because {limit} in the window had the same fingerprint", counted(pages, "page"))
+}
+
+/// A share, such as `81.3 %`.
+fn percent(part: u64, whole: u64) -> String {
+    let per_mille = (u128::from(part) * 1000 + u128::from(whole) / 2) / u128::from(whole.max(1));
+    format!("{}.{} %", per_mille / 10, per_mille % 10)
+}
+
+/// A duration: `3.2 s`, `1 min 3 s` or `2 h 5 min`.
+fn duration(seconds: f64) -> String {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a cast from float saturates, and a run is not negative"
+    )]
+    let whole = seconds.round() as u64;
+    match whole {
+        0..10 => format!("{seconds:.1} s"),
+        10..60 => format!("{whole} s"),
+        60..3600 => format!("{} min {} s", whole / 60, whole % 60),
+        _ => format!("{} h {} min", whole / 3600, whole % 3600 / 60),
+    }
+}
