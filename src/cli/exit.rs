@@ -12,7 +12,7 @@ use miette::Diagnostic;
 
 use super::say;
 use crate::{
-    config::ConfigError, crawl::CrawlError, eval::CorpusError, filter::WindowError,
+    config::ConfigError, crawl::CrawlError, eval::CorpusError, filter::OptionsError,
     state::StateError,
 };
 
@@ -46,7 +46,7 @@ pub(super) enum Failure {
     #[diagnostic(transparent)]
     Config(#[from] ConfigError),
     #[error("cannot build the index")]
-    Memory(#[from] WindowError),
+    Memory(#[from] OptionsError),
     #[error("cannot use the state {}", path.display())]
     State { path: PathBuf, source: StateError },
     #[error("cannot read {}", path.display())]

@@ -47,7 +47,7 @@ impl Draft {
     ///
     /// The first problem.
     pub fn check_dedup(self) -> Result<Config, ConfigError> {
-        let fits = self.config.dedup.check();
+        let fits = self.config.dedup.filter().check();
         self.with_room(fits, None)
     }
 
@@ -57,7 +57,7 @@ impl Draft {
     ///
     /// The first problem.
     pub fn check_dedup_in_memory(self) -> Result<Config, ConfigError> {
-        let dedup = &self.config.dedup;
+        let dedup = self.config.dedup.filter();
         let fits = dedup.check_beside_digests();
         let state = "keep the digests on disk with `--state`";
         let instead = dedup.check().is_ok().then_some(state);

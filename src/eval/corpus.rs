@@ -8,8 +8,6 @@ use std::{
 use serde::{Deserialize, de::DeserializeOwned};
 use url::Url;
 
-use crate::filter::Site;
-
 /// A text of a corpus.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Text {
@@ -223,8 +221,8 @@ impl Corpus {
     }
 
     /// The name under which the filter learns the template of this text.
-    pub(super) fn site(&self, place: usize) -> Site {
-        Site::of(&self.hosts[place].to_string())
+    pub(super) fn site(&self, place: usize) -> String {
+        self.hosts[place].to_string()
     }
 }
 

@@ -1,13 +1,15 @@
 //! Judges the texts of a corpus as a stream: in order, with the filter, as in a crawl.
 
+use std::num::NonZeroU64;
+
+use bytesize::ByteSize;
 use serde::Serialize;
 
 use super::{corpus::Corpus, pairs::ratio};
 use crate::{
-    filter::{Blocks, Document, Filter, Key, MemoryDigests, Options, Share},
+    filter::{Document, Documents, Filter, Options, Share, WindowOptions},
     fingerprint::Sketch,
-    index::BlockIndex,
-    page::{DocId, Timestamp},
+    page::DocId,
 };
 
 /// How many texts of a stream had which outcome.
@@ -49,16 +51,18 @@ pub(super) fn stream(
     options: &Options,
     sketches: &[Sketch],
 ) -> (Vec<StreamCounts>, Vec<Share>) {
-    let index = BlockIndex::new(options.radius(), sketches.len() as u64, u64::MAX);
-    let index = index.expect("no layout is too large for all memory");
-    let mut filter = Filter::with(options, index, MemoryDigests::default());
+    let entries = NonZeroU64::new(sketches.len() as u64).unwrap_or(NonZeroU64::MIN);
+    let window = WindowOptions { entries, age: None };
+    let options = Options { window, memory: ByteSize(u64::MAX), ..options.clone() };
+    let mut filter = Filter::new(&options).expect("no layout is too large for all memory");
+    let documents = filter.documents();
     let mut counts = vec![StreamCounts::default(); corpus.lang_names.len() + 1];
     let mut kept = vec![false; sketches.len()];
     let mut templates = Vec::with_capacity(sketches.len());
     for (place, sketch) in sketches.iter().enumerate() {
-        let subject = subject(corpus, place, sketch);
-        templates.push(filter.template(&subject));
-        let Ok(judgement) = filter.judge(&subject);
+        let document = document(&documents, corpus, place, sketch);
+        templates.push(filter.template(&document));
+        let judgement = filter.judge(&document);
         kept[place] = judgement.verdict.is_unique();
         let of = judgement.verdict.matched().map(|found| place_of(found.of));
         let outcome = outcome(corpus, &kept, place, of);
@@ -68,16 +72,9 @@ pub(super) fn stream(
     (counts, templates)
 }
 
-fn subject(corpus: &Corpus, place: usize, sketch: &Sketch) -> Document {
-    Document {
-        key: Key(place as u64),
-        body: None,
-        sketch: sketch.clone(),
-        chars: corpus.chars[place],
-        lang: None,
-        at: Timestamp(0),
-        blocks: Some(Blocks::of(corpus.site(place), &corpus.texts[place].text)),
-    }
+fn document(documents: &Documents, corpus: &Corpus, place: usize, sketch: &Sketch) -> Document {
+    let document = documents.sketched(&place.to_string(), sketch.clone(), corpus.chars[place]);
+    document.with_text_from(&corpus.site(place), &corpus.texts[place].text)
 }
 
 /// Documents are numbered from 1.

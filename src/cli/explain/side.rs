@@ -13,7 +13,7 @@ use super::super::{
 };
 use crate::{
     crawl::PastRun,
-    filter::{Document, Facts, Key, Kind, Match, Verdict},
+    filter::{Document, Facts, Kind, Match, Verdict},
     fingerprint::{Feature, Signature, Sketch},
     input::{Content, Input},
     page::{DocId, Origin, Timestamp},
@@ -50,7 +50,7 @@ pub(super) struct Side {
 
 /// A text and its features, if the text is available.
 pub(super) struct Text {
-    pub(super) subject: Document,
+    pub(super) document: Document,
     pub(super) features: Vec<Feature>,
 }
 
@@ -87,27 +87,23 @@ fn of_file(name: String, content: Content, preparation: &Preparation) -> Side {
 fn of_content(name: String, content: Content, preparation: &Preparation) -> Side {
     let is_page = matches!(content, Content::Html { .. });
     let input = Input { id: name.clone(), url: None, at: None, content };
-    let (document, body) = extracted(&preparation.extractor, input);
-    let subject = preparation.subject(
-        Key::of(&name),
-        Origin::named(&name).as_ref(),
-        &document,
-        body,
-        Timestamp(0),
-    );
-    let Document { chars, lang, sketch: Sketch { features, signature, .. }, .. } = subject;
+    let (extracted, body) = extracted(&preparation.extractor, input);
+    let origin = Origin::named(&name);
+    let document = preparation.documents.extracted(&name, origin.as_ref(), &extracted);
+    let document = body.into_iter().fold(document, Document::with_body).with_time(Timestamp(0));
+    let Sketch { features, signature, .. } = *document.sketch();
     let signature = (features > 0).then_some(signature);
-    let fingerprint = signature.as_ref().map(Signature::fingerprint);
     let mut remarks: Vec<_> =
-        document.truncated.map(|why| truncated(why.as_str())).into_iter().collect();
-    remarks.extend(empty(&document.text, features, is_page));
+        extracted.truncated.map(|why| truncated(why.as_str())).into_iter().collect();
+    remarks.extend(empty(&extracted.text, features, is_page));
+    let features = preparation.documents.fingerprinter().features(&extracted.text);
     Side {
         name,
         remarks,
-        facts: Facts { fingerprint, chars, features, lang },
+        facts: document.facts(),
         signature,
-        charset: is_page.then(|| document.charset.to_owned()),
-        text: Some(Text { features: preparation.fingerprinter.features(&document.text), subject }),
+        charset: is_page.then(|| extracted.charset.to_owned()),
+        text: Some(Text { features, document }),
         judged: None,
     }
 }
