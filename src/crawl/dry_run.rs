@@ -10,9 +10,8 @@ use url::Url;
 
 use super::{
     directory::{STATE, check_owner, check_unclaimed},
-    error::CrawlError,
     fetch::{Answer, FetchError, Fetcher, Limit},
-    options::Plan,
+    plan::{CrawlError, Plan},
     robots::{Robots, RobotsRequest, RobotsResponse, product_token},
     scope::{Refusal, Scope},
     sitemap,

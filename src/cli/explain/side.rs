@@ -112,7 +112,7 @@ fn of_content(name: String, content: Content, preparation: &Preparation) -> Side
 /// recorded.
 fn of_page(run: &Run<'_>, url: &str, preparation: &Preparation) -> Result<Side, Failure> {
     let unknown = || Failure::UnknownUrl { url: url.to_owned(), run: run.directory.to_owned() };
-    let account = run.past.account(url)?.ok_or_else(unknown)?;
+    let account = run.past.explain(url)?.ok_or_else(unknown)?;
     let Some(document) = account.document else {
         return Err(Failure::NotJudged { url: account.url.url, run: run.directory.to_owned() });
     };

@@ -7,7 +7,7 @@ use super::{
     side::{Run, Stored, judged, stored, why_truncated},
 };
 use crate::{
-    crawl::Account,
+    crawl::UrlExplanation,
     report::counted,
     state::{JudgedDocument, Reason, UrlState},
 };
@@ -15,12 +15,12 @@ use crate::{
 /// Writes what a run knows about a URL.
 pub(super) fn explain(out: &mut Out, url: &str, run: &Run<'_>) -> Result<(), Failure> {
     let unknown = || Failure::UnknownUrl { url: url.to_owned(), run: run.directory.to_owned() };
-    let account = run.past.account(url)?.ok_or_else(unknown)?;
+    let account = run.past.explain(url)?.ok_or_else(unknown)?;
     let page = account.document.as_ref().map(|document| stored(run, document)).transpose()?;
     write(out, &account, page.flatten().as_ref()).map_err(Failure::Output)
 }
 
-fn write(out: &mut Out, account: &Account, line: Option<&Stored>) -> io::Result<()> {
+fn write(out: &mut Out, account: &UrlExplanation, line: Option<&Stored>) -> io::Result<()> {
     let row = &account.url;
     writeln!(out, "{}", row.url)?;
     match (&account.document, account.reason()) {
@@ -37,7 +37,7 @@ fn write(out: &mut Out, account: &Account, line: Option<&Stored>) -> io::Result<
     writeln!(out, "found first on  {referrer}")
 }
 
-fn write_reason(out: &mut Out, account: &Account, reason: Reason) -> io::Result<()> {
+fn write_reason(out: &mut Out, account: &UrlExplanation, reason: Reason) -> io::Result<()> {
     let row = &account.url;
     let outcome = match reason {
         Reason::Pending | Reason::Host => "not fetched yet",
@@ -47,7 +47,7 @@ fn write_reason(out: &mut Out, account: &Account, reason: Reason) -> io::Result<
     };
     writeln!(out, "outcome         {outcome}")?;
     writeln!(out, "reason          {reason}: {}", reason.meaning())?;
-    let aside = account.aside.as_deref().filter(|_| row.state == UrlState::Queued);
+    let aside = account.deferred.as_deref().filter(|_| row.state == UrlState::Queued);
     match aside.or(row.detail.as_deref()) {
         Some(detail) => writeln!(out, "detail          {detail}"),
         None => Ok(()),
