@@ -7,12 +7,12 @@ use std::{
 };
 
 use super::super::{
-    Failure,
+    Exit, Failure,
     document::{Preparation, extracted, read},
     rule::kind_in_run,
 };
 use crate::{
-    crawl::PastRun,
+    crawl::{PastRun, UrlExplanation},
     filter::{Document, Facts, Kind, Match, Verdict},
     fingerprint::{Feature, Signature, Sketch},
     input::{Content, Input},
@@ -33,6 +33,17 @@ pub(super) enum Place<'a> {
 pub(super) struct Run<'a> {
     pub(super) past: PastRun,
     pub(super) directory: &'a Path,
+}
+
+impl Run<'_> {
+    /// What the run knows about a URL.
+    pub(super) fn explain(&self, url: &str) -> Result<UrlExplanation, Failure> {
+        self.past.explain(url)?.ok_or_else(|| {
+            let message = format!("the run in {} does not know {url}", self.directory.display());
+            let help = "pages.jsonl, duplicates.jsonl and skipped.jsonl list all known URLs, in their normal form";
+            Failure::refused(Exit::Failed, message, help)
+        })
+    }
 }
 
 /// A document to compare.
@@ -60,7 +71,10 @@ pub(super) fn side(place: &Place<'_>, preparation: &Preparation) -> Result<Side,
         Place::File(path) => {
             let (name, content) = (path.display().to_string(), read(path)?);
             if is_json_lines(&content) {
-                return Err(Failure::Lines { file: name });
+                let message =
+                    format!("{name} has JSON lines, but `explain` takes one document per file");
+                let help = "save the text or page of one line as a file; `pagesieve filter` and `pagesieve lookup` read JSON lines";
+                return Err(Failure::refused(Exit::Usage, message, help));
             }
             Ok(of_file(name, content, preparation))
         }
@@ -111,10 +125,12 @@ fn of_content(name: String, content: Content, preparation: &Preparation) -> Side
 /// Reads a page of a run: its text from the files or the state; for an exact duplicate the text of its match; else what the state
 /// recorded.
 fn of_page(run: &Run<'_>, url: &str, preparation: &Preparation) -> Result<Side, Failure> {
-    let unknown = || Failure::UnknownUrl { url: url.to_owned(), run: run.directory.to_owned() };
-    let account = run.past.explain(url)?.ok_or_else(unknown)?;
+    let account = run.explain(url)?;
     let Some(document) = account.document else {
-        return Err(Failure::NotJudged { url: account.url.url, run: run.directory.to_owned() });
+        let url = account.url.url;
+        let message = format!("{url} was not judged, so there is nothing to compare");
+        let help = format!("`pagesieve explain {url} --run {}` shows why", run.directory.display());
+        return Err(Failure::refused(Exit::Failed, message, help));
     };
     let matched = account.matched.as_ref();
     let found = document.judgement.verdict.matched();
