@@ -160,10 +160,10 @@ impl PastRun {
         Ok(self.state.text_of(document.judgement.id)?)
     }
 
-    /// The pages nearest to a text, at most `limit`, and how the run would judge it by `options`: its [own](Self::options), or others to
-    /// see what they would do: then what equals a near duplicate is judged anew. The document must be made by the run's
-    /// [recipe](Self::recipe); its key and time do not matter: it counts as a document of nobody that comes next. Compares with every
-    /// signature of the window, in memory that does not grow with it.
+    /// The pages nearest to a text, at most `limit`, and how the run would judge the text if it came next. `options` are the run's
+    /// [own](Self::options), or others to see their effect: then copies of near duplicates are judged again. The document must be made by
+    /// the run's [recipe](Self::recipe); its key and time do not matter. Compares it with every signature of the window, in memory that
+    /// does not grow with the window.
     ///
     /// # Errors
     /// If the state cannot be read.

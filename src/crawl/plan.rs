@@ -200,27 +200,27 @@ impl Plan {
     }
 }
 
-/// A run that cannot begin, or cannot go on.
+/// Why a run cannot start or continue.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CrawlError {
-    /// The run directory cannot be made.
+    /// The run directory cannot be created.
     #[error("create the run directory {}", path.display())]
     Directory {
         /// The directory.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
     /// There is no run.
-    #[error("{} is no run directory: it has no state.sqlite", path.display())]
+    #[error("{} is not a run directory: it has no state.sqlite", path.display())]
     NoRun {
         /// The directory.
         path: PathBuf,
     },
     /// The directory holds another run.
     #[error(
-        "{} holds the run `{found}`, this one is `{wanted}`: name another directory by --out, delete that run with --fresh, or, if it is to go on, set name = \"{found}\"",
+        "{} holds the run `{found}`, not `{wanted}`: choose another directory with --out, delete that run with --fresh, or continue it with name = \"{found}\"",
         path.display()
     )]
     OtherRun {
@@ -228,11 +228,11 @@ pub enum CrawlError {
         path: PathBuf,
         /// The run that is there.
         found: String,
-        /// The run that was to be there.
+        /// The run that was expected.
         wanted: String,
     },
-    /// The directory's state is that of a filter.
-    #[error("{} holds the state of `pagesieve filter`, not of a crawl: name another directory by --out", path.display())]
+    /// The state in the directory belongs to a filter.
+    #[error("{} holds the state of `pagesieve filter`, not of a crawl: choose another directory with --out", path.display())]
     NotACrawl {
         /// The directory.
         path: PathBuf,
@@ -242,54 +242,54 @@ pub enum CrawlError {
     SeedFile {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// Lines of a seed file are no URLs.
+    /// Lines of a seed file are not URLs.
     #[error("{}: {}, the first: {}", path.display(), counted(errors.len(), "bad line"), errors[0])]
     SeedLines {
         /// The file.
         path: PathBuf,
-        /// What is wrong, line by line.
+        /// The errors, line by line.
         errors: Vec<SeedLineError>,
     },
-    /// A seed is no URL that can be fetched.
-    #[error("bring a URL into its normal form")]
+    /// A seed is not a URL that can be fetched.
+    #[error("normalise a URL")]
     Url(#[from] UrlError),
     /// Patterns cannot be compiled.
     #[error("compile the seeds' patterns")]
     Scope(#[from] ScopeError),
-    /// The directory holds no run, and a file or folder where the run would write.
-    #[error("there is no run in the directory, and {} is in the way: move it away, or name another directory with --out", path.display())]
+    /// The directory holds no run, but a file or folder where the run would write.
+    #[error("the directory holds no run, but {} exists: move it away, or choose another directory with --out", path.display())]
     Claimed {
-        /// What is in the way.
+        /// The file or folder.
         path: PathBuf,
     },
-    /// The window has no room in the memory that it is given.
+    /// The window does not fit into the memory that it is given.
     #[error("build the index")]
     Memory(#[from] OptionsError),
     /// Fingerprints of this configuration cannot be compared with those of the run.
     #[error(
-        "{key} was changed: the run's fingerprints are of {stored}, the configuration's of {configured}; change it back, or start over with --fresh"
+        "{key} has changed: the run's fingerprints were made with {stored}, the configuration has {configured}; change it back, or start over with --fresh"
     )]
     Recipe {
-        /// What was changed.
+        /// The key that has changed.
         key: &'static str,
-        /// As the run has it.
+        /// The value of the run.
         stored: String,
-        /// As it is configured.
+        /// The configured value.
         configured: String,
     },
-    /// Texts that are compared with the run's would be fingerprinted in another way.
+    /// Texts to be compared with the run's would be fingerprinted in another way.
     #[error(
-        "{key} would be {wanted}, but the run's fingerprints are of {stored}, and only those of one kind can be compared: leave the key out, or set it as the run has it (a configuration that does not name it has the default)"
+        "{key} would be {wanted}, but the run's fingerprints were made with {stored}, and only those made alike can be compared: leave the key out, or set it as in the run (without the key, a configuration has the default)"
     )]
     Unlike {
-        /// What is not as the run has it.
+        /// The key that differs from the run.
         key: &'static str,
-        /// As the run has it.
+        /// The value of the run.
         stored: String,
-        /// As it was to be.
+        /// The value in the options.
         wanted: String,
     },
     /// The HTTP client cannot be set up.
@@ -313,7 +313,7 @@ pub enum CrawlError {
 }
 
 impl CrawlError {
-    /// Whether there is no room on the disk.
+    /// Whether the disk is full.
     #[must_use]
     pub fn is_full(&self) -> bool {
         match self {
@@ -323,20 +323,18 @@ impl CrawlError {
         }
     }
 
-    /// Whether the configuration is to blame.
+    /// Whether the configuration is the cause.
     #[must_use]
     pub fn is_configuration(&self) -> bool {
-        let configuration = [
-            matches!(
-                self,
-                Self::SeedFile { .. } | Self::SeedLines { .. } | Self::Url(_) | Self::Scope(_)
-            ),
-            matches!(
-                self,
-                Self::Claimed { .. } | Self::Memory(_) | Self::Recipe { .. } | Self::NoRun { .. }
-            ),
-            matches!(self, Self::OtherRun { .. } | Self::NotACrawl { .. } | Self::Unlike { .. }),
-        ];
-        configuration.contains(&true)
+        !matches!(
+            self,
+            Self::Directory { .. }
+                | Self::Fetcher(_)
+                | Self::Threads(_)
+                | Self::State(_)
+                | Self::Sink(_)
+                | Self::Report(_)
+                | Self::Panicked
+        )
     }
 }

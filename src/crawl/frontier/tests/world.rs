@@ -82,7 +82,7 @@ pub(super) struct Scenario {
     pub(super) crawl_delays: Vec<(u64, u32)>,
     pub(super) max_pages: u64,
     pub(super) seed_limits: Vec<u64>,
-    /// No links are added beyond so many URLs.
+    /// No links are added beyond this many URLs.
     pub(super) max_urls: usize,
 }
 
