@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     filter::{
-        Digests, Document, Engine, Filter, Horizon, Key, Kind, Known, Match, Options, Position,
+        Digests, Document, Engine, Horizon, Key, Kind, Known, Match, Options, Position,
         Representative, Rule, Share, TemplateSample, Verdict,
     },
     fingerprint::{Digest, HashSeed, Recipe, Signature},
@@ -221,7 +221,12 @@ impl PastRun {
     ///
     /// # Errors
     /// If the state cannot be read.
-    pub(crate) fn teach(&self, filter: &mut Filter, document: &Document) -> Result<(), CrawlError> {
+    #[cfg(feature = "cli")]
+    pub(crate) fn teach(
+        &self,
+        filter: &mut crate::Filter,
+        document: &Document,
+    ) -> Result<(), CrawlError> {
         self.for_each_sample(document, |sample| filter.add_sample(sample))
     }
 

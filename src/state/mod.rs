@@ -4,6 +4,8 @@
 //! source of truth: indexes in memory are rebuilt from it. Everything that belongs to a batch of pages is one transaction.
 //! It takes and gives plain rows; what they mean to a crawl it does not know.
 
+#![cfg_attr(not(feature = "crawl"), allow(dead_code, reason = "most rows are those of a crawl"))]
+
 mod digests;
 mod documents;
 mod durable;
@@ -34,12 +36,12 @@ use crate::{filter::OptionsError, fingerprint::RecipeError};
 
 pub use documents::{Capture, JudgedDocument};
 pub use durable::DurableFilter;
+pub(crate) use open::WriteLock;
 pub use signatures::Restored;
 #[cfg(feature = "crawl")]
 pub(crate) use {
     digests::{DigestCache, DigestTable},
     hosts::{Aside, Cause, HostRow, RobotsRow},
-    open::WriteLock,
     recipe::{Difference, Recorded},
     signatures::SignatureLog,
     urls::{NewUrl, Queued},
