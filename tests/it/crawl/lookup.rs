@@ -228,7 +228,11 @@ fn options_that_change_fingerprints_are_refused() {
     for (settings, wanted, stored) in [
         (["--set", "dedup.segment=ngrams"], "dedup.segment would be ngrams", "made with jieba"),
         (["--config", "other.toml"], "dedup.segment would be ngrams", "made with jieba"),
-        (["--set", "dedup.fold_chinese=false"], "dedup.fold_chinese would be false", "made with true"),
+        (
+            ["--set", "dedup.fold_chinese=false"],
+            "dedup.fold_chinese would be false",
+            "made with true",
+        ),
         (["--set", "dedup.seed=secret"], "dedup.seed would be a secret seed", &own),
         (
             ["--set", "dedup.seed=public"],
