@@ -56,13 +56,13 @@ impl State {
             Some(MIGRATED) => drop(Self::open(path)?),
             Some(_) => {}
         }
-        let settle = || {
+        let prepare = || {
             db.pragma_update(None, "query_only", true)?;
             plan_once(&db)?;
             // One look: what is committed meanwhile is not seen.
             Ok(db.execute_batch("BEGIN")?)
         };
-        settle().map_err(|error| refine(error, path))?;
+        prepare().map_err(|error| refine(error, path))?;
         Ok(Self { db, _lock: None })
     }
 
