@@ -87,7 +87,7 @@ fn print_audit(audit: Audit) {
         tracing::warn!(
             documents = audit.over,
             held = BlockIndex::EQUAL_LIMIT,
-            "documents were not indexed because the window has as many as possible with the same fingerprint; only equal texts will match them"
+            "the window holds as many equal fingerprints as it can: further documents with one of them are found by their text only"
         );
     }
 }
