@@ -4,8 +4,8 @@ use std::{fmt::Write as _, hint::black_box};
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use pagesieve::{
-    extract::{Extractor, language},
-    page::Page,
+    extract::Extractor,
+    page::{Page, language},
 };
 use scraper::Html;
 

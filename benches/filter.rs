@@ -7,8 +7,8 @@ use std::{hint::black_box, num::NonZeroU64};
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use pagesieve::{
-    Digest, DocId, Document, Filter, Signature, Sketch,
-    filter::{Key, Mode, Options, Position, Representative, WindowOptions},
+    Digest, Document, Filter, Signature, Sketch,
+    filter::{Documents, Key, Mode, Options, WindowOptions},
     page::Timestamp,
 };
 
@@ -19,42 +19,30 @@ const LARGE: u64 = 1_000_000;
 const TOGETHER: u64 = 256;
 
 /// The text of this number, on a page of its own; `edit` alters body, text and signature a little.
-fn subject(page: u64, text: u64, edit: u64) -> Document {
+fn document(documents: &Documents, page: u64, text: u64, edit: u64) -> Document {
     let word = mix(text);
     let digest = |kind: u8| {
         let mut bytes = [kind; 16];
         bytes[..8].copy_from_slice(&mix(word ^ edit).to_le_bytes());
         Digest(bytes)
     };
-    Document {
-        key: Key(page),
-        body: Some(digest(b'b')),
-        sketch: Sketch {
-            signature: Signature([
-                word ^ u64::from(edit > 0),
-                mix(word + 1),
-                mix(word + 2),
-                mix(word + 3),
-            ]),
-            features: 300,
-            digest: Some(digest(b't')),
-        },
-        chars: 2000,
-        lang: None,
-        at: Timestamp(page.cast_signed()),
-        blocks: None,
-    }
+    let signature =
+        Signature([word ^ u64::from(edit > 0), mix(word + 1), mix(word + 2), mix(word + 3)]);
+    let sketch = Sketch { signature, features: 300, digest: Some(digest(b't')) };
+    let document = documents.sketched("", sketch, 2000).with_key(Key(page));
+    document.with_body(digest(b'b')).with_time(Timestamp(page.cast_signed()))
 }
 
 fn benches(c: &mut Criterion) {
     let entries = NonZeroU64::new(WINDOW).expect("not zero");
     let window = WindowOptions { entries, age: None };
     let mut filter = Filter::new(&Options { window, ..Options::default() }).expect("there is room");
+    let documents = filter.documents();
     let mut page = 0;
     let mut judge = |text: fn(u64) -> (u64, u64)| {
         page += 1;
         let (text, edit) = text(page);
-        filter.judge(black_box(&subject(page, text, edit)))
+        filter.judge(black_box(&document(&documents, page, text, edit)))
     };
     for _ in 0..2 * WINDOW {
         let _ = judge(|page| (page, 0));
@@ -74,13 +62,15 @@ fn large(c: &mut Criterion) {
         let window = WindowOptions { entries, age: None };
         let options = Options { mode, window, ..Options::default() };
         let mut filter = Filter::new(&options).expect("there is room");
+        let documents = filter.documents();
         let mut page = LARGE + LARGE / 10;
-        filter.restore(|take| (1..=page).map(representative).for_each(take));
-        let (next, clock, oldest) = (DocId(page + 1), Timestamp(page.cast_signed()), DocId(1));
-        filter.resume(Position { next, aliases: 0, clock, oldest });
+        for page in 1..=page {
+            filter.judge(&document(&documents, page, page, 0));
+        }
         let mut some = || -> Vec<Document> {
             page += TOGETHER;
-            (page - TOGETHER + 1..=page).map(|page| subject(page, page, 0)).collect()
+            let pages = page - TOGETHER + 1..=page;
+            pages.map(|page| document(&documents, page, page, 0)).collect()
         };
         let mut group = c.benchmark_group(format!("judge unique ones of {LARGE}"));
         group.throughput(Throughput::Elements(TOGETHER)).sample_size(30);
@@ -93,12 +83,6 @@ fn large(c: &mut Criterion) {
         });
         group.finish();
     }
-}
-
-fn representative(page: u64) -> Representative {
-    let Document { key, at, sketch, .. } = subject(page, page, 0);
-    let (id, signature) = (DocId(page), Some(sketch.signature));
-    Representative { id, at, key, site: None, signature }
 }
 
 criterion_group!(filter, benches, large);

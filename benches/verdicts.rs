@@ -19,8 +19,7 @@ use std::{env, num::NonZeroU64};
 
 use pagesieve::{
     Digest, Document, Filter, Signature, Sketch,
-    filter::{Key, Options, WindowOptions},
-    page::Timestamp,
+    filter::{Documents, Key, Options, WindowOptions},
 };
 
 use numbers::mix;
@@ -30,32 +29,23 @@ use turns::cpu;
 const MICROSECONDS: f64 = 1e6;
 
 /// A page with the text of this number.
-fn subject(page: u64, text: u64) -> Document {
+fn document(documents: &Documents, page: u64, text: u64) -> Document {
     let word = mix(text);
     let mut digest = [0; 16];
     digest[..8].copy_from_slice(&word.to_le_bytes());
-    Document {
-        key: Key(page),
-        body: None,
-        sketch: Sketch {
-            signature: Signature([word, mix(word + 1), mix(word + 2), mix(word + 3)]),
-            features: 300,
-            digest: Some(Digest(digest)),
-        },
-        chars: 2000,
-        lang: None,
-        at: Timestamp(0),
-        blocks: None,
-    }
+    let signature = Signature([word, mix(word + 1), mix(word + 2), mix(word + 3)]);
+    let sketch = Sketch { signature, features: 300, digest: Some(Digest(digest)) };
+    documents.sketched("", sketch, 2000).with_key(Key(page))
 }
 
 /// Prints how long each of these pages took.
 fn judge(filter: &mut Filter, name: &str, pages: impl Iterator<Item = (u64, u64)>) {
+    let documents = filter.documents();
     let mut taken: Vec<f64> = pages
         .map(|(page, text)| {
-            let subject = subject(page, text);
+            let document = document(&documents, page, text);
             let begin = cpu();
-            let _ = filter.judge(&subject);
+            filter.judge(&document);
             (cpu() - begin) * MICROSECONDS
         })
         .collect();

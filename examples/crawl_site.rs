@@ -6,7 +6,7 @@ use std::{env, error::Error, path::PathBuf};
 
 use pagesieve::{
     crawl::{self, Control, Plan, fetch, politeness, scope::Seed},
-    filter, sink,
+    sink,
 };
 
 #[tokio::main(flavor = "current_thread")]
@@ -24,7 +24,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         crawl: crawl::Options { user_agent, max_pages: 1_000, ..crawl::Options::default() },
         politeness: politeness::Options::default(),
         fetch: fetch::Options::default(),
-        dedup: filter::Options::default(),
+        dedup: crawl::Dedup::default(),
         store: sink::Options::default(),
         extract: Vec::new(),
         // By default a list of seeds reaches over its host.

@@ -5,17 +5,14 @@
 //! before it is stored and before its links are followed.
 //!
 //! ```
-//! use pagesieve::{Filter, Fingerprinter, Document, filter, fingerprint::Recipe};
+//! use pagesieve::{Filter, filter::Options};
 //!
-//! let fingerprinter = Fingerprinter::new(Recipe::default());
-//! let mut filter = Filter::new(&filter::Options::default())?;
+//! let mut filter = Filter::new(&Options::default())?;
+//! let documents = filter.documents();
 //! let texts = [("a", "The tide is high."), ("b", "The wind is low."), ("c", "the tide is high")];
-//! let unique = texts.map(|(id, text)| {
-//!     let Ok(judgement) = filter.judge(&Document::of_text(&fingerprinter, id, text));
-//!     judgement.verdict.is_unique()
-//! });
+//! let unique = texts.map(|(id, text)| filter.judge(&documents.text(id, text)).verdict.is_unique());
 //! assert_eq!(unique, [true, true, false]);
-//! # Ok::<(), filter::WindowError>(())
+//! # Ok::<(), pagesieve::OptionsError>(())
 //! ```
 //!
 //! In reading order: [`filter`] is the heart, [`index`] and [`fingerprint`] are what it stands on, [`extract`] and [`page`] bring it
@@ -50,10 +47,12 @@ pub mod sink;
 #[cfg(feature = "state")]
 pub mod state;
 
-pub use filter::{Document, Filter, Judged, Judgement, NearDupExt, Verdict};
+pub use filter::{Document, Filter, Judged, Judgement, NearDupExt, OptionsError, Verdict};
 pub use fingerprint::{Digest, Fingerprint, Fingerprinter, Signature, Sketch};
 pub use index::Index;
 pub use page::DocId;
+#[cfg(feature = "state")]
+pub use state::DurableFilter;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -3,8 +3,7 @@
 use std::{fs, hint::black_box, net::SocketAddr, path::PathBuf, time::Duration};
 
 use pagesieve::{
-    crawl::{self, Control, Plan, fetch, politeness, scope::Seed},
-    filter::{self, Links, Policy, Store},
+    crawl::{self, Control, Links, Plan, Policy, Store, fetch, politeness, scope::Seed},
     sink,
 };
 use reqwest::{Client, redirect};
@@ -60,7 +59,7 @@ pub(super) async fn crawl(
             resolve: hosts_of(&seeds).map(|host| (host.to_owned(), address)).collect(),
             ..Default::default()
         },
-        dedup: filter::Options { same_site: policy, cross_site: policy, ..Default::default() },
+        dedup: crawl::Dedup { same_site: policy, cross_site: policy, ..Default::default() },
         store: sink::Options::default(),
         extract: Vec::new(),
         seeds: seeds.into_iter().map(Seed::new).collect(),

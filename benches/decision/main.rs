@@ -24,9 +24,9 @@ use std::{env, ffi::OsStr, hint::black_box};
 use pagesieve::{
     Digest, Document, Filter, Fingerprinter,
     extract::Extractor,
-    filter::{Blocks, Key, Site},
+    filter::Documents,
     fingerprint::{Recipe, Segment},
-    page::{Lang, Page, Timestamp},
+    page::{Page, Timestamp},
 };
 use tokio::runtime::Builder;
 
@@ -116,41 +116,39 @@ fn round(
     mut filter: Filter,
 ) -> Outcome<Round> {
     let (mut round, extractor) = (Round::default(), Extractor::default());
+    let documents = filter.documents();
     let run = Builder::new_current_thread().enable_all().build()?;
     let begin = cpu();
     let fetched = run.block_on(pages::fetch(address, paths))?;
     round.fetch = cpu() - begin;
     for (arrival, page) in fetched.iter().enumerate() {
         let begin = cpu();
-        let document = extractor.extract(page);
-        let extracted = cpu();
-        let subject = subject(page, &document, fingerprinter, arrival)?;
+        let extracted = extractor.extract(page);
+        let parsed = cpu();
+        let document = document(&documents, page, &extracted.text, fingerprinter, arrival)?;
         let sketched = cpu();
-        black_box(filter.judge(&subject)?);
+        black_box(filter.judge(&document));
         let judged = cpu();
-        round.extract += extracted - begin;
-        round.decision += judged - extracted;
+        round.extract += parsed - begin;
+        round.decision += judged - parsed;
         round.judge += judged - sketched;
     }
     Ok(round)
 }
 
-fn subject(
+/// The document of a page. The sketch is by the way's fingerprinter, whatever the recipe of the filter is.
+fn document(
+    documents: &Documents,
     page: &Page,
-    document: &pagesieve::extract::Extracted,
+    text: &str,
     fingerprinter: &Fingerprinter,
     arrival: usize,
 ) -> Outcome<Document> {
     let url = page.url.as_ref().ok_or("a page that was fetched has a URL")?;
-    Ok(Document {
-        key: Key::of(url.as_str()),
-        body: Some(Digest::of(&page.body)),
-        sketch: fingerprinter.sketch(&document.text),
-        chars: document.text.chars().count().try_into()?,
-        lang: document.lang.and_then(Lang::new),
-        at: Timestamp(arrival.try_into()?),
-        blocks: url.host_str().map(|host| Blocks::of(Site::of(host), &document.text)),
-    })
+    let chars = text.chars().count().try_into()?;
+    let document = documents.sketched(url.as_str(), fingerprinter.sketch(text), chars);
+    let document = document.with_text_from(url.host_str().unwrap_or_default(), text);
+    Ok(document.with_body(Digest::of(&page.body)).with_time(Timestamp(arrival.try_into()?)))
 }
 
 impl Way {

@@ -3,60 +3,33 @@
 use std::num::NonZeroU64;
 
 use pagesieve::{
-    Digest, DocId, Document, Filter, Signature, Sketch, Verdict,
-    filter::{
-        Digests, Facts, Key, Known, MemoryDigests, Options, Position, Representative, WindowOptions,
-    },
-    index::BlockIndex,
+    Digest, Document, Filter, Signature, Sketch,
+    filter::{Documents, Key, Options, WindowOptions},
     page::Timestamp,
 };
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// The default options but for a window that has room for so many documents, and its index.
-pub(super) fn empty(entries: u64) -> (Options, BlockIndex) {
-    let window = WindowOptions { entries: NonZeroU64::new(entries).expect("not zero"), age: None };
-    let options = Options { window, ..Options::default() };
-    let index = options.index().expect("the memory has room for the window");
-    (options, index)
+/// The default options, with a window for so many documents.
+pub(super) fn options(entries: u64) -> Options {
+    let entries = NonZeroU64::new(entries).expect("not zero");
+    Options { window: WindowOptions { entries, age: None }, ..Options::default() }
 }
 
 /// A filter whose window is full: digests and signatures are random bits.
 pub(super) fn filled(entries: u64) -> Filter {
-    let (options, index) = empty(entries);
-    let mut filter = Filter::with(&options, index, digests(entries));
-    let representatives = (1..=entries).map(|id| Representative {
-        id: DocId(id),
-        at: Timestamp(0),
-        key: Key(random(id, 8)),
-        site: None,
-        signature: Some(signature(id)),
-    });
-    filter.restore(|take| representatives.for_each(take));
-    filter.resume(Position {
-        next: DocId(entries + 1),
-        aliases: 0,
-        clock: Timestamp(0),
-        oldest: DocId(1),
-    });
+    let mut filter = Filter::new(&options(entries)).expect("the memory has room for the window");
+    let documents = filter.documents();
+    for id in 1..=entries {
+        filter.judge(&document(&documents, id));
+    }
     filter
 }
 
 /// A copy of a full filter that is as if it had always been there: a clone has no room, and moves all that it has at its first insertion.
 pub(super) fn copy(filter: &Filter) -> Filter {
     let mut copy = filter.clone();
-    let id = u64::MAX;
-    let sketch = Sketch { signature: signature(id), features: 700, digest: Some(digest(id, 6)) };
-    let (key, body, at) = (Key(random(id, 8)), Some(digest(id, 4)), Timestamp(0));
-    let subject = Document { key, body, sketch, chars: 2000, lang: None, at, blocks: None };
-    let Ok(_) = copy.judge(&subject);
+    copy.judge(&document(&filter.documents(), u64::MAX));
     copy
-}
-
-/// Two digests of each document.
-pub(super) fn digests(entries: u64) -> MemoryDigests {
-    let mut digests = MemoryDigests::default();
-    (1..=entries).for_each(|id| enter(&mut digests, DocId(id)));
-    digests
 }
 
 /// The signature of a document.
@@ -64,11 +37,10 @@ pub(super) fn signature(id: u64) -> Signature {
     Signature([0, 1, 2, 3].map(|word| random(id, word)))
 }
 
-fn enter(digests: &mut MemoryDigests, id: DocId) {
-    let facts = Facts { fingerprint: None, chars: 2000, features: 700, lang: None };
-    let known =
-        Known { id, key: Key(random(id.0, 8)), verdict: Verdict::Unique, alias: None, facts };
-    let Ok(()) = digests.insert(&[digest(id.0, 4), digest(id.0, 6)], &known);
+fn document(documents: &Documents, id: u64) -> Document {
+    let sketch = Sketch { signature: signature(id), features: 700, digest: Some(digest(id, 6)) };
+    let document = documents.sketched("", sketch, 2000).with_body(digest(id, 4));
+    document.with_key(Key(random(id, 8))).with_time(Timestamp(0))
 }
 
 fn digest(id: u64, which: u64) -> Digest {

@@ -13,11 +13,11 @@ use serde::Serialize;
 use crate::{
     config::{Config, Draft},
     crawl::{PastRun, fetch, robots::product_token},
-    extract::{self, Extractor, Truncation, language},
-    filter::{Blocks, Document, Key, Site},
-    fingerprint::{Digest, Fingerprinter, HashSeed, Recipe},
+    extract::{self, Extractor, Truncation},
+    filter::{self, Document, Key},
+    fingerprint::{Digest, HashSeed, Recipe},
     input::{Chunks, Content, Documents, Input, is_html},
-    page::{Lang, NormalUrl, Origin, Page, Timestamp, UrlOptions},
+    page::{NormalUrl, Origin, Page, Timestamp, UrlOptions, language},
 };
 
 use super::{Exit, Failure, Out, exit::print_error, say, write_line};
@@ -131,14 +131,14 @@ impl Settings {
     pub(super) fn config_over_run(&self, run: &PastRun) -> Result<(Config, Recipe), Failure> {
         let dedup = run.options()?;
         let config = self.config_over(&Config { dedup, ..Config::default() })?;
-        let recipe = run.recipe(&config.dedup)?;
+        let recipe = run.recipe(&config.dedup.filter())?;
         Ok((config, recipe))
     }
 }
 
 /// The recipe of fingerprints that nobody keeps: with the public seed, unless another is named.
 pub(super) fn recipe(config: &Config) -> Recipe {
-    config.dedup.recipe(config.dedup.seed.seed().unwrap_or(HashSeed::PUBLIC))
+    config.dedup.filter().recipe(config.dedup.seed.seed().unwrap_or(HashSeed::PUBLIC))
 }
 
 /// An extractor for whom the configuration names.
@@ -184,68 +184,47 @@ pub(super) fn read(path: &Path) -> Result<Content, Failure> {
     Ok(Content::Text(String::from_utf8_lossy(&bytes).into_owned()))
 }
 
-/// Turns documents into what is judged. Threads can share one.
+/// Turns inputs into documents. Threads can share one.
 #[derive(Debug)]
 pub(super) struct Preparation {
     pub(super) extractor: Extractor,
-    pub(super) fingerprinter: Fingerprinter,
-    pub(super) urls: UrlOptions,
+    pub(super) documents: filter::Documents,
+    urls: UrlOptions,
 }
 
 /// A document that is ready to be judged.
 #[derive(Debug)]
 pub(super) struct Prepared {
-    pub(super) id: String,
     pub(super) url: Option<String>,
-    pub(super) subject: Document,
+    pub(super) document: Document,
     /// Why the document is not whole, if a guard cut it.
     pub(super) truncated: Option<Truncation>,
 }
 
 impl Preparation {
-    pub(super) fn new(config: &Config, recipe: Recipe) -> Self {
-        Self {
-            extractor: extractor(config),
-            fingerprinter: Fingerprinter::new(recipe),
-            urls: config.crawl.url_options(),
-        }
+    pub(super) fn new(config: &Config, documents: filter::Documents) -> Self {
+        Self { extractor: extractor(config), documents, urls: config.crawl.url_options() }
     }
 
     pub(super) fn prepare(&self, mut input: Input) -> Prepared {
         let id = std::mem::take(&mut input.id);
-        let url = input.url.as_ref().map(ToString::to_string);
-        let key = match &input.url {
-            Some(url) => NormalUrl::new(url, &self.urls)
-                .map_or_else(|_| Key::of(url.as_str()), |url| Key::of(url.as_str())),
-            None => Key::of(&id),
-        };
+        let url = input.url.take();
         let at = input.at.unwrap_or_else(Timestamp::now);
-        let host = match &input.url {
-            Some(url) => Origin::of(url),
-            None => Origin::named(&id),
+        let (key, origin) = match &url {
+            Some(url) => {
+                let normal = NormalUrl::new(url, &self.urls);
+                (
+                    normal.map_or_else(|_| Key::of(url.as_str()), |url| Key::of(url.as_str())),
+                    Origin::of(url),
+                )
+            }
+            None => (Key::of(&id), Origin::named(&id)),
         };
-        let (document, body) = extracted(&self.extractor, input);
-        let subject = self.subject(key, host.as_ref(), &document, body, at);
-        Prepared { id, url, subject, truncated: document.truncated }
-    }
-
-    /// What is judged of a document.
-    pub(super) fn subject(
-        &self,
-        key: Key,
-        host: Option<&Origin>,
-        document: &extract::Extracted,
-        body: Option<Digest>,
-        at: Timestamp,
-    ) -> Document {
-        Document {
-            key,
-            body,
-            sketch: self.fingerprinter.sketch(&document.text),
-            chars: u32::try_from(document.text.chars().count()).unwrap_or(u32::MAX),
-            lang: document.lang.and_then(Lang::new),
-            at,
-            blocks: host.map(|host| Blocks::of(Site::of(host.as_str()), &document.text)),
-        }
+        let url_text = url.as_ref().map(ToString::to_string);
+        let (extracted, body) = extracted(&self.extractor, Input { url, ..input });
+        let document = self.documents.extracted(&id, origin.as_ref(), &extracted);
+        let document = document.with_key(key).with_time(at);
+        let document = body.into_iter().fold(document, Document::with_body);
+        Prepared { url: url_text, document, truncated: extracted.truncated }
     }
 }

@@ -88,13 +88,14 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
     }
     if let Some(methods) = &args.method {
         let methods = if methods.is_empty() { Method::value_variants() } else { methods };
-        let comparison = compare(&corpus, &config.dedup, recipe(&config).hash_seed, methods);
+        let comparison =
+            compare(&corpus, &config.dedup.filter(), recipe(&config).hash_seed, methods);
         return print(out, &comparison, args.json).map(|()| exit);
     }
     let hash_seeds = args
         .seeds
         .map_or_else(|| vec![recipe(&config).hash_seed], |number| eval::hash_seeds(number.into()));
-    let quality = evaluate(&corpus, &config.dedup, &hash_seeds);
+    let quality = evaluate(&corpus, &config.dedup.filter(), &hash_seeds);
     if let Some(path) = &args.html {
         fs::write(path, eval::render(&quality))
             .map_err(|source| Failure::Write { path: path.clone(), source })?;

@@ -12,7 +12,7 @@ use miette::Diagnostic;
 
 use super::say;
 use crate::{
-    config::ConfigError, crawl::CrawlError, eval::CorpusError, filter::WindowError,
+    config::ConfigError, crawl::CrawlError, eval::CorpusError, filter::OptionsError,
     state::StateError,
 };
 
@@ -46,38 +46,14 @@ pub(super) enum Failure {
     #[diagnostic(transparent)]
     Config(#[from] ConfigError),
     #[error("cannot build the index")]
-    Memory(#[from] WindowError),
+    Memory(#[from] OptionsError),
     #[error("cannot use the state {}", path.display())]
     State { path: PathBuf, source: StateError },
     #[error("cannot read {}", path.display())]
     Read { path: PathBuf, source: io::Error },
-    #[error("the run in {} does not know {url}", run.display())]
-    #[diagnostic(help(
-        "pages.jsonl, duplicates.jsonl and skipped.jsonl list all known URLs, in their normal form"
-    ))]
-    UnknownUrl { url: String, run: PathBuf },
-    #[error("{url} was not judged, so there is nothing to compare")]
-    #[diagnostic(help("`pagesieve explain {url} --run {}` shows why", run.display()))]
-    NotJudged { url: String, run: PathBuf },
-    #[error("{url} is a URL, but no run is given")]
-    #[diagnostic(help("add `--run DIR`, the run directory"))]
-    NoRun { url: String },
-    #[error("only one document is given, but a comparison needs two")]
-    #[diagnostic(help(
-        "add the other one; or give a URL with `--run DIR` to see what happened to it"
-    ))]
-    OneDocument,
-    #[error("{file} is a file, and no other document is given")]
-    #[diagnostic(help("`pagesieve lookup --run {} {file}` lists the pages of the run that are nearest to it", run.display()))]
-    OneFile { file: String, run: PathBuf },
-    #[error("{file} has JSON lines, but `explain` takes one document per file")]
-    #[diagnostic(help(
-        "save the text or page of one line as a file; `pagesieve filter` and `pagesieve lookup` read JSON lines"
-    ))]
-    Lines { file: String },
-    #[cfg(feature = "demo")]
-    #[error("{} has files that are not of a demo: choose another directory with --out", path.display())]
-    NoDemo { path: PathBuf },
+    #[error("{message}")]
+    #[diagnostic(help("{help}"))]
+    Refused { exit: Exit, message: String, help: String },
     #[error("cannot evaluate {}", path.display())]
     Corpus { path: PathBuf, source: CorpusError },
     #[error("cannot write {}", path.display())]
@@ -96,16 +72,15 @@ pub(super) enum Failure {
 }
 
 impl Failure {
+    /// A command that cannot do what its arguments ask for. `help` says what to do instead.
+    pub(super) fn refused(exit: Exit, message: String, help: impl Into<String>) -> Self {
+        Self::Refused { exit, message, help: help.into() }
+    }
+
     pub(super) fn exit(&self) -> Exit {
         match self {
-            Self::Config(_)
-            | Self::Memory(_)
-            | Self::NoRun { .. }
-            | Self::OneDocument
-            | Self::OneFile { .. }
-            | Self::Lines { .. } => Exit::Usage,
-            #[cfg(feature = "demo")]
-            Self::NoDemo { .. } => Exit::Usage,
+            Self::Config(_) | Self::Memory(_) => Exit::Usage,
+            Self::Refused { exit, .. } => *exit,
             Self::Crawl(error) if error.is_full() => Exit::NoRoom,
             Self::Crawl(error) if error.is_configuration() => Exit::Usage,
             Self::State { source, .. } if source.is_full() => Exit::NoRoom,

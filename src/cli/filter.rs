@@ -16,13 +16,13 @@ use super::{
 use crate::{
     config::Config,
     extract::Truncation,
-    filter::{Filter, Judgement},
-    fingerprint::Recipe,
-    index::{Audit, BlockIndex, Index},
+    filter::{Documents, Filter, Judgement},
+    fingerprint::HashSeed,
+    index::{Audit, BlockIndex},
     page::{DocId, numbers::thousands},
     report::audited,
     sink::record::Decision,
-    state::{KeptFilter, Restored, State, StateError},
+    state::{DurableFilter, Restored, StateError},
 };
 
 /// Judge documents: unique, or a duplicate of which?
@@ -60,16 +60,16 @@ pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit, Failure> {
             "dedup.seed: only `crawl` draws a secret one; here fingerprints have the public seed, unless a number is set",
         );
     }
-    let (config, (mut judge, recipe)) = if let Some(path) = args.state {
+    let (config, mut judge) = if let Some(path) = args.state {
         let config = draft.check_dedup()?;
-        let kept = Judge::kept(path, &config)?;
-        (config, kept)
+        let judge = Judge::durable(path, &config)?;
+        (config, judge)
     } else {
         let config = draft.check_dedup_in_memory()?;
-        let in_memory = (Judge::in_memory(&config)?, recipe(&config));
-        (config, in_memory)
+        let judge = Judge::in_memory(&config)?;
+        (config, judge)
     };
-    let preparation = Preparation::new(&config, recipe);
+    let preparation = Preparation::new(&config, judge.documents());
     let exit = in_chunks(
         args.files,
         |input| preparation.prepare(input),
@@ -103,7 +103,7 @@ fn tell(audit: Audit) {
 /// Who judges, and knows the names of matches.
 enum Judge {
     InMemory { filter: Filter, names: Names },
-    Kept { filter: KeptFilter, path: PathBuf },
+    Durable { filter: Box<DurableFilter>, path: PathBuf },
 }
 
 /// The names of the window's representatives.
@@ -122,7 +122,7 @@ impl Names {
 
     /// Forgets what has left the window, some at a time.
     fn expire(&mut self, filter: &Filter) {
-        let horizon = filter.horizon().representative;
+        let horizon = filter.oldest();
         for _ in 0..FORGOTTEN_AT_ONCE {
             let Some(id) = self.queue.pop_front_if(|id| *id < horizon) else { return };
             self.by_id.remove(&id);
@@ -132,18 +132,25 @@ impl Names {
 
 impl Judge {
     fn in_memory(config: &Config) -> Result<Self, Failure> {
-        Ok(Self::InMemory { filter: Filter::new(&config.dedup)?, names: Names::default() })
+        let filter = Filter::of_recipe(&config.dedup.filter(), recipe(config))?;
+        Ok(Self::InMemory { filter, names: Names::default() })
     }
 
-    fn kept(path: PathBuf, config: &Config) -> Result<(Self, Recipe), Failure> {
-        let tell = |Restored { read, all }| {
-            say(format_args!("window: {} of {} brought back", thousands(read), thousands(all)));
+    fn durable(path: PathBuf, config: &Config) -> Result<Self, Failure> {
+        let report = |Restored { read, all }| {
+            say(format_args!("window: {} of {} restored", thousands(read), thousands(all)));
         };
-        let opened =
-            State::open(&path).and_then(|state| KeptFilter::open(state, &config.dedup, tell));
-        match opened {
-            Ok((filter, recipe)) => Ok((Self::Kept { filter, path }, recipe)),
+        let options = config.dedup.filter();
+        match DurableFilter::open_reporting(&path, &options, || HashSeed::PUBLIC, report) {
+            Ok(filter) => Ok(Self::Durable { filter: Box::new(filter), path }),
             Err(source) => Err(Failure::State { path, source }),
+        }
+    }
+
+    fn documents(&self) -> Documents {
+        match self {
+            Self::InMemory { filter, .. } => filter.documents(),
+            Self::Durable { filter, .. } => filter.documents(),
         }
     }
 
@@ -151,17 +158,17 @@ impl Judge {
     fn judge(&mut self, document: &Prepared, out: &mut Out) -> Result<(), Failure> {
         match self {
             Self::InMemory { filter, names } => {
-                let Ok(judgement) = filter.judge(&document.subject);
+                let judgement = filter.judge(&document.document);
                 names.expire(filter);
                 if judgement.verdict.is_unique() {
-                    names.insert(judgement.id, document.id.clone());
+                    names.insert(judgement.id, document.document.id().to_owned());
                 }
                 let of = judgement.verdict.matched().and_then(|found| names.by_id.get(&found.of));
                 write(out, document, &judgement, of.map(String::as_str))
             }
-            Self::Kept { filter, path } => {
-                let told = |source| Failure::State { path: path.clone(), source };
-                let (judgement, of) = judge_kept(filter, document).map_err(told)?;
+            Self::Durable { filter, path } => {
+                let failed = |source| Failure::State { path: path.clone(), source };
+                let (judgement, of) = judge_durably(filter, document).map_err(failed)?;
                 write(out, document, &judgement, of.as_deref())
             }
         }
@@ -169,27 +176,27 @@ impl Judge {
 
     fn audit(&self) -> Audit {
         match self {
-            Self::InMemory { filter, .. } => filter.index().audit(),
-            Self::Kept { filter, .. } => filter.audit(),
+            Self::InMemory { filter, .. } => filter.audit(),
+            Self::Durable { filter, .. } => filter.audit(),
         }
     }
 
     fn commit(&mut self) -> Result<(), Failure> {
         match self {
             Self::InMemory { .. } => Ok(()),
-            Self::Kept { filter, path } => {
+            Self::Durable { filter, path } => {
                 filter.commit().map_err(|source| Failure::State { path: path.clone(), source })
             }
         }
     }
 }
 
-fn judge_kept(
-    filter: &mut KeptFilter,
+fn judge_durably(
+    filter: &mut DurableFilter,
     document: &Prepared,
 ) -> Result<(Judgement, Option<String>), StateError> {
-    let judgement = filter.judge(&document.id, &document.subject)?;
-    let of = judgement.verdict.matched().map(|matched| filter.name_of(matched.of)).transpose()?;
+    let judgement = filter.judge(&document.document)?;
+    let of = judgement.verdict.matched().map(|matched| filter.id_of(matched.of)).transpose()?;
     Ok((judgement, of))
 }
 
@@ -208,6 +215,6 @@ fn write(
     judgement: &Judgement,
     of: Option<&str>,
 ) -> Result<(), Failure> {
-    let decision = Decision::new(&document.id, document.url.as_deref(), judgement, of);
+    let decision = Decision::new(document.document.id(), document.url.as_deref(), judgement, of);
     write_line(out, &Line { decision, truncated: document.truncated })
 }

@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     extract::Truncation,
+    filter::Documents,
     fingerprint::{Fingerprint, Signature},
 };
 
@@ -38,13 +39,13 @@ struct Line {
 
 pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit, Failure> {
     let config = args.source.settings.config()?;
-    let preparation = Preparation::new(&config, recipe(&config));
+    let preparation = Preparation::new(&config, Documents::new(recipe(&config)));
     args.source.write_lines(out, |input| {
         let prepared = preparation.prepare(input);
-        let sketch = prepared.subject.sketch;
+        let sketch = prepared.document.sketch();
         let signature = (sketch.features > 0).then_some(sketch.signature);
         Line {
-            id: prepared.id,
+            id: prepared.document.id().to_owned(),
             fingerprint: signature.map(|signature| signature.fingerprint()),
             signature,
             truncated: prepared.truncated,

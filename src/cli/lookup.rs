@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     crawl::{Neighbour, Neighbourhood, PastRun},
-    filter::{Document, Kind, Options},
+    filter::{self, Document, Kind, Options},
     fingerprint::similarity,
     input::{Content, Documents, Input, InputError},
     report::counted,
@@ -49,17 +49,18 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
     let run = PastRun::open(&args.run)?;
     let (config, recipe) = args.settings.config_over_run(&run)?;
-    let preparation = Preparation::new(&config, recipe);
+    let options = config.dedup.filter();
+    let preparation = Preparation::new(&config, filter::Documents::new(recipe));
     let (mut exit, mut count) = (Exit::Done, 0);
     for input in inputs(&args.file)? {
         match input {
             Ok(input) => {
                 let prepared = preparation.prepare(input);
-                let found = run.nearest(&prepared.subject, &config.dedup, args.limit)?;
+                let found = run.nearest(&prepared.document, &options, args.limit)?;
                 if count > 0 {
                     writeln!(out).map_err(Failure::Output)?;
                 }
-                write(out, &prepared, &found, &config.dedup).map_err(Failure::Output)?;
+                write(out, &prepared, &found, &options).map_err(Failure::Output)?;
                 count += 1;
             }
             Err(error) => {
@@ -90,13 +91,13 @@ fn inputs(file: &Path) -> Result<Box<dyn Iterator<Item = Result<Input, InputErro
 
 fn write(
     out: &mut Out,
-    Prepared { id, subject, truncated, .. }: &Prepared,
+    Prepared { document, truncated, .. }: &Prepared,
     found: &Neighbourhood,
     options: &Options,
 ) -> io::Result<()> {
-    let [chars, features] = [(subject.chars, "character"), (subject.sketch.features, "feature")]
+    let [chars, features] = [(document.chars, "character"), (document.sketch.features, "feature")]
         .map(|(count, what)| counted(count, what));
-    writeln!(out, "{id}: {chars}, {features}")?;
+    writeln!(out, "{}: {chars}, {features}", document.id)?;
     if let Some(why) = truncated {
         writeln!(out, "truncated ({}): the rest is ignored", why.as_str())?;
     }
@@ -106,7 +107,7 @@ fn write(
         writeln!(out, "  of 64  of 256  similarity  page")?;
         found.nearest.iter().try_for_each(|neighbour| write_neighbour(out, neighbour))?;
     }
-    writeln!(out, "\nThe run would judge it {}", verdict(subject, found, options))
+    writeln!(out, "\nThe run would judge it {}", verdict(document, found, options))
 }
 
 fn write_neighbour(out: &mut Out, neighbour: &Neighbour) -> io::Result<()> {
@@ -120,9 +121,9 @@ fn write_neighbour(out: &mut Out, neighbour: &Neighbour) -> io::Result<()> {
 }
 
 /// How the run would judge the text.
-fn verdict(subject: &Document, neighbours: &Neighbourhood, options: &Options) -> String {
-    let (features, template) = (subject.sketch.features, neighbours.template);
-    match (&neighbours.matched, only_equal(&subject.sketch, options)) {
+fn verdict(document: &Document, neighbours: &Neighbourhood, options: &Options) -> String {
+    let (features, template) = (document.sketch.features, neighbours.template);
+    match (&neighbours.matched, only_equal(&document.sketch, options)) {
         (Some((found, page)), _) => {
             let (word, why) = kind_in_run(found);
             let rule = match found.kind {

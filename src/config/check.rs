@@ -47,7 +47,7 @@ impl Draft {
     ///
     /// The first problem.
     pub fn check_dedup(self) -> Result<Config, ConfigError> {
-        let fits = self.config.dedup.check();
+        let fits = self.config.dedup.filter().check();
         self.with_room(fits, None)
     }
 
@@ -57,7 +57,7 @@ impl Draft {
     ///
     /// The first problem.
     pub fn check_dedup_in_memory(self) -> Result<Config, ConfigError> {
-        let dedup = &self.config.dedup;
+        let dedup = self.config.dedup.filter();
         let fits = dedup.check_beside_digests();
         let state = "keep the digests on disk with `--state`";
         let instead = dedup.check().is_ok().then_some(state);
@@ -94,8 +94,15 @@ impl Draft {
     }
 
     /// An error that points at the first of these keys that is set anywhere: in the last flag that sets it, or else in the file.
-    fn invalid(&self, places: &[&[&str]], message: String, label: &str, help: &str) -> ConfigError {
-        let problem = Problem { message, label: label.to_owned(), help: Some(help.to_owned()) };
+    fn invalid(
+        &self,
+        places: &[&[&str]],
+        message: impl Into<String>,
+        label: &str,
+        help: &str,
+    ) -> ConfigError {
+        let (message, label, help) = (message.into(), label.to_owned(), Some(help.to_owned()));
+        let problem = Problem { message, label, help };
         for place in places {
             for text in self.texts.iter().rev() {
                 if let Some(at) = text.find(place) {
@@ -132,12 +139,8 @@ fn name(draft: &Draft) -> Result<(), ConfigError> {
         return Ok(());
     }
     let message = format!("`name`: {name:?} is not a directory name");
-    Err(draft.invalid(
-        &[&["name"]],
-        message,
-        "here",
-        "example: `name = \"docs\"`; `output` may be any path",
-    ))
+    let help = "example: `name = \"docs\"`; `output` may be any path";
+    Err(draft.invalid(&[&["name"]], message, "here", help))
 }
 
 fn resolve(draft: &Draft) -> Result<(), ConfigError> {
@@ -152,16 +155,12 @@ fn resolve(draft: &Draft) -> Result<(), ConfigError> {
 }
 
 fn timeout(draft: &Draft) -> Result<(), ConfigError> {
-    if draft.config.fetch.timeout.is_zero() {
-        let message = "`timeout` must be longer than zero".to_owned();
-        return Err(draft.invalid(
-            &[&["fetch", "timeout"]],
-            message,
-            "here",
-            "example: `timeout = \"30s\"`",
-        ));
+    if !draft.config.fetch.timeout.is_zero() {
+        return Ok(());
     }
-    Ok(())
+    let place = ["fetch", "timeout"];
+    let help = "example: `timeout = \"30s\"`";
+    Err(draft.invalid(&[&place], "`timeout` must be longer than zero", "here", help))
 }
 
 /// Checks the seeds. Returns whether `fetch.resolve` maps all of them.
@@ -169,12 +168,8 @@ fn seeds(draft: &Draft) -> Result<bool, ConfigError> {
     let Config { seeds, .. } = &draft.config;
     if seeds.is_empty() {
         let help = "add one:\n[[seeds]]\nurl = \"https://docs.example.org/\"";
-        return Err(draft.invalid(
-            &[&["seeds"]],
-            "there are no seeds".to_owned(),
-            "`[[seeds]]` is missing",
-            help,
-        ));
+        let label = "`[[seeds]]` is missing";
+        return Err(draft.invalid(&[&["seeds"]], "there are no seeds", label, help));
     }
     let mut all_mapped = true;
     for (number, seed) in seeds.iter().enumerate() {
@@ -215,12 +210,8 @@ fn seed_file(draft: &Draft, number: usize, path: &Path) -> Result<bool, ConfigEr
         .map_err(|errors| seed_lines(path, &bytes, &errors))?;
     if urls.is_empty() {
         let message = format!("the seed file {} contains no URLs", path.display());
-        return Err(draft.invalid(
-            &[&place],
-            message,
-            "this file",
-            "write one absolute URL per line",
-        ));
+        let help = "write one absolute URL per line";
+        return Err(draft.invalid(&[&place], message, "this file", help));
     }
     Ok(urls.iter().all(|url| is_mapped(&draft.config, url)))
 }
@@ -251,14 +242,14 @@ fn user_agent(draft: &Draft, all_mapped: bool) -> Result<(), ConfigError> {
     let places = [["crawl", "user_agent"].as_slice(), &["crawl"]];
     let help = "example:\n[crawl]\nuser_agent = \"examplebot/1.0 (+https://example.org/bot)\"";
     if HeaderValue::from_str(user_agent).is_err() {
-        let message = "`user_agent` has characters that an HTTP header cannot contain".to_owned();
+        let message = "`user_agent` has characters that an HTTP header cannot contain";
         return Err(draft.invalid(&places, message, "here", help));
     }
     if all_mapped || names_contact(user_agent) {
         return Ok(());
     }
     let message = "`user_agent` must name a contact (an email address or an http URL), unless fetch.resolve maps every seed";
-    Err(draft.invalid(&places, message.to_owned(), "no contact", help))
+    Err(draft.invalid(&places, message, "no contact", help))
 }
 
 fn names_contact(user_agent: &str) -> bool {
@@ -284,13 +275,9 @@ fn patterns(draft: &Draft) -> Result<(), ConfigError> {
     let place = ["seeds", &seed.to_string(), key, &item.to_string()];
     // The last line names the problem; the lines before it draw the pattern, as the label does.
     let why = source.to_string();
-    let why = why.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
+    let why = why.lines().last().unwrap_or_default().trim_start_matches("error: ");
     let help =
         "`\\` escapes a special character; in TOML, put patterns into single quotes: '\\.pdf$'";
-    Err(draft.invalid(
-        &[&place],
-        format!("`{key}`: {pattern:?} is not a regular expression"),
-        &why,
-        help,
-    ))
+    let message = format!("`{key}`: {pattern:?} is not a regular expression");
+    Err(draft.invalid(&[&place], message, why, help))
 }

@@ -288,6 +288,7 @@ fn in_plain_words(message: &str) -> String {
         ("a nonzero u64", "a whole number of 1 or more"),
         ("a sequence", "a list in brackets"),
         ("expected struct Options", "expected a table of keys"),
+        ("expected struct Dedup", "expected a table of keys"),
         ("expected struct WindowOptions", "expected a table of keys"),
         ("expected struct Policy", "expected a table of keys"),
         ("invalid IP address syntax", "not a network (address/bits)"),

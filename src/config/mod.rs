@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     crawl::{self, Plan, fetch, politeness, scope::Seed},
-    extract, filter, sink,
+    extract, sink,
 };
 
 pub use draft::Draft;
@@ -49,7 +49,7 @@ pub struct Config {
     /// The `[fetch]` table.
     pub fetch: fetch::Options,
     /// The `[dedup]` table.
-    pub dedup: filter::Options,
+    pub dedup: crawl::Dedup,
     /// The `[store]` table.
     pub store: sink::Options,
     /// The `[[extract]]` tables: selectors for the body text of certain sites.

@@ -7,7 +7,7 @@ use super::{
     scope::{ScopeError, SeedLineError},
 };
 use crate::{
-    filter::WindowError,
+    filter::OptionsError,
     page::UrlError,
     report::{ReportError, counted},
     sink::SinkError,
@@ -81,7 +81,7 @@ pub enum CrawlError {
     },
     /// The window has no room in the memory that it is given.
     #[error("build the index")]
-    Memory(#[from] WindowError),
+    Memory(#[from] OptionsError),
     /// Fingerprints of this configuration cannot be compared with those of the run.
     #[error(
         "{key} was changed: the run's fingerprints are of {stored}, the configuration's of {configured}; change it back, or start over with --fresh"

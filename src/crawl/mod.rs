@@ -19,7 +19,6 @@ mod frontier;
 mod options;
 mod past;
 pub mod politeness;
-mod recipe;
 mod recorder;
 pub mod robots;
 pub mod scope;
@@ -45,7 +44,7 @@ use worker::{Finished, RecorderGone, Responded, Worker};
 pub use directory::{delete_run, is_run};
 pub use dry_run::{Forecast, Outlook, dry_run};
 pub use error::CrawlError;
-pub use options::{Options, Plan};
+pub use options::{Dedup, Links, Options, Plan, Policy, Store};
 pub use past::{Account, Neighbour, Neighbourhood, PastRun};
 pub use recorder::{Tally, report};
 
@@ -149,7 +148,7 @@ impl Loop {
         control: Control,
     ) -> Result<Self, CrawlError> {
         let (responded, responses) = mpsc::channel(CHANNEL);
-        let worker = Worker::new(plan, start.recipe, requests.clone(), responded)?;
+        let worker = Worker::new(plan, start.documents, requests.clone(), responded)?;
         let concurrency = plan.crawl.concurrency.get();
         let order = if concurrency == 1 { Order::RoundRobin } else { Order::Earliest };
         let limits = Limits { hosts: HOSTS, urls: URLS };

@@ -2,6 +2,7 @@
 
 use std::{fs, num::NonZeroUsize, path::PathBuf};
 
+use bytesize::ByteSize;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -10,7 +11,9 @@ use super::{
     scope::{Seed, Source, read_seed_file},
 };
 use crate::{
-    extract, filter,
+    extract,
+    filter::{self, Mode, Radius, WindowOptions},
+    fingerprint::{HashSeedChoice, Segment},
     page::{NormalUrl, UrlOptions},
     sink,
     state::UrlKind,
@@ -52,6 +55,109 @@ impl Options {
     }
 }
 
+/// The `[dedup]` table: how duplicates are recognised, and what happens to them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Dedup {
+    /// [`filter::Options::mode`].
+    pub mode: Mode,
+    /// [`filter::Options::radius`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub radius: Option<Radius>,
+    /// [`filter::Options::seed`].
+    pub seed: HashSeedChoice,
+    /// [`filter::Options::segment`].
+    pub segment: Segment,
+    /// [`filter::Options::fold_chinese`].
+    pub fold_chinese: bool,
+    /// [`filter::Options::min_features`].
+    pub min_features: u32,
+    /// [`filter::Options::templates`].
+    pub templates: bool,
+    /// [`filter::Options::memory`].
+    #[serde(serialize_with = "crate::page::numbers::serialize_size")]
+    pub memory: ByteSize,
+    /// [`filter::Options::audit`].
+    pub audit: u32,
+    /// [`filter::Options::window`].
+    pub window: WindowOptions,
+    /// What happens to a duplicate of a page of the same site.
+    pub same_site: Policy,
+    /// What happens to a duplicate of another site's page.
+    pub cross_site: Policy,
+}
+
+impl Default for Dedup {
+    fn default() -> Self {
+        let filter = filter::Options::default();
+        Self {
+            mode: filter.mode,
+            radius: filter.radius,
+            seed: filter.seed,
+            segment: filter.segment,
+            fold_chinese: filter.fold_chinese,
+            min_features: filter.min_features,
+            templates: filter.templates,
+            memory: filter.memory,
+            audit: filter.audit,
+            window: filter.window,
+            same_site: Policy::default(),
+            cross_site: Policy::default(),
+        }
+    }
+}
+
+impl Dedup {
+    /// How duplicates are recognised.
+    #[must_use]
+    pub fn filter(&self) -> filter::Options {
+        filter::Options {
+            mode: self.mode,
+            radius: self.radius,
+            seed: self.seed,
+            segment: self.segment,
+            fold_chinese: self.fold_chinese,
+            min_features: self.min_features,
+            templates: self.templates,
+            memory: self.memory,
+            audit: self.audit,
+            window: self.window.clone(),
+        }
+    }
+}
+
+/// What happens to a duplicate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Policy {
+    /// Whether its body is stored.
+    pub store: Store,
+    /// Whether the links that only it has are followed.
+    pub links: Links,
+}
+
+/// Whether a duplicate's body is stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Store {
+    /// Only the decision is recorded.
+    #[default]
+    Skip,
+    /// It is stored like a unique page, with its verdict and match.
+    Keep,
+}
+
+/// Whether a duplicate's links are followed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Links {
+    /// They are kept in the state, with the reason.
+    #[default]
+    Skip,
+    /// They are followed like a unique page's.
+    Follow,
+}
+
 /// A crawl to be run.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -66,7 +172,7 @@ pub struct Plan {
     /// The `[fetch]` table.
     pub fetch: fetch::Options,
     /// The `[dedup]` table.
-    pub dedup: filter::Options,
+    pub dedup: Dedup,
     /// The `[store]` table.
     pub store: sink::Options,
     /// The `[[extract]]` tables: extraction rules for certain sites.

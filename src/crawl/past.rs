@@ -2,22 +2,18 @@
 
 use std::{collections::BinaryHeap, num::NonZeroUsize, path::Path};
 
-use super::{
-    directory::STATE,
-    error::CrawlError,
-    recipe::{Difference, Recorded},
-};
+use super::{directory::STATE, error::CrawlError, options::Dedup};
 use crate::{
     filter::{
-        Digests, Document, Filter, Horizon, Key, Kind, Known, Match, Options, Position,
-        Representative, Rule, Share, Verdict,
+        Digests, Document, Engine, Filter, Horizon, Key, Kind, Known, Match, Options, Position,
+        Representative, Rule, Share, TemplateSample, Verdict,
     },
     fingerprint::{Digest, HashSeed, Recipe, Signature},
-    index::{Index, Scan},
+    index::Scan,
     page::{DocId, NormalUrl, Timestamp, UrlOptions},
     state::{
-        DigestTable, JudgedDocument, KeptText, Reason, SignatureLog, State, StateError, UrlRow,
-        UrlState,
+        Difference, DigestCache, DigestTable, JudgedDocument, KeptText, Reason, Recorded,
+        SignatureLog, State, StateError, UrlRow, UrlState,
     },
 };
 
@@ -104,14 +100,10 @@ impl PastRun {
     ///
     /// # Errors
     /// If the state cannot be read.
-    pub fn options(&self) -> Result<Options, CrawlError> {
-        let mut options: serde_json::Value = self.value("dedup")?.unwrap_or_default();
-        // An option of earlier versions.
-        if let Some(window) = options.get_mut("window").and_then(|window| window.as_object_mut()) {
-            window.remove("refresh");
-        }
-        let damaged = |_| StateError::Damaged("it does not say how pages are judged");
-        Ok(serde_json::from_value(options).map_err(damaged)?)
+    pub fn options(&self) -> Result<Dedup, CrawlError> {
+        Ok(self
+            .value("dedup")?
+            .ok_or(StateError::Damaged("it does not say how pages are judged"))?)
     }
 
     /// How the run's texts were fingerprinted, and others must be to be compared with them.
@@ -167,7 +159,7 @@ impl PastRun {
     }
 
     /// The pages nearest to a text, at most `limit`, and how the run would judge it by `options`: its [own](Self::options), or others to
-    /// see what they would do: then what equals a near duplicate is judged anew. The subject's sketch must be by the run's
+    /// see what they would do: then what equals a near duplicate is judged anew. The document must be made by the run's
     /// [recipe](Self::recipe); its key and time do not matter: it counts as a document of nobody that comes next. Compares with every
     /// signature of the window, in memory that does not grow with it.
     ///
@@ -175,21 +167,21 @@ impl PastRun {
     /// If the state cannot be read.
     pub fn nearest(
         &self,
-        subject: &Document,
+        document: &Document,
         options: &Options,
         limit: usize,
     ) -> Result<Neighbourhood, CrawlError> {
-        let subject = &Document { key: Key::of(""), at: Timestamp(i64::MIN), ..subject.clone() };
-        let table = DigestTable::new(self.state.clone(), NonZeroUsize::MIN);
-        let mut digests =
-            Unchanged { table, verdicts_hold: judge_alike(options, &self.options()?) };
-        let equal = equal(&mut digests, subject)?;
-        let mut filter = Filter::with(options, Scan::default(), digests);
-        self.teach(&mut filter, subject)?;
-        let signature = (subject.sketch.features > 0).then_some(subject.sketch.signature);
+        let document = &document.clone().with_key(Key::of("")).with_time(Timestamp(i64::MIN));
+        let verdicts_hold = judge_alike(options, &self.options()?.filter());
+        let mut cache = DigestCache::new(NonZeroUsize::MIN);
+        let mut digests = Unchanged { table: cache.over(&self.state), verdicts_hold };
+        let equal = equal(&mut digests, document)?;
+        let mut engine = Engine::new(options, document.recipe, Scan::default());
+        self.for_each_sample(document, |sample| engine.add_sample(sample))?;
+        let signature = (document.sketch.features > 0).then_some(document.sketch.signature);
         let (mut nearest, mut compared) = (BinaryHeap::new(), 0);
         let position = self.state.position()?;
-        filter.restore(|take| {
+        engine.restore(|take| {
             self.for_each_in_window(options, position, |representative| {
                 let distance =
                     representative.signature.zip(signature).map(|(a, b)| distances(&a, &b));
@@ -208,32 +200,36 @@ impl PastRun {
             })
         })?;
         if let Some(position) = position {
-            filter.resume(position);
+            engine.resume(position);
         }
         let nearest = nearest.into_sorted_vec().into_iter();
         let nearest = nearest.map(|(signature_distance, id, distance)| {
             Ok(Neighbour { page: self.page(id)?, distance, signature_distance })
         });
         let nearest = nearest.collect::<Result<_, StateError>>()?;
-        let template = filter.template(subject);
-        let matched = match filter.judge(subject)?.verdict {
+        let template = engine.template(document);
+        let matched = match engine.judge(&mut digests, document)?.judgement.verdict {
             Verdict::Duplicate(found) => Some((found, self.page(found.of)?)),
             Verdict::Unique => None,
         };
         Ok(Neighbourhood { nearest, compared, matched, template })
     }
 
-    /// Teaches a filter what the run knows of the template of the subject's site.
+    /// Adds to a filter what the run knows of the template of the document's origin.
     ///
     /// # Errors
     /// If the state cannot be read.
-    pub fn teach<I: Index, D: Digests>(
+    pub(crate) fn teach(&self, filter: &mut Filter, document: &Document) -> Result<(), CrawlError> {
+        self.for_each_sample(document, |sample| filter.add_sample(sample))
+    }
+
+    fn for_each_sample(
         &self,
-        filter: &mut Filter<I, D>,
-        subject: &Document,
+        document: &Document,
+        visit: impl FnMut(&TemplateSample),
     ) -> Result<(), CrawlError> {
-        let Some(blocks) = &subject.blocks else { return Ok(()) };
-        Ok(self.state.for_each_lesson(Some(blocks.site()), |lesson| filter.relearn(lesson))?)
+        let Some(blocks) = &document.blocks else { return Ok(()) };
+        Ok(self.state.for_each_sample(Some(blocks.origin), visit)?)
     }
 
     fn page(&self, id: DocId) -> Result<JudgedDocument, StateError> {
@@ -278,9 +274,9 @@ fn distances(a: &Signature, b: &Signature) -> (u32, u32) {
 }
 
 /// The representatives of documents that have this one's body or text.
-fn equal(digests: &mut Unchanged, subject: &Document) -> Result<Vec<DocId>, StateError> {
+fn equal(digests: &mut Unchanged<'_>, document: &Document) -> Result<Vec<DocId>, StateError> {
     let mut known = Vec::new();
-    for digest in subject.body.into_iter().chain(subject.sketch.digest) {
+    for digest in document.body.into_iter().chain(document.sketch.digest) {
         digests.find(digest, &mut known)?;
     }
     let of = |known: Known| known.verdict.matched().map_or(known.id, |matched| matched.of);
@@ -293,13 +289,13 @@ fn judge_alike(a: &Options, b: &Options) -> bool {
 }
 
 /// A table of digests into which nothing is entered.
-struct Unchanged {
-    table: DigestTable,
+struct Unchanged<'a> {
+    table: DigestTable<'a>,
     /// Whether what was found to be a near duplicate is one still. If it may not be, what equals it is judged anew.
     verdicts_hold: bool,
 }
 
-impl Digests for Unchanged {
+impl Digests for Unchanged<'_> {
     type Error = StateError;
 
     fn find(&mut self, digest: Digest, out: &mut Vec<Known>) -> Result<(), StateError> {

@@ -14,7 +14,7 @@ use super::{
     error::CrawlError,
     fetch::{Answer, Extent, FetchError, Fetcher, Limit, is_html},
     frontier::{RobotsResult, RobotsTask, Task, TaskId},
-    options::Plan,
+    options::{Links, Plan, Store},
     politeness::Signal,
     recorder::{Answered, Outcome, Parsed, Reply, Request, Settle, Settled, Skipped},
     robots::{Robots, RobotsRequest, RobotsResponse, VALID, product_token},
@@ -22,11 +22,11 @@ use super::{
 };
 use crate::{
     extract::{self, Extractor, Truncation},
-    filter::{Blocks, Links, Site, Store},
-    fingerprint::{Digest, Fingerprinter, Recipe},
-    page::{Lang, NormalUrl, Origin, Page, Timestamp, UrlOptions},
+    filter::Documents,
+    fingerprint::Digest,
+    page::{NormalUrl, Origin, Page, Timestamp, UrlOptions},
     sink::warc::Exchange,
-    state::{Reason, RobotsRow, UrlKind},
+    state::{Reason, RobotsRow, SkipCause, UrlKind},
 };
 
 /// What all workers share.
@@ -34,7 +34,7 @@ use crate::{
 pub(super) struct Worker {
     fetcher: Fetcher,
     extractor: Extractor,
-    fingerprinter: Fingerprinter,
+    documents: Documents,
     /// A thread for each core, apart from the threads of the runtime.
     pool: ThreadPool,
     url_options: UrlOptions,
@@ -92,7 +92,7 @@ impl Visit {
 impl Worker {
     pub(super) fn new(
         plan: &Plan,
-        recipe: Recipe,
+        documents: Documents,
         requests: mpsc::Sender<Request>,
         responses: mpsc::Sender<Responded>,
     ) -> Result<Self, CrawlError> {
@@ -106,7 +106,7 @@ impl Worker {
                 agent: Some(agent.clone()),
                 rules: plan.extract.clone(),
             }),
-            fingerprinter: Fingerprinter::new(recipe),
+            documents,
             pool: pool.panic_handler(|_| {}).build()?,
             url_options: plan.crawl.url_options(),
             agent,
@@ -151,7 +151,11 @@ impl Worker {
             return Ok(Visit::skipped(Reason::Failure, "not a URL"));
         };
         if let Some(refusal) = task.robots.as_deref().and_then(|robots| robots.refusal(&url)) {
-            return Ok(Visit::skipped(Reason::Robots, refusal));
+            let robots = task.robots.as_deref();
+            let cause =
+                robots.and_then(Robots::unreachable_reason).map(|_| SkipCause::RobotsNotReceived);
+            let skipped = Skipped { detail: Some(refusal), cause, ..skipped(Reason::Robots) };
+            return Ok(Visit::Record(Outcome::Skipped(skipped), None));
         }
         let limit = match task.queued.url.kind {
             UrlKind::Page => Limit::Page,
@@ -257,33 +261,35 @@ impl Worker {
                 Reply::Parse(back) => exchange = back,
             }
         }
-        let (worker, cut) = (Arc::clone(self), answered.cut);
-        let parsed = self.compute(move || worker.parse(&page, body, cut)).await;
+        let (worker, task) = (Arc::clone(self), Arc::clone(task));
+        let (at, cut) = (answered.at, answered.cut);
+        let parsed = self.compute(move || {
+            let parsed = worker.parse(&task.queued.url.url, &page, body, cut);
+            Parsed { document: parsed.document.with_time(at), ..parsed }
+        });
+        let parsed = parsed.await;
         Ok(Visit::Record(Outcome::Page(answered, Box::new(parsed)), exchange))
     }
 
     /// Extracts and fingerprints a page.
-    fn parse(&self, page: &Page, body: Option<Digest>, cut: bool) -> Parsed {
-        let document = self.extractor.extract(page);
+    fn parse(&self, id: &str, page: &Page, body: Option<Digest>, cut: bool) -> Parsed {
+        let extracted = self.extractor.extract(page);
+        let origin = page.url.as_ref().and_then(Origin::of);
+        let document = self.documents.extracted(id, origin.as_ref(), &extracted);
         let mut seen = HashSet::new();
         let followed =
-            document.links.iter().filter(|link| !link.nofollow && !document.robots.nofollow);
+            extracted.links.iter().filter(|link| !link.nofollow && !extracted.robots.nofollow);
         let normal = followed.filter_map(|link| NormalUrl::new(&link.url, &self.url_options).ok());
-        let host = page.url.as_ref().and_then(Origin::of);
         let links = normal.filter(|url| seen.insert(url.clone())).collect();
-        let canonical = document.canonical;
+        let canonical = extracted.canonical;
         Parsed {
-            body: body.unwrap_or_else(|| Digest::of(&page.body)),
-            chars: u32::try_from(document.text.chars().count()).unwrap_or(u32::MAX),
-            sketch: self.fingerprinter.sketch(&document.text),
-            lang: document.lang.and_then(Lang::new),
-            blocks: host.map(|host| Blocks::of(Site::of(host.as_str()), &document.text)),
-            charset: document.charset,
-            truncated: document.truncated.or(cut.then_some(Truncation::Body)),
-            noindex: document.robots.noindex,
+            document: document.with_body(body.unwrap_or_else(|| Digest::of(&page.body))),
+            charset: extracted.charset,
+            truncated: extracted.truncated.or(cut.then_some(Truncation::Body)),
+            noindex: extracted.robots.noindex,
             canonical: canonical.and_then(|url| NormalUrl::new(&url, &self.url_options).ok()),
-            title: document.title,
-            text: document.text,
+            title: extracted.title,
+            text: extracted.text,
             links,
         }
     }
@@ -383,7 +389,7 @@ impl Worker {
 }
 
 fn skipped(reason: Reason) -> Skipped {
-    Skipped { reason, detail: None, status: None, counted: false, unanswered: false }
+    Skipped { reason, detail: None, cause: None, status: None, counted: false, unanswered: false }
 }
 
 fn unreachable(why: &str) -> RobotsResult {

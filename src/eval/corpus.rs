@@ -1,14 +1,12 @@
 //! Texts, and the known similarity of pairs of them.
 
 use std::{
-    collections::{BTreeMap, HashMap, hash_map::Entry},
+    collections::{BTreeMap, HashMap},
     io::{self, BufRead},
 };
 
 use serde::{Deserialize, de::DeserializeOwned};
 use url::Url;
-
-use crate::filter::Site;
 
 /// A text of a corpus.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -97,9 +95,7 @@ pub struct Corpus {
     pub(super) hosts: Vec<usize>,
     pub(super) lang_names: Vec<String>,
     pub(super) unlisted: Unlisted,
-    /// By the places of two texts, the smaller place first.
-    similarity: HashMap<(u32, u32), f32>,
-    /// For each text the earlier texts with which it is listed.
+    /// For each text the earlier texts with which it is listed, and the similarity.
     earlier: Vec<Vec<(u32, f32)>>,
 }
 
@@ -128,7 +124,7 @@ impl Corpus {
     /// How many pairs are listed.
     #[must_use]
     pub fn listed(&self) -> usize {
-        self.similarity.len()
+        self.earlier.iter().map(Vec::len).sum()
     }
 
     /// Reads pairs of these texts as JSON lines: `{"a", "b", "jaccard"}`, or instead of `jaccard` a `"label"`: `near` (0.9 or more),
@@ -142,7 +138,6 @@ impl Corpus {
         unlisted: Unlisted,
     ) -> Result<Self, CorpusError> {
         let places = places(&texts)?;
-        let mut similarity = HashMap::new();
         let mut earlier = vec![Vec::new(); texts.len()];
         for (line, pair) in lines::<Line>(pairs, r#"pair {"a", "b", "jaccard"}"#) {
             let pair = pair?;
@@ -155,16 +150,13 @@ impl Corpus {
             let value = pair.similarity().ok_or(neither)?;
             let (a, b) = (a.min(b), a.max(b));
             check(line, a, b, value)?;
-            match similarity.entry((a, b)) {
-                Entry::Vacant(vacant) => {
-                    vacant.insert(value);
-                    earlier[b as usize].push((a, value));
-                }
-                Entry::Occupied(occupied) if (occupied.get() - value).abs() > 1e-6 => {
+            match find(&earlier[b as usize], a) {
+                None => earlier[b as usize].push((a, value)),
+                Some(other) if (other - value).abs() > 1e-6 => {
                     let what = "an earlier line has the same pair with another similarity";
                     return Err(CorpusError::Pair { line, what });
                 }
-                Entry::Occupied(_) => {}
+                Some(_) => {}
             }
         }
         let (lang_names, langs) = numbered(
@@ -173,7 +165,7 @@ impl Corpus {
         let (_, hosts) = numbered(texts.iter().map(|text| host(&text.id)));
         let count = |text: &Text| u32::try_from(text.text.chars().count()).unwrap_or(u32::MAX);
         let chars = texts.iter().map(count).collect();
-        Ok(Self { texts, chars, langs, hosts, lang_names, unlisted, similarity, earlier })
+        Ok(Self { texts, chars, langs, hosts, lang_names, unlisted, earlier })
     }
 
     /// The texts, in the order of the stream.
@@ -185,22 +177,17 @@ impl Corpus {
     /// The similarity of the texts at these places; `None` if it is unknown.
     #[must_use]
     pub fn similarity(&self, a: u32, b: u32) -> Option<f32> {
-        let listed = self.similarity.get(&(a.min(b), a.max(b))).copied();
+        let listed = find(&self.earlier[a.max(b) as usize], a.min(b));
         listed.or((self.unlisted == Unlisted::Different).then_some(0.0))
-    }
-
-    /// Whether the similarity of the texts at these places is known.
-    pub(super) fn known(&self, a: usize, b: usize) -> bool {
-        let listed = || self.earlier[a.max(b)].iter().any(|&(other, _)| other as usize == a.min(b));
-        self.unlisted == Unlisted::Different || listed()
     }
 
     /// Calls `judge` with every pair of known similarity: the places of its texts, the smaller first, and the similarity.
     pub(super) fn each_pair(&self, mut judge: impl FnMut(u32, u32, f32)) {
-        if self.unlisted == Unlisted::Unknown {
-            return self.similarity.iter().for_each(|(&(a, b), &value)| judge(a, b, value));
-        }
         for (b, listed) in (0..).zip(&self.earlier) {
+            if self.unlisted == Unlisted::Unknown {
+                listed.iter().for_each(|&(a, value)| judge(a, b, value));
+                continue;
+            }
             let mut row = vec![0.0; b as usize];
             for &(a, value) in listed {
                 row[a as usize] = value;
@@ -216,15 +203,17 @@ impl Corpus {
 
     /// The listed pairs, in order of their texts.
     pub(super) fn listed_pairs(&self) -> Vec<(u32, u32, f32)> {
-        let mut pairs: Vec<_> =
-            self.similarity.iter().map(|(&(a, b), &value)| (a, b, value)).collect();
+        let by_later = (0..).zip(&self.earlier);
+        let mut pairs: Vec<_> = by_later
+            .flat_map(|(b, listed)| listed.iter().map(move |&(a, value)| (a, b, value)))
+            .collect();
         pairs.sort_unstable_by_key(|&(a, b, _)| (a, b));
         pairs
     }
 
     /// The name under which the filter learns the template of this text.
-    pub(super) fn site(&self, place: usize) -> Site {
-        Site::of(&self.hosts[place].to_string())
+    pub(super) fn site(&self, place: usize) -> String {
+        self.hosts[place].to_string()
     }
 }
 
@@ -309,6 +298,10 @@ fn check(line: usize, a: u32, b: u32, value: f32) -> Result<(), CorpusError> {
 fn host(id: &str) -> String {
     let host = Url::parse(id).ok().and_then(|url| url.host_str().map(str::to_owned));
     host.unwrap_or_else(|| id.split('/').next().unwrap_or_default().to_owned())
+}
+
+fn find(listed: &[(u32, f32)], place: u32) -> Option<f32> {
+    listed.iter().find(|(other, _)| *other == place).map(|(_, value)| *value)
 }
 
 /// The distinct names in order, and for each item the number of its name.

@@ -38,8 +38,8 @@ struct Curve {
     points: String,
 }
 
-/// The name and class of a curve, and the place and share (if any) of each point.
-type Series = (&'static str, &'static str, Vec<(f64, Option<f64>)>);
+/// The name and class of a curve, and the share at each mark, if any.
+type Series = (&'static str, &'static str, Vec<Option<f64>>);
 
 /// Renders a page that needs no other file.
 ///
@@ -63,101 +63,64 @@ impl Page<'_> {
 /// The share of each band that is reported.
 fn by_band(quality: &Quality) -> Chart {
     let counts = quality.all().counts;
-    let last = (BANDS.len() - 1) as f64;
-    let names = BANDS
-        .map(|from| if from.is_infinite() { "equal".to_owned() } else { format!("{from:.2}") });
-    let marks =
-        names.into_iter().enumerate().map(|(band, name)| (x(band as f64, last), name)).collect();
-    let points = (0..BANDS.len()).map(|band| (x(band as f64, last), counts.share(band)));
+    let name = |from: f32| if from.is_infinite() { "equal".into() } else { format!("{from:.2}") };
+    let shares = (0..BANDS.len()).map(|band| counts.share(band)).collect();
     Chart::new(
-        "Reported pairs by similarity",
+        "Reported pairs by similarity".to_owned(),
         "Share of the pairs in each band of similarity",
-        0.0,
-        marks,
-        vec![("reported", "near", points.collect())],
+        BANDS.map(name).to_vec(),
+        vec![("reported", "near", shares)],
     )
 }
 
 /// Recall and precision at each radius; `None` if there are no near pairs.
 fn by_radius(quality: &Quality, group: &GroupQuality) -> Option<Chart> {
     group.figures.recall?;
-    let last = f64::from(MAX_RADIUS);
-    let points = |rows: &[Figures], value: fn(&Figures) -> Option<f64>| {
-        rows.iter()
-            .enumerate()
-            .map(|(radius, figures)| (x(radius as f64, last), value(figures)))
-            .collect::<Vec<_>>()
+    let series = |name, class, radii: &[Figures], share: fn(&Figures) -> Option<f64>| {
+        (name, class, radii.iter().map(share).collect())
     };
+    let (radii, unconfirmed) = (&group.radii, &group.unconfirmed);
     let curves = vec![
-        ("recall of near pairs", "near", points(&group.radii, |figures| figures.recall)),
-        (
-            "of those with different texts",
-            "not-equal",
-            points(&group.radii, |figures| figures.recall_not_equal),
-        ),
-        (
-            "reported pairs of 0.5 or more",
-            "precise",
-            points(&group.radii, |figures| figures.precision_50),
-        ),
-        (
-            "the same without confirmation",
-            "unconfirmed",
-            points(&group.unconfirmed, |figures| figures.precision_50),
-        ),
+        series("recall of near pairs", "near", radii, |it| it.recall),
+        series("of those with different texts", "not-equal", radii, |it| it.recall_not_equal),
+        series("reported pairs of 0.5 or more", "precise", radii, |it| it.precision_50),
+        series("the same without confirmation", "unconfirmed", unconfirmed, |it| it.precision_50),
     ];
-    let marks = (0..=MAX_RADIUS)
-        .step_by(2)
-        .map(|radius| (x(f64::from(radius), last), radius.to_string()))
-        .collect();
-    let lowest = curves
-        .iter()
-        .flat_map(|(_, _, points)| points)
-        .filter_map(|(_, value)| *value)
-        .fold(1.0, f64::min);
-    let title =
-        format!("{} at each radius (configured: {})", capital(&group.group.name), quality.radius);
-    Some(Chart::new(title, "Shares of pairs", (lowest * 10.0).floor() / 10.0, marks, curves))
+    let mark = |radius: u32| if radius % 2 == 0 { radius.to_string() } else { String::new() };
+    let name = &group.group.name;
+    Some(Chart::new(
+        format!("Pairs by radius: {name} (configured: {})", quality.radius),
+        "Shares of pairs",
+        (0..=MAX_RADIUS).map(mark).collect(),
+        curves,
+    ))
 }
 
 impl Chart {
-    fn new(
-        title: impl Into<String>,
-        note: &'static str,
-        floor: f64,
-        marks: Vec<(f64, String)>,
-        curves: Vec<Series>,
-    ) -> Self {
-        let floor = floor.min(0.9);
+    fn new(title: String, note: &'static str, marks: Vec<String>, series: Vec<Series>) -> Self {
+        let values = series.iter().flat_map(|(_, _, values)| values).flatten();
+        let lowest = values.copied().fold(1.0, f64::min);
+        let floor = ((lowest * 10.0).floor() / 10.0).min(0.9);
+        let last = (marks.len() - 1) as f64;
+        let x = |place: usize| WIDTH * place as f64 / last;
         let y = |value: f64| HEIGHT * (1.0 - value) / (1.0 - floor);
         let curve = |(name, class, values): Series| {
             let mut points = String::new();
-            for (x, value) in values {
+            for (place, value) in values.into_iter().enumerate() {
                 if let Some(value) = value {
-                    let _ = write!(points, "{x:.1},{:.1} ", y(value));
+                    let _ = write!(points, "{:.1},{:.1} ", x(place), y(value));
                 }
             }
             Curve { name, class, points }
         };
         let ticks = (0..=4).map(|step| floor + (1.0 - floor) * f64::from(step) / 4.0);
         Self {
-            title: title.into(),
+            title,
             note,
             floor,
             ticks: ticks.map(|value| (y(value), format!("{value:.3}"))).collect(),
-            marks,
-            curves: curves.into_iter().map(curve).collect(),
+            marks: marks.into_iter().enumerate().map(|(place, mark)| (x(place), mark)).collect(),
+            curves: series.into_iter().map(curve).collect(),
         }
     }
-}
-
-fn x(value: f64, last: f64) -> f64 {
-    WIDTH * value / last
-}
-
-fn capital(name: &str) -> String {
-    let mut characters = name.chars();
-    characters
-        .next()
-        .map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
 }

@@ -1,13 +1,15 @@
 //! Judges the texts of a corpus as a stream: in order, with the filter, as in a crawl.
 
+use std::num::NonZeroU64;
+
+use bytesize::ByteSize;
 use serde::Serialize;
 
 use super::{corpus::Corpus, pairs::ratio};
 use crate::{
-    filter::{Blocks, Document, Filter, Key, MemoryDigests, Options, Share},
+    filter::{Document, Documents, Filter, Options, Share, WindowOptions},
     fingerprint::Sketch,
-    index::BlockIndex,
-    page::{DocId, Timestamp},
+    page::DocId,
 };
 
 /// How many texts of a stream had which outcome.
@@ -49,47 +51,44 @@ pub(super) fn stream(
     options: &Options,
     sketches: &[Sketch],
 ) -> (Vec<StreamCounts>, Vec<Share>) {
-    let index = BlockIndex::new(options.radius(), sketches.len() as u64, u64::MAX);
-    let index = index.expect("no layout is too large for all memory");
-    let mut filter = Filter::with(options, index, MemoryDigests::default());
+    let entries = NonZeroU64::new(sketches.len() as u64).unwrap_or(NonZeroU64::MIN);
+    let window = WindowOptions { entries, age: None };
+    let options = Options { window, memory: ByteSize(u64::MAX), ..options.clone() };
+    let mut filter = Filter::new(&options).expect("no layout is too large for all memory");
+    let documents = filter.documents();
     let mut counts = vec![StreamCounts::default(); corpus.lang_names.len() + 1];
     let mut kept = vec![false; sketches.len()];
     let mut templates = Vec::with_capacity(sketches.len());
-    for (place, sketch) in sketches.iter().enumerate() {
-        let subject = subject(corpus, place, sketch);
-        templates.push(filter.template(&subject));
-        let Ok(judgement) = filter.judge(&subject);
-        kept[place] = judgement.verdict.is_unique();
+    for (place, sketch) in (0..).zip(sketches) {
+        let number = place as usize;
+        let document = document(&documents, corpus, number, sketch);
+        templates.push(filter.template(&document));
+        let judgement = filter.judge(&document);
+        kept[number] = judgement.verdict.is_unique();
         let of = judgement.verdict.matched().map(|found| place_of(found.of));
         let outcome = outcome(corpus, &kept, place, of);
         counts[0].add(&outcome);
-        counts[corpus.langs[place] + 1].add(&outcome);
+        counts[corpus.langs[number] + 1].add(&outcome);
     }
     (counts, templates)
 }
 
-fn subject(corpus: &Corpus, place: usize, sketch: &Sketch) -> Document {
-    Document {
-        key: Key(place as u64),
-        body: None,
-        sketch: sketch.clone(),
-        chars: corpus.chars[place],
-        lang: None,
-        at: Timestamp(0),
-        blocks: Some(Blocks::of(corpus.site(place), &corpus.texts[place].text)),
-    }
+fn document(documents: &Documents, corpus: &Corpus, place: usize, sketch: &Sketch) -> Document {
+    let document = documents.sketched(&place.to_string(), sketch.clone(), corpus.chars[place]);
+    document.with_text_from(&corpus.site(place), &corpus.texts[place].text)
 }
 
 /// Documents are numbered from 1.
-fn place_of(id: DocId) -> usize {
-    usize::try_from(id.0 - 1).expect("the number of a text in memory")
+fn place_of(id: DocId) -> u32 {
+    u32::try_from(id.0 - 1).expect("the number of a text in memory")
 }
 
-fn outcome(corpus: &Corpus, kept: &[bool], place: usize, of: Option<usize>) -> StreamCounts {
-    let earlier = || corpus.earlier(place).iter().filter(|(other, _)| kept[*other as usize]);
+fn outcome(corpus: &Corpus, kept: &[bool], place: u32, of: Option<u32>) -> StreamCounts {
+    let earlier =
+        || corpus.earlier(place as usize).iter().filter(|(other, _)| kept[*other as usize]);
     let repeated = earlier().any(|&(_, similarity)| similarity >= 0.9);
     let justified = earlier().any(|&(_, similarity)| similarity >= 0.5);
-    let wrong = of.is_some_and(|of| !justified && corpus.known(of, place));
+    let wrong = of.is_some_and(|of| !justified && corpus.similarity(of, place).is_some());
     StreamCounts {
         texts: 1,
         dropped: u64::from(of.is_some()),

@@ -33,7 +33,6 @@ mod boilerplate;
 mod charset;
 mod directives;
 mod guard;
-mod language;
 mod links;
 mod rules;
 mod score;
@@ -44,11 +43,13 @@ use serde::Serialize;
 use url::Url;
 
 use self::rules::Selection;
-use crate::page::Page;
+use crate::page::{
+    Page,
+    language::{language, of_tag},
+};
 
 pub use self::{
     directives::Directives,
-    language::language,
     links::Link,
     rules::{Css, Rules, RulesError, UrlPrefix},
 };
@@ -124,7 +125,7 @@ impl Extractor {
         for header in &page.x_robots_tag {
             robots.add_header(header, agent);
         }
-        let tagged = || reading.lang.and_then(language::of_tag);
+        let tagged = || reading.lang.and_then(of_tag);
         Extracted {
             lang: language(&reading.text).or_else(tagged),
             links: links::resolve_all(base.as_ref(), reading.links.into_iter()),

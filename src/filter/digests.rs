@@ -1,29 +1,47 @@
-//! What the filter remembers of bodies and texts that it has seen, to recognise them when they come again unchanged.
+//! The digests of bodies and texts by which the filter recognises exact duplicates.
+//!
+//! The collections here never move all their content at once, so that no document waits for them to grow: one step moves at most a
+//! thousandth of it.
 
-use std::convert::Infallible;
+use std::{
+    collections::{HashMap, VecDeque},
+    convert::Infallible,
+};
 
 use super::{
-    Facts, Key, Verdict,
-    steady::{SteadyMap, SteadyQueue},
+    key::Key,
+    verdict::{Facts, Kind, Match, Step, Verdict},
 };
 use crate::{fingerprint::Digest, page::DocId};
 
 /// A document that is known by the digest of its body or of its text.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Known {
+pub(crate) struct Known {
     /// Its number.
-    pub id: DocId,
-    /// Whose document it is.
-    pub key: Key,
-    /// What was found about it: unique if it is a representative, otherwise of whom it is an alias.
-    pub verdict: Verdict,
+    pub(crate) id: DocId,
+    /// Its key.
+    pub(crate) key: Key,
+    /// Unique if it is a representative, otherwise what it is an alias of.
+    pub(crate) verdict: Verdict,
     /// The number of the alias among aliases, from 0; `None` for a representative.
-    pub alias: Option<u64>,
-    /// What is told of its text when it comes again.
-    pub facts: Facts,
+    pub(crate) alias: Option<u64>,
+    /// The facts about its text, which a document with the same body gets.
+    pub(crate) facts: Facts,
 }
 
 impl Known {
+    /// The representative that a document with the same digest repeats.
+    pub(super) fn representative(&self) -> DocId {
+        self.verdict.matched().map_or(self.id, |matched| matched.of)
+    }
+
+    /// The match of a document that has this one's digest.
+    pub(super) fn matched_at(&self, step: Step) -> Match {
+        let equal =
+            Match { of: self.id, kind: Kind::Exact, step, distance: 0, signature_distance: 0 };
+        self.verdict.matched().map_or(equal, |&of_alias| Match { step, ..of_alias })
+    }
+
     /// Its number among aliases if it is one, else among documents.
     fn ordinal(&self) -> u64 {
         self.alias.unwrap_or(self.id.0)
@@ -32,15 +50,15 @@ impl Known {
 
 /// What has left the window, by number of the document and by number of the alias.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Horizon {
+pub(crate) struct Horizon {
     /// The oldest representative that may still be matched.
-    pub representative: DocId,
+    pub(crate) representative: DocId,
     /// The oldest alias that may still be matched.
-    pub alias: u64,
+    pub(crate) alias: u64,
 }
 
-/// The table of known digests. The filter asks it, judges what is still in the window, and enters new documents.
-pub trait Digests {
+/// The table of known digests. The engine looks up digests, decides which entries are still in the window, and enters new documents.
+pub(crate) trait Digests {
     /// Why the table could not be read or written; [`Infallible`] in memory.
     type Error: std::error::Error;
 
@@ -56,19 +74,19 @@ pub trait Digests {
     /// If the table cannot be written.
     fn insert(&mut self, digests: &[Digest], known: &Known) -> Result<(), Self::Error>;
 
-    /// Says what will not be matched again, so that the table may drop it when it likes.
+    /// Announces what will not be matched again. The table may drop it at any later time.
     ///
     /// # Errors
     /// If the table cannot be written.
     fn expire(&mut self, horizon: Horizon) -> Result<(), Self::Error>;
 }
 
-/// So many digests leave at a time: many more than come.
+/// Digests that leave at a time: many more than arrive.
 const AT_ONCE: usize = 64;
 
 /// The table in memory: some 210 bytes a digest.
 #[derive(Clone, Debug, Default)]
-pub struct MemoryDigests {
+pub(crate) struct MemoryDigests {
     representatives: Ledger,
     aliases: Ledger,
 }
@@ -149,6 +167,99 @@ impl Ledger {
     }
 }
 
+/// Values of a full block.
+const BLOCK: usize = 1024;
+/// Parts of a map. Each grows by itself, and moves so small a share of the whole.
+const PARTS: usize = 1024;
+
+/// A queue in blocks: growth moves no value, only now and then the list of blocks, and what has left gives its memory back.
+#[derive(Clone, Debug)]
+struct SteadyQueue<T> {
+    /// None is empty, and all but the first and the last are full.
+    blocks: VecDeque<VecDeque<T>>,
+}
+
+impl<T> Default for SteadyQueue<T> {
+    fn default() -> Self {
+        Self { blocks: VecDeque::new() }
+    }
+}
+
+impl<T> SteadyQueue<T> {
+    fn len(&self) -> usize {
+        let (first, last) = (self.blocks.front(), self.blocks.back());
+        match self.blocks.len() {
+            0 => 0,
+            1 => first.map_or(0, VecDeque::len),
+            n => (n - 2) * BLOCK + first.map_or(0, VecDeque::len) + last.map_or(0, VecDeque::len),
+        }
+    }
+
+    fn get(&self, place: usize) -> Option<&T> {
+        let first = self.blocks.front()?.len();
+        match place.checked_sub(first) {
+            None => self.blocks.front()?.get(place),
+            Some(beyond) => self.blocks.get(1 + beyond / BLOCK)?.get(beyond % BLOCK),
+        }
+    }
+
+    fn push(&mut self, value: T) {
+        match self.blocks.back_mut() {
+            Some(block) if block.len() < BLOCK => block.push_back(value),
+            _ => {
+                let mut block = VecDeque::with_capacity(BLOCK);
+                block.push_back(value);
+                self.blocks.push_back(block);
+            }
+        }
+    }
+
+    fn pop_if(&mut self, leaves: impl FnOnce(&mut T) -> bool) -> Option<T> {
+        let block = self.blocks.front_mut()?;
+        let value = block.pop_front_if(leaves)?;
+        if block.is_empty() {
+            self.blocks.pop_front();
+        }
+        Some(value)
+    }
+}
+
+/// A map by digests in parts: digests are spread evenly over them.
+#[derive(Clone, Debug)]
+struct SteadyMap<V> {
+    parts: Box<[HashMap<Digest, V>]>,
+}
+
+impl<V> Default for SteadyMap<V> {
+    fn default() -> Self {
+        Self { parts: (0..PARTS).map(|_| HashMap::new()).collect() }
+    }
+}
+
+impl<V> SteadyMap<V> {
+    fn part(digest: Digest) -> usize {
+        usize::from(u16::from_le_bytes([digest.0[0], digest.0[1]])) % PARTS
+    }
+
+    fn get(&self, digest: Digest) -> Option<&V> {
+        self.parts[Self::part(digest)].get(&digest)
+    }
+
+    /// The value that was there before.
+    fn insert(&mut self, digest: Digest, value: V) -> Option<V> {
+        self.parts[Self::part(digest)].insert(digest, value)
+    }
+
+    fn remove(&mut self, digest: Digest) {
+        self.parts[Self::part(digest)].remove(&digest);
+    }
+
+    #[cfg(test)]
+    fn len(&self) -> usize {
+        self.parts.iter().map(HashMap::len).sum()
+    }
+}
+
 #[cfg(test)]
 impl MemoryDigests {
     /// How many digests of representatives and of aliases are kept.
@@ -161,5 +272,66 @@ impl MemoryDigests {
             ledger.entries.len()
         });
         (counts[0], counts[1])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_queue_is_a_queue(steps in prop::collection::vec((any::<bool>(), 0..3000_usize), 0..12)) {
+            let (mut steady, mut plain) = (SteadyQueue::default(), VecDeque::new());
+            let mut next = 0;
+            for (grows, n) in steps {
+                for _ in 0..n {
+                    if grows {
+                        steady.push(next);
+                        plain.push_back(next);
+                        next += 1;
+                    } else {
+                        prop_assert_eq!(steady.pop_if(|_| true), plain.pop_front());
+                    }
+                }
+                prop_assert_eq!(steady.len(), plain.len());
+                prop_assert!(steady.blocks.iter().all(|block| (1..=1024).contains(&block.len())));
+                prop_assert!(steady.blocks.iter().all(|block| block.capacity() == 1024), "none has grown");
+                prop_assert!(steady.pop_if(|_| false).is_none());
+                for place in [0, 1, plain.len() / 2, plain.len().saturating_sub(1), plain.len()] {
+                    prop_assert_eq!(steady.get(place), plain.get(place));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_map_is_a_map() {
+        let mut map = SteadyMap::default();
+        let digest =
+            |n: u32| Digest(*blake3::hash(&n.to_le_bytes()).as_bytes().first_chunk().unwrap());
+        for n in 0..5000 {
+            assert_eq!(map.insert(digest(n), n), None);
+            assert_eq!(map.insert(digest(n), n + 1), Some(n));
+        }
+        for n in (0..5000).step_by(2) {
+            map.remove(digest(n));
+        }
+        assert_eq!(map.len(), 2500);
+        assert!((0..5000).all(|n| map.get(digest(n)).copied() == (n % 2 == 1).then_some(n + 1)));
+    }
+
+    #[test]
+    fn no_part_of_a_map_holds_much_of_it() {
+        let mut map = SteadyMap::default();
+        for n in 0..100_000_u32 {
+            map.insert(
+                Digest(*blake3::hash(&n.to_le_bytes()).as_bytes().first_chunk().unwrap()),
+                (),
+            );
+        }
+        assert!(map.parts.iter().all(|part| part.len() < 250), "97 on average");
     }
 }

@@ -1,69 +1,183 @@
-//! What the filter judges.
+//! What the filter judges, and how it is made from a text or a page.
 
-use super::{Blocks, Facts, Site};
+use std::sync::Arc;
+
+use super::{key::Key, templates::Blocks, verdict::Facts};
+#[cfg(feature = "html")]
 use crate::{
-    extract::language,
-    fingerprint::{Digest, Fingerprinter, Sketch},
-    page::{Lang, Origin, Timestamp},
+    extract::{Extracted, Extractor},
+    page::{Origin, Page},
+};
+use crate::{
+    fingerprint::{Digest, Fingerprinter, Recipe, Sketch},
+    page::{Lang, Timestamp, language},
 };
 
-/// Whose document it is: a hash of its URL or of the caller's id.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Key(pub u64);
-
-impl Key {
-    /// The key of a URL or of any other id: its XXH3 hash.
-    #[must_use]
-    pub fn of(id: &str) -> Self {
-        Self(xxhash_rust::xxh3::xxh3_64(id.as_bytes()))
-    }
-}
-
-/// A document to be judged.
+/// A document to be judged. [`Documents`] makes them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Document {
-    /// Whose document it is.
-    pub key: Key,
-    /// The digest of its body, if it has one apart from its text.
-    pub body: Option<Digest>,
-    /// What the fingerprinter made of its text.
-    pub sketch: Sketch,
-    /// Characters of its text.
-    pub chars: u32,
-    /// The language of its text.
-    pub lang: Option<Lang>,
-    /// When it arrived. A time before an earlier document's counts as that document's.
-    pub at: Timestamp,
-    /// The blocks of its text, if it is of a site whose template may be learnt.
-    pub blocks: Option<Blocks>,
+    pub(crate) id: String,
+    pub(crate) key: Key,
+    pub(crate) body: Option<Digest>,
+    pub(crate) sketch: Sketch,
+    pub(crate) chars: u32,
+    pub(crate) lang: Option<Lang>,
+    pub(crate) at: Timestamp,
+    pub(crate) blocks: Option<Blocks>,
+    pub(crate) recipe: Recipe,
 }
 
 impl Document {
-    /// A text without a body apart from it, arriving now. `id` says whose it is, and if it is a URL, of which site.
+    /// The id that the caller gave it.
     #[must_use]
-    pub fn of_text(fingerprinter: &Fingerprinter, id: &str, text: &str) -> Self {
-        Self {
-            key: Key::of(id),
-            body: None,
-            sketch: fingerprinter.sketch(text),
-            chars: u32::try_from(text.chars().count()).unwrap_or(u32::MAX),
-            lang: language(text).and_then(Lang::new),
-            at: Timestamp::now(),
-            blocks: Origin::named(id).map(|host| Blocks::of(Site::of(host.as_str()), text)),
-        }
+    pub fn id(&self) -> &str {
+        &self.id
     }
 
-    pub(super) fn site(&self) -> Option<Site> {
-        self.blocks.as_ref().map(Blocks::site)
+    /// The signature of its text, and the digest of its words.
+    #[must_use]
+    pub fn sketch(&self) -> &Sketch {
+        &self.sketch
     }
 
-    pub(super) fn facts(&self) -> Facts {
+    /// Fingerprint, length and language of its text.
+    #[must_use]
+    pub fn facts(&self) -> Facts {
         let Sketch { signature, features, .. } = self.sketch;
         Facts {
             fingerprint: (features > 0).then(|| signature.fingerprint()),
             chars: self.chars,
             features,
             lang: self.lang,
+        }
+    }
+
+    /// The same document with the digest of its body: the bytes from which its text was taken.
+    #[must_use]
+    pub fn with_body(self, body: Digest) -> Self {
+        Self { body: Some(body), ..self }
+    }
+
+    /// The same document with this key. By default the key is the hash of the id. A document never repeats an earlier one with the same key.
+    #[must_use]
+    pub fn with_key(self, key: Key) -> Self {
+        Self { key, ..self }
+    }
+
+    /// The same document with the blocks of this text.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_text_from(self, origin: &str, text: &str) -> Self {
+        Self { blocks: Some(Blocks::of(origin, text)), ..self }
+    }
+
+    /// The same document with this time of arrival. By default it is the time at which the document was made. A time before that of an
+    /// earlier document counts as that document's.
+    #[must_use]
+    pub fn with_time(self, at: Timestamp) -> Self {
+        Self { at, ..self }
+    }
+}
+
+/// Makes documents for a filter, fingerprinted as its options say. A clone is cheap, and many threads can work with one.
+///
+/// ```
+/// use pagesieve::{Filter, filter::Options};
+///
+/// let mut filter = Filter::new(&Options::default())?;
+/// let documents = filter.documents();
+/// assert!(filter.judge(&documents.text("a", "The tide is high.")).verdict.is_unique());
+/// assert!(!filter.judge(&documents.text("b", "the TIDE is high")).verdict.is_unique());
+/// # Ok::<(), pagesieve::filter::OptionsError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Documents {
+    fingerprinter: Arc<Fingerprinter>,
+}
+
+impl Documents {
+    pub(crate) fn new(recipe: Recipe) -> Self {
+        Self { fingerprinter: Arc::new(Fingerprinter::new(recipe)) }
+    }
+
+    /// The fingerprinter that it uses.
+    #[must_use]
+    pub fn fingerprinter(&self) -> &Fingerprinter {
+        &self.fingerprinter
+    }
+
+    /// A plain text, arriving now.
+    #[must_use]
+    pub fn text(&self, id: &str, text: &str) -> Document {
+        self.document(id, None, text, language(text).and_then(Lang::new))
+    }
+
+    /// A plain text from an origin, arriving now. Documents from one origin may share a template: lines that many of them have. The filter
+    /// learns it, and then these documents need a closer match to count as near duplicates. The name is arbitrary: a host, for instance.
+    #[must_use]
+    pub fn text_from(&self, origin: &str, id: &str, text: &str) -> Document {
+        self.document(id, Some(origin), text, language(text).and_then(Lang::new))
+    }
+
+    /// The body text of a page, arriving now, together with what the extractor found in the page. The id is the page's URL.
+    ///
+    /// ```
+    /// use pagesieve::{Filter, extract::Extractor, filter::Options, page::Page};
+    ///
+    /// let filter = Filter::new(&Options::default())?;
+    /// let page = Page {
+    ///     url: "http://example.org/".parse().ok(),
+    ///     body: b"<title>Tea</title><p>Green tea.".to_vec(),
+    ///     ..Page::default()
+    /// };
+    /// let (document, extracted) = filter.documents().page(&Extractor::default(), &page);
+    /// assert_eq!((document.id(), &*extracted.text), ("http://example.org/", "Green tea."));
+    /// # Ok::<(), pagesieve::filter::OptionsError>(())
+    /// ```
+    #[cfg(feature = "html")]
+    #[must_use]
+    pub fn page(&self, extractor: &Extractor, page: &Page) -> (Document, Extracted) {
+        let extracted = extractor.extract(page);
+        let (id, origin) = match &page.url {
+            Some(url) => (url.as_str(), Origin::of(url)),
+            None => ("", None),
+        };
+        let document = self.extracted(id, origin.as_ref(), &extracted);
+        (document.with_body(Digest::of(&page.body)), extracted)
+    }
+
+    /// The text that an extractor found, arriving now. Its origin is the host and port of its URL.
+    #[cfg(feature = "html")]
+    #[must_use]
+    pub fn extracted(&self, id: &str, origin: Option<&Origin>, extracted: &Extracted) -> Document {
+        let lang = extracted.lang.and_then(Lang::new);
+        self.document(id, origin.map(Origin::as_str), &extracted.text, lang)
+    }
+
+    /// A document of which only the sketch is known. For measurements and tests.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn sketched(&self, id: &str, sketch: Sketch, chars: u32) -> Document {
+        Document {
+            id: id.to_owned(),
+            key: Key::of(id),
+            body: None,
+            sketch,
+            chars,
+            lang: None,
+            at: Timestamp(0),
+            blocks: None,
+            recipe: self.fingerprinter.recipe(),
+        }
+    }
+
+    fn document(&self, id: &str, origin: Option<&str>, text: &str, lang: Option<Lang>) -> Document {
+        let chars = u32::try_from(text.chars().count()).unwrap_or(u32::MAX);
+        Document {
+            lang,
+            at: Timestamp::now(),
+            blocks: origin.map(|origin| Blocks::of(origin, text)),
+            ..self.sketched(id, self.fingerprinter.sketch(text), chars)
         }
     }
 }

@@ -1,25 +1,23 @@
-//! The `[dedup]` table.
+//! How documents are judged, and how much memory that takes.
 
 use std::num::NonZeroU32;
 
 use bytesize::ByteSize;
 use serde::{Deserialize, Serialize};
 
-use super::{Radius, WindowOptions};
+use super::window::WindowOptions;
 use crate::{
-    fingerprint::{HashSeed, HashSeedChoice, Recipe, Segment},
-    index::{BlockIndex, Plan, RefusedError},
+    fingerprint::{HashSeed, HashSeedChoice, Recipe, RecipeError, Segment},
+    index::{BlockIndex, MAX_RADIUS, Plan, RefusedError},
     page::numbers::thousands,
 };
 
-/// How duplicates are recognised, and what happens to them.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+/// How duplicates are recognised.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// The rule by which a candidate is accepted.
     pub mode: Mode,
     /// The radius of the index, in bits of the fingerprint: 0 to 11. By default the mode's.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub radius: Option<Radius>,
     /// Where the hash of the features starts.
     pub seed: HashSeedChoice,
@@ -32,16 +30,11 @@ pub struct Options {
     /// Whether pages of one site are compared the more strictly the larger a part of them the site's template is.
     pub templates: bool,
     /// Room for the window and its index, and for the digests where they are in memory.
-    #[serde(serialize_with = "crate::page::numbers::serialize_size")]
     pub memory: ByteSize,
     /// One query of the index in so many is compared with a scan, and what was missed is counted; 0 for none.
     pub audit: u32,
     /// How far back the filter remembers.
     pub window: WindowOptions,
-    /// What happens to a duplicate of a page of the same site.
-    pub same_site: Policy,
-    /// What happens to a duplicate of another site's page.
-    pub cross_site: Policy,
 }
 
 /// The rule by which a candidate is accepted.
@@ -58,37 +51,22 @@ pub enum Mode {
     Strict,
 }
 
-/// What happens to a duplicate.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Policy {
-    /// Whether its body is stored.
-    pub store: Store,
-    /// Whether the links that only it has are followed.
-    pub links: Links,
-}
+/// The radius of the index, in bits of the fingerprint: 0 to 11, and nothing else.
+///
+/// ```
+/// use pagesieve::filter::Radius;
+///
+/// assert_eq!(Radius::try_from(9).map(Radius::get), Ok(9));
+/// assert_eq!(Radius::try_from(12).unwrap_err().to_string(), "radius 12 is too large: write 0 to 11");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "u32")]
+pub struct Radius(u32);
 
-/// Whether a duplicate's body is stored.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Store {
-    /// Only the decision is recorded.
-    #[default]
-    Skip,
-    /// It is stored like a unique page, with its verdict and match.
-    Keep,
-}
-
-/// Whether a duplicate's links are followed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Links {
-    /// They are kept in the state, with the reason.
-    #[default]
-    Skip,
-    /// They are followed like a unique page's.
-    Follow,
-}
+/// A radius that the index does not serve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("radius {0} is too large: write 0 to {MAX_RADIUS}")]
+pub struct RadiusError(pub u32);
 
 /// What a representative takes in the window.
 const BYTES_PER_REPRESENTATIVE: u64 = 72;
@@ -109,8 +87,6 @@ impl Default for Options {
             memory: ByteSize::gib(4),
             audit: 0,
             window: WindowOptions::default(),
-            same_site: Policy::default(),
-            cross_site: Policy::default(),
         }
     }
 }
@@ -148,24 +124,18 @@ impl Options {
         self.templates && self.mode != Mode::Classic
     }
 
-    /// An empty index for the window, with the layout that is the fastest in the memory that the window leaves. The digests are
-    /// elsewhere: in a state.
-    ///
-    /// # Errors
-    /// If the window may need more memory than it is given, or the system refuses it.
-    pub fn index(&self) -> Result<BlockIndex, WindowError> {
+    /// An empty index for the window, with the fastest layout in the memory that the window leaves. The digests are in a file.
+    #[cfg(any(feature = "state", test))]
+    pub(crate) fn index(&self) -> Result<BlockIndex, OptionsError> {
         self.index_beside(0)
     }
 
     /// The same if the digests are in memory too.
-    ///
-    /// # Errors
-    /// If the window may need more memory than it is given, or the system refuses it.
-    pub fn index_beside_digests(&self) -> Result<BlockIndex, WindowError> {
+    pub(super) fn index_beside_digests(&self) -> Result<BlockIndex, OptionsError> {
         self.index_beside(BYTES_PER_DIGEST)
     }
 
-    fn index_beside(&self, digest: u64) -> Result<BlockIndex, WindowError> {
+    fn index_beside(&self, digest: u64) -> Result<BlockIndex, OptionsError> {
         let plan = self.plan(digest)?;
         tracing::info!(index = %plan, "the index is laid out");
         let index = BlockIndex::with_plan(plan)?;
@@ -222,9 +192,10 @@ fn other_bytes(entries: u64, digest: u64) -> u64 {
     entries.saturating_mul(BYTES_PER_REPRESENTATIVE + digest)
 }
 
-/// Why there is no room for a window.
+/// Options by which no filter can be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum WindowError {
+#[non_exhaustive]
+pub enum OptionsError {
     /// The configuration gives it too little memory.
     #[error(transparent)]
     Memory(#[from] MemoryError),
@@ -233,6 +204,9 @@ pub enum WindowError {
         "make room for the window's index: give the process more memory, or make `dedup.window.entries` smaller"
     )]
     Refused(#[from] RefusedError),
+    /// This build lacks a Cargo feature that they need.
+    #[error(transparent)]
+    Recipe(#[from] RecipeError),
 }
 
 /// A window for which `dedup.memory` has no room.
@@ -270,5 +244,29 @@ impl Mode {
             Self::Classic => "classic",
             Self::Strict => "strict",
         }
+    }
+}
+
+impl Radius {
+    /// That of the classic rule.
+    const CLASSIC: Self = Self(3);
+    /// That of the balanced rule. On the development data it is the least at which no seed of the hash, of 200, misses more than one in
+    /// twenty near duplicates that are not equal.
+    const BALANCED: Self = Self(9);
+    /// The largest.
+    pub const MAX: Self = Self(MAX_RADIUS);
+
+    /// In bits.
+    #[must_use]
+    pub fn get(self) -> u32 {
+        self.0
+    }
+}
+
+impl TryFrom<u32> for Radius {
+    type Error = RadiusError;
+
+    fn try_from(radius: u32) -> Result<Self, RadiusError> {
+        if radius > MAX_RADIUS { Err(RadiusError(radius)) } else { Ok(Self(radius)) }
     }
 }

@@ -1,6 +1,10 @@
 //! Which candidates are accepted as near duplicates.
 
-use super::{Mode, Options, Share, Step};
+use super::{
+    options::{Mode, Options},
+    templates::Share,
+    verdict::Step,
+};
 use crate::fingerprint::{Signature, Sketch};
 
 /// What two texts must have in common to count as near duplicates: the rule of a [`Mode`] with the options that belong to it.

@@ -1,57 +1,109 @@
-//! The filter as a stage of anybody's stream.
+//! The filter as a stage of a stream.
 
-use std::{borrow::BorrowMut, convert::Infallible};
+use std::{
+    pin::Pin,
+    task::{Context, Poll},
+};
 
 use futures_core::Stream;
-use tokio_stream::StreamExt;
 
-use super::{Digests, Document, Filter, Judgement};
-use crate::index::Index;
+use super::{Filter, document::Document, verdict::Judgement};
 
-/// An item of a stream, with what was found about it.
+/// What judges documents: a [`Filter`], a `DurableFilter`, or a `&mut` to one of them.
+pub trait Judge {
+    /// The answer: a [`Judgement`], or a `Result` of one where judging can fail.
+    type Answer;
+
+    /// Judges a document and remembers it.
+    fn judge(&mut self, document: &Document) -> Self::Answer;
+}
+
+impl Judge for Filter {
+    type Answer = Judgement;
+
+    fn judge(&mut self, document: &Document) -> Judgement {
+        Self::judge(self, document)
+    }
+}
+
+impl<J: Judge> Judge for &mut J {
+    type Answer = J::Answer;
+
+    fn judge(&mut self, document: &Document) -> J::Answer {
+        (**self).judge(document)
+    }
+}
+
+/// An item of a stream and its judgement.
 #[derive(Clone, Debug)]
-pub struct Judged<T> {
+pub struct Judged<T, A = Judgement> {
     /// The item, unchanged.
     pub item: T,
-    /// Whether it repeats an earlier one.
-    pub judgement: Judgement,
+    /// Whether it repeats an earlier one. A `Result` if the filter is durable.
+    pub judgement: A,
 }
 
 /// Adds [`near_dedup`](Self::near_dedup) to every stream.
 pub trait NearDupExt: Stream + Sized {
     /// Judges every item in order. Nothing is dropped: what to do with a duplicate is the caller's choice.
     ///
-    /// `filter` is a [`Filter`] or a `&mut Filter`; `subject` says what to judge of an item. Fingerprinting is the dear part: let
-    /// the stages before do it on several threads, and judge here.
+    /// `filter` is a [`Filter`], a `DurableFilter` or a `&mut` to one; `document` makes a document of an item. Fingerprinting is the expensive
+    /// part: an earlier stage of the stream can do it on several threads.
     ///
     /// ```
-    /// use pagesieve::{Filter, Fingerprinter, NearDupExt, Document, filter, fingerprint::Recipe};
+    /// use pagesieve::{Filter, NearDupExt, filter::Options};
     /// use tokio_stream::StreamExt;
     ///
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), filter::WindowError> {
-    /// let fingerprinter = Fingerprinter::new(Recipe::default());
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), pagesieve::filter::OptionsError> {
+    /// let filter = Filter::new(&Options::default())?;
+    /// let documents = filter.documents();
     /// let pages = tokio_stream::iter([("a", "One text."), ("b", "Another text."), ("c", "one text")]);
-    /// let filter = Filter::new(&filter::Options::default())?;
-    /// let judged = pages.near_dedup(filter, |(id, text)| Document::of_text(&fingerprinter, id, text));
+    /// let judged = pages.near_dedup(filter, move |(id, text)| documents.text(id, text));
     /// let unique: Vec<_> = judged.filter(|j| j.judgement.verdict.is_unique()).map(|j| j.item.0).collect().await;
     /// assert_eq!(unique, ["a", "b"]);
     /// # Ok(()) }
     /// ```
-    fn near_dedup<F, I, D>(
-        self,
-        mut filter: F,
-        mut subject: impl FnMut(&Self::Item) -> Document,
-    ) -> impl Stream<Item = Judged<Self::Item>>
+    fn near_dedup<J, D>(self, filter: J, document: D) -> NearDedup<Self, J, D>
     where
-        F: BorrowMut<Filter<I, D>>,
-        I: Index,
-        D: Digests<Error = Infallible>,
+        J: Judge,
+        D: FnMut(&Self::Item) -> Document,
     {
-        self.map(move |item| {
-            let Ok(judgement) = filter.borrow_mut().judge(&subject(&item));
-            Judged { item, judgement }
-        })
+        NearDedup { stream: Box::pin(self), filter, document }
     }
 }
 
 impl<S: Stream> NearDupExt for S {}
+
+/// The stream that [`NearDupExt::near_dedup`] returns.
+#[derive(Debug)]
+pub struct NearDedup<S, J, D> {
+    stream: Pin<Box<S>>,
+    filter: J,
+    document: D,
+}
+
+/// Neither the filter nor the closure is ever pinned.
+impl<S, J, D> Unpin for NearDedup<S, J, D> {}
+
+impl<S, J, D> Stream for NearDedup<S, J, D>
+where
+    S: Stream,
+    J: Judge,
+    D: FnMut(&S::Item) -> Document,
+{
+    type Item = Judged<S::Item, J::Answer>;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let Self { stream, filter, document } = self.get_mut();
+        stream.as_mut().poll_next(context).map(|item| {
+            item.map(|item| {
+                let judgement = filter.judge(&document(&item));
+                Judged { item, judgement }
+            })
+        })
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.stream.size_hint()
+    }
+}

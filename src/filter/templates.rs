@@ -8,12 +8,9 @@
 //!
 //! The signature of a page does not hang on it. It acts where a candidate of the same site is confirmed: [`Rule`](super::Rule).
 
-use std::{
-    collections::HashMap,
-    num::{NonZeroU64, NonZeroUsize},
-};
+use std::{collections::HashMap, num::NonZeroUsize};
 
-use super::Key;
+use super::key::{Key, OriginKey};
 use crate::page::DocId;
 
 /// Pages of an epoch.
@@ -23,11 +20,7 @@ pub(super) const HOLDERS: usize = 8;
 /// So many blocks of a page are taken, those of most characters.
 const BLOCKS: usize = 128;
 /// So many sites are remembered.
-const SITES: usize = 512;
-
-/// A site, as far as templates go: pages of one may share one. A hash of its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Site(NonZeroU64);
+const ORIGINS: usize = 512;
 
 /// A block of a text: a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,8 +31,8 @@ struct Block {
 
 /// The blocks of a page's text, one a line, and the site of which the page is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Blocks {
-    site: Site,
+pub(crate) struct Blocks {
+    pub(crate) origin: OriginKey,
     blocks: Vec<Block>,
 }
 
@@ -49,24 +42,33 @@ pub struct Share(u8);
 
 /// What a unique page teaches about the template of its site.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lesson {
+pub(crate) struct TemplateSample {
     /// The number of the page.
-    pub id: DocId,
+    pub(crate) id: DocId,
     /// Whose page it is.
-    pub key: Key,
+    pub(crate) key: Key,
     /// The site of which it is.
-    pub site: Site,
+    pub(crate) origin: OriginKey,
     /// The hashes of its largest blocks, in order.
-    pub blocks: Vec<u64>,
+    pub(crate) blocks: Vec<u64>,
 }
 
-/// Lessons that no longer count: those about a site from pages before this one.
+/// TemplateSamples that no longer count: those about a site from pages before this one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Outdated {
+pub(crate) struct Outdated {
     /// The site.
-    pub site: Site,
-    /// The oldest page whose lesson still counts.
-    pub before: DocId,
+    pub(crate) origin: OriginKey,
+    /// The oldest page whose sample still counts.
+    pub(crate) before: DocId,
+}
+
+/// What a unique page adds to the knowledge of templates.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TemplateChange {
+    /// The page's blocks.
+    pub(crate) sample: TemplateSample,
+    /// The samples that no longer count.
+    pub(crate) outdated: Vec<Outdated>,
 }
 
 /// How much is remembered.
@@ -74,19 +76,19 @@ pub struct Outdated {
 pub(crate) struct Bounds {
     pub(crate) epoch: usize,
     pub(crate) holders: usize,
-    pub(crate) sites: NonZeroUsize,
+    pub(crate) origins: NonZeroUsize,
 }
 
 /// The templates of the sites of which pages came last.
 #[derive(Clone, Debug)]
 pub(super) struct Templates {
     bounds: Bounds,
-    sites: HashMap<Site, Learner>,
+    origins: HashMap<OriginKey, OriginTemplate>,
 }
 
 /// What is known of a site.
 #[derive(Clone, Debug)]
-struct Learner {
+struct OriginTemplate {
     /// The template by the last whole epoch: hashes in order.
     template: Vec<u64>,
     /// On how many pages of this epoch each block stands.
@@ -99,43 +101,15 @@ struct Learner {
     last: DocId,
 }
 
-impl Site {
-    /// The site of this name. Crawls name it by the host with its port.
-    #[must_use]
-    pub fn of(name: &str) -> Self {
-        let hash = xxhash_rust::xxh3::xxh3_64(name.as_bytes());
-        Self(NonZeroU64::new(hash).unwrap_or(NonZeroU64::MIN))
-    }
-
-    /// The site of this number, which is not 0.
-    #[must_use]
-    pub fn new(number: u64) -> Option<Self> {
-        NonZeroU64::new(number).map(Self)
-    }
-
-    /// Its number.
-    #[must_use]
-    pub fn get(self) -> u64 {
-        self.0.get()
-    }
-}
-
 impl Blocks {
-    /// The blocks of a text of this site: its lines, white space around them removed.
-    #[must_use]
-    pub fn of(site: Site, text: &str) -> Self {
+    /// The blocks of a text from this origin: its lines, white space around them removed.
+    pub(crate) fn of(origin: &str, text: &str) -> Self {
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
         let blocks = lines.map(|line| Block {
             hash: xxhash_rust::xxh3::xxh3_64(line.as_bytes()),
             chars: u32::try_from(line.chars().count()).unwrap_or(u32::MAX),
         });
-        Self { site, blocks: blocks.collect() }
-    }
-
-    /// The site.
-    #[must_use]
-    pub fn site(&self) -> Site {
-        self.site
+        Self { origin: OriginKey::of(origin), blocks: blocks.collect() }
     }
 
     /// The hashes of the largest blocks, in order, none twice.
@@ -171,67 +145,72 @@ impl Share {
 
 impl Default for Bounds {
     fn default() -> Self {
-        let sites = NonZeroUsize::new(SITES).expect("not zero");
-        Self { epoch: EPOCH, holders: HOLDERS, sites }
+        let origins = NonZeroUsize::new(ORIGINS).expect("not zero");
+        Self { epoch: EPOCH, holders: HOLDERS, origins }
     }
 }
 
 impl Templates {
     pub(super) fn new(bounds: Bounds) -> Self {
-        Self { bounds, sites: HashMap::new() }
+        Self { bounds, origins: HashMap::new() }
     }
 
     /// What share of a page its site's template is, as far as it is known.
     pub(super) fn share(&self, page: &Blocks) -> Share {
-        let Some(learner) = self.sites.get(&page.site) else { return Share::NONE };
+        let Some(known) = self.origins.get(&page.origin) else { return Share::NONE };
         let (mut part, mut whole) = (0, 0);
         for block in &page.blocks {
             let chars = u64::from(block.chars);
             whole += chars;
-            part += if learner.knows(block.hash, self.bounds.holders) { chars } else { 0 };
+            part += if known.knows(block.hash, self.bounds.holders) { chars } else { 0 };
         }
         Share::of(part, whole)
     }
 
     /// What a unique page teaches; nothing if an earlier version of it has taught lately.
-    pub(super) fn lesson(&self, id: DocId, key: Key, page: &Blocks) -> Option<Lesson> {
-        let learner = self.sites.get(&page.site);
+    pub(super) fn sample(&self, id: DocId, key: Key, page: &Blocks) -> Option<TemplateSample> {
+        let known = self.origins.get(&page.origin);
         let has_taught =
-            learner.is_some_and(|learner| learner.keys.iter().flatten().any(|&known| known == key));
-        (!has_taught).then(|| Lesson { id, key, site: page.site, blocks: page.largest() })
+            known.is_some_and(|known| known.keys.iter().flatten().any(|&known| known == key));
+        (!has_taught).then(|| TemplateSample {
+            id,
+            key,
+            origin: page.origin,
+            blocks: page.largest(),
+        })
     }
 
-    /// Takes a lesson, and says which ones it makes outdated.
-    pub(super) fn learn(&mut self, lesson: &Lesson) -> Vec<Outdated> {
+    /// Takes a sample, and says which ones it makes outdated.
+    pub(super) fn learn(&mut self, sample: &TemplateSample) -> Vec<Outdated> {
         let mut outdated = Vec::new();
-        if !self.sites.contains_key(&lesson.site) {
+        if !self.origins.contains_key(&sample.origin) {
             outdated.extend(self.make_room());
         }
-        let learner = self.sites.entry(lesson.site).or_insert_with(|| Learner::new(lesson.id));
-        if learner.learn(lesson) == self.bounds.epoch {
-            let site = lesson.site;
-            outdated.push(Outdated { site, before: learner.began });
-            learner.end_epoch(self.bounds.holders);
+        let known =
+            self.origins.entry(sample.origin).or_insert_with(|| OriginTemplate::new(sample.id));
+        if known.learn(sample) == self.bounds.epoch {
+            outdated.push(Outdated { origin: sample.origin, before: known.began });
+            known.end_epoch(self.bounds.holders);
         }
         outdated
     }
 
     /// Forgets the site that taught least lately, if there are too many for one more.
     fn make_room(&mut self) -> Option<Outdated> {
-        if self.sites.len() < self.bounds.sites.get() {
+        if self.origins.len() < self.bounds.origins.get() {
             return None;
         }
-        let (&site, last) = self
-            .sites
+        let (&origin, last) = self
+            .origins
             .iter()
-            .map(|(site, learner)| (site, learner.last))
+            .map(|(origin, known)| (origin, known.last))
             .min_by_key(|&(_, last)| last)?;
-        self.sites.remove(&site);
-        Some(Outdated { site, before: DocId(last.0 + 1) })
+        self.origins.remove(&origin);
+        Some(Outdated { origin, before: DocId(last.0 + 1) })
     }
 }
 
-impl Learner {
+impl OriginTemplate {
     fn new(began: DocId) -> Self {
         Self {
             template: Vec::new(),
@@ -248,14 +227,14 @@ impl Learner {
     }
 
     /// Returns how many pages the epoch has now.
-    fn learn(&mut self, lesson: &Lesson) -> usize {
+    fn learn(&mut self, sample: &TemplateSample) -> usize {
         let [_, keys] = &mut self.keys;
         if keys.is_empty() {
-            self.began = lesson.id;
+            self.began = sample.id;
         }
-        keys.push(lesson.key);
-        self.last = lesson.id;
-        for &block in &lesson.blocks {
+        keys.push(sample.key);
+        self.last = sample.id;
+        for &block in &sample.blocks {
             *self.holders.entry(block).or_default() += 1;
         }
         keys.len()
@@ -275,14 +254,14 @@ mod tests {
     use super::*;
 
     fn page(site: &str, lines: &[&str]) -> Blocks {
-        Blocks::of(Site::of(site), &lines.join("\n"))
+        Blocks::of(site, &lines.join("\n"))
     }
 
     /// Learns from pages that follow one another from this number on, each of another key.
     fn teach(templates: &mut Templates, first: u64, pages: &[Blocks]) {
         for (id, page) in (first..).zip(pages) {
-            let lesson = templates.lesson(DocId(id), Key(id), page).unwrap();
-            templates.learn(&lesson);
+            let sample = templates.sample(DocId(id), Key(id), page).unwrap();
+            templates.learn(&sample);
         }
     }
 
@@ -332,9 +311,9 @@ mod tests {
         let mut templates = Templates::new(Bounds::default());
         let version = |number: u64| page("a", &["what stays", &format!("version {number}")]);
         for number in 1..100 {
-            if let Some(lesson) = templates.lesson(DocId(number), Key(number % 3), &version(number))
+            if let Some(sample) = templates.sample(DocId(number), Key(number % 3), &version(number))
             {
-                templates.learn(&lesson);
+                templates.learn(&sample);
             }
         }
         assert_eq!(templates.share(&version(0)), Share::NONE);
@@ -347,19 +326,19 @@ mod tests {
         for id in 0..4_000_u64 {
             let site = if id % 3 == 0 { "always".to_owned() } else { id.to_string() };
             let lines: Vec<_> = (0..200).map(|line| format!("{id} {line}")).collect();
-            let page = Blocks::of(Site::of(&site), &lines.join("\n"));
-            let lesson = templates.lesson(DocId(id), Key(id), &page).unwrap();
-            assert_eq!(lesson.blocks.len(), BLOCKS);
-            kept.push((lesson.site, id));
-            for outdated in templates.learn(&lesson) {
-                kept.retain(|&(site, id)| site != outdated.site || id >= outdated.before.0);
+            let page = Blocks::of(&site, &lines.join("\n"));
+            let sample = templates.sample(DocId(id), Key(id), &page).unwrap();
+            assert_eq!(sample.blocks.len(), BLOCKS);
+            kept.push((sample.origin, id));
+            for outdated in templates.learn(&sample) {
+                kept.retain(|&(site, id)| site != outdated.origin || id >= outdated.before.0);
             }
-            assert!(templates.sites.len() <= SITES && kept.len() < SITES + 2 * EPOCH);
+            assert!(templates.origins.len() <= ORIGINS && kept.len() < ORIGINS + 2 * EPOCH);
         }
-        for learner in templates.sites.values() {
+        for known in templates.origins.values() {
             assert!(
-                learner.holders.len() < EPOCH * BLOCKS
-                    && learner.template.len() <= EPOCH * BLOCKS / HOLDERS
+                known.holders.len() < EPOCH * BLOCKS
+                    && known.template.len() <= EPOCH * BLOCKS / HOLDERS
             );
         }
     }
@@ -367,7 +346,7 @@ mod tests {
     #[test]
     fn the_largest_blocks_are_taken_whatever_their_order() {
         let mut lines: Vec<_> = (1..=200).map(|chars| "x".repeat(chars)).collect();
-        let largest = |lines: &[String]| Blocks::of(Site::of("a"), &lines.join("\n")).largest();
+        let largest = |lines: &[String]| Blocks::of("a", &lines.join("\n")).largest();
         let expected = largest(&lines[72..]);
         assert_eq!((expected.len(), largest(&lines)), (BLOCKS, expected.clone()));
         lines.reverse();

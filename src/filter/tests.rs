@@ -3,75 +3,84 @@ use std::num::{NonZeroU32, NonZeroU64};
 use proptest::prelude::*;
 
 use super::{
+    digests::Digests,
+    engine::Change,
     model::{Judge, script},
+    templates::{Bounds, TemplateSample},
     *,
 };
-use crate::fingerprint::{Signature, Sketch};
+use crate::{
+    fingerprint::{Signature, Sketch},
+    index::BlockIndex,
+};
 
-/// A filter in memory; reopened, it takes over the digests and reads the window back.
+/// An engine with digests in memory. Reopened, it takes over the digests, and window and templates are restored.
 struct InMemory {
     options: Options,
     equal_limit: NonZeroU32,
     bounds: Bounds,
-    filter: Filter,
-    lessons: Vec<Lesson>,
+    engine: Engine,
+    digests: MemoryDigests,
+    samples: Vec<TemplateSample>,
 }
 
 impl InMemory {
-    fn keep_lesson(&mut self) {
-        if let Some(taught) = self.filter.taught() {
-            self.lessons.push(taught.lesson.clone());
-            for outdated in &taught.outdated {
-                self.lessons
-                    .retain(|lesson| lesson.site != outdated.site || lesson.id >= outdated.before);
+    fn keep_sample(&mut self, change: &Change) {
+        if let Some(template) = &change.template {
+            self.samples.push(template.sample.clone());
+            for outdated in &template.outdated {
+                self.samples.retain(|sample| {
+                    sample.origin != outdated.origin || sample.id >= outdated.before
+                });
             }
         }
-        let most = 2 * self.bounds.epoch * self.bounds.sites.get();
-        assert!(self.lessons.len() < most, "{} lessons are kept", self.lessons.len());
+        let most = 2 * self.bounds.epoch * self.bounds.origins.get();
+        assert!(self.samples.len() < most, "{} samples are kept", self.samples.len());
     }
 }
 
-fn filter(options: &Options, equal_limit: NonZeroU32, digests: MemoryDigests) -> Filter {
+fn engine(options: &Options, bounds: Bounds, equal_limit: NonZeroU32) -> Engine {
     let index = options.index().unwrap().with_equal_limit(equal_limit);
-    Filter::with(options, index, digests)
+    Engine::new(options, Recipe::default(), index).bounded(bounds, equal_limit)
 }
 
 impl Judge for InMemory {
-    fn judge(&mut self, _: &str, subject: &Document) -> Judgement {
-        let peeked = subject
-            .body
-            .and_then(|body| self.filter.peek_body(subject.key, body, subject.at).unwrap());
-        let mut plain = self.filter.clone();
-        plain.templates = None;
-        let plain = plain.judge(subject).unwrap();
-        let judgement = self.filter.judge(subject).unwrap();
+    fn judge(&mut self, document: &Document) -> Judgement {
+        let peeked = document.body.and_then(|body| {
+            let (engine, digests) = (&mut self.engine, &mut self.digests);
+            infallible(engine.peek_body(digests, document.key, body, document.at))
+        });
+        let plain = self.engine.clone().without_templates();
+        let plain = infallible({ plain }.judge(&mut self.digests.clone(), document)).judgement;
+        let change = infallible(self.engine.judge(&mut self.digests, document));
+        let judgement = change.judgement;
         let law = "templates make a verdict stricter, or leave it as it is";
         let step = plain.verdict.matched().map(|found| found.step);
         assert!(
             judgement == plain || step == Some(Step::Near),
             "{law}, and only of near duplicates"
         );
-        self.keep_lesson();
+        self.keep_sample(&change);
         let by_body = judgement.verdict.matched().filter(|found| found.step == Step::Body);
-        assert_eq!(peeked.as_ref(), by_body, "a look at the body foretells its step");
+        assert_eq!(peeked.as_ref(), by_body, "a look at the body predicts its step");
         judgement
     }
 
     fn judge_body(&mut self, name: &str, body: Digest, at: Timestamp) -> Option<Judgement> {
-        self.filter.judge_body(Key::of(name), body, at).unwrap()
+        let judged = self.engine.judge_body(&mut self.digests, Key::of(name), body, at);
+        infallible(judged).map(|change| change.judgement)
     }
 
     fn reopen(&mut self) {
-        let mut next = filter(&self.options, self.equal_limit, self.filter.digests.clone());
-        next = next.bounded(self.bounds, self.equal_limit);
-        next.restore(|take| self.filter.representatives().for_each(take));
-        self.lessons.iter().for_each(|lesson| next.relearn(lesson));
-        next.resume(self.filter.position());
-        self.filter = next;
+        let mut next = engine(&self.options, self.bounds, self.equal_limit);
+        next.restore(|take| self.engine.representatives().for_each(take));
+        self.samples.iter().for_each(|sample| next.add_sample(sample));
+        next.resume(self.engine.position());
+        self.engine = next;
     }
 
     fn len(&self) -> usize {
-        self.filter.len()
+        self.engine.len()
     }
 }
 
@@ -80,16 +89,20 @@ proptest! {
 
     #[test]
     fn the_filter_judges_as_the_design_says(script in script()) {
-        let (options, equal_limit) = (script.options.clone(), script.equal_limit);
-        let bounds = script.bounds;
-        let filter = filter(&options, equal_limit, MemoryDigests::default()).bounded(bounds, equal_limit);
-        script.play(&mut InMemory { options, equal_limit, bounds, filter, lessons: Vec::new() })?;
+        let (options, equal_limit, bounds) = (script.options.clone(), script.equal_limit, script.bounds);
+        let (engine, digests) = (engine(&options, bounds, equal_limit), MemoryDigests::default());
+        script.play(&mut InMemory { options, equal_limit, bounds, engine, digests, samples: Vec::new() })?;
     }
+}
+
+fn filter(options: &Options) -> Filter {
+    Filter::of_recipe(options, Recipe::default()).unwrap()
 }
 
 fn subject(key: u64, number: u64) -> Document {
     let word = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     Document {
+        id: key.to_string(),
         key: Key(key),
         body: Some(Digest::of(&number.to_le_bytes())),
         sketch: Sketch {
@@ -101,21 +114,22 @@ fn subject(key: u64, number: u64) -> Document {
         lang: None,
         at: Timestamp(0),
         blocks: None,
+        recipe: Recipe::default(),
     }
 }
 
 #[test]
 fn versions_of_one_document_that_never_change_are_not_all_looked_at() {
-    let mut filter = Filter::new(&Options::default()).unwrap();
+    let mut filter = filter(&Options::default());
     for _ in 0..2_000 {
-        assert!(filter.judge(&subject(1, 7)).unwrap().verdict.is_unique());
+        assert!(filter.judge(&subject(1, 7)).verdict.is_unique());
     }
     for digest in [Some(subject(1, 7).body.unwrap()), subject(1, 7).sketch.digest] {
         let mut known = Vec::new();
-        filter.digests.find(digest.unwrap(), &mut known).unwrap();
-        assert_eq!(known.len(), EQUAL_LIMIT);
+        infallible(filter.digests.find(digest.unwrap(), &mut known));
+        assert_eq!(known.len(), BlockIndex::EQUAL_LIMIT as usize);
     }
-    let found = filter.judge(&subject(2, 7)).unwrap().verdict.matched().copied().unwrap();
+    let found = filter.judge(&subject(2, 7)).verdict.matched().copied().unwrap();
     assert_eq!(found.of, DocId(1), "the oldest is matched");
 }
 
@@ -126,15 +140,15 @@ fn memory_stays_bounded_over_many_windows() {
         age: None,
         ..WindowOptions::default()
     };
-    let mut filter = Filter::new(&Options { window, ..Options::default() }).unwrap();
+    let mut filter = filter(&Options { window, ..Options::default() });
     for number in 0..10_000 {
-        filter.judge(&subject(number, number)).unwrap();
+        filter.judge(&subject(number, number));
         // Another body with the same text: an alias.
         let alias = Document {
             body: Some(Digest::of(format!("alias {number}").as_bytes())),
             ..subject(number + 1, number)
         };
-        let judgement = filter.judge(&alias).unwrap();
+        let judgement = filter.judge(&alias);
         assert_eq!(judgement.verdict.matched().map(|found| found.step), Some(Step::Text));
         let (representatives, aliases) = filter.digests.counts();
         assert!(
@@ -142,43 +156,43 @@ fn memory_stays_bounded_over_many_windows() {
             "{representatives} and {aliases} digests are kept"
         );
     }
-    assert_eq!((filter.len(), filter.index.len()), (100, 100));
+    assert_eq!((filter.len(), filter.engine.index().len()), (100, 100));
 }
 
 #[test]
 fn nothing_repeats_a_document_that_was_removed() {
-    let mut filter = Filter::new(&Options::default()).unwrap();
-    let first = filter.judge(&subject(1, 1)).unwrap();
+    let mut filter = filter(&Options::default());
+    let first = filter.judge(&subject(1, 1));
     assert!(filter.remove(first.id) && !filter.remove(first.id));
-    assert_eq!((filter.len(), filter.index.len()), (0, 0));
-    let again = filter.judge(&subject(2, 1)).unwrap();
+    assert_eq!((filter.len(), filter.engine.index().len()), (0, 0));
+    let again = filter.judge(&subject(2, 1));
     assert!(again.verdict.is_unique());
-    let third = filter.judge(&subject(3, 1)).unwrap();
+    let third = filter.judge(&subject(3, 1));
     assert_eq!(third.verdict.matched().map(|found| found.of), Some(again.id));
 }
 
 #[test]
 fn a_hit_on_an_alias_repeats_its_verdict_with_the_step_at_which_it_was_found() {
-    let mut filter = Filter::new(&Options::default()).unwrap();
-    let unique = filter.judge(&subject(1, 1)).unwrap();
+    let mut filter = filter(&Options::default());
+    let unique = filter.judge(&subject(1, 1));
     let mut near = subject(2, 2);
     near.sketch.signature = Signature(subject(1, 1).sketch.signature.0.map(|word| word ^ 0b11));
-    let by_near = *filter.judge(&near).unwrap().verdict.matched().unwrap();
-    let again = filter.judge(&Document { key: Key(3), ..near.clone() }).unwrap();
+    let by_near = *filter.judge(&near).verdict.matched().unwrap();
+    let again = filter.judge(&Document { key: Key(3), ..near.clone() });
     assert_eq!((by_near.of, by_near.distance, by_near.signature_distance), (unique.id, 2, 8));
     assert_eq!(again.verdict, Verdict::Duplicate(Match { step: Step::Body, ..by_near }));
-    let by_text = filter.judge(&Document { key: Key(4), body: None, ..near }).unwrap();
+    let by_text = filter.judge(&Document { key: Key(4), body: None, ..near });
     assert_eq!(by_text.verdict, Verdict::Duplicate(Match { step: Step::Text, ..by_near }));
 }
 
 #[test]
 fn a_new_version_of_a_page_stays_beside_the_old_one() {
-    let mut filter = Filter::new(&Options::default()).unwrap();
+    let mut filter = filter(&Options::default());
     for _ in 0..2 {
-        assert!(filter.judge(&subject(1, 1)).unwrap().verdict.is_unique());
+        assert!(filter.judge(&subject(1, 1)).verdict.is_unique());
     }
     assert_eq!(
-        filter.judge(&subject(2, 1)).unwrap().verdict.matched().map(|found| found.of),
+        filter.judge(&subject(2, 1)).verdict.matched().map(|found| found.of),
         Some(DocId(1))
     );
 }
@@ -186,9 +200,18 @@ fn a_new_version_of_a_page_stays_beside_the_old_one() {
 #[test]
 fn mode_classic_learns_no_templates() {
     for (mode, learns) in [(Mode::Balanced, true), (Mode::Strict, true), (Mode::Classic, false)] {
-        let mut filter = Filter::new(&Options { mode, ..Options::default() }).unwrap();
-        let blocks = Some(Blocks::of(Site::of("a.test"), "one line\nanother"));
-        filter.judge(&Document { blocks, ..subject(1, 1) }).unwrap();
-        assert_eq!(filter.taught().is_some(), learns, "{mode:?}");
+        let mut filter = filter(&Options { mode, ..Options::default() });
+        let blocks = Some(templates::Blocks::of("a.test", "one line\nanother"));
+        let document = Document { blocks, ..subject(1, 1) };
+        let change = infallible(filter.engine.judge(&mut filter.digests, &document));
+        assert_eq!(change.template.is_some(), learns, "{mode:?}");
     }
+}
+
+#[test]
+#[should_panic(expected = "recipe of its filter")]
+fn a_document_made_by_another_recipe_is_refused() {
+    let options = Options::default();
+    let [mut a, b] = [(); 2].map(|()| Filter::new(&options).unwrap());
+    a.judge(&b.documents().text("a", "Their seeds are drawn and differ."));
 }

@@ -1,14 +1,17 @@
-//! The rolling window: which representatives may still be matched.
+//! The rolling window: the unique documents that later ones may still repeat.
 
-use std::{num::NonZeroU64, time::Duration};
+use std::{cmp::Ordering, collections::VecDeque, num::NonZeroU64, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    queue::Queue,
-    representative::{Packed, Representative},
+use super::key::{Key, OriginKey};
+use crate::{
+    fingerprint::Signature,
+    page::{DocId, Timestamp},
 };
-use crate::page::{DocId, Timestamp};
+
+/// Representatives of a full block: 72 KiB.
+const BLOCK: usize = 1024;
 
 /// How far back the filter remembers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,6 +30,49 @@ impl Default for WindowOptions {
             entries: NonZeroU64::new(10_000_000).expect("not zero"),
             age: Some(Duration::from_hours(90 * 24)),
         }
+    }
+}
+
+/// A representative: a unique document that later ones may repeat.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Representative {
+    /// Its number. Representatives leave the window in this order.
+    pub(crate) id: DocId,
+    /// When it arrived, by the window's clock.
+    pub(crate) at: Timestamp,
+    /// Its key.
+    pub(crate) key: Key,
+    /// Its origin, if it has one.
+    pub(crate) origin: Option<OriginKey>,
+    /// Its signature, if it takes part in near matching: its text is long enough, and the index had room for its fingerprint.
+    pub(crate) signature: Option<Signature>,
+}
+
+/// A representative in 72 bytes: number, time, key, whether there is a signature (0 or 1), the origin's key or 0, and the signature.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Packed(pub(crate) [u64; 9]);
+
+impl Packed {
+    pub(crate) fn of(representative: &Representative) -> Self {
+        let Representative { id, at, key, origin, signature } = *representative;
+        let origin = origin.map_or(0, OriginKey::get);
+        let [a, b, c, d] = signature.map_or([0; 4], |signature| signature.0);
+        Self([id.0, at.0.cast_unsigned(), key.0, signature.is_some().into(), origin, a, b, c, d])
+    }
+
+    pub(crate) fn unpacked(&self) -> Representative {
+        let [id, at, key, has_signature, origin, signature @ ..] = self.0;
+        Representative {
+            id: DocId(id),
+            at: Timestamp(at.cast_signed()),
+            key: Key(key),
+            origin: OriginKey::new(origin),
+            signature: (has_signature != 0).then_some(Signature(signature)),
+        }
+    }
+
+    pub(super) fn id(&self) -> DocId {
+        DocId(self.0[0])
     }
 }
 
@@ -91,6 +137,7 @@ impl Window {
     }
 
     /// All representatives, oldest first.
+    #[cfg(test)]
     pub(super) fn iter(&self) -> impl Iterator<Item = Representative> {
         self.queue.iter().map(Packed::unpacked)
     }
@@ -103,6 +150,131 @@ impl Window {
     pub(super) fn capacity(&self) -> u64 {
         self.options.entries.get()
     }
+}
+
+/// A queue of representatives by number, in blocks: growth copies nothing, what has left gives its memory back, and removing one in the
+/// middle costs no more than its block.
+#[derive(Clone, Debug, Default)]
+struct Queue {
+    /// None is empty.
+    blocks: VecDeque<Block>,
+    /// How many of the first block have left.
+    left: usize,
+    /// How many are in the queue.
+    len: usize,
+}
+
+#[derive(Clone, Debug)]
+struct Block {
+    /// No representative of this block or of a later one has a lower number.
+    first: DocId,
+    packed: Vec<Packed>,
+}
+
+impl Queue {
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Numbers grow from call to call.
+    fn push(&mut self, packed: Packed) {
+        match self.blocks.back_mut() {
+            Some(block) if block.packed.len() < BLOCK => block.packed.push(packed),
+            _ => {
+                let mut block = Vec::with_capacity(BLOCK);
+                block.push(packed);
+                self.blocks.push_back(Block { first: packed.id(), packed: block });
+            }
+        }
+        self.len += 1;
+    }
+
+    fn front(&self) -> Option<&Packed> {
+        self.blocks.front()?.packed.get(self.left)
+    }
+
+    fn pop(&mut self) -> Option<Packed> {
+        let front = *self.front()?;
+        self.len -= 1;
+        self.left += 1;
+        self.drop_empty(0);
+        Some(front)
+    }
+
+    /// The one of this number.
+    fn find(&self, id: DocId) -> Option<&Packed> {
+        let (block, place) = self.place(id)?;
+        Some(&self.blocks[block].packed[place])
+    }
+
+    /// Takes out the one of this number.
+    fn take(&mut self, id: DocId) -> Option<Packed> {
+        let (number, place) = self.place(id)?;
+        let packed = &mut self.blocks[number].packed;
+        let taken = packed.remove(place);
+        if packed.capacity() > 2 * packed.len() {
+            packed.shrink_to_fit();
+        }
+        self.len -= 1;
+        self.drop_empty(number);
+        Some(taken)
+    }
+
+    #[cfg(test)]
+    fn iter(&self) -> impl Iterator<Item = &Packed> {
+        self.blocks.iter().flat_map(|block| &block.packed).skip(self.left)
+    }
+
+    /// Drops this block if nothing of it is left in the queue.
+    fn drop_empty(&mut self, number: usize) {
+        let left = if number == 0 { self.left } else { 0 };
+        if self.blocks[number].packed.len() == left {
+            self.blocks.remove(number);
+            self.left -= left;
+        }
+    }
+
+    /// The block and the place in it of the one of this number.
+    fn place(&self, id: DocId) -> Option<(usize, usize)> {
+        let block = self.blocks.partition_point(|block| block.first <= id).checked_sub(1)?;
+        let left = if block == 0 { self.left } else { 0 };
+        let place = place(&self.blocks[block].packed[left..], id)?;
+        Some((block, left + place))
+    }
+}
+
+/// Numbers grow by one at least from place to place, and so bound the place from both sides: where all are consecutive, to itself. Else it
+/// is looked for in proportion, and lest numbers that lie unevenly make that slow, every other time in the middle.
+fn place(packed: &[Packed], id: DocId) -> Option<usize> {
+    let id_at = |place: usize| packed[place].id().0;
+    let (mut from, mut until) = (0, packed.len().checked_sub(1)?);
+    for halve in [false, true].into_iter().cycle() {
+        let ahead = id.0.checked_sub(id_at(from))?;
+        let behind = id_at(until).checked_sub(id.0)?;
+        let least = from.max(until.saturating_sub(places(behind)));
+        let most = until.min(from.saturating_add(places(ahead)));
+        if least > most {
+            return None;
+        }
+        let guess = if halve {
+            least.midpoint(most)
+        } else {
+            let share = (until - from) as u128 * u128::from(ahead);
+            let steps = share / (u128::from(ahead) + u128::from(behind)).max(1);
+            (from + usize::try_from(steps).unwrap_or(0)).clamp(least, most)
+        };
+        match id_at(guess).cmp(&id.0) {
+            Ordering::Less => from = guess + 1,
+            Ordering::Equal => return Some(guess),
+            Ordering::Greater => until = guess - 1,
+        }
+    }
+    None
+}
+
+/// No more places than numbers.
+fn places(numbers: u64) -> usize {
+    usize::try_from(numbers).unwrap_or(usize::MAX)
 }
 
 /// `"90d"` or `"unlimited"`.
@@ -145,6 +317,61 @@ mod age {
             Ok(Duration::ZERO) => Err(wrong(&"nothing would be remembered")),
             Ok(age) => Ok(Some(age)),
             Err(error) => Err(wrong(&error)),
+        }
+    }
+}
+
+#[cfg(test)]
+impl Queue {
+    /// For how many there is room.
+    fn room(&self) -> usize {
+        self.blocks.iter().map(|block| block.packed.capacity()).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn packed(id: u64) -> Packed {
+        let (id, at) = (DocId(id), Timestamp(0));
+        Packed::of(&Representative { id, at, key: Key(0), origin: None, signature: None })
+    }
+
+    proptest! {
+        #[test]
+        fn it_is_a_sorted_map_of_numbers(
+            gaps in prop::collection::vec(prop_oneof![4 => Just(1), 2 => 1..4_u64, 1 => 1..1_u64 << 50], 0..6000),
+            taken in prop::collection::vec((0..10_000_usize, any::<bool>()), 0..6000),
+            clustered in any::<bool>(),
+        ) {
+            let mut queue = Queue::default();
+            let mut model = std::collections::BTreeSet::new();
+            let ids: Vec<u64> = gaps.iter().scan(0, |id, gap| { *id += gap; Some(*id) }).collect();
+            for &id in &ids {
+                queue.push(packed(id));
+                model.insert(id);
+            }
+            for (number, &(of, pops)) in taken.iter().enumerate() {
+                let of = if clustered { of / 8 + 2_000 } else { of };
+                let Some(&id) = ids.get(of * ids.len() / 10_000) else { continue };
+                if pops && number % 16 == 0 {
+                    prop_assert_eq!(queue.pop().map(|packed| packed.id().0), model.pop_first());
+                } else {
+                    let taken = queue.take(DocId(id)).map(|packed| packed.id().0);
+                    prop_assert_eq!(taken, model.take(&id));
+                }
+                prop_assert_eq!(queue.front().map(|packed| packed.id().0), model.first().copied());
+            }
+            prop_assert_eq!(queue.len(), model.len());
+            prop_assert!(queue.iter().map(|packed| packed.id().0).eq(model.iter().copied()));
+            for id in ids.iter().flat_map(|&id| [id - 1, id, id + 1]).chain([0, u64::MAX]) {
+                let found = queue.find(DocId(id)).map(|packed| packed.id().0);
+                prop_assert_eq!(found, model.get(&id).copied());
+            }
+            prop_assert!(queue.room() <= 3 * queue.len() + 3 * BLOCK, "{} for {}", queue.room(), queue.len());
         }
     }
 }

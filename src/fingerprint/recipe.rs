@@ -1,6 +1,9 @@
 //! What a fingerprint depends on besides the text: segmentation, folding of Chinese, the seed of the hashes.
 
-use std::fmt;
+use std::{
+    fmt,
+    hash::{BuildHasher, Hasher, RandomState},
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -80,6 +83,12 @@ pub struct HashSeed(pub u64);
 impl HashSeed {
     /// The seed of `dedup.seed = "public"`: everybody gets the same fingerprints. (The letters `pagesiev`.)
     pub const PUBLIC: Self = Self(0x7061_6765_7369_6576);
+
+    /// A seed that nobody can guess, from the randomness of the system.
+    #[must_use]
+    pub fn random() -> Self {
+        Self(RandomState::new().build_hasher().finish())
+    }
 
     /// Eight hexadecimal digits that identify the seed without revealing it.
     #[must_use]

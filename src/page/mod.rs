@@ -3,6 +3,7 @@
 //! The lowest module: it imports no other one and does no I/O.
 
 mod lang;
+pub(crate) mod language;
 #[cfg(feature = "html")]
 mod normal_url;
 pub(crate) mod numbers;
@@ -18,6 +19,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 pub use lang::Lang;
+pub use language::language;
 #[cfg(feature = "html")]
 pub use normal_url::{NormalUrl, Origin, UrlError, UrlOptions, site_of};
 

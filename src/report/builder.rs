@@ -16,7 +16,7 @@ use crate::{
         Report, Search, Warning, warning::Example,
     },
     sink::record::{Decision, MatchFields, VerdictName},
-    state::Reason,
+    state::{Reason, SkipCause},
 };
 
 /// Members to hold in memory, over all clusters.
@@ -46,6 +46,7 @@ pub(crate) struct Skip<'a> {
     pub(crate) reason: Reason,
     /// Details of the reason.
     pub(crate) detail: Option<&'a str>,
+    pub(crate) cause: Option<SkipCause>,
     /// Whether it was received with status 2xx, so that `max_pages` counts it.
     pub(crate) fetched: bool,
 }
@@ -121,6 +122,7 @@ impl Builder {
         *self.counts.skipped.entry(skip.reason).or_default() += 1;
         self.examples.entry(skip.reason).or_insert_with(|| Example {
             url: skip.url.to_owned(),
+            cause: skip.cause,
             detail: skip.detail.map(ToOwned::to_owned),
         });
         self.counts.fetched += u64::from(skip.fetched);

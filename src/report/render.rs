@@ -12,7 +12,7 @@ use crate::{
     filter::Step,
     index::{Audit, BlockIndex},
     page::{Timestamp, numbers::thousands},
-    report::{Cluster, DeferredHost, End, Exact, Member, Report, Search, Warning},
+    report::{Cluster, DeferredHost, End, Exact, Member, Report, Search},
     sink::{
         DUPLICATES, PAGES, SKIPPED,
         record::{VerdictName, rfc3339_text},
@@ -132,7 +132,7 @@ impl fmt::Display for Report {
         }
         index(f, &self.search)?;
         deferred(f, &self.deferred)?;
-        warnings(f, &self.warnings)
+        warnings(f, self)
     }
 }
 
@@ -193,7 +193,7 @@ fn deferred(f: &mut fmt::Formatter<'_>, hosts: &[DeferredHost]) -> fmt::Result {
     }
 }
 
-fn warnings(f: &mut fmt::Formatter<'_>, warnings: &[Warning]) -> fmt::Result {
+fn warnings(f: &mut fmt::Formatter<'_>, Report { warnings, .. }: &Report) -> fmt::Result {
     for warning in warnings.iter().take(SUMMARY_WARNINGS) {
         writeln!(f)?;
         wrap(f, 0, &format!("warning: {warning}"))?;

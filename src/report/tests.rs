@@ -45,7 +45,13 @@ fn add(builder: &mut Builder, decision: &Decision<'_>, title: &str) {
 }
 
 fn skip(builder: &mut Builder, url: &str, reason: Reason) {
-    builder.skipped(&Skip { url, reason, detail: None, fetched: reason == Reason::Noindex });
+    builder.skipped(&Skip {
+        url,
+        reason,
+        detail: None,
+        cause: None,
+        fetched: reason == Reason::Noindex,
+    });
 }
 
 const INDEX: &str = "3 tables of 21, 21, 22 bits that no two share, 32 bits an entry, radius 0 to 3, for 10,000,000 entries, at most 300.0 MiB with their numbers";

@@ -8,7 +8,7 @@ use crate::{
     index::Audit,
     page::numbers::thousands,
     report::{Cluster, Counts, End, Host, counted, render::shown},
-    state::{ROBOTS_NOT_HAD, Reason},
+    state::{Reason, SkipCause},
 };
 
 /// A host with fewer judged pages is not reported as a mirror.
@@ -33,6 +33,9 @@ pub enum Warning {
         example: String,
         /// Details of that reason.
         detail: Option<String>,
+        /// More about the reason.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cause: Option<SkipCause>,
     },
     /// Duplicates are stored now, but were not when these were found.
     NotKept {
@@ -71,6 +74,7 @@ pub enum Warning {
 pub(super) struct Example {
     pub(super) url: String,
     pub(super) detail: Option<String>,
+    pub(super) cause: Option<SkipCause>,
 }
 
 impl Warning {
@@ -95,6 +99,7 @@ impl Warning {
             known: counts.all_skipped(),
             example: example.map_or_else(String::new, |example| example.url.clone()),
             detail: example.and_then(|example| example.detail.clone()),
+            cause: example.and_then(|example| example.cause),
         })
     }
 
@@ -133,14 +138,14 @@ impl fmt::Display for Warning {
             Self::Nothing { reason: None, .. } => f.write_str(
                 "There was nothing to fetch: no seed names a URL. Check [[seeds]] in the configuration and the seed files.",
             ),
-            Self::Nothing { reason: Some(reason), skipped, known, example, detail } => write!(
+            Self::Nothing { reason: Some(reason), skipped, known, example, detail, cause } => write!(
                 f,
                 "No page was judged. {} of {} known URLs were skipped as {reason}, such as {}{}. {}",
                 thousands(*skipped),
                 thousands(*known),
                 shown(example, 500),
                 detail.as_deref().map_or_else(String::new, |detail| format!(" ({})", shown(detail, 300))),
-                next_step(*reason, detail.as_deref()),
+                next_step(*reason, *cause),
             ),
             Self::NotKept { duplicates, key } => write!(
                 f,
@@ -174,9 +179,9 @@ impl fmt::Display for Warning {
 }
 
 /// What to check if most URLs were skipped for this reason.
-fn next_step(reason: Reason, detail: Option<&str>) -> &'static str {
+fn next_step(reason: Reason, cause: Option<SkipCause>) -> &'static str {
     match reason {
-        Reason::Robots if detail.is_some_and(|detail| detail.starts_with(ROBOTS_NOT_HAD)) => {
+        Reason::Robots if cause == Some(SkipCause::RobotsNotReceived) => {
             next_step(Reason::Failure, None)
         }
         Reason::Robots => {

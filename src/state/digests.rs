@@ -1,4 +1,4 @@
-//! The filter's table of digests, with the latest in memory in front of the file.
+//! The filter's table of digests in the file, and a cache of the latest in memory.
 
 use std::num::NonZeroUsize;
 
@@ -12,33 +12,44 @@ use super::{
 use crate::{
     filter::{Digests, Horizon, Key, Known},
     fingerprint::Digest,
+    page::DocId,
 };
 
 /// Digests kept in memory in front of a table that is asked again and again.
 pub(crate) const CACHED_DIGESTS: NonZeroUsize = NonZeroUsize::new(1 << 16).expect("not zero");
-/// Rows beyond the horizon are dropped once so many documents have come since the last time.
+/// Rows beyond the horizon are dropped each time so many documents have left the window.
 const SWEEP_EVERY: u64 = 1 << 20;
 
-/// The state's table of digests behind a cache of those seen last.
-///
-/// Entering a document here enters its digests only: the document itself is [added](State::add_document) by whoever owns the state,
-/// in the same batch.
+/// The digests seen last, in front of the table in the file.
 #[derive(Debug)]
-pub(crate) struct DigestTable {
-    state: State,
+pub(crate) struct DigestCache {
     cache: LruCache<Digest, Vec<Known>>,
+    /// The horizon at which rows were dropped last.
     swept: Horizon,
     sweep_every: u64,
 }
 
-impl DigestTable {
-    /// The table of this state, with room for so many digests in memory.
-    #[must_use]
-    pub(crate) fn new(state: State, cached: NonZeroUsize) -> Self {
-        let swept = Horizon { representative: crate::page::DocId(0), alias: 0 };
-        Self { state, cache: LruCache::new(cached), swept, sweep_every: SWEEP_EVERY }
+impl DigestCache {
+    /// A cache with room for so many digests.
+    pub(crate) fn new(size: NonZeroUsize) -> Self {
+        let swept = Horizon { representative: DocId(0), alias: 0 };
+        Self { cache: LruCache::new(size), swept, sweep_every: SWEEP_EVERY }
     }
 
+    /// The state's table behind this cache.
+    pub(crate) fn over<'a>(&'a mut self, state: &'a State) -> DigestTable<'a> {
+        DigestTable { state, cache: self }
+    }
+}
+
+/// The state's table of digests.
+#[derive(Debug)]
+pub(crate) struct DigestTable<'a> {
+    state: &'a State,
+    cache: &'a mut DigestCache,
+}
+
+impl DigestTable<'_> {
     fn read(&self, digest: Digest) -> Result<Vec<Known>, StateError> {
         let sql = format!(
             "SELECT {COLUMNS}, g.alias, g.key FROM digests g JOIN documents d ON d.id = g.document WHERE g.digest = ? ORDER BY d.id"
@@ -61,18 +72,18 @@ impl DigestTable {
     }
 }
 
-impl Digests for DigestTable {
+impl Digests for DigestTable<'_> {
     type Error = StateError;
 
     fn find(&mut self, digest: Digest, out: &mut Vec<Known>) -> Result<(), StateError> {
-        if let Some(known) = self.cache.get(&digest) {
+        if let Some(known) = self.cache.cache.get(&digest) {
             out.extend_from_slice(known);
             return Ok(());
         }
         let known = self.read(digest)?;
         out.extend_from_slice(&known);
-        // Though nothing is known of it: then it is most likely entered next.
-        self.cache.put(digest, known);
+        // Even if nothing is known of it: then it is most likely entered next.
+        self.cache.cache.put(digest, known);
         Ok(())
     }
 
@@ -83,7 +94,7 @@ impl Digests for DigestTable {
             let (document, alias) = (signed(known.id.0), known.alias.map(signed));
             statement.execute((digest.0, document, alias, signed(known.key.0)))?;
             // What the cache does not know of this digest it must read, not guess.
-            if let Some(cached) = self.cache.get_mut(digest) {
+            if let Some(cached) = self.cache.cache.get_mut(digest) {
                 cached.push(known.clone());
             }
         }
@@ -91,23 +102,23 @@ impl Digests for DigestTable {
     }
 
     fn expire(&mut self, horizon: Horizon) -> Result<(), StateError> {
-        let representatives =
-            horizon.representative.0 - self.swept.representative.0.min(horizon.representative.0);
-        let aliases = horizon.alias - self.swept.alias.min(horizon.alias);
-        if representatives.max(aliases) < self.sweep_every {
+        let representatives = horizon.representative.0
+            - self.cache.swept.representative.0.min(horizon.representative.0);
+        let aliases = horizon.alias - self.cache.swept.alias.min(horizon.alias);
+        if representatives.max(aliases) < self.cache.sweep_every {
             return Ok(());
         }
         let sql = "DELETE FROM digests WHERE alias < ?2 OR alias IS NULL AND document < ?1";
         let mut statement = self.state.db.prepare_cached(sql)?;
         statement.execute((signed(horizon.representative.0), signed(horizon.alias)))?;
-        self.swept = horizon;
+        self.cache.swept = horizon;
         Ok(())
     }
 }
 
 #[cfg(test)]
-impl DigestTable {
-    /// The same, but it drops rows whenever there is something to drop.
+impl DigestCache {
+    /// The same, but it drops rows whenever there are some to drop.
     pub(super) fn sweeping_always(self) -> Self {
         Self { sweep_every: 1, ..self }
     }

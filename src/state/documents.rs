@@ -4,7 +4,7 @@ use rusqlite::{OptionalExtension, Row};
 
 use super::{State, StateError, signed, unsigned};
 use crate::{
-    filter::{Facts, Horizon, Judgement, Kind, Match, Step, Verdict},
+    filter::{Facts, Judgement, Kind, Match, Step, Verdict},
     fingerprint::Fingerprint,
     page::{DocId, Lang, Timestamp},
 };
@@ -38,28 +38,16 @@ pub(super) const COLUMNS: &str = "d.id, d.name, d.title, d.at, d.stored, d.kind,
 
 impl State {
     /// Adds a document.
-    ///
-    /// # Errors
-    /// If SQLite fails.
-    pub(crate) fn add_document(
-        &self,
-        name: &str,
-        title: Option<&str>,
-        stored: bool,
-        judgement: &Judgement,
-        capture: Option<Capture>,
-    ) -> Result<(), StateError> {
+    pub(super) fn add_document(&self, name: &str, judgement: &Judgement) -> Result<(), StateError> {
         let Judgement { id, at, verdict, facts } = judgement;
         let found = verdict.matched();
         let mut statement = self.db.prepare_cached(
-            "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO documents VALUES (?, ?, NULL, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL)",
         )?;
         statement.execute((
             signed(id.0),
             name,
-            title,
             at.0,
-            stored,
             found.map_or(0, |found| kind_code(found.kind)),
             found.map(|found| step_code(found.step)),
             found.map(|found| signed(found.of.0)),
@@ -69,9 +57,25 @@ impl State {
             facts.chars,
             facts.features,
             facts.lang.as_ref().map(Lang::as_str),
-            capture.map(|capture| capture.payload),
-            capture.map(|capture| capture.at.0),
         ))?;
+        Ok(())
+    }
+
+    /// Adds what a crawl knows of a document.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub(crate) fn describe_document(
+        &self,
+        id: DocId,
+        title: Option<&str>,
+        stored: bool,
+        capture: Option<Capture>,
+    ) -> Result<(), StateError> {
+        let sql = "UPDATE documents SET title = ?, stored = ?, payload = ?, asked = ? WHERE id = ?";
+        let (payload, asked) =
+            (capture.map(|capture| capture.payload), capture.map(|capture| capture.at.0));
+        self.db.prepare_cached(sql)?.execute((title, stored, payload, asked, signed(id.0)))?;
         Ok(())
     }
 
@@ -108,12 +112,9 @@ impl State {
     }
 
     /// Drops the documents before the horizon: they will not be matched again.
-    ///
-    /// # Errors
-    /// If SQLite fails.
-    pub(crate) fn drop_documents(&self, horizon: Horizon) -> Result<(), StateError> {
-        let before = signed(horizon.representative.0);
-        self.db.prepare_cached("DELETE FROM documents WHERE id < ?")?.execute([before])?;
+    pub(super) fn drop_documents(&self, horizon: DocId) -> Result<(), StateError> {
+        let sql = "DELETE FROM documents WHERE id < ?";
+        self.db.prepare_cached(sql)?.execute([signed(horizon.0)])?;
         Ok(())
     }
 

@@ -6,41 +6,52 @@
 
 mod digests;
 mod documents;
+mod durable;
+#[cfg(feature = "crawl")]
 mod hosts;
-mod kept;
 mod open;
+#[cfg(feature = "crawl")]
 mod reason;
+mod recipe;
 mod signatures;
 mod templates;
+#[cfg(feature = "crawl")]
 mod texts;
+#[cfg(feature = "crawl")]
 mod urls;
-mod window;
 
 #[cfg(test)]
 mod tests;
 
-use std::{io, path::PathBuf, rc::Rc};
+use std::{io, path::PathBuf};
 
 use rusqlite::{
     Connection, OptionalExtension,
     types::{FromSql, ToSql},
 };
 
-pub(crate) use digests::{CACHED_DIGESTS, DigestTable};
-pub use documents::{Capture, JudgedDocument};
-pub use hosts::HostId;
-pub(crate) use hosts::{Aside, Cause, HostRow, RobotsRow};
-pub use kept::KeptFilter;
-pub(crate) use open::WriteLock;
-pub(crate) use reason::ROBOTS_NOT_HAD;
-pub use reason::Reason;
-pub use signatures::Restored;
-pub(crate) use signatures::SignatureLog;
-pub use texts::KeptText;
-pub(crate) use urls::{NewUrl, Queued};
-pub use urls::{UrlId, UrlKind, UrlRow, UrlState};
+use crate::{filter::OptionsError, fingerprint::RecipeError};
 
-use crate::filter::WindowError;
+pub use documents::{Capture, JudgedDocument};
+pub use durable::DurableFilter;
+pub use signatures::Restored;
+#[cfg(feature = "crawl")]
+pub(crate) use {
+    digests::{DigestCache, DigestTable},
+    hosts::{Aside, Cause, HostRow, RobotsRow},
+    open::WriteLock,
+    recipe::{Difference, Recorded},
+    signatures::SignatureLog,
+    urls::{NewUrl, Queued},
+};
+#[cfg(feature = "crawl")]
+pub use {
+    hosts::HostId,
+    reason::{Reason, SkipCause},
+    texts::KeptText,
+    urls::{UrlId, UrlKind, UrlRow, UrlState},
+};
+
 use open::VERSION;
 
 /// The state could not be read or written.
@@ -89,27 +100,22 @@ pub enum StateError {
     Kind,
     /// Its fingerprints were made in another way.
     #[error(
-        "the state's fingerprints were made by scheme {stored}, `dedup` asks for {wanted}: write `segment` and `fold_chinese` as before, or name another file"
+        "{key} would be {wanted}, but the state's fingerprints were made with {stored}: leave the key out, set it as before, or name another file"
     )]
-    Scheme {
-        /// The scheme in the state.
+    Recipe {
+        /// The key that differs.
+        key: &'static str,
+        /// The state's value.
         stored: String,
-        /// The scheme that the options ask for.
-        wanted: String,
-    },
-    /// Its fingerprints were made with another seed.
-    #[error(
-        "the state's fingerprints were made with the seed of id {stored}, `dedup.seed` has id {wanted}: leave it out, or name another file"
-    )]
-    Seed {
-        /// The id of the state's seed.
-        stored: String,
-        /// The id of the seed that the options ask for.
+        /// The value in the options.
         wanted: String,
     },
     /// The window has no room in the memory that it is given.
     #[error("build the index")]
-    Memory(#[from] WindowError),
+    Memory(#[from] OptionsError),
+    /// An earlier call failed, or the transaction was rolled back: memory and file may differ.
+    #[error("an earlier change to the state was lost: open it again")]
+    RolledBack,
     /// A statement failed.
     #[error("use the state")]
     Sqlite(#[source] rusqlite::Error),
@@ -141,8 +147,7 @@ impl StateError {
             Self::Foreign { .. }
                 | Self::Version { .. }
                 | Self::Kind
-                | Self::Scheme { .. }
-                | Self::Seed { .. }
+                | Self::Recipe { .. }
                 | Self::Memory(_)
         )
     }
@@ -160,12 +165,18 @@ impl StateError {
     }
 }
 
-/// The open state. Not for several threads: its owner commits.
-#[derive(Clone, Debug)]
-pub struct State {
-    db: Rc<Connection>,
-    /// Given back after the connection is closed.
-    _lock: Option<Rc<WriteLock>>,
+impl From<RecipeError> for StateError {
+    fn from(error: RecipeError) -> Self {
+        Self::Memory(error.into())
+    }
+}
+
+/// The open state. Its owner commits.
+#[derive(Debug)]
+pub(crate) struct State {
+    db: Connection,
+    /// Released after the connection is closed.
+    _lock: Option<WriteLock>,
 }
 
 impl State {
@@ -174,7 +185,7 @@ impl State {
     /// # Errors
     /// If SQLite fails.
     pub(crate) fn begin(&self) -> Result<(), StateError> {
-        if self.db.is_autocommit() {
+        if !self.is_in_transaction() {
             self.db.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
         }
         Ok(())
@@ -185,10 +196,26 @@ impl State {
     /// # Errors
     /// If SQLite fails, for instance because the disk is full.
     pub(crate) fn commit(&self) -> Result<(), StateError> {
-        if !self.db.is_autocommit() {
+        if self.is_in_transaction() {
             self.db.prepare_cached("COMMIT")?.execute([])?;
         }
         Ok(())
+    }
+
+    /// Discards the batch, if one has begun.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub(crate) fn rollback(&self) -> Result<(), StateError> {
+        if self.is_in_transaction() {
+            self.db.execute_batch("ROLLBACK")?;
+        }
+        Ok(())
+    }
+
+    /// Whether a batch has begun.
+    pub(crate) fn is_in_transaction(&self) -> bool {
+        !self.db.is_autocommit()
     }
 
     /// A single value by its name.

@@ -7,7 +7,6 @@
 use std::{
     fs::{File, OpenOptions, TryLockError},
     path::{Path, PathBuf},
-    rc::Rc,
     time::Duration,
 };
 
@@ -16,7 +15,9 @@ use rusqlite::{Connection, OpenFlags, config::DbConfig};
 use super::{State, StateError};
 
 /// The version of the file's layout.
-pub(super) const VERSION: i64 = 4;
+pub(super) const VERSION: i64 = 5;
+/// The version before, which is migrated when a process opens the file to write.
+const MIGRATED: i64 = 4;
 /// Marks the file as ours in SQLite's header: "psve".
 const APPLICATION_ID: i64 = 0x7073_7665;
 /// How long another process may take to recover or tidy up the file.
@@ -27,26 +28,33 @@ impl State {
     ///
     /// # Errors
     /// If it cannot be opened, is not a state of ours, is of another version, or another process writes to it.
-    pub fn open(path: &Path) -> Result<Self, StateError> {
+    pub(crate) fn open(path: &Path) -> Result<Self, StateError> {
         // If it cannot be created, connecting to it fails too, and says why.
         drop(private().create_new(true).open(path));
         let db = connect(path, OpenFlags::empty())?;
         // A lock is put beside nothing but a state.
-        is_begun(&db, path)?;
+        version(&db, path)?;
         let lock = WriteLock::take(path)?;
-        let prepare = || if is_begun(&db, path)? { tune(&db) } else { create(&db) };
+        let prepare = || match version(&db, path)? {
+            None => create(&db),
+            Some(MIGRATED) => tune(&db).and_then(|()| migrate(&db)),
+            Some(_) => tune(&db),
+        };
         prepare().map_err(|error| refine(error, path))?;
-        Ok(Self { db: Rc::new(db), _lock: Some(Rc::new(lock)) })
+        Ok(Self { db, _lock: Some(lock) })
     }
 
-    /// Opens the file to read what was committed last, whether or not another process goes on writing.
+    /// Opens the file to read what was committed last, whether or not another process goes on writing. A file of the version before is
+    /// migrated first.
     ///
     /// # Errors
-    /// If it cannot be opened, is not a state of ours, or is of another version.
+    /// If it cannot be opened, is not a state of ours, or is of another version; or if it is to be migrated while another process writes to it.
     pub(crate) fn read(path: &Path) -> Result<Self, StateError> {
         let db = connect(path, OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-        if !is_begun(&db, path)? {
-            return Err(StateError::Foreign { path: path.to_owned() });
+        match version(&db, path)? {
+            None => return Err(StateError::Foreign { path: path.to_owned() }),
+            Some(MIGRATED) => drop(Self::open(path)?),
+            Some(_) => {}
         }
         let settle = || {
             db.pragma_update(None, "query_only", true)?;
@@ -55,17 +63,15 @@ impl State {
             Ok(db.execute_batch("BEGIN")?)
         };
         settle().map_err(|error| refine(error, path))?;
-        Ok(Self { db: Rc::new(db), _lock: None })
+        Ok(Self { db, _lock: None })
     }
 
-    /// A state that lives in memory and vanishes with it.
-    ///
-    /// # Errors
-    /// If SQLite fails.
-    pub fn in_memory() -> Result<Self, StateError> {
+    /// A state that lives in memory.
+    #[cfg(test)]
+    pub(crate) fn in_memory() -> Result<Self, StateError> {
         let db = Connection::open_in_memory()?;
         create(&db)?;
-        Ok(Self { db: Rc::new(db), _lock: None })
+        Ok(Self { db, _lock: None })
     }
 }
 
@@ -118,23 +124,23 @@ fn connect(path: &Path, more: OpenFlags) -> Result<Connection, StateError> {
     Ok(db)
 }
 
-/// Whether the file is a state and not empty. What is something else is refused.
-fn is_begun(db: &Connection, path: &Path) -> Result<bool, StateError> {
+/// The version of the file, `None` if it is empty. Anything but a state that can be read or migrated is refused.
+fn version(db: &Connection, path: &Path) -> Result<Option<i64>, StateError> {
     let number = |pragma| {
         let value = db.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
         value.map_err(|source| refine(source.into(), path))
     };
     if number("schema_version")? == 0 {
-        return Ok(false);
+        return Ok(None);
     }
     if number("application_id")? != APPLICATION_ID {
         return Err(StateError::Foreign { path: path.to_owned() });
     }
     let found = number("user_version")?;
-    if found != VERSION {
-        return Err(StateError::Version { path: path.to_owned(), found });
+    match found {
+        MIGRATED | VERSION => Ok(Some(found)),
+        _ => Err(StateError::Version { path: path.to_owned(), found }),
     }
-    Ok(true)
 }
 
 fn create(db: &Connection) -> Result<(), StateError> {
@@ -144,6 +150,16 @@ fn create(db: &Connection) -> Result<(), StateError> {
     db.pragma_update(None, "user_version", VERSION)?;
     db.execute_batch(include_str!("schema.sql"))?;
     db.execute_batch("COMMIT")?;
+    Ok(())
+}
+
+/// All or nothing: if it fails, the file is as it was.
+fn migrate(db: &Connection) -> Result<(), StateError> {
+    let transaction = db.unchecked_transaction()?;
+    transaction.execute_batch(include_str!("migrate.sql"))?;
+    transaction.pragma_update(None, "user_version", VERSION)?;
+    transaction.commit()?;
+    tracing::info!(from = MIGRATED, to = VERSION, "state migrated");
     Ok(())
 }
 

@@ -4,8 +4,45 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// How the detail of [`Reason::Robots`] begins if it is for want of robots.txt, not for what stands there.
-pub(crate) const ROBOTS_NOT_HAD: &str = "robots.txt could not be had: ";
+/// More about a [`Reason`], where the crawler acts on it.
+///
+/// The numbers are kept in the state of runs and never change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[repr(u8)]
+pub enum SkipCause {
+    /// [`Reason::Robots`] because robots.txt was not received, not because of a rule in it.
+    RobotsNotReceived = 1,
+    /// [`Reason::DuplicateLinks`], and the pages with the link are duplicates of pages of their own site.
+    SameSite = 2,
+    /// [`Reason::DuplicateLinks`], and the pages with the link are duplicates of other sites' pages.
+    CrossSite = 3,
+}
+
+impl SkipCause {
+    /// The number in the state.
+    #[must_use]
+    pub(super) fn as_code(self) -> u8 {
+        self as u8
+    }
+
+    /// The cause with that number, if there is one.
+    #[must_use]
+    pub(super) fn from_code(code: u8) -> Option<Self> {
+        let all = [Self::RobotsNotReceived, Self::SameSite, Self::CrossSite];
+        all.into_iter().find(|cause| cause.as_code() == code)
+    }
+
+    /// The detail that output files show, where the cause alone determines it.
+    #[must_use]
+    pub(super) fn detail(self) -> Option<&'static str> {
+        match self {
+            Self::RobotsNotReceived => None,
+            Self::SameSite => Some("found on duplicates of pages of their own site"),
+            Self::CrossSite => Some("found on duplicates of other sites' pages"),
+        }
+    }
+}
 
 /// Why a URL was neither stored nor found to be a duplicate.
 ///

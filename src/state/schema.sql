@@ -1,4 +1,4 @@
--- Version 4. Times are milliseconds since the Unix epoch.
+-- Version 5. Times are milliseconds since the Unix epoch.
 
 CREATE TABLE meta (
     name TEXT PRIMARY KEY,
@@ -45,7 +45,7 @@ CREATE TABLE digests (
     digest BLOB NOT NULL,
     document INTEGER NOT NULL,
     alias INTEGER,
-    key INTEGER NOT NULL,               -- whose document it is
+    key INTEGER NOT NULL,               -- the document's key
     PRIMARY KEY (digest, document)
 ) STRICT, WITHOUT ROWID;
 
@@ -55,13 +55,13 @@ CREATE TABLE signatures (
     packed BLOB NOT NULL
 ) STRICT;
 
--- What the templates of sites are learnt from: the largest blocks of their latest unique pages.
+-- The samples that templates are learnt from: the largest blocks of the latest unique pages of each origin.
 CREATE TABLE templates (
-    site INTEGER NOT NULL,              -- hash of the host with its port
+    origin INTEGER NOT NULL,            -- hash of the host with its port
     document INTEGER NOT NULL,
-    key INTEGER NOT NULL,               -- whose page it is
+    key INTEGER NOT NULL,               -- the page's key
     blocks BLOB NOT NULL,               -- hashes of 8 bytes
-    PRIMARY KEY (site, document)
+    PRIMARY KEY (origin, document)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE hosts (
@@ -94,7 +94,8 @@ CREATE TABLE urls (
     depth INTEGER NOT NULL,
     hops INTEGER NOT NULL,              -- redirects that led here
     referrer INTEGER,
-    at INTEGER NOT NULL
+    at INTEGER NOT NULL,
+    cause INTEGER                       -- 1 robots.txt was not received; found only on duplicates 2 of the same site, 3 of another one
 ) STRICT;
 CREATE INDEX urls_by_key ON urls (key);
 

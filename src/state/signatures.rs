@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::{State, StateError, signed, unsigned};
 use crate::{
-    filter::{Digests, Filter, Packed, Representative},
+    filter::{Engine, Packed, Representative},
     index::Index,
     page::DocId,
 };
@@ -15,10 +15,10 @@ use crate::{
 const PER_ROW: usize = 256;
 const WORDS: usize = 9;
 const BYTES: usize = WORDS * 8;
-/// How often it is told how far a window has been brought back.
-const TELL_EVERY: Duration = Duration::from_secs(2);
+/// How often progress is reported while a window is restored.
+const REPORT_EVERY: Duration = Duration::from_secs(2);
 
-/// How far a window has been brought back.
+/// How far a window has been restored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Restored {
     /// Representatives read so far.
@@ -38,33 +38,33 @@ pub(crate) struct SignatureLog {
 }
 
 impl SignatureLog {
-    /// Brings the window of the state back into an empty filter, from its oldest on, and gives the log to go on with. `tell` is told
-    /// how far it is, every two seconds.
+    /// Restores the window of the state into an empty engine, from its oldest entry on, and returns the log to continue with. `report` is called
+    /// every two seconds with how far it is.
     ///
     /// # Errors
     /// If SQLite fails or a row is damaged.
-    pub(crate) fn restore<I: Index, D: Digests>(
+    pub(crate) fn restore<I: Index>(
         state: &State,
-        filter: &mut Filter<I, D>,
+        engine: &mut Engine<I>,
         oldest: DocId,
-        mut tell: impl FnMut(Restored),
+        mut report: impl FnMut(Restored),
     ) -> Result<Self, StateError> {
         let all = Self::stored(state)?;
-        let (began, mut told, mut read) = (Instant::now(), Instant::now(), 0);
-        let log = filter.restore(|take| {
+        let (began, mut reported, mut read) = (Instant::now(), Instant::now(), 0);
+        let log = engine.restore(|take| {
             Self::read_rows(state, |row| {
                 read += row.len() as u64;
                 row.iter().copied().filter(|one| one.id >= oldest).for_each(&mut *take);
-                if told.elapsed() >= TELL_EVERY {
-                    told = Instant::now();
-                    tracing::info!(read, all, "the window is being brought back");
-                    tell(Restored { read, all });
+                if reported.elapsed() >= REPORT_EVERY {
+                    reported = Instant::now();
+                    tracing::info!(read, all, "restoring the window");
+                    report(Restored { read, all });
                 }
             })
         })?;
         if all > 0 {
             let seconds = began.elapsed().as_secs_f64();
-            tracing::info!(entries = filter.len(), seconds, "the window is back");
+            tracing::info!(entries = engine.len(), seconds, "the window is restored");
         }
         Ok(log)
     }
@@ -91,17 +91,13 @@ impl SignatureLog {
         Ok(())
     }
 
-    /// Writes what was pushed, and drops what the filter no longer needs.
+    /// Writes what was pushed, and drops what is before `horizon`.
     ///
     /// # Errors
     /// If SQLite fails.
-    pub(crate) fn commit<I: Index, D: Digests>(
-        &mut self,
-        state: &State,
-        filter: &Filter<I, D>,
-    ) -> Result<(), StateError> {
+    pub(crate) fn commit(&mut self, state: &State, horizon: DocId) -> Result<(), StateError> {
         self.flush(state)?;
-        self.prune(state, filter.horizon().representative)
+        self.prune(state, horizon)
     }
 
     /// Writes the row that is not full yet.
@@ -144,7 +140,7 @@ impl SignatureLog {
         Ok(unsigned(bytes) / BYTES as u64)
     }
 
-    /// Calls `visit` with every row, and returns the log to go on with.
+    /// Calls `visit` with every row, and returns the log to continue with.
     pub(super) fn read_rows(
         state: &State,
         mut visit: impl FnMut(&[Representative]),

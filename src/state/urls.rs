@@ -2,7 +2,11 @@
 
 use rusqlite::{OptionalExtension, Row, types::ToSql};
 
-use super::{HostId, Reason, State, StateError};
+use super::{
+    State, StateError,
+    hosts::HostId,
+    reason::{Reason, SkipCause},
+};
 use crate::{filter::Key, page::Timestamp};
 
 /// The number of a URL in the state.
@@ -41,7 +45,7 @@ pub(crate) struct NewUrl<'a> {
     /// Queued, or why it is not.
     pub(crate) state: UrlState,
     /// More about why.
-    pub(crate) detail: Option<&'a str>,
+    pub(crate) cause: Option<SkipCause>,
     /// The seed to which it belongs, by its place in the configuration.
     pub(crate) seed: Option<usize>,
     /// Links from the seed.
@@ -67,8 +71,10 @@ pub struct UrlRow {
     pub kind: UrlKind,
     /// What has become of it.
     pub state: UrlState,
-    /// More about that.
+    /// More about that, for the output files.
     pub detail: Option<String>,
+    /// More about why it was skipped, for the program.
+    pub cause: Option<SkipCause>,
     /// The status of the answer.
     pub status: Option<u16>,
     /// The seed to which it belongs.
@@ -92,7 +98,7 @@ pub(crate) struct Queued {
     pub(crate) url: UrlRow,
 }
 
-const COLUMNS: &str = "u.id, u.url, u.host, u.kind, u.state, u.detail, u.status, u.seed, u.depth, u.hops, u.referrer, u.at";
+const COLUMNS: &str = "u.id, u.url, u.host, u.kind, u.state, u.detail, u.status, u.seed, u.depth, u.hops, u.referrer, u.at, u.cause";
 const QUEUED: i64 = 0;
 const JUDGED: i64 = -1;
 
@@ -123,7 +129,7 @@ impl State {
     /// If SQLite fails.
     pub(crate) fn add_url(&self, new: &NewUrl<'_>) -> Result<UrlId, StateError> {
         let mut statement = self.db.prepare_cached(
-            "INSERT INTO urls VALUES (NULL, ?, ?, ?, ?, ?, ?, NULL, ?, ?, ?, ?, ?)",
+            "INSERT INTO urls VALUES (NULL, ?, ?, ?, ?, ?, NULL, NULL, ?, ?, ?, ?, ?, ?)",
         )?;
         statement.execute((
             key(new.url),
@@ -131,12 +137,12 @@ impl State {
             new.host.0,
             kind_code(new.kind),
             state_code(new.state),
-            new.detail,
             new.seed.map(|seed| i64::try_from(seed).unwrap_or(i64::MAX)),
             new.depth,
             new.hops,
             new.referrer.map(|id| id.0),
             new.at.0,
+            new.cause.map(SkipCause::as_code),
         ))?;
         Ok(UrlId(self.db.last_insert_rowid()))
     }
@@ -189,7 +195,7 @@ impl State {
             statement.query((host.0, after, i64::try_from(limit).unwrap_or(i64::MAX)))?;
         let mut queued = Vec::new();
         while let Some(row) = rows.next()? {
-            queued.push(Queued { seq: row.get(12)?, url: read_url(row)?? });
+            queued.push(Queued { seq: row.get(13)?, url: read_url(row)?? });
         }
         Ok(queued)
     }
@@ -217,8 +223,19 @@ impl State {
         status: Option<u16>,
         at: Timestamp,
     ) -> Result<(), StateError> {
-        let sql = "UPDATE urls SET state = ?, detail = ?, status = ?, at = ? WHERE id = ?";
+        let sql =
+            "UPDATE urls SET state = ?, detail = ?, status = ?, at = ?, cause = NULL WHERE id = ?";
         self.db.prepare_cached(sql)?.execute((state_code(state), detail, status, at.0, id.0))?;
+        Ok(())
+    }
+
+    /// Records why a URL was skipped that has just been [settled](Self::settle_url).
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub(crate) fn set_cause(&self, id: UrlId, cause: SkipCause) -> Result<(), StateError> {
+        let sql = "UPDATE urls SET cause = ? WHERE id = ?";
+        self.db.prepare_cached(sql)?.execute((cause.as_code(), id.0))?;
         Ok(())
     }
 
@@ -227,7 +244,7 @@ impl State {
     /// # Errors
     /// If SQLite fails.
     pub(crate) fn revive_url(&self, id: UrlId, seed: usize, depth: u32) -> Result<(), StateError> {
-        let sql = "UPDATE urls SET state = ?, detail = NULL, seed = ?, depth = ? WHERE id = ?";
+        let sql = "UPDATE urls SET state = ?, detail = NULL, cause = NULL, seed = ?, depth = ? WHERE id = ?";
         let seed = i64::try_from(seed).unwrap_or(i64::MAX);
         self.db.prepare_cached(sql)?.execute((QUEUED, seed, depth, id.0))?;
         Ok(())
@@ -311,13 +328,20 @@ fn read_url(row: &Row<'_>) -> rusqlite::Result<Result<UrlRow, StateError>> {
         1 => UrlKind::Sitemap,
         _ => return Ok(Err(StateError::Damaged("a URL of an unknown kind"))),
     };
+    let cause = match row.get::<_, Option<u8>>(12)?.map(SkipCause::from_code) {
+        Some(None) => return Ok(Err(StateError::Damaged("a URL skipped for an unknown cause"))),
+        cause => cause.flatten(),
+    };
+    let detail = row.get::<_, Option<String>>(5)?;
+    let of_cause = || cause.and_then(SkipCause::detail).map(str::to_owned);
     Ok(Ok(UrlRow {
         id: UrlId(row.get(0)?),
         url: row.get(1)?,
         host: HostId(row.get(2)?),
         kind,
         state,
-        detail: row.get(5)?,
+        detail: detail.or_else(of_cause),
+        cause,
         status: row.get(6)?,
         seed: row.get::<_, Option<i64>>(7)?.and_then(|seed| usize::try_from(seed).ok()),
         depth: row.get(8)?,

@@ -225,14 +225,14 @@ fn a_state_of_other_fingerprints_is_refused() {
     run(&[]).success();
     insta::assert_snapshot!(stderr(&run(&["--set", "dedup.seed=6"]).code(2).stdout("")), @"
     × cannot use the state seen.db
-    ╰─▶ the state's fingerprints were made with the seed of id eccf94ab,
-        `dedup.seed` has id ba78bd3f: leave it out, or name another file
+    ╰─▶ dedup.seed would be a seed of id ba78bd3f, but the state's fingerprints
+        were made with a seed of id eccf94ab: leave the key out, set it as
+        before, or name another file
     ");
     insta::assert_snapshot!(stderr(&run(&["--set", "dedup.segment=ngrams"]).code(2).stdout("")), @"
     × cannot use the state seen.db
-    ╰─▶ the state's fingerprints were made by scheme 2:jieba:fold, `dedup` asks
-        for 2:ngrams:fold: write `segment` and `fold_chinese` as before, or name
-        another file
+    ╰─▶ dedup.segment would be ngrams, but the state's fingerprints were made
+        with jieba: leave the key out, set it as before, or name another file
     ");
     fs::write(
         directory.path().join("other.db"),

@@ -1,69 +1,93 @@
-//! The filter as a stage of somebody's stream.
+//! The filter as a stage of a stream.
 
 use pagesieve::{
-    Digest, DocId, Document, Filter, NearDupExt, Signature, Sketch,
-    filter::{Key, Options, Step},
-    page::Timestamp,
+    Digest, DocId, Document, DurableFilter, Filter, NearDupExt, Signature, Sketch,
+    filter::{Documents, Options, Step},
+    state::StateError,
 };
 use tokio_stream::{StreamExt, wrappers::ReceiverStream};
 
 /// A text by its number: those of the same ten differ in few bits.
-fn subject(&(name, text): &(&str, u64)) -> Document {
+fn document(documents: &Documents, &(name, text): &(&str, u64)) -> Document {
     let word = (text / 10).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (text % 10);
-    Document {
-        key: Key::of(name),
-        body: None,
-        sketch: Sketch {
-            signature: Signature([word, 0, 0, 0]),
-            features: 50,
-            digest: Some(Digest::of(&text.to_le_bytes())),
-        },
-        chars: 300,
-        lang: None,
-        at: Timestamp(0),
-        blocks: None,
-    }
+    let signature = Signature([word, 0, 0, 0]);
+    let digest = Some(Digest::of(&text.to_le_bytes()));
+    documents.sketched(name, Sketch { signature, features: 50, digest }, 300)
 }
 
 const PAGES: [(&str, u64); 5] = [("a", 10), ("b", 20), ("c", 10), ("d", 21), ("e", 30)];
+const MATCHES: [Option<(DocId, Step)>; 5] =
+    [None, None, Some((DocId(1), Step::Text)), Some((DocId(2), Step::Near)), None];
 
 #[tokio::test]
-async fn items_come_out_in_order_with_what_was_found_about_them() {
+async fn items_come_out_in_order_with_their_judgements() {
     let (pages, received) = tokio::sync::mpsc::channel(1);
     let sent = async move {
         for page in PAGES {
             pages.send(page).await.unwrap();
         }
     };
-    let judged = ReceiverStream::new(received)
-        .near_dedup(Filter::new(&Options::default()).unwrap(), subject);
+    let filter = Filter::new(&Options::default()).unwrap();
+    let documents = filter.documents();
+    let judged =
+        ReceiverStream::new(received).near_dedup(filter, |page| document(&documents, page));
     let ((), judged) = tokio::join!(sent, judged.collect::<Vec<_>>());
+    let matched = |found: &pagesieve::filter::Match| (found.of, found.step);
     let found: Vec<_> = judged
         .iter()
-        .map(|judged| {
-            (judged.item.0, judged.judgement.verdict.matched().map(|found| (found.of, found.step)))
-        })
+        .map(|judged| (judged.item.0, judged.judgement.verdict.matched().map(matched)))
         .collect();
-    let expected = [
-        ("a", None),
-        ("b", None),
-        ("c", Some((DocId(1), Step::Text))),
-        ("d", Some((DocId(2), Step::Near))),
-        ("e", None),
-    ];
+    let expected: Vec<_> = PAGES.iter().map(|page| page.0).zip(MATCHES).collect();
     assert_eq!(found, expected);
 }
 
 #[tokio::test]
 async fn a_borrowed_filter_goes_on_from_stream_to_stream() {
     let mut filter = Filter::new(&Options::default()).unwrap();
+    let documents = filter.documents();
     for (half, uniques) in [(&PAGES[..2], 2), (&PAGES[2..], 1)] {
-        let judged = tokio_stream::iter(half).near_dedup(&mut filter, |page| subject(page));
+        let judged =
+            tokio_stream::iter(half).near_dedup(&mut filter, |page| document(&documents, page));
         let judged: Vec<_> = judged.collect().await;
         assert_eq!(
             judged.iter().filter(|judged| judged.judgement.verdict.is_unique()).count(),
             uniques
         );
     }
-    assert_eq!((filter.len(), filter.position().next), (3, DocId(6)));
+    assert_eq!(filter.len(), 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_durable_filter_judges_a_stream_in_a_task_of_a_runtime_with_many_threads() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("seen.sqlite");
+    for (half, from) in [(&PAGES[..2], 0), (&PAGES[2..], 2)] {
+        let mut filter = DurableFilter::open(&path, &Options::default()).unwrap();
+        let judged = tokio::spawn(async move {
+            let documents = filter.documents();
+            let judged = tokio_stream::iter(half)
+                .near_dedup(&mut filter, move |page| document(&documents, page));
+            let judged: Vec<_> = judged.collect().await;
+            filter.commit()?;
+            judged
+                .into_iter()
+                .map(|judged| judged.judgement)
+                .collect::<Result<Vec<_>, StateError>>()
+        });
+        let judged = judged.await.unwrap().unwrap();
+        let matched = |found: &pagesieve::filter::Match| (found.of, found.step);
+        let found = judged.iter().map(|judgement| judgement.verdict.matched().map(matched));
+        assert!(found.eq(MATCHES[from..].iter().copied().take(half.len())));
+    }
+}
+
+#[path = "../../examples/dedup_durably.rs"]
+mod dedup_durably;
+#[path = "../../examples/dedup_stream.rs"]
+mod dedup_stream;
+
+#[test]
+fn the_examples_run() {
+    dedup_stream::main().unwrap();
+    dedup_durably::main().unwrap();
 }

@@ -115,7 +115,14 @@ fn every_field_of_a_run_is_in_the_tables_and_every_field_in_the_tables_occurs() 
 fn warnings() -> Vec<Value> {
     let name = String::new;
     [
-        Warning::Nothing { reason: None, skipped: 0, known: 0, example: name(), detail: None },
+        Warning::Nothing {
+            reason: None,
+            skipped: 0,
+            known: 0,
+            example: name(),
+            detail: None,
+            cause: None,
+        },
         Warning::NotKept { duplicates: 1, key: name() },
         Warning::Missed { missed: 1, checked: 1 },
         Warning::Mirror { host: name(), pages: 1, duplicates: 1 },

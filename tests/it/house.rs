@@ -26,7 +26,7 @@ const ROOMS: &[&[&str]] = &[
 
 /// The parts of `crawl`, and which others each may name. Its `mod.rs` may name all of them, and none of them names it.
 const CRAWL: &[(&str, &[&str])] = &[
-    ("past", &["directory", "recipe", "error"]),
+    ("past", &["directory", "options", "error"]),
     ("dry_run", &["options", "directory", "error", "sitemap", "robots", "scope", "fetch"]),
     (
         "worker",
@@ -34,23 +34,12 @@ const CRAWL: &[(&str, &[&str])] = &[
     ),
     (
         "recorder",
-        &[
-            "frontier",
-            "options",
-            "directory",
-            "recipe",
-            "error",
-            "sitemap",
-            "robots",
-            "scope",
-            "fetch",
-        ],
+        &["frontier", "options", "directory", "error", "sitemap", "robots", "scope", "fetch"],
     ),
     ("frontier", &["robots", "politeness"]),
     ("options", &["error", "scope", "politeness", "fetch"]),
     ("error", &["scope", "fetch"]),
     ("directory", &["error"]),
-    ("recipe", &[]),
     ("sitemap", &[]),
     ("robots", &["fetch"]),
     ("scope", &[]),

@@ -43,7 +43,8 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
     if !is_replaceable(&args.out) {
-        return Err(Failure::NoDemo { path: args.out.clone() });
+        let message = format!("{} has files that are not of a demo", args.out.display());
+        return Err(Failure::refused(Exit::Usage, message, "choose another directory with --out"));
     }
     crawl::delete_run(&args.out)
         .map_err(|source| Failure::Delete { path: args.out.clone(), source })?;

@@ -57,16 +57,28 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
             pair::compare(out, places, &config, recipe, Some(&run.past))?;
         }
         None if is_url(a) => url::explain(out, a, &run)?,
-        None => return Err(Failure::OneFile { file: a.clone(), run: directory.clone() }),
+        None => {
+            let message = format!("{a} is a file, and no other document is given");
+            let run = directory.display();
+            let help = format!(
+                "`pagesieve lookup --run {run} {a}` lists the pages of the run that are nearest to it"
+            );
+            return Err(Failure::refused(Exit::Usage, message, help));
+        }
     }
     Ok(Exit::Done)
 }
 
 fn compare_files(args: &Args, out: &mut Out) -> Result<(), Failure> {
     if let Some(url) = iter::once(&args.a).chain(&args.b).find(|name| is_url(name)) {
-        return Err(Failure::NoRun { url: url.clone() });
+        let message = format!("{url} is a URL, but no run is given");
+        return Err(Failure::refused(Exit::Usage, message, "add `--run DIR`, the run directory"));
     }
-    let b = args.b.as_ref().ok_or(Failure::OneDocument)?;
+    let b = args.b.as_ref().ok_or_else(|| {
+        let message = "only one document is given, but a comparison needs two".to_owned();
+        let help = "add the other one; or give a URL with `--run DIR` to see what happened to it";
+        Failure::refused(Exit::Usage, message, help)
+    })?;
     let config = args.settings.config()?;
     let places = [&args.a, b].map(|name| Place::File(name.as_ref()));
     pair::compare(out, places, &config, recipe(&config), None)

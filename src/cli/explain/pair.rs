@@ -4,6 +4,7 @@ use std::{
     cmp::Reverse,
     collections::HashMap,
     io::{self, IsTerminal, Write},
+    num::NonZeroU64,
 };
 
 use super::{
@@ -17,13 +18,15 @@ use super::{
 use crate::{
     config::Config,
     crawl::PastRun,
-    filter::{Document, Filter, Key, Match, MemoryDigests, Options, Share, Verdict},
+    filter::{Documents, Filter, Key, Match, Options, Share, Verdict, WindowOptions},
     fingerprint::{Feature, Recipe, similarity},
-    index::Scan,
 };
 
 /// At most this many features per document are shown.
 const SHOWN: usize = 12;
+
+/// The entries of a window for two documents.
+const TWO: NonZeroU64 = NonZeroU64::new(2).expect("not zero");
 
 /// Compares two documents and writes the comparison.
 pub(super) fn compare(
@@ -33,10 +36,10 @@ pub(super) fn compare(
     recipe: Recipe,
     run: Option<&PastRun>,
 ) -> Result<(), Failure> {
-    let preparation = Preparation::new(config, recipe);
+    let preparation = Preparation::new(config, Documents::new(recipe));
     let [a, b] = places.map(|place| side(&place, &preparation));
     let sides = [a?, b?];
-    let options = &config.dedup;
+    let options = &config.dedup.filter();
     let texts = sides.each_ref().map(|side| side.text.as_ref());
     let judged = match texts {
         [Some(a), Some(b)] => Some(judge([a, b], options, run)?),
@@ -121,21 +124,24 @@ fn judge(
     options: &Options,
     run: Option<&PastRun>,
 ) -> Result<(Verdict, Share), Failure> {
-    let mut filter = Filter::with(options, Scan::default(), MemoryDigests::default());
-    let [a, b] = texts.map(|text| text.subject.clone());
+    let window = WindowOptions { entries: TWO, age: None };
+    let two = Options { window, ..options.clone() };
+    let [a, b] = texts.map(|text| text.document.clone());
+    let mut filter = Filter::of_recipe(&two, a.recipe)?;
     // The key of the first document may be known to the run's templates; the second must differ from it, since no document repeats itself.
-    let b = Document { key: Key(!a.key.0), ..b };
+    let key = Key(!a.key.0);
+    let b = b.with_key(key);
     if let Some(run) = run {
         run.teach(&mut filter, &b)?;
     }
-    let Ok(_) = filter.judge(&a);
+    filter.judge(&a);
     let template = filter.template(&b);
-    let Ok(judgement) = filter.judge(&b);
+    let judgement = filter.judge(&b);
     Ok((judgement.verdict, template))
 }
 
 fn why_unique(texts: [&Text; 2], options: &Options) -> String {
-    let [a, b] = texts.map(|text| only_equal(&text.subject.sketch, options));
+    let [a, b] = texts.map(|text| only_equal(text.document.sketch(), options));
     match (a, b) {
         (Some(why), _) => format!("the text of A {why}"),
         (None, Some(why)) => format!("the text of B {why}"),

@@ -7,13 +7,13 @@ use std::{
 };
 
 use super::super::{
-    Failure,
+    Exit, Failure,
     document::{Preparation, extracted, read},
     rule::kind_in_run,
 };
 use crate::{
-    crawl::PastRun,
-    filter::{Document, Facts, Key, Kind, Match, Verdict},
+    crawl::{Account, PastRun},
+    filter::{Document, Facts, Kind, Match, Verdict},
     fingerprint::{Feature, Signature, Sketch},
     input::{Content, Input},
     page::{DocId, Origin, Timestamp},
@@ -35,6 +35,17 @@ pub(super) struct Run<'a> {
     pub(super) directory: &'a Path,
 }
 
+impl Run<'_> {
+    /// What the run knows about a URL.
+    pub(super) fn account(&self, url: &str) -> Result<Account, Failure> {
+        self.past.account(url)?.ok_or_else(|| {
+            let message = format!("the run in {} does not know {url}", self.directory.display());
+            let help = "pages.jsonl, duplicates.jsonl and skipped.jsonl list all known URLs, in their normal form";
+            Failure::refused(Exit::Failed, message, help)
+        })
+    }
+}
+
 /// A document to compare.
 pub(super) struct Side {
     pub(super) name: String,
@@ -50,7 +61,7 @@ pub(super) struct Side {
 
 /// A text and its features, if the text is available.
 pub(super) struct Text {
-    pub(super) subject: Document,
+    pub(super) document: Document,
     pub(super) features: Vec<Feature>,
 }
 
@@ -60,7 +71,10 @@ pub(super) fn side(place: &Place<'_>, preparation: &Preparation) -> Result<Side,
         Place::File(path) => {
             let (name, content) = (path.display().to_string(), read(path)?);
             if is_json_lines(&content) {
-                return Err(Failure::Lines { file: name });
+                let message =
+                    format!("{name} has JSON lines, but `explain` takes one document per file");
+                let help = "save the text or page of one line as a file; `pagesieve filter` and `pagesieve lookup` read JSON lines";
+                return Err(Failure::refused(Exit::Usage, message, help));
             }
             Ok(of_file(name, content, preparation))
         }
@@ -87,27 +101,23 @@ fn of_file(name: String, content: Content, preparation: &Preparation) -> Side {
 fn of_content(name: String, content: Content, preparation: &Preparation) -> Side {
     let is_page = matches!(content, Content::Html { .. });
     let input = Input { id: name.clone(), url: None, at: None, content };
-    let (document, body) = extracted(&preparation.extractor, input);
-    let subject = preparation.subject(
-        Key::of(&name),
-        Origin::named(&name).as_ref(),
-        &document,
-        body,
-        Timestamp(0),
-    );
-    let Document { chars, lang, sketch: Sketch { features, signature, .. }, .. } = subject;
+    let (extracted, body) = extracted(&preparation.extractor, input);
+    let origin = Origin::named(&name);
+    let document = preparation.documents.extracted(&name, origin.as_ref(), &extracted);
+    let document = body.into_iter().fold(document, Document::with_body).with_time(Timestamp(0));
+    let Sketch { features, signature, .. } = *document.sketch();
     let signature = (features > 0).then_some(signature);
-    let fingerprint = signature.as_ref().map(Signature::fingerprint);
     let mut remarks: Vec<_> =
-        document.truncated.map(|why| truncated(why.as_str())).into_iter().collect();
-    remarks.extend(empty(&document.text, features, is_page));
+        extracted.truncated.map(|why| truncated(why.as_str())).into_iter().collect();
+    remarks.extend(empty(&extracted.text, features, is_page));
+    let features = preparation.documents.fingerprinter().features(&extracted.text);
     Side {
         name,
         remarks,
-        facts: Facts { fingerprint, chars, features, lang },
+        facts: document.facts(),
         signature,
-        charset: is_page.then(|| document.charset.to_owned()),
-        text: Some(Text { features: preparation.fingerprinter.features(&document.text), subject }),
+        charset: is_page.then(|| extracted.charset.to_owned()),
+        text: Some(Text { features, document }),
         judged: None,
     }
 }
@@ -115,10 +125,12 @@ fn of_content(name: String, content: Content, preparation: &Preparation) -> Side
 /// Reads a page of a run: its text from the files or the state; for an exact duplicate the text of its match; else what the state
 /// recorded.
 fn of_page(run: &Run<'_>, url: &str, preparation: &Preparation) -> Result<Side, Failure> {
-    let unknown = || Failure::UnknownUrl { url: url.to_owned(), run: run.directory.to_owned() };
-    let account = run.past.account(url)?.ok_or_else(unknown)?;
+    let account = run.account(url)?;
     let Some(document) = account.document else {
-        return Err(Failure::NotJudged { url: account.url.url, run: run.directory.to_owned() });
+        let url = account.url.url;
+        let message = format!("{url} was not judged, so there is nothing to compare");
+        let help = format!("`pagesieve explain {url} --run {}` shows why", run.directory.display());
+        return Err(Failure::refused(Exit::Failed, message, help));
     };
     let matched = account.matched.as_ref();
     let found = document.judgement.verdict.matched();

@@ -14,8 +14,7 @@ use crate::{
 
 /// Writes what a run knows about a URL.
 pub(super) fn explain(out: &mut Out, url: &str, run: &Run<'_>) -> Result<(), Failure> {
-    let unknown = || Failure::UnknownUrl { url: url.to_owned(), run: run.directory.to_owned() };
-    let account = run.past.account(url)?.ok_or_else(unknown)?;
+    let account = run.account(url)?;
     let page = account.document.as_ref().map(|document| stored(run, document)).transpose()?;
     write(out, &account, page.flatten().as_ref()).map_err(Failure::Output)
 }

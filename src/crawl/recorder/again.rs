@@ -5,22 +5,16 @@
 
 use std::time::Duration;
 
-use super::{
-    Recorder,
-    discover::reason,
-    json,
-    settle::{CROSS_SITE, SAME_SITE, same_site},
-};
+use super::{Recorder, discover::reason, json, settle::same_site};
 use crate::{
     crawl::{
         error::CrawlError,
-        options::Plan,
+        options::{Links, Plan, Store},
         robots::{self, product_token},
     },
-    filter::{Links, Store},
     page::{NormalUrl, Timestamp},
     report::End,
-    state::{Aside, Cause, ROBOTS_NOT_HAD, Reason, State, UrlKind, UrlRow, UrlState},
+    state::{Aside, Cause, Reason, SkipCause, State, UrlKind, UrlRow, UrlState},
 };
 
 /// For how long a host that gave no answer is left alone once its run is finished.
@@ -62,10 +56,10 @@ impl Recorder {
     /// Takes back the hosts that were set aside and may be asked again, after a run that ended so.
     pub(super) fn take_back_hosts(&mut self, ended: Option<End>) -> Result<(), CrawlError> {
         let now = Timestamp::now();
-        for aside in self.state.hosts_aside()? {
+        for aside in self.state().hosts_aside()? {
             if self.may_be_asked(&aside, ended, now) {
                 tracing::info!(host = aside.name, cause = %aside.cause, "host taken back");
-                self.state.take_back(&aside)?;
+                self.state().take_back(&aside)?;
             }
         }
         Ok(())
@@ -86,14 +80,14 @@ impl Recorder {
     pub(super) fn note_policy(&self) -> Result<(), CrawlError> {
         let dedup = &self.plan.dedup;
         let keeps = [dedup.same_site, dedup.cross_site].map(|policy| policy.store == Store::Keep);
-        if !has_changed(&self.state, "keeps", &json(&keeps))? {
+        if !has_changed(self.state(), "keeps", &json(&keeps))? {
             return Ok(());
         }
         let (mut unkept, mut failure) = (0_u64, None);
-        self.state.for_each_document(|document| {
+        self.state().for_each_document(|document| {
             let of = document.judgement.verdict.matched().map(|matched| matched.of);
             let Some(of) = of.filter(|_| !document.stored) else { return };
-            match self.state.name_of(of) {
+            match self.state().name_of(of) {
                 Ok(of) => unkept += u64::from(keeps[usize::from(!same_site(&document.name, &of))]),
                 Err(error) => failure = Some(error),
             }
@@ -113,7 +107,7 @@ impl Recorder {
     /// URLs that wait and whose seed is gone go to another that admits them, or are skipped.
     pub(super) fn rehome(&mut self) -> Result<(), CrawlError> {
         let mut homeless = Vec::new();
-        self.state.for_each_url(
+        self.state().for_each_url(
             |state| state == UrlState::Queued,
             |row| {
                 homeless.extend(Some(row).filter(|row| row.seed.is_none()));
@@ -123,15 +117,15 @@ impl Recorder {
         for row in homeless {
             let url = NormalUrl::parse(&row.url, &self.url_options)?;
             match self.admit(&url, row.kind, row.depth, None) {
-                Ok(seed) => self.state.revive_url(row.id, seed, row.depth)?,
+                Ok(seed) => self.state().revive_url(row.id, seed, row.depth)?,
                 Err(refusal) => {
                     let state = UrlState::Skipped(reason(refusal));
-                    self.state.settle_url(row.id, state, None, None, Timestamp::now())?;
+                    self.state().settle_url(row.id, state, None, None, Timestamp::now())?;
                 }
             }
         }
-        self.state.dequeue_skipped()?;
-        self.counts.queued = self.state.queue_len()?;
+        self.state().dequeue_skipped()?;
+        self.counts.queued = self.state().queue_len()?;
         Ok(())
     }
 
@@ -146,7 +140,7 @@ impl Recorder {
             ) => changes.admission,
             _ => false,
         };
-        self.state.for_each_url(wanted, |row| {
+        self.state().for_each_url(wanted, |row| {
             revived.extend(self.revivable(row, changes)?);
             Ok::<_, CrawlError>(())
         })?;
@@ -164,16 +158,12 @@ impl Recorder {
     ) -> Result<Option<(UrlRow, usize)>, CrawlError> {
         let admits = match row.state {
             UrlState::Skipped(Reason::Robots) => {
-                changes.robots
-                    || row
-                        .detail
-                        .as_deref()
-                        .is_some_and(|detail| detail.starts_with(ROBOTS_NOT_HAD))
+                changes.robots || row.cause == Some(SkipCause::RobotsNotReceived)
             }
             UrlState::Skipped(Reason::DuplicateLinks) => {
-                let policy = match row.detail.as_deref() {
-                    Some(SAME_SITE) => self.plan.dedup.same_site,
-                    Some(CROSS_SITE) => self.plan.dedup.cross_site,
+                let policy = match row.cause {
+                    Some(SkipCause::SameSite) => self.plan.dedup.same_site,
+                    Some(SkipCause::CrossSite) => self.plan.dedup.cross_site,
                     _ => return Ok(None),
                 };
                 policy.links == Links::Follow

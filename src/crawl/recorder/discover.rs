@@ -8,7 +8,7 @@ use super::Recorder;
 use crate::{
     crawl::{error::CrawlError, scope::Refusal},
     page::{NormalUrl, Timestamp},
-    state::{HostRow, NewUrl, Reason, UrlId, UrlKind, UrlRow, UrlState},
+    state::{HostRow, NewUrl, Reason, SkipCause, UrlId, UrlKind, UrlRow, UrlState},
 };
 
 /// URLs and hosts remembered in front of the state.
@@ -25,7 +25,7 @@ pub(super) struct Origin {
     /// The seed that names the URL itself, as a page to begin with.
     pub(super) seed: Option<usize>,
     /// Set if it is not to be followed from there: the kind of duplicate that it was found on.
-    pub(super) withheld: Option<&'static str>,
+    pub(super) cause: Option<SkipCause>,
     pub(super) at: Timestamp,
 }
 
@@ -48,7 +48,7 @@ struct Remembered {
 impl Remembered {
     /// Whether finding it there may change anything.
     fn may_change(self, origin: &Origin) -> bool {
-        match (self.withheld, origin.withheld.is_some()) {
+        match (self.withheld, origin.cause.is_some()) {
             _ if origin.seed.is_some() => true,
             (true, false) => true,
             (false, true) => false,
@@ -86,7 +86,7 @@ impl Recorder {
         {
             return Ok(());
         }
-        let remembered = match self.state.url(url.as_str())? {
+        let remembered = match self.state().url(url.as_str())? {
             Some(row) => self.rediscover(url, row, origin)?,
             None => self.enter(url, origin)?,
         };
@@ -97,7 +97,7 @@ impl Recorder {
     fn enter(&mut self, url: &NormalUrl, origin: &Origin) -> Result<Remembered, CrawlError> {
         let (host, aside) = self.host(url)?;
         let admitted = self.admit(url, origin.kind, origin.depth, origin.seed);
-        let (state, detail) = match (&admitted, origin.withheld) {
+        let (state, cause) = match (&admitted, origin.cause) {
             (Err(refusal), _) => (UrlState::Skipped(reason(*refusal)), None),
             (Ok(_), Some(why)) => (UrlState::Skipped(Reason::DuplicateLinks), Some(why)),
             (Ok(_), None) => (UrlState::Queued, None),
@@ -109,14 +109,14 @@ impl Recorder {
             host: host.id,
             kind,
             state,
-            detail,
+            cause,
             seed,
             depth,
             hops,
             referrer,
             at,
         };
-        let id = self.state.add_url(&new)?;
+        let id = self.state().add_url(&new)?;
         if state == UrlState::Queued {
             self.enqueue(host, aside, id)?;
         }
@@ -135,7 +135,7 @@ impl Recorder {
         mut row: UrlRow,
         origin: &Origin,
     ) -> Result<Remembered, CrawlError> {
-        let followed = origin.withheld.is_none();
+        let followed = origin.cause.is_none();
         let may_revive = match row.state {
             UrlState::Queued => false,
             UrlState::Skipped(Reason::DuplicateLinks | Reason::Depth) => followed,
@@ -152,7 +152,7 @@ impl Recorder {
         }
         if origin.depth < row.depth && (followed || withheld) {
             row.depth = origin.depth;
-            self.state.set_depth(row.id, row.depth)?;
+            self.state().set_depth(row.id, row.depth)?;
         }
         Ok(Remembered { depth: row.depth, withheld })
     }
@@ -161,7 +161,7 @@ impl Recorder {
     pub(super) fn revive(&mut self, row: &UrlRow, seed: usize) -> Result<(), CrawlError> {
         let url = NormalUrl::parse(&row.url, &self.url_options)?;
         let (host, aside) = self.host(&url)?;
-        self.state.revive_url(row.id, seed, row.depth)?;
+        self.state().revive_url(row.id, seed, row.depth)?;
         self.enqueue(host, aside, row.id)
     }
 
@@ -172,7 +172,7 @@ impl Recorder {
         url: UrlId,
     ) -> Result<(), CrawlError> {
         self.last_seq += 1;
-        self.state.enqueue(host.id, self.last_seq, url)?;
+        self.state().enqueue(host.id, self.last_seq, url)?;
         self.counts.queued += 1;
         if !aside && self.queued.last().is_none_or(|last| last.id != host.id) {
             self.queued.push(host);
@@ -204,7 +204,7 @@ impl Recorder {
         if let Some(known) = self.known.hosts.get(key.as_str()) {
             return Ok(known.clone());
         }
-        let found = self.state.host(key.as_str())?;
+        let found = self.state().host(key.as_str())?;
         self.known.hosts.put(key.as_str().into(), found.clone());
         Ok(found)
     }

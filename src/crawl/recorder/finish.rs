@@ -5,7 +5,7 @@ use std::{collections::HashMap, path::Path, time::Duration};
 use super::{Recorder, begin::stored};
 use crate::{
     crawl::{directory::STATE, error::CrawlError},
-    filter::Options,
+    filter,
     page::Timestamp,
     report::{Builder, DeferredHost, End, Method, Report, Row, Run, Search, Skip},
     sink::{
@@ -19,11 +19,11 @@ use crate::{
 impl Recorder {
     /// Writes `skipped.jsonl` and the report of a run that ends so.
     pub(in crate::crawl) fn finish(&mut self, end: End) -> Result<Report, CrawlError> {
-        self.state.set_meta("worked", self.worked().as_secs_f64().to_string())?;
-        self.state.set_meta("finished", Timestamp::now().0)?;
-        self.state.set_meta("end", super::json(&end))?;
+        self.state().set_meta("worked", self.worked().as_secs_f64().to_string())?;
+        self.state().set_meta("finished", Timestamp::now().0)?;
+        self.state().set_meta("end", super::json(&end))?;
         tracing::info!(name = self.plan.name, end = ?end, "the run ends");
-        write(&self.plan.directory, &self.state)
+        write(&self.plan.directory, self.state())
     }
 }
 
@@ -136,6 +136,7 @@ fn add_skipped(
                 url: &row.url,
                 reason,
                 detail: row.detail.as_deref(),
+                cause: row.cause,
                 fetched,
             });
             Ok::<_, CrawlError>(())
@@ -173,7 +174,7 @@ fn run(state: &State) -> Result<Run, CrawlError> {
     })
 }
 
-pub(super) fn judged_by(options: &Options, state: &State) -> Result<Method, CrawlError> {
+pub(super) fn judged_by(options: &filter::Options, state: &State) -> Result<Method, CrawlError> {
     let seed = crate::fingerprint::HashSeed(
         state.meta::<i64>("seed")?.unwrap_or_default().cast_unsigned(),
     );

@@ -6,7 +6,7 @@ use crate::{
     page::{NormalUrl, Timestamp},
     report::counted,
     sink::warc,
-    state::{Reason, UrlKind, UrlRow, UrlState},
+    state::{Reason, SkipCause, UrlKind, UrlRow, UrlState},
 };
 
 /// Redirects in a row that are followed.
@@ -18,23 +18,23 @@ impl Recorder {
         &mut self,
         from: &UrlRow,
         parsed: &Parsed,
-        withheld: Option<&'static str>,
+        cause: Option<SkipCause>,
         at: Timestamp,
     ) -> Result<(), CrawlError> {
-        let depth = self.state.depth(from.id)? + 1;
+        let depth = self.state().depth(from.id)? + 1;
         let origin = Origin {
             kind: UrlKind::Page,
             depth,
             hops: 0,
             referrer: Some(from.id),
             seed: None,
-            withheld,
+            cause,
             at,
         };
         if let Some(canonical) = &parsed.canonical
             && same_site(&from.url, canonical.as_str())
         {
-            self.discover(canonical, &Origin { withheld: None, ..origin })?;
+            self.discover(canonical, &Origin { cause: None, ..origin })?;
         }
         for link in &parsed.links {
             self.discover(link, &origin)?;
@@ -59,10 +59,10 @@ impl Recorder {
                     .to_owned()
             }
             Ok(target) if hops <= MAX_HOPS => {
-                let (kind, depth, referrer) = (row.kind, self.state.depth(row.id)?, Some(row.id));
+                let (kind, depth, referrer) = (row.kind, self.state().depth(row.id)?, Some(row.id));
                 self.discover(
                     target,
-                    &Origin { kind, depth, hops, referrer, seed: None, withheld: None, at },
+                    &Origin { kind, depth, hops, referrer, seed: None, cause: None, at },
                 )?;
                 target.as_str().to_owned()
             }
@@ -73,7 +73,7 @@ impl Recorder {
             Err(why) => why.clone(),
         };
         let state = UrlState::Skipped(Reason::Redirect);
-        Ok(self.state.settle_url(row.id, state, Some(&detail), Some(status), at)?)
+        Ok(self.state().settle_url(row.id, state, Some(&detail), Some(status), at)?)
     }
 
     pub(super) fn settle_sitemap(
@@ -89,7 +89,7 @@ impl Recorder {
             hops: 0,
             referrer: Some(row.id),
             seed: None,
-            withheld: None,
+            cause: None,
             at: answered.at,
         };
         let pages = sitemap.urls.iter().map(|entry| (&entry.url, UrlKind::Page));
@@ -110,7 +110,7 @@ impl Recorder {
             problems => format!("{found}, {}", counted(problems, "problem")),
         };
         let state = UrlState::Skipped(Reason::Sitemap);
-        Ok(self.state.settle_url(
+        Ok(self.state().settle_url(
             row.id,
             state,
             Some(&detail),

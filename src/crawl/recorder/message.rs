@@ -10,11 +10,11 @@ use crate::{
         sitemap::Sitemap,
     },
     extract::Truncation,
-    filter::Blocks,
-    fingerprint::{Digest, Sketch},
-    page::{Lang, NormalUrl, Timestamp},
+    filter::Document,
+    fingerprint::Digest,
+    page::{NormalUrl, Timestamp},
     sink::warc,
-    state::{Cause, HostId, HostRow, Reason, RobotsRow},
+    state::{Cause, HostId, HostRow, Reason, RobotsRow, SkipCause},
 };
 
 /// A request to the recorder, with the way back for its answer.
@@ -76,6 +76,7 @@ pub(in crate::crawl) enum Outcome {
 pub(in crate::crawl) struct Skipped {
     pub(in crate::crawl) reason: Reason,
     pub(in crate::crawl) detail: Option<String>,
+    pub(in crate::crawl) cause: Option<SkipCause>,
     pub(in crate::crawl) status: Option<u16>,
     /// It is a page received with status 2xx.
     pub(in crate::crawl) counted: bool,
@@ -86,13 +87,9 @@ pub(in crate::crawl) struct Skipped {
 /// A page after parsing.
 #[derive(Debug)]
 pub(in crate::crawl) struct Parsed {
-    pub(in crate::crawl) body: Digest,
+    pub(in crate::crawl) document: Document,
     pub(in crate::crawl) title: Option<String>,
     pub(in crate::crawl) text: String,
-    pub(in crate::crawl) chars: u32,
-    pub(in crate::crawl) sketch: Sketch,
-    pub(in crate::crawl) lang: Option<Lang>,
-    pub(in crate::crawl) blocks: Option<Blocks>,
     pub(in crate::crawl) charset: &'static str,
     pub(in crate::crawl) truncated: Option<Truncation>,
     pub(in crate::crawl) noindex: bool,

@@ -27,11 +27,10 @@ use super::{
     scope::Scope,
 };
 use crate::{
-    filter::Filter,
-    index::{Audit, BlockIndex, Index},
+    index::Audit,
     page::{Timestamp, UrlOptions},
     sink::{self, Outputs},
-    state::{DigestTable, HostId, HostRow, SignatureLog, State},
+    state::{DurableFilter, HostId, HostRow, State},
 };
 
 use again::aside_until;
@@ -68,9 +67,8 @@ pub struct Tally {
 pub(super) struct Recorder {
     plan: Arc<Plan>,
     scope: Scope,
-    state: State,
-    filter: Filter<BlockIndex, DigestTable>,
-    signatures: SignatureLog,
+    /// With the state, in which everything else is recorded too.
+    filter: DurableFilter,
     sink: Outputs,
     known: Known,
     url_options: UrlOptions,
@@ -134,7 +132,7 @@ impl Recorder {
     /// Begins a batch, unless one has begun.
     fn begin_batch(&mut self) -> Result<(), CrawlError> {
         if self.deadline.is_none() {
-            self.state.begin()?;
+            self.filter.begin()?;
             self.deadline = Some(Instant::now() + self.batch_time);
             self.batch_time = (self.batch_time * 2).min(BATCH_TIME);
         }
@@ -150,19 +148,19 @@ impl Recorder {
                 self.batch += 1;
                 drop(reply.send(answer));
             }
-            Request::Robots(origin, reply) => drop(reply.send(self.state.robots(&origin)?)),
+            Request::Robots(origin, reply) => drop(reply.send(self.state().robots(&origin)?)),
             Request::KeepRobots { origin, robots, exchange } => {
                 self.archive_plain(exchange)?;
                 if let Some(robots) = robots {
-                    self.state.set_robots(&origin, &robots)?;
+                    self.state().set_robots(&origin, &robots)?;
                 }
             }
             Request::Archive(exchange) => {
                 self.archive(exchange, &sink::warc::Kind::Response)?;
             }
             Request::Defer(host, cause) => {
-                tracing::warn!(host = self.state.host_name(host)?, %cause, "host deferred");
-                self.state.set_aside(host, cause, aside_until(cause, Timestamp::now()))?;
+                tracing::warn!(host = self.state().host_name(host)?, %cause, "host deferred");
+                self.state().set_aside(host, cause, aside_until(cause, Timestamp::now()))?;
                 self.known.forget_hosts();
             }
             Request::Load(query, reply) => drop(reply.send(self.load(query)?)),
@@ -173,13 +171,13 @@ impl Recorder {
     fn load(&mut self, query: Query) -> Result<Loaded, CrawlError> {
         let (rows, complete) = match query {
             Query::Urls { host, after, limit } => {
-                let urls = self.state.queued(host, after, limit)?;
+                let urls = self.state().queued(host, after, limit)?;
                 let complete = urls.len() < limit;
                 (Rows::Urls(host, urls), complete)
             }
             Query::Hosts { visited, limit } => {
                 self.end_turns(&visited)?;
-                let hosts = self.state.waiting_hosts(limit)?;
+                let hosts = self.state().waiting_hosts(limit)?;
                 let complete = hosts.len() < limit;
                 (Rows::Hosts(hosts), complete)
             }
@@ -189,7 +187,7 @@ impl Recorder {
 
     fn end_turns(&mut self, hosts: &[HostId]) -> Result<(), CrawlError> {
         for &host in hosts {
-            self.state.end_turn(host)?;
+            self.state().end_turn(host)?;
         }
         if !hosts.is_empty() {
             self.known.forget_hosts();
@@ -203,16 +201,19 @@ impl Recorder {
             return Ok(());
         }
         for mark in self.sink.sync()? {
-            self.state.set_file(&mark.file, mark.offset)?;
+            self.state().set_file(&mark.file, mark.offset)?;
         }
-        self.state.keep_window(&self.filter, &mut self.signatures)?;
-        self.state.set_meta("audit", json(&(self.audited + self.filter.index().audit())))?;
-        self.state.set_meta("counts", json(&self.counts))?;
-        self.state.set_meta("spent", json(&self.spent))?;
-        self.state.set_meta("worked", self.worked().as_secs_f64().to_string())?;
-        self.state.commit()?;
+        self.state().set_meta("audit", json(&(self.audited + self.filter.audit())))?;
+        self.state().set_meta("counts", json(&self.counts))?;
+        self.state().set_meta("spent", json(&self.spent))?;
+        self.state().set_meta("worked", self.worked().as_secs_f64().to_string())?;
+        self.filter.commit()?;
         self.batch = 0;
         Ok(())
+    }
+
+    fn state(&self) -> &State {
+        self.filter.state()
     }
 
     /// How long the run has worked, over all its starts.

@@ -2,9 +2,14 @@
 
 use super::{Answered, Outcome, Parsed, Recorder, Reply, Settle, Settled, Skipped};
 use crate::{
-    crawl::{error::CrawlError, frontier::Task, scope::Refusal},
+    crawl::{
+        error::CrawlError,
+        frontier::Task,
+        options::{Links, Policy, Store},
+        scope::Refusal,
+    },
     extract::Truncation,
-    filter::{Document, Judgement, Key, Kind, Links, Policy, Step, Store, Verdict},
+    filter::{Judgement, Kind, Step, Verdict},
     fingerprint::Digest,
     page::{NormalUrl, Timestamp, site_of},
     sink::{
@@ -12,17 +17,17 @@ use crate::{
         record::{Decision, DuplicateLine, PageLine},
         warc,
     },
-    state::{Capture, Reason, UrlState},
+    state::{Capture, Reason, SkipCause, UrlState},
 };
 
 /// What policy makes of a page.
-struct Fate<'a> {
+struct Action<'a> {
     judgement: &'a Judgement,
     /// The name of the match.
     of: Option<&'a str>,
     stored: bool,
-    /// Set if its links are not followed: the kind of duplicate that it is.
-    withheld: Option<&'static str>,
+    /// Why its links are not followed, if they are not.
+    cause: Option<SkipCause>,
 }
 
 impl Recorder {
@@ -37,7 +42,7 @@ impl Recorder {
                 };
                 settled.counted = true;
                 self.settle_document(&task, &answered, None, &judgement, exchange)?;
-                self.state.keep_text_of_body(judgement.id, digest)?;
+                self.state().keep_text_of_body(judgement.id, digest)?;
             }
             Outcome::Page(answered, parsed) => {
                 settled.counted = true;
@@ -64,7 +69,7 @@ impl Recorder {
     /// Takes the URL out of the queue and counts.
     fn close(&mut self, task: &Task, settled: &mut Settled) -> Result<(), CrawlError> {
         let row = &task.queued.url;
-        self.state.dequeue(row.host, task.queued.seq)?;
+        self.state().dequeue(row.host, task.queued.seq)?;
         self.counts.queued = self.counts.queued.saturating_sub(1);
         if settled.counted {
             self.counts.fetched += 1;
@@ -73,7 +78,7 @@ impl Recorder {
             }
         }
         if self.in_turn {
-            let turn = self.state.end_turn(row.host)?;
+            let turn = self.state().end_turn(row.host)?;
             self.known.set_turn(&task.host, turn);
             settled.turn = Some(turn);
         }
@@ -92,16 +97,15 @@ impl Recorder {
         at: Timestamp,
     ) -> Result<Option<Judgement>, CrawlError> {
         let row = &task.queued.url;
-        if self.state.depth(row.id)? == 0 {
+        if self.state().depth(row.id)? == 0 {
             return Ok(None);
         }
-        let key = Key::of(&row.url);
-        let Some(matched) = self.filter.peek_body(key, body, at)? else { return Ok(None) };
-        let policy = self.policy(&row.url, &self.state.name_of(matched.of)?);
+        let Some(matched) = self.filter.peek_body(&row.url, body, at)? else { return Ok(None) };
+        let policy = self.policy(&row.url, &self.state().name_of(matched.of)?);
         if policy.store == Store::Keep || policy.links == Links::Follow {
             return Ok(None);
         }
-        Ok(self.filter.judge_body(key, body, at)?)
+        Ok(self.filter.judge_body(&row.url, body, at)?)
     }
 
     fn settle_page(
@@ -116,24 +120,15 @@ impl Recorder {
             self.archive_plain(exchange)?;
             let detail = Some("the page says noindex".to_owned());
             let (reason, status) = (Reason::Noindex, Some(answered.status));
-            self.skip(task, &Skipped { reason, detail, status, counted: true, unanswered: false })?;
+            self.skip(
+                task,
+                &Skipped { reason, detail, cause: None, status, counted: true, unanswered: false },
+            )?;
             return self.follow(row, parsed, None, answered.at);
         }
-        let subject = Document {
-            key: Key::of(&row.url),
-            body: Some(parsed.body),
-            sketch: parsed.sketch.clone(),
-            chars: parsed.chars,
-            lang: parsed.lang,
-            at: answered.at,
-            blocks: parsed.blocks.clone(),
-        };
-        let judgement = self.filter.judge(&subject)?;
-        if let Some(taught) = self.filter.taught() {
-            self.state.keep_lesson(taught)?;
-        }
-        let withheld = self.settle_document(task, answered, Some(parsed), &judgement, exchange)?;
-        self.follow(row, parsed, withheld, answered.at)
+        let judgement = self.filter.judge(&parsed.document)?;
+        let cause = self.settle_document(task, answered, Some(parsed), &judgement, exchange)?;
+        self.follow(row, parsed, cause, answered.at)
     }
 
     /// Records a judged page; returns why its links are not followed, if they are not.
@@ -144,34 +139,31 @@ impl Recorder {
         parsed: Option<&Parsed>,
         judgement: &Judgement,
         exchange: Option<warc::Exchange>,
-    ) -> Result<Option<&'static str>, CrawlError> {
+    ) -> Result<Option<SkipCause>, CrawlError> {
         let row = &task.queued.url;
-        let depth = self.state.depth(row.id)?;
+        let depth = self.state().depth(row.id)?;
         let of = judgement
             .verdict
             .matched()
-            .map(|matched| self.state.name_of(matched.of))
+            .map(|matched| self.state().name_of(matched.of))
             .transpose()?;
         let policy = of.as_deref().map(|of| self.policy(&row.url, of));
-        let fate = Fate {
+        let action = Action {
             judgement,
             of: of.as_deref(),
             stored: policy.is_none_or(|policy| policy.store == Store::Keep),
-            withheld: policy
+            cause: policy
                 .filter(|policy| policy.links == Links::Skip && depth > 0)
                 .and_then(|_| of.as_deref().map(|of| kind_of_duplicate(&row.url, of))),
         };
         let capture = exchange.as_ref().map(capture);
-        self.write_lines(task, depth, answered, parsed, &fate, exchange)?;
+        self.write_lines(task, depth, answered, parsed, &action, exchange)?;
         let title = parsed.and_then(|parsed| parsed.title.as_deref());
-        self.state.add_document(&row.url, title, fate.stored, judgement, capture)?;
+        self.state().describe_document(judgement.id, title, action.stored, capture)?;
         if let Some(parsed) = parsed {
-            self.keep_text(parsed, &fate)?;
+            self.keep_text(parsed, &action)?;
         }
-        if let Some(representative) = self.filter.representative(judgement.id) {
-            self.signatures.push(&self.state, &representative)?;
-        }
-        self.state.settle_url(
+        self.state().settle_url(
             row.id,
             UrlState::Judged,
             None,
@@ -184,22 +176,23 @@ impl Recorder {
             Verdict::Duplicate(found) if found.kind == Kind::Exact => self.counts.exact += 1,
             Verdict::Duplicate(_) => self.counts.near += 1,
         }
-        Ok(fate.withheld)
+        Ok(action.cause)
     }
 
     /// Keeps the text of a near duplicate that is not stored: in what it differs from its match is told nowhere else.
-    fn keep_text(&self, parsed: &Parsed, fate: &Fate<'_>) -> Result<(), CrawlError> {
-        let (id, found) = (fate.judgement.id, fate.judgement.verdict.matched());
-        let is_kept = self.plan.store.text && !fate.stored;
+    fn keep_text(&self, parsed: &Parsed, action: &Action<'_>) -> Result<(), CrawlError> {
+        let (id, found) = (action.judgement.id, action.judgement.verdict.matched());
+        let is_kept = self.plan.store.text && !action.stored;
         match found.filter(|found| is_kept && found.kind == Kind::Near) {
             None => {}
             // What is told of its text is told of the text that is known by its body.
             Some(found) if found.step == Step::Body => {
-                self.state.keep_text_of_body(id, parsed.body)?;
+                let body = parsed.document.body.expect("a page has a body");
+                self.state().keep_text_of_body(id, body)?;
             }
             Some(_) => {
                 let truncated = parsed.truncated.map(Truncation::as_str);
-                self.state.keep_text(id, &parsed.text, parsed.charset, truncated)?;
+                self.state().keep_text(id, &parsed.text, parsed.charset, truncated)?;
             }
         }
         Ok(())
@@ -211,25 +204,26 @@ impl Recorder {
         depth: u32,
         answered: &Answered,
         parsed: Option<&Parsed>,
-        fate: &Fate<'_>,
+        action: &Action<'_>,
         exchange: Option<warc::Exchange>,
     ) -> Result<(), CrawlError> {
         let row = &task.queued.url;
-        let decision = Decision::new(&row.url, Some(&row.url), fate.judgement, fate.of);
+        let decision = Decision::new(&row.url, Some(&row.url), action.judgement, action.of);
         let position = exchange
-            .map(|exchange| self.archive_page(exchange, &decision, fate))
+            .map(|exchange| self.archive_page(exchange, &decision, action))
             .transpose()?
             .flatten();
-        let referrer = row.referrer.map(|id| self.state.url_by_id(id)).transpose()?.flatten();
+        let referrer = row.referrer.map(|id| self.state().url_by_id(id)).transpose()?.flatten();
         let referrer = referrer.map(|row| row.url.into());
         let status = answered.status;
         let fetched_at = answered.at;
-        let (Some(parsed), true) = (parsed, fate.stored) else {
+        let (Some(parsed), true) = (parsed, action.stored) else {
             let line = DuplicateLine { decision, status, fetched_at, depth, referrer };
             self.sink.write_duplicate(&line)?;
             return Ok(());
         };
         let seed = row.seed.and_then(|seed| self.plan.seeds.get(seed));
+        let sketch = parsed.document.sketch();
         let line = PageLine {
             decision,
             title: parsed.title.as_deref().map(Into::into),
@@ -242,7 +236,7 @@ impl Recorder {
             referrer,
             seed: seed.map(|seed| seed.source.to_string().into()),
             tags: seed.map(|seed| seed.tags.iter().map(Into::into).collect()).unwrap_or_default(),
-            signature: (parsed.sketch.features > 0).then_some(parsed.sketch.signature),
+            signature: (sketch.features > 0).then_some(sketch.signature),
             canonical: parsed.canonical.as_ref().map(|url| url.as_str().into()),
             truncated: parsed.truncated.map(|why| why.as_str().into()),
             warc: position,
@@ -257,20 +251,19 @@ impl Recorder {
         }
         let state = UrlState::Skipped(skipped.reason);
         let detail = skipped.detail.as_deref();
-        Ok(self.state.settle_url(
-            task.queued.url.id,
-            state,
-            detail,
-            skipped.status,
-            Timestamp::now(),
-        )?)
+        let id = task.queued.url.id;
+        self.state().settle_url(id, state, detail, skipped.status, Timestamp::now())?;
+        if let Some(cause) = skipped.cause {
+            self.state().set_cause(id, cause)?;
+        }
+        Ok(())
     }
 
     /// The budget of the URL's seed is spent: it goes to the next seed that admits it, or is skipped.
     fn move_to_another_seed(&mut self, task: &Task) -> Result<(), CrawlError> {
         let row = task.queued.url.clone();
         let url = NormalUrl::parse(&row.url, &self.url_options)?;
-        match self.admit(&url, row.kind, self.state.depth(row.id)?, None) {
+        match self.admit(&url, row.kind, self.state().depth(row.id)?, None) {
             Ok(seed) => self.revive(&row, seed),
             Err(refusal) => {
                 let reason = match refusal {
@@ -278,7 +271,7 @@ impl Recorder {
                     Refusal::Scope | Refusal::Budget => Reason::Budget,
                 };
                 let state = UrlState::Skipped(reason);
-                Ok(self.state.settle_url(row.id, state, None, None, Timestamp::now())?)
+                Ok(self.state().settle_url(row.id, state, None, None, Timestamp::now())?)
             }
         }
     }
@@ -294,13 +287,13 @@ impl Recorder {
         &mut self,
         exchange: warc::Exchange,
         decision: &Decision<'_>,
-        fate: &Fate<'_>,
+        action: &Action<'_>,
     ) -> Result<Option<Position>, CrawlError> {
-        let matched = fate
+        let matched = action
             .judgement
             .verdict
             .matched()
-            .map(|matched| self.state.document(matched.of))
+            .map(|matched| self.state().document(matched.of))
             .transpose()?;
         let Some(document) = matched.flatten() else {
             return self.archive(exchange, &warc::Kind::Response);
@@ -310,7 +303,7 @@ impl Recorder {
             at: capture.at,
             payload: warc::PayloadDigest(capture.payload),
         });
-        self.archive(exchange, &warc::Kind::Duplicate { decision, original, keep: fate.stored })
+        self.archive(exchange, &warc::Kind::Duplicate { decision, original, keep: action.stored })
     }
 
     pub(super) fn archive(
@@ -332,12 +325,9 @@ fn capture(exchange: &warc::Exchange) -> Capture {
     Capture { payload: warc::PayloadDigest::of(&exchange.body).0, at: exchange.at }
 }
 
-/// The detail of URLs found on duplicates only.
-pub(super) const SAME_SITE: &str = "found on duplicates of pages of their own site";
-pub(super) const CROSS_SITE: &str = "found on duplicates of other sites' pages";
-
-fn kind_of_duplicate(url: &str, of: &str) -> &'static str {
-    if same_site(url, of) { SAME_SITE } else { CROSS_SITE }
+/// Why the links of a page that repeats `of` are not followed.
+fn kind_of_duplicate(url: &str, of: &str) -> SkipCause {
+    if same_site(url, of) { SkipCause::SameSite } else { SkipCause::CrossSite }
 }
 
 pub(super) fn same_site(a: &str, b: &str) -> bool {

@@ -9,7 +9,7 @@ use std::{cmp::Reverse, fmt, time::Duration};
 use url::{ParseError, Url};
 
 use super::fetch::{Answer, FetchError};
-use crate::{page::percent, state::ROBOTS_NOT_HAD};
+use crate::page::percent;
 
 /// For how long a robots.txt is valid (RFC 9309, section 2.4).
 pub(super) const VALID: Duration = Duration::from_hours(24);
@@ -145,7 +145,7 @@ impl Robots {
     #[must_use]
     pub fn refusal(&self, url: &Url) -> Option<String> {
         if let Some(why) = self.unreachable_reason() {
-            return Some(format!("{ROBOTS_NOT_HAD}{why}"));
+            return Some(format!("robots.txt could not be had: {why}"));
         }
         let decision = self.decide(url);
         (!decision.allowed).then(|| decision.rule.map_or_else(String::new, |rule| rule.to_string()))

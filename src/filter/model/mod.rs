@@ -14,11 +14,12 @@ use std::num::NonZeroU32;
 use proptest::prelude::*;
 
 use super::{
-    Blocks, Bounds, Document, Facts, Judgement, Key, Kind, Match, Mode, Options, Radius, Site,
-    Step, Verdict, WindowOptions,
+    Document, Facts, Judgement, Key, Kind, Match, Mode, Options, Radius, Step, Verdict,
+    WindowOptions,
+    templates::{Blocks, Bounds},
 };
 use crate::{
-    fingerprint::{Digest, Signature, Sketch},
+    fingerprint::{Digest, Recipe, Signature, Sketch},
     page::{DocId, Timestamp},
 };
 
@@ -56,7 +57,7 @@ pub(crate) struct Script {
 
 /// What is to obey the model.
 pub(crate) trait Judge {
-    fn judge(&mut self, name: &str, subject: &Document) -> Judgement;
+    fn judge(&mut self, document: &Document) -> Judgement;
     fn judge_body(&mut self, name: &str, body: Digest, at: Timestamp) -> Option<Judgement>;
     fn reopen(&mut self);
     /// Representatives in the window.
@@ -73,8 +74,8 @@ struct Model {
     aliases: u64,
 }
 
-/// The site of a page and the lines of its text.
-type Lines = (Site, Vec<String>);
+/// The origin of a page and the lines of its text.
+type Lines = (&'static str, Vec<String>);
 
 struct Arrived {
     id: DocId,
@@ -250,15 +251,17 @@ impl Script {
     fn subject(&self, name: &str, body: Option<u8>, text: usize, at: i64) -> Document {
         let text = text % self.texts.len();
         Document {
+            id: name.to_owned(),
             key: Key::of(name),
             body: body.map(digest_of_body),
             sketch: self.texts[text].clone(),
             chars: text as u32 * 10,
             lang: None,
             at: Timestamp(at),
-            blocks: self
-                .blocks(name, text)
-                .map(|(site, lines)| Blocks::of(site, &format!(" {}\n\n", lines.join(" \n\t")))),
+            blocks: self.blocks(name, text).map(|(origin, lines)| {
+                Blocks::of(origin, &format!(" {}\n\n", lines.join(" \n\t")))
+            }),
+            recipe: Recipe::default(),
         }
     }
 
@@ -277,7 +280,7 @@ impl Script {
                 Event::Judge { name, body, text, at } => {
                     let subject = self.subject(name, body, text, at);
                     let blocks = self.blocks(name, text % self.texts.len());
-                    prop_assert_eq!(judge.judge(name, &subject), model.judge(&subject, blocks));
+                    prop_assert_eq!(judge.judge(&subject), model.judge(&subject, blocks));
                     prop_assert_eq!(judge.len(), model.window().count());
                 }
                 Event::JudgeBody { name, body, at } => {

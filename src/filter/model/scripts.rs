@@ -49,7 +49,7 @@ pub(crate) fn script() -> impl Strategy<Value = Script> {
             };
             let radius = radius.map(|radius| Radius::try_from(radius).unwrap());
             let (templates, epoch, holders, sites) = templates;
-            let bounds = Bounds { epoch, holders, sites: NonZeroUsize::new(sites).unwrap() };
+            let bounds = Bounds { epoch, holders, origins: NonZeroUsize::new(sites).unwrap() };
             let options =
                 Options { mode, radius, min_features, templates, window, ..Options::default() };
             if runs_on {

@@ -1,6 +1,6 @@
 //! What the templates of sites are, by the pages themselves.
 
-use super::{Arrived, Lines, Mode, Model, Script, Site};
+use super::{Arrived, Lines, Mode, Model, Script};
 
 impl Model {
     /// As [`most_bits`](Self::most_bits), beside a template of so many per cent of the text: as many bits as leave the own parts as alike as texts of that length
@@ -21,8 +21,8 @@ impl Model {
     }
 
     /// Of each site that is remembered the unique pages from which its template was learnt.
-    fn lessons(&self) -> Vec<(Site, Vec<&Arrived>)> {
-        let mut sites: Vec<(Site, Vec<&Arrived>)> = Vec::new();
+    fn lessons(&self) -> Vec<(&'static str, Vec<&Arrived>)> {
+        let mut sites: Vec<(&'static str, Vec<&Arrived>)> = Vec::new();
         for document in self.all.iter().filter(|document| document.alias_of.is_none()) {
             let Some(site) = document.site() else { continue };
             let known = sites.iter().position(|(other, _)| *other == site);
@@ -35,7 +35,7 @@ impl Model {
                 continue;
             }
             taught.push(document);
-            if sites.len() == self.bounds.sites.get() {
+            if sites.len() == self.bounds.origins.get() {
                 sites.remove(0);
             }
             sites.push((site, taught));
@@ -70,7 +70,7 @@ impl Model {
 }
 
 impl Arrived {
-    pub(super) fn site(&self) -> Option<Site> {
+    pub(super) fn site(&self) -> Option<&'static str> {
         self.blocks.as_ref().map(|(site, _)| *site)
     }
 }
@@ -86,6 +86,6 @@ impl Script {
         };
         let lines = &self.lines[text % self.lines.len()];
         let line = |&(kind, chars): &(u8, usize)| format!("{kind}{}", "é".repeat(chars));
-        Some((Site::of(site), lines.iter().map(line).collect()))
+        Some((site, lines.iter().map(line).collect()))
     }
 }

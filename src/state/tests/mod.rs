@@ -1,4 +1,7 @@
-mod kept;
+#![cfg(feature = "crawl")]
+
+mod durable;
+mod migration;
 mod queue;
 mod restore;
 mod texts;
@@ -11,15 +14,14 @@ use std::{
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-use super::*;
+use super::{open::VERSION, *};
 use crate::{
     filter::{
-        Bounds, Digests, Document, Facts, Filter, Horizon, Judgement, Key, Options, Representative,
-        Site, Verdict,
+        Bounds, Digests, Document, Facts, Horizon, Judgement, Key, Options, OriginKey,
+        Representative, Verdict,
         model::{Judge, Script, script},
     },
     fingerprint::{Digest, Signature},
-    index::BlockIndex,
     page::{DocId, Timestamp},
 };
 
@@ -27,81 +29,61 @@ fn path(directory: &TempDir) -> PathBuf {
     directory.path().join("state.sqlite")
 }
 
-/// A filter over the state, written as a crawl writes it.
+/// A durable filter that is closed and opened again.
 struct InState {
     options: Options,
     equal_limit: NonZeroU32,
     bounds: Bounds,
-    state: State,
-    filter: Option<Filter<BlockIndex, DigestTable>>,
-    log: SignatureLog,
+    filter: Option<DurableFilter>,
 }
 
 impl InState {
-    fn new(script: &Script, state: State) -> Self {
+    fn new(script: &Script) -> Self {
         let (options, equal_limit) = (script.options.clone(), script.equal_limit);
-        let (bounds, log) = (script.bounds, SignatureLog::default());
-        let mut this = Self { options, equal_limit, bounds, state, filter: None, log };
-        this.open();
+        let mut this = Self { options, equal_limit, bounds: script.bounds, filter: None };
+        this.open(State::in_memory().unwrap());
         this
     }
 
-    fn open(&mut self) {
-        let digests = DigestTable::new(self.state.clone(), NonZeroUsize::new(2).unwrap());
-        let index = self.options.index().unwrap().with_equal_limit(self.equal_limit);
-        let mut filter = Filter::with(&self.options, index, digests.sweeping_always());
-        filter = filter.bounded(self.bounds, self.equal_limit);
-        self.log = self.state.restore(&mut filter, drop).unwrap();
+    fn open(&mut self, state: State) {
+        let digests = DigestCache::new(NonZeroUsize::new(2).unwrap()).sweeping_always();
+        let (bounds, equal_limit) = (self.bounds, self.equal_limit);
+        let filter = DurableFilter::for_tests(state, &self.options, digests, equal_limit, bounds);
         self.filter = Some(filter);
     }
 
-    fn filter(&mut self) -> &mut Filter<BlockIndex, DigestTable> {
+    fn filter(&mut self) -> &mut DurableFilter {
         self.filter.as_mut().unwrap()
-    }
-
-    fn keep(&mut self, name: &str, judgement: &Judgement) {
-        self.state.add_document(name, None, false, judgement, None).unwrap();
-        let filter = self.filter.as_ref().unwrap();
-        if let Some(representative) = filter.representative(judgement.id) {
-            self.log.push(&self.state, &representative).unwrap();
-        }
-        self.state.keep_window(filter, &mut self.log).unwrap();
-        self.state.drop_documents(filter.horizon()).unwrap();
     }
 }
 
 impl Judge for InState {
-    fn judge(&mut self, name: &str, subject: &Document) -> Judgement {
-        let judgement = self.filter().judge(subject).unwrap();
-        self.keep(name, &judgement);
-        if let Some(taught) = self.filter.as_ref().and_then(Filter::taught) {
-            self.state.keep_lesson(taught).unwrap();
-        }
+    fn judge(&mut self, document: &Document) -> Judgement {
+        let judgement = self.filter().judge(document).unwrap();
+        self.filter().commit().unwrap();
         judgement
     }
 
     fn judge_body(&mut self, name: &str, body: Digest, at: Timestamp) -> Option<Judgement> {
-        let judgement = self.filter().judge_body(Key::of(name), body, at).unwrap()?;
-        self.keep(name, &judgement);
-        Some(judgement)
+        let judgement = self.filter().judge_body(name, body, at).unwrap();
+        self.filter().commit().unwrap();
+        judgement
     }
 
     fn reopen(&mut self) {
-        let filter = self.filter.take().unwrap();
-        // Its clock may have moved since the last document.
-        self.state.keep_window(&filter, &mut self.log).unwrap();
-        self.open();
+        let state = self.filter.take().unwrap().into_state();
+        self.open(state);
     }
 
     fn len(&self) -> usize {
-        self.filter.as_ref().map_or(0, Filter::len)
+        self.filter.as_ref().map_or(0, DurableFilter::len)
     }
 }
 
 fn representative(id: u64, word: u64) -> Representative {
     let signature = word.is_multiple_of(3).then_some(Signature([word, !word, id, 7]));
     let (id, at) = (DocId(id), Timestamp(id.cast_signed() - 9));
-    Representative { id, at, key: Key(word), site: Site::new(word % 5), signature }
+    Representative { id, at, key: Key(word), origin: OriginKey::new(word % 5), signature }
 }
 
 proptest! {
@@ -109,8 +91,7 @@ proptest! {
 
     #[test]
     fn the_filter_over_the_state_judges_as_the_design_says(script in script()) {
-        let state = State::in_memory().unwrap();
-        script.play(&mut InState::new(&script, state))?;
+        script.play(&mut InState::new(&script))?;
     }
 
     #[test]
@@ -280,7 +261,7 @@ fn damaged_rows_are_errors() {
     let (host, _) = state.host("a:80").unwrap();
     let id = state.add_url(&queue::new_url("http://a/", host.id)).unwrap();
     state.enqueue(host.id, 1, id).unwrap();
-    state.add_document("a", None, true, &unique(1), None).unwrap();
+    state.add_document("a", &unique(1)).unwrap();
     let damage = |sql: &str| state.db.execute_batch(sql).unwrap();
     let is_damage = |error: StateError| matches!(error, StateError::Damaged(_));
 
@@ -291,7 +272,9 @@ fn damaged_rows_are_errors() {
     assert!(is_damage(state.url("http://a/").unwrap_err()));
     damage("UPDATE urls SET depth = 0, status = 70000");
     assert!(is_damage(state.url_by_id(id).unwrap_err()));
-    damage("UPDATE urls SET status = NULL, kind = 5");
+    damage("UPDATE urls SET status = NULL, cause = 9");
+    assert!(is_damage(state.url_by_id(id).unwrap_err()));
+    damage("UPDATE urls SET cause = NULL, kind = 5");
     assert!(is_damage(state.url_by_id(id).unwrap_err()));
 
     damage("UPDATE hosts SET aside = 9, asked = 0, until = 0");
@@ -321,10 +304,11 @@ fn damaged_rows_are_errors() {
 #[test]
 fn digests_beyond_the_horizon_leave_the_table() {
     let state = State::in_memory().unwrap();
-    let mut table = DigestTable::new(state.clone(), NonZeroUsize::MIN);
+    let mut cache = DigestCache::new(NonZeroUsize::MIN);
+    let mut table = cache.over(&state);
     for id in 1..=3 {
         let judgement = unique(id);
-        state.add_document(&id.to_string(), None, true, &judgement, None).unwrap();
+        state.add_document(&id.to_string(), &judgement).unwrap();
         let known = crate::filter::Known {
             id: DocId(id),
             key: Key::of(&id.to_string()),

@@ -11,7 +11,7 @@ pub(super) fn new_url(url: &str, host: HostId) -> NewUrl<'_> {
         host,
         kind: UrlKind::Page,
         state: UrlState::Queued,
-        detail: None,
+        cause: None,
         seed: Some(0),
         depth: 0,
         hops: 0,

@@ -45,7 +45,7 @@ fn representative(place: u64) -> Representative {
         id,
         at: Timestamp(id.0.cast_signed()),
         key: Key(mix(id.0)),
-        site: None,
+        origin: None,
         signature: Some(Signature(signature)),
     }
 }
@@ -61,8 +61,7 @@ fn a_large_window_comes_back() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("state.sqlite");
     {
-        let state = State::open(&path).unwrap();
-        KeptFilter::open(state.clone(), &options, drop).unwrap();
+        let state = DurableFilter::open(&path, &options).unwrap().into_state();
         let mut log = SignatureLog::default();
         for place in 1..=entries {
             state.begin().unwrap();
@@ -83,8 +82,7 @@ fn a_large_window_comes_back() {
         ByteSize(fs::metadata(&path).unwrap().len()).display().iec()
     );
     let (before, began) = (cpu(), std::time::Instant::now());
-    let state = State::open(&path).unwrap();
-    let (filter, _) = KeptFilter::open(state, &options, drop).unwrap();
+    let filter = DurableFilter::open(&path, &options).unwrap();
     let (cpu, all) = (cpu() - before, began.elapsed().as_secs_f64());
     eprintln!("{cpu:.1} s of CPU time, {all:.1} s in all, at most {} of memory", peak());
     eprintln!("{}", filter.plan());

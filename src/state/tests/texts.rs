@@ -25,7 +25,7 @@ fn add(state: &State, id: u64, chars: usize) -> Judgement {
     });
     let facts = Facts { chars: chars.try_into().unwrap(), ..Facts::default() };
     let judgement = Judgement { id: DocId(id), at: Timestamp(0), verdict, facts };
-    state.add_document("near", None, false, &judgement, None).unwrap();
+    state.add_document("near", &judgement).unwrap();
     judgement
 }
 
@@ -99,7 +99,8 @@ fn of_a_text_that_is_too_long_no_more_is_read() {
 #[test]
 fn the_text_of_a_body_that_is_known_is_kept_once() {
     let state = State::in_memory().unwrap();
-    let mut digests = DigestTable::new(state.clone(), std::num::NonZeroUsize::MIN);
+    let mut cache = DigestCache::new(std::num::NonZeroUsize::MIN);
+    let mut digests = cache.over(&state);
     state.keep_text_of_body(DocId(3), BODY).unwrap();
     let Judgement { id, verdict, facts, .. } = keep(&state, "ebbs");
     digests.insert(&[BODY], &Known { id, key: Key(1), verdict, alias: Some(0), facts }).unwrap();

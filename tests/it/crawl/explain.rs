@@ -1,6 +1,6 @@
 //! `pagesieve explain` with a run.
 
-use pagesieve::filter::{Links, Mode};
+use pagesieve::{crawl::Links, filter::Mode};
 
 use super::site::{Site, page};
 use crate::{

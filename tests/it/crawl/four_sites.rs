@@ -6,8 +6,7 @@ use std::{
 };
 
 use pagesieve::{
-    crawl::{self, Control, Plan},
-    filter::{Links, Policy, Store},
+    crawl::{self, Control, Links, Plan, Policy, Store},
     report::End,
 };
 use tempfile::tempdir;

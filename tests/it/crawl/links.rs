@@ -2,7 +2,7 @@
 
 use pagesieve::{
     crawl::scope::Reach,
-    filter::{Links, Policy, Store},
+    crawl::{Links, Policy, Store},
 };
 
 use super::site::{Site, html, outcomes, page, text};

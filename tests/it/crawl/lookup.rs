@@ -84,17 +84,6 @@ fn the_nearest_pages_are_those_that_comparing_with_every_page_finds() {
 }
 
 #[test]
-fn a_run_that_was_crawled_with_the_removed_option_refresh_is_read() {
-    let site = run(|_| {});
-    let state = rusqlite::Connection::open(site.path().join("state.sqlite")).unwrap();
-    let with_refresh = "UPDATE meta SET value = json_set(value, '$.window.refresh', json('true')) WHERE name = 'dedup'";
-    assert_eq!(state.execute(with_refresh, []).unwrap(), 1);
-    drop(state);
-    fs::write(site.path().join("text.txt"), mixed("base", 205)).unwrap();
-    assert!(!listed(&stdout(&lookup(&site, &["text.txt"]).success())).is_empty());
-}
-
-#[test]
 fn a_text_that_the_run_would_drop_is_reported_with_its_match() {
     let site = run(|_| {});
     let write = |name: &str, content: String| fs::write(site.path().join(name), content).unwrap();

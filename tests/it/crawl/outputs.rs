@@ -11,7 +11,7 @@ use flate2::bufread::GzDecoder;
 use pagesieve::{
     crawl,
     crawl::scope::Reach,
-    filter::{Links, Policy, Store},
+    crawl::{Links, Policy, Store},
 };
 use serde_json::Value;
 

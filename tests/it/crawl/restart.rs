@@ -6,8 +6,7 @@ use std::{
 };
 
 use pagesieve::{
-    crawl::{self, Control, CrawlError, PastRun, Progress},
-    filter::{Policy, Store},
+    crawl::{self, Control, CrawlError, PastRun, Policy, Progress, Store},
     report::{End, Warning},
 };
 use tokio::{runtime::Runtime, sync::watch};

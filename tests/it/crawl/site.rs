@@ -9,8 +9,7 @@ use std::{
 };
 
 use pagesieve::{
-    crawl::{self, Control, CrawlError, Plan, scope::Seed},
-    filter::Options,
+    crawl::{self, Control, CrawlError, Dedup, Plan, scope::Seed},
     fingerprint::{HashSeed, HashSeedChoice},
     report::Report,
 };
@@ -159,7 +158,7 @@ pub(crate) fn plan(server: &Server, directory: &Path, hosts: &[&str], seeds: &[S
         crawl: crawl::Options { user_agent: "pagesieve-test/1".to_owned(), ..Default::default() },
         politeness: Default::default(),
         fetch: Default::default(),
-        dedup: Options { seed: HashSeedChoice::Fixed(HashSeed(1)), ..Options::default() },
+        dedup: Dedup { seed: HashSeedChoice::Fixed(HashSeed(1)), ..Dedup::default() },
         store: Default::default(),
         extract: Vec::new(),
         seeds: seeds.iter().map(|url| Seed::new(url.parse().unwrap())).collect(),

@@ -13,8 +13,8 @@ use std::{
 
 use flate2::bufread::MultiGzDecoder;
 use pagesieve::{
-    crawl::{self, Control, CrawlError, Progress},
-    filter::{Links, Policy, Store, WindowOptions},
+    crawl::{self, Control, CrawlError, Links, Policy, Progress, Store},
+    filter::WindowOptions,
     fingerprint::{HashSeed, HashSeedChoice, Segment},
     report::{End, Report},
 };
@@ -250,7 +250,7 @@ fn a_directory_belongs_to_one_process_at_a_time() {
     assert!(error.to_string().contains("in use by another process"), "{error}");
 }
 
-type Change = fn(&mut pagesieve::filter::Options);
+type Change = fn(&mut pagesieve::crawl::Dedup);
 
 #[test]
 fn keys_that_change_fingerprints_cannot_be_changed() {

@@ -2,7 +2,7 @@
 
 use pagesieve::{
     crawl::scope::{Reach, Seed},
-    filter::{Links, Policy, Store},
+    crawl::{Links, Policy, Store},
 };
 
 use super::site::{Site, html, outcomes, page, text};

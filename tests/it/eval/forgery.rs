@@ -8,10 +8,10 @@
 use std::{collections::HashSet, fs::File, io::BufReader, sync::LazyLock};
 
 use pagesieve::{
-    Document, Filter, Fingerprinter,
+    Filter, Fingerprinter,
     eval::{Text, read_texts},
     filter::{Mode, Options},
-    fingerprint::{HashSeed, Recipe},
+    fingerprint::{HashSeed, HashSeedChoice, Recipe},
 };
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -144,13 +144,11 @@ fn victims() -> Vec<Text> {
 
 /// Whether the victim is dropped if it comes after the forged pages.
 fn suppressed(mode: Mode, seed: HashSeed, forged: &[String], victim: &str) -> bool {
-    let options = Options { mode, ..Options::default() };
-    let fingerprinter = Fingerprinter::new(Recipe { hash_seed: seed, ..Recipe::default() });
-    let mut filter = Filter::new(&options).unwrap();
-    let mut judge = |id: &str, text: &str| {
-        let Ok(judgement) = filter.judge(&Document::of_text(&fingerprinter, id, text));
-        judgement.verdict.is_unique()
-    };
+    let seed = HashSeedChoice::Fixed(seed);
+    let mut filter = Filter::new(&Options { mode, seed, ..Options::default() }).unwrap();
+    let documents = filter.documents();
+    let mut judge =
+        |id: &str, text: &str| filter.judge(&documents.text(id, text)).verdict.is_unique();
     for (number, text) in forged.iter().enumerate() {
         assert!(judge(&format!("forged {number}"), text) || number > 0);
     }

@@ -11,8 +11,11 @@ use std::{
 use pagesieve::{
     eval::{Corpus, Text, Unlisted, evaluate, hash_seeds, read_texts},
     extract::{self, Extractor, Rules},
-    filter::{Document, Filter, Options},
-    fingerprint::{Accumulator, Feature, Fingerprinter, Recipe, Signature, Sketch, Sums},
+    filter::{Filter, Options},
+    fingerprint::{
+        Accumulator, Feature, Fingerprinter, HashSeed, HashSeedChoice, Recipe, Signature, Sketch,
+        Sums,
+    },
     page::Page,
 };
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
@@ -173,12 +176,14 @@ impl Score {
     }
 }
 
-fn filtered(shop: &Shop, fingerprinter: &Fingerprinter, templates: bool) -> Vec<bool> {
-    let mut filter = Filter::new(&Options { templates, ..Options::default() }).unwrap();
+fn filtered(shop: &Shop, seed: HashSeed, templates: bool) -> Vec<bool> {
+    let seed = HashSeedChoice::Fixed(seed);
+    let mut filter = Filter::new(&Options { seed, templates, ..Options::default() }).unwrap();
+    let documents = filter.documents();
     let judge = |page| {
         let id = format!("http://shop.example.org/{page}");
-        let Ok(judgement) = filter.judge(&Document::of_text(fingerprinter, &id, &shop.text(page)));
-        !judgement.verdict.is_unique()
+        let document = documents.text_from("shop.example.org", &id, &shop.text(page));
+        !filter.judge(&document).verdict.is_unique()
     };
     (0..shop.pages.len()).map(judge).collect()
 }
@@ -264,8 +269,8 @@ fn templates_by_experiment_where_pages_have_little_of_their_own() {
                 let features: Vec<_> =
                     texts.iter().map(|text| fingerprinter.features(text)).collect();
                 let drops = [
-                    filtered(&shop, &fingerprinter, false),
-                    filtered(&shop, &fingerprinter, true),
+                    filtered(&shop, seed, false),
+                    filtered(&shop, seed, true),
                     confirmed(&sketches, &own),
                     confirmed(&sketches, &less_mean(&features, 32)),
                     confirmed(&sketches, &less_frequent(&features, 32)),
@@ -285,10 +290,9 @@ fn different_pages_in_one_template_are_kept_and_copies_dropped() {
     let Some(texts) = main_texts() else { return };
     let passages = passages(&texts, "en", 700);
     let shop = Shop::new(&passages, 700, 0.85, 120);
-    let fingerprinter = Fingerprinter::new(Recipe::default());
     let [off, on] = [false, true].map(|templates| {
         let mut score = Score::default();
-        score.count(&shop, &filtered(&shop, &fingerprinter, templates));
+        score.count(&shop, &filtered(&shop, HashSeed::PUBLIC, templates));
         score.0
     });
     assert!(off[0] >= 10, "without templates different pages are dropped: {off:?}");

@@ -1,6 +1,6 @@
 //! The language of a text.
 
-use pagesieve::extract::language;
+use pagesieve::page::language;
 
 use super::extract;
 

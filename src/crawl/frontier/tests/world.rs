@@ -178,6 +178,7 @@ impl FakeState {
 fn queued(host: usize, seq: i64, seed: usize) -> Queued {
     let scheme = if seq % 5 == 4 { "https" } else { "http" };
     let url = UrlRow {
+        cause: None,
         id: UrlId(seq),
         url: format!("{scheme}://h{host}/{seq}"),
         host: HostId(host as i64),

@@ -23,7 +23,7 @@ const CODES: &str = include_str!("languages.txt");
 /// It depends on the text alone. A text with kana is Japanese, other text in Han characters is Chinese.
 ///
 /// ```
-/// use pagesieve::extract::language;
+/// use pagesieve::page::language;
 ///
 /// assert_eq!(language("我喜歡看電視，不喜歡看電影"), Some("zh"));
 /// assert_eq!(language("テレビを見るのが好きです"), Some("ja"));
@@ -60,7 +60,7 @@ pub fn language(text: &str) -> Option<&'static str> {
 }
 
 /// The ISO 639-1 code with which a language tag such as `zh-Hant-TW` starts.
-pub(super) fn of_tag(tag: &str) -> Option<&'static str> {
+pub(crate) fn of_tag(tag: &str) -> Option<&'static str> {
     let primary = tag.trim().split(['-', '_']).next()?;
     codes()
         .find(|(long, short)| {

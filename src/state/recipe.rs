@@ -1,69 +1,61 @@
-//! How a run's texts are fingerprinted: as configured at its first start, and the same ever after.
+//! How the texts of a state are fingerprinted: as configured when the state was begun, and the same ever after.
 
+use super::{State, StateError};
 use crate::{
     filter::Options,
     fingerprint::{HashSeed, Recipe},
-    state::{State, StateError},
 };
 
-/// What the state of a run says of its recipe: nothing before the first start.
+/// What a state records of its recipe: nothing before the first start.
 #[derive(Debug)]
-pub(super) struct Recorded {
-    pub(super) seed: Option<HashSeed>,
-    /// Whether the seed was drawn, and not configured.
-    pub(super) drawn: Option<bool>,
+pub(crate) struct Recorded {
+    pub(crate) seed: Option<HashSeed>,
+    /// Whether the seed was drawn, and not configured. Only crawls record it.
+    pub(crate) drawn: Option<bool>,
     scheme: Option<String>,
 }
 
-/// A key by which texts would be fingerprinted in another way than the run's.
-#[derive(Debug)]
-pub(super) struct Difference {
-    pub(super) key: &'static str,
-    /// As the run has it. Seeds are named by their ids.
-    pub(super) stored: String,
-    /// As the options have it.
-    pub(super) wanted: String,
+/// A key by which texts would be fingerprinted in another way than those of the state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Difference {
+    pub(crate) key: &'static str,
+    /// The state's value. Seeds are named by their ids.
+    pub(crate) stored: String,
+    /// The value in the options.
+    pub(crate) wanted: String,
 }
 
 /// The parts of a scheme, in their order.
 const PARTS: [&str; 3] = ["the version of the recipe", "dedup.segment", "dedup.fold_chinese"];
 
 impl Recorded {
-    /// What this state says.
+    /// What this state records.
     ///
     /// # Errors
     /// If it cannot be read.
-    pub(super) fn read(state: &State) -> Result<Self, StateError> {
+    pub(crate) fn read(state: &State) -> Result<Self, StateError> {
         let seed = state.meta::<i64>("seed")?.map(|seed| HashSeed(seed.cast_unsigned()));
         Ok(Self { seed, drawn: state.meta("seed_drawn")?, scheme: state.meta("scheme")? })
     }
 
-    /// Writes what the run's fingerprints will be made by, and whether its seed was drawn if that is not known yet.
+    /// Records the recipe.
     ///
     /// # Errors
     /// If the state cannot be written.
-    pub(super) fn write(
-        &self,
-        state: &State,
-        recipe: Recipe,
-        drawn: bool,
-    ) -> Result<(), StateError> {
-        if self.drawn.is_none() {
-            state.set_meta("seed_drawn", drawn)?;
-        }
+    pub(super) fn write(state: &State, recipe: Recipe) -> Result<(), StateError> {
         state.set_meta("seed", recipe.hash_seed.0.cast_signed())?;
         state.set_meta("scheme", recipe.scheme())
     }
 
     /// In what these options ask for another recipe, if they do.
     #[must_use]
-    pub(super) fn difference(&self, options: &Options) -> Option<Difference> {
+    pub(crate) fn difference(&self, options: &Options) -> Option<Difference> {
         self.other_scheme(options).or_else(|| self.other_seed(options))
     }
 
     fn other_scheme(&self, options: &Options) -> Option<Difference> {
         let stored = self.scheme.as_deref()?;
-        // A scheme says nothing of the seed.
+        // A scheme does not depend on the seed.
         let wanted = options.recipe(HashSeed::PUBLIC).scheme();
         let parts = PARTS.iter().zip(stored.split(':').zip(wanted.split(':')));
         let mut parts = parts.filter(|(_, (stored, wanted))| stored != wanted);

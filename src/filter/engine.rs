@@ -1,0 +1,471 @@
+//! The judgement itself, apart from where digests are kept.
+//!
+//! The engine holds index, window and templates in memory. The table of digests is passed to each call: it is in memory or in a file, and
+//! only a file can fail.
+
+use super::{
+    digests::{Digests, Horizon, Known},
+    document::Document,
+    key::Key,
+    options::Options,
+    rule::Rule,
+    templates::{Bounds, Share, TemplateChange, TemplateSample, Templates},
+    verdict::{Facts, Judgement, Kind, Match, Step, Verdict},
+    window::{Representative, Window},
+};
+use crate::{
+    fingerprint::{Digest, Fingerprint, Recipe, Signature},
+    index::{BlockIndex, Candidate, Index},
+    page::{DocId, Timestamp},
+};
+use serde::{Deserialize, Serialize};
+
+/// At most this many representatives are known by one digest. Only versions of one document can be equal, and each of them is looked at
+/// when the text comes again. The index has the same limit for equal fingerprints.
+const EQUAL_LIMIT: usize = BlockIndex::EQUAL_LIMIT as usize;
+/// Representatives that enter the index together when a window is restored.
+const TOGETHER: usize = 1 << 20;
+
+/// Judges documents in order of arrival and remembers the unique ones of the window.
+#[derive(Clone, Debug)]
+pub(crate) struct Engine<I = BlockIndex> {
+    index: I,
+    window: Window,
+    rule: Rule,
+    recipe: Recipe,
+    /// `None` if they are switched off.
+    templates: Option<Templates>,
+    /// The number of the next document.
+    next: DocId,
+    /// The number of aliases so far.
+    aliases: u64,
+    equal_limit: usize,
+    /// The digests of the current document that have reached the limit: it is not entered under them.
+    crowded: Vec<Digest>,
+    // Buffers, kept for their memory.
+    candidates: Vec<Candidate>,
+    known: Vec<Known>,
+}
+
+/// A judgement, and what it adds to the window and the templates.
+#[derive(Clone, Debug)]
+pub(crate) struct Change {
+    pub(crate) judgement: Judgement,
+    /// The document's entry in the window, if it is unique.
+    pub(crate) representative: Option<Representative>,
+    pub(crate) template: Option<TemplateChange>,
+}
+
+/// Where an engine stands, so that another can continue from there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Position {
+    /// The number of the next document.
+    pub(crate) next: DocId,
+    /// The number of aliases so far.
+    pub(crate) aliases: u64,
+    /// The window's clock.
+    pub(crate) clock: Timestamp,
+    /// The oldest representative of the window. Earlier ones have left it and do not come back, even if the next window is larger.
+    pub(crate) oldest: DocId,
+}
+
+impl<I: Index> Engine<I> {
+    /// An engine with an empty window. It judges documents that were made by this recipe.
+    pub(crate) fn new(options: &Options, recipe: Recipe, index: I) -> Self {
+        Self {
+            index,
+            window: Window::new(options.window.clone()),
+            rule: Rule::new(options),
+            recipe,
+            templates: options.knows_templates().then(|| Templates::new(Bounds::default())),
+            next: DocId(1),
+            aliases: 0,
+            equal_limit: EQUAL_LIMIT,
+            crowded: Vec::new(),
+            candidates: Vec::new(),
+            known: Vec::new(),
+        }
+    }
+
+    /// Judges a document and remembers it.
+    ///
+    /// # Errors
+    /// If the table of digests fails.
+    ///
+    /// # Panics
+    /// If the document was made by another recipe.
+    pub(crate) fn judge<D: Digests>(
+        &mut self,
+        digests: &mut D,
+        document: &Document,
+    ) -> Result<Change, D::Error> {
+        assert!(document.recipe == self.recipe, "a document is made by the recipe of its filter");
+        self.advance(digests, document.at)?;
+        if let Some(body) = document.body
+            && let Some((verdict, facts)) = self.look_up(digests, document.key, body, Step::Body)?
+        {
+            return Ok(self.change(verdict, facts));
+        }
+        let facts = document.facts();
+        if let Some(text) = document.sketch.digest
+            && let Some((verdict, _)) = self.look_up(digests, document.key, text, Step::Text)?
+        {
+            self.remember_alias(digests, document, document.body.as_slice(), verdict)?;
+            return Ok(self.change(verdict, facts));
+        }
+        let known_by: Vec<Digest> =
+            document.body.into_iter().chain(document.sketch.digest).collect();
+        if let Some(found) = self.near(document) {
+            let verdict = Verdict::Duplicate(found);
+            self.remember_alias(digests, document, &known_by, verdict)?;
+            return Ok(self.change(verdict, facts));
+        }
+        let representative = self.remember_representative(digests, document, known_by)?;
+        let template = self.learn(document);
+        let change = self.change(Verdict::Unique, facts);
+        Ok(Change { representative: Some(representative), template, ..change })
+    }
+
+    /// Judges a document by its body alone: `None`, and nothing is remembered, if the body is not known. The facts are then those of the
+    /// text that is known by this body.
+    ///
+    /// # Errors
+    /// If the table of digests fails.
+    pub(crate) fn judge_body<D: Digests>(
+        &mut self,
+        digests: &mut D,
+        key: Key,
+        body: Digest,
+        at: Timestamp,
+    ) -> Result<Option<Change>, D::Error> {
+        self.advance(digests, at)?;
+        let found = self.look_up(digests, key, body, Step::Body)?;
+        Ok(found.map(|(verdict, facts)| self.change(verdict, facts)))
+    }
+
+    /// The match of a document by its body alone, if the body is known. Nothing is remembered.
+    ///
+    /// # Errors
+    /// If the table of digests fails.
+    pub(crate) fn peek_body<D: Digests>(
+        &mut self,
+        digests: &mut D,
+        key: Key,
+        body: Digest,
+        at: Timestamp,
+    ) -> Result<Option<Match>, D::Error> {
+        self.advance(digests, at)?;
+        let found = self.look_up(digests, key, body, Step::Body)?;
+        Ok(found.and_then(|(verdict, _)| verdict.matched().copied()))
+    }
+
+    /// Removes a representative: from now on nothing repeats it. Returns whether it was in the window.
+    pub(crate) fn remove(&mut self, id: DocId) -> bool {
+        let taken = self.window.take(id);
+        if let Some(Representative { signature: Some(_), .. }) = taken {
+            self.index.remove(id);
+        }
+        taken.is_some()
+    }
+
+    /// What has left the window by now.
+    pub(crate) fn horizon(&self) -> Horizon {
+        Horizon {
+            representative: self.window.horizon(self.next),
+            alias: self.aliases.saturating_sub(self.window.capacity()),
+        }
+    }
+
+    /// The index.
+    pub(crate) fn index(&self) -> &I {
+        &self.index
+    }
+
+    /// The number of representatives in the window.
+    pub(crate) fn len(&self) -> usize {
+        self.window.len()
+    }
+
+    /// The share of this document that is the template of its origin, as far as it is known by now.
+    pub(crate) fn template(&self, document: &Document) -> Share {
+        let known = self.templates.as_ref().zip(document.blocks.as_ref());
+        known.map_or(Share::NONE, |(templates, blocks)| templates.share(blocks))
+    }
+
+    /// Adds a sample that an earlier engine has learnt from. They come oldest first, without those that are outdated.
+    pub(crate) fn add_sample(&mut self, sample: &TemplateSample) {
+        if let Some(templates) = &mut self.templates {
+            templates.learn(sample);
+        }
+    }
+
+    /// Takes in representatives of an earlier engine's window. `give` passes them, oldest first, to the function that it is called with.
+    /// Returns what `give` returns.
+    pub(crate) fn restore<R>(
+        &mut self,
+        give: impl FnOnce(&mut dyn FnMut(Representative)) -> R,
+    ) -> R {
+        let oldest = self.window.oldest();
+        let mut restoring = Restoring { engine: self, entering: Vec::new(), oldest };
+        let given = give(&mut |representative| restoring.take(representative));
+        restoring.enter();
+        self.index.expire(self.window.horizon(DocId(0)));
+        given
+    }
+
+    /// Continues from where an earlier engine stood.
+    pub(crate) fn resume(&mut self, position: Position) {
+        self.next = position.next;
+        self.aliases = position.aliases;
+        self.window.advance(position.clock);
+    }
+
+    /// Where the engine stands.
+    pub(crate) fn position(&self) -> Position {
+        Position {
+            next: self.next,
+            aliases: self.aliases,
+            clock: self.window.clock(),
+            oldest: self.window.horizon(self.next),
+        }
+    }
+
+    /// Begins with a document.
+    fn advance<D: Digests>(&mut self, digests: &mut D, at: Timestamp) -> Result<(), D::Error> {
+        self.crowded.clear();
+        self.window.advance(at);
+        self.window.expire();
+        let horizon = self.horizon();
+        self.index.expire(horizon.representative);
+        digests.expire(horizon)
+    }
+
+    /// The verdict that a known digest gives, and the facts of the text known by it.
+    fn look_up<D: Digests>(
+        &mut self,
+        digests: &mut D,
+        key: Key,
+        digest: Digest,
+        step: Step,
+    ) -> Result<Option<(Verdict, Facts)>, D::Error> {
+        let mut known = std::mem::take(&mut self.known);
+        known.clear();
+        digests.find(digest, &mut known)?;
+        let horizon = self.horizon();
+        let oldest = known
+            .iter()
+            .filter(|known| self.may_match(known, key, horizon))
+            .min_by_key(|known| known.id);
+        let found = oldest.map(|known| (Verdict::Duplicate(known.matched_at(step)), known.facts));
+        if known.len() >= self.equal_limit && self.is_crowded(&known) {
+            self.crowded.push(digest);
+        }
+        self.known = known;
+        Ok(found)
+    }
+
+    /// Whether as many representatives as allowed are among these: versions of one document, which do not match each other.
+    fn is_crowded(&self, known: &[Known]) -> bool {
+        let held = known
+            .iter()
+            .filter(|known| known.alias.is_none() && self.window.get(known.id).is_some());
+        held.count() >= self.equal_limit
+    }
+
+    fn may_match(&self, known: &Known, key: Key, horizon: Horizon) -> bool {
+        let in_time = known.alias.is_none_or(|alias| alias >= horizon.alias);
+        let representative = self.window.get(known.representative());
+        in_time
+            && known.key != key
+            && representative.is_some_and(|representative| representative.key != key)
+    }
+
+    /// The nearest document that the rule accepts: by signature, of equally near ones the oldest; or where the rule compares fingerprints
+    /// only, by fingerprint, of equally near ones the oldest.
+    fn near(&mut self, document: &Document) -> Option<Match> {
+        let signature = self.rule.comparable(&document.sketch)?;
+        let radius = self.rule.search_radius(document.sketch.features);
+        if self.rule.confirms_by_signature() {
+            self.nearest_confirmed(document, &signature, radius)
+        } else {
+            self.nearest_candidate(document.key, &signature, radius)
+        }
+    }
+
+    fn nearest_confirmed(
+        &mut self,
+        document: &Document,
+        signature: &Signature,
+        radius: u32,
+    ) -> Option<Match> {
+        self.index.candidates(signature.fingerprint(), radius, &mut self.candidates);
+        if self.candidates.is_empty() {
+            return None;
+        }
+        let (origin, template) =
+            (document.blocks.as_ref().map(|blocks| blocks.origin), self.template(document));
+        let accepted = self.candidates.iter().filter_map(|&candidate| {
+            let (representative, other) = self.other(document.key, candidate)?;
+            let same_origin = origin.is_some() && representative.origin == origin;
+            let template = if same_origin { template } else { Share::NONE };
+            let accepted = self.rule.confirms_within(&other, &document.sketch, template);
+            accepted.then(|| matched(candidate, &representative, other.distance(signature)))
+        });
+        accepted.min_by_key(|found| (found.signature_distance, found.of))
+    }
+
+    fn nearest_candidate(&mut self, key: Key, signature: &Signature, radius: u32) -> Option<Match> {
+        let fingerprint = signature.fingerprint();
+        let accept = |engine: &Self, candidate| {
+            let (representative, other) = engine.other(key, candidate)?;
+            Some(matched(candidate, &representative, other.distance(signature)))
+        };
+        let nearest = self.index.nearest(fingerprint, radius)?;
+        if let Some(found) = accept(self, nearest) {
+            return Some(found);
+        }
+        // The nearest is an earlier version of the same document.
+        self.index.candidates(fingerprint, radius, &mut self.candidates);
+        self.candidates.iter().find_map(|&candidate| accept(self, candidate))
+    }
+
+    /// The representative that is a candidate, unless it is an earlier version of the same document.
+    fn other(&self, key: Key, candidate: Candidate) -> Option<(Representative, Signature)> {
+        let representative = self.window.get(candidate.id)?;
+        let signature = representative.signature?;
+        (representative.key != key).then_some((representative, signature))
+    }
+
+    fn remember_representative<D: Digests>(
+        &mut self,
+        digests: &mut D,
+        document: &Document,
+        mut known_by: Vec<Digest>,
+    ) -> Result<Representative, D::Error> {
+        let id = self.next;
+        let known = Known {
+            id,
+            key: document.key,
+            verdict: Verdict::Unique,
+            alias: None,
+            facts: document.facts(),
+        };
+        known_by.retain(|digest| !self.crowded.contains(digest));
+        digests.insert(&known_by, &known)?;
+        // A fingerprint that the index refuses is not compared later either, so that a restored window is the same.
+        let signature = self
+            .rule
+            .comparable(&document.sketch)
+            .filter(|signature| self.index.insert(id, signature.fingerprint()));
+        let representative = Representative {
+            id,
+            at: self.window.clock(),
+            key: document.key,
+            origin: document.blocks.as_ref().map(|blocks| blocks.origin),
+            signature,
+        };
+        self.window.push(&representative);
+        Ok(representative)
+    }
+
+    /// Enters the digests of a duplicate that were not known yet.
+    fn remember_alias<D: Digests>(
+        &mut self,
+        digests: &mut D,
+        document: &Document,
+        known_by: &[Digest],
+        verdict: Verdict,
+    ) -> Result<(), D::Error> {
+        if known_by.is_empty() {
+            return Ok(());
+        }
+        let (id, alias) = (self.next, Some(self.aliases));
+        let (key, facts) = (document.key, document.facts());
+        digests.insert(known_by, &Known { id, key, verdict, alias, facts })?;
+        self.aliases += 1;
+        Ok(())
+    }
+
+    /// Learns from a unique document, before it gets its number.
+    fn learn(&mut self, document: &Document) -> Option<TemplateChange> {
+        let (templates, blocks) = self.templates.as_mut().zip(document.blocks.as_ref())?;
+        let sample = templates.sample(self.next, document.key, blocks)?;
+        let outdated = templates.learn(&sample);
+        Some(TemplateChange { sample, outdated })
+    }
+
+    /// Gives the document its number.
+    fn change(&mut self, verdict: Verdict, facts: Facts) -> Change {
+        let id = self.next;
+        self.next = DocId(id.0 + 1);
+        let judgement = Judgement { id, at: self.window.clock(), verdict, facts };
+        Change { judgement, representative: None, template: None }
+    }
+}
+
+fn matched(
+    candidate: Candidate,
+    representative: &Representative,
+    signature_distance: u32,
+) -> Match {
+    Match {
+        of: representative.id,
+        kind: Kind::Near,
+        step: Step::Near,
+        distance: candidate.distance,
+        signature_distance,
+    }
+}
+
+/// An engine to which representatives come back.
+struct Restoring<'e, I> {
+    engine: &'e mut Engine<I>,
+    /// What enters the index together: up to the moment when a representative leaves, because that may make room for another.
+    entering: Vec<(DocId, Fingerprint)>,
+    /// The oldest representative of the window.
+    oldest: Option<DocId>,
+}
+
+impl<I: Index> Restoring<'_, I> {
+    fn take(&mut self, representative: Representative) {
+        let Representative { id, at, signature, .. } = representative;
+        let window = &mut self.engine.window;
+        window.advance(at);
+        window.expire();
+        let front = window.oldest();
+        window.push(&representative);
+        if self.oldest.is_some() && front != self.oldest {
+            self.enter();
+            self.engine.index.expire(front.unwrap_or(id));
+        }
+        self.entering.extend(signature.map(|signature| (id, signature.fingerprint())));
+        if self.entering.len() == TOGETHER {
+            self.enter();
+        }
+        self.oldest = front.or(Some(id));
+    }
+
+    fn enter(&mut self) {
+        self.engine.index.insert_all(self.entering.drain(..));
+    }
+}
+
+#[cfg(test)]
+impl<I: Index> Engine<I> {
+    /// The same with other bounds: of what it learns of templates, and of the representatives that are known by one digest.
+    pub(crate) fn bounded(mut self, bounds: Bounds, equal_limit: std::num::NonZeroU32) -> Self {
+        self.templates = self.templates.map(|_| Templates::new(bounds));
+        self.equal_limit = equal_limit.get() as usize;
+        self
+    }
+
+    /// The representatives in the window, oldest first.
+    pub(crate) fn representatives(&self) -> impl Iterator<Item = Representative> {
+        self.window.iter()
+    }
+
+    pub(crate) fn without_templates(mut self) -> Self {
+        self.templates = None;
+        self
+    }
+}

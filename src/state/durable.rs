@@ -1,0 +1,382 @@
+//! The duplicate filter whose window is kept in a file.
+
+use std::path::Path;
+
+use super::{
+    State, StateError,
+    digests::{CACHED_DIGESTS, DigestCache},
+    recipe::{Difference, Recorded},
+    signatures::{Restored, SignatureLog},
+};
+use crate::{
+    filter::{
+        Change, Document, Documents, Engine, Judge, Judgement, Key, Match, Options, Position,
+    },
+    fingerprint::{Digest, HashSeed},
+    index::{Audit, Index, Plan},
+    page::{DocId, Timestamp},
+};
+
+/// The value of `kind` in the `meta` table of a state that belongs to a filter. A crawl's state has none.
+const KIND: &str = "filter";
+
+/// A duplicate filter that keeps its window in a file and continues where it stood when the file is opened again.
+///
+/// It judges as [`Filter`](crate::Filter) does. What was judged since the last [`commit`](Self::commit) is forgotten if the process ends
+/// before the next one. After an error, or a [`rollback`](Self::rollback), memory and file may differ: from then on every call returns an
+/// error, and the file must be opened again.
+///
+/// ```
+/// use pagesieve::{DurableFilter, filter::Options};
+///
+/// # let directory = tempfile::tempdir()?;
+/// # let path = directory.path().join("seen.sqlite");
+/// let mut filter = DurableFilter::open(&path, &Options::default())?;
+/// let document = filter.documents().text("a", "The tide is high.");
+/// assert!(filter.judge(&document)?.verdict.is_unique());
+/// filter.commit()?;
+/// drop(filter);
+///
+/// let mut filter = DurableFilter::open(&path, &Options::default())?;
+/// let document = filter.documents().text("b", "the tide is high");
+/// let judgement = filter.judge(&document)?;
+/// let found = judgement.verdict.matched().expect("a duplicate");
+/// assert_eq!(filter.id_of(found.of)?, "a");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct DurableFilter {
+    pub(super) state: State,
+    engine: Engine,
+    digests: DigestCache,
+    log: SignatureLog,
+    documents: Documents,
+    kept: Kept,
+    transaction: Transaction,
+}
+
+/// Which rows stay in the table of documents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kept {
+    /// Those of the window.
+    Window,
+    /// All, for the report of a crawl.
+    All,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Transaction {
+    /// All that was judged is committed.
+    Closed,
+    /// Something was judged since the last commit.
+    Open,
+    /// The transaction was lost, or is incomplete.
+    Failed,
+}
+
+impl DurableFilter {
+    /// Opens the filter in this file, or creates the file, readable by its owner only: it holds the seed of the fingerprints.
+    ///
+    /// A new file gets the seed that the options name, or a random one. An existing one keeps its seed.
+    ///
+    /// # Errors
+    /// If the file cannot be opened, belongs to something else or is open in another process; if its fingerprints cannot be compared with
+    /// those of these options; or if the memory of the options has no room for their window.
+    pub fn open(path: &Path, options: &Options) -> Result<Self, StateError> {
+        Self::open_reporting(path, options, HashSeed::random, drop)
+    }
+
+    /// The same with another seed for a new file, and with a function that is called every two seconds while a large window is restored.
+    pub(crate) fn open_reporting(
+        path: &Path,
+        options: &Options,
+        new_seed: impl FnOnce() -> HashSeed,
+        report: impl FnMut(Restored),
+    ) -> Result<Self, StateError> {
+        Self::of_filter(State::open(path)?, options, new_seed, report)
+    }
+
+    /// A filter over a state of its own.
+    pub(super) fn of_filter(
+        state: State,
+        options: &Options,
+        new_seed: impl FnOnce() -> HashSeed,
+        report: impl FnMut(Restored),
+    ) -> Result<Self, StateError> {
+        let is_begun = state.meta::<i64>("seed")?.is_some();
+        if is_begun && state.meta::<String>("kind")?.as_deref() != Some(KIND) {
+            return Err(StateError::Kind);
+        }
+        let mut filter = Self::new(state, options, Kept::Window, new_seed, report)?;
+        filter.state.set_meta("kind", KIND)?;
+        filter.commit()?;
+        Ok(filter)
+    }
+
+    /// The filter of a crawl, which keeps its own rows in the same state and transactions.
+    pub(crate) fn of_crawl(
+        state: State,
+        options: &Options,
+        report: impl FnMut(Restored),
+    ) -> Result<Self, StateError> {
+        if Recorded::read(&state)?.drawn.is_none() {
+            state.begin()?;
+            state.set_meta("seed_drawn", options.seed.seed().is_none())?;
+        }
+        Self::new(state, options, Kept::All, HashSeed::random, report)
+    }
+
+    fn new(
+        state: State,
+        options: &Options,
+        kept: Kept,
+        new_seed: impl FnOnce() -> HashSeed,
+        report: impl FnMut(Restored),
+    ) -> Result<Self, StateError> {
+        let recorded = Recorded::read(&state)?;
+        if let Some(Difference { key, stored, wanted }) = recorded.difference(options) {
+            return Err(StateError::Recipe { key, stored, wanted });
+        }
+        let seed = options.seed.seed().or(recorded.seed).unwrap_or_else(new_seed);
+        let recipe = options.recipe(seed);
+        recipe.check()?;
+        let mut engine = Engine::new(options, recipe, options.index()?);
+        state.begin()?;
+        Recorded::write(&state, recipe)?;
+        let log = state.restore(&mut engine, report)?;
+        let digests = DigestCache::new(CACHED_DIGESTS);
+        let (documents, transaction) = (Documents::new(recipe), Transaction::Open);
+        Ok(Self { state, engine, digests, log, documents, kept, transaction })
+    }
+
+    /// What makes the documents for this filter.
+    #[must_use]
+    pub fn documents(&self) -> Documents {
+        self.documents.clone()
+    }
+
+    /// Judges a document and remembers it, as part of the open transaction. Begins one if there is none.
+    ///
+    /// # Errors
+    /// If the file cannot be read or written, or an earlier call failed.
+    ///
+    /// # Panics
+    /// If the document was made for a filter with another recipe.
+    pub fn judge(&mut self, document: &Document) -> Result<Judgement, StateError> {
+        self.attempt(|this| {
+            let mut digests = this.digests.over(&this.state);
+            let change = this.engine.judge(&mut digests, document)?;
+            this.record(&document.id, &change)?;
+            Ok(change.judgement)
+        })
+    }
+
+    /// Judges a document by its body alone, so that a known page need not be parsed: `None`, and nothing is remembered, if the body is
+    /// not known. The facts are then those of the text that is known by this body.
+    ///
+    /// # Errors
+    /// As [`judge`](Self::judge).
+    pub fn judge_body(
+        &mut self,
+        id: &str,
+        body: Digest,
+        at: Timestamp,
+    ) -> Result<Option<Judgement>, StateError> {
+        self.attempt(|this| {
+            let mut digests = this.digests.over(&this.state);
+            let change = this.engine.judge_body(&mut digests, Key::of(id), body, at)?;
+            change.map(|change| this.record(id, &change).map(|()| change.judgement)).transpose()
+        })
+    }
+
+    /// The match of a document by its body alone, if the body is known. Nothing is remembered.
+    pub(crate) fn peek_body(
+        &mut self,
+        id: &str,
+        body: Digest,
+        at: Timestamp,
+    ) -> Result<Option<Match>, StateError> {
+        self.attempt(|this| {
+            let mut digests = this.digests.over(&this.state);
+            this.engine.peek_body(&mut digests, Key::of(id), body, at)
+        })
+    }
+
+    /// Makes everything durable that was judged.
+    ///
+    /// # Errors
+    /// If the file cannot be written, for instance because the disk is full, or an earlier call failed.
+    pub fn commit(&mut self) -> Result<(), StateError> {
+        self.attempt(|this| {
+            let horizon = this.engine.horizon().representative;
+            this.log.commit(&this.state, horizon)?;
+            this.state.set_position(&this.engine.position())?;
+            if this.kept == Kept::Window {
+                this.state.drop_documents(horizon)?;
+            }
+            this.state.commit()
+        })?;
+        self.transaction = Transaction::Closed;
+        Ok(())
+    }
+
+    /// Forgets everything since the last commit. The filter cannot be used afterwards: open the file again.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn rollback(&mut self) -> Result<(), StateError> {
+        self.transaction = Transaction::Failed;
+        self.state.rollback()
+    }
+
+    /// The id of a document in the window, such as a match.
+    ///
+    /// # Errors
+    /// If the file cannot be read, there is no such document, or an earlier call failed.
+    pub fn id_of(&self, id: DocId) -> Result<String, StateError> {
+        if self.transaction == Transaction::Failed {
+            return Err(StateError::RolledBack);
+        }
+        self.state.name_of(id)
+    }
+
+    /// The number of unique documents in the window.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.engine.len()
+    }
+
+    /// Whether the window is empty.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The layout of the index.
+    #[must_use]
+    pub fn plan(&self) -> &Plan {
+        self.engine.index().plan()
+    }
+
+    /// What the index counted of its own work since the file was opened.
+    #[must_use]
+    pub fn audit(&self) -> Audit {
+        self.engine.index().audit()
+    }
+
+    /// The state, in whose open transaction the caller can read and write other tables.
+    pub(crate) fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Begins a transaction, unless one is open.
+    ///
+    /// # Errors
+    /// If SQLite fails, or an earlier call failed.
+    pub(crate) fn begin(&mut self) -> Result<(), StateError> {
+        self.attempt(|_| Ok(()))
+    }
+
+    /// Does something in the open transaction. If it fails, so does everything after it.
+    fn attempt<T>(
+        &mut self,
+        action: impl FnOnce(&mut Self) -> Result<T, StateError>,
+    ) -> Result<T, StateError> {
+        // After some errors SQLite rolls the whole transaction back.
+        let is_lost = self.transaction == Transaction::Open && !self.state.is_in_transaction();
+        if is_lost || self.transaction == Transaction::Failed {
+            self.transaction = Transaction::Failed;
+            return Err(StateError::RolledBack);
+        }
+        self.transaction = Transaction::Failed;
+        self.state.begin()?;
+        let done = action(self)?;
+        self.transaction = Transaction::Open;
+        Ok(done)
+    }
+
+    /// Writes what a judgement changes, beside the digests.
+    fn record(&mut self, id: &str, change: &Change) -> Result<(), StateError> {
+        self.state.add_document(id, &change.judgement)?;
+        if let Some(representative) = &change.representative {
+            self.log.push(&self.state, representative)?;
+        }
+        if let Some(template) = &change.template {
+            self.state.keep_sample(template)?;
+        }
+        Ok(())
+    }
+}
+
+impl Judge for DurableFilter {
+    type Answer = Result<Judgement, StateError>;
+
+    fn judge(&mut self, document: &Document) -> Self::Answer {
+        Self::judge(self, document)
+    }
+}
+
+impl State {
+    /// Restores the window, the templates and the position into an empty engine, and returns the log to continue with.
+    ///
+    /// # Errors
+    /// If SQLite fails or a row is damaged.
+    fn restore<I: Index>(
+        &self,
+        engine: &mut Engine<I>,
+        report: impl FnMut(Restored),
+    ) -> Result<SignatureLog, StateError> {
+        let position = self.position()?;
+        let oldest = position.map_or(DocId(0), |position| position.oldest);
+        let log = SignatureLog::restore(self, engine, oldest, report)?;
+        self.for_each_sample(None, |sample| engine.add_sample(sample))?;
+        if let Some(position) = position {
+            engine.resume(position);
+        }
+        Ok(log)
+    }
+
+    fn set_position(&self, position: &Position) -> Result<(), StateError> {
+        self.set_meta("position", serde_json::to_string(position).expect("numbers are JSON"))
+    }
+
+    /// Where the filter stood, if there was one.
+    ///
+    /// # Errors
+    /// If SQLite fails or it cannot be read.
+    pub(crate) fn position(&self) -> Result<Option<Position>, StateError> {
+        let text: Option<String> = self.meta("position")?;
+        let position = text.map(|text| serde_json::from_str(&text)).transpose();
+        position.map_err(|_| StateError::Damaged("the filter's position cannot be read"))
+    }
+}
+
+/// Callers move filters between threads.
+const fn assert_send<T: Send>() {}
+const _: () = assert_send::<DurableFilter>();
+
+#[cfg(test)]
+impl DurableFilter {
+    /// A filter over a state of its own, with a cache and bounds for tests.
+    pub(super) fn for_tests(
+        state: State,
+        options: &Options,
+        digests: DigestCache,
+        equal_limit: std::num::NonZeroU32,
+        bounds: crate::filter::Bounds,
+    ) -> Self {
+        let mut this = Self::of_filter(state, options, || HashSeed::PUBLIC, drop).unwrap();
+        let (recipe, index) = (this.documents.fingerprinter().recipe(), options.index().unwrap());
+        let index = index.with_equal_limit(equal_limit);
+        this.engine = Engine::new(options, recipe, index).bounded(bounds, equal_limit);
+        this.log = this.state.restore(&mut this.engine, drop).unwrap();
+        this.digests = digests;
+        this
+    }
+
+    /// The state, with everything committed. The clock may have moved since the last document.
+    pub(super) fn into_state(mut self) -> State {
+        self.commit().unwrap();
+        self.state
+    }
+}
