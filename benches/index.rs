@@ -5,7 +5,7 @@ use std::hint::black_box;
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use pagesieve::{
     DocId, Fingerprint, Index,
-    index::{BlockIndex, Pigeonhole, Plan, Scan, Spread},
+    index::{BlockIndex, Pigeonhole, Scan},
 };
 
 const SIZES: [u64; 3] = [10_000, 100_000, 1_000_000];
@@ -63,9 +63,7 @@ fn measure<I: Index>(c: &mut Criterion, name: &str, radius: u32, new: impl Fn(u6
 fn benches(c: &mut Criterion) {
     let blocks = |radius| {
         move |size| {
-            let plan = Plan::choose_for(Spread::Random, radius, size, 80 * size)
-                .expect("80 bytes an entry are enough");
-            BlockIndex::with_plan(plan).expect("there is memory")
+            BlockIndex::new(radius, size, 200 * size).expect("200 bytes an entry are enough")
         }
     };
     measure(c, "blocks, radius 3", 3, blocks(3));

@@ -1,6 +1,6 @@
 //! What is measured of the index.
 
-use std::{hint::black_box, thread, time::Instant};
+use std::hint::black_box;
 
 use pagesieve::{
     DocId, Fingerprint,
@@ -9,26 +9,19 @@ use pagesieve::{
 
 use crate::{
     measure::turns::{Spread, cpu},
-    race::{Answers, BATCH, OneByOne, Together, race},
-    rivals::Rivals,
+    race::race,
     source::Source,
     window::{Window, replaced, resident},
 };
 
-/// How often the fullest bucket is asked for, and how many other queries between.
+/// How often the fullest bucket is read, and how many other queries between.
 const WORST_ASKED: u64 = 1_000;
 const OTHERS_BETWEEN: u64 = 64;
 /// Documents with one fingerprint.
 const HOT: u64 = 1_000_000;
 
-pub(crate) fn measure_index(
-    source: &Source,
-    plan: Plan,
-    radii: &[u32],
-    label: &str,
-    rivals: &Rivals,
-) {
-    let entries = plan.entries();
+pub(crate) fn measure_index(source: &Source, plan: Plan, with_scan: bool) {
+    let (entries, radius) = (plan.entries(), plan.radius());
     let before = resident();
     let begin = cpu();
     let mut index = BlockIndex::with_plan(plan).expect("there is memory");
@@ -41,49 +34,13 @@ pub(crate) fn measure_index(
     }
     let roll = (cpu() - begin) * 1e9 / replaced as f64;
     let bytes = (resident() - before) / entries as f64;
-    println!("{label}: {}", index.plan());
+    println!("\n{}", index.plan());
     println!("  insert {build:.0} ns, insert + expire {roll:.0} ns, {bytes:.1} bytes an entry");
     let window = Window::rolled(source, entries);
-    for &radius in radii.iter().filter(|&&radius| radius <= index.max_radius()) {
-        query(&index, radius, &window, rivals);
-    }
-    let radius = index.max_radius();
+    race(&index, &window, radius, with_scan);
     worst(&index, radius, &window);
-    scaling(&index, radius, &window);
     latencies(&mut index, radius, &window);
     hot(&mut index, radius, &window);
-}
-
-/// How long queries take, beside those of others in the same rounds.
-fn query(index: &BlockIndex, radius: u32, window: &Window, rivals: &Rivals) {
-    rivals.check(index, window, radius);
-    let mut racers: Vec<Box<dyn Answers + '_>> =
-        vec![Box::new(OneByOne(index, Vec::new())), Box::new(Together(index, Vec::new()))];
-    let mut names = Vec::new();
-    for (name, both) in rivals.for_radius(radius) {
-        names.push(name);
-        racers.extend(both);
-    }
-    let result = race(window, radius, &mut racers);
-    println!(
-        "  radius {radius}: query {:.0} ns, in batches of {BATCH} {:.0} ns; {} missed of {}; estimated {:.0} ns",
-        result.median(0),
-        result.median(1),
-        result.missed,
-        result.planted,
-        index.plan().query_ns(radius)
-    );
-    for (name, place) in names.into_iter().zip((2..).step_by(2)) {
-        println!(
-            "    {name}: {:.0} and {:.0} ns, {:.2} and {:.2} times as long ({:.2} and {:.2} in the quickest rounds)",
-            result.median(place),
-            result.median(place + 1),
-            result.ratio(place, 0),
-            result.ratio(place + 1, 1),
-            result.undisturbed(place, 0),
-            result.undisturbed(place + 1, 1)
-        );
-    }
 }
 
 /// What a million documents with one fingerprint cost: those beyond the limit do not enter.
@@ -107,16 +64,17 @@ fn hot(index: &mut BlockIndex, radius: u32, window: &Window) {
     );
 }
 
-/// What is asked of the fullest bucket of all.
+/// Queries that end in the fullest bucket of all.
 fn worst(index: &BlockIndex, radius: u32, window: &Window) {
     let last = window.first + window.entries - 1;
     let sampled = window.entries.min(10_000_000);
-    let crowd = |&id: &u64| index.crowd(Fingerprint(window.source.fingerprint(id)));
-    let fullest = (last - sampled + 1..=last).max_by_key(crowd).expect("the window is not empty");
+    let fullness = |&id: &u64| index.fullest_bucket(Fingerprint(window.source.fingerprint(id)));
+    let fullest =
+        (last - sampled + 1..=last).max_by_key(fullness).expect("the window is not empty");
     let fingerprint = Fingerprint(window.source.fingerprint(fullest));
     let mut out = Vec::new();
     let taken = (0..WORST_ASKED).map(|turn| {
-        // Others between make the caches forget it.
+        // Others in between displace it from the caches.
         for i in 0..OTHERS_BETWEEN {
             let (other, _) = window.question(turn * OTHERS_BETWEEN + i, radius);
             index.candidates(other, radius, &mut out);
@@ -128,7 +86,7 @@ fn worst(index: &BlockIndex, radius: u32, window: &Window) {
     let Spread { median, greatest, .. } = Spread::of(taken);
     println!(
         "  fullest bucket: {} entries; a query there, after {OTHERS_BETWEEN} others, {median:.0} ns, the longest of {WORST_ASKED} {greatest:.0} ns; it finds {}",
-        crowd(&fullest),
+        fullness(&fullest),
         out.len()
     );
 }
@@ -156,23 +114,4 @@ fn latencies(index: &mut BlockIndex, radius: u32, window: &Window) {
         at(0.99),
         at(0.999)
     );
-}
-
-/// Queries that two threads answer in the time in which one answers one, by wall time: what they wait for one another counts.
-fn scaling(index: &BlockIndex, radius: u32, window: &Window) {
-    let work = || {
-        let mut out = Vec::new();
-        let queries: Vec<Fingerprint> = (0..20_000).map(|i| window.question(i, radius).0).collect();
-        let begin = Instant::now();
-        for queries in queries.chunks(BATCH) {
-            index.candidates_of_all(queries, radius, &mut out);
-        }
-        begin.elapsed().as_secs_f64()
-    };
-    let alone = work();
-    let both = thread::scope(|scope| {
-        let other = scope.spawn(work);
-        work().max(other.join().expect("it does not panic"))
-    });
-    println!("  two threads: {:.2} times the queries of one, by wall time", 2.0 * alone / both);
 }

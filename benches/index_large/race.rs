@@ -1,153 +1,119 @@
-//! Who answers queries, taking turns.
+//! Queries of the index and of a scan, taking turns.
 
 use std::hint::black_box;
 
 use pagesieve::{
-    DocId, Fingerprint,
-    index::{BlockIndex, Candidate, Index},
+    DocId,
+    index::{BlockIndex, Index},
 };
 
 use crate::{
-    baseline::Baseline,
     measure::turns::{Spread, cpu, ratio},
     window::{Question, Window},
 };
 
-pub(crate) const BATCH: usize = 32;
 /// At least so many rounds, and for so many seconds: longer than most of what disturbs a shared machine.
 const ROUNDS: usize = 40;
 const RACE: f64 = 8.0;
-/// Seconds for which each is asked before.
-const WARM: f64 = 3.0;
-/// About as long, in seconds, each is asked at a time, and how many questions at the most and at the least.
+/// Seconds for which each answers before.
+const WARM: f64 = 2.0;
+/// The length of a turn in seconds, and how many questions it has at the most and at the least.
 const TURN: f64 = 0.01;
 const MOST: u64 = 8192;
 const LEAST: u64 = 8;
 
-/// Answers queries one by one, or some together, and says how many of the planted it missed, if it tells what it found.
-pub(crate) trait Answers {
-    fn answer(&mut self, questions: &[Question], radius: u32) -> Option<u64>;
-}
+/// Answers questions, and returns how many of the planted documents it missed.
+type Racer<'a> = Box<dyn FnMut(&[Question]) -> u64 + 'a>;
 
-pub(crate) struct OneByOne<'a>(pub(crate) &'a BlockIndex, pub(crate) Vec<Candidate>);
-pub(crate) struct Together<'a>(pub(crate) &'a BlockIndex, pub(crate) Vec<Vec<Candidate>>);
-
-fn missed(id: Option<u64>, found: &[Candidate]) -> u64 {
-    id.map_or(0, |id| u64::from(!found.iter().any(|candidate| candidate.id == DocId(id))))
-}
-
-impl Answers for OneByOne<'_> {
-    fn answer(&mut self, questions: &[Question], radius: u32) -> Option<u64> {
-        let Self(index, found) = self;
-        let mut ask = |&(query, id): &Question| {
-            index.candidates(query, radius, found);
-            missed(id, found)
+/// Prints how long queries take and how many times as long a scan takes.
+pub(crate) fn race(index: &BlockIndex, window: &Window, radius: u32, with_scan: bool) {
+    let mut found = Vec::new();
+    let mut racers: Vec<Racer> = vec![Box::new(move |questions| {
+        let ask = |&(query, id): &Question| {
+            index.candidates(query, radius, &mut found);
+            id.map_or(0, |id| u64::from(!found.iter().any(|found| found.id == DocId(id))))
         };
-        Some(questions.iter().map(&mut ask).sum())
+        questions.iter().map(ask).sum()
+    })];
+    if with_scan {
+        let ids = window.first..window.first + window.entries;
+        let all: Vec<u64> = ids.map(|id| window.source.fingerprint(id)).collect();
+        racers.push(Box::new(move |questions| {
+            for (query, _) in questions {
+                black_box(scan(&all, query.0, radius));
+            }
+            0
+        }));
     }
-}
-
-impl Answers for Together<'_> {
-    fn answer(&mut self, questions: &[Question], radius: u32) -> Option<u64> {
-        let Self(index, found) = self;
-        let mut ask = |questions: &[Question]| {
-            let queries: Vec<Fingerprint> = questions.iter().map(|&(query, _)| query).collect();
-            index.candidates_of_all(&queries, radius, found);
-            questions.iter().zip(&*found).map(|(&(_, id), found)| missed(id, found)).sum::<u64>()
-        };
-        Some(questions.chunks(BATCH).map(&mut ask).sum())
-    }
-}
-
-/// The plain scheme, which counts what it finds and does not tell, with so many queries at a time.
-pub(crate) struct Plain<'a>(pub(crate) &'a Baseline, pub(crate) usize, pub(crate) Vec<u64>);
-
-impl Answers for Plain<'_> {
-    fn answer(&mut self, questions: &[Question], radius: u32) -> Option<u64> {
-        let Self(plain, together, queries) = self;
-        for questions in questions.chunks(*together) {
-            queries.clear();
-            queries.extend(questions.iter().map(|(query, _)| query.0));
-            black_box(plain.count_all(queries, radius));
-        }
-        None
-    }
-}
-
-/// What came of a race: nanoseconds per query of each in each round, and what was missed of how much.
-pub(crate) struct Outcome {
-    times: Vec<Vec<f64>>,
-    pub(crate) missed: u64,
-    pub(crate) planted: u64,
-}
-
-impl Outcome {
-    pub(crate) fn median(&self, racer: usize) -> f64 {
-        Spread::of(self.times[racer].iter().copied()).median
-    }
-
-    /// How many times as long one takes as another.
-    pub(crate) fn ratio(&self, one: usize, other: usize) -> f64 {
-        ratio(&self.times[one], &self.times[other]).median
-    }
-
-    /// The same of the rounds in which each was quickest, when nobody disturbed it.
-    pub(crate) fn undisturbed(&self, one: usize, other: usize) -> f64 {
-        let least = |racer: usize| Spread::of(self.times[racer].iter().copied()).least;
-        least(one) / least(other)
-    }
-}
-
-/// Asks all of them in turn, each time something else. Before its first turn each is asked for a while, until its memory, which nobody may have
-/// touched for a minute, is at hand again; and before each turn a quarter more, for the others left other things in the caches.
-pub(crate) fn race(window: &Window, radius: u32, racers: &mut [Box<dyn Answers + '_>]) -> Outcome {
-    let mut asked = Asked { window, radius, next: 0, missed: 0, planted: 0 };
-    let mut times = vec![Vec::new(); racers.len()];
-    let counts: Vec<u64> = racers.iter_mut().map(|racer| asked.warm_up(racer.as_mut())).collect();
+    let (mut asked, mut times) = (Asked::default(), vec![Vec::new(); racers.len()]);
+    let counts: Vec<u64> =
+        racers.iter_mut().map(|racer| asked.warm_up(racer, window, radius)).collect();
     let begin = cpu();
     for round in (0..).take_while(|&round| round < ROUNDS || cpu() - begin < RACE) {
-        // Who comes first changes.
+        // Who comes first changes. A quarter more is asked before each turn: the other left other things in the caches.
         for turn in 0..racers.len() {
             let turn = (turn + round) % racers.len();
-            asked.ask(racers[turn].as_mut(), counts[turn] / 4);
-            times[turn].push(asked.ask(racers[turn].as_mut(), counts[turn]) * 1e9);
+            asked.ask(&mut racers[turn], counts[turn] / 4, window, radius);
+            times[turn].push(asked.ask(&mut racers[turn], counts[turn], window, radius) * 1e9);
         }
     }
-    Outcome { times, missed: asked.missed, planted: asked.planted }
+    let median = |racer: usize| Spread::of(times[racer].iter().copied()).median;
+    println!("  query {:.0} ns; {} missed of {}", median(0), asked.missed, asked.planted);
+    if with_scan {
+        let times_as_long = ratio(&times[1], &times[0]).median;
+        println!("  scan {:.0} ns, {times_as_long:.1} times as long", median(1));
+    }
 }
 
-/// What has been asked, and what was missed of it.
-struct Asked<'a> {
-    window: &'a Window<'a>,
-    radius: u32,
+/// Counts the fingerprints within the radius, with the instructions that the processor has.
+fn scan(all: &[u64], query: u64, radius: u32) -> usize {
+    #[cfg(target_arch = "x86_64")]
+    {
+        #[target_feature(enable = "avx2,popcnt,bmi1")]
+        fn with_avx2(all: &[u64], query: u64, radius: u32) -> usize {
+            count(all, query, radius)
+        }
+        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("popcnt") {
+            #[expect(unsafe_code, reason = "the instructions were detected")]
+            // SAFETY: as said.
+            return unsafe { with_avx2(all, query, radius) };
+        }
+    }
+    count(all, query, radius)
+}
+
+#[expect(clippy::inline_always, reason = "part of what is compiled for an instruction set")]
+#[inline(always)]
+fn count(all: &[u64], query: u64, radius: u32) -> usize {
+    all.iter().filter(|&word| (word ^ query).count_ones() <= radius).count()
+}
+
+/// What has been asked, and what the index missed of it.
+#[derive(Default)]
+struct Asked {
     next: u64,
-    /// Of those who tell what they find.
     missed: u64,
     planted: u64,
 }
 
-impl Asked<'_> {
-    /// Asks so many questions. Seconds that each took.
-    fn ask(&mut self, racer: &mut dyn Answers, count: u64) -> f64 {
+impl Asked {
+    /// Asks so many questions. Returns the seconds that each took.
+    fn ask(&mut self, racer: &mut Racer, count: u64, window: &Window, radius: u32) -> f64 {
         let numbers = self.next..self.next + count;
-        let questions: Vec<Question> =
-            numbers.map(|i| self.window.question(i, self.radius)).collect();
+        let questions: Vec<Question> = numbers.map(|i| window.question(i, radius)).collect();
         self.next += count;
         let before = cpu();
-        let missed = racer.answer(&questions, self.radius);
+        self.missed += racer(&questions);
         let taken = cpu() - before;
-        if let Some(missed) = missed {
-            self.missed += missed;
-            self.planted += questions.iter().filter(|(_, id)| id.is_some()).count() as u64;
-        }
+        self.planted += questions.iter().filter(|(_, id)| id.is_some()).count() as u64;
         taken / count as f64
     }
 
-    /// Asks for so long. How many questions make a turn.
-    fn warm_up(&mut self, racer: &mut dyn Answers) -> u64 {
+    /// Asks for a while, and returns how many questions make a turn.
+    fn warm_up(&mut self, racer: &mut Racer, window: &Window, radius: u32) -> u64 {
         let (begin, mut count) = (cpu(), LEAST);
         while cpu() - begin < WARM {
-            let each = self.ask(racer, count);
+            let each = self.ask(racer, count, window, radius);
             count = ((TURN / each) as u64).clamp(LEAST, MOST).next_multiple_of(LEAST);
         }
         count

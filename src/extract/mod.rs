@@ -14,7 +14,7 @@
 //! | | `blocks.rs` | which elements are skipped, and which start a line and become a block |
 //! | | `boilerplate.rs` | which elements are hidden or boilerplate, by tag, role and the words of their names |
 //! | 5. score | `score.rs` | measures the blocks and chooses the lines that are the body text, unless rules keep some |
-//! | 6. finish | `links.rs`, `directives.rs` | resolve the links, add the directives of the headers |
+//! | 6. finish | `links.rs`, `directives.rs` | resolve the links, add the directives of the headers; [`language`] is detected |
 //!
 //! The head of `score.rs` has the algorithm and its sources. Class names and ids are judged by common words of web design
 //! (`boilerplate.txt`, `hints.txt`), never by names or phrases of particular pages. The thresholds of the algorithm and the words of
@@ -43,10 +43,7 @@ use serde::Serialize;
 use url::Url;
 
 use self::rules::Selection;
-use crate::page::{
-    Page,
-    language::{language, of_tag},
-};
+use crate::page::{Page, language, language::of_tag};
 
 pub use self::{
     directives::Directives,

@@ -238,6 +238,10 @@ enum Unit<'a> {
     /// A token: a feature, and one with its neighbour.
     Token(&'a str),
     /// A character inside a token, and whether another one precedes it there: a feature, and one with that neighbour.
+    #[cfg_attr(
+        not(feature = "jieba"),
+        expect(dead_code, reason = "only words of jieba have an inside")
+    )]
     Inside(&'a str, bool),
 }
 

@@ -98,17 +98,18 @@ impl<F: FnMut(Run<'_>)> Runs<'_, F> {
 
     /// Appends Chinese characters, traditional ones folded. Stretches that need no folding are copied whole.
     fn push_folded(&mut self, run: &str) {
+        let han = &mut *self.han;
         let mut copied = 0;
         if let Some(simplified) = self.simplified {
             for (at, character) in run.char_indices() {
                 if let Some(folded) = simplified.folded(character) {
-                    self.han.push_str(&run[copied..at]);
-                    self.han.push(folded);
+                    han.push_str(&run[copied..at]);
+                    han.push(folded);
                     copied = at + character.len_utf8();
                 }
             }
         }
-        self.han.push_str(&run[copied..]);
+        han.push_str(&run[copied..]);
     }
 
     fn end_han(&mut self) {

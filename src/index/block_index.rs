@@ -1,31 +1,42 @@
 //! The rolling block index.
 
-use std::{collections::BTreeSet, num::NonZeroU32};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    num::NonZeroU32,
+    sync::atomic::{AtomicU64, Ordering},
+};
 
 use super::{
-    Candidate, Index,
-    audit::{Audit, Auditor},
-    bulk::Bulk,
-    growing::Growing,
-    ids::Ids,
+    Audit, Candidate, Index,
+    bits::sample,
+    growth::GrowingTables,
+    memory::RefusedError,
     plan::{FEW, IndexError, Plan},
-    search::{Found, Query},
-    shuffle::sample,
-    slab::RefusedError,
-    turns::Turns,
+    queue::Queue,
+    search::{Found, scan, search},
+    simd::Simd,
 };
 use crate::{fingerprint::Fingerprint, page::DocId};
 
-/// As many entries are compared in the time that one probe of a table takes.
+/// As many entries are compared in the time that reading a bucket takes.
 const SCANNED_PER_PROBE: u64 = 50;
+/// So many tombstones are always left alone.
+const SPARED: u64 = 16;
+/// So many entries leave or move at a time: many more than arrive.
+const AT_ONCE: usize = 64;
+/// So many documents that sorting them pays.
+const MANY: usize = 512;
+/// The radius within which the nearest document is looked for first.
+const NEAR: u32 = 3;
+/// Marks the id of an entry that was moved behind younger ones.
+const MOVED: u64 = 1 << 63;
 
-/// An exact index for any radius and window: tables by a [`Layout`](super::Layout), chosen from both and from the
-/// memory there is.
+/// An exact index over a rolling window, with tables for its radius, its size and the memory there is.
 ///
 /// ```
 /// use pagesieve::{DocId, Fingerprint, index::{BlockIndex, Index}};
 ///
-/// let mut index = BlockIndex::new(8, 1_000_000, 100 << 20).unwrap();
+/// let mut index = BlockIndex::new(8, 1_000_000, 150 << 20).unwrap();
 /// index.insert(DocId(1), Fingerprint(0b0000));
 /// index.insert(DocId(2), Fingerprint(0b0011));
 /// let mut found = Vec::new();
@@ -39,72 +50,87 @@ const SCANNED_PER_PROBE: u64 = 50;
 #[derive(Clone, Debug)]
 pub struct BlockIndex {
     plan: Plan,
-    pub(super) tables: Growing,
-    ids: Ids,
-    /// Which entries stand by another number than their document's.
-    turns: Turns,
-    /// The slots of documents that have left though their entries are not the oldest. A tree, like those of the turns.
+    queue: Queue,
+    tables: GrowingTables,
+    simd: Simd,
+    /// Tombstones: the slots of documents that were removed, and those of moved ones that have expired.
     removed: BTreeSet<u32>,
-    /// Documents with a lower number have left.
+    /// The slots of documents that stand behind younger ones.
+    moved: BTreeMap<DocId, u32>,
+    /// Documents with a lower id have left.
     horizon: DocId,
-    /// How many documents with one fingerprint are held, and how many more there were.
-    pub(super) equal_limit: u32,
-    over: u64,
     /// The newest id.
     last: Option<DocId>,
-    pub(super) auditor: Auditor,
-    /// Up to so many entries for each place where a query would look, it compares with all.
+    /// How many documents with one fingerprint are held, and how many more there were.
+    equal_limit: u32,
+    over: u64,
+    auditor: Auditor,
+    /// Up to so many entries for each bucket that a query would read, it compares with all.
     scanned_per_probe: u64,
 }
 
 impl BlockIndex {
-    /// An empty index for queries within `max_radius` over a window of `entries`, with the fastest layout that takes at most
-    /// `budget` bytes.
+    /// How many documents with one fingerprint are held unless [`with_equal_limit`](Self::with_equal_limit) changes it.
+    pub const EQUAL_LIMIT: u32 = 256;
+
+    /// An empty index for queries within `radius` over a window of `entries`, with the fastest tables that take at most `budget` bytes.
     ///
     /// # Errors
-    /// If the budget is too small for any layout, or the system refuses the memory.
+    /// If the budget is too small, or the system refuses the memory.
     ///
     /// # Panics
-    /// If `max_radius` is larger than [`MAX_RADIUS`](super::MAX_RADIUS).
-    pub fn new(max_radius: u32, entries: u64, budget: u64) -> Result<Self, IndexError> {
-        Ok(Self::with_plan(Plan::choose(max_radius, entries, budget)?)?)
+    /// If `radius` is larger than [`MAX_RADIUS`](super::MAX_RADIUS).
+    pub fn new(radius: u32, entries: u64, budget: u64) -> Result<Self, IndexError> {
+        Ok(Self::with_plan(Plan::choose(radius, entries, budget)?)?)
     }
 
-    /// An empty index with a layout chosen by hand.
+    /// An empty index with the tables of a plan.
     ///
-    /// All memory that the plan needs is asked for here and taken when it is used. A window that outgrows its plan asks for more, and
-    /// panics if it is refused.
+    /// All memory of the plan is requested here and taken when it is used. A window that outgrows its plan requests more, and panics
+    /// if it is refused.
     ///
     /// # Errors
     /// If the system refuses the memory.
     pub fn with_plan(plan: Plan) -> Result<Self, RefusedError> {
-        let tables = Growing::new(&plan)
-            .map_err(|error| RefusedError { bytes: plan.certain_bytes(), system: error.kind() })?;
+        let parts = || Ok((GrowingTables::new(&plan)?, Queue::with_room(plan.entries())?));
+        let (tables, queue) = parts().map_err(|error: std::io::Error| RefusedError {
+            bytes: plan.certain_bytes(),
+            system: error.kind(),
+        })?;
         Ok(Self {
             plan,
+            queue,
             tables,
-            ids: Ids::default(),
-            turns: Turns::default(),
+            simd: Simd::detect(),
             removed: BTreeSet::new(),
+            moved: BTreeMap::new(),
             horizon: DocId(0),
+            last: None,
             equal_limit: Self::EQUAL_LIMIT,
             over: 0,
-            last: None,
             auditor: Auditor::default(),
             scanned_per_probe: SCANNED_PER_PROBE,
         })
     }
 
-    /// Compares one query in `every` with a scan, and counts what the tables missed. The search for equal fingerprints before a document
-    /// enters is a query as well. From now on there are tables however few entries there are; a layout without any has nothing to compare.
+    /// Holds at most so many documents with one fingerprint, the oldest. A newer one does not enter: of a million equal error
+    /// pages, all but these cost nothing.
     #[must_use]
-    pub fn with_audit(mut self, every: NonZeroU32) -> Self {
-        self.auditor = Auditor::new(every);
-        self.tables.make_room(1, std::iter::empty(), &mut Bulk::default());
+    pub fn with_equal_limit(mut self, limit: NonZeroU32) -> Self {
+        self.equal_limit = limit.get();
         self
     }
 
-    /// The layout and the window for which it was chosen.
+    /// Compares one query in `every` with a scan, and counts what the tables missed. The search for equal fingerprints before a document
+    /// enters is a query as well. From now on there are tables however few entries there are; a plan without any has nothing to compare.
+    #[must_use]
+    pub fn with_audit(mut self, every: NonZeroU32) -> Self {
+        self.auditor = Auditor::new(every);
+        self.tables.make_room(&self.queue, 1, std::iter::empty());
+        self
+    }
+
+    /// The plan: the tables and the window for which they were chosen.
     #[must_use]
     pub fn plan(&self) -> &Plan {
         &self.plan
@@ -112,177 +138,178 @@ impl BlockIndex {
 
     /// How many entries share the fullest of the buckets to which a fingerprint belongs.
     #[must_use]
-    pub fn crowd(&self, fingerprint: Fingerprint) -> u32 {
-        self.tables.serving().map_or(0, |tables| tables.fullest_crowd(fingerprint.0))
+    pub fn fullest_bucket(&self, fingerprint: Fingerprint) -> u32 {
+        self.tables.active().map_or(0, |tables| tables.fullest_bucket(fingerprint.0))
     }
 
-    /// Where a document is in the queue, if it has not left.
+    /// Whether a query within this radius compares with all.
+    fn scans_for(&self, radius: u32) -> bool {
+        self.tables
+            .active()
+            .is_none_or(|tables| self.queue.len() <= tables.probes(radius) * self.scanned_per_probe)
+    }
+
+    /// All documents of the window within the radius.
+    fn search(&self, fingerprint: Fingerprint, radius: u32) -> impl Iterator<Item = Candidate> {
+        let max = self.max_radius();
+        assert!(radius <= max, "radius {radius} asked of an index for {max}");
+        let (query, mut found) = ((fingerprint.0, radius), Vec::new());
+        let scans = self.scans_for(radius);
+        match self.tables.active() {
+            Some(tables) if !scans => search(tables, &self.queue, self.simd, query, &mut found),
+            _ => scan(&self.queue, self.simd, query, &mut found),
+        }
+        if let Some(tables) = self.tables.active()
+            && self.auditor.is_due()
+        {
+            let [mut by_tables, mut all] = [const { Vec::new() }; 2];
+            search(tables, &self.queue, self.simd, query, &mut by_tables);
+            scan(&self.queue, self.simd, query, &mut all);
+            self.auditor.record(all.iter().filter(|found| !by_tables.contains(found)).count());
+        }
+        found.into_iter().filter_map(|found| self.candidate(found))
+    }
+
+    /// The document of an entry, unless it has left.
+    fn candidate(&self, Found { slot, distance }: Found) -> Option<Candidate> {
+        let id = self.id(slot);
+        let is_there = id >= self.horizon && !self.removed.contains(&slot);
+        is_there.then_some(Candidate { id, distance })
+    }
+
+    fn id(&self, slot: u32) -> DocId {
+        DocId(self.queue.id(slot).0 & !MOVED)
+    }
+
+    fn is_moved(&self, slot: u32) -> bool {
+        self.queue.id(slot).0 & MOVED != 0
+    }
+
+    /// The slot of a document, if it has not left.
     fn slot(&self, id: DocId) -> Option<u32> {
         if id < self.horizon {
             return None;
         }
-        let queue = self.tables.queue();
-        let slot = self.turns.slot(id).or_else(|| {
-            let (mut from, mut until) = (queue.ordinals().start, queue.ordinals().end);
-            while from < until {
-                let middle = from.midpoint(until);
-                if self.ids.get(queue.slot(middle)) < id {
-                    from = middle + 1;
-                } else {
-                    until = middle;
-                }
-            }
-            // Of those that stand by one number the first is the document itself: the others have come to the end behind it.
-            let slot = (from < queue.ordinals().end).then(|| queue.slot(from))?;
-            (self.ids.get(slot) == id && !self.turns.differs(slot)).then_some(slot)
-        })?;
+        let slot = self.moved.get(&id).copied().or_else(|| self.slot_in_order(id))?;
         (!self.removed.contains(&slot)).then_some(slot)
     }
 
-    /// The number of the document in this slot.
-    fn id(&self, slot: u32) -> DocId {
-        self.turns.id(slot, self.ids.get(slot))
+    /// The slot of a document that was not moved: a binary search.
+    fn slot_in_order(&self, id: DocId) -> Option<u32> {
+        let (mut range, mut found) = (self.queue.ordinals(), None);
+        while !range.is_empty() {
+            let middle = range.start.midpoint(range.end);
+            // Moved entries stand out of order: the next that was not moved decides.
+            let next = (middle..range.end).find(|&ordinal| !self.is_moved(Queue::slot(ordinal)));
+            match next {
+                Some(next) if self.id(Queue::slot(next)) <= id => {
+                    found = Some(Queue::slot(next));
+                    range.start = next + 1;
+                }
+                _ => range.end = middle,
+            }
+        }
+        found.filter(|&slot| self.id(slot) == id)
     }
 
-    /// Lets go of entries whose documents have left, and sends to the end those that are to stay: some at a time, so that no document waits
-    /// for many others. Of what has left no more than a quarter remains, for each that leaves brings this on.
-    fn tidy(&mut self) {
+    /// Removes entries whose documents have left: some at a time, so that no document waits for many others. Tombstones that are not at the
+    /// front leave when the older entries have; if there are too many, those move to the end.
+    fn compact(&mut self) {
         for _ in 0..AT_ONCE {
-            let Some(slot) = self.turns.oldest_before(self.horizon) else { break };
-            self.turns.forget(slot);
-            self.removed.insert(slot);
+            let Some(moved) = self.moved.first_entry() else { break };
+            if *moved.key() >= self.horizon {
+                break;
+            }
+            self.removed.insert(moved.remove());
         }
         for _ in 0..AT_ONCE {
-            let Some(slot) = self.oldest() else { return };
-            let crowd = self.tables.queue().len() / 4 + SPARED;
-            if self.removed.remove(&slot) || self.id(slot) < self.horizon {
-                self.turns.forget(slot);
-                self.tables.pop();
-            } else if self.ids.get(slot) < self.horizon || self.removed.len() as u64 > crowd {
-                self.send_to_the_end(slot);
-            } else {
+            let oldest = self.queue.ordinals().start;
+            if self.queue.len() == 0 {
                 return;
             }
-        }
-    }
-
-    /// The oldest entry stands behind all others from now on.
-    fn send_to_the_end(&mut self, slot: u32) {
-        let (id, fingerprint) = (self.id(slot), *self.tables.queue().word(slot));
-        self.turns.forget(slot);
-        self.tables.pop();
-        let slot = self.tables.insert(fingerprint);
-        self.ids.set(slot, self.last.unwrap_or(id));
-        self.turns.set(slot, id);
-    }
-
-    fn oldest(&self) -> Option<u32> {
-        let queue = self.tables.queue();
-        (queue.len() > 0).then(|| queue.slot(queue.ordinals().start))
-    }
-
-    /// Whether a query within this radius compares with all.
-    pub(super) fn scans_for(&self, radius: u32) -> bool {
-        self.tables.serving().is_none_or(|tables| {
-            let probes = tables.probes(radius) as u64;
-            self.tables.queue().len() <= probes * self.scanned_per_probe
-        })
-    }
-
-    pub(super) fn search(&self, queries: &[Query]) -> Vec<Found> {
-        for query in queries {
-            let max = self.max_radius();
-            assert!(query.radius <= max, "radius {} asked of an index for {max}", query.radius);
-        }
-        let mut found = Vec::new();
-        let Some(first) = queries.first() else { return found };
-        if self.scans_for(first.radius) {
-            for (query, number) in queries.iter().zip(0..) {
-                self.tables.scan(*query, number, &mut found);
+            let slot = Queue::slot(oldest);
+            let id = self.id(slot);
+            let has_left = self.removed.remove(&slot) || id < self.horizon;
+            if !has_left && self.removed.len() as u64 <= self.queue.len() / 4 + SPARED {
+                return;
             }
-        } else {
-            self.tables.search(queries, &mut found);
+            let fingerprint = *self.queue.fingerprint(slot);
+            self.tables.pop(&self.queue);
+            self.queue.pop();
+            self.moved.remove(&id);
+            if !has_left {
+                let slot = self.push(fingerprint, DocId(id.0 | MOVED));
+                self.moved.insert(id, slot);
+            }
         }
-        self.audit_answer(queries, &found);
-        found
     }
 
-    /// The document of an entry, unless it has left.
-    pub(super) fn candidate(&self, found: Found) -> Option<Candidate> {
-        let there = self.removed.is_empty() || !self.removed.contains(&found.slot);
-        let id = self.id(found.slot);
-        (there && id >= self.horizon).then_some(Candidate { id, distance: found.distance })
+    fn push(&mut self, fingerprint: u64, id: DocId) -> u32 {
+        let slot = self.queue.push(fingerprint, id);
+        self.tables.insert(&self.queue, fingerprint, slot);
+        slot
+    }
+
+    /// Whether as many documents with this fingerprint are there as may be.
+    fn is_over(&self, fingerprint: Fingerprint) -> bool {
+        let limit = u64::from(self.equal_limit);
+        let bucket = |tables: &super::tables::Tables| tables.bucket_of_equals(fingerprint.0);
+        self.queue.len() >= limit
+            && self.tables.active().is_none_or(|tables| u64::from(bucket(tables)) >= limit)
+            && self.search(fingerprint, 0).count() as u64 >= limit
+    }
+
+    /// Which of the documents that are to enter together do not, because there are too many with their fingerprint: their places, in order.
+    fn over_among(&self, documents: &[(DocId, Fingerprint)]) -> Vec<u32> {
+        let tables = self.tables.active().expect("there are tables for many documents");
+        let fingerprints = documents.iter().map(|(_, fingerprint)| fingerprint.0);
+        let mut crowded = tables.crowded(fingerprints, self.equal_limit);
+        let mut held = HashMap::new();
+        crowded.retain(|&place| {
+            let fingerprint = documents[place as usize].1;
+            let held =
+                held.entry(fingerprint).or_insert_with(|| self.search(fingerprint, 0).count());
+            *held += 1;
+            *held > self.equal_limit as usize
+        });
+        crowded.sort_unstable();
+        crowded
     }
 
     /// Takes in documents together, which costs less than one after the other.
-    fn insert_together(&mut self, documents: &mut Vec<(DocId, Fingerprint)>, bulk: &mut Bulk) {
+    fn insert_together(&mut self, documents: &[(DocId, Fingerprint)]) {
         let ids = self.last.into_iter().chain(documents.iter().map(|&(id, _)| id));
         assert!(ids.is_sorted_by(|a, b| a < b), "ids grow");
         self.last = documents.last().map_or(self.last, |&(id, _)| Some(id));
-        let mut over = self.over_among(documents, bulk).into_iter().peekable();
+        let over = self.over_among(documents);
         self.over += over.len() as u64;
-        let mut places = 0..;
-        documents.retain(|_| over.next_if_eq(&places.next().unwrap_or(u32::MAX)).is_none());
-        let mut ids = documents.iter().map(|&(id, _)| id);
-        let fingerprints = documents.iter().map(|(_, fingerprint)| fingerprint.0);
-        self.tables.insert_all(fingerprints, bulk, |slot| {
-            if let Some(id) = ids.next() {
-                self.ids.set(slot, id);
+        let (mut over, start) = (over.into_iter().peekable(), self.queue.ordinals().end);
+        for (&(id, fingerprint), place) in documents.iter().zip(0..) {
+            if over.next_if_eq(&place).is_none() {
+                self.queue.push(fingerprint.0, id);
             }
-        });
+        }
+        self.tables.insert_all(&self.queue, start..self.queue.ordinals().end);
     }
 }
 
-/// So many entries whose documents have left are always let stand.
-const SPARED: u64 = 16;
-/// So many entries leave or move at a time: many more than come.
-const AT_ONCE: usize = 64;
-/// So many documents that it is worth to sort them.
-const MANY: usize = 512;
-/// The radius within which the nearest document is looked for first.
-const NEAR: u32 = 3;
-
 impl Index for BlockIndex {
     fn max_radius(&self) -> u32 {
-        self.plan.layout().max_radius()
+        self.plan.radius()
     }
 
     fn candidates(&self, fingerprint: Fingerprint, radius: u32, out: &mut Vec<Candidate>) {
         out.clear();
-        let found = self.search(&[Query { fingerprint: fingerprint.0, radius }]);
-        out.extend(found.into_iter().filter_map(|found| self.candidate(found)));
-        sort(out);
-    }
-
-    fn candidates_of_all(
-        &self,
-        fingerprints: &[Fingerprint],
-        radius: u32,
-        out: &mut Vec<Vec<Candidate>>,
-    ) {
-        out.iter_mut().for_each(Vec::clear);
-        out.resize_with(fingerprints.len(), Vec::new);
-        let queries: Vec<Query> = fingerprints
-            .iter()
-            .map(|fingerprint| Query { fingerprint: fingerprint.0, radius })
-            .collect();
-        for found in self.search(&queries) {
-            out[found.query as usize].extend(self.candidate(found));
-        }
-        for out in out {
-            sort(out);
-        }
+        out.extend(self.search(fingerprint, radius));
+        out.sort_unstable_by_key(|candidate| (candidate.distance, candidate.id));
     }
 
     fn nearest(&self, fingerprint: Fingerprint, radius: u32) -> Option<Candidate> {
-        // Within a small radius there is much less to look at, and what is found there is nearer than all else.
+        // Within a small radius there is much less to read, and what is found there is nearer than all else.
         let steps = [radius.min(NEAR), radius];
         let tried = if radius > NEAR { &steps[..] } else { &steps[..1] };
         tried.iter().find_map(|&radius| {
-            let query = Query { fingerprint: fingerprint.0, radius };
-            let candidates =
-                self.search(&[query]).into_iter().filter_map(|found| self.candidate(found));
-            candidates.min_by_key(|candidate| (candidate.distance, candidate.id))
+            self.search(fingerprint, radius).min_by_key(|found| (found.distance, found.id))
         })
     }
 
@@ -293,29 +320,29 @@ impl Index for BlockIndex {
             self.over += 1;
             return false;
         }
-        let slot = self.tables.insert(fingerprint.0);
-        self.ids.set(slot, id);
+        self.push(fingerprint.0, id);
         true
     }
 
     fn insert_all(&mut self, documents: impl IntoIterator<Item = (DocId, Fingerprint)>) {
-        let (mut documents, mut bulk) = (documents.into_iter(), Bulk::default());
-        let mut some = Vec::new();
+        // So many that in a large window some share a bucket, and few beside all that the window has.
+        let at_once = usize::try_from(self.plan.entries() / 16).unwrap_or(usize::MAX);
+        let at_once = at_once.clamp(1 << 12, 1 << 20);
+        let mut documents = documents.into_iter();
         loop {
-            some.clear();
-            some.extend(documents.by_ref().take(Bulk::at_once(self.plan.entries())));
-            if some.is_empty() {
+            let some: Vec<_> = documents.by_ref().take(at_once).collect();
+            let all = self.queue.len() + some.len() as u64;
+            let are_many = some.len() >= MANY && all > FEW;
+            if are_many {
+                let coming = sample(some.len()).map(|nth| some[nth].1.0);
+                self.tables.make_room(&self.queue, all, coming);
+            }
+            if are_many && self.tables.active().is_some() {
+                self.insert_together(&some);
+            } else if some.is_empty() {
                 return;
-            }
-            let all = self.tables.queue().len() + some.len() as u64;
-            if some.len() >= MANY && all > FEW {
-                let coming = sample(some.len()).map(|i| some[i].1.0);
-                self.tables.make_room(all, coming, &mut bulk);
-            }
-            if some.len() >= MANY && all > FEW && self.tables.serving().is_some() {
-                self.insert_together(&mut some, &mut bulk);
             } else {
-                for (id, fingerprint) in some.drain(..) {
+                for (id, fingerprint) in some {
                     self.insert(id, fingerprint);
                 }
             }
@@ -328,68 +355,104 @@ impl Index for BlockIndex {
 
     fn remove(&mut self, id: DocId) -> Option<Fingerprint> {
         let slot = self.slot(id)?;
-        let fingerprint = *self.tables.queue().word(slot);
-        self.turns.forget(slot);
+        let fingerprint = *self.queue.fingerprint(slot);
+        self.moved.remove(&id);
         self.removed.insert(slot);
-        self.tidy();
+        self.compact();
         Some(Fingerprint(fingerprint))
-    }
-
-    fn refresh(&mut self, old: DocId, new: DocId) -> bool {
-        assert!(self.last.is_none_or(|last| last < new), "ids grow");
-        let Some(slot) = self.slot(old) else { return false };
-        self.last = Some(new);
-        self.turns.set(slot, new);
-        true
     }
 
     fn expire(&mut self, horizon: DocId) {
         self.horizon = self.horizon.max(horizon);
-        self.tidy();
+        self.compact();
     }
 
     fn len(&self) -> usize {
-        let queue = self.tables.queue();
-        let nothing_waits = self.oldest().is_none_or(|slot| self.ids.get(slot) >= self.horizon);
-        if nothing_waits && self.turns.is_empty() {
-            return usize::try_from(queue.len()).expect("it is in memory") - self.removed.len();
-        }
-        let slots = queue.ordinals().map(|ordinal| queue.slot(ordinal));
-        slots.filter(|slot| !self.removed.contains(slot) && self.id(*slot) >= self.horizon).count()
+        // What has left and still waits is at the front, or was moved.
+        let slots = self.queue.ordinals().map(Queue::slot);
+        let front = slots.take_while(|&slot| self.is_moved(slot) || self.id(slot) < self.horizon);
+        let expired = front.filter(|slot| !self.is_moved(*slot) && !self.removed.contains(slot));
+        let waiting = expired.count() + self.moved.range(..self.horizon).count();
+        let all = usize::try_from(self.queue.len()).expect("it is in memory");
+        all - self.removed.len() - waiting
     }
 }
 
-fn sort(candidates: &mut [Candidate]) {
-    candidates.sort_unstable_by_key(|candidate| (candidate.distance, candidate.id));
+/// Says which queries are compared with a scan, and counts what they missed.
+#[derive(Debug, Default)]
+pub(super) struct Auditor {
+    every: Option<NonZeroU32>,
+    queries: AtomicU64,
+    checked: AtomicU64,
+    missed: AtomicU64,
+}
+
+impl Auditor {
+    pub(super) fn new(every: NonZeroU32) -> Self {
+        Self { every: Some(every), ..Self::default() }
+    }
+
+    /// Whether the next query is to be compared.
+    pub(super) fn is_due(&self) -> bool {
+        self.every.is_some_and(|every| {
+            self.queries.fetch_add(1, Ordering::Relaxed).is_multiple_of(every.get().into())
+        })
+    }
+
+    pub(super) fn record(&self, missed: usize) {
+        self.checked.fetch_add(1, Ordering::Relaxed);
+        self.missed.fetch_add(missed as u64, Ordering::Relaxed);
+    }
+
+    pub(super) fn audit(&self, over: u64) -> Audit {
+        let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        Audit { checked: read(&self.checked), missed: read(&self.missed), over }
+    }
+}
+
+impl Clone for Auditor {
+    fn clone(&self) -> Self {
+        let copy = |count: &AtomicU64| AtomicU64::new(count.load(Ordering::Relaxed));
+        Self {
+            every: self.every,
+            queries: copy(&self.queries),
+            checked: copy(&self.checked),
+            missed: copy(&self.missed),
+        }
+    }
 }
 
 #[cfg(test)]
 impl BlockIndex {
-    /// The same, but it looks in its tables however few entries there are.
+    /// The same, but it reads its tables however few entries there are.
     pub(crate) fn never_scanning(self) -> Self {
         let mut this = Self { scanned_per_probe: 0, ..self };
-        this.tables.make_room(1, std::iter::empty(), &mut Bulk::default());
+        this.tables.make_room(&this.queue, 1, std::iter::empty());
         this
     }
 
     /// The same, with the instructions that every processor has.
-    pub(super) fn portable(mut self) -> Self {
-        self.tables.make_portable();
-        self
+    pub(super) fn portable(self) -> Self {
+        Self { simd: Simd::Portable, ..self }
     }
 
     /// How many pages there are.
-    pub(super) fn pages(&self) -> usize {
-        self.tables.serving().map_or(0, super::tables::Tables::pages)
+    pub(super) fn pages(&self) -> u64 {
+        self.tables.active().map_or(0, |tables| tables.pages.used().into())
     }
 
-    /// For how many entries there are places.
-    pub(super) fn places(&self) -> usize {
-        self.tables.queue().places()
+    /// How many entries there is memory for.
+    pub(super) fn capacity(&self) -> usize {
+        self.queue.capacity()
     }
 
     /// Empties all buckets, as no error should.
     pub(super) fn lose_the_tables(&mut self) {
-        self.tables.lose_the_tables(&self.plan);
+        self.tables.lose(&self.plan);
+    }
+
+    /// How many tables are to come or building.
+    pub(super) fn tables_to_come(&self) -> usize {
+        self.tables.to_come()
     }
 }

@@ -5,8 +5,7 @@ use std::num::NonZeroU32;
 use proptest::{prelude::*, sample::Index as Pick};
 
 use super::{
-    BlockIndex, Candidate, Entry, Homes, Index, Layout, Pigeonhole, Plan, Scan,
-    pigeonhole::MAX_RADIUS, tests::planned,
+    BlockIndex, Candidate, Index, Pigeonhole, Plan, Scan, pigeonhole::MAX_RADIUS, tests::planned,
 };
 use crate::{fingerprint::Fingerprint, page::DocId};
 
@@ -20,8 +19,6 @@ enum Event {
     Flood(Pick, u32, u16),
     /// A document leaves before its turn.
     Remove(Pick),
-    /// A document is made the newest.
-    Refresh(Pick),
     /// All but the latest so many leave.
     Keep(u16),
     /// Asks for what is near an earlier document, its bits changed in these places.
@@ -57,11 +54,6 @@ fn agrees_with_the_scan(
                 prop_assert_eq!(index.remove(id), scan.remove(id));
                 prop_assert_eq!(index.remove(id), None);
             }
-            Event::Refresh(of) => {
-                let id = DocId(of.index(usize::MAX) as u64 % next.0 / gap * gap + 1);
-                prop_assert_eq!(index.refresh(id, next), scan.refresh(id, next));
-                next = DocId(next.0 + gap);
-            }
             Event::Keep(n) => {
                 let horizon = DocId(next.0.saturating_sub(u64::from(*n) * gap));
                 index.expire(horizon);
@@ -94,13 +86,6 @@ fn check(index: &impl Index, scan: &Scan, fingerprint: Fingerprint) -> Result<()
         prop_assert_eq!(&found, &expected, "radius {}", radius);
         prop_assert_eq!(index.nearest(fingerprint, radius), expected.first().copied());
     }
-    let queries = [fingerprint, flip(fingerprint, &[0, 9, 63]), Fingerprint(0)];
-    let radius = index.max_radius();
-    let (mut found, mut expected) =
-        (vec![vec![Candidate { id: DocId(0), distance: 99 }]; 5], Vec::new());
-    index.candidates_of_all(&queries, radius, &mut found);
-    scan.candidates_of_all(&queries, radius, &mut expected);
-    prop_assert_eq!(found, expected);
     Ok(())
 }
 
@@ -116,43 +101,28 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
         8 => (any::<Pick>(), bits()).prop_map(|(of, bits)| Event::Plant(of, bits)),
         1 => (any::<Pick>(), 0..4_u32, prop_oneof![0..400_u16, 0..900_u16]).prop_map(|(of, block, n)| Event::Flood(of, block, n)),
         2 => any::<Pick>().prop_map(Event::Remove),
-        2 => any::<Pick>().prop_map(Event::Refresh),
         2 => prop_oneof![0..20_u16, 0..1500_u16].prop_map(Event::Keep),
         8 => (any::<Pick>(), bits()).prop_map(|(of, bits)| Event::Query(of, bits)),
     ];
     prop::collection::vec(event, 0..60)
 }
 
-/// Layouts, and the largest radius that each is to serve.
-fn layouts() -> impl Strategy<Value = (Layout, u32)> {
-    let entry = || prop_oneof![Just(Entry::Narrow), Just(Entry::Wide)];
-    let tables = prop_oneof![
+/// The keys of tables, and the largest radius that they are to serve.
+fn tables() -> impl Strategy<Value = (Vec<u32>, u32)> {
+    let keys = prop_oneof![
         prop::collection::vec(1..=16_u32, 1..=4),
-        prop::collection::vec(8..=21_u32, 2..=3)
+        prop::collection::vec(8..=21_u32, 2..=3),
+        Just(vec![])
     ];
-    prop_oneof![
-        (tables, entry(), 0..=super::MAX_RADIUS).prop_filter_map(
-            "too few tables",
-            |(bits, entry, radius)| {
-                (4 * bits.len() > radius as usize)
-                    .then(|| (Layout::disjoint(&bits, entry, radius), radius))
-            }
-        ),
-        (5..=6_usize, 4..=25_u32, entry())
-            .prop_map(|(tables, bits, entry)| (Layout::covering(tables, bits, entry), 3)),
-        (0..=64_u32).prop_map(|radius| (Layout::scan(radius), radius)),
-    ]
-    .prop_flat_map(|(layout, radius)| {
-        let homes = |homes| Just((layout.clone().with_homes(homes), radius));
-        prop_oneof![homes(Homes::Tight), homes(Homes::Roomy)]
+    (keys, 0..=super::MAX_RADIUS).prop_filter("enough tables for the radius", |(keys, radius)| {
+        keys.is_empty() || 4 * keys.len() > *radius as usize
     })
 }
 
-/// Tables through which a window grows: the bits of their keys, how entries are stored, and for how many they are made.
-fn smaller() -> impl Strategy<Value = Vec<(Vec<u32>, Entry, u64)>> {
-    let bits = prop::collection::vec(1..=8_u32, 3..=4);
-    let entry = prop_oneof![Just(Entry::Narrow), Just(Entry::Wide)];
-    prop::collection::vec((bits, entry, 1..600_u64), 0..=3)
+/// Tables through which a window grows: the bits of their keys, and for how many entries they are made.
+fn smaller() -> impl Strategy<Value = Vec<(Vec<u32>, u64)>> {
+    let keys = prop::collection::vec(1..=8_u32, 3..=4);
+    prop::collection::vec((keys, 1..600_u64), 0..=3)
 }
 
 proptest! {
@@ -167,26 +137,24 @@ proptest! {
     }
 
     #[test]
-    fn recall_is_total_in_every_layout((layout, wanted) in layouts(), smaller in smaller(), events in events(), gap in 1..4_u64, entries in 1..3000_u64, limit in 1..300_u32, portable: bool) {
+    fn recall_is_total_with_any_tables((keys, radius) in tables(), smaller in smaller(), events in events(), gap in 1..4_u64, entries in 1..3000_u64, limit in 1..300_u32, portable: bool) {
         let limit = NonZeroU32::new(limit).unwrap();
-        let fills = wanted <= super::MAX_RADIUS && layout != Layout::scan(wanted);
-        let smaller = smaller.into_iter().filter(|_| fills).map(|(bits, entry, entries)| {
-            Plan::new(Layout::disjoint(&bits, entry, wanted), entries)
-        });
-        let plan = Plan::new(layout, entries).growing_through(smaller.collect());
+        let smaller = smaller.into_iter().filter(|_| !keys.is_empty());
+        let smaller = smaller.map(|(keys, entries)| Plan::with_keys(&keys, radius, entries));
+        let plan = Plan::with_keys(&keys, radius, entries).growing_through(smaller.collect());
         let index = planned(plan).with_equal_limit(limit);
         let index = if portable { index.portable() } else { index };
-        prop_assert_eq!(index.max_radius(), wanted);
+        prop_assert_eq!(index.max_radius(), radius);
         let scan = Scan::default().with_equal_limit(limit);
         agrees_with_the_scan(index.clone(), scan.clone(), &events, gap)?;
         agrees_with_the_scan(index.never_scanning(), scan, &events, gap)?;
     }
 
     #[test]
-    fn recall_is_total_in_the_layout_that_is_chosen(radius in 0..=super::MAX_RADIUS, size in 1..40_u32, per_entry in 24..200_u64, events in events()) {
+    fn recall_is_total_with_the_tables_that_are_chosen(radius in 0..=super::MAX_RADIUS, size in 1..40_u32, per_entry in 24..200_u64, events in events()) {
         let entries = 1 << size;
         let plan = Plan::choose(radius, entries, per_entry * entries);
-        // Homes of larger windows take longer to clear than to search.
+        // Tables of larger windows take longer to clear than to search.
         if let Ok(plan) = plan && entries < 1 << 24 {
             let index = planned(plan).never_scanning();
             let scan = Scan::default().with_equal_limit(NonZeroU32::new(BlockIndex::EQUAL_LIMIT).unwrap());
@@ -216,16 +184,14 @@ proptest! {
 #[test]
 fn every_fingerprint_of_the_ball_is_found() {
     finds_the_ball(Pigeonhole::new(3).unwrap());
-    for layout in [
-        Layout::covering(5, 18, Entry::Narrow),
-        Layout::covering(6, 20, Entry::Wide),
-        Layout::disjoint(&[20, 20, 20], Entry::Narrow, 8),
-        Layout::disjoint(&[16, 16, 16, 16], Entry::Wide, 8),
-        Layout::disjoint(&[20, 20], Entry::Narrow, 3),
-        Layout::disjoint(&[10, 10], Entry::Narrow, 3).with_homes(Homes::Tight),
-        Layout::covering(6, 12, Entry::Wide).with_homes(Homes::Tight),
+    for (keys, radius) in [
+        (&[20, 20, 20][..], 8),
+        (&[16, 16, 16, 16], 9),
+        (&[20, 20], 3),
+        (&[10, 10], 7),
+        (&[15, 15, 15], 11),
     ] {
-        finds_the_ball(planned(Plan::new(layout, 100_000)).never_scanning());
+        finds_the_ball(planned(Plan::with_keys(keys, radius, 100_000)).never_scanning());
     }
 }
 

@@ -1,313 +1,274 @@
-//! Looking in the buckets: many at once, because each look waits for memory.
+//! One query: reads the buckets of its probe plan and confirms what is near by the whole fingerprint.
 //!
-//! A query knows from the start where it has to look. So homes are asked for some lines ahead, the next run of a chain while pages
-//! of others are compared, and what the tables found is confirmed by the whole fingerprint a round later. Several queries are one longer list of
-//! buckets.
+//! Every look goes to a random place of a large memory, and waiting for it is nearly all that a query costs. But a query knows
+//! from the start where it has to look: inline parts are requested some buckets ahead, chains are read side by side, and what looks near waits in
+//! a list until its next line has come.
 
-#![expect(
-    clippy::inline_always,
-    reason = "it becomes part of a search that is compiled for each instruction set"
-)]
-#![expect(clippy::cast_possible_truncation, reason = "queries, tables and radii are few")]
+#![expect(clippy::cast_possible_truncation, reason = "places in the queue have 32 bits")]
+
+use std::cell::Cell;
 
 use super::{
-    blocks::Blocks,
-    format::{Format, Spot},
-    homes::Home,
-    lanes::{Lanes, Work, prefetch},
-    pages::Chain,
-    probing::{Ahead, Route, Sought, Task},
-    slots::Slots,
-    steps::Step,
-    under_way::{Cursor, Hit, List, PENDING, Scratch, UnderWay},
-    view::View,
+    buckets::{Bucket, PAGE_ENTRIES, Spot, span},
+    probes::Step,
+    queue::Queue,
+    simd::{Simd, prefetch},
+    tables::Tables,
 };
 
-/// Chains of pages that are read at a time.
-const ABREAST: usize = 64;
-/// Rounds of some buckets each after which what waits is confirmed: its memory has come meanwhile.
-const ROUNDS: u32 = 16;
+/// So many buckets are requested right behind each other: the processor then finds several pages of memory at a time.
+const TOGETHER: usize = 8;
+/// So many buckets are under way.
+const AHEAD: usize = 32;
+/// From so many near entries on, those that wait go on.
+const WAITING: usize = 16;
 
-/// What is asked.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Query {
-    pub(super) fingerprint: u64,
-    pub(super) radius: u32,
-}
-
-/// What is found.
+/// An entry within the radius.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Found {
-    /// The place of the query among those asked.
-    pub(super) query: u32,
     pub(super) slot: u32,
     pub(super) distance: u32,
 }
 
-/// Looks for the neighbours of several fingerprints.
-pub(super) struct Search<'a, F> {
-    blocks: &'a Blocks<F>,
-    view: View<'a, F>,
-    fingerprints: &'a Slots,
-    queries: &'a [Query],
+/// What a query compares in one step.
+#[derive(Clone, Copy, Debug)]
+struct Sought {
+    step: Step,
+    tag: u32,
+    inline_pages: u32,
+}
+
+/// A chain that is being read.
+#[derive(Clone, Copy, Debug)]
+struct Cursor {
+    page: u32,
+    /// Where it ends: the reading begins there, for the last page leads to the first.
+    last: u32,
+    /// The entries of the first page and of the last: a bit each.
+    first_mask: u32,
+    last_mask: u32,
+    step: usize,
+}
+
+/// Lists that a query uses, kept for the next.
+#[derive(Debug, Default)]
+struct Scratch {
+    sought: Vec<Sought>,
+    /// The inline parts to read, in order: the first page, and the step.
+    route: Vec<(u32, usize)>,
+    chains: Vec<Cursor>,
+    /// Near entries of which the whole tag is under way.
+    near: Vec<(Spot, usize)>,
+    /// Near entries of which the slot is under way.
+    nearer: Vec<(Spot, usize)>,
+    /// Slots whose fingerprints are under way.
+    slots: Vec<(u32, usize)>,
+}
+
+thread_local! {
+    static SCRATCH: Cell<Option<Box<Scratch>>> = const { Cell::new(None) };
+}
+
+/// Passes on all entries within `radius` of a fingerprint.
+pub(super) fn search(
+    tables: &Tables,
+    queue: &Queue,
+    simd: Simd,
+    (fingerprint, radius): (u64, u32),
+    found: &mut Vec<Found>,
+) {
+    let scratch = SCRATCH.try_with(Cell::take).ok().flatten().unwrap_or_default();
+    let mut search = Search { tables, queue, simd, fingerprint, radius, scratch, found };
+    search.plan();
+    search.read_inline_parts();
+    search.read_chains();
+    // The tag, the slot, the fingerprint.
+    (0..3).for_each(|_| search.go_on());
+    let scratch = search.scratch;
+    // A thread that is about to end has no next query.
+    let _ = SCRATCH.try_with(|kept| kept.set(Some(scratch)));
+}
+
+/// Passes on all entries within `radius` of a fingerprint, by comparing with all.
+pub(super) fn scan(
+    queue: &Queue,
+    simd: Simd,
+    (fingerprint, radius): (u64, u32),
+    found: &mut Vec<Found>,
+) {
+    for (start, fingerprints) in queue.runs() {
+        simd.scan(fingerprints, fingerprint, radius, |place, distance| {
+            found.push(Found { slot: start.wrapping_add(place as u32), distance });
+        });
+    }
+}
+
+struct Search<'a> {
+    tables: &'a Tables,
+    queue: &'a Queue,
+    simd: Simd,
+    fingerprint: u64,
+    radius: u32,
+    scratch: Box<Scratch>,
     found: &'a mut Vec<Found>,
 }
 
-impl<'a, F: Format> Search<'a, F> {
-    pub(super) fn new(
-        blocks: &'a Blocks<F>,
-        fingerprints: &'a Slots,
-        queries: &'a [Query],
-        found: &'a mut Vec<Found>,
-    ) -> Self {
-        Self { blocks, view: blocks.pages.view(), fingerprints, queries, found }
+impl Search<'_> {
+    fn plan(&mut self) {
+        let Scratch { sought, route, .. } = &mut *self.scratch;
+        sought.clear();
+        route.clear();
+        let permuted = self.tables.permutation.apply(self.fingerprint);
+        for (nth, &step) in self.tables.steps(self.radius).iter().enumerate() {
+            let table = &self.tables.list[step.table];
+            let (key, tag) = (table.key(permuted), table.tag(permuted));
+            sought.push(Sought { step, tag, inline_pages: table.bucket(key).pages });
+            let differences = table.differences(step.distance).iter();
+            route.extend(differences.map(|difference| (table.bucket(key ^ difference).start, nth)));
+        }
     }
-}
 
-impl<F: Format> Work for Search<'_, F> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<L: Lanes>(mut self, lanes: L) {
-        let Some(widest) = self.queries.iter().map(|query| query.radius).max() else { return };
-        let at_once = Route::queries_at_once(self.blocks.probes[widest as usize]);
-        let mut scratch = Scratch::take();
-        let (Scratch { route, under_way }, mut rounds) = (&mut *scratch, 0_u32);
-        for (queries, first) in self.queries.chunks(at_once).zip((0..).step_by(at_once)) {
-            route.plan(self.blocks, queries, first);
-            let mut ahead = Ahead::new(route, self.blocks, self.view);
-            for task in route.tasks() {
-                for keys in route.keys(task) {
-                    ahead.read(task, keys.len());
-                    // Where those of the last round begin was asked for then.
-                    self.follow_chains(lanes, under_way);
-                    for &key in keys {
-                        self.read_home(lanes, task, key, under_way);
-                    }
-                    rounds = rounds.wrapping_add(1);
-                    if rounds.is_multiple_of(ROUNDS) {
-                        self.confirm(lanes, under_way);
-                    }
-                }
+    fn read_inline_parts(&mut self) {
+        let stops = self.scratch.route.len();
+        self.prefetch_inline(0..AHEAD.min(stops));
+        for start in (0..stops).step_by(TOGETHER) {
+            let end = stops.min(start + TOGETHER);
+            self.prefetch_inline(stops.min(start + AHEAD)..stops.min(end + AHEAD));
+            for nth in start..end {
+                let (start, step) = self.scratch.route[nth];
+                self.read_inline(start, step);
+            }
+            if self.scratch.near.len() >= WAITING {
+                self.go_on();
             }
         }
-        // Fingerprints are asked for before chains are waited for.
-        self.confirm(lanes, under_way);
-        self.follow_chains(lanes, under_way);
-        self.confirm(lanes, under_way);
-        while !under_way.cursors.is_empty() {
-            self.read_chains(lanes, under_way);
-        }
-        // The entry, the slot, the fingerprint.
-        for _ in 0..3 {
-            self.confirm(lanes, under_way);
-        }
-        scratch.keep();
+        self.go_on();
     }
-}
 
-impl<F: Format> Search<'_, F> {
-    const ALL: u32 = (1 << F::LEN) - 1;
-
-    /// Reads the home of a bucket, and begins to read what has no room there.
-    #[inline(always)]
-    fn read_home<L: Lanes>(&mut self, lanes: L, task: &Task, key: u32, under_way: &mut UnderWay) {
-        let (Task { sought, table, .. }, view) = (task, self.view);
-        let start = table.start(key);
-        let home = Home::unpack(view.link(start), table.home.room);
-        for line in 0..table.home.compared {
-            let near = F::near_at_home(lanes, &view, start + line, sought);
-            if near != 0 && near & home.mask::<F>(line) != 0 {
-                let near = near & home.mask::<F>(line);
-                let bucket = table.bucket(key);
-                let spot = |at| F::at_home(bucket, line * F::LEN_AT_HOME + at);
-                self.note(lanes, spot, near, sought, under_way);
+    fn prefetch_inline(&self, stops: std::ops::Range<usize>) {
+        for &(start, nth) in &self.scratch.route[stops] {
+            let Sought { step, inline_pages, .. } = self.scratch.sought[nth];
+            for page in start..start + inline_pages {
+                self.prefetch_page(page, step);
             }
         }
-        if home.has_chain() {
-            if under_way.full.is_full() {
-                self.follow_chains(lanes, under_way);
-            }
-            let bucket = table.bucket(key);
-            prefetch(view.keys(F::last_of_chain(bucket).0));
-            under_way.full.push(Hit { at: bucket, sought: *sought });
+    }
+
+    #[inline]
+    fn prefetch_page(&self, page: u32, step: Step) {
+        prefetch(self.tables.pages.low(page));
+        if step.whole {
+            prefetch(self.tables.pages.high(page));
         }
     }
 
-    /// Begins to read chains of pages, with the last page: it leads to the first.
-    #[inline(always)]
-    fn follow_chains<L: Lanes>(&mut self, lanes: L, under_way: &mut UnderWay) {
-        if under_way.full.is_empty() {
-            return;
-        }
-        let pages = &self.blocks.pages;
-        while under_way.cursors.len() > ABREAST - PENDING {
-            self.read_chains(lanes, under_way);
-        }
-        for &Hit { at: bucket, sought } in under_way.full.drain() {
-            let Chain { last, first_at, end_at } = pages.chain(bucket, pages.home(bucket));
-            self.view.prefetch(last.number(), sought.both != 0);
-            let first_mask = Self::ALL & (u32::MAX << first_at);
-            let mask = u32::MAX >> (u32::BITS - end_at);
-            under_way.cursors.push(Cursor { page: last, last, mask, first_mask, sought });
-        }
-    }
-
-    /// Compares a page of each chain, and asks for the next of those that have one.
-    #[inline(always)]
-    fn read_chains<L: Lanes>(&mut self, lanes: L, under_way: &mut UnderWay) {
-        let (view, mut kept) = (self.view, 0);
-        for place in 0..under_way.cursors.len() {
-            let mut cursor = under_way.cursors[place];
-            let Cursor { page, last, sought, first_mask, .. } = cursor;
-            let next = view.after(page);
-            let is_alone = page == last && next == last;
-            let mask = if is_alone { cursor.mask & first_mask } else { cursor.mask };
-            let near = F::near(lanes, &view, page.number(), &sought) & mask;
+    #[inline]
+    fn read_inline(&mut self, start: u32, nth: usize) {
+        let (pages, sought) = (&self.tables.pages, self.scratch.sought[nth]);
+        let bucket = Bucket { start, pages: sought.inline_pages };
+        let head = pages.head(bucket);
+        for page in 0..bucket.pages {
+            let near = self.near(start + page, &sought);
             if near != 0 {
-                let spot = |at| F::on_page(page.number(), at);
-                self.note(lanes, spot, near, &sought, under_way);
-            }
-            if next != last {
-                if page == last || next.begins_a_run() {
-                    view.prefetch_run(next, sought.both != 0);
-                }
-                cursor.mask = if page == last { first_mask } else { Self::ALL };
-                cursor.page = next;
-                under_way.cursors[kept] = cursor;
-                kept += 1;
+                self.note(start + page, near & head.mask(page, bucket.pages), nth);
             }
         }
-        under_way.cursors.truncate(kept);
-        self.confirm(lanes, under_way);
+        if head.has_chain() {
+            let last = pages.last(bucket);
+            self.prefetch_page(last, sought.step);
+            self.scratch.chains.push(Cursor {
+                page: last,
+                last,
+                first_mask: span(head.chain_first, PAGE_ENTRIES),
+                last_mask: span(0, head.chain_end),
+                step: nth,
+            });
+        }
     }
 
-    #[inline(never)]
-    fn note<L: Lanes>(
-        &mut self,
-        lanes: L,
-        spot: impl Fn(u32) -> Spot,
-        mut near: u32,
-        sought: &Sought,
-        under_way: &mut UnderWay,
-    ) {
+    /// Which entries of a page are near, as if it were full.
+    #[inline]
+    fn near(&self, page: u32, Sought { step, tag, .. }: &Sought) -> u32 {
+        let pages = &self.tables.pages;
+        if step.whole {
+            self.simd.near_both(pages.low(page), pages.high(page), *tag, step.allowed)
+        } else {
+            self.simd.near(pages.low(page), *tag, step.near)
+        }
+    }
+
+    fn note(&mut self, page: u32, mut near: u32, step: usize) {
         while near != 0 {
-            if under_way.paged.is_full() {
-                self.confirm(lanes, under_way);
-            }
-            let hit = Hit { at: spot(near.trailing_zeros()), sought: *sought };
+            prefetch(self.tables.pages.high(page));
+            self.scratch.near.push((Spot { page, at: near.trailing_zeros() }, step));
             near &= near - 1;
-            self.view.prefetch_rest(hit.at);
-            under_way.paged.push(hit);
         }
     }
 
-    #[inline(always)]
-    fn confirm<L: Lanes>(&mut self, lanes: L, under_way: &mut UnderWay) {
-        if under_way.waits() {
-            lanes.run(Confirming { search: self, under_way });
+    /// Reads a page of each chain, then the next of each that has one.
+    fn read_chains(&mut self) {
+        while !self.scratch.chains.is_empty() {
+            let mut chains = std::mem::take(&mut self.scratch.chains);
+            chains.retain_mut(|cursor| self.read_page(cursor));
+            self.scratch.chains = chains;
+            self.go_on();
         }
     }
 
-    /// Asks for the fingerprint of an entry of which the slot has come.
-    #[inline(always)]
-    fn place(&self, hit: Hit<Spot>, placed: &mut List<u32>) {
-        let slot = self.view.slot(hit.at);
-        prefetch(self.fingerprints.word(slot));
-        placed.push(Hit { at: slot, sought: hit.sought });
-    }
-
-    #[inline(always)]
-    fn confirm_one(&mut self, hit: Hit<u32>) {
-        let query = self.queries[hit.sought.query as usize];
-        let difference = self.fingerprints.word(hit.at) ^ query.fingerprint;
-        let distance = difference.count_ones();
-        if distance > query.radius {
-            return;
-        }
-        // What several steps find is taken from the first of them only.
-        let difference = self.blocks.shuffle.of(difference);
-        let steps = &self.blocks.steps[query.radius as usize][..hit.sought.step as usize];
-        let before = |step: &Step| {
-            (difference & self.blocks.keys[step.table].mask).count_ones() == step.distance
-        };
-        if !steps.iter().any(before) {
-            self.found.push(Found { query: hit.sought.query, slot: hit.at, distance });
-        }
-    }
-}
-
-/// Confirms the entries whose fingerprints were asked for, asks for those of which the slots were, and for the slots of those that are
-/// near by all that they keep.
-struct Confirming<'s, 'a, F> {
-    search: &'s mut Search<'a, F>,
-    under_way: &'s mut UnderWay,
-}
-
-impl<F: Format> Work for Confirming<'_, '_, F> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<L: Lanes>(self, _: L) {
-        let Self { search, under_way } = self;
-        for hit in under_way.placed.drain() {
-            search.confirm_one(*hit);
-        }
-        let view = search.view;
-        for hit in under_way.slotted.drain() {
-            search.place(*hit, &mut under_way.placed);
-        }
-        for hit in under_way.paged.drain() {
-            let Sought { rest, allowed, .. } = hit.sought;
-            if view.distance(view.rest(hit.at), rest) > allowed {
-                continue;
+    /// Reads a page of a chain and moves on to the next, if there is one.
+    #[inline]
+    fn read_page(&mut self, cursor: &mut Cursor) -> bool {
+        let Cursor { page, last, first_mask, last_mask, step } = *cursor;
+        let sought = self.scratch.sought[step];
+        let mut near = self.near(page, &sought);
+        let next = self.tables.pages.next(page);
+        if page == last {
+            near &= last_mask;
+            // The last page comes first: what is behind it begins with the first.
+            if next == last {
+                near &= first_mask;
             }
-            if F::SPLIT {
-                view.prefetch_slot(hit.at);
-                under_way.slotted.push(*hit);
-            } else {
-                search.place(*hit, &mut under_way.placed);
-            }
+        } else {
+            near &= first_mask;
+            cursor.first_mask = u32::MAX;
         }
+        if near != 0 {
+            self.note(page, near, step);
+        }
+        cursor.page = next;
+        if next != last {
+            self.prefetch_page(next, sought.step);
+        }
+        next != last
     }
-}
 
-/// Compares a fingerprint with all of them.
-pub(super) struct Scanning<'a> {
-    pub(super) queue: &'a Slots,
-    pub(super) query: Query,
-    /// As which query it is to be reported.
-    pub(super) number: u32,
-    pub(super) found: &'a mut Vec<Found>,
-}
-
-impl Work for Scanning<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<L: Lanes>(self, lanes: L) {
-        let Query { fingerprint, radius } = self.query;
-        for (start, words) in self.queue.runs() {
-            let (eights, rest) = words.as_chunks::<8>();
-            let mut report = |offset: usize, word: u64| {
-                let distance = (word ^ fingerprint).count_ones();
-                if distance <= radius {
-                    self.found.push(Found {
-                        query: self.number,
-                        slot: start + offset as u32,
-                        distance,
-                    });
-                }
-            };
-            for (i, eight) in eights.iter().enumerate() {
-                if lanes.near_fingerprints(eight, fingerprint, radius) != 0 {
-                    for (j, &word) in eight.iter().enumerate() {
-                        report(8 * i + j, word);
-                    }
+    /// Confirms the entries whose fingerprints have come, and requests the next line of the others.
+    fn go_on(&mut self) {
+        let Scratch { sought, near, nearer, slots, .. } = &mut *self.scratch;
+        for (slot, step) in slots.drain(..) {
+            let difference = self.queue.fingerprint(slot) ^ self.fingerprint;
+            let distance = difference.count_ones();
+            if distance <= self.radius {
+                let permuted = self.tables.permutation.apply(difference);
+                let before = |Sought { step, .. }: &Sought| {
+                    self.tables.list[step.table].distance(permuted) == step.distance
+                };
+                // What several steps find is taken from the first only.
+                if !sought[..step].iter().any(before) {
+                    self.found.push(Found { slot, distance });
                 }
             }
-            for (j, &word) in rest.iter().enumerate() {
-                report(8 * eights.len() + j, word);
+        }
+        for (spot, step) in nearer.drain(..) {
+            let slot = *self.tables.pages.slot(spot);
+            prefetch(self.queue.fingerprint(slot));
+            slots.push((slot, step));
+        }
+        for (spot, nth) in near.drain(..) {
+            let Sought { step, tag, .. } = sought[nth];
+            if (self.tables.pages.tag(spot) ^ tag).count_ones() <= step.allowed {
+                prefetch(self.tables.pages.slot(spot));
+                nearer.push((spot, nth));
             }
         }
     }

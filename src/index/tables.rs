@@ -1,114 +1,286 @@
-//! The tables of either entry format behind one face.
+//! The tables: each files every fingerprint in a bucket by its *key*, some of the bits, which no other key has.
+//!
+//! A permuted fingerprint is cut into one key after the other. The tag of an entry is what follows the key, around the end of the word; its lower
+//! half has bits of the next key and of none only, as [`probes`](super::probes) asks.
+
+#![expect(clippy::cast_possible_truncation, reason = "keys and tags have at most 32 bits")]
 
 use std::{io, ops::Range};
 
 use super::{
-    blocks::Blocks,
-    bulk::Bulk,
-    format::{Narrow, Wide},
-    lanes::Level,
-    layout::Entry,
-    plan::Plan,
-    search::{Found, Query, Search},
-    slots::Slots,
+    bits::{Permutation, places},
+    buckets::{Bucket, Pages, inline_pages},
+    probes::{MAX_PROBE, Step, radii, steps},
+    queue::Queue,
+    simd::prefetch,
 };
 
-/// Tables of entries for fingerprints of a queue.
+/// In bulk, so far ahead a bucket is requested, and half as far the lines to which an entry goes.
+const AHEAD: usize = 16;
+
+/// Entries for the fingerprints of a queue, one in each table.
 #[derive(Clone, Debug)]
-pub(super) enum Tables {
-    Narrow(Blocks<Narrow>),
-    Wide(Blocks<Wide>),
+pub(super) struct Tables {
+    pub(super) permutation: Permutation,
+    /// The places of bits in the keys, those first where bits should tell most.
+    places: Vec<u32>,
+    pub(super) list: Vec<Table>,
+    pub(super) pages: Pages,
+    /// The steps of queries within each radius.
+    steps: Vec<Vec<Step>>,
+    /// For how many entries they were made.
+    pub(super) made_for: u64,
 }
 
-macro_rules! each {
-    ($tables:expr, $blocks:ident => $what:expr) => {
-        match $tables {
-            Tables::Narrow($blocks) => $what,
-            Tables::Wide($blocks) => $what,
-        }
-    };
+/// What is the same for all buckets of a table.
+#[derive(Clone, Debug)]
+pub(super) struct Table {
+    /// The bits of the key, from `shift` on.
+    bits: u32,
+    shift: u32,
+    /// The bits of a tag that are used.
+    tag_mask: u32,
+    /// The inline part of the first bucket.
+    start: u32,
+    pub(super) inline_pages: u32,
+    /// All differences of two keys, the lightest first, and how many of them have at most so many bits.
+    differences: Vec<u32>,
+    within: Vec<usize>,
+}
+
+impl Table {
+    #[inline]
+    pub(super) fn key(&self, permuted: u64) -> u32 {
+        (permuted >> self.shift) as u32 & (u32::MAX >> (u32::BITS - self.bits))
+    }
+
+    #[inline]
+    pub(super) fn tag(&self, permuted: u64) -> u32 {
+        permuted.rotate_right(self.shift + self.bits) as u32 & self.tag_mask
+    }
+
+    #[inline]
+    pub(super) fn bucket(&self, key: u32) -> Bucket {
+        Bucket { start: self.start + key * self.inline_pages, pages: self.inline_pages }
+    }
+
+    /// In how many bits of the key two permuted fingerprints differ.
+    pub(super) fn distance(&self, difference: u64) -> u32 {
+        self.key(difference).count_ones()
+    }
+
+    /// How the keys at a distance differ from a key.
+    pub(super) fn differences(&self, distance: u32) -> &[u32] {
+        let nearer = distance.checked_sub(1).map_or(0, |nearer| self.within[nearer as usize]);
+        &self.differences[nearer..self.within[distance as usize]]
+    }
 }
 
 impl Tables {
-    pub(super) fn new(plan: &Plan) -> io::Result<Self> {
-        Ok(match plan.layout().entry() {
-            Entry::Narrow => Self::Narrow(Blocks::new(plan)?),
-            Entry::Wide => Self::Wide(Blocks::new(plan)?),
+    /// Empty tables with keys of so many bits for queries within `radius`, made for `entries`, with room for `pages`.
+    ///
+    /// # Errors
+    /// If the system refuses the memory.
+    pub(super) fn new(keys: &[u32], radius: u32, entries: u64, pages: u64) -> io::Result<Self> {
+        let fits = |pages: u64| u32::try_from(pages).map_err(|_| io::ErrorKind::OutOfMemory);
+        let (mut start, mut shift, mut tables) = (0, 0, Vec::new());
+        for (nth, &bits) in keys.iter().enumerate() {
+            let inline_pages = inline_pages(entries, bits);
+            let (differences, within) = differences(bits);
+            let tag_mask = 0xffff_0000 | low(near_bits(keys, nth).min(16));
+            let start_of_table = fits(start)?;
+            tables.push(Table {
+                bits,
+                shift,
+                tag_mask,
+                start: start_of_table,
+                inline_pages,
+                differences,
+                within,
+            });
+            start += u64::from(inline_pages) << bits;
+            shift += bits;
+        }
+        let places = places(keys, &radii(keys, radius));
+        Ok(Self {
+            permutation: Permutation::telling_first(std::iter::empty(), &places),
+            places,
+            list: tables,
+            pages: Pages::new(fits(start)?, fits(pages)?)?,
+            steps: (0..=radius).map(|radius| steps(radius, &radii(keys, radius))).collect(),
+            made_for: entries,
         })
     }
 
-    /// For how many entries they were made.
-    pub(super) fn made_for(&self) -> u64 {
-        each!(self, blocks => blocks.made_for)
-    }
-
     /// Makes the keys of those bits that tell most about fingerprints like these. There is no entry yet.
-    pub(super) fn learn(&mut self, fingerprints: impl Iterator<Item = u64>) {
-        each!(self, blocks => blocks.learn(fingerprints));
+    pub(super) fn select_bits(&mut self, fingerprints: impl Iterator<Item = u64>) {
+        self.permutation = Permutation::telling_first(fingerprints, &self.places);
     }
 
-    /// Takes the `nth` large page of memory for homes, and says whether there are so many.
-    pub(super) fn take_large_page(&mut self, nth: usize) -> bool {
-        each!(self, blocks => blocks.pages.take_large_page(nth))
+    /// The steps of a query within a radius.
+    #[inline]
+    pub(super) fn steps(&self, radius: u32) -> &[Step] {
+        &self.steps[radius as usize]
     }
 
+    /// How many buckets a query within a radius reads.
+    pub(super) fn probes(&self, radius: u32) -> u64 {
+        let buckets = |step: &Step| self.list[step.table].differences(step.distance).len() as u64;
+        self.steps(radius).iter().map(buckets).sum()
+    }
+
+    /// Adds entries for a fingerprint.
     pub(super) fn insert(&mut self, fingerprint: u64, slot: u32) {
-        each!(self, blocks => blocks.insert(fingerprint, slot));
+        self.prefetch(fingerprint);
+        let permuted = self.permutation.apply(fingerprint);
+        for table in &self.list {
+            self.pages.prefetch_end(table.bucket(table.key(permuted)));
+        }
+        for table in &self.list {
+            self.pages.push(table.bucket(table.key(permuted)), table.tag(permuted), slot);
+        }
     }
 
-    /// Lets go of the entries of the oldest fingerprint.
+    /// Removes the entries of the oldest fingerprint.
     pub(super) fn pop(&mut self, fingerprint: u64) {
-        each!(self, blocks => blocks.pop(fingerprint));
+        self.prefetch(fingerprint);
+        let permuted = self.permutation.apply(fingerprint);
+        for table in &self.list {
+            self.pages.pop(table.bucket(table.key(permuted)));
+        }
     }
 
-    /// Asks for the buckets of a fingerprint.
-    pub(super) fn expect(&self, fingerprint: u64) {
-        each!(self, blocks => blocks.expect(fingerprint));
+    /// Requests the buckets of a fingerprint.
+    pub(super) fn prefetch(&self, fingerprint: u64) {
+        let permuted = self.permutation.apply(fingerprint);
+        for table in &self.list {
+            prefetch(self.pages.low(table.bucket(table.key(permuted)).start));
+        }
     }
 
-    /// Makes entries for what lies between these ordinals of the queue.
-    pub(super) fn insert_all(&mut self, queue: &Slots, ordinals: Range<u64>, bulk: &mut Bulk) {
-        let Bulk { slots, entries, .. } = bulk;
-        slots.clear();
-        slots.extend(ordinals.map(|ordinal| queue.slot(ordinal)));
-        let fingerprints = slots.iter().map(|&slot| *queue.word(slot));
-        each!(self, blocks => blocks.insert_all(&fingerprints, slots, entries));
+    /// Adds entries for all that the queue has between these ordinals, table by table and sorted by bucket: that goes through each table once,
+    /// from one end to the other, where one after the other each entry waits for a random place.
+    pub(super) fn insert_all(&mut self, queue: &Queue, ordinals: Range<u64>) {
+        let slots: Vec<u32> = ordinals.map(Queue::slot).collect();
+        let permuted: Vec<u64> =
+            slots.iter().map(|&slot| self.permutation.apply(*queue.fingerprint(slot))).collect();
+        for table in &self.list {
+            let order = by_key(table, &permuted);
+            for (nth, &(key, place)) in order.iter().enumerate() {
+                if let Some(&(later, _)) = order.get(nth + AHEAD) {
+                    prefetch(self.pages.low(table.bucket(later).start));
+                }
+                if let Some(&(soon, _)) = order.get(nth + AHEAD / 2) {
+                    self.pages.prefetch_end(table.bucket(soon));
+                }
+                let tag = table.tag(permuted[place as usize]);
+                self.pages.push(table.bucket(key), tag, slots[place as usize]);
+            }
+        }
     }
 
-    pub(super) fn crowded(
-        &self,
-        fingerprints: impl Iterator<Item = u64>,
-        limit: u32,
-        bulk: &mut Bulk,
-    ) -> Vec<u32> {
-        each!(self, blocks => blocks.crowded(fingerprints, limit, bulk))
+    /// The table in which equal fingerprints are looked up.
+    fn table_of_equals(&self) -> &Table {
+        &self.list[self.steps[0][0].table]
     }
 
-    pub(super) fn fullest_crowd(&self, fingerprint: u64) -> u32 {
-        each!(self, blocks => blocks.fullest_crowd(fingerprint))
+    /// How many entries share the bucket in which those equal to a fingerprint are.
+    pub(super) fn bucket_of_equals(&self, fingerprint: u64) -> u32 {
+        let table = self.table_of_equals();
+        self.pages.len(table.bucket(table.key(self.permutation.apply(fingerprint))))
     }
 
-    pub(super) fn crowd_of_equals(&self, fingerprint: u64) -> u32 {
-        each!(self, blocks => blocks.crowd_of_equals(fingerprint))
+    /// Those of these fingerprints that may come to more than `limit` equal ones if all are inserted: their places, those that are
+    /// equal in order.
+    pub(super) fn crowded(&self, fingerprints: impl Iterator<Item = u64>, limit: u32) -> Vec<u32> {
+        let table = self.table_of_equals();
+        let permuted: Vec<u64> = fingerprints.map(|word| self.permutation.apply(word)).collect();
+        let order = by_key(table, &permuted);
+        let is_crowded = |bucket: &&[(u32, u32)]| {
+            self.pages.len(table.bucket(bucket[0].0)) as usize + bucket.len() > limit as usize
+        };
+        let buckets = order.chunk_by(|(a, _), (b, _)| a == b).filter(is_crowded);
+        buckets.flatten().map(|&(_, place)| place).collect()
     }
 
-    /// In how many places a query of some radius looks.
-    pub(super) fn probes(&self, radius: u32) -> usize {
-        each!(self, blocks => blocks.probes[radius as usize])
+    /// How many entries share the fullest bucket of a fingerprint.
+    pub(super) fn fullest_bucket(&self, fingerprint: u64) -> u32 {
+        let permuted = self.permutation.apply(fingerprint);
+        let lens = self.list.iter().map(|table| self.pages.len(table.bucket(table.key(permuted))));
+        lens.max().unwrap_or(0)
+    }
+}
+
+/// The keys of permuted fingerprints with their places in the list, sorted.
+fn by_key(table: &Table, permuted: &[u64]) -> Vec<(u32, u32)> {
+    let keys = permuted.iter().map(|&permuted| table.key(permuted));
+    let mut order: Vec<(u32, u32)> = keys.zip(0..).collect();
+    order.sort_unstable();
+    order
+}
+
+/// How many bits behind a key belong to the next key or to none.
+fn near_bits(keys: &[u32], nth: usize) -> u32 {
+    let next = (nth + 1) % keys.len();
+    // The bits of no key follow the last key.
+    let free = if nth + 2 >= keys.len() { u64::BITS - keys.iter().sum::<u32>() } else { 0 };
+    free + if next == nth { 0 } else { keys[next] }
+}
+
+/// The lowest `n` bits, at most 16.
+fn low(n: u32) -> u32 {
+    (1 << n) - 1
+}
+
+/// All words of `bits` bits, the lightest first, and how many have at most so many bits set, up to [`MAX_PROBE`].
+fn differences(bits: u32) -> (Vec<u32>, Vec<usize>) {
+    let (mut words, mut within) = (vec![0_u32], vec![1]);
+    for _ in 0..MAX_PROBE {
+        // Each gets one more bit, higher than all it has.
+        let lighter = words[within.len().checked_sub(2).map_or(0, |last| within[last])..].to_vec();
+        for word in lighter {
+            let above = u32::BITS - word.leading_zeros();
+            words.extend((above..bits).map(|bit| word | 1 << bit));
+        }
+        within.push(words.len());
+    }
+    (words, within)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn differences_are_all_words_of_a_weight() {
+        let tables = Tables::new(&[10, 8], 7, 1000, 0).unwrap();
+        for distance in 0..=MAX_PROBE {
+            let mut found = tables.list[0].differences(distance).to_vec();
+            found.sort_unstable();
+            let all = (0..1024).filter(|word: &u32| word.count_ones() == distance);
+            assert_eq!(found, all.collect::<Vec<_>>());
+        }
     }
 
-    pub(super) fn search(
-        &self,
-        level: Level,
-        fingerprints: &Slots,
-        queries: &[Query],
-        found: &mut Vec<Found>,
-    ) {
-        each!(self, blocks => level.run(Search::new(blocks, fingerprints, queries, found)));
-    }
-
-    #[cfg(test)]
-    pub(super) fn pages(&self) -> usize {
-        each!(self, blocks => blocks.pages.len())
+    #[test]
+    fn tags_share_no_bit_with_the_key_and_half_of_them_is_near() {
+        for keys in [&[16, 16, 16, 16][..], &[20, 20, 19], &[9, 4, 7], &[5, 4], &[30]] {
+            let tables = Tables::new(keys, 0, 1000, 0).unwrap().list;
+            for (nth, table) in tables.iter().enumerate() {
+                let next = &tables[(nth + 1) % tables.len()];
+                for bit in 0..64 {
+                    let bit = 1_u64 << bit;
+                    let (key, tag) = (table.key(bit), table.tag(bit));
+                    assert!(key.count_ones() + tag.count_ones() <= 1);
+                    let is_free = tables.iter().all(|table| table.key(bit) == 0);
+                    assert!(
+                        tag.trailing_zeros() >= 16 || next.key(bit) != 0 || is_free,
+                        "{keys:?} {nth}"
+                    );
+                }
+                assert_eq!(table.key(u64::MAX).count_ones(), keys[nth]);
+                assert!(table.tag(u64::MAX) >> 16 == 0xffff);
+            }
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use super::{BlockIndex, Candidate, Entry, Homes, Index, Layout, Plan, Scan};
+use super::{BlockIndex, Candidate, Index, Plan, Scan};
 use crate::{fingerprint::Fingerprint, page::DocId};
 
 /// The finaliser of `SplitMix64`: fingerprints without structure.
@@ -13,16 +13,12 @@ pub(super) fn random(number: u64) -> Fingerprint {
     Fingerprint(x ^ (x >> 31))
 }
 
-fn layouts() -> [Layout; 7] {
-    [
-        Layout::covering(6, 10, Entry::Narrow),
-        Layout::disjoint(&[9, 9], Entry::Narrow, 3),
-        Layout::disjoint(&[9, 8, 8], Entry::Wide, 8),
-        Layout::disjoint(&[9, 8, 8, 8], Entry::Wide, 8),
-        Layout::disjoint(&[11], Entry::Narrow, 3),
-        Layout::covering(5, 5, Entry::Narrow).with_homes(Homes::Tight),
-        Layout::disjoint(&[5, 4, 5], Entry::Wide, 8).with_homes(Homes::Roomy),
-    ]
+/// Keys of tables, and the largest radius that each is to serve.
+const TABLES: [(&[u32], u32); 6] =
+    [(&[9, 9], 3), (&[9, 8, 8], 8), (&[9, 8, 8, 8], 9), (&[11], 3), (&[5, 4], 7), (&[5, 4, 5], 11)];
+
+fn plans(entries: u64) -> impl Iterator<Item = Plan> {
+    TABLES.into_iter().map(move |(keys, radius)| Plan::with_keys(keys, radius, entries))
 }
 
 /// An empty index.
@@ -30,8 +26,9 @@ pub(super) fn planned(plan: Plan) -> BlockIndex {
     BlockIndex::with_plan(plan).expect("there is memory")
 }
 
-fn filled(layout: Layout, documents: u64) -> BlockIndex {
-    let mut index = planned(Plan::new(layout, documents)).never_scanning();
+fn filled(plan: Plan) -> BlockIndex {
+    let documents = plan.entries();
+    let mut index = planned(plan).never_scanning();
     index.insert_all((1..=documents).map(|id| (DocId(id), random(id))));
     index
 }
@@ -48,10 +45,10 @@ fn candidates(index: &BlockIndex, fingerprint: Fingerprint) -> Vec<Candidate> {
 
 #[test]
 fn many_inserted_at_once_are_found_like_one_after_the_other() {
-    for layout in layouts() {
-        let mut one_by_one = planned(Plan::new(layout.clone(), 1000)).never_scanning();
+    for plan in plans(1000) {
+        let mut one_by_one = planned(plan.clone()).never_scanning();
         (1..=1000).for_each(|id| assert!(one_by_one.insert(DocId(id), random(id))));
-        let at_once = filled(layout, 1000);
+        let at_once = filled(plan);
         for id in 1..=1000 {
             let found = candidates(&at_once, near(id));
             assert_eq!(found, candidates(&one_by_one, near(id)));
@@ -62,9 +59,8 @@ fn many_inserted_at_once_are_found_like_one_after_the_other() {
 
 #[test]
 fn many_inserted_at_once_are_those_of_a_hot_value_that_enter_one_by_one() {
-    for layout in layouts() {
+    for plan in plans(20_000) {
         let limit = NonZeroU32::new(100).unwrap();
-        let plan = Plan::new(layout, 20_000);
         let mut one_by_one = planned(plan).with_equal_limit(limit);
         let mut at_once = one_by_one.clone();
         let mut next = 1;
@@ -104,23 +100,9 @@ fn many_inserted_at_once_are_those_of_a_hot_value_that_enter_one_by_one() {
 }
 
 #[test]
-fn many_queries_at_once_are_answered_like_one_after_the_other() {
-    for layout in layouts() {
-        let index = filled(layout, 1000);
-        let queries: Vec<Fingerprint> = (900..1100).map(near).collect();
-        let mut out = vec![vec![Candidate { id: DocId(0), distance: 99 }]; 300];
-        index.candidates_of_all(&queries, index.max_radius(), &mut out);
-        assert_eq!(out.len(), queries.len());
-        for (&query, out) in queries.iter().zip(&out) {
-            assert_eq!(out, &candidates(&index, query));
-        }
-    }
-}
-
-#[test]
 fn the_nearest_is_the_first_of_all() {
-    for layout in layouts() {
-        let mut index = filled(layout, 1000);
+    for plan in plans(1000) {
+        let mut index = filled(plan);
         for id in 1001..=1100 {
             index.insert(DocId(id), near(id - 1000));
         }
@@ -135,9 +117,8 @@ fn the_nearest_is_the_first_of_all() {
 
 #[test]
 fn of_a_hot_value_the_oldest_are_held_and_the_others_counted() {
-    for layout in layouts() {
+    for plan in plans(1000) {
         let limit = NonZeroU32::new(10).unwrap();
-        let plan = Plan::new(layout, 1000);
         let mut index = planned(plan).never_scanning().with_equal_limit(limit);
         let (hot, pages) = (random(0), index.pages());
         (1..=50_000).for_each(|id| assert_eq!(index.insert(DocId(id), hot), id <= 10));
@@ -154,8 +135,8 @@ fn of_a_hot_value_the_oldest_are_held_and_the_others_counted() {
 
 #[test]
 fn the_audit_finds_nothing_missed_and_would_find_it() {
-    for layout in layouts() {
-        let mut index = filled(layout, 1000).with_audit(NonZeroU32::new(10).unwrap());
+    for plan in plans(1000) {
+        let mut index = filled(plan).with_audit(NonZeroU32::new(10).unwrap());
         (1..=1000).for_each(|id| drop(candidates(&index, near(id))));
         assert_eq!((index.audit().checked, index.audit().missed), (100, 0));
         index.lose_the_tables();
@@ -167,9 +148,9 @@ fn the_audit_finds_nothing_missed_and_would_find_it() {
 
 #[test]
 fn a_block_index_that_rolls_does_not_grow() {
-    for layout in layouts() {
+    for (keys, radius) in TABLES {
         for (window, gap) in [(1000, 1), (1000, 3), (20_000, 1)] {
-            let mut index = planned(Plan::new(layout.clone(), window));
+            let mut index = planned(Plan::with_keys(keys, radius, window));
             let mut roll = |from: u64, until: u64| {
                 for number in from..until {
                     // Every other one is a member of a crowd that shares half of its bits.
@@ -179,7 +160,7 @@ fn a_block_index_that_rolls_does_not_grow() {
                     index.insert(DocId(number * gap), fingerprint);
                     index.expire(DocId((number * gap).saturating_sub((window - 1) * gap)));
                 }
-                (index.len(), index.pages(), index.places())
+                (index.len(), index.pages(), index.capacity())
             };
             let (_, most, places) = roll(1, 100_000);
             let (len, pages, later) = roll(100_000, 200_000);
@@ -192,12 +173,12 @@ fn a_block_index_that_rolls_does_not_grow() {
 
 #[test]
 fn recall_is_total_where_places_are_used_again() {
-    for layout in layouts() {
-        let radius = layout.max_radius();
-        let mut index = planned(Plan::new(layout, 3000)).never_scanning();
+    for plan in plans(3000) {
+        let radius = plan.radius();
+        let mut index = planned(plan).never_scanning();
         let limit = NonZeroU32::new(BlockIndex::EQUAL_LIMIT).unwrap();
         let mut scan = Scan::default().with_equal_limit(limit);
-        // Places come in stretches of 2^14: each is used three times.
+        // Slots come in stretches of 2^11: each is used many times.
         for number in 1..=100_000 {
             let (id, horizon) = (DocId(number), DocId(number.saturating_sub(2999)));
             let earlier = number.saturating_sub(1 + random(!number).0 % 3500);
@@ -215,22 +196,20 @@ fn recall_is_total_where_places_are_used_again() {
 }
 
 #[test]
-fn what_is_refreshed_and_removed_is_found_as_by_a_scan() {
-    for layout in layouts() {
-        let radius = layout.max_radius();
-        let mut index = planned(Plan::new(layout, 1000)).never_scanning();
+fn what_is_removed_and_moved_is_found_as_by_a_scan() {
+    for plan in plans(1000) {
+        let radius = plan.radius();
+        let mut index = planned(plan).never_scanning();
         let mut scan = Scan::default();
         let (mut next, mut expected) = (1, Vec::new());
         for step in 0..40_000_u64 {
             let dice = random(!step).0;
-            // Those of a tenth of the window are repeated again and again, in some phases most, in others none.
+            // In some phases most documents of the window's newest tenth are removed again and again, in others none.
             let some =
                 DocId(next - next.min(1 + (dice >> 8) % if dice & 16 == 0 { 1000 } else { 100 }));
             let phase = step / 3000 % 4;
             match dice % 8 {
-                0..=3 if phase % 2 == 1 => {
-                    assert_eq!(index.refresh(some, DocId(next)), scan.refresh(some, DocId(next)));
-                }
+                0..=3 if phase % 2 == 1 => assert_eq!(index.remove(some), scan.remove(some)),
                 0..=2 if phase == 2 => assert_eq!(index.remove(some), scan.remove(some)),
                 _ => {
                     let fingerprint = if dice & 64 == 0 { near(next / 2) } else { random(next) };
@@ -252,7 +231,7 @@ fn what_is_refreshed_and_removed_is_found_as_by_a_scan() {
                 scan.candidates(near(next / 2 - next.min(dice % 700) / 2), radius, &mut expected);
                 let query = near(next / 2 - next.min(dice % 700) / 2);
                 assert_eq!(candidates(&index, query), expected, "{step}");
-                assert!(index.places() <= 4 << 14);
+                assert!(index.capacity() <= 4 << 10);
             }
         }
     }
@@ -260,10 +239,11 @@ fn what_is_refreshed_and_removed_is_found_as_by_a_scan() {
 
 #[test]
 fn what_a_window_that_fills_is_asked_is_answered_as_by_a_scan() {
-    for (layout, smaller) in layouts().into_iter().zip(layouts().into_iter().cycle().skip(2)) {
-        let radius = layout.max_radius().min(smaller.max_radius());
-        let stage = |entries| Plan::new(smaller.clone(), entries);
-        let plan = Plan::new(layout, 20_000).growing_through(vec![stage(9_000), stage(6_000)]);
+    for ((keys, a), (smaller, b)) in TABLES.into_iter().zip(TABLES.into_iter().cycle().skip(2)) {
+        let radius = a.min(b);
+        let stage = |entries| Plan::with_keys(smaller, radius, entries);
+        let plan = Plan::with_keys(keys, radius, 20_000);
+        let plan = plan.growing_through(vec![stage(6_000), stage(9_000)]);
         let (mut index, mut scan) = (planned(plan), Scan::default());
         let (mut window, mut to_come, mut found, mut expected) =
             (0_u64, vec![], Vec::new(), Vec::new());
@@ -282,7 +262,7 @@ fn what_a_window_that_fills_is_asked_is_answered_as_by_a_scan() {
                 scan.candidates(query, radius, &mut expected);
                 assert_eq!(found, expected, "{number}");
             }
-            to_come.push(index.tables.to_come());
+            to_come.push(index.tables_to_come());
         }
         to_come.dedup();
         assert_eq!(to_come, [3, 2, 1, 0]);
@@ -291,15 +271,8 @@ fn what_a_window_that_fills_is_asked_is_answered_as_by_a_scan() {
 
 #[test]
 fn a_window_may_outgrow_its_plan() {
-    // Entries have more of the fingerprint while their places are few: first all of them must, then none.
-    for layout in [
-        Layout::disjoint(&[9, 9], Entry::Narrow, 3),
-        Layout::disjoint(&[7, 7], Entry::Narrow, 3).with_homes(Homes::Tight),
-    ]
-    .into_iter()
-    .flat_map(|layout| [10, 5_000].map(|entries| Plan::new(layout.clone(), entries)))
-    {
-        let mut index = planned(layout).never_scanning();
+    for plan in [10, 5_000].map(|entries| Plan::with_keys(&[7, 7], 3, entries)) {
+        let mut index = planned(plan).never_scanning();
         for id in 1..=150_000 {
             index.insert(DocId(id), random(id));
             if id % 1000 == 1 {
@@ -317,37 +290,34 @@ fn a_window_may_outgrow_its_plan() {
 }
 
 #[test]
-fn a_document_made_the_newest_leaves_last() {
-    let mut index = filled(Layout::disjoint(&[9, 8, 8], Entry::Wide, 8), 100);
-    assert!(index.refresh(DocId(1), DocId(101)));
-    assert!(!index.refresh(DocId(1), DocId(102)));
-    index.expire(DocId(101));
-    assert_eq!(candidates(&index, random(1)), [Candidate { id: DocId(101), distance: 0 }]);
-    assert_eq!(index.len(), 1);
-}
-
-#[test]
-fn documents_made_the_newest_again_and_again_take_no_more_room() {
-    for layout in layouts() {
-        let mut index = filled(layout, 1000);
+fn tombstones_do_not_pile_up() {
+    for plan in plans(1000) {
+        let mut index = filled(plan);
         let mut roll = |from: u64, until: u64| {
-            // The first is never made the newest, so that nothing leaves in its turn.
+            // The first is never removed, so that nothing leaves before it.
             for id in from..until {
-                assert!(index.refresh(DocId(id - 500), DocId(id)));
+                assert!(index.remove(DocId(id - 500)).is_some());
+                assert!(index.insert(DocId(id), random(id)));
             }
             assert_eq!(candidates(&index, random(1))[0], Candidate { id: DocId(1), distance: 0 });
-            (index.len(), index.places())
+            (index.len(), index.capacity())
         };
         let before = roll(1001, 20_000);
         assert_eq!(before.0, 1000);
         assert_eq!(roll(20_000, 60_000), before);
+        // The moved ones leave when it is their turn.
+        index.expire(DocId(2));
+        assert_eq!(candidates(&index, random(1)).first(), None);
+        assert_eq!((index.len(), index.remove(DocId(1))), (999, None));
+        index.expire(DocId(59_900));
+        assert_eq!(index.len(), 100);
     }
 }
 
 #[test]
 fn memory_that_the_system_refuses_is_an_error() {
     // More addresses than a process has.
-    let plan = Plan::new(Layout::disjoint(&[9, 9], Entry::Narrow, 3), 1 << 50);
+    let plan = Plan::with_keys(&[9, 9], 3, 1 << 50);
     let error = BlockIndex::with_plan(plan.clone()).unwrap_err();
     assert_eq!(error.bytes, plan.certain_bytes());
     assert!(error.to_string().ends_with(" PiB (out of memory)"), "{error}");

@@ -1,7 +1,7 @@
 //! Fingerprints that are crowded, as those of texts are.
 
 use super::{
-    Entry, Index, Layout, Plan, Scan,
+    Index, Plan, Scan,
     tests::{planned, random},
 };
 use crate::{fingerprint::Fingerprint, page::DocId};
@@ -28,7 +28,7 @@ fn crowded_as_texts_are_all_are_found_in_the_memory_that_was_planned() {
         let mut scan = Scan::default();
         documents().for_each(|(id, text)| assert!(scan.insert(id, text)));
         scan.expire(DocId(rolled + 1));
-        for bytes in [45, 60, 80, 120] {
+        for bytes in [60, 80, 120, 160] {
             let plan = Plan::choose(radius, entries, (bytes + 8) * entries).unwrap();
             let mut index = planned(plan.clone());
             for (id, text) in documents() {
@@ -54,13 +54,13 @@ fn crowded_as_texts_are_all_are_found_in_the_memory_that_was_planned() {
 fn keys_are_made_of_the_bits_that_tell() {
     // A quarter of the bits never changes: as they come they would be the first key, and all entries in one of its buckets.
     let documents = (1..=20_000).map(|id| (DocId(id), Fingerprint(random(id).0 & !0xffff)));
-    let layout = Layout::disjoint(&[16, 14, 14, 14], Entry::Wide, 8);
-    let [mut one_by_one, mut at_once] =
-        [(); 2].map(|()| planned(Plan::new(layout.clone(), 20_000)));
+    let plan = Plan::with_keys(&[16, 14, 14, 14], 8, 20_000);
+    let [mut one_by_one, mut at_once] = [(); 2].map(|()| planned(plan.clone()));
     documents.clone().for_each(|(id, fingerprint)| assert!(one_by_one.insert(id, fingerprint)));
     at_once.insert_all(documents.clone());
     for index in [one_by_one, at_once] {
-        let fullest = documents.clone().map(|(_, fingerprint)| index.crowd(fingerprint)).max();
+        let fullest =
+            documents.clone().map(|(_, fingerprint)| index.fullest_bucket(fingerprint)).max();
         assert!(fullest.is_some_and(|crowd| (2..200).contains(&crowd)), "{fullest:?}");
     }
 }

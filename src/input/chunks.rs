@@ -1,7 +1,6 @@
 //! Reads documents ahead on a separate thread.
 
 use std::{
-    collections::VecDeque,
     mem,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread,
@@ -18,9 +17,11 @@ const MOST_ITEMS: usize = 1024;
 /// Documents in order, as many at a time as have been read: a full chunk of a file, or a single one if they arrive one by one, so
 /// that a program that waits for each decision gets it.
 #[derive(Debug)]
-pub struct Chunks {
-    shared: Arc<Shared>,
-}
+pub struct Chunks(End);
+
+/// One end of the queue. Dropping it closes the queue, on the reader's side even by a panic.
+#[derive(Debug)]
+struct End(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
@@ -30,7 +31,7 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct Queue {
-    items: VecDeque<Item>,
+    items: Vec<Item>,
     bytes: usize,
     /// The reader has ended, or its documents are no longer wanted.
     closed: bool,
@@ -41,7 +42,7 @@ impl Chunks {
     #[must_use]
     pub fn new(documents: Documents) -> Self {
         let shared = Arc::new(Shared::default());
-        let reader = Close(Arc::clone(&shared));
+        let reader = End(Arc::clone(&shared));
         // Not joined: it may wait for a terminal forever when no more documents are wanted.
         thread::spawn(move || {
             for item in documents {
@@ -50,7 +51,7 @@ impl Chunks {
                 }
             }
         });
-        Self { shared }
+        Self(End(shared))
     }
 }
 
@@ -59,20 +60,22 @@ impl Iterator for Chunks {
 
     /// Waits for a document and returns all that have been read.
     fn next(&mut self) -> Option<Vec<Item>> {
-        let mut queue = self.shared.lock();
+        let shared = &self.0.0;
+        let mut queue = shared.lock();
         while queue.items.is_empty() && !queue.closed {
-            queue = self.shared.wait(queue);
+            queue = shared.wait(queue);
         }
         queue.bytes = 0;
         let items = mem::take(&mut queue.items);
-        self.shared.changed.notify_all();
-        (!items.is_empty()).then(|| items.into())
+        shared.changed.notify_all();
+        (!items.is_empty()).then_some(items)
     }
 }
 
-impl Drop for Chunks {
+impl Drop for End {
     fn drop(&mut self) {
-        self.shared.close();
+        self.0.lock().closed = true;
+        self.0.changed.notify_all();
     }
 }
 
@@ -85,14 +88,9 @@ impl Shared {
             queue = self.wait(queue);
         }
         queue.bytes += size;
-        queue.items.push_back(item);
+        queue.items.push(item);
         self.changed.notify_all();
         !queue.closed
-    }
-
-    fn close(&self) {
-        self.lock().closed = true;
-        self.changed.notify_all();
     }
 
     fn lock(&self) -> MutexGuard<'_, Queue> {
@@ -107,14 +105,5 @@ impl Shared {
 impl Queue {
     fn has_room(&self, size: usize) -> bool {
         self.items.is_empty() || (self.items.len() < MOST_ITEMS && self.bytes + size <= MOST_BYTES)
-    }
-}
-
-/// Closes the queue when the reader ends, even by a panic.
-struct Close(Arc<Shared>);
-
-impl Drop for Close {
-    fn drop(&mut self) {
-        self.0.close();
     }
 }

@@ -1,6 +1,8 @@
-//! Detects the language of a text: by its script, and by its words only if several languages share the script.
+//! Language codes, and the language of a text: detected by its script, and by its words only if several languages share the script.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, fmt, str};
+
+use serde::{Serialize, Serializer};
 
 /// Bytes of a text in which scripts are counted, and bytes passed to statistics, which are expensive.
 const SAMPLE: usize = 2048;
@@ -17,6 +19,60 @@ const FREQUENT_ENGLISH: [&str; 23] = [
 
 /// ISO 639-3 codes and the ISO 639-1 codes of the same languages.
 const CODES: &str = include_str!("languages.txt");
+
+/// The primary subtag of a language tag (RFC 5646), in lower case: `zh`, `ja`, `en`, `haw`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Lang([u8; 3]);
+
+impl Lang {
+    /// Takes the primary subtag of a tag such as `zh-Hant-TW`; `None` unless it has two or three letters.
+    ///
+    /// ```
+    /// use pagesieve::page::Lang;
+    ///
+    /// assert_eq!(Lang::new("zh-Hant-TW").unwrap().as_str(), "zh");
+    /// assert_eq!(Lang::new(""), None);
+    /// ```
+    #[must_use]
+    pub fn new(tag: &str) -> Option<Self> {
+        let primary = tag.trim().split(['-', '_']).next()?.as_bytes();
+        let valid = (2..=3).contains(&primary.len()) && primary.iter().all(u8::is_ascii_alphabetic);
+        valid.then(|| {
+            let mut code = [0; 3];
+            code[..primary.len()].copy_from_slice(primary);
+            code.make_ascii_lowercase();
+            Self(code)
+        })
+    }
+
+    /// The code as a string.
+    ///
+    /// # Panics
+    /// Never: the code consists of ASCII letters.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        let len = if self.0[2] == 0 { 2 } else { 3 };
+        str::from_utf8(&self.0[..len]).expect("ASCII letters are UTF-8")
+    }
+}
+
+impl fmt::Display for Lang {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Debug for Lang {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Lang({self})")
+    }
+}
+
+impl Serialize for Lang {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
 
 /// The ISO 639-1 code of the language in which most of `text` is written; `None` if it is too short to detect it.
 ///
@@ -60,6 +116,7 @@ pub fn language(text: &str) -> Option<&'static str> {
 }
 
 /// The ISO 639-1 code with which a language tag such as `zh-Hant-TW` starts.
+#[cfg(feature = "html")]
 pub(crate) fn of_tag(tag: &str) -> Option<&'static str> {
     let primary = tag.trim().split(['-', '_']).next()?;
     codes()

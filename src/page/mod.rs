@@ -2,7 +2,6 @@
 //!
 //! The lowest module: it imports no other one and does no I/O.
 
-mod lang;
 pub(crate) mod language;
 #[cfg(feature = "html")]
 mod normal_url;
@@ -18,8 +17,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-pub use lang::Lang;
-pub use language::language;
+pub use language::{Lang, language};
 #[cfg(feature = "html")]
 pub use normal_url::{NormalUrl, Origin, UrlError, UrlOptions, site_of};
 

@@ -2,7 +2,6 @@
 
 use std::{
     borrow::Cow,
-    collections::VecDeque,
     fmt::{self, Write as _},
     fs,
     io::{self, Write},
@@ -164,7 +163,7 @@ pub struct Warc {
     number: u32,
     file: Appending,
     /// Full files that [`sync`](Self::sync) has not yet returned.
-    full: VecDeque<Mark>,
+    full: Vec<Mark>,
     rotate_at: u64,
 }
 
@@ -190,7 +189,7 @@ impl Warc {
         let file = Appending::open(path.clone(), known_offset(&path, mark(number))?)?;
         remove_from(directory, &run.name, number + 1)?;
         let directory = directory.to_owned();
-        Ok(Self { directory, run, number, file, full: VecDeque::new(), rotate_at: ROTATE_AT })
+        Ok(Self { directory, run, number, file, full: Vec::new(), rotate_at: ROTATE_AT })
     }
 
     /// The current file and its length, including buffered bytes.
@@ -264,7 +263,7 @@ impl Warc {
             let offset = self.file.sync()?;
             let path = self.directory.join(file_name(&self.run.name, self.number + 1));
             let next = Appending::open(path, 0)?;
-            self.full.push_back(Mark { file: self.file_name(), offset });
+            self.full.push(Mark { file: self.file_name(), offset });
             self.file = next;
             self.number += 1;
         }

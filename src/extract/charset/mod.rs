@@ -14,7 +14,7 @@ use encoding_rs::{
 };
 use url::Host;
 
-use crate::{extract::language, page::Page};
+use crate::page::{Page, language};
 
 /// Bytes that suffice to guess an encoding.
 const SAMPLE: usize = 64 << 10;

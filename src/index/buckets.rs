@@ -1,0 +1,450 @@
+//! Buckets of entries: an inline part and an overflow chain.
+//!
+//! An entry has a tag (32 bits of the fingerprint) and a slot (its place in the queue). 28 of them share a page: the lower halves of the
+//! tags on one line, the upper halves on another, the slots on two. Often the first line alone decides, and the others are not read.
+//!
+//! A bucket is a queue, like the whole window. Its *inline part* is a ring over one or a few pages of its own, which lie side by side; what
+//! has no room there goes to a chain of pages and moves to the inline part when older entries leave. So the inline part has the oldest
+//! entries, and nothing is searched, neither to insert nor to expire.
+
+use std::io;
+
+use super::{
+    memory::Region,
+    simd::{Line, TAGS, half, prefetch},
+};
+
+/// Entries of a page.
+pub(super) const PAGE_ENTRIES: u32 = TAGS;
+/// Bytes of a page.
+pub(super) const PAGE_BYTES: u32 = 256;
+/// An inline part has at most so many pages: 10 bits count its entries.
+const MAX_INLINE_PAGES: u32 = 36;
+
+/// The pages of inline parts for so many entries in buckets with keys of so many bits: room for a bucket of average size.
+pub(super) fn inline_pages(entries: u64, bits: u32) -> u32 {
+    let pages = entries.div_ceil(u64::from(PAGE_ENTRIES) << bits);
+    u32::try_from(pages).map_or(MAX_INLINE_PAGES, |pages| pages.clamp(1, MAX_INLINE_PAGES))
+}
+
+/// The word of a page's first line that has the head of an inline part, or the next page of a chain.
+const LINK: usize = 15;
+/// The word of an inline part's first line that has the last page of its chain.
+const LAST: usize = 14;
+/// The word of an inline part's slots that has the length of its chain.
+const CHAIN_LEN: usize = 31;
+
+/// Pages of a piece in bits, at the least and at the most: the lines of a large piece fill huge pages.
+const PIECE_BITS: std::ops::Range<u32> = 6..19;
+
+/// Where the inline part of a bucket lies.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bucket {
+    /// The first page.
+    pub(super) start: u32,
+    pub(super) pages: u32,
+}
+
+/// An entry: a page and the place there.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Spot {
+    pub(super) page: u32,
+    pub(super) at: u32,
+}
+
+/// How an inline part is filled, a ring, and where on its pages a chain begins and ends.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Head {
+    first: u32,
+    len: u32,
+    /// The first entry on the first page of the chain.
+    pub(super) chain_first: u32,
+    /// One past the last entry on the last page of the chain: 0 if there is no chain.
+    pub(super) chain_end: u32,
+}
+
+const RING_BITS: u32 = 10;
+const PAGE_BITS: u32 = 5;
+
+impl Head {
+    #[inline]
+    fn unpack(word: u32) -> Self {
+        let part = |shift: u32, bits: u32| word >> shift & ((1 << bits) - 1);
+        Self {
+            first: part(0, RING_BITS),
+            len: part(RING_BITS, RING_BITS),
+            chain_first: part(2 * RING_BITS, PAGE_BITS),
+            chain_end: part(2 * RING_BITS + PAGE_BITS, PAGE_BITS),
+        }
+    }
+
+    fn pack(self) -> u32 {
+        let chain = self.chain_first | self.chain_end << PAGE_BITS;
+        self.first | self.len << RING_BITS | chain << (2 * RING_BITS)
+    }
+
+    #[inline]
+    pub(super) fn has_chain(self) -> bool {
+        self.chain_end != 0
+    }
+
+    /// The entries on the `nth` page of an inline part of so many pages: a bit each.
+    #[inline]
+    pub(super) fn mask(self, nth: u32, pages: u32) -> u32 {
+        let room = pages * PAGE_ENTRIES;
+        if self.len == room {
+            return span(0, PAGE_ENTRIES);
+        }
+        let (start, end) = (nth * PAGE_ENTRIES, self.first + self.len);
+        let on_page = |place: u32| place.saturating_sub(start).min(PAGE_ENTRIES);
+        let wrapped = end.saturating_sub(room);
+        span(on_page(self.first), on_page(end.min(room))) | span(0, on_page(wrapped))
+    }
+}
+
+/// The bits from one place up to another.
+#[inline]
+pub(super) fn span(from: u32, to: u32) -> u32 {
+    ((1 << to) - 1) & !((1 << from) - 1)
+}
+
+/// All pages of all tables.
+#[derive(Clone, Debug)]
+pub(super) struct Pages {
+    pieces: Vec<Piece>,
+    piece_bits: u32,
+    /// Pages that inline parts have: the first.
+    inline: u32,
+    /// Pages that are or were in use.
+    used: u32,
+    /// The first page that is free again; it leads to the next, and the last to itself.
+    free: Option<u32>,
+}
+
+/// Pages that were mapped together.
+#[derive(Clone, Debug)]
+struct Piece {
+    /// The lower halves of tags, and the links between pages.
+    low: Region<Line>,
+    high: Region<Line>,
+    slots: Region<[u32; 32]>,
+}
+
+impl Piece {
+    fn new(bits: u32) -> io::Result<Self> {
+        let len = 1 << bits;
+        Ok(Self { low: Region::new(len)?, high: Region::new(len)?, slots: Region::new(len)? })
+    }
+}
+
+impl Pages {
+    /// So many pages for inline parts, and room for `planned` in all.
+    ///
+    /// # Errors
+    /// If the system refuses the memory.
+    pub(super) fn new(inline: u32, planned: u32) -> io::Result<Self> {
+        let planned = planned.max(inline).max(1);
+        let piece_bits = planned.ilog2().clamp(PIECE_BITS.start, PIECE_BITS.end);
+        let pieces = (0..planned.div_ceil(1 << piece_bits)).map(|_| Piece::new(piece_bits));
+        let pieces = pieces.collect::<io::Result<_>>()?;
+        Ok(Self { pieces, piece_bits, inline, used: inline, free: None })
+    }
+
+    /// Takes the `nth` part of the memory for inline parts from the system, and returns whether there are so many.
+    pub(super) fn touch(&mut self, nth: usize) -> bool {
+        let (piece, part) = (nth / 3, nth % 3);
+        if piece << self.piece_bits >= self.inline as usize {
+            return false;
+        }
+        let Piece { low, high, slots } = &mut self.pieces[piece];
+        match part {
+            0 => low.touch(),
+            1 => high.touch(),
+            _ => slots.touch(),
+        }
+        true
+    }
+
+    #[inline]
+    fn piece(&self, page: u32) -> (&Piece, usize) {
+        let in_piece = (1 << self.piece_bits) - 1;
+        (&self.pieces[(page >> self.piece_bits) as usize], (page & in_piece) as usize)
+    }
+
+    #[inline]
+    fn piece_mut(&mut self, page: u32) -> (&mut Piece, usize) {
+        let in_piece = (1 << self.piece_bits) - 1;
+        (&mut self.pieces[(page >> self.piece_bits) as usize], (page & in_piece) as usize)
+    }
+
+    /// The line with the lower halves of a page's tags.
+    #[inline]
+    pub(super) fn low(&self, page: u32) -> &Line {
+        let (piece, at) = self.piece(page);
+        &piece.low[at]
+    }
+
+    /// The line with the upper halves of a page's tags.
+    #[inline]
+    pub(super) fn high(&self, page: u32) -> &Line {
+        let (piece, at) = self.piece(page);
+        &piece.high[at]
+    }
+
+    #[inline]
+    fn slots(&self, page: u32) -> &[u32; 32] {
+        let (piece, at) = self.piece(page);
+        &piece.slots[at]
+    }
+
+    #[inline]
+    pub(super) fn tag(&self, Spot { page, at }: Spot) -> u32 {
+        half(self.low(page), at) | half(self.high(page), at) << 16
+    }
+
+    /// The word of an entry's slot.
+    #[inline]
+    pub(super) fn slot(&self, Spot { page, at }: Spot) -> &u32 {
+        &self.slots(page)[at as usize]
+    }
+
+    #[inline]
+    pub(super) fn head(&self, bucket: Bucket) -> Head {
+        Head::unpack(self.low(bucket.start)[LINK])
+    }
+
+    /// The last page of a bucket's chain.
+    #[inline]
+    pub(super) fn last(&self, bucket: Bucket) -> u32 {
+        self.low(bucket.start)[LAST]
+    }
+
+    /// The page of a chain after this one; after the last the first.
+    #[inline]
+    pub(super) fn next(&self, page: u32) -> u32 {
+        self.low(page)[LINK]
+    }
+
+    /// How many entries a bucket has.
+    pub(super) fn len(&self, bucket: Bucket) -> u32 {
+        let head = self.head(bucket);
+        head.len + if head.has_chain() { self.slots(bucket.start)[CHAIN_LEN] } else { 0 }
+    }
+
+    /// Requests the lines to which the next entry of a bucket goes.
+    pub(super) fn prefetch_end(&self, bucket: Bucket) {
+        let head = self.head(bucket);
+        let spot = if head.has_chain() {
+            Spot { page: self.last(bucket), at: head.chain_end.min(PAGE_ENTRIES - 1) }
+        } else {
+            inline_spot(bucket, head.first + head.len)
+        };
+        prefetch(self.low(spot.page));
+        prefetch(self.high(spot.page));
+        prefetch(self.slot(spot));
+    }
+
+    /// Adds an entry to a bucket.
+    pub(super) fn push(&mut self, bucket: Bucket, tag: u32, slot: u32) {
+        let mut head = self.head(bucket);
+        if head.len < bucket.pages * PAGE_ENTRIES {
+            self.put(inline_spot(bucket, head.first + head.len), tag, slot);
+            head.len += 1;
+            return self.set_head(bucket, head);
+        }
+        let mut last = self.last(bucket);
+        if head.chain_end == 0 || head.chain_end == PAGE_ENTRIES {
+            let page = self.take();
+            if head.chain_end == 0 {
+                self.link(page, page);
+                *self.chain_len(bucket) = 0;
+            } else {
+                self.link(page, self.next(last));
+                self.link(last, page);
+            }
+            last = page;
+            head.chain_end = 0;
+            self.set_last(bucket, last);
+        }
+        self.put(Spot { page: last, at: head.chain_end }, tag, slot);
+        head.chain_end += 1;
+        *self.chain_len(bucket) += 1;
+        self.set_head(bucket, head);
+    }
+
+    /// Removes the oldest entry of a bucket.
+    pub(super) fn pop(&mut self, bucket: Bucket) {
+        let mut head = self.head(bucket);
+        let left = inline_spot(bucket, head.first);
+        head.first = (head.first + 1) % (bucket.pages * PAGE_ENTRIES);
+        if head.has_chain() {
+            let last = self.last(bucket);
+            let page = self.next(last);
+            let oldest = Spot { page, at: head.chain_first };
+            self.put(left, self.tag(oldest), *self.slot(oldest));
+            head.chain_first += 1;
+            let len = self.chain_len(bucket);
+            *len -= 1;
+            if *len == 0 {
+                (head.chain_first, head.chain_end) = (0, 0);
+                self.give_back(page);
+            } else if head.chain_first == PAGE_ENTRIES {
+                head.chain_first = 0;
+                self.link(last, self.next(page));
+                self.give_back(page);
+            }
+        } else {
+            head.len -= 1;
+        }
+        self.set_head(bucket, head);
+    }
+
+    fn put(&mut self, Spot { page, at }: Spot, tag: u32, slot: u32) {
+        let (piece, place) = self.piece_mut(page);
+        set_half(&mut piece.low[place], at, tag & 0xffff);
+        set_half(&mut piece.high[place], at, tag >> 16);
+        piece.slots[place][at as usize] = slot;
+    }
+
+    fn link(&mut self, page: u32, to: u32) {
+        let (piece, at) = self.piece_mut(page);
+        piece.low[at][LINK] = to;
+    }
+
+    fn set_head(&mut self, bucket: Bucket, head: Head) {
+        self.link(bucket.start, head.pack());
+    }
+
+    fn set_last(&mut self, bucket: Bucket, last: u32) {
+        let (piece, at) = self.piece_mut(bucket.start);
+        piece.low[at][LAST] = last;
+    }
+
+    fn chain_len(&mut self, bucket: Bucket) -> &mut u32 {
+        let (piece, at) = self.piece_mut(bucket.start);
+        &mut piece.slots[at][CHAIN_LEN]
+    }
+
+    /// A page for a chain.
+    fn take(&mut self) -> u32 {
+        if let Some(page) = self.free {
+            let next = self.next(page);
+            self.free = (next != page).then_some(next);
+            return page;
+        }
+        if (self.used >> self.piece_bits) as usize == self.pieces.len() {
+            let piece =
+                Piece::new(self.piece_bits).expect("the system has memory for more entries");
+            self.pieces.push(piece);
+        }
+        self.used += 1;
+        self.used - 1
+    }
+
+    fn give_back(&mut self, page: u32) {
+        let next = self.free.replace(page).unwrap_or(page);
+        self.link(page, next);
+    }
+
+    /// How many pages are or were in use.
+    #[cfg(test)]
+    pub(super) fn used(&self) -> u32 {
+        self.used
+    }
+}
+
+/// The entry at a place of an inline part, counted around the ring.
+#[inline]
+fn inline_spot(bucket: Bucket, mut place: u32) -> Spot {
+    let room = bucket.pages * PAGE_ENTRIES;
+    if place >= room {
+        place -= room;
+    }
+    Spot { page: bucket.start + place / PAGE_ENTRIES, at: place % PAGE_ENTRIES }
+}
+
+#[inline]
+fn set_half(line: &mut Line, at: u32, half: u32) {
+    let word = &mut line[at as usize / 2];
+    let shift = 16 * (at % 2);
+    *word = *word & !(0xffff << shift) | half << shift;
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// All entries of a bucket, oldest first, by the way that a search goes.
+    fn entries(pages: &Pages, bucket: Bucket) -> Vec<(u32, u32)> {
+        let (head, mut spots) = (pages.head(bucket), Vec::new());
+        let mut add = |page: u32, mask: u32| {
+            spots.extend(
+                (0..PAGE_ENTRIES).filter(|at| mask >> at & 1 == 1).map(|at| Spot { page, at }),
+            );
+        };
+        (0..bucket.pages).for_each(|nth| add(bucket.start + nth, head.mask(nth, bucket.pages)));
+        if head.has_chain() {
+            let last = pages.last(bucket);
+            let (mut page, first) = (pages.next(last), pages.next(last));
+            loop {
+                let from = if page == first { head.chain_first } else { 0 };
+                let to = if page == last { head.chain_end } else { PAGE_ENTRIES };
+                add(page, span(from, to));
+                if page == last {
+                    break;
+                }
+                page = pages.next(page);
+            }
+        }
+        let mut found: Vec<_> =
+            spots.into_iter().map(|spot| (pages.tag(spot), *pages.slot(spot))).collect();
+        found.sort_unstable_by_key(|&(_, slot)| slot);
+        found
+    }
+
+    proptest! {
+        #[test]
+        fn buckets_are_queues(inline in 1..=3_u32, steps in prop::collection::vec((0..3_u32, any::<bool>(), 0..300_u32), 0..40)) {
+            let mut pages = Pages::new(3 * inline, 3 * inline + 1).unwrap();
+            let mut queues = [const { VecDeque::new() }; 3];
+            let (mut next, mut most) = (0_u32, 0_u32);
+            for (nth, grows, n) in steps {
+                let bucket = Bucket { start: nth * inline, pages: inline };
+                let queue = &mut queues[nth as usize];
+                for _ in 0..n {
+                    if grows {
+                        let tag = next.wrapping_mul(0x9e37_79b9);
+                        pages.push(bucket, tag, next);
+                        queue.push_back((tag, next));
+                        next += 1;
+                    } else if queue.pop_front().is_some() {
+                        pages.pop(bucket);
+                    }
+                }
+                prop_assert_eq!(pages.len(bucket) as usize, queue.len());
+                prop_assert_eq!(entries(&pages, bucket), queue.iter().copied().collect::<Vec<_>>());
+                most = most.max(queues.iter().map(|queue| u32::try_from(queue.len()).unwrap()).sum());
+            }
+            // At the beginning and at the end of each chain a page is partly empty; what was given back is used again.
+            let needed = most / PAGE_ENTRIES;
+            prop_assert!(pages.used() <= 3 * inline + 3 * 2 + needed, "{} pages for {needed}", pages.used());
+        }
+    }
+
+    #[test]
+    fn the_largest_inline_part_fits_its_head() {
+        let bucket = Bucket { start: 0, pages: MAX_INLINE_PAGES };
+        let mut pages = Pages::new(MAX_INLINE_PAGES, 1).unwrap();
+        let room = MAX_INLINE_PAGES * PAGE_ENTRIES;
+        (0..room + 5).for_each(|slot| pages.push(bucket, !slot, slot));
+        (0..room).for_each(|_| pages.pop(bucket));
+        assert_eq!(
+            entries(&pages, bucket),
+            (room..room + 5).map(|slot| (!slot, slot)).collect::<Vec<_>>()
+        );
+    }
+}
