@@ -28,7 +28,7 @@ pub(super) struct Files {
     /// JSON lines, HTML files or directories of them; standard input (JSON lines) if none is given
     ///
     /// Files ending in .html, .htm or .xhtml are pages, and of directories only these are read, those of directories below too;
-    /// any other file holds JSON lines. A line or a page may have 64 MiB: a longer one is told and passed over.
+    /// any other file holds JSON lines. A line or a page may have 64 MiB: longer ones are reported and skipped.
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
 }
@@ -68,7 +68,7 @@ impl Source {
 }
 
 /// Reads all documents, makes something of each on all cores, and hands it over in the order of the input, some at a time. What
-/// cannot be read is told on standard error.
+/// cannot be read is reported on standard error.
 pub(super) fn in_chunks<T: Send>(
     files: Files,
     prepare: impl Fn(Input) -> T + Sync,

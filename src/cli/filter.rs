@@ -30,7 +30,7 @@ use crate::{
 /// Reads documents and writes one decision for each as a line of JSON, in the order of the input. A document is a line
 /// {"id", "text"} or {"id", "html", "url"?} of JSON, with an optional "time" (RFC 3339, or milliseconds since 1970; else now), or an
 /// HTML file, whose id is its path. A decision has "truncated" as well, with the reason, if a guard against hostile markup cut the page.
-/// Lines that cannot be read are told on standard error; then the exit code is 1.
+/// Lines that cannot be read are reported on standard error; then the exit code is 1.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -50,7 +50,7 @@ pub(super) struct Args {
     settings: Settings,
 }
 
-/// So many names are forgotten at a time: many more than come.
+/// Names that are forgotten at a time: many more than arrive.
 const FORGOTTEN_AT_ONCE: usize = 64;
 
 pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit, Failure> {
@@ -82,12 +82,12 @@ pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit, Failure> {
             judge.commit()
         },
     )?;
-    tell(judge.audit());
+    report(judge.audit());
     Ok(exit)
 }
 
-/// Says what the index counted, if there is something to say.
-fn tell(audit: Audit) {
+/// Reports what the index counted, if anything.
+fn report(audit: Audit) {
     if audit.checked > 0 {
         say(format_args!("audit: {}", audited(&audit)));
     }
@@ -95,7 +95,7 @@ fn tell(audit: Audit) {
         tracing::warn!(
             documents = audit.over,
             held = BlockIndex::EQUAL_LIMIT,
-            "so many documents had a fingerprint of which the window holds as many as it may: only by their text they will be found again"
+            "the window holds as many equal fingerprints as it can: further documents with one of them are found by their text only"
         );
     }
 }
