@@ -191,7 +191,7 @@ fn misdirection(from: &[String], to: &[String]) -> Option<&'static str> {
 fn oversized(file: &Path, source: &Source) -> Vec<String> {
     let functions = source.functions().into_iter();
     functions
-        .filter(|(name, _, lines)| *lines >= MAX_FUNCTION)
+        .filter(|(_, _, lines)| *lines >= MAX_FUNCTION)
         .map(|(name, line, lines)| format!("{}:{line}: {name} has {lines} lines", file.display()))
         .collect()
 }
