@@ -117,7 +117,7 @@ fn of_content(name: String, content: Content, preparation: &Preparation) -> Side
         facts: document.facts(),
         signature,
         charset: is_page.then(|| extracted.charset.to_owned()),
-        text: Some(Text { features, document }),
+        text: Some(Text { document, features }),
         judged: None,
     }
 }
