@@ -180,8 +180,8 @@ impl Plan {
     }
 }
 
-/// Of a hundred entries in a table so many have no room in inline parts, or leave that much of a chain's pages empty.
-const OVERFLOW: u64 = 50;
+/// For so many of a hundred entries of a table there is room in chains. Texts need about half, most of it for empty places of pages.
+const OVERFLOW: u64 = 65;
 
 /// Pages of the inline parts of a table.
 fn inline(entries: u64, bits: u32) -> u64 {
