@@ -1,8 +1,8 @@
 //! A streaming duplicate filter for web crawls, and the crawler around it.
 //!
-//! The filter takes documents one after the other and says of each whether it is unique or repeats an earlier one: in its body, in its
-//! text, or nearly (SimHash, searched exactly within a Hamming distance over a window that rolls). The crawler has every page judged
-//! before it is stored and before its links are followed.
+//! The filter judges documents in order of arrival. Each is unique, or it repeats an earlier one: by its body, by its text, or nearly
+//! (SimHash, searched exactly within a Hamming distance over a rolling window). The crawler has every page judged before it stores the
+//! page and follows its links.
 //!
 //! ```
 //! use pagesieve::{Filter, filter::Options};
@@ -15,22 +15,35 @@
 //! # Ok::<(), pagesieve::OptionsError>(())
 //! ```
 //!
-//! In reading order: [`filter`] is the heart, [`index`] and [`fingerprint`] are what it stands on, [`extract`] and [`page`] bring it
-//! pages. With the feature `crawl`: [`crawl`] runs a crawl, [`state`], [`sink`] and [`report`] keep it. With the feature `cli` (the
-//! default): [`config`], [`input`] and [`cli`] are the program. The feature `demo` (also default) bundles the demo's pages. Who wants the
-//! filter alone takes `default-features = false` and compiles neither HTTP client nor command line.
+//! # Features
+//!
+//! The default has all. Without any, the core is left: [`fingerprint`], [`index`] and [`filter`], with few dependencies and no C code.
+//!
+//! | feature | adds |
+//! |---|---|
+//! | `jieba` | Chinese words by dictionary, which the default options ask for |
+//! | `html` | the `extract` module: body text and links of HTML pages; normalised URLs |
+//! | `state` | `DurableFilter`: the filter's window in a file |
+//! | `crawl` | the `crawl` module: the crawler |
+//! | `cli` | the program `pagesieve` |
+//! | `demo` | the pages of `pagesieve demo` |
+//!
+//! Without `jieba`, set `segment` to [`Segment::Ngrams`](fingerprint::Segment::Ngrams): a recipe never depends on features by itself.
 #![cfg_attr(
     not(feature = "cli"),
-    allow(rustdoc::broken_intra_doc_links, reason = "features leave rooms out")
+    allow(dead_code, reason = "with all features everything is used, and checked to be")
 )]
 
 #[cfg(feature = "cli")]
+#[doc(hidden)]
 pub mod cli;
 #[cfg(feature = "cli")]
+#[doc(hidden)]
 pub mod config;
 #[cfg(feature = "crawl")]
 pub mod crawl;
 #[cfg(feature = "cli")]
+#[doc(hidden)]
 pub mod eval;
 #[cfg(feature = "html")]
 pub mod extract;
@@ -38,6 +51,7 @@ pub mod filter;
 pub mod fingerprint;
 pub mod index;
 #[cfg(feature = "cli")]
+#[doc(hidden)]
 pub mod input;
 pub mod page;
 #[cfg(feature = "crawl")]

@@ -1,4 +1,4 @@
-//! Documents as the commands take them: from the input to a text and its sketch.
+//! Reads the documents of a command, and prepares them for the filter.
 
 use std::{
     fs,
@@ -22,29 +22,29 @@ use crate::{
 
 use super::{Exit, Failure, Out, exit::print_error, say, write_line};
 
-/// What is read.
+/// The input.
 #[derive(Debug, Args)]
 pub(super) struct Files {
-    /// JSON lines, HTML files or directories of them; standard input (JSON lines) if none is given
+    /// JSON lines, HTML files or directories of HTML files; JSON lines from standard input if none is given
     ///
-    /// Files ending in .html, .htm or .xhtml are pages, and of directories only these are read, those of directories below too;
-    /// any other file holds JSON lines. A line or a page may have 64 MiB: a longer one is told and passed over.
+    /// Files that end in .html, .htm or .xhtml are pages; directories are searched for them recursively. Any other file has JSON lines.
+    /// Lines and pages of more than 64 MiB are reported and skipped.
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
 }
 
-/// How it is read and judged.
+/// The configuration.
 #[derive(Debug, Args)]
 pub(super) struct Settings {
-    /// Take the options of this configuration; its seeds do not matter
+    /// Use the options of this configuration; its [[seeds]] are ignored
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Set one key of the configuration, as in dedup.segment=ngrams
+    /// Set one key of the configuration, as in `dedup.segment=ngrams`
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
 }
 
-/// What is read, and how.
+/// The input and the configuration.
 #[derive(Debug, Args)]
 pub(super) struct Source {
     #[command(flatten)]
@@ -54,7 +54,7 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// Writes a line of JSON for each document.
+    /// Writes one JSON line per document.
     pub(super) fn write_lines<T: Serialize + Send>(
         self,
         out: &mut Out,
@@ -67,8 +67,8 @@ impl Source {
     }
 }
 
-/// Reads all documents, makes something of each on all cores, and hands it over in the order of the input, some at a time. What
-/// cannot be read is told on standard error.
+/// Reads all documents, prepares them on all cores, and passes them to `take` in the order of the input, some at a time. Reports what
+/// cannot be read on standard error.
 pub(super) fn in_chunks<T: Send>(
     files: Files,
     prepare: impl Fn(Input) -> T + Sync,
@@ -77,7 +77,7 @@ pub(super) fn in_chunks<T: Send>(
     in_chunks_of(files.files, prepare, take)
 }
 
-/// The same with the documents of these files and directories.
+/// The same for these files and directories.
 pub(super) fn in_chunks_of<T: Send>(
     paths: Vec<PathBuf>,
     prepare: impl Fn(Input) -> T + Sync,
@@ -101,9 +101,9 @@ pub(super) fn in_chunks_of<T: Send>(
     }
     if !found {
         say(if is_input {
-            "no documents were found: the standard input is empty"
+            "no documents were found: standard input is empty"
         } else {
-            "no documents were found; of directories, files ending in .html, .htm or .xhtml are read"
+            "no documents were found; in directories, only files that end in .html, .htm or .xhtml are read"
         });
     }
     Ok(exit)
@@ -119,7 +119,7 @@ impl Settings {
         Ok(self.draft(defaults)?.check_dedup()?)
     }
 
-    /// What is configured, as it was read.
+    /// The configuration as it was read.
     pub(super) fn draft(&self, defaults: &Config) -> Result<Draft, Failure> {
         Ok(match &self.config {
             Some(path) => Draft::read(path, &self.set)?,
@@ -127,7 +127,7 @@ impl Settings {
         })
     }
 
-    /// The same with the rule of a run as the default, and how the run's texts are fingerprinted, which can be no other.
+    /// The same with the rule of a run as the default. Also returns the run's recipe, which cannot be changed.
     pub(super) fn config_over_run(&self, run: &PastRun) -> Result<(Config, Recipe), Failure> {
         let dedup = run.options()?;
         let config = self.config_over(&Config { dedup, ..Config::default() })?;
@@ -136,19 +136,19 @@ impl Settings {
     }
 }
 
-/// The recipe of fingerprints that nobody keeps: with the public seed, unless another is named.
+/// The recipe for fingerprints that are not kept: with the public hash seed, unless a number is set.
 pub(super) fn recipe(config: &Config) -> Recipe {
     config.dedup.filter().recipe(config.dedup.seed.seed().unwrap_or(HashSeed::PUBLIC))
 }
 
-/// An extractor for whom the configuration names.
+/// An extractor for the configured user agent.
 pub(super) fn extractor(config: &Config) -> Extractor {
     let token = product_token(&config.crawl.user_agent);
     let agent = (!token.is_empty()).then(|| token.to_owned());
     Extractor::new(extract::Options { agent, rules: config.extract.clone() })
 }
 
-/// What stands in a document, as the extractor sees it. A text is a document without title and links.
+/// Extracts the text of an input. A plain text has no title and no links.
 pub(super) fn extracted(
     extractor: &Extractor,
     input: Input,
@@ -175,7 +175,7 @@ pub(super) fn extracted(
     }
 }
 
-/// A file as one document: a page if its name or its beginning says so, else text.
+/// Reads a file as one document: a page if its name or its beginning says so, else text.
 pub(super) fn read(path: &Path) -> Result<Content, Failure> {
     let bytes = fs::read(path).map_err(|source| Failure::Read { path: path.to_owned(), source })?;
     if is_html(path) || fetch::is_html(None, &bytes) {
@@ -197,7 +197,7 @@ pub(super) struct Preparation {
 pub(super) struct Prepared {
     pub(super) url: Option<String>,
     pub(super) document: Document,
-    /// Why the document is not whole, if a guard cut it.
+    /// Why the document is truncated, if it is.
     pub(super) truncated: Option<Truncation>,
 }
 

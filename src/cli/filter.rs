@@ -1,10 +1,6 @@
-//! `pagesieve filter`: which documents repeat earlier ones?
+//! `pagesieve filter`: reports which documents repeat earlier ones.
 
-use std::{
-    collections::{HashMap, VecDeque},
-    io::Write,
-    path::PathBuf,
-};
+use std::{collections::BTreeMap, io::Write, path::PathBuf};
 
 use serde::Serialize;
 
@@ -25,49 +21,45 @@ use crate::{
     state::{DurableFilter, Restored, StateError},
 };
 
-/// Judge documents: unique, or a duplicate of which?
+/// Report which documents are unique, and which repeat an earlier one
 ///
-/// Reads documents and writes one decision for each as a line of JSON, in the order of the input. A document is a line
-/// {"id", "text"} or {"id", "html", "url"?} of JSON, with an optional "time" (RFC 3339, or milliseconds since 1970; else now), or an
-/// HTML file, whose id is its path. A decision has "truncated" as well, with the reason, if a guard against hostile markup cut the page.
-/// Lines that cannot be read are told on standard error; then the exit code is 1.
+/// Prints one decision per document as a JSON line, in the order of the input. A document is a JSON line {"id", "text"} or
+/// {"id", "html", "url"?} with an optional "time" (RFC 3339, or milliseconds since 1970; default: now), or an HTML file, whose id is
+/// its path. If a limit against hostile markup cut the page, the decision also has "truncated" with the reason. Lines that cannot be
+/// read are reported on standard error, and the exit code is 1.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
     pagesieve filter pages/                     all HTML files in a directory
-    pagesieve filter --state seen.db new.jsonl  duplicates also of what earlier runs have seen
+    pagesieve filter --state seen.db new.jsonl  also finds duplicates of documents of earlier runs
     crawler | pagesieve filter | jq -r 'select(.verdict == \"unique\").id'")]
 pub(super) struct Args {
     #[command(flatten)]
     files: Files,
     /// Keep the window in this file between runs
     ///
-    /// It is created with the public seed, or the number that is configured, and goes on with it: fingerprints of another seed or of
-    /// another way to cut texts are refused.
+    /// The file is created with the public hash seed or the configured number. Later runs must use the same hash seed and the same way to
+    /// split texts.
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
     #[command(flatten)]
     settings: Settings,
 }
 
-/// So many names are forgotten at a time: many more than come.
-const FORGOTTEN_AT_ONCE: usize = 64;
-
 pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit, Failure> {
     let draft = args.settings.draft(&Config::default())?;
     if draft.asks_for_a_secret_seed() {
         say(
-            "dedup.seed: only `crawl` draws a secret one; here fingerprints have the public seed, unless a number is set",
+            "dedup.seed: only `crawl` draws a secret seed; this command uses the public one, unless a number is set",
         );
     }
-    let (config, mut judge) = if let Some(path) = args.state {
-        let config = draft.check_dedup()?;
-        let judge = Judge::durable(path, &config)?;
-        (config, judge)
-    } else {
-        let config = draft.check_dedup_in_memory()?;
-        let judge = Judge::in_memory(&config)?;
-        (config, judge)
+    let config = match args.state {
+        Some(_) => draft.check_dedup()?,
+        None => draft.check_dedup_in_memory()?,
+    };
+    let mut judge = match args.state {
+        Some(path) => Judge::durable(path, &config)?,
+        None => Judge::in_memory(&config)?,
     };
     let preparation = Preparation::new(&config, judge.documents());
     let exit = in_chunks(
@@ -77,17 +69,17 @@ pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit, Failure> {
             for document in &documents {
                 judge.judge(document, out)?;
             }
-            // A decision that nobody received is not remembered.
+            // A decision is remembered only if it was written.
             out.flush().map_err(Failure::Output)?;
             judge.commit()
         },
     )?;
-    tell(judge.audit());
+    print_audit(judge.audit());
     Ok(exit)
 }
 
-/// Says what the index counted, if there is something to say.
-fn tell(audit: Audit) {
+/// Prints what the index counted, if anything.
+fn print_audit(audit: Audit) {
     if audit.checked > 0 {
         say(format_args!("audit: {}", audited(&audit)));
     }
@@ -95,45 +87,21 @@ fn tell(audit: Audit) {
         tracing::warn!(
             documents = audit.over,
             held = BlockIndex::EQUAL_LIMIT,
-            "so many documents had a fingerprint of which the window holds as many as it may: only by their text they will be found again"
+            "the window holds as many equal fingerprints as it can: further documents with one of them are found by their text only"
         );
     }
 }
 
-/// Who judges, and knows the names of matches.
+/// The filter, and the ids of the documents that it can match.
 enum Judge {
-    InMemory { filter: Filter, names: Names },
+    InMemory { filter: Filter, ids: BTreeMap<DocId, String> },
     Durable { filter: Box<DurableFilter>, path: PathBuf },
-}
-
-/// The names of the window's representatives.
-#[derive(Default)]
-struct Names {
-    by_id: HashMap<DocId, String>,
-    /// Oldest first.
-    queue: VecDeque<DocId>,
-}
-
-impl Names {
-    fn insert(&mut self, id: DocId, name: String) {
-        self.by_id.insert(id, name);
-        self.queue.push_back(id);
-    }
-
-    /// Forgets what has left the window, some at a time.
-    fn expire(&mut self, filter: &Filter) {
-        let horizon = filter.oldest();
-        for _ in 0..FORGOTTEN_AT_ONCE {
-            let Some(id) = self.queue.pop_front_if(|id| *id < horizon) else { return };
-            self.by_id.remove(&id);
-        }
-    }
 }
 
 impl Judge {
     fn in_memory(config: &Config) -> Result<Self, Failure> {
         let filter = Filter::of_recipe(&config.dedup.filter(), recipe(config))?;
-        Ok(Self::InMemory { filter, names: Names::default() })
+        Ok(Self::InMemory { filter, ids: BTreeMap::new() })
     }
 
     fn durable(path: PathBuf, config: &Config) -> Result<Self, Failure> {
@@ -157,13 +125,16 @@ impl Judge {
     /// Judges a document and writes the decision.
     fn judge(&mut self, document: &Prepared, out: &mut Out) -> Result<(), Failure> {
         match self {
-            Self::InMemory { filter, names } => {
+            Self::InMemory { filter, ids } => {
                 let judgement = filter.judge(&document.document);
-                names.expire(filter);
-                if judgement.verdict.is_unique() {
-                    names.insert(judgement.id, document.document.id().to_owned());
+                let oldest = filter.oldest();
+                while ids.first_key_value().is_some_and(|(id, _)| *id < oldest) {
+                    ids.pop_first();
                 }
-                let of = judgement.verdict.matched().and_then(|found| names.by_id.get(&found.of));
+                if judgement.verdict.is_unique() {
+                    ids.insert(judgement.id, document.document.id().to_owned());
+                }
+                let of = judgement.verdict.matched().and_then(|found| ids.get(&found.of));
                 write(out, document, &judgement, of.map(String::as_str))
             }
             Self::Durable { filter, path } => {

@@ -13,7 +13,7 @@ use super::{
     say,
 };
 use crate::{
-    crawl::{Neighbour, Neighbourhood, PastRun},
+    crawl::{Lookup, NearPage, PastRun},
     filter::{self, Document, Kind, Options},
     fingerprint::similarity,
     input::{Content, Documents, Input, InputError},
@@ -56,7 +56,7 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
         match input {
             Ok(input) => {
                 let prepared = preparation.prepare(input);
-                let found = run.nearest(&prepared.document, &options, args.limit)?;
+                let found = run.lookup(&prepared.document, &options, args.limit)?;
                 if count > 0 {
                     writeln!(out).map_err(Failure::Output)?;
                 }
@@ -92,7 +92,7 @@ fn inputs(file: &Path) -> Result<Box<dyn Iterator<Item = Result<Input, InputErro
 fn write(
     out: &mut Out,
     Prepared { document, truncated, .. }: &Prepared,
-    found: &Neighbourhood,
+    found: &Lookup,
     options: &Options,
 ) -> io::Result<()> {
     let [chars, features] = [(document.chars, "character"), (document.sketch.features, "feature")]
@@ -110,8 +110,8 @@ fn write(
     writeln!(out, "\nThe run would judge it {}", verdict(document, found, options))
 }
 
-fn write_neighbour(out: &mut Out, neighbour: &Neighbour) -> io::Result<()> {
-    let Neighbour { page, distance, signature_distance } = neighbour;
+fn write_neighbour(out: &mut Out, neighbour: &NearPage) -> io::Result<()> {
+    let NearPage { page, distance, signature_distance } = neighbour;
     let similarity = similarity(*signature_distance);
     write!(out, "  {distance:>5}  {signature_distance:>6}  {similarity:>10.4}  {}", page.name)?;
     match &page.title {
@@ -121,7 +121,7 @@ fn write_neighbour(out: &mut Out, neighbour: &Neighbour) -> io::Result<()> {
 }
 
 /// How the run would judge the text.
-fn verdict(document: &Document, neighbours: &Neighbourhood, options: &Options) -> String {
+fn verdict(document: &Document, neighbours: &Lookup, options: &Options) -> String {
     let (features, template) = (document.sketch.features, neighbours.template);
     match (&neighbours.matched, only_equal(&document.sketch, options)) {
         (Some((found, page)), _) => {

@@ -1,12 +1,14 @@
-//! The run directory: whether it holds a run, and how a run is deleted.
+//! The run directory: whether it holds a run, what its state keeps as JSON, and how a run is deleted.
 
 use std::{fs, io, path::Path};
 
-use super::error::CrawlError;
+use serde::de::DeserializeOwned;
+
+use super::plan::CrawlError;
 use crate::{
     report::{HTML, JSON},
     sink::{DUPLICATES, PAGES, SKIPPED, warc},
-    state::{State, WriteLock},
+    state::{State, StateError, WriteLock},
 };
 
 /// The state's file in the run directory.
@@ -19,6 +21,16 @@ const OUTPUTS: [&str; 5] = [PAGES, DUPLICATES, SKIPPED, HTML, JSON];
 #[must_use]
 pub fn is_run(directory: &Path) -> bool {
     directory.join(STATE).exists()
+}
+
+/// A value of this name that a run keeps as JSON.
+pub(super) fn stored<T: DeserializeOwned>(
+    state: &State,
+    name: &str,
+) -> Result<Option<T>, StateError> {
+    let text: Option<String> = state.meta(name)?;
+    let value = text.map(|text| serde_json::from_str(&text)).transpose();
+    value.map_err(|_| StateError::Damaged("a value is not JSON"))
 }
 
 /// Refuses the state of another run or of a filter.

@@ -10,9 +10,8 @@ use url::Url;
 
 use super::{
     directory::{STATE, check_owner, check_unclaimed},
-    error::CrawlError,
     fetch::{Answer, FetchError, Fetcher, Limit},
-    options::Plan,
+    plan::{CrawlError, Plan},
     robots::{Robots, RobotsRequest, RobotsResponse, product_token},
     scope::{Refusal, Scope},
     sitemap,
@@ -30,54 +29,54 @@ const MAX_SITEMAPS: usize = 1_000;
 #[derive(Clone, Debug)]
 pub struct Forecast {
     /// The seeds, and what sitemaps name.
-    pub urls: Vec<Outlook>,
+    pub urls: Vec<ForecastUrl>,
     /// How many URLs of the run are queued, if it was started, including those among `urls`.
     pub queued: u64,
 }
 
-/// What would become of a URL.
+/// A URL, and what a crawl would do with it.
 #[derive(Clone, Debug)]
-pub struct Outlook {
+pub struct ForecastUrl {
     url: String,
-    prospect: Prospect,
+    action: Action,
 }
 
 #[derive(Clone, Debug)]
-enum Prospect {
-    /// It would be fetched, for this seed, by its place in the configuration.
+enum Action {
+    /// Fetch it, for the seed at this position in the configuration.
     Fetch(usize),
-    /// It would be read for more URLs.
+    /// Read it for more URLs.
     Read { pages: usize, sitemaps: usize },
-    /// It would not be fetched.
+    /// Skip it.
     Skip(Reason, Option<String>),
-    /// The run is done with it.
+    /// Nothing: the run is done with it.
     Done,
-    /// It cannot be fetched.
+    /// Nothing: it cannot be fetched.
     Failure(String),
 }
 
-impl Outlook {
+impl ForecastUrl {
     /// Whether the URL would be fetched.
     #[must_use]
     pub fn is_fetched(&self) -> bool {
-        matches!(self.prospect, Prospect::Fetch(_))
+        matches!(self.action, Action::Fetch(_))
     }
 }
 
 /// One line: what would be done, the URL, and why; separated by tabs.
-impl fmt::Display for Outlook {
+impl fmt::Display for ForecastUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let url = &self.url;
-        match &self.prospect {
-            Prospect::Fetch(seed) => write!(f, "fetch\t{url}\tseed {}", seed + 1),
-            Prospect::Read { pages, sitemaps } => {
+        match &self.action {
+            Action::Fetch(seed) => write!(f, "fetch\t{url}\tseed {}", seed + 1),
+            Action::Read { pages, sitemaps } => {
                 let (pages, sitemaps) = (counted(*pages, "page"), counted(*sitemaps, "sitemap"));
                 write!(f, "read\t{url}\t{pages}, {sitemaps}")
             }
-            Prospect::Skip(reason, None) => write!(f, "skip\t{url}\t{reason}"),
-            Prospect::Skip(reason, Some(detail)) => write!(f, "skip\t{url}\t{reason}: {detail}"),
-            Prospect::Done => write!(f, "skip\t{url}\tthe run has dealt with it"),
-            Prospect::Failure(why) => write!(f, "skip\t{url}\tfailure: {why}"),
+            Action::Skip(reason, None) => write!(f, "skip\t{url}\t{reason}"),
+            Action::Skip(reason, Some(detail)) => write!(f, "skip\t{url}\t{reason}: {detail}"),
+            Action::Done => write!(f, "skip\t{url}\tthe run is done with it"),
+            Action::Failure(why) => write!(f, "skip\t{url}\tfailure: {why}"),
         }
     }
 }
@@ -138,7 +137,7 @@ struct DryRun<'a> {
     /// When each host may get its next request.
     not_before: HashMap<Origin, Instant>,
     seen: HashSet<NormalUrl>,
-    found: Vec<Outlook>,
+    found: Vec<ForecastUrl>,
 }
 
 impl DryRun<'_> {
@@ -157,13 +156,13 @@ impl DryRun<'_> {
                 continue;
             }
             if let Some((reason, why)) = self.objection(&url).await {
-                self.note(&url, Prospect::Skip(reason, Some(why)));
+                self.note(&url, Action::Skip(reason, Some(why)));
                 continue;
             }
             read += 1;
             match self.get(url.as_url(), Limit::Sitemap).await {
                 Ok(answer) => self.check_sitemap(&url, &answer, &mut queue).await?,
-                Err(error) => self.note(&url, Prospect::Failure(error.explain())),
+                Err(error) => self.note(&url, Action::Failure(error.explain())),
             }
         }
         Ok(())
@@ -177,18 +176,18 @@ impl DryRun<'_> {
         queue: &mut VecDeque<NormalUrl>,
     ) -> Result<(), CrawlError> {
         if let Some(target) = answer.redirect_target(url.as_url()) {
-            self.note(url, Prospect::Skip(Reason::Redirect, Some(target.to_string())));
+            self.note(url, Action::Skip(Reason::Redirect, Some(target.to_string())));
             self.queue_sitemaps(&[target], queue);
             return Ok(());
         }
         if !answer.is_success() {
             let status = answer.status.as_u16().to_string();
-            self.note(url, Prospect::Skip(Reason::Status, Some(status)));
+            self.note(url, Action::Skip(Reason::Status, Some(status)));
             return Ok(());
         }
         let sitemap = sitemap::parse(&answer.body, url.as_url());
         let (pages, sitemaps) = (sitemap.urls.len(), sitemap.nested.len());
-        self.note(url, Prospect::Read { pages, sitemaps });
+        self.note(url, Action::Read { pages, sitemaps });
         self.queue_sitemaps(&sitemap.nested, queue);
         for entry in &sitemap.urls {
             if let Ok(page) = NormalUrl::new(&entry.url, &self.options) {
@@ -204,7 +203,7 @@ impl DryRun<'_> {
             let Ok(url) = NormalUrl::new(url, &self.options) else { continue };
             match self.scope.admit_sitemap(&url, |_| false) {
                 Ok(_) => queue.push_back(url),
-                Err(_) => self.note(&url, Prospect::Skip(Reason::Scope, None)),
+                Err(_) => self.note(&url, Action::Skip(Reason::Scope, None)),
             }
         }
     }
@@ -218,17 +217,17 @@ impl DryRun<'_> {
             return Ok(());
         }
         let known = self.state.as_ref().map(|state| state.url(url.as_str())).transpose()?.flatten();
-        let prospect = match admitted {
-            _ if known.is_some_and(|known| known.state != UrlState::Queued) => Prospect::Done,
-            Err(Refusal::Scope) => Prospect::Skip(Reason::Scope, None),
-            Err(Refusal::Depth) => Prospect::Skip(Reason::Depth, None),
-            Err(Refusal::Budget) => Prospect::Skip(Reason::Budget, None),
+        let action = match admitted {
+            _ if known.is_some_and(|known| known.state != UrlState::Queued) => Action::Done,
+            Err(Refusal::Scope) => Action::Skip(Reason::Scope, None),
+            Err(Refusal::Depth) => Action::Skip(Reason::Depth, None),
+            Err(Refusal::Budget) => Action::Skip(Reason::Budget, None),
             Ok(seed) => match self.objection(&url).await {
-                Some((reason, why)) => Prospect::Skip(reason, Some(why)),
-                None => Prospect::Fetch(seed),
+                Some((reason, why)) => Action::Skip(reason, Some(why)),
+                None => Action::Fetch(seed),
             },
         };
-        self.note(&url, prospect);
+        self.note(&url, action);
         Ok(())
     }
 
@@ -283,7 +282,7 @@ impl DryRun<'_> {
         answer
     }
 
-    fn note(&mut self, url: &NormalUrl, prospect: Prospect) {
-        self.found.push(Outlook { url: url.as_str().to_owned(), prospect });
+    fn note(&mut self, url: &NormalUrl, action: Action) {
+        self.found.push(ForecastUrl { url: url.as_str().to_owned(), action });
     }
 }

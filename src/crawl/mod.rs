@@ -1,23 +1,23 @@
 //! The crawler: fetches pages politely, has every page judged, and follows the links that policy allows.
 //!
 //! ```text
-//! frontier ── Step ──► worker (JoinSet): robots.txt, fetch, parse (pool)
-//!    ▲ ▲                  │      │
-//!    │ └─── Responded ────┘      └─── Request ──► recorder (filter, state, outputs)
-//!    └───── Finished ◄───────────────── reply ──────┘
+//!  loop ──── spawns ────► worker (a task per request): robots.txt, fetch, parse on the pool
+//! (frontier) ◄─ Responded, Finished ──┤
+//!    │ ▲                              │ Request
+//!    │ └───── Update ──── recorder ◄──┘
+//!    └──────── Request ──────►        (a thread: filter, state, outputs)
 //! ```
 //!
-//! The loop in [`run`] owns the frontier. It spawns a worker for each request, and its own queries to the recorder are futures that it
-//! polls beside the workers: it never waits for room in a channel. The recorder is the only part that commits. Every channel is bounded.
-//! The run ends when the frontier has nothing left and nothing runs.
+//! The loop in [`run`] owns the frontier, which decides what to do next. It never waits for room in a channel. The recorder is the only
+//! part that commits; its reports arrive in the order of its work. Every channel is bounded. The run ends when the frontier has nothing
+//! left and nothing runs.
 
 mod directory;
 mod dry_run;
-mod error;
 pub mod fetch;
 mod frontier;
-mod options;
 mod past;
+mod plan;
 pub mod politeness;
 mod recorder;
 pub mod robots;
@@ -25,9 +25,8 @@ pub mod scope;
 pub mod sitemap;
 mod worker;
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::VecDeque, sync::Arc, time::Duration};
 
-use futures_util::{StreamExt, future::BoxFuture, stream::FuturesUnordered};
 use tokio::{
     runtime::Handle,
     sync::{mpsc, oneshot, watch},
@@ -36,16 +35,16 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::{page::Timestamp, report, state::Restored};
-use frontier::{Clock, Frontier, Limits, Loaded, Order, Recorded, Step};
-use recorder::{Recorder, Request, Start};
+use crate::{page::Timestamp, state::Restored};
+use frontier::{Clock, Frontier, Limits, Order, Step};
+use recorder::{Recorder, Request, Start, Update};
 use worker::{Finished, RecorderGone, Responded, Worker};
 
+pub use crate::report::{End, Report};
 pub use directory::{delete_run, is_run};
-pub use dry_run::{Forecast, Outlook, dry_run};
-pub use error::CrawlError;
-pub use options::{Dedup, Links, Options, Plan, Policy, Store};
-pub use past::{Account, Neighbour, Neighbourhood, PastRun};
+pub use dry_run::{Forecast, ForecastUrl, dry_run};
+pub use past::{Lookup, NearPage, PastRun, UrlExplanation};
+pub use plan::{CrawlError, Dedup, Links, Options, Plan, Policy, Store};
 pub use recorder::{Tally, report};
 
 /// Capacity of the channels to the recorder and to the loop.
@@ -86,40 +85,33 @@ pub struct Progress {
 /// # Errors
 /// If the run directory, its state or its outputs cannot be used, or the plan does not fit an earlier start of the run. A page that
 /// cannot be fetched is not an error: it is recorded.
-pub async fn run(plan: Plan, control: Control) -> Result<report::Report, CrawlError> {
+pub async fn run(plan: Plan, control: Control) -> Result<Report, CrawlError> {
     let plan = Arc::new(plan);
-    let (requests, recorder_requests) = mpsc::channel(CHANNEL);
+    let (requests, received) = mpsc::channel(CHANNEL);
+    let (reporting, reports) = mpsc::channel(CHANNEL);
     let (started, start) = oneshot::channel();
     let (ended, end) = oneshot::channel();
     let (handle, recorder_plan) = (Handle::current(), Arc::clone(&plan));
     let progress = control.progress.clone();
-    let tell = move |restored| {
+    let restoring = move |restored| {
         if let Some(progress) = &progress {
             progress.send_replace(Progress { restored: Some(restored), ..Progress::default() });
         }
     };
     let recorder = spawn_blocking(move || {
-        handle.block_on(record(recorder_plan, tell, recorder_requests, started, end))
+        handle.block_on(async move {
+            let (mut recorder, start) = Recorder::start(recorder_plan, restoring)?;
+            drop(started.send(start));
+            recorder.serve(received, &reporting).await?;
+            recorder.finish(end.await.unwrap_or(End::Interrupted))
+        })
     });
     if let Ok(start) = start.await {
-        let end = Loop::new(&plan, start, requests, control)?.run().await;
+        let end = Loop::new(&plan, start, requests, reports, control)?.run().await;
         // If the recorder has ended, its error says why.
-        let _ = ended.send(end);
+        _ = ended.send(end);
     }
     recorder.await.map_err(|_| CrawlError::Panicked)?
-}
-
-async fn record(
-    plan: Arc<Plan>,
-    tell: impl FnMut(Restored),
-    mut requests: mpsc::Receiver<Request>,
-    started: oneshot::Sender<Start>,
-    end: oneshot::Receiver<report::End>,
-) -> Result<report::Report, CrawlError> {
-    let (mut recorder, start) = Recorder::begin(plan, tell)?;
-    drop(started.send(start));
-    recorder.serve(&mut requests).await?;
-    recorder.finish(end.await.unwrap_or(report::End::Interrupted))
 }
 
 /// The loop around the frontier.
@@ -129,15 +121,14 @@ struct Loop {
     tasks: JoinSet<Result<Finished, RecorderGone>>,
     responses: mpsc::Receiver<Responded>,
     requests: mpsc::Sender<Request>,
-    /// What the recorder has been asked to load or record for the frontier.
-    queries: FuturesUnordered<BoxFuture<'static, Result<Option<Loaded>, RecorderGone>>>,
+    /// Requests for which the recorder has no room yet.
+    outbox: VecDeque<Request>,
+    reports: mpsc::Receiver<Update>,
     control: Control,
     concurrency: usize,
     counts: Tally,
-    /// The recorder's tick when it counted them.
-    counted_at: u64,
     publish_at: Instant,
-    stopping: bool,
+    recorder_gone: bool,
 }
 
 impl Loop {
@@ -145,6 +136,7 @@ impl Loop {
         plan: &Plan,
         start: Start,
         requests: mpsc::Sender<Request>,
+        reports: mpsc::Receiver<Update>,
         control: Control,
     ) -> Result<Self, CrawlError> {
         let (responded, responses) = mpsc::channel(CHANNEL);
@@ -159,24 +151,24 @@ impl Loop {
             tasks: JoinSet::new(),
             responses,
             requests,
-            queries: FuturesUnordered::new(),
-            stopping: control.stop.is_cancelled(),
+            outbox: VecDeque::new(),
+            reports,
             control,
             concurrency,
             counts: start.counts,
-            counted_at: 0,
             publish_at: Instant::now(),
+            recorder_gone: false,
         })
     }
 
     /// Runs until nothing is left, or until the run is stopped and everything that ran has finished.
-    async fn run(mut self) -> report::End {
-        let stop = self.control.stop.clone();
+    async fn run(mut self) -> End {
+        let (stop, requests) = (self.control.stop.clone(), self.requests.clone());
         loop {
-            let wake = if self.stopping { Wake::Finished } else { self.start() };
+            let stopping = self.recorder_gone || stop.is_cancelled();
+            let wake = if stopping { Wake::Finished } else { self.start() };
             self.publish();
-            let is_idle = self.tasks.is_empty() && self.queries.is_empty();
-            if is_idle && matches!(wake, Wake::Finished) {
+            if matches!(wake, Wake::Finished) && self.tasks.is_empty() && self.outbox.is_empty() {
                 break;
             }
             let timer = async {
@@ -190,39 +182,37 @@ impl Loop {
                 Some(Responded { id, address, signal }) = self.responses.recv() => {
                     self.frontier.responded(id, address, signal, Instant::now().into_std());
                 }
-                Some(loaded) = self.queries.next() => self.loaded(loaded),
+                report = self.reports.recv(), if !self.recorder_gone => self.reported(report),
+                room = requests.reserve(), if !self.outbox.is_empty() => {
+                    match (room, self.outbox.pop_front()) {
+                        (Ok(room), Some(request)) => room.send(request),
+                        _ => self.recorder_gone = true,
+                    }
+                }
                 Some(finished) = self.tasks.join_next() => self.finished(finished),
-                () = stop.cancelled(), if !self.stopping => {}
+                () = stop.cancelled(), if !stopping => {}
                 () = timer => {}
             }
-            self.stopping |= stop.is_cancelled();
         }
         match () {
-            () if self.stopping => report::End::Interrupted,
-            () if self.frontier.is_budget_spent() && self.counts.queued > 0 => report::End::Budget,
-            () => report::End::Done,
+            () if self.recorder_gone || stop.is_cancelled() => End::Interrupted,
+            () if self.frontier.is_budget_spent() && self.counts.queued > 0 => End::Budget,
+            () => End::Done,
         }
     }
 
     /// Starts everything that may be started now.
     fn start(&mut self) -> Wake {
-        while self.tasks.len() < self.concurrency {
+        while self.frontier.in_flight() < self.concurrency {
             match self.frontier.next(Instant::now().into_std()) {
-                Step::Fetch(id, task) => {
-                    self.tasks.spawn(Arc::clone(&self.worker).fetch(id, task));
+                Step::Fetch(task) => {
+                    self.tasks.spawn(Arc::clone(&self.worker).fetch(task));
                 }
-                Step::FetchRobots(id, task) => {
-                    self.tasks.spawn(Arc::clone(&self.worker).fetch_robots(id, task));
+                Step::FetchRobots(task) => {
+                    self.tasks.spawn(Arc::clone(&self.worker).fetch_robots(task));
                 }
-                Step::Load(query) => {
-                    let (reply, answer) = oneshot::channel();
-                    self.query(Request::Load(query, reply), async {
-                        answer.await.map(Some).map_err(|_| RecorderGone)
-                    });
-                }
-                Step::Defer(host, cause) => {
-                    self.query(Request::Defer(host, cause), async { Ok(None) });
-                }
+                Step::Load(query) => self.outbox.push_back(Request::Load(query)),
+                Step::Defer(host, cause) => self.outbox.push_back(Request::Defer(host, cause)),
                 Step::Wait(instant) => return Wake::At(Instant::from_std(instant)),
                 Step::Blocked => return Wake::OnReport,
                 Step::Done => return Wake::Finished,
@@ -231,52 +221,30 @@ impl Loop {
         Wake::OnReport
     }
 
-    /// Sends the recorder a request, as soon as it has room, and waits for the answer beside the workers.
-    fn query(
-        &mut self,
-        request: Request,
-        answer: impl Future<Output = Result<Option<Loaded>, RecorderGone>> + Send + 'static,
-    ) {
-        let requests = self.requests.clone();
-        self.queries.push(Box::pin(async move {
-            requests.send(request).await.map_err(|_| RecorderGone)?;
-            answer.await
-        }));
-    }
-
-    fn loaded(&mut self, loaded: Result<Option<Loaded>, RecorderGone>) {
-        match loaded {
-            Ok(Some(loaded)) => self.frontier.loaded(loaded, Instant::now().into_std()),
-            Ok(None) => {}
-            Err(RecorderGone) => self.stopping = true,
+    fn reported(&mut self, report: Option<Update>) {
+        let now = Instant::now().into_std();
+        match report {
+            Some(Update::Recorded(task, recorded, counts)) => {
+                self.counts = counts;
+                self.frontier.recorded(&task, &recorded, now);
+            }
+            Some(Update::Loaded(loaded)) => self.frontier.loaded(loaded, now),
+            None => self.recorder_gone = true,
         }
     }
 
     fn finished(&mut self, finished: Result<Result<Finished, RecorderGone>, JoinError>) {
         let now = Instant::now().into_std();
         match finished {
-            Ok(Ok(Finished::Recorded(id, task, settled))) => {
-                // Workers may finish in another order than the recorder answered them.
-                if settled.tick > self.counted_at {
-                    (self.counts, self.counted_at) = (settled.counts, settled.tick);
-                }
-                for host in &settled.queued {
-                    self.frontier.queued(host, settled.tick, now);
-                }
-                let (fetched, unanswered) = (settled.counted, settled.unanswered);
-                let recorded = Recorded { fetched, unanswered, rank: settled.turn };
-                self.frontier.recorded(id, &task, recorded, now);
+            Ok(Ok(Finished::Submitted)) => {}
+            Ok(Ok(Finished::Retry(task))) => self.frontier.retry(&task, rand::random(), now),
+            Ok(Ok(Finished::Robots(task, result))) => {
+                self.frontier.robots_fetched(&task, result, now);
             }
-            Ok(Ok(Finished::Retry(id, task))) => {
-                self.frontier.retry(id, &task, rand::random(), now);
-            }
-            Ok(Ok(Finished::Robots(id, task, result))) => {
-                self.frontier.robots_fetched(id, &task, result, now);
-            }
-            Ok(Err(RecorderGone)) => self.stopping = true,
+            Ok(Err(RecorderGone)) => self.recorder_gone = true,
             Err(error) => {
                 tracing::error!(%error, "a worker did not finish: the run stops");
-                self.stopping = true;
+                self.control.stop.cancel();
             }
         }
     }
@@ -290,7 +258,7 @@ impl Loop {
             progress.send_replace(Progress {
                 counts: self.counts,
                 active_hosts: self.frontier.active_hosts(),
-                in_flight: self.tasks.len(),
+                in_flight: self.frontier.in_flight(),
                 restored: None,
             });
         }

@@ -1,11 +1,14 @@
-//! Looks at a run without continuing it: what it knows of a URL, and which of its pages are nearest to a text.
+//! Reads a run without continuing it: what became of a URL, and which pages are nearest to a text.
 
 use std::{collections::BinaryHeap, num::NonZeroUsize, path::Path};
 
-use super::{directory::STATE, error::CrawlError, options::Dedup};
+use super::{
+    directory::{STATE, stored},
+    plan::{CrawlError, Dedup},
+};
 use crate::{
     filter::{
-        Digests, Document, Engine, Filter, Horizon, Key, Kind, Known, Match, Options, Position,
+        Digests, Document, Engine, Horizon, Key, Kind, Known, Match, Options, Position,
         Representative, Rule, Share, TemplateSample, Verdict,
     },
     fingerprint::{Digest, HashSeed, Recipe, Signature},
@@ -17,7 +20,7 @@ use crate::{
     },
 };
 
-/// A run that is looked at as it is now, not continued: a crawl may go on with it meanwhile.
+/// A run as of its last commit. A crawl may continue it meanwhile.
 #[derive(Debug)]
 pub struct PastRun {
     state: State,
@@ -25,55 +28,55 @@ pub struct PastRun {
     seed: HashSeed,
 }
 
-/// What a run knows of a URL.
+/// What became of a URL, and why.
 #[derive(Clone, Debug)]
-pub struct Account {
+pub struct UrlExplanation {
     /// Its row: state, reason, depth.
     pub url: UrlRow,
     /// The seed list to which it belongs: its URL or file.
     pub seed: Option<String>,
-    /// Where it was found first.
+    /// The URL on which it was found first.
     pub referrer: Option<String>,
-    /// Why its host is set aside, if it is.
-    pub aside: Option<String>,
-    /// What was found about it, if it was judged.
+    /// Why its host is deferred, if it is.
+    pub deferred: Option<String>,
+    /// The judged document, if it was judged.
     pub document: Option<JudgedDocument>,
     /// What it repeats, if it is a duplicate.
     pub matched: Option<JudgedDocument>,
 }
 
-/// A unique page of a run's window, and how far a text is from its text.
+/// A unique page of a run's window, and the distance between its text and another.
 #[derive(Clone, Debug)]
-pub struct Neighbour {
+pub struct NearPage {
     /// The page.
     pub page: JudgedDocument,
-    /// In how many of the 64 bits of the fingerprint the two differ.
+    /// The number of different bits of the fingerprints, of 64.
     pub distance: u32,
-    /// In how many of the 256 bits of the signature the two differ.
+    /// The number of different bits of the signatures, of 256.
     pub signature_distance: u32,
 }
 
-/// What a run says of a text.
+/// What a run says about a text.
 #[derive(Clone, Debug)]
-pub struct Neighbourhood {
-    /// The nearest by signature first, of equally near ones the oldest.
-    pub nearest: Vec<Neighbour>,
-    /// How many pages the text was compared with: those of the window whose texts have features enough.
+pub struct Lookup {
+    /// The nearest pages by signature; of equally near ones, the oldest first.
+    pub nearest: Vec<NearPage>,
+    /// How many pages the text was compared with: those of the window whose texts have enough features.
     pub compared: u64,
-    /// What it would repeat if it came next, and how; `None` if the run would judge it unique.
+    /// The page that it would repeat if it came next, and how; `None` if the run would judge it unique.
     pub matched: Option<(Match, JudgedDocument)>,
-    /// What share of the text the template of its site is, as far as the run knows it.
+    /// The share of the text that is the template of its origin, as far as the run knows it.
     pub template: Share,
 }
 
-impl Account {
+impl UrlExplanation {
     /// Why it was skipped, if it was.
     #[must_use]
     pub fn reason(&self) -> Option<Reason> {
         match self.url.state {
             UrlState::Judged => None,
             UrlState::Skipped(reason) => Some(reason),
-            UrlState::Queued if self.aside.is_some() => Some(Reason::Host),
+            UrlState::Queued if self.deferred.is_some() => Some(Reason::Host),
             UrlState::Queued => Some(Reason::Pending),
         }
     }
@@ -101,12 +104,11 @@ impl PastRun {
     /// # Errors
     /// If the state cannot be read.
     pub fn options(&self) -> Result<Dedup, CrawlError> {
-        Ok(self
-            .value("dedup")?
+        Ok(stored(&self.state, "dedup")?
             .ok_or(StateError::Damaged("it does not say how pages are judged"))?)
     }
 
-    /// How the run's texts were fingerprinted, and others must be to be compared with them.
+    /// How the run's texts were fingerprinted. Texts to be compared with them must be fingerprinted so too.
     ///
     /// # Errors
     /// If these options ask for something else.
@@ -119,12 +121,12 @@ impl PastRun {
         }
     }
 
-    /// What the run knows of a URL: `None` if it never heard of it. Redirects are not followed; the account of a redirecting URL says
-    /// where it leads.
+    /// What became of a URL; `None` if the run does not know it. Does not follow redirects; the explanation of a URL that redirects has its
+    /// target.
     ///
     /// # Errors
-    /// If the state cannot be read, or `url` is none.
-    pub fn account(&self, url: &str) -> Result<Option<Account>, CrawlError> {
+    /// If the state cannot be read, or `url` is not a URL.
+    pub fn explain(&self, url: &str) -> Result<Option<UrlExplanation>, CrawlError> {
         let state = &self.state;
         let normal = NormalUrl::parse(url, &UrlOptions::default())?;
         let kept = NormalUrl::parse(url, &UrlOptions { tracking: Vec::new() })?;
@@ -133,17 +135,17 @@ impl PastRun {
             None => state.url(kept.as_str())?,
         };
         let Some(url) = found else { return Ok(None) };
-        let seeds: Vec<String> = self.value("seed_lists")?.unwrap_or_default();
+        let seeds: Vec<String> = stored(&self.state, "seed_lists")?.unwrap_or_default();
         let referrer = url.referrer.map(|id| state.url_by_id(id)).transpose()?.flatten();
-        let aside = state.hosts_aside()?.into_iter().find(|aside| aside.host == url.host);
+        let deferred = state.hosts_aside()?.into_iter().find(|host| host.host == url.host);
         let judged = url.state == UrlState::Judged;
         let document = if judged { state.document_named(&url.url)? } else { None };
         let of = document.as_ref().and_then(|document| document.judgement.verdict.matched());
         let matched = of.map(|of| state.document(of.of)).transpose()?.flatten();
-        Ok(Some(Account {
+        Ok(Some(UrlExplanation {
             seed: url.seed.and_then(|seed| seeds.into_iter().nth(seed)),
             referrer: referrer.map(|row| row.url),
-            aside: aside.map(|aside| aside.to_string()),
+            deferred: deferred.map(|host| host.to_string()),
             url,
             document,
             matched,
@@ -158,19 +160,19 @@ impl PastRun {
         Ok(self.state.text_of(document.judgement.id)?)
     }
 
-    /// The pages nearest to a text, at most `limit`, and how the run would judge it by `options`: its [own](Self::options), or others to
-    /// see what they would do: then what equals a near duplicate is judged anew. The document must be made by the run's
-    /// [recipe](Self::recipe); its key and time do not matter: it counts as a document of nobody that comes next. Compares with every
-    /// signature of the window, in memory that does not grow with it.
+    /// The pages nearest to a text, at most `limit`, and how the run would judge the text if it came next. `options` are the run's
+    /// [own](Self::options), or others to see their effect: then copies of near duplicates are judged again. The document must be made by
+    /// the run's [recipe](Self::recipe); its key and time do not matter. Compares it with every signature of the window, in memory that
+    /// does not grow with the window.
     ///
     /// # Errors
     /// If the state cannot be read.
-    pub fn nearest(
+    pub fn lookup(
         &self,
         document: &Document,
         options: &Options,
         limit: usize,
-    ) -> Result<Neighbourhood, CrawlError> {
+    ) -> Result<Lookup, CrawlError> {
         let document = &document.clone().with_key(Key::of("")).with_time(Timestamp(i64::MIN));
         let verdicts_hold = judge_alike(options, &self.options()?.filter());
         let mut cache = DigestCache::new(NonZeroUsize::MIN);
@@ -192,7 +194,7 @@ impl PastRun {
                         nearest.pop();
                     }
                 }
-                // No other can be the match.
+                // No other document can be the match.
                 let is_near = distance.is_some_and(|(distance, _)| distance <= options.radius());
                 if is_near || equal.contains(&representative.id) {
                     take(representative);
@@ -204,7 +206,7 @@ impl PastRun {
         }
         let nearest = nearest.into_sorted_vec().into_iter();
         let nearest = nearest.map(|(signature_distance, id, distance)| {
-            Ok(Neighbour { page: self.page(id)?, distance, signature_distance })
+            Ok(NearPage { page: self.page(id)?, distance, signature_distance })
         });
         let nearest = nearest.collect::<Result<_, StateError>>()?;
         let template = engine.template(document);
@@ -212,14 +214,19 @@ impl PastRun {
             Verdict::Duplicate(found) => Some((found, self.page(found.of)?)),
             Verdict::Unique => None,
         };
-        Ok(Neighbourhood { nearest, compared, matched, template })
+        Ok(Lookup { nearest, compared, matched, template })
     }
 
     /// Adds to a filter what the run knows of the template of the document's origin.
     ///
     /// # Errors
     /// If the state cannot be read.
-    pub(crate) fn teach(&self, filter: &mut Filter, document: &Document) -> Result<(), CrawlError> {
+    #[cfg(feature = "cli")]
+    pub(crate) fn teach(
+        &self,
+        filter: &mut crate::filter::Filter,
+        document: &Document,
+    ) -> Result<(), CrawlError> {
         self.for_each_sample(document, |sample| filter.add_sample(sample))
     }
 
@@ -250,7 +257,7 @@ impl PastRun {
         let oldest = position.zip(options.window.age).map(|(position, age)| position.clock - age);
         SignatureLog::read(&self.state, |representative| {
             if representative.id < first {
-                // It has left.
+                // It has left the window.
             } else if surplus > 0 {
                 surplus -= 1;
             } else if oldest.is_none_or(|oldest| representative.at >= oldest) {
@@ -258,13 +265,6 @@ impl PastRun {
             }
         })?;
         Ok(())
-    }
-
-    /// A value that is kept as JSON.
-    fn value<T: serde::de::DeserializeOwned>(&self, name: &str) -> Result<Option<T>, StateError> {
-        let text: Option<String> = self.state.meta(name)?;
-        let value = text.map(|text| serde_json::from_str(&text)).transpose();
-        value.map_err(|_| StateError::Damaged("a value that should be JSON is none"))
     }
 }
 
@@ -283,15 +283,15 @@ fn equal(digests: &mut Unchanged<'_>, document: &Document) -> Result<Vec<DocId>,
     Ok(known.into_iter().map(of).collect())
 }
 
-/// Whether by both of these options the same texts are near duplicates.
+/// Whether the same texts are near duplicates by both options.
 fn judge_alike(a: &Options, b: &Options) -> bool {
     Rule::new(a) == Rule::new(b) && a.templates == b.templates
 }
 
-/// A table of digests into which nothing is entered.
+/// A table of digests that does not change.
 struct Unchanged<'a> {
     table: DigestTable<'a>,
-    /// Whether what was found to be a near duplicate is one still. If it may not be, what equals it is judged anew.
+    /// Whether recorded near duplicates still are. If they may not be, documents equal to them are judged again.
     verdicts_hold: bool,
 }
 

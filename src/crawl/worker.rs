@@ -11,12 +11,11 @@ use tokio::sync::{mpsc, oneshot};
 use url::Url;
 
 use super::{
-    error::CrawlError,
     fetch::{Answer, Extent, FetchError, Fetcher, Limit, is_html},
     frontier::{RobotsResult, RobotsTask, Task, TaskId},
-    options::{Links, Plan, Store},
+    plan::{CrawlError, Links, Plan, Store},
     politeness::Signal,
-    recorder::{Answered, Outcome, Parsed, Reply, Request, Settle, Settled, Skipped},
+    recorder::{Outcome, Parsed, Probe, Probed, Received, Record, Request, Skipped},
     robots::{Robots, RobotsRequest, RobotsResponse, VALID, product_token},
     sitemap,
 };
@@ -59,12 +58,12 @@ pub(super) struct Responded {
 /// How a task ended.
 #[derive(Debug)]
 pub(super) enum Finished {
-    /// The URL is recorded.
-    Recorded(TaskId, Arc<Task>, Settled),
+    /// The recorder has the outcome, and reports it to the loop.
+    Submitted,
     /// The URL must be fetched again.
-    Retry(TaskId, Arc<Task>),
+    Retry(Arc<Task>),
     /// The robots.txt was fetched, or not.
-    Robots(TaskId, RobotsTask, RobotsResult),
+    Robots(Arc<RobotsTask>, RobotsResult),
 }
 
 /// The recorder has ended, and with it the run.
@@ -74,18 +73,21 @@ pub(super) struct RecorderGone;
 /// What the visit of a URL led to.
 enum Visit {
     Retry,
-    Record(Outcome, Option<Exchange>),
+    /// The outcome is to be recorded.
+    Record(Box<Record>),
     /// The recorder has recorded the page by its body.
-    Recorded(Settled),
+    Recorded,
 }
 
 impl Visit {
-    /// A URL about which there is nothing to record but why it is skipped.
-    fn skipped(reason: Reason, detail: impl Into<String>) -> Self {
-        Self::Record(
-            Outcome::Skipped(Skipped { detail: Some(detail.into()), ..skipped(reason) }),
-            None,
-        )
+    fn record(task: &Arc<Task>, outcome: Outcome, exchange: Option<Exchange>) -> Self {
+        Self::Record(Box::new(Record { task: Arc::clone(task), outcome, exchange }))
+    }
+
+    fn failed(task: &Arc<Task>, detail: &str) -> Self {
+        let failure = Skipped::new(Reason::Failure);
+        let skipped = Skipped { detail: Some(detail.to_owned()), ..failure };
+        Self::record(task, Outcome::Skipped(skipped), None)
     }
 }
 
@@ -119,49 +121,41 @@ impl Worker {
         })
     }
 
-    /// Fetches a URL and has the outcome recorded.
-    pub(super) async fn fetch(
-        self: Arc<Self>,
-        id: TaskId,
-        task: Arc<Task>,
-    ) -> Result<Finished, RecorderGone> {
-        let visit = AssertUnwindSafe(self.visit(id, &task)).catch_unwind().await;
+    /// Fetches a URL and submits the outcome to the recorder.
+    pub(super) async fn fetch(self: Arc<Self>, task: Arc<Task>) -> Result<Finished, RecorderGone> {
+        let visit = AssertUnwindSafe(self.visit(&task)).catch_unwind().await;
         let visit = visit.unwrap_or_else(|_| {
             tracing::error!(url = task.queued.url.url, "a worker panicked");
-            Ok(Visit::skipped(Reason::Failure, "the worker panicked"))
+            Ok(Visit::failed(&task, "the worker panicked"))
         })?;
-        let recorded = match visit {
-            Visit::Retry => return Ok(Finished::Retry(id, task)),
-            Visit::Recorded(recorded) => recorded,
-            Visit::Record(outcome, exchange) => {
-                match self.settle(&task, outcome, exchange).await? {
-                    Reply::Settled(settled) => settled,
-                    Reply::Parse(_) => return Err(RecorderGone),
-                }
-            }
-        };
-        Ok(Finished::Recorded(id, task, recorded))
+        match visit {
+            Visit::Retry => return Ok(Finished::Retry(task)),
+            Visit::Recorded => {}
+            Visit::Record(record) => self.send(Request::Record(record)).await?,
+        }
+        Ok(Finished::Submitted)
     }
 
-    async fn visit(self: &Arc<Self>, id: TaskId, task: &Arc<Task>) -> Result<Visit, RecorderGone> {
+    async fn visit(self: &Arc<Self>, task: &Arc<Task>) -> Result<Visit, RecorderGone> {
         if task.over_budget {
-            return Ok(Visit::Record(Outcome::OverBudget, None));
+            return Ok(Visit::record(task, Outcome::OverBudget, None));
         }
         let Ok(url) = Url::parse(&task.queued.url.url) else {
-            return Ok(Visit::skipped(Reason::Failure, "not a URL"));
+            return Ok(Visit::failed(task, "not a URL"));
         };
-        if let Some(refusal) = task.robots.as_deref().and_then(|robots| robots.refusal(&url)) {
-            let robots = task.robots.as_deref();
-            let cause =
-                robots.and_then(Robots::unreachable_reason).map(|_| SkipCause::RobotsNotReceived);
-            let skipped = Skipped { detail: Some(refusal), cause, ..skipped(Reason::Robots) };
-            return Ok(Visit::Record(Outcome::Skipped(skipped), None));
+        if let Some(robots) = &task.robots
+            && let Some(refusal) = robots.refusal(&url)
+        {
+            let unreachable = robots.unreachable_reason().map(|_| SkipCause::RobotsNotReceived);
+            let (cause, detail) = (unreachable, Some(refusal));
+            let skipped = Skipped { cause, detail, ..Skipped::new(Reason::Robots) };
+            return Ok(Visit::record(task, Outcome::Skipped(skipped), None));
         }
         let limit = match task.queued.url.kind {
             UrlKind::Page => Limit::Page,
             UrlKind::Sitemap => Limit::Sitemap,
         };
-        let mut got = self.request(id, &url, limit).await;
+        let mut got = self.request(task.id, &url, limit).await;
         trace(&url, task.attempt, &got);
         let exchange = take_exchange(&mut got);
         if task.attempt < self.retries && is_retryable(&got) {
@@ -174,8 +168,8 @@ impl Worker {
             Ok(answer) => self.receive(task, url, answer, exchange).await,
             Err(error) => {
                 let (detail, unanswered) = (Some(error.explain()), error.is_unanswered());
-                let skipped = Skipped { detail, unanswered, ..skipped(Reason::Failure) };
-                Ok(Visit::Record(Outcome::Skipped(skipped), exchange))
+                let skipped = Skipped { detail, unanswered, ..Skipped::new(Reason::Failure) };
+                Ok(Visit::record(task, Outcome::Skipped(skipped), exchange))
             }
         }
     }
@@ -204,34 +198,35 @@ impl Worker {
         exchange: Option<Exchange>,
     ) -> Result<Visit, RecorderGone> {
         let status = answer.status.as_u16();
-        let answered = Answered {
+        let received = Received {
             status,
             content_type: answer.content_type.take(),
             at: Timestamp::now(),
-            cut: answer.is_cut(),
+            is_cut: answer.is_cut(),
         };
         let outcome = if answer.is_redirect() {
             Outcome::Redirect { status, target: self.redirect_target(&url, &answer) }
         } else if !answer.is_success() {
-            Outcome::Skipped(Skipped { status: Some(status), ..skipped(Reason::Status) })
+            Outcome::Skipped(Skipped { status: Some(status), ..Skipped::new(Reason::Status) })
         } else if task.queued.url.kind == UrlKind::Sitemap {
             let sitemap = self.compute(move || sitemap::parse(&answer.body, &url)).await;
-            Outcome::Sitemap(answered, sitemap)
+            Outcome::Sitemap(received, sitemap)
         } else if answer.extent == Extent::Skipped
-            || !is_html(answered.content_type.as_deref(), &answer.body)
+            || !is_html(received.content_type.as_deref(), &answer.body)
         {
-            let (detail, status, counted) = (Some(received_type(&answered)), Some(status), true);
-            Outcome::Skipped(Skipped { detail, status, counted, ..skipped(Reason::ContentType) })
+            let named = received.content_type.filter(|named| !named.trim().is_empty());
+            let (detail, status) = (named.or(Some("none".to_owned())), Some(status));
+            Outcome::Skipped(Skipped { detail, status, ..Skipped::new(Reason::ContentType) })
         } else {
             let page = Page {
                 url: Some(url),
-                content_type: answered.content_type.clone(),
+                content_type: received.content_type.clone(),
                 x_robots_tag: answer.x_robots_tag,
                 body: answer.body,
             };
-            return self.read(task, answered, page, exchange).await;
+            return self.read(task, received, page, exchange).await;
         };
-        Ok(Visit::Record(outcome, exchange))
+        Ok(Visit::record(task, outcome, exchange))
     }
 
     fn redirect_target(&self, url: &Url, answer: &Answer) -> Result<NormalUrl, String> {
@@ -245,7 +240,7 @@ impl Worker {
     async fn read(
         self: &Arc<Self>,
         task: &Arc<Task>,
-        answered: Answered,
+        received: Received,
         page: Page,
         mut exchange: Option<Exchange>,
     ) -> Result<Visit, RecorderGone> {
@@ -255,66 +250,65 @@ impl Worker {
             let probed = Arc::clone(&page);
             let digest = self.compute(move || Digest::of(&probed.body)).await;
             body = Some(digest);
-            let outcome = Outcome::Body(answered.clone(), digest);
-            match self.settle(task, outcome, exchange).await? {
-                Reply::Settled(settled) => return Ok(Visit::Recorded(settled)),
-                Reply::Parse(back) => exchange = back,
+            let (task, received) = (Arc::clone(task), received.clone());
+            let probe = Box::new(Probe { task, received, body: digest, exchange });
+            match self.ask(|reply| Request::Probe(probe, reply)).await? {
+                Probed::Recorded => return Ok(Visit::Recorded),
+                Probed::Undecided(back) => exchange = back,
             }
         }
-        let (worker, task) = (Arc::clone(self), Arc::clone(task));
-        let (at, cut) = (answered.at, answered.cut);
+        let (worker, parsed_task) = (Arc::clone(self), Arc::clone(task));
+        let (at, is_cut) = (received.at, received.is_cut);
         let parsed = self.compute(move || {
-            let parsed = worker.parse(&task.queued.url.url, &page, body, cut);
-            Parsed { document: parsed.document.with_time(at), ..parsed }
+            let body = body.unwrap_or_else(|| Digest::of(&page.body));
+            let mut parsed = worker.parse(&parsed_task.queued.url.url, &page);
+            parsed.document = parsed.document.with_body(body).with_time(at);
+            parsed.truncated = parsed.truncated.or(is_cut.then_some(Truncation::Body));
+            parsed
         });
-        let parsed = parsed.await;
-        Ok(Visit::Record(Outcome::Page(answered, Box::new(parsed)), exchange))
+        let outcome = Outcome::Page(received, Box::new(parsed.await));
+        Ok(Visit::record(task, outcome, exchange))
     }
 
-    /// Extracts and fingerprints a page.
-    fn parse(&self, id: &str, page: &Page, body: Option<Digest>, cut: bool) -> Parsed {
+    /// Extracts a page's text and links, and makes the document to be judged.
+    fn parse(&self, id: &str, page: &Page) -> Parsed {
         let extracted = self.extractor.extract(page);
         let origin = page.url.as_ref().and_then(Origin::of);
-        let document = self.documents.extracted(id, origin.as_ref(), &extracted);
+        let normal = |url| NormalUrl::new(url, &self.url_options).ok();
         let mut seen = HashSet::new();
         let followed =
             extracted.links.iter().filter(|link| !link.nofollow && !extracted.robots.nofollow);
-        let normal = followed.filter_map(|link| NormalUrl::new(&link.url, &self.url_options).ok());
-        let links = normal.filter(|url| seen.insert(url.clone())).collect();
-        let canonical = extracted.canonical;
         Parsed {
-            document: document.with_body(body.unwrap_or_else(|| Digest::of(&page.body))),
+            document: self.documents.extracted(id, origin.as_ref(), &extracted),
+            links: followed
+                .filter_map(|link| normal(&link.url))
+                .filter(|url| seen.insert(url.clone()))
+                .collect(),
+            canonical: extracted.canonical.as_ref().and_then(normal),
             charset: extracted.charset,
-            truncated: extracted.truncated.or(cut.then_some(Truncation::Body)),
+            truncated: extracted.truncated,
             noindex: extracted.robots.noindex,
-            canonical: canonical.and_then(|url| NormalUrl::new(&url, &self.url_options).ok()),
             title: extracted.title,
             text: extracted.text,
-            links,
         }
     }
 
     /// Fetches a robots.txt.
     pub(super) async fn fetch_robots(
         self: Arc<Self>,
-        id: TaskId,
-        task: RobotsTask,
+        task: Arc<RobotsTask>,
     ) -> Result<Finished, RecorderGone> {
-        let result = AssertUnwindSafe(self.robots(id, &task)).catch_unwind().await;
+        let result = AssertUnwindSafe(self.robots(&task)).catch_unwind().await;
         let result = result.unwrap_or_else(|_| {
             tracing::error!(host = &*task.name, "a worker panicked");
             Ok(unreachable("the worker panicked"))
         })?;
-        Ok(Finished::Robots(id, task, result))
+        Ok(Finished::Robots(task, result))
     }
 
     /// The robots.txt of a host: from the state if it is still valid, else by one request. Its redirects go through the frontier, because
     /// the hosts that they lead to must be treated politely too.
-    async fn robots(
-        self: &Arc<Self>,
-        id: TaskId,
-        task: &RobotsTask,
-    ) -> Result<RobotsResult, RecorderGone> {
+    async fn robots(self: &Arc<Self>, task: &RobotsTask) -> Result<RobotsResult, RecorderGone> {
         let origin = format!("{}://{}", task.scheme.as_str(), task.name);
         let mut request = match &task.redirect {
             Some(request) => request.clone(),
@@ -328,7 +322,7 @@ impl Worker {
                 },
             },
         };
-        let mut got = self.request(id, request.url(), Limit::Robots).await;
+        let mut got = self.request(task.id, request.url(), Limit::Robots).await;
         let exchange = take_exchange(&mut got);
         let response = request.receive(got);
         let robots = match &response {
@@ -363,16 +357,6 @@ impl Worker {
         result.await.expect("the work on the pool does not panic")
     }
 
-    async fn settle(
-        &self,
-        task: &Arc<Task>,
-        outcome: Outcome,
-        exchange: Option<Exchange>,
-    ) -> Result<Reply, RecorderGone> {
-        let settle = Box::new(Settle { task: Arc::clone(task), outcome, exchange });
-        self.ask(|reply| Request::Settle(settle, reply)).await
-    }
-
     /// Sends the recorder a request and waits for the answer.
     async fn ask<T>(
         &self,
@@ -386,10 +370,6 @@ impl Worker {
     async fn send(&self, request: Request) -> Result<(), RecorderGone> {
         self.requests.send(request).await.map_err(|_| RecorderGone)
     }
-}
-
-fn skipped(reason: Reason) -> Skipped {
-    Skipped { reason, detail: None, cause: None, status: None, counted: false, unanswered: false }
 }
 
 fn unreachable(why: &str) -> RobotsResult {
@@ -424,10 +404,4 @@ fn is_retryable(got: &Result<Answer, FetchError>) -> bool {
         Ok(answer) => matches!(answer.status.as_u16(), 429 | 500..600),
         Err(error) => error.is_retryable(),
     }
-}
-
-/// The content type as received, or that there was none.
-fn received_type(answered: &Answered) -> String {
-    let named = answered.content_type.as_deref().filter(|named| !named.trim().is_empty());
-    named.unwrap_or("none").to_owned()
 }

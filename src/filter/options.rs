@@ -27,11 +27,11 @@ pub struct Options {
     pub fold_chinese: bool,
     /// Texts of fewer distinct features are judged by equality only.
     pub min_features: u32,
-    /// Whether pages of one site are compared the more strictly the larger a part of them the site's template is.
+    /// Whether pages of one origin that share a large template need a closer match.
     pub templates: bool,
     /// Room for the window and its index, and for the digests where they are in memory.
     pub memory: ByteSize,
-    /// One query of the index in so many is compared with a scan, and what was missed is counted; 0 for none.
+    /// One in this many queries of the index is compared with a scan, and missed documents are counted; 0 for none.
     pub audit: u32,
     /// How far back the filter remembers.
     pub window: WindowOptions,
@@ -162,7 +162,7 @@ impl Options {
         })
     }
 
-    /// For how many entries there is room, if there is none for so many.
+    /// The number of entries that fit, if `too_many` do not.
     fn most_entries(&self, too_many: u64, digest: u64) -> u64 {
         let fits = |entries: u64| {
             let index = Plan::least_bytes(self.radius(), entries);
@@ -187,7 +187,7 @@ impl Options {
     }
 }
 
-/// What a window of so many entries takes beside the index.
+/// The memory of a window of this many entries beside the index.
 fn other_bytes(entries: u64, digest: u64) -> u64 {
     entries.saturating_mul(BYTES_PER_REPRESENTATIVE + digest)
 }
@@ -224,7 +224,7 @@ pub struct MemoryError {
     pub radius: u32,
     /// What the window takes at most, rounded up to whole mebibytes; `u64::MAX` if no index can be so large.
     pub needed: ByteSize,
-    /// How many entries there is room for; 0 if there is none for a single one.
+    /// The number of entries that fit; 0 if not even one does.
     pub entries: u64,
 }
 

@@ -70,7 +70,7 @@ impl Rule {
         self.mode != Mode::Classic
     }
 
-    /// In how many bits of 256 the signature of a text of so many features may differ from that of the text that it repeats.
+    /// The number of bits, of 256, in which the signature of a text with this many features may differ from its match's.
     #[must_use]
     pub fn signature_radius(&self, features: u32) -> u32 {
         match self.mode {
@@ -82,7 +82,7 @@ impl Rule {
         }
     }
 
-    /// The same if the other text is of the same site, whose template is such a share of the text. Never more.
+    /// The same if both texts are from one origin, and its template is this share of the text. Never more.
     ///
     /// ```
     /// use pagesieve::filter::{Options, Rule, Share};
@@ -115,7 +115,7 @@ impl Rule {
         earlier.distance(&sketch.signature) <= self.signature_radius(sketch.features)
     }
 
-    /// The same for a text of the same site, whose template is such a share of the later one.
+    /// The same for two texts from one origin, whose template is this share of the later one.
     #[must_use]
     pub fn confirms_within(&self, earlier: &Signature, sketch: &Sketch, template: Share) -> bool {
         let most = self.signature_radius_within(sketch.features, template);

@@ -1,12 +1,11 @@
-//! What the pages of a site have in common: the blocks that extraction left in, on which no judgement should rest.
+//! Site templates: the boilerplate that pages of one origin share and that extraction left in.
 //!
-//! Two pages of one site that share a template and nothing else are as alike as the template is large. Which blocks it consists of is
-//! learnt from the unique pages of the site while they pass: a block that stands on [`HOLDERS`] of [`EPOCH`] pages belongs to it. The
-//! epochs follow one another, and the last whole one counts as well as the one that runs, so that a template follows the site. What is
-//! known of a site hangs on its own pages only and on their order, and is bounded: by the blocks taken of a page, the pages of an
-//! epoch, and the number of sites.
+//! Two pages that share a template and nothing else are as similar as the template is large. The template of an origin is learnt from its
+//! unique pages: a block that [`HOLDERS`] of [`EPOCH`] pages contain belongs to it. Both the last complete epoch and the current one
+//! count, so that a template follows the origin's changes. It depends only on the origin's own pages and their order. Memory is bounded by
+//! the blocks per page, the pages per epoch and the number of origins.
 //!
-//! The signature of a page does not hang on it. It acts where a candidate of the same site is confirmed: [`Rule`](super::Rule).
+//! Templates do not change signatures. They affect how a candidate from the same origin is confirmed: see [`Rule`](super::Rule).
 
 use std::{collections::HashMap, num::NonZeroUsize};
 
@@ -15,11 +14,11 @@ use crate::page::DocId;
 
 /// Pages of an epoch.
 pub(super) const EPOCH: usize = 32;
-/// On so many pages of an epoch a block of the template stands.
+/// A block belongs to the template if this many pages of an epoch contain it.
 pub(super) const HOLDERS: usize = 8;
-/// So many blocks of a page are taken, those of most characters.
+/// At most this many blocks of a page are used: the longest.
 const BLOCKS: usize = 128;
-/// So many sites are remembered.
+/// At most this many origins are remembered.
 const ORIGINS: usize = 512;
 
 /// A block of a text: a line.
@@ -29,34 +28,34 @@ struct Block {
     chars: u32,
 }
 
-/// The blocks of a page's text, one a line, and the site of which the page is.
+/// The origin of a page, and the blocks of its text: one per line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Blocks {
     pub(crate) origin: OriginKey,
     blocks: Vec<Block>,
 }
 
-/// What share of a text the template of its site is, in per cent of the characters.
+/// The share of a text that is the template of its origin, in per cent of the characters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Share(u8);
 
-/// What a unique page teaches about the template of its site.
+/// The part of a unique page that its origin's template is learnt from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TemplateSample {
     /// The number of the page.
     pub(crate) id: DocId,
-    /// Whose page it is.
+    /// The page's key.
     pub(crate) key: Key,
-    /// The site of which it is.
+    /// The page's origin.
     pub(crate) origin: OriginKey,
     /// The hashes of its largest blocks, in order.
     pub(crate) blocks: Vec<u64>,
 }
 
-/// TemplateSamples that no longer count: those about a site from pages before this one.
+/// Samples that no longer count: those of an origin before this page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Outdated {
-    /// The site.
+    /// The origin.
     pub(crate) origin: OriginKey,
     /// The oldest page whose sample still counts.
     pub(crate) before: DocId,
@@ -79,25 +78,25 @@ pub(crate) struct Bounds {
     pub(crate) origins: NonZeroUsize,
 }
 
-/// The templates of the sites of which pages came last.
+/// The templates of the origins whose pages came last.
 #[derive(Clone, Debug)]
 pub(super) struct Templates {
     bounds: Bounds,
     origins: HashMap<OriginKey, OriginTemplate>,
 }
 
-/// What is known of a site.
+/// What is known of an origin.
 #[derive(Clone, Debug)]
 struct OriginTemplate {
     /// The template by the last whole epoch: hashes in order.
     template: Vec<u64>,
-    /// On how many pages of this epoch each block stands.
+    /// The number of pages of this epoch that contain each block.
     holders: HashMap<u64, usize>,
-    /// Whose pages taught in the last epoch and in this one.
+    /// The keys of the pages in the last epoch and in this one.
     keys: [Vec<Key>; 2],
     /// The first page of this epoch.
     began: DocId,
-    /// The page that taught last.
+    /// The latest page.
     last: DocId,
 }
 
@@ -129,7 +128,7 @@ impl Share {
     /// No template is known.
     pub const NONE: Self = Self(0);
 
-    /// So many characters of so many, rounded down to whole per cent.
+    /// `part` of `whole`, rounded down to whole per cent.
     #[must_use]
     pub fn of(part: u64, whole: u64) -> Self {
         let percent = part.min(whole).saturating_mul(100).checked_div(whole).unwrap_or(0);
@@ -155,7 +154,7 @@ impl Templates {
         Self { bounds, origins: HashMap::new() }
     }
 
-    /// What share of a page its site's template is, as far as it is known.
+    /// The share of a page that is its origin's template, as far as it is known.
     pub(super) fn share(&self, page: &Blocks) -> Share {
         let Some(known) = self.origins.get(&page.origin) else { return Share::NONE };
         let (mut part, mut whole) = (0, 0);
@@ -167,20 +166,15 @@ impl Templates {
         Share::of(part, whole)
     }
 
-    /// What a unique page teaches; nothing if an earlier version of it has taught lately.
+    /// The sample of a unique page; none if an earlier version of it is among the latest samples.
     pub(super) fn sample(&self, id: DocId, key: Key, page: &Blocks) -> Option<TemplateSample> {
         let known = self.origins.get(&page.origin);
-        let has_taught =
+        let is_known =
             known.is_some_and(|known| known.keys.iter().flatten().any(|&known| known == key));
-        (!has_taught).then(|| TemplateSample {
-            id,
-            key,
-            origin: page.origin,
-            blocks: page.largest(),
-        })
+        (!is_known).then(|| TemplateSample { id, key, origin: page.origin, blocks: page.largest() })
     }
 
-    /// Takes a sample, and says which ones it makes outdated.
+    /// Learns from a sample, and returns the ones that it makes outdated.
     pub(super) fn learn(&mut self, sample: &TemplateSample) -> Vec<Outdated> {
         let mut outdated = Vec::new();
         if !self.origins.contains_key(&sample.origin) {
@@ -195,7 +189,7 @@ impl Templates {
         outdated
     }
 
-    /// Forgets the site that taught least lately, if there are too many for one more.
+    /// Forgets the origin whose latest page is the oldest, if there is no room for one more.
     fn make_room(&mut self) -> Option<Outdated> {
         if self.origins.len() < self.bounds.origins.get() {
             return None;
@@ -258,7 +252,7 @@ mod tests {
     }
 
     /// Learns from pages that follow one another from this number on, each of another key.
-    fn teach(templates: &mut Templates, first: u64, pages: &[Blocks]) {
+    fn learn_from(templates: &mut Templates, first: u64, pages: &[Blocks]) {
         for (id, page) in (first..).zip(pages) {
             let sample = templates.sample(DocId(id), Key(id), page).unwrap();
             templates.learn(&sample);
@@ -276,9 +270,9 @@ mod tests {
         });
         let pages: Vec<_> = pages.collect();
         let share = |templates: &Templates, line| templates.share(&page("a", &[line])).percent();
-        teach(&mut templates, 1, &pages[..8]);
+        learn_from(&mut templates, 1, &pages[..8]);
         assert_eq!(share(&templates, "stands on all"), 100, "before the epoch ends");
-        teach(&mut templates, 9, &pages[8..]);
+        learn_from(&mut templates, 9, &pages[8..]);
         let shares = ["stands on all", "stands on eight", "stands on seven", "the text of page 3"];
         assert_eq!(shares.map(|line| share(&templates, line)), [100, 100, 0, 0]);
         assert_eq!(
@@ -288,21 +282,21 @@ mod tests {
     }
 
     #[test]
-    fn a_template_follows_its_site() {
+    fn a_template_follows_its_origin() {
         let mut templates = Templates::new(Bounds::default());
         let of = |line: &str, pages: usize| vec![page("a", &[line]); pages];
         let knows =
             |templates: &Templates, line| templates.share(&page("a", &[line])) != Share::NONE;
-        teach(&mut templates, 1, &[of("old", 32), of("new", 31)].concat());
+        learn_from(&mut templates, 1, &[of("old", 32), of("new", 31)].concat());
         assert!(knows(&templates, "old") && knows(&templates, "new"));
-        teach(&mut templates, 64, &of("new", 1));
+        learn_from(&mut templates, 64, &of("new", 1));
         assert!(!knows(&templates, "old") && knows(&templates, "new"));
     }
 
     #[test]
-    fn what_one_site_shows_says_nothing_of_another() {
+    fn a_template_of_one_origin_does_not_affect_another() {
         let mut templates = Templates::new(Bounds::default());
-        teach(&mut templates, 1, &vec![page("a", &["copied from b"]); 40]);
+        learn_from(&mut templates, 1, &vec![page("a", &["copied from b"]); 40]);
         assert_eq!(templates.share(&page("b", &["copied from b"])), Share::NONE);
     }
 
@@ -320,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_of_templates_stays_bounded() {
+    fn memory_for_templates_stays_bounded() {
         let mut templates = Templates::new(Bounds::default());
         let mut kept = Vec::new();
         for id in 0..4_000_u64 {

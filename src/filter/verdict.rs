@@ -1,4 +1,4 @@
-//! The verdict on a document, and what is told of its text with it.
+//! The verdict on a document, and the facts about its text.
 
 use serde::{Deserialize, Serialize};
 
@@ -53,7 +53,7 @@ pub enum Step {
     Near,
 }
 
-/// What is told of a document's text: of a document whose body is known, what is known of that body's text.
+/// Facts about a document's text. A document with a known body gets the facts of the text known by that body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     /// The fingerprint; `None` for a text without words.
@@ -75,7 +75,7 @@ pub struct Judgement {
     pub at: Timestamp,
     /// The verdict.
     pub verdict: Verdict,
-    /// What is told of its text.
+    /// Facts about its text.
     pub facts: Facts,
 }
 

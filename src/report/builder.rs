@@ -46,6 +46,7 @@ pub(crate) struct Skip<'a> {
     pub(crate) reason: Reason,
     /// Details of the reason.
     pub(crate) detail: Option<&'a str>,
+    /// The cause, if the report depends on it.
     pub(crate) cause: Option<SkipCause>,
     /// Whether it was received with status 2xx, so that `max_pages` counts it.
     pub(crate) fetched: bool,

@@ -27,7 +27,9 @@ use crate::{
 };
 
 pub(crate) use builder::{Builder, Row, Run, Skip};
-pub(crate) use render::{audited, counted};
+#[cfg(feature = "cli")]
+pub(crate) use render::audited;
+pub(crate) use render::counted;
 pub use warning::Warning;
 
 /// The report for programs.

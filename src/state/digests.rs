@@ -17,7 +17,7 @@ use crate::{
 
 /// Digests kept in memory in front of a table that is asked again and again.
 pub(crate) const CACHED_DIGESTS: NonZeroUsize = NonZeroUsize::new(1 << 16).expect("not zero");
-/// Rows beyond the horizon are dropped each time so many documents have left the window.
+/// Rows beyond the horizon are dropped each time this many documents have left the window.
 const SWEEP_EVERY: u64 = 1 << 20;
 
 /// The digests seen last, in front of the table in the file.
@@ -30,7 +30,7 @@ pub(crate) struct DigestCache {
 }
 
 impl DigestCache {
-    /// A cache with room for so many digests.
+    /// A cache with room for this many digests.
     pub(crate) fn new(size: NonZeroUsize) -> Self {
         let swept = Horizon { representative: DocId(0), alias: 0 };
         Self { cache: LruCache::new(size), swept, sweep_every: SWEEP_EVERY }

@@ -1,4 +1,4 @@
-//! Hosts, whose turn it is, which of them are set aside, and their robots.txt.
+//! Hosts: their rotation, which of them are deferred, and their robots.txt.
 
 use std::{fmt, time::Duration};
 
@@ -18,20 +18,20 @@ pub(crate) struct HostRow {
     pub(crate) id: HostId,
     /// Its name and port.
     pub(crate) name: String,
-    /// Whose turn it is next: the lowest.
+    /// The position in the rotation: the host with the lowest is next.
     pub(crate) turn: i64,
     /// Before this it asks not to be asked.
     pub(crate) rests_until: Option<Timestamp>,
 }
 
-/// Why a host is set aside.
+/// Why a host is deferred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {
     /// Its robots.txt asks for so long a delay between requests.
     CrawlDelay(Duration),
     /// It asked for so long a pause, by Retry-After.
     RetryAfter(Duration),
-    /// So many URLs in a row got no answer.
+    /// This many URLs in a row got no response.
     Unanswered(u32),
 }
 
@@ -57,7 +57,7 @@ impl Cause {
     }
 }
 
-/// What a person is told, with the key that decides.
+/// The explanation for people, with the key that decides.
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -80,7 +80,7 @@ impl fmt::Display for Cause {
     }
 }
 
-/// A host that is set aside.
+/// A deferred host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Aside {
     /// Its number.
@@ -93,7 +93,7 @@ pub(crate) struct Aside {
     pub(crate) until: Timestamp,
 }
 
-/// What a person is told: why, and when it is asked again.
+/// The explanation for people: why, and until when.
 impl fmt::Display for Aside {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let until = jiff::Timestamp::from_millisecond(self.until.0).unwrap_or(jiff::Timestamp::MAX);
@@ -112,7 +112,7 @@ pub(crate) struct RobotsRow {
 }
 
 impl State {
-    /// The host of this name; a new one gets the last turn. And whether it is set aside.
+    /// The host of this name; a new one comes last in the rotation. And whether it is deferred.
     ///
     /// # Errors
     /// If SQLite fails.
@@ -131,7 +131,7 @@ impl State {
         Ok((HostRow { id, name: name.to_owned(), turn, rests_until: None }, false))
     }
 
-    /// Up to `limit` hosts that have URLs waiting and are not set aside, in turn.
+    /// Up to `limit` hosts that have URLs waiting and are not deferred, in the order of the rotation.
     ///
     /// # Errors
     /// If SQLite fails.
@@ -144,7 +144,7 @@ impl State {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Gives the host the last turn.
+    /// Moves the host to the end of the rotation.
     ///
     /// # Errors
     /// If SQLite fails.
@@ -156,7 +156,7 @@ impl State {
         Ok(turn)
     }
 
-    /// Sets a host aside: its URLs wait, but are not given out.
+    /// Defers a host: its URLs stay queued, but are not fetched.
     ///
     /// # Errors
     /// If SQLite fails.
@@ -173,7 +173,7 @@ impl State {
         Ok(())
     }
 
-    /// Takes a host back that was set aside; the pause that it asked for is kept.
+    /// Ends the deferral of a host. A pause that it asked for still applies.
     ///
     /// # Errors
     /// If SQLite fails.
@@ -194,7 +194,7 @@ impl State {
         Ok(statement.query_row([host.0], |row| row.get(0))?)
     }
 
-    /// The hosts that are set aside, by name.
+    /// The deferred hosts, by name.
     ///
     /// # Errors
     /// If SQLite fails or a row makes no sense.

@@ -1,8 +1,9 @@
-//! The run's durable state: one SQLite file, one writer, and readers beside it.
+//! Durable state in one SQLite file, with one writer and any number of readers.
 //!
-//! Sits between [`crate::filter`] and the outputs. It holds the frontier, the known URLs, the documents and the window, and is the one
-//! source of truth: indexes in memory are rebuilt from it. Everything that belongs to a batch of pages is one transaction.
-//! It takes and gives plain rows; what they mean to a crawl it does not know.
+//! Uses [`crate::filter`]. [`DurableFilter`] keeps its window here, and a crawl its frontier, its URLs and what it knows of documents. The
+//! file is the only source of truth: indexes in memory are rebuilt from it. All changes that belong to a batch of pages are one transaction.
+
+#![cfg_attr(not(feature = "crawl"), allow(dead_code, reason = "most rows are those of a crawl"))]
 
 mod digests;
 mod documents;
@@ -34,12 +35,12 @@ use crate::{filter::OptionsError, fingerprint::RecipeError};
 
 pub use documents::{Capture, JudgedDocument};
 pub use durable::DurableFilter;
+pub(crate) use open::WriteLock;
 pub use signatures::Restored;
 #[cfg(feature = "crawl")]
 pub(crate) use {
     digests::{DigestCache, DigestTable},
     hosts::{Aside, Cause, HostRow, RobotsRow},
-    open::WriteLock,
     recipe::{Difference, Recorded},
     signatures::SignatureLog,
     urls::{NewUrl, Queued},
@@ -67,7 +68,7 @@ pub enum StateError {
         #[source]
         source: rusqlite::Error,
     },
-    /// The file is none of ours.
+    /// The file is not a state of this program.
     #[error("{} is not a state of pagesieve: name another file", path.display())]
     Foreign {
         /// The file.
@@ -139,7 +140,7 @@ impl From<rusqlite::Error> for StateError {
 }
 
 impl StateError {
-    /// Whether the state is none that was asked for: then another file or other options help.
+    /// Whether the state is not the one that was asked for: then another file or other options help.
     #[must_use]
     pub fn is_misuse(&self) -> bool {
         matches!(

@@ -56,13 +56,13 @@ impl State {
             Some(MIGRATED) => drop(Self::open(path)?),
             Some(_) => {}
         }
-        let settle = || {
+        let prepare = || {
             db.pragma_update(None, "query_only", true)?;
             plan_once(&db)?;
             // One look: what is committed meanwhile is not seen.
             Ok(db.execute_batch("BEGIN")?)
         };
-        settle().map_err(|error| refine(error, path))?;
+        prepare().map_err(|error| refine(error, path))?;
         Ok(Self { db, _lock: None })
     }
 
@@ -78,7 +78,15 @@ impl State {
 /// Held by the one process that may write to a state.
 #[derive(Debug)]
 pub(crate) struct WriteLock {
-    _file: File,
+    file: File,
+}
+
+/// Closing the file would not be enough: a child process that is just being started has a copy of its descriptor.
+impl Drop for WriteLock {
+    fn drop(&mut self) {
+        // If it fails, the lock ends when the last descriptor is closed.
+        drop(self.file.unlock());
+    }
 }
 
 impl WriteLock {
@@ -91,7 +99,7 @@ impl WriteLock {
         let failed = |source| StateError::Lock { path: beside.clone(), source };
         let file = private().create(true).truncate(false).open(&beside).map_err(failed)?;
         match file.try_lock() {
-            Ok(()) => Ok(Self { _file: file }),
+            Ok(()) => Ok(Self { file }),
             Err(TryLockError::WouldBlock) => Err(StateError::Busy { path: path.to_owned() }),
             Err(TryLockError::Error(source)) => Err(failed(source)),
         }

@@ -67,8 +67,8 @@ CREATE TABLE templates (
 CREATE TABLE hosts (
     id INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE,          -- name:port
-    turn INTEGER NOT NULL,              -- whose turn it is next: the lowest
-    aside INTEGER,                      -- why nothing more is asked of it: 1 crawl-delay, 2 Retry-After, 3 no answer
+    turn INTEGER NOT NULL,              -- position in the rotation: the lowest is next
+    aside INTEGER,                      -- why it is deferred: 1 Crawl-delay, 2 Retry-After, 3 no response
     asked INTEGER,                      -- the delay or pause that it asked for in milliseconds, or URLs without answer
     until INTEGER                       -- before this it is not asked again without a cause
 ) STRICT;

@@ -68,7 +68,8 @@ impl State {
         let (packed, chars): (Vec<u8>, u32) = (row.get(0)?, row.get(3)?);
         let text = decompressed(&packed, u64::from(chars) * BYTES_OF_A_CHARACTER);
         let text = text.ok().filter(|text| text.chars().count() == chars as usize);
-        let text = text.ok_or(StateError::Damaged("the text of a near duplicate is none"))?;
+        let text =
+            text.ok_or(StateError::Damaged("the text of a near duplicate cannot be read"))?;
         Ok(Some(KeptText { text, charset: row.get(1)?, truncated: row.get(2)? }))
     }
 }
@@ -79,7 +80,7 @@ pub(super) fn compressed(text: &str) -> Vec<u8> {
     written.expect("memory takes what is written")
 }
 
-/// The text, if it has at most so many bytes; of a longer one no more is read than to know that it is.
+/// The text, if it has at most `most` bytes. A longer one is not read to its end.
 pub(super) fn decompressed(packed: &[u8], most: u64) -> io::Result<String> {
     let mut text = String::new();
     let read = ZlibDecoder::new(packed).take(most + 1).read_to_string(&mut text)?;

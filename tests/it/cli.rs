@@ -247,8 +247,9 @@ fn a_directory_without_pages_is_reported() {
     for command in ["filter", "extract", "fingerprint"] {
         let assert = pagesieve().arg(command).arg(directory.path()).assert().success().stdout("");
         assert!(
-            stderr(&assert)
-                .starts_with("no documents were found; of directories, files ending in .html")
+            stderr(&assert).starts_with(
+                "no documents were found; in directories, only files that end in .html"
+            )
         );
         pagesieve().arg(command).write_stdin("{\"id\":\"a\",\"text\":\"\"}").assert().stderr("");
     }

@@ -380,7 +380,9 @@ fn only_crawls_have_a_secret_seed() {
         command.args(["filter", "--set", set]).write_stdin(r#"{"id": "a", "text": "one"}"#);
         stderr(&command.assert().success())
     };
-    assert!(filter("dedup.seed=secret").starts_with("dedup.seed: only `crawl` draws a secret one"));
+    assert!(
+        filter("dedup.seed=secret").starts_with("dedup.seed: only `crawl` draws a secret seed")
+    );
     assert_eq!(filter("dedup.seed=public"), "");
     assert_eq!(filter("dedup.seed=7"), "");
 }

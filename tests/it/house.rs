@@ -26,20 +26,13 @@ const ROOMS: &[&[&str]] = &[
 
 /// The parts of `crawl`, and which others each may name. Its `mod.rs` may name all of them, and none of them names it.
 const CRAWL: &[(&str, &[&str])] = &[
-    ("past", &["directory", "options", "error"]),
-    ("dry_run", &["options", "directory", "error", "sitemap", "robots", "scope", "fetch"]),
-    (
-        "worker",
-        &["recorder", "frontier", "options", "error", "sitemap", "robots", "politeness", "fetch"],
-    ),
-    (
-        "recorder",
-        &["frontier", "options", "directory", "error", "sitemap", "robots", "scope", "fetch"],
-    ),
+    ("past", &["plan", "directory"]),
+    ("dry_run", &["plan", "directory", "sitemap", "robots", "scope", "fetch"]),
+    ("worker", &["recorder", "frontier", "plan", "sitemap", "robots", "politeness", "fetch"]),
+    ("recorder", &["frontier", "plan", "directory", "sitemap", "robots", "scope"]),
     ("frontier", &["robots", "politeness"]),
-    ("options", &["error", "scope", "politeness", "fetch"]),
-    ("error", &["scope", "fetch"]),
-    ("directory", &["error"]),
+    ("directory", &["plan"]),
+    ("plan", &["scope", "politeness", "fetch"]),
     ("sitemap", &[]),
     ("robots", &["fetch"]),
     ("scope", &[]),

@@ -12,7 +12,7 @@ use super::super::{
     rule::kind_in_run,
 };
 use crate::{
-    crawl::{Account, PastRun},
+    crawl::{PastRun, UrlExplanation},
     filter::{Document, Facts, Kind, Match, Verdict},
     fingerprint::{Feature, Signature, Sketch},
     input::{Content, Input},
@@ -37,8 +37,8 @@ pub(super) struct Run<'a> {
 
 impl Run<'_> {
     /// What the run knows about a URL.
-    pub(super) fn account(&self, url: &str) -> Result<Account, Failure> {
-        self.past.account(url)?.ok_or_else(|| {
+    pub(super) fn explain(&self, url: &str) -> Result<UrlExplanation, Failure> {
+        self.past.explain(url)?.ok_or_else(|| {
             let message = format!("the run in {} does not know {url}", self.directory.display());
             let help = "pages.jsonl, duplicates.jsonl and skipped.jsonl list all known URLs, in their normal form";
             Failure::refused(Exit::Failed, message, help)
@@ -125,7 +125,7 @@ fn of_content(name: String, content: Content, preparation: &Preparation) -> Side
 /// Reads a page of a run: its text from the files or the state; for an exact duplicate the text of its match; else what the state
 /// recorded.
 fn of_page(run: &Run<'_>, url: &str, preparation: &Preparation) -> Result<Side, Failure> {
-    let account = run.account(url)?;
+    let account = run.explain(url)?;
     let Some(document) = account.document else {
         let url = account.url.url;
         let message = format!("{url} was not judged, so there is nothing to compare");

@@ -7,19 +7,19 @@ use super::{
     side::{Run, Stored, judged, stored, why_truncated},
 };
 use crate::{
-    crawl::Account,
+    crawl::UrlExplanation,
     report::counted,
     state::{JudgedDocument, Reason, UrlState},
 };
 
 /// Writes what a run knows about a URL.
 pub(super) fn explain(out: &mut Out, url: &str, run: &Run<'_>) -> Result<(), Failure> {
-    let account = run.account(url)?;
+    let account = run.explain(url)?;
     let page = account.document.as_ref().map(|document| stored(run, document)).transpose()?;
     write(out, &account, page.flatten().as_ref()).map_err(Failure::Output)
 }
 
-fn write(out: &mut Out, account: &Account, line: Option<&Stored>) -> io::Result<()> {
+fn write(out: &mut Out, account: &UrlExplanation, line: Option<&Stored>) -> io::Result<()> {
     let row = &account.url;
     writeln!(out, "{}", row.url)?;
     match (&account.document, account.reason()) {
@@ -36,7 +36,7 @@ fn write(out: &mut Out, account: &Account, line: Option<&Stored>) -> io::Result<
     writeln!(out, "found first on  {referrer}")
 }
 
-fn write_reason(out: &mut Out, account: &Account, reason: Reason) -> io::Result<()> {
+fn write_reason(out: &mut Out, account: &UrlExplanation, reason: Reason) -> io::Result<()> {
     let row = &account.url;
     let outcome = match reason {
         Reason::Pending | Reason::Host => "not fetched yet",
@@ -46,7 +46,7 @@ fn write_reason(out: &mut Out, account: &Account, reason: Reason) -> io::Result<
     };
     writeln!(out, "outcome         {outcome}")?;
     writeln!(out, "reason          {reason}: {}", reason.meaning())?;
-    let aside = account.aside.as_deref().filter(|_| row.state == UrlState::Queued);
+    let aside = account.deferred.as_deref().filter(|_| row.state == UrlState::Queued);
     match aside.or(row.detail.as_deref()) {
         Some(detail) => writeln!(out, "detail          {detail}"),
         None => Ok(()),

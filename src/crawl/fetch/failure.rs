@@ -43,6 +43,24 @@ enum Kind {
     Bomb,
 }
 
+impl Kind {
+    /// Its stable name, and what was attempted.
+    fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Setup => ("setup", "set up the HTTP client"),
+            Self::Timeout => ("timeout", "await the whole answer of"),
+            Self::Dns => ("dns", "look up the host of"),
+            Self::Address => ("address", "connect to the host of"),
+            Self::Tls => ("tls", "trust the host of"),
+            Self::Connect => ("connect", "connect to the host of"),
+            Self::Http => ("http", "read the head of"),
+            Self::Body => ("body", "read the body of"),
+            Self::Coding => ("coding", "decode the body of"),
+            Self::Bomb => ("bomb", "decode the body of"),
+        }
+    }
+}
+
 impl FetchError {
     /// The error and its causes in one line, its kind first, as it is recorded. Omits causes without content; for a refused address, gives
     /// only the refusal.
@@ -71,7 +89,7 @@ impl FetchError {
     /// Whether the host did not respond at all.
     #[must_use]
     pub fn is_unanswered(&self) -> bool {
-        matches!(self.kind(), "timeout" | "dns" | "connect" | "tls")
+        matches!(self.kind, Kind::Timeout | Kind::Dns | Kind::Connect | Kind::Tls)
     }
 
     /// Whether the same request may succeed later: after timeouts, broken connections, cut bodies and malformed answers (one bad server
@@ -85,18 +103,7 @@ impl FetchError {
     /// or `setup` for a client that could not be set up.
     #[must_use]
     pub fn kind(&self) -> &'static str {
-        match self.kind {
-            Kind::Setup => "setup",
-            Kind::Timeout => "timeout",
-            Kind::Dns => "dns",
-            Kind::Address => "address",
-            Kind::Tls => "tls",
-            Kind::Connect => "connect",
-            Kind::Http => "http",
-            Kind::Body => "body",
-            Kind::Coding => "coding",
-            Kind::Bomb => "bomb",
-        }
+        self.kind.words().0
     }
 
     pub(super) fn setup(source: impl Into<Source>) -> Self {
@@ -185,16 +192,7 @@ fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn
 
 impl fmt::Display for FetchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.kind {
-            Kind::Setup => "set up the HTTP client",
-            Kind::Timeout => "await the whole answer of",
-            Kind::Dns => "look up the host of",
-            Kind::Address | Kind::Connect => "connect to the host of",
-            Kind::Tls => "trust the host of",
-            Kind::Http => "read the head of",
-            Kind::Body => "read the body of",
-            Kind::Coding | Kind::Bomb => "decode the body of",
-        })?;
+        f.write_str(self.kind.words().1)?;
         self.url.as_ref().map_or(Ok(()), |url| write!(f, " {url}"))
     }
 }

@@ -76,14 +76,10 @@ pub(super) struct Host {
     retries: Vec<Retry>,
     /// How many URLs may wait for a retry before no other one is started.
     max_retries: usize,
-    /// The sequence number of the last URL that was loaded.
-    last_seq: i64,
+    /// The sequence number up to which its URLs have been loaded, if any have been.
+    loaded_to: Option<i64>,
     /// Whether the state has more of its URLs after that one.
     has_more: bool,
-    /// The tick of the last load.
-    loaded_at: Option<u64>,
-    /// The tick at which its latest URL was queued in the state.
-    queued_at: u64,
     robots: [RobotsState; 2],
 }
 
@@ -104,44 +100,34 @@ impl Host {
             urls: VecDeque::new(),
             retries: Vec::new(),
             max_retries,
-            last_seq: 0,
+            loaded_to: None,
             has_more: true,
-            loaded_at: None,
-            queued_at: 0,
             robots: [unknown(), unknown()],
         }
     }
 
-    /// One of its URLs was queued in the state at `tick`.
-    ///
-    /// The URL is not added here but loaded later: of two URLs that were queued one after the other, the later may be reported first.
-    pub(super) fn queued(&mut self, tick: u64) {
-        self.queued_at = self.queued_at.max(tick);
-        self.has_more |= self.loaded_at.is_none_or(|loaded| tick > loaded);
+    /// One of its URLs was queued in the state, to be loaded later.
+    pub(super) fn queued(&mut self) {
+        self.has_more = true;
     }
 
-    /// The tick at which its latest known URL was queued in the state.
-    pub(super) fn queued_at(&self) -> u64 {
-        self.queued_at
-    }
-
-    /// Adds what was loaded at `tick`; `complete` if the state had no more then.
-    pub(super) fn loaded(&mut self, urls: Vec<Queued>, tick: u64, complete: bool) {
+    /// Adds what was loaded; `complete` if the state had no more.
+    pub(super) fn loaded(&mut self, urls: Vec<Queued>, complete: bool) {
         self.loading = false;
-        self.loaded_at = Some(tick);
-        self.has_more = !complete || self.queued_at > tick;
-        self.last_seq = urls.last().map_or(self.last_seq, |last| last.seq);
+        self.has_more = !complete;
+        self.loaded_to = Some(urls.last().map_or(self.last_seq(), |last| last.seq));
         self.urls.extend(urls);
     }
 
     /// Whether more URLs should be loaded: before the last few are used up, but only once if other hosts wait for room.
     pub(super) fn wants_urls(&self, limit: usize, crowded: bool) -> bool {
-        let may_load = !crowded || self.loaded_at.is_none();
+        let may_load = !crowded || self.loaded_to.is_none();
         self.has_more && !self.loading && may_load && self.urls.len() * 4 <= limit
     }
 
+    /// The sequence number after which its next URLs are to be loaded.
     pub(super) fn last_seq(&self) -> i64 {
-        self.last_seq
+        self.loaded_to.unwrap_or(0)
     }
 
     /// Whether it can make room: its loaded URLs are done, and so is its delay.
@@ -151,7 +137,7 @@ impl Host {
 
     /// Whether everything that was loaded of it is done.
     fn has_done_its_share(&self) -> bool {
-        self.loaded_at.is_some() && self.is_drained() && self.pace.in_flight() == 0
+        self.loaded_to.is_some() && self.is_drained() && self.pace.in_flight() == 0
     }
 
     /// Whether it can be forgotten although it has URLs here: no task of it runs, and the state still has all of its URLs.

@@ -6,8 +6,8 @@
 //!
 //! Pure: it owns no socket, task or clock. [`Frontier::next`] returns what to do; the caller does it and reports the result.
 //!
-//! Every answer of the recorder carries a tick, the number of the answer. The frontier needs it because answers may arrive out of order:
-//! a URL that was queued at tick 7 is not among those that were loaded at tick 6.
+//! The recorder's reports arrive in the order in which it changed and read the state. So a URL whose queueing is reported after a load was
+//! not part of that load.
 
 mod budget;
 mod host;
@@ -81,9 +81,8 @@ pub(super) struct TaskId(u64);
 /// A URL to be fetched.
 #[derive(Debug)]
 pub(super) struct Task {
+    pub(super) id: TaskId,
     pub(super) queued: Queued,
-    /// Name and port of its host.
-    pub(super) host: Arc<str>,
     /// Failed attempts so far.
     pub(super) attempt: u32,
     /// The rules of robots.txt; `None` if it is not obeyed.
@@ -93,8 +92,9 @@ pub(super) struct Task {
 }
 
 /// A robots.txt to be fetched.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct RobotsTask {
+    pub(super) id: TaskId,
     pub(super) host: HostId,
     /// Name and port.
     pub(super) name: Arc<str>,
@@ -116,9 +116,9 @@ impl RobotsTask {
 #[derive(Clone, Debug)]
 pub(super) enum Step {
     /// Fetch this URL.
-    Fetch(TaskId, Arc<Task>),
+    Fetch(Arc<Task>),
     /// Fetch this robots.txt.
-    FetchRobots(TaskId, RobotsTask),
+    FetchRobots(Arc<RobotsTask>),
     /// Load this from the state.
     Load(Query),
     /// Record that this host is deferred.
@@ -146,7 +146,6 @@ pub(super) struct Loaded {
     pub(super) rows: Rows,
     /// Whether the state had no more.
     pub(super) complete: bool,
-    pub(super) tick: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -155,9 +154,11 @@ pub(super) enum Rows {
     Hosts(Vec<HostRow>),
 }
 
-/// What became of a URL that is recorded.
-#[derive(Clone, Copy, Debug, Default)]
+/// What the recorder reports of a URL that it has recorded.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Recorded {
+    /// The hosts of the URLs that were queued because of it.
+    pub(super) queued: Vec<HostRow>,
     /// It is a page that was received with status 2xx.
     pub(super) fetched: bool,
     /// It got no response at all.
@@ -213,8 +214,6 @@ pub(super) struct Frontier {
     waiting_for_budget: Vec<HostId>,
     /// Whether the state may have hosts with queued URLs that are not here.
     has_more_hosts: bool,
-    /// The tick at which the latest of them was left in the state.
-    more_hosts_at: u64,
     /// All hosts up to this rank that have queued URLs are here.
     loaded_up_to: i64,
     loading_hosts: bool,
@@ -249,13 +248,17 @@ impl Frontier {
             last_task: 0,
             waiting_for_budget: Vec::new(),
             has_more_hosts: true,
-            more_hosts_at: 0,
             loaded_up_to: i64::MIN,
             loading_hosts: false,
             visited: Vec::new(),
             deferred: HashSet::new(),
             deferrals: VecDeque::new(),
         }
+    }
+
+    /// Tasks that have not finished.
+    pub(super) fn in_flight(&self) -> usize {
+        self.running.len()
     }
 
     /// Whether the run's budget is spent.
@@ -429,7 +432,8 @@ impl Frontier {
             RobotsState::Unknown { attempt, redirect } => {
                 let (attempt, redirect) = (*attempt, redirect.take());
                 *known = RobotsState::Requested;
-                let task = RobotsTask { host: id, name, scheme, attempt, redirect };
+                let task_id = self.next_id();
+                let task = RobotsTask { id: task_id, host: id, name, scheme, attempt, redirect };
                 return self.start_robots(task, address, now);
             }
         };
@@ -438,8 +442,9 @@ impl Frontier {
             return None;
         }
         let queued = host.take(seq)?;
-        let task = Task { queued, host: name, attempt, robots, over_budget };
-        Some(Step::Fetch(self.run(id, address, false, now), Arc::new(task)))
+        let task = Task { id: self.next_id(), queued, attempt, robots, over_budget };
+        self.run(task.id, id, address, false, now);
+        Some(Step::Fetch(Arc::new(task)))
     }
 
     /// Starts the fetch of a robots.txt. If a redirect has led to another host that is here, it waits for that host's delay.
@@ -450,7 +455,8 @@ impl Frontier {
         now: Instant,
     ) -> Option<Step> {
         let Some(other) = task.other_host() else {
-            return Some(Step::FetchRobots(self.run(task.host, own, false, now), task));
+            self.run(task.id, task.host, own, false, now);
+            return Some(Step::FetchRobots(Arc::new(task)));
         };
         let other = self.hosts.values_mut().find(|host| *host.name == *other);
         let address = other.as_ref().and_then(|other| other.address).filter(|it| !it.is_loopback());
@@ -462,7 +468,8 @@ impl Frontier {
             Some(other) => other.pace.touch(now),
             None => {}
         }
-        Some(Step::FetchRobots(self.run(task.host, address, true, now), task))
+        self.run(task.id, task.host, address, true, now);
+        Some(Step::FetchRobots(Arc::new(task)))
     }
 
     fn start_robots_later(&mut self, task: RobotsTask, earliest: Instant) -> Option<Step> {
@@ -473,15 +480,19 @@ impl Frontier {
         (self.order == Order::RoundRobin).then_some(Step::Wait(earliest))
     }
 
+    fn next_id(&mut self) -> TaskId {
+        self.last_task += 1;
+        TaskId(self.last_task)
+    }
+
     fn run(
         &mut self,
+        id: TaskId,
         host: HostId,
         address: Option<IpAddr>,
         goes_elsewhere: bool,
         now: Instant,
-    ) -> TaskId {
-        self.last_task += 1;
-        let id = TaskId(self.last_task);
+    ) {
         if let Some(host) = self.hosts.get_mut(&host) {
             host.pace.start(now);
             host.tasks += 1;
@@ -491,24 +502,23 @@ impl Frontier {
         }
         let running = Running { host, started: now, address, goes_elsewhere, in_flight: true };
         self.running.insert(id, running);
-        id
     }
 
     /// The recorder has answered a query.
     pub(super) fn loaded(&mut self, loaded: Loaded, now: Instant) {
-        let Loaded { rows, complete, tick } = loaded;
+        let Loaded { rows, complete } = loaded;
         match rows {
-            Rows::Hosts(rows) => self.loaded_hosts(&rows, complete, tick, now),
+            Rows::Hosts(rows) => self.loaded_hosts(&rows, complete, now),
             Rows::Urls(id, urls) => {
                 if let Some(host) = self.hosts.get_mut(&id) {
-                    host.loaded(urls, tick, complete);
+                    host.loaded(urls, complete);
                     self.schedule(id);
                 }
             }
         }
     }
 
-    fn loaded_hosts(&mut self, rows: &[HostRow], complete: bool, tick: u64, now: Instant) {
+    fn loaded_hosts(&mut self, rows: &[HostRow], complete: bool, now: Instant) {
         self.loading_hosts = false;
         let mut added = 0;
         for row in rows {
@@ -518,17 +528,17 @@ impl Frontier {
             added += 1;
             self.loaded_up_to = row.turn;
         }
-        self.has_more_hosts = !complete || added < rows.len() || self.more_hosts_at > tick;
+        self.has_more_hosts = !complete || added < rows.len();
         if !self.has_more_hosts {
             self.loaded_up_to = i64::MAX;
         }
         self.schedule_all();
     }
 
-    /// A URL of this host was queued at `tick`. URLs that a task has queued are reported before its end.
-    pub(super) fn queued(&mut self, row: &HostRow, tick: u64, now: Instant) {
+    /// A URL of this host was queued.
+    fn queued(&mut self, row: &HostRow, now: Instant) {
         if let Some(host) = self.hosts.get_mut(&row.id) {
-            host.queued(tick);
+            host.queued();
             return self.schedule(row.id);
         }
         if self.deferred.contains(&row.id) {
@@ -538,13 +548,12 @@ impl Frontier {
             self.remove_hosts(|host| host.is_idle() && host.is_evictable(now));
         }
         if self.has_more_hosts || !self.add_host(row, now) {
-            self.leave_in_state(row, tick);
+            self.leave_in_state(row);
         }
     }
 
     /// Leaves a host in the state, to be loaded when there is room.
-    fn leave_in_state(&mut self, row: &HostRow, tick: u64) {
-        self.more_hosts_at = self.more_hosts_at.max(tick);
+    fn leave_in_state(&mut self, row: &HostRow) {
         self.loaded_up_to = self.loaded_up_to.min(row.turn - 1);
         if !std::mem::replace(&mut self.has_more_hosts, true) {
             self.schedule_all();
@@ -569,8 +578,12 @@ impl Frontier {
     }
 
     /// The recorder has recorded what became of a URL.
-    pub(super) fn recorded(&mut self, id: TaskId, task: &Task, recorded: Recorded, now: Instant) {
-        let Some(host) = self.end_task(id, now) else { return };
+    pub(super) fn recorded(&mut self, task: &Task, recorded: &Recorded, now: Instant) {
+        // Before the task ends: otherwise the frontier could seem to be done.
+        for host in &recorded.queued {
+            self.queued(host, now);
+        }
+        let Some(host) = self.end_task(task.id, now) else { return };
         if let Some(entry) = self.hosts.get_mut(&host) {
             entry.failures = if recorded.unanswered { entry.failures + 1 } else { 0 };
             if let Some(rank) = recorded.rank {
@@ -586,8 +599,8 @@ impl Frontier {
     }
 
     /// A fetch must be tried again. `chance` is a random number from 0 to 1.
-    pub(super) fn retry(&mut self, id: TaskId, task: &Task, chance: f64, now: Instant) {
-        let Some(host) = self.end_task(id, now) else { return };
+    pub(super) fn retry(&mut self, task: &Task, chance: f64, now: Instant) {
+        let Some(host) = self.end_task(task.id, now) else { return };
         if let Some(entry) = self.hosts.get_mut(&host) {
             let attempt = task.attempt + 1;
             entry.retry(task.queued.clone(), attempt, now + backoff(attempt, chance));
@@ -606,14 +619,8 @@ impl Frontier {
     }
 
     /// The fetch of a robots.txt has ended.
-    pub(super) fn robots_fetched(
-        &mut self,
-        id: TaskId,
-        task: &RobotsTask,
-        result: RobotsResult,
-        now: Instant,
-    ) {
-        let Some(host) = self.end_task(id, now) else { return };
+    pub(super) fn robots_fetched(&mut self, task: &RobotsTask, result: RobotsResult, now: Instant) {
+        let Some(host) = self.end_task(task.id, now) else { return };
         let longest = self.options.max_crawl_delay;
         if let RobotsResult::Rules(robots, _) = &result
             && let Some(delay) = robots.crawl_delay().filter(|&delay| delay > longest)
@@ -725,8 +732,6 @@ impl Frontier {
         let Some(host) = self.remove(id) else { return };
         if !host.is_idle() {
             self.visited.push(id);
-            // A query for hosts that is under way may miss it.
-            self.more_hosts_at = self.more_hosts_at.max(host.queued_at());
         }
     }
 

@@ -1,65 +1,185 @@
-//! The one place that commits: judges pages in the order in which it receives them, and records everything.
+//! The only part that commits: judges pages in order of arrival, and records what became of every URL.
 //!
-//! A page's verdict, row, fingerprint, links and lines are one transaction with those of its batch. The output files are synced before
-//! the transaction that records their lengths, and cut to these lengths when the run goes on: nothing is lost or doubled,
-//! whenever the process ends. Runs on a thread of its own; all others ask it by [`message`]s.
+//! The verdict, row, fingerprint, links and output lines of a page are one transaction, together with those of the other URLs of its
+//! batch. Output files are synced before the transaction that records their lengths, and cut to these lengths when the run continues. So
+//! nothing is lost or doubled, whenever the process ends. The recorder runs on a thread of its own and serves [`Request`]s.
 
-mod again;
-mod begin;
-mod discover;
-mod finish;
-mod leads;
-mod message;
-mod settle;
+mod links;
+mod record;
+mod report;
+mod start;
 
 use std::{sync::Arc, time::Duration};
 
+use lru::LruCache;
 use serde::{Deserialize, Serialize};
 use tokio::{
-    sync::mpsc,
+    sync::{mpsc, oneshot},
     time::{Instant, timeout_at},
 };
 
 use super::{
-    error::CrawlError,
-    frontier::{Loaded, Query, Rows},
-    options::Plan,
+    frontier::{Loaded, Query, Recorded, Rows, Task},
+    plan::{CrawlError, Plan},
     scope::Scope,
+    sitemap::Sitemap,
 };
 use crate::{
+    extract::Truncation,
+    filter::Document,
+    fingerprint::Digest,
     index::Audit,
-    page::{Timestamp, UrlOptions},
-    sink::{self, Outputs},
-    state::{DurableFilter, HostId, HostRow, State},
+    page::{NormalUrl, Timestamp, UrlOptions},
+    sink::{Outputs, warc},
+    state::{Cause, DurableFilter, HostId, HostRow, Reason, RobotsRow, SkipCause, State},
 };
 
-use again::aside_until;
-pub(super) use begin::Start;
-use discover::Known;
-pub use finish::report;
-pub(super) use message::{Answered, Outcome, Parsed, Reply, Request, Settle, Settled, Skipped};
+use links::KnownUrl;
+pub use report::report;
+pub(super) use start::Start;
 
-/// A batch is committed after so many pages, or after so long. The first of a start takes less, and each twice as long as the one
-/// before: a process that is killed again and again gets on all the same.
+/// A batch is committed after this many pages, or after this time. The first batch after a start gets less time, and each one twice as
+/// much as the one before: so even a process that is killed again and again makes progress.
 const BATCH: u32 = 100;
 const BATCH_TIME: Duration = Duration::from_millis(200);
 const FIRST_BATCH_TIME: Duration = Duration::from_millis(10);
 
-/// How the run stands.
+/// A request to the recorder. If a worker needs the answer, it comes with its sender; the loop gets a [`Update`].
+#[derive(Debug)]
+pub(super) enum Request {
+    /// Record this page if its body decides what becomes of it.
+    Probe(Box<Probe>, oneshot::Sender<Probed>),
+    /// Record what became of a URL.
+    Record(Box<Record>),
+    /// Archive a response after which the URL is fetched again.
+    Archive(warc::Exchange),
+    /// Look up the robots.txt that was last received from this origin.
+    Robots(String, oneshot::Sender<Option<RobotsRow>>),
+    /// Keep the robots.txt of an origin, if it was received, and archive the response.
+    KeepRobots { origin: String, robots: Option<RobotsRow>, exchange: Option<warc::Exchange> },
+    /// Record that this host is deferred.
+    Defer(HostId, Cause),
+    /// Load something for the frontier.
+    Load(Query),
+}
+
+/// What the recorder reports to the loop, in the order of its work.
+#[derive(Debug)]
+pub(super) enum Update {
+    /// A URL is recorded.
+    Recorded(Arc<Task>, Recorded, Tally),
+    /// A query is answered.
+    Loaded(Loaded),
+}
+
+/// A page of which only the digest of its body is known.
+#[derive(Debug)]
+pub(super) struct Probe {
+    pub(super) task: Arc<Task>,
+    pub(super) received: Received,
+    pub(super) body: Digest,
+    pub(super) exchange: Option<warc::Exchange>,
+}
+
+/// The answer to a [`Probe`].
+#[derive(Debug)]
+pub(super) enum Probed {
+    /// The body is known, and neither the page nor its links are wanted: it is recorded.
+    Recorded,
+    /// The page must be parsed. Its exchange comes back.
+    Undecided(Option<warc::Exchange>),
+}
+
+/// What became of a URL.
+#[derive(Debug)]
+pub(super) struct Record {
+    pub(super) task: Arc<Task>,
+    pub(super) outcome: Outcome,
+    /// What was sent and received, if it is archived.
+    pub(super) exchange: Option<warc::Exchange>,
+}
+
+#[derive(Debug)]
+pub(super) enum Outcome {
+    /// A page to be judged.
+    Page(Received, Box<Parsed>),
+    /// A redirect, and its target or why there is none.
+    Redirect { status: u16, target: Result<NormalUrl, String> },
+    /// A sitemap.
+    Sitemap(Received, Sitemap),
+    /// Nothing to be judged.
+    Skipped(Skipped),
+    /// It was not fetched because the budget of its seed is spent.
+    OverBudget,
+}
+
+impl Outcome {
+    /// Whether a page was received with status 2xx.
+    fn is_page(&self) -> bool {
+        match self {
+            Self::Page(..) => true,
+            Self::Skipped(skipped) => skipped.reason == Reason::ContentType,
+            Self::Redirect { .. } | Self::Sitemap(..) | Self::OverBudget => false,
+        }
+    }
+}
+
+/// What is known of a response besides its body.
+#[derive(Clone, Debug)]
+pub(super) struct Received {
+    pub(super) status: u16,
+    pub(super) content_type: Option<String>,
+    pub(super) at: Timestamp,
+    /// Whether the body was cut at the limit.
+    pub(super) is_cut: bool,
+}
+
+/// Why there is nothing to be judged.
+#[derive(Debug)]
+pub(super) struct Skipped {
+    pub(super) reason: Reason,
+    pub(super) cause: Option<SkipCause>,
+    pub(super) detail: Option<String>,
+    pub(super) status: Option<u16>,
+    /// There was no response at all.
+    pub(super) unanswered: bool,
+}
+
+impl Skipped {
+    pub(super) fn new(reason: Reason) -> Self {
+        Self { reason, cause: None, detail: None, status: None, unanswered: false }
+    }
+}
+
+/// A page after parsing.
+#[derive(Debug)]
+pub(super) struct Parsed {
+    pub(super) document: Document,
+    pub(super) title: Option<String>,
+    pub(super) text: String,
+    pub(super) charset: &'static str,
+    pub(super) truncated: Option<Truncation>,
+    pub(super) noindex: bool,
+    pub(super) canonical: Option<NormalUrl>,
+    /// The links to be followed, in page order, each once.
+    pub(super) links: Vec<NormalUrl>,
+}
+
+/// The counts of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Tally {
     /// Pages received with status 2xx.
     pub fetched: u64,
-    /// Pages that are unique.
+    /// Unique pages.
     pub unique: u64,
-    /// Pages whose body or text is known.
+    /// Exact duplicates: pages with a known body or text.
     pub exact: u64,
-    /// Pages that nearly repeat another.
+    /// Near duplicates.
     pub near: u64,
     /// URLs that could not be fetched, or whose status was not 2xx.
     pub failed: u64,
-    /// URLs that wait.
+    /// Queued URLs.
     pub queued: u64,
 }
 
@@ -67,27 +187,26 @@ pub struct Tally {
 pub(super) struct Recorder {
     plan: Arc<Plan>,
     scope: Scope,
-    /// With the state, in which everything else is recorded too.
+    /// The filter, in whose state and transactions everything else is kept too.
     filter: DurableFilter,
     sink: Outputs,
-    known: Known,
+    known_urls: LruCache<u128, KnownUrl>,
     url_options: UrlOptions,
     hash_seed: u64,
     counts: Tally,
     /// Pages fetched for each seed.
     spent: Vec<u64>,
     last_seq: i64,
-    /// Whether hosts are taken in turn.
-    in_turn: bool,
-    /// Hosts of which something was queued since the last answer.
+    /// Whether hosts are visited in round-robin order.
+    round_robin: bool,
+    /// Hosts of which something was queued since the last receipt.
     queued: Vec<HostRow>,
-    /// Counts the answers.
-    tick: u64,
-    /// Pages of the batch, and when it is to be committed.
+    /// Pages of the batch.
     batch: u32,
+    /// When the batch is to be committed, if one has begun.
     deadline: Option<Instant>,
     batch_time: Duration,
-    began: std::time::Instant,
+    started: std::time::Instant,
     /// What the indexes of earlier starts counted.
     audited: Audit,
     /// How long earlier starts of the run have worked.
@@ -95,38 +214,36 @@ pub(super) struct Recorder {
 }
 
 impl Recorder {
-    /// Serves requests until all who could make them are gone, then commits what is left.
+    /// Serves requests until all senders are gone, then commits the rest.
     pub(super) async fn serve(
         &mut self,
-        requests: &mut mpsc::Receiver<Request>,
+        mut requests: mpsc::Receiver<Request>,
+        reports: &mpsc::Sender<Update>,
     ) -> Result<(), CrawlError> {
-        let mut waiting = Vec::new();
-        while self.receive(requests, &mut waiting).await? {
-            for request in waiting.drain(..) {
-                self.begin_batch()?;
-                self.handle(request)?;
-                if self.batch >= BATCH || self.deadline.is_some_and(|end| end <= Instant::now()) {
-                    self.commit()?;
-                }
+        while let Some(request) = self.receive(&mut requests).await? {
+            self.begin_batch()?;
+            if let Some(report) = self.handle(request)? {
+                // After a stop nobody may receive it.
+                drop(reports.send(report).await);
+            }
+            if self.batch >= BATCH || self.deadline.is_some_and(|end| end <= Instant::now()) {
+                self.commit()?;
             }
         }
         self.commit()
     }
 
-    /// Receives what waits, or waits for a request; a batch whose time has come is committed meanwhile. `false` if no more can come.
+    /// The next request, if there will be one. Commits the batch when its time has come.
     async fn receive(
         &mut self,
         requests: &mut mpsc::Receiver<Request>,
-        waiting: &mut Vec<Request>,
-    ) -> Result<bool, CrawlError> {
-        loop {
-            let received = requests.recv_many(waiting, BATCH as usize);
-            let Some(deadline) = self.deadline else { return Ok(received.await > 0) };
-            match timeout_at(deadline, received).await {
-                Ok(count) => return Ok(count > 0),
-                Err(_) => self.commit()?,
-            }
+    ) -> Result<Option<Request>, CrawlError> {
+        let Some(deadline) = self.deadline else { return Ok(requests.recv().await) };
+        if let Ok(request) = timeout_at(deadline, requests.recv()).await {
+            return Ok(request);
         }
+        self.commit()?;
+        Ok(requests.recv().await)
     }
 
     /// Begins a batch, unless one has begun.
@@ -139,33 +256,31 @@ impl Recorder {
         Ok(())
     }
 
-    /// Who asked may be gone: then the answer is of no use to anybody.
-    fn handle(&mut self, request: Request) -> Result<(), CrawlError> {
-        self.tick += 1;
+    fn handle(&mut self, request: Request) -> Result<Option<Update>, CrawlError> {
         match request {
-            Request::Settle(settle, reply) => {
-                let answer = self.settle(*settle)?;
-                self.batch += 1;
-                drop(reply.send(answer));
+            Request::Probe(probe, reply) => {
+                let (probed, report) = self.probe(*probe)?;
+                drop(reply.send(probed));
+                return Ok(report);
             }
+            Request::Record(record) => return self.record(*record).map(Some),
+            Request::Load(query) => return self.load(query).map(Update::Loaded).map(Some),
+            Request::Archive(exchange) => drop(self.archive(&exchange, &warc::Kind::Response)?),
             Request::Robots(origin, reply) => drop(reply.send(self.state().robots(&origin)?)),
             Request::KeepRobots { origin, robots, exchange } => {
-                self.archive_plain(exchange)?;
+                if let Some(exchange) = exchange {
+                    self.archive(&exchange, &warc::Kind::Response)?;
+                }
                 if let Some(robots) = robots {
                     self.state().set_robots(&origin, &robots)?;
                 }
             }
-            Request::Archive(exchange) => {
-                self.archive(exchange, &sink::warc::Kind::Response)?;
-            }
             Request::Defer(host, cause) => {
                 tracing::warn!(host = self.state().host_name(host)?, %cause, "host deferred");
-                self.state().set_aside(host, cause, aside_until(cause, Timestamp::now()))?;
-                self.known.forget_hosts();
+                self.state().set_aside(host, cause, start::deferred_until(cause))?;
             }
-            Request::Load(query, reply) => drop(reply.send(self.load(query)?)),
         }
-        Ok(())
+        Ok(None)
     }
 
     fn load(&mut self, query: Query) -> Result<Loaded, CrawlError> {
@@ -176,26 +291,18 @@ impl Recorder {
                 (Rows::Urls(host, urls), complete)
             }
             Query::Hosts { visited, limit } => {
-                self.end_turns(&visited)?;
+                for host in visited {
+                    self.state().end_turn(host)?;
+                }
                 let hosts = self.state().waiting_hosts(limit)?;
                 let complete = hosts.len() < limit;
                 (Rows::Hosts(hosts), complete)
             }
         };
-        Ok(Loaded { rows, complete, tick: self.tick })
+        Ok(Loaded { rows, complete })
     }
 
-    fn end_turns(&mut self, hosts: &[HostId]) -> Result<(), CrawlError> {
-        for &host in hosts {
-            self.state().end_turn(host)?;
-        }
-        if !hosts.is_empty() {
-            self.known.forget_hosts();
-        }
-        Ok(())
-    }
-
-    /// Makes the batch durable: first the outputs, then the state that says how long they are.
+    /// Makes the batch durable: first the outputs, then the state, which records their lengths.
     fn commit(&mut self) -> Result<(), CrawlError> {
         if self.deadline.take().is_none() {
             return Ok(());
@@ -206,7 +313,7 @@ impl Recorder {
         self.state().set_meta("audit", json(&(self.audited + self.filter.audit())))?;
         self.state().set_meta("counts", json(&self.counts))?;
         self.state().set_meta("spent", json(&self.spent))?;
-        self.state().set_meta("worked", self.worked().as_secs_f64().to_string())?;
+        self.state().set_meta("worked", json(&self.worked().as_secs_f64()))?;
         self.filter.commit()?;
         self.batch = 0;
         Ok(())
@@ -218,11 +325,7 @@ impl Recorder {
 
     /// How long the run has worked, over all its starts.
     fn worked(&self) -> Duration {
-        self.worked + self.began.elapsed()
-    }
-
-    fn is_seed_spent(&self, seed: usize) -> bool {
-        self.plan.seeds.get(seed).is_none_or(|options| self.spent[seed] >= options.max_pages)
+        self.worked + self.started.elapsed()
     }
 }
 

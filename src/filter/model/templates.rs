@@ -21,24 +21,24 @@ impl Model {
     }
 
     /// Of each site that is remembered the unique pages from which its template was learnt.
-    fn lessons(&self) -> Vec<(&'static str, Vec<&Arrived>)> {
+    fn samples(&self) -> Vec<(&'static str, Vec<&Arrived>)> {
         let mut sites: Vec<(&'static str, Vec<&Arrived>)> = Vec::new();
         for document in self.all.iter().filter(|document| document.alias_of.is_none()) {
             let Some(site) = document.site() else { continue };
             let known = sites.iter().position(|(other, _)| *other == site);
-            let (_, mut taught) = known.map_or((site, Vec::new()), |place| sites.remove(place));
-            let epochs = taught.len() / self.bounds.epoch;
-            let late = &taught[epochs.saturating_sub(1) * self.bounds.epoch..];
-            // Sites are in the order of their last lessons; a page that has taught is no lesson.
+            let (_, mut pages_of) = known.map_or((site, Vec::new()), |place| sites.remove(place));
+            let epochs = pages_of.len() / self.bounds.epoch;
+            let late = &pages_of[epochs.saturating_sub(1) * self.bounds.epoch..];
+            // Sites are in the order of their last samples. A page whose key is among the latest is no sample.
             if late.iter().any(|earlier| earlier.key == document.key) {
-                sites.insert(known.unwrap_or(0), (site, taught));
+                sites.insert(known.unwrap_or(0), (site, pages_of));
                 continue;
             }
-            taught.push(document);
+            pages_of.push(document);
             if sites.len() == self.bounds.origins.get() {
                 sites.remove(0);
             }
-            sites.push((site, taught));
+            sites.push((site, pages_of));
         }
         sites
     }
@@ -46,20 +46,20 @@ impl Model {
     /// Of how much of a text other pages of the site consist, in per cent.
     pub(super) fn template(&self, blocks: Option<&Lines>) -> u32 {
         let Some((site, lines)) = blocks else { return 0 };
-        let lessons = self.lessons();
-        let taught = lessons.iter().find(|(other, _)| other == site);
-        let taught = taught.map_or(&[][..], |(_, taught)| taught);
+        let samples = self.samples();
+        let pages_of = samples.iter().find(|(other, _)| other == site);
+        let pages_of = pages_of.map_or(&[][..], |(_, pages_of)| pages_of);
         let epoch = self.bounds.epoch;
-        let running = taught.len() / epoch * epoch;
+        let running = pages_of.len() / epoch * epoch;
         let stands = |line: &String, pages: &[&Arrived]| {
             let holders = pages
                 .iter()
                 .filter(|page| page.blocks.as_ref().is_some_and(|(_, lines)| lines.contains(line)));
             holders.count() >= self.bounds.holders
         };
-        let last = &taught[running.saturating_sub(epoch)..running];
+        let last = &pages_of[running.saturating_sub(epoch)..running];
         let known =
-            lines.iter().filter(|line| stands(line, last) || stands(line, &taught[running..]));
+            lines.iter().filter(|line| stands(line, last) || stands(line, &pages_of[running..]));
         let chars = |line: &String| line.chars().count();
         let whole: usize = lines.iter().map(chars).sum();
         if whole == 0 || !self.options.templates {

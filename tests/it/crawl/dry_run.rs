@@ -26,7 +26,7 @@ fn a_dry_run_of_an_unfinished_run_counts_the_queued_urls() {
     assert_eq!(forecast(&site).queued, 0);
     let site = site.planned(|plan| plan.crawl.max_pages = 1);
     site.run();
-    assert_eq!(look(&site), ["skip\thttp://a.test/\tthe run has dealt with it"]);
+    assert_eq!(look(&site), ["skip\thttp://a.test/\tthe run is done with it"]);
     assert_eq!(forecast(&site).queued, 3);
 }
 
@@ -85,5 +85,5 @@ fn a_dry_run_and_a_crawl_follow_a_robots_txt_to_the_same_rules() {
     site.run();
     assert_eq!(site.line("a.test/x")["detail"], "Disallow: /x (line 2)");
     let settled = look(&site);
-    assert!(settled.iter().all(|line| line.ends_with("the run has dealt with it")), "{settled:?}");
+    assert!(settled.iter().all(|line| line.ends_with("the run is done with it")), "{settled:?}");
 }

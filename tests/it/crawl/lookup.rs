@@ -224,11 +224,15 @@ fn options_that_change_fingerprints_are_refused() {
     let config = "[dedup]\nseed = 1\nsegment = \"ngrams\"\n";
     fs::write(site.path().join("other.toml"), config).unwrap();
     let (own, public) = (HashSeed(1).id(), HashSeed::PUBLIC.id());
-    let own = format!("the run's fingerprints are of a seed of id {own}");
+    let own = format!("the run's fingerprints were made with a seed of id {own}");
     for (settings, wanted, stored) in [
-        (["--set", "dedup.segment=ngrams"], "dedup.segment would be ngrams", "are of jieba"),
-        (["--config", "other.toml"], "dedup.segment would be ngrams", "are of jieba"),
-        (["--set", "dedup.fold_chinese=false"], "dedup.fold_chinese would be false", "are of true"),
+        (["--set", "dedup.segment=ngrams"], "dedup.segment would be ngrams", "made with jieba"),
+        (["--config", "other.toml"], "dedup.segment would be ngrams", "made with jieba"),
+        (
+            ["--set", "dedup.fold_chinese=false"],
+            "dedup.fold_chinese would be false",
+            "made with true",
+        ),
         (["--set", "dedup.seed=secret"], "dedup.seed would be a secret seed", &own),
         (
             ["--set", "dedup.seed=public"],
@@ -237,7 +241,7 @@ fn options_that_change_fingerprints_are_refused() {
         ),
     ] {
         for told in refusals(&site, &settings) {
-            for phrase in [wanted, stored, "leave the key out, or set it as the run has it"] {
+            for phrase in [wanted, stored, "leave the key out, or set it as in the run"] {
                 assert!(told.contains(phrase), "{phrase:?} is not in {told}");
             }
         }

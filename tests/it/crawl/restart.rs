@@ -140,7 +140,7 @@ fn a_running_crawl_can_be_read_but_not_written() {
 fn others(run: &std::path::Path) {
     // The batch is committed a moment after the page was judged.
     let first = loop {
-        let account = PastRun::open(run).unwrap().account("http://a.test/").unwrap().unwrap();
+        let account = PastRun::open(run).unwrap().explain("http://a.test/").unwrap().unwrap();
         if account.document.is_some() {
             break account;
         }

@@ -29,27 +29,12 @@ fn an_empty_state_is_done_after_one_query() {
 }
 
 #[test]
-fn links_reported_in_the_wrong_order_are_all_fetched() {
-    let start = Instant::now();
-    let mut world = World::new(Scenario { obey_robots: false, ..two_hosts() });
-    let first = world.fetched(start);
-    let early = world.queue(0);
-    let late = world.queue(0);
-    world.frontier.queued(&world.row(0), late, start);
-    world.frontier.queued(&world.row(0), early, start);
-    world.end(first, start);
-    world.run();
-    assert_eq!(world.log.fetched.len(), 4);
-}
-
-#[test]
 fn a_deferred_host_does_not_come_back_by_a_late_report() {
     let start = Instant::now();
     let mut world = World::new(Scenario { obey_robots: false, ..two_hosts() });
     world.frontier.defer(HostId(0), Cause::Unanswered(10));
     world.frontier.defer(HostId(0), Cause::Unanswered(10));
-    let tick = world.queue(0);
-    world.frontier.queued(&world.row(0), tick, start);
+    world.queue(0, start);
     world.run();
     assert_eq!(world.log.deferred, [HostId(0)]);
     assert!(world.log.fetched.iter().all(|&(host, _)| host == 1));
@@ -64,10 +49,10 @@ fn the_pause_of_a_deferred_host_does_not_delay_the_end() {
     }];
     let mut world =
         World::new(Scenario { obey_robots: false, outcomes, per_host: 2, ..two_hosts() });
-    while let Step::Fetch(id, task) = world.next(start) {
+    while let Step::Fetch(task) = world.next(start) {
         let overload = Signal::Overload { retry_after: Some(500 * SECOND) };
-        world.frontier.responded(id, None, overload, start);
-        world.end((id, task), start);
+        world.frontier.responded(task.id, None, overload, start);
+        world.end(&task, start);
     }
     world.frontier.defer(HostId(0), Cause::Unanswered(10));
     world.frontier.defer(HostId(1), Cause::Unanswered(10));
@@ -81,12 +66,11 @@ fn a_page_queued_while_its_host_waits_for_a_retry_is_not_delayed() {
     let start = Instant::now();
     let scenario = Scenario { obey_robots: false, delay: Duration::ZERO, ..two_hosts() };
     let mut world = World::new(Scenario { seeds: vec![(0, 0)], ..scenario });
-    let (id, task) = world.fetched(start);
-    world.frontier.responded(id, None, Signal::Fine, start);
-    world.frontier.retry(id, &task, 0.0, start);
+    let task = world.fetched(start);
+    world.frontier.responded(task.id, None, Signal::Fine, start);
+    world.frontier.retry(&task, 0.0, start);
     assert!(matches!(world.next(start), Step::Wait(at) if at == start + SECOND));
-    let tick = world.queue(0);
-    world.frontier.queued(&world.row(0), tick, start);
+    world.queue(0, start);
     assert!(matches!(world.next(start), Step::Fetch(..)));
 }
 
@@ -99,14 +83,14 @@ fn robots_txt_is_fetched_again_after_a_day() {
     for now in [start, start + day / 2, start + day + SECOND] {
         let mut step = world.next(now);
         asked.push(matches!(step, Step::FetchRobots(..)));
-        if let Step::FetchRobots(id, task) = step {
-            world.frontier.responded(id, None, Signal::Fine, now);
-            world.frontier.robots_fetched(id, &task, allow_all(), now);
+        if let Step::FetchRobots(task) = step {
+            world.frontier.responded(task.id, None, Signal::Fine, now);
+            world.frontier.robots_fetched(&task, allow_all(), now);
             step = world.next(now + SECOND);
         }
-        let Step::Fetch(id, task) = step else { panic!("a page") };
-        world.frontier.responded(id, None, Signal::Fine, now + SECOND);
-        world.end((id, task), now + SECOND);
+        let Step::Fetch(task) = step else { panic!("a page") };
+        world.frontier.responded(task.id, None, Signal::Fine, now + SECOND);
+        world.end(&task, now + SECOND);
     }
     assert_eq!(asked, [true, false, true]);
 }
@@ -136,49 +120,22 @@ fn many_hosts_of_one_address_are_released_one_by_one() {
 }
 
 #[test]
-fn a_host_evicted_while_hosts_are_loaded_is_loaded_again() {
+fn a_host_evicted_while_hosts_are_loaded_comes_back() {
     let start = Instant::now();
     let scenario = Scenario { obey_robots: false, delay: Duration::ZERO, ..two_hosts() };
     let limits = Limits { hosts: 2, urls: 4 };
     let mut world = World::new(Scenario { seeds: vec![(0, 0)], limits, ..scenario });
     assert!(asks_for_hosts(&mut world, start));
-    world.frontier.loaded_hosts(&[world.row(0)], false, 1, start);
+    world.frontier.loaded_hosts(&[world.row(0)], false, start);
     assert!(asks_for_hosts(&mut world, start));
-    let looked = 2;
-    world.state.tick = looked;
     let first = world.fetched(start);
-    let tick = world.queue(0);
-    world.frontier.queued(&world.row(0), tick, start);
-    world.end(first, start);
+    world.end(&first, start);
     assert!(matches!(world.frontier.next(start), Step::Blocked));
-    world.frontier.loaded_hosts(&[], true, looked, start);
+    assert!(world.frontier.hosts.is_empty(), "it was evicted");
+    world.frontier.loaded_hosts(&[], true, start);
+    world.queue(0, start);
     world.run();
     assert_eq!(world.log.fetched.len(), 2);
-}
-
-#[test]
-fn reports_in_the_wrong_order_do_not_hide_the_latest() {
-    let start = Instant::now();
-    let scenario = Scenario {
-        obey_robots: false,
-        limits: Limits { hosts: 2, urls: 2 },
-        ..Scenario::default()
-    };
-    let mut world = World::new(Scenario { hosts: 4, seeds: vec![(0, 0), (1, 0)], ..scenario });
-    assert!(asks_for_hosts(&mut world, start));
-    let known = [world.row(0), world.row(1)].to_vec();
-    let (of_host, of_stranger) = (world.queue(0), world.queue(3));
-    world.frontier.loaded_hosts(&known, true, 1, start);
-    let Step::Load(Query::Urls { host, .. }) = world.frontier.next(start) else { panic!("URLs") };
-    for tick in [of_host + 2, of_host] {
-        world.frontier.hosts.get_mut(&host).unwrap().queued(tick);
-        world.frontier.queued(&world.row(3), of_stranger + tick, start);
-    }
-    let rows = Rows::Urls(host, Vec::new());
-    world.frontier.loaded(Loaded { rows, complete: true, tick: of_host + 1 }, start);
-    assert!(!world.frontier.hosts[&host].is_idle());
-    world.frontier.loaded_hosts(&[], true, of_stranger + of_host + 1, start);
-    assert!(world.frontier.has_more_hosts);
 }
 
 #[test]
@@ -192,19 +149,17 @@ fn idle_hosts_make_room_when_their_delay_is_over() {
     };
     let mut world = World::new(Scenario { hosts: 5, seeds: hosts, ..scenario });
     assert!(matches!(world.next(start), Step::Fetch(..)));
-    let tick = world.queue(3);
-    world.frontier.queued(&world.row(3), tick, start);
+    world.queue(3, start);
     let tasks: Vec<_> = std::iter::from_fn(|| match world.next(start) {
-        Step::Fetch(id, task) => Some((id, task)),
+        Step::Fetch(task) => Some(task),
         _ => None,
     })
     .collect();
     for task in tasks {
-        world.frontier.responded(task.0, None, Signal::Fine, start);
-        world.end(task, start);
+        world.frontier.responded(task.id, None, Signal::Fine, start);
+        world.end(&task, start);
     }
-    let tick = world.queue(4);
-    world.frontier.queued(&world.row(4), tick, start);
+    world.queue(4, start);
     assert!(matches!(world.next(start), Step::Wait(at) if at == start + SECOND));
     assert!(matches!(world.next(start + SECOND), Step::Fetch(..)));
 }
@@ -241,7 +196,7 @@ fn a_resumed_host_waits_for_the_pause_that_it_asked_for() {
     let start = world.frontier.clock.instant;
     assert!(asks_for_hosts(&mut world, start));
     let row = HostRow { rests_until: Some(Timestamp(5_000)), ..world.row(0) };
-    world.frontier.loaded_hosts(&[row], true, 1, start);
+    world.frontier.loaded_hosts(&[row], true, start);
     assert!(matches!(world.next(start), Step::Wait(at) if at == start + 5 * SECOND));
 }
 
@@ -252,22 +207,22 @@ fn delay_of_redirect(order: Order, target: &str) -> Duration {
     let (mut now, mut requested) = (start, Vec::new());
     loop {
         match world.next(now) {
-            Step::FetchRobots(id, task) if &*task.name == "h0:80" => {
+            Step::FetchRobots(task) if &*task.name == "h0:80" => {
                 requested.push(now - start);
-                world.frontier.responded(id, None, Signal::Fine, now);
+                world.frontier.responded(task.id, None, Signal::Fine, now);
                 let Some(request) = &task.redirect else {
                     let redirect = RobotsResult::Redirect(RobotsRequest::new(target).unwrap());
-                    world.frontier.robots_fetched(id, &task, redirect, now);
+                    world.frontier.robots_fetched(&task, redirect, now);
                     continue;
                 };
                 assert_eq!(request.url().as_str(), format!("{target}/robots.txt"));
                 return requested[1];
             }
-            Step::FetchRobots(id, task) => {
+            Step::FetchRobots(task) => {
                 // The other host responds slowly.
                 now += SECOND / 2;
-                world.frontier.responded(id, None, Signal::Fine, now);
-                world.frontier.robots_fetched(id, &task, allow_all(), now);
+                world.frontier.responded(task.id, None, Signal::Fine, now);
+                world.frontier.robots_fetched(&task, allow_all(), now);
             }
             Step::Wait(at) => now = at,
             step => panic!("{step:?}"),
@@ -298,15 +253,15 @@ fn in_round_robin_a_redirected_robots_txt_waits_for_a_pausing_host() {
     let start = world.frontier.clock.instant;
     assert!(asks_for_hosts(&mut world, start));
     let pausing = HostRow { rests_until: Some(Timestamp(5_000)), ..world.row(1) };
-    world.frontier.loaded_hosts(&[world.row(0), pausing], true, 1, start);
-    let Step::FetchRobots(id, task) = world.next(start) else { panic!("robots.txt") };
-    world.frontier.responded(id, None, Signal::Fine, start);
+    world.frontier.loaded_hosts(&[world.row(0), pausing], true, start);
+    let Step::FetchRobots(task) = world.next(start) else { panic!("robots.txt") };
+    world.frontier.responded(task.id, None, Signal::Fine, start);
     let redirect = RobotsResult::Redirect(RobotsRequest::new("http://h1").unwrap());
-    world.frontier.robots_fetched(id, &task, redirect, start);
+    world.frontier.robots_fetched(&task, redirect, start);
     for (now, then) in [(start, start + SECOND), (start + SECOND, start + 5 * SECOND)] {
         assert!(matches!(world.next(now), Step::Wait(at) if at == then));
     }
-    let Step::FetchRobots(_, task) = world.next(start + 5 * SECOND) else { panic!("robots.txt") };
+    let Step::FetchRobots(task) = world.next(start + 5 * SECOND) else { panic!("robots.txt") };
     assert!(task.redirect.is_some());
 }
 

@@ -82,7 +82,7 @@ pub(super) struct Scenario {
     pub(super) crawl_delays: Vec<(u64, u32)>,
     pub(super) max_pages: u64,
     pub(super) seed_limits: Vec<u64>,
-    /// No links are added beyond so many URLs.
+    /// No links are added beyond this many URLs.
     pub(super) max_urls: usize,
 }
 
@@ -116,7 +116,6 @@ pub(super) struct FakeState {
     ranks: Vec<i64>,
     pub(super) deferred: BTreeSet<usize>,
     pub(super) last_seq: i64,
-    pub(super) tick: u64,
 }
 
 impl FakeState {
@@ -126,7 +125,6 @@ impl FakeState {
             ranks: (1..=hosts as i64).collect(),
             deferred: BTreeSet::new(),
             last_seq: 0,
-            tick: 0,
         };
         for &(host, seed) in seeds {
             state.enqueue(host, seed);
@@ -178,13 +176,13 @@ impl FakeState {
 fn queued(host: usize, seq: i64, seed: usize) -> Queued {
     let scheme = if seq % 5 == 4 { "https" } else { "http" };
     let url = UrlRow {
-        cause: None,
         id: UrlId(seq),
         url: format!("{scheme}://h{host}/{seq}"),
         host: HostId(host as i64),
         kind: UrlKind::Page,
         state: UrlState::Queued,
         detail: None,
+        cause: None,
         status: None,
         seed: Some(seed),
         depth: 0,
@@ -213,12 +211,12 @@ pub(super) struct Log {
 #[derive(Debug)]
 enum Event {
     Responded(TaskId, i64, Option<IpAddr>, Signal),
-    Finished(TaskId, Arc<Task>, Outcome),
-    Robots(TaskId, RobotsTask),
+    Finished(Arc<Task>, Outcome),
+    Robots(Arc<RobotsTask>),
     Loaded(Loaded),
     Deferred(HostId),
     /// The report of a URL that the state has recorded.
-    Report(TaskId, Arc<Task>, Recorded, Vec<HostRow>, u64),
+    Report(Arc<Task>, Recorded),
 }
 
 /// The pace of a host as an observer sees it.
@@ -235,6 +233,8 @@ pub(super) struct World {
     scenario: Scenario,
     pub(super) state: FakeState,
     replies: usize,
+    /// When the last report of the recorder arrives.
+    reported_at: Option<Instant>,
     events: BinaryHeap<Reverse<(Instant, usize)>>,
     pending: BTreeMap<usize, Event>,
     event: usize,
@@ -264,6 +264,7 @@ impl World {
             log: Log::default(),
             state: FakeState::new(scenario.hosts, &scenario.seeds),
             replies: 0,
+            reported_at: None,
             events: BinaryHeap::new(),
             pending: BTreeMap::new(),
             event: 0,
@@ -276,11 +277,10 @@ impl World {
         }
     }
 
-    /// Queues a URL of this host, as the recorder does, and returns its tick.
-    pub(super) fn queue(&mut self, host: usize) -> u64 {
-        self.state.tick += 1;
+    /// Queues a URL of this host, as the recorder does, and reports it.
+    pub(super) fn queue(&mut self, host: usize, now: Instant) {
         self.state.enqueue(host, 0);
-        self.state.tick
+        self.frontier.queued(&self.state.row(host), now);
     }
 
     pub(super) fn row(&self, host: usize) -> HostRow {
@@ -311,25 +311,37 @@ impl World {
     }
 
     /// The next step, which must be the fetch of a page.
-    pub(super) fn fetched(&mut self, now: Instant) -> (TaskId, Arc<Task>) {
+    pub(super) fn fetched(&mut self, now: Instant) -> Arc<Task> {
         match self.next(now) {
-            Step::Fetch(id, task) => (id, task),
+            Step::Fetch(task) => task,
             step => panic!("{step:?}"),
         }
     }
 
     /// Ends a fetch that a test has started itself.
-    pub(super) fn end(&mut self, (id, task): (TaskId, Arc<Task>), now: Instant) {
+    pub(super) fn end(&mut self, task: &Task, now: Instant) {
         let (host, seq) = (task.queued.url.host.0 as usize, task.queued.seq);
         self.log.fetched.push((host, seq));
         self.state.dequeue(host, seq);
-        self.frontier.recorded(id, &task, Recorded::default(), now);
+        self.frontier.recorded(task, &Recorded::default(), now);
     }
 
     fn later(&mut self, now: Instant, millis: u64, event: Event) {
+        self.at(now + Duration::from_millis(millis), event);
+    }
+
+    fn at(&mut self, due: Instant, event: Event) {
         self.event += 1;
-        self.events.push(Reverse((now + Duration::from_millis(millis), self.event)));
+        self.events.push(Reverse((due, self.event)));
         self.pending.insert(self.event, event);
+    }
+
+    /// The recorder reports some time later, in the order of its work.
+    fn report(&mut self, now: Instant, event: Event) {
+        let delay = self.reply_time();
+        let due = (now + Duration::from_millis(delay)).max(self.reported_at.unwrap_or(now));
+        self.reported_at = Some(due);
+        self.at(due, event);
     }
 
     fn reply_time(&mut self) -> u64 {
@@ -393,16 +405,17 @@ impl World {
                     let delay = self.reply_time();
                     self.later(now, delay, Event::Deferred(host));
                 }
-                Step::FetchRobots(id, task) => {
+                Step::FetchRobots(task) => {
                     self.tasks += 1;
                     let host = task.host.0 as usize;
                     self.log.asked.push((task.host.0, task.scheme.as_str()));
-                    self.start(id, host, now);
+                    self.start(task.id, host, now);
                     let address = Some(self.address(host));
-                    self.later(now, 7, Event::Responded(id, task.host.0, address, Signal::Fine));
-                    self.later(now, 9, Event::Robots(id, task));
+                    let responded = Event::Responded(task.id, task.host.0, address, Signal::Fine);
+                    self.later(now, 7, responded);
+                    self.later(now, 9, Event::Robots(task));
                 }
-                Step::Fetch(id, task) => self.fetch(id, task, now),
+                Step::Fetch(task) => self.fetch(task, now),
                 Step::Wait(_) | Step::Blocked | Step::Done => return step,
             }
         }
@@ -411,7 +424,6 @@ impl World {
 
     /// Answers a query, some time later.
     fn load(&mut self, query: Query, now: Instant) {
-        self.state.tick += 1;
         let (rows, complete) = match query {
             Query::Hosts { visited, limit } => {
                 self.log.hosts_loaded += 1;
@@ -429,11 +441,10 @@ impl World {
                 (Rows::Urls(host, urls), complete)
             }
         };
-        let (delay, tick) = (self.reply_time(), self.state.tick);
-        self.later(now, delay, Event::Loaded(Loaded { rows, complete, tick }));
+        self.report(now, Event::Loaded(Loaded { rows, complete }));
     }
 
-    fn fetch(&mut self, id: TaskId, task: Arc<Task>, now: Instant) {
+    fn fetch(&mut self, task: Arc<Task>, now: Instant) {
         self.tasks += 1;
         let (host, seq) = (task.queued.url.host.0 as usize, task.queued.seq);
         assert!(self.in_flight.insert(seq), "{seq} is in flight twice");
@@ -449,16 +460,16 @@ impl World {
             self.log.over_budget += 1;
             outcome = Outcome { silent: true, fetched: false, ..Outcome::default() };
         } else if !outcome.silent {
-            self.start(id, host, now);
+            self.start(task.id, host, now);
             let address = (!outcome.unanswered).then(|| self.address(host));
-            let responded = Event::Responded(id, host as i64, address, outcome.signal);
+            let responded = Event::Responded(task.id, host as i64, address, outcome.signal);
             self.later(now, outcome.latency.0, responded);
         }
         if task.attempt == 0 {
             self.log.fetched.push((host, seq));
         }
         // A page is counted when the state records it, before the frontier gets the report.
-        self.later(now, outcome.latency.0 + outcome.latency.1, Event::Finished(id, task, outcome));
+        self.later(now, outcome.latency.0 + outcome.latency.1, Event::Finished(task, outcome));
     }
 
     /// A request starts: all rules of politeness must hold.
@@ -499,7 +510,7 @@ impl World {
                 }
                 self.frontier.responded(id, address, signal, now);
             }
-            Event::Robots(id, task) => {
+            Event::Robots(task) => {
                 self.tasks -= 1;
                 let (host, delays) = (task.host.0 as usize, &self.scenario.crawl_delays);
                 let (seconds, failures) = delays[host % delays.len()];
@@ -511,15 +522,12 @@ impl World {
                     let robots = Robots::parse(file.as_bytes(), "pagesieve");
                     RobotsResult::Rules(Arc::new(robots), Duration::ZERO)
                 };
-                self.frontier.robots_fetched(id, &task, result, now);
+                self.frontier.robots_fetched(&task, result, now);
             }
-            Event::Finished(id, task, outcome) => self.record(id, task, outcome, now),
-            Event::Report(id, task, recorded, queued, tick) => {
+            Event::Finished(task, outcome) => self.record(task, outcome, now),
+            Event::Report(task, recorded) => {
                 self.tasks -= 1;
-                for row in &queued {
-                    self.frontier.queued(row, tick, now);
-                }
-                self.frontier.recorded(id, &task, recorded, now);
+                self.frontier.recorded(&task, &recorded, now);
             }
             Event::Loaded(loaded) => self.frontier.loaded(loaded, now),
             Event::Deferred(host) => {
@@ -530,15 +538,14 @@ impl World {
     }
 
     /// The recorder records a URL; its report arrives some time later.
-    fn record(&mut self, id: TaskId, task: Arc<Task>, outcome: Outcome, now: Instant) {
+    fn record(&mut self, task: Arc<Task>, outcome: Outcome, now: Instant) {
         let (host, seq) = (task.queued.url.host.0 as usize, task.queued.seq);
         self.in_flight.remove(&seq);
         if outcome.retry {
             *self.log.retried.entry(seq).or_default() += 1;
             self.tasks -= 1;
-            return self.frontier.retry(id, &task, 0.5, now);
+            return self.frontier.retry(&task, 0.5, now);
         }
-        self.state.tick += 1;
         self.state.dequeue(host, seq);
         self.log.pages += u64::from(outcome.fetched);
         let mut queued = Vec::new();
@@ -552,8 +559,7 @@ impl World {
         }
         let rank = (self.scenario.order == Order::RoundRobin).then(|| self.state.move_to_end(host));
         let Outcome { fetched, unanswered, .. } = outcome;
-        let recorded = Recorded { fetched, unanswered, rank };
-        let (tick, delay) = (self.state.tick, self.reply_time());
-        self.later(now, delay, Event::Report(id, task, recorded, queued, tick));
+        let recorded = Recorded { queued, fetched, unanswered, rank };
+        self.report(now, Event::Report(task, recorded));
     }
 }

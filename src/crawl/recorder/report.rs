@@ -1,11 +1,16 @@
-//! How a run ends: the lines of what was skipped, and the report.
+//! The end of a run: the lines of skipped URLs, and the report.
 
-use std::{collections::HashMap, path::Path, time::Duration};
+use std::{collections::HashMap, num::NonZeroUsize, path::Path, time::Duration};
 
-use super::{Recorder, begin::stored};
+use lru::LruCache;
+
+use super::{Recorder, json};
 use crate::{
-    crawl::{directory::STATE, error::CrawlError},
-    filter,
+    crawl::{
+        directory::{STATE, stored},
+        plan::CrawlError,
+    },
+    filter::Options,
     page::Timestamp,
     report::{Builder, DeferredHost, End, Method, Report, Row, Run, Search, Skip},
     sink::{
@@ -16,19 +21,22 @@ use crate::{
     state::{Aside, Reason, State, StateError, UrlId, UrlRow, UrlState},
 };
 
+/// Rows that are cached in front of the state.
+const CACHED: NonZeroUsize = NonZeroUsize::new(1 << 12).expect("not zero");
+
 impl Recorder {
-    /// Writes `skipped.jsonl` and the report of a run that ends so.
+    /// Writes `skipped.jsonl` and the report, and records how the run ends.
     pub(in crate::crawl) fn finish(&mut self, end: End) -> Result<Report, CrawlError> {
-        self.state().set_meta("worked", self.worked().as_secs_f64().to_string())?;
+        self.state().set_meta("worked", json(&self.worked().as_secs_f64()))?;
         self.state().set_meta("finished", Timestamp::now().0)?;
-        self.state().set_meta("end", super::json(&end))?;
-        tracing::info!(name = self.plan.name, end = ?end, "the run ends");
+        self.state().set_meta("end", json(&end))?;
+        tracing::info!(name = self.plan.name, ?end, "the run ends");
         write(&self.plan.directory, self.state())
     }
 }
 
-/// Writes `skipped.jsonl` and the report of a run directory again, from its state. While a crawl is running there, nothing is written,
-/// for that is the crawl's to do: the report tells what was committed last, and ends with [`End::Running`].
+/// Writes `skipped.jsonl` and the report of a run directory again, from its state. While a crawl is running there, writes nothing,
+/// because the crawl does: the report is of the last commit, and its end is [`End::Running`].
 ///
 /// # Errors
 /// If the state cannot be read or the files cannot be written.
@@ -55,26 +63,26 @@ fn write(directory: &Path, state: &State) -> Result<Report, CrawlError> {
     Ok(report)
 }
 
-/// Counts a run, and gives `skipped` every line of what was skipped.
+/// Counts a run, and calls `write` with the line of each skipped URL.
 fn summarise(
     state: &State,
     run: Run,
-    skipped: impl FnMut(&SkippedLine<'_>) -> Result<(), CrawlError>,
+    write: impl FnMut(&SkippedLine<'_>) -> Result<(), CrawlError>,
 ) -> Result<Report, CrawlError> {
     let mut builder = Builder::default();
     add_documents(state, &mut builder)?;
-    add_skipped(state, &mut builder, skipped)?;
+    add_skipped(state, &mut builder, write)?;
     Ok(builder.finish(run))
 }
 
 fn add_documents(state: &State, builder: &mut Builder) -> Result<(), CrawlError> {
-    // Matches are asked for again and again, and mostly the same ones.
-    let mut names = lru::LruCache::new(std::num::NonZeroUsize::new(1 << 12).expect("not zero"));
+    // The same few matches come again and again.
+    let mut cache = LruCache::new(CACHED);
     let mut failure = None;
     state.for_each_document(|document| {
         let matched = document.judgement.verdict.matched().map(|matched| matched.of);
         let kept = match matched
-            .map(|of| names.try_get_or_insert(of, || state.document(of)).cloned())
+            .map(|of| cache.try_get_or_insert(of, || state.document(of)).cloned())
             .transpose()
         {
             Ok(kept) => kept.flatten(),
@@ -94,21 +102,20 @@ fn add_documents(state: &State, builder: &mut Builder) -> Result<(), CrawlError>
 fn add_skipped(
     state: &State,
     builder: &mut Builder,
-    mut tell: impl FnMut(&SkippedLine<'_>) -> Result<(), CrawlError>,
+    mut write: impl FnMut(&SkippedLine<'_>) -> Result<(), CrawlError>,
 ) -> Result<(), CrawlError> {
-    let aside = state.hosts_aside()?.into_iter();
-    let mut aside: HashMap<_, _> = aside.map(|aside| (aside.host, (aside, 0))).collect();
-    let mut referrers = lru::LruCache::new(std::num::NonZeroUsize::new(1 << 12).expect("not zero"));
-    let judged = |state| state == UrlState::Judged;
+    let hosts = state.hosts_aside()?.into_iter();
+    let mut deferred: HashMap<_, _> = hosts.map(|host| (host.host, (host, 0))).collect();
+    let mut referrers = LruCache::new(CACHED);
     state.for_each_url(
-        |state| !judged(state),
+        |state| state != UrlState::Judged,
         |mut row| {
             let reason = match row.state {
                 UrlState::Skipped(reason) => reason,
-                UrlState::Queued | UrlState::Judged => match aside.get_mut(&row.host) {
-                    Some((aside, urls)) => {
+                UrlState::Queued | UrlState::Judged => match deferred.get_mut(&row.host) {
+                    Some((host, urls)) => {
                         *urls += 1;
-                        row.detail = Some(aside.to_string());
+                        row.detail = Some(host.to_string());
                         Reason::Host
                     }
                     None => Reason::Pending,
@@ -122,7 +129,7 @@ fn add_skipped(
                 .transpose()?
                 .flatten();
             let queued = row.state == UrlState::Queued;
-            tell(&SkippedLine {
+            write(&SkippedLine {
                 url: row.url.as_str().into(),
                 reason,
                 detail: row.detail.as_deref().map(Into::into),
@@ -142,15 +149,10 @@ fn add_skipped(
             Ok::<_, CrawlError>(())
         },
     )?;
-    for (aside, urls) in aside.into_values() {
-        builder.deferred(host_aside(&aside, urls));
+    for (Aside { name, cause, until, .. }, urls) in deferred.into_values() {
+        builder.deferred(DeferredHost { host: name, why: cause.to_string(), urls, until });
     }
     Ok(())
-}
-
-fn host_aside(aside: &Aside, urls: u64) -> DeferredHost {
-    let (host, why, until) = (aside.name.clone(), aside.cause.to_string(), aside.until);
-    DeferredHost { host, why, urls, until }
 }
 
 fn run(state: &State) -> Result<Run, CrawlError> {
@@ -174,7 +176,7 @@ fn run(state: &State) -> Result<Run, CrawlError> {
     })
 }
 
-pub(super) fn judged_by(options: &filter::Options, state: &State) -> Result<Method, CrawlError> {
+pub(super) fn judged_by(options: &Options, state: &State) -> Result<Method, CrawlError> {
     let seed = crate::fingerprint::HashSeed(
         state.meta::<i64>("seed")?.unwrap_or_default().cast_unsigned(),
     );

@@ -1,22 +1,23 @@
-//! What a crawl is to do: the `[crawl]` table, and the plan of all tables.
+//! What a crawl is to do: the plan of all configuration tables, and why a plan cannot be carried out.
 
-use std::{fs, num::NonZeroUsize, path::PathBuf};
+use std::{fs, io, num::NonZeroUsize, path::PathBuf};
 
 use bytesize::ByteSize;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    error::CrawlError,
-    fetch, politeness,
-    scope::{Seed, Source, read_seed_file},
+    fetch::{self, FetchError},
+    politeness,
+    scope::{ScopeError, Seed, SeedLineError, Source, read_seed_file},
 };
 use crate::{
     extract,
-    filter::{self, Mode, Radius, WindowOptions},
+    filter::{self, Mode, OptionsError, Radius, WindowOptions},
     fingerprint::{HashSeedChoice, Segment},
-    page::{NormalUrl, UrlOptions},
-    sink,
-    state::UrlKind,
+    page::{NormalUrl, UrlError, UrlOptions},
+    report::{ReportError, counted},
+    sink::{self, SinkError},
+    state::{StateError, UrlKind},
 };
 
 /// The `[crawl]` table.
@@ -196,5 +197,144 @@ impl Plan {
             }
         };
         self.seeds.iter().map(roots).collect()
+    }
+}
+
+/// Why a run cannot start or continue.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CrawlError {
+    /// The run directory cannot be created.
+    #[error("create the run directory {}", path.display())]
+    Directory {
+        /// The directory.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+    /// There is no run.
+    #[error("{} is not a run directory: it has no state.sqlite", path.display())]
+    NoRun {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The directory holds another run.
+    #[error(
+        "{} holds the run `{found}`, not `{wanted}`: choose another directory with --out, delete that run with --fresh, or continue it with name = \"{found}\"",
+        path.display()
+    )]
+    OtherRun {
+        /// The directory.
+        path: PathBuf,
+        /// The run that is there.
+        found: String,
+        /// The run that was expected.
+        wanted: String,
+    },
+    /// The state in the directory belongs to a filter.
+    #[error("{} holds the state of `pagesieve filter`, not of a crawl: choose another directory with --out", path.display())]
+    NotACrawl {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// A seed file cannot be read.
+    #[error("read the seed file {}", path.display())]
+    SeedFile {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+    /// Lines of a seed file are not URLs.
+    #[error("{}: {}, the first: {}", path.display(), counted(errors.len(), "bad line"), errors[0])]
+    SeedLines {
+        /// The file.
+        path: PathBuf,
+        /// The errors, line by line.
+        errors: Vec<SeedLineError>,
+    },
+    /// A seed is not a URL that can be fetched.
+    #[error("normalise a URL")]
+    Url(#[from] UrlError),
+    /// Patterns cannot be compiled.
+    #[error("compile the seeds' patterns")]
+    Scope(#[from] ScopeError),
+    /// The directory holds no run, but a file or folder where the run would write.
+    #[error("the directory holds no run, but {} exists: move it away, or choose another directory with --out", path.display())]
+    Claimed {
+        /// The file or folder.
+        path: PathBuf,
+    },
+    /// The window does not fit into the memory that it is given.
+    #[error("build the index")]
+    Memory(#[from] OptionsError),
+    /// Fingerprints of this configuration cannot be compared with those of the run.
+    #[error(
+        "{key} has changed: the run's fingerprints were made with {stored}, the configuration has {configured}; change it back, or start over with --fresh"
+    )]
+    Recipe {
+        /// The key that has changed.
+        key: &'static str,
+        /// The value of the run.
+        stored: String,
+        /// The configured value.
+        configured: String,
+    },
+    /// Texts to be compared with the run's would be fingerprinted in another way.
+    #[error(
+        "{key} would be {wanted}, but the run's fingerprints were made with {stored}, and only those made alike can be compared: leave the key out, or set it as in the run (without the key, a configuration has the default)"
+    )]
+    Unlike {
+        /// The key that differs from the run.
+        key: &'static str,
+        /// The value of the run.
+        stored: String,
+        /// The value in the options.
+        wanted: String,
+    },
+    /// The HTTP client cannot be set up.
+    #[error("set up the fetcher")]
+    Fetcher(#[from] FetchError),
+    /// The threads for parsing cannot be started.
+    #[error("start the threads for parsing")]
+    Threads(#[from] rayon::ThreadPoolBuildError),
+    /// The state failed.
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// An output failed.
+    #[error(transparent)]
+    Sink(#[from] SinkError),
+    /// The report cannot be written.
+    #[error("write the report")]
+    Report(#[from] ReportError),
+    /// The recorder panicked.
+    #[error("the recorder panicked: this is a defect; run the same command again to continue")]
+    Panicked,
+}
+
+impl CrawlError {
+    /// Whether the disk is full.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        match self {
+            Self::State(error) => error.is_full(),
+            Self::Sink(error) => error.is_full(),
+            _ => false,
+        }
+    }
+
+    /// Whether the configuration is the cause.
+    #[must_use]
+    pub fn is_configuration(&self) -> bool {
+        !matches!(
+            self,
+            Self::Directory { .. }
+                | Self::Fetcher(_)
+                | Self::Threads(_)
+                | Self::State(_)
+                | Self::Sink(_)
+                | Self::Report(_)
+                | Self::Panicked
+        )
     }
 }

@@ -1,0 +1,308 @@
+//! Records what became of a URL: judges a page, stores it as policy says, and takes the URL out of the queue.
+
+use std::sync::Arc;
+
+use super::{
+    Outcome, Parsed, Probe, Probed, Received, Record, Recorder, Skipped, Update,
+    links::{reason, same_site},
+};
+use crate::{
+    crawl::{
+        frontier::{Recorded, Task},
+        plan::{CrawlError, Links, Policy, Store},
+        scope::Refusal,
+    },
+    extract::Truncation,
+    filter::{Judgement, Kind, Step, Verdict},
+    fingerprint::Digest,
+    page::{NormalUrl, Timestamp},
+    sink::{
+        Position,
+        record::{Decision, DuplicateLine, PageLine},
+        warc,
+    },
+    state::{Capture, Reason, SkipCause, UrlState},
+};
+
+/// What policy does with a judged page.
+struct Action<'a> {
+    judgement: &'a Judgement,
+    /// The URL of the match.
+    of: Option<String>,
+    stored: bool,
+    /// Why its links are skipped, if they are.
+    skip_links: Option<SkipCause>,
+}
+
+impl Recorder {
+    /// Records a page by its body, if the body is known and neither the page nor its links are wanted.
+    pub(super) fn probe(&mut self, probe: Probe) -> Result<(Probed, Option<Update>), CrawlError> {
+        let Probe { task, received, body, exchange } = probe;
+        let Some(judgement) = self.judge_body(&task, body, received.at)? else {
+            return Ok((Probed::Undecided(exchange), None));
+        };
+        self.record_judged(&task, &received, None, &judgement, exchange.as_ref())?;
+        self.state().keep_text_of_body(judgement.id, body)?;
+        Ok((Probed::Recorded, Some(self.finish_url(task, true, false)?)))
+    }
+
+    /// Records what became of a URL.
+    pub(super) fn record(&mut self, record: Record) -> Result<Update, CrawlError> {
+        let Record { task, outcome, exchange } = record;
+        let fetched = outcome.is_page();
+        let skipped = match outcome {
+            Outcome::Page(received, parsed) if parsed.noindex => {
+                self.follow_links(&task.queued.url, &parsed, None, received.at)?;
+                let (detail, status) =
+                    (Some("the page says noindex".to_owned()), Some(received.status));
+                Some(Skipped { detail, status, ..Skipped::new(Reason::Noindex) })
+            }
+            Outcome::Page(received, parsed) => {
+                let judgement = self.filter.judge(&parsed.document)?;
+                let skip_links = self.record_judged(
+                    &task,
+                    &received,
+                    Some(&parsed),
+                    &judgement,
+                    exchange.as_ref(),
+                )?;
+                self.follow_links(&task.queued.url, &parsed, skip_links, received.at)?;
+                None
+            }
+            Outcome::Redirect { status, target } => {
+                Some(self.follow_redirect(&task, status, &target)?)
+            }
+            Outcome::Sitemap(received, sitemap) => {
+                Some(self.follow_sitemap(&task, &received, &sitemap)?)
+            }
+            Outcome::Skipped(skipped) => Some(skipped),
+            Outcome::OverBudget => self.move_to_another_seed(&task)?,
+        };
+        if let Some(skipped) = &skipped {
+            if let Some(exchange) = &exchange {
+                self.archive(exchange, &warc::Kind::Response)?;
+            }
+            self.skip(&task, skipped)?;
+        }
+        let unanswered = skipped.is_some_and(|skipped| skipped.unanswered);
+        self.finish_url(task, fetched, unanswered)
+    }
+
+    /// Takes the URL out of the queue and counts it.
+    fn finish_url(
+        &mut self,
+        task: Arc<Task>,
+        fetched: bool,
+        unanswered: bool,
+    ) -> Result<Update, CrawlError> {
+        let row = &task.queued.url;
+        self.state().dequeue(row.host, task.queued.seq)?;
+        self.counts.queued = self.counts.queued.saturating_sub(1);
+        if fetched {
+            self.counts.fetched += 1;
+            if let Some(spent) = row.seed.and_then(|seed| self.spent.get_mut(seed)) {
+                *spent += 1;
+            }
+        }
+        let rank = self.round_robin.then(|| self.state().end_turn(row.host)).transpose()?;
+        self.batch += 1;
+        let queued = std::mem::take(&mut self.queued);
+        let recorded = Recorded { queued, fetched, unanswered, rank };
+        Ok(Update::Recorded(task, recorded, self.counts))
+    }
+
+    /// Judges a page by its body, if that is enough: the body is known, and neither the page nor its links are wanted.
+    fn judge_body(
+        &mut self,
+        task: &Task,
+        body: Digest,
+        at: Timestamp,
+    ) -> Result<Option<Judgement>, CrawlError> {
+        let row = &task.queued.url;
+        if self.state().depth(row.id)? == 0 {
+            return Ok(None);
+        }
+        let Some(matched) = self.filter.peek_body(&row.url, body, at)? else { return Ok(None) };
+        let (policy, _) = self.policy(&row.url, &self.filter.id_of(matched.of)?);
+        if policy.store == Store::Keep || policy.links == Links::Follow {
+            return Ok(None);
+        }
+        Ok(self.filter.judge_body(&row.url, body, at)?)
+    }
+
+    /// Records a judged page. Returns why its links are skipped, if they are. `parsed` is missing if the page was judged by its body.
+    fn record_judged(
+        &mut self,
+        task: &Task,
+        received: &Received,
+        parsed: Option<&Parsed>,
+        judgement: &Judgement,
+        exchange: Option<&warc::Exchange>,
+    ) -> Result<Option<SkipCause>, CrawlError> {
+        let row = &task.queued.url;
+        let depth = self.state().depth(row.id)?;
+        let action = self.action(&row.url, depth, judgement)?;
+        let capture = exchange.map(|exchange| Capture {
+            payload: warc::PayloadDigest::of(&exchange.body).0,
+            at: exchange.at,
+        });
+        self.write_line(task, depth, received, parsed, &action, exchange)?;
+        let title = parsed.and_then(|parsed| parsed.title.as_deref());
+        self.state().describe_document(judgement.id, title, action.stored, capture)?;
+        if let Some(parsed) = parsed.filter(|_| !action.stored && self.plan.store.text) {
+            self.keep_text(parsed, judgement)?;
+        }
+        let (state, status) = (UrlState::Judged, Some(received.status));
+        self.state().settle_url(row.id, state, None, status, received.at)?;
+        tracing::debug!(url = row.url, number = judgement.id.0, verdict = ?judgement.verdict, "judged");
+        match judgement.verdict {
+            Verdict::Unique => self.counts.unique += 1,
+            Verdict::Duplicate(found) if found.kind == Kind::Exact => self.counts.exact += 1,
+            Verdict::Duplicate(_) => self.counts.near += 1,
+        }
+        Ok(action.skip_links)
+    }
+
+    /// What policy does with a page.
+    fn action<'a>(
+        &self,
+        url: &str,
+        depth: u32,
+        judgement: &'a Judgement,
+    ) -> Result<Action<'a>, CrawlError> {
+        let Some(matched) = judgement.verdict.matched() else {
+            return Ok(Action { judgement, of: None, stored: true, skip_links: None });
+        };
+        let of = self.filter.id_of(matched.of)?;
+        let (policy, cause) = self.policy(url, &of);
+        Ok(Action {
+            judgement,
+            stored: policy.store == Store::Keep,
+            skip_links: (policy.links == Links::Skip && depth > 0).then_some(cause),
+            of: Some(of),
+        })
+    }
+
+    /// The policy for a page that repeats `of`, and why its links are skipped if the policy skips them.
+    fn policy(&self, url: &str, of: &str) -> (Policy, SkipCause) {
+        let dedup = &self.plan.dedup;
+        if same_site(url, of) {
+            (dedup.same_site, SkipCause::SameSite)
+        } else {
+            (dedup.cross_site, SkipCause::CrossSite)
+        }
+    }
+
+    /// Keeps the text of a near duplicate that is not stored: nothing else records how it differs from its match.
+    fn keep_text(&self, parsed: &Parsed, judgement: &Judgement) -> Result<(), CrawlError> {
+        let found = judgement.verdict.matched();
+        let Some(found) = found.filter(|found| found.kind == Kind::Near) else { return Ok(()) };
+        if let (Step::Body, Some(body)) = (found.step, parsed.document.body) {
+            // Its text is that of the page with the same body.
+            return Ok(self.state().keep_text_of_body(judgement.id, body)?);
+        }
+        let truncated = parsed.truncated.map(Truncation::as_str);
+        Ok(self.state().keep_text(judgement.id, &parsed.text, parsed.charset, truncated)?)
+    }
+
+    /// Writes the line of a judged page, and its exchange.
+    fn write_line(
+        &mut self,
+        task: &Task,
+        depth: u32,
+        received: &Received,
+        parsed: Option<&Parsed>,
+        action: &Action<'_>,
+        exchange: Option<&warc::Exchange>,
+    ) -> Result<(), CrawlError> {
+        let row = &task.queued.url;
+        let decision =
+            Decision::new(&row.url, Some(&row.url), action.judgement, action.of.as_deref());
+        let warc = match exchange {
+            Some(exchange) => self.archive_judged(exchange, &decision, action)?,
+            None => None,
+        };
+        let referrer = row.referrer.map(|id| self.state().url_by_id(id)).transpose()?.flatten();
+        let referrer = referrer.map(|row| row.url.into());
+        let (status, fetched_at) = (received.status, received.at);
+        let Some(parsed) = parsed.filter(|_| action.stored) else {
+            let line = DuplicateLine { decision, status, fetched_at, depth, referrer };
+            return Ok(self.sink.write_duplicate(&line)?);
+        };
+        let seed = row.seed.and_then(|seed| self.plan.seeds.get(seed));
+        let sketch = parsed.document.sketch();
+        let line = PageLine {
+            decision,
+            title: parsed.title.as_deref().map(Into::into),
+            text: self.plan.store.text.then(|| parsed.text.as_str().into()),
+            status,
+            content_type: received.content_type.as_deref().map(Into::into),
+            charset: parsed.charset.into(),
+            fetched_at,
+            depth,
+            referrer,
+            seed: seed.map(|seed| seed.source.to_string().into()),
+            tags: seed.map(|seed| seed.tags.iter().map(Into::into).collect()).unwrap_or_default(),
+            signature: (sketch.features > 0).then_some(sketch.signature),
+            canonical: parsed.canonical.as_ref().map(|url| url.as_str().into()),
+            truncated: parsed.truncated.map(|why| why.as_str().into()),
+            warc,
+        };
+        Ok(self.sink.write_page(&line)?)
+    }
+
+    fn skip(&mut self, task: &Task, skipped: &Skipped) -> Result<(), CrawlError> {
+        let &Skipped { reason, cause, ref detail, status, .. } = skipped;
+        if matches!(reason, Reason::Failure | Reason::Status) {
+            self.counts.failed += 1;
+        }
+        let (id, state) = (task.queued.url.id, UrlState::Skipped(reason));
+        self.state().settle_url(id, state, detail.as_deref(), status, Timestamp::now())?;
+        if let Some(cause) = cause {
+            self.state().set_cause(id, cause)?;
+        }
+        Ok(())
+    }
+
+    /// The budget of the URL's seed is spent: moves it to the next seed that admits it, or returns why it is skipped.
+    fn move_to_another_seed(&mut self, task: &Task) -> Result<Option<Skipped>, CrawlError> {
+        let row = &task.queued.url;
+        let url = NormalUrl::parse(&row.url, &self.url_options)?;
+        match self.admit(&url, row.kind, self.state().depth(row.id)?, None) {
+            Ok(seed) => {
+                self.requeue(row, seed)?;
+                Ok(None)
+            }
+            Err(Refusal::Scope) => Ok(Some(Skipped::new(Reason::Budget))),
+            Err(refusal) => Ok(Some(Skipped::new(reason(refusal)))),
+        }
+    }
+
+    /// Archives the exchange of a judged page; of a duplicate, with a reference to its match.
+    fn archive_judged(
+        &mut self,
+        exchange: &warc::Exchange,
+        decision: &Decision<'_>,
+        action: &Action<'_>,
+    ) -> Result<Option<Position>, CrawlError> {
+        let matched = action.judgement.verdict.matched();
+        let document = matched.map(|matched| self.state().document(matched.of)).transpose()?;
+        let Some(document) = document.flatten() else {
+            return self.archive(exchange, &warc::Kind::Response);
+        };
+        let original = document.capture.map(|capture| warc::Original {
+            target_uri: &document.name,
+            at: capture.at,
+            payload: warc::PayloadDigest(capture.payload),
+        });
+        self.archive(exchange, &warc::Kind::Duplicate { decision, original, keep: action.stored })
+    }
+
+    pub(super) fn archive(
+        &mut self,
+        exchange: &warc::Exchange,
+        kind: &warc::Kind<'_>,
+    ) -> Result<Option<Position>, CrawlError> {
+        Ok(self.sink.write_exchange(exchange, kind)?)
+    }
+}

@@ -1,0 +1,342 @@
+//! The start of a run: opens its directory, continues where an earlier start stopped, and queues the seeds.
+//!
+//! A later start queues again what had been skipped for reasons that no longer hold: what seeds, budgets, policies or limits admit now,
+//! hosts whose time has come, and URLs whose robots.txt was not received, which was never decided.
+
+use std::{fs, sync::Arc, time::Duration};
+
+use lru::LruCache;
+
+use super::{
+    FIRST_BATCH_TIME, Recorder, Tally, json,
+    links::{Found, KNOWN_URLS, reason, same_site},
+    report::judged_by,
+};
+use crate::{
+    crawl::{
+        directory::{STATE, check_owner, check_unclaimed, stored},
+        frontier::Budget,
+        plan::{CrawlError, Links, Plan, Store},
+        robots::{self, product_token},
+        scope::Scope,
+    },
+    filter::Documents,
+    page::{NormalUrl, Timestamp},
+    report::End,
+    sink::{Mark, Outputs, warc},
+    state::{
+        Cause, DurableFilter, Reason, Restored, SkipCause, State, StateError, UrlKind, UrlRow,
+        UrlState,
+    },
+};
+
+/// How long a host that did not respond is left alone after its run is finished.
+const DEAD_FOR: Duration = Duration::from_hours(24);
+
+/// What the loop must know of a run that starts.
+#[derive(Debug)]
+pub(in crate::crawl) struct Start {
+    /// Makes the documents to be judged.
+    pub(in crate::crawl) documents: Documents,
+    pub(in crate::crawl) budget: Budget,
+    pub(in crate::crawl) counts: Tally,
+}
+
+/// Which rules by which URLs are skipped have changed since the last start.
+#[derive(Clone, Copy, Debug)]
+struct Changes {
+    admission: bool,
+    robots: bool,
+}
+
+/// The time up to which a host that is deferred now gets no request, unless the cause ceases earlier: the pause that it asked for, the
+/// validity of its robots.txt, or a day.
+pub(super) fn deferred_until(cause: Cause) -> Timestamp {
+    let pause = match cause {
+        Cause::CrawlDelay(_) => robots::VALID,
+        Cause::RetryAfter(pause) => pause,
+        Cause::Unanswered(_) => DEAD_FOR,
+    };
+    let pause = i64::try_from(pause.as_millis()).unwrap_or(i64::MAX);
+    Timestamp(Timestamp::now().0.saturating_add(pause))
+}
+
+impl Recorder {
+    /// Opens the run directory and queues the seeds. `report` is called while a large window is restored.
+    pub(in crate::crawl) fn start(
+        plan: Arc<Plan>,
+        report: impl FnMut(Restored),
+    ) -> Result<(Self, Start), CrawlError> {
+        let directory = &plan.directory;
+        fs::create_dir_all(directory)
+            .map_err(|source| CrawlError::Directory { path: directory.clone(), source })?;
+        check_unclaimed(directory)?;
+        let state = State::open(&directory.join(STATE))?;
+        check_owner(&state, directory, &plan.name)?;
+        let filter = open_filter(&plan, state, report)?;
+        let state = filter.state();
+        let sink = open_outputs(&plan, state)?;
+        let mut recorder = Self {
+            scope: Scope::new(&plan.seeds)?,
+            url_options: plan.crawl.url_options(),
+            hash_seed: rand::random(),
+            counts: stored(state, "counts")?.unwrap_or_default(),
+            spent: stored(state, "spent")?.unwrap_or_default(),
+            last_seq: state.last_seq()?,
+            round_robin: plan.crawl.concurrency.get() == 1,
+            known_urls: LruCache::new(KNOWN_URLS),
+            queued: Vec::new(),
+            batch: 0,
+            deadline: None,
+            batch_time: FIRST_BATCH_TIME,
+            started: std::time::Instant::now(),
+            audited: stored(state, "audit")?.unwrap_or_default(),
+            worked: stored(state, "worked")?.map_or(Duration::ZERO, Duration::from_secs_f64),
+            plan,
+            filter,
+            sink,
+        };
+        recorder.queue_what_is_due()?;
+        let (name, counts) = (&recorder.plan.name, recorder.counts);
+        tracing::info!(name, fetched = counts.fetched, queued = counts.queued, "the run starts");
+        let limits = recorder.plan.seeds.iter().map(|seed| seed.max_pages);
+        let seeds = limits.zip(recorder.spent.iter().copied());
+        let budget = Budget::new(recorder.plan.crawl.max_pages, counts.fetched, seeds);
+        let documents = recorder.filter.documents();
+        Ok((recorder, Start { documents, budget, counts }))
+    }
+
+    /// Queues the seeds, and what had been skipped for reasons that no longer hold.
+    fn queue_what_is_due(&mut self) -> Result<(), CrawlError> {
+        self.filter.begin()?;
+        self.deadline = Some(tokio::time::Instant::now());
+        let plan = Arc::clone(&self.plan);
+        let ended = stored::<End>(self.state(), "end")?;
+        self.record_start()?;
+        self.warn_of_policy_change()?;
+        self.resume_hosts(ended)?;
+        let roots = plan.roots()?;
+        let seeds_moved = self.update_seed_lists()?;
+        self.queue_seeds(&roots)?;
+        if seeds_moved {
+            self.reassign_queued()?;
+        }
+        let changes = Changes {
+            admission: has_changed(self.state(), "policy", &admission(&plan, &roots))?,
+            robots: has_changed(self.state(), "robots", &robots_policy(&plan))?,
+        };
+        self.requeue_skipped(changes)?;
+        self.queued.clear();
+        self.commit()
+    }
+
+    /// Records what a report needs even if the run does not end.
+    fn record_start(&self) -> Result<(), CrawlError> {
+        let (plan, state) = (&self.plan, self.state());
+        state.set_meta("name", plan.name.as_str())?;
+        state.set_meta("warc", plan.store.warc)?;
+        state.set_meta("end", json(&End::Interrupted))?;
+        state.set_meta("dedup", json(&plan.dedup))?;
+        state.set_meta("judged_by", json(&judged_by(&plan.dedup.filter(), state)?))?;
+        state.set_meta("index", self.filter.plan().to_string())?;
+        if state.meta::<i64>("started")?.is_none() {
+            state.set_meta("started", Timestamp::now().0)?;
+        }
+        Ok(())
+    }
+
+    /// Records whether duplicates are stored, for the report. Warns if earlier ones were not stored that would be now: a URL has only one
+    /// line, so they stay without their pages.
+    fn warn_of_policy_change(&self) -> Result<(), CrawlError> {
+        let dedup = &self.plan.dedup;
+        let keeps = [dedup.same_site, dedup.cross_site].map(|policy| policy.store == Store::Keep);
+        if !has_changed(self.state(), "keeps", &json(&keeps))? {
+            return Ok(());
+        }
+        let (mut not_stored, mut failure) = (0_u64, None);
+        self.state().for_each_document(|document| {
+            let of = document.judgement.verdict.matched().map(|matched| matched.of);
+            let Some(of) = of.filter(|_| !document.stored) else { return };
+            match self.state().name_of(of) {
+                Ok(of) => {
+                    not_stored += u64::from(keeps[usize::from(!same_site(&document.name, &of))]);
+                }
+                Err(error) => failure = Some(error),
+            }
+        })?;
+        if let Some(error) = failure {
+            return Err(error.into());
+        }
+        if not_stored > 0 {
+            tracing::warn!(
+                duplicates = not_stored,
+                "duplicates found before `store = \"keep\"` stay recorded without their pages; to have these, start over with --fresh"
+            );
+        }
+        Ok(())
+    }
+
+    /// Resumes deferred hosts that may get requests again, after a run that `ended` so.
+    fn resume_hosts(&self, ended: Option<End>) -> Result<(), CrawlError> {
+        let (now, limits) = (Timestamp::now(), &self.plan.politeness);
+        for deferred in self.state().hosts_aside()? {
+            let is_allowed = match deferred.cause {
+                Cause::CrawlDelay(delay) => !limits.obey_robots || delay <= limits.max_crawl_delay,
+                Cause::RetryAfter(pause) => pause <= limits.max_retry_after,
+                Cause::Unanswered(_) => ended != Some(End::Done),
+            };
+            if is_allowed || deferred.until <= now {
+                tracing::info!(host = deferred.name, cause = %deferred.cause, "host resumed");
+                self.state().take_back(&deferred)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Seed lists are identified by their position. If they were added, removed or moved since the last start, their URLs and budgets
+    /// move with them. Returns whether they did.
+    fn update_seed_lists(&mut self) -> Result<bool, CrawlError> {
+        let lists: Vec<_> = self.plan.seeds.iter().map(|seed| seed.source.to_string()).collect();
+        let known = stored::<Vec<String>>(self.state(), "seed_lists")?.unwrap_or_default();
+        let moved = !lists.starts_with(&known);
+        if moved {
+            let position = |list| lists.iter().position(|other| other == list);
+            let positions: Vec<_> = known.iter().map(position).collect();
+            self.state().move_seeds(&positions)?;
+            let spent = std::mem::replace(&mut self.spent, vec![0; lists.len()]);
+            for (position, spent) in positions.into_iter().zip(spent) {
+                if let Some(position) = position {
+                    self.spent[position] += spent;
+                }
+            }
+        }
+        self.spent.resize(lists.len(), 0);
+        self.state().set_meta("seed_lists", json(&lists))?;
+        Ok(moved)
+    }
+
+    fn queue_seeds(&mut self, lists: &[(UrlKind, Vec<NormalUrl>)]) -> Result<(), CrawlError> {
+        for (seed, (_, urls)) in lists.iter().enumerate() {
+            for url in urls {
+                self.scope.add_root(seed, url);
+            }
+        }
+        for (seed, (kind, urls)) in lists.iter().enumerate() {
+            let found = Found::page(None, 0, Timestamp::now());
+            for url in urls {
+                self.discover(url, &Found { kind: *kind, seed: Some(seed), ..found })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Queued URLs whose seed list is gone move to another that admits them, or are skipped.
+    fn reassign_queued(&mut self) -> Result<(), CrawlError> {
+        let mut without_seed = Vec::new();
+        self.state().for_each_url(
+            |state| state == UrlState::Queued,
+            |row| {
+                without_seed.extend(Some(row).filter(|row| row.seed.is_none()));
+                Ok::<_, CrawlError>(())
+            },
+        )?;
+        for row in without_seed {
+            let url = NormalUrl::parse(&row.url, &self.url_options)?;
+            match self.admit(&url, row.kind, row.depth, None) {
+                Ok(seed) => self.state().revive_url(row.id, seed, row.depth)?,
+                Err(refusal) => {
+                    let state = UrlState::Skipped(reason(refusal));
+                    self.state().settle_url(row.id, state, None, None, Timestamp::now())?;
+                }
+            }
+        }
+        self.state().dequeue_skipped()?;
+        self.counts.queued = self.state().queue_len()?;
+        Ok(())
+    }
+
+    /// Queues URLs again whose robots.txt was not received, and those that are admitted now because something has changed.
+    fn requeue_skipped(&mut self, changes: Changes) -> Result<(), CrawlError> {
+        let mut admitted = Vec::new();
+        let may_be_admitted = |state| match state {
+            UrlState::Skipped(Reason::Robots) => true,
+            UrlState::Skipped(
+                Reason::Scope | Reason::Depth | Reason::Budget | Reason::DuplicateLinks,
+            ) => changes.admission,
+            _ => false,
+        };
+        self.state().for_each_url(may_be_admitted, |row| {
+            if self.may_be_requeued(&row, changes) {
+                let url = NormalUrl::parse(&row.url, &self.url_options)?;
+                let seed = self.admit(&url, row.kind, row.depth, None).ok();
+                admitted.extend(seed.map(|seed| (row, seed)));
+            }
+            Ok::<_, CrawlError>(())
+        })?;
+        for (row, seed) in admitted {
+            self.requeue(&row, seed)?;
+        }
+        Ok(())
+    }
+
+    fn may_be_requeued(&self, row: &UrlRow, changes: Changes) -> bool {
+        let dedup = &self.plan.dedup;
+        match (row.state, row.cause) {
+            (_, Some(SkipCause::SameSite)) => dedup.same_site.links == Links::Follow,
+            (_, Some(SkipCause::CrossSite)) => dedup.cross_site.links == Links::Follow,
+            (UrlState::Skipped(Reason::Robots), None) => changes.robots,
+            (UrlState::Skipped(Reason::DuplicateLinks), None) => false,
+            (_, Some(SkipCause::RobotsNotReceived) | None) => true,
+        }
+    }
+}
+
+fn open_outputs(plan: &Plan, state: &State) -> Result<Outputs, CrawlError> {
+    let run = plan.store.warc.then(|| warc::RunFields {
+        name: plan.name.clone(),
+        user_agent: plan.crawl.user_agent.clone(),
+        obey_robots: plan.politeness.obey_robots,
+    });
+    let files = state.files()?;
+    let marks: Vec<Mark> = files.into_iter().map(|(file, offset)| Mark { file, offset }).collect();
+    let sink = Outputs::open(&plan.directory, run, &marks)?;
+    for mark in sink.positions() {
+        state.set_file(&mark.file, mark.offset)?;
+    }
+    Ok(sink)
+}
+
+fn open_filter(
+    plan: &Plan,
+    state: State,
+    report: impl FnMut(Restored),
+) -> Result<DurableFilter, CrawlError> {
+    DurableFilter::of_crawl(state, &plan.dedup.filter(), report).map_err(|error| match error {
+        StateError::Recipe { key, stored, wanted } => {
+            CrawlError::Recipe { key, stored, configured: wanted }
+        }
+        error => error.into(),
+    })
+}
+
+/// Whether this value differs from that of the last start, if there was one. Keeps it for the next start.
+fn has_changed(state: &State, name: &str, value: &str) -> Result<bool, CrawlError> {
+    let known = state.meta::<String>(name)?;
+    state.set_meta(name, value)?;
+    Ok(known.is_some_and(|known| known != value))
+}
+
+/// Changes if what seeds, budgets and policies admit may have changed.
+fn admission(plan: &Plan, roots: &[(UrlKind, Vec<NormalUrl>)]) -> String {
+    let Plan { crawl, dedup, seeds, .. } = plan;
+    let policies = (dedup.same_site, dedup.cross_site);
+    let rules = (crawl.max_pages, crawl.max_depth, &crawl.tracking, policies, seeds);
+    let roots: Vec<_> = roots.iter().flat_map(|(_, urls)| urls).map(NormalUrl::as_str).collect();
+    let digest = xxhash_rust::xxh3::xxh3_128(json(&(rules, roots)).as_bytes());
+    format!("{digest:032x}")
+}
+
+/// Changes if what robots.txt forbids may have changed although robots.txt has not.
+fn robots_policy(plan: &Plan) -> String {
+    json(&(plan.politeness.obey_robots, product_token(&plan.crawl.user_agent)))
+}
