@@ -35,7 +35,7 @@ const LAST: usize = 14;
 const CHAIN_LEN: usize = 31;
 
 /// Pages of a piece in bits, at the least and at the most: the lines of a large piece fill huge pages.
-const PIECE_BITS: std::ops::Range<u32> = 6..19;
+const PIECE_BITS: std::ops::Range<u32> = 6..16;
 
 /// Where the inline part of a bucket lies.
 #[derive(Clone, Copy, Debug)]
@@ -150,19 +150,12 @@ impl Pages {
         Ok(Self { pieces, piece_bits, inline, used: inline, free: None })
     }
 
-    /// Takes the `nth` part of the memory for inline parts from the system, and returns whether there are so many.
-    pub(super) fn touch(&mut self, nth: usize) -> bool {
-        let (piece, part) = (nth / 3, nth % 3);
-        if piece << self.piece_bits >= self.inline as usize {
-            return false;
-        }
-        let Piece { low, high, slots } = &mut self.pieces[piece];
-        match part {
-            0 => low.touch(),
-            1 => high.touch(),
-            _ => slots.touch(),
-        }
-        true
+    /// Takes the `nth` huge page of the memory for inline parts from the system, and returns whether there are so many.
+    pub(super) fn touch(&mut self, mut nth: usize) -> bool {
+        let pieces = self.inline.div_ceil(1 << self.piece_bits) as usize;
+        self.pieces[..pieces].iter_mut().any(|Piece { low, high, slots }| {
+            low.touch(&mut nth) || high.touch(&mut nth) || slots.touch(&mut nth)
+        })
     }
 
     #[inline]

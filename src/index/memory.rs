@@ -51,11 +51,17 @@ impl<T: Pod> Region<T> {
         Ok(Self { bytes, values: PhantomData })
     }
 
-    /// Takes all of its memory from the system now, as the first write to each huge page would.
-    pub(super) fn touch(&mut self) {
-        for page in self.bytes.chunks_mut(HUGE_PAGE) {
-            page[0] = std::hint::black_box(page[0]);
+    /// Takes the huge page with this number from the system now, as the first write to it would. If there are not so many, subtracts
+    /// how many there are from the number.
+    pub(super) fn touch(&mut self, nth: &mut usize) -> bool {
+        let pages = self.bytes.len().div_ceil(HUGE_PAGE);
+        if *nth >= pages {
+            *nth -= pages;
+            return false;
         }
+        let byte = &mut self.bytes[*nth * HUGE_PAGE];
+        *byte = std::hint::black_box(*byte);
+        true
     }
 }
 
@@ -105,7 +111,8 @@ mod tests {
         let per_page = HUGE_PAGE / size_of::<u64>();
         let mut region = Region::<u64>::new(2 * per_page + 1).expect("there is memory");
         (region[0], region[2 * per_page]) = (3, 5);
-        region.touch();
+        let touched: Vec<bool> = (0..4).map(|nth| region.touch(&mut { nth })).collect();
+        assert_eq!(touched, [true, true, true, false]);
         for region in [&region, &region.clone()] {
             let set: Vec<usize> = (0..region.len()).filter(|&place| region[place] != 0).collect();
             assert_eq!(set, [0, 2 * per_page]);

@@ -10,8 +10,8 @@ use std::{collections::VecDeque, io, ops::Range};
 use super::memory::Region;
 use crate::page::DocId;
 
-/// Entries of a stretch in bits, at the least and at the most: a large stretch fills a huge page.
-const STRETCH_BITS: Range<u32> = 6..22;
+/// Entries of a stretch in bits, at the least and at the most: a large stretch fills huge pages.
+const STRETCH_BITS: Range<u32> = 6..20;
 
 /// A queue of fingerprints with the ids of their documents.
 #[derive(Clone, Debug)]
