@@ -59,8 +59,7 @@ impl<T: Pod> Region<T> {
             *nth -= pages;
             return false;
         }
-        let byte = &mut self.bytes[*nth * HUGE_PAGE];
-        *byte = std::hint::black_box(*byte);
+        touch(&mut self.bytes[*nth * HUGE_PAGE]);
         true
     }
 }
@@ -93,6 +92,11 @@ impl<T: Pod> Clone for Region<T> {
         }
         copy
     }
+}
+
+/// Takes the memory of a value from the system, as the first write to it would.
+pub(super) fn touch<T: Pod>(value: &mut T) {
+    *value = std::hint::black_box(*value);
 }
 
 /// Asks whether the system would give so many bytes.
