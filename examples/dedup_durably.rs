@@ -1,5 +1,9 @@
 //! Removes duplicates from a stream of texts and remembers them between runs: `cargo run --example dedup_durably`.
-#![allow(clippy::print_stdout, reason = "an example prints what it does")]
+#![allow(
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "an example prints what it does, and awaits its only task"
+)]
 
 use pagesieve::{DurableFilter, NearDupExt, filter::Options, state::StateError};
 use tokio_stream::StreamExt;

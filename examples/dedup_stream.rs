@@ -1,4 +1,4 @@
-//! Removes duplicates from a stream of texts: `cargo run --example dedup_stream --no-default-features`.
+//! Removes duplicates from a stream of texts: `cargo run --example dedup_stream --no-default-features --features jieba`.
 #![allow(clippy::print_stdout, reason = "an example prints what it does")]
 
 use pagesieve::{Filter, NearDupExt, OptionsError, filter::Options};

@@ -94,14 +94,14 @@ fn print_audit(audit: Audit) {
 
 /// The filter, and the ids of the documents that it can match.
 enum Judge {
-    InMemory { filter: Filter, ids: BTreeMap<DocId, String> },
+    InMemory { filter: Box<Filter>, ids: BTreeMap<DocId, String> },
     Durable { filter: Box<DurableFilter>, path: PathBuf },
 }
 
 impl Judge {
     fn in_memory(config: &Config) -> Result<Self, Failure> {
         let filter = Filter::of_recipe(&config.dedup.filter(), recipe(config))?;
-        Ok(Self::InMemory { filter, ids: BTreeMap::new() })
+        Ok(Self::InMemory { filter: Box::new(filter), ids: BTreeMap::new() })
     }
 
     fn durable(path: PathBuf, config: &Config) -> Result<Self, Failure> {

@@ -105,13 +105,13 @@ fn write(
         let pages = counted(found.compared, "page");
         writeln!(out, "\nnearest of the {pages} in the run's window:\n")?;
         writeln!(out, "  of 64  of 256  similarity  page")?;
-        found.nearest.iter().try_for_each(|neighbour| write_neighbour(out, neighbour))?;
+        found.nearest.iter().try_for_each(|near| write_page(out, near))?;
     }
     writeln!(out, "\nThe run would judge it {}", verdict(document, found, options))
 }
 
-fn write_neighbour(out: &mut Out, neighbour: &NearPage) -> io::Result<()> {
-    let NearPage { page, distance, signature_distance } = neighbour;
+fn write_page(out: &mut Out, near: &NearPage) -> io::Result<()> {
+    let NearPage { page, distance, signature_distance } = near;
     let similarity = similarity(*signature_distance);
     write!(out, "  {distance:>5}  {signature_distance:>6}  {similarity:>10.4}  {}", page.name)?;
     match &page.title {
@@ -121,9 +121,9 @@ fn write_neighbour(out: &mut Out, neighbour: &NearPage) -> io::Result<()> {
 }
 
 /// How the run would judge the text.
-fn verdict(document: &Document, neighbours: &Lookup, options: &Options) -> String {
-    let (features, template) = (document.sketch.features, neighbours.template);
-    match (&neighbours.matched, only_equal(&document.sketch, options)) {
+fn verdict(document: &Document, found: &Lookup, options: &Options) -> String {
+    let (features, template) = (document.sketch.features, found.template);
+    match (&found.matched, only_equal(&document.sketch, options)) {
         (Some((found, page)), _) => {
             let (word, why) = kind_in_run(found);
             let rule = match found.kind {

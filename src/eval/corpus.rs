@@ -185,7 +185,9 @@ impl Corpus {
     pub(super) fn each_pair(&self, mut judge: impl FnMut(u32, u32, f32)) {
         for (b, listed) in (0..).zip(&self.earlier) {
             if self.unlisted == Unlisted::Unknown {
-                listed.iter().for_each(|&(a, value)| judge(a, b, value));
+                for &(a, value) in listed {
+                    judge(a, b, value);
+                }
                 continue;
             }
             let mut row = vec![0.0; b as usize];

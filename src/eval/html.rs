@@ -86,7 +86,8 @@ fn by_radius(quality: &Quality, group: &GroupQuality) -> Option<Chart> {
         series("reported pairs of 0.5 or more", "precise", radii, |it| it.precision_50),
         series("the same without confirmation", "unconfirmed", unconfirmed, |it| it.precision_50),
     ];
-    let mark = |radius: u32| if radius % 2 == 0 { radius.to_string() } else { String::new() };
+    let mark =
+        |radius: u32| if radius.is_multiple_of(2) { radius.to_string() } else { String::new() };
     let name = &group.group.name;
     Some(Chart::new(
         format!("Pairs by radius: {name} (configured: {})", quality.radius),

@@ -5,6 +5,7 @@ use pagesieve::{
     filter::{Documents, Options, Step},
     state::StateError,
 };
+use tokio::task::JoinSet;
 use tokio_stream::{StreamExt, wrappers::ReceiverStream};
 
 /// A text by its number: those of the same ten differ in few bits.
@@ -63,7 +64,8 @@ async fn a_durable_filter_judges_a_stream_in_a_task_of_a_runtime_with_many_threa
     let path = directory.path().join("seen.sqlite");
     for (half, from) in [(&PAGES[..2], 0), (&PAGES[2..], 2)] {
         let mut filter = DurableFilter::open(&path, &Options::default()).unwrap();
-        let judged = tokio::spawn(async move {
+        let mut tasks = JoinSet::new();
+        tasks.spawn(async move {
             let documents = filter.documents();
             let judged = tokio_stream::iter(half)
                 .near_dedup(&mut filter, move |page| document(&documents, page));
@@ -74,7 +76,7 @@ async fn a_durable_filter_judges_a_stream_in_a_task_of_a_runtime_with_many_threa
                 .map(|judged| judged.judgement)
                 .collect::<Result<Vec<_>, StateError>>()
         });
-        let judged = judged.await.unwrap().unwrap();
+        let judged = tasks.join_next().await.unwrap().unwrap().unwrap();
         let matched = |found: &pagesieve::filter::Match| (found.of, found.step);
         let found = judged.iter().map(|judgement| judgement.verdict.matched().map(matched));
         assert!(found.eq(MATCHES[from..].iter().copied().take(half.len())));

@@ -117,7 +117,7 @@ fn of_content(name: String, content: Content, preparation: &Preparation) -> Side
         facts: document.facts(),
         signature,
         charset: is_page.then(|| extracted.charset.to_owned()),
-        text: Some(Text { features, document }),
+        text: Some(Text { document, features }),
         judged: None,
     }
 }
@@ -125,14 +125,14 @@ fn of_content(name: String, content: Content, preparation: &Preparation) -> Side
 /// Reads a page of a run: its text from the files or the state; for an exact duplicate the text of its match; else what the state
 /// recorded.
 fn of_page(run: &Run<'_>, url: &str, preparation: &Preparation) -> Result<Side, Failure> {
-    let account = run.explain(url)?;
-    let Some(document) = account.document else {
-        let url = account.url.url;
+    let explanation = run.explain(url)?;
+    let Some(document) = explanation.document else {
+        let url = explanation.url.url;
         let message = format!("{url} was not judged, so there is nothing to compare");
         let help = format!("`pagesieve explain {url} --run {}` shows why", run.directory.display());
         return Err(Failure::refused(Exit::Failed, message, help));
     };
-    let matched = account.matched.as_ref();
+    let matched = explanation.matched.as_ref();
     let found = document.judgement.verdict.matched();
     let mut remarks = vec![format!("in the run: {}", judged(&document, matched))];
     let mut line = stored(run, &document)?;

@@ -14,30 +14,30 @@ use crate::{
 
 /// Writes what a run knows about a URL.
 pub(super) fn explain(out: &mut Out, url: &str, run: &Run<'_>) -> Result<(), Failure> {
-    let account = run.explain(url)?;
-    let page = account.document.as_ref().map(|document| stored(run, document)).transpose()?;
-    write(out, &account, page.flatten().as_ref()).map_err(Failure::Output)
+    let explanation = run.explain(url)?;
+    let page = explanation.document.as_ref().map(|document| stored(run, document)).transpose()?;
+    write(out, &explanation, page.flatten().as_ref()).map_err(Failure::Output)
 }
 
-fn write(out: &mut Out, account: &UrlExplanation, line: Option<&Stored>) -> io::Result<()> {
-    let row = &account.url;
+fn write(out: &mut Out, explanation: &UrlExplanation, line: Option<&Stored>) -> io::Result<()> {
+    let row = &explanation.url;
     writeln!(out, "{}", row.url)?;
-    match (&account.document, account.reason()) {
-        (Some(document), _) => write_judgement(out, document, account.matched.as_ref(), line)?,
-        (None, Some(reason)) => write_reason(out, account, reason)?,
+    match (&explanation.document, explanation.reason()) {
+        (Some(document), _) => write_judgement(out, document, explanation.matched.as_ref(), line)?,
+        (None, Some(reason)) => write_reason(out, explanation, reason)?,
         (None, None) => {}
     }
     if let Some(status) = row.status {
         writeln!(out, "status          {status}")?;
     }
-    writeln!(out, "seed            {}", account.seed.as_deref().unwrap_or("none"))?;
+    writeln!(out, "seed            {}", explanation.seed.as_deref().unwrap_or("none"))?;
     writeln!(out, "depth           {}", row.depth)?;
-    let referrer = account.referrer.as_deref().unwrap_or("none: it is a seed");
+    let referrer = explanation.referrer.as_deref().unwrap_or("none: it is a seed");
     writeln!(out, "found first on  {referrer}")
 }
 
-fn write_reason(out: &mut Out, account: &UrlExplanation, reason: Reason) -> io::Result<()> {
-    let row = &account.url;
+fn write_reason(out: &mut Out, explanation: &UrlExplanation, reason: Reason) -> io::Result<()> {
+    let row = &explanation.url;
     let outcome = match reason {
         Reason::Pending | Reason::Host => "not fetched yet",
         Reason::Failure => "requested, but not received",
@@ -46,7 +46,7 @@ fn write_reason(out: &mut Out, account: &UrlExplanation, reason: Reason) -> io::
     };
     writeln!(out, "outcome         {outcome}")?;
     writeln!(out, "reason          {reason}: {}", reason.meaning())?;
-    let aside = account.deferred.as_deref().filter(|_| row.state == UrlState::Queued);
+    let aside = explanation.deferred.as_deref().filter(|_| row.state == UrlState::Queued);
     match aside.or(row.detail.as_deref()) {
         Some(detail) => writeln!(out, "detail          {detail}"),
         None => Ok(()),

@@ -267,7 +267,7 @@ fn a_secret_seed_is_never_shown_and_no_other_is_accepted() {
         .unwrap();
     let seed = HashSeed(seed.cast_unsigned());
     for told in refusals(&site, &["--set", "dedup.seed=public"]) {
-        assert!(told.contains(&format!("are of a seed of id {}", seed.id())), "{told}");
+        assert!(told.contains(&format!("made with a seed of id {}", seed.id())), "{told}");
         let shown = [seed.0.to_string(), seed.0.cast_signed().to_string(), format!("{:x}", seed.0)];
         assert!(shown.iter().all(|seed| !told.contains(seed)), "{told}");
     }
