@@ -451,6 +451,11 @@ impl BlockIndex {
         self.tables.lose(&self.plan);
     }
 
+    /// For how many entries the active tables were made.
+    pub(super) fn tables_made_for(&self) -> Option<u64> {
+        self.tables.active().map(|tables| tables.made_for)
+    }
+
     /// How many tables are to come or building.
     pub(super) fn tables_to_come(&self) -> usize {
         self.tables.to_come()

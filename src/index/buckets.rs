@@ -10,7 +10,7 @@
 use std::io;
 
 use super::{
-    memory::Region,
+    memory::{Region, touch},
     simd::{Line, TAGS, half, prefetch},
 };
 
@@ -35,7 +35,12 @@ const LAST: usize = 14;
 const CHAIN_LEN: usize = 31;
 
 /// Pages of a piece in bits, at the least and at the most: the lines of a large piece fill huge pages.
-const PIECE_BITS: std::ops::Range<u32> = 6..19;
+const PIECE_BITS: std::ops::Range<u32> = 6..16;
+
+/// Slots of so many pages fill a huge page, and lines half of one.
+const PER_HUGE_PAGE: u32 = 1 << 14;
+/// So many pages before it is needed the first huge page is taken, and the others as much earlier.
+const TAKEN_AHEAD: u32 = 1 << 10;
 
 /// Where the inline part of a bucket lies.
 #[derive(Clone, Copy, Debug)]
@@ -150,19 +155,12 @@ impl Pages {
         Ok(Self { pieces, piece_bits, inline, used: inline, free: None })
     }
 
-    /// Takes the `nth` part of the memory for inline parts from the system, and returns whether there are so many.
-    pub(super) fn touch(&mut self, nth: usize) -> bool {
-        let (piece, part) = (nth / 3, nth % 3);
-        if piece << self.piece_bits >= self.inline as usize {
-            return false;
-        }
-        let Piece { low, high, slots } = &mut self.pieces[piece];
-        match part {
-            0 => low.touch(),
-            1 => high.touch(),
-            _ => slots.touch(),
-        }
-        true
+    /// Takes the `nth` huge page of the memory for inline parts and the first chains from the system, and returns whether there are so many.
+    pub(super) fn touch(&mut self, mut nth: usize) -> bool {
+        let pieces = (self.inline >> self.piece_bits) as usize + 1;
+        self.pieces.iter_mut().take(pieces).any(|Piece { low, high, slots }| {
+            low.touch(&mut nth) || high.touch(&mut nth) || slots.touch(&mut nth)
+        })
     }
 
     #[inline]
@@ -337,8 +335,28 @@ impl Pages {
                 Piece::new(self.piece_bits).expect("the system has memory for more entries");
             self.pieces.push(piece);
         }
+        self.take_ahead();
         self.used += 1;
         self.used - 1
+    }
+
+    /// Takes the huge pages for the chains to come one at a time, before they are needed: each may take milliseconds.
+    fn take_ahead(&mut self) {
+        let [low, high, slots] = [1, 2, 3].map(|nth| self.used + nth * TAKEN_AHEAD);
+        let exists = |page: u32| ((page >> self.piece_bits) as usize) < self.pieces.len();
+        if !exists(slots) {
+            return;
+        }
+        for (page, part) in [(low, 0), (high, 1), (slots, 2)] {
+            if page.is_multiple_of(PER_HUGE_PAGE) {
+                let (piece, at) = self.piece_mut(page);
+                match part {
+                    0 => touch(&mut piece.low[at]),
+                    1 => touch(&mut piece.high[at]),
+                    _ => touch(&mut piece.slots[at]),
+                }
+            }
+        }
     }
 
     fn give_back(&mut self, page: u32) {

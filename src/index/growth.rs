@@ -3,7 +3,7 @@
 //! A window that is planned for millions may never hold more than thousands, and inline parts take memory as soon as they are used. So a few
 //! entries are in no table at all, then in tables made for eight times as many, and so on up to those of the plan. The next tables are
 //! *building* while the others are *active*: some entries are filed with each that arrives, and when they have them all they become
-//! active. No document waits for it, nor for their memory, which is taken in parts before the first entry is filed.
+//! active. No document waits for it, nor for their memory, which is taken a huge page at a time before the first entry is filed.
 
 use std::{collections::VecDeque, io, ops::Range};
 
@@ -34,8 +34,8 @@ pub(super) struct GrowingTables {
 struct Building {
     tables: Tables,
     end: u64,
-    /// The next part of memory to take, until all of the empty tables is there.
-    next_part: Option<usize>,
+    /// The next huge page to take, until all of the empty tables are there.
+    next_page: Option<usize>,
 }
 
 impl GrowingTables {
@@ -78,7 +78,7 @@ impl GrowingTables {
         {
             tables.select_bits(sampled(queue));
             self.building =
-                Some(Building { tables, end: queue.ordinals().start, next_part: Some(0) });
+                Some(Building { tables, end: queue.ordinals().start, next_page: Some(0) });
         }
     }
 
@@ -138,10 +138,10 @@ impl GrowingTables {
 }
 
 impl Building {
-    /// Takes a part of the memory or files some entries, and returns whether all are there.
+    /// Takes a huge page or files some entries, and returns whether all are there.
     fn go_on(&mut self, queue: &Queue) -> bool {
-        if let Some(nth) = self.next_part {
-            self.next_part = self.tables.pages.touch(nth).then_some(nth + 1);
+        if let Some(nth) = self.next_page {
+            self.next_page = self.tables.pages.touch(nth).then_some(nth + 1);
             return false;
         }
         let all = queue.ordinals().end;

@@ -52,11 +52,16 @@ impl<T: Pod> Region<T> {
         Ok(Self { bytes, values: PhantomData })
     }
 
-    /// Takes all of its memory from the system now, as the first write to each huge page would.
-    pub(super) fn touch(&mut self) {
-        for page in self.bytes.chunks_mut(HUGE_PAGE) {
-            page[0] = std::hint::black_box(page[0]);
+    /// Takes the huge page with this number from the system now, as the first write to it would. If there are not so many, subtracts
+    /// how many there are from the number.
+    pub(super) fn touch(&mut self, nth: &mut usize) -> bool {
+        let pages = self.bytes.len().div_ceil(HUGE_PAGE);
+        if *nth >= pages {
+            *nth -= pages;
+            return false;
         }
+        touch(&mut self.bytes[*nth * HUGE_PAGE]);
+        true
     }
 }
 
@@ -90,6 +95,11 @@ impl<T: Pod> Clone for Region<T> {
     }
 }
 
+/// Takes the memory of a value from the system, as the first write to it would.
+pub(super) fn touch<T: Pod>(value: &mut T) {
+    *value = std::hint::black_box(*value);
+}
+
 /// Asks whether the system would give so many bytes.
 pub(super) fn probe(bytes: u64) -> io::Result<()> {
     // More than any address space has is refused with the same error.
@@ -106,7 +116,8 @@ mod tests {
         let per_page = HUGE_PAGE / size_of::<u64>();
         let mut region = Region::<u64>::new(2 * per_page + 1).expect("there is memory");
         (region[0], region[2 * per_page]) = (3, 5);
-        region.touch();
+        let touched: Vec<bool> = (0..4).map(|nth| region.touch(&mut { nth })).collect();
+        assert_eq!(touched, [true, true, true, false]);
         for region in [&region, &region.clone()] {
             let set: Vec<usize> = (0..region.len()).filter(|&place| region[place] != 0).collect();
             assert_eq!(set, [0, 2 * per_page]);

@@ -1,6 +1,64 @@
 //! Finds the documents of the window whose fingerprint differs in few bits.
 //!
-//! TODO
+//! Every fingerprint within the radius is found: exact by construction, and tested against [`Scan`], which compares with all. [`BlockIndex`] is
+//! the index to use; [`Pigeonhole`] is the plain scheme of the literature, for reading and for comparison. Sits between
+//! [`crate::fingerprint`] and [`crate::filter`]; knows nothing of texts, signatures or time.
+//!
+//! # How it works
+//!
+//! ```text
+//!  fingerprint, bits permuted   | key 0 | key 1 | key 2 | left |      a key has 16 to 22 bits
+//!                                   │       └───────┴── tag: the 32 bits that follow the key
+//!                                   ▼
+//!  table 0: a bucket for each key   [ inline part: 28 entries ] ──► page of 28 ──► page of 28
+//!                                     entry = tag + slot             (overflow chain)
+//!                                                    │
+//!  queue, in order of arrival:      ... | fingerprint, id | fingerprint, id | ...
+//! ```
+//!
+//! **Tables** (`tables.rs`). The queue holds all fingerprints in the order of their arrival, and each has an entry in each of one to four tables. A
+//! table files it in a bucket by its *key*, some of its bits, which no other key has. If k bits of two fingerprints differ, some key has
+//! few of them. So a query reads the bucket of its own key in each table and those of keys that differ in one bit, or two, or three: for
+//! radius 9 with three tables, two within 2 and one within 3. Entries with a near tag are confirmed by the whole fingerprint.
+//!
+//! **Probe plan** (`probes.rs`). The tables are read one after the other, first near the key and then farther away. What has not been found yet
+//! differs in each key by more than was probed, so that few differing bits are left for any one of the others. That is why a tag begins
+//! with bits of the next key: in most buckets of a query its first 16 bits alone are compared, and the rest is not read.
+//!
+//! **Bit selection** (`bits.rs`). Fingerprints of texts are skewed: texts of one language share words, and so bits. Keys are made of the bits
+//! that differ most often in a sample of the window, and those that are probed farthest get the best. (The sample is taken when tables are made, at
+//! an eighth of their size. If a window changes its language altogether, buckets become fuller and queries slower; nothing is missed.)
+//!
+//! **Buckets** (`buckets.rs`). The window rolls, and what comes first leaves first, in each bucket as in the whole. So a bucket is a queue: a
+//! ring of one or more pages of 28 entries side by side, and a chain of pages for what has no room there. Nothing is searched or moved to
+//! insert or expire.
+//!
+//! **Search** (`search.rs`, `simd.rs`). A query spends its time waiting for memory, so everything is requested ahead. 28 tags are compared at once
+//! (AVX2 where the processor has it, portable code elsewhere).
+//!
+//! **Growth** (`growth.rs`). A window passes through smaller tables: none up to 4,096 entries, which are scanned, then tables for eight times as many
+//! as the last. The next are built beside the active ones, a few entries with each document, so that no document waits.
+//!
+//! **Removal** (`block_index.rs`). A document that is [removed](Index::remove) leaves a tombstone until its entry is the oldest. If more than a
+//! quarter are tombstones, the oldest live entries move to the end of the queue, some with each call.
+//!
+//! # Which tables
+//!
+//! [`Plan::choose`] takes the first of a short list, the fastest first, that fits into the memory (`plan.rs`). With enough of it:
+//!
+//! | window | bits of the keys for radius 3 | for radius 9 |
+//! |---|---|---|
+//! | 10^6 | 16, 16, 16, 16 | 16, 16, 16, 16 |
+//! | 10^7 | 19, 19, 19 | 20, 20, 19 |
+//! | 10^8 | 23, 23 | 21, 21, 21 |
+//!
+//! Windows are limited to [`MAX_ENTRIES`]. `docs/index.md` has what was measured, and what was tried and dropped.
+//!
+//! # Hot values
+//!
+//! A million error pages have one fingerprint. Of documents with equal fingerprints the oldest [256](BlockIndex::EQUAL_LIMIT) are held; a newer
+//! one does not enter and is counted in the [`Audit`]. So no value takes more than 256 entries in each table, and a query returns at most 256 equal
+//! ones. Values that are near each other and not equal have no such limit: a query returns all within its radius.
 
 mod bits;
 mod block_index;

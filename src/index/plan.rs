@@ -1,6 +1,6 @@
 //! The choice of the tables for a window, and the memory that they take.
 
-use std::{fmt, io};
+use std::{fmt, io, ops::RangeInclusive};
 
 use super::{
     buckets::{PAGE_BYTES, PAGE_ENTRIES, inline_pages},
@@ -181,46 +181,40 @@ impl Plan {
     }
 }
 
-/// Of a hundred entries in a table so many have no room in inline parts, or leave that much of a chain's pages empty.
-const OVERFLOW: u64 = 50;
+/// For so many of a hundred entries of a table there is room in chains. Texts need about half, most of it for empty places of pages.
+const OVERFLOW: u64 = 65;
 
 /// Pages of the inline parts of a table.
 fn inline(entries: u64, bits: u32) -> u64 {
     u64::from(inline_pages(entries, bits)) << bits
 }
 
-/// Which tables there are to choose from.
+/// Tables that there are to choose from.
 struct Choice {
-    /// Radii and entries for which it is good.
-    radii: std::ops::RangeInclusive<u32>,
+    /// Radii and entries for which they are good.
+    radii: RangeInclusive<u32>,
     entries: u64,
-    tables: u32,
-    /// At most so many entries are in a bucket on average, if there are enough bits.
-    mean: u64,
+    /// For each table, at most so many entries are in a bucket on average, if there are enough bits.
+    means: &'static [u64],
 }
 
-const fn choice(
-    radii: std::ops::RangeInclusive<u32>,
-    entries: u64,
-    tables: u32,
-    mean: u64,
-) -> Choice {
-    Choice { radii, entries, tables, mean }
+const fn choice(radii: RangeInclusive<u32>, entries: u64, means: &'static [u64]) -> Choice {
+    Choice { radii, entries, means }
 }
 
 /// The fastest first.
 const CHOICES: [Choice; 11] = [
-    choice(0..=0, MAX_ENTRIES, 1, 20),
-    choice(0..=0, MAX_ENTRIES, 1, 80),
-    choice(1..=7, 1_200_000, 4, 20),
-    choice(8..=11, 5_000_000, 4, 20),
-    choice(1..=3, 50_000_000, 3, 20),
-    choice(1..=3, MAX_ENTRIES, 2, 20),
-    choice(4..=11, MAX_ENTRIES, 3, 20),
-    choice(4..=11, MAX_ENTRIES, 3, 40),
-    choice(1..=7, MAX_ENTRIES, 2, 20),
-    choice(1..=7, MAX_ENTRIES, 2, 80),
-    choice(8..=11, MAX_ENTRIES, 3, 160),
+    choice(0..=0, MAX_ENTRIES, &[20]),
+    choice(0..=0, MAX_ENTRIES, &[80]),
+    choice(1..=7, 1_200_000, &[20, 20, 20, 20]),
+    choice(8..=11, 5_000_000, &[20, 20, 20, 20]),
+    choice(1..=3, 50_000_000, &[20, 20, 20]),
+    choice(1..=3, MAX_ENTRIES, &[20, 20]),
+    choice(4..=11, MAX_ENTRIES, &[10, 10, 20]),
+    choice(4..=11, MAX_ENTRIES, &[40, 40, 40]),
+    choice(1..=7, MAX_ENTRIES, &[20, 20]),
+    choice(1..=7, MAX_ENTRIES, &[80, 80]),
+    choice(8..=11, MAX_ENTRIES, &[160, 160, 160]),
 ];
 
 /// The keys of tables for a window, the fastest first.
@@ -229,8 +223,9 @@ fn choices(radius: u32, entries: u64) -> impl Iterator<Item = Vec<u32>> {
         choice.radii.contains(&radius) && (FEW + 1..=choice.entries).contains(&entries)
     });
     let keys = move |choice: &Choice| {
-        let buckets = (entries / choice.mean).max(1).next_power_of_two();
-        vec![buckets.ilog2().clamp(8, u64::BITS / choice.tables); choice.tables as usize]
+        let most = u64::BITS / u32::try_from(choice.means.len()).expect("tables are few");
+        let buckets = choice.means.iter().map(move |mean| (entries / mean).max(1));
+        buckets.map(|buckets| buckets.next_power_of_two().ilog2().clamp(8, most)).collect()
     };
     let scan = (entries <= SCANNED).then(Vec::new);
     tables.map(keys).chain(scan)
@@ -251,5 +246,65 @@ impl fmt::Display for Plan {
             self.radius,
             size.display().iec()
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_that_cannot_fit_is_refused_with_what_it_needs() {
+        let error = Plan::choose(9, 100_000_000, 1 << 30).unwrap_err();
+        assert!((3 << 30..8 << 30).contains(&error.needed), "{error}");
+        assert!(Plan::choose(9, 100_000_000, error.needed).is_ok());
+        assert!(Plan::choose(9, 100_000_000, error.needed - 1).is_err());
+        assert_eq!(Plan::least_bytes(9, 100_000_000), error.needed);
+        let needed = bytesize::ByteSize(error.needed).display().iec();
+        let message = format!(
+            "100,000,000 entries at radius 9 need {needed} of memory; the budget is 1.0 GiB"
+        );
+        assert_eq!(error.to_string(), message);
+    }
+
+    #[test]
+    fn a_window_beyond_the_largest_is_refused() {
+        let error = Plan::choose(3, MAX_ENTRIES + 1, u64::MAX).unwrap_err();
+        assert_eq!(error.needed, u64::MAX);
+        assert!(error.to_string().contains("are more than 100,000,000"), "{error}");
+    }
+
+    #[test]
+    fn every_window_and_radius_has_tables_in_reasonable_memory() {
+        for radius in 0..=MAX_RADIUS {
+            for entries in
+                [1, 5_000, 10_000, 100_000, 1_000_000, 3_000_000, 10_000_000, MAX_ENTRIES]
+            {
+                let plan = Plan::choose(radius, entries, u64::MAX).unwrap();
+                assert!(plan.bytes() < (8 << 20) + 180 * entries, "{plan}");
+                let least = Plan::least_bytes(radius, entries);
+                assert!(least <= plan.bytes() && least >= 16 * entries, "{plan}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_query_for_equals_alone_has_one_table() {
+        for entries in [1_000_000, 10_000_000, MAX_ENTRIES] {
+            assert_eq!(Plan::choose(0, entries, u64::MAX).unwrap().keys.len(), 1);
+        }
+    }
+
+    #[test]
+    fn the_documented_choices_are_made() {
+        let keys = |radius, power| {
+            let plan = Plan::choose(radius, 10_u64.pow(power), u64::MAX).unwrap();
+            let bits: Vec<String> = plan.keys.iter().map(u32::to_string).collect();
+            bits.join(", ")
+        };
+        for power in [6, 7, 8] {
+            let row = format!("//! | 10^{power} | {} | {} |", keys(3, power), keys(9, power));
+            assert!(include_str!("mod.rs").contains(&row), "the table is to have\n{row}");
+        }
     }
 }

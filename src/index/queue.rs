@@ -10,31 +10,22 @@ use std::{collections::VecDeque, io, ops::Range};
 use super::memory::Region;
 use crate::page::DocId;
 
-/// Entries of a stretch in bits, at the least and at the most: a large stretch fills a huge page.
-const STRETCH_BITS: Range<u32> = 6..22;
+/// Entries of a stretch in bits, at the least and at the most: a large stretch fills huge pages.
+const STRETCH_BITS: Range<u32> = 6..20;
 
 /// A queue of fingerprints with the ids of their documents.
 #[derive(Clone, Debug)]
 pub(super) struct Queue {
     /// The stretches in use, oldest first.
-    stretches: VecDeque<Stretch>,
-    spare: Vec<Stretch>,
+    stretches: VecDeque<Region<Entry>>,
+    spare: Vec<Region<Entry>>,
     stretch_bits: u32,
     /// The ordinals of the oldest entry and of the next.
     ordinals: Range<u64>,
 }
 
-#[derive(Clone, Debug)]
-struct Stretch {
-    fingerprints: Region<u64>,
-    ids: Region<u64>,
-}
-
-impl Stretch {
-    fn new(bits: u32) -> io::Result<Self> {
-        Ok(Self { fingerprints: Region::new(1 << bits)?, ids: Region::new(1 << bits)? })
-    }
-}
+/// A fingerprint and the id of its document.
+pub(super) type Entry = [u64; 2];
 
 impl Queue {
     /// An empty queue with room for `entries`.
@@ -46,7 +37,7 @@ impl Queue {
         // The oldest stretch and the newest are not full.
         let stretches = (entries >> stretch_bits) + 2;
         let spare =
-            (0..stretches).map(|_| Stretch::new(stretch_bits)).collect::<io::Result<_>>()?;
+            (0..stretches).map(|_| Region::new(1 << stretch_bits)).collect::<io::Result<_>>()?;
         Ok(Self { stretches: VecDeque::new(), spare, stretch_bits, ordinals: 0..0 })
     }
 
@@ -67,14 +58,13 @@ impl Queue {
         let slot = Self::slot(self.ordinals.end);
         let (stretch, at) = self.place(slot);
         if stretch == self.stretches.len() {
-            let bits = self.stretch_bits;
-            let new = || Stretch::new(bits).expect("the system has memory for a longer window");
+            let len = 1 << self.stretch_bits;
+            let new = || Region::new(len).expect("the system has memory for a longer window");
             self.stretches.push_back(self.spare.pop().unwrap_or_else(new));
         }
         self.ordinals.end += 1;
         assert!(self.len() < 1 << 32, "the index holds less than 2^32 entries");
-        let stretch = &mut self.stretches[stretch];
-        (stretch.fingerprints[at], stretch.ids[at]) = (fingerprint, id.0);
+        self.stretches[stretch][at] = [fingerprint, id.0];
         slot
     }
 
@@ -105,24 +95,24 @@ impl Queue {
     #[inline]
     pub(super) fn fingerprint(&self, slot: u32) -> &u64 {
         let (stretch, at) = self.place(slot);
-        &self.stretches[stretch].fingerprints[at]
+        &self.stretches[stretch][at][0]
     }
 
     #[inline]
     pub(super) fn id(&self, slot: u32) -> DocId {
         let (stretch, at) = self.place(slot);
-        DocId(self.stretches[stretch].ids[at])
+        DocId(self.stretches[stretch][at][1])
     }
 
-    /// All entries in runs of neighbours: the slot of the first, and their fingerprints.
-    pub(super) fn runs(&self) -> impl Iterator<Item = (u32, &[u64])> {
+    /// All entries in runs of neighbours: the slot of the first, and all of them.
+    pub(super) fn runs(&self) -> impl Iterator<Item = (u32, &[Entry])> {
         let Range { start, end } = self.ordinals;
         let len = 1 << self.stretch_bits;
         let first = start - start % len;
         self.stretches.iter().zip((first..).step_by(len as usize)).map(move |(stretch, from)| {
             let (run_start, run_end) = (start.max(from), end.min(from + len));
             let run = (run_start - from) as usize..(run_end - from) as usize;
-            (Self::slot(run_start), &stretch.fingerprints[run])
+            (Self::slot(run_start), &stretch[run])
         })
     }
 

@@ -96,8 +96,8 @@ pub(super) fn scan(
     (fingerprint, radius): (u64, u32),
     found: &mut Vec<Found>,
 ) {
-    for (start, fingerprints) in queue.runs() {
-        simd.scan(fingerprints, fingerprint, radius, |place, distance| {
+    for (start, entries) in queue.runs() {
+        simd.scan(entries, fingerprint, radius, |place, distance| {
             found.push(Found { slot: start.wrapping_add(place as u32), distance });
         });
     }

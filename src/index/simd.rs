@@ -53,19 +53,19 @@ impl Simd {
         }
     }
 
-    /// Passes on the place and the distance of each fingerprint within `radius`.
+    /// Passes on the place and the distance of each entry whose fingerprint, its first word, lies within `radius`.
     pub(super) fn scan(
         self,
-        fingerprints: &[u64],
+        entries: &[[u64; 2]],
         fingerprint: u64,
         radius: u32,
         found: impl FnMut(usize, u32),
     ) {
         match self {
-            Self::Portable => portable::scan(fingerprints, fingerprint, radius, found),
+            Self::Portable => portable::scan(entries, fingerprint, radius, found),
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the instructions were detected.
-            Self::Avx2(_) => unsafe { x86::scan(fingerprints, fingerprint, radius, found) },
+            Self::Avx2(_) => unsafe { x86::scan(entries, fingerprint, radius, found) },
         }
     }
 }
@@ -104,17 +104,18 @@ mod portable {
 
     #[inline]
     pub(super) fn scan(
-        fingerprints: &[u64],
+        entries: &[[u64; 2]],
         fingerprint: u64,
         radius: u32,
         mut found: impl FnMut(usize, u32),
     ) {
-        for (chunk, start) in fingerprints.chunks(8).zip((0..).step_by(8)) {
+        for (chunk, start) in entries.chunks(8).zip((0..).step_by(8)) {
             // Most chunks have none: whether any is near takes no branch for each.
-            let near = |word: &u64| (word ^ fingerprint).count_ones() <= radius;
-            if chunk.iter().fold(false, |any, word| any | near(word)) {
-                for (word, place) in chunk.iter().zip(start..).filter(|(word, _)| near(word)) {
-                    found(place, (word ^ fingerprint).count_ones());
+            let distance = |[word, _]: &[u64; 2]| (word ^ fingerprint).count_ones();
+            if chunk.iter().fold(false, |any, entry| any | (distance(entry) <= radius)) {
+                let distances = chunk.iter().map(distance).zip(start..);
+                for (distance, place) in distances.filter(|&(distance, _)| distance <= radius) {
+                    found(place, distance);
                 }
             }
         }
@@ -156,12 +157,12 @@ mod x86 {
 
     #[target_feature(enable = "avx2,popcnt,bmi1")]
     pub(super) fn scan(
-        fingerprints: &[u64],
+        entries: &[[u64; 2]],
         fingerprint: u64,
         radius: u32,
         found: impl FnMut(usize, u32),
     ) {
-        portable::scan(fingerprints, fingerprint, radius, found);
+        portable::scan(entries, fingerprint, radius, found);
     }
 
     /// In how many bits each byte of a line differs from its part of the lower half of `tag`.
@@ -215,7 +216,7 @@ mod tests {
             let [tag, _]: [u32; 2] = bytemuck::cast(base);
             let results = [Simd::detect(), Simd::Portable].map(|simd| {
                 let mut found = Vec::new();
-                simd.scan(&words[1..], base, radius, |place, distance| found.push((place, distance)));
+                simd.scan(&words.map(|word| [word, 0])[1..], base, radius, |place, distance| found.push((place, distance)));
                 (simd.near(&low, tag, radius), simd.near_both(&low, &high, tag, radius), found)
             });
             prop_assert_eq!(&results[0], &results[1]);

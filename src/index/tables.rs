@@ -242,6 +242,9 @@ fn differences(bits: u32) -> (Vec<u32>, Vec<usize>) {
             let above = u32::BITS - word.leading_zeros();
             words.extend((above..bits).map(|bit| word | 1 << bit));
         }
+        // In growing order: neighbours lie close together in memory.
+        let heavier = within.last().copied().unwrap_or(0);
+        words[heavier..].sort_unstable();
         within.push(words.len());
     }
     (words, within)

@@ -270,6 +270,17 @@ fn what_a_window_that_fills_is_asked_is_answered_as_by_a_scan() {
 }
 
 #[test]
+fn a_restored_window_has_the_tables_of_its_plan() {
+    let plan = Plan::choose(3, 200_000, u64::MAX).unwrap();
+    let mut index = planned(plan);
+    for (start, made_for) in [(1, 25_000), (20_001, 200_000), (150_001, 200_000)] {
+        let end = if start < 20_000 { 20_000 } else { start + 40_000 };
+        index.insert_all((start..=end).map(|id| (DocId(id), random(id))));
+        assert_eq!(index.tables_made_for(), Some(made_for), "from {start}");
+    }
+}
+
+#[test]
 fn a_window_may_outgrow_its_plan() {
     for plan in [10, 5_000].map(|entries| Plan::with_keys(&[7, 7], 3, entries)) {
         let mut index = planned(plan).never_scanning();
