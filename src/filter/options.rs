@@ -14,6 +14,7 @@ use crate::{
 
 /// How duplicates are recognised.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Options {
     /// The rule by which a candidate is accepted.
     pub mode: Mode,

@@ -20,12 +20,21 @@ const BLOCK: usize = 1024;
 /// How far back the filter remembers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct WindowOptions {
     /// How many representatives are remembered, short ones included.
     pub entries: NonZeroU64,
     /// For how long one is remembered; `"unlimited"` for as long as there is room.
     #[serde(with = "age")]
     pub age: Option<Duration>,
+}
+
+impl WindowOptions {
+    /// A window of this many entries, which leave after this age (`None`: never).
+    #[must_use]
+    pub fn new(entries: NonZeroU64, age: Option<Duration>) -> Self {
+        Self { entries, age }
+    }
 }
 
 impl Default for WindowOptions {
