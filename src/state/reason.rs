@@ -139,7 +139,7 @@ impl Reason {
             Self::Budget => "The budget of pages (max_pages) was spent.",
             Self::Redirect => "It leads to another URL, which has its own line.",
             Self::Status => "The server answered with an error, such as 404.",
-            Self::Failure => "No complete response: a timeout, a broken connection.",
+            Self::Failure => "Incomplete: a timeout or a broken connection.",
             Self::ContentType => "It is not an HTML page.",
             Self::Noindex => "The page asks not to be indexed.",
             Self::DuplicateLinks => "Only links of duplicates lead to it: not followed.",
