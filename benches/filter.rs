@@ -35,8 +35,9 @@ fn document(documents: &Documents, page: u64, text: u64, edit: u64) -> Document 
 
 fn benches(c: &mut Criterion) {
     let entries = NonZeroU64::new(WINDOW).expect("not zero");
-    let window = WindowOptions { entries, age: None };
-    let mut filter = Filter::new(&Options { window, ..Options::default() }).expect("there is room");
+    let mut options = Options::default();
+    options.window = WindowOptions::new(entries, None);
+    let mut filter = Filter::new(&options).expect("there is room");
     let documents = filter.documents();
     let mut page = 0;
     let mut judge = |text: fn(u64) -> (u64, u64)| {
@@ -59,8 +60,8 @@ fn benches(c: &mut Criterion) {
 fn large(c: &mut Criterion) {
     let entries = NonZeroU64::new(LARGE).expect("not zero");
     for mode in [Mode::Balanced, Mode::Classic] {
-        let window = WindowOptions { entries, age: None };
-        let options = Options { mode, window, ..Options::default() };
+        let mut options = Options::default();
+        (options.mode, options.window) = (mode, WindowOptions::new(entries, None));
         let mut filter = Filter::new(&options).expect("there is room");
         let documents = filter.documents();
         let mut page = LARGE + LARGE / 10;

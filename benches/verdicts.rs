@@ -69,8 +69,8 @@ fn judge(filter: &mut Filter, name: &str, pages: impl Iterator<Item = (u64, u64)
 fn main() {
     let entries = env::args().find_map(|argument| argument.parse().ok()).unwrap_or(1_000_000);
     let entries = NonZeroU64::new(entries).expect("a window has entries");
-    let window = WindowOptions { entries, age: None };
-    let options = Options { window, ..Options::default() };
+    let mut options = Options::default();
+    options.window = WindowOptions::new(entries, None);
     let mut filter = Filter::new(&options).expect("there is room");
     println!("a window of {entries}");
     let entries = entries.get();

@@ -12,7 +12,9 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 /// The default options, with a window for so many documents.
 pub(super) fn options(entries: u64) -> Options {
     let entries = NonZeroU64::new(entries).expect("not zero");
-    Options { window: WindowOptions { entries, age: None }, ..Options::default() }
+    let mut options = Options::default();
+    options.window = WindowOptions::new(entries, None);
+    options
 }
 
 /// A filter whose window is full: digests and signatures are random bits.

@@ -2,6 +2,10 @@
 //!
 //! Each part owns its options; a [`Config`] has all of them. A [`Draft`] reads them from a file and from `--set` flags and checks
 //! them; errors point at the line that causes them. Only the command line reads a [`Config`]; a crawl gets a [`Plan`].
+//!
+//! To add an option: add a field with a type that validates itself, and a default, to the `Options` of the part (for `[fetch]`, in
+//! `crawl/fetch/mod.rs`). If its value can be wrong in a way that no type expresses, check it in `check.rs`. Describe it in
+//! `config/default.toml`; a test compares that file with the code.
 
 mod check;
 mod draft;

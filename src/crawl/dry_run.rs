@@ -19,7 +19,7 @@ use super::{
 use crate::{
     page::{NormalUrl, Origin, UrlOptions},
     report::counted,
-    state::{Cause, Reason, State, UrlKind, UrlState},
+    state::{DeferCause, Reason, State, UrlKind, UrlState},
 };
 
 /// Sitemaps that are read for one seed.
@@ -244,7 +244,7 @@ impl DryRun<'_> {
         let robots = self.robots.get(&origin)?;
         let longest = self.plan.politeness.max_crawl_delay;
         if let Some(delay) = robots.crawl_delay().filter(|&delay| delay > longest) {
-            return Some((Reason::Host, Cause::CrawlDelay(delay).to_string()));
+            return Some((Reason::Host, DeferCause::CrawlDelay(delay).to_string()));
         }
         robots.refusal(url.as_url()).map(|why| (Reason::Robots, why))
     }

@@ -137,7 +137,7 @@ impl PastRun {
         let Some(url) = found else { return Ok(None) };
         let seeds: Vec<String> = stored(&self.state, "seed_lists")?.unwrap_or_default();
         let referrer = url.referrer.map(|id| state.url_by_id(id)).transpose()?.flatten();
-        let deferred = state.hosts_aside()?.into_iter().find(|host| host.host == url.host);
+        let deferred = state.deferred_hosts()?.into_iter().find(|host| host.host == url.host);
         let judged = url.state == UrlState::Judged;
         let document = if judged { state.document_named(&url.url)? } else { None };
         let of = document.as_ref().and_then(|document| document.judgement.verdict.matched());

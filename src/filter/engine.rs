@@ -1,4 +1,4 @@
-//! The judgement itself, apart from where digests are kept.
+//! The judgement itself, apart from where digests are kept. [`Engine::judge`] has its steps in order.
 //!
 //! The engine holds index, window and templates in memory. The table of digests is passed to each call: it is in memory or in a file, and
 //! only a file can fail.
@@ -230,7 +230,7 @@ impl<I: Index> Engine<I> {
         }
     }
 
-    /// Begins with a document.
+    /// Moves the clock to a document, and expires what has left the window by then.
     fn advance<D: Digests>(&mut self, digests: &mut D, at: Timestamp) -> Result<(), D::Error> {
         self.crowded.clear();
         self.window.advance(at);

@@ -14,6 +14,7 @@ use crate::{
 
 /// How duplicates are recognised.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Options {
     /// The rule by which a candidate is accepted.
     pub mode: Mode,
@@ -66,12 +67,13 @@ pub struct Radius(u32);
 /// A radius that the index does not serve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("radius {0} is too large: write 0 to {MAX_RADIUS}")]
+#[non_exhaustive]
 pub struct RadiusError(pub u32);
 
 /// What a representative takes in the window.
 const BYTES_PER_REPRESENTATIVE: u64 = 72;
-/// What the digest of its text takes in memory. The digest of a body, if there is one, and each digest of a duplicate that is
-/// remembered take as much again, and are not booked: how many there are nobody knows beforehand.
+/// What the digest of its text takes in memory. The digest of a body, and each digest of a remembered duplicate, take the same and are not
+/// included, because their number is unknown beforehand.
 const BYTES_PER_DIGEST: u64 = 212;
 
 impl Default for Options {
@@ -215,6 +217,7 @@ pub enum OptionsError {
     "a window of {} entries at radius {radius} {}; `memory` is {}, which has room for {}",
     thousands(*.window), needs(*.needed), .memory.display().iec(), thousands(*.entries)
 )]
+#[non_exhaustive]
 pub struct MemoryError {
     /// The key `dedup.memory`.
     pub memory: ByteSize,

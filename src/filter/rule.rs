@@ -14,10 +14,10 @@ use crate::fingerprint::{Signature, Sketch};
 /// 6,000 none. Only where a text is short, fewer bits are allowed: each change of a word there breaks a larger part of its shingles.
 /// Texts of fewer than 24 features, some twelve words, are too short to be judged: they repeat another only if all features are equal.
 ///
-/// Two pages of one site whose template is the share `t` of them, and whose own parts have the cosine `c`, have the cosine `t + c·(1 - t)`
-/// together: the larger the template, the less their signatures say of what is their own. So they may differ in as many bits as they
-/// would if their own parts differed as far as texts of that length may. Where their own part is too short to be judged, the template is
-/// passed over. What the template is, [`Filter`](super::Filter) learns.
+/// Two pages of one origin that consist of its template to the share `t`, and whose own parts have the cosine `c`, have the cosine
+/// `t + c·(1 - t)` together: the larger the template, the less a signature shows of the own part. So the limit is lower: as many bits as
+/// differ if the own parts differ as much as texts of their length may. If the own part is too short to be judged, the template is ignored.
+/// [`Filter`](super::Filter) learns the template.
 ///
 /// ```
 /// use pagesieve::{Fingerprinter, filter::{Options, Rule, Step}, fingerprint::Recipe};
@@ -57,8 +57,8 @@ impl Rule {
         self.radius
     }
 
-    /// Within which distance of its fingerprint the near duplicates of a text of so many features lie: fingerprints, which are the beginning of
-    /// signatures, differ in no more bits than these.
+    /// The radius in which the index is searched for near duplicates of a text with this many features: a fingerprint is the beginning of
+    /// a signature, so it differs in no more bits.
     #[must_use]
     pub fn search_radius(&self, features: u32) -> u32 {
         self.radius.min(self.signature_radius(features))
@@ -134,8 +134,8 @@ impl Rule {
     }
 }
 
-/// In how many bits signatures differ on average, rounded down, if such a percentage of both texts is the same and the rest differs as
-/// far as texts do whose signatures differ in so many bits.
+/// The expected distance, rounded down, between the signatures of two texts that have this percentage in common, if the signatures of
+/// their other parts differ in `bits`.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

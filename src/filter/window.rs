@@ -1,4 +1,8 @@
-//! The rolling window: the unique documents that later ones may still repeat.
+//! The rolling window: the unique documents (representatives) that later ones may still repeat.
+//!
+//! The oldest leave when they are too old, or when there are too many. With a representative leave its fingerprint in the index, its digests,
+//! and the aliases of the duplicates that repeated it; in a file also its signature, and its row of `documents` unless a crawl keeps
+//! all rows for its report. Digests in a file are deleted in sweeps, much later. Templates do not depend on the window.
 
 use std::{cmp::Ordering, collections::VecDeque, num::NonZeroU64, time::Duration};
 
@@ -16,12 +20,21 @@ const BLOCK: usize = 1024;
 /// How far back the filter remembers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct WindowOptions {
     /// How many representatives are remembered, short ones included.
     pub entries: NonZeroU64,
     /// For how long one is remembered; `"unlimited"` for as long as there is room.
     #[serde(with = "age")]
     pub age: Option<Duration>,
+}
+
+impl WindowOptions {
+    /// A window of this many entries, which leave after this age (`None`: never).
+    #[must_use]
+    pub fn new(entries: NonZeroU64, age: Option<Duration>) -> Self {
+        Self { entries, age }
+    }
 }
 
 impl Default for WindowOptions {
@@ -243,8 +256,8 @@ impl Queue {
     }
 }
 
-/// Numbers grow by one at least from place to place, and so bound the place from both sides: where all are consecutive, to itself. Else it
-/// is looked for in proportion, and lest numbers that lie unevenly make that slow, every other time in the middle.
+/// Interpolation search, alternating with binary search in case the numbers are unevenly spaced. Numbers grow by at least one from place
+/// to place, which bounds the place from both sides; if all are consecutive, it is found at once.
 fn place(packed: &[Packed], id: DocId) -> Option<usize> {
     let id_at = |place: usize| packed[place].id().0;
     let (mut from, mut until) = (0, packed.len().checked_sub(1)?);

@@ -19,6 +19,7 @@ pub struct Digest(pub [u8; 16]);
 /// A string that does not consist of the expected number of hexadecimal digits.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected {digits} hexadecimal digits, found {found:?}")]
+#[non_exhaustive]
 pub struct ParseBitsError {
     digits: usize,
     found: String,

@@ -24,6 +24,7 @@ const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 /// A radius that this layout cannot serve.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("radius {0} is too large: the pigeonhole index serves 0 to {MAX_RADIUS}")]
+#[non_exhaustive]
 pub struct RadiusError(pub u32);
 
 /// An exact index for radius 0 to 3 over a window that rolls: of radius + 1 blocks of bits, one must be equal.

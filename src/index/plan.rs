@@ -43,6 +43,7 @@ pub struct Plan {
     need(*.needed),
     bytesize::ByteSize(*.budget).display().iec()
 )]
+#[non_exhaustive]
 pub struct BudgetError {
     /// Entries of the window.
     pub entries: u64,

@@ -19,82 +19,82 @@ pub(crate) struct HostRow {
     /// Its name and port.
     pub(crate) name: String,
     /// The position in the rotation: the host with the lowest is next.
-    pub(crate) turn: i64,
-    /// Before this it asks not to be asked.
-    pub(crate) rests_until: Option<Timestamp>,
+    pub(crate) rank: i64,
+    /// The host accepts no requests before this time, by its own word.
+    pub(crate) not_before: Option<Timestamp>,
 }
 
 /// Why a host is deferred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cause {
-    /// Its robots.txt asks for so long a delay between requests.
+pub(crate) enum DeferCause {
+    /// Its robots.txt requests this delay between requests.
     CrawlDelay(Duration),
-    /// It asked for so long a pause, by Retry-After.
+    /// It requested a pause of this length, by Retry-After.
     RetryAfter(Duration),
     /// This many URLs in a row got no response.
     Unanswered(u32),
 }
 
-impl Cause {
-    fn from_row(code: i64, asked: i64) -> Option<Self> {
-        let asked = u64::try_from(asked).ok()?;
+impl DeferCause {
+    fn from_row(code: i64, requested: i64) -> Option<Self> {
+        let requested = u64::try_from(requested).ok()?;
         match code {
-            1 => Some(Self::CrawlDelay(Duration::from_millis(asked))),
-            2 => Some(Self::RetryAfter(Duration::from_millis(asked))),
-            3 => u32::try_from(asked).ok().map(Self::Unanswered),
+            1 => Some(Self::CrawlDelay(Duration::from_millis(requested))),
+            2 => Some(Self::RetryAfter(Duration::from_millis(requested))),
+            3 => u32::try_from(requested).ok().map(Self::Unanswered),
             _ => None,
         }
     }
 
-    /// The columns `aside` and `asked`.
+    /// The columns `cause` and `requested`.
     fn to_row(self) -> (i64, i64) {
-        let millis = |asked: Duration| i64::try_from(asked.as_millis()).unwrap_or(i64::MAX);
+        let millis = |requested: Duration| i64::try_from(requested.as_millis()).unwrap_or(i64::MAX);
         match self {
-            Self::CrawlDelay(asked) => (1, millis(asked)),
-            Self::RetryAfter(asked) => (2, millis(asked)),
+            Self::CrawlDelay(requested) => (1, millis(requested)),
+            Self::RetryAfter(requested) => (2, millis(requested)),
             Self::Unanswered(urls) => (3, urls.into()),
         }
     }
 }
 
 /// The explanation for people, with the key that decides.
-impl fmt::Display for Cause {
+impl fmt::Display for DeferCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::CrawlDelay(asked) => {
-                let seconds = asked.as_secs_f64();
+            Self::CrawlDelay(requested) => {
+                let seconds = requested.as_secs_f64();
                 write!(
                     f,
                     "robots.txt asks for a delay of {seconds} s, more than politeness.max_crawl_delay"
                 )
             }
-            Self::RetryAfter(asked) => {
-                let seconds = asked.as_secs();
+            Self::RetryAfter(requested) => {
+                let seconds = requested.as_secs();
                 write!(
                     f,
                     "it asks for a pause of {seconds} s, more than politeness.max_retry_after"
                 )
             }
-            Self::Unanswered(urls) => write!(f, "{urls} URLs in a row got no answer"),
+            Self::Unanswered(urls) => write!(f, "{urls} URLs in a row got no response"),
         }
     }
 }
 
 /// A deferred host.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Aside {
+pub(crate) struct DeferredRow {
     /// Its number.
     pub(crate) host: HostId,
     /// Its name and port.
     pub(crate) name: String,
     /// Why.
-    pub(crate) cause: Cause,
+    pub(crate) cause: DeferCause,
     /// Before this nothing is asked of it again, unless the cause no longer holds.
     pub(crate) until: Timestamp,
 }
 
 /// The explanation for people: why, and until when.
-impl fmt::Display for Aside {
+impl fmt::Display for DeferredRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let until = jiff::Timestamp::from_millisecond(self.until.0).unwrap_or(jiff::Timestamp::MAX);
         let until = until.strftime("%Y-%m-%d %H:%M UTC");
@@ -117,18 +117,18 @@ impl State {
     /// # Errors
     /// If SQLite fails.
     pub(crate) fn host(&self, name: &str) -> Result<(HostRow, bool), StateError> {
-        let sql = "SELECT id, name, turn, until, aside IS NOT NULL FROM hosts WHERE name = ?";
+        let sql = "SELECT id, name, rank, until, cause IS NOT NULL FROM hosts WHERE name = ?";
         let mut known = self.db.prepare_cached(sql)?;
         let found = known.query_row([name], |found| Ok((read_host(found)?, found.get(4)?)));
         if let Some(found) = found.optional()? {
             return Ok(found);
         }
-        let turn = self.next_turn()?;
+        let rank = self.next_rank()?;
         self.db
-            .prepare_cached("INSERT INTO hosts (name, turn) VALUES (?, ?)")?
-            .execute((name, turn))?;
+            .prepare_cached("INSERT INTO hosts (name, rank) VALUES (?, ?)")?
+            .execute((name, rank))?;
         let id = HostId(self.db.last_insert_rowid());
-        Ok((HostRow { id, name: name.to_owned(), turn, rests_until: None }, false))
+        Ok((HostRow { id, name: name.to_owned(), rank, not_before: None }, false))
     }
 
     /// Up to `limit` hosts that have URLs waiting and are not deferred, in the order of the rotation.
@@ -137,8 +137,8 @@ impl State {
     /// If SQLite fails.
     pub(crate) fn waiting_hosts(&self, limit: usize) -> Result<Vec<HostRow>, StateError> {
         let mut statement = self.db.prepare_cached(
-            "SELECT id, name, turn, until FROM hosts h WHERE aside IS NULL \
-             AND EXISTS (SELECT 1 FROM queue q WHERE q.host = h.id) ORDER BY turn LIMIT ?",
+            "SELECT id, name, rank, until FROM hosts h WHERE cause IS NULL \
+             AND EXISTS (SELECT 1 FROM queue q WHERE q.host = h.id) ORDER BY rank LIMIT ?",
         )?;
         let rows = statement.query_map([i64::try_from(limit).unwrap_or(i64::MAX)], read_host)?;
         Ok(rows.collect::<Result<_, _>>()?)
@@ -148,28 +148,28 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails.
-    pub(crate) fn end_turn(&self, host: HostId) -> Result<i64, StateError> {
-        let turn = self.next_turn()?;
+    pub(crate) fn move_to_back(&self, host: HostId) -> Result<i64, StateError> {
+        let rank = self.next_rank()?;
         self.db
-            .prepare_cached("UPDATE hosts SET turn = ? WHERE id = ?")?
-            .execute((turn, host.0))?;
-        Ok(turn)
+            .prepare_cached("UPDATE hosts SET rank = ? WHERE id = ?")?
+            .execute((rank, host.0))?;
+        Ok(rank)
     }
 
     /// Defers a host: its URLs stay queued, but are not fetched.
     ///
     /// # Errors
     /// If SQLite fails.
-    pub(crate) fn set_aside(
+    pub(crate) fn defer_host(
         &self,
         host: HostId,
-        cause: Cause,
+        cause: DeferCause,
         until: Timestamp,
     ) -> Result<(), StateError> {
-        let (code, asked) = cause.to_row();
+        let (code, requested) = cause.to_row();
         self.db
-            .prepare_cached("UPDATE hosts SET aside = ?, asked = ?, until = ? WHERE id = ?")?
-            .execute((code, asked, until.0, host.0))?;
+            .prepare_cached("UPDATE hosts SET cause = ?, requested = ?, until = ? WHERE id = ?")?
+            .execute((code, requested, until.0, host.0))?;
         Ok(())
     }
 
@@ -177,11 +177,14 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails.
-    pub(crate) fn take_back(&self, aside: &Aside) -> Result<(), StateError> {
-        let rests_until = matches!(aside.cause, Cause::RetryAfter(_)).then_some(aside.until.0);
+    pub(crate) fn resume_host(&self, deferred: &DeferredRow) -> Result<(), StateError> {
+        let not_before =
+            matches!(deferred.cause, DeferCause::RetryAfter(_)).then_some(deferred.until.0);
         self.db
-            .prepare_cached("UPDATE hosts SET aside = NULL, asked = NULL, until = ? WHERE id = ?")?
-            .execute((rests_until, aside.host.0))?;
+            .prepare_cached(
+                "UPDATE hosts SET cause = NULL, requested = NULL, until = ? WHERE id = ?",
+            )?
+            .execute((not_before, deferred.host.0))?;
         Ok(())
     }
 
@@ -198,17 +201,16 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails or a row makes no sense.
-    pub(crate) fn hosts_aside(&self) -> Result<Vec<Aside>, StateError> {
-        let sql =
-            "SELECT id, name, aside, asked, until FROM hosts WHERE aside IS NOT NULL ORDER BY name";
+    pub(crate) fn deferred_hosts(&self) -> Result<Vec<DeferredRow>, StateError> {
+        let sql = "SELECT id, name, cause, requested, until FROM hosts WHERE cause IS NOT NULL ORDER BY name";
         let mut statement = self.db.prepare_cached(sql)?;
         let mut rows = statement.query([])?;
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {
-            let cause = Cause::from_row(row.get(2)?, row.get(3)?)
-                .ok_or(StateError::Damaged("a host is set aside for an unknown cause"))?;
+            let cause = DeferCause::from_row(row.get(2)?, row.get(3)?)
+                .ok_or(StateError::Damaged("a host is deferred for an unknown cause"))?;
             let (host, until) = (HostId(row.get(0)?), Timestamp(row.get(4)?));
-            found.push(Aside { host, name: row.get(1)?, cause, until });
+            found.push(DeferredRow { host, name: row.get(1)?, cause, until });
         }
         Ok(found)
     }
@@ -236,16 +238,16 @@ impl State {
         Ok(())
     }
 
-    fn next_turn(&self) -> Result<i64, StateError> {
+    fn next_rank(&self) -> Result<i64, StateError> {
         let mut statement =
-            self.db.prepare_cached("SELECT coalesce(max(turn), 0) + 1 FROM hosts")?;
+            self.db.prepare_cached("SELECT coalesce(max(rank), 0) + 1 FROM hosts")?;
         Ok(statement.query_row([], |row| row.get(0))?)
     }
 }
 
-/// Reads the columns `id`, `name`, `turn` and `until` of a host that is not set aside.
+/// Reads the columns `id`, `name`, `rank` and `until` of a host that is not deferred.
 fn read_host(row: &Row<'_>) -> rusqlite::Result<HostRow> {
-    let (id, name, turn) = (HostId(row.get(0)?), row.get(1)?, row.get(2)?);
-    let rests_until = row.get::<_, Option<i64>>(3)?.map(Timestamp);
-    Ok(HostRow { id, name, turn, rests_until })
+    let (id, name, rank) = (HostId(row.get(0)?), row.get(1)?, row.get(2)?);
+    let not_before = row.get::<_, Option<i64>>(3)?.map(Timestamp);
+    Ok(HostRow { id, name, rank, not_before })
 }

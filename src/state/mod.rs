@@ -40,7 +40,7 @@ pub use signatures::Restored;
 #[cfg(feature = "crawl")]
 pub(crate) use {
     digests::{DigestCache, DigestTable},
-    hosts::{Aside, Cause, HostRow, RobotsRow},
+    hosts::{DeferCause, DeferredRow, HostRow, RobotsRow},
     recipe::{Difference, Recorded},
     signatures::SignatureLog,
     urls::{NewUrl, Queued},
@@ -65,8 +65,7 @@ pub enum StateError {
         /// The file.
         path: PathBuf,
         /// Why.
-        #[source]
-        source: rusqlite::Error,
+        source: DatabaseError,
     },
     /// The file is not a state of this program.
     #[error("{} is not a state of pagesieve: name another file", path.display())]
@@ -119,12 +118,18 @@ pub enum StateError {
     RolledBack,
     /// A statement failed.
     #[error("use the state")]
-    Sqlite(#[source] rusqlite::Error),
+    Database(#[source] DatabaseError),
     /// What is stored makes no sense.
     #[error("the state is damaged: {0}")]
     Damaged(&'static str),
 }
 
+/// What the database in the file reports.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct DatabaseError(rusqlite::Error);
+
+#[doc(hidden)]
 impl From<rusqlite::Error> for StateError {
     fn from(source: rusqlite::Error) -> Self {
         use rusqlite::Error::{
@@ -134,7 +139,7 @@ impl From<rusqlite::Error> for StateError {
             FromSqlConversionFailure(..) | IntegralValueOutOfRange(..) | InvalidColumnType(..) => {
                 Self::Damaged("a value of the wrong kind or size")
             }
-            source => Self::Sqlite(source),
+            source => Self::Database(DatabaseError(source)),
         }
     }
 }
@@ -157,8 +162,8 @@ impl StateError {
     #[must_use]
     pub fn is_full(&self) -> bool {
         match self {
-            Self::Sqlite(source) | Self::Open { source, .. } => {
-                source.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull)
+            Self::Database(source) | Self::Open { source, .. } => {
+                source.0.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull)
             }
             Self::Lock { source, .. } => source.kind() == io::ErrorKind::StorageFull,
             _ => false,

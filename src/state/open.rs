@@ -1,8 +1,8 @@
 //! How the file is opened: by one process that writes, and by any that read beside it.
 //!
-//! Who writes holds an advisory lock on a file of its own, `<state>-lock`, which the system takes back however the process ends:
-//! no lock is ever stale, and the file may stay. SQLite's own locks could not do this: those that keep other writers out for as long
-//! as a run lasts keep readers out too.
+//! The writer holds an advisory lock on a file of its own, `<state>-lock`. The operating system releases it however the process ends, so it
+//! is never stale, and the file may stay. SQLite's own locks cannot do this: a lock that keeps other writers out for a whole run
+//! keeps readers out too.
 
 use std::{
     fs::{File, OpenOptions, TryLockError},
@@ -12,11 +12,11 @@ use std::{
 
 use rusqlite::{Connection, OpenFlags, config::DbConfig};
 
-use super::{State, StateError};
+use super::{DatabaseError, State, StateError};
 
 /// The version of the file's layout.
 pub(super) const VERSION: i64 = 5;
-/// The version before, which is migrated when a process opens the file to write.
+/// The version before, which is migrated when the file is opened, unless another process is using it.
 const MIGRATED: i64 = 4;
 /// Marks the file as ours in SQLite's header: "psve".
 const APPLICATION_ID: i64 = 0x7073_7665;
@@ -125,7 +125,7 @@ fn private() -> OpenOptions {
 
 /// Connects to a file that is there.
 fn connect(path: &Path, more: OpenFlags) -> Result<Connection, StateError> {
-    let open = |source| StateError::Open { path: path.to_owned(), source };
+    let open = |error| StateError::Open { path: path.to_owned(), source: DatabaseError(error) };
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | more;
     let db = Connection::open_with_flags(path, flags).map_err(open)?;
     db.busy_timeout(PATIENCE).map_err(open)?;
@@ -187,9 +187,9 @@ fn plan_once(db: &Connection) -> Result<(), StateError> {
 }
 
 fn refine(error: StateError, path: &Path) -> StateError {
-    let StateError::Sqlite(source) = error else { return error };
+    let StateError::Database(source) = error else { return error };
     let path = path.to_owned();
-    match source.sqlite_error_code() {
+    match source.0.sqlite_error_code() {
         Some(rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked) => {
             StateError::Busy { path }
         }

@@ -71,7 +71,7 @@ pub enum Reason {
     Noindex = 9,
     /// It was found only on pages that are duplicates.
     DuplicateLinks = 10,
-    /// Its host was set aside.
+    /// Its host is deferred.
     Host = 11,
     /// It was still queued when the run stopped.
     Pending = 12,
@@ -139,11 +139,11 @@ impl Reason {
             Self::Budget => "The budget of pages (max_pages) was spent.",
             Self::Redirect => "It leads to another URL, which has its own line.",
             Self::Status => "The server answered with an error, such as 404.",
-            Self::Failure => "No whole answer: a timeout, a broken connection.",
+            Self::Failure => "No complete response: a timeout, a broken connection.",
             Self::ContentType => "It is not an HTML page.",
             Self::Noindex => "The page asks not to be indexed.",
             Self::DuplicateLinks => "Only links of duplicates lead to it: not followed.",
-            Self::Host => "Its host was set aside: too slow for us, or dead.",
+            Self::Host => "Its host is deferred: too slow, or not responding.",
             Self::Pending => "Still queued when the run stopped.",
             Self::Sitemap => "A sitemap: its URLs were taken from it.",
         }

@@ -67,12 +67,12 @@ CREATE TABLE templates (
 CREATE TABLE hosts (
     id INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE,          -- name:port
-    turn INTEGER NOT NULL,              -- position in the rotation: the lowest is next
-    aside INTEGER,                      -- why it is deferred: 1 Crawl-delay, 2 Retry-After, 3 no response
-    asked INTEGER,                      -- the delay or pause that it asked for in milliseconds, or URLs without answer
-    until INTEGER                       -- before this it is not asked again without a cause
+    rank INTEGER NOT NULL,              -- position in the rotation: the lowest is next
+    cause INTEGER,                      -- why it is deferred: 1 Crawl-delay, 2 Retry-After, 3 no response
+    requested INTEGER,                  -- the delay or pause that it requested in milliseconds, or URLs without response
+    until INTEGER                       -- before this time nothing is requested from it
 ) STRICT;
-CREATE INDEX hosts_by_turn ON hosts (turn);
+CREATE INDEX hosts_by_rank ON hosts (rank);
 
 CREATE TABLE robots (
     origin TEXT PRIMARY KEY,            -- scheme://name:port

@@ -215,7 +215,7 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails.
-    pub(crate) fn settle_url(
+    pub(crate) fn set_url_state(
         &self,
         id: UrlId,
         state: UrlState,
@@ -229,7 +229,7 @@ impl State {
         Ok(())
     }
 
-    /// Records why a URL was skipped that has just been [settled](Self::settle_url).
+    /// Records why a URL was skipped that has just been [settled](Self::set_url_state).
     ///
     /// # Errors
     /// If SQLite fails.

@@ -48,7 +48,7 @@ impl Kind {
     fn words(self) -> (&'static str, &'static str) {
         match self {
             Self::Setup => ("setup", "set up the HTTP client"),
-            Self::Timeout => ("timeout", "await the whole answer of"),
+            Self::Timeout => ("timeout", "wait for the whole response of"),
             Self::Dns => ("dns", "look up the host of"),
             Self::Address => ("address", "connect to the host of"),
             Self::Tls => ("tls", "trust the host of"),

@@ -29,7 +29,7 @@ use super::{
 };
 use crate::{
     page::Timestamp,
-    state::{Cause, HostId, HostRow, Queued},
+    state::{DeferCause, HostId, HostRow, Queued},
 };
 
 pub(super) use budget::Budget;
@@ -122,7 +122,7 @@ pub(super) enum Step {
     /// Load this from the state.
     Load(Query),
     /// Record that this host is deferred.
-    Defer(HostId, Cause),
+    Defer(HostId, DeferCause),
     /// Nothing before this instant, unless something is reported.
     Wait(Instant),
     /// Nothing before something is reported.
@@ -222,7 +222,7 @@ pub(super) struct Frontier {
     /// Deferred hosts, of which reports may still arrive: eight bytes each.
     deferred: HashSet<HostId>,
     /// Those that are to be recorded.
-    deferrals: VecDeque<(HostId, Cause)>,
+    deferrals: VecDeque<(HostId, DeferCause)>,
 }
 
 impl Frontier {
@@ -526,7 +526,7 @@ impl Frontier {
                 break;
             }
             added += 1;
-            self.loaded_up_to = row.turn;
+            self.loaded_up_to = row.rank;
         }
         self.has_more_hosts = !complete || added < rows.len();
         if !self.has_more_hosts {
@@ -554,7 +554,7 @@ impl Frontier {
 
     /// Leaves a host in the state, to be loaded when there is room.
     fn leave_in_state(&mut self, row: &HostRow) {
-        self.loaded_up_to = self.loaded_up_to.min(row.turn - 1);
+        self.loaded_up_to = self.loaded_up_to.min(row.rank - 1);
         if !std::mem::replace(&mut self.has_more_hosts, true) {
             self.schedule_all();
         }
@@ -573,7 +573,7 @@ impl Frontier {
             && pause > self.options.max_retry_after
             && let Some(host) = self.running.get(&id).map(|running| running.host)
         {
-            self.defer(host, Cause::RetryAfter(pause));
+            self.defer(host, DeferCause::RetryAfter(pause));
         }
     }
 
@@ -592,7 +592,7 @@ impl Frontier {
                 self.ranks.insert((rank, host));
             }
             if entry.failures >= MAX_FAILURES {
-                self.defer(host, Cause::Unanswered(MAX_FAILURES));
+                self.defer(host, DeferCause::Unanswered(MAX_FAILURES));
             }
         }
         self.end_fetch(host, task, recorded.fetched);
@@ -625,7 +625,7 @@ impl Frontier {
         if let RobotsResult::Rules(robots, _) = &result
             && let Some(delay) = robots.crawl_delay().filter(|&delay| delay > longest)
         {
-            return self.defer(host, Cause::CrawlDelay(delay));
+            return self.defer(host, DeferCause::CrawlDelay(delay));
         }
         if let Some(entry) = self.hosts.get_mut(&host) {
             match result {
@@ -676,7 +676,7 @@ impl Frontier {
     }
 
     /// Makes no more requests to a host.
-    fn defer(&mut self, id: HostId, cause: Cause) {
+    fn defer(&mut self, id: HostId, cause: DeferCause) {
         self.remove(id);
         if self.deferred.insert(id) {
             self.deferrals.push_back((id, cause));
@@ -706,7 +706,7 @@ impl Frontier {
 
     /// Adds a host unless it is here or deferred; false if there is no room for it.
     fn add_host(&mut self, row: &HostRow, now: Instant) -> bool {
-        let &HostRow { id, ref name, turn: rank, rests_until } = row;
+        let &HostRow { id, ref name, rank, not_before } = row;
         if self.hosts.contains_key(&id) || self.deferred.contains(&id) {
             return true;
         }
@@ -719,7 +719,7 @@ impl Frontier {
             Order::RoundRobin => 1,
         };
         let mut pace = Pace::new(self.options.delay, now);
-        if let Some(until) = rests_until {
+        if let Some(until) = not_before {
             pace.pause_until(self.clock.instant_of(until));
         }
         self.hosts.insert(id, Host::new(name.as_str().into(), rank, pace, max_retries));

@@ -31,7 +31,7 @@ use crate::{
     index::Audit,
     page::{NormalUrl, Timestamp, UrlOptions},
     sink::{Outputs, warc},
-    state::{Cause, DurableFilter, HostId, HostRow, Reason, RobotsRow, SkipCause, State},
+    state::{DeferCause, DurableFilter, HostId, HostRow, Reason, RobotsRow, SkipCause, State},
 };
 
 use links::KnownUrl;
@@ -58,7 +58,7 @@ pub(super) enum Request {
     /// Keep the robots.txt of an origin, if it was received, and archive the response.
     KeepRobots { origin: String, robots: Option<RobotsRow>, exchange: Option<warc::Exchange> },
     /// Record that this host is deferred.
-    Defer(HostId, Cause),
+    Defer(HostId, DeferCause),
     /// Load something for the frontier.
     Load(Query),
 }
@@ -277,7 +277,7 @@ impl Recorder {
             }
             Request::Defer(host, cause) => {
                 tracing::warn!(host = self.state().host_name(host)?, %cause, "host deferred");
-                self.state().set_aside(host, cause, start::deferred_until(cause))?;
+                self.state().defer_host(host, cause, start::deferred_until(cause))?;
             }
         }
         Ok(None)
@@ -292,7 +292,7 @@ impl Recorder {
             }
             Query::Hosts { visited, limit } => {
                 for host in visited {
-                    self.state().end_turn(host)?;
+                    self.state().move_to_back(host)?;
                 }
                 let hosts = self.state().waiting_hosts(limit)?;
                 let complete = hosts.len() < limit;

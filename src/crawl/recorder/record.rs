@@ -1,4 +1,5 @@
-//! Records what became of a URL: judges a page, stores it as policy says, and takes the URL out of the queue.
+//! Records what became of a URL: judges a page, decides by policy whether it is stored and whether its links are followed (`action`), and
+//! takes the URL out of the queue.
 
 use std::sync::Arc;
 
@@ -104,7 +105,7 @@ impl Recorder {
                 *spent += 1;
             }
         }
-        let rank = self.round_robin.then(|| self.state().end_turn(row.host)).transpose()?;
+        let rank = self.round_robin.then(|| self.state().move_to_back(row.host)).transpose()?;
         self.batch += 1;
         let queued = std::mem::take(&mut self.queued);
         let recorded = Recorded { queued, fetched, unanswered, rank };
@@ -153,7 +154,7 @@ impl Recorder {
             self.keep_text(parsed, judgement)?;
         }
         let (state, status) = (UrlState::Judged, Some(received.status));
-        self.state().settle_url(row.id, state, None, status, received.at)?;
+        self.state().set_url_state(row.id, state, None, status, received.at)?;
         tracing::debug!(url = row.url, number = judgement.id.0, verdict = ?judgement.verdict, "judged");
         match judgement.verdict {
             Verdict::Unique => self.counts.unique += 1,
@@ -257,7 +258,7 @@ impl Recorder {
             self.counts.failed += 1;
         }
         let (id, state) = (task.queued.url.id, UrlState::Skipped(reason));
-        self.state().settle_url(id, state, detail.as_deref(), status, Timestamp::now())?;
+        self.state().set_url_state(id, state, detail.as_deref(), status, Timestamp::now())?;
         if let Some(cause) = cause {
             self.state().set_cause(id, cause)?;
         }

@@ -18,7 +18,7 @@ use crate::{
         json_lines::Replacement,
         record::{Decision, SkippedLine},
     },
-    state::{Aside, Reason, State, StateError, UrlId, UrlRow, UrlState},
+    state::{DeferredRow, Reason, State, StateError, UrlId, UrlRow, UrlState},
 };
 
 /// Rows that are cached in front of the state.
@@ -104,7 +104,7 @@ fn add_skipped(
     builder: &mut Builder,
     mut write: impl FnMut(&SkippedLine<'_>) -> Result<(), CrawlError>,
 ) -> Result<(), CrawlError> {
-    let hosts = state.hosts_aside()?.into_iter();
+    let hosts = state.deferred_hosts()?.into_iter();
     let mut deferred: HashMap<_, _> = hosts.map(|host| (host.host, (host, 0))).collect();
     let mut referrers = LruCache::new(CACHED);
     state.for_each_url(
@@ -149,7 +149,7 @@ fn add_skipped(
             Ok::<_, CrawlError>(())
         },
     )?;
-    for (Aside { name, cause, until, .. }, urls) in deferred.into_values() {
+    for (DeferredRow { name, cause, until, .. }, urls) in deferred.into_values() {
         builder.deferred(DeferredHost { host: name, why: cause.to_string(), urls, until });
     }
     Ok(())

@@ -25,7 +25,7 @@ use crate::{
     report::End,
     sink::{Mark, Outputs, warc},
     state::{
-        Cause, DurableFilter, Reason, Restored, SkipCause, State, StateError, UrlKind, UrlRow,
+        DeferCause, DurableFilter, Reason, Restored, SkipCause, State, StateError, UrlKind, UrlRow,
         UrlState,
     },
 };
@@ -51,11 +51,11 @@ struct Changes {
 
 /// The time up to which a host that is deferred now gets no request, unless the cause ceases earlier: the pause that it asked for, the
 /// validity of its robots.txt, or a day.
-pub(super) fn deferred_until(cause: Cause) -> Timestamp {
+pub(super) fn deferred_until(cause: DeferCause) -> Timestamp {
     let pause = match cause {
-        Cause::CrawlDelay(_) => robots::VALID,
-        Cause::RetryAfter(pause) => pause,
-        Cause::Unanswered(_) => DEAD_FOR,
+        DeferCause::CrawlDelay(_) => robots::VALID,
+        DeferCause::RetryAfter(pause) => pause,
+        DeferCause::Unanswered(_) => DEAD_FOR,
     };
     let pause = i64::try_from(pause.as_millis()).unwrap_or(i64::MAX);
     Timestamp(Timestamp::now().0.saturating_add(pause))
@@ -179,15 +179,17 @@ impl Recorder {
     /// Resumes deferred hosts that may get requests again, after a run that `ended` so.
     fn resume_hosts(&self, ended: Option<End>) -> Result<(), CrawlError> {
         let (now, limits) = (Timestamp::now(), &self.plan.politeness);
-        for deferred in self.state().hosts_aside()? {
+        for deferred in self.state().deferred_hosts()? {
             let is_allowed = match deferred.cause {
-                Cause::CrawlDelay(delay) => !limits.obey_robots || delay <= limits.max_crawl_delay,
-                Cause::RetryAfter(pause) => pause <= limits.max_retry_after,
-                Cause::Unanswered(_) => ended != Some(End::Done),
+                DeferCause::CrawlDelay(delay) => {
+                    !limits.obey_robots || delay <= limits.max_crawl_delay
+                }
+                DeferCause::RetryAfter(pause) => pause <= limits.max_retry_after,
+                DeferCause::Unanswered(_) => ended != Some(End::Done),
             };
             if is_allowed || deferred.until <= now {
                 tracing::info!(host = deferred.name, cause = %deferred.cause, "host resumed");
-                self.state().take_back(&deferred)?;
+                self.state().resume_host(&deferred)?;
             }
         }
         Ok(())
@@ -246,7 +248,7 @@ impl Recorder {
                 Ok(seed) => self.state().revive_url(row.id, seed, row.depth)?,
                 Err(refusal) => {
                     let state = UrlState::Skipped(reason(refusal));
-                    self.state().settle_url(row.id, state, None, None, Timestamp::now())?;
+                    self.state().set_url_state(row.id, state, None, None, Timestamp::now())?;
                 }
             }
         }

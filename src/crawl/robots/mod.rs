@@ -1,6 +1,9 @@
 //! What a host's robots.txt lets our agent fetch: RFC 9309, and where that is silent, what Google documents.
 //!
-//! Pure: the caller makes the requests and passes in the bytes and the status. It keeps a robots.txt for a day.
+//! If robots.txt cannot be fetched (no response, 429 or 5xx after all retries), no URL of the origin is fetched, and they are queued again
+//! at the next start. With another 4xx, or more than five redirects, everything is allowed.
+//!
+//! Pure: the caller makes the requests and passes in the bytes and the status. A robots.txt is valid for a day.
 
 mod parse;
 
@@ -145,7 +148,7 @@ impl Robots {
     #[must_use]
     pub fn refusal(&self, url: &Url) -> Option<String> {
         if let Some(why) = self.unreachable_reason() {
-            return Some(format!("robots.txt could not be had: {why}"));
+            return Some(format!("robots.txt could not be fetched: {why}"));
         }
         let decision = self.decide(url);
         (!decision.allowed).then(|| decision.rule.map_or_else(String::new, |rule| rule.to_string()))

@@ -277,10 +277,10 @@ fn damaged_rows_are_errors() {
     damage("UPDATE urls SET cause = NULL, kind = 5");
     assert!(is_damage(state.url_by_id(id).unwrap_err()));
 
-    damage("UPDATE hosts SET aside = 9, asked = 0, until = 0");
-    assert!(is_damage(state.hosts_aside().unwrap_err()));
-    damage("UPDATE hosts SET aside = 1, asked = -1");
-    assert!(is_damage(state.hosts_aside().unwrap_err()));
+    damage("UPDATE hosts SET cause = 9, requested = 0, until = 0");
+    assert!(is_damage(state.deferred_hosts().unwrap_err()));
+    damage("UPDATE hosts SET cause = 1, requested = -1");
+    assert!(is_damage(state.deferred_hosts().unwrap_err()));
 
     for sql in [
         "UPDATE documents SET kind = 9",

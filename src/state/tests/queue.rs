@@ -1,4 +1,4 @@
-//! URLs that wait, and hosts whose turn it is.
+//! URLs that wait, and the rotation of their hosts.
 
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ fn urls_wait_in_the_order_of_their_places() {
 }
 
 #[test]
-fn hosts_with_urls_come_in_turn_unless_they_are_set_aside() {
+fn hosts_with_urls_rotate_unless_they_are_deferred() {
     let state = State::in_memory().unwrap();
     let hosts = ["a:80", "b:80", "c:80", "d:80"].map(|name| state.host(name).unwrap().0.id);
     for (seq, host) in (1..).zip(&hosts[..3]) {
@@ -52,35 +52,35 @@ fn hosts_with_urls_come_in_turn_unless_they_are_set_aside() {
     let waiting =
         |limit| state.waiting_hosts(limit).unwrap().iter().map(|row| row.id).collect::<Vec<_>>();
     assert_eq!(waiting(9), hosts[..3]);
-    state.end_turn(hosts[0]).unwrap();
+    state.move_to_back(hosts[0]).unwrap();
     assert_eq!(waiting(9), [hosts[1], hosts[2], hosts[0]]);
     assert_eq!(waiting(1), [hosts[1]]);
-    state.set_aside(hosts[1], Cause::Unanswered(10), Timestamp(7)).unwrap();
+    state.defer_host(hosts[1], DeferCause::Unanswered(10), Timestamp(7)).unwrap();
     assert!(state.host("b:80").unwrap().1);
     assert_eq!(waiting(9), [hosts[2], hosts[0]]);
-    state.take_back(&state.hosts_aside().unwrap()[0]).unwrap();
+    state.resume_host(&state.deferred_hosts().unwrap()[0]).unwrap();
     assert_eq!(waiting(9), [hosts[1], hosts[2], hosts[0]]);
 }
 
 #[test]
-fn why_a_host_is_set_aside_is_kept_and_its_pause_beyond_that() {
+fn the_cause_of_a_deferral_is_stored_and_a_pause_outlives_it() {
     let state = State::in_memory().unwrap();
     let causes = [
-        Cause::CrawlDelay(Duration::from_millis(61_500)),
-        Cause::RetryAfter(Duration::from_hours(24)),
-        Cause::Unanswered(10),
+        DeferCause::CrawlDelay(Duration::from_millis(61_500)),
+        DeferCause::RetryAfter(Duration::from_hours(24)),
+        DeferCause::Unanswered(10),
     ];
     for (name, cause) in ["a:80", "b:80", "c:80"].into_iter().zip(causes) {
         let host = state.host(name).unwrap().0.id;
-        state.set_aside(host, cause, Timestamp(99)).unwrap();
+        state.defer_host(host, cause, Timestamp(99)).unwrap();
     }
-    let aside = state.hosts_aside().unwrap();
-    assert_eq!(aside.iter().map(|aside| aside.cause).collect::<Vec<_>>(), causes);
-    assert_eq!((&*aside[1].name, aside[1].until), ("b:80", Timestamp(99)));
-    for aside in &aside {
-        state.take_back(aside).unwrap();
+    let deferred = state.deferred_hosts().unwrap();
+    assert_eq!(deferred.iter().map(|deferred| deferred.cause).collect::<Vec<_>>(), causes);
+    assert_eq!((&*deferred[1].name, deferred[1].until), ("b:80", Timestamp(99)));
+    for deferred in &deferred {
+        state.resume_host(deferred).unwrap();
     }
-    assert_eq!(state.hosts_aside().unwrap(), []);
-    let rests = ["a:80", "b:80", "c:80"].map(|name| state.host(name).unwrap().0.rests_until);
+    assert_eq!(state.deferred_hosts().unwrap(), []);
+    let rests = ["a:80", "b:80", "c:80"].map(|name| state.host(name).unwrap().0.not_before);
     assert_eq!(rests, [None, Some(Timestamp(99)), None]);
 }

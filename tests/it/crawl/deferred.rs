@@ -22,7 +22,7 @@ fn busy(pause: &'static str) -> Site {
 /// Pretends that this many milliseconds have passed since hosts were deferred.
 fn wait(site: &Site, millis: i64) {
     let state = Connection::open(site.path().join("state.sqlite")).unwrap();
-    let sql = "UPDATE hosts SET until = until - ? WHERE aside IS NOT NULL";
+    let sql = "UPDATE hosts SET until = until - ? WHERE cause IS NOT NULL";
     assert_eq!(state.execute(sql, [millis]).unwrap(), 1);
 }
 
@@ -68,10 +68,10 @@ fn a_higher_limit_resumes_a_host_and_still_keeps_its_pause() {
 fn deferred_hosts_are_reported_by_name_with_the_reason() {
     let site = busy("601");
     let report = site.run();
-    let [aside] = &*report.deferred else { panic!("{:?}", report.deferred) };
-    assert_eq!((&*aside.host, aside.urls), ("a.test:80", 2));
-    assert!(aside.why.contains("601 s") && aside.why.contains("max_retry_after"), "{}", aside.why);
-    assert!(aside.until > report.finished);
+    let [host] = &*report.deferred else { panic!("{:?}", report.deferred) };
+    assert_eq!((&*host.host, host.urls), ("a.test:80", 2));
+    assert!(host.why.contains("601 s") && host.why.contains("max_retry_after"), "{}", host.why);
+    assert!(host.until > report.finished);
     let summary = report.to_string();
     assert!(
         summary.contains("deferred hosts           1\n    a.test:80: it asks for"),

@@ -128,7 +128,7 @@ fn a_run_that_is_stopped_with_many_in_flight_loses_nothing() {
 
 #[test]
 fn with_one_request_in_flight_an_interrupted_run_is_the_same_as_another() {
-    let window = WindowOptions { entries: 20.try_into().unwrap(), ..WindowOptions::default() };
+    let window = WindowOptions::new(20.try_into().unwrap(), WindowOptions::default().age);
     for window in [WindowOptions::default(), window] {
         interrupted_or_not(&window);
     }

@@ -27,7 +27,8 @@ pub(super) fn corpus() -> Option<Corpus> {
 }
 
 fn quality(corpus: &Corpus, mode: Mode, segment: Segment) -> Quality {
-    let options = Options { mode, segment, ..Options::default() };
+    let mut options = Options::default();
+    (options.mode, options.segment) = (mode, segment);
     let quality = evaluate(corpus, &options, &hash_seeds(SEEDS));
     eprintln!("{quality}");
     quality

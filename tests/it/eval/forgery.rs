@@ -145,7 +145,9 @@ fn victims() -> Vec<Text> {
 /// Whether the victim is dropped if it comes after the forged pages.
 fn suppressed(mode: Mode, seed: HashSeed, forged: &[String], victim: &str) -> bool {
     let seed = HashSeedChoice::Fixed(seed);
-    let mut filter = Filter::new(&Options { mode, seed, ..Options::default() }).unwrap();
+    let mut options = Options::default();
+    (options.mode, options.seed) = (mode, seed);
+    let mut filter = Filter::new(&options).unwrap();
     let documents = filter.documents();
     let mut judge =
         |id: &str, text: &str| filter.judge(&documents.text(id, text)).verdict.is_unique();

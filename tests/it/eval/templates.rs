@@ -59,7 +59,8 @@ fn templates_by_experiment_on_pages_as_they_are() {
         let pairs = BufReader::new(File::open(shared("pairs.jsonl").unwrap()).unwrap());
         let corpus = Corpus::new(texts, pairs, Unlisted::Different).unwrap();
         for templates in [false, true] {
-            let options = Options { templates, ..Options::default() };
+            let mut options = Options::default();
+            options.templates = templates;
             let quality = evaluate(&corpus, &options, &hash_seeds(SEEDS));
             let (all, stream) = (quality.all(), &quality.stream[0].counts);
             let share = |share: Option<f64>| share.unwrap_or_default();
@@ -178,7 +179,9 @@ impl Score {
 
 fn filtered(shop: &Shop, seed: HashSeed, templates: bool) -> Vec<bool> {
     let seed = HashSeedChoice::Fixed(seed);
-    let mut filter = Filter::new(&Options { seed, templates, ..Options::default() }).unwrap();
+    let mut options = Options::default();
+    (options.seed, options.templates) = (seed, templates);
+    let mut filter = Filter::new(&options).unwrap();
     let documents = filter.documents();
     let judge = |page| {
         let id = format!("http://shop.example.org/{page}");

@@ -32,8 +32,8 @@ fn an_empty_state_is_done_after_one_query() {
 fn a_deferred_host_does_not_come_back_by_a_late_report() {
     let start = Instant::now();
     let mut world = World::new(Scenario { obey_robots: false, ..two_hosts() });
-    world.frontier.defer(HostId(0), Cause::Unanswered(10));
-    world.frontier.defer(HostId(0), Cause::Unanswered(10));
+    world.frontier.defer(HostId(0), DeferCause::Unanswered(10));
+    world.frontier.defer(HostId(0), DeferCause::Unanswered(10));
     world.queue(0, start);
     world.run();
     assert_eq!(world.log.deferred, [HostId(0)]);
@@ -54,8 +54,8 @@ fn the_pause_of_a_deferred_host_does_not_delay_the_end() {
         world.frontier.responded(task.id, None, overload, start);
         world.end(&task, start);
     }
-    world.frontier.defer(HostId(0), Cause::Unanswered(10));
-    world.frontier.defer(HostId(1), Cause::Unanswered(10));
+    world.frontier.defer(HostId(0), DeferCause::Unanswered(10));
+    world.frontier.defer(HostId(1), DeferCause::Unanswered(10));
     let ends = std::iter::from_fn(|| Some(world.frontier.next(start)));
     let steps: Vec<_> = ends.take(3).collect();
     assert!(matches!(steps[..], [Step::Defer(..), Step::Defer(..), Step::Done]), "{steps:?}");
@@ -195,7 +195,7 @@ fn a_resumed_host_waits_for_the_pause_that_it_asked_for() {
     let mut world = World::new(Scenario { obey_robots: false, ..two_hosts() });
     let start = world.frontier.clock.instant;
     assert!(asks_for_hosts(&mut world, start));
-    let row = HostRow { rests_until: Some(Timestamp(5_000)), ..world.row(0) };
+    let row = HostRow { not_before: Some(Timestamp(5_000)), ..world.row(0) };
     world.frontier.loaded_hosts(&[row], true, start);
     assert!(matches!(world.next(start), Step::Wait(at) if at == start + 5 * SECOND));
 }
@@ -252,7 +252,7 @@ fn in_round_robin_a_redirected_robots_txt_waits_for_a_pausing_host() {
     let mut world = World::new(scenario);
     let start = world.frontier.clock.instant;
     assert!(asks_for_hosts(&mut world, start));
-    let pausing = HostRow { rests_until: Some(Timestamp(5_000)), ..world.row(1) };
+    let pausing = HostRow { not_before: Some(Timestamp(5_000)), ..world.row(1) };
     world.frontier.loaded_hosts(&[world.row(0), pausing], true, start);
     let Step::FetchRobots(task) = world.next(start) else { panic!("robots.txt") };
     world.frontier.responded(task.id, None, Signal::Fine, start);

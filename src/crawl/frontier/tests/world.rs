@@ -150,7 +150,7 @@ impl FakeState {
         let waiting = self.queues.iter().filter(|(_, queue)| !queue.is_empty());
         let hosts = waiting.map(|(&host, _)| host).filter(|host| !self.deferred.contains(host));
         let mut rows: Vec<_> = hosts.map(|host| self.row(host)).collect();
-        rows.sort_by_key(|row| row.turn);
+        rows.sort_by_key(|row| row.rank);
         rows.truncate(limit);
         rows
     }
@@ -163,7 +163,7 @@ impl FakeState {
 
     pub(super) fn row(&self, host: usize) -> HostRow {
         let (id, name) = (HostId(host as i64), format!("h{host}:80"));
-        HostRow { id, name, turn: self.ranks[host], rests_until: None }
+        HostRow { id, name, rank: self.ranks[host], not_before: None }
     }
 
     pub(super) fn move_to_end(&mut self, host: usize) -> i64 {
