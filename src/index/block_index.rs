@@ -250,12 +250,16 @@ impl BlockIndex {
         slot
     }
 
+    /// At most so many documents have this fingerprint.
+    fn most_equals(&self, fingerprint: Fingerprint) -> u64 {
+        let tables = self.tables.active();
+        tables.map_or(self.queue.len(), |tables| tables.most_equals(fingerprint.0).into())
+    }
+
     /// Whether as many documents with this fingerprint are there as may be.
     fn is_over(&self, fingerprint: Fingerprint) -> bool {
         let limit = u64::from(self.equal_limit);
-        let bucket = |tables: &super::tables::Tables| tables.bucket_of_equals(fingerprint.0);
-        self.queue.len() >= limit
-            && self.tables.active().is_none_or(|tables| u64::from(bucket(tables)) >= limit)
+        self.most_equals(fingerprint) >= limit
             && self.search(fingerprint, 0).count() as u64 >= limit
     }
 
@@ -264,19 +268,24 @@ impl BlockIndex {
         let tables = self.tables.active().expect("there are tables for many documents");
         let fingerprints = documents.iter().map(|(_, fingerprint)| fingerprint.0);
         let mut crowded = tables.crowded(fingerprints, self.equal_limit);
-        let mut held = HashMap::new();
+        let (limit, mut held) = (u64::from(self.equal_limit), HashMap::new());
+        for &place in &crowded {
+            *held.entry(documents[place as usize].1).or_insert(0_u64) += 1;
+        }
+        for (&fingerprint, held) in &mut held {
+            let may_be_over = *held + self.most_equals(fingerprint) > limit;
+            *held = if may_be_over { self.search(fingerprint, 0).count() as u64 } else { 0 };
+        }
         crowded.retain(|&place| {
-            let fingerprint = documents[place as usize].1;
-            let held =
-                held.entry(fingerprint).or_insert_with(|| self.search(fingerprint, 0).count());
+            let held = held.entry(documents[place as usize].1).or_default();
             *held += 1;
-            *held > self.equal_limit as usize
+            *held > limit
         });
         crowded.sort_unstable();
         crowded
     }
 
-    /// Takes in documents together, which costs less than one after the other.
+    /// Adds documents together, which costs less than one after the other.
     fn insert_together(&mut self, documents: &[(DocId, Fingerprint)]) {
         let ids = self.last.into_iter().chain(documents.iter().map(|&(id, _)| id));
         assert!(ids.is_sorted_by(|a, b| a < b), "ids grow");

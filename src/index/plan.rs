@@ -189,46 +189,33 @@ fn inline(entries: u64, bits: u32) -> u64 {
     u64::from(inline_pages(entries, bits)) << bits
 }
 
-/// Tables that there are to choose from.
-struct Choice {
-    /// Radii and entries for which they are good.
-    radii: RangeInclusive<u32>,
-    entries: u64,
-    /// For each table, at most so many entries are in a bucket on average, if there are enough bits.
-    means: &'static [u64],
-}
-
-const fn choice(radii: RangeInclusive<u32>, entries: u64, means: &'static [u64]) -> Choice {
-    Choice { radii, entries, means }
-}
-
-/// The fastest first.
-const CHOICES: [Choice; 11] = [
-    choice(0..=0, MAX_ENTRIES, &[20]),
-    choice(0..=0, MAX_ENTRIES, &[80]),
-    choice(1..=7, 1_200_000, &[20, 20, 20, 20]),
-    choice(8..=11, 5_000_000, &[20, 20, 20, 20]),
-    choice(1..=3, 50_000_000, &[20, 20, 20]),
-    choice(1..=3, MAX_ENTRIES, &[20, 20]),
-    choice(4..=11, MAX_ENTRIES, &[10, 10, 20]),
-    choice(4..=11, MAX_ENTRIES, &[40, 40, 40]),
-    choice(1..=7, MAX_ENTRIES, &[20, 20]),
-    choice(1..=7, MAX_ENTRIES, &[80, 80]),
-    choice(8..=11, MAX_ENTRIES, &[160, 160, 160]),
+/// Tables to choose from, the fastest first: the radii and the entries for which they are good, and for each table how many entries are in
+/// a bucket on average at most, if there are enough bits.
+const CHOICES: [(RangeInclusive<u32>, u64, &[u64]); 11] = [
+    (0..=0, MAX_ENTRIES, &[20]),
+    (0..=0, MAX_ENTRIES, &[80]),
+    (1..=7, 1_200_000, &[20, 20, 20, 20]),
+    (8..=11, 5_000_000, &[20, 20, 20, 20]),
+    (1..=3, 50_000_000, &[20, 20, 20]),
+    (1..=3, MAX_ENTRIES, &[20, 20]),
+    (4..=11, MAX_ENTRIES, &[10, 10, 20]),
+    (4..=11, MAX_ENTRIES, &[40, 40, 40]),
+    (1..=7, MAX_ENTRIES, &[20, 20]),
+    (1..=7, MAX_ENTRIES, &[80, 80]),
+    (8..=11, MAX_ENTRIES, &[160, 160, 160]),
 ];
 
 /// The keys of tables for a window, the fastest first.
 fn choices(radius: u32, entries: u64) -> impl Iterator<Item = Vec<u32>> {
-    let tables = CHOICES.iter().filter(move |choice| {
-        choice.radii.contains(&radius) && (FEW + 1..=choice.entries).contains(&entries)
+    let good = CHOICES.into_iter().filter(move |(radii, most, _)| {
+        radii.contains(&radius) && (FEW + 1..=*most).contains(&entries)
     });
-    let keys = move |choice: &Choice| {
-        let most = u64::BITS / u32::try_from(choice.means.len()).expect("tables are few");
-        let buckets = choice.means.iter().map(move |mean| (entries / mean).max(1));
-        buckets.map(|buckets| buckets.next_power_of_two().ilog2().clamp(8, most)).collect()
-    };
-    let scan = (entries <= SCANNED).then(Vec::new);
-    tables.map(keys).chain(scan)
+    let keys = good.map(move |(_, _, means)| {
+        let most = u64::BITS / u32::try_from(means.len()).expect("tables are few");
+        let buckets = means.iter().map(|mean| (entries / mean).max(1).next_power_of_two());
+        buckets.map(|buckets| buckets.ilog2().clamp(8, most)).collect()
+    });
+    keys.chain((entries <= SCANNED).then(Vec::new))
 }
 
 impl fmt::Display for Plan {

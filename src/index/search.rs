@@ -138,7 +138,7 @@ impl Search<'_> {
                 let (start, step) = self.scratch.route[nth];
                 self.read_inline(start, step);
             }
-            if self.scratch.near.len() >= WAITING {
+            if self.scratch.near.len() + self.scratch.nearer.len() >= WAITING {
                 self.go_on();
             }
         }
@@ -198,10 +198,17 @@ impl Search<'_> {
     }
 
     fn note(&mut self, page: u32, mut near: u32, step: usize) {
+        let (pages, whole) = (&self.tables.pages, self.scratch.sought[step].step.whole);
         while near != 0 {
-            prefetch(self.tables.pages.high(page));
-            self.scratch.near.push((Spot { page, at: near.trailing_zeros() }, step));
+            let spot = Spot { page, at: near.trailing_zeros() };
             near &= near - 1;
+            if whole {
+                prefetch(pages.slot(spot));
+                self.scratch.nearer.push((spot, step));
+            } else {
+                prefetch(pages.high(page));
+                self.scratch.near.push((spot, step));
+            }
         }
     }
 

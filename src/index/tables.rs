@@ -161,60 +161,61 @@ impl Tables {
     /// Adds entries for all that the queue has between these ordinals, table by table and sorted by bucket: that goes through each table once,
     /// from one end to the other, where one after the other each entry waits for a random place.
     pub(super) fn insert_all(&mut self, queue: &Queue, ordinals: Range<u64>) {
-        let slots: Vec<u32> = ordinals.map(Queue::slot).collect();
-        let permuted: Vec<u64> =
-            slots.iter().map(|&slot| self.permutation.apply(*queue.fingerprint(slot))).collect();
+        let start = Queue::slot(ordinals.start);
+        let fingerprints = ordinals.map(|ordinal| *queue.fingerprint(Queue::slot(ordinal)));
+        let permuted: Vec<u64> = fingerprints.map(|word| self.permutation.apply(word)).collect();
         for table in &self.list {
             let order = by_key(table, &permuted);
-            for (nth, &(key, place)) in order.iter().enumerate() {
-                if let Some(&(later, _)) = order.get(nth + AHEAD) {
-                    prefetch(self.pages.low(table.bucket(later).start));
+            for (nth, &entry) in order.iter().enumerate() {
+                if let Some(&later) = order.get(nth + AHEAD) {
+                    prefetch(self.pages.low(table.bucket((later >> 32) as u32).start));
+                    prefetch(&permuted[later as u32 as usize]);
                 }
-                if let Some(&(soon, _)) = order.get(nth + AHEAD / 2) {
-                    self.pages.prefetch_end(table.bucket(soon));
+                if let Some(&soon) = order.get(nth + AHEAD / 2) {
+                    self.pages.prefetch_end(table.bucket((soon >> 32) as u32));
                 }
+                let (key, place) = ((entry >> 32) as u32, entry as u32);
                 let tag = table.tag(permuted[place as usize]);
-                self.pages.push(table.bucket(key), tag, slots[place as usize]);
+                self.pages.push(table.bucket(key), tag, start.wrapping_add(place));
             }
         }
     }
 
-    /// The table in which equal fingerprints are looked up.
-    fn table_of_equals(&self) -> &Table {
-        &self.list[self.steps[0][0].table]
+    /// The number of entries in each bucket of a fingerprint.
+    fn bucket_lens(&self, fingerprint: u64) -> impl Iterator<Item = u32> {
+        let permuted = self.permutation.apply(fingerprint);
+        self.list.iter().map(move |table| self.pages.len(table.bucket(table.key(permuted))))
     }
 
-    /// How many entries share the bucket in which those equal to a fingerprint are.
-    pub(super) fn bucket_of_equals(&self, fingerprint: u64) -> u32 {
-        let table = self.table_of_equals();
-        self.pages.len(table.bucket(table.key(self.permutation.apply(fingerprint))))
-    }
-
-    /// Those of these fingerprints that may come to more than `limit` equal ones if all are inserted: their places, those that are
-    /// equal in order.
-    pub(super) fn crowded(&self, fingerprints: impl Iterator<Item = u64>, limit: u32) -> Vec<u32> {
-        let table = self.table_of_equals();
-        let permuted: Vec<u64> = fingerprints.map(|word| self.permutation.apply(word)).collect();
-        let order = by_key(table, &permuted);
-        let is_crowded = |bucket: &&[(u32, u32)]| {
-            self.pages.len(table.bucket(bucket[0].0)) as usize + bucket.len() > limit as usize
-        };
-        let buckets = order.chunk_by(|(a, _), (b, _)| a == b).filter(is_crowded);
-        buckets.flatten().map(|&(_, place)| place).collect()
+    /// At most so many entries are equal to a fingerprint: those of its emptiest bucket.
+    pub(super) fn most_equals(&self, fingerprint: u64) -> u32 {
+        self.bucket_lens(fingerprint).min().unwrap_or(0)
     }
 
     /// How many entries share the fullest bucket of a fingerprint.
     pub(super) fn fullest_bucket(&self, fingerprint: u64) -> u32 {
-        let permuted = self.permutation.apply(fingerprint);
-        let lens = self.list.iter().map(|table| self.pages.len(table.bucket(table.key(permuted))));
-        lens.max().unwrap_or(0)
+        self.bucket_lens(fingerprint).max().unwrap_or(0)
+    }
+
+    /// Those of these fingerprints with which a bucket would have more than `limit` entries if all were inserted: their places, those
+    /// that are equal in order.
+    pub(super) fn crowded(&self, fingerprints: impl Iterator<Item = u64>, limit: u32) -> Vec<u32> {
+        let permuted: Vec<u64> = fingerprints.map(|word| self.permutation.apply(word)).collect();
+        let table = &self.list[0];
+        let order = by_key(table, &permuted);
+        let is_crowded = |bucket: &&[u64]| {
+            let len = self.pages.len(table.bucket((bucket[0] >> 32) as u32));
+            len as usize + bucket.len() > limit as usize
+        };
+        let buckets = order.chunk_by(|a, b| a >> 32 == b >> 32).filter(is_crowded);
+        buckets.flatten().map(|&entry| entry as u32).collect()
     }
 }
 
-/// The keys of permuted fingerprints with their places in the list, sorted.
-fn by_key(table: &Table, permuted: &[u64]) -> Vec<(u32, u32)> {
-    let keys = permuted.iter().map(|&permuted| table.key(permuted));
-    let mut order: Vec<(u32, u32)> = keys.zip(0..).collect();
+/// The keys of permuted fingerprints, each with its place in the list below it, sorted.
+fn by_key(table: &Table, permuted: &[u64]) -> Vec<u64> {
+    let keys = permuted.iter().map(|&permuted| u64::from(table.key(permuted)) << 32);
+    let mut order: Vec<u64> = keys.zip(0..).map(|(key, place)| key | place).collect();
     order.sort_unstable();
     order
 }
