@@ -28,9 +28,9 @@ pub(super) fn inline_pages(entries: u64, bits: u32) -> u32 {
 }
 
 /// The word of a page's first line that has the head of an inline part, or the next page of a chain.
-const LINK: usize = 15;
+pub(super) const LINK: usize = 15;
 /// The word of an inline part's first line that has the last page of its chain.
-const LAST: usize = 14;
+pub(super) const LAST: usize = 14;
 /// The word of an inline part's slots that has the length of its chain.
 const CHAIN_LEN: usize = 31;
 
@@ -72,8 +72,10 @@ const RING_BITS: u32 = 10;
 const PAGE_BITS: u32 = 5;
 
 impl Head {
+    /// That of an inline part with this first line.
     #[inline]
-    fn unpack(word: u32) -> Self {
+    pub(super) fn of(first: &Line) -> Self {
+        let word = first[LINK];
         let part = |shift: u32, bits: u32| word >> shift & ((1 << bits) - 1);
         Self {
             first: part(0, RING_BITS),
@@ -206,20 +208,17 @@ impl Pages {
         &self.slots(page)[at as usize]
     }
 
-    #[inline]
-    pub(super) fn head(&self, bucket: Bucket) -> Head {
-        Head::unpack(self.low(bucket.start)[LINK])
+    fn head(&self, bucket: Bucket) -> Head {
+        Head::of(self.low(bucket.start))
     }
 
     /// The last page of a bucket's chain.
-    #[inline]
-    pub(super) fn last(&self, bucket: Bucket) -> u32 {
+    fn last(&self, bucket: Bucket) -> u32 {
         self.low(bucket.start)[LAST]
     }
 
     /// The page of a chain after this one; after the last the first.
-    #[inline]
-    pub(super) fn next(&self, page: u32) -> u32 {
+    fn next(&self, page: u32) -> u32 {
         self.low(page)[LINK]
     }
 
