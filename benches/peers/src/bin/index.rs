@@ -4,11 +4,11 @@
 //!
 //! Each holds the same random fingerprints and is asked for what lies within the radius; half of the queries lie 0 to k bits from an entry, half
 //! from none. Prints nanoseconds of CPU time of one thread, bytes of resident memory an entry, and how much of what was planted was
-//! found. After each comes the fastest layout of pagesieve's that takes no more memory (after the scan, the fastest of all), in the rolling
+//! found. After each comes the fastest index of pagesieve that takes no more memory (after the scan, the fastest of all), in the rolling
 //! state: full, and a tenth of the window replaced. The others hold what they were given first: mih-rs cannot insert, and neither it nor
 //! gaoya has a window.
 
-#[path = "../../../index_large/baseline.rs"]
+#[path = "../baseline.rs"]
 #[allow(dead_code, reason = "here it neither rolls nor answers many at once")]
 mod baseline;
 
@@ -18,7 +18,7 @@ use baseline::Baseline;
 use gaoya::simhash::SimHashIndex;
 use pagesieve::{
     DocId, Fingerprint,
-    index::{BlockIndex, Index, Layout, Plan, Spread},
+    index::{BlockIndex, Index, Plan},
 };
 use rustix::time::{ClockId, clock_gettime};
 
@@ -69,10 +69,9 @@ fn main() {
 
 /// Measures pagesieve in as many bytes as a peer took.
 fn beside(entries: u64, radius: u32, peer_bytes: f64) {
-    // Document numbers are consecutive and take nothing, but a plan has room for 8 bytes.
-    let budget = ((peer_bytes + 8.0) * entries as f64) as u64;
-    match Plan::choose_for(Spread::Random, radius, entries, budget) {
-        Ok(plan) => pagesieve(&format!("    pagesieve, {}", plan.layout()), entries, radius, plan),
+    let budget = (peer_bytes * entries as f64) as u64;
+    match Plan::choose(radius, entries, budget) {
+        Ok(plan) => pagesieve(&format!("    pagesieve, {plan}"), entries, radius, plan),
         Err(error) => println!("    pagesieve: {error}"),
     }
 }
@@ -95,7 +94,7 @@ fn pagesieve(label: &str, entries: u64, radius: u32, plan: Plan) {
 }
 
 fn scan(entries: u64, radius: u32) -> f64 {
-    pagesieve("scan by popcount", entries, radius, Plan::new(Layout::scan(radius), entries));
+    pagesieve("scan by popcount", entries, radius, Plan::with_keys(&[], radius, entries));
     f64::INFINITY
 }
 
