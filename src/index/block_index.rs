@@ -442,7 +442,7 @@ impl BlockIndex {
 
     /// The same, with the instructions that every processor has.
     pub(super) fn portable(self) -> Self {
-        Self { simd: Simd::Portable, ..self }
+        Self { simd: Simd::PORTABLE, ..self }
     }
 
     /// How many pages there are.

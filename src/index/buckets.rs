@@ -28,9 +28,9 @@ pub(super) fn inline_pages(entries: u64, bits: u32) -> u32 {
 }
 
 /// The word of a page's first line that has the head of an inline part, or the next page of a chain.
-const LINK: usize = 15;
+pub(super) const LINK: usize = 15;
 /// The word of an inline part's first line that has the last page of its chain.
-const LAST: usize = 14;
+pub(super) const LAST: usize = 14;
 /// The word of an inline part's slots that has the length of its chain.
 const CHAIN_LEN: usize = 31;
 
@@ -72,8 +72,10 @@ const RING_BITS: u32 = 10;
 const PAGE_BITS: u32 = 5;
 
 impl Head {
+    /// That of an inline part with this first line.
     #[inline]
-    fn unpack(word: u32) -> Self {
+    pub(super) fn of(first: &Line) -> Self {
+        let word = first[LINK];
         let part = |shift: u32, bits: u32| word >> shift & ((1 << bits) - 1);
         Self {
             first: part(0, RING_BITS),
@@ -206,20 +208,17 @@ impl Pages {
         &self.slots(page)[at as usize]
     }
 
-    #[inline]
-    pub(super) fn head(&self, bucket: Bucket) -> Head {
-        Head::unpack(self.low(bucket.start)[LINK])
+    fn head(&self, bucket: Bucket) -> Head {
+        Head::of(self.low(bucket.start))
     }
 
     /// The last page of a bucket's chain.
-    #[inline]
-    pub(super) fn last(&self, bucket: Bucket) -> u32 {
+    fn last(&self, bucket: Bucket) -> u32 {
         self.low(bucket.start)[LAST]
     }
 
     /// The page of a chain after this one; after the last the first.
-    #[inline]
-    pub(super) fn next(&self, page: u32) -> u32 {
+    fn next(&self, page: u32) -> u32 {
         self.low(page)[LINK]
     }
 
@@ -254,15 +253,15 @@ impl Pages {
         if head.chain_end == 0 || head.chain_end == PAGE_ENTRIES {
             let page = self.take();
             if head.chain_end == 0 {
-                self.link(page, page);
+                self.low_mut(page)[LINK] = page;
                 *self.chain_len(bucket) = 0;
             } else {
-                self.link(page, self.next(last));
-                self.link(last, page);
+                self.low_mut(page)[LINK] = self.next(last);
+                self.low_mut(last)[LINK] = page;
             }
             last = page;
             head.chain_end = 0;
-            self.set_last(bucket, last);
+            self.low_mut(bucket.start)[LAST] = last;
         }
         self.put(Spot { page: last, at: head.chain_end }, tag, slot);
         head.chain_end += 1;
@@ -288,7 +287,7 @@ impl Pages {
                 self.give_back(page);
             } else if head.chain_first == PAGE_ENTRIES {
                 head.chain_first = 0;
-                self.link(last, self.next(page));
+                self.low_mut(last)[LINK] = self.next(page);
                 self.give_back(page);
             }
         } else {
@@ -304,18 +303,13 @@ impl Pages {
         piece.slots[place][at as usize] = slot;
     }
 
-    fn link(&mut self, page: u32, to: u32) {
+    fn low_mut(&mut self, page: u32) -> &mut Line {
         let (piece, at) = self.piece_mut(page);
-        piece.low[at][LINK] = to;
+        &mut piece.low[at]
     }
 
     fn set_head(&mut self, bucket: Bucket, head: Head) {
-        self.link(bucket.start, head.pack());
-    }
-
-    fn set_last(&mut self, bucket: Bucket, last: u32) {
-        let (piece, at) = self.piece_mut(bucket.start);
-        piece.low[at][LAST] = last;
+        self.low_mut(bucket.start)[LINK] = head.pack();
     }
 
     fn chain_len(&mut self, bucket: Bucket) -> &mut u32 {
@@ -342,13 +336,10 @@ impl Pages {
 
     /// Takes the huge pages for the chains to come one at a time, before they are needed: each may take milliseconds.
     fn take_ahead(&mut self) {
-        let [low, high, slots] = [1, 2, 3].map(|nth| self.used + nth * TAKEN_AHEAD);
-        let exists = |page: u32| ((page >> self.piece_bits) as usize) < self.pieces.len();
-        if !exists(slots) {
-            return;
-        }
-        for (page, part) in [(low, 0), (high, 1), (slots, 2)] {
-            if page.is_multiple_of(PER_HUGE_PAGE) {
+        for part in 0..3 {
+            let page = self.used + (part + 1) * TAKEN_AHEAD;
+            let exists = ((page >> self.piece_bits) as usize) < self.pieces.len();
+            if page.is_multiple_of(PER_HUGE_PAGE) && exists {
                 let (piece, at) = self.piece_mut(page);
                 match part {
                     0 => touch(&mut piece.low[at]),
@@ -361,7 +352,7 @@ impl Pages {
 
     fn give_back(&mut self, page: u32) {
         let next = self.free.replace(page).unwrap_or(page);
-        self.link(page, next);
+        self.low_mut(page)[LINK] = next;
     }
 
     /// How many pages are or were in use.
@@ -372,7 +363,6 @@ impl Pages {
 }
 
 /// The entry at a place of an inline part, counted around the ring.
-#[inline]
 fn inline_spot(bucket: Bucket, mut place: u32) -> Spot {
     let room = bucket.pages * PAGE_ENTRIES;
     if place >= room {
@@ -381,7 +371,6 @@ fn inline_spot(bucket: Bucket, mut place: u32) -> Spot {
     Spot { page: bucket.start + place / PAGE_ENTRIES, at: place % PAGE_ENTRIES }
 }
 
-#[inline]
 fn set_half(line: &mut Line, at: u32, half: u32) {
     let word = &mut line[at as usize / 2];
     let shift = 16 * (at % 2);

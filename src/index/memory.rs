@@ -44,10 +44,9 @@ impl<T: Pod> Region<T> {
         let bytes = len.checked_mul(size_of::<T>()).ok_or(io::ErrorKind::OutOfMemory)?;
         let bytes = MmapMut::map_anon(bytes)?;
         #[cfg(target_os = "linux")]
-        if bytes.len() >= HUGE_PAGE
-            && let Err(error) = bytes.advise(memmap2::Advice::HugePage)
-        {
-            tracing::debug!(%error, "the system has no huge pages");
+        if bytes.len() >= HUGE_PAGE {
+            // Without huge pages queries only take longer.
+            let _ = bytes.advise(memmap2::Advice::HugePage);
         }
         Ok(Self { bytes, values: PhantomData })
     }

@@ -64,7 +64,7 @@ pub struct Pigeonhole {
 struct Table {
     shift: u32,
     mask: u64,
-    /// How far the spread value of a block wider than the directory is shifted to become a place in `newest`.
+    /// How far the spread value of a block is shifted to become a place in `newest`.
     directory_shift: u32,
     /// The ordinal of the newest document in each chain; what is there before the first has left the window by definition.
     newest: Vec<u32>,
@@ -232,11 +232,7 @@ impl Table {
 
     #[expect(clippy::cast_possible_truncation, reason = "a place has at most 20 bits")]
     fn place(&self, fingerprint: u64) -> usize {
-        let block = self.block(fingerprint);
-        if self.mask < self.newest.len() as u64 {
-            return block as usize;
-        }
-        (block.wrapping_mul(SPREAD) >> self.directory_shift) as usize
+        (self.block(fingerprint).wrapping_mul(SPREAD) >> self.directory_shift) as usize
     }
 }
 

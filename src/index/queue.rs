@@ -70,7 +70,6 @@ impl Queue {
 
     /// Removes the oldest entry.
     pub(super) fn pop(&mut self) {
-        debug_assert!(!self.ordinals.is_empty(), "there is an entry");
         self.ordinals.start += 1;
         if self.ordinals.start.is_multiple_of(1 << self.stretch_bits) {
             self.spare.extend(self.stretches.pop_front());
@@ -98,7 +97,6 @@ impl Queue {
         &self.stretches[stretch][at][0]
     }
 
-    #[inline]
     pub(super) fn id(&self, slot: u32) -> DocId {
         let (stretch, at) = self.place(slot);
         DocId(self.stretches[stretch][at][1])

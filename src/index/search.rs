@@ -9,10 +9,10 @@
 use std::cell::Cell;
 
 use super::{
-    buckets::{Bucket, PAGE_ENTRIES, Spot, span},
+    buckets::{Head, LAST, LINK, PAGE_ENTRIES, Spot, span},
     probes::Step,
     queue::Queue,
-    simd::{Simd, prefetch},
+    simd::{Line, Simd, prefetch},
     tables::Tables,
 };
 
@@ -165,16 +165,18 @@ impl Search<'_> {
     #[inline]
     fn read_inline(&mut self, start: u32, nth: usize) {
         let (pages, sought) = (&self.tables.pages, self.scratch.sought[nth]);
-        let bucket = Bucket { start, pages: sought.inline_pages };
-        let head = pages.head(bucket);
-        for page in 0..bucket.pages {
-            let near = self.near(start + page, &sought);
+        let first = pages.low(start);
+        let head = Head::of(first);
+        for nth_page in 0..sought.inline_pages {
+            let page = start + nth_page;
+            let low = if nth_page == 0 { first } else { pages.low(page) };
+            let near = self.near(low, page, &sought);
             if near != 0 {
-                self.note(start + page, near & head.mask(page, bucket.pages), nth);
+                self.note(page, near & head.mask(nth_page, sought.inline_pages), nth);
             }
         }
         if head.has_chain() {
-            let last = pages.last(bucket);
+            let last = first[LAST];
             self.prefetch_page(last, sought.step);
             self.scratch.chains.push(Cursor {
                 page: last,
@@ -186,14 +188,13 @@ impl Search<'_> {
         }
     }
 
-    /// Which entries of a page are near, as if it were full.
+    /// Which entries of a page with this first line are near, as if it were full.
     #[inline]
-    fn near(&self, page: u32, Sought { step, tag, .. }: &Sought) -> u32 {
-        let pages = &self.tables.pages;
+    fn near(&self, low: &Line, page: u32, Sought { step, tag, .. }: &Sought) -> u32 {
         if step.whole {
-            self.simd.near_both(pages.low(page), pages.high(page), *tag, step.allowed)
+            self.simd.near_both(low, self.tables.pages.high(page), *tag, step.allowed)
         } else {
-            self.simd.near(pages.low(page), *tag, step.near)
+            self.simd.near(low, *tag, step.near)
         }
     }
 
@@ -227,8 +228,8 @@ impl Search<'_> {
     fn read_page(&mut self, cursor: &mut Cursor) -> bool {
         let Cursor { page, last, first_mask, last_mask, step } = *cursor;
         let sought = self.scratch.sought[step];
-        let mut near = self.near(page, &sought);
-        let next = self.tables.pages.next(page);
+        let low = self.tables.pages.low(page);
+        let (mut near, next) = (self.near(low, page, &sought), low[LINK]);
         if page == last {
             near &= last_mask;
             // The last page comes first: what is behind it begins with the first.

@@ -12,45 +12,44 @@ pub(super) type Line = [u32; 16];
 pub(super) const TAGS: u32 = 28;
 const ALL_TAGS: u32 = (1 << TAGS) - 1;
 
-/// The kernels for the best instructions of this processor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Simd {
-    /// What every processor of the target has.
-    Portable,
-    /// AVX2, POPCNT and BMI.
-    #[cfg(target_arch = "x86_64")]
-    Avx2(x86::Detected),
+/// The kernels for the instructions of this processor.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Simd {
+    /// It has AVX2, POPCNT and BMI.
+    avx2: bool,
 }
 
 impl Simd {
     pub(super) fn detect() -> Self {
         #[cfg(target_arch = "x86_64")]
-        if let Some(detected) = x86::Detected::new() {
-            return Self::Avx2(detected);
-        }
-        Self::Portable
+        let avx2 = is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("popcnt")
+            && is_x86_feature_detected!("bmi1");
+        #[cfg(not(target_arch = "x86_64"))]
+        let avx2 = false;
+        Self { avx2 }
     }
 
     /// Which tags of a line differ from the lower half of `tag` in at most `radius` bits: a bit each.
     #[inline]
     pub(super) fn near(self, line: &Line, tag: u32, radius: u32) -> u32 {
-        match self {
-            Self::Portable => portable::near(line, tag, radius),
-            #[cfg(target_arch = "x86_64")]
+        #[cfg(target_arch = "x86_64")]
+        if self.avx2 {
             // SAFETY: the instructions were detected.
-            Self::Avx2(_) => unsafe { x86::near(line, tag, radius) },
+            return unsafe { x86::near(line, tag, radius) };
         }
+        portable::near(line, tag, radius)
     }
 
     /// The same for tags of 32 bits, whose lower halves are on one line and upper halves on the other.
     #[inline]
     pub(super) fn near_both(self, low: &Line, high: &Line, tag: u32, radius: u32) -> u32 {
-        match self {
-            Self::Portable => portable::near_both(low, high, tag, radius),
-            #[cfg(target_arch = "x86_64")]
+        #[cfg(target_arch = "x86_64")]
+        if self.avx2 {
             // SAFETY: the instructions were detected.
-            Self::Avx2(_) => unsafe { x86::near_both(low, high, tag, radius) },
+            return unsafe { x86::near_both(low, high, tag, radius) };
         }
+        portable::near_both(low, high, tag, radius)
     }
 
     /// Passes on the place and the distance of each entry whose fingerprint, its first word, lies within `radius`.
@@ -61,13 +60,19 @@ impl Simd {
         radius: u32,
         found: impl FnMut(usize, u32),
     ) {
-        match self {
-            Self::Portable => portable::scan(entries, fingerprint, radius, found),
-            #[cfg(target_arch = "x86_64")]
+        #[cfg(target_arch = "x86_64")]
+        if self.avx2 {
             // SAFETY: the instructions were detected.
-            Self::Avx2(_) => unsafe { x86::scan(entries, fingerprint, radius, found) },
+            return unsafe { x86::scan(entries, fingerprint, radius, found) };
         }
+        portable::scan(entries, fingerprint, radius, found);
     }
+}
+
+#[cfg(test)]
+impl Simd {
+    /// What every processor of the target has.
+    pub(super) const PORTABLE: Self = Self { avx2: false };
 }
 
 /// Requests the cache line of a value before it is needed.
@@ -129,19 +134,6 @@ mod x86 {
     use std::arch::x86_64::*;
 
     use super::{ALL_TAGS, Line, portable};
-
-    /// The processor has AVX2, POPCNT and BMI.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub(in super::super) struct Detected(());
-
-    impl Detected {
-        pub(super) fn new() -> Option<Self> {
-            let all = is_x86_feature_detected!("avx2")
-                && is_x86_feature_detected!("popcnt")
-                && is_x86_feature_detected!("bmi1");
-            all.then_some(Self(()))
-        }
-    }
 
     #[target_feature(enable = "avx2,popcnt,bmi1")]
     pub(super) fn near(line: &Line, tag: u32, radius: u32) -> u32 {
@@ -214,7 +206,7 @@ mod tests {
             let words: [u64; 16] = std::array::from_fn(word);
             let [low, high]: [Line; 2] = bytemuck::cast(words);
             let [tag, _]: [u32; 2] = bytemuck::cast(base);
-            let results = [Simd::detect(), Simd::Portable].map(|simd| {
+            let results = [Simd::detect(), Simd::PORTABLE].map(|simd| {
                 let mut found = Vec::new();
                 simd.scan(&words.map(|word| [word, 0])[1..], base, radius, |place, distance| found.push((place, distance)));
                 (simd.near(&low, tag, radius), simd.near_both(&low, &high, tag, radius), found)

@@ -87,7 +87,7 @@ impl Tables {
         for (nth, &bits) in keys.iter().enumerate() {
             let inline_pages = inline_pages(entries, bits);
             let (differences, within) = differences(bits);
-            let tag_mask = 0xffff_0000 | low(near_bits(keys, nth).min(16));
+            let tag_mask = 0xffff_0000 | ((1 << near_bits(keys, nth).min(16)) - 1);
             let start_of_table = fits(start)?;
             tables.push(Table {
                 bits,
@@ -226,11 +226,6 @@ fn near_bits(keys: &[u32], nth: usize) -> u32 {
     // The bits of no key follow the last key.
     let free = if nth + 2 >= keys.len() { u64::BITS - keys.iter().sum::<u32>() } else { 0 };
     free + if next == nth { 0 } else { keys[next] }
-}
-
-/// The lowest `n` bits, at most 16.
-fn low(n: u32) -> u32 {
-    (1 << n) - 1
 }
 
 /// All words of `bits` bits, the lightest first, and how many have at most so many bits set, up to [`MAX_PROBE`].
