@@ -12,7 +12,7 @@ use crate::{
     window::{Question, Window},
 };
 
-/// At least so many rounds, and for so many seconds: longer than most of what disturbs a shared machine.
+/// The least rounds, and the least seconds: longer than most of what disturbs a shared machine.
 const ROUNDS: usize = 40;
 const RACE: f64 = 8.0;
 /// Seconds for which each answers before.

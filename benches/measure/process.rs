@@ -38,7 +38,7 @@ impl Drop for Process {
     }
 }
 
-#[expect(clippy::print_stdout, reason = "what is measured is told")]
+#[expect(clippy::print_stdout, reason = "what is measured is output")]
 pub(crate) fn say(text: &str) -> Outcome<()> {
     println!("{text}");
     Ok(stdout().flush()?)

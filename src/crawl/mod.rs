@@ -194,10 +194,12 @@ impl Loop {
                 () = timer => {}
             }
         }
-        match () {
-            () if self.recorder_gone || stop.is_cancelled() => End::Interrupted,
-            () if self.frontier.is_budget_spent() && self.counts.queued > 0 => End::Budget,
-            () => End::Done,
+        if self.recorder_gone || stop.is_cancelled() {
+            End::Interrupted
+        } else if self.frontier.is_budget_spent() && self.counts.queued > 0 {
+            End::Budget
+        } else {
+            End::Done
         }
     }
 

@@ -222,7 +222,7 @@ impl PastRun {
     /// # Errors
     /// If the state cannot be read.
     #[cfg(feature = "cli")]
-    pub(crate) fn teach(
+    pub(crate) fn add_samples(
         &self,
         filter: &mut crate::filter::Filter,
         document: &Document,

@@ -57,6 +57,8 @@ impl Options {
 }
 
 /// The `[dedup]` table: how duplicates are recognised, and what happens to them.
+///
+/// It repeats the fields of [`filter::Options`], because serde cannot refuse unknown keys in a table that is composed of two types.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Dedup {
@@ -65,7 +67,7 @@ pub struct Dedup {
     /// [`filter::Options::radius`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub radius: Option<Radius>,
-    /// [`filter::Options::seed`].
+    /// [`filter::Options::hash_seed`].
     pub seed: HashSeedChoice,
     /// [`filter::Options::segment`].
     pub segment: Segment,
@@ -94,7 +96,7 @@ impl Default for Dedup {
         Self {
             mode: filter.mode,
             radius: filter.radius,
-            seed: filter.seed,
+            seed: filter.hash_seed,
             segment: filter.segment,
             fold_chinese: filter.fold_chinese,
             min_features: filter.min_features,
@@ -115,7 +117,7 @@ impl Dedup {
         filter::Options {
             mode: self.mode,
             radius: self.radius,
-            seed: self.seed,
+            hash_seed: self.seed,
             segment: self.segment,
             fold_chinese: self.fold_chinese,
             min_features: self.min_features,

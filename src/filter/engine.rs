@@ -41,7 +41,7 @@ pub(crate) struct Engine<I = BlockIndex> {
     aliases: u64,
     equal_limit: usize,
     /// The digests of the current document that have reached the limit: it is not entered under them.
-    crowded: Vec<Digest>,
+    at_limit: Vec<Digest>,
     // Buffers, kept for their memory.
     candidates: Vec<Candidate>,
     known: Vec<Known>,
@@ -81,7 +81,7 @@ impl<I: Index> Engine<I> {
             next: DocId(1),
             aliases: 0,
             equal_limit: EQUAL_LIMIT,
-            crowded: Vec::new(),
+            at_limit: Vec::new(),
             candidates: Vec::new(),
             known: Vec::new(),
         }
@@ -232,7 +232,7 @@ impl<I: Index> Engine<I> {
 
     /// Moves the clock to a document, and expires what has left the window by then.
     fn advance<D: Digests>(&mut self, digests: &mut D, at: Timestamp) -> Result<(), D::Error> {
-        self.crowded.clear();
+        self.at_limit.clear();
         self.window.advance(at);
         self.window.expire();
         let horizon = self.horizon();
@@ -257,15 +257,15 @@ impl<I: Index> Engine<I> {
             .filter(|known| self.may_match(known, key, horizon))
             .min_by_key(|known| known.id);
         let found = oldest.map(|known| (Verdict::Duplicate(known.matched_at(step)), known.facts));
-        if known.len() >= self.equal_limit && self.is_crowded(&known) {
-            self.crowded.push(digest);
+        if known.len() >= self.equal_limit && self.is_at_limit(&known) {
+            self.at_limit.push(digest);
         }
         self.known = known;
         Ok(found)
     }
 
     /// Whether as many representatives as allowed are among these: versions of one document, which do not match each other.
-    fn is_crowded(&self, known: &[Known]) -> bool {
+    fn is_at_limit(&self, known: &[Known]) -> bool {
         let held = known
             .iter()
             .filter(|known| known.alias.is_none() && self.window.get(known.id).is_some());
@@ -350,7 +350,7 @@ impl<I: Index> Engine<I> {
             alias: None,
             facts: document.facts(),
         };
-        known_by.retain(|digest| !self.crowded.contains(digest));
+        known_by.retain(|digest| !self.at_limit.contains(digest));
         digests.insert(&known_by, &known)?;
         // A fingerprint that the index refuses is not compared later either, so that a restored window is the same.
         let signature = self

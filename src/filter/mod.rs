@@ -108,7 +108,7 @@ impl Filter {
     /// # Errors
     /// If the memory of `options` has no room for their window, the system refuses it, or this build lacks a Cargo feature that they need.
     pub fn new(options: &Options) -> Result<Self, OptionsError> {
-        let seed = options.seed.seed().unwrap_or_else(HashSeed::random);
+        let seed = options.hash_seed.seed().unwrap_or_else(HashSeed::random);
         Self::of_recipe(options, options.recipe(seed))
     }
 
@@ -138,8 +138,8 @@ impl Filter {
 
     /// Judges a document by its body alone, so that a known page need not be parsed: `None`, and nothing is remembered, if the body is
     /// not known. The facts are then those of the text that is known by this body.
-    pub fn judge_body(&mut self, key: Key, body: Digest, at: Timestamp) -> Option<Judgement> {
-        let change = infallible(self.engine.judge_body(&mut self.digests, key, body, at));
+    pub fn judge_body(&mut self, id: &str, body: Digest, at: Timestamp) -> Option<Judgement> {
+        let change = infallible(self.engine.judge_body(&mut self.digests, Key::of(id), body, at));
         change.map(|change| change.judgement)
     }
 

@@ -20,8 +20,8 @@ pub struct Options {
     pub mode: Mode,
     /// The radius of the index, in bits of the fingerprint: 0 to 11. By default the mode's.
     pub radius: Option<Radius>,
-    /// Where the hash of the features starts.
-    pub seed: HashSeedChoice,
+    /// The seed of the hashes that fingerprints are made of: the key `dedup.seed`.
+    pub hash_seed: HashSeedChoice,
     /// How text without spaces is cut into words.
     pub segment: Segment,
     /// Whether traditional and simplified Chinese characters count as the same.
@@ -81,7 +81,7 @@ impl Default for Options {
         Self {
             mode: Mode::default(),
             radius: None,
-            seed: HashSeedChoice::Secret,
+            hash_seed: HashSeedChoice::Secret,
             segment: Segment::default(),
             fold_chinese: true,
             min_features: 10,

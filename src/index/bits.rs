@@ -1,6 +1,6 @@
 //! Bit selection: which bits of a fingerprint the keys are made of.
 //!
-//! Texts of one language share words, and so their fingerprints share bits. A bit that nine of ten have says hardly anything, and keys of such
+//! Texts of one language share words, and so their fingerprints share bits. A bit that nine of ten have carries little information, and keys of such
 //! bits make a few full buckets and many empty ones. So the bits are permuted before they are cut into keys: the bits that are set in about
 //! half of a sample of the window go to the keys that are probed farthest. Distances are the same in any order.
 
@@ -11,7 +11,7 @@ const BYTE: usize = 8;
 const VALUES: usize = 1 << BYTE;
 const BITS: usize = u64::BITS as usize;
 
-/// At most so many fingerprints are sampled.
+/// The most fingerprints that are sampled.
 const SAMPLE: usize = 1024;
 
 /// Puts the bits of fingerprints in another order.
@@ -33,8 +33,11 @@ impl Permutation {
         Self { bytes }
     }
 
-    /// Moves the most telling bits of these fingerprints to the first of `places`, which are all there are.
-    pub(super) fn telling_first(fingerprints: impl Iterator<Item = u64>, places: &[u32]) -> Self {
+    /// Moves the most informative bits of these fingerprints to the first of `places`, which are all there are.
+    pub(super) fn informative_first(
+        fingerprints: impl Iterator<Item = u64>,
+        places: &[u32],
+    ) -> Self {
         debug_assert_eq!(places.len(), BITS, "each bit has a place");
         let (mut set, mut all) = ([0_usize; BITS], 0);
         for fingerprint in fingerprints {
@@ -59,8 +62,8 @@ impl Permutation {
     }
 }
 
-/// The places of the 64 bits in keys of so many bits each, one key after the other. Those come first where bits should tell most: in the
-/// keys that are probed farthest, by turns in keys that are probed equally far, and in no key last.
+/// The places of the 64 bits, those first that should get the most informative bits: in the keys that are probed farthest, alternating between
+/// keys that are probed equally far, and last in no key. `keys` has the number of bits of each key.
 pub(super) fn places(keys: &[u32], within: &[Option<u32>]) -> Vec<u32> {
     let mut places = Vec::new();
     let mut start = 0;
@@ -72,7 +75,7 @@ pub(super) fn places(keys: &[u32], within: &[Option<u32>]) -> Vec<u32> {
     places.into_iter().map(|(_, _, place)| place).chain(start..BITS as u32).collect()
 }
 
-/// Some of so many things, evenly spread.
+/// The places of a sample of `all` things, evenly spread.
 pub(super) fn sample(all: usize) -> impl Iterator<Item = usize> {
     (0..all.min(SAMPLE)).map(move |i| i * all / all.min(SAMPLE))
 }
@@ -86,7 +89,7 @@ mod tests {
     proptest! {
         #[test]
         fn distances_stay(fingerprints in prop::collection::vec(any::<u64>(), 2..50), order in Just((0..64).collect::<Vec<u32>>()).prop_shuffle()) {
-            let permutation = Permutation::telling_first(fingerprints.iter().copied(), &order);
+            let permutation = Permutation::informative_first(fingerprints.iter().copied(), &order);
             for (a, b) in fingerprints.iter().zip(&fingerprints[1..]) {
                 let permuted = permutation.apply(*a) ^ permutation.apply(*b);
                 prop_assert_eq!(permuted.count_ones(), (a ^ b).count_ones());
@@ -96,12 +99,12 @@ mod tests {
     }
 
     #[test]
-    fn the_most_telling_bits_come_first() {
+    fn the_most_informative_bits_come_first() {
         // Bit 5 is set in every other, bit 9 in one of four, bit 2 in one of eight, and no other ever.
         let fingerprints =
             (0..8_u64).map(|i| (i & 1) << 5 | u64::from(i % 4 == 0) << 9 | u64::from(i == 0) << 2);
         let places: Vec<u32> = (0..64).rev().collect();
-        let permutation = Permutation::telling_first(fingerprints, &places);
+        let permutation = Permutation::informative_first(fingerprints, &places);
         let moved = [5, 9, 2].map(|bit| permutation.apply(1 << bit));
         assert_eq!(moved, [63, 62, 61].map(|bit| 1 << bit));
     }
@@ -115,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_are_probed_farthest_get_the_most_telling_bits() {
+    fn keys_that_are_probed_farthest_get_the_most_informative_bits() {
         let all = places(&[3, 2, 3], &[Some(1), Some(2), Some(1)]);
         assert_eq!(all[..8], [3, 4, 0, 5, 1, 6, 2, 7]);
         assert_eq!(all[8..], (8..64).collect::<Vec<u32>>());

@@ -65,7 +65,7 @@ pub struct BlockIndex {
     equal_limit: u32,
     over: u64,
     auditor: Auditor,
-    /// Up to so many entries for each bucket that a query would read, it compares with all.
+    /// A query compares with all if there are at most this many entries for each bucket that it would read.
     scanned_per_probe: u64,
 }
 
@@ -113,7 +113,7 @@ impl BlockIndex {
         })
     }
 
-    /// Holds at most so many documents with one fingerprint, the oldest. A newer one does not enter: of a million equal error
+    /// Holds at most `limit` documents with one fingerprint, the oldest. A newer one does not enter: of a million equal error
     /// pages, all but these cost nothing.
     #[must_use]
     pub fn with_equal_limit(mut self, limit: NonZeroU32) -> Self {
@@ -250,13 +250,13 @@ impl BlockIndex {
         slot
     }
 
-    /// At most so many documents have this fingerprint.
+    /// An upper bound of the number of documents with this fingerprint.
     fn most_equals(&self, fingerprint: Fingerprint) -> u64 {
         let tables = self.tables.active();
         tables.map_or(self.queue.len(), |tables| tables.most_equals(fingerprint.0).into())
     }
 
-    /// Whether as many documents with this fingerprint are there as may be.
+    /// Whether the limit of documents with this fingerprint is reached.
     fn is_over(&self, fingerprint: Fingerprint) -> bool {
         let limit = u64::from(self.equal_limit);
         self.most_equals(fingerprint) >= limit
@@ -267,22 +267,22 @@ impl BlockIndex {
     fn over_among(&self, documents: &[(DocId, Fingerprint)]) -> Vec<u32> {
         let tables = self.tables.active().expect("there are tables for many documents");
         let fingerprints = documents.iter().map(|(_, fingerprint)| fingerprint.0);
-        let mut crowded = tables.crowded(fingerprints, self.equal_limit);
+        let mut overfull = tables.overfull(fingerprints, self.equal_limit);
         let (limit, mut held) = (u64::from(self.equal_limit), HashMap::new());
-        for &place in &crowded {
+        for &place in &overfull {
             *held.entry(documents[place as usize].1).or_insert(0_u64) += 1;
         }
         for (&fingerprint, held) in &mut held {
             let may_be_over = *held + self.most_equals(fingerprint) > limit;
             *held = if may_be_over { self.search(fingerprint, 0).count() as u64 } else { 0 };
         }
-        crowded.retain(|&place| {
+        overfull.retain(|&place| {
             let held = held.entry(documents[place as usize].1).or_default();
             *held += 1;
             *held > limit
         });
-        crowded.sort_unstable();
-        crowded
+        overfull.sort_unstable();
+        overfull
     }
 
     /// Adds documents together, which costs less than one after the other.
@@ -387,7 +387,7 @@ impl Index for BlockIndex {
     }
 }
 
-/// Says which queries are compared with a scan, and counts what they missed.
+/// Selects the queries that are compared with a scan, and counts what they missed.
 #[derive(Debug, Default)]
 pub(super) struct Auditor {
     every: Option<NonZeroU32>,

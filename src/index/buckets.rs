@@ -18,10 +18,10 @@ use super::{
 pub(super) const PAGE_ENTRIES: u32 = TAGS;
 /// Bytes of a page.
 pub(super) const PAGE_BYTES: u32 = 256;
-/// An inline part has at most so many pages: 10 bits count its entries.
+/// The most pages of an inline part: 10 bits count its entries.
 const MAX_INLINE_PAGES: u32 = 36;
 
-/// The pages of inline parts for so many entries in buckets with keys of so many bits: room for a bucket of average size.
+/// The pages of each inline part of a table with keys of `bits` bits: room for a bucket of average size.
 pub(super) fn inline_pages(entries: u64, bits: u32) -> u32 {
     let pages = entries.div_ceil(u64::from(PAGE_ENTRIES) << bits);
     u32::try_from(pages).map_or(MAX_INLINE_PAGES, |pages| pages.clamp(1, MAX_INLINE_PAGES))
@@ -37,9 +37,9 @@ const CHAIN_LEN: usize = 31;
 /// Pages of a piece in bits, at the least and at the most: the lines of a large piece fill huge pages.
 const PIECE_BITS: std::ops::Range<u32> = 6..16;
 
-/// Slots of so many pages fill a huge page, and lines half of one.
+/// The number of pages whose slots fill a huge page; their lines fill half of one.
 const PER_HUGE_PAGE: u32 = 1 << 14;
-/// So many pages before it is needed the first huge page is taken, and the others as much earlier.
+/// The last huge page is taken this many pages before it is needed, each other as much earlier.
 const TAKEN_AHEAD: u32 = 1 << 10;
 
 /// Where the inline part of a bucket lies.
@@ -95,7 +95,7 @@ impl Head {
         self.chain_end != 0
     }
 
-    /// The entries on the `nth` page of an inline part of so many pages: a bit each.
+    /// The entries on the `nth` page of an inline part with `pages` pages: a bit each.
     #[inline]
     pub(super) fn mask(self, nth: u32, pages: u32) -> u32 {
         let room = pages * PAGE_ENTRIES;

@@ -13,13 +13,13 @@ use crate::{fingerprint::Fingerprint, page::DocId};
 #[derive(Clone, Debug)]
 enum Event {
     Insert(Fingerprint),
-    /// Takes in a document that differs from an earlier one in these bits.
+    /// Adds a document that differs from an earlier one in these bits.
     Plant(Pick, Vec<u32>),
-    /// Takes in so many that have all bits of one block in common with an earlier one.
+    /// Adds documents that have all bits of one block in common with an earlier one.
     Flood(Pick, u32, u16),
-    /// A document leaves before its turn.
+    /// A document is removed before it expires.
     Remove(Pick),
-    /// All but the latest so many leave.
+    /// All but the latest documents expire.
     Keep(u16),
     /// Asks for what is near an earlier document, its bits changed in these places.
     Query(Pick, Vec<u32>),

@@ -16,7 +16,7 @@ use super::{
     tables::Tables,
 };
 
-/// So many entries are filed in the building tables for each that arrives.
+/// Entries that are filed in the building tables for each that arrives.
 const AT_ONCE: u64 = 8;
 
 /// The tables of a window, now and when it is larger.
@@ -103,7 +103,7 @@ impl GrowingTables {
         }
     }
 
-    /// Makes tables active that are made for so many entries, or the largest that there are. Their bits are selected by what the queue has
+    /// Makes tables active that are large enough for `entries`, or the largest that there are. Their bits are selected by what the queue has
     /// and by a sample of what is about to come.
     pub(super) fn make_room(
         &mut self,

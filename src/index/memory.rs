@@ -51,8 +51,8 @@ impl<T: Pod> Region<T> {
         Ok(Self { bytes, values: PhantomData })
     }
 
-    /// Takes the huge page with this number from the system now, as the first write to it would. If there are not so many, subtracts
-    /// how many there are from the number.
+    /// Takes the huge page with this number from the system now, as the first write to it would. If there are fewer, subtracts
+    /// their number from it.
     pub(super) fn touch(&mut self, nth: &mut usize) -> bool {
         let pages = self.bytes.len().div_ceil(HUGE_PAGE);
         if *nth >= pages {
@@ -99,7 +99,7 @@ pub(super) fn touch<T: Pod>(value: &mut T) {
     *value = std::hint::black_box(*value);
 }
 
-/// Asks whether the system would give so many bytes.
+/// Asks whether the system would give `bytes` bytes.
 pub(super) fn probe(bytes: u64) -> io::Result<()> {
     // More than any address space has is refused with the same error.
     let bytes = isize::try_from(bytes).map_err(|_| io::ErrorKind::OutOfMemory)?;

@@ -78,7 +78,7 @@ mod tables;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
-mod texts;
+pub(crate) mod texts;
 
 use std::ops::Add;
 

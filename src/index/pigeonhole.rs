@@ -55,7 +55,7 @@ pub struct Pigeonhole {
     next: u32,
     /// How many of the latest ordinals are in the window.
     live: u32,
-    /// Documents that left before their turn.
+    /// Documents that were removed before they expired.
     removed: BTreeSet<DocId>,
 }
 

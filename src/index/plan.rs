@@ -15,16 +15,16 @@ pub const MAX_RADIUS: u32 = 11;
 /// The largest window of one index. A larger one needs several.
 pub const MAX_ENTRIES: u64 = 100_000_000;
 
-/// So few entries are compared with all, and are in no table.
+/// Windows of at most this many entries are scanned, and in no table.
 pub(super) const FEW: u64 = 4096;
-/// Windows of so few entries may have no tables at all, where memory is short.
+/// Windows of at most this many entries may have no tables at all, where memory is short.
 const SCANNED: u64 = 1 << 20;
-/// Each of the tables through which a window grows is made for so many times as many entries, in bits.
+/// The factor between the sizes of the tables through which a window grows, in bits.
 const GROWTH_BITS: u32 = 3;
 /// Bytes of a fingerprint and a document id in the queue.
 const QUEUE_BYTES: u64 = 16;
 
-/// The tables for a window of so many entries, and what they take.
+/// The tables for a window, and the memory that they take.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     radius: u32,
@@ -105,7 +105,7 @@ impl Plan {
         plans().find(|plan| plan.bytes() <= budget).ok_or(error)
     }
 
-    /// Tables chosen by hand: a table for each of `keys`, which has so many bits, or none.
+    /// Tables chosen by hand: `keys` has the number of bits of each table's key.
     ///
     /// # Panics
     /// If the keys have more than 32 bits each or more than 64 in all, or if they are too few for the radius: one table serves radius 0 to
@@ -181,7 +181,7 @@ impl Plan {
     }
 }
 
-/// For so many of a hundred entries of a table there is room in chains. Texts need about half, most of it for empty places of pages.
+/// The room in chains, as a percentage of the entries. Texts need about half, most of it for empty places of pages.
 const OVERFLOW: u64 = 65;
 
 /// Pages of the inline parts of a table.

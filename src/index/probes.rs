@@ -8,12 +8,12 @@
 //! every other table, in more bits than that table has been probed within. So few bits may differ in any one of these keys, and that is
 //! what the lower half of a tag is: bits of the next table's key. With four tables of 16 bits at radius 8 three are probed within 1, and what
 //! none of them finds differs from the query in two bits or more of each of their keys. In the fourth, at distance 2, exactly two bits
-//! of the next key then differ, as in one of 550 random words: half of the tag says enough, and half of the memory is read.
+//! of the next key then differ, as in one of 550 random words: half of the tag is enough, and half of the memory is read.
 
 /// A key is probed within this radius at most: beyond, another table costs less.
 pub(super) const MAX_PROBE: u32 = 3;
 
-/// From so many differing bits on, half of a tag says too little: the whole tag is compared at once.
+/// From this many differing bits on, half of a tag is too little: the whole tag is compared at once.
 const WHOLE_TAG: u32 = 4;
 /// Work of using another table, in buckets.
 const TABLE_COST: u64 = 3;
@@ -32,7 +32,7 @@ pub(super) struct Step {
     pub(super) whole: bool,
 }
 
-/// The radius within which each of the tables with keys of so many bits is probed, if it is: the fewest buckets.
+/// The radius within which each table is probed, if it is, so that the fewest buckets are read. `keys` has the bits of each key.
 pub(super) fn radii(keys: &[u32], radius: u32) -> Vec<Option<u32>> {
     let choices = MAX_PROBE + 2;
     let tables = u32::try_from(keys.len()).expect("tables are few");
@@ -50,7 +50,7 @@ pub(super) fn radii(keys: &[u32], radius: u32) -> Vec<Option<u32>> {
     radii(best.expect("there are enough tables for the radius")).collect()
 }
 
-/// How many keys of so many bits lie within a radius of one.
+/// How many keys of `bits` bits lie within a radius of one.
 fn buckets_within(bits: u32, radius: u32) -> u64 {
     let choose = |k: u32| {
         (0..k).fold(1, |all, i| all * u64::from(bits.saturating_sub(i)) / u64::from(i + 1))

@@ -5,7 +5,7 @@ use std::{collections::VecDeque, num::NonZeroU32};
 use super::{Candidate, Index};
 use crate::{fingerprint::Fingerprint, page::DocId};
 
-/// A linear scan: right beyond doubt, for any radius, and slow beyond some thousand documents. The oracle of every other index.
+/// A linear scan: obviously right, for any radius, and slow for more than some thousand documents. The oracle of every other index.
 #[derive(Clone, Debug, Default)]
 pub struct Scan {
     entries: VecDeque<(DocId, Fingerprint)>,
@@ -15,7 +15,7 @@ pub struct Scan {
 }
 
 impl Scan {
-    /// Holds at most so many documents with one fingerprint, the oldest. A newer one does not enter.
+    /// Holds at most `limit` documents with one fingerprint, the oldest. A newer one does not enter.
     #[must_use]
     pub fn with_equal_limit(self, limit: NonZeroU32) -> Self {
         Self { equal_limit: Some(limit), ..self }

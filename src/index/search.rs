@@ -16,11 +16,11 @@ use super::{
     tables::Tables,
 };
 
-/// So many buckets are requested right behind each other: the processor then finds several pages of memory at a time.
+/// Buckets that are requested right behind each other: the processor then translates several addresses at a time.
 const TOGETHER: usize = 8;
-/// So many buckets are under way.
+/// Buckets that are requested ahead.
 const AHEAD: usize = 32;
-/// From so many near entries on, those that wait go on.
+/// When this many entries wait, they are read on.
 const WAITING: usize = 16;
 
 /// An entry within the radius.
@@ -32,7 +32,7 @@ pub(super) struct Found {
 
 /// What a query compares in one step.
 #[derive(Clone, Copy, Debug)]
-struct Sought {
+struct Probe {
     step: Step,
     tag: u32,
     inline_pages: u32,
@@ -53,9 +53,9 @@ struct Cursor {
 /// Lists that a query uses, kept for the next.
 #[derive(Debug, Default)]
 struct Scratch {
-    sought: Vec<Sought>,
+    probes: Vec<Probe>,
     /// The inline parts to read, in order: the first page, and the step.
-    route: Vec<(u32, usize)>,
+    buckets: Vec<(u32, usize)>,
     chains: Vec<Cursor>,
     /// Near entries of which the whole tag is under way.
     near: Vec<(Spot, usize)>,
@@ -115,27 +115,28 @@ struct Search<'a> {
 
 impl Search<'_> {
     fn plan(&mut self) {
-        let Scratch { sought, route, .. } = &mut *self.scratch;
-        sought.clear();
-        route.clear();
+        let Scratch { probes, buckets, .. } = &mut *self.scratch;
+        probes.clear();
+        buckets.clear();
         let permuted = self.tables.permutation.apply(self.fingerprint);
         for (nth, &step) in self.tables.steps(self.radius).iter().enumerate() {
             let table = &self.tables.list[step.table];
             let (key, tag) = (table.key(permuted), table.tag(permuted));
-            sought.push(Sought { step, tag, inline_pages: table.bucket(key).pages });
+            probes.push(Probe { step, tag, inline_pages: table.bucket(key).pages });
             let differences = table.differences(step.distance).iter();
-            route.extend(differences.map(|difference| (table.bucket(key ^ difference).start, nth)));
+            buckets
+                .extend(differences.map(|difference| (table.bucket(key ^ difference).start, nth)));
         }
     }
 
     fn read_inline_parts(&mut self) {
-        let stops = self.scratch.route.len();
+        let stops = self.scratch.buckets.len();
         self.prefetch_inline(0..AHEAD.min(stops));
         for start in (0..stops).step_by(TOGETHER) {
             let end = stops.min(start + TOGETHER);
             self.prefetch_inline(stops.min(start + AHEAD)..stops.min(end + AHEAD));
             for nth in start..end {
-                let (start, step) = self.scratch.route[nth];
+                let (start, step) = self.scratch.buckets[nth];
                 self.read_inline(start, step);
             }
             if self.scratch.near.len() + self.scratch.nearer.len() >= WAITING {
@@ -146,8 +147,8 @@ impl Search<'_> {
     }
 
     fn prefetch_inline(&self, stops: std::ops::Range<usize>) {
-        for &(start, nth) in &self.scratch.route[stops] {
-            let Sought { step, inline_pages, .. } = self.scratch.sought[nth];
+        for &(start, nth) in &self.scratch.buckets[stops] {
+            let Probe { step, inline_pages, .. } = self.scratch.probes[nth];
             for page in start..start + inline_pages {
                 self.prefetch_page(page, step);
             }
@@ -164,20 +165,20 @@ impl Search<'_> {
 
     #[inline]
     fn read_inline(&mut self, start: u32, nth: usize) {
-        let (pages, sought) = (&self.tables.pages, self.scratch.sought[nth]);
+        let (pages, probe) = (&self.tables.pages, self.scratch.probes[nth]);
         let first = pages.low(start);
         let head = Head::of(first);
-        for nth_page in 0..sought.inline_pages {
+        for nth_page in 0..probe.inline_pages {
             let page = start + nth_page;
             let low = if nth_page == 0 { first } else { pages.low(page) };
-            let near = self.near(low, page, &sought);
+            let near = self.near(low, page, &probe);
             if near != 0 {
-                self.note(page, near & head.mask(nth_page, sought.inline_pages), nth);
+                self.note(page, near & head.mask(nth_page, probe.inline_pages), nth);
             }
         }
         if head.has_chain() {
             let last = first[LAST];
-            self.prefetch_page(last, sought.step);
+            self.prefetch_page(last, probe.step);
             self.scratch.chains.push(Cursor {
                 page: last,
                 last,
@@ -190,7 +191,7 @@ impl Search<'_> {
 
     /// Which entries of a page with this first line are near, as if it were full.
     #[inline]
-    fn near(&self, low: &Line, page: u32, Sought { step, tag, .. }: &Sought) -> u32 {
+    fn near(&self, low: &Line, page: u32, Probe { step, tag, .. }: &Probe) -> u32 {
         if step.whole {
             self.simd.near_both(low, self.tables.pages.high(page), *tag, step.allowed)
         } else {
@@ -199,7 +200,7 @@ impl Search<'_> {
     }
 
     fn note(&mut self, page: u32, mut near: u32, step: usize) {
-        let (pages, whole) = (&self.tables.pages, self.scratch.sought[step].step.whole);
+        let (pages, whole) = (&self.tables.pages, self.scratch.probes[step].step.whole);
         while near != 0 {
             let spot = Spot { page, at: near.trailing_zeros() };
             near &= near - 1;
@@ -227,9 +228,9 @@ impl Search<'_> {
     #[inline]
     fn read_page(&mut self, cursor: &mut Cursor) -> bool {
         let Cursor { page, last, first_mask, last_mask, step } = *cursor;
-        let sought = self.scratch.sought[step];
+        let probe = self.scratch.probes[step];
         let low = self.tables.pages.low(page);
-        let (mut near, next) = (self.near(low, page, &sought), low[LINK]);
+        let (mut near, next) = (self.near(low, page, &probe), low[LINK]);
         if page == last {
             near &= last_mask;
             // The last page comes first: what is behind it begins with the first.
@@ -245,24 +246,24 @@ impl Search<'_> {
         }
         cursor.page = next;
         if next != last {
-            self.prefetch_page(next, sought.step);
+            self.prefetch_page(next, probe.step);
         }
         next != last
     }
 
     /// Confirms the entries whose fingerprints have come, and requests the next line of the others.
     fn go_on(&mut self) {
-        let Scratch { sought, near, nearer, slots, .. } = &mut *self.scratch;
+        let Scratch { probes, near, nearer, slots, .. } = &mut *self.scratch;
         for (slot, step) in slots.drain(..) {
             let difference = self.queue.fingerprint(slot) ^ self.fingerprint;
             let distance = difference.count_ones();
             if distance <= self.radius {
                 let permuted = self.tables.permutation.apply(difference);
-                let before = |Sought { step, .. }: &Sought| {
+                let before = |Probe { step, .. }: &Probe| {
                     self.tables.list[step.table].distance(permuted) == step.distance
                 };
                 // What several steps find is taken from the first only.
-                if !sought[..step].iter().any(before) {
+                if !probes[..step].iter().any(before) {
                     self.found.push(Found { slot, distance });
                 }
             }
@@ -273,7 +274,7 @@ impl Search<'_> {
             slots.push((slot, step));
         }
         for (spot, nth) in near.drain(..) {
-            let Sought { step, tag, .. } = sought[nth];
+            let Probe { step, tag, .. } = probes[nth];
             if (self.tables.pages.tag(spot) ^ tag).count_ones() <= step.allowed {
                 prefetch(self.tables.pages.slot(spot));
                 nearer.push((spot, nth));

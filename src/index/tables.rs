@@ -15,14 +15,14 @@ use super::{
     simd::prefetch,
 };
 
-/// In bulk, so far ahead a bucket is requested, and half as far the lines to which an entry goes.
+/// In bulk, a bucket is requested this many entries ahead, and the lines to which an entry goes half as many.
 const AHEAD: usize = 16;
 
 /// Entries for the fingerprints of a queue, one in each table.
 #[derive(Clone, Debug)]
 pub(super) struct Tables {
     pub(super) permutation: Permutation,
-    /// The places of bits in the keys, those first where bits should tell most.
+    /// The places of bits, those first that should get the most informative bits.
     places: Vec<u32>,
     pub(super) list: Vec<Table>,
     pub(super) pages: Pages,
@@ -43,7 +43,7 @@ pub(super) struct Table {
     /// The inline part of the first bucket.
     start: u32,
     pub(super) inline_pages: u32,
-    /// All differences of two keys, the lightest first, and how many of them have at most so many bits.
+    /// All differences of two keys, the lightest first, and how many of them have at most 0, 1, 2 and 3 bits.
     differences: Vec<u32>,
     within: Vec<usize>,
 }
@@ -77,7 +77,7 @@ impl Table {
 }
 
 impl Tables {
-    /// Empty tables with keys of so many bits for queries within `radius`, made for `entries`, with room for `pages`.
+    /// Empty tables for queries within `radius`, made for `entries`, with room for `pages`. `keys` has the number of bits of each key.
     ///
     /// # Errors
     /// If the system refuses the memory.
@@ -103,7 +103,7 @@ impl Tables {
         }
         let places = places(keys, &radii(keys, radius));
         Ok(Self {
-            permutation: Permutation::telling_first(std::iter::empty(), &places),
+            permutation: Permutation::informative_first(std::iter::empty(), &places),
             places,
             list: tables,
             pages: Pages::new(fits(start)?, fits(pages)?)?,
@@ -112,9 +112,9 @@ impl Tables {
         })
     }
 
-    /// Makes the keys of those bits that tell most about fingerprints like these. There is no entry yet.
+    /// Makes the keys of the bits that are the most informative about these fingerprints. There is no entry yet.
     pub(super) fn select_bits(&mut self, fingerprints: impl Iterator<Item = u64>) {
-        self.permutation = Permutation::telling_first(fingerprints, &self.places);
+        self.permutation = Permutation::informative_first(fingerprints, &self.places);
     }
 
     /// The steps of a query within a radius.
@@ -187,7 +187,7 @@ impl Tables {
         self.list.iter().map(move |table| self.pages.len(table.bucket(table.key(permuted))))
     }
 
-    /// At most so many entries are equal to a fingerprint: those of its emptiest bucket.
+    /// An upper bound of the entries that are equal to a fingerprint: those of its emptiest bucket.
     pub(super) fn most_equals(&self, fingerprint: u64) -> u32 {
         self.bucket_lens(fingerprint).min().unwrap_or(0)
     }
@@ -199,15 +199,15 @@ impl Tables {
 
     /// Those of these fingerprints with which a bucket would have more than `limit` entries if all were inserted: their places, those
     /// that are equal in order.
-    pub(super) fn crowded(&self, fingerprints: impl Iterator<Item = u64>, limit: u32) -> Vec<u32> {
+    pub(super) fn overfull(&self, fingerprints: impl Iterator<Item = u64>, limit: u32) -> Vec<u32> {
         let permuted: Vec<u64> = fingerprints.map(|word| self.permutation.apply(word)).collect();
         let table = &self.list[0];
         let order = by_key(table, &permuted);
-        let is_crowded = |bucket: &&[u64]| {
+        let is_overfull = |bucket: &&[u64]| {
             let len = self.pages.len(table.bucket((bucket[0] >> 32) as u32));
             len as usize + bucket.len() > limit as usize
         };
-        let buckets = order.chunk_by(|a, b| a >> 32 == b >> 32).filter(is_crowded);
+        let buckets = order.chunk_by(|a, b| a >> 32 == b >> 32).filter(is_overfull);
         buckets.flatten().map(|&entry| entry as u32).collect()
     }
 }
@@ -228,7 +228,7 @@ fn near_bits(keys: &[u32], nth: usize) -> u32 {
     free + if next == nth { 0 } else { keys[next] }
 }
 
-/// All words of `bits` bits, the lightest first, and how many have at most so many bits set, up to [`MAX_PROBE`].
+/// All words of `bits` bits, the lightest first, and how many have at most 0, 1, ... bits set, up to [`MAX_PROBE`].
 fn differences(bits: u32) -> (Vec<u32>, Vec<usize>) {
     let (mut words, mut within) = (vec![0_u32], vec![1]);
     for _ in 0..MAX_PROBE {

@@ -153,10 +153,10 @@ fn a_block_index_that_rolls_does_not_grow() {
             let mut index = planned(Plan::with_keys(keys, radius, window));
             let mut roll = |from: u64, until: u64| {
                 for number in from..until {
-                    // Every other one is a member of a crowd that shares half of its bits.
-                    let crowd = random(number).0 & 0xffff_ffff;
+                    // Every other one shares half of its bits with many.
+                    let skewed = random(number).0 & 0xffff_ffff;
                     let fingerprint =
-                        if number % 2 == 0 { random(number) } else { Fingerprint(crowd) };
+                        if number % 2 == 0 { random(number) } else { Fingerprint(skewed) };
                     index.insert(DocId(number * gap), fingerprint);
                     index.expire(DocId((number * gap).saturating_sub((window - 1) * gap)));
                 }
@@ -316,7 +316,7 @@ fn tombstones_do_not_pile_up() {
         let before = roll(1001, 20_000);
         assert_eq!(before.0, 1000);
         assert_eq!(roll(20_000, 60_000), before);
-        // The moved ones leave when it is their turn.
+        // Moved entries expire like all others.
         index.expire(DocId(2));
         assert_eq!(candidates(&index, random(1)).first(), None);
         assert_eq!((index.len(), index.remove(DocId(1))), (999, None));

@@ -1,4 +1,4 @@
-//! Fingerprints that are crowded, as those of texts are.
+//! Fingerprints that are skewed, as those of texts are.
 
 use super::{
     Index, Plan, Scan,
@@ -7,7 +7,7 @@ use super::{
 use crate::{fingerprint::Fingerprint, page::DocId};
 
 /// Bits as those of texts in two languages, each of which leans to one side more or less: two differ in 28 or 29 bits.
-fn of_a_text(number: u64) -> Fingerprint {
+pub(crate) fn of_a_text(number: u64) -> Fingerprint {
     let language = random(number).0 % 2;
     let bit = |bit: u64| {
         let lean = random(1 << 40 | language << 6 | bit).0 % 1000;
@@ -18,7 +18,7 @@ fn of_a_text(number: u64) -> Fingerprint {
 }
 
 #[test]
-fn crowded_as_texts_are_all_are_found_in_the_memory_that_was_planned() {
+fn skewed_fingerprints_are_found_in_the_planned_memory() {
     let (entries, rolled) = (30_000, 60_000);
     let texts: Vec<Fingerprint> = (1..=entries + rolled).map(of_a_text).collect();
     let differ = texts.windows(2).map(|two| u64::from((two[0].0 ^ two[1].0).count_ones()));
@@ -51,7 +51,7 @@ fn crowded_as_texts_are_all_are_found_in_the_memory_that_was_planned() {
 }
 
 #[test]
-fn keys_are_made_of_the_bits_that_tell() {
+fn keys_avoid_bits_that_never_change() {
     // A quarter of the bits never changes: as they come they would be the first key, and all entries in one of its buckets.
     let documents = (1..=20_000).map(|id| (DocId(id), Fingerprint(random(id).0 & !0xffff)));
     let plan = Plan::with_keys(&[16, 14, 14, 14], 8, 20_000);
@@ -61,6 +61,6 @@ fn keys_are_made_of_the_bits_that_tell() {
     for index in [one_by_one, at_once] {
         let fullest =
             documents.clone().map(|(_, fingerprint)| index.fullest_bucket(fingerprint)).max();
-        assert!(fullest.is_some_and(|crowd| (2..200).contains(&crowd)), "{fullest:?}");
+        assert!(fullest.is_some_and(|fullest| (2..200).contains(&fullest)), "{fullest:?}");
     }
 }

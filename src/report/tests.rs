@@ -252,12 +252,12 @@ fn what_the_index_missed_or_refused_is_reported() {
     let report = Builder::default().finish(Run { end: End::Interrupted, search, ..run() });
     assert_eq!(report.warnings, [Warning::Missed { missed: 2, checked: 1_000 }]);
     let (summary, html) = (report.to_string(), report.html().unwrap());
-    for told in [
+    for output in [
         "1,000 look-ups compared with a scan, 2 missed",
         "3 pages, because 256 in the window had the same fingerprint",
     ] {
-        assert!(summary.contains(told), "{summary}");
-        assert!(html.contains(told), "{told}");
+        assert!(summary.contains(output), "{summary}");
+        assert!(html.contains(output), "{output}");
     }
     assert!(html.contains(INDEX) && html.contains("This is a bug"));
 }

@@ -121,7 +121,7 @@ impl DurableFilter {
     ) -> Result<Self, StateError> {
         if Recorded::read(&state)?.drawn.is_none() {
             state.begin()?;
-            state.set_meta("seed_drawn", options.seed.seed().is_none())?;
+            state.set_meta("seed_drawn", options.hash_seed.seed().is_none())?;
         }
         Self::new(state, options, Kept::All, HashSeed::random, report)
     }
@@ -137,7 +137,7 @@ impl DurableFilter {
         if let Some(Difference { key, stored, wanted }) = recorded.difference(options) {
             return Err(StateError::Recipe { key, stored, wanted });
         }
-        let seed = options.seed.seed().or(recorded.seed).unwrap_or_else(new_seed);
+        let seed = options.hash_seed.seed().or(recorded.seed).unwrap_or_else(new_seed);
         let recipe = options.recipe(seed);
         recipe.check()?;
         let mut engine = Engine::new(options, recipe, options.index()?);

@@ -68,7 +68,7 @@ impl Recorded {
 
     fn other_seed(&self, options: &Options) -> Option<Difference> {
         let known = self.seed?;
-        let wanted = match options.seed.seed() {
+        let wanted = match options.hash_seed.seed() {
             Some(seed) if seed != known => format!("a seed of id {}", seed.id()),
             None if self.drawn == Some(false) => "a secret seed".to_owned(),
             _ => return None,

@@ -30,11 +30,11 @@ fn documents(count: u32) -> String {
 
 /// Id, verdict and match of each decision.
 fn verdicts<'a>(decisions: &'a [Value]) -> Vec<(&'a str, &'a str, Option<&'a str>)> {
-    let told = |line: &'a Value| {
+    let output = |line: &'a Value| {
         let [id, verdict, of] = [&line["id"], &line["verdict"], &line["match"]["id"]];
         (id.as_str().unwrap(), verdict.as_str().unwrap(), of.as_str())
     };
-    decisions.iter().map(told).collect()
+    decisions.iter().map(output).collect()
 }
 
 #[test]
@@ -342,8 +342,8 @@ fn the_removed_option_refresh_is_refused_by_name() {
 fn the_audit_is_told() {
     let mut command = pagesieve();
     let run = command.args(["filter", "--set", "dedup.audit=1"]).write_stdin(documents(30));
-    let told = stderr(&run.assert().success());
-    assert!(told.starts_with("audit: ") && told.ends_with(", 0 missed\n"), "{told}");
+    let output = stderr(&run.assert().success());
+    assert!(output.starts_with("audit: ") && output.ends_with(", 0 missed\n"), "{output}");
 }
 
 #[test]
@@ -354,19 +354,19 @@ fn the_advice_on_too_little_memory_holds() {
         command.write_stdin(r#"{"id": "a", "text": "one"}"#).assert()
     };
     let small = "dedup.memory=100 MiB";
-    let told = stderr(&filter(&[small]).code(2).stdout(""));
+    let output = stderr(&filter(&[small]).code(2).stdout(""));
     let advised = |beginning: &str, end: char| {
-        let (_, rest) = told.split_once(beginning).unwrap_or_else(|| panic!("{told}"));
+        let (_, rest) = output.split_once(beginning).unwrap_or_else(|| panic!("{output}"));
         rest.split(end).next().unwrap().trim().to_owned()
     };
     filter(&[&format!("dedup.memory={}", advised("write `memory = \"", '"'))]).success();
     let entries = advised("entries = ", '`');
     filter(&[small, &format!("dedup.window.entries={entries}")]).success();
-    assert!(!told.contains("--state"), "{told}");
+    assert!(!output.contains("--state"), "{output}");
     let enough_with_a_state = "dedup.memory=2 GiB";
-    let told = stderr(&filter(&[enough_with_a_state]).code(2).stdout(""));
-    let words = told.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("or keep the digests on disk with `--state`"), "{told}");
+    let output = stderr(&filter(&[enough_with_a_state]).code(2).stdout(""));
+    let words = output.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("or keep the digests on disk with `--state`"), "{output}");
     let dir = tempfile::tempdir().unwrap();
     let mut command = pagesieve();
     command.args(["filter", "--set", enough_with_a_state, "--state"]).arg(dir.path().join("s"));

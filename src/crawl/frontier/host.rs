@@ -120,8 +120,8 @@ impl Host {
     }
 
     /// Whether more URLs should be loaded: before the last few are used up, but only once if other hosts wait for room.
-    pub(super) fn wants_urls(&self, limit: usize, crowded: bool) -> bool {
-        let may_load = !crowded || self.loaded_to.is_none();
+    pub(super) fn wants_urls(&self, limit: usize, full: bool) -> bool {
+        let may_load = !full || self.loaded_to.is_none();
         self.has_more && !self.loading && may_load && self.urls.len() * 4 <= limit
     }
 
@@ -163,10 +163,10 @@ impl Host {
     }
 
     /// The earliest instant at which it can do something: make a request, load URLs or, if other hosts wait for room, be evicted.
-    pub(super) fn next_moment(&self, crowded: bool) -> Option<Instant> {
+    pub(super) fn next_moment(&self, full: bool) -> Option<Instant> {
         let has_fresh = !self.urls.is_empty() && self.may_start_another();
-        let must_load = self.urls.is_empty() && self.wants_urls(0, crowded);
-        let is_due = has_fresh || must_load || crowded && self.has_done_its_share();
+        let must_load = self.urls.is_empty() && self.wants_urls(0, full);
+        let is_due = has_fresh || must_load || full && self.has_done_its_share();
         let fresh = is_due.then(|| self.pace.earliest());
         let retry = self.retries.iter().map(|retry| retry.due.max(self.pace.earliest())).min();
         fresh.into_iter().chain(retry).min()

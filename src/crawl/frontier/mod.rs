@@ -308,7 +308,7 @@ impl Frontier {
     }
 
     /// Whether hosts must make room for others.
-    fn is_crowded(&self) -> bool {
+    fn is_full(&self) -> bool {
         self.has_more_hosts && self.order == Order::Earliest
     }
 
@@ -337,10 +337,10 @@ impl Frontier {
 
     /// A step for the first host in the schedule.
     fn next_scheduled(&mut self, now: Instant) -> Option<Step> {
-        let crowded = self.is_crowded();
+        let full = self.is_full();
         while let Some(&Reverse((at, id))) = self.schedule.peek() {
             let host = self.hosts.get_mut(&id).filter(|host| host.scheduled == Some(at));
-            if at > now && host.as_ref().is_some_and(|host| host.next_moment(crowded).is_some()) {
+            if at > now && host.as_ref().is_some_and(|host| host.next_moment(full).is_some()) {
                 return Some(Step::Wait(at));
             }
             self.schedule.pop();
@@ -382,20 +382,20 @@ impl Frontier {
 
     /// What a host can do now, if anything. If nothing, the host is scheduled for later, or a report will schedule it.
     fn step_of(&mut self, id: HostId, now: Instant) -> Option<Step> {
-        let crowded = self.is_crowded();
+        let full = self.is_full();
         let host = self.hosts.get_mut(&id)?;
         if host.waits_for_address {
             return None;
         }
-        if host.next_moment(crowded)? > now {
+        if host.next_moment(full)? > now {
             self.schedule(id);
             return None;
         }
-        if crowded && host.is_evictable(now) {
+        if full && host.is_evictable(now) {
             self.evict(id);
             return None;
         }
-        if host.wants_urls(self.limits.urls, crowded) {
+        if host.wants_urls(self.limits.urls, full) {
             host.loading = true;
             let (after, limit) = (host.last_seq(), self.limits.urls);
             self.schedule(id);
@@ -685,10 +685,10 @@ impl Frontier {
 
     /// Schedules a host for the instant at which it can do something.
     fn schedule(&mut self, id: HostId) {
-        let crowded = self.is_crowded();
+        let full = self.is_full();
         let Some(host) = self.hosts.get_mut(&id) else { return };
         if self.order == Order::Earliest
-            && let Some(moment) = host.next_moment(crowded)
+            && let Some(moment) = host.next_moment(full)
             && host.scheduled.is_none_or(|scheduled| moment < scheduled)
         {
             host.scheduled = Some(moment);

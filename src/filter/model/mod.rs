@@ -171,7 +171,7 @@ impl Model {
     }
 
     /// The digests by which there are fewer representatives than may be.
-    fn uncrowded(&self, mut digests: Vec<Digest>) -> Vec<Digest> {
+    fn below_limit(&self, mut digests: Vec<Digest>) -> Vec<Digest> {
         digests.retain(|digest| {
             let equal = self.window().filter(|document| document.digests.contains(digest));
             equal.count() < self.equal_limit.get() as usize
@@ -205,7 +205,7 @@ impl Model {
             digests.extend(text);
         }
         let found = by_text.map(|(found, _)| found).or_else(|| self.near(subject, blocks.as_ref()));
-        let digests = if found.is_some() { digests } else { self.uncrowded(digests) };
+        let digests = if found.is_some() { digests } else { self.below_limit(digests) };
         let signature = self.comparable(&subject.sketch);
         let judgement = self.enter(subject.key, digests, signature, found, facts);
         self.all.last_mut().expect("it was entered").blocks = blocks;

@@ -171,15 +171,17 @@ fn a_document_whose_key_is_not_the_hash_of_its_id_is_still_known_by_its_key() {
 fn a_state_is_held_to_its_recipe_and_kind() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("seen.db");
-    let with =
-        |seed: &str| Options { seed: serde_json::from_str(seed).unwrap(), ..Options::default() };
+    let with = |seed: &str| Options {
+        hash_seed: serde_json::from_str(seed).unwrap(),
+        ..Options::default()
+    };
     let recipe = |options: &Options| {
         DurableFilter::open(&path, options)
             .map(|filter| filter.documents().fingerprinter().recipe())
     };
     let first = recipe(&with("7")).unwrap();
-    assert_eq!(with("7").seed.seed(), Some(first.hash_seed));
-    assert_eq!(with(r#""secret""#).seed, HashSeedChoice::Secret);
+    assert_eq!(with("7").hash_seed.seed(), Some(first.hash_seed));
+    assert_eq!(with(r#""secret""#).hash_seed, HashSeedChoice::Secret);
     assert_eq!(recipe(&with(r#""secret""#)).unwrap(), first);
     let refused = |options: &Options| match recipe(options).unwrap_err() {
         StateError::Recipe { key, .. } => key,

@@ -52,8 +52,8 @@ fn explain(site: &Site, documents: &[&str]) -> assert_cmd::assert::Assert {
 #[test]
 fn what_became_of_a_url_is_explained() {
     let site = run();
-    let told = |path: &str| stdout(&explain(&site, &[&format!("http://a.test{path}")]).success());
-    insta::assert_snapshot!(told("/gone"), @"
+    let output = |path: &str| stdout(&explain(&site, &[&format!("http://a.test{path}")]).success());
+    insta::assert_snapshot!(output("/gone"), @"
     http://a.test/gone
     outcome         fetched, but not judged
     reason          status: The server answered with an error, such as 404.
@@ -62,7 +62,7 @@ fn what_became_of_a_url_is_explained() {
     depth           1
     found first on  http://a.test/
     ");
-    insta::assert_snapshot!(told("/moved"), @"
+    insta::assert_snapshot!(output("/moved"), @"
     http://a.test/moved
     outcome         fetched, but not judged
     reason          redirect: It leads to another URL, which has its own line.
@@ -72,7 +72,7 @@ fn what_became_of_a_url_is_explained() {
     depth           1
     found first on  http://a.test/
     ");
-    insta::assert_snapshot!(told("/secret"), @"
+    insta::assert_snapshot!(output("/secret"), @"
     http://a.test/secret
     outcome         not fetched
     reason          robots: robots.txt forbids it, or could not be read.
@@ -81,7 +81,7 @@ fn what_became_of_a_url_is_explained() {
     depth           1
     found first on  http://a.test/
     ");
-    insta::assert_snapshot!(told("/near"), @"
+    insta::assert_snapshot!(output("/near"), @"
     http://a.test/near
     outcome         a near duplicate of http://a.test/kept; not stored: the texts are similar enough (step near)
     distance        1 of 64 bits differ, 6 of 256; similarity 0.9973
@@ -93,7 +93,7 @@ fn what_became_of_a_url_is_explained() {
     depth           1
     found first on  http://a.test/
     ");
-    insta::assert_snapshot!(told("/deep"), @"
+    insta::assert_snapshot!(output("/deep"), @"
     http://a.test/deep
     outcome         unique; stored
     title           Deep
@@ -105,7 +105,7 @@ fn what_became_of_a_url_is_explained() {
     depth           1
     found first on  http://a.test/
     ");
-    insta::assert_snapshot!(told("/bare"), @"
+    insta::assert_snapshot!(output("/bare"), @"
     http://a.test/bare
     outcome         unique; stored
     title           Bare
@@ -166,8 +166,8 @@ fn pages_of_a_run_are_compared_by_their_stored_texts() {
 #[test]
 fn an_exact_duplicate_is_compared_by_the_text_of_its_match() {
     let site = run();
-    let told = explain(&site, &["http://a.test/again", "http://a.test/near"]).success();
-    insta::assert_snapshot!(stdout(&told), @"
+    let output = explain(&site, &["http://a.test/again", "http://a.test/near"]).success();
+    insta::assert_snapshot!(stdout(&output), @"
     A  http://a.test/again
        in the run: an exact duplicate of http://a.test/kept; not stored: the texts have the same words (step text)
        its own text is not stored; the text of its match, which has the same words, is used instead
@@ -195,13 +195,13 @@ fn an_exact_duplicate_is_compared_by_the_text_of_its_match() {
         16 instead of 0    addendum  (1×)
         16 instead of 0    kept899 addendum  (1×)
     ");
-    let told = stdout(&explain(&site, &["http://a.test/kept", "http://a.test/again"]).success());
-    assert!(told.contains("the text of its match, which has the same words"), "{told}");
+    let output = stdout(&explain(&site, &["http://a.test/kept", "http://a.test/again"]).success());
+    assert!(output.contains("the text of its match, which has the same words"), "{output}");
     assert!(
-        told.contains("After A, B is an exact duplicate: the texts have the same words"),
-        "{told}"
+        output.contains("After A, B is an exact duplicate: the texts have the same words"),
+        "{output}"
     );
-    assert!(told.contains("signature distance  0 of 256"), "{told}");
+    assert!(output.contains("signature distance  0 of 256"), "{output}");
 }
 
 #[test]
@@ -222,7 +222,7 @@ fn near_duplicates_are_compared(site: &Site) {
         ("copy", "its body is that of an earlier near duplicate of this page (step body)"),
     ] {
         let url = format!("http://a.test/{path}");
-        let told = stdout(&explain(site, &["http://a.test/kept", &url]).success());
+        let output = stdout(&explain(site, &["http://a.test/kept", &url]).success());
         let line = site.line(&format!("a.test/{path}"));
         for phrase in [
             format!("a near duplicate of http://a.test/kept; not stored: {step}\n"),
@@ -233,10 +233,13 @@ fn near_duplicates_are_compared(site: &Site) {
             "2 of 1801 features weigh more in B (a single occurrence weighs 16)\n".to_owned(),
             "instead of 0    kept899 addendum  (1×)".to_owned(),
         ] {
-            assert!(told.contains(&phrase), "{phrase:?} is not in\n{told}");
+            assert!(output.contains(&phrase), "{phrase:?} is not in\n{output}");
         }
-        let told = stdout(&explain(site, &[&url, "http://a.test/near"]).success());
-        assert!(told.contains("B is an exact duplicate") && told.contains("0 of 256"), "{told}");
+        let output = stdout(&explain(site, &[&url, "http://a.test/near"]).success());
+        assert!(
+            output.contains("B is an exact duplicate") && output.contains("0 of 256"),
+            "{output}"
+        );
     }
 }
 
@@ -246,7 +249,7 @@ fn a_duplicate_without_a_text_is_compared_by_what_the_run_recorded() {
     pagesieve_delete(&site);
     site.run();
     let line = site.line("a.test/near");
-    let told = stdout(&explain(&site, &["http://a.test/kept", "http://a.test/near"]).success());
+    let output = stdout(&explain(&site, &["http://a.test/kept", "http://a.test/near"]).success());
     for phrase in [
         "in the run: a near duplicate of http://a.test/kept; not stored: the texts are similar enough (step near)".to_owned(),
         "neither its text nor its signature is stored; only the recorded values are compared".to_owned(),
@@ -256,7 +259,7 @@ fn a_duplicate_without_a_text_is_compared_by_what_the_run_recorded() {
         format!("signature distance  {} of 256", line["match"]["signature_distance"]),
         "(recorded by the run)".to_owned(),
     ] {
-        assert!(told.contains(&phrase), "{phrase:?} is not in\n{told}");
+        assert!(output.contains(&phrase), "{phrase:?} is not in\n{output}");
     }
 }
 
@@ -265,35 +268,35 @@ fn texts_are_judged_by_the_rule_and_the_seed_of_the_run() {
     let site = run();
     std::fs::write(site.path().join("short.txt"), "two words").unwrap();
     std::fs::write(site.path().join("kept.html"), kept()).unwrap();
-    let told = stdout(&explain(&site, &["http://a.test/kept", "kept.html"]).success());
+    let output = stdout(&explain(&site, &["http://a.test/kept", "kept.html"]).success());
     let fingerprint = site.line("a.test/kept")["fingerprint"].as_str().unwrap().to_owned();
-    assert_eq!(told.matches(&fingerprint).count(), 2, "{told}");
-    assert!(told.contains("B is an exact duplicate"), "{told}");
-    let told = stdout(&explain(&site, &["short.txt", "kept.html"]).success());
+    assert_eq!(output.matches(&fingerprint).count(), 2, "{output}");
+    assert!(output.contains("B is an exact duplicate"), "{output}");
+    let output = stdout(&explain(&site, &["short.txt", "kept.html"]).success());
     assert!(
-        told.contains("the text of A has 3 features, fewer than 7 (dedup.min_features)"),
-        "{told}"
+        output.contains("the text of A has 3 features, fewer than 7 (dedup.min_features)"),
+        "{output}"
     );
     assert!(
-        told.contains(
+        output.contains(
             "rule: only equal texts are duplicates, because one has fewer than 7 features"
         ),
-        "{told}"
+        "{output}"
     );
-    let told = stdout(
+    let output = stdout(
         &explain(&site, &["short.txt", "kept.html", "--set", "dedup.min_features=3"]).success(),
     );
-    assert!(told.contains("the texts are neither equal nor similar enough"), "{told}");
+    assert!(output.contains("the texts are neither equal nor similar enough"), "{output}");
 }
 
 #[test]
 fn what_explain_lacks_is_reported_with_what_to_add() {
     let site = run();
-    let told = |documents: &[&str], code| {
+    let output = |documents: &[&str], code| {
         stderr(&explain(&site, documents).code(code).stdout("")).replace("\n        ", " ")
     };
-    assert!(told(&["page.html"], 2).contains("`pagesieve lookup --run . page.html` lists"));
-    let not_judged = told(&["http://a.test/kept", "http://a.test/gone"], 1);
+    assert!(output(&["page.html"], 2).contains("`pagesieve lookup --run . page.html` lists"));
+    let not_judged = output(&["http://a.test/kept", "http://a.test/gone"], 1);
     assert!(not_judged.contains("http://a.test/gone was not judged"), "{not_judged}");
     assert!(not_judged.contains("explain http://a.test/gone --run .` shows why"), "{not_judged}");
     for documents in [&["http://a.test/kept"][..], &["page.html", "HTTPS://a.test/"]] {
@@ -309,17 +312,17 @@ fn a_run_without_texts_is_compared_by_signatures() {
     let site = run().planned(|plan| plan.store.text = false);
     pagesieve_delete(&site);
     site.run();
-    let told = stdout(&explain(&site, &["http://a.test/kept", "http://a.test/deep"]).success());
+    let output = stdout(&explain(&site, &["http://a.test/kept", "http://a.test/deep"]).success());
     assert_eq!(
-        told.matches("(store.text = false); its signature is compared").count(),
+        output.matches("(store.text = false); its signature is compared").count(),
         2,
-        "{told}"
+        "{output}"
     );
     let signature = |path: &str| {
         site.line(path)["signature"].as_str().unwrap().parse::<pagesieve::Signature>().unwrap()
     };
     let distance = signature("a.test/kept").distance(&signature("a.test/deep"));
-    assert!(told.contains(&format!("signature distance  {distance} of 256")), "{told}");
+    assert!(output.contains(&format!("signature distance  {distance} of 256")), "{output}");
 }
 
 fn pagesieve_delete(site: &Site) {

@@ -43,8 +43,8 @@ fn lookup(site: &Site, arguments: &[&str]) -> assert_cmd::assert::Assert {
 }
 
 /// Fingerprint distance, signature distance and URL of each page that is listed.
-fn listed(told: &str) -> Vec<(u32, u32, String)> {
-    let rows = told.lines().skip_while(|line| !line.starts_with("  of 64")).skip(1);
+fn listed(output: &str) -> Vec<(u32, u32, String)> {
+    let rows = output.lines().skip_while(|line| !line.starts_with("  of 64")).skip(1);
     let rows = rows.take_while(|line| !line.is_empty());
     rows.map(|row| {
         let mut words = row.split_whitespace();
@@ -75,11 +75,11 @@ fn the_nearest_pages_are_those_that_comparing_with_every_page_finds() {
     let expected: Vec<_> =
         all.into_iter().map(|(whole, _, distance, url)| (distance, whole, url)).collect();
     assert!(expected.len() > 15);
-    let told = stdout(&lookup(&site, &["text.txt", "--limit", "99"]).success());
-    assert_eq!(listed(&told), expected);
-    assert!(told.contains(&format!("nearest of the {} pages", expected.len())), "{told}");
-    let told = stdout(&lookup(&site, &["text.txt", "--limit", "3"]).success());
-    assert_eq!(listed(&told), expected[..3]);
+    let output = stdout(&lookup(&site, &["text.txt", "--limit", "99"]).success());
+    assert_eq!(listed(&output), expected);
+    assert!(output.contains(&format!("nearest of the {} pages", expected.len())), "{output}");
+    let output = stdout(&lookup(&site, &["text.txt", "--limit", "3"]).success());
+    assert_eq!(listed(&output), expected[..3]);
     assert_eq!(listed(&stdout(&lookup(&site, &["text.txt"]).success())), expected[..10]);
 }
 
@@ -134,8 +134,8 @@ fn a_copy_of_a_near_duplicate_is_judged_again_by_another_rule() {
     fs::write(site.path().join("again.html"), &again).unwrap();
     let judged = |file: &str, rule: &[&str]| {
         let arguments = [&[file], rule].concat();
-        let told = stdout(&lookup(&site, &arguments).success());
-        told.split_once("would judge it ").unwrap().1.to_owned()
+        let output = stdout(&lookup(&site, &arguments).success());
+        output.split_once("would judge it ").unwrap().1.to_owned()
     };
     let (strict, less) = (["--set", "dedup.mode=strict"], ["--set", "dedup.min_features=9"]);
     let same = ["--set", "dedup.mode=balanced"];
@@ -173,7 +173,7 @@ fn lookup_does_not_change_the_run() {
 fn pages_that_left_the_window_are_not_listed() {
     let site = run(|plan| plan.dedup.window.entries = 5.try_into().unwrap());
     fs::write(site.path().join("text.txt"), text("base", 300)).unwrap();
-    let told = stdout(&lookup(&site, &["text.txt", "--limit", "99"]).success());
+    let output = stdout(&lookup(&site, &["text.txt", "--limit", "99"]).success());
     let lines = site.lines("pages.jsonl");
     // The page without a fingerprint is an entry too.
     let last: Vec<_> = lines[lines.len() - 5..lines.len() - 1]
@@ -181,7 +181,7 @@ fn pages_that_left_the_window_are_not_listed() {
         .map(|line| line["id"].as_str().unwrap())
         .collect();
     assert_eq!(lines.last().unwrap()["id"], "http://a.test/tiny");
-    let mut urls: Vec<_> = listed(&told).into_iter().map(|(_, _, url)| url).collect();
+    let mut urls: Vec<_> = listed(&output).into_iter().map(|(_, _, url)| url).collect();
     urls.sort_by_key(|url| last.iter().position(|last| *last == url));
     assert_eq!(urls, last);
 }
@@ -194,15 +194,18 @@ fn every_json_line_is_looked_up_and_bad_ones_are_reported() {
     fs::write(site.path().join("in.jsonl"), input.join("\n")).unwrap();
     let assert = lookup(&site, &["in.jsonl", "--limit", "1"]).code(1);
     assert!(stderr(&assert).contains("in.jsonl:2: "));
-    let told = stdout(&assert);
-    assert!(told.contains("one: ") && told.contains("duplicate of http://a.test/0:"), "{told}");
-    assert!(told.contains("two: 3 characters, 3 features"), "{told}");
-    assert!(told.contains("unique: it has 3 features, fewer than 10"), "{told}");
+    let output = stdout(&assert);
+    assert!(
+        output.contains("one: ") && output.contains("duplicate of http://a.test/0:"),
+        "{output}"
+    );
+    assert!(output.contains("two: 3 characters, 3 features"), "{output}");
+    assert!(output.contains("unique: it has 3 features, fewer than 10"), "{output}");
     let empty = lookup(&site, &["empty.html"]).code(1).stdout("");
     assert!(stderr(&empty).contains("read empty.html"));
     fs::write(site.path().join("empty.html"), html("", 0, &[])).unwrap();
-    let told = stdout(&lookup(&site, &["empty.html"]).success());
-    assert!(told.contains("unique: it has no words") && listed(&told).is_empty(), "{told}");
+    let output = stdout(&lookup(&site, &["empty.html"]).success());
+    assert!(output.contains("unique: it has no words") && listed(&output).is_empty(), "{output}");
 }
 
 /// The messages of `lookup` and `explain`, without the line breaks of a terminal.
@@ -212,8 +215,8 @@ fn refusals(site: &Site, settings: &[&str]) -> [String; 2] {
     [&lookup[..], &explain].map(|command| {
         let mut pagesieve = pagesieve();
         pagesieve.current_dir(site.path()).args(command).args(settings);
-        let told = stderr(&pagesieve.assert().code(2).stdout(""));
-        told.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ")
+        let output = stderr(&pagesieve.assert().code(2).stdout(""));
+        output.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ")
     })
 }
 
@@ -240,15 +243,15 @@ fn options_that_change_fingerprints_are_refused() {
             &own,
         ),
     ] {
-        for told in refusals(&site, &settings) {
+        for output in refusals(&site, &settings) {
             for phrase in [wanted, stored, "leave the key out, or set it as in the run"] {
-                assert!(told.contains(phrase), "{phrase:?} is not in {told}");
+                assert!(output.contains(phrase), "{phrase:?} is not in {output}");
             }
         }
     }
-    let told = stdout(&lookup(&site, &["text.txt"]).success());
+    let output = stdout(&lookup(&site, &["text.txt"]).success());
     for same in ["dedup.seed=1", "dedup.segment=jieba", "dedup.fold_chinese=true"] {
-        assert_eq!(stdout(&lookup(&site, &["text.txt", "--set", same]).success()), told);
+        assert_eq!(stdout(&lookup(&site, &["text.txt", "--set", same]).success()), output);
     }
 }
 
@@ -257,18 +260,18 @@ fn a_secret_seed_is_never_shown_and_no_other_is_accepted() {
     let site = run(|plan| plan.dedup.seed = HashSeedChoice::Secret);
     fs::write(site.path().join("text.txt"), mixed("base", 100)).unwrap();
     for settings in [&[][..], &["--set", "dedup.seed=secret"]] {
-        let told = stdout(&lookup(&site, &[&["text.txt"], settings].concat()).success());
+        let output = stdout(&lookup(&site, &[&["text.txt"], settings].concat()).success());
         // Which pages are near depends on the seed.
-        assert!(told.contains("nearest of the"), "{told}");
+        assert!(output.contains("nearest of the"), "{output}");
     }
     let state = rusqlite::Connection::open(site.path().join("state.sqlite")).unwrap();
     let seed: i64 = state
         .query_row("SELECT value FROM meta WHERE name = 'seed'", [], |row| row.get(0))
         .unwrap();
     let seed = HashSeed(seed.cast_unsigned());
-    for told in refusals(&site, &["--set", "dedup.seed=public"]) {
-        assert!(told.contains(&format!("made with a seed of id {}", seed.id())), "{told}");
+    for output in refusals(&site, &["--set", "dedup.seed=public"]) {
+        assert!(output.contains(&format!("made with a seed of id {}", seed.id())), "{output}");
         let shown = [seed.0.to_string(), seed.0.cast_signed().to_string(), format!("{:x}", seed.0)];
-        assert!(shown.iter().all(|seed| !told.contains(seed)), "{told}");
+        assert!(shown.iter().all(|seed| !output.contains(seed)), "{output}");
     }
 }

@@ -140,18 +140,22 @@ fn a_running_crawl_can_be_read_but_not_written() {
 fn others(run: &std::path::Path) {
     // The batch is committed a moment after the page was judged.
     let first = loop {
-        let account = PastRun::open(run).unwrap().explain("http://a.test/").unwrap().unwrap();
-        if account.document.is_some() {
-            break account;
+        let explanation = PastRun::open(run).unwrap().explain("http://a.test/").unwrap().unwrap();
+        if explanation.document.is_some() {
+            break explanation;
         }
         std::thread::yield_now();
     };
     assert_eq!(first.reason(), None);
     let report = crawl::report(run).unwrap();
     assert_eq!((report.end, report.counts.unique), (End::Running, 1));
-    let told = pagesieve().arg("report").arg(run).assert().success();
-    assert!(stdout(&told).starts_with("test: running in"), "{}", stdout(&told));
-    assert!(stderr(&told).contains("a crawl is running in this directory"), "{}", stderr(&told));
+    let output = pagesieve().arg("report").arg(run).assert().success();
+    assert!(stdout(&output).starts_with("test: running in"), "{}", stdout(&output));
+    assert!(
+        stderr(&output).contains("a crawl is running in this directory"),
+        "{}",
+        stderr(&output)
+    );
     let explained = pagesieve().args(["explain", "http://a.test/late", "--run"]).arg(run).assert();
     assert!(stdout(&explained.success()).contains("pending"));
     for file in ["report.json", "report.html", "skipped.jsonl"] {

@@ -175,7 +175,7 @@ fn a_run_that_is_stopped_before_it_begins_can_be_continued() {
     let report = Runtime::new().unwrap().block_on(crawl::run(site.plan.clone(), control)).unwrap();
     laws::checked(site.path(), report.clone());
     assert_eq!((report.end, report.counts.fetched), (End::Interrupted, 0));
-    assert_eq!(site.outcomes().values().filter(|fate| *fate == "pending").count(), 3);
+    assert_eq!(site.outcomes().values().filter(|outcome| *outcome == "pending").count(), 3);
     assert_eq!(site.server.requests().len(), 0);
     assert_eq!(site.run().end, End::Done);
 }

@@ -72,23 +72,23 @@ fn explain_and_lookup_say_what_the_template_changes() {
     let pages = site.lines("pages.jsonl");
     let [first, last] = [&pages[0], pages.last().unwrap()];
     let [a, b] = [first, last].map(|line| line["url"].as_str().unwrap().to_owned());
-    let told = |arguments: &[&str]| {
+    let output = |arguments: &[&str]| {
         let mut command = pagesieve();
         let command = command.current_dir(site.path()).args(arguments).args(["--run", "."]);
         stdout(&command.assert().success())
     };
     let sentence = "; in at most 6 from pages of its site, because 93 % of it is template";
-    let explained = told(&["explain", &a, &b]);
+    let explained = output(&["explain", &a, &b]);
     assert!(explained.contains(sentence), "{explained}");
-    let without = told(&["explain", &a, &b, "--set", "dedup.templates=false"]);
+    let without = output(&["explain", &a, &b, "--set", "dedup.templates=false"]);
     assert!(!without.contains("template"), "{without}");
     let line = serde_json::json!({"id": b, "text": last["text"]}).to_string();
     std::fs::write(site.path().join("new.jsonl"), line.replace(" the ", " ")).unwrap();
-    let looked_up = told(&["lookup", "new.jsonl", "--set", "dedup.mode=balanced"]);
+    let looked_up = output(&["lookup", "new.jsonl", "--set", "dedup.mode=balanced"]);
     assert!(looked_up.contains("an exact duplicate"), "{looked_up}");
     let changed = last["text"].as_str().unwrap().to_owned() + " and a word";
     let line = serde_json::json!({"id": b, "text": changed}).to_string();
     std::fs::write(site.path().join("new.jsonl"), line).unwrap();
-    let looked_up = told(&["lookup", "new.jsonl"]);
+    let looked_up = output(&["lookup", "new.jsonl"]);
     assert!(looked_up.contains("from pages of its site, because"), "{looked_up}");
 }

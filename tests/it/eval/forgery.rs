@@ -146,7 +146,7 @@ fn victims() -> Vec<Text> {
 fn suppressed(mode: Mode, seed: HashSeed, forged: &[String], victim: &str) -> bool {
     let seed = HashSeedChoice::Fixed(seed);
     let mut options = Options::default();
-    (options.mode, options.seed) = (mode, seed);
+    (options.mode, options.hash_seed) = (mode, seed);
     let mut filter = Filter::new(&options).unwrap();
     let documents = filter.documents();
     let mut judge =

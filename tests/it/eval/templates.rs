@@ -180,7 +180,7 @@ impl Score {
 fn filtered(shop: &Shop, seed: HashSeed, templates: bool) -> Vec<bool> {
     let seed = HashSeedChoice::Fixed(seed);
     let mut options = Options::default();
-    (options.seed, options.templates) = (seed, templates);
+    (options.hash_seed, options.templates) = (seed, templates);
     let mut filter = Filter::new(&options).unwrap();
     let documents = filter.documents();
     let judge = |page| {

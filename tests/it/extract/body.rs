@@ -79,7 +79,7 @@ fn news() -> Sample {
     );
     let teaser = |number: usize| {
         format!(
-            "<div class=k><h3><a href=/n{number}>Another story, number {number}</a></h3><p>What happened there is told on a page of its own.</p></div>"
+            "<div class=k><h3><a href=/n{number}>Another story, number {number}</a></h3><p>What happened there is output on a page of its own.</p></div>"
         )
     };
     let teasers: String = (0..6).map(teaser).collect();
