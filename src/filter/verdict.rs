@@ -31,26 +31,26 @@ pub struct Match {
     pub signature_distance: u32,
 }
 
-/// How a duplicate repeats its match.
+/// How a duplicate repeats its match. The numbers are kept in states and never change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// Body or text are equal.
-    Exact,
+    Exact = 1,
     /// The texts are nearly the same.
-    Near,
+    Near = 2,
 }
 
-/// The step of the cascade that decided.
+/// The step of the cascade that decided. The numbers are kept in states and never change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Step {
     /// The body is known.
-    Body,
+    Body = 1,
     /// The text is known.
-    Text,
+    Text = 2,
     /// A document with nearly the same text is known.
-    Near,
+    Near = 3,
 }
 
 /// Facts about a document's text. A document with a known body gets the facts of the text known by that body.

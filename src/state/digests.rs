@@ -10,7 +10,7 @@ use super::{
     signed, unsigned,
 };
 use crate::{
-    filter::{Digests, Horizon, Key, Known},
+    filter::{Digests, Horizon, Judgement, Key, Known},
     fingerprint::Digest,
     page::DocId,
 };
@@ -54,21 +54,12 @@ impl DigestTable<'_> {
         let sql = format!(
             "SELECT {COLUMNS}, g.alias, g.key FROM digests g JOIN documents d ON d.id = g.document WHERE g.digest = ? ORDER BY d.id"
         );
-        let mut statement = self.state.db.prepare_cached(&sql)?;
-        let mut rows = statement.query([digest.0])?;
-        let mut found = Vec::new();
-        while let Some(row) = rows.next()? {
-            let document = read_document(row)??;
-            let alias: Option<i64> = row.get("alias")?;
-            found.push(Known {
-                id: document.judgement.id,
-                key: Key(unsigned(row.get("key")?)),
-                verdict: document.judgement.verdict,
-                alias: alias.map(unsigned),
-                facts: document.judgement.facts,
-            });
-        }
-        Ok(found)
+        self.state.all(&sql, [digest.0], |row| {
+            let Judgement { id, verdict, facts, .. } = read_document(row)?.judgement;
+            let (alias, key): (Option<i64>, _) = (row.get("alias")?, row.get("key")?);
+            let (alias, key) = (alias.map(unsigned), Key(unsigned(key)));
+            Ok(Known { id, key, verdict, alias, facts })
+        })
     }
 }
 
@@ -88,11 +79,10 @@ impl Digests for DigestTable<'_> {
     }
 
     fn insert(&mut self, digests: &[Digest], known: &Known) -> Result<(), StateError> {
-        let mut statement =
-            self.state.db.prepare_cached("INSERT OR IGNORE INTO digests VALUES (?, ?, ?, ?)")?;
+        let sql = "INSERT OR IGNORE INTO digests VALUES (?, ?, ?, ?)";
+        let (document, alias) = (signed(known.id.0), known.alias.map(signed));
         for digest in digests {
-            let (document, alias) = (signed(known.id.0), known.alias.map(signed));
-            statement.execute((digest.0, document, alias, signed(known.key.0)))?;
+            self.state.execute(sql, (digest.0, document, alias, signed(known.key.0)))?;
             // What the cache does not know of this digest it must read, not guess.
             if let Some(cached) = self.cache.cache.get_mut(digest) {
                 cached.push(known.clone());
@@ -109,8 +99,7 @@ impl Digests for DigestTable<'_> {
             return Ok(());
         }
         let sql = "DELETE FROM digests WHERE alias < ?2 OR alias IS NULL AND document < ?1";
-        let mut statement = self.state.db.prepare_cached(sql)?;
-        statement.execute((signed(horizon.representative.0), signed(horizon.alias)))?;
+        self.state.execute(sql, (signed(horizon.representative.0), signed(horizon.alias)))?;
         self.cache.swept = horizon;
         Ok(())
     }

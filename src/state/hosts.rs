@@ -2,9 +2,9 @@
 
 use std::{fmt, time::Duration};
 
-use rusqlite::{OptionalExtension, Row};
+use rusqlite::Row;
 
-use super::{State, StateError};
+use super::{State, StateError, unknown_code};
 use crate::page::Timestamp;
 
 /// The number of a host in the state.
@@ -118,15 +118,11 @@ impl State {
     /// If SQLite fails.
     pub(crate) fn host(&self, name: &str) -> Result<(HostRow, bool), StateError> {
         let sql = "SELECT id, name, rank, until, cause IS NOT NULL FROM hosts WHERE name = ?";
-        let mut known = self.db.prepare_cached(sql)?;
-        let found = known.query_row([name], |found| Ok((read_host(found)?, found.get(4)?)));
-        if let Some(found) = found.optional()? {
+        if let Some(found) = self.find(sql, [name], |row| Ok((read_host(row)?, row.get(4)?)))? {
             return Ok(found);
         }
         let rank = self.next_rank()?;
-        self.db
-            .prepare_cached("INSERT INTO hosts (name, rank) VALUES (?, ?)")?
-            .execute((name, rank))?;
+        self.execute("INSERT INTO hosts (name, rank) VALUES (?, ?)", (name, rank))?;
         let id = HostId(self.db.last_insert_rowid());
         Ok((HostRow { id, name: name.to_owned(), rank, not_before: None }, false))
     }
@@ -136,12 +132,9 @@ impl State {
     /// # Errors
     /// If SQLite fails.
     pub(crate) fn waiting_hosts(&self, limit: usize) -> Result<Vec<HostRow>, StateError> {
-        let mut statement = self.db.prepare_cached(
-            "SELECT id, name, rank, until FROM hosts h WHERE cause IS NULL \
-             AND EXISTS (SELECT 1 FROM queue q WHERE q.host = h.id) ORDER BY rank LIMIT ?",
-        )?;
-        let rows = statement.query_map([i64::try_from(limit).unwrap_or(i64::MAX)], read_host)?;
-        Ok(rows.collect::<Result<_, _>>()?)
+        let sql = "SELECT id, name, rank, until FROM hosts h WHERE cause IS NULL \
+                   AND EXISTS (SELECT 1 FROM queue q WHERE q.host = h.id) ORDER BY rank LIMIT ?";
+        self.all(sql, [i64::try_from(limit).unwrap_or(i64::MAX)], read_host)
     }
 
     /// Moves the host to the end of the rotation.
@@ -150,9 +143,7 @@ impl State {
     /// If SQLite fails.
     pub(crate) fn move_to_back(&self, host: HostId) -> Result<i64, StateError> {
         let rank = self.next_rank()?;
-        self.db
-            .prepare_cached("UPDATE hosts SET rank = ? WHERE id = ?")?
-            .execute((rank, host.0))?;
+        self.execute("UPDATE hosts SET rank = ? WHERE id = ?", (rank, host.0))?;
         Ok(rank)
     }
 
@@ -167,10 +158,8 @@ impl State {
         until: Timestamp,
     ) -> Result<(), StateError> {
         let (code, requested) = cause.to_row();
-        self.db
-            .prepare_cached("UPDATE hosts SET cause = ?, requested = ?, until = ? WHERE id = ?")?
-            .execute((code, requested, until.0, host.0))?;
-        Ok(())
+        let sql = "UPDATE hosts SET cause = ?, requested = ?, until = ? WHERE id = ?";
+        self.execute(sql, (code, requested, until.0, host.0))
     }
 
     /// Ends the deferral of a host. A pause that it asked for still applies.
@@ -180,12 +169,8 @@ impl State {
     pub(crate) fn resume_host(&self, deferred: &DeferredRow) -> Result<(), StateError> {
         let not_before =
             matches!(deferred.cause, DeferCause::RetryAfter(_)).then_some(deferred.until.0);
-        self.db
-            .prepare_cached(
-                "UPDATE hosts SET cause = NULL, requested = NULL, until = ? WHERE id = ?",
-            )?
-            .execute((not_before, deferred.host.0))?;
-        Ok(())
+        let sql = "UPDATE hosts SET cause = NULL, requested = NULL, until = ? WHERE id = ?";
+        self.execute(sql, (not_before, deferred.host.0))
     }
 
     /// The name of a host.
@@ -193,8 +178,7 @@ impl State {
     /// # Errors
     /// If SQLite fails or there is none.
     pub(crate) fn host_name(&self, host: HostId) -> Result<String, StateError> {
-        let mut statement = self.db.prepare_cached("SELECT name FROM hosts WHERE id = ?")?;
-        Ok(statement.query_row([host.0], |row| row.get(0))?)
+        self.value("SELECT name FROM hosts WHERE id = ?", [host.0])
     }
 
     /// The deferred hosts, by name.
@@ -203,16 +187,13 @@ impl State {
     /// If SQLite fails or a row makes no sense.
     pub(crate) fn deferred_hosts(&self) -> Result<Vec<DeferredRow>, StateError> {
         let sql = "SELECT id, name, cause, requested, until FROM hosts WHERE cause IS NOT NULL ORDER BY name";
-        let mut statement = self.db.prepare_cached(sql)?;
-        let mut rows = statement.query([])?;
-        let mut found = Vec::new();
-        while let Some(row) = rows.next()? {
-            let cause = DeferCause::from_row(row.get(2)?, row.get(3)?)
-                .ok_or(StateError::Damaged("a host is deferred for an unknown cause"))?;
+        self.all(sql, [], |row| {
+            let code = row.get(2)?;
+            let cause = DeferCause::from_row(code, row.get(3)?);
+            let cause = cause.ok_or_else(|| unknown_code(2, code))?;
             let (host, until) = (HostId(row.get(0)?), Timestamp(row.get(4)?));
-            found.push(DeferredRow { host, name: row.get(1)?, cause, until });
-        }
-        Ok(found)
+            Ok(DeferredRow { host, name: row.get(1)?, cause, until })
+        })
     }
 
     /// The robots.txt last received from an origin.
@@ -220,12 +201,9 @@ impl State {
     /// # Errors
     /// If SQLite fails.
     pub(crate) fn robots(&self, origin: &str) -> Result<Option<RobotsRow>, StateError> {
-        let mut statement =
-            self.db.prepare_cached("SELECT at, body FROM robots WHERE origin = ?")?;
-        let read = |row: &rusqlite::Row<'_>| {
+        self.find("SELECT at, body FROM robots WHERE origin = ?", [origin], |row| {
             Ok(RobotsRow { at: Timestamp(row.get(0)?), body: row.get(1)? })
-        };
-        Ok(statement.query_row([origin], read).optional()?)
+        })
     }
 
     /// Keeps a robots.txt.
@@ -233,15 +211,12 @@ impl State {
     /// # Errors
     /// If SQLite fails.
     pub(crate) fn set_robots(&self, origin: &str, robots: &RobotsRow) -> Result<(), StateError> {
-        let mut statement = self.db.prepare_cached("REPLACE INTO robots VALUES (?, ?, ?)")?;
-        statement.execute((origin, robots.at.0, &robots.body))?;
-        Ok(())
+        let sql = "REPLACE INTO robots VALUES (?, ?, ?)";
+        self.execute(sql, (origin, robots.at.0, &robots.body))
     }
 
     fn next_rank(&self) -> Result<i64, StateError> {
-        let mut statement =
-            self.db.prepare_cached("SELECT coalesce(max(rank), 0) + 1 FROM hosts")?;
-        Ok(statement.query_row([], |row| row.get(0))?)
+        self.value("SELECT coalesce(max(rank), 0) + 1 FROM hosts", [])
     }
 }
 

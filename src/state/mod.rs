@@ -27,7 +27,7 @@ mod tests;
 use std::{io, path::PathBuf};
 
 use rusqlite::{
-    Connection, OptionalExtension,
+    Connection, OptionalExtension, Params, Row,
     types::{FromSql, ToSql},
 };
 
@@ -191,10 +191,7 @@ impl State {
     /// # Errors
     /// If SQLite fails.
     pub(crate) fn begin(&self) -> Result<(), StateError> {
-        if !self.is_in_transaction() {
-            self.db.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
-        }
-        Ok(())
+        if self.is_in_transaction() { Ok(()) } else { self.execute("BEGIN IMMEDIATE", []) }
     }
 
     /// Makes the batch durable: all of it, or nothing if this fails.
@@ -202,10 +199,7 @@ impl State {
     /// # Errors
     /// If SQLite fails, for instance because the disk is full.
     pub(crate) fn commit(&self) -> Result<(), StateError> {
-        if self.is_in_transaction() {
-            self.db.prepare_cached("COMMIT")?.execute([])?;
-        }
-        Ok(())
+        if self.is_in_transaction() { self.execute("COMMIT", []) } else { Ok(()) }
     }
 
     /// Discards the batch, if one has begun.
@@ -213,10 +207,7 @@ impl State {
     /// # Errors
     /// If SQLite fails.
     pub(crate) fn rollback(&self) -> Result<(), StateError> {
-        if self.is_in_transaction() {
-            self.db.execute_batch("ROLLBACK")?;
-        }
-        Ok(())
+        if self.is_in_transaction() { self.execute("ROLLBACK", []) } else { Ok(()) }
     }
 
     /// Whether a batch has begun.
@@ -229,8 +220,7 @@ impl State {
     /// # Errors
     /// If SQLite fails or the value has another type.
     pub(crate) fn meta<T: FromSql>(&self, name: &str) -> Result<Option<T>, StateError> {
-        let mut statement = self.db.prepare_cached("SELECT value FROM meta WHERE name = ?")?;
-        Ok(statement.query_row([name], |row| row.get(0)).optional()?)
+        self.find("SELECT value FROM meta WHERE name = ?", [name], |row| row.get(0))
     }
 
     /// Sets a single value.
@@ -238,8 +228,7 @@ impl State {
     /// # Errors
     /// If SQLite fails.
     pub(crate) fn set_meta(&self, name: &str, value: impl ToSql) -> Result<(), StateError> {
-        self.db.prepare_cached("REPLACE INTO meta VALUES (?, ?)")?.execute((name, value))?;
-        Ok(())
+        self.execute("REPLACE INTO meta VALUES (?, ?)", (name, value))
     }
 
     /// The committed lengths of the output files, by name.
@@ -247,9 +236,8 @@ impl State {
     /// # Errors
     /// If SQLite fails.
     pub(crate) fn files(&self) -> Result<Vec<(String, u64)>, StateError> {
-        let mut statement = self.db.prepare_cached("SELECT name, size FROM files ORDER BY name")?;
-        let rows = statement.query_map([], |row| Ok((row.get(0)?, unsigned(row.get(1)?))))?;
-        Ok(rows.collect::<Result<_, _>>()?)
+        let sql = "SELECT name, size FROM files ORDER BY name";
+        self.all(sql, [], |row| Ok((row.get(0)?, unsigned(row.get(1)?))))
     }
 
     /// Records how long an output file is.
@@ -257,10 +245,38 @@ impl State {
     /// # Errors
     /// If SQLite fails.
     pub(crate) fn set_file(&self, name: &str, size: u64) -> Result<(), StateError> {
-        self.db
-            .prepare_cached("REPLACE INTO files VALUES (?, ?)")?
-            .execute((name, signed(size)))?;
+        self.execute("REPLACE INTO files VALUES (?, ?)", (name, signed(size)))
+    }
+
+    /// Executes a statement that returns no rows.
+    fn execute(&self, sql: &str, parameters: impl Params) -> Result<(), StateError> {
+        self.db.prepare_cached(sql)?.execute(parameters)?;
         Ok(())
+    }
+
+    /// The row that a query finds, if it finds one.
+    fn find<T>(
+        &self,
+        sql: &str,
+        parameters: impl Params,
+        read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Option<T>, StateError> {
+        Ok(self.db.prepare_cached(sql)?.query_row(parameters, read).optional()?)
+    }
+
+    /// All rows that a query finds.
+    fn all<T>(
+        &self,
+        sql: &str,
+        parameters: impl Params,
+        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, StateError> {
+        Ok(self.db.prepare_cached(sql)?.query_map(parameters, read)?.collect::<Result<_, _>>()?)
+    }
+
+    /// The value of a query that always finds one.
+    fn value<T: FromSql>(&self, sql: &str, parameters: impl Params) -> Result<T, StateError> {
+        Ok(self.db.prepare_cached(sql)?.query_row(parameters, |row| row.get(0))?)
     }
 }
 
@@ -271,4 +287,9 @@ fn signed(value: u64) -> i64 {
 
 fn unsigned(value: i64) -> u64 {
     value.cast_unsigned()
+}
+
+/// A column holds a number that stands for nothing.
+fn unknown_code(column: usize, code: i64) -> rusqlite::Error {
+    rusqlite::Error::IntegralValueOutOfRange(column, code)
 }

@@ -103,8 +103,7 @@ impl SignatureLog {
     /// Writes the row that is not full yet.
     pub(super) fn flush(&mut self, state: &State) -> Result<(), StateError> {
         if let (true, Some((first, packed))) = (self.changed, &self.open) {
-            let mut statement = state.db.prepare_cached("REPLACE INTO signatures VALUES (?, ?)")?;
-            statement.execute((signed(first.0), packed))?;
+            state.execute("REPLACE INTO signatures VALUES (?, ?)", (signed(first.0), packed))?;
         }
         self.changed = false;
         Ok(())
@@ -116,7 +115,7 @@ impl SignatureLog {
             return Ok(());
         }
         let sql = "DELETE FROM signatures WHERE first < (SELECT max(first) FROM signatures WHERE first <= ?)";
-        state.db.prepare_cached(sql)?.execute([signed(horizon.0)])?;
+        state.execute(sql, [signed(horizon.0)])?;
         self.pruned = horizon.0;
         Ok(())
     }
@@ -136,8 +135,7 @@ impl SignatureLog {
     /// How many representatives are stored.
     fn stored(state: &State) -> Result<u64, StateError> {
         let sql = "SELECT coalesce(sum(length(packed)), 0) FROM signatures";
-        let bytes: i64 = state.db.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
-        Ok(unsigned(bytes) / BYTES as u64)
+        Ok(unsigned(state.value(sql, [])?) / BYTES as u64)
     }
 
     /// Calls `visit` with every row, and returns the log to continue with.

@@ -15,15 +15,12 @@ impl State {
         let TemplateChange { sample, outdated } = change;
         let packed: Vec<u8> = sample.blocks.iter().flat_map(|block| block.to_le_bytes()).collect();
         let (origin, document) = (signed(sample.origin.get()), signed(sample.id.0));
-        let mut insert =
-            self.db.prepare_cached("INSERT OR REPLACE INTO templates VALUES (?, ?, ?, ?)")?;
-        insert.execute((origin, document, signed(sample.key.0), packed))?;
-        let mut delete =
-            self.db.prepare_cached("DELETE FROM templates WHERE origin = ? AND document < ?")?;
-        for outdated in outdated {
-            delete.execute((signed(outdated.origin.get()), signed(outdated.before.0)))?;
-        }
-        Ok(())
+        let insert = "INSERT OR REPLACE INTO templates VALUES (?, ?, ?, ?)";
+        self.execute(insert, (origin, document, signed(sample.key.0), packed))?;
+        outdated.iter().try_for_each(|outdated| {
+            let delete = "DELETE FROM templates WHERE origin = ? AND document < ?";
+            self.execute(delete, (signed(outdated.origin.get()), signed(outdated.before.0)))
+        })
     }
 
     /// Calls `visit` with every sample that is kept, or with those of one origin, oldest first.

@@ -33,10 +33,8 @@ impl State {
         charset: &str,
         truncated: Option<&str>,
     ) -> Result<(), StateError> {
-        let mut statement =
-            self.db.prepare_cached("INSERT INTO texts VALUES (?, NULL, ?, ?, ?)")?;
-        statement.execute((signed(document.0), compressed(text), charset, truncated))?;
-        Ok(())
+        let sql = "INSERT INTO texts VALUES (?, NULL, ?, ?, ?)";
+        self.execute(sql, (signed(document.0), compressed(text), charset, truncated))
     }
 
     /// Notes that the text of the document of this number is that of an earlier one with the same body, if that text is kept.
@@ -50,8 +48,7 @@ impl State {
     ) -> Result<(), StateError> {
         let sql = "INSERT INTO texts (document, same) SELECT ?1, t.document \
                    FROM digests g JOIN texts t ON t.document = g.document WHERE g.digest = ?2 LIMIT 1";
-        self.db.prepare_cached(sql)?.execute((signed(document.0), body.0))?;
-        Ok(())
+        self.execute(sql, (signed(document.0), body.0))
     }
 
     /// The text of the document of this number, if it is kept.

@@ -1,11 +1,12 @@
 //! Every URL known, and the queue of those still to be fetched.
 
-use rusqlite::{OptionalExtension, Row, types::ToSql};
+use rusqlite::{Row, types::ToSql};
 
 use super::{
     State, StateError,
     hosts::HostId,
     reason::{Reason, SkipCause},
+    unknown_code, unsigned,
 };
 use crate::{filter::Key, page::Timestamp};
 
@@ -13,13 +14,13 @@ use crate::{filter::Key, page::Timestamp};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UrlId(pub i64);
 
-/// What a URL leads to.
+/// What a URL leads to. The numbers are kept in the state of runs and never change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UrlKind {
     /// A page.
-    Page,
+    Page = 0,
     /// A sitemap.
-    Sitemap,
+    Sitemap = 1,
 }
 
 /// What has become of a URL.
@@ -109,8 +110,7 @@ impl State {
     /// If SQLite fails or the row makes no sense.
     pub(crate) fn url(&self, url: &str) -> Result<Option<UrlRow>, StateError> {
         let sql = format!("SELECT {COLUMNS} FROM urls u WHERE u.key = ? AND u.url = ?");
-        let mut statement = self.db.prepare_cached(&sql)?;
-        statement.query_row((key(url), url), read_url).optional()?.transpose()
+        self.find(&sql, (key(url), url), read_url)
     }
 
     /// The row of this number.
@@ -119,8 +119,7 @@ impl State {
     /// If SQLite fails or the row makes no sense.
     pub(crate) fn url_by_id(&self, id: UrlId) -> Result<Option<UrlRow>, StateError> {
         let sql = format!("SELECT {COLUMNS} FROM urls u WHERE u.id = ?");
-        let mut statement = self.db.prepare_cached(&sql)?;
-        statement.query_row([id.0], read_url).optional()?.transpose()
+        self.find(&sql, [id.0], read_url)
     }
 
     /// Enters a URL that is not known yet. It is not put in the queue.
@@ -128,14 +127,12 @@ impl State {
     /// # Errors
     /// If SQLite fails.
     pub(crate) fn add_url(&self, new: &NewUrl<'_>) -> Result<UrlId, StateError> {
-        let mut statement = self.db.prepare_cached(
-            "INSERT INTO urls VALUES (NULL, ?, ?, ?, ?, ?, NULL, NULL, ?, ?, ?, ?, ?, ?)",
-        )?;
-        statement.execute((
+        let sql = "INSERT INTO urls VALUES (NULL, ?, ?, ?, ?, ?, NULL, NULL, ?, ?, ?, ?, ?, ?)";
+        let parameters = (
             key(new.url),
             new.url,
             new.host.0,
-            kind_code(new.kind),
+            new.kind as u8,
             state_code(new.state),
             new.seed.map(|seed| i64::try_from(seed).unwrap_or(i64::MAX)),
             new.depth,
@@ -143,7 +140,8 @@ impl State {
             new.referrer.map(|id| id.0),
             new.at.0,
             new.cause.map(SkipCause::as_code),
-        ))?;
+        );
+        self.execute(sql, parameters)?;
         Ok(UrlId(self.db.last_insert_rowid()))
     }
 
@@ -152,10 +150,7 @@ impl State {
     /// # Errors
     /// If SQLite fails, or the place is taken.
     pub(crate) fn enqueue(&self, host: HostId, seq: i64, url: UrlId) -> Result<(), StateError> {
-        self.db
-            .prepare_cached("INSERT INTO queue VALUES (?, ?, ?)")?
-            .execute((host.0, seq, url.0))?;
-        Ok(())
+        self.execute("INSERT INTO queue VALUES (?, ?, ?)", (host.0, seq, url.0))
     }
 
     /// The last place that is taken in any queue.
@@ -163,7 +158,7 @@ impl State {
     /// # Errors
     /// If SQLite fails.
     pub(crate) fn last_seq(&self) -> Result<i64, StateError> {
-        Ok(self.db.query_row("SELECT coalesce(max(seq), 0) FROM queue", [], |row| row.get(0))?)
+        self.value("SELECT coalesce(max(seq), 0) FROM queue", [])
     }
 
     /// Takes a URL out of the queue.
@@ -171,10 +166,7 @@ impl State {
     /// # Errors
     /// If SQLite fails.
     pub(crate) fn dequeue(&self, host: HostId, seq: i64) -> Result<(), StateError> {
-        self.db
-            .prepare_cached("DELETE FROM queue WHERE host = ? AND seq = ?")?
-            .execute((host.0, seq))?;
-        Ok(())
+        self.execute("DELETE FROM queue WHERE host = ? AND seq = ?", (host.0, seq))
     }
 
     /// Up to `limit` URLs of a host's queue behind place `after`.
@@ -190,14 +182,10 @@ impl State {
         let sql = format!(
             "SELECT {COLUMNS}, q.seq FROM queue q JOIN urls u ON u.id = q.url WHERE q.host = ? AND q.seq > ? ORDER BY q.seq LIMIT ?"
         );
-        let mut statement = self.db.prepare_cached(&sql)?;
-        let mut rows =
-            statement.query((host.0, after, i64::try_from(limit).unwrap_or(i64::MAX)))?;
-        let mut queued = Vec::new();
-        while let Some(row) = rows.next()? {
-            queued.push(Queued { seq: row.get(13)?, url: read_url(row)?? });
-        }
-        Ok(queued)
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        self.all(&sql, (host.0, after, limit), |row| {
+            Ok(Queued { seq: row.get(13)?, url: read_url(row)? })
+        })
     }
 
     /// How many URLs wait.
@@ -205,10 +193,7 @@ impl State {
     /// # Errors
     /// If SQLite fails.
     pub(crate) fn queue_len(&self) -> Result<u64, StateError> {
-        Ok(self
-            .db
-            .query_row("SELECT count(*) FROM queue", [], |row| row.get::<_, i64>(0))?
-            .cast_unsigned())
+        self.value("SELECT count(*) FROM queue", []).map(unsigned)
     }
 
     /// Says what has become of a URL.
@@ -225,8 +210,7 @@ impl State {
     ) -> Result<(), StateError> {
         let sql =
             "UPDATE urls SET state = ?, detail = ?, status = ?, at = ?, cause = NULL WHERE id = ?";
-        self.db.prepare_cached(sql)?.execute((state_code(state), detail, status, at.0, id.0))?;
-        Ok(())
+        self.execute(sql, (state_code(state), detail, status, at.0, id.0))
     }
 
     /// Records why a URL was skipped that has just been [settled](Self::set_url_state).
@@ -234,9 +218,7 @@ impl State {
     /// # Errors
     /// If SQLite fails.
     pub(crate) fn set_cause(&self, id: UrlId, cause: SkipCause) -> Result<(), StateError> {
-        let sql = "UPDATE urls SET cause = ? WHERE id = ?";
-        self.db.prepare_cached(sql)?.execute((cause.as_code(), id.0))?;
-        Ok(())
+        self.execute("UPDATE urls SET cause = ? WHERE id = ?", (cause.as_code(), id.0))
     }
 
     /// Puts a URL that had been skipped into a seed, at a depth. It is not put in the queue.
@@ -246,8 +228,7 @@ impl State {
     pub(crate) fn revive_url(&self, id: UrlId, seed: usize, depth: u32) -> Result<(), StateError> {
         let sql = "UPDATE urls SET state = ?, detail = NULL, cause = NULL, seed = ?, depth = ? WHERE id = ?";
         let seed = i64::try_from(seed).unwrap_or(i64::MAX);
-        self.db.prepare_cached(sql)?.execute((QUEUED, seed, depth, id.0))?;
-        Ok(())
+        self.execute(sql, (QUEUED, seed, depth, id.0))
     }
 
     /// How many links the URL is from its seed.
@@ -255,8 +236,7 @@ impl State {
     /// # Errors
     /// If SQLite fails or there is none.
     pub(crate) fn depth(&self, id: UrlId) -> Result<u32, StateError> {
-        let mut statement = self.db.prepare_cached("SELECT depth FROM urls WHERE id = ?")?;
-        Ok(statement.query_row([id.0], |row| row.get(0))?)
+        self.value("SELECT depth FROM urls WHERE id = ?", [id.0])
     }
 
     /// Gives the URLs of each seed to the seed at its new place; those of a seed that has none any more belong to none.
@@ -269,8 +249,7 @@ impl State {
     pub(crate) fn move_seeds(&self, places: &[Option<usize>]) -> Result<(), StateError> {
         let places = serde_json::to_string(places).expect("numbers are JSON");
         let sql = "UPDATE urls SET seed = (SELECT value FROM json_each(?1) WHERE key = seed) WHERE seed IS NOT NULL";
-        self.db.execute(sql, [places])?;
-        Ok(())
+        self.execute(sql, [places])
     }
 
     /// Takes all URLs out of the queue that do not wait any more.
@@ -278,9 +257,7 @@ impl State {
     /// # Errors
     /// If SQLite fails.
     pub(crate) fn dequeue_skipped(&self) -> Result<(), StateError> {
-        let sql = "DELETE FROM queue WHERE url IN (SELECT id FROM urls WHERE state != 0)";
-        self.db.execute(sql, [])?;
-        Ok(())
+        self.execute("DELETE FROM queue WHERE url IN (SELECT id FROM urls WHERE state != 0)", [])
     }
 
     /// Says that a URL is fewer links from its seed than was known.
@@ -288,8 +265,7 @@ impl State {
     /// # Errors
     /// If SQLite fails.
     pub(crate) fn set_depth(&self, id: UrlId, depth: u32) -> Result<(), StateError> {
-        self.db.prepare_cached("UPDATE urls SET depth = ? WHERE id = ?")?.execute((depth, id.0))?;
-        Ok(())
+        self.execute("UPDATE urls SET depth = ? WHERE id = ?", (depth, id.0))
     }
 
     /// Calls `visit` with every URL that is in one of `states`, in the order in which they were found.
@@ -303,9 +279,8 @@ impl State {
     ) -> Result<(), E> {
         let sql = format!("SELECT {COLUMNS} FROM urls u WHERE u.state != {JUDGED} ORDER BY u.id");
         let mut statement = self.db.prepare(&sql).map_err(StateError::from)?;
-        let mut rows = statement.query([]).map_err(StateError::from)?;
-        while let Some(row) = rows.next().map_err(StateError::from)? {
-            let url = read_url(row).map_err(StateError::from)??;
+        for url in statement.query_map([], read_url).map_err(StateError::from)? {
+            let url = url.map_err(StateError::from)?;
             if wanted(url.state) {
                 visit(url)?;
             }
@@ -314,27 +289,27 @@ impl State {
     }
 }
 
-fn read_url(row: &Row<'_>) -> rusqlite::Result<Result<UrlRow, StateError>> {
+fn read_url(row: &Row<'_>) -> rusqlite::Result<UrlRow> {
     let state = match row.get(4)? {
         QUEUED => UrlState::Queued,
         JUDGED => UrlState::Judged,
-        code => match u8::try_from(code).ok().and_then(Reason::from_code) {
-            Some(reason) => UrlState::Skipped(reason),
-            None => return Ok(Err(StateError::Damaged("a URL in an unknown state"))),
-        },
+        code => {
+            let reason = u8::try_from(code).ok().and_then(Reason::from_code);
+            UrlState::Skipped(reason.ok_or_else(|| unknown_code(4, code))?)
+        }
     };
     let kind = match row.get(3)? {
         0 => UrlKind::Page,
         1 => UrlKind::Sitemap,
-        _ => return Ok(Err(StateError::Damaged("a URL of an unknown kind"))),
+        code => return Err(unknown_code(3, code)),
     };
-    let cause = match row.get::<_, Option<u8>>(12)?.map(SkipCause::from_code) {
-        Some(None) => return Ok(Err(StateError::Damaged("a URL skipped for an unknown cause"))),
-        cause => cause.flatten(),
-    };
+    let cause = row.get::<_, Option<u8>>(12)?;
+    let cause =
+        cause.map(|code| SkipCause::from_code(code).ok_or_else(|| unknown_code(12, code.into())));
+    let cause = cause.transpose()?;
     let detail = row.get::<_, Option<String>>(5)?;
     let of_cause = || cause.and_then(SkipCause::detail).map(str::to_owned);
-    Ok(Ok(UrlRow {
+    Ok(UrlRow {
         id: UrlId(row.get(0)?),
         url: row.get(1)?,
         host: HostId(row.get(2)?),
@@ -348,18 +323,11 @@ fn read_url(row: &Row<'_>) -> rusqlite::Result<Result<UrlRow, StateError>> {
         hops: row.get(9)?,
         referrer: row.get::<_, Option<i64>>(10)?.map(UrlId),
         at: Timestamp(row.get(11)?),
-    }))
+    })
 }
 
 fn key(url: &str) -> impl ToSql {
     Key::of(url).0.cast_signed()
-}
-
-fn kind_code(kind: UrlKind) -> i64 {
-    match kind {
-        UrlKind::Page => 0,
-        UrlKind::Sitemap => 1,
-    }
 }
 
 fn state_code(state: UrlState) -> i64 {
