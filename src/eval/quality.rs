@@ -201,7 +201,7 @@ impl Run {
         let same_host = corpus.hosts[x] == corpus.hosts[y];
         let template = if same_host { self.templates[y] } else { Share::NONE };
         let (a, b) = (rule.comparable(earlier)?, rule.comparable(sketch)?);
-        let confirmed = !confirm || rule.confirms_within(&a, sketch, template);
+        let confirmed = !confirm || rule.confirms(&a, sketch, template);
         confirmed.then(|| a.fingerprint().distance(b.fingerprint()))
     }
 }

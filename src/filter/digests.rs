@@ -136,7 +136,7 @@ struct Entry {
 
 impl Ledger {
     fn push(&mut self, digest: Digest, known: Known) {
-        let ordinal = self.first + self.entries.len() as u64;
+        let ordinal = self.first + self.entries.len as u64;
         let previous = self.newest.insert(digest, ordinal);
         self.entries.push(Entry { digest, previous, known });
     }
@@ -177,24 +177,16 @@ const PARTS: usize = 1024;
 struct SteadyQueue<T> {
     /// None is empty, and all but the first and the last are full.
     blocks: VecDeque<VecDeque<T>>,
+    len: usize,
 }
 
 impl<T> Default for SteadyQueue<T> {
     fn default() -> Self {
-        Self { blocks: VecDeque::new() }
+        Self { blocks: VecDeque::new(), len: 0 }
     }
 }
 
 impl<T> SteadyQueue<T> {
-    fn len(&self) -> usize {
-        let (first, last) = (self.blocks.front(), self.blocks.back());
-        match self.blocks.len() {
-            0 => 0,
-            1 => first.map_or(0, VecDeque::len),
-            n => (n - 2) * BLOCK + first.map_or(0, VecDeque::len) + last.map_or(0, VecDeque::len),
-        }
-    }
-
     fn get(&self, place: usize) -> Option<&T> {
         let first = self.blocks.front()?.len();
         match place.checked_sub(first) {
@@ -212,11 +204,13 @@ impl<T> SteadyQueue<T> {
                 self.blocks.push_back(block);
             }
         }
+        self.len += 1;
     }
 
     fn pop_if(&mut self, leaves: impl FnOnce(&mut T) -> bool) -> Option<T> {
         let block = self.blocks.front_mut()?;
         let value = block.pop_front_if(leaves)?;
+        self.len -= 1;
         if block.is_empty() {
             self.blocks.pop_front();
         }
@@ -265,11 +259,8 @@ impl MemoryDigests {
     /// How many digests of representatives and of aliases are kept.
     pub(super) fn counts(&self) -> (usize, usize) {
         let counts = [&self.representatives, &self.aliases].map(|ledger| {
-            assert!(
-                ledger.newest.len() <= ledger.entries.len(),
-                "a digest without an entry is kept"
-            );
-            ledger.entries.len()
+            assert!(ledger.newest.len() <= ledger.entries.len, "a digest without an entry is kept");
+            ledger.entries.len
         });
         (counts[0], counts[1])
     }
@@ -296,7 +287,7 @@ mod tests {
                         prop_assert_eq!(steady.pop_if(|_| true), plain.pop_front());
                     }
                 }
-                prop_assert_eq!(steady.len(), plain.len());
+                prop_assert_eq!(steady.len, plain.len());
                 prop_assert!(steady.blocks.iter().all(|block| (1..=1024).contains(&block.len())));
                 prop_assert!(steady.blocks.iter().all(|block| block.capacity() == 1024), "none has grown");
                 prop_assert!(steady.pop_if(|_| false).is_none());

@@ -280,53 +280,36 @@ impl<I: Index> Engine<I> {
             && representative.is_some_and(|representative| representative.key != key)
     }
 
-    /// The nearest document that the rule accepts: by signature, of equally near ones the oldest; or where the rule compares fingerprints
-    /// only, by fingerprint, of equally near ones the oldest.
+    /// The nearest document that the rule accepts, of equally near ones the oldest: nearest by signature, or by fingerprint where the rule
+    /// compares nothing else.
     fn near(&mut self, document: &Document) -> Option<Match> {
         let signature = self.rule.comparable(&document.sketch)?;
         let radius = self.rule.search_radius(document.sketch.features);
-        if self.rule.confirms_by_signature() {
-            self.nearest_confirmed(document, &signature, radius)
-        } else {
-            self.nearest_candidate(document.key, &signature, radius)
-        }
-    }
-
-    fn nearest_confirmed(
-        &mut self,
-        document: &Document,
-        signature: &Signature,
-        radius: u32,
-    ) -> Option<Match> {
         self.index.candidates(signature.fingerprint(), radius, &mut self.candidates);
         if self.candidates.is_empty() {
             return None;
         }
-        let (origin, template) =
-            (document.blocks.as_ref().map(|blocks| blocks.origin), self.template(document));
-        let accepted = self.candidates.iter().filter_map(|&candidate| {
+        let origin = document.blocks.as_ref().map(|blocks| blocks.origin);
+        let template = self.template(document);
+        let mut accepted = self.candidates.iter().filter_map(|&candidate| {
             let (representative, other) = self.other(document.key, candidate)?;
             let same_origin = origin.is_some() && representative.origin == origin;
             let template = if same_origin { template } else { Share::NONE };
-            let accepted = self.rule.confirms_within(&other, &document.sketch, template);
-            accepted.then(|| matched(candidate, &representative, other.distance(signature)))
+            let found = Match {
+                of: candidate.id,
+                kind: Kind::Near,
+                step: Step::Near,
+                distance: candidate.distance,
+                signature_distance: other.distance(&signature),
+            };
+            self.rule.confirms(&other, &document.sketch, template).then_some(found)
         });
-        accepted.min_by_key(|found| (found.signature_distance, found.of))
-    }
-
-    fn nearest_candidate(&mut self, key: Key, signature: &Signature, radius: u32) -> Option<Match> {
-        let fingerprint = signature.fingerprint();
-        let accept = |engine: &Self, candidate| {
-            let (representative, other) = engine.other(key, candidate)?;
-            Some(matched(candidate, &representative, other.distance(signature)))
-        };
-        let nearest = self.index.nearest(fingerprint, radius)?;
-        if let Some(found) = accept(self, nearest) {
-            return Some(found);
+        if self.rule.confirms_by_signature() {
+            accepted.min_by_key(|found| (found.signature_distance, found.of))
+        } else {
+            // Candidates come in the order of their fingerprints' distances.
+            accepted.next()
         }
-        // The nearest is an earlier version of the same document.
-        self.index.candidates(fingerprint, radius, &mut self.candidates);
-        self.candidates.iter().find_map(|&candidate| accept(self, candidate))
     }
 
     /// The representative that is a candidate, unless it is an earlier version of the same document.
@@ -400,20 +383,6 @@ impl<I: Index> Engine<I> {
         self.next = DocId(id.0 + 1);
         let judgement = Judgement { id, at: self.window.clock(), verdict, facts };
         Change { judgement, representative: None, template: None }
-    }
-}
-
-fn matched(
-    candidate: Candidate,
-    representative: &Representative,
-    signature_distance: u32,
-) -> Match {
-    Match {
-        of: representative.id,
-        kind: Kind::Near,
-        step: Step::Near,
-        distance: candidate.distance,
-        signature_distance,
     }
 }
 

@@ -109,15 +109,10 @@ impl Rule {
         (sketch.features >= self.min_features).then_some(sketch.signature)
     }
 
-    /// Whether a text nearly repeats one of which the signature is given, if their fingerprints lie within the radius.
+    /// Whether a text nearly repeats one of which the signature is given, if their fingerprints lie within the radius. If both are from one
+    /// origin, its template is this share of the text.
     #[must_use]
-    pub fn confirms(&self, earlier: &Signature, sketch: &Sketch) -> bool {
-        earlier.distance(&sketch.signature) <= self.signature_radius(sketch.features)
-    }
-
-    /// The same for two texts from one origin, whose template is this share of the later one.
-    #[must_use]
-    pub fn confirms_within(&self, earlier: &Signature, sketch: &Sketch, template: Share) -> bool {
+    pub fn confirms(&self, earlier: &Signature, sketch: &Sketch, template: Share) -> bool {
         let most = self.signature_radius_within(sketch.features, template);
         earlier.distance(&sketch.signature) <= most
     }
@@ -130,7 +125,7 @@ impl Rule {
         }
         let (a, b) = (self.comparable(earlier)?, self.comparable(sketch)?);
         let candidate = a.fingerprint().distance(b.fingerprint()) <= self.radius;
-        (candidate && self.confirms(&a, sketch)).then_some(Step::Near)
+        (candidate && self.confirms(&a, sketch, Share::NONE)).then_some(Step::Near)
     }
 }
 

@@ -156,7 +156,7 @@ impl Window {
     }
 
     pub(super) fn len(&self) -> usize {
-        self.queue.len()
+        self.queue.len
     }
 
     /// How many representatives it may hold.
@@ -171,9 +171,6 @@ impl Window {
 struct Queue {
     /// None is empty.
     blocks: VecDeque<Block>,
-    /// How many of the first block have left.
-    left: usize,
-    /// How many are in the queue.
     len: usize,
 }
 
@@ -181,21 +178,17 @@ struct Queue {
 struct Block {
     /// No representative of this block or of a later one has a lower number.
     first: DocId,
-    packed: Vec<Packed>,
+    packed: VecDeque<Packed>,
 }
 
 impl Queue {
-    fn len(&self) -> usize {
-        self.len
-    }
-
     /// Numbers grow from call to call.
     fn push(&mut self, packed: Packed) {
         match self.blocks.back_mut() {
-            Some(block) if block.packed.len() < BLOCK => block.packed.push(packed),
+            Some(block) if block.packed.len() < BLOCK => block.packed.push_back(packed),
             _ => {
-                let mut block = Vec::with_capacity(BLOCK);
-                block.push(packed);
+                let mut block = VecDeque::with_capacity(BLOCK);
+                block.push_back(packed);
                 self.blocks.push_back(Block { first: packed.id(), packed: block });
             }
         }
@@ -203,15 +196,14 @@ impl Queue {
     }
 
     fn front(&self) -> Option<&Packed> {
-        self.blocks.front()?.packed.get(self.left)
+        self.blocks.front()?.packed.front()
     }
 
     fn pop(&mut self) -> Option<Packed> {
-        let front = *self.front()?;
+        let front = self.blocks.front_mut()?.packed.pop_front();
         self.len -= 1;
-        self.left += 1;
-        self.drop_empty(0);
-        Some(front)
+        self.drop_if_empty(0);
+        front
     }
 
     /// The one of this number.
@@ -229,36 +221,31 @@ impl Queue {
             packed.shrink_to_fit();
         }
         self.len -= 1;
-        self.drop_empty(number);
-        Some(taken)
+        self.drop_if_empty(number);
+        taken
     }
 
     #[cfg(test)]
     fn iter(&self) -> impl Iterator<Item = &Packed> {
-        self.blocks.iter().flat_map(|block| &block.packed).skip(self.left)
+        self.blocks.iter().flat_map(|block| &block.packed)
     }
 
-    /// Drops this block if nothing of it is left in the queue.
-    fn drop_empty(&mut self, number: usize) {
-        let left = if number == 0 { self.left } else { 0 };
-        if self.blocks[number].packed.len() == left {
+    fn drop_if_empty(&mut self, number: usize) {
+        if self.blocks[number].packed.is_empty() {
             self.blocks.remove(number);
-            self.left -= left;
         }
     }
 
     /// The block and the place in it of the one of this number.
     fn place(&self, id: DocId) -> Option<(usize, usize)> {
         let block = self.blocks.partition_point(|block| block.first <= id).checked_sub(1)?;
-        let left = if block == 0 { self.left } else { 0 };
-        let place = place(&self.blocks[block].packed[left..], id)?;
-        Some((block, left + place))
+        Some((block, place(&self.blocks[block].packed, id)?))
     }
 }
 
 /// Interpolation search, alternating with binary search in case the numbers are unevenly spaced. Numbers grow by at least one from place
 /// to place, which bounds the place from both sides; if all are consecutive, it is found at once.
-fn place(packed: &[Packed], id: DocId) -> Option<usize> {
+fn place(packed: &VecDeque<Packed>, id: DocId) -> Option<usize> {
     let id_at = |place: usize| packed[place].id().0;
     let (mut from, mut until) = (0, packed.len().checked_sub(1)?);
     for halve in [false, true].into_iter().cycle() {
@@ -378,13 +365,13 @@ mod tests {
                 }
                 prop_assert_eq!(queue.front().map(|packed| packed.id().0), model.first().copied());
             }
-            prop_assert_eq!(queue.len(), model.len());
+            prop_assert_eq!(queue.len, model.len());
             prop_assert!(queue.iter().map(|packed| packed.id().0).eq(model.iter().copied()));
             for id in ids.iter().flat_map(|&id| [id - 1, id, id + 1]).chain([0, u64::MAX]) {
                 let found = queue.find(DocId(id)).map(|packed| packed.id().0);
                 prop_assert_eq!(found, model.get(&id).copied());
             }
-            prop_assert!(queue.room() <= 3 * queue.len() + 3 * BLOCK, "{} for {}", queue.room(), queue.len());
+            prop_assert!(queue.room() <= 3 * queue.len + 3 * BLOCK, "{} for {}", queue.room(), queue.len);
         }
     }
 }
