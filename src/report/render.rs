@@ -122,13 +122,7 @@ impl fmt::Display for Report {
         line(f, "stored", counts.stored, "", "")?;
         line(f, "skipped", counts.all_skipped(), "", "")?;
         for (reason, count) in &counts.skipped {
-            writeln!(
-                f,
-                "    {:<15}{:>9}  {}",
-                reason.as_str(),
-                thousands(*count),
-                reason.meaning()
-            )?;
+            writeln!(f, "    {:<15}{:>9}  {}", reason, thousands(*count), reason.meaning())?;
         }
         index(f, &self.search)?;
         deferred(f, &self.deferred)?;

@@ -405,7 +405,7 @@ fn a_run_that_is_done_without_a_page_is_reported_with_the_next_step() {
     );
     assert!(nothing(&[], End::Done)[0].contains("no seed names a URL"));
     for reason in Reason::ALL {
-        assert!(nothing(&[("http://a.test/", reason)], End::Done)[0].contains(reason.as_str()));
+        assert!(nothing(&[("http://a.test/", reason)], End::Done)[0].contains(&reason.to_string()));
     }
     assert_eq!(nothing(&skips, End::Interrupted), Vec::<String>::new());
     let mut builder = Builder::default();

@@ -109,26 +109,6 @@ impl Reason {
         Self::ALL.into_iter().find(|reason| reason.as_code() == code)
     }
 
-    /// Its name in the files.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Robots => "robots",
-            Self::Scope => "scope",
-            Self::Depth => "depth",
-            Self::Budget => "budget",
-            Self::Redirect => "redirect",
-            Self::Status => "status",
-            Self::Failure => "failure",
-            Self::ContentType => "content_type",
-            Self::Noindex => "noindex",
-            Self::DuplicateLinks => "duplicate_links",
-            Self::Host => "host",
-            Self::Pending => "pending",
-            Self::Sitemap => "sitemap",
-        }
-    }
-
     /// What it means, as a sentence for people.
     #[must_use]
     pub fn meaning(self) -> &'static str {
@@ -150,9 +130,10 @@ impl Reason {
     }
 }
 
+/// Its name in the output files.
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+        self.serialize(f)
     }
 }
 
@@ -164,7 +145,7 @@ mod tests {
     fn reasons_keep_their_names_and_codes() {
         for reason in Reason::ALL {
             assert_eq!(Reason::from_code(reason.as_code()), Some(reason));
-            assert_eq!(serde_json::to_value(reason).unwrap(), reason.as_str());
+            assert_eq!(serde_json::to_value(reason).unwrap(), reason.to_string());
         }
         assert_eq!(Reason::Robots.as_code(), 1);
         assert_eq!(Reason::Pending.as_code(), 12);

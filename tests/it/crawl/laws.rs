@@ -136,12 +136,12 @@ fn counts_are_those_of_the_files(
     assert_eq!(counts.stored, pages.len() as u64);
     let mut reasons = BTreeMap::new();
     for line in skipped {
-        *reasons.entry(line["reason"].as_str().unwrap()).or_insert(0_u64) += 1;
+        *reasons.entry(line["reason"].as_str().unwrap().to_owned()).or_insert(0_u64) += 1;
     }
     let reported: BTreeMap<_, _> =
-        counts.skipped.iter().map(|(reason, count)| (reason.as_str(), *count)).collect();
+        counts.skipped.iter().map(|(reason, count)| (reason.to_string(), *count)).collect();
     assert_eq!(reported, reasons);
-    let unjudged = ["noindex", "content_type"].iter().filter_map(|reason| reasons.get(reason));
+    let unjudged = ["noindex", "content_type"].iter().filter_map(|reason| reasons.get(*reason));
     let fetched = (pages.len() + duplicates.len()) as u64 + unjudged.sum::<u64>();
     assert_eq!(counts.fetched, fetched);
 }
