@@ -20,8 +20,8 @@ use crate::{
     page::Timestamp,
     sink::{
         SinkError,
-        json_lines::replace,
         record::{VerdictName, rfc3339},
+        replace,
     },
     state::Reason,
 };

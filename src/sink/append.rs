@@ -6,14 +6,31 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use serde::Serialize;
+
 use crate::sink::SinkError;
 
 /// Bytes that are buffered before they are written.
 const BUFFER: usize = 64 * 1024;
 
 /// A file that only grows. Buffered bytes are written at a known offset, so a write that failed half way can be repeated.
+///
+/// ```
+/// use pagesieve::sink::AppendFile;
+///
+/// # let directory = tempfile::tempdir().unwrap();
+/// # let path = directory.path().join("pages.jsonl");
+/// let mut lines = AppendFile::open(path.clone(), 0)?;
+/// lines.write_line(&serde_json::json!({"id": "a"}))?;
+/// let committed = lines.sync()?;
+/// lines.write_line(&serde_json::json!({"id": "never committed"}))?;
+///
+/// let lines = AppendFile::open(path, committed)?;
+/// assert_eq!(lines.offset(), 11);
+/// # Ok::<(), pagesieve::sink::SinkError>(())
+/// ```
 #[derive(Debug)]
-pub(super) struct Appending {
+pub struct AppendFile {
     path: PathBuf,
     file: File,
     pending: Vec<u8>,
@@ -21,15 +38,20 @@ pub(super) struct Appending {
     synced: bool,
 }
 
-impl Appending {
-    /// Opens or creates the file and cuts off everything past `committed`.
-    pub(super) fn open(path: PathBuf, committed: u64) -> Result<Self, SinkError> {
+impl AppendFile {
+    /// Opens or creates the file. Everything past `committed` (the torn tail of a killed run) is cut off.
+    ///
+    /// # Errors
+    ///
+    /// [`SinkError::Shorter`] if the file has fewer bytes than `committed`, [`SinkError::Open`] if it cannot be opened.
+    pub fn open(path: PathBuf, committed: u64) -> Result<Self, SinkError> {
         let file = open_at(&path, committed)?;
         Ok(Self { path, file, pending: Vec::new(), written: committed, synced: true })
     }
 
-    /// Length of the file including buffered bytes.
-    pub(super) fn offset(&self) -> u64 {
+    /// Length of the file in bytes, including buffered ones.
+    #[must_use]
+    pub fn offset(&self) -> u64 {
         self.written + self.pending.len() as u64
     }
 
@@ -47,8 +69,25 @@ impl Appending {
         if self.pending.len() >= BUFFER { self.flush() } else { Ok(()) }
     }
 
-    /// Makes the file durable and returns its length.
-    pub(super) fn sync(&mut self) -> Result<u64, SinkError> {
+    /// Appends a line of JSON. It may stay in memory until [`sync`](Self::sync).
+    ///
+    /// # Errors
+    ///
+    /// If the write fails. A row that cannot be serialised leaves no trace in the file.
+    pub fn write_line(&mut self, row: &impl Serialize) -> Result<(), SinkError> {
+        self.append(|line| {
+            serde_json::to_writer(&mut *line, row)?;
+            line.push(b'\n');
+            Ok::<_, serde_json::Error>(())
+        })
+    }
+
+    /// Makes the file durable and returns its length in bytes: the offset to commit.
+    ///
+    /// # Errors
+    ///
+    /// If the write fails. After a full disk ([`SinkError::is_full`]) it may be called again.
+    pub fn sync(&mut self) -> Result<u64, SinkError> {
         if !self.synced {
             self.flush()?;
             self.file.sync_data().map_err(|source| SinkError::write(&self.path, source))?;
@@ -107,7 +146,7 @@ mod tests {
                 Ok::<_, io::Error>(())
             }
         };
-        let mut lines = Appending::open(path.clone(), 0).unwrap();
+        let mut lines = AppendFile::open(path.clone(), 0).unwrap();
         lines.append(push(b"before\n")).unwrap();
         assert_eq!(lines.sync().unwrap(), 7);
         let full = OpenOptions::new().write(true).open("/dev/full").unwrap();

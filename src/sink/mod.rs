@@ -5,8 +5,8 @@
 //! past them is cut off. Takes plain rows; does not use the database or the network.
 
 mod append;
-pub mod json_lines;
 pub mod record;
+mod replace;
 pub mod warc;
 
 use std::{
@@ -17,10 +17,12 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use self::{
-    json_lines::JsonLines,
     record::{DuplicateLine, PageLine},
     warc::{Exchange, Kind, RunFields, Warc},
 };
+
+pub use append::AppendFile;
+pub use replace::{Replacement, replace};
 
 /// A line for each stored page.
 pub const PAGES: &str = "pages.jsonl";
@@ -141,8 +143,8 @@ fn is_full(error: &io::Error) -> bool {
 /// Lines and records are written in the order of the calls. They need not be durable before the next [`sync`](Self::sync).
 #[derive(Debug)]
 pub struct Outputs {
-    pages: JsonLines,
-    duplicates: JsonLines,
+    pages: AppendFile,
+    duplicates: AppendFile,
     warc: Option<Warc>,
 }
 
@@ -165,7 +167,7 @@ impl Outputs {
             let path = directory.join(file);
             let mark = committed.iter().find(|mark| mark.file == file).map(|mark| mark.offset);
             let offset = known_offset(&path, mark)?;
-            JsonLines::open(path, offset)
+            AppendFile::open(path, offset)
         };
         Ok(Self {
             pages: lines(PAGES)?,
@@ -188,7 +190,7 @@ impl Outputs {
     ///
     /// If the write fails.
     pub fn write_page(&mut self, line: &PageLine<'_>) -> Result<(), SinkError> {
-        self.pages.write(line)
+        self.pages.write_line(line)
     }
 
     /// Writes the line of a duplicate that is not stored.
@@ -197,7 +199,7 @@ impl Outputs {
     ///
     /// If the write fails.
     pub fn write_duplicate(&mut self, line: &DuplicateLine<'_>) -> Result<(), SinkError> {
-        self.duplicates.write(line)
+        self.duplicates.write_line(line)
     }
 
     /// Writes a request and its response, of any kind, and returns their position; `None` without WARC files. Must precede the line

@@ -18,7 +18,7 @@ use crate::{
     page::Timestamp,
     sink::{
         Mark, Position, SinkError,
-        append::{Appending, sync_parent},
+        append::{AppendFile, sync_parent},
         known_offset,
         record::{Decision, rfc3339_text},
     },
@@ -111,15 +111,7 @@ impl PayloadDigest {
     /// The digest of a body as received.
     #[must_use]
     pub fn of(body: &[u8]) -> Self {
-        Self::of_parts(&[body])
-    }
-
-    fn of_parts(parts: &[&[u8]]) -> Self {
-        let mut hash = Sha1::new();
-        for part in parts {
-            hash.update(part);
-        }
-        Self(hash.finalize().into())
+        Self(Sha1::digest(body).into())
     }
 }
 
@@ -161,7 +153,7 @@ pub struct Warc {
     directory: PathBuf,
     run: RunFields,
     number: u32,
-    file: Appending,
+    file: AppendFile,
     /// Full files that [`sync`](Self::sync) has not yet returned.
     full: Vec<Mark>,
     rotate_at: u64,
@@ -186,7 +178,7 @@ impl Warc {
         };
         let number = (1..u32::MAX).take_while(|next| mark(*next).is_some()).last().unwrap_or(0);
         let path = directory.join(file_name(&run.name, number));
-        let file = Appending::open(path.clone(), known_offset(&path, mark(number))?)?;
+        let file = AppendFile::open(path.clone(), known_offset(&path, mark(number))?)?;
         remove_from(directory, &run.name, number + 1)?;
         let directory = directory.to_owned();
         Ok(Self { directory, run, number, file, full: Vec::new(), rotate_at: ROTATE_AT })
@@ -217,9 +209,9 @@ impl Warc {
             answer("response")
                 .field("WARC-Payload-Digest", payload)
                 .optional("WARC-Truncated", exchange.truncated.map(Cut::as_str))
-                .encode(HTTP_RESPONSE, &[&head, &exchange.body])
+                .encode(HTTP_RESPONSE, &[&head[..], &exchange.body].concat())
         };
-        self.append(request.encode(HTTP_REQUEST, &[&ended_head(&exchange.request_head)]))?;
+        self.append(request.encode(HTTP_REQUEST, &ended_head(&exchange.request_head)))?;
         match kind {
             Kind::Response => self.append(response()),
             Kind::Duplicate { original: Some(original), .. } if original.payload == payload => {
@@ -228,14 +220,14 @@ impl Warc {
                     .field("WARC-Profile", IDENTICAL_PAYLOAD)
                     .field("WARC-Refers-To-Target-URI", original.target_uri)
                     .field("WARC-Refers-To-Date", rfc3339_text(original.at));
-                self.append(revisit.encode(HTTP_RESPONSE, &[&head]))
+                self.append(revisit.encode(HTTP_RESPONSE, &head))
             }
             Kind::Duplicate { decision, keep, .. } => {
                 let kept = keep.then(|| self.append(response())).transpose()?;
                 let block = Metadata { decision, response_head: String::from_utf8_lossy(&head) };
                 let block = serde_json::to_vec(&block).map_err(io::Error::from);
-                let metadata = block
-                    .and_then(|block| answer("metadata").encode("application/json", &[&block]));
+                let metadata =
+                    block.and_then(|block| answer("metadata").encode("application/json", &block));
                 let metadata = self.append(metadata)?;
                 Ok(kept.unwrap_or(metadata))
             }
@@ -262,7 +254,7 @@ impl Warc {
         if self.file.offset() >= self.rotate_at {
             let offset = self.file.sync()?;
             let path = self.directory.join(file_name(&self.run.name, self.number + 1));
-            let next = Appending::open(path, 0)?;
+            let next = AppendFile::open(path, 0)?;
             self.full.push(Mark { file: self.file_name(), offset });
             self.file = next;
             self.number += 1;
@@ -272,7 +264,7 @@ impl Warc {
             let name = file.rsplit('/').next().unwrap_or_default();
             let head = Fields::new("warcinfo", at).field("WARC-Filename", name);
             let block = warcinfo(&self.run);
-            self.append(head.encode("application/warc-fields", &[block.as_bytes()]))?;
+            self.append(head.encode("application/warc-fields", block.as_bytes()))?;
         }
         Ok(())
     }
@@ -359,18 +351,17 @@ impl Fields {
         }
     }
 
-    /// Encodes the whole record as one gzip member. The block is given in parts.
-    fn encode(self, content_type: &str, block: &[&[u8]]) -> io::Result<Vec<u8>> {
-        let length: usize = block.iter().map(|part| part.len()).sum();
+    /// Encodes the whole record as one gzip member.
+    fn encode(self, content_type: &str, block: &[u8]) -> io::Result<Vec<u8>> {
         let head = self
-            .field("WARC-Block-Digest", PayloadDigest::of_parts(block))
+            .field("WARC-Block-Digest", PayloadDigest::of(block))
             .field("Content-Type", content_type)
-            .field("Content-Length", length)
+            .field("Content-Length", block.len())
             .text;
         let mut member = GzEncoder::new(Vec::new(), Compression::default());
         member.write_all(head.as_bytes())?;
         member.write_all(b"\r\n")?;
-        block.iter().try_for_each(|part| member.write_all(part))?;
+        member.write_all(block)?;
         member.write_all(b"\r\n\r\n")?;
         member.finish()
     }
@@ -388,16 +379,14 @@ fn record_id() -> String {
 /// The response's head as written: in HTTP/1.1, ended by an empty line, with the length of the body that follows.
 fn response_head(exchange: &Exchange) -> Vec<u8> {
     let mut head = Vec::with_capacity(exchange.response_head.len() + 32);
-    let mut dechunked = false;
-    let mut has_length = false;
+    let mut is_framed = false;
     for line in lines(&exchange.response_head) {
         match header_name(line).to_ascii_lowercase().as_slice() {
-            b"transfer-encoding" => dechunked = true,
-            b"content-length" => has_length = true,
+            b"transfer-encoding" | b"content-length" => is_framed = true,
             _ => push_line(&mut head, line),
         }
     }
-    if dechunked || has_length {
+    if is_framed {
         push_line(&mut head, format!("Content-Length: {}", exchange.body.len()).as_bytes());
     }
     head.extend_from_slice(b"\r\n");

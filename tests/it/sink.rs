@@ -7,9 +7,9 @@ use pagesieve::{
     filter::Step,
     page::Timestamp,
     sink::{
-        DUPLICATES, Mark, Outputs, PAGES, Position, SinkError,
-        json_lines::{JsonLines, Replacement, replace},
+        AppendFile, DUPLICATES, Mark, Outputs, PAGES, Position, Replacement, SinkError,
         record::{Decision, DuplicateLine, MatchFields, PageLine, SkippedLine, VerdictName},
+        replace,
     },
     state::Reason,
 };
@@ -141,13 +141,13 @@ fn a_reader_ignores_unknown_fields() {
 fn the_torn_tail_of_a_killed_run_is_cut_off() {
     let directory = tempdir().unwrap();
     let path = directory.path().join(PAGES);
-    let mut lines = JsonLines::open(path.clone(), 0).unwrap();
-    lines.write(&json!({"id": 1})).unwrap();
+    let mut lines = AppendFile::open(path.clone(), 0).unwrap();
+    lines.write_line(&json!({"id": 1})).unwrap();
     let committed = lines.sync().unwrap();
     fs::write(&path, content(&path) + "{\"id\": 2}\n{\"id\": tor").unwrap();
 
-    let mut lines = JsonLines::open(path.clone(), committed).unwrap();
-    lines.write(&json!({"id": 3})).unwrap();
+    let mut lines = AppendFile::open(path.clone(), committed).unwrap();
+    lines.write_line(&json!({"id": 3})).unwrap();
     assert_eq!(lines.sync().unwrap(), lines.offset());
     assert_eq!(content(&path), "{\"id\":1}\n{\"id\":3}\n");
 }
@@ -157,7 +157,7 @@ fn a_file_shorter_than_its_mark_is_refused_with_advice() {
     let directory = tempdir().unwrap();
     let path = directory.path().join(PAGES);
     fs::write(&path, "{}\n").unwrap();
-    let error = JsonLines::open(path.clone(), 4).unwrap_err();
+    let error = AppendFile::open(path.clone(), 4).unwrap_err();
     assert!(matches!(error, SinkError::Shorter { found: 3, committed: 4, .. }));
     assert!(error.to_string().contains("restore it or start over"), "{error}");
     assert_eq!(content(&path), "{}\n");
@@ -167,11 +167,11 @@ fn a_file_shorter_than_its_mark_is_refused_with_advice() {
 fn a_row_that_cannot_be_serialised_leaves_no_trace() {
     let directory = tempdir().unwrap();
     let path = directory.path().join(PAGES);
-    let mut lines = JsonLines::open(path.clone(), 0).unwrap();
+    let mut lines = AppendFile::open(path.clone(), 0).unwrap();
     lines
-        .write(&[((1, 2), 3)].into_iter().collect::<std::collections::HashMap<_, _>>())
+        .write_line(&[((1, 2), 3)].into_iter().collect::<std::collections::HashMap<_, _>>())
         .unwrap_err();
-    lines.write(&1).unwrap();
+    lines.write_line(&1).unwrap();
     lines.sync().unwrap();
     assert_eq!(content(&path), "1\n");
 }
@@ -180,11 +180,11 @@ fn a_row_that_cannot_be_serialised_leaves_no_trace() {
 fn lines_longer_than_the_buffer_arrive_whole() {
     let directory = tempdir().unwrap();
     let path = directory.path().join(PAGES);
-    let mut lines = JsonLines::open(path.clone(), 0).unwrap();
+    let mut lines = AppendFile::open(path.clone(), 0).unwrap();
     let long = "字".repeat(100_000);
     for _ in 0..3 {
-        lines.write(&long).unwrap();
-        lines.write(&"short").unwrap();
+        lines.write_line(&long).unwrap();
+        lines.write_line(&"short").unwrap();
     }
     assert_eq!(lines.sync().unwrap(), fs::metadata(&path).unwrap().len());
     assert_eq!(content(&path), format!("\"{long}\"\n\"short\"\n").repeat(3));
@@ -201,7 +201,7 @@ fn a_full_disk_is_an_error_of_its_own_with_advice() {
     let error = replace(&directory.path().join("report.json"), b"{}").unwrap_err();
     assert!(error.is_full(), "{error:?}");
     assert!(error.to_string().contains("make room"), "{error}");
-    assert!(!JsonLines::open(path, 7).unwrap_err().is_full());
+    assert!(!AppendFile::open(path, 7).unwrap_err().is_full());
 }
 
 #[test]

@@ -14,8 +14,7 @@ use crate::{
     page::Timestamp,
     report::{Builder, DeferredHost, End, Method, Report, Row, Run, Search, Skip},
     sink::{
-        SKIPPED,
-        json_lines::Replacement,
+        Replacement, SKIPPED,
         record::{Decision, SkippedLine},
     },
     state::{DeferredRow, Reason, State, StateError, UrlId, UrlRow, UrlState},
