@@ -17,6 +17,10 @@ const FREQUENT_ENGLISH: [&str; 23] = [
     "it", "if", "or", "when", "will", "have", "has", "is", "to", "for",
 ];
 
+/// Scripts that several languages share, by their ISO 15924 codes.
+const SHARED: [&str; 5] = [LATIN, "Cyrl", "Arab", "Deva", "Hebr"];
+const LATIN: &str = "Latn";
+
 /// ISO 639-3 codes and the ISO 639-1 codes of the same languages.
 const CODES: &str = include_str!("languages.txt");
 
@@ -89,29 +93,27 @@ impl Serialize for Lang {
 #[must_use]
 pub fn language(text: &str) -> Option<&'static str> {
     let sample = sample(text, SAMPLE);
-    let mut counts = [0_usize; LANGUAGES.len()];
-    counts[Script::Latin as usize] = sample.bytes().filter(u8::is_ascii_alphabetic).count();
-    for char in sample.chars().filter(|char| !char.is_ascii()) {
-        if let Some(script) = script_of(char) {
-            counts[script as usize] += script.weight();
+    let latin = sample.bytes().filter(u8::is_ascii_alphabetic).count();
+    let mut counts = vec![(LATIN, latin)];
+    for script in sample.chars().filter(|char| !char.is_ascii()).filter_map(script_of) {
+        match counts.iter_mut().find(|(known, _)| *known == script) {
+            Some((_, count)) => *count += weight(script),
+            None => counts.push((script, weight(script))),
         }
     }
-    let kana = counts[Script::Kana as usize];
-    let east_asian = counts[Script::Han as usize] + kana;
-    let (script, letters) = counts
-        .into_iter()
-        .enumerate()
-        .max_by_key(|&(_, count)| count)
-        .filter(|&(_, count)| count > 0)?;
-    if east_asian >= letters {
+    let count =
+        |script| counts.iter().find(|(known, _)| *known == script).map_or(0, |known| known.1);
+    let (kana, east_asian) = (count("ja"), count("zh") + count("ja"));
+    let &(script, letters) = counts.iter().max_by_key(|(_, count)| *count)?;
+    if letters > 0 && east_asian >= letters {
         // Chinese text quotes a few kana; Japanese prose has more of them than Han characters.
         return Some(if kana * 10 > east_asian { "ja" } else { "zh" });
     }
-    match LANGUAGES[script] {
-        "" if letters < MIN_LETTERS => None,
-        "" if script == Script::Latin as usize && is_plainly_english(&sample) => Some("en"),
-        "" => by_statistics(text),
-        code => Some(code),
+    match script {
+        language if !SHARED.contains(&language) => Some(language),
+        _ if letters < MIN_LETTERS => None,
+        LATIN if is_plainly_english(&sample) => Some("en"),
+        _ => by_statistics(text),
     }
 }
 
@@ -161,92 +163,49 @@ fn sample(text: &str, bytes: usize) -> Cow<'_, str> {
     sample.into()
 }
 
-/// Scripts; those that several languages share come first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Script {
-    Latin,
-    Cyrillic,
-    Arabic,
-    Devanagari,
-    Hebrew,
-    Han,
-    Kana,
-    Hangul,
-    Greek,
-    Thai,
-    Lao,
-    Khmer,
-    Burmese,
-    Tibetan,
-    Georgian,
-    Armenian,
-    Ethiopic,
-    Bengali,
-    Gurmukhi,
-    Gujarati,
-    Odia,
-    Tamil,
-    Telugu,
-    Kannada,
-    Malayalam,
-    Sinhala,
+/// How many letters of an alphabet a character counts as. It says as much as three, but East Asian text is full of Latin names and code,
+/// while the reverse is rare.
+fn weight(script: &str) -> usize {
+    if matches!(script, "zh" | "ja" | "ko") { 6 } else { 1 }
 }
 
-/// For each [`Script`] in order: the language that alone is commonly written in it, if there is one.
-const LANGUAGES: [&str; 26] = [
-    "", "", "", "", "", "zh", "ja", "ko", "el", "th", "lo", "km", "my", "bo", "ka", "hy", "am",
-    "bn", "pa", "gu", "or", "ta", "te", "kn", "ml", "si",
-];
-
-impl Script {
-    /// How many letters of an alphabet a character counts as. It says as much as three, but East Asian text is full of Latin names and
-    /// code, while the reverse is rare.
-    fn weight(self) -> usize {
-        match self {
-            Self::Han | Self::Kana | Self::Hangul => 6,
-            _ => 1,
-        }
-    }
-}
-
-/// The script of a letter outside of ASCII, by the blocks of the Unicode Standard; `None` for rare scripts and for other characters.
-fn script_of(char: char) -> Option<Script> {
+/// The script of a letter outside of ASCII, by the blocks of the Unicode Standard: the ISO 639-1 code of the only language that is commonly
+/// written in it, or one of [`SHARED`]. `None` for rare scripts and for other characters.
+fn script_of(char: char) -> Option<&'static str> {
     Some(match char {
         '\u{80}'..='\u{BF}' | '×' | '÷' => return None,
-        '\u{C0}'..='\u{24F}' | '\u{1E00}'..='\u{1EFF}' => Script::Latin,
-        '\u{370}'..='\u{3FF}' | '\u{1F00}'..='\u{1FFF}' => Script::Greek,
-        '\u{400}'..='\u{52F}' => Script::Cyrillic,
-        '\u{531}'..='\u{58A}' => Script::Armenian,
-        '\u{590}'..='\u{5FF}' => Script::Hebrew,
+        '\u{C0}'..='\u{24F}' | '\u{1E00}'..='\u{1EFF}' => LATIN,
+        '\u{370}'..='\u{3FF}' | '\u{1F00}'..='\u{1FFF}' => "el",
+        '\u{400}'..='\u{52F}' => "Cyrl",
+        '\u{531}'..='\u{58A}' => "hy",
+        '\u{590}'..='\u{5FF}' => "Hebr",
         '\u{600}'..='\u{6FF}'
         | '\u{750}'..='\u{77F}'
         | '\u{FB50}'..='\u{FDFF}'
-        | '\u{FE70}'..='\u{FEFC}' => Script::Arabic,
-        '\u{900}'..='\u{97F}' => Script::Devanagari,
-        '\u{980}'..='\u{9FF}' => Script::Bengali,
-        '\u{A00}'..='\u{A7F}' => Script::Gurmukhi,
-        '\u{A80}'..='\u{AFF}' => Script::Gujarati,
-        '\u{B00}'..='\u{B7F}' => Script::Odia,
-        '\u{B80}'..='\u{BFF}' => Script::Tamil,
-        '\u{C00}'..='\u{C7F}' => Script::Telugu,
-        '\u{C80}'..='\u{CFF}' => Script::Kannada,
-        '\u{D00}'..='\u{D7F}' => Script::Malayalam,
-        '\u{D80}'..='\u{DFF}' => Script::Sinhala,
-        '\u{E00}'..='\u{E7F}' => Script::Thai,
-        '\u{E80}'..='\u{EFF}' => Script::Lao,
-        '\u{F00}'..='\u{FFF}' => Script::Tibetan,
-        '\u{1000}'..='\u{109F}' => Script::Burmese,
-        '\u{10A0}'..='\u{10FF}' => Script::Georgian,
-        '\u{1100}'..='\u{11FF}' | '\u{3130}'..='\u{318F}' | '\u{AC00}'..='\u{D7AF}' => {
-            Script::Hangul
-        }
-        '\u{1200}'..='\u{139F}' => Script::Ethiopic,
-        '\u{1780}'..='\u{17FF}' => Script::Khmer,
-        '\u{3040}'..='\u{30FF}' | '\u{31F0}'..='\u{31FF}' | '\u{FF66}'..='\u{FF9D}' => Script::Kana,
+        | '\u{FE70}'..='\u{FEFC}' => "Arab",
+        '\u{900}'..='\u{97F}' => "Deva",
+        '\u{980}'..='\u{9FF}' => "bn",
+        '\u{A00}'..='\u{A7F}' => "pa",
+        '\u{A80}'..='\u{AFF}' => "gu",
+        '\u{B00}'..='\u{B7F}' => "or",
+        '\u{B80}'..='\u{BFF}' => "ta",
+        '\u{C00}'..='\u{C7F}' => "te",
+        '\u{C80}'..='\u{CFF}' => "kn",
+        '\u{D00}'..='\u{D7F}' => "ml",
+        '\u{D80}'..='\u{DFF}' => "si",
+        '\u{E00}'..='\u{E7F}' => "th",
+        '\u{E80}'..='\u{EFF}' => "lo",
+        '\u{F00}'..='\u{FFF}' => "bo",
+        '\u{1000}'..='\u{109F}' => "my",
+        '\u{10A0}'..='\u{10FF}' => "ka",
+        '\u{1100}'..='\u{11FF}' | '\u{3130}'..='\u{318F}' | '\u{AC00}'..='\u{D7AF}' => "ko",
+        '\u{1200}'..='\u{139F}' => "am",
+        '\u{1780}'..='\u{17FF}' => "km",
+        '\u{3040}'..='\u{30FF}' | '\u{31F0}'..='\u{31FF}' | '\u{FF66}'..='\u{FF9D}' => "ja",
         '\u{3400}'..='\u{4DBF}'
         | '\u{4E00}'..='\u{9FFF}'
         | '\u{F900}'..='\u{FAFF}'
-        | '\u{20000}'..='\u{3FFFF}' => Script::Han,
+        | '\u{20000}'..='\u{3FFFF}' => "zh",
         _ => return None,
     })
 }
