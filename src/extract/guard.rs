@@ -6,6 +6,7 @@
 
 use std::cell::Cell;
 
+use ego_tree::NodeId;
 use html5ever::{
     LocalName, TokenizerResult,
     buffer_queue::BufferQueue,
@@ -28,8 +29,6 @@ const MAX_NODES: usize = 200_000;
 const MAX_STEPS: usize = 64 * MAX_NODES;
 /// Bytes passed to the tokenizer at a time.
 const PIECE: usize = 16 << 10;
-
-type NodeId = <HtmlTreeSink as TreeSink>::Handle;
 
 /// Parses `text` up to the first exceeded limit, which is returned.
 ///
@@ -271,7 +270,7 @@ const ALL: [State; STATES] =
 impl State {
     /// The state after one more byte; `None` if the tag ends there or was none.
     fn after(self, byte: u8) -> Option<Self> {
-        let space = matches!(byte, b'\t' | b'\n' | 0x0C | b'\r' | b' ');
+        let space = byte.is_ascii_whitespace();
         Some(match (self, byte) {
             (Open, b'/') => Open,
             (Open, _) if byte.is_ascii_alphabetic() => TagName,

@@ -2,8 +2,8 @@
 
 use std::{collections::HashSet, fmt};
 
-use html5ever::tree_builder::TreeSink;
-use scraper::{Html, HtmlTreeSink, Selector, error::SelectorErrorKind};
+use ego_tree::NodeId;
+use scraper::{Html, Selector, error::SelectorErrorKind};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
@@ -158,9 +158,6 @@ pub(super) fn rules_for<'a>(rules: &'a [Rules], url: Option<&Url>) -> Option<&'a
         .max_by_key(|&(length, _)| length)
         .map(|(_, rules)| rules)
 }
-
-/// The id of an element of a parsed page.
-pub(super) type NodeId = <HtmlTreeSink as TreeSink>::Handle;
 
 /// The elements of a page that rules select.
 #[derive(Debug, Default)]

@@ -16,10 +16,7 @@
 //! comparison is between sums over many lines, and the thresholds are far from typical values, so that a changed paragraph does not change
 //! the choice. All passes are linear in the number of blocks.
 
-use std::{
-    iter,
-    ops::{AddAssign, Sub},
-};
+use std::{iter, ops::AddAssign};
 
 use super::{
     blocks::{Block, Kind},
@@ -211,14 +208,15 @@ impl Measured<'_> {
 fn grow(path: &mut Vec<usize>, plain: &[Sum]) -> usize {
     let mut core = path[path.len() - 1];
     while let [.., around, content] = path[..] {
-        let rest = plain[around] - plain[content];
-        let is_similar = (rest.prose >= AROUND || rest.prose * 4 >= plain[content].prose)
-            && rest.prose * 2 >= rest.bytes - rest.titles
-            && rest.linked * 5 <= rest.bytes;
-        if rest.bytes > 0 && !is_similar {
+        let rest = |of: fn(&Sum) -> usize| of(&plain[around]) - of(&plain[content]);
+        let (bytes, prose) = (rest(|sum| sum.bytes), rest(|sum| sum.prose));
+        let is_similar = (prose >= AROUND || prose * 4 >= plain[content].prose)
+            && prose * 2 >= bytes - rest(|sum| sum.titles)
+            && rest(|sum| sum.linked) * 5 <= bytes;
+        if bytes > 0 && !is_similar {
             break;
         }
-        if rest.bytes > 0 {
+        if bytes > 0 {
             core = around;
         }
         path.pop();
@@ -310,21 +308,6 @@ impl AddAssign for Sum {
         self.titles += other.titles;
         self.headings += other.headings;
         self.linked_headings += other.linked_headings;
-    }
-}
-
-impl Sub for Sum {
-    type Output = Self;
-
-    fn sub(self, other: Self) -> Self {
-        Self {
-            bytes: self.bytes - other.bytes,
-            linked: self.linked - other.linked,
-            prose: self.prose - other.prose,
-            titles: self.titles - other.titles,
-            headings: self.headings - other.headings,
-            linked_headings: self.linked_headings - other.linked_headings,
-        }
     }
 }
 

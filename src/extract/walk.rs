@@ -1,5 +1,6 @@
 //! Reads a parsed page in one walk: text, links, title and directives.
 
+use ego_tree::{NodeId, iter::Edge};
 use html5ever::{LocalName, local_name};
 use scraper::{ElementRef, Html, Node, node::Element};
 
@@ -8,7 +9,7 @@ use super::{
     boilerplate,
     directives::{Directives, is_agent},
     links::{RawLink, refresh_target},
-    rules::{NodeId, Selection},
+    rules::Selection,
     score,
     text::{Writer, tidy},
 };
@@ -37,10 +38,8 @@ struct Walk<'a, 'o> {
     selection: &'o Selection,
     writer: Writer,
     blocks: Blocks,
-    /// Number of elements around the current node.
-    depth: usize,
-    /// Depth of the outermost element whose text is ignored.
-    muted: Option<usize>,
+    /// The outermost open element whose text is ignored.
+    muted: Option<NodeId>,
     /// Number of open elements that are content, that are preformatted, that are links.
     in_content: usize,
     in_pre: usize,
@@ -50,7 +49,7 @@ struct Walk<'a, 'o> {
 }
 
 impl<'a, 'o> Walk<'a, 'o> {
-    /// Walks the tree without recursion, because the page determines its depth.
+    /// Walks the tree without recursion, because the page determines its depth. Skipped elements are not entered.
     fn over(html: &'a Html, agent: Option<&'o str>, selection: &'o Selection) -> Self {
         let mut walk = Self {
             reading: Reading::default(),
@@ -58,43 +57,32 @@ impl<'a, 'o> Walk<'a, 'o> {
             selection,
             writer: Writer::default(),
             blocks: Blocks::new(),
-            depth: 0,
             muted: None,
             in_content: 0,
             in_pre: 0,
             in_link: 0,
             in_kept: 0,
         };
-        let mut node = html.tree.root();
-        loop {
-            let descends = match node.value() {
-                Node::Element(_) => {
-                    ElementRef::wrap(node).is_some_and(|element| walk.enter(element))
+        let mut skipped = None;
+        for edge in html.tree.root().traverse() {
+            match (edge, skipped) {
+                (Edge::Open(node), None) => match node.value() {
+                    Node::Text(text) => walk.text(text),
+                    _ if ElementRef::wrap(node).is_some_and(|element| !walk.enter(element)) => {
+                        skipped = Some(node.id());
+                    }
+                    _ => {}
+                },
+                (Edge::Close(node), Some(outermost)) if node.id() == outermost => skipped = None,
+                (Edge::Close(node), None) => {
+                    if let Node::Element(element) = node.value() {
+                        walk.leave(node.id(), element);
+                    }
                 }
-                Node::Text(text) => {
-                    walk.text(text);
-                    false
-                }
-                other => other.is_document(),
-            };
-            if descends && let Some(child) = node.first_child() {
-                node = child;
-                walk.depth += 1;
-                continue;
-            }
-            loop {
-                if let Node::Element(element) = node.value() {
-                    walk.leave(node.id(), element);
-                }
-                if let Some(next) = node.next_sibling() {
-                    node = next;
-                    break;
-                }
-                let Some(parent) = node.parent() else { return walk };
-                node = parent;
-                walk.depth -= 1;
+                _ => {}
             }
         }
+        walk
     }
 
     fn finish(mut self) -> Reading<'a> {
@@ -125,7 +113,7 @@ impl<'a, 'o> Walk<'a, 'o> {
             let is_ignored =
                 boilerplate::is_hidden(element) || (is_boilerplate && flow == Flow::Inline);
             if (is_ignored && !is_kept) || self.selection.drop.contains(&node.id()) {
-                self.muted = Some(self.depth);
+                self.muted = Some(node.id());
             } else if flow.is_block() {
                 let block = self.blocks.open(element, is_boilerplate);
                 self.writer.enter(block);
@@ -151,7 +139,7 @@ impl<'a, 'o> Walk<'a, 'o> {
             self.writer.enter(block);
         }
         self.in_kept -= usize::from(self.selection.keep.contains(&id));
-        self.muted = self.muted.filter(|&depth| depth != self.depth);
+        self.muted = self.muted.filter(|&muted| muted != id);
         if is_link(element) {
             self.in_link -= 1;
             self.writer.link(self.in_link > 0);

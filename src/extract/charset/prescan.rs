@@ -2,7 +2,16 @@
 //!
 //! Follows the HTML Standard, 13.2.3.2 "Determining the character encoding": prescan for `meta`, then the XML declaration.
 
+use std::cell::Cell;
+
 use encoding_rs::{Encoding, UTF_8, WINDOWS_1252, X_USER_DEFINED};
+use html5ever::{
+    Attribute,
+    buffer_queue::BufferQueue,
+    local_name,
+    tendril::StrTendril,
+    tokenizer::{Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts},
+};
 
 /// Number of bytes that the standard examines.
 const WINDOW: usize = 1024;
@@ -10,7 +19,7 @@ const WINDOW: usize = 1024;
 /// The encoding that the page declares by `meta` or by an XML declaration.
 pub(super) fn declared(body: &[u8]) -> Option<&'static Encoding> {
     let head = &body[..body.len().min(WINDOW)];
-    by_meta(head).or_else(|| by_xml_declaration(head))
+    by_meta(head).or_else(|| by_xml_declaration(head)).map(readable)
 }
 
 /// The encoding named by a `Content-Type`, as a header or as the `content` of a `meta`.
@@ -19,9 +28,9 @@ pub(super) fn declared(body: &[u8]) -> Option<&'static Encoding> {
 pub(super) fn charset_of(value: &[u8]) -> Option<&'static Encoding> {
     let mut rest = value;
     loop {
-        rest = &rest[find_ignoring_case(rest, b"charset")? + b"charset".len()..];
-        if let Some(after) = skip_space(rest).strip_prefix(b"=") {
-            return label_at_start(skip_space(after));
+        rest = after(rest, b"charset")?;
+        if let Some(value) = rest.trim_ascii_start().strip_prefix(b"=") {
+            return label_at_start(value.trim_ascii_start());
         }
     }
 }
@@ -31,8 +40,8 @@ fn label_at_start(value: &[u8]) -> Option<&'static Encoding> {
         let value = &value[1..];
         &value[..value.iter().position(|byte| byte == quote)?]
     } else {
-        let end = value.iter().position(|&byte| is_space(byte) || byte == b';');
-        &value[..end.unwrap_or(value.len())]
+        let ends = |byte: &u8| byte.is_ascii_whitespace() || *byte == b';';
+        value.split(ends).next()?
     };
     Encoding::for_label(label)
 }
@@ -48,114 +57,61 @@ fn readable(encoding: &'static Encoding) -> &'static Encoding {
 fn by_xml_declaration(head: &[u8]) -> Option<&'static Encoding> {
     let declaration = head.strip_prefix(b"<?xml")?;
     let declaration = &declaration[..declaration.iter().position(|&byte| byte == b'>')?];
-    let name = find_ignoring_case(declaration, b"encoding")?;
-    let value = skip_space(&declaration[name + b"encoding".len()..]).strip_prefix(b"=")?;
-    let value = skip_space(value);
-    matches!(value.first(), Some(b'"' | b'\'')).then(|| label_at_start(value))?.map(readable)
+    let value = after(declaration, b"encoding")?.trim_ascii_start().strip_prefix(b"=")?;
+    let value = value.trim_ascii_start();
+    matches!(value.first(), Some(b'"' | b'\'')).then(|| label_at_start(value))?
 }
 
+/// The rest after the first occurrence of a word. Case is ignored.
+fn after<'a>(bytes: &'a [u8], word: &[u8]) -> Option<&'a [u8]> {
+    let start = bytes.windows(word.len()).position(|window| window.eq_ignore_ascii_case(word))?;
+    Some(&bytes[start + word.len()..])
+}
+
+/// The encoding that the first `meta` with one declares. Without a tree builder the tokenizer looks into scripts and styles too, as the
+/// standard does.
 fn by_meta(head: &[u8]) -> Option<&'static Encoding> {
-    let mut at = 0;
-    while let Some(found) = head[at..].iter().position(|&byte| byte == b'<') {
-        at += found;
-        let rest = &head[at..];
-        if let Some(comment) = rest.strip_prefix(b"<!--") {
-            // The end of a comment may share the dashes of its start.
-            at += 2 + find(&rest[2..], b"-->").or_else(|| find(comment, b"-->"))? + 3;
-        } else if is_tag(rest, b"<meta") {
-            let mut attributes = Attributes { rest: &rest[b"<meta".len()..] };
-            if let Some(encoding) = meta_charset(&mut attributes) {
-                return Some(readable(encoding));
-            }
-            at = head.len() - attributes.rest.len();
-        } else if matches!(rest.get(1), Some(b'!' | b'/' | b'?'))
-            && !rest.get(2).is_some_and(u8::is_ascii_alphabetic)
+    let (head, _) = WINDOWS_1252.decode_without_bom_handling(head);
+    let tokenizer = Tokenizer::new(Prescan::default(), TokenizerOpts::default());
+    let input = BufferQueue::default();
+    input.push_back(StrTendril::from_slice(&head));
+    let _ = tokenizer.feed(&input);
+    tokenizer.sink.0.get()
+}
+
+/// What the tags so far declare.
+#[derive(Default)]
+struct Prescan(Cell<Option<&'static Encoding>>);
+
+impl TokenSink for Prescan {
+    type Handle = ();
+
+    fn process_token(&self, token: Token, _: u64) -> TokenSinkResult<()> {
+        if let Token::TagToken(Tag {
+            kind: TagKind::StartTag,
+            name: local_name!("meta"),
+            attrs,
+            ..
+        }) = token
         {
-            at += rest.iter().position(|&byte| byte == b'>')?;
-        } else if rest
-            .get(1 + usize::from(rest.get(1) == Some(&b'/')))
-            .is_some_and(u8::is_ascii_alphabetic)
-        {
-            let name = rest.iter().position(|&byte| is_space(byte) || byte == b'>')?;
-            let mut attributes = Attributes { rest: &rest[name..] };
-            attributes.by_ref().for_each(drop);
-            at = head.len() - attributes.rest.len();
-        } else {
-            at += 1;
+            self.0.set(self.0.get().or_else(|| declared_by(&attrs)));
         }
-    }
-    None
-}
-
-fn meta_charset(attributes: &mut Attributes<'_>) -> Option<&'static Encoding> {
-    let (mut is_pragma, mut needs_pragma, mut found) = (false, false, None);
-    for (name, value) in attributes {
-        if name.eq_ignore_ascii_case(b"http-equiv") {
-            is_pragma |= value.eq_ignore_ascii_case(b"content-type");
-        } else if name.eq_ignore_ascii_case(b"charset") {
-            (found, needs_pragma) = (Encoding::for_label(value), false);
-        } else if name.eq_ignore_ascii_case(b"content") && found.is_none() {
-            (found, needs_pragma) = (charset_of(value), true);
-        }
-    }
-    found.filter(|_| is_pragma || !needs_pragma)
-}
-
-fn is_tag(rest: &[u8], name: &[u8]) -> bool {
-    rest.len() > name.len()
-        && rest[..name.len()].eq_ignore_ascii_case(name)
-        && (is_space(rest[name.len()]) || rest[name.len()] == b'/')
-}
-
-/// The attributes of a tag, starting after its name. After the iteration `rest` starts with the tag's end.
-struct Attributes<'a> {
-    rest: &'a [u8],
-}
-
-impl<'a> Iterator for Attributes<'a> {
-    type Item = (&'a [u8], &'a [u8]);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let start = self.rest.iter().position(|&byte| !is_space(byte) && byte != b'/');
-        self.rest = &self.rest[start.unwrap_or(self.rest.len())..];
-        if self.rest.first().is_none_or(|&byte| byte == b'>') {
-            return None;
-        }
-        // A `=` in front belongs to the name.
-        let ends_name = |&byte: &u8| is_space(byte) || matches!(byte, b'/' | b'>' | b'=');
-        let end =
-            self.rest.iter().skip(1).position(ends_name).map_or(self.rest.len(), |end| end + 1);
-        let (name, rest) = self.rest.split_at(end);
-        self.rest = rest;
-        let Some(value) = skip_space(rest).strip_prefix(b"=") else { return Some((name, b"")) };
-        let value = skip_space(value);
-        let (value, rest) = if let Some(quote @ (b'"' | b'\'')) = value.first() {
-            let value = &value[1..];
-            let end = value.iter().position(|byte| byte == quote).unwrap_or(value.len());
-            (&value[..end], value.get(end + 1..).unwrap_or_default())
-        } else {
-            let end = value.iter().position(|&byte| is_space(byte) || byte == b'>');
-            value.split_at(end.unwrap_or(value.len()))
-        };
-        self.rest = rest;
-        Some((name, value))
+        TokenSinkResult::Continue
     }
 }
 
-fn is_space(byte: u8) -> bool {
-    matches!(byte, b'\t' | b'\n' | 0x0C | b'\r' | b' ')
-}
-
-fn skip_space(bytes: &[u8]) -> &[u8] {
-    &bytes[bytes.iter().position(|&byte| !is_space(byte)).unwrap_or(bytes.len())..]
-}
-
-fn find(bytes: &[u8], needle: &[u8]) -> Option<usize> {
-    bytes.windows(needle.len()).position(|window| window == needle)
-}
-
-fn find_ignoring_case(bytes: &[u8], needle: &[u8]) -> Option<usize> {
-    bytes.windows(needle.len()).position(|window| window.eq_ignore_ascii_case(needle))
+/// The encoding that a `meta` with these attributes declares.
+fn declared_by(attributes: &[Attribute]) -> Option<&'static Encoding> {
+    let value = |name| {
+        let mut found = attributes.iter().filter(|attribute| attribute.name.local == name);
+        found.next().map(|attribute| attribute.value.as_bytes())
+    };
+    if let Some(label) = value(local_name!("charset")) {
+        return Encoding::for_label(label);
+    }
+    let is_pragma = |pragma: &[u8]| pragma.eq_ignore_ascii_case(b"content-type");
+    value(local_name!("http-equiv")).filter(|pragma| is_pragma(pragma))?;
+    charset_of(value(local_name!("content"))?)
 }
 
 #[cfg(test)]
