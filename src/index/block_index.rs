@@ -334,7 +334,7 @@ impl Index for BlockIndex {
     }
 
     fn insert_all(&mut self, documents: impl IntoIterator<Item = (DocId, Fingerprint)>) {
-        // So many that in a large window some share a bucket, and few beside all that the window has.
+        // Batches are large enough that some documents share a bucket, and small compared with the whole window.
         let at_once = usize::try_from(self.plan.entries() / 16).unwrap_or(usize::MAX);
         let at_once = at_once.clamp(1 << 12, 1 << 20);
         let mut documents = documents.into_iter();

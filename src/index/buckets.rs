@@ -34,7 +34,7 @@ pub(super) const LAST: usize = 14;
 /// The word of an inline part's slots that has the length of its chain.
 const CHAIN_LEN: usize = 31;
 
-/// Pages of a piece in bits, at the least and at the most: the lines of a large piece fill huge pages.
+/// The smallest and the largest number of pages in a piece, as powers of two: the lines of a large piece fill huge pages.
 const PIECE_BITS: std::ops::Range<u32> = 6..16;
 
 /// The number of pages whose slots fill a huge page; their lines fill half of one.

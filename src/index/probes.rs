@@ -5,12 +5,12 @@
 //! principle: Qin, Xiao, Wang et al., *GPH: Similarity Search in Hamming Space*, ICDE 2018).
 //!
 //! A probe reads the buckets of one table at one distance from the query's key. What has not been found before a probe differs, in the key of
-//! every other table, in more bits than that table has been probed within. So few bits may differ in any one of these keys, and that is
-//! what the lower half of a tag is: bits of the next table's key. With four tables of 16 bits at radius 8 three are probed within 1, and what
+//! every other table, in more bits than that table has been probed within. So only few bits may differ in any one of these keys. The lower
+//! half of a tag has bits of the next table's key, to check that. With four tables of 16 bits at radius 8 three are probed within 1, and what
 //! none of them finds differs from the query in two bits or more of each of their keys. In the fourth, at distance 2, exactly two bits
 //! of the next key then differ, as in one of 550 random words: half of the tag is enough, and half of the memory is read.
 
-/// A key is probed within this radius at most: beyond, another table costs less.
+/// The largest radius within which a key is probed: beyond it, another table costs less.
 pub(super) const MAX_PROBE: u32 = 3;
 
 /// From this many differing bits on, half of a tag is too little: the whole tag is compared at once.
