@@ -70,6 +70,14 @@ impl Sub<Duration> for Timestamp {
     }
 }
 
+/// The same instant, written as RFC 3339 in UTC; the epoch if it is outside the years that RFC 3339 can express.
+#[cfg(feature = "crawl")]
+impl From<Timestamp> for jiff::Timestamp {
+    fn from(at: Timestamp) -> Self {
+        Self::from_millisecond(at.0).unwrap_or_default()
+    }
+}
+
 fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }

@@ -6,11 +6,12 @@ use std::{
     time::Duration,
 };
 
+use jiff::Timestamp;
 use url::Url;
 
 use crate::{
     filter::Step,
-    page::{Timestamp, site_of},
+    page::site_of,
     report::{
         CLUSTERS, Cluster, Counts, DeferredHost, End, Host, MEMBERS, Member, Method, Omitted,
         Report, Search, Warning, warning::Example,

@@ -12,17 +12,13 @@ mod tests;
 
 use std::{collections::BTreeMap, fs, io, path::Path};
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     filter::Step,
     index::Audit,
-    page::Timestamp,
-    sink::{
-        SinkError,
-        record::{VerdictName, rfc3339},
-        replace,
-    },
+    sink::{SinkError, record::VerdictName, replace},
     state::Reason,
 };
 
@@ -47,10 +43,8 @@ pub struct Report {
     /// How many pages had which outcome; equal to the lines of the files.
     pub counts: Counts,
     /// When the run began, at its first start.
-    #[serde(with = "rfc3339")]
     pub started: Timestamp,
     /// When it last ended.
-    #[serde(with = "rfc3339")]
     pub finished: Timestamp,
     /// Seconds that it ran, without the time between an interruption and the next start.
     pub seconds: f64,
@@ -187,7 +181,6 @@ pub struct DeferredHost {
     /// Its queued URLs.
     pub urls: u64,
     /// The first start after this time retries it; earlier starts only if the reason no longer applies.
-    #[serde(with = "rfc3339")]
     pub until: Timestamp,
 }
 

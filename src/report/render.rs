@@ -11,12 +11,9 @@ use url::Url;
 use crate::{
     filter::Step,
     index::{Audit, BlockIndex},
-    page::{Timestamp, numbers::thousands},
+    page::numbers::thousands,
     report::{Cluster, DeferredHost, End, Exact, Member, Report, Search},
-    sink::{
-        DUPLICATES, PAGES, SKIPPED,
-        record::{VerdictName, rfc3339_text},
-    },
+    sink::{DUPLICATES, PAGES, SKIPPED, record::VerdictName},
     state::Reason,
 };
 
@@ -246,8 +243,8 @@ pub(super) fn shown(text: &str, limit: usize) -> String {
 }
 
 /// A time to the minute.
-fn minute(at: Timestamp) -> String {
-    rfc3339_text(at).strftime("%Y-%m-%d %H:%M UTC").to_string()
+fn minute(at: jiff::Timestamp) -> String {
+    at.strftime("%Y-%m-%d %H:%M UTC").to_string()
 }
 
 /// A number of things: `1 page`, `4,920 pages`.

@@ -60,8 +60,8 @@ fn run() -> Run {
     Run {
         name: "docs".to_owned(),
         end: End::Done,
-        started: Timestamp(1_795_132_800_000),
-        finished: Timestamp(1_795_132_863_000),
+        started: crate::page::Timestamp(1_795_132_800_000).into(),
+        finished: crate::page::Timestamp(1_795_132_863_000).into(),
         worked: Duration::from_millis(63_210),
         fingerprint: Method {
             scheme: "1".to_owned(),
@@ -355,7 +355,12 @@ fn the_language_of_a_page_is_named_for_its_font() {
 fn deferred(host: &str, urls: u64) -> DeferredHost {
     let why =
         "robots.txt asks for a delay of 61 s, more than politeness.max_crawl_delay".to_owned();
-    DeferredHost { host: host.to_owned(), why, urls, until: Timestamp(1_795_219_263_000) }
+    DeferredHost {
+        host: host.to_owned(),
+        why,
+        urls,
+        until: crate::page::Timestamp(1_795_219_263_000).into(),
+    }
 }
 
 #[test]

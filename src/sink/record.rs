@@ -4,12 +4,12 @@
 
 use std::borrow::Cow;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::{
     filter::{Judgement, Kind, Step},
     fingerprint::{Fingerprint, Signature},
-    page::Timestamp,
     sink::Position,
     state::Reason,
 };
@@ -119,7 +119,6 @@ pub struct PageLine<'a> {
     /// Name of the encoding used, as in the Encoding Standard.
     pub charset: Cow<'a, str>,
     /// When the response was received.
-    #[serde(with = "rfc3339")]
     pub fetched_at: Timestamp,
     /// Number of links from the seed, which has depth 0.
     pub depth: u32,
@@ -148,7 +147,6 @@ pub struct DuplicateLine<'a> {
     /// The HTTP status.
     pub status: u16,
     /// When the response was received.
-    #[serde(with = "rfc3339")]
     pub fetched_at: Timestamp,
     /// Number of links from the seed, which has depth 0.
     pub depth: u32,
@@ -173,7 +171,6 @@ pub struct SkippedLine<'a> {
     /// Number of links from the seed, which has depth 0.
     pub depth: u32,
     /// When it was decided, if that was at a single moment.
-    #[serde(with = "optional_rfc3339")]
     pub at: Option<Timestamp>,
 }
 
@@ -182,43 +179,4 @@ pub struct SkippedLine<'a> {
 fn four_decimals<S: Serializer>(similarity: &f32, to: S) -> Result<S::Ok, S::Error> {
     let rounded = (f64::from(*similarity) * 1e4).round() / 1e4;
     if rounded >= 1.0 { to.serialize_u8(1) } else { to.serialize_f64(rounded) }
-}
-
-/// The instant, displayed as RFC 3339 in UTC; the epoch if it is outside the years that RFC 3339 can express.
-pub(crate) fn rfc3339_text(at: Timestamp) -> jiff::Timestamp {
-    jiff::Timestamp::from_millisecond(at.0).unwrap_or_default()
-}
-
-pub(crate) mod rfc3339 {
-    //! A [`Timestamp`] as RFC 3339 text in UTC.
-
-    use super::{Deserialize, Deserializer, Serialize, Serializer, Timestamp, rfc3339_text};
-
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes the field by reference")]
-    pub(crate) fn serialize<S: Serializer>(at: &Timestamp, to: S) -> Result<S::Ok, S::Error> {
-        rfc3339_text(*at).serialize(to)
-    }
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Timestamp, D::Error> {
-        jiff::Timestamp::deserialize(from).map(|at| Timestamp(at.as_millisecond()))
-    }
-}
-
-mod optional_rfc3339 {
-    use super::{Deserialize, Deserializer, Serialize, Serializer, Timestamp, rfc3339_text};
-
-    #[expect(clippy::ref_option, reason = "serde passes the field by reference")]
-    pub(super) fn serialize<S: Serializer>(
-        at: &Option<Timestamp>,
-        to: S,
-    ) -> Result<S::Ok, S::Error> {
-        at.map(rfc3339_text).serialize(to)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        from: D,
-    ) -> Result<Option<Timestamp>, D::Error> {
-        let at = Option::<jiff::Timestamp>::deserialize(from)?;
-        Ok(at.map(|at| Timestamp(at.as_millisecond())))
-    }
 }

@@ -20,7 +20,7 @@ use crate::{
         Mark, Position, SinkError,
         append::{AppendFile, sync_parent},
         known_offset,
-        record::{Decision, rfc3339_text},
+        record::Decision,
     },
 };
 
@@ -219,7 +219,7 @@ impl Warc {
                     .field("WARC-Payload-Digest", payload)
                     .field("WARC-Profile", IDENTICAL_PAYLOAD)
                     .field("WARC-Refers-To-Target-URI", original.target_uri)
-                    .field("WARC-Refers-To-Date", rfc3339_text(original.at));
+                    .field("WARC-Refers-To-Date", jiff::Timestamp::from(original.at));
                 self.append(revisit.encode(HTTP_RESPONSE, &head))
             }
             Kind::Duplicate { decision, keep, .. } => {
@@ -329,7 +329,7 @@ impl Fields {
         Self { id: id.clone(), text }
             .field("WARC-Type", kind)
             .field("WARC-Record-ID", id)
-            .field("WARC-Date", rfc3339_text(at))
+            .field("WARC-Date", jiff::Timestamp::from(at))
     }
 
     fn of(self, exchange: &Exchange) -> Self {

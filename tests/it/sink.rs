@@ -49,7 +49,7 @@ fn page<'a>(decision: Decision<'a>, text: &'a str) -> PageLine<'a> {
         status: 200,
         content_type: Some("text/html; charset=big5".into()),
         charset: "Big5".into(),
-        fetched_at: Timestamp(1_795_132_800_250),
+        fetched_at: Timestamp(1_795_132_800_250).into(),
         depth: 1,
         referrer: Some("http://docs.test/".into()),
         seed: Some("http://docs.test/".into()),
@@ -65,7 +65,7 @@ fn duplicate<'a>(id: &'a str, of: &'a str) -> DuplicateLine<'a> {
     DuplicateLine {
         decision: near(id, of),
         status: 200,
-        fetched_at: Timestamp(0),
+        fetched_at: Timestamp(0).into(),
         depth: 2,
         referrer: None,
     }
@@ -110,7 +110,7 @@ fn a_skipped_line_is_written_with_its_fields_in_order() {
         status: Some(404),
         referrer: None,
         depth: 1,
-        at: Some(Timestamp(1_795_132_800_000)),
+        at: Some(Timestamp(1_795_132_800_000).into()),
     };
     insta::assert_snapshot!(serde_json::to_string(&line).unwrap(), @r#"{"url":"http://docs.test/gone","reason":"status","detail":"404","status":404,"referrer":null,"depth":1,"at":"2026-11-20T00:00:00Z"}"#);
 }

@@ -225,7 +225,7 @@ impl Recorder {
         };
         let referrer = row.referrer.map(|id| self.state().url_by_id(id)).transpose()?.flatten();
         let referrer = referrer.map(|row| row.url.into());
-        let (status, fetched_at) = (received.status, received.at);
+        let (status, fetched_at) = (received.status, received.at.into());
         let Some(parsed) = parsed.filter(|_| action.stored) else {
             let line = DuplicateLine { decision, status, fetched_at, depth, referrer };
             return Ok(self.sink.write_duplicate(&line)?);

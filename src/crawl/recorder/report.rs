@@ -47,7 +47,7 @@ pub fn report(directory: &Path) -> Result<Report, CrawlError> {
     match State::open(&path) {
         Err(StateError::Busy { .. }) => {
             let state = State::read(&path)?;
-            let run = Run { end: End::Running, finished: Timestamp::now(), ..run(&state)? };
+            let run = Run { end: End::Running, finished: Timestamp::now().into(), ..run(&state)? };
             summarise(&state, run, |_| Ok(()))
         }
         state => write(directory, &state?),
@@ -135,7 +135,7 @@ fn add_skipped(
                 status: row.status,
                 referrer: referrer.map(Into::into),
                 depth: row.depth,
-                at: (!queued).then_some(row.at),
+                at: (!queued).then(|| row.at.into()),
             })?;
             let fetched = matches!(reason, Reason::Noindex | Reason::ContentType);
             builder.skipped(&Skip {
@@ -149,7 +149,8 @@ fn add_skipped(
         },
     )?;
     for (DeferredRow { name, cause, until, .. }, urls) in deferred.into_values() {
-        builder.deferred(DeferredHost { host: name, why: cause.to_string(), urls, until });
+        let (why, until) = (cause.to_string(), until.into());
+        builder.deferred(DeferredHost { host: name, why, urls, until });
     }
     Ok(())
 }
@@ -161,8 +162,8 @@ fn run(state: &State) -> Result<Run, CrawlError> {
     Ok(Run {
         name: text("name")?,
         end: stored(state, "end")?.unwrap_or(End::Interrupted),
-        started: Timestamp(number("started")?),
-        finished,
+        started: Timestamp(number("started")?).into(),
+        finished: finished.into(),
         worked: Duration::try_from_secs_f64(stored(state, "worked")?.unwrap_or(0.0))
             .unwrap_or_default(),
         fingerprint: stored(state, "judged_by")?.unwrap_or_default(),
