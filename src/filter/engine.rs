@@ -205,12 +205,26 @@ impl<I: Index> Engine<I> {
         &mut self,
         give: impl FnOnce(&mut dyn FnMut(Representative)) -> R,
     ) -> R {
-        let oldest = self.window.oldest();
-        let mut restoring = Restoring { engine: self, entering: Vec::new(), oldest };
-        let given = give(&mut |representative| restoring.take(representative));
-        restoring.enter();
-        self.index.expire(self.window.horizon(DocId(0)));
+        let mut entering = Vec::new();
+        let given = give(&mut |representative| {
+            self.window.advance(representative.at);
+            self.window.expire();
+            self.window.push(&representative);
+            let signature = representative.signature;
+            entering.extend(signature.map(|it| (representative.id, it.fingerprint())));
+            if entering.len() == TOGETHER {
+                self.enter(&mut entering);
+            }
+        });
+        self.enter(&mut entering);
         given
+    }
+
+    /// Adds to the index what is still in the window, which it had room for together.
+    fn enter(&mut self, entering: &mut Vec<(DocId, Fingerprint)>) {
+        let oldest = self.window.horizon(DocId(0));
+        self.index.expire(oldest);
+        self.index.insert_all(entering.drain(..).filter(|(id, _)| *id >= oldest));
     }
 
     /// Continues from where an earlier engine stood.
@@ -383,39 +397,6 @@ impl<I: Index> Engine<I> {
         self.next = DocId(id.0 + 1);
         let judgement = Judgement { id, at: self.window.clock(), verdict, facts };
         Change { judgement, representative: None, template: None }
-    }
-}
-
-/// An engine to which representatives come back.
-struct Restoring<'e, I> {
-    engine: &'e mut Engine<I>,
-    /// What enters the index together: up to the moment when a representative leaves, because that may make room for another.
-    entering: Vec<(DocId, Fingerprint)>,
-    /// The oldest representative of the window.
-    oldest: Option<DocId>,
-}
-
-impl<I: Index> Restoring<'_, I> {
-    fn take(&mut self, representative: Representative) {
-        let Representative { id, at, signature, .. } = representative;
-        let window = &mut self.engine.window;
-        window.advance(at);
-        window.expire();
-        let front = window.oldest();
-        window.push(&representative);
-        if self.oldest.is_some() && front != self.oldest {
-            self.enter();
-            self.engine.index.expire(front.unwrap_or(id));
-        }
-        self.entering.extend(signature.map(|signature| (id, signature.fingerprint())));
-        if self.entering.len() == TOGETHER {
-            self.enter();
-        }
-        self.oldest = front.or(Some(id));
-    }
-
-    fn enter(&mut self) {
-        self.engine.index.insert_all(self.entering.drain(..));
     }
 }
 

@@ -22,31 +22,15 @@
 
 mod digests;
 mod document;
-#[cfg_attr(
-    not(feature = "state"),
-    allow(dead_code, reason = "only a durable filter restores windows")
-)]
 mod engine;
-#[cfg_attr(
-    not(feature = "state"),
-    allow(dead_code, reason = "only a durable filter restores windows")
-)]
 mod key;
 #[cfg(test)]
 pub(crate) mod model;
 mod options;
 mod rule;
 mod stream;
-#[cfg_attr(
-    not(feature = "state"),
-    allow(dead_code, reason = "only a durable filter restores windows")
-)]
 mod templates;
 mod verdict;
-#[cfg_attr(
-    not(feature = "state"),
-    allow(dead_code, reason = "only a durable filter restores windows")
-)]
 mod window;
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ pub struct Fingerprint(pub u64);
 pub struct Signature(pub [u64; 4]);
 
 /// The first 128 bits of a BLAKE3 hash of a body or of a text's words.
-#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest(pub [u8; 16]);
 
 /// A string that does not consist of the expected number of hexadecimal digits.
@@ -77,9 +77,7 @@ impl Digest {
     /// The first half of a BLAKE3 hash.
     #[must_use]
     pub fn from_hash(hash: &blake3::Hash) -> Self {
-        let mut half = [0; 16];
-        half.copy_from_slice(&hash.as_bytes()[..16]);
-        Self(half)
+        Self(*hash.as_bytes().first_chunk().expect("a hash has 32 bytes"))
     }
 }
 
@@ -142,13 +140,7 @@ macro_rules! written_as_hex {
                 serializer.collect_str(self)
             }
         }
-    )*};
-}
 
-written_as_hex!(Fingerprint, Signature, Digest);
-
-macro_rules! read_from_hex {
-    ($($name:ident),*) => {$(
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 <std::borrow::Cow<'de, str>>::deserialize(deserializer)?.parse().map_err(D::Error::custom)
@@ -157,4 +149,4 @@ macro_rules! read_from_hex {
     )*};
 }
 
-read_from_hex!(Fingerprint, Signature);
+written_as_hex!(Fingerprint, Signature);

@@ -4,7 +4,6 @@
 use std::sync::LazyLock;
 use std::{
     cmp::Reverse,
-    iter,
     sync::{Mutex, PoisonError},
 };
 
@@ -271,18 +270,7 @@ fn units(run: Run<'_>, segment: Segment, mut emit: impl FnMut(Unit<'_>)) {
 
 /// The characters of a text, as strings.
 fn characters(text: &str) -> impl Iterator<Item = &str> {
-    let mut rest = text;
-    iter::from_fn(move || {
-        let length = match rest.as_bytes().first()? {
-            ..0x80 => 1,
-            ..0xe0 => 2,
-            ..0xf0 => 3,
-            _ => 4,
-        };
-        let (character, tail) = rest.split_at(length);
-        rest = tail;
-        Some(character)
-    })
+    text.char_indices().map(|(at, character)| &text[at..at + character.len_utf8()])
 }
 
 /// Hashes units one after the other. Adjacent tokens form a pair, also across punctuation and white space.

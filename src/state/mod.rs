@@ -3,8 +3,6 @@
 //! Uses [`crate::filter`]. [`DurableFilter`] keeps its window here, and a crawl its frontier, its URLs and what it knows of documents. The
 //! file is the only source of truth: indexes in memory are rebuilt from it. All changes that belong to a batch of pages are one transaction.
 
-#![cfg_attr(not(feature = "crawl"), allow(dead_code, reason = "most rows are those of a crawl"))]
-
 mod digests;
 mod documents;
 mod durable;
@@ -33,10 +31,8 @@ use rusqlite::{
 
 use crate::{filter::OptionsError, fingerprint::RecipeError};
 
-pub use documents::{Capture, JudgedDocument};
 pub use durable::DurableFilter;
 pub(crate) use open::WriteLock;
-pub use signatures::Restored;
 #[cfg(feature = "crawl")]
 pub(crate) use {
     digests::{DigestCache, DigestTable},
@@ -47,8 +43,10 @@ pub(crate) use {
 };
 #[cfg(feature = "crawl")]
 pub use {
+    documents::{Capture, JudgedDocument},
     hosts::HostId,
     reason::{Reason, SkipCause},
+    signatures::Restored,
     texts::KeptText,
     urls::{UrlId, UrlKind, UrlRow, UrlState},
 };

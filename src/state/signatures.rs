@@ -177,10 +177,8 @@ impl SignatureLog {
 
 /// `None` for a copy that an earlier version appended when a duplicate refreshed its match: representatives leave in order of arrival.
 fn unpack(entry: &[u8; BYTES]) -> Option<Representative> {
-    let mut words = [0; WORDS];
-    for (word, bytes) in words.iter_mut().zip(entry.as_chunks::<8>().0) {
-        *word = u64::from_le_bytes(*bytes);
-    }
+    let bytes = entry.as_chunks::<8>().0;
+    let words: [_; WORDS] = std::array::from_fn(|word| u64::from_le_bytes(bytes[word]));
     let is_copy = words[3] > 1;
     (!is_copy).then(|| Packed(words).unpacked())
 }
