@@ -2,8 +2,6 @@
 
 use std::{borrow::Cow, fmt, str};
 
-use serde::{Serialize, Serializer};
-
 /// Bytes of a text in which scripts are counted, and bytes passed to statistics, which are expensive.
 const SAMPLE: usize = 2048;
 const STATISTICS_SAMPLE: usize = 512;
@@ -60,21 +58,9 @@ impl Lang {
     }
 }
 
-impl fmt::Display for Lang {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
 impl fmt::Debug for Lang {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Lang({self})")
-    }
-}
-
-impl Serialize for Lang {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
+        write!(f, "Lang({})", self.as_str())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{fmt, net::Ipv4Addr};
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::page::percent;
@@ -59,8 +59,7 @@ impl UrlOptions {
 pub struct NormalUrl(Url);
 
 /// A host with its port, as in `example.org:443`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Origin(Box<str>);
 
 /// A URL that has no normal form.
@@ -145,16 +144,13 @@ impl NormalUrl {
         self.0.host_str().unwrap_or_default()
     }
 
-    /// The port, the scheme's default if the URL has none.
-    #[must_use]
-    pub fn port(&self) -> u16 {
-        self.0.port_or_known_default().unwrap_or_default()
-    }
-
     /// The host with the port.
+    ///
+    /// # Panics
+    /// Never: an `http` URL has a host and a port.
     #[must_use]
     pub fn origin(&self) -> Origin {
-        Origin(format!("{}:{}", self.host(), self.port()).into())
+        Origin::of(&self.0).expect("an `http` URL has a host and a port")
     }
 
     /// The registrable domain, or the host itself if it has none.
@@ -184,20 +180,6 @@ fn normal_query(query: &str, options: &UrlOptions) -> String {
 impl fmt::Display for NormalUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.as_str().fmt(f)
-    }
-}
-
-impl Serialize for NormalUrl {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
-
-impl<'de> Deserialize<'de> for NormalUrl {
-    /// Reads what `Serialize` wrote. Tracking parameters stay, because the list is not available here.
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::new(&Url::deserialize(deserializer)?, &UrlOptions { tracking: Vec::new() })
-            .map_err(D::Error::custom)
     }
 }
 

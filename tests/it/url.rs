@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use pagesieve::page::{NormalUrl, Origin, UrlError, UrlOptions, site_of};
+use pagesieve::page::{NormalUrl, UrlError, UrlOptions, site_of};
 use proptest::prelude::*;
 use serde::Deserialize;
 use url::Url;
@@ -72,17 +72,6 @@ fn origin_and_site_are_taken_from_the_host() {
         assert_eq!((url(text).origin().as_str(), url(text).site()), (origin, site));
     }
     assert_eq!(site_of("a.github.io"), "a.github.io");
-}
-
-#[test]
-fn urls_and_origins_are_serialised_as_strings() {
-    let url = NormalUrl::parse("http://a.org/?a=1", &UrlOptions::default()).unwrap();
-    let json = serde_json::to_string(&url).unwrap();
-    assert_eq!(json, "\"http://a.org/?a=1\"");
-    assert_eq!(serde_json::from_str::<NormalUrl>(&json).unwrap(), url);
-    assert!(serde_json::from_str::<NormalUrl>("\"mailto:a@b.org\"").is_err());
-    let origin = serde_json::to_string(&url.origin()).unwrap();
-    assert_eq!(serde_json::from_str::<Origin>(&origin).unwrap(), url.origin());
 }
 
 #[derive(Deserialize)]
