@@ -18,7 +18,7 @@ use crate::{
     page::{DocId, numbers::thousands},
     report::audited,
     sink::record::Decision,
-    state::{DurableFilter, Restored, StateError},
+    state::{DurableFilter, Restored, State, StateError},
 };
 
 /// Report which documents are unique, and which repeat an earlier one
@@ -109,7 +109,10 @@ impl Judge {
             say(format_args!("window: {} of {} restored", thousands(read), thousands(all)));
         };
         let options = config.dedup.filter();
-        match DurableFilter::open_reporting(&path, &options, || HashSeed::PUBLIC, report) {
+        let opened = State::open(&path).and_then(|state| {
+            DurableFilter::of_filter(state, &options, || HashSeed::PUBLIC, report)
+        });
+        match opened {
             Ok(filter) => Ok(Self::Durable { filter: Box::new(filter), path }),
             Err(source) => Err(Failure::State { path, source }),
         }

@@ -41,7 +41,7 @@ pub struct UrlPrefix {
 
 /// A CSS selector (level 3 and `:is`, `:where`, `:has`, `:not`). Attributes of formatting elements such as `b` and `font` are not visible
 /// to it.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Css {
     written: String,
@@ -138,12 +138,6 @@ impl TryFrom<String> for Css {
 impl From<Css> for String {
     fn from(css: Css) -> Self {
         css.written
-    }
-}
-
-impl fmt::Debug for Css {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "Css({:?})", self.written)
     }
 }
 

@@ -5,7 +5,7 @@
 
 use super::{
     digests::{Digests, Horizon, Known},
-    document::Document,
+    document::{Document, Documents},
     key::Key,
     options::Options,
     rule::Rule,
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     fingerprint::{Digest, Fingerprint, Recipe, Signature},
-    index::{BlockIndex, Candidate, Index},
+    index::{Audit, BlockIndex, Candidate, Index, Plan},
     page::{DocId, Timestamp},
 };
 use serde::{Deserialize, Serialize};
@@ -26,13 +26,14 @@ const EQUAL_LIMIT: usize = BlockIndex::EQUAL_LIMIT as usize;
 /// Representatives that enter the index together when a window is restored.
 const TOGETHER: usize = 1 << 20;
 
-/// Judges documents in order of arrival and remembers the unique ones of the window.
+/// What a [`Filter`](super::Filter) and a `DurableFilter` have in common: it judges documents in order of arrival and remembers the unique
+/// ones of the window. Both dereference to it, to be asked about the window.
 #[derive(Clone, Debug)]
-pub(crate) struct Engine<I = BlockIndex> {
+pub struct Engine<I = BlockIndex> {
     index: I,
     window: Window,
     rule: Rule,
-    recipe: Recipe,
+    documents: Documents,
     /// `None` if they are switched off.
     templates: Option<Templates>,
     /// The number of the next document.
@@ -76,7 +77,7 @@ impl<I: Index> Engine<I> {
             index,
             window: Window::new(options.window.clone()),
             rule: Rule::new(options),
-            recipe,
+            documents: Documents::new(recipe),
             templates: options.knows_templates().then(|| Templates::new(Bounds::default())),
             next: DocId(1),
             aliases: 0,
@@ -99,7 +100,8 @@ impl<I: Index> Engine<I> {
         digests: &mut D,
         document: &Document,
     ) -> Result<Change, D::Error> {
-        assert!(document.recipe == self.recipe, "a document is made by the recipe of its filter");
+        let recipe = self.documents.fingerprinter().recipe();
+        assert!(document.recipe == recipe, "a document is made by the recipe of its filter");
         self.advance(digests, document.at)?;
         if let Some(body) = document.body
             && let Some((verdict, facts)) = self.look_up(digests, document.key, body, Step::Body)?
@@ -176,18 +178,39 @@ impl<I: Index> Engine<I> {
         }
     }
 
-    /// The index.
-    pub(crate) fn index(&self) -> &I {
-        &self.index
+    /// What makes the documents for this filter.
+    #[must_use]
+    pub fn documents(&self) -> Documents {
+        self.documents.clone()
     }
 
-    /// The number of representatives in the window.
-    pub(crate) fn len(&self) -> usize {
+    /// The number of unique documents in the window.
+    #[must_use]
+    pub fn len(&self) -> usize {
         self.window.len()
     }
 
+    /// Whether the window is empty.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The oldest document that later ones may still repeat. The caller can forget what it knows of earlier ones.
+    #[must_use]
+    pub fn oldest(&self) -> DocId {
+        self.window.horizon(self.next)
+    }
+
+    /// What the index counted of its own work since the filter was made or opened.
+    #[must_use]
+    pub fn audit(&self) -> Audit {
+        self.index.audit()
+    }
+
     /// The share of this document that is the template of its origin, as far as it is known by now.
-    pub(crate) fn template(&self, document: &Document) -> Share {
+    #[must_use]
+    pub fn template(&self, document: &Document) -> Share {
         let known = self.templates.as_ref().zip(document.blocks.as_ref());
         known.map_or(Share::NONE, |(templates, blocks)| templates.share(blocks))
     }
@@ -400,8 +423,20 @@ impl<I: Index> Engine<I> {
     }
 }
 
+impl Engine {
+    /// The layout of the index.
+    #[must_use]
+    pub fn plan(&self) -> &Plan {
+        self.index.plan()
+    }
+}
+
 #[cfg(test)]
 impl<I: Index> Engine<I> {
+    pub(super) fn index(&self) -> &I {
+        &self.index
+    }
+
     /// The same with other bounds: of what it learns of templates, and of the representatives that are known by one digest.
     pub(crate) fn bounded(mut self, bounds: Bounds, equal_limit: std::num::NonZeroU32) -> Self {
         self.templates = self.templates.map(|_| Templates::new(bounds));

@@ -36,11 +36,10 @@ mod window;
 #[cfg(test)]
 mod tests;
 
-use std::convert::Infallible;
+use std::{convert::Infallible, ops::Deref};
 
 use crate::{
     fingerprint::{Digest, HashSeed, Recipe},
-    index::{Audit, Index, Plan},
     page::{DocId, Timestamp},
 };
 
@@ -48,7 +47,7 @@ use digests::MemoryDigests;
 #[cfg(feature = "state")]
 pub(crate) use digests::{Digests, Horizon, Known};
 pub use document::{Document, Documents};
-pub(crate) use engine::Engine;
+pub use engine::Engine;
 #[cfg(feature = "state")]
 pub(crate) use engine::{Change, Position};
 pub use key::Key;
@@ -83,7 +82,6 @@ pub(crate) use window::{Packed, Representative};
 pub struct Filter {
     engine: Engine,
     digests: MemoryDigests,
-    documents: Documents,
 }
 
 impl Filter {
@@ -103,13 +101,7 @@ impl Filter {
     pub(crate) fn of_recipe(options: &Options, recipe: Recipe) -> Result<Self, OptionsError> {
         recipe.check()?;
         let engine = Engine::new(options, recipe, options.index_beside_digests()?);
-        Ok(Self { engine, digests: MemoryDigests::default(), documents: Documents::new(recipe) })
-    }
-
-    /// What makes the documents for this filter.
-    #[must_use]
-    pub fn documents(&self) -> Documents {
-        self.documents.clone()
+        Ok(Self { engine, digests: MemoryDigests::default() })
     }
 
     /// Judges a document and remembers it.
@@ -131,41 +123,13 @@ impl Filter {
     pub fn remove(&mut self, id: DocId) -> bool {
         self.engine.remove(id)
     }
+}
 
-    /// The oldest document that later ones may still repeat. The caller can forget what it knows of earlier ones.
-    #[must_use]
-    pub fn oldest(&self) -> DocId {
-        self.engine.horizon().representative
-    }
+impl Deref for Filter {
+    type Target = Engine;
 
-    /// The number of unique documents in the window.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.engine.len()
-    }
-
-    /// Whether the window is empty.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The share of this document that is the template of its origin, as far as it is known by now.
-    #[must_use]
-    pub fn template(&self, document: &Document) -> Share {
-        self.engine.template(document)
-    }
-
-    /// The layout of the index.
-    #[must_use]
-    pub fn plan(&self) -> &Plan {
-        self.engine.index().plan()
-    }
-
-    /// What the index counted of its own work.
-    #[must_use]
-    pub fn audit(&self) -> Audit {
-        self.engine.index().audit()
+    fn deref(&self) -> &Engine {
+        &self.engine
     }
 }
 

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     fingerprint::{Signature, Sketch},
-    index::BlockIndex,
+    index::{BlockIndex, Index},
 };
 
 /// An engine with digests in memory. Reopened, it takes over the digests, and window and templates are restored.

@@ -56,14 +56,14 @@ impl AppendFile {
     }
 
     /// Appends what `fill` writes, or nothing if `fill` fails. If the write fails, the bytes stay in the buffer for the next attempt.
-    pub(super) fn append<E: Into<io::Error>>(
+    pub(super) fn append(
         &mut self,
-        fill: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
+        fill: impl FnOnce(&mut Vec<u8>) -> io::Result<()>,
     ) -> Result<(), SinkError> {
         let before = self.pending.len();
         if let Err(error) = fill(&mut self.pending) {
             self.pending.truncate(before);
-            return Err(SinkError::write(&self.path, error.into()));
+            return Err(SinkError::write(&self.path, error));
         }
         self.synced = false;
         if self.pending.len() >= BUFFER { self.flush() } else { Ok(()) }
@@ -78,7 +78,7 @@ impl AppendFile {
         self.append(|line| {
             serde_json::to_writer(&mut *line, row)?;
             line.push(b'\n');
-            Ok::<_, serde_json::Error>(())
+            Ok(())
         })
     }
 
@@ -143,7 +143,7 @@ mod tests {
         let push = |text: &'static [u8]| {
             move |file: &mut Vec<u8>| {
                 file.extend_from_slice(text);
-                Ok::<_, io::Error>(())
+                Ok(())
             }
         };
         let mut lines = AppendFile::open(path.clone(), 0).unwrap();

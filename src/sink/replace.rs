@@ -1,8 +1,7 @@
 //! Files that are replaced as a whole.
 
 use std::{
-    fs::{self, File},
-    io::Write,
+    fs,
     path::{Path, PathBuf},
 };
 
@@ -16,7 +15,7 @@ use crate::sink::{
 /// A new version of a file of JSON lines, which replaces the old one only when it is complete.
 #[derive(Debug)]
 pub struct Replacement {
-    lines: AppendFile,
+    file: AppendFile,
     path: PathBuf,
 }
 
@@ -27,7 +26,7 @@ impl Replacement {
     ///
     /// If the temporary file beside it cannot be created.
     pub fn create(path: PathBuf) -> Result<Self, SinkError> {
-        Ok(Self { lines: AppendFile::open(beside(&path), 0)?, path })
+        Ok(Self { file: AppendFile::open(beside(&path), 0)?, path })
     }
 
     /// Appends a line.
@@ -36,7 +35,7 @@ impl Replacement {
     ///
     /// If the write fails.
     pub fn write(&mut self, row: &impl Serialize) -> Result<(), SinkError> {
-        self.lines.write_line(row)
+        self.file.write_line(row)
     }
 
     /// Replaces the old version.
@@ -45,8 +44,10 @@ impl Replacement {
     ///
     /// If the new version cannot be synced or renamed; the old one then stays.
     pub fn commit(mut self) -> Result<(), SinkError> {
-        self.lines.sync()?;
-        rename(&beside(&self.path), &self.path)
+        self.file.sync()?;
+        fs::rename(beside(&self.path), &self.path)
+            .and_then(|()| sync_parent(&self.path))
+            .map_err(|source| SinkError::open(&self.path, source))
     }
 }
 
@@ -56,18 +57,12 @@ impl Replacement {
 ///
 /// If the new content cannot be written; the old one then stays.
 pub fn replace(path: &Path, content: &[u8]) -> Result<(), SinkError> {
-    let new = beside(path);
-    let mut file = File::create(&new).map_err(|source| SinkError::open(&new, source))?;
-    file.write_all(content)
-        .and_then(|()| file.sync_all())
-        .map_err(|source| SinkError::write(&new, source))?;
-    rename(&new, path)
-}
-
-fn rename(new: &Path, path: &Path) -> Result<(), SinkError> {
-    fs::rename(new, path)
-        .and_then(|()| sync_parent(path))
-        .map_err(|source| SinkError::open(path, source))
+    let mut new = Replacement::create(path.to_owned())?;
+    new.file.append(|buffer| {
+        buffer.extend_from_slice(content);
+        Ok(())
+    })?;
+    new.commit()
 }
 
 /// The temporary name, in the same directory, because only there a rename is atomic.

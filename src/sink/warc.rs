@@ -104,7 +104,7 @@ pub struct Original<'a> {
 }
 
 /// The SHA-1 of a body as received, by which WARC files identify equal payloads. Not safe against forgery; no decision depends on it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PayloadDigest(pub [u8; 20]);
 
 impl PayloadDigest {
@@ -127,12 +127,6 @@ impl fmt::Display for PayloadDigest {
             }
         }
         Ok(())
-    }
-}
-
-impl fmt::Debug for PayloadDigest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "PayloadDigest({self})")
     }
 }
 

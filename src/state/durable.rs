@@ -1,6 +1,6 @@
 //! The duplicate filter whose window is kept in a file.
 
-use std::path::Path;
+use std::{ops::Deref, path::Path};
 
 use super::{
     State, StateError,
@@ -9,11 +9,9 @@ use super::{
     signatures::{Restored, SignatureLog},
 };
 use crate::{
-    filter::{
-        Change, Document, Documents, Engine, Judge, Judgement, Key, Match, Options, Position,
-    },
+    filter::{Change, Document, Engine, Judge, Judgement, Key, Match, Options, Position},
     fingerprint::{Digest, HashSeed},
-    index::{Audit, Index, Plan},
+    index::Index,
     page::{DocId, Timestamp},
 };
 
@@ -50,7 +48,6 @@ pub struct DurableFilter {
     engine: Engine,
     digests: DigestCache,
     log: SignatureLog,
-    documents: Documents,
     kept: Kept,
     transaction: Transaction,
 }
@@ -83,21 +80,12 @@ impl DurableFilter {
     /// If the file cannot be opened, belongs to something else or is open in another process; if its fingerprints cannot be compared with
     /// those of these options; or if the memory of the options has no room for their window.
     pub fn open(path: &Path, options: &Options) -> Result<Self, StateError> {
-        Self::open_reporting(path, options, HashSeed::random, drop)
+        Self::of_filter(State::open(path)?, options, HashSeed::random, drop)
     }
 
-    /// The same with another seed for a new file, and with a function that is called every two seconds while a large window is restored.
-    pub(crate) fn open_reporting(
-        path: &Path,
-        options: &Options,
-        new_seed: impl FnOnce() -> HashSeed,
-        report: impl FnMut(Restored),
-    ) -> Result<Self, StateError> {
-        Self::of_filter(State::open(path)?, options, new_seed, report)
-    }
-
-    /// A filter over a state of its own.
-    pub(super) fn of_filter(
+    /// The filter in this state. `new_seed` makes the seed of a new one, and `report` is called every two seconds while a large window is
+    /// restored.
+    pub(crate) fn of_filter(
         state: State,
         options: &Options,
         new_seed: impl FnOnce() -> HashSeed,
@@ -145,14 +133,7 @@ impl DurableFilter {
         Recorded::write(&state, recipe)?;
         let log = state.restore(&mut engine, report)?;
         let digests = DigestCache::new(CACHED_DIGESTS);
-        let (documents, transaction) = (Documents::new(recipe), Transaction::Open);
-        Ok(Self { state, engine, digests, log, documents, kept, transaction })
-    }
-
-    /// What makes the documents for this filter.
-    #[must_use]
-    pub fn documents(&self) -> Documents {
-        self.documents.clone()
+        Ok(Self { state, engine, digests, log, kept, transaction: Transaction::Open })
     }
 
     /// Judges a document and remembers it, as part of the open transaction. Begins one if there is none.
@@ -240,30 +221,6 @@ impl DurableFilter {
         self.state.name_of(id)
     }
 
-    /// The number of unique documents in the window.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.engine.len()
-    }
-
-    /// Whether the window is empty.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The layout of the index.
-    #[must_use]
-    pub fn plan(&self) -> &Plan {
-        self.engine.index().plan()
-    }
-
-    /// What the index counted of its own work since the file was opened.
-    #[must_use]
-    pub fn audit(&self) -> Audit {
-        self.engine.index().audit()
-    }
-
     /// The state, in whose open transaction the caller can read and write other tables.
     pub(crate) fn state(&self) -> &State {
         &self.state
@@ -305,6 +262,14 @@ impl DurableFilter {
             self.state.keep_sample(template)?;
         }
         Ok(())
+    }
+}
+
+impl Deref for DurableFilter {
+    type Target = Engine;
+
+    fn deref(&self) -> &Engine {
+        &self.engine
     }
 }
 
@@ -366,7 +331,7 @@ impl DurableFilter {
         bounds: crate::filter::Bounds,
     ) -> Self {
         let mut this = Self::of_filter(state, options, || HashSeed::PUBLIC, drop).unwrap();
-        let (recipe, index) = (this.documents.fingerprinter().recipe(), options.index().unwrap());
+        let (recipe, index) = (this.documents().fingerprinter().recipe(), options.index().unwrap());
         let index = index.with_equal_limit(equal_limit);
         this.engine = Engine::new(options, recipe, index).bounded(bounds, equal_limit);
         this.log = this.state.restore(&mut this.engine, drop).unwrap();

@@ -76,7 +76,7 @@ impl Judge for InState {
     }
 
     fn len(&self) -> usize {
-        self.filter.as_ref().map_or(0, DurableFilter::len)
+        self.filter.as_ref().map_or(0, |filter| filter.len())
     }
 }
 
