@@ -15,8 +15,8 @@ use crate::{
     index::Scan,
     page::{DocId, NormalUrl, Timestamp, UrlOptions},
     state::{
-        Difference, DigestCache, DigestTable, JudgedDocument, KeptText, Reason, Recorded,
-        SignatureLog, State, StateError, UrlRow, UrlState,
+        DigestCache, DigestTable, JudgedDocument, KeptText, Reason, Recorded, SignatureLog, State,
+        StateError, UrlRow, UrlState,
     },
 };
 
@@ -113,11 +113,11 @@ impl PastRun {
     /// # Errors
     /// If these options ask for something else.
     pub fn recipe(&self, options: &Options) -> Result<Recipe, CrawlError> {
-        match self.recorded.difference(options) {
-            Some(Difference { key, stored, wanted }) => {
+        match self.recorded.check(options) {
+            Err(StateError::Recipe { key, stored, wanted }) => {
                 Err(CrawlError::Unlike { key, stored, wanted })
             }
-            None => Ok(options.recipe(self.seed)),
+            checked => Ok(checked.map(|()| options.recipe(self.seed))?),
         }
     }
 

@@ -37,7 +37,7 @@ pub(crate) use open::WriteLock;
 pub(crate) use {
     digests::{DigestCache, DigestTable},
     hosts::{DeferCause, DeferredRow, HostRow, RobotsRow},
-    recipe::{Difference, Recorded},
+    recipe::Recorded,
     signatures::SignatureLog,
     urls::{NewUrl, Queued},
 };

@@ -15,16 +15,6 @@ pub(crate) struct Recorded {
     scheme: Option<String>,
 }
 
-/// A key by which texts would be fingerprinted in another way than those of the state.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Difference {
-    pub(crate) key: &'static str,
-    /// The state's value. Seeds are named by their ids.
-    pub(crate) stored: String,
-    /// The value in the options.
-    pub(crate) wanted: String,
-}
-
 /// The parts of a scheme, in their order.
 const PARTS: [&str; 3] = ["the version of the recipe", "dedup.segment", "dedup.fold_chinese"];
 
@@ -47,33 +37,37 @@ impl Recorded {
         state.set_meta("scheme", recipe.scheme())
     }
 
-    /// In what these options ask for another recipe, if they do.
-    #[must_use]
-    pub(crate) fn difference(&self, options: &Options) -> Option<Difference> {
-        self.other_scheme(options).or_else(|| self.other_seed(options))
+    /// Checks that these options do not ask for another recipe.
+    ///
+    /// # Errors
+    /// [`StateError::Recipe`] with the first key that does.
+    pub(crate) fn check(&self, options: &Options) -> Result<(), StateError> {
+        let difference = self.other_scheme(options).or_else(|| self.other_seed(options));
+        difference.map_or(Ok(()), Err)
     }
 
-    fn other_scheme(&self, options: &Options) -> Option<Difference> {
+    fn other_scheme(&self, options: &Options) -> Option<StateError> {
         let stored = self.scheme.as_deref()?;
         // A scheme does not depend on the seed.
         let wanted = options.recipe(HashSeed::PUBLIC).scheme();
         let parts = PARTS.iter().zip(stored.split(':').zip(wanted.split(':')));
         let mut parts = parts.filter(|(_, (stored, wanted))| stored != wanted);
-        parts.next().map(|(key, (stored, wanted))| Difference {
+        parts.next().map(|(key, (stored, wanted))| StateError::Recipe {
             key,
             stored: value(stored).to_owned(),
             wanted: value(wanted).to_owned(),
         })
     }
 
-    fn other_seed(&self, options: &Options) -> Option<Difference> {
+    /// Seeds are named by their ids.
+    fn other_seed(&self, options: &Options) -> Option<StateError> {
         let known = self.seed?;
         let wanted = match options.hash_seed.seed() {
             Some(seed) if seed != known => format!("a seed of id {}", seed.id()),
             None if self.drawn == Some(false) => "a secret seed".to_owned(),
             _ => return None,
         };
-        Some(Difference {
+        Some(StateError::Recipe {
             key: "dedup.seed",
             stored: format!("a seed of id {}", known.id()),
             wanted,
