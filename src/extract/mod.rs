@@ -53,6 +53,7 @@ pub use self::{
 
 /// How pages are read.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Options {
     /// This crawler's product token: robots directives addressed to it apply, besides those addressed to all. Case is ignored.
     pub agent: Option<String>,

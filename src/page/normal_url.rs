@@ -13,6 +13,7 @@ const MAX_LENGTH: usize = 2048;
 /// Which parts of a URL do not distinguish pages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct UrlOptions {
     /// Query parameters to remove. Case is ignored; a trailing `*` matches any ending.
     pub tracking: Vec<String>,

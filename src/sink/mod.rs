@@ -34,6 +34,7 @@ pub const SKIPPED: &str = "skipped.jsonl";
 /// The `[store]` table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Options {
     /// Whether the lines of `pages.jsonl` contain the text.
     pub text: bool,

@@ -40,7 +40,8 @@ fn tracking_parameters_are_removed_and_all_others_stay_in_order() {
 
 #[test]
 fn the_list_of_tracking_parameters_is_an_option() {
-    let options = UrlOptions { tracking: vec!["s*".into(), "ref".into()] };
+    let mut options = UrlOptions::default();
+    options.tracking = vec!["s*".into(), "ref".into()];
     let url = NormalUrl::parse("http://a.org/?sid=1&ref=2&reference=3&utm_x=4", &options).unwrap();
     assert_eq!(url.as_str(), "http://a.org/?reference=3&utm_x=4");
 }

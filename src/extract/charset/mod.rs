@@ -12,7 +12,6 @@ use encoding_rs::{
     Encoding, ISO_2022_JP, ISO_8859_2, ISO_8859_15, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1250,
     WINDOWS_1252, WINDOWS_1254, WINDOWS_1257, WINDOWS_1258,
 };
-use url::Host;
 
 use crate::page::{Page, language};
 
@@ -103,12 +102,8 @@ fn guess(page: &Page) -> &'static Encoding {
 
 /// The top-level domain of the page, which distinguishes encodings of neighbouring languages.
 fn tld(page: &Page) -> Option<&[u8]> {
-    match page.url.as_ref()?.host()? {
-        Host::Domain(name) => {
-            name.rsplit('.').next().filter(|label| !label.is_empty()).map(str::as_bytes)
-        }
-        _ => None,
-    }
+    let label = page.url.as_ref()?.domain()?.rsplit('.').next()?;
+    (!label.is_empty()).then_some(label.as_bytes())
 }
 
 /// Recognises UTF-16 without a mark by the characters of markup: one of their two bytes is zero, which occurs nowhere else. The same

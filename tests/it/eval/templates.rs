@@ -35,8 +35,9 @@ fn main_texts() -> Option<Vec<Text>> {
 /// The same pages, extracted from their HTML with these rules.
 fn read_by(rules: &[Rules], texts: &[Text]) -> Vec<Text> {
     let pages = shared("pages").unwrap();
-    let extractor =
-        Extractor::new(extract::Options { rules: rules.to_vec(), ..Default::default() });
+    let mut options = extract::Options::default();
+    options.rules = rules.to_vec();
+    let extractor = Extractor::new(options);
     let read = |text: &Text| {
         let url = format!("http://example.org/{}", text.id).parse().ok();
         let body = fs::read(pages.join(&text.id)).unwrap();

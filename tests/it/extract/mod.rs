@@ -23,7 +23,9 @@ fn extract(html: &str) -> Extracted {
 }
 
 fn extractor() -> Extractor {
-    Extractor::new(Options { agent: Some("pagesieve".to_owned()), ..Options::default() })
+    let mut options = Options::default();
+    options.agent = Some("pagesieve".to_owned());
+    Extractor::new(options)
 }
 
 fn page(body: &[u8]) -> Page {

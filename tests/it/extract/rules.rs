@@ -10,7 +10,9 @@ use pagesieve::{
 
 fn text(rules: &str, html: &str) -> String {
     let rules: Rules = toml::from_str(rules).unwrap();
-    let extractor = Extractor::new(Options { rules: vec![rules], ..Options::default() });
+    let mut options = Options::default();
+    options.rules = vec![rules];
+    let extractor = Extractor::new(options);
     let url = "http://www.coast.test/thread/1".parse().ok();
     extractor.extract(&Page { url, body: html.as_bytes().to_vec(), ..Page::default() }).text
 }
