@@ -75,8 +75,7 @@ impl Digest {
     }
 
     /// The first half of a BLAKE3 hash.
-    #[must_use]
-    pub fn from_hash(hash: &blake3::Hash) -> Self {
+    pub(super) fn from_hash(hash: &blake3::Hash) -> Self {
         Self(*hash.as_bytes().first_chunk().expect("a hash has 32 bytes"))
     }
 }
