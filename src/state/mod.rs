@@ -3,6 +3,11 @@
 //! Uses [`crate::filter`]. [`DurableFilter`] keeps its window here, and a crawl its frontier, its URLs and what it knows of documents. The
 //! file is the only source of truth: indexes in memory are rebuilt from it. All changes that belong to a batch of pages are one transaction.
 
+#![cfg_attr(
+    not(feature = "crawl"),
+    allow(unreachable_pub, reason = "some types are public for crawls")
+)]
+
 mod digests;
 mod documents;
 mod durable;
