@@ -2,10 +2,11 @@
 
 use std::{
     fmt,
-    io::{self, BufRead},
+    io::{self, BufRead, Read},
 };
 
-use serde::{Deserialize, Deserializer, de};
+use serde::{Deserialize, Deserializer, de::Error};
+use serde_json::Value;
 use url::Url;
 
 use super::{Content, Input, InputError, LONGEST};
@@ -72,30 +73,16 @@ impl Lines {
     /// Reads the next line without its end. Returns whether it was short enough, `None` at the end of the file.
     fn advance(&mut self) -> io::Result<Option<bool>> {
         self.line.clear();
-        let (mut read, mut fits) = (false, true);
-        loop {
-            let bytes = match self.from.fill_buf() {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                bytes => bytes?,
-            };
-            if bytes.is_empty() {
-                return Ok(read.then_some(fits));
-            }
-            if !read {
-                self.number += 1;
-                read = true;
-            }
-            let end = memchr::memchr(b'\n', bytes);
-            let (part, used) = end.map_or((bytes, bytes.len()), |end| (&bytes[..end], end + 1));
-            fits &= self.line.len() + part.len() <= self.longest;
-            if fits {
-                self.line.extend_from_slice(part);
-            }
-            self.from.consume(used);
-            if end.is_some() {
-                return Ok(Some(fits));
-            }
+        let limit = self.longest as u64 + 1;
+        if self.from.by_ref().take(limit).read_until(b'\n', &mut self.line)? == 0 {
+            return Ok(None);
         }
+        self.number += 1;
+        if self.line.pop_if(|last| *last == b'\n').is_none() && self.line.len() > self.longest {
+            self.from.skip_until(b'\n')?;
+            return Ok(Some(false));
+        }
+        Ok(Some(true))
     }
 
     fn error(&self, source: LineError) -> InputError {
@@ -180,42 +167,16 @@ fn plain(error: &serde_json::Error) -> String {
 }
 
 fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>, D::Error> {
-    deserializer.deserialize_any(TimeVisitor)
-}
-
-struct TimeVisitor;
-
-impl de::Visitor<'_> for TimeVisitor {
-    type Value = Option<Timestamp>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a time (RFC 3339, or whole milliseconds since 1970)")
-    }
-
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
-        match text.parse::<jiff::Timestamp>() {
-            Ok(at) => Ok(Some(Timestamp(at.as_millisecond()))),
-            Err(_) => Err(E::invalid_value(de::Unexpected::Str(text), &self)),
-        }
-    }
-
-    fn visit_i64<E: de::Error>(self, millis: i64) -> Result<Self::Value, E> {
-        if millis > LATEST {
-            return Err(E::invalid_value(de::Unexpected::Signed(millis), &self));
-        }
-        Ok(Some(Timestamp(millis)))
-    }
-
-    fn visit_u64<E: de::Error>(self, millis: u64) -> Result<Self::Value, E> {
-        match i64::try_from(millis) {
-            Ok(millis) => self.visit_i64(millis),
-            Err(_) => Err(E::invalid_value(de::Unexpected::Unsigned(millis), &self)),
-        }
-    }
-
-    fn visit_unit<E: de::Error>(self) -> Result<Self::Value, E> {
-        Ok(None)
-    }
+    let value = Value::deserialize(deserializer)?;
+    let millis = match &value {
+        Value::Null => return Ok(None),
+        Value::String(text) => text.parse::<jiff::Timestamp>().ok().map(|at| at.as_millisecond()),
+        value => value.as_i64().filter(|millis| *millis <= LATEST),
+    };
+    let expected = "a time (RFC 3339, or whole milliseconds since 1970)";
+    let kind = if value.is_string() { "string" } else { "value" };
+    let invalid = || format!("invalid value: {kind} {value}, expected {expected}");
+    millis.map(|millis| Some(Timestamp(millis))).ok_or_else(|| D::Error::custom(invalid()))
 }
 
 #[cfg(test)]
