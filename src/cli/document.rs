@@ -9,11 +9,12 @@ use std::{
 use clap::Args;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use serde::Serialize;
+use url::Url;
 
 use crate::{
     config::{Config, Draft},
     crawl::{PastRun, fetch, robots::product_token},
-    extract::{self, Extractor, Truncation},
+    extract::{self, Extracted, Extractor, Truncation},
     filter::{self, Document, Key},
     fingerprint::{Digest, HashSeed, Recipe},
     input::{Chunks, Content, Documents, Input, is_html},
@@ -30,7 +31,7 @@ pub(super) struct Files {
     /// Files that end in .html, .htm or .xhtml are pages; directories are searched for them recursively. Any other file has JSON lines.
     /// Lines and pages of more than 64 MiB are reported and skipped.
     #[arg(value_name = "FILE")]
-    files: Vec<PathBuf>,
+    pub(super) paths: Vec<PathBuf>,
 }
 
 /// The configuration.
@@ -60,7 +61,7 @@ impl Source {
         out: &mut Out,
         line: impl Fn(Input) -> T + Sync,
     ) -> Result<Exit, Failure> {
-        in_chunks(self.files, line, |lines| {
+        in_chunks(self.files.paths, line, |lines| {
             lines.iter().try_for_each(|line| write_line(out, line))?;
             out.flush().map_err(Failure::Output)
         })
@@ -70,15 +71,6 @@ impl Source {
 /// Reads all documents, prepares them on all cores, and passes them to `take` in the order of the input, some at a time. Reports what
 /// cannot be read on standard error.
 pub(super) fn in_chunks<T: Send>(
-    files: Files,
-    prepare: impl Fn(Input) -> T + Sync,
-    take: impl FnMut(Vec<T>) -> Result<(), Failure>,
-) -> Result<Exit, Failure> {
-    in_chunks_of(files.files, prepare, take)
-}
-
-/// The same for these files and directories.
-pub(super) fn in_chunks_of<T: Send>(
     paths: Vec<PathBuf>,
     prepare: impl Fn(Input) -> T + Sync,
     mut take: impl FnMut(Vec<T>) -> Result<(), Failure>,
@@ -111,12 +103,7 @@ pub(super) fn in_chunks_of<T: Send>(
 
 impl Settings {
     pub(super) fn config(&self) -> Result<Config, Failure> {
-        self.config_over(&Config::default())
-    }
-
-    /// The same with other defaults.
-    fn config_over(&self, defaults: &Config) -> Result<Config, Failure> {
-        Ok(self.draft(defaults)?.check_dedup()?)
+        Ok(self.draft(&Config::default())?.check_dedup()?)
     }
 
     /// The configuration as it was read.
@@ -130,7 +117,7 @@ impl Settings {
     /// The same with the rule of a run as the default. Also returns the run's recipe, which cannot be changed.
     pub(super) fn config_over_run(&self, run: &PastRun) -> Result<(Config, Recipe), Failure> {
         let dedup = run.options()?;
-        let config = self.config_over(&Config { dedup, ..Config::default() })?;
+        let config = self.draft(&Config { dedup, ..Config::default() })?.check_dedup()?;
         let recipe = run.recipe(&config.dedup.filter())?;
         Ok((config, recipe))
     }
@@ -149,22 +136,11 @@ pub(super) fn extractor(config: &Config) -> Extractor {
 }
 
 /// Extracts the text of an input. A plain text has no title and no links.
-pub(super) fn extracted(
-    extractor: &Extractor,
-    input: Input,
-) -> (extract::Extracted, Option<Digest>) {
+pub(super) fn extracted(extractor: &Extractor, input: Input) -> (Extracted, Option<Digest>) {
     match input.content {
         Content::Text(text) => {
             let lang = language(&text);
-            (
-                extract::Extracted {
-                    text,
-                    lang,
-                    charset: "UTF-8",
-                    ..extract::Extracted::default()
-                },
-                None,
-            )
+            (Extracted { text, lang, charset: "UTF-8", ..Extracted::default() }, None)
         }
         Content::Html { body, charset } => {
             let digest = Digest::of(&body);
@@ -208,23 +184,15 @@ impl Preparation {
 
     pub(super) fn prepare(&self, mut input: Input) -> Prepared {
         let id = std::mem::take(&mut input.id);
-        let url = input.url.take();
-        let at = input.at.unwrap_or_else(Timestamp::now);
-        let (key, origin) = match &url {
-            Some(url) => {
-                let normal = NormalUrl::new(url, &self.urls);
-                (
-                    normal.map_or_else(|_| Key::of(url.as_str()), |url| Key::of(url.as_str())),
-                    Origin::of(url),
-                )
-            }
-            None => (Key::of(&id), Origin::named(&id)),
-        };
-        let url_text = url.as_ref().map(ToString::to_string);
-        let (extracted, body) = extracted(&self.extractor, Input { url, ..input });
+        let (url, at) = (input.url.clone(), input.at.unwrap_or_else(Timestamp::now));
+        let normal = url.as_ref().and_then(|url| NormalUrl::new(url, &self.urls).ok());
+        let key = normal.as_ref().map(NormalUrl::as_str).or(url.as_ref().map(Url::as_str));
+        let key = Key::of(key.unwrap_or(&id));
+        let origin = url.as_ref().map_or_else(|| Origin::named(&id), Origin::of);
+        let (extracted, body) = extracted(&self.extractor, input);
         let document = self.documents.extracted(&id, origin.as_ref(), &extracted);
         let document = document.with_key(key).with_time(at);
         let document = body.into_iter().fold(document, Document::with_body);
-        Prepared { url: url_text, document, truncated: extracted.truncated }
+        Prepared { url: url.map(String::from), document, truncated: extracted.truncated }
     }
 }

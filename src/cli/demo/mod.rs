@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-pub use web::{DemoError, NOTICES, Server, Site, serve};
+pub use web::{NOTICES, Server, Site, serve};
 
 use super::{
     Exit, Failure, Out,
@@ -67,7 +67,8 @@ fn is_replaceable(directory: &Path) -> bool {
 
 async fn crawl_site(args: &Args) -> Result<(Report, Exit), Failure> {
     let hosts: Vec<_> = Site::hosts().collect();
-    let server = serve(Site::unpack()?).await?;
+    let site = Site::unpack().map_err(Failure::Demo)?;
+    let server = serve(site).await.map_err(Failure::Demo)?;
     say(format_args!("serving {} on {}", hosts.join(", "), server.address()));
     run_plan(plan(args, &hosts, server.address())?, args.progress).await
 }
