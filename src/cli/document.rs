@@ -163,7 +163,7 @@ pub(super) fn read(path: &Path) -> Result<Content, Failure> {
 /// Turns inputs into documents. Threads can share one.
 #[derive(Debug)]
 pub(super) struct Preparation {
-    pub(super) extractor: Extractor,
+    extractor: Extractor,
     pub(super) documents: filter::Documents,
     urls: UrlOptions,
 }
@@ -182,7 +182,12 @@ impl Preparation {
         Self { extractor: extractor(config), documents, urls: config.crawl.url_options() }
     }
 
-    pub(super) fn prepare(&self, mut input: Input) -> Prepared {
+    pub(super) fn prepare(&self, input: Input) -> Prepared {
+        self.prepare_with_text(input).0
+    }
+
+    /// Also returns what was extracted.
+    pub(super) fn prepare_with_text(&self, mut input: Input) -> (Prepared, Extracted) {
         let id = std::mem::take(&mut input.id);
         let (url, at) = (input.url.clone(), input.at.unwrap_or_else(Timestamp::now));
         let normal = url.as_ref().and_then(|url| NormalUrl::new(url, &self.urls).ok());
@@ -193,6 +198,7 @@ impl Preparation {
         let document = self.documents.extracted(&id, origin.as_ref(), &extracted);
         let document = document.with_key(key).with_time(at);
         let document = body.into_iter().fold(document, Document::with_body);
-        Prepared { url: url.map(String::from), document, truncated: extracted.truncated }
+        let (url, truncated) = (url.map(String::from), extracted.truncated);
+        (Prepared { url, document, truncated }, extracted)
     }
 }
