@@ -17,7 +17,7 @@ use crate::{
     extract::{self, Extracted, Extractor, Truncation},
     filter::{self, Document, Key},
     fingerprint::{Digest, HashSeed, Recipe},
-    input::{Chunks, Content, Documents, Input, is_html},
+    input::{Chunks, Content, Documents, Input, InputError, is_html},
     page::{NormalUrl, Origin, Page, Timestamp, UrlOptions, language},
 };
 
@@ -61,7 +61,7 @@ impl Source {
         out: &mut Out,
         line: impl Fn(Input) -> T + Sync,
     ) -> Result<Exit, Failure> {
-        in_chunks(self.files.paths, line, |lines| {
+        in_chunks(Documents::new(self.files.paths), line, |lines| {
             lines.iter().try_for_each(|line| write_line(out, line))?;
             out.flush().map_err(Failure::Output)
         })
@@ -71,12 +71,12 @@ impl Source {
 /// Reads all documents, prepares them on all cores, and passes them to `take` in the order of the input, some at a time. Reports what
 /// cannot be read on standard error.
 pub(super) fn in_chunks<T: Send>(
-    paths: Vec<PathBuf>,
+    documents: impl Iterator<Item = Result<Input, InputError>> + Send + 'static,
     prepare: impl Fn(Input) -> T + Sync,
     mut take: impl FnMut(Vec<T>) -> Result<(), Failure>,
 ) -> Result<Exit, Failure> {
-    let (mut exit, mut found, is_input) = (Exit::Done, false, paths.is_empty());
-    for chunk in Chunks::new(Documents::new(paths)) {
+    let (mut exit, mut found) = (Exit::Done, false);
+    for chunk in Chunks::new(documents) {
         found = true;
         let prepared: Vec<_> = chunk.into_par_iter().map(|item| item.map(&prepare)).collect();
         let mut documents = Vec::with_capacity(prepared.len());
@@ -92,11 +92,9 @@ pub(super) fn in_chunks<T: Send>(
         take(documents)?;
     }
     if !found {
-        say(if is_input {
-            "no documents were found: standard input is empty"
-        } else {
-            "no documents were found; in directories, only files that end in .html, .htm or .xhtml are read"
-        });
+        say(
+            "no documents were found; in directories, only files that end in .html, .htm or .xhtml are read",
+        );
     }
     Ok(exit)
 }

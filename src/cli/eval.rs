@@ -18,6 +18,7 @@ use super::{
 use crate::{
     config::Config,
     eval::{self, Corpus, Method, Text, Unlisted, compare, evaluate, read_texts},
+    input::Documents,
 };
 
 /// Measure the quality of the filter on pairs whose similarity is known
@@ -125,7 +126,7 @@ impl Source {
         let extractor = extractor(config);
         let mut texts = Vec::new();
         let exit = in_chunks(
-            vec![directory.to_owned()],
+            Documents::new(vec![directory.to_owned()]),
             |mut input| {
                 let id = std::mem::take(&mut input.id);
                 let (document, _) = extracted(&extractor, input);

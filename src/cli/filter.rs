@@ -19,6 +19,7 @@ use crate::{
     filter::{Filter, Judgement},
     fingerprint::HashSeed,
     index::{Audit, BlockIndex},
+    input::Documents,
     page::numbers::thousands,
     report::audited,
     sink::record::Decision,
@@ -71,7 +72,7 @@ fn in_memory(config: &Config, files: Files, out: &mut Out) -> Result<(Exit, Audi
     // The ids of the documents in the window.
     let mut ids = BTreeMap::new();
     let exit = in_chunks(
-        files.paths,
+        Documents::new(files.paths),
         |input| preparation.prepare(input),
         |documents| {
             for document in &documents {
@@ -107,7 +108,7 @@ fn durable(
         .map_err(failed)?;
     let preparation = Preparation::new(config, filter.documents());
     let exit = in_chunks(
-        files.paths,
+        Documents::new(files.paths),
         |input| preparation.prepare(input),
         |documents| {
             for document in &documents {

@@ -8,7 +8,7 @@ use std::{
     thread,
 };
 
-use super::{Documents, Input, InputError};
+use super::{Input, InputError};
 
 type Item = Result<Input, InputError>;
 
@@ -37,7 +37,9 @@ struct Queued {
 impl Chunks {
     /// Starts reading.
     #[must_use]
-    pub fn new(documents: Documents) -> Self {
+    pub fn new(
+        documents: impl Iterator<Item = Result<Input, InputError>> + Send + 'static,
+    ) -> Self {
         let (sender, items) = channel();
         let queued = Arc::new(Queued::default());
         let reader = Arc::clone(&queued);
