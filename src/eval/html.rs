@@ -76,24 +76,25 @@ fn by_band(quality: &Quality) -> Chart {
 /// Recall and precision at each radius; `None` if there are no near pairs.
 fn by_radius(quality: &Quality, group: &GroupQuality) -> Option<Chart> {
     group.figures.recall?;
-    let series = |name, class, radii: &[Figures], share: fn(&Figures) -> Option<f64>| {
-        (name, class, radii.iter().map(share).collect())
-    };
     let (radii, unconfirmed) = (&group.radii, &group.unconfirmed);
-    let curves = vec![
-        series("recall of near pairs", "near", radii, |it| it.recall),
-        series("of those with different texts", "not-equal", radii, |it| it.recall_not_equal),
-        series("reported pairs of 0.5 or more", "precise", radii, |it| it.precision_50),
-        series("the same without confirmation", "unconfirmed", unconfirmed, |it| it.precision_50),
+    let share: [fn(&Figures) -> Option<f64>; 3] =
+        [|it| it.recall, |it| it.recall_not_equal, |it| it.precision_50];
+    let curves = [
+        ("recall of near pairs", "near", radii, share[0]),
+        ("of those with different texts", "not-equal", radii, share[1]),
+        ("reported pairs of 0.5 or more", "precise", radii, share[2]),
+        ("the same without confirmation", "unconfirmed", unconfirmed, share[2]),
     ];
+    let curves =
+        curves.map(|(name, class, radii, share)| (name, class, radii.iter().map(share).collect()));
     let mark =
         |radius: u32| if radius.is_multiple_of(2) { radius.to_string() } else { String::new() };
-    let name = &group.group.name;
+    let name = &group.name;
     Some(Chart::new(
         format!("Pairs by radius: {name} (configured: {})", quality.radius),
         "Shares of pairs",
         (0..=MAX_RADIUS).map(mark).collect(),
-        curves,
+        curves.to_vec(),
     ))
 }
 
