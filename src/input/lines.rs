@@ -170,7 +170,7 @@ fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>,
     let value = Value::deserialize(deserializer)?;
     let millis = match &value {
         Value::Null => return Ok(None),
-        Value::String(text) => text.parse::<jiff::Timestamp>().ok().map(|at| at.as_millisecond()),
+        Value::String(text) => text.parse().ok().map(jiff::Timestamp::as_millisecond),
         value => value.as_i64().filter(|millis| *millis <= LATEST),
     };
     let expected = "a time (RFC 3339, or whole milliseconds since 1970)";

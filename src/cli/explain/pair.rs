@@ -200,7 +200,7 @@ fn recorded(sides: &[Side; 2]) -> Option<Match> {
 }
 
 /// The weight of each feature in either document, by its text.
-fn weights<'a>(documents: [&'a [Feature]; 2]) -> HashMap<&'a str, [u32; 2]> {
+fn weights(documents: [&[Feature]; 2]) -> HashMap<&str, [u32; 2]> {
     let mut weights: HashMap<_, [u32; 2]> = HashMap::new();
     for (document, features) in documents.into_iter().enumerate() {
         for feature in features {
