@@ -169,7 +169,11 @@ fn prepare(corpus: &Corpus, options: &Options, recipe: Recipe, method: Method) -
     let texts: Vec<_> = corpus.texts().iter().map(|text| text.text.as_str()).collect();
     let texts = texts.as_slice();
     match method {
-        Method::Digest => digests(texts),
+        Method::Digest => Prepared::new(
+            texts.iter().map(|text| Digest::of(text.as_bytes())).collect(),
+            |_| size_of::<Digest>(),
+            Digest::eq,
+        ),
         Method::Sentences => sentences(texts),
         Method::CosineTf => cosine(vectors(texts, &by_recipe, false)),
         Method::CosineTfidf => cosine(vectors(texts, &by_recipe, true)),
@@ -179,20 +183,13 @@ fn prepare(corpus: &Corpus, options: &Options, recipe: Recipe, method: Method) -
         Method::Shingles => jaccard(texts, &by_character),
         Method::Minhash => minhash(texts, &by_character),
         Method::Tutorial => tutorial(texts, &by_recipe),
-        Method::Pagesieve => pagesieve(texts, &by_recipe, Rule::new(options)),
+        Method::Pagesieve => {
+            let rule = Rule::new(options);
+            let sketches = texts.iter().map(|text| by_recipe.sketch(text)).collect();
+            // A signature, of which 8 bytes are the indexed fingerprint.
+            Prepared::new(sketches, |_| 32, move |a, b| rule.judge(a, b).is_some())
+        }
     }
-}
-
-/// The configured mode: a signature of 32 bytes, of which 8 are the indexed fingerprint.
-fn pagesieve(texts: &[&str], fingerprinter: &Fingerprinter, rule: Rule) -> Prepared {
-    let sketches = texts.iter().map(|text| fingerprinter.sketch(text)).collect();
-    Prepared::new(sketches, |_| 32, move |a, b| rule.judge(a, b).is_some())
-}
-
-/// Equal texts.
-fn digests(texts: &[&str]) -> Prepared {
-    let digests = texts.iter().map(|text| Digest::of(text.as_bytes())).collect();
-    Prepared::new(digests, |_| size_of::<Digest>(), |a, b| a == b)
 }
 
 /// Equal longest sentences.

@@ -14,6 +14,9 @@ use crate::page::Timestamp;
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
+const NO_OBJECT: &str =
+    r#"a line must be an object: {"id": "…", "text": "…"} or {"id": "…", "html": "…"}"#;
+
 /// What is wrong with a line.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -21,17 +24,9 @@ pub enum LineError {
     /// It is not valid JSON, or a field is missing, repeated or of the wrong type.
     #[error("{}", plain(.0))]
     Json(serde_json::Error),
-    /// It is JSON, but not an object.
-    #[error(
-        "a line must be an object: {{\"id\": \"…\", \"text\": \"…\"}} or {{\"id\": \"…\", \"html\": \"…\"}}"
-    )]
-    NoObject,
-    /// It has no content.
-    #[error("either `text` or `html` is missing")]
-    NoContent,
-    /// It has both contents.
-    #[error("there must be either `text` or `html`, not both")]
-    TwoContents,
+    /// It does not have the form of a document.
+    #[error("{0}")]
+    Form(&'static str),
     /// Its `url` is not an absolute URL.
     #[error("`url`: {text:?} is not an absolute URL")]
     Url {
@@ -40,9 +35,6 @@ pub enum LineError {
         /// Why it cannot be parsed.
         source: url::ParseError,
     },
-    /// It is longer than [`LONGEST`](super::LONGEST).
-    #[error("the line is longer than 64 MiB and was skipped")]
-    TooLong,
 }
 
 /// The documents of a file of JSON lines.
@@ -100,7 +92,8 @@ impl Iterator for Lines {
                 Ok(Some(false)) => {
                     // A long line may have left a large buffer.
                     self.line = Vec::new();
-                    return Some(Err(self.error(LineError::TooLong)));
+                    let why = "the line is longer than 64 MiB and was skipped";
+                    return Some(Err(self.error(LineError::Form(why))));
                 }
                 Ok(Some(true)) => {
                     let line = match self.line.strip_prefix(BOM) {
@@ -140,14 +133,16 @@ const LATEST: i64 = 253_402_300_799_999;
 fn parse(line: &[u8]) -> Result<Input, LineError> {
     // Serde would accept a list of the fields in order.
     if !line.trim_ascii_start().starts_with(b"{") {
-        return Err(LineError::NoObject);
+        return Err(LineError::Form(NO_OBJECT));
     }
     let fields: Fields = serde_json::from_slice(line).map_err(LineError::Json)?;
     let content = match (fields.text, fields.html) {
         (Some(text), None) => Content::Text(text),
         (None, Some(html)) => Content::Html { body: html.into_bytes(), charset: Some("utf-8") },
-        (None, None) => return Err(LineError::NoContent),
-        (Some(_), Some(_)) => return Err(LineError::TwoContents),
+        (None, None) => return Err(LineError::Form("either `text` or `html` is missing")),
+        (Some(_), Some(_)) => {
+            return Err(LineError::Form("there must be either `text` or `html`, not both"));
+        }
     };
     let url = fields.url.map(|text| match Url::parse(&text) {
         Ok(url) => Ok(url),

@@ -69,19 +69,13 @@ pub enum InputError {
         /// What is wrong with it.
         source: LineError,
     },
-    /// The kind of file is not supported.
-    #[error("{} is not read: {hint}", path.display())]
-    Kind {
+    /// A file that is too long or of a kind that is not supported.
+    #[error("{} is not read: {why}", path.display())]
+    Refused {
         /// The file as given.
         path: PathBuf,
-        /// What to do instead.
-        hint: &'static str,
-    },
-    /// An HTML file is longer than [`LONGEST`].
-    #[error("{} is longer than 64 MiB", path.display())]
-    TooLong {
-        /// The file as given.
-        path: PathBuf,
+        /// Why, and what to do instead.
+        why: &'static str,
     },
 }
 

@@ -60,8 +60,8 @@ impl Documents {
         if is_html(&path) {
             return read_html(path).map(Some);
         }
-        if let Some(hint) = hint(&path) {
-            return Err(InputError::Kind { path, hint });
+        if let Some(why) = unsupported(&path) {
+            return Err(InputError::Refused { path, why });
         }
         let file = File::open(&path).map_err(|source| read_error(&path, source))?;
         self.read_lines(file, path.display().to_string());
@@ -113,12 +113,12 @@ pub fn is_html(path: &Path) -> bool {
     ending.is_some_and(|ending| HTML.iter().any(|html| ending.eq_ignore_ascii_case(html)))
 }
 
-/// What to do with an unsupported file.
-fn hint(path: &Path) -> Option<&'static str> {
+/// Why a file is not supported, and what to do instead.
+fn unsupported(path: &Path) -> Option<&'static str> {
     let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
     let mut endings = name.split('.').skip(1);
     let known = |ending: &str| UNSUPPORTED.iter().find(|(other, _)| *other == ending);
-    endings.find_map(known).map(|(_, hint)| *hint)
+    endings.find_map(known).map(|(_, why)| *why)
 }
 
 fn read_html(path: PathBuf) -> Result<Input, InputError> {
@@ -128,7 +128,7 @@ fn read_html(path: PathBuf) -> Result<Input, InputError> {
         .and_then(|file| file.take(limit).read_to_end(&mut body))
         .map_err(|source| read_error(&path, source))?;
     if body.len() > LONGEST {
-        return Err(InputError::TooLong { path });
+        return Err(InputError::Refused { path, why: "it is longer than 64 MiB" });
     }
     let id = path.to_string_lossy().into_owned();
     Ok(Input { id, url: None, at: None, content: Content::Html { body, charset: None } })
