@@ -23,17 +23,6 @@ use crate::{
 
 use super::{Exit, Failure, Out, exit::print_error, say, write_line};
 
-/// The input.
-#[derive(Debug, Args)]
-pub(super) struct Files {
-    /// JSON lines, HTML files or directories of HTML files; JSON lines from standard input if none is given
-    ///
-    /// Files that end in .html, .htm or .xhtml are pages; directories are searched for them recursively. Any other file has JSON lines.
-    /// Lines and pages of more than 64 MiB are reported and skipped.
-    #[arg(value_name = "FILE")]
-    pub(super) paths: Vec<PathBuf>,
-}
-
 /// The configuration.
 #[derive(Debug, Args)]
 pub(super) struct Settings {
@@ -48,8 +37,12 @@ pub(super) struct Settings {
 /// The input and the configuration.
 #[derive(Debug, Args)]
 pub(super) struct Source {
-    #[command(flatten)]
-    files: Files,
+    /// JSON lines, HTML files or directories of HTML files; JSON lines from standard input if none is given
+    ///
+    /// Files that end in .html, .htm or .xhtml are pages; directories are searched for them recursively. Any other file has JSON lines.
+    /// Lines and pages of more than 64 MiB are reported and skipped.
+    #[arg(value_name = "FILE")]
+    pub(super) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(super) settings: Settings,
 }
@@ -61,7 +54,7 @@ impl Source {
         out: &mut Out,
         line: impl Fn(Input) -> T + Sync,
     ) -> Result<Exit, Failure> {
-        in_chunks(Documents::new(self.files.paths), line, |lines| {
+        in_chunks(Documents::new(self.files), line, |lines| {
             lines.iter().try_for_each(|line| write_line(out, line))?;
             out.flush().map_err(Failure::Output)
         })

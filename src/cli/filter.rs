@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::{
     Exit, Failure, Out,
-    document::{Files, Preparation, Prepared, Settings, in_chunks, recipe},
+    document::{Preparation, Prepared, Source, in_chunks, recipe},
     say, write_line,
 };
 use crate::{
@@ -40,39 +40,39 @@ Examples:
     crawler | pagesieve filter | jq -r 'select(.verdict == \"unique\").id'")]
 pub(super) struct Args {
     #[command(flatten)]
-    files: Files,
+    source: Source,
     /// Keep the window in this file between runs
     ///
     /// The file is created with the public hash seed or the configured number. Later runs must use the same hash seed and the same way to
     /// split texts.
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
-    #[command(flatten)]
-    settings: Settings,
 }
 
 pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit, Failure> {
-    let draft = args.settings.draft(&Config::default())?;
+    let Args { source, state } = args;
+    let draft = source.settings.draft(&Config::default())?;
     if draft.asks_for_a_secret_seed() {
         say(
             "dedup.seed: only `crawl` draws a secret seed; this command uses the public one, unless a number is set",
         );
     }
-    let (exit, audit) = match args.state {
-        Some(path) => durable(&path, &draft.check_dedup()?, args.files, out)?,
-        None => in_memory(&draft.check_dedup_in_memory()?, args.files, out)?,
+    let documents = Documents::new(source.files);
+    let (exit, audit) = match state {
+        Some(path) => durable(&path, &draft.check_dedup()?, documents, out)?,
+        None => in_memory(&draft.check_dedup_in_memory()?, documents, out)?,
     };
     print_audit(audit);
     Ok(exit)
 }
 
-fn in_memory(config: &Config, files: Files, out: &mut Out) -> Result<(Exit, Audit), Failure> {
+fn in_memory(config: &Config, input: Documents, out: &mut Out) -> Result<(Exit, Audit), Failure> {
     let mut filter = Filter::of_recipe(&config.dedup.filter(), recipe(config))?;
     let preparation = Preparation::new(config, filter.documents());
     // The ids of the documents in the window.
     let mut ids = BTreeMap::new();
     let exit = in_chunks(
-        Documents::new(files.paths),
+        input,
         |input| preparation.prepare(input),
         |documents| {
             for document in &documents {
@@ -96,7 +96,7 @@ fn in_memory(config: &Config, files: Files, out: &mut Out) -> Result<(Exit, Audi
 fn durable(
     path: &Path,
     config: &Config,
-    files: Files,
+    input: Documents,
     out: &mut Out,
 ) -> Result<(Exit, Audit), Failure> {
     let failed = |source| Failure::State { path: path.to_owned(), source };
@@ -108,7 +108,7 @@ fn durable(
         .map_err(failed)?;
     let preparation = Preparation::new(config, filter.documents());
     let exit = in_chunks(
-        Documents::new(files.paths),
+        input,
         |input| preparation.prepare(input),
         |documents| {
             for document in &documents {

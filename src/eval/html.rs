@@ -7,7 +7,6 @@ use askama::Template;
 use super::{
     pairs::{BANDS, MAX_RADIUS},
     quality::{Figures, GroupQuality, Quality},
-    table::share,
 };
 
 /// The size of a chart, in its own units.
@@ -29,13 +28,8 @@ struct Chart {
     floor: f64,
     ticks: Vec<(f64, String)>,
     marks: Vec<(f64, String)>,
-    curves: Vec<Curve>,
-}
-
-struct Curve {
-    name: &'static str,
-    class: &'static str,
-    points: String,
+    /// Names, classes and points.
+    curves: Vec<(&'static str, &'static str, String)>,
 }
 
 /// The name and class of a curve, and the share at each mark, if any.
@@ -51,13 +45,6 @@ pub fn render(quality: &Quality) -> String {
         quality.groups.iter().filter_map(|group| by_radius(quality, group)).collect();
     charts.insert(0, by_band(quality));
     Page { quality, charts }.render().expect("the template writes into memory")
-}
-
-impl Page<'_> {
-    #[expect(clippy::ref_option, reason = "the template passes fields by reference")]
-    fn share(value: &Option<f64>) -> String {
-        share(*value)
-    }
 }
 
 /// The share of each band that is reported.
@@ -113,7 +100,7 @@ impl Chart {
                     let _ = write!(points, "{:.1},{:.1} ", x(place), y(value));
                 }
             }
-            Curve { name, class, points }
+            (name, class, points)
         };
         let ticks = (0..=4).map(|step| floor + (1.0 - floor) * f64::from(step) / 4.0);
         Self {

@@ -32,7 +32,7 @@ pub(crate) struct Builder {
     held: usize,
     /// The first URL that was skipped for each reason.
     examples: BTreeMap<Reason, Example>,
-    deferred: Vec<DeferredHost>,
+    pub(crate) deferred: Vec<DeferredHost>,
     /// Duplicates that were not stored: of the same site, of other sites.
     unstored: [u64; 2],
 }
@@ -113,11 +113,6 @@ impl Builder {
             host.fetched += u64::from(fetched);
             host.failed += u64::from(failed);
         }
-    }
-
-    /// Adds a deferred host.
-    pub(crate) fn deferred(&mut self, host: DeferredHost) {
-        self.deferred.push(host);
     }
 
     /// Adds what was counted to the report of a run. `keeps`: whether duplicates are stored, according to the current policy: of the same

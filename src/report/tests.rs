@@ -364,10 +364,10 @@ fn deferred(host: &str, urls: u64) -> DeferredHost {
 #[test]
 fn deferred_hosts_are_listed_those_with_most_urls_first() {
     let mut builder = builder();
-    builder.deferred(deferred("slow.test:80", 1));
-    builder.deferred(deferred(MARKS, 4));
+    builder.deferred.push(deferred("slow.test:80", 1));
+    builder.deferred.push(deferred(MARKS, 4));
     for n in 0..10 {
-        builder.deferred(deferred(&format!("{n}.test:80"), 2));
+        builder.deferred.push(deferred(&format!("{n}.test:80"), 2));
     }
     let report = builder.finish(run(), [false; 2]);
     let summary = report.to_string();

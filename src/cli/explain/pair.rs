@@ -39,51 +39,58 @@ pub(super) fn compare(
     let [a, b] = names.map(|name| side(name, run, &preparation));
     let sides = [a?, b?];
     let options = &config.dedup.filter();
-    let texts = sides.each_ref().map(|side| side.text.as_ref());
-    let judged = match texts {
-        [Some(a), Some(b)] => Some(judge([a, b], options, run)?),
+    let texts = match sides.each_ref().map(|side| side.text.as_ref()) {
+        [Some(a), Some(b)] => Some([a, b]),
         _ => None,
     };
-    write_all(out, &sides, judged, options).map_err(Failure::Output)
+    let judged = texts.map(|texts| judge(texts, options, run)).transpose()?;
+    write_all(out, &sides, texts.zip(judged), options).map_err(Failure::Output)
 }
 
 fn write_all(
     out: &mut Out,
     sides: &[Side; 2],
-    judged: Option<(Verdict, Share)>,
+    judged: Option<([&Text; 2], (Verdict, Share))>,
     options: &Options,
 ) -> io::Result<()> {
     for (letter, side) in ["A", "B"].iter().zip(sides) {
         writeln!(out, "{letter}  {}", side.name)?;
         side.remarks.iter().try_for_each(|remark| writeln!(out, "   {remark}"))?;
     }
-    let texts = sides.each_ref().map(|side| side.text.as_ref());
-    if let ([Some(a), Some(b)], Some((verdict, _))) = (texts, judged) {
-        write_verdict(out, [a, b], verdict, options)?;
-    } else {
-        writeln!(
-            out,
-            "\nWithout both texts, the filter cannot judge them again. The decisions of the run are above."
-        )?;
-        for side in sides.iter().filter(|side| side.text.is_none()) {
-            writeln!(
-                out,
-                "To see which features differ, save {} as a file and name the file instead.",
-                side.name
-            )?;
+    let template = match judged {
+        Some((texts, (verdict, template))) => {
+            write_verdict(out, texts, verdict, options)?;
+            template
         }
-    }
-    let template = judged.map_or(Share::NONE, |(_, template)| template);
+        None => {
+            write_without_texts(out, sides)?;
+            Share::NONE
+        }
+    };
     writeln!(out, "{}\n", rule_of(sides, options, template))?;
     write_sizes(out, sides)?;
     writeln!(out)?;
     write_bits(out, sides)?;
-    if let [Some(a), Some(b)] = texts {
-        let features = [a, b].map(|text| text.features.as_slice());
+    if let Some((texts, _)) = judged {
+        let features = texts.map(|text| text.features.as_slice());
         let weights = weights(features);
         writeln!(out, "cosine of features  {:.4}", cosine(&weights))?;
         write_excess(out, "A", features[0], |feature| weights[feature][1])?;
         write_excess(out, "B", features[1], |feature| weights[feature][0])?;
+    }
+    Ok(())
+}
+
+fn write_without_texts(out: &mut Out, sides: &[Side; 2]) -> io::Result<()> {
+    writeln!(
+        out,
+        "\nWithout both texts, the filter cannot judge them again. The decisions of the run are above."
+    )?;
+    for Side { name, .. } in sides.iter().filter(|side| side.text.is_none()) {
+        writeln!(
+            out,
+            "To see which features differ, save {name} as a file and name the file instead."
+        )?;
     }
     Ok(())
 }
@@ -106,11 +113,16 @@ fn write_verdict(
     verdict: Verdict,
     options: &Options,
 ) -> io::Result<()> {
-    let (word, why) = match verdict.matched() {
-        None => ("unique", why_unique(texts, options)),
-        Some(found) => {
+    let [a, b] = texts.map(|text| only_equal(text.document.sketch(), options));
+    let (word, why) = match (verdict.matched(), a, b) {
+        (Some(found), ..) => {
             let (word, why) = kind(found);
             (word, format!("{why}: {}", distances(found)))
+        }
+        (None, Some(why), _) => ("unique", format!("the text of A {why}")),
+        (None, None, Some(why)) => ("unique", format!("the text of B {why}")),
+        (None, None, None) => {
+            ("unique", "the texts are neither equal nor similar enough".to_owned())
         }
     };
     let colour = if verdict.is_unique() { "1;32" } else { "1;33" };
@@ -137,15 +149,6 @@ fn judge(
     let template = filter.template(&b);
     let judgement = filter.judge(&b);
     Ok((judgement.verdict, template))
-}
-
-fn why_unique(texts: [&Text; 2], options: &Options) -> String {
-    let [a, b] = texts.map(|text| only_equal(text.document.sketch(), options));
-    match (a, b) {
-        (Some(why), _) => format!("the text of A {why}"),
-        (None, Some(why)) => format!("the text of B {why}"),
-        (None, None) => "the texts are neither equal nor similar enough".to_owned(),
-    }
 }
 
 fn write_sizes(out: &mut Out, sides: &[Side; 2]) -> io::Result<()> {

@@ -141,7 +141,7 @@ fn add_skipped(
         },
     )?;
     for (DeferredRow { name, cause, until, .. }, urls) in deferred.into_values() {
-        builder.deferred(DeferredHost { host: name, why: cause.to_string(), urls, until });
+        builder.deferred.push(DeferredHost { host: name, why: cause.to_string(), urls, until });
     }
     Ok(())
 }
