@@ -1,9 +1,6 @@
 //! Checks a whole configuration: values that must fit together, and files that must exist.
 
-use std::{
-    fs,
-    path::{Component, Path},
-};
+use std::{fs, path::Path};
 
 use bytesize::ByteSize;
 use miette::{LabeledSpan, NamedSource};
@@ -122,10 +119,8 @@ fn rounded_up(size: ByteSize) -> String {
 /// The name must be a valid name of a directory below `runs`.
 fn name(draft: &Draft) -> Result<(), ConfigError> {
     let name = draft.config.name.as_deref().unwrap_or_default();
-    let mut parts = Path::new(name).components();
-    if matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None))
-        && !name.contains(['/', '\\'])
-    {
+    let is_name = Path::new(name).file_name().is_some_and(|file| file == name);
+    if is_name && !name.contains('\\') {
         return Ok(());
     }
     let message = format!("`name`: {name:?} is not a directory name");

@@ -260,18 +260,12 @@ fn lines<T: DeserializeOwned>(
     from: impl BufRead,
     expected: &'static str,
 ) -> impl Iterator<Item = (usize, Result<T, CorpusError>)> {
-    let filled = |line: &(usize, io::Result<String>)| {
-        !line.1.as_ref().is_ok_and(|text| text.trim().is_empty())
-    };
-    (1..).zip(from.lines()).filter(filled).map(move |(line, text)| {
-        let parsed = text.map_err(|source| CorpusError::Read { line, source }).and_then(|text| {
-            serde_json::from_str(&text).map_err(|source| CorpusError::Form {
-                line,
-                expected,
-                source,
-            })
-        });
-        (line, parsed)
+    let is_filled = |text: &io::Result<String>| !text.as_ref().is_ok_and(|it| it.trim().is_empty());
+    let lines = (1..).zip(from.lines()).filter(move |(_, text)| is_filled(text));
+    lines.map(move |(line, text)| {
+        let form = |source| CorpusError::Form { line, expected, source };
+        let text = text.map_err(|source| CorpusError::Read { line, source });
+        (line, text.and_then(|text| serde_json::from_str(&text).map_err(form)))
     })
 }
 
