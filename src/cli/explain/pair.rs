@@ -57,16 +57,11 @@ fn write_all(
         writeln!(out, "{letter}  {}", side.name)?;
         side.remarks.iter().try_for_each(|remark| writeln!(out, "   {remark}"))?;
     }
-    let template = match judged {
-        Some((texts, (verdict, template))) => {
-            write_verdict(out, texts, verdict, options)?;
-            template
-        }
-        None => {
-            write_without_texts(out, sides)?;
-            Share::NONE
-        }
-    };
+    match judged {
+        Some((texts, (verdict, _))) => write_verdict(out, texts, verdict, options)?,
+        None => write_without_texts(out, sides)?,
+    }
+    let template = judged.map_or(Share::NONE, |(_, (_, template))| template);
     writeln!(out, "{}\n", rule_of(sides, options, template))?;
     write_sizes(out, sides)?;
     writeln!(out)?;
