@@ -13,7 +13,7 @@ use super::{
     corpus::Corpus,
     pairs::{Counts, Tally, count_pairs},
     quality::Figures,
-    table::{share, table},
+    table::{of_reported, share, table},
 };
 use crate::{
     filter::{Options, Rule},
@@ -405,20 +405,12 @@ impl fmt::Display for Comparison {
         let row = |quality: &MethodQuality| {
             let figures = &quality.figures;
             let sample = if quality.sample.is_some() { " (sample)" } else { "" };
-            [
-                quality.method.name() + sample,
-                share(figures.recall),
-                share(figures.recall_not_equal),
-                share(figures.precision_90),
-                share(figures.precision_50),
-                share(figures.precision_30),
-                figures.wrong.to_string(),
-                format!("{:.0}", quality.bytes),
-                format!("{:.0}", quality.page_microseconds),
-                format!("{:.0}", quality.pair_nanoseconds),
-            ]
+            let shares = [figures.recall, figures.recall_not_equal].map(share);
+            let costs = [quality.bytes, quality.page_microseconds, quality.pair_nanoseconds];
+            let costs = costs.map(|cost| format!("{cost:.0}"));
+            [&[quality.method.name() + sample], &shares[..], &of_reported(figures), &costs].concat()
         };
-        table(f, header, self.0.iter().map(row))?;
+        table(f, &header, self.0.iter().map(row))?;
         f.write_str(
             "(found: share of near pairs, of similarity 0.9 or more, that are reported; not equal: of those with different texts;
  ≥ 0.9, ≥ 0.5, ≥ 0.3: share of reported pairs with this similarity; wrong: reported pairs below 0.3;

@@ -1,14 +1,14 @@
 //! Prints the figures of an evaluation as tables for the terminal.
 
 use std::{
-    array,
     fmt::{self, Display, Formatter},
+    iter,
     ops::RangeInclusive,
 };
 
 use super::{
     pairs::{BANDS, MAX_RADIUS},
-    quality::{Doubtful, GroupQuality, Quality, StreamQuality, TemplateQuality},
+    quality::{Doubtful, Figures, GroupQuality, Quality, StreamQuality, TemplateQuality},
 };
 
 /// Radii of the table: those that a configuration can have.
@@ -47,18 +47,12 @@ impl Display for Quality {
 fn groups(quality: &Quality, f: &mut Formatter<'_>) -> fmt::Result {
     let header = ["", "near pairs found", "not equal found", "≥ 0.9", "≥ 0.5", "≥ 0.3", "wrong"];
     let row = |GroupQuality { name, figures, .. }: &GroupQuality| {
-        [
-            name.clone(),
-            with_least(figures.recall, figures.least_recall),
-            with_least(figures.recall_not_equal, figures.least_recall_not_equal),
-            share(figures.precision_90),
-            share(figures.precision_50),
-            share(figures.precision_30),
-            figures.wrong.to_string(),
-        ]
+        let found = with_least(figures.recall, figures.least_recall);
+        let not_equal = with_least(figures.recall_not_equal, figures.least_recall_not_equal);
+        [vec![name.clone(), found, not_equal], of_reported(figures).to_vec()].concat()
     };
     writeln!(f)?;
-    table(f, header, quality.groups.iter().map(row))?;
+    table(f, &header, quality.groups.iter().map(row))?;
     writeln!(
         f,
         "(≥ 0.9, ≥ 0.5, ≥ 0.3: share of reported pairs with this similarity; wrong: reported pairs below 0.3)"
@@ -71,35 +65,30 @@ fn bands(quality: &Quality, f: &mut Formatter<'_>) -> fmt::Result {
         let name =
             if from.is_infinite() { "equal texts".to_owned() } else { format!("from {from:.2}") };
         let [pairs, reported] = [counts.pairs, counts.reported].map(|of| of[band].to_string());
-        [name, pairs, reported, share(counts.share(band))]
+        vec![name, pairs, reported, share(counts.share(band))]
     };
     writeln!(f)?;
-    table(f, ["similarity", "pairs", "reported", "share"], BANDS.into_iter().enumerate().map(row))
+    let header = ["similarity", "pairs", "reported", "share"];
+    table(f, &header, BANDS.into_iter().enumerate().map(row))
 }
 
 fn radii(quality: &Quality, f: &mut Formatter<'_>) -> fmt::Result {
     let all = &quality.groups[0];
     let row = |radius: usize| {
-        let (mode, all) = (&all.radii[radius], &all.unconfirmed[radius]);
-        [
-            radius.to_string(),
-            share(mode.recall),
-            share(mode.recall_not_equal),
-            mode.wrong.to_string(),
-            share(all.recall),
-            share(all.recall_not_equal),
-            all.wrong.to_string(),
-        ]
+        let cells =
+            |at: &Figures| vec![share(at.recall), share(at.recall_not_equal), at.wrong.to_string()];
+        let (confirmed, all) = (&all.radii[radius], &all.unconfirmed[radius]);
+        [vec![radius.to_string()], cells(confirmed), cells(all)].concat()
     };
     let header = ["radius", "near", "not equal", "wrong", "near*", "not equal*", "wrong*"];
     writeln!(f)?;
-    table(f, header, RADII.map(row))?;
+    table(f, &header, RADII.map(row))?;
     writeln!(f, "(* without the confirmation of mode {})", quality.mode)
 }
 
 fn streams(quality: &Quality, f: &mut Formatter<'_>) -> fmt::Result {
     let row = |stream: &StreamQuality| {
-        [
+        vec![
             stream.name.clone(),
             stream.counts.texts.to_string(),
             stream.counts.dropped.to_string(),
@@ -108,11 +97,8 @@ fn streams(quality: &Quality, f: &mut Formatter<'_>) -> fmt::Result {
         ]
     };
     writeln!(f)?;
-    table(
-        f,
-        ["as a stream", "texts", "dropped", "caught", "wrongly dropped"],
-        quality.stream.iter().map(row),
-    )
+    let header = ["as a stream", "texts", "dropped", "caught", "wrongly dropped"];
+    table(f, &header, quality.stream.iter().map(row))
 }
 
 fn doubtful(what: &str, pairs: &[Doubtful], f: &mut Formatter<'_>) -> fmt::Result {
@@ -131,22 +117,32 @@ fn doubtful(what: &str, pairs: &[Doubtful], f: &mut Formatter<'_>) -> fmt::Resul
 }
 
 /// Prints a table: a column of names, then columns that are aligned to the right.
-pub(super) fn table<const N: usize>(
+pub(super) fn table(
     f: &mut Formatter<'_>,
-    header: [&str; N],
-    rows: impl Iterator<Item = [String; N]>,
+    header: &[&str],
+    rows: impl Iterator<Item = Vec<String>>,
 ) -> fmt::Result {
-    let rows: Vec<_> = [header.map(str::to_owned)].into_iter().chain(rows).collect();
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
-    let widths: [usize; N] = array::from_fn(|column| width(column).unwrap_or_default());
+    let header = header.iter().copied().map(str::to_owned).collect();
+    let rows: Vec<Vec<String>> = iter::once(header).chain(rows).collect();
+    let mut widths = vec![0; rows[0].len()];
+    for row in &rows {
+        let cells = row.iter().map(|cell| cell.chars().count());
+        widths.iter_mut().zip(cells).for_each(|(width, chars)| *width = chars.max(*width));
+    }
     for row in &rows {
         write!(f, "{:width$}", row[0], width = widths[0])?;
-        for (cell, width) in row.iter().zip(widths).skip(1) {
+        for (cell, width) in row.iter().zip(&widths).skip(1) {
             write!(f, "  {cell:>width$}")?;
         }
         writeln!(f)?;
     }
     Ok(())
+}
+
+/// The share of reported pairs with a similarity of 0.9, 0.5 and 0.3 or more, and the pairs below.
+pub(super) fn of_reported(figures: &Figures) -> [String; 4] {
+    let Figures { precision_90, precision_50, precision_30, wrong, .. } = *figures;
+    [share(precision_90), share(precision_50), share(precision_30), wrong.to_string()]
 }
 
 pub(super) fn share(share: Option<f64>) -> String {

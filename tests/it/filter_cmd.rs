@@ -94,7 +94,7 @@ fn a_document_does_not_match_an_earlier_version_of_itself() {
 }
 
 #[test]
-fn lines_that_cannot_be_read_are_told_and_passed_over() {
+fn lines_that_cannot_be_read_are_reported_and_skipped() {
     let directory = tempfile::tempdir().unwrap();
     let bad = b"{\"id\":\"a\",\"text\":\"x\"}\n{\"id\":\"b\"\n\xff\n\n{\"id\":\"c\",\"text\":\"y\",\"time\":\"noon\"}\r\n{\"text\":\"z\"}\n[\"d\",\"w\"]\n{\"id\":\"e\",\"text\":\"\",\"html\":\"\"}\n{\"id\":\"f\",\"html\":\"\",\"url\":\"/x\"}\n{\"id\":\"g\",\"text\":\"z\"}";
     fs::write(directory.path().join("bad.jsonl"), bad).unwrap();
