@@ -96,7 +96,7 @@ pub struct Corpus {
     pub(super) hosts: Vec<String>,
     pub(super) unlisted: Unlisted,
     /// For each text the earlier texts with which it is listed, and the similarity.
-    earlier: Vec<Vec<(usize, f32)>>,
+    pub(super) earlier: Vec<Vec<(usize, f32)>>,
 }
 
 /// A line of the list of pairs; other fields are ignored.
@@ -185,11 +185,9 @@ impl Corpus {
         &self.texts
     }
 
-    /// The similarity of the texts at these places; `None` if it is unknown.
-    #[must_use]
-    pub fn similarity(&self, a: usize, b: usize) -> Option<f32> {
-        let listed = find(&self.earlier[a.max(b)], a.min(b));
-        listed.or((self.unlisted == Unlisted::Different).then_some(0.0))
+    /// Whether the similarity of the texts at these places is known.
+    pub(super) fn is_known(&self, earlier: usize, later: usize) -> bool {
+        self.unlisted == Unlisted::Different || find(&self.earlier[later], earlier).is_some()
     }
 
     /// Calls `judge` with every pair of known similarity: the places of its texts, the smaller first, and the similarity.
@@ -207,11 +205,6 @@ impl Corpus {
             }
             row.into_iter().enumerate().for_each(|(a, value)| judge(a, b, value));
         }
-    }
-
-    /// The earlier texts with which the text at this place is listed, and the similarity.
-    pub(super) fn earlier(&self, place: usize) -> &[(usize, f32)] {
-        &self.earlier[place]
     }
 
     /// The listed pairs, in order of their texts.

@@ -76,10 +76,10 @@ pub(super) fn stream(
 }
 
 fn outcome(corpus: &Corpus, kept: &[bool], place: usize, of: Option<usize>) -> StreamCounts {
-    let earlier = || corpus.earlier(place).iter().filter(|(other, _)| kept[*other]);
+    let earlier = || corpus.earlier[place].iter().filter(|(other, _)| kept[*other]);
     let repeated = earlier().any(|&(_, similarity)| similarity >= 0.9);
     let justified = earlier().any(|&(_, similarity)| similarity >= 0.5);
-    let wrong = of.is_some_and(|of| !justified && corpus.similarity(of, place).is_some());
+    let wrong = of.is_some_and(|of| !justified && corpus.is_known(of, place));
     StreamCounts {
         texts: 1,
         dropped: u64::from(of.is_some()),

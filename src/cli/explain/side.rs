@@ -130,30 +130,25 @@ fn of_page(run: &Run<'_>, url: &str, preparation: &Preparation) -> Result<Side, 
         );
     }
     let (name, facts) = (document.name.clone(), judgement.facts);
-    let recorded = |name, signature| {
-        let (remarks, charset, text) = (Vec::new(), None, None);
-        Side { name, remarks, facts, signature, charset, text, judged: None }
-    };
     let truncation = page.as_ref().and_then(|page| page.truncated.as_deref());
     remarks.extend(truncation.map(truncated));
     let side = match page {
-        None => {
-            remarks.push(
-                "neither its text nor its signature is stored; only the recorded values are compared"
-                    .to_owned(),
-            );
-            recorded(name, None)
-        }
-        Some(Stored { text: None, signature, .. }) => {
-            remarks.push(
-                "its text is not stored (store.text = false); its signature is compared".to_owned(),
-            );
-            recorded(name, signature)
-        }
         Some(Stored { text: Some(text), charset, .. }) => {
             remarks.extend(empty(&text, facts.features, true));
             let side = of_content(name, Content::Text(text), preparation);
             Side { charset: Some(charset), ..side }
+        }
+        page => {
+            let why = match page {
+                Some(_) => "its text is not stored (store.text = false); its signature is compared",
+                None => {
+                    "neither its text nor its signature is stored; only the recorded values are compared"
+                }
+            };
+            remarks.push(why.to_owned());
+            let signature = page.and_then(|page| page.signature);
+            let (charset, text) = (None, None);
+            Side { name, remarks: Vec::new(), facts, signature, charset, text, judged: None }
         }
     };
     Ok(Side { remarks, judged: Some((judgement.id, judgement.verdict)), ..side })
