@@ -21,14 +21,13 @@ const UNBROKEN: &str = "no thread panics while it holds the lock";
 
 /// Documents in order, as many at a time as have been read: a full chunk of a file, or a single one if they arrive one by one, so
 /// that a program that waits for each decision gets it.
-#[derive(Debug)]
-pub struct Chunks {
+pub(crate) struct Chunks {
     items: Receiver<Item>,
     queued: Arc<Queued>,
 }
 
 /// The bytes in the queue.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Queued {
     bytes: Mutex<usize>,
     changed: Condvar,
@@ -36,8 +35,7 @@ struct Queued {
 
 impl Chunks {
     /// Starts reading.
-    #[must_use]
-    pub fn new(
+    pub(crate) fn new(
         documents: impl Iterator<Item = Result<Input, InputError>> + Send + 'static,
     ) -> Self {
         let (sender, items) = channel();

@@ -1,9 +1,6 @@
 //! Reads a file of JSON lines, one document per line.
 
-use std::{
-    fmt,
-    io::{self, BufRead, Read},
-};
+use std::io::{self, BufRead, Read};
 
 use serde::{Deserialize, Deserializer, de::Error};
 use serde_json::Value;
@@ -19,8 +16,7 @@ const NO_OBJECT: &str =
 
 /// What is wrong with a line.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum LineError {
+pub(crate) enum LineError {
     /// It is not valid JSON, or a field is missing, repeated or of the wrong type.
     #[error("{}", plain(.0))]
     Json(serde_json::Error),
@@ -45,21 +41,11 @@ pub(super) struct Lines {
     number: u64,
     line: Vec<u8>,
     longest: usize,
-    broken: bool,
-}
-
-impl fmt::Debug for Lines {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Lines")
-            .field("file", &self.file)
-            .field("number", &self.number)
-            .finish_non_exhaustive()
-    }
 }
 
 impl Lines {
     pub(super) fn new(from: Box<dyn BufRead + Send>, file: String) -> Self {
-        Self { from, file, number: 0, line: Vec::new(), longest: LONGEST, broken: false }
+        Self { from, file, number: 0, line: Vec::new(), longest: LONGEST }
     }
 
     /// Reads the next line without its end. Returns whether it was short enough, `None` at the end of the file.
@@ -86,7 +72,7 @@ impl Iterator for Lines {
     type Item = Result<Input, InputError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        while !self.broken {
+        loop {
             match self.advance() {
                 Ok(None) => return None,
                 Ok(Some(false)) => {
@@ -105,12 +91,11 @@ impl Iterator for Lines {
                     }
                 }
                 Err(source) => {
-                    self.broken = true;
+                    self.from = Box::new(io::empty());
                     return Some(Err(InputError::Read { file: self.file.clone(), source }));
                 }
             }
         }
-        None
     }
 }
 

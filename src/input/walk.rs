@@ -30,8 +30,7 @@ const UNSUPPORTED: [(&str, &str); 6] = [
 ///
 /// A file whose name ends in `.html`, `.htm` or `.xhtml` is a document; its id is its path. Any other file is read as JSON lines. Of a
 /// directory all HTML files are read, recursively and sorted by name; symbolic links to directories are not followed.
-#[derive(Debug)]
-pub struct Documents {
+pub(crate) struct Documents {
     /// The paths that are still to be read, the next one last.
     rest: Vec<PathBuf>,
     lines: Option<Lines>,
@@ -39,8 +38,7 @@ pub struct Documents {
 
 impl Documents {
     /// The documents of these files; of standard input (JSON lines) if there are none, and where `-` is named.
-    #[must_use]
-    pub fn new(paths: Vec<PathBuf>) -> Self {
+    pub(crate) fn new(paths: Vec<PathBuf>) -> Self {
         let mut rest = if paths.is_empty() { vec!["-".into()] } else { paths };
         rest.reverse();
         Self { rest, lines: None }
@@ -107,8 +105,7 @@ fn list(directory: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 /// Whether a file's name ends in `.html`, `.htm` or `.xhtml`.
-#[must_use]
-pub fn is_html(path: &Path) -> bool {
+pub(crate) fn is_html(path: &Path) -> bool {
     let ending = path.extension().and_then(|ending| ending.to_str());
     ending.is_some_and(|ending| HTML.iter().any(|html| ending.eq_ignore_ascii_case(html)))
 }
