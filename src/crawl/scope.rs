@@ -14,16 +14,20 @@ use regex::{Regex, RegexBuilder};
 use serde::{Deserialize, Serialize};
 use url::{Position, Url};
 
-use crate::page::{NormalUrl, Origin, UrlError, UrlOptions};
+use crate::{
+    page::{NormalUrl, Origin, UrlError, UrlOptions},
+    state::Reason,
+};
 
 /// The most memory that one compiled pattern may take, in bytes.
 const PATTERN_SIZE: usize = 1 << 20;
 
 /// A seed list, `[[seeds]]` in the configuration: where to begin, how far to go, how to tag the pages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "Fields", into = "Fields")]
+#[serde(try_from = "Fields")]
 pub struct Seed {
     /// Where its URLs come from.
+    #[serde(flatten)]
     pub source: Source,
     /// How far from the seeds a URL may lie.
     pub scope: Reach,
@@ -40,7 +44,8 @@ pub struct Seed {
 }
 
 /// Where the URLs of a seed list come from.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Source {
     /// A single URL.
     Url(Url),
@@ -75,14 +80,11 @@ pub enum Reach {
 }
 
 /// The keys of a `[[seeds]]` table.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Fields {
-    #[serde(skip_serializing_if = "Option::is_none")]
     url: Option<Url>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<PathBuf>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     sitemap: Option<Url>,
     scope: Reach,
     include: Vec<String>,
@@ -125,18 +127,6 @@ impl TryFrom<Fields> for Seed {
         };
         let Fields { scope, include, exclude, max_depth, max_pages, tags, .. } = fields;
         Ok(Self { source, scope, include, exclude, max_depth, max_pages, tags })
-    }
-}
-
-impl From<Seed> for Fields {
-    fn from(seed: Seed) -> Self {
-        let Seed { source, scope, include, exclude, max_depth, max_pages, tags } = seed;
-        let rest = Self { scope, include, exclude, max_depth, max_pages, tags, ..Self::default() };
-        match source {
-            Source::Url(url) => Self { url: Some(url), ..rest },
-            Source::File(file) => Self { file: Some(file), ..rest },
-            Source::Sitemap(sitemap) => Self { sitemap: Some(sitemap), ..rest },
-        }
     }
 }
 
@@ -258,6 +248,16 @@ pub enum Refusal {
     Depth,
     /// The lists that admit it have received all the pages they may.
     Budget,
+}
+
+impl From<Refusal> for Reason {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Scope => Self::Scope,
+            Refusal::Depth => Self::Depth,
+            Refusal::Budget => Self::Budget,
+        }
+    }
 }
 
 /// All seed lists, compiled: decides which of them a URL belongs to.

@@ -60,9 +60,8 @@ use crate::{
     page::{DocId, Timestamp},
 };
 
-use digests::MemoryDigests;
 #[cfg(feature = "state")]
-pub(crate) use digests::{Digests, Horizon, Known};
+pub(crate) use digests::{Digests, Horizon, Known, MemoryDigests};
 pub use document::{Document, Documents};
 pub(crate) use engine::Engine;
 #[cfg(feature = "state")]

@@ -49,12 +49,16 @@ pub(crate) struct DigestTable<'a> {
     cache: &'a mut DigestCache,
 }
 
-impl DigestTable<'_> {
-    fn read(&self, digest: Digest) -> Result<Vec<Known>, StateError> {
+impl State {
+    /// The documents that have this digest, oldest first.
+    ///
+    /// # Errors
+    /// If SQLite fails or a row is damaged.
+    pub(crate) fn known_by(&self, digest: Digest) -> Result<Vec<Known>, StateError> {
         let sql = format!(
             "SELECT {COLUMNS}, g.alias, g.key FROM digests g JOIN documents d ON d.id = g.document WHERE g.digest = ? ORDER BY d.id"
         );
-        let mut statement = self.state.db.prepare_cached(&sql)?;
+        let mut statement = self.db.prepare_cached(&sql)?;
         let mut rows = statement.query([digest.0])?;
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {
@@ -80,7 +84,7 @@ impl Digests for DigestTable<'_> {
             out.extend_from_slice(known);
             return Ok(());
         }
-        let known = self.read(digest)?;
+        let known = self.state.known_by(digest)?;
         out.extend_from_slice(&known);
         // Even if nothing is known of it: then it is most likely entered next.
         self.cache.cache.put(digest, known);

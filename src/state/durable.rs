@@ -5,7 +5,7 @@ use std::path::Path;
 use super::{
     State, StateError,
     digests::{CACHED_DIGESTS, DigestCache},
-    recipe::{Difference, Recorded},
+    recipe::Recorded,
     signatures::{Restored, SignatureLog},
 };
 use crate::{
@@ -134,8 +134,8 @@ impl DurableFilter {
         report: impl FnMut(Restored),
     ) -> Result<Self, StateError> {
         let recorded = Recorded::read(&state)?;
-        if let Some(Difference { key, stored, wanted }) = recorded.difference(options) {
-            return Err(StateError::Recipe { key, stored, wanted });
+        if let Some(difference) = recorded.difference(options) {
+            return Err(StateError::Recipe(difference));
         }
         let seed = options.hash_seed.seed().or(recorded.seed).unwrap_or_else(new_seed);
         let recipe = options.recipe(seed);

@@ -36,21 +36,21 @@ use crate::{filter::OptionsError, fingerprint::RecipeError};
 pub use documents::{Capture, JudgedDocument};
 pub use durable::DurableFilter;
 pub(crate) use open::WriteLock;
+pub use recipe::Difference;
 pub use signatures::Restored;
-#[cfg(feature = "crawl")]
-pub(crate) use {
-    digests::{DigestCache, DigestTable},
-    hosts::{DeferCause, DeferredRow, HostRow, RobotsRow},
-    recipe::{Difference, Recorded},
-    signatures::SignatureLog,
-    urls::{NewUrl, Queued},
-};
 #[cfg(feature = "crawl")]
 pub use {
     hosts::HostId,
     reason::{Reason, SkipCause},
     texts::KeptText,
     urls::{UrlId, UrlKind, UrlRow, UrlState},
+};
+#[cfg(feature = "crawl")]
+pub(crate) use {
+    hosts::{DeferCause, DeferredRow, HostRow, RobotsRow},
+    recipe::Recorded,
+    signatures::SignatureLog,
+    urls::{NewUrl, Queued},
 };
 
 use open::VERSION;
@@ -100,16 +100,10 @@ pub enum StateError {
     Kind,
     /// Its fingerprints were made in another way.
     #[error(
-        "{key} would be {wanted}, but the state's fingerprints were made with {stored}: leave the key out, set it as before, or name another file"
+        "{} would be {}, but the state's fingerprints were made with {}: leave the key out, set it as before, or name another file",
+        .0.key, .0.wanted, .0.stored
     )]
-    Recipe {
-        /// The key that differs.
-        key: &'static str,
-        /// The state's value.
-        stored: String,
-        /// The value in the options.
-        wanted: String,
-    },
+    Recipe(Difference),
     /// The window has no room in the memory that it is given.
     #[error("build the index")]
     Memory(#[from] OptionsError),
@@ -153,7 +147,7 @@ impl StateError {
             Self::Foreign { .. }
                 | Self::Version { .. }
                 | Self::Kind
-                | Self::Recipe { .. }
+                | Self::Recipe(_)
                 | Self::Memory(_)
         )
     }

@@ -17,12 +17,13 @@ pub(crate) struct Recorded {
 
 /// A key by which texts would be fingerprinted in another way than those of the state.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Difference {
-    pub(crate) key: &'static str,
+pub struct Difference {
+    /// The key.
+    pub key: &'static str,
     /// The state's value. Seeds are named by their ids.
-    pub(crate) stored: String,
+    pub stored: String,
     /// The value in the options.
-    pub(crate) wanted: String,
+    pub wanted: String,
 }
 
 /// The parts of a scheme, in their order.

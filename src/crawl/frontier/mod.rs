@@ -140,16 +140,9 @@ pub(super) enum Query {
     Hosts { visited: Vec<HostId>, limit: usize },
 }
 
-/// The answer to a [`Query`].
+/// The answer to a [`Query`]. If it has fewer rows than the limit, the state has no more.
 #[derive(Clone, Debug)]
-pub(super) struct Loaded {
-    pub(super) rows: Rows,
-    /// Whether the state had no more.
-    pub(super) complete: bool,
-}
-
-#[derive(Clone, Debug)]
-pub(super) enum Rows {
+pub(super) enum Loaded {
     Urls(HostId, Vec<Queued>),
     Hosts(Vec<HostRow>),
 }
@@ -506,11 +499,13 @@ impl Frontier {
 
     /// The recorder has answered a query.
     pub(super) fn loaded(&mut self, loaded: Loaded, now: Instant) {
-        let Loaded { rows, complete } = loaded;
-        match rows {
-            Rows::Hosts(rows) => self.loaded_hosts(&rows, complete, now),
-            Rows::Urls(id, urls) => {
+        match loaded {
+            Loaded::Hosts(rows) => {
+                self.loaded_hosts(&rows, rows.len() < self.limits.hosts, now);
+            }
+            Loaded::Urls(id, urls) => {
                 if let Some(host) = self.hosts.get_mut(&id) {
+                    let complete = urls.len() < self.limits.urls;
                     host.loaded(urls, complete);
                     self.schedule(id);
                 }

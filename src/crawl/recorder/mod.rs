@@ -9,7 +9,7 @@ mod record;
 mod report;
 mod start;
 
-use std::{sync::Arc, time::Duration};
+use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use lru::LruCache;
 use serde::{Deserialize, Serialize};
@@ -19,8 +19,9 @@ use tokio::{
 };
 
 use super::{
-    frontier::{Loaded, Query, Recorded, Rows, Task},
+    frontier::{Loaded, Query, Recorded, Task, TaskId},
     plan::{CrawlError, Plan},
+    politeness::Signal,
     scope::Scope,
     sitemap::Sitemap,
 };
@@ -63,9 +64,11 @@ pub(super) enum Request {
     Load(Query),
 }
 
-/// What the recorder reports to the loop, in the order of its work.
+/// What is reported to the loop; by the recorder in the order of its work.
 #[derive(Debug)]
 pub(super) enum Update {
+    /// The request of a worker has ended. If there was a response, it came from this address.
+    Responded(TaskId, Option<IpAddr>, Signal),
     /// A URL is recorded.
     Recorded(Arc<Task>, Recorded, Tally),
     /// A query is answered.
@@ -146,8 +149,8 @@ pub(super) struct Skipped {
 }
 
 impl Skipped {
-    pub(super) fn new(reason: Reason) -> Self {
-        Self { reason, cause: None, detail: None, status: None, unanswered: false }
+    pub(super) fn new(reason: Reason, status: Option<u16>, detail: Option<String>) -> Self {
+        Self { reason, cause: None, detail, status, unanswered: false }
     }
 }
 
@@ -284,22 +287,17 @@ impl Recorder {
     }
 
     fn load(&mut self, query: Query) -> Result<Loaded, CrawlError> {
-        let (rows, complete) = match query {
+        match query {
             Query::Urls { host, after, limit } => {
-                let urls = self.state().queued(host, after, limit)?;
-                let complete = urls.len() < limit;
-                (Rows::Urls(host, urls), complete)
+                Ok(Loaded::Urls(host, self.state().queued(host, after, limit)?))
             }
             Query::Hosts { visited, limit } => {
                 for host in visited {
                     self.state().move_to_back(host)?;
                 }
-                let hosts = self.state().waiting_hosts(limit)?;
-                let complete = hosts.len() < limit;
-                (Rows::Hosts(hosts), complete)
+                Ok(Loaded::Hosts(self.state().waiting_hosts(limit)?))
             }
-        };
-        Ok(Loaded { rows, complete })
+        }
     }
 
     /// Makes the batch durable: first the outputs, then the state, which records their lengths.

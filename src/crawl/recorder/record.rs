@@ -4,8 +4,7 @@
 use std::sync::Arc;
 
 use super::{
-    Outcome, Parsed, Probe, Probed, Received, Record, Recorder, Skipped, Update,
-    links::{reason, same_site},
+    Outcome, Parsed, Probe, Probed, Received, Record, Recorder, Skipped, Update, links::same_site,
 };
 use crate::{
     crawl::{
@@ -54,9 +53,8 @@ impl Recorder {
         let skipped = match outcome {
             Outcome::Page(received, parsed) if parsed.noindex => {
                 self.follow_links(&task.queued.url, &parsed, None, received.at)?;
-                let (detail, status) =
-                    (Some("the page says noindex".to_owned()), Some(received.status));
-                Some(Skipped { detail, status, ..Skipped::new(Reason::Noindex) })
+                let detail = Some("the page says noindex".to_owned());
+                Some(Skipped::new(Reason::Noindex, Some(received.status), detail))
             }
             Outcome::Page(received, parsed) => {
                 let judgement = self.filter.judge(&parsed.document)?;
@@ -274,8 +272,8 @@ impl Recorder {
                 self.requeue(row, seed)?;
                 Ok(None)
             }
-            Err(Refusal::Scope) => Ok(Some(Skipped::new(Reason::Budget))),
-            Err(refusal) => Ok(Some(Skipped::new(reason(refusal)))),
+            Err(Refusal::Scope) => Ok(Some(Skipped::new(Reason::Budget, None, None))),
+            Err(refusal) => Ok(Some(Skipped::new(Reason::from(refusal), None, None))),
         }
     }
 

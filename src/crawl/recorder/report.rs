@@ -43,7 +43,7 @@ impl Recorder {
 pub fn report(directory: &Path) -> Result<Report, CrawlError> {
     let path = directory.join(STATE);
     if !path.is_file() {
-        return Err(CrawlError::NoRun { path: directory.to_owned() });
+        return Err(CrawlError::NoRun(directory.to_owned()));
     }
     match State::open(&path) {
         Err(StateError::Busy { .. }) => {

@@ -9,24 +9,22 @@ use lru::LruCache;
 
 use super::{
     FIRST_BATCH_TIME, Recorder, Tally, json,
-    links::{Found, KNOWN_URLS, reason, same_site},
+    links::{Found, KNOWN_URLS, same_site},
     report::judged_by,
 };
 use crate::{
     crawl::{
         directory::{STATE, check_owner, check_unclaimed, stored},
         frontier::Budget,
-        plan::{CrawlError, Links, Plan, Store},
+        plan::{CrawlError, Links, Plan, Root, Store},
         robots::{self, product_token},
-        scope::Scope,
     },
     filter::Documents,
     page::{NormalUrl, Timestamp},
     report::End,
     sink::{Mark, Outputs, warc},
     state::{
-        DeferCause, DurableFilter, Reason, Restored, SkipCause, State, StateError, UrlKind, UrlRow,
-        UrlState,
+        DeferCause, DurableFilter, Reason, Restored, SkipCause, State, StateError, UrlRow, UrlState,
     },
 };
 
@@ -76,8 +74,9 @@ impl Recorder {
         let filter = open_filter(&plan, state, report)?;
         let state = filter.state();
         let sink = open_outputs(&plan, state)?;
+        let (scope, roots) = plan.roots()?;
         let mut recorder = Self {
-            scope: Scope::new(&plan.seeds)?,
+            scope,
             url_options: plan.crawl.url_options(),
             hash_seed: rand::random(),
             counts: stored(state, "counts")?.unwrap_or_default(),
@@ -96,7 +95,7 @@ impl Recorder {
             filter,
             sink,
         };
-        recorder.queue_what_is_due()?;
+        recorder.queue_what_is_due(&roots)?;
         let (name, counts) = (&recorder.plan.name, recorder.counts);
         tracing::info!(name, fetched = counts.fetched, queued = counts.queued, "the run starts");
         let limits = recorder.plan.seeds.iter().map(|seed| seed.max_pages);
@@ -107,7 +106,7 @@ impl Recorder {
     }
 
     /// Queues the seeds, and what had been skipped for reasons that no longer hold.
-    fn queue_what_is_due(&mut self) -> Result<(), CrawlError> {
+    fn queue_what_is_due(&mut self, roots: &[Root]) -> Result<(), CrawlError> {
         self.filter.begin()?;
         self.deadline = Some(tokio::time::Instant::now());
         let plan = Arc::clone(&self.plan);
@@ -115,14 +114,13 @@ impl Recorder {
         self.record_start()?;
         self.warn_of_policy_change()?;
         self.resume_hosts(ended)?;
-        let roots = plan.roots()?;
         let seeds_moved = self.update_seed_lists()?;
-        self.queue_seeds(&roots)?;
+        self.queue_seeds(roots)?;
         if seeds_moved {
             self.reassign_queued()?;
         }
         let changes = Changes {
-            admission: has_changed(self.state(), "policy", &admission(&plan, &roots))?,
+            admission: has_changed(self.state(), "policy", &admission(&plan, roots))?,
             robots: has_changed(self.state(), "robots", &robots_policy(&plan))?,
         };
         self.requeue_skipped(changes)?;
@@ -217,12 +215,7 @@ impl Recorder {
         Ok(moved)
     }
 
-    fn queue_seeds(&mut self, lists: &[(UrlKind, Vec<NormalUrl>)]) -> Result<(), CrawlError> {
-        for (seed, (_, urls)) in lists.iter().enumerate() {
-            for url in urls {
-                self.scope.add_root(seed, url);
-            }
-        }
+    fn queue_seeds(&mut self, lists: &[Root]) -> Result<(), CrawlError> {
         for (seed, (kind, urls)) in lists.iter().enumerate() {
             let found = Found::page(None, 0, Timestamp::now());
             for url in urls {
@@ -247,7 +240,7 @@ impl Recorder {
             match self.admit(&url, row.kind, row.depth, None) {
                 Ok(seed) => self.state().revive_url(row.id, seed, row.depth)?,
                 Err(refusal) => {
-                    let state = UrlState::Skipped(reason(refusal));
+                    let state = UrlState::Skipped(Reason::from(refusal));
                     self.state().set_url_state(row.id, state, None, None, Timestamp::now())?;
                 }
             }
@@ -314,9 +307,7 @@ fn open_filter(
     report: impl FnMut(Restored),
 ) -> Result<DurableFilter, CrawlError> {
     DurableFilter::of_crawl(state, &plan.dedup.filter(), report).map_err(|error| match error {
-        StateError::Recipe { key, stored, wanted } => {
-            CrawlError::Recipe { key, stored, configured: wanted }
-        }
+        StateError::Recipe(difference) => CrawlError::Recipe(difference),
         error => error.into(),
     })
 }
@@ -329,7 +320,7 @@ fn has_changed(state: &State, name: &str, value: &str) -> Result<bool, CrawlErro
 }
 
 /// Changes if what seeds, budgets and policies admit may have changed.
-fn admission(plan: &Plan, roots: &[(UrlKind, Vec<NormalUrl>)]) -> String {
+fn admission(plan: &Plan, roots: &[Root]) -> String {
     let Plan { crawl, dedup, seeds, .. } = plan;
     let policies = (dedup.same_site, dedup.cross_site);
     let rules = (crawl.max_pages, crawl.max_depth, &crawl.tracking, policies, seeds);

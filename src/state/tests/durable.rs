@@ -184,7 +184,7 @@ fn a_state_is_held_to_its_recipe_and_kind() {
     assert_eq!(with(r#""secret""#).hash_seed, HashSeedChoice::Secret);
     assert_eq!(recipe(&with(r#""secret""#)).unwrap(), first);
     let refused = |options: &Options| match recipe(options).unwrap_err() {
-        StateError::Recipe { key, .. } => key,
+        StateError::Recipe(difference) => difference.key,
         error => panic!("{error}"),
     };
     assert_eq!(refused(&with("8")), "dedup.seed");
