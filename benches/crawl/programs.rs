@@ -20,7 +20,7 @@ const CONCURRENCY: usize = 64;
 const PER_HOST: usize = 4;
 const USER_AGENT: &str = "pagesieve-bench/1 (bench@example.org)";
 
-/// The unit in which Linux tells CPU time to programs, whatever its own.
+/// The unit in which Linux reports CPU time to programs.
 const TICKS_PER_SECOND: f64 = 100.0;
 
 pub(super) const FETCH: &str = "fetch";

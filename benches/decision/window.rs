@@ -9,7 +9,7 @@ use pagesieve::{
 };
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// The default options, with a window for so many documents.
+/// The default options, with a window for `entries` documents.
 pub(super) fn options(entries: u64) -> Options {
     let entries = NonZeroU64::new(entries).expect("not zero");
     let mut options = Options::default();

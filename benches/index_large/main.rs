@@ -5,7 +5,7 @@
 //! Prints for each window nanoseconds of CPU time of one thread. Index and scan take turns; the medians of the rounds are printed, and that of
 //! their ratios. Half of the queries lie 0 to k bits from a document of the window, half from none. Without `--texts` fingerprints are random
 //! bits; with it they are those of texts made of real passages, which are as skewed as those of real pages. The tables are those that the
-//! index chooses for so many bytes an entry, or those with keys of so many bits. Memory is measured after a tenth of the window has been replaced.
+//! index chooses for `--bytes` per entry, or those with keys of `--keys` bits. Memory is measured after a tenth of the window has been replaced.
 #![allow(clippy::print_stdout, reason = "it is a program that prints figures")]
 #![allow(
     clippy::cast_precision_loss,

@@ -12,12 +12,12 @@ use crate::{
     window::{Question, Window},
 };
 
-/// The least rounds, and the least seconds: longer than most of what disturbs a shared machine.
+/// The fewest rounds, and the fewest seconds: longer than most of what disturbs a shared machine.
 const ROUNDS: usize = 40;
 const RACE: f64 = 8.0;
 /// Seconds for which each answers before.
 const WARM: f64 = 2.0;
-/// The length of a turn in seconds, and how many questions it has at the most and at the least.
+/// The length of a turn in seconds, and the most and the fewest questions of one.
 const TURN: f64 = 0.01;
 const MOST: u64 = 8192;
 const LEAST: u64 = 8;
@@ -97,7 +97,7 @@ struct Asked {
 }
 
 impl Asked {
-    /// Asks so many questions. Returns the seconds that each took.
+    /// Asks `count` questions. Returns the seconds that each took.
     fn ask(&mut self, racer: &mut Racer, count: u64, window: &Window, radius: u32) -> f64 {
         let numbers = self.next..self.next + count;
         let questions: Vec<Question> = numbers.map(|i| window.question(i, radius)).collect();

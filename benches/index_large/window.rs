@@ -13,7 +13,7 @@ pub(crate) fn resident() -> f64 {
     line.trim_end_matches("kB").trim().parse::<f64>().expect("a number") * 1024.0
 }
 
-/// So many documents of a full window are replaced before anything is asked: a tenth, or a hundredth where that is much.
+/// The number of documents of a full window that are replaced before anything is measured: a tenth, or a hundredth of a very large window.
 pub(crate) fn replaced(entries: u64) -> u64 {
     if entries >= 1_000_000_000 { entries / 100 } else { entries / 10 }
 }

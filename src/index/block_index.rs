@@ -18,13 +18,13 @@ use super::{
 };
 use crate::{fingerprint::Fingerprint, page::DocId};
 
-/// As many entries are compared in the time that reading a bucket takes.
+/// The number of entries that a scan compares in the time that a query reads one bucket.
 const SCANNED_PER_PROBE: u64 = 50;
-/// So many tombstones are always left alone.
+/// The number of tombstones that never cause a compaction.
 const SPARED: u64 = 16;
-/// So many entries leave or move at a time: many more than arrive.
+/// The number of entries that leave or move at a time: many more than arrive.
 const AT_ONCE: usize = 64;
-/// So many documents that sorting them pays.
+/// From this many documents on, sorting them pays.
 const MANY: usize = 512;
 /// The radius within which the nearest document is looked for first.
 const NEAR: u32 = 3;
@@ -144,9 +144,9 @@ impl BlockIndex {
 
     /// Whether a query within this radius compares with all.
     fn scans_for(&self, radius: u32) -> bool {
-        self.tables
-            .active()
-            .is_none_or(|tables| self.queue.len() <= tables.probes(radius) * self.scanned_per_probe)
+        self.tables.active().is_none_or(|tables| {
+            self.queue.len() <= tables.buckets_read(radius) * self.scanned_per_probe
+        })
     }
 
     /// All documents of the window within the radius.
@@ -315,8 +315,8 @@ impl Index for BlockIndex {
 
     fn nearest(&self, fingerprint: Fingerprint, radius: u32) -> Option<Candidate> {
         // Within a small radius there is much less to read, and what is found there is nearer than all else.
-        let steps = [radius.min(NEAR), radius];
-        let tried = if radius > NEAR { &steps[..] } else { &steps[..1] };
+        let radii = [radius.min(NEAR), radius];
+        let tried = if radius > NEAR { &radii[..] } else { &radii[..1] };
         tried.iter().find_map(|&radius| {
             self.search(fingerprint, radius).min_by_key(|found| (found.distance, found.id))
         })
@@ -334,7 +334,7 @@ impl Index for BlockIndex {
     }
 
     fn insert_all(&mut self, documents: impl IntoIterator<Item = (DocId, Fingerprint)>) {
-        // So many that in a large window some share a bucket, and few beside all that the window has.
+        // Batches are large enough that some documents share a bucket, and small compared with the whole window.
         let at_once = usize::try_from(self.plan.entries() / 16).unwrap_or(usize::MAX);
         let at_once = at_once.clamp(1 << 12, 1 << 20);
         let mut documents = documents.into_iter();

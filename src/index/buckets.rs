@@ -34,12 +34,12 @@ pub(super) const LAST: usize = 14;
 /// The word of an inline part's slots that has the length of its chain.
 const CHAIN_LEN: usize = 31;
 
-/// Pages of a piece in bits, at the least and at the most: the lines of a large piece fill huge pages.
+/// The smallest and the largest number of pages in a piece, as powers of two: the lines of a large piece fill huge pages.
 const PIECE_BITS: std::ops::Range<u32> = 6..16;
 
 /// The number of pages whose slots fill a huge page; their lines fill half of one.
 const PER_HUGE_PAGE: u32 = 1 << 14;
-/// The last huge page is taken this many pages before it is needed, each other as much earlier.
+/// The last huge page is taken this many pages before it is needed, each other as many pages earlier.
 const TAKEN_AHEAD: u32 = 1 << 10;
 
 /// Where the inline part of a bucket lies.
@@ -145,7 +145,7 @@ impl Piece {
 }
 
 impl Pages {
-    /// So many pages for inline parts, and room for `planned` in all.
+    /// `inline` pages for inline parts, and room for `planned` in all.
     ///
     /// # Errors
     /// If the system refuses the memory.
@@ -157,7 +157,7 @@ impl Pages {
         Ok(Self { pieces, piece_bits, inline, used: inline, free: None })
     }
 
-    /// Takes the `nth` huge page of the memory for inline parts and the first chains from the system, and returns whether there are so many.
+    /// Takes the `nth` huge page of the memory for inline parts and the first chains from the system. Returns whether there is such a page.
     pub(super) fn touch(&mut self, mut nth: usize) -> bool {
         let pieces = (self.inline >> self.piece_bits) as usize + 1;
         self.pieces.iter_mut().take(pieces).any(|Piece { low, high, slots }| {

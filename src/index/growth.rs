@@ -1,7 +1,7 @@
 //! Tables that grow with the window.
 //!
 //! A window that is planned for millions may never hold more than thousands, and inline parts take memory as soon as they are used. So a few
-//! entries are in no table at all, then in tables made for eight times as many, and so on up to those of the plan. The next tables are
+//! entries are in no table at all, then in tables made for eight times as many, and so on up to the tables of the plan. The next tables are
 //! *building* while the others are *active*: some entries are filed with each that arrives, and when they have them all they become
 //! active. No document waits for it, nor for their memory, which is taken a huge page at a time before the first entry is filed.
 
@@ -22,7 +22,7 @@ const AT_ONCE: u64 = 8;
 /// The tables of a window, now and when it is larger.
 #[derive(Clone, Debug)]
 pub(super) struct GrowingTables {
-    /// Those that answer. As long as there are none, a query compares with all.
+    /// Those that answer. While there are none, a query compares with all.
     active: Option<Tables>,
     building: Option<Building>,
     /// Those to come, the smallest first.

@@ -49,7 +49,7 @@
 //! | window | bits of the keys for radius 3 | for radius 9 |
 //! |---|---|---|
 //! | 10^6 | 16, 16, 16, 16 | 16, 16, 16, 16 |
-//! | 10^7 | 19, 19, 19 | 20, 20, 19 |
+//! | 10^7 | 19, 19, 19 | 19, 19, 19 |
 //! | 10^8 | 23, 23 | 21, 21, 21 |
 //!
 //! Windows are limited to [`MAX_ENTRIES`]. `docs/index.md` has what was measured, and what was tried and dropped.
@@ -109,7 +109,7 @@ pub struct Audit {
     pub checked: u64,
     /// Documents that the scan found and the tables did not: 0, or the index is broken.
     pub missed: u64,
-    /// Documents that did not enter because as many with an equal fingerprint were there already.
+    /// Documents that did not enter because the limit of equal fingerprints was reached.
     pub over: u64,
 }
 

@@ -31,7 +31,7 @@ pub struct Plan {
     entries: u64,
     /// The bits of each table's key: none if queries compare with all.
     keys: Vec<u32>,
-    /// The tables while the window is not so full, the smallest first.
+    /// The tables while the window fills, the smallest first.
     smaller: Vec<Plan>,
 }
 
@@ -87,7 +87,7 @@ impl Plan {
     pub fn choose(radius: u32, entries: u64, budget: u64) -> Result<Self, BudgetError> {
         let mut plan = Self::fastest(radius, entries, budget)?;
         let mut bytes = plan.bytes();
-        let fuller = (1..).map(|step| entries >> (GROWTH_BITS * step));
+        let fuller = (1..).map(|nth| entries >> (GROWTH_BITS * nth));
         for entries in fuller.take_while(|&entries| entries > FEW) {
             bytes >>= GROWTH_BITS;
             plan.smaller.extend(Self::fastest(radius, entries, bytes));
@@ -198,7 +198,7 @@ const CHOICES: [(RangeInclusive<u32>, u64, &[u64]); 11] = [
     (8..=11, 5_000_000, &[20, 20, 20, 20]),
     (1..=3, 50_000_000, &[20, 20, 20]),
     (1..=3, MAX_ENTRIES, &[20, 20]),
-    (4..=11, MAX_ENTRIES, &[10, 10, 20]),
+    (4..=11, MAX_ENTRIES, &[20, 20, 20]),
     (4..=11, MAX_ENTRIES, &[40, 40, 40]),
     (1..=7, MAX_ENTRIES, &[20, 20]),
     (1..=7, MAX_ENTRIES, &[80, 80]),

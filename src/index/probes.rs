@@ -4,13 +4,13 @@
 //! radius `r(t)` of its key and the `r(t) + 1` add up to more than the radius of the query, nothing is missed (the general pigeonhole
 //! principle: Qin, Xiao, Wang et al., *GPH: Similarity Search in Hamming Space*, ICDE 2018).
 //!
-//! A step reads the buckets of one table at one distance from the query's key. What has not been found before a step differs, in the key of
-//! every other table, in more bits than that table has been probed within. So few bits may differ in any one of these keys, and that is
-//! what the lower half of a tag is: bits of the next table's key. With four tables of 16 bits at radius 8 three are probed within 1, and what
+//! A probe reads the buckets of one table at one distance from the query's key. What has not been found before a probe differs, in the key of
+//! every other table, in more bits than that table has been probed within. So only few bits may differ in any one of these keys. The lower
+//! half of a tag has bits of the next table's key, to check that. With four tables of 16 bits at radius 8 three are probed within 1, and what
 //! none of them finds differs from the query in two bits or more of each of their keys. In the fourth, at distance 2, exactly two bits
 //! of the next key then differ, as in one of 550 random words: half of the tag is enough, and half of the memory is read.
 
-/// A key is probed within this radius at most: beyond, another table costs less.
+/// The largest radius within which a key is probed: beyond it, another table costs less.
 pub(super) const MAX_PROBE: u32 = 3;
 
 /// From this many differing bits on, half of a tag is too little: the whole tag is compared at once.
@@ -20,7 +20,7 @@ const TABLE_COST: u64 = 3;
 
 /// Buckets of one table that a query reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Step {
+pub(super) struct Probe {
     pub(super) table: usize,
     /// How far the buckets' keys are from the query's key.
     pub(super) distance: u32,
@@ -58,20 +58,20 @@ fn buckets_within(bits: u32, radius: u32) -> u64 {
     (0..=radius).map(choose).sum()
 }
 
-/// The steps of a query.
-pub(super) fn steps(radius: u32, radii: &[Option<u32>]) -> Vec<Step> {
+/// The probes of a query.
+pub(super) fn probes(radius: u32, radii: &[Option<u32>]) -> Vec<Probe> {
     let mut looked = vec![0; radii.len()];
-    let mut steps = Vec::new();
+    let mut probes = Vec::new();
     for (table, distance) in in_order(radii) {
         let next = (table + 1) % radii.len();
         let elsewhere = |&other: &usize| other != table && other != next;
         let others: u32 = (0..radii.len()).filter(elsewhere).map(|other| looked[other]).sum();
         let allowed = radius - distance;
         let near = allowed.saturating_sub(others);
-        steps.push(Step { table, distance, near, allowed, whole: near >= WHOLE_TAG });
+        probes.push(Probe { table, distance, near, allowed, whole: near >= WHOLE_TAG });
         looked[table] += 1;
     }
-    steps
+    probes
 }
 
 /// Tables and distances: first what is within 1, the tables that are probed no farther before the others, and then farther and farther.
@@ -88,8 +88,8 @@ mod tests {
     use super::*;
 
     fn nears(radius: u32, radii: &[Option<u32>]) -> Vec<(usize, u32, u32)> {
-        let steps = steps(radius, radii);
-        steps.iter().map(|step| (step.table, step.distance, step.near)).collect()
+        let probes = probes(radius, radii);
+        probes.iter().map(|probe| (probe.table, probe.distance, probe.near)).collect()
     }
 
     #[test]
@@ -128,7 +128,7 @@ mod tests {
         assert_eq!(nears(1, &[Some(1)]), [(0, 0, 1), (0, 1, 0)]);
     }
 
-    /// All ways in which at most so many errors can be spread.
+    /// All ways to spread at most this many errors.
     fn spreads(tables: usize, errors: u32) -> Vec<Vec<u32>> {
         if tables == 0 {
             return vec![Vec::new()];
@@ -154,15 +154,15 @@ mod tests {
             (5, vec![Some(2), Some(2)]),
             (3, vec![None, Some(3)]),
         ] {
-            let (tables, steps) = (radii.len(), steps(radius, &radii));
+            let (tables, probes) = (radii.len(), probes(radius, &radii));
             // Of the errors that are in no key any number may be in the lower half of the tag as well.
             for errors in spreads(tables + 1, radius) {
-                let first = steps.iter().find(|step| errors[step.table] == step.distance);
-                let step = first.expect("some table is probed as far");
-                let left = errors.iter().sum::<u32>() - step.distance;
-                let next = (step.table + 1) % tables;
-                let near = if next == step.table { left } else { errors[next] + errors[tables] };
-                assert!(near <= step.near && left <= step.allowed, "{errors:?} at {radius}");
+                let first = probes.iter().find(|probe| errors[probe.table] == probe.distance);
+                let probe = first.expect("some table is probed as far");
+                let left = errors.iter().sum::<u32>() - probe.distance;
+                let next = (probe.table + 1) % tables;
+                let near = if next == probe.table { left } else { errors[next] + errors[tables] };
+                assert!(near <= probe.near && left <= probe.allowed, "{errors:?} at {radius}");
             }
         }
     }

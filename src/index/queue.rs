@@ -10,7 +10,7 @@ use std::{collections::VecDeque, io, ops::Range};
 use super::memory::Region;
 use crate::page::DocId;
 
-/// Entries of a stretch in bits, at the least and at the most: a large stretch fills huge pages.
+/// The smallest and the largest stretch, as powers of two: a large stretch fills huge pages.
 const STRETCH_BITS: Range<u32> = 6..20;
 
 /// A queue of fingerprints with the ids of their documents.

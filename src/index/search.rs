@@ -10,7 +10,7 @@ use std::cell::Cell;
 
 use super::{
     buckets::{Head, LAST, LINK, PAGE_ENTRIES, Spot, span},
-    probes::Step,
+    probes::Probe,
     queue::Queue,
     simd::{Line, Simd, prefetch},
     tables::Tables,
@@ -30,10 +30,10 @@ pub(super) struct Found {
     pub(super) distance: u32,
 }
 
-/// What a query compares in one step.
+/// A probe, and what it compares with.
 #[derive(Clone, Copy, Debug)]
-struct Probe {
-    step: Step,
+struct Lookup {
+    probe: Probe,
     tag: u32,
     inline_pages: u32,
 }
@@ -47,14 +47,14 @@ struct Cursor {
     /// The entries of the first page and of the last: a bit each.
     first_mask: u32,
     last_mask: u32,
-    step: usize,
+    lookup: usize,
 }
 
 /// Lists that a query uses, kept for the next.
 #[derive(Debug, Default)]
 struct Scratch {
-    probes: Vec<Probe>,
-    /// The inline parts to read, in order: the first page, and the step.
+    lookups: Vec<Lookup>,
+    /// The inline parts to read, in order: the first page, and the number of the lookup.
     buckets: Vec<(u32, usize)>,
     chains: Vec<Cursor>,
     /// Near entries of which the whole tag is under way.
@@ -115,15 +115,15 @@ struct Search<'a> {
 
 impl Search<'_> {
     fn plan(&mut self) {
-        let Scratch { probes, buckets, .. } = &mut *self.scratch;
-        probes.clear();
+        let Scratch { lookups, buckets, .. } = &mut *self.scratch;
+        lookups.clear();
         buckets.clear();
         let permuted = self.tables.permutation.apply(self.fingerprint);
-        for (nth, &step) in self.tables.steps(self.radius).iter().enumerate() {
-            let table = &self.tables.list[step.table];
+        for (nth, &probe) in self.tables.probes(self.radius).iter().enumerate() {
+            let table = &self.tables.list[probe.table];
             let (key, tag) = (table.key(permuted), table.tag(permuted));
-            probes.push(Probe { step, tag, inline_pages: table.bucket(key).pages });
-            let differences = table.differences(step.distance).iter();
+            lookups.push(Lookup { probe, tag, inline_pages: table.bucket(key).pages });
+            let differences = table.differences(probe.distance).iter();
             buckets
                 .extend(differences.map(|difference| (table.bucket(key ^ difference).start, nth)));
         }
@@ -136,8 +136,8 @@ impl Search<'_> {
             let end = stops.min(start + TOGETHER);
             self.prefetch_inline(stops.min(start + AHEAD)..stops.min(end + AHEAD));
             for nth in start..end {
-                let (start, step) = self.scratch.buckets[nth];
-                self.read_inline(start, step);
+                let (start, lookup) = self.scratch.buckets[nth];
+                self.read_inline(start, lookup);
             }
             if self.scratch.near.len() + self.scratch.nearer.len() >= WAITING {
                 self.go_on();
@@ -148,68 +148,68 @@ impl Search<'_> {
 
     fn prefetch_inline(&self, stops: std::ops::Range<usize>) {
         for &(start, nth) in &self.scratch.buckets[stops] {
-            let Probe { step, inline_pages, .. } = self.scratch.probes[nth];
+            let Lookup { probe, inline_pages, .. } = self.scratch.lookups[nth];
             for page in start..start + inline_pages {
-                self.prefetch_page(page, step);
+                self.prefetch_page(page, probe);
             }
         }
     }
 
     #[inline]
-    fn prefetch_page(&self, page: u32, step: Step) {
+    fn prefetch_page(&self, page: u32, probe: Probe) {
         prefetch(self.tables.pages.low(page));
-        if step.whole {
+        if probe.whole {
             prefetch(self.tables.pages.high(page));
         }
     }
 
     #[inline]
     fn read_inline(&mut self, start: u32, nth: usize) {
-        let (pages, probe) = (&self.tables.pages, self.scratch.probes[nth]);
+        let (pages, lookup) = (&self.tables.pages, self.scratch.lookups[nth]);
         let first = pages.low(start);
         let head = Head::of(first);
-        for nth_page in 0..probe.inline_pages {
+        for nth_page in 0..lookup.inline_pages {
             let page = start + nth_page;
             let low = if nth_page == 0 { first } else { pages.low(page) };
-            let near = self.near(low, page, &probe);
+            let near = self.near(low, page, &lookup);
             if near != 0 {
-                self.note(page, near & head.mask(nth_page, probe.inline_pages), nth);
+                self.note(page, near & head.mask(nth_page, lookup.inline_pages), nth);
             }
         }
         if head.has_chain() {
             let last = first[LAST];
-            self.prefetch_page(last, probe.step);
+            self.prefetch_page(last, lookup.probe);
             self.scratch.chains.push(Cursor {
                 page: last,
                 last,
                 first_mask: span(head.chain_first, PAGE_ENTRIES),
                 last_mask: span(0, head.chain_end),
-                step: nth,
+                lookup: nth,
             });
         }
     }
 
     /// Which entries of a page with this first line are near, as if it were full.
     #[inline]
-    fn near(&self, low: &Line, page: u32, Probe { step, tag, .. }: &Probe) -> u32 {
-        if step.whole {
-            self.simd.near_both(low, self.tables.pages.high(page), *tag, step.allowed)
+    fn near(&self, low: &Line, page: u32, Lookup { probe, tag, .. }: &Lookup) -> u32 {
+        if probe.whole {
+            self.simd.near_both(low, self.tables.pages.high(page), *tag, probe.allowed)
         } else {
-            self.simd.near(low, *tag, step.near)
+            self.simd.near(low, *tag, probe.near)
         }
     }
 
-    fn note(&mut self, page: u32, mut near: u32, step: usize) {
-        let (pages, whole) = (&self.tables.pages, self.scratch.probes[step].step.whole);
+    fn note(&mut self, page: u32, mut near: u32, lookup: usize) {
+        let (pages, whole) = (&self.tables.pages, self.scratch.lookups[lookup].probe.whole);
         while near != 0 {
             let spot = Spot { page, at: near.trailing_zeros() };
             near &= near - 1;
             if whole {
                 prefetch(pages.slot(spot));
-                self.scratch.nearer.push((spot, step));
+                self.scratch.nearer.push((spot, lookup));
             } else {
                 prefetch(pages.high(page));
-                self.scratch.near.push((spot, step));
+                self.scratch.near.push((spot, lookup));
             }
         }
     }
@@ -227,10 +227,10 @@ impl Search<'_> {
     /// Reads a page of a chain and moves on to the next, if there is one.
     #[inline]
     fn read_page(&mut self, cursor: &mut Cursor) -> bool {
-        let Cursor { page, last, first_mask, last_mask, step } = *cursor;
-        let probe = self.scratch.probes[step];
+        let Cursor { page, last, first_mask, last_mask, lookup: nth } = *cursor;
+        let lookup = self.scratch.lookups[nth];
         let low = self.tables.pages.low(page);
-        let (mut near, next) = (self.near(low, page, &probe), low[LINK]);
+        let (mut near, next) = (self.near(low, page, &lookup), low[LINK]);
         if page == last {
             near &= last_mask;
             // The last page comes first: what is behind it begins with the first.
@@ -242,40 +242,40 @@ impl Search<'_> {
             cursor.first_mask = u32::MAX;
         }
         if near != 0 {
-            self.note(page, near, step);
+            self.note(page, near, nth);
         }
         cursor.page = next;
         if next != last {
-            self.prefetch_page(next, probe.step);
+            self.prefetch_page(next, lookup.probe);
         }
         next != last
     }
 
     /// Confirms the entries whose fingerprints have come, and requests the next line of the others.
     fn go_on(&mut self) {
-        let Scratch { probes, near, nearer, slots, .. } = &mut *self.scratch;
-        for (slot, step) in slots.drain(..) {
+        let Scratch { lookups, near, nearer, slots, .. } = &mut *self.scratch;
+        for (slot, nth) in slots.drain(..) {
             let difference = self.queue.fingerprint(slot) ^ self.fingerprint;
             let distance = difference.count_ones();
             if distance <= self.radius {
                 let permuted = self.tables.permutation.apply(difference);
-                let before = |Probe { step, .. }: &Probe| {
-                    self.tables.list[step.table].distance(permuted) == step.distance
+                let before = |Lookup { probe, .. }: &Lookup| {
+                    self.tables.list[probe.table].distance(permuted) == probe.distance
                 };
-                // What several steps find is taken from the first only.
-                if !probes[..step].iter().any(before) {
+                // What several probes find is taken from the first only.
+                if !lookups[..nth].iter().any(before) {
                     self.found.push(Found { slot, distance });
                 }
             }
         }
-        for (spot, step) in nearer.drain(..) {
+        for (spot, nth) in nearer.drain(..) {
             let slot = *self.tables.pages.slot(spot);
             prefetch(self.queue.fingerprint(slot));
-            slots.push((slot, step));
+            slots.push((slot, nth));
         }
         for (spot, nth) in near.drain(..) {
-            let Probe { step, tag, .. } = probes[nth];
-            if (self.tables.pages.tag(spot) ^ tag).count_ones() <= step.allowed {
+            let Lookup { probe, tag, .. } = lookups[nth];
+            if (self.tables.pages.tag(spot) ^ tag).count_ones() <= probe.allowed {
                 prefetch(self.tables.pages.slot(spot));
                 nearer.push((spot, nth));
             }

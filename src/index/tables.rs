@@ -10,12 +10,12 @@ use std::{io, ops::Range};
 use super::{
     bits::{Permutation, places},
     buckets::{Bucket, Pages, inline_pages},
-    probes::{MAX_PROBE, Step, radii, steps},
+    probes::{MAX_PROBE, Probe, probes, radii},
     queue::Queue,
     simd::prefetch,
 };
 
-/// In bulk, a bucket is requested this many entries ahead, and the lines to which an entry goes half as many.
+/// In bulk, a bucket is requested this many entries ahead, and the lines to which an entry goes half this many.
 const AHEAD: usize = 16;
 
 /// Entries for the fingerprints of a queue, one in each table.
@@ -26,8 +26,8 @@ pub(super) struct Tables {
     places: Vec<u32>,
     pub(super) list: Vec<Table>,
     pub(super) pages: Pages,
-    /// The steps of queries within each radius.
-    steps: Vec<Vec<Step>>,
+    /// The probes of queries within each radius.
+    probes: Vec<Vec<Probe>>,
     /// For how many entries they were made.
     pub(super) made_for: u64,
 }
@@ -83,22 +83,14 @@ impl Tables {
     /// If the system refuses the memory.
     pub(super) fn new(keys: &[u32], radius: u32, entries: u64, pages: u64) -> io::Result<Self> {
         let fits = |pages: u64| u32::try_from(pages).map_err(|_| io::ErrorKind::OutOfMemory);
-        let (mut start, mut shift, mut tables) = (0, 0, Vec::new());
+        let (mut first_page, mut shift, mut tables) = (0, 0, Vec::new());
         for (nth, &bits) in keys.iter().enumerate() {
             let inline_pages = inline_pages(entries, bits);
             let (differences, within) = differences(bits);
             let tag_mask = 0xffff_0000 | ((1 << near_bits(keys, nth).min(16)) - 1);
-            let start_of_table = fits(start)?;
-            tables.push(Table {
-                bits,
-                shift,
-                tag_mask,
-                start: start_of_table,
-                inline_pages,
-                differences,
-                within,
-            });
-            start += u64::from(inline_pages) << bits;
+            let start = fits(first_page)?;
+            tables.push(Table { bits, shift, tag_mask, start, inline_pages, differences, within });
+            first_page += u64::from(inline_pages) << bits;
             shift += bits;
         }
         let places = places(keys, &radii(keys, radius));
@@ -106,8 +98,8 @@ impl Tables {
             permutation: Permutation::informative_first(std::iter::empty(), &places),
             places,
             list: tables,
-            pages: Pages::new(fits(start)?, fits(pages)?)?,
-            steps: (0..=radius).map(|radius| steps(radius, &radii(keys, radius))).collect(),
+            pages: Pages::new(fits(first_page)?, fits(pages)?)?,
+            probes: (0..=radius).map(|radius| probes(radius, &radii(keys, radius))).collect(),
             made_for: entries,
         })
     }
@@ -117,16 +109,17 @@ impl Tables {
         self.permutation = Permutation::informative_first(fingerprints, &self.places);
     }
 
-    /// The steps of a query within a radius.
+    /// The probes of a query within a radius.
     #[inline]
-    pub(super) fn steps(&self, radius: u32) -> &[Step] {
-        &self.steps[radius as usize]
+    pub(super) fn probes(&self, radius: u32) -> &[Probe] {
+        &self.probes[radius as usize]
     }
 
     /// How many buckets a query within a radius reads.
-    pub(super) fn probes(&self, radius: u32) -> u64 {
-        let buckets = |step: &Step| self.list[step.table].differences(step.distance).len() as u64;
-        self.steps(radius).iter().map(buckets).sum()
+    pub(super) fn buckets_read(&self, radius: u32) -> u64 {
+        let buckets =
+            |probe: &Probe| self.list[probe.table].differences(probe.distance).len() as u64;
+        self.probes(radius).iter().map(buckets).sum()
     }
 
     /// Adds entries for a fingerprint.
