@@ -147,7 +147,7 @@ impl DryRun<'_> {
             match self.get(url.as_url(), Limit::Sitemap).await {
                 Ok(answer) => self.check_sitemap(&url, &answer, &mut queue).await?,
                 Err(error) => {
-                    self.note(&url, Action::Skip, because(Reason::Failure, error.explain()))
+                    self.note(&url, Action::Skip, because(Reason::Failure, error.explain()));
                 }
             }
         }

@@ -201,7 +201,9 @@ impl Plan {
         let roots = self.seeds.iter().map(roots).collect::<Result<Vec<Root>, CrawlError>>()?;
         let mut scope = Scope::new(&self.seeds)?;
         for (seed, (_, urls)) in roots.iter().enumerate() {
-            urls.iter().for_each(|url| scope.add_root(seed, url));
+            for url in urls {
+                scope.add_root(seed, url);
+            }
         }
         Ok((scope, roots))
     }

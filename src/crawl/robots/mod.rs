@@ -95,7 +95,7 @@ impl Robots {
             return Some(format!("robots.txt could not be fetched: {why}"));
         }
         let decision = self.decide(url);
-        (!decision.allowed).then(|| decision.rule.map_or_else(String::new, |rule| rule.to_string()))
+        (!decision.allowed).then(|| decision.rule.map_or_else(String::new, ToString::to_string))
     }
 
     /// Whether this URL of the host may be fetched. robots.txt itself always may.
