@@ -91,7 +91,12 @@ pub async fn dry_run(plan: &Plan) -> Result<Forecast, CrawlError> {
     };
     for (seed, (kind, urls)) in roots.into_iter().enumerate() {
         match kind {
-            UrlKind::Page => dry_run.check_pages(seed, urls).await?,
+            UrlKind::Page => {
+                for url in urls {
+                    let admitted = dry_run.scope.admit_seed(seed, &url, |_| false);
+                    dry_run.check_page(url, admitted).await?;
+                }
+            }
             UrlKind::Sitemap => dry_run.check_sitemaps(urls.into()).await?,
         }
     }
@@ -125,14 +130,6 @@ struct DryRun<'a> {
 }
 
 impl DryRun<'_> {
-    async fn check_pages(&mut self, seed: usize, urls: Vec<NormalUrl>) -> Result<(), CrawlError> {
-        for url in urls {
-            let admitted = self.scope.admit_seed(seed, &url, |_| false);
-            self.check_page(url, admitted).await?;
-        }
-        Ok(())
-    }
-
     async fn check_sitemaps(&mut self, mut queue: VecDeque<NormalUrl>) -> Result<(), CrawlError> {
         let mut read = 0;
         while let Some(url) = queue.pop_front().filter(|_| read < MAX_SITEMAPS) {

@@ -291,7 +291,7 @@ pub enum CrawlError {
     Threads(#[from] rayon::ThreadPoolBuildError),
     /// The state failed.
     #[error(transparent)]
-    State(#[from] StateError),
+    State(StateError),
     /// An output failed.
     #[error(transparent)]
     Sink(#[from] SinkError),
@@ -301,6 +301,15 @@ pub enum CrawlError {
     /// The recorder panicked.
     #[error("the recorder panicked: this is a defect; run the same command again to continue")]
     Panicked,
+}
+
+impl From<StateError> for CrawlError {
+    fn from(error: StateError) -> Self {
+        match error {
+            StateError::Recipe(difference) => Self::Recipe(difference),
+            error => Self::State(error),
+        }
+    }
 }
 
 impl CrawlError {

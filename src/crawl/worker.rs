@@ -98,8 +98,7 @@ impl Worker {
             return finished;
         }
         tracing::error!(url = task.queued.url.url, "a worker panicked");
-        let detail = Some("the worker panicked".to_owned());
-        self.skip(&task, Skipped::new(Reason::Failure, None, detail), None).await
+        self.record(&task, Outcome::failure("the worker panicked"), None).await
     }
 
     async fn visit(self: &Arc<Self>, task: &Arc<Task>) -> Result<Finished, RecorderGone> {
@@ -107,15 +106,14 @@ impl Worker {
             return self.record(task, Outcome::OverBudget, None).await;
         }
         let Ok(url) = Url::parse(&task.queued.url.url) else {
-            let detail = Some("not a URL".to_owned());
-            return self.skip(task, Skipped::new(Reason::Failure, None, detail), None).await;
+            return self.record(task, Outcome::failure("not a URL"), None).await;
         };
         if let Some(robots) = &task.robots
             && let Some(refusal) = robots.refusal(&url)
         {
             let cause = robots.unreachable_reason().map(|_| SkipCause::RobotsNotReceived);
             let skipped = Skipped::new(Reason::Robots, None, Some(refusal));
-            return self.skip(task, Skipped { cause, ..skipped }, None).await;
+            return self.record(task, Outcome::Skipped(Skipped { cause, ..skipped }), None).await;
         }
         let limit = match task.queued.url.kind {
             UrlKind::Page => Limit::Page,
@@ -124,9 +122,7 @@ impl Worker {
         let (got, exchange) = self.request(task.id, &url, limit).await;
         trace(&url, task.attempt, &got);
         if task.attempt < self.retries && is_retryable(&got) {
-            if let Some(exchange) = exchange {
-                self.send(Request::Archive(exchange)).await?;
-            }
+            self.archive(exchange).await?;
             return Ok(Finished::Retry(Arc::clone(task)));
         }
         match got {
@@ -134,7 +130,8 @@ impl Worker {
             Err(error) => {
                 let skipped = Skipped::new(Reason::Failure, None, Some(error.explain()));
                 let unanswered = error.is_unanswered();
-                self.skip(task, Skipped { unanswered, ..skipped }, exchange).await
+                let outcome = Outcome::Skipped(Skipped { unanswered, ..skipped });
+                self.record(task, outcome, exchange).await
             }
         }
     }
@@ -291,17 +288,12 @@ impl Worker {
             },
         };
         let (got, exchange) = self.request(task.id, request.url(), Limit::Robots).await;
-        let response = request.receive(got);
-        let robots = match &response {
-            RobotsResponse::Content(body) => {
-                Some(RobotsRow { at: Timestamp::now(), body: body.clone() })
-            }
-            RobotsResponse::Redirect | RobotsResponse::Unreachable(_) => None,
-        };
-        self.send(Request::KeepRobots { origin, robots, exchange }).await?;
-        Ok(match response {
+        self.archive(exchange).await?;
+        Ok(match request.receive(got) {
             RobotsResponse::Redirect => RobotsResult::Redirect(request),
             RobotsResponse::Content(body) => {
+                let row = RobotsRow { at: Timestamp::now(), body: body.clone() };
+                self.send(Request::KeepRobots(origin, row)).await?;
                 RobotsResult::Rules(self.parse_robots(body).await, Duration::ZERO)
             }
             RobotsResponse::Unreachable(_) if task.attempt < self.retries => {
@@ -334,14 +326,12 @@ impl Worker {
         answer.await.map_err(|_| RecorderGone)
     }
 
-    /// Submits that a URL is skipped.
-    async fn skip(
-        &self,
-        task: &Arc<Task>,
-        skipped: Skipped,
-        exchange: Option<Exchange>,
-    ) -> Result<Finished, RecorderGone> {
-        self.record(task, Outcome::Skipped(skipped), exchange).await
+    /// Has an exchange archived that does not come with the outcome of a URL.
+    async fn archive(&self, exchange: Option<Exchange>) -> Result<(), RecorderGone> {
+        match exchange {
+            Some(exchange) => self.send(Request::Archive(exchange)).await,
+            None => Ok(()),
+        }
     }
 
     /// Submits what became of a URL.

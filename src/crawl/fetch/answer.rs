@@ -43,10 +43,9 @@ pub struct Answer {
 }
 
 /// How much of a body was kept.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
     /// All of it.
-    #[default]
     Whole,
     /// As many bytes as the limit allows; there would have been more.
     Cut,

@@ -62,14 +62,6 @@ pub(super) enum BadBody {
     Broken(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// A body as it was read.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Body {
-    /// The bytes without their content coding.
-    pub(super) decoded: Vec<u8>,
-    pub(super) extent: Extent,
-}
-
 impl Coding {
     /// The coding that the `Content-Encoding` headers name.
     ///
@@ -99,12 +91,16 @@ fn is_meaningless(coding: &str) -> bool {
         || encoding_rs::Encoding::for_label(coding.as_bytes()).is_some()
 }
 
-/// Reads and decodes at most `limit` bytes.
+/// Reads and decodes at most `limit` bytes: the body without its content coding.
 ///
 /// # Errors
 ///
 /// An error whose inner error is a [`BadBody`], or the decoder's own.
-pub(super) async fn read<S>(chunks: S, coding: Coding, limit: usize) -> io::Result<Body>
+pub(super) async fn read<S>(
+    chunks: S,
+    coding: Coding,
+    limit: usize,
+) -> io::Result<(Vec<u8>, Extent)>
 where
     S: Stream<Item = reqwest::Result<Bytes>> + Send + Unpin,
 {
@@ -141,7 +137,7 @@ where
         // A cut body is noticed, and the connection can be reused.
         copy_buf(&mut wire, &mut sink()).await?;
     }
-    Ok(Body { decoded, extent })
+    Ok((decoded, extent))
 }
 
 /// A chunk in pieces that are too small to hide a bomb while they wait for the decoder.

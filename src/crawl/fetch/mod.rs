@@ -33,7 +33,7 @@ pub use media::is_html;
 
 use address::{Guard, GuardedNames};
 use answer::Arriving;
-use body::{Body, Coding};
+use body::Coding;
 use media::Media;
 
 /// A body that is not needed is read up to this length, so that its connection can be reused: up to about here that is cheaper than a
@@ -182,15 +182,14 @@ impl Fetcher {
         let received = arriving.as_mut().map(|arriving| &mut arriving.body);
         let extent = if is_needed(&answer, limit) {
             let read = self.read(response, limit, received).await;
-            let body = read.map_err(|error| FetchError::body(url, error))?;
-            (answer.body, answer.extent) = (body.decoded, body.extent);
-            body.extent
+            (answer.body, answer.extent) = read.map_err(|error| FetchError::body(url, error))?;
+            answer.extent
         } else {
-            let body = read_unneeded(response).await;
+            let (body, extent) = read_unneeded(response).await;
             if let Some(received) = received {
-                *received = body.decoded;
+                *received = body;
             }
-            body.extent
+            extent
         };
         if let Some(arriving) = arriving {
             arriving.truncated = (extent == Extent::Cut).then_some(Cut::Length);
@@ -204,7 +203,7 @@ impl Fetcher {
         response: Response,
         limit: Limit,
         mut received: Option<&mut Vec<u8>>,
-    ) -> std::io::Result<Body> {
+    ) -> std::io::Result<(Vec<u8>, Extent)> {
         let coding = Coding::of(response.headers())?;
         let limit = match limit {
             Limit::Page => self.max_page,
@@ -228,8 +227,8 @@ fn is_needed(answer: &Answer, limit: Limit) -> bool {
 }
 
 /// Reads a body that is not needed, if it is short and fast. A failure here is not an error.
-async fn read_unneeded(response: Response) -> Body {
-    let nothing = Body { extent: Extent::Cut, ..Body::default() };
+async fn read_unneeded(response: Response) -> (Vec<u8>, Extent) {
+    let nothing = (Vec::new(), Extent::Cut);
     if response.content_length().is_some_and(|length| length > UNNEEDED_BODY as u64) {
         return nothing;
     }

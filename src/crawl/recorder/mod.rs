@@ -52,12 +52,12 @@ pub(super) enum Request {
     Probe(Box<Probe>, oneshot::Sender<Probed>),
     /// Record what became of a URL.
     Record(Box<Record>),
-    /// Archive a response after which the URL is fetched again.
+    /// Archive a response that decides nothing about a URL: the URL is fetched again, or it is a robots.txt.
     Archive(warc::Exchange),
     /// Look up the robots.txt that was last received from this origin.
     Robots(String, oneshot::Sender<Option<RobotsRow>>),
-    /// Keep the robots.txt of an origin, if it was received, and archive the response.
-    KeepRobots { origin: String, robots: Option<RobotsRow>, exchange: Option<warc::Exchange> },
+    /// Keep the robots.txt of an origin.
+    KeepRobots(String, RobotsRow),
     /// Record that this host is deferred.
     Defer(HostId, DeferCause),
     /// Load something for the frontier.
@@ -117,6 +117,10 @@ pub(super) enum Outcome {
 }
 
 impl Outcome {
+    pub(super) fn failure(detail: &str) -> Self {
+        Self::Skipped(Skipped::new(Reason::Failure, None, Some(detail.to_owned())))
+    }
+
     /// Whether a page was received with status 2xx.
     fn is_page(&self) -> bool {
         match self {
@@ -270,14 +274,7 @@ impl Recorder {
             Request::Load(query) => return self.load(query).map(Update::Loaded).map(Some),
             Request::Archive(exchange) => drop(self.archive(&exchange, &warc::Kind::Response)?),
             Request::Robots(origin, reply) => drop(reply.send(self.state().robots(&origin)?)),
-            Request::KeepRobots { origin, robots, exchange } => {
-                if let Some(exchange) = exchange {
-                    self.archive(&exchange, &warc::Kind::Response)?;
-                }
-                if let Some(robots) = robots {
-                    self.state().set_robots(&origin, &robots)?;
-                }
-            }
+            Request::KeepRobots(origin, robots) => self.state().set_robots(&origin, &robots)?,
             Request::Defer(host, cause) => {
                 tracing::warn!(host = self.state().host_name(host)?, %cause, "host deferred");
                 self.state().defer_host(host, cause, start::deferred_until(cause))?;

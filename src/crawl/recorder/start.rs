@@ -23,9 +23,7 @@ use crate::{
     page::{NormalUrl, Timestamp},
     report::End,
     sink::{Mark, Outputs, warc},
-    state::{
-        DeferCause, DurableFilter, Reason, Restored, SkipCause, State, StateError, UrlRow, UrlState,
-    },
+    state::{DeferCause, DurableFilter, Reason, Restored, SkipCause, State, UrlRow, UrlState},
 };
 
 /// How long a host that did not respond is left alone after its run is finished.
@@ -71,7 +69,7 @@ impl Recorder {
         check_unclaimed(directory)?;
         let state = State::open(&directory.join(STATE))?;
         check_owner(&state, directory, &plan.name)?;
-        let filter = open_filter(&plan, state, report)?;
+        let filter = DurableFilter::of_crawl(state, &plan.dedup.filter(), report)?;
         let state = filter.state();
         let sink = open_outputs(&plan, state)?;
         let (scope, roots) = plan.roots()?;
@@ -151,20 +149,15 @@ impl Recorder {
         if !has_changed(self.state(), "keeps", &json(&keeps))? {
             return Ok(());
         }
-        let (mut not_stored, mut failure) = (0_u64, None);
+        let mut not_stored = 0_u64;
         self.state().for_each_document(|document| {
-            let of = document.judgement.verdict.matched().map(|matched| matched.of);
-            let Some(of) = of.filter(|_| !document.stored) else { return };
-            match self.state().name_of(of) {
-                Ok(of) => {
-                    not_stored += u64::from(keeps[usize::from(!same_site(&document.name, &of))]);
-                }
-                Err(error) => failure = Some(error),
+            let matched = document.judgement.verdict.matched();
+            if let Some(matched) = matched.filter(|_| !document.stored) {
+                let of = self.state().name_of(matched.of)?;
+                not_stored += u64::from(keeps[usize::from(!same_site(&document.name, &of))]);
             }
+            Ok(())
         })?;
-        if let Some(error) = failure {
-            return Err(error.into());
-        }
         if not_stored > 0 {
             tracing::warn!(
                 duplicates = not_stored,
@@ -299,17 +292,6 @@ fn open_outputs(plan: &Plan, state: &State) -> Result<Outputs, CrawlError> {
         state.set_file(&mark.file, mark.offset)?;
     }
     Ok(sink)
-}
-
-fn open_filter(
-    plan: &Plan,
-    state: State,
-    report: impl FnMut(Restored),
-) -> Result<DurableFilter, CrawlError> {
-    DurableFilter::of_crawl(state, &plan.dedup.filter(), report).map_err(|error| match error {
-        StateError::Recipe(difference) => CrawlError::Recipe(difference),
-        error => error.into(),
-    })
 }
 
 /// Whether this value differs from that of the last start, if there was one. Keeps it for the next start.

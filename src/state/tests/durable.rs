@@ -72,7 +72,11 @@ fn documents_that_left_the_window_leave_the_state() {
     }
     let state = filter.into_state();
     let mut names = Vec::new();
-    state.for_each_document(|document| names.push(document.name)).unwrap();
+    let collect = |document: JudgedDocument| {
+        names.push(document.name);
+        Ok(())
+    };
+    state.for_each_document(collect).unwrap();
     assert_eq!(names, ["495", "496", "497", "498", "499"]);
 }
 
