@@ -85,6 +85,33 @@ pub struct Progress {
 /// # Errors
 /// If the run directory, its state or its outputs cannot be used, or the plan does not fit an earlier start of the run. A page that
 /// cannot be fetched is not an error: it is recorded.
+///
+/// ```no_run
+/// use pagesieve::crawl::{self, Control, Plan, scope::Seed};
+///
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let report = crawl::run(
+///     Plan {
+///         name: "tides".to_owned(),
+///         directory: "runs/tides".into(),
+///         crawl: crawl::Options {
+///             user_agent: "tides-bot/1.0 (+https://example.org/bot)".to_owned(),
+///             ..Default::default()
+///         },
+///         politeness: Default::default(),
+///         fetch: Default::default(),
+///         dedup: Default::default(),
+///         store: Default::default(),
+///         extract: Vec::new(),
+///         seeds: vec![Seed::new("https://example.org/".parse()?)],
+///     },
+///     Control::default(),
+/// )
+/// .await?;
+/// println!("{} unique pages", report.counts.unique);
+/// # Ok(())
+/// # }
+/// ```
 pub async fn run(plan: Plan, control: Control) -> Result<Report, CrawlError> {
     let plan = Arc::new(plan);
     let (requests, received) = mpsc::channel(CHANNEL);
