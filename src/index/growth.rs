@@ -19,7 +19,7 @@ use super::{
 /// Entries that are filed in the building tables for each that arrives.
 const AT_ONCE: u64 = 8;
 
-/// The tables of a window, now and when it is larger.
+/// The current tables, and those planned for when the window is larger.
 #[derive(Clone, Debug)]
 pub(super) struct GrowingTables {
     /// Those that answer. While there are none, a query compares with all.

@@ -14,7 +14,7 @@ use memmap2::MmapMut;
 
 /// The system refuses memory that the budget allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the system refuses memory for an index of at least {} ({system})", bytesize::ByteSize(*.bytes).display().iec())]
+#[error("the operating system refused to allocate an index of at least {} ({system})", bytesize::ByteSize(*.bytes).display().iec())]
 #[non_exhaustive]
 pub struct RefusedError {
     /// Bytes that the index takes at least.

@@ -7,7 +7,7 @@
 //! # How it works
 //!
 //! ```text
-//!  fingerprint, bits permuted   | key 0 | key 1 | key 2 | left |      a key has 16 to 22 bits
+//!  fingerprint, bits permuted   | key 0 | key 1 | key 2 | left |      a key has 8 to 32 bits
 //!                                   │       └───────┴── tag: the 32 bits that follow the key
 //!                                   ▼
 //!  table 0: a bucket for each key   [ inline part: 28 entries ] ──► page of 28 ──► page of 28
@@ -17,7 +17,7 @@
 //! ```
 //!
 //! **Tables** (`tables.rs`). The queue holds all fingerprints in the order of their arrival, and each has an entry in each of one to four tables. A
-//! table files it in a bucket by its *key*, some of its bits, which no other key has. If k bits of two fingerprints differ, some key has
+//! table files it in a bucket by its *key*: a group of bits that no other table's key uses. If k bits of two fingerprints differ, some key has
 //! few of them. So a query reads the bucket of its own key in each table and those of keys that differ in one bit, or two, or three: for
 //! radius 9 with three tables, two within 2 and one within 3. Entries with a near tag are confirmed by the whole fingerprint.
 //!

@@ -87,8 +87,8 @@ impl Plan {
     pub fn choose(radius: u32, entries: u64, budget: u64) -> Result<Self, BudgetError> {
         let mut plan = Self::fastest(radius, entries, budget)?;
         let mut bytes = plan.bytes();
-        let fuller = (1..).map(|nth| entries >> (GROWTH_BITS * nth));
-        for entries in fuller.take_while(|&entries| entries > FEW) {
+        let windows = (1..).map(|nth| entries >> (GROWTH_BITS * nth));
+        for entries in windows.take_while(|&entries| entries > FEW) {
             bytes >>= GROWTH_BITS;
             plan.smaller.extend(Self::fastest(radius, entries, bytes));
         }

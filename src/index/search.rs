@@ -1,7 +1,7 @@
 //! One query: reads the buckets of its probe plan and confirms what is near by the whole fingerprint.
 //!
-//! Every look goes to a random place of a large memory, and waiting for it is nearly all that a query costs. But a query knows
-//! from the start where it has to look: inline parts are requested some buckets ahead, chains are read side by side, and what looks near waits in
+//! Every read is a random memory access, and waiting for it is nearly all that a query costs. But a query knows
+//! from the start what it has to read: inline parts are requested some buckets ahead, chains are read side by side, and what looks near waits in
 //! a list until its next line has come.
 
 #![expect(clippy::cast_possible_truncation, reason = "places in the queue have 32 bits")]

@@ -1,7 +1,7 @@
-//! The tables: each files every fingerprint in a bucket by its *key*, some of the bits, which no other key has.
+//! The tables: each files every fingerprint in a bucket by its *key*: a group of bits that no other table's key uses.
 //!
 //! A permuted fingerprint is cut into one key after the other. The tag of an entry is what follows the key, around the end of the word; its lower
-//! half has bits of the next key and of none only, as [`probes`](super::probes) asks.
+//! half has only bits of the next key, or bits that belong to no key, as [`probes`](super::probes) requires.
 
 #![expect(clippy::cast_possible_truncation, reason = "keys and tags have at most 32 bits")]
 
