@@ -234,20 +234,11 @@ impl PastRun {
         Ok((digests, equal))
     }
 
-    /// Adds to a filter what the run knows of the template of the document's origin.
+    /// Calls `visit` with what the run knows of the template of the document's origin.
     ///
     /// # Errors
     /// If the state cannot be read.
-    #[cfg(feature = "cli")]
-    pub(crate) fn add_samples(
-        &self,
-        filter: &mut crate::filter::Filter,
-        document: &Document,
-    ) -> Result<(), CrawlError> {
-        self.for_each_sample(document, |sample| filter.add_sample(sample))
-    }
-
-    fn for_each_sample(
+    pub(crate) fn for_each_sample(
         &self,
         document: &Document,
         visit: impl FnMut(&TemplateSample),

@@ -80,7 +80,7 @@ pub enum Reach {
 }
 
 /// The keys of a `[[seeds]]` table.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Fields {
     url: Option<Url>,
@@ -89,25 +89,9 @@ struct Fields {
     scope: Reach,
     include: Vec<String>,
     exclude: Vec<String>,
-    max_depth: u32,
-    max_pages: u64,
+    max_depth: Option<u32>,
+    max_pages: Option<u64>,
     tags: Vec<String>,
-}
-
-impl Default for Fields {
-    fn default() -> Self {
-        Self {
-            url: None,
-            file: None,
-            sitemap: None,
-            scope: Reach::default(),
-            include: Vec::new(),
-            exclude: Vec::new(),
-            max_depth: 20,
-            max_pages: 100_000,
-            tags: Vec::new(),
-        }
-    }
 }
 
 /// A seed list with no source, or with several.
@@ -118,15 +102,14 @@ struct SourceError;
 impl TryFrom<Fields> for Seed {
     type Error = SourceError;
 
-    fn try_from(fields: Fields) -> Result<Self, SourceError> {
-        let source = match (fields.url, fields.file, fields.sitemap) {
+    fn try_from(mut fields: Fields) -> Result<Self, SourceError> {
+        let source = match (fields.url.take(), fields.file.take(), fields.sitemap.take()) {
             (Some(url), None, None) => Source::Url(url),
             (None, Some(file), None) => Source::File(file),
             (None, None, Some(sitemap)) => Source::Sitemap(sitemap),
             _ => return Err(SourceError),
         };
-        let Fields { scope, include, exclude, max_depth, max_pages, tags, .. } = fields;
-        Ok(Self { source, scope, include, exclude, max_depth, max_pages, tags })
+        Ok(Self::of(source, fields))
     }
 }
 
@@ -134,8 +117,13 @@ impl Seed {
     /// A list of one URL with the defaults of the configuration.
     #[must_use]
     pub fn new(url: Url) -> Self {
-        let Fields { scope, include, exclude, max_depth, max_pages, tags, .. } = Fields::default();
-        Self { source: Source::Url(url), scope, include, exclude, max_depth, max_pages, tags }
+        Self::of(Source::Url(url), Fields::default())
+    }
+
+    fn of(source: Source, fields: Fields) -> Self {
+        let Fields { scope, include, exclude, max_depth, max_pages, tags, .. } = fields;
+        let (max_depth, max_pages) = (max_depth.unwrap_or(20), max_pages.unwrap_or(100_000));
+        Self { source, scope, include, exclude, max_depth, max_pages, tags }
     }
 }
 

@@ -228,7 +228,8 @@ impl Worker {
             let body = body.unwrap_or_else(|| Digest::of(&page.body));
             let mut parsed = worker.parse(&parsed_task.queued.url.url, &page);
             parsed.document = parsed.document.with_body(body).with_time(at);
-            parsed.truncated = parsed.truncated.or(is_cut.then_some(Truncation::Body));
+            let truncated = &mut parsed.extracted.truncated;
+            *truncated = truncated.or(is_cut.then_some(Truncation::Body));
             parsed
         });
         let outcome = Outcome::Page(received, Box::new(parsed.await));
@@ -243,18 +244,12 @@ impl Worker {
         let mut seen = HashSet::new();
         let followed =
             extracted.links.iter().filter(|link| !link.nofollow && !extracted.robots.nofollow);
+        let links = followed.filter_map(|link| normal(&link.url));
         Parsed {
             document: self.documents.extracted(id, origin.as_ref(), &extracted),
-            links: followed
-                .filter_map(|link| normal(&link.url))
-                .filter(|url| seen.insert(url.clone()))
-                .collect(),
+            links: links.filter(|url| seen.insert(url.clone())).collect(),
             canonical: extracted.canonical.as_ref().and_then(normal),
-            charset: extracted.charset,
-            truncated: extracted.truncated,
-            noindex: extracted.robots.noindex,
-            title: extracted.title,
-            text: extracted.text,
+            extracted,
         }
     }
 

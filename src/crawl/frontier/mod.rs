@@ -105,13 +105,6 @@ pub(super) struct RobotsTask {
     pub(super) redirect: Option<RobotsRequest>,
 }
 
-impl RobotsTask {
-    /// Name and port of the host that gets the request, if it is another one.
-    fn other_host(&self) -> Option<String> {
-        self.redirect.as_ref().map(RobotsRequest::host).filter(|host| **host != *self.name)
-    }
-}
-
 /// What to do next.
 #[derive(Clone, Debug)]
 pub(super) enum Step {
@@ -447,7 +440,8 @@ impl Frontier {
         own: Option<IpAddr>,
         now: Instant,
     ) -> Option<Step> {
-        let Some(other) = task.other_host() else {
+        let target = task.redirect.as_ref().map(RobotsRequest::host);
+        let Some(other) = target.filter(|host| **host != *task.name) else {
             self.run(task.id, task.host, own, false, now);
             return Some(Step::FetchRobots(Arc::new(task)));
         };
@@ -533,7 +527,7 @@ impl Frontier {
     /// A URL of this host was queued.
     fn queued(&mut self, row: &HostRow, now: Instant) {
         if let Some(host) = self.hosts.get_mut(&row.id) {
-            host.queued();
+            host.has_more = true;
             return self.schedule(row.id);
         }
         if self.deferred.contains(&row.id) {

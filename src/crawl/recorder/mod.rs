@@ -26,7 +26,7 @@ use super::{
     sitemap::Sitemap,
 };
 use crate::{
-    extract::Truncation,
+    extract::Extracted,
     filter::Document,
     fingerprint::Digest,
     index::Audit,
@@ -162,11 +162,8 @@ impl Skipped {
 #[derive(Debug)]
 pub(super) struct Parsed {
     pub(super) document: Document,
-    pub(super) title: Option<String>,
-    pub(super) text: String,
-    pub(super) charset: &'static str,
-    pub(super) truncated: Option<Truncation>,
-    pub(super) noindex: bool,
+    pub(super) extracted: Extracted,
+    /// Its canonical URL, normalised.
     pub(super) canonical: Option<NormalUrl>,
     /// The links to be followed, in page order, each once.
     pub(super) links: Vec<NormalUrl>,
@@ -272,7 +269,9 @@ impl Recorder {
             }
             Request::Record(record) => return self.record(*record).map(Some),
             Request::Load(query) => return self.load(query).map(Update::Loaded).map(Some),
-            Request::Archive(exchange) => drop(self.archive(&exchange, &warc::Kind::Response)?),
+            Request::Archive(exchange) => {
+                self.sink.write_exchange(&exchange, &warc::Kind::Response)?;
+            }
             Request::Robots(origin, reply) => drop(reply.send(self.state().robots(&origin)?)),
             Request::KeepRobots(origin, robots) => self.state().set_robots(&origin, &robots)?,
             Request::Defer(host, cause) => {
