@@ -60,8 +60,9 @@ use crate::{
     page::{DocId, Timestamp},
 };
 
+pub(crate) use digests::MemoryDigests;
 #[cfg(feature = "state")]
-pub(crate) use digests::{Digests, Horizon, Known, MemoryDigests};
+pub(crate) use digests::{Digests, Horizon, Known};
 pub use document::{Document, Documents};
 pub(crate) use engine::Engine;
 #[cfg(feature = "state")]
