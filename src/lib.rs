@@ -51,8 +51,7 @@ pub mod filter;
 pub mod fingerprint;
 pub mod index;
 #[cfg(feature = "cli")]
-#[doc(hidden)]
-pub mod input;
+mod input;
 pub mod page;
 #[cfg(feature = "crawl")]
 pub mod report;

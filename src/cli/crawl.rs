@@ -3,7 +3,7 @@
 use std::{
     cell::Cell,
     future,
-    io::{self, BufRead, IsTerminal, Write},
+    io::{self, IsTerminal, Write},
     path::{Path, PathBuf},
     process,
 };
@@ -205,13 +205,10 @@ fn user_agrees(directory: &Path) -> Result<bool, Failure> {
     if !io::stdin().is_terminal() {
         return Ok(false);
     }
-    let ask = || {
-        let mut errors = io::stderr().lock();
-        write!(errors, "Delete the run in {}? [y/N] ", directory.display())?;
-        errors.flush()?;
-        let mut answer = String::new();
-        io::stdin().lock().read_line(&mut answer)?;
-        Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
-    };
-    ask().map_err(|source| Failure::Read { path: "standard input".into(), source })
+    let mut answer = String::new();
+    drop(write!(io::stderr(), "Delete the run in {}? [y/N] ", directory.display()));
+    io::stdin()
+        .read_line(&mut answer)
+        .map_err(|source| Failure::Read { path: "standard input".into(), source })?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }

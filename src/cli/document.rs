@@ -9,29 +9,19 @@ use std::{
 use clap::Args;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use serde::Serialize;
+use url::Url;
 
 use crate::{
     config::{Config, Draft},
     crawl::{PastRun, fetch, robots::product_token},
-    extract::{self, Extractor, Truncation},
+    extract::{self, Extracted, Extractor, Truncation},
     filter::{self, Document, Key},
     fingerprint::{Digest, HashSeed, Recipe},
-    input::{Chunks, Content, Documents, Input, is_html},
+    input::{Chunks, Content, Documents, Input, InputError, is_html},
     page::{NormalUrl, Origin, Page, Timestamp, UrlOptions, language},
 };
 
 use super::{Exit, Failure, Out, exit::print_error, say, write_line};
-
-/// The input.
-#[derive(Debug, Args)]
-pub(super) struct Files {
-    /// JSON lines, HTML files or directories of HTML files; JSON lines from standard input if none is given
-    ///
-    /// Files that end in .html, .htm or .xhtml are pages; directories are searched for them recursively. Any other file has JSON lines.
-    /// Lines and pages of more than 64 MiB are reported and skipped.
-    #[arg(value_name = "FILE")]
-    files: Vec<PathBuf>,
-}
 
 /// The configuration.
 #[derive(Debug, Args)]
@@ -47,8 +37,12 @@ pub(super) struct Settings {
 /// The input and the configuration.
 #[derive(Debug, Args)]
 pub(super) struct Source {
-    #[command(flatten)]
-    files: Files,
+    /// JSON lines, HTML files or directories of HTML files; JSON lines from standard input if none is given
+    ///
+    /// Files that end in .html, .htm or .xhtml are pages; directories are searched for them recursively. Any other file has JSON lines.
+    /// Lines and pages of more than 64 MiB are reported and skipped.
+    #[arg(value_name = "FILE")]
+    pub(super) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(super) settings: Settings,
 }
@@ -60,7 +54,7 @@ impl Source {
         out: &mut Out,
         line: impl Fn(Input) -> T + Sync,
     ) -> Result<Exit, Failure> {
-        in_chunks(self.files, line, |lines| {
+        in_chunks(Documents::new(self.files), line, |lines| {
             lines.iter().try_for_each(|line| write_line(out, line))?;
             out.flush().map_err(Failure::Output)
         })
@@ -70,21 +64,12 @@ impl Source {
 /// Reads all documents, prepares them on all cores, and passes them to `take` in the order of the input, some at a time. Reports what
 /// cannot be read on standard error.
 pub(super) fn in_chunks<T: Send>(
-    files: Files,
-    prepare: impl Fn(Input) -> T + Sync,
-    take: impl FnMut(Vec<T>) -> Result<(), Failure>,
-) -> Result<Exit, Failure> {
-    in_chunks_of(files.files, prepare, take)
-}
-
-/// The same for these files and directories.
-pub(super) fn in_chunks_of<T: Send>(
-    paths: Vec<PathBuf>,
+    documents: impl Iterator<Item = Result<Input, InputError>> + Send + 'static,
     prepare: impl Fn(Input) -> T + Sync,
     mut take: impl FnMut(Vec<T>) -> Result<(), Failure>,
 ) -> Result<Exit, Failure> {
-    let (mut exit, mut found, is_input) = (Exit::Done, false, paths.is_empty());
-    for chunk in Chunks::new(Documents::new(paths)) {
+    let (mut exit, mut found) = (Exit::Done, false);
+    for chunk in Chunks::new(documents) {
         found = true;
         let prepared: Vec<_> = chunk.into_par_iter().map(|item| item.map(&prepare)).collect();
         let mut documents = Vec::with_capacity(prepared.len());
@@ -100,23 +85,16 @@ pub(super) fn in_chunks_of<T: Send>(
         take(documents)?;
     }
     if !found {
-        say(if is_input {
-            "no documents were found: standard input is empty"
-        } else {
-            "no documents were found; in directories, only files that end in .html, .htm or .xhtml are read"
-        });
+        say(
+            "no documents were found; in directories, only files that end in .html, .htm or .xhtml are read",
+        );
     }
     Ok(exit)
 }
 
 impl Settings {
     pub(super) fn config(&self) -> Result<Config, Failure> {
-        self.config_over(&Config::default())
-    }
-
-    /// The same with other defaults.
-    fn config_over(&self, defaults: &Config) -> Result<Config, Failure> {
-        Ok(self.draft(defaults)?.check_dedup()?)
+        Ok(self.draft(&Config::default())?.check_dedup()?)
     }
 
     /// The configuration as it was read.
@@ -130,7 +108,7 @@ impl Settings {
     /// The same with the rule of a run as the default. Also returns the run's recipe, which cannot be changed.
     pub(super) fn config_over_run(&self, run: &PastRun) -> Result<(Config, Recipe), Failure> {
         let dedup = run.options()?;
-        let config = self.config_over(&Config { dedup, ..Config::default() })?;
+        let config = self.draft(&Config { dedup, ..Config::default() })?.check_dedup()?;
         let recipe = run.recipe(&config.dedup.filter())?;
         Ok((config, recipe))
     }
@@ -149,22 +127,11 @@ pub(super) fn extractor(config: &Config) -> Extractor {
 }
 
 /// Extracts the text of an input. A plain text has no title and no links.
-pub(super) fn extracted(
-    extractor: &Extractor,
-    input: Input,
-) -> (extract::Extracted, Option<Digest>) {
+pub(super) fn extracted(extractor: &Extractor, input: Input) -> (Extracted, Option<Digest>) {
     match input.content {
         Content::Text(text) => {
             let lang = language(&text);
-            (
-                extract::Extracted {
-                    text,
-                    lang,
-                    charset: "UTF-8",
-                    ..extract::Extracted::default()
-                },
-                None,
-            )
+            (Extracted { text, lang, charset: "UTF-8", ..Extracted::default() }, None)
         }
         Content::Html { body, charset } => {
             let digest = Digest::of(&body);
@@ -187,7 +154,7 @@ pub(super) fn read(path: &Path) -> Result<Content, Failure> {
 /// Turns inputs into documents. Threads can share one.
 #[derive(Debug)]
 pub(super) struct Preparation {
-    pub(super) extractor: Extractor,
+    extractor: Extractor,
     pub(super) documents: filter::Documents,
     urls: UrlOptions,
 }
@@ -206,25 +173,23 @@ impl Preparation {
         Self { extractor: extractor(config), documents, urls: config.crawl.url_options() }
     }
 
-    pub(super) fn prepare(&self, mut input: Input) -> Prepared {
+    pub(super) fn prepare(&self, input: Input) -> Prepared {
+        self.prepare_with_text(input).0
+    }
+
+    /// Also returns what was extracted.
+    pub(super) fn prepare_with_text(&self, mut input: Input) -> (Prepared, Extracted) {
         let id = std::mem::take(&mut input.id);
-        let url = input.url.take();
-        let at = input.at.unwrap_or_else(Timestamp::now);
-        let (key, origin) = match &url {
-            Some(url) => {
-                let normal = NormalUrl::new(url, &self.urls);
-                (
-                    normal.map_or_else(|_| Key::of(url.as_str()), |url| Key::of(url.as_str())),
-                    Origin::of(url),
-                )
-            }
-            None => (Key::of(&id), Origin::named(&id)),
-        };
-        let url_text = url.as_ref().map(ToString::to_string);
-        let (extracted, body) = extracted(&self.extractor, Input { url, ..input });
+        let (url, at) = (input.url.clone(), input.at.unwrap_or_else(Timestamp::now));
+        let normal = url.as_ref().and_then(|url| NormalUrl::new(url, &self.urls).ok());
+        let key = normal.as_ref().map(NormalUrl::as_str).or(url.as_ref().map(Url::as_str));
+        let key = Key::of(key.unwrap_or(&id));
+        let origin = url.as_ref().map_or_else(|| Origin::named(&id), Origin::of);
+        let (extracted, body) = extracted(&self.extractor, input);
         let document = self.documents.extracted(&id, origin.as_ref(), &extracted);
         let document = document.with_key(key).with_time(at);
         let document = body.into_iter().fold(document, Document::with_body);
-        Prepared { url: url_text, document, truncated: extracted.truncated }
+        let (url, truncated) = (url.map(String::from), extracted.truncated);
+        (Prepared { url, document, truncated }, extracted)
     }
 }

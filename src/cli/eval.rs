@@ -4,7 +4,7 @@ use std::{
     fmt::Display,
     fs::{self, File},
     io::{BufReader, Write},
-    path::{Path, PathBuf},
+    path::{MAIN_SEPARATOR, Path, PathBuf},
 };
 
 use clap::ValueEnum;
@@ -12,12 +12,13 @@ use serde::Serialize;
 
 use super::{
     Exit, Failure, Out,
-    document::{Settings, extracted, extractor, in_chunks_of, recipe},
+    document::{Settings, extracted, extractor, in_chunks, recipe},
     say, write_line,
 };
 use crate::{
     config::Config,
     eval::{self, Corpus, Method, Text, Unlisted, compare, evaluate, read_texts},
+    input::Documents,
 };
 
 /// Measure the quality of the filter on pairs whose similarity is known
@@ -124,8 +125,8 @@ impl Source {
         let directory = self.path();
         let extractor = extractor(config);
         let mut texts = Vec::new();
-        let exit = in_chunks_of(
-            vec![directory.to_owned()],
+        let exit = in_chunks(
+            Documents::new(vec![directory.to_owned()]),
             |mut input| {
                 let id = std::mem::take(&mut input.id);
                 let (document, _) = extracted(&extractor, input);
@@ -144,11 +145,7 @@ impl Source {
 /// The path of a file, relative to the directory.
 fn relative(directory: &Path, path: &str) -> String {
     let relative = Path::new(path).strip_prefix(directory).unwrap_or(Path::new(path));
-    relative
-        .components()
-        .map(|part| part.as_os_str().to_string_lossy())
-        .collect::<Vec<_>>()
-        .join("/")
+    relative.to_string_lossy().replace(MAIN_SEPARATOR, "/")
 }
 
 fn open(path: &Path) -> Result<BufReader<File>, Failure> {

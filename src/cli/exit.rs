@@ -66,7 +66,7 @@ pub(super) enum Failure {
     Crawl(#[from] CrawlError),
     #[cfg(feature = "demo")]
     #[error("cannot serve the demo's pages")]
-    Demo(#[from] super::demo::DemoError),
+    Demo(#[source] io::Error),
     #[error("cannot write to standard output")]
     Output(#[source] io::Error),
 }

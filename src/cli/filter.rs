@@ -1,24 +1,29 @@
 //! `pagesieve filter`: reports which documents repeat earlier ones.
 
-use std::{collections::BTreeMap, io::Write, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    io::Write,
+    path::{Path, PathBuf},
+};
 
 use serde::Serialize;
 
 use super::{
     Exit, Failure, Out,
-    document::{Files, Preparation, Prepared, Settings, in_chunks, recipe},
+    document::{Preparation, Prepared, Source, in_chunks, recipe},
     say, write_line,
 };
 use crate::{
     config::Config,
     extract::Truncation,
-    filter::{Documents, Filter, Judgement},
+    filter::{Filter, Judgement},
     fingerprint::HashSeed,
     index::{Audit, BlockIndex},
-    page::{DocId, numbers::thousands},
+    input::Documents,
+    page::numbers::thousands,
     report::audited,
     sink::record::Decision,
-    state::{DurableFilter, Restored, StateError},
+    state::{DurableFilter, Restored},
 };
 
 /// Report which documents are unique, and which repeat an earlier one
@@ -35,47 +40,89 @@ Examples:
     crawler | pagesieve filter | jq -r 'select(.verdict == \"unique\").id'")]
 pub(super) struct Args {
     #[command(flatten)]
-    files: Files,
+    source: Source,
     /// Keep the window in this file between runs
     ///
     /// The file is created with the public hash seed or the configured number. Later runs must use the same hash seed and the same way to
     /// split texts.
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
-    #[command(flatten)]
-    settings: Settings,
 }
 
 pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit, Failure> {
-    let draft = args.settings.draft(&Config::default())?;
+    let Args { source, state } = args;
+    let draft = source.settings.draft(&Config::default())?;
     if draft.asks_for_a_secret_seed() {
         say(
             "dedup.seed: only `crawl` draws a secret seed; this command uses the public one, unless a number is set",
         );
     }
-    let config = match args.state {
-        Some(_) => draft.check_dedup()?,
-        None => draft.check_dedup_in_memory()?,
+    let documents = Documents::new(source.files);
+    let (exit, audit) = match state {
+        Some(path) => durable(&path, &draft.check_dedup()?, documents, out)?,
+        None => in_memory(&draft.check_dedup_in_memory()?, documents, out)?,
     };
-    let mut judge = match args.state {
-        Some(path) => Judge::durable(path, &config)?,
-        None => Judge::in_memory(&config)?,
-    };
-    let preparation = Preparation::new(&config, judge.documents());
+    print_audit(audit);
+    Ok(exit)
+}
+
+fn in_memory(config: &Config, input: Documents, out: &mut Out) -> Result<(Exit, Audit), Failure> {
+    let mut filter = Filter::of_recipe(&config.dedup.filter(), recipe(config))?;
+    let preparation = Preparation::new(config, filter.documents());
+    // The ids of the documents in the window.
+    let mut ids = BTreeMap::new();
     let exit = in_chunks(
-        args.files,
+        input,
         |input| preparation.prepare(input),
         |documents| {
             for document in &documents {
-                judge.judge(document, out)?;
+                let judgement = filter.judge(&document.document);
+                let oldest = filter.oldest();
+                while ids.first_key_value().is_some_and(|(id, _)| *id < oldest) {
+                    ids.pop_first();
+                }
+                if judgement.verdict.is_unique() {
+                    ids.insert(judgement.id, document.document.id().to_owned());
+                }
+                let of = judgement.verdict.matched().and_then(|found| ids.get(&found.of));
+                write(out, document, &judgement, of.map(String::as_str))?;
+            }
+            out.flush().map_err(Failure::Output)
+        },
+    )?;
+    Ok((exit, filter.audit()))
+}
+
+fn durable(
+    path: &Path,
+    config: &Config,
+    input: Documents,
+    out: &mut Out,
+) -> Result<(Exit, Audit), Failure> {
+    let failed = |source| Failure::State { path: path.to_owned(), source };
+    let report = |Restored { read, all }| {
+        say(format_args!("window: {} of {} restored", thousands(read), thousands(all)));
+    };
+    let options = config.dedup.filter();
+    let mut filter = DurableFilter::open_reporting(path, &options, || HashSeed::PUBLIC, report)
+        .map_err(failed)?;
+    let preparation = Preparation::new(config, filter.documents());
+    let exit = in_chunks(
+        input,
+        |input| preparation.prepare(input),
+        |documents| {
+            for document in &documents {
+                let judgement = filter.judge(&document.document).map_err(failed)?;
+                let matched = judgement.verdict.matched();
+                let of = matched.map(|found| filter.id_of(found.of)).transpose();
+                write(out, document, &judgement, of.map_err(failed)?.as_deref())?;
             }
             // A decision is remembered only if it was written.
             out.flush().map_err(Failure::Output)?;
-            judge.commit()
+            filter.commit().map_err(failed)
         },
     )?;
-    print_audit(judge.audit());
-    Ok(exit)
+    Ok((exit, filter.audit()))
 }
 
 /// Prints what the index counted, if anything.
@@ -90,85 +137,6 @@ fn print_audit(audit: Audit) {
             "the window holds as many equal fingerprints as it can: further documents with one of them are found by their text only"
         );
     }
-}
-
-/// The filter, and the ids of the documents that it can match.
-enum Judge {
-    InMemory { filter: Box<Filter>, ids: BTreeMap<DocId, String> },
-    Durable { filter: Box<DurableFilter>, path: PathBuf },
-}
-
-impl Judge {
-    fn in_memory(config: &Config) -> Result<Self, Failure> {
-        let filter = Filter::of_recipe(&config.dedup.filter(), recipe(config))?;
-        Ok(Self::InMemory { filter: Box::new(filter), ids: BTreeMap::new() })
-    }
-
-    fn durable(path: PathBuf, config: &Config) -> Result<Self, Failure> {
-        let report = |Restored { read, all }| {
-            say(format_args!("window: {} of {} restored", thousands(read), thousands(all)));
-        };
-        let options = config.dedup.filter();
-        match DurableFilter::open_reporting(&path, &options, || HashSeed::PUBLIC, report) {
-            Ok(filter) => Ok(Self::Durable { filter: Box::new(filter), path }),
-            Err(source) => Err(Failure::State { path, source }),
-        }
-    }
-
-    fn documents(&self) -> Documents {
-        match self {
-            Self::InMemory { filter, .. } => filter.documents(),
-            Self::Durable { filter, .. } => filter.documents(),
-        }
-    }
-
-    /// Judges a document and writes the decision.
-    fn judge(&mut self, document: &Prepared, out: &mut Out) -> Result<(), Failure> {
-        match self {
-            Self::InMemory { filter, ids } => {
-                let judgement = filter.judge(&document.document);
-                let oldest = filter.oldest();
-                while ids.first_key_value().is_some_and(|(id, _)| *id < oldest) {
-                    ids.pop_first();
-                }
-                if judgement.verdict.is_unique() {
-                    ids.insert(judgement.id, document.document.id().to_owned());
-                }
-                let of = judgement.verdict.matched().and_then(|found| ids.get(&found.of));
-                write(out, document, &judgement, of.map(String::as_str))
-            }
-            Self::Durable { filter, path } => {
-                let failed = |source| Failure::State { path: path.clone(), source };
-                let (judgement, of) = judge_durably(filter, document).map_err(failed)?;
-                write(out, document, &judgement, of.as_deref())
-            }
-        }
-    }
-
-    fn audit(&self) -> Audit {
-        match self {
-            Self::InMemory { filter, .. } => filter.audit(),
-            Self::Durable { filter, .. } => filter.audit(),
-        }
-    }
-
-    fn commit(&mut self) -> Result<(), Failure> {
-        match self {
-            Self::InMemory { .. } => Ok(()),
-            Self::Durable { filter, path } => {
-                filter.commit().map_err(|source| Failure::State { path: path.clone(), source })
-            }
-        }
-    }
-}
-
-fn judge_durably(
-    filter: &mut DurableFilter,
-    document: &Prepared,
-) -> Result<(Judgement, Option<String>), StateError> {
-    let judgement = filter.judge(&document.document)?;
-    let of = judgement.verdict.matched().map(|matched| filter.id_of(matched.of)).transpose()?;
-    Ok((judgement, of))
 }
 
 /// A decision, and whether it is about the whole document.

@@ -7,10 +7,8 @@ use std::{
 
 use super::{
     Exit, Failure, Out,
-    document::{Preparation, Prepared, Settings, read},
-    exit::print_error,
+    document::{Preparation, Prepared, Settings, in_chunks, read},
     rule::{distances, kind_in_run, only_equal, rule},
-    say,
 };
 use crate::{
     crawl::{Lookup, NearPage, PastRun},
@@ -51,32 +49,27 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
     let (config, recipe) = args.settings.config_over_run(&run)?;
     let options = config.dedup.filter();
     let preparation = Preparation::new(&config, filter::Documents::new(recipe));
-    let (mut exit, mut count) = (Exit::Done, 0);
-    for input in inputs(&args.file)? {
-        match input {
-            Ok(input) => {
-                let prepared = preparation.prepare(input);
+    let mut is_first = true;
+    in_chunks(
+        inputs(&args.file)?,
+        |input| preparation.prepare(input),
+        |documents| {
+            for prepared in documents {
                 let found = run.lookup(&prepared.document, &options, args.limit)?;
-                if count > 0 {
+                if !std::mem::take(&mut is_first) {
                     writeln!(out).map_err(Failure::Output)?;
                 }
                 write(out, &prepared, &found, &options).map_err(Failure::Output)?;
-                count += 1;
             }
-            Err(error) => {
-                print_error(&error);
-                exit = Exit::Failed;
-            }
-        }
-    }
-    if count == 0 && exit == Exit::Done {
-        say("no documents were found");
-    }
-    Ok(exit)
+            Ok(())
+        },
+    )
 }
 
 /// The documents of a file: one if it is a page or plain text, else one per line.
-fn inputs(file: &Path) -> Result<Box<dyn Iterator<Item = Result<Input, InputError>>>, Failure> {
+fn inputs(
+    file: &Path,
+) -> Result<Box<dyn Iterator<Item = Result<Input, InputError>> + Send>, Failure> {
     if file.as_os_str() != "-" && !file.is_dir() {
         let content = read(file)?;
         let is_lines =

@@ -124,14 +124,8 @@ struct LogOptions {
     /// What to log: error, warn, info, debug, trace or off; also for parts of the program, as in `warn,pagesieve::crawl=debug`
     #[arg(long, global = true, value_name = "LEVEL", default_value = "warn", value_parser = directives)]
     log: String,
-    /// The format of the log: text (lines for people) or json (one object per line)
-    #[arg(
-        long,
-        global = true,
-        value_name = "FORMAT",
-        default_value = "text",
-        hide_possible_values = true
-    )]
+    /// The format of the log: lines for people, or one JSON object per line
+    #[arg(long, global = true, value_name = "FORMAT", default_value = "text")]
     log_format: LogFormat,
 }
 

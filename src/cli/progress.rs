@@ -1,7 +1,6 @@
 //! Shows the progress of a crawl on standard error: on a terminal one line that changes, elsewhere a line every few seconds.
 
 use std::{
-    fmt,
     io::{self, IsTerminal},
     time::Duration,
 };
@@ -36,13 +35,6 @@ pub(super) enum Show {
     None,
 }
 
-/// The progress of a run, and what its rate is computed from.
-struct Line {
-    progress: Progress,
-    fetched_before: u64,
-    elapsed: Duration,
-}
-
 /// Shows progress until the crawl has ended.
 pub(super) async fn show(show: Show, mut watch: watch::Receiver<Progress>) {
     let bar = match show {
@@ -61,9 +53,9 @@ pub(super) async fn show(show: Show, mut watch: watch::Receiver<Progress>) {
             None => before.get_or_insert(progress.counts).fetched,
         };
         if Instant::now() >= next {
-            let line = Line { progress, fetched_before, elapsed: began.elapsed() };
+            let line = line(progress, fetched_before, began.elapsed());
             match &bar {
-                Some(bar) => bar.set_message(line.to_string()),
+                Some(bar) => bar.set_message(line),
                 None => say(line),
             }
             next = Instant::now() + every;
@@ -83,44 +75,41 @@ fn bar() -> ProgressBar {
     bar
 }
 
-impl fmt::Display for Line {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Progress { counts, active_hosts, in_flight, restored } = self.progress;
-        if let Some(Restored { read, all }) = restored {
-            return write!(f, "restoring the window: {} of {}", thousands(read), thousands(all));
-        }
-        let fetched = counts.fetched.saturating_sub(self.fetched_before);
-        #[expect(clippy::cast_precision_loss, reason = "a rate is shown with one decimal")]
-        let rate = fetched as f64 / self.elapsed.as_secs_f64().max(1e-3);
-        // A narrow terminal cuts the end, so the most important figures come first.
-        write!(
-            f,
-            "{}: {} unique, {} exact, {} near; {} queued; {rate:.1}/s, {} failed, {}, {in_flight} in flight",
-            counted(counts.fetched, "page"),
-            thousands(counts.unique),
-            thousands(counts.exact),
-            thousands(counts.near),
-            thousands(counts.queued),
-            thousands(counts.failed),
-            counted(active_hosts, "host"),
-        )
+/// The progress of a run. The rate is that of the pages since this start, which found `fetched_before`.
+fn line(progress: Progress, fetched_before: u64, elapsed: Duration) -> String {
+    let Progress { counts, active_hosts, in_flight, restored } = progress;
+    if let Some(Restored { read, all }) = restored {
+        return format!("restoring the window: {} of {}", thousands(read), thousands(all));
     }
+    let fetched = counts.fetched.saturating_sub(fetched_before);
+    #[expect(clippy::cast_precision_loss, reason = "a rate is shown with one decimal")]
+    let rate = fetched as f64 / elapsed.as_secs_f64().max(1e-3);
+    // A narrow terminal cuts the end, so the most important figures come first.
+    format!(
+        "{}: {} unique, {} exact, {} near; {} queued; {rate:.1}/s, {} failed, {}, {in_flight} in flight",
+        counted(counts.fetched, "page"),
+        thousands(counts.unique),
+        thousands(counts.exact),
+        thousands(counts.near),
+        thousands(counts.queued),
+        thousands(counts.failed),
+        counted(active_hosts, "host"),
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn line() -> Line {
+    fn progress() -> Progress {
         let counts = Tally { fetched: 120, unique: 100, exact: 15, near: 5, failed: 2, queued: 40 };
-        let progress = Progress { counts, active_hosts: 1, in_flight: 7, restored: None };
-        Line { progress, fetched_before: 20, elapsed: Duration::from_secs(10) }
+        Progress { counts, active_hosts: 1, in_flight: 7, restored: None }
     }
 
     #[test]
     fn a_line_has_the_rate_of_this_start_and_the_counts_of_all() {
         assert_eq!(
-            line().to_string(),
+            line(progress(), 20, Duration::from_secs(10)),
             "120 pages: 100 unique, 15 exact, 5 near; 40 queued; 10.0/s, 2 failed, 1 host, 7 in flight"
         );
     }
@@ -128,7 +117,7 @@ mod tests {
     #[test]
     fn a_line_shows_the_restoring_of_the_window() {
         let restored = Some(Restored { read: 1_000, all: 100_000_000 });
-        let line = Line { progress: Progress { restored, ..line().progress }, ..line() };
-        assert_eq!(line.to_string(), "restoring the window: 1,000 of 100,000,000");
+        let line = line(Progress { restored, ..progress() }, 20, Duration::from_secs(10));
+        assert_eq!(line, "restoring the window: 1,000 of 100,000,000");
     }
 }

@@ -1,12 +1,10 @@
 //! Checks a whole configuration: values that must fit together, and files that must exist.
 
-use std::{
-    fs,
-    path::{Component, Path},
-};
+use std::{fs, path::Path};
 
 use bytesize::ByteSize;
 use miette::{LabeledSpan, NamedSource};
+use regex::Regex;
 use reqwest::header::HeaderValue;
 use url::{Host, Url};
 
@@ -80,17 +78,11 @@ impl Draft {
         let help = format!("write {}", remedies.join(", or "));
         let places =
             [(["dedup", "memory"].as_slice(), "too little"), (&["dedup", "window"], "too many")];
-        let (place, label) = self.last_set(&places).unwrap_or((&["dedup"], "too little memory"));
+        // What was set last, in a flag or else in the file, is the cause.
+        let set_in = |text: &Text| places.iter().find(|(place, _)| text.find(place).is_some());
+        let last = self.texts.iter().rev().find_map(set_in).copied();
+        let (place, label) = last.unwrap_or((&["dedup"], "too little memory"));
         Err(self.invalid(&[place], error.to_string(), label, &help))
-    }
-
-    /// The first of these keys (each with a label) that is set in the last flag that sets one, or else in the file.
-    fn last_set<'a>(
-        &self,
-        places: &[(&'a [&'a str], &'a str)],
-    ) -> Option<(&'a [&'a str], &'a str)> {
-        let set = |text: &Text| places.iter().find(|(place, _)| text.find(place).is_some());
-        self.texts.iter().rev().find_map(set).copied()
     }
 
     /// An error that points at the first of these keys that is set anywhere: in the last flag that sets it, or else in the file.
@@ -101,16 +93,11 @@ impl Draft {
         label: &str,
         help: &str,
     ) -> ConfigError {
-        let (message, label, help) = (message.into(), label.to_owned(), Some(help.to_owned()));
-        let problem = Problem { message, label, help };
-        for place in places {
-            for text in self.texts.iter().rev() {
-                if let Some(at) = text.find(place) {
-                    return text.invalid(Some(at), problem);
-                }
-            }
-        }
-        self.texts[0].invalid(None, problem)
+        let find = |place: &&[&str]| {
+            self.texts.iter().rev().find_map(|text| Some((text, text.find(place)?)))
+        };
+        let (text, at) = places.iter().find_map(find).unzip();
+        text.unwrap_or(&self.texts[0]).invalid(at, Problem::new(message, label, help))
     }
 }
 
@@ -132,10 +119,8 @@ fn rounded_up(size: ByteSize) -> String {
 /// The name must be a valid name of a directory below `runs`.
 fn name(draft: &Draft) -> Result<(), ConfigError> {
     let name = draft.config.name.as_deref().unwrap_or_default();
-    let mut parts = Path::new(name).components();
-    if matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None))
-        && !name.contains(['/', '\\'])
-    {
+    let is_name = Path::new(name).file_name().is_some_and(|file| file == name);
+    if is_name && !name.contains('\\') {
         return Ok(());
     }
     let message = format!("`name`: {name:?} is not a directory name");
@@ -252,15 +237,10 @@ fn user_agent(draft: &Draft, all_mapped: bool) -> Result<(), ConfigError> {
     Err(draft.invalid(&places, message, "no contact", help))
 }
 
+/// Whether it has an email address or an http URL.
 fn names_contact(user_agent: &str) -> bool {
-    let is_part = |c: char| c.is_alphanumeric() || "._-+".contains(c);
-    let is_address = |(at, _): (usize, &str)| {
-        user_agent[..at].ends_with(is_part) && user_agent[at + 1..].starts_with(is_part)
-    };
-    let is_url = |scheme: &str| {
-        user_agent.split(scheme).skip(1).any(|rest| rest.starts_with(char::is_alphanumeric))
-    };
-    user_agent.match_indices('@').any(is_address) || is_url("http://") || is_url("https://")
+    let contact = Regex::new(r"[\w.+-]@[\w.+-]|https?://\w").expect("a regular expression");
+    contact.is_match(user_agent)
 }
 
 fn patterns(draft: &Draft) -> Result<(), ConfigError> {

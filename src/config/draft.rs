@@ -96,11 +96,9 @@ impl Draft {
 fn flag_text(flag: &str) -> Result<Text, ConfigError> {
     let text = |toml| Text { name: "--set".to_owned(), toml };
     let Some((key, value)) = flag.split_once('=') else {
-        let problem = Problem {
-            message: format!("`--set {flag}` has no value"),
-            label: "`=` is missing".to_owned(),
-            help: Some("example: `--set crawl.max_depth=3`".to_owned()),
-        };
+        let message = format!("`--set {flag}` has no value");
+        let help = "example: `--set crawl.max_depth=3`";
+        let problem = Problem::new(message, "`=` is missing", help);
         return Err(text(flag.to_owned()).invalid(None, problem));
     };
     let (key, value) = (key.trim(), value.trim());
@@ -113,11 +111,8 @@ fn flag_text(flag: &str) -> Result<Text, ConfigError> {
 fn not_utf8(path: &Path, error: &FromUtf8Error) -> ConfigError {
     let toml = String::from_utf8_lossy(error.as_bytes()).into_owned();
     let start = error.utf8_error().valid_up_to();
-    let problem = Problem {
-        message: "the configuration is not UTF-8".to_owned(),
-        label: format!("the byte 0x{:02X}", error.as_bytes()[start]),
-        help: Some("save the file as UTF-8".to_owned()),
-    };
+    let label = format!("the byte 0x{:02X}", error.as_bytes()[start]);
+    let problem = Problem::new("the configuration is not UTF-8", label, "save the file as UTF-8");
     let at = start..start + char::REPLACEMENT_CHARACTER.len_utf8();
     Text { name: path.display().to_string(), toml }.invalid(Some(at), problem)
 }
@@ -134,10 +129,7 @@ fn merged(texts: &[Text]) -> Result<Config, ConfigError> {
     let mut table = Table::new();
     for text in texts {
         let explain = |error| hints::explain(text, &error);
-        let config = toml::from_str(&text.toml).map_err(explain)?;
-        if texts.len() == 1 {
-            return Ok(config);
-        }
+        toml::from_str::<Config>(&text.toml).map_err(explain)?;
         merge(&mut table, text.toml.parse().map_err(explain)?);
     }
     let last = texts.last().expect("there is at least the file");

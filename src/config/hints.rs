@@ -72,7 +72,7 @@ fn syntax_problem(toml: &str, message: &str, at: &Range<usize>) -> Problem {
             .to_owned()
     };
     let message = key(line).map_or_else(|| message.clone(), |key| format!("`{key}`: {message}"));
-    Problem { message, label: "here".to_owned(), help: Some(help) }
+    Problem::new(message, "here", help)
 }
 
 /// Explains a key or a header that occurs a second time.
@@ -89,11 +89,7 @@ fn duplicate(before: &str, line: &str, name: &str) -> Problem {
     };
     let first =
         first.map_or_else(String::new, |line| format!("; the first is on line {}", line + 1));
-    Problem {
-        message: format!("{what} appears twice"),
-        label: "second time".to_owned(),
-        help: Some(format!("{help}{first}")),
-    }
+    Problem::new(format!("{what} appears twice"), "second time", format!("{help}{first}"))
 }
 
 /// The bare key at the beginning of a line.
@@ -119,22 +115,21 @@ fn source_problem(toml: &str, message: &str) -> Option<(Range<usize>, Problem)> 
         let mut sources: Vec<_> =
             keys.filter(|key| SOURCES.contains(&key.get_ref().as_ref())).collect();
         sources.sort_by_key(|key| key.span().start);
-        let (at, message, label, help) = match sources[..] {
-            [] => (
-                list.span(),
-                "a seed list has no source".to_owned(),
-                "`url`, `file` or `sitemap` is missing".to_owned(),
-                "add one below it, such as `url = \"https://docs.example.org/\"`",
-            ),
-            [_] => return None,
-            [first, second, ..] => (
-                second.span(),
-                format!("a seed list has both `{}` and `{}`", first.get_ref(), second.get_ref()),
-                format!("`{}` is set already", first.get_ref()),
-                "keep one, and put the other into a `[[seeds]]` of its own",
-            ),
-        };
-        Some((at, Problem { message, label, help: Some(help.to_owned()) }))
+        match sources[..] {
+            [] => {
+                let help = "add one below it, such as `url = \"https://docs.example.org/\"`";
+                let label = "`url`, `file` or `sitemap` is missing";
+                Some((list.span(), Problem::new("a seed list has no source", label, help)))
+            }
+            [_] => None,
+            [first, second, ..] => {
+                let (set, other) = (first.get_ref(), second.get_ref());
+                let message = format!("a seed list has both `{set}` and `{other}`");
+                let help = "keep one, and put the other into a `[[seeds]]` of its own";
+                let label = format!("`{set}` is set already");
+                Some((second.span(), Problem::new(message, label, help)))
+            }
+        }
     })
 }
 
@@ -142,13 +137,9 @@ fn source_problem(toml: &str, message: &str) -> Option<(Range<usize>, Problem)> 
 fn value_problem(message: &str, path: &[String]) -> Problem {
     let message = message.trim_end();
     if path == ["dedup", "window", "refresh"] {
-        return Problem {
-            message:
-                "`dedup.window.refresh` was removed: the window always forgets in order of arrival"
-                    .to_owned(),
-            label: "no longer a key".to_owned(),
-            help: Some("delete the key".to_owned()),
-        };
+        let message =
+            "`dedup.window.refresh` was removed: the window always forgets in order of arrival";
+        return Problem::new(message, "no longer a key", "delete the key");
     }
     if let Some((key, known)) = unknown(message, "unknown field `") {
         return unknown_key(key, &known, path);
@@ -159,11 +150,8 @@ fn value_problem(message: &str, path: &[String]) -> Problem {
     if let [fetch, resolve, name] = path
         && (fetch.as_str(), resolve.as_str()) == ("fetch", "resolve")
     {
-        return Problem {
-            message: format!("`resolve`: the value of {name:?} is not an address with a port"),
-            label: "here".to_owned(),
-            help: Some(format!("example: `{name:?} = \"127.0.0.1:8080\"`")),
-        };
+        let message = format!("`resolve`: the value of {name:?} is not an address with a port");
+        return Problem::new(message, "here", format!("example: `{name:?} = \"127.0.0.1:8080\"`"));
     }
     let message = match path.last() {
         Some(key) => format!("`{key}`: {}", in_plain_words(message)),
@@ -184,11 +172,7 @@ fn unknown_key(key: &str, known: &[&str], path: &[String]) -> Problem {
         .map(|known| format!("did you mean `{known}`?"))
         .or_else(|| Some(format!("it belongs {}", owner(key)?)))
         .unwrap_or_else(|| format!("the keys {place} are {}", quoted(known, '`')));
-    Problem {
-        message: format!("unknown key `{key}` {place}"),
-        label: "unknown".to_owned(),
-        help: Some(help),
-    }
+    Problem::new(format!("unknown key `{key}` {place}"), "unknown", help)
 }
 
 fn unknown_value(value: &str, known: &[&str], path: &[String]) -> Problem {
@@ -197,11 +181,7 @@ fn unknown_value(value: &str, known: &[&str], path: &[String]) -> Problem {
         || format!("the values are {}", quoted(known, '"')),
         |known| format!("did you mean \"{known}\"?"),
     );
-    Problem {
-        message: format!("`{key}` has no value {value:?}"),
-        label: "unknown".to_owned(),
-        help: Some(help),
-    }
+    Problem::new(format!("`{key}` has no value {value:?}"), "unknown", help)
 }
 
 fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
@@ -254,15 +234,10 @@ fn example(path: &[String]) -> Option<String> {
     }
 }
 
-/// The keys in comments, below the headers of their tables.
+/// The keys in comments, below the headers of their tables: the comments that are TOML, too.
 fn commented(toml: &str) -> String {
-    let is_key = |line: &str| {
-        let name = line.split_once(" = ").map_or(line, |(name, _)| name);
-        line.starts_with("[[")
-            || (name != line && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'))
-    };
     let lines = toml.lines().filter_map(|line| match line.strip_prefix("# ") {
-        Some(comment) => is_key(comment).then_some(comment),
+        Some(comment) => comment.parse::<Table>().is_ok().then_some(comment),
         None => line.starts_with('[').then_some(line),
     });
     lines.flat_map(|line| [line, "\n"]).collect()
@@ -287,10 +262,10 @@ fn in_plain_words(message: &str) -> String {
         ("a nonzero usize", "a whole number of 1 or more"),
         ("a nonzero u64", "a whole number of 1 or more"),
         ("a sequence", "a list in brackets"),
-        ("expected struct Options", "expected a table of keys"),
-        ("expected struct Dedup", "expected a table of keys"),
-        ("expected struct WindowOptions", "expected a table of keys"),
-        ("expected struct Policy", "expected a table of keys"),
+        ("struct Options", "a table of keys"),
+        ("struct Dedup", "a table of keys"),
+        ("struct WindowOptions", "a table of keys"),
+        ("struct Policy", "a table of keys"),
         ("invalid IP address syntax", "not a network (address/bits)"),
         ("expected u64", "expected a whole number of 0 or more"),
         ("expected u32", u32),

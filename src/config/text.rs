@@ -48,11 +48,21 @@ pub(super) struct Text {
 }
 
 /// What is wrong, and what to write instead.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Problem {
     pub(super) message: String,
     pub(super) label: String,
     pub(super) help: Option<String>,
+}
+
+impl Problem {
+    pub(super) fn new(
+        message: impl Into<String>,
+        label: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Self {
+        Self { message: message.into(), label: label.into(), help: Some(help.into()) }
+    }
 }
 
 impl Text {

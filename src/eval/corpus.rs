@@ -1,7 +1,7 @@
 //! Texts, and the known similarity of pairs of them.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeSet, HashMap},
     io::{self, BufRead},
 };
 
@@ -75,8 +75,8 @@ pub enum CorpusError {
     /// The file has no texts.
     #[error("it has no texts: each line must be one, {TEXT}, as JSON")]
     NoTexts,
-    /// There are fewer than two texts, or too many.
-    #[error("there must be at least two texts and fewer than 2^32, not {0}")]
+    /// There are fewer than two texts.
+    #[error("there must be at least two texts, not {0}")]
     Number(usize),
 }
 
@@ -89,14 +89,14 @@ pub struct Corpus {
     pub(super) texts: Vec<Text>,
     /// Characters of each text.
     pub(super) chars: Vec<u32>,
-    /// The number of each text's language.
+    /// The number of each text's language among the names.
     pub(super) langs: Vec<usize>,
-    /// The number of each text's host.
-    pub(super) hosts: Vec<usize>,
     pub(super) lang_names: Vec<String>,
+    /// The host of each text: its site, under which the filter learns its template.
+    pub(super) hosts: Vec<String>,
     pub(super) unlisted: Unlisted,
     /// For each text the earlier texts with which it is listed, and the similarity.
-    earlier: Vec<Vec<(u32, f32)>>,
+    pub(super) earlier: Vec<Vec<(usize, f32)>>,
 }
 
 /// A line of the list of pairs; other fields are ignored.
@@ -149,23 +149,34 @@ impl Corpus {
             let neither = CorpusError::Pair { line, what: "`jaccard` or `label` is missing" };
             let value = pair.similarity().ok_or(neither)?;
             let (a, b) = (a.min(b), a.max(b));
-            check(line, a, b, value)?;
-            match find(&earlier[b as usize], a) {
-                None => earlier[b as usize].push((a, value)),
+            let listed = find(&earlier[b], a);
+            let wrong = match listed {
+                _ if a == b => "a pair needs two different texts",
+                _ if !(0.0..=1.0).contains(&value) => "`jaccard` is not from 0 to 1",
                 Some(other) if (other - value).abs() > 1e-6 => {
-                    let what = "an earlier line has the same pair with another similarity";
-                    return Err(CorpusError::Pair { line, what });
+                    "an earlier line has the same pair with another similarity"
                 }
-                Some(_) => {}
-            }
+                Some(_) => continue,
+                None => {
+                    earlier[b].push((a, value));
+                    continue;
+                }
+            };
+            return Err(CorpusError::Pair { line, what: wrong });
         }
-        let (lang_names, langs) = numbered(
-            texts.iter().map(|text| text.lang.clone().unwrap_or_else(|| "unknown".into())),
-        );
-        let (_, hosts) = numbered(texts.iter().map(|text| host(&text.id)));
-        let count = |text: &Text| u32::try_from(text.text.chars().count()).unwrap_or(u32::MAX);
-        let chars = texts.iter().map(count).collect();
-        Ok(Self { texts, chars, langs, hosts, lang_names, unlisted, earlier })
+        let lang = |text: &Text| text.lang.clone().unwrap_or_else(|| "unknown".to_owned());
+        let names: BTreeSet<_> = texts.iter().map(lang).collect();
+        let number = |text| names.iter().position(|name| *name == lang(text)).unwrap_or_default();
+        let chars = |text: &Text| u32::try_from(text.text.chars().count()).unwrap_or(u32::MAX);
+        Ok(Self {
+            chars: texts.iter().map(chars).collect(),
+            langs: texts.iter().map(number).collect(),
+            hosts: texts.iter().map(|text| host(&text.id)).collect(),
+            lang_names: names.into_iter().collect(),
+            texts,
+            unlisted,
+            earlier,
+        })
     }
 
     /// The texts, in the order of the stream.
@@ -174,48 +185,36 @@ impl Corpus {
         &self.texts
     }
 
-    /// The similarity of the texts at these places; `None` if it is unknown.
-    #[must_use]
-    pub fn similarity(&self, a: u32, b: u32) -> Option<f32> {
-        let listed = find(&self.earlier[a.max(b) as usize], a.min(b));
-        listed.or((self.unlisted == Unlisted::Different).then_some(0.0))
+    /// Whether the similarity of the texts at these places is known.
+    pub(super) fn is_known(&self, earlier: usize, later: usize) -> bool {
+        self.unlisted == Unlisted::Different || find(&self.earlier[later], earlier).is_some()
     }
 
     /// Calls `judge` with every pair of known similarity: the places of its texts, the smaller first, and the similarity.
-    pub(super) fn each_pair(&self, mut judge: impl FnMut(u32, u32, f32)) {
-        for (b, listed) in (0..).zip(&self.earlier) {
+    pub(super) fn each_pair(&self, mut judge: impl FnMut(usize, usize, f32)) {
+        for (b, listed) in self.earlier.iter().enumerate() {
             if self.unlisted == Unlisted::Unknown {
                 for &(a, value) in listed {
                     judge(a, b, value);
                 }
                 continue;
             }
-            let mut row = vec![0.0; b as usize];
+            let mut row = vec![0.0; b];
             for &(a, value) in listed {
-                row[a as usize] = value;
+                row[a] = value;
             }
-            (0..).zip(row).for_each(|(a, value)| judge(a, b, value));
+            row.into_iter().enumerate().for_each(|(a, value)| judge(a, b, value));
         }
     }
 
-    /// The earlier texts with which the text at this place is listed, and the similarity.
-    pub(super) fn earlier(&self, place: usize) -> &[(u32, f32)] {
-        &self.earlier[place]
-    }
-
     /// The listed pairs, in order of their texts.
-    pub(super) fn listed_pairs(&self) -> Vec<(u32, u32, f32)> {
-        let by_later = (0..).zip(&self.earlier);
+    pub(super) fn listed_pairs(&self) -> Vec<(usize, usize, f32)> {
+        let by_later = self.earlier.iter().enumerate();
         let mut pairs: Vec<_> = by_later
             .flat_map(|(b, listed)| listed.iter().map(move |&(a, value)| (a, b, value)))
             .collect();
         pairs.sort_unstable_by_key(|&(a, b, _)| (a, b));
         pairs
-    }
-
-    /// The name under which the filter learns the template of this text.
-    pub(super) fn site(&self, place: usize) -> String {
-        self.hosts[place].to_string()
     }
 }
 
@@ -230,18 +229,13 @@ impl CorpusError {
 impl Line {
     /// The measured similarity, or else that of the label.
     fn similarity(&self) -> Option<f32> {
-        self.jaccard.or_else(|| self.label.map(Label::similarity))
-    }
-}
-
-impl Label {
-    fn similarity(self) -> f32 {
-        match self {
-            Self::Near => 0.9,
-            Self::Related => 0.5,
-            Self::Weak => 0.3,
-            Self::Different => 0.0,
-        }
+        let of_label = |label| match label {
+            Label::Near => 0.9,
+            Label::Related => 0.5,
+            Label::Weak => 0.3,
+            Label::Different => 0.0,
+        };
+        self.jaccard.or_else(|| self.label.map(of_label))
     }
 }
 
@@ -259,41 +253,26 @@ fn lines<T: DeserializeOwned>(
     from: impl BufRead,
     expected: &'static str,
 ) -> impl Iterator<Item = (usize, Result<T, CorpusError>)> {
-    let filled = |line: &(usize, io::Result<String>)| {
-        !line.1.as_ref().is_ok_and(|text| text.trim().is_empty())
-    };
-    (1..).zip(from.lines()).filter(filled).map(move |(line, text)| {
-        let parsed = text.map_err(|source| CorpusError::Read { line, source }).and_then(|text| {
-            serde_json::from_str(&text).map_err(|source| CorpusError::Form {
-                line,
-                expected,
-                source,
-            })
-        });
-        (line, parsed)
+    let is_filled = |text: &io::Result<String>| !text.as_ref().is_ok_and(|it| it.trim().is_empty());
+    let lines = (1..).zip(from.lines()).filter(move |(_, text)| is_filled(text));
+    lines.map(move |(line, text)| {
+        let form = |source| CorpusError::Form { line, expected, source };
+        let text = text.map_err(|source| CorpusError::Read { line, source });
+        (line, text.and_then(|text| serde_json::from_str(&text).map_err(form)))
     })
 }
 
-fn places(texts: &[Text]) -> Result<HashMap<String, u32>, CorpusError> {
-    let number = u32::try_from(texts.len()).ok().filter(|&number| number > 1);
-    let number = number.ok_or(CorpusError::Number(texts.len()))?;
+fn places(texts: &[Text]) -> Result<HashMap<&str, usize>, CorpusError> {
+    if texts.len() < 2 {
+        return Err(CorpusError::Number(texts.len()));
+    }
     let mut places = HashMap::new();
-    for (place, text) in (0..number).zip(texts) {
-        if places.insert(text.id.clone(), place).is_some() {
+    for (place, text) in texts.iter().enumerate() {
+        if places.insert(text.id.as_str(), place).is_some() {
             return Err(CorpusError::Doubled(text.id.clone()));
         }
     }
     Ok(places)
-}
-
-fn check(line: usize, a: u32, b: u32, value: f32) -> Result<(), CorpusError> {
-    if a == b {
-        return Err(CorpusError::Pair { line, what: "a pair needs two different texts" });
-    }
-    if !(0.0..=1.0).contains(&value) {
-        return Err(CorpusError::Pair { line, what: "`jaccard` is not from 0 to 1" });
-    }
-    Ok(())
 }
 
 /// The host of a URL, or the first directory of a path.
@@ -302,15 +281,6 @@ fn host(id: &str) -> String {
     host.unwrap_or_else(|| id.split('/').next().unwrap_or_default().to_owned())
 }
 
-fn find(listed: &[(u32, f32)], place: u32) -> Option<f32> {
+fn find(listed: &[(usize, f32)], place: usize) -> Option<f32> {
     listed.iter().find(|(other, _)| *other == place).map(|(_, value)| *value)
-}
-
-/// The distinct names in order, and for each item the number of its name.
-fn numbered(items: impl Iterator<Item = String>) -> (Vec<String>, Vec<usize>) {
-    let items: Vec<_> = items.collect();
-    let mut numbers: BTreeMap<&str, usize> = items.iter().map(|item| (item.as_str(), 0)).collect();
-    numbers.values_mut().enumerate().for_each(|(number, slot)| *slot = number);
-    let of_items = items.iter().map(|item| numbers[item.as_str()]).collect();
-    (numbers.into_keys().map(str::to_owned).collect(), of_items)
 }

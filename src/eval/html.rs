@@ -7,7 +7,6 @@ use askama::Template;
 use super::{
     pairs::{BANDS, MAX_RADIUS},
     quality::{Figures, GroupQuality, Quality},
-    table::share,
 };
 
 /// The size of a chart, in its own units.
@@ -29,13 +28,8 @@ struct Chart {
     floor: f64,
     ticks: Vec<(f64, String)>,
     marks: Vec<(f64, String)>,
-    curves: Vec<Curve>,
-}
-
-struct Curve {
-    name: &'static str,
-    class: &'static str,
-    points: String,
+    /// Names, classes and points.
+    curves: Vec<(&'static str, &'static str, String)>,
 }
 
 /// The name and class of a curve, and the share at each mark, if any.
@@ -51,13 +45,6 @@ pub fn render(quality: &Quality) -> String {
         quality.groups.iter().filter_map(|group| by_radius(quality, group)).collect();
     charts.insert(0, by_band(quality));
     Page { quality, charts }.render().expect("the template writes into memory")
-}
-
-impl Page<'_> {
-    #[expect(clippy::ref_option, reason = "the template passes fields by reference")]
-    fn share(value: &Option<f64>) -> String {
-        share(*value)
-    }
 }
 
 /// The share of each band that is reported.
@@ -76,24 +63,25 @@ fn by_band(quality: &Quality) -> Chart {
 /// Recall and precision at each radius; `None` if there are no near pairs.
 fn by_radius(quality: &Quality, group: &GroupQuality) -> Option<Chart> {
     group.figures.recall?;
-    let series = |name, class, radii: &[Figures], share: fn(&Figures) -> Option<f64>| {
-        (name, class, radii.iter().map(share).collect())
-    };
     let (radii, unconfirmed) = (&group.radii, &group.unconfirmed);
-    let curves = vec![
-        series("recall of near pairs", "near", radii, |it| it.recall),
-        series("of those with different texts", "not-equal", radii, |it| it.recall_not_equal),
-        series("reported pairs of 0.5 or more", "precise", radii, |it| it.precision_50),
-        series("the same without confirmation", "unconfirmed", unconfirmed, |it| it.precision_50),
+    let share: [fn(&Figures) -> Option<f64>; 3] =
+        [|it| it.recall, |it| it.recall_not_equal, |it| it.precision_50];
+    let curves = [
+        ("recall of near pairs", "near", radii, share[0]),
+        ("of those with different texts", "not-equal", radii, share[1]),
+        ("reported pairs of 0.5 or more", "precise", radii, share[2]),
+        ("the same without confirmation", "unconfirmed", unconfirmed, share[2]),
     ];
+    let curves =
+        curves.map(|(name, class, radii, share)| (name, class, radii.iter().map(share).collect()));
     let mark =
         |radius: u32| if radius.is_multiple_of(2) { radius.to_string() } else { String::new() };
-    let name = &group.group.name;
+    let name = &group.name;
     Some(Chart::new(
         format!("Pairs by radius: {name} (configured: {})", quality.radius),
         "Shares of pairs",
         (0..=MAX_RADIUS).map(mark).collect(),
-        curves,
+        curves.to_vec(),
     ))
 }
 
@@ -112,7 +100,7 @@ impl Chart {
                     let _ = write!(points, "{:.1},{:.1} ", x(place), y(value));
                 }
             }
-            Curve { name, class, points }
+            (name, class, points)
         };
         let ticks = (0..=4).map(|step| floor + (1.0 - floor) * f64::from(step) / 4.0);
         Self {

@@ -3,12 +3,7 @@
 //! The methods are plain implementations with the usual thresholds; other thresholds trade recall for precision. Each function below
 //! prepares all texts for one method and returns how to compare two of them.
 
-use std::{
-    cmp::Reverse,
-    collections::{BTreeMap, HashMap},
-    fmt,
-    time::Instant,
-};
+use std::{cmp::Reverse, collections::BTreeMap, fmt, time::Instant};
 
 use clap::ValueEnum;
 use serde::Serialize;
@@ -18,7 +13,7 @@ use super::{
     corpus::Corpus,
     pairs::{Counts, Tally, count_pairs},
     quality::Figures,
-    table::{row, share},
+    table::{of_reported, share, table},
 };
 use crate::{
     filter::{Options, Rule},
@@ -156,7 +151,6 @@ fn sampled(corpus: &Corpus, prepared: &Prepared) -> Counts {
     let step = corpus.listed().div_ceil(SAMPLE).max(1);
     let mut tally = Tally::new();
     for (a, b, similarity) in corpus.listed_pairs().into_iter().step_by(step) {
-        let (a, b) = (a as usize, b as usize);
         tally.count(corpus.band(a, b, similarity), (prepared.alike)(a, b).then_some(0));
     }
     tally.at(0)
@@ -175,7 +169,11 @@ fn prepare(corpus: &Corpus, options: &Options, recipe: Recipe, method: Method) -
     let texts: Vec<_> = corpus.texts().iter().map(|text| text.text.as_str()).collect();
     let texts = texts.as_slice();
     match method {
-        Method::Digest => digests(texts),
+        Method::Digest => Prepared::new(
+            texts.iter().map(|text| Digest::of(text.as_bytes())).collect(),
+            |_| size_of::<Digest>(),
+            Digest::eq,
+        ),
         Method::Sentences => sentences(texts),
         Method::CosineTf => cosine(vectors(texts, &by_recipe, false)),
         Method::CosineTfidf => cosine(vectors(texts, &by_recipe, true)),
@@ -185,20 +183,13 @@ fn prepare(corpus: &Corpus, options: &Options, recipe: Recipe, method: Method) -
         Method::Shingles => jaccard(texts, &by_character),
         Method::Minhash => minhash(texts, &by_character),
         Method::Tutorial => tutorial(texts, &by_recipe),
-        Method::Pagesieve => pagesieve(texts, &by_recipe, Rule::new(options)),
+        Method::Pagesieve => {
+            let rule = Rule::new(options);
+            let sketches = texts.iter().map(|text| by_recipe.sketch(text)).collect();
+            // A signature, of which 8 bytes are the indexed fingerprint.
+            Prepared::new(sketches, |_| 32, move |a, b| rule.judge(a, b).is_some())
+        }
     }
-}
-
-/// The configured mode: a signature of 32 bytes, of which 8 are the indexed fingerprint.
-fn pagesieve(texts: &[&str], fingerprinter: &Fingerprinter, rule: Rule) -> Prepared {
-    let sketches = texts.iter().map(|text| fingerprinter.sketch(text)).collect();
-    Prepared::new(sketches, |_| 32, move |a, b| rule.judge(a, b).is_some())
-}
-
-/// Equal texts.
-fn digests(texts: &[&str]) -> Prepared {
-    let digests = texts.iter().map(|text| Digest::of(text.as_bytes())).collect();
-    Prepared::new(digests, |_| size_of::<Digest>(), |a, b| a == b)
 }
 
 /// Equal longest sentences.
@@ -222,9 +213,9 @@ fn sentences(texts: &[&str]) -> Prepared {
     )
 }
 
-/// The weights of a text's terms by the number of the term, and the length of the vector (Salton).
+/// The weights of a text's terms by the hash of the term, and the length of the vector (Salton).
 struct Vector {
-    weights: Vec<(u32, f64)>,
+    weights: Vec<(u64, f64)>,
     length: f64,
 }
 
@@ -251,25 +242,17 @@ impl Vector {
 
 /// Frequencies of terms, or with `idf` frequencies times the logarithm of the inverse share of texts that have the term.
 fn vectors(texts: &[&str], fingerprinter: &Fingerprinter, idf: bool) -> Vec<Vector> {
-    let mut terms = HashMap::new();
-    let mut frequencies = |text| {
-        let mut frequencies = BTreeMap::new();
-        fingerprinter
-            .tokens(text, |token| *frequencies.entry(number(token, &mut terms)).or_insert(0) += 1);
-        frequencies
-    };
-    let frequencies: Vec<BTreeMap<u32, u32>> =
-        texts.iter().copied().map(&mut frequencies).collect();
-    let mut texts_with = vec![0_u32; terms.len()];
+    let frequencies: Vec<_> = texts.iter().map(|text| frequencies(text, fingerprinter)).collect();
+    let mut texts_with = BTreeMap::new();
     for term in frequencies.iter().flat_map(BTreeMap::keys) {
-        texts_with[*term as usize] += 1;
+        *texts_with.entry(*term).or_insert(0_u32) += 1;
     }
     let texts = frequencies.len() as f64;
-    let weight = |(term, frequency): (u32, u32)| {
-        let rarity = if idf { (texts / f64::from(texts_with[term as usize])).ln() } else { 1.0 };
+    let weight = |(term, frequency): (u64, u32)| {
+        let rarity = if idf { (texts / f64::from(texts_with[&term])).ln() } else { 1.0 };
         (term, f64::from(frequency) * rarity)
     };
-    let vector = |frequencies: BTreeMap<u32, u32>| {
+    let vector = |frequencies: BTreeMap<u64, u32>| {
         let weights: Vec<_> = frequencies.into_iter().map(weight).collect();
         let length = weights.iter().map(|(_, weight)| weight * weight).sum::<f64>().sqrt();
         Vector { weights, length }
@@ -277,10 +260,20 @@ fn vectors(texts: &[&str], fingerprinter: &Fingerprinter, idf: bool) -> Vec<Vect
     frequencies.into_iter().map(vector).collect()
 }
 
-/// The number of a token: equal tokens have equal numbers.
-fn number(token: &str, numbers: &mut HashMap<String, u32>) -> u32 {
-    let next = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
-    *numbers.entry(token.to_owned()).or_insert(next)
+/// How often each token occurs in a text, by its hash.
+fn frequencies(text: &str, fingerprinter: &Fingerprinter) -> BTreeMap<u64, u32> {
+    let mut frequencies = BTreeMap::new();
+    for token in tokens(text, fingerprinter) {
+        *frequencies.entry(token).or_insert(0) += 1;
+    }
+    frequencies
+}
+
+/// The hashes of a text's tokens.
+fn tokens(text: &str, fingerprinter: &Fingerprinter) -> Vec<u64> {
+    let mut tokens = Vec::new();
+    fingerprinter.tokens(text, |token| tokens.push(xxh3_64(token.as_bytes())));
+    tokens
 }
 
 /// Vectors that point in nearly the same direction.
@@ -302,15 +295,10 @@ fn euclidean(vectors: Vec<Vector>) -> Prepared {
 
 /// Insertions, deletions and substitutions of tokens (Levenshtein).
 fn edit(texts: &[&str], fingerprinter: &Fingerprinter) -> Prepared {
-    let mut numbers = HashMap::new();
-    let numbered = |text| {
-        let mut tokens = Vec::new();
-        fingerprinter.tokens(text, |token| tokens.push(number(token, &mut numbers)));
-        tokens
-    };
     Prepared::new(
-        texts.iter().copied().map(numbered).collect(),
-        |tokens| size_of_val(tokens.as_slice()),
+        texts.iter().map(|text| tokens(text, fingerprinter)).collect(),
+        // A token's number, four bytes.
+        |tokens| 4 * tokens.len(),
         |a, b| {
             let longer = a.len().max(b.len());
             // The difference in length is a lower bound of the distance.
@@ -363,8 +351,7 @@ fn minhash(texts: &[&str], fingerprinter: &Fingerprinter) -> Prepared {
 
 /// The hashes of the distinct shingles of a text, sorted. A text that is shorter than a shingle is one shingle.
 fn shingles(text: &str, fingerprinter: &Fingerprinter) -> Vec<u64> {
-    let mut tokens = Vec::new();
-    fingerprinter.tokens(text, |token| tokens.push(xxh3_64(token.as_bytes())));
+    let tokens = tokens(text, fingerprinter);
     let hash = |tokens: &[u64]| tokens.iter().fold(0, |hash, token| mix(hash ^ token));
     let mut set: Vec<_> = tokens.windows(SHINGLE).map(hash).collect();
     if set.is_empty() {
@@ -385,9 +372,7 @@ fn mix(mut x: u64) -> u64 {
 /// `SimHash` as in tutorials: 64 bits over words alone, weighted by their frequency in five levels.
 fn tutorial(texts: &[&str], fingerprinter: &Fingerprinter) -> Prepared {
     let fingerprint = |text| {
-        let mut frequencies: HashMap<u64, u32> = HashMap::new();
-        fingerprinter
-            .tokens(text, |token| *frequencies.entry(xxh3_64(token.as_bytes())).or_default() += 1);
+        let frequencies = frequencies(text, fingerprinter);
         let most = frequencies.values().copied().max().unwrap_or(1);
         let mut accumulator = Accumulator::new();
         for (hash, frequency) in frequencies {
@@ -405,8 +390,8 @@ fn tutorial(texts: &[&str], fingerprinter: &Fingerprinter) -> Prepared {
 
 impl fmt::Display for Comparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const WIDTHS: [usize; 9] = [8, 11, 9, 9, 9, 8, 10, 10, 10];
         let header = [
+            "method",
             "found",
             "not equal",
             "≥ 0.9",
@@ -417,24 +402,15 @@ impl fmt::Display for Comparison {
             "µs/page",
             "ns/pair",
         ];
-        row(f, "method", WIDTHS, header)?;
-        for quality in &self.0 {
-            let name =
-                quality.method.name() + if quality.sample.is_some() { " (sample)" } else { "" };
+        let row = |quality: &MethodQuality| {
             let figures = &quality.figures;
-            let cells = [
-                share(figures.recall),
-                share(figures.recall_not_equal),
-                share(figures.precision_90),
-                share(figures.precision_50),
-                share(figures.precision_30),
-                figures.wrong.to_string(),
-                format!("{:.0}", quality.bytes),
-                format!("{:.0}", quality.page_microseconds),
-                format!("{:.0}", quality.pair_nanoseconds),
-            ];
-            row(f, &name, WIDTHS, cells)?;
-        }
+            let sample = if quality.sample.is_some() { " (sample)" } else { "" };
+            let shares = [figures.recall, figures.recall_not_equal].map(share);
+            let costs = [quality.bytes, quality.page_microseconds, quality.pair_nanoseconds];
+            let costs = costs.map(|cost| format!("{cost:.0}"));
+            [&[quality.method.name() + sample], &shares[..], &of_reported(figures), &costs].concat()
+        };
+        table(f, &header, self.0.iter().map(row))?;
         f.write_str(
             "(found: share of near pairs, of similarity 0.9 or more, that are reported; not equal: of those with different texts;
  ≥ 0.9, ≥ 0.5, ≥ 0.3: share of reported pairs with this similarity; wrong: reported pairs below 0.3;

@@ -16,7 +16,7 @@ mod table;
 pub use corpus::{Corpus, CorpusError, Text, Unlisted, read_texts};
 pub use html::render;
 pub use methods::{Comparison, Method, MethodQuality, compare};
-pub use pairs::{Axis, BANDS, Counts, Group, MAX_RADIUS, count_pairs};
+pub use pairs::{Axis, BANDS, Counts, MAX_RADIUS, count_pairs};
 pub use quality::{
     Doubtful, Figures, GroupQuality, Quality, StreamQuality, TemplateQuality, evaluate, hash_seeds,
 };

@@ -131,15 +131,6 @@ pub enum Axis {
     Site,
 }
 
-/// A group of pairs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Group {
-    /// What they have in common.
-    pub by: Axis,
-    /// Its value.
-    pub name: String,
-}
-
 /// Where bands of length begin, in characters.
 const LENGTHS: [(u32, &str); 5] = [
     (0, "under 100"),
@@ -149,32 +140,44 @@ const LENGTHS: [(u32, &str); 5] = [
     (10_000, "10,000 or more"),
 ];
 
-/// Judges every pair. `found` returns the least radius at which the texts at two places are reported, if any.
+/// A group of pairs.
+pub(super) struct Group {
+    pub(super) by: Axis,
+    pub(super) name: String,
+    /// With the confirmation of the mode, and without.
+    pub(super) tallies: [Tally; 2],
+}
+
+/// Judges every pair. `found` returns the least radius at which the texts at two places are reported, if any: with the confirmation of
+/// the mode, and without.
 pub(super) fn tallies(
     corpus: &Corpus,
-    found: impl Fn(u32, u32) -> Option<u32>,
-) -> Vec<(Group, Tally)> {
-    let named = |by, name: &str| (Group { by, name: name.to_owned() }, Tally::new());
+    found: impl Fn(usize, usize) -> [Option<u32>; 2],
+) -> Vec<Group> {
+    let named = |by, name: &str| {
+        let tallies = [Tally::new(), Tally::new()];
+        Group { by, name: name.to_owned(), tallies }
+    };
     let languages = corpus.lang_names.iter().map(String::as_str).chain(["two languages"]);
-    let mut tallies = vec![named(Axis::All, "all")];
-    tallies.extend(languages.map(|name| named(Axis::Language, name)));
-    let first_length = tallies.len();
-    tallies.extend(LENGTHS.iter().map(|(_, name)| named(Axis::Length, name)));
-    let first_site = tallies.len();
-    tallies.extend(["same site", "different sites"].map(|name| named(Axis::Site, name)));
+    let mut groups = vec![named(Axis::All, "all")];
+    groups.extend(languages.map(|name| named(Axis::Language, name)));
+    let first_length = groups.len();
+    groups.extend(LENGTHS.iter().map(|(_, name)| named(Axis::Length, name)));
+    let first_site = groups.len();
+    groups.extend(["same site", "different sites"].map(|name| named(Axis::Site, name)));
     corpus.each_pair(|a, b, similarity| {
-        let (x, y) = (a as usize, b as usize);
-        let (band, found) = (corpus.band(x, y, similarity), found(a, b));
-        let same_language = corpus.langs[x] == corpus.langs[y];
-        let language = if same_language { corpus.langs[x] } else { corpus.lang_names.len() };
-        let shorter = corpus.chars[x].min(corpus.chars[y]);
+        let (band, found) = (corpus.band(a, b, similarity), found(a, b));
+        let same_language = corpus.langs[a] == corpus.langs[b];
+        let language = if same_language { corpus.langs[a] } else { corpus.lang_names.len() };
+        let shorter = corpus.chars[a].min(corpus.chars[b]);
         let length = LENGTHS.iter().rposition(|(from, _)| shorter >= *from).unwrap_or(0);
-        let site = usize::from(corpus.hosts[x] != corpus.hosts[y]);
+        let site = usize::from(corpus.hosts[a] != corpus.hosts[b]);
         for place in [0, 1 + language, first_length + length, first_site + site] {
-            tallies[place].1.count(band, found);
+            let tallies = groups[place].tallies.iter_mut();
+            tallies.zip(found).for_each(|(tally, found)| tally.count(band, found));
         }
     });
-    tallies
+    groups
 }
 
 /// Judges every pair of a corpus by any rule: `alike` says whether the texts at two places are near duplicates.
@@ -193,7 +196,6 @@ pub(super) fn tallies(
 pub fn count_pairs(corpus: &Corpus, alike: impl Fn(usize, usize) -> bool) -> Counts {
     let mut tally = Tally::new();
     corpus.each_pair(|a, b, similarity| {
-        let (a, b) = (a as usize, b as usize);
         tally.count(corpus.band(a, b, similarity), alike(a, b).then_some(0));
     });
     tally.at(0)

@@ -1,13 +1,11 @@
 //! Evaluates a rule on a corpus, over one or more hash seeds.
 
-use std::ops::RangeInclusive;
-
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use serde::Serialize;
 
 use super::{
     corpus::Corpus,
-    pairs::{Axis, BANDS, Counts, Group, MAX_RADIUS, Tally, tallies},
+    pairs::{Axis, BANDS, Counts, Group, MAX_RADIUS, tallies},
     stream::{StreamCounts, stream},
 };
 use crate::{
@@ -53,9 +51,10 @@ pub struct Quality {
 /// The figures of a group of pairs.
 #[derive(Clone, Debug, Serialize)]
 pub struct GroupQuality {
-    /// The group.
-    #[serde(flatten)]
-    pub group: Group,
+    /// What its pairs have in common.
+    pub by: Axis,
+    /// The value of that.
+    pub name: String,
     /// At the configured radius.
     #[serde(flatten)]
     pub figures: Figures,
@@ -134,8 +133,9 @@ pub struct Doubtful {
 pub fn evaluate(corpus: &Corpus, options: &Options, hash_seeds: &[HashSeed]) -> Quality {
     let runs: Vec<Run> = hash_seeds.iter().map(|&seed| Run::new(corpus, options, seed)).collect();
     let (rule, first) = (Rule::new(options), &runs[0]);
-    let groups = (0..first.confirmed.len()).map(|place| group_quality(&runs, place, rule.radius()));
-    let groups: Vec<_> = groups.filter(|group| group.figures.counts.all() > 0).collect();
+    let groups = (0..first.groups.len()).map(|place| group_quality(&runs, place, rule.radius()));
+    let is_shown = |group: &GroupQuality| group.by == Axis::All || group.figures.counts.all() > 0;
+    let groups: Vec<_> = groups.filter(is_shown).collect();
     let (missed, mistaken) = doubtful(corpus, &rule, first);
     Quality {
         mode: options.mode.as_str(),
@@ -163,8 +163,7 @@ pub fn hash_seeds(number: usize) -> Vec<HashSeed> {
 /// The results with one hash seed.
 struct Run {
     sketches: Vec<Sketch>,
-    confirmed: Vec<(Group, Tally)>,
-    unconfirmed: Vec<(Group, Tally)>,
+    groups: Vec<Group>,
     stream: Vec<StreamCounts>,
     /// The share of each text that was known to be template when it came.
     templates: Vec<Share>,
@@ -176,47 +175,40 @@ impl Run {
         let sketch = |text: &super::Text| fingerprinter.sketch(&text.text);
         let sketches: Vec<_> = corpus.texts().par_iter().map(sketch).collect();
         let (stream, templates) = stream(corpus, options, &sketches);
-        let mut run =
-            Self { sketches, confirmed: Vec::new(), unconfirmed: Vec::new(), stream, templates };
+        let mut run = Self { sketches, groups: Vec::new(), stream, templates };
         let rule = Rule::new(options);
-        run.confirmed = tallies(corpus, |a, b| run.least_radius(corpus, &rule, a, b, true));
-        run.unconfirmed = tallies(corpus, |a, b| run.least_radius(corpus, &rule, a, b, false));
+        run.groups = tallies(corpus, |a, b| run.least_radii(corpus, &rule, a, b));
         run
     }
 
-    /// The least radius at which the rule reports a pair, if any.
-    fn least_radius(
-        &self,
-        corpus: &Corpus,
-        rule: &Rule,
-        a: u32,
-        b: u32,
-        confirm: bool,
-    ) -> Option<u32> {
-        let (x, y) = (a as usize, b as usize);
-        let (earlier, sketch) = (&self.sketches[x], &self.sketches[y]);
-        if earlier.digest.is_some() && earlier.digest == sketch.digest {
-            return Some(0);
+    /// The least radius at which the rule reports a pair, if any: with its confirmation, and without.
+    fn least_radii(&self, corpus: &Corpus, rule: &Rule, a: usize, b: usize) -> [Option<u32>; 2] {
+        let (earlier, later) = (&self.sketches[a], &self.sketches[b]);
+        if earlier.digest.is_some() && earlier.digest == later.digest {
+            return [Some(0); 2];
         }
-        let same_host = corpus.hosts[x] == corpus.hosts[y];
-        let template = if same_host { self.templates[y] } else { Share::NONE };
-        let (a, b) = (rule.comparable(earlier)?, rule.comparable(sketch)?);
-        let confirmed = !confirm || rule.confirms_within(&a, sketch, template);
-        confirmed.then(|| a.fingerprint().distance(b.fingerprint()))
+        let same_host = corpus.hosts[a] == corpus.hosts[b];
+        let template = if same_host { self.templates[b] } else { Share::NONE };
+        let (Some(x), Some(y)) = (rule.comparable(earlier), rule.comparable(later)) else {
+            return [None; 2];
+        };
+        let distance = x.fingerprint().distance(y.fingerprint());
+        [rule.confirms_within(&x, later, template).then_some(distance), Some(distance)]
     }
 }
 
 fn group_quality(runs: &[Run], place: usize, radius: u32) -> GroupQuality {
-    let at = |tallies: fn(&Run) -> &[(Group, Tally)], radius| {
-        let counts: Vec<_> = runs.iter().map(|run| tallies(run)[place].1.at(radius)).collect();
-        Figures::new(&counts)
+    let at = |tally: usize, radius| {
+        let counts = runs.iter().map(|run| run.groups[place].tallies[tally].at(radius));
+        Figures::new(&counts.collect::<Vec<_>>())
     };
-    let all: RangeInclusive<u32> = 0..=MAX_RADIUS;
+    let Group { by, name, .. } = &runs[0].groups[place];
     GroupQuality {
-        group: runs[0].confirmed[place].0.clone(),
-        figures: at(|run| &run.confirmed, radius),
-        radii: all.clone().map(|radius| at(|run| &run.confirmed, radius)).collect(),
-        unconfirmed: all.map(|radius| at(|run| &run.unconfirmed, radius)).collect(),
+        by: *by,
+        name: name.clone(),
+        figures: at(0, radius),
+        radii: (0..=MAX_RADIUS).map(|radius| at(0, radius)).collect(),
+        unconfirmed: (0..=MAX_RADIUS).map(|radius| at(1, radius)).collect(),
     }
 }
 
@@ -267,14 +259,14 @@ fn stream_quality(corpus: &Corpus, runs: &[Run]) -> Vec<StreamQuality> {
 fn doubtful(corpus: &Corpus, rule: &Rule, run: &Run) -> (Vec<Doubtful>, Vec<Doubtful>) {
     let (mut missed, mut mistaken) = (Vec::new(), Vec::new());
     corpus.each_pair(|a, b, similarity| {
-        let (earlier, later) = (&run.sketches[a as usize], &run.sketches[b as usize]);
-        let found = run.least_radius(corpus, rule, a, b, true);
+        let (earlier, later) = (&run.sketches[a], &run.sketches[b]);
+        let [found, _] = run.least_radii(corpus, rule, a, b);
         let list = match found.filter(|&radius| radius <= rule.radius()) {
             None if similarity >= 0.9 => &mut missed,
             Some(_) if similarity < 0.5 => &mut mistaken,
             _ => return,
         };
-        let name = |place: u32| corpus.texts()[place as usize].id.clone();
+        let name = |place: usize| corpus.texts()[place].id.clone();
         list.push(Doubtful {
             a: name(a),
             b: name(b),
@@ -301,12 +293,8 @@ impl TemplateQuality {
 
 impl Quality {
     /// The figures of all pairs.
-    ///
-    /// # Panics
-    /// Never: there are always at least two texts.
     #[must_use]
     pub fn all(&self) -> &Figures {
-        let all = self.groups.iter().find(|group| group.group.by == Axis::All);
-        &all.expect("there is a pair").figures
+        &self.groups[0].figures
     }
 }

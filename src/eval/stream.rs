@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{corpus::Corpus, pairs::ratio};
 use crate::{
-    filter::{Document, Documents, Filter, Options, Share, WindowOptions},
+    filter::{Filter, Options, Share, WindowOptions},
     fingerprint::Sketch,
     page::DocId,
 };
@@ -59,36 +59,27 @@ pub(super) fn stream(
     let mut counts = vec![StreamCounts::default(); corpus.lang_names.len() + 1];
     let mut kept = vec![false; sketches.len()];
     let mut templates = Vec::with_capacity(sketches.len());
-    for (place, sketch) in (0..).zip(sketches) {
-        let number = place as usize;
-        let document = document(&documents, corpus, number, sketch);
+    for (place, sketch) in sketches.iter().enumerate() {
+        let document = documents.sketched(&place.to_string(), sketch.clone(), corpus.chars[place]);
+        let document = document.with_text_from(&corpus.hosts[place], &corpus.texts[place].text);
         templates.push(filter.template(&document));
         let judgement = filter.judge(&document);
-        kept[number] = judgement.verdict.is_unique();
+        kept[place] = judgement.verdict.is_unique();
+        // Documents are numbered from 1.
+        let place_of = |id: DocId| usize::try_from(id.0 - 1).expect("a text in memory");
         let of = judgement.verdict.matched().map(|found| place_of(found.of));
         let outcome = outcome(corpus, &kept, place, of);
         counts[0].add(&outcome);
-        counts[corpus.langs[number] + 1].add(&outcome);
+        counts[corpus.langs[place] + 1].add(&outcome);
     }
     (counts, templates)
 }
 
-fn document(documents: &Documents, corpus: &Corpus, place: usize, sketch: &Sketch) -> Document {
-    let document = documents.sketched(&place.to_string(), sketch.clone(), corpus.chars[place]);
-    document.with_text_from(&corpus.site(place), &corpus.texts[place].text)
-}
-
-/// Documents are numbered from 1.
-fn place_of(id: DocId) -> u32 {
-    u32::try_from(id.0 - 1).expect("the number of a text in memory")
-}
-
-fn outcome(corpus: &Corpus, kept: &[bool], place: u32, of: Option<u32>) -> StreamCounts {
-    let earlier =
-        || corpus.earlier(place as usize).iter().filter(|(other, _)| kept[*other as usize]);
+fn outcome(corpus: &Corpus, kept: &[bool], place: usize, of: Option<usize>) -> StreamCounts {
+    let earlier = || corpus.earlier[place].iter().filter(|(other, _)| kept[*other]);
     let repeated = earlier().any(|&(_, similarity)| similarity >= 0.9);
     let justified = earlier().any(|&(_, similarity)| similarity >= 0.5);
-    let wrong = of.is_some_and(|of| !justified && corpus.similarity(of, place).is_some());
+    let wrong = of.is_some_and(|of| !justified && corpus.is_known(of, place));
     StreamCounts {
         texts: 1,
         dropped: u64::from(of.is_some()),

@@ -1,15 +1,19 @@
 //! Prints the figures of an evaluation as tables for the terminal.
 
-use std::fmt::{self, Display, Formatter};
+use std::{
+    fmt::{self, Display, Formatter},
+    iter,
+    ops::RangeInclusive,
+};
 
 use super::{
-    pairs::{Axis, BANDS, MAX_RADIUS},
-    quality::{Doubtful, Quality, TemplateQuality},
+    pairs::{BANDS, MAX_RADIUS},
+    quality::{Doubtful, Figures, GroupQuality, Quality, StreamQuality, TemplateQuality},
 };
 
 /// Radii of the table: those that a configuration can have.
-const RADII: std::ops::RangeInclusive<u32> = 0..=11;
-const _: () = assert!(*RADII.end() <= MAX_RADIUS);
+const RADII: RangeInclusive<usize> = 0..=11;
+const _: () = assert!(*RADII.end() <= MAX_RADIUS as usize);
 /// Doubtful pairs of each kind in the table.
 const DOUBTFUL: usize = 5;
 
@@ -41,22 +45,14 @@ impl Display for Quality {
 }
 
 fn groups(quality: &Quality, f: &mut Formatter<'_>) -> fmt::Result {
-    const WIDTHS: [usize; 6] = [20, 20, 10, 8, 8, 7];
-    let header = ["near pairs found", "not equal found", "≥ 0.9", "≥ 0.5", "≥ 0.3", "wrong"];
+    let header = ["", "near pairs found", "not equal found", "≥ 0.9", "≥ 0.5", "≥ 0.3", "wrong"];
+    let row = |GroupQuality { name, figures, .. }: &GroupQuality| {
+        let found = with_least(figures.recall, figures.least_recall);
+        let not_equal = with_least(figures.recall_not_equal, figures.least_recall_not_equal);
+        [vec![name.clone(), found, not_equal], of_reported(figures).to_vec()].concat()
+    };
     writeln!(f)?;
-    row(f, "", WIDTHS, header)?;
-    for group in &quality.groups {
-        let figures = &group.figures;
-        let cells = [
-            with_least(figures.recall, figures.least_recall),
-            with_least(figures.recall_not_equal, figures.least_recall_not_equal),
-            share(figures.precision_90),
-            share(figures.precision_50),
-            share(figures.precision_30),
-            figures.wrong.to_string(),
-        ];
-        row(f, &group.group.name, WIDTHS, cells)?;
-    }
+    table(f, &header, quality.groups.iter().map(row))?;
     writeln!(
         f,
         "(≥ 0.9, ≥ 0.5, ≥ 0.3: share of reported pairs with this similarity; wrong: reported pairs below 0.3)"
@@ -64,57 +60,45 @@ fn groups(quality: &Quality, f: &mut Formatter<'_>) -> fmt::Result {
 }
 
 fn bands(quality: &Quality, f: &mut Formatter<'_>) -> fmt::Result {
-    const WIDTHS: [usize; 3] = [12, 12, 10];
-    writeln!(f)?;
-    row(f, "similarity", WIDTHS, ["pairs", "reported", "share"])?;
     let counts = &quality.all().counts;
-    for (band, from) in BANDS.into_iter().enumerate() {
+    let row = |(band, from): (usize, f32)| {
         let name =
             if from.is_infinite() { "equal texts".to_owned() } else { format!("from {from:.2}") };
         let [pairs, reported] = [counts.pairs, counts.reported].map(|of| of[band].to_string());
-        row(f, &name, WIDTHS, [pairs, reported, share(counts.share(band))])?;
-    }
-    Ok(())
+        vec![name, pairs, reported, share(counts.share(band))]
+    };
+    writeln!(f)?;
+    let header = ["similarity", "pairs", "reported", "share"];
+    table(f, &header, BANDS.into_iter().enumerate().map(row))
 }
 
 fn radii(quality: &Quality, f: &mut Formatter<'_>) -> fmt::Result {
-    const WIDTHS: [usize; 6] = [10; 6];
-    let Some(all) = quality.groups.iter().find(|group| group.group.by == Axis::All) else {
-        return Ok(());
+    let all = &quality.groups[0];
+    let row = |radius: usize| {
+        let cells =
+            |at: &Figures| vec![share(at.recall), share(at.recall_not_equal), at.wrong.to_string()];
+        let (confirmed, all) = (&all.radii[radius], &all.unconfirmed[radius]);
+        [vec![radius.to_string()], cells(confirmed), cells(all)].concat()
     };
+    let header = ["radius", "near", "not equal", "wrong", "near*", "not equal*", "wrong*"];
     writeln!(f)?;
-    row(f, "", [30, 30], [&*format!("mode {}", quality.mode), "without confirmation"])?;
-    let header = ["near", "not equal", "wrong", "near", "not equal", "wrong"];
-    row(f, "radius", WIDTHS, header)?;
-    for radius in RADII {
-        let [mode, all] = [&all.radii, &all.unconfirmed].map(|radii| &radii[radius as usize]);
-        let cells = [
-            share(mode.recall),
-            share(mode.recall_not_equal),
-            mode.wrong.to_string(),
-            share(all.recall),
-            share(all.recall_not_equal),
-            all.wrong.to_string(),
-        ];
-        row(f, &radius.to_string(), WIDTHS, cells)?;
-    }
-    Ok(())
+    table(f, &header, RADII.map(row))?;
+    writeln!(f, "(* without the confirmation of mode {})", quality.mode)
 }
 
 fn streams(quality: &Quality, f: &mut Formatter<'_>) -> fmt::Result {
-    const WIDTHS: [usize; 4] = [12, 12, 20, 16];
-    writeln!(f)?;
-    row(f, "as a stream", WIDTHS, ["texts", "dropped", "caught", "wrongly dropped"])?;
-    for stream in &quality.stream {
-        let cells = [
+    let row = |stream: &StreamQuality| {
+        vec![
+            stream.name.clone(),
             stream.counts.texts.to_string(),
             stream.counts.dropped.to_string(),
             with_least(stream.share_caught, stream.least_share_caught),
             stream.counts.wrong.to_string(),
-        ];
-        row(f, &stream.name, WIDTHS, cells)?;
-    }
-    Ok(())
+        ]
+    };
+    writeln!(f)?;
+    let header = ["as a stream", "texts", "dropped", "caught", "wrongly dropped"];
+    table(f, &header, quality.stream.iter().map(row))
 }
 
 fn doubtful(what: &str, pairs: &[Doubtful], f: &mut Formatter<'_>) -> fmt::Result {
@@ -132,18 +116,33 @@ fn doubtful(what: &str, pairs: &[Doubtful], f: &mut Formatter<'_>) -> fmt::Resul
     Ok(())
 }
 
-/// Prints a row: a name, then cells that are aligned to the right.
-pub(super) fn row<const N: usize>(
+/// Prints a table: a column of names, then columns that are aligned to the right.
+pub(super) fn table(
     f: &mut Formatter<'_>,
-    name: &str,
-    widths: [usize; N],
-    cells: [impl Display; N],
+    header: &[&str],
+    rows: impl Iterator<Item = Vec<String>>,
 ) -> fmt::Result {
-    write!(f, "{name:18}")?;
-    for (width, cell) in widths.into_iter().zip(cells) {
-        write!(f, "{cell:>width$}")?;
+    let header = header.iter().copied().map(str::to_owned).collect();
+    let rows: Vec<Vec<String>> = iter::once(header).chain(rows).collect();
+    let mut widths = vec![0; rows[0].len()];
+    for row in &rows {
+        let cells = row.iter().map(|cell| cell.chars().count());
+        widths.iter_mut().zip(cells).for_each(|(width, chars)| *width = chars.max(*width));
     }
-    writeln!(f)
+    for row in &rows {
+        write!(f, "{:width$}", row[0], width = widths[0])?;
+        for (cell, width) in row.iter().zip(&widths).skip(1) {
+            write!(f, "  {cell:>width$}")?;
+        }
+        writeln!(f)?;
+    }
+    Ok(())
+}
+
+/// The share of reported pairs with a similarity of 0.9, 0.5 and 0.3 or more, and the pairs below.
+pub(super) fn of_reported(figures: &Figures) -> [String; 4] {
+    let Figures { precision_90, precision_50, precision_30, wrong, .. } = *figures;
+    [share(precision_90), share(precision_50), share(precision_30), wrong.to_string()]
 }
 
 pub(super) fn share(share: Option<f64>) -> String {

@@ -1,57 +1,56 @@
 //! Reads documents ahead on a separate thread.
 
 use std::{
-    mem,
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard,
+        mpsc::{Receiver, channel},
+    },
     thread,
 };
 
-use super::{Documents, Input, InputError};
+use super::{Input, InputError};
 
 type Item = Result<Input, InputError>;
 
 /// How much is read ahead: enough for all cores, little enough for any machine. A longer document is queued alone.
 const MOST_BYTES: usize = 16 << 20;
-const MOST_ITEMS: usize = 1024;
+/// A document counts as at least this many bytes, so that at most 1,024 are queued.
+const LEAST_BYTES: usize = MOST_BYTES / 1024;
+
+const UNBROKEN: &str = "no thread panics while it holds the lock";
 
 /// Documents in order, as many at a time as have been read: a full chunk of a file, or a single one if they arrive one by one, so
 /// that a program that waits for each decision gets it.
-#[derive(Debug)]
-pub struct Chunks(End);
-
-/// One end of the queue. Dropping it closes the queue, on the reader's side even by a panic.
-#[derive(Debug)]
-struct End(Arc<Shared>);
-
-#[derive(Debug, Default)]
-struct Shared {
-    queue: Mutex<Queue>,
-    changed: Condvar,
+pub(crate) struct Chunks {
+    items: Receiver<Item>,
+    queued: Arc<Queued>,
 }
 
-#[derive(Debug, Default)]
-struct Queue {
-    items: Vec<Item>,
-    bytes: usize,
-    /// The reader has ended, or its documents are no longer wanted.
-    closed: bool,
+/// The bytes in the queue.
+#[derive(Default)]
+struct Queued {
+    bytes: Mutex<usize>,
+    changed: Condvar,
 }
 
 impl Chunks {
     /// Starts reading.
-    #[must_use]
-    pub fn new(documents: Documents) -> Self {
-        let shared = Arc::new(Shared::default());
-        let reader = End(Arc::clone(&shared));
-        // Not joined: it may wait for a terminal forever when no more documents are wanted.
+    pub(crate) fn new(
+        documents: impl Iterator<Item = Result<Input, InputError>> + Send + 'static,
+    ) -> Self {
+        let (sender, items) = channel();
+        let queued = Arc::new(Queued::default());
+        let reader = Arc::clone(&queued);
+        // Not joined: it may wait forever, for a terminal or for room, when no more documents are wanted.
         thread::spawn(move || {
             for item in documents {
-                if !reader.0.push(item) {
+                reader.add(size(&item));
+                if sender.send(item).is_err() {
                     return;
                 }
             }
         });
-        Self(End(shared))
+        Self { items, queued }
     }
 }
 
@@ -60,50 +59,30 @@ impl Iterator for Chunks {
 
     /// Waits for a document and returns all that have been read.
     fn next(&mut self) -> Option<Vec<Item>> {
-        let shared = &self.0.0;
-        let mut queue = shared.lock();
-        while queue.items.is_empty() && !queue.closed {
-            queue = shared.wait(queue);
-        }
-        queue.bytes = 0;
-        let items = mem::take(&mut queue.items);
-        shared.changed.notify_all();
-        (!items.is_empty()).then_some(items)
+        let first = self.items.recv().ok()?;
+        let items: Vec<_> = [first].into_iter().chain(self.items.try_iter()).collect();
+        self.queued.remove(items.iter().map(size).sum());
+        Some(items)
     }
 }
 
-impl Drop for End {
-    fn drop(&mut self) {
-        self.0.lock().closed = true;
-        self.0.changed.notify_all();
+impl Queued {
+    /// Waits for room.
+    fn add(&self, size: usize) {
+        let is_full = |bytes: &mut usize| *bytes > 0 && *bytes + size > MOST_BYTES;
+        *self.changed.wait_while(self.lock(), is_full).expect(UNBROKEN) += size;
     }
-}
 
-impl Shared {
-    /// Waits for room; `false` if no more documents are wanted.
-    fn push(&self, item: Item) -> bool {
-        let size = item.as_ref().map_or(0, Input::size);
-        let mut queue = self.lock();
-        while !queue.has_room(size) && !queue.closed {
-            queue = self.wait(queue);
-        }
-        queue.bytes += size;
-        queue.items.push(item);
+    fn remove(&self, size: usize) {
+        *self.lock() -= size;
         self.changed.notify_all();
-        !queue.closed
     }
 
-    fn lock(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn wait<'a>(&self, queue: MutexGuard<'a, Queue>) -> MutexGuard<'a, Queue> {
-        self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, usize> {
+        self.bytes.lock().expect(UNBROKEN)
     }
 }
 
-impl Queue {
-    fn has_room(&self, size: usize) -> bool {
-        self.items.is_empty() || (self.items.len() < MOST_ITEMS && self.bytes + size <= MOST_BYTES)
-    }
+fn size(item: &Item) -> usize {
+    item.as_ref().map_or(0, Input::size).max(LEAST_BYTES)
 }

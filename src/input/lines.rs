@@ -1,11 +1,9 @@
 //! Reads a file of JSON lines, one document per line.
 
-use std::{
-    fmt,
-    io::{self, BufRead},
-};
+use std::io::{self, BufRead, Read};
 
-use serde::{Deserialize, Deserializer, de};
+use serde::{Deserialize, Deserializer, de::Error};
+use serde_json::Value;
 use url::Url;
 
 use super::{Content, Input, InputError, LONGEST};
@@ -13,24 +11,18 @@ use crate::page::Timestamp;
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
+const NO_OBJECT: &str =
+    r#"a line must be an object: {"id": "…", "text": "…"} or {"id": "…", "html": "…"}"#;
+
 /// What is wrong with a line.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum LineError {
+pub(crate) enum LineError {
     /// It is not valid JSON, or a field is missing, repeated or of the wrong type.
     #[error("{}", plain(.0))]
     Json(serde_json::Error),
-    /// It is JSON, but not an object.
-    #[error(
-        "a line must be an object: {{\"id\": \"…\", \"text\": \"…\"}} or {{\"id\": \"…\", \"html\": \"…\"}}"
-    )]
-    NoObject,
-    /// It has no content.
-    #[error("either `text` or `html` is missing")]
-    NoContent,
-    /// It has both contents.
-    #[error("there must be either `text` or `html`, not both")]
-    TwoContents,
+    /// It does not have the form of a document.
+    #[error("{0}")]
+    Form(&'static str),
     /// Its `url` is not an absolute URL.
     #[error("`url`: {text:?} is not an absolute URL")]
     Url {
@@ -39,9 +31,6 @@ pub enum LineError {
         /// Why it cannot be parsed.
         source: url::ParseError,
     },
-    /// It is longer than [`LONGEST`](super::LONGEST).
-    #[error("the line is longer than 64 MiB and was skipped")]
-    TooLong,
 }
 
 /// The documents of a file of JSON lines.
@@ -52,50 +41,26 @@ pub(super) struct Lines {
     number: u64,
     line: Vec<u8>,
     longest: usize,
-    broken: bool,
-}
-
-impl fmt::Debug for Lines {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Lines")
-            .field("file", &self.file)
-            .field("number", &self.number)
-            .finish_non_exhaustive()
-    }
 }
 
 impl Lines {
     pub(super) fn new(from: Box<dyn BufRead + Send>, file: String) -> Self {
-        Self { from, file, number: 0, line: Vec::new(), longest: LONGEST, broken: false }
+        Self { from, file, number: 0, line: Vec::new(), longest: LONGEST }
     }
 
     /// Reads the next line without its end. Returns whether it was short enough, `None` at the end of the file.
     fn advance(&mut self) -> io::Result<Option<bool>> {
         self.line.clear();
-        let (mut read, mut fits) = (false, true);
-        loop {
-            let bytes = match self.from.fill_buf() {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                bytes => bytes?,
-            };
-            if bytes.is_empty() {
-                return Ok(read.then_some(fits));
-            }
-            if !read {
-                self.number += 1;
-                read = true;
-            }
-            let end = memchr::memchr(b'\n', bytes);
-            let (part, used) = end.map_or((bytes, bytes.len()), |end| (&bytes[..end], end + 1));
-            fits &= self.line.len() + part.len() <= self.longest;
-            if fits {
-                self.line.extend_from_slice(part);
-            }
-            self.from.consume(used);
-            if end.is_some() {
-                return Ok(Some(fits));
-            }
+        let limit = self.longest as u64 + 1;
+        if self.from.by_ref().take(limit).read_until(b'\n', &mut self.line)? == 0 {
+            return Ok(None);
         }
+        self.number += 1;
+        if self.line.pop_if(|last| *last == b'\n').is_none() && self.line.len() > self.longest {
+            self.from.skip_until(b'\n')?;
+            return Ok(Some(false));
+        }
+        Ok(Some(true))
     }
 
     fn error(&self, source: LineError) -> InputError {
@@ -107,13 +72,14 @@ impl Iterator for Lines {
     type Item = Result<Input, InputError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        while !self.broken {
+        loop {
             match self.advance() {
                 Ok(None) => return None,
                 Ok(Some(false)) => {
                     // A long line may have left a large buffer.
                     self.line = Vec::new();
-                    return Some(Err(self.error(LineError::TooLong)));
+                    let why = "the line is longer than 64 MiB and was skipped";
+                    return Some(Err(self.error(LineError::Form(why))));
                 }
                 Ok(Some(true)) => {
                     let line = match self.line.strip_prefix(BOM) {
@@ -125,12 +91,11 @@ impl Iterator for Lines {
                     }
                 }
                 Err(source) => {
-                    self.broken = true;
+                    self.from = Box::new(io::empty());
                     return Some(Err(InputError::Read { file: self.file.clone(), source }));
                 }
             }
         }
-        None
     }
 }
 
@@ -153,14 +118,16 @@ const LATEST: i64 = 253_402_300_799_999;
 fn parse(line: &[u8]) -> Result<Input, LineError> {
     // Serde would accept a list of the fields in order.
     if !line.trim_ascii_start().starts_with(b"{") {
-        return Err(LineError::NoObject);
+        return Err(LineError::Form(NO_OBJECT));
     }
     let fields: Fields = serde_json::from_slice(line).map_err(LineError::Json)?;
     let content = match (fields.text, fields.html) {
         (Some(text), None) => Content::Text(text),
         (None, Some(html)) => Content::Html { body: html.into_bytes(), charset: Some("utf-8") },
-        (None, None) => return Err(LineError::NoContent),
-        (Some(_), Some(_)) => return Err(LineError::TwoContents),
+        (None, None) => return Err(LineError::Form("either `text` or `html` is missing")),
+        (Some(_), Some(_)) => {
+            return Err(LineError::Form("there must be either `text` or `html`, not both"));
+        }
     };
     let url = fields.url.map(|text| match Url::parse(&text) {
         Ok(url) => Ok(url),
@@ -180,42 +147,16 @@ fn plain(error: &serde_json::Error) -> String {
 }
 
 fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>, D::Error> {
-    deserializer.deserialize_any(TimeVisitor)
-}
-
-struct TimeVisitor;
-
-impl de::Visitor<'_> for TimeVisitor {
-    type Value = Option<Timestamp>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a time (RFC 3339, or whole milliseconds since 1970)")
-    }
-
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
-        match text.parse::<jiff::Timestamp>() {
-            Ok(at) => Ok(Some(Timestamp(at.as_millisecond()))),
-            Err(_) => Err(E::invalid_value(de::Unexpected::Str(text), &self)),
-        }
-    }
-
-    fn visit_i64<E: de::Error>(self, millis: i64) -> Result<Self::Value, E> {
-        if millis > LATEST {
-            return Err(E::invalid_value(de::Unexpected::Signed(millis), &self));
-        }
-        Ok(Some(Timestamp(millis)))
-    }
-
-    fn visit_u64<E: de::Error>(self, millis: u64) -> Result<Self::Value, E> {
-        match i64::try_from(millis) {
-            Ok(millis) => self.visit_i64(millis),
-            Err(_) => Err(E::invalid_value(de::Unexpected::Unsigned(millis), &self)),
-        }
-    }
-
-    fn visit_unit<E: de::Error>(self) -> Result<Self::Value, E> {
-        Ok(None)
-    }
+    let value = Value::deserialize(deserializer)?;
+    let millis = match &value {
+        Value::Null => return Ok(None),
+        Value::String(text) => text.parse().ok().map(jiff::Timestamp::as_millisecond),
+        value => value.as_i64().filter(|millis| *millis <= LATEST),
+    };
+    let expected = "a time (RFC 3339, or whole milliseconds since 1970)";
+    let kind = if value.is_string() { "string" } else { "value" };
+    let invalid = || format!("invalid value: {kind} {value}, expected {expected}");
+    millis.map(|millis| Some(Timestamp(millis))).ok_or_else(|| D::Error::custom(invalid()))
 }
 
 #[cfg(test)]

@@ -13,29 +13,29 @@ use url::Url;
 
 use crate::page::Timestamp;
 
-pub use chunks::Chunks;
-pub use lines::LineError;
-pub use walk::{Documents, is_html};
+pub(crate) use chunks::Chunks;
+pub(crate) use lines::LineError;
+pub(crate) use walk::{Documents, is_html};
 
 /// The length in bytes of the longest line and the longest HTML file that is read.
-pub const LONGEST: usize = 64 << 20;
+pub(crate) const LONGEST: usize = 64 << 20;
 
 /// A document as given by the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Input {
+pub(crate) struct Input {
     /// Its `id`, or the path of its file.
-    pub id: String,
+    pub(crate) id: String,
     /// Its URL, if it is known.
-    pub url: Option<Url>,
+    pub(crate) url: Option<Url>,
     /// When it arrived, if the input says so.
-    pub at: Option<Timestamp>,
+    pub(crate) at: Option<Timestamp>,
     /// Its content.
-    pub content: Content,
+    pub(crate) content: Content,
 }
 
 /// The content of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Content {
+pub(crate) enum Content {
     /// Text without markup.
     Text(String),
     /// A page.
@@ -49,8 +49,7 @@ pub enum Content {
 
 /// A document that cannot be read.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum InputError {
+pub(crate) enum InputError {
     /// A file or directory cannot be read.
     #[error("read {file}")]
     Read {
@@ -69,19 +68,13 @@ pub enum InputError {
         /// What is wrong with it.
         source: LineError,
     },
-    /// The kind of file is not supported.
-    #[error("{} is not read: {hint}", path.display())]
-    Kind {
+    /// A file that is too long or of a kind that is not supported.
+    #[error("{} is not read: {why}", path.display())]
+    Refused {
         /// The file as given.
         path: PathBuf,
-        /// What to do instead.
-        hint: &'static str,
-    },
-    /// An HTML file is longer than [`LONGEST`].
-    #[error("{} is longer than 64 MiB", path.display())]
-    TooLong {
-        /// The file as given.
-        path: PathBuf,
+        /// Why, and what to do instead.
+        why: &'static str,
     },
 }
 

@@ -30,74 +30,45 @@ const UNSUPPORTED: [(&str, &str); 6] = [
 ///
 /// A file whose name ends in `.html`, `.htm` or `.xhtml` is a document; its id is its path. Any other file is read as JSON lines. Of a
 /// directory all HTML files are read, recursively and sorted by name; symbolic links to directories are not followed.
-#[derive(Debug)]
-pub struct Documents {
-    /// What is still to be read, the next one last.
-    rest: Vec<Place>,
+pub(crate) struct Documents {
+    /// The paths that are still to be read, the next one last.
+    rest: Vec<PathBuf>,
     lines: Option<Lines>,
-}
-
-#[derive(Debug)]
-enum Place {
-    StandardInput,
-    /// Named by the user.
-    Path(PathBuf),
-    /// Found in a directory.
-    Found {
-        path: PathBuf,
-        is_directory: bool,
-    },
 }
 
 impl Documents {
     /// The documents of these files; of standard input (JSON lines) if there are none, and where `-` is named.
-    #[must_use]
-    pub fn new(paths: Vec<PathBuf>) -> Self {
-        let named = |path: PathBuf| {
-            if path.as_os_str() == "-" { Place::StandardInput } else { Place::Path(path) }
-        };
-        let mut rest: Vec<_> = paths.into_iter().rev().map(named).collect();
-        if rest.is_empty() {
-            rest.push(Place::StandardInput);
-        }
+    pub(crate) fn new(paths: Vec<PathBuf>) -> Self {
+        let mut rest = if paths.is_empty() { vec!["-".into()] } else { paths };
+        rest.reverse();
         Self { rest, lines: None }
     }
 
-    /// Opens the next place and returns its document if it is a single one.
-    fn begin(&mut self, place: Place) -> Result<Option<Input>, InputError> {
-        match place {
-            Place::StandardInput => {
-                let from = BufReader::with_capacity(BUFFER, io::stdin());
-                self.lines = Some(Lines::new(Box::new(from), "standard input".to_owned()));
-                Ok(None)
-            }
-            Place::Path(path) => self.begin_named(path),
-            Place::Found { path, is_directory: true } => self.enter(&path),
-            Place::Found { path, .. } => read_html(path).map(Some),
+    /// Opens a file or directory and returns its document if it is a single one.
+    fn open(&mut self, path: PathBuf) -> Result<Option<Input>, InputError> {
+        if path.as_os_str() == "-" {
+            self.read_lines(io::stdin(), "standard input".to_owned());
+            return Ok(None);
         }
-    }
-
-    fn begin_named(&mut self, path: PathBuf) -> Result<Option<Input>, InputError> {
         let metadata = fs::metadata(&path).map_err(|source| read_error(&path, source))?;
         if metadata.is_dir() {
-            return self.enter(&path);
+            self.rest.extend(list(&path).map_err(|source| read_error(&path, source))?);
+            return Ok(None);
         }
         if is_html(&path) {
             return read_html(path).map(Some);
         }
-        if let Some(hint) = hint(&path) {
-            return Err(InputError::Kind { path, hint });
+        if let Some(why) = unsupported(&path) {
+            return Err(InputError::Refused { path, why });
         }
         let file = File::open(&path).map_err(|source| read_error(&path, source))?;
-        let from = BufReader::with_capacity(BUFFER, file);
-        self.lines = Some(Lines::new(Box::new(from), path.display().to_string()));
+        self.read_lines(file, path.display().to_string());
         Ok(None)
     }
 
-    fn enter(&mut self, directory: &Path) -> Result<Option<Input>, InputError> {
-        let found = list(directory).map_err(|source| read_error(directory, source))?;
-        self.rest.extend(found);
-        Ok(None)
+    fn read_lines(&mut self, from: impl Read + Send + 'static, name: String) {
+        let from = BufReader::with_capacity(BUFFER, from);
+        self.lines = Some(Lines::new(Box::new(from), name));
     }
 }
 
@@ -110,8 +81,8 @@ impl Iterator for Documents {
                 return Some(item);
             }
             self.lines = None;
-            let place = self.rest.pop()?;
-            if let Some(item) = self.begin(place).transpose() {
+            let path = self.rest.pop()?;
+            if let Some(item) = self.open(path).transpose() {
                 return Some(item);
             }
         }
@@ -119,32 +90,32 @@ impl Iterator for Documents {
 }
 
 /// The HTML files and directories in a directory, in reverse order of their names.
-fn list(directory: &Path) -> io::Result<Vec<Place>> {
-    let mut entries: Vec<_> = fs::read_dir(directory)?.collect::<Result<_, _>>()?;
-    entries.sort_by_key(|entry| std::cmp::Reverse(entry.file_name()));
+fn list(directory: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
-    for entry in entries {
-        let (path, is_directory) = (entry.path(), entry.file_type()?.is_dir());
-        if is_directory || is_html(&path) {
-            found.push(Place::Found { path, is_directory });
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        let (path, kind) = (entry.path(), entry.file_type()?);
+        let links_to_directory = kind.is_symlink() && path.is_dir();
+        if kind.is_dir() || (is_html(&path) && !links_to_directory) {
+            found.push(path);
         }
     }
+    found.sort_by(|a, b| b.cmp(a));
     Ok(found)
 }
 
 /// Whether a file's name ends in `.html`, `.htm` or `.xhtml`.
-#[must_use]
-pub fn is_html(path: &Path) -> bool {
+pub(crate) fn is_html(path: &Path) -> bool {
     let ending = path.extension().and_then(|ending| ending.to_str());
     ending.is_some_and(|ending| HTML.iter().any(|html| ending.eq_ignore_ascii_case(html)))
 }
 
-/// What to do with an unsupported file.
-fn hint(path: &Path) -> Option<&'static str> {
+/// Why a file is not supported, and what to do instead.
+fn unsupported(path: &Path) -> Option<&'static str> {
     let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
     let mut endings = name.split('.').skip(1);
     let known = |ending: &str| UNSUPPORTED.iter().find(|(other, _)| *other == ending);
-    endings.find_map(known).map(|(_, hint)| *hint)
+    endings.find_map(known).map(|(_, why)| *why)
 }
 
 fn read_html(path: PathBuf) -> Result<Input, InputError> {
@@ -154,7 +125,7 @@ fn read_html(path: PathBuf) -> Result<Input, InputError> {
         .and_then(|file| file.take(limit).read_to_end(&mut body))
         .map_err(|source| read_error(&path, source))?;
     if body.len() > LONGEST {
-        return Err(InputError::TooLong { path });
+        return Err(InputError::Refused { path, why: "it is longer than 64 MiB" });
     }
     let id = path.to_string_lossy().into_owned();
     Ok(Input { id, url: None, at: None, content: Content::Html { body, charset: None } })

@@ -3,19 +3,18 @@
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, HashMap, VecDeque},
-    time::Duration,
 };
 
 use url::Url;
 
 use crate::{
     filter::Step,
-    page::{Timestamp, site_of},
+    page::site_of,
     report::{
-        CLUSTERS, Cluster, Counts, DeferredHost, End, Host, MEMBERS, Member, Method, Omitted,
-        Report, Search, Warning, warning::Example,
+        CLUSTERS, Cluster, Counts, DeferredHost, Host, MEMBERS, Member, Omitted, Report, Warning,
+        warning::Example,
     },
-    sink::record::{Decision, MatchFields, VerdictName},
+    sink::record::{Decision, SkippedLine, VerdictName},
     state::{Reason, SkipCause},
 };
 
@@ -24,58 +23,7 @@ const HELD: usize = 50_000;
 /// Clusters that keep their members when there are too many.
 const KEPT_CLUSTERS: usize = 1_000;
 
-/// A page that was judged.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Row<'a> {
-    /// The decision; ids are URLs.
-    pub(crate) decision: &'a Decision<'a>,
-    /// The page's title.
-    pub(crate) title: Option<&'a str>,
-    /// The title of its match, if known.
-    pub(crate) kept_title: Option<&'a str>,
-    /// Whether it has a line in `pages.jsonl`.
-    pub(crate) stored: bool,
-}
-
-/// A URL that has a line in `skipped.jsonl`.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Skip<'a> {
-    /// The URL.
-    pub(crate) url: &'a str,
-    /// Why it was skipped.
-    pub(crate) reason: Reason,
-    /// Details of the reason.
-    pub(crate) detail: Option<&'a str>,
-    /// The cause, if the report depends on it.
-    pub(crate) cause: Option<SkipCause>,
-    /// Whether it was received with status 2xx, so that `max_pages` counts it.
-    pub(crate) fetched: bool,
-}
-
-/// The facts about a run as a whole.
-#[derive(Clone, Debug)]
-pub(crate) struct Run {
-    /// The run's name.
-    pub(crate) name: String,
-    /// Why it ended.
-    pub(crate) end: End,
-    /// When it began, at its first start.
-    pub(crate) started: Timestamp,
-    /// When it ended.
-    pub(crate) finished: Timestamp,
-    /// How long it ran, over all its starts.
-    pub(crate) worked: Duration,
-    /// How pages were judged.
-    pub(crate) fingerprint: Method,
-    /// How near duplicates were searched.
-    pub(crate) search: Search,
-    /// Whether duplicates are stored, according to the current policy: of the same site, of other sites.
-    pub(crate) keeps: [bool; 2],
-    /// Whether it writes WARC files.
-    pub(crate) warc: bool,
-}
-
-/// Counts a run, row by row in order of arrival. Its memory grows with the number of hosts and clusters, not of pages.
+/// Counts a run, page by page in order of arrival. Its memory grows with the number of hosts and clusters, not of pages.
 #[derive(Debug, Default)]
 pub(crate) struct Builder {
     counts: Counts,
@@ -84,67 +32,95 @@ pub(crate) struct Builder {
     held: usize,
     /// The first URL that was skipped for each reason.
     examples: BTreeMap<Reason, Example>,
-    deferred: Vec<DeferredHost>,
+    pub(crate) deferred: Vec<DeferredHost>,
     /// Duplicates that were not stored: of the same site, of other sites.
     unstored: [u64; 2],
 }
 
 impl Builder {
-    /// Counts a page that was judged.
-    pub(crate) fn page(&mut self, row: &Row<'_>) {
+    /// Counts a page that was judged: the decision, whose ids are URLs, the titles of the page and of its match, and whether the page has
+    /// a line in `pages.jsonl`.
+    pub(crate) fn page(
+        &mut self,
+        decision: &Decision<'_>,
+        title: Option<&str>,
+        kept_title: Option<&str>,
+        stored: bool,
+    ) {
         let counts = &mut self.counts;
         counts.fetched += 1;
-        counts.stored += u64::from(row.stored);
-        match (row.decision.verdict, row.decision.step) {
+        counts.stored += u64::from(stored);
+        match (decision.verdict, decision.step) {
             (VerdictName::Unique, _) => counts.unique += 1,
             (VerdictName::Exact, Some(Step::Body)) => counts.exact.body += 1,
             (VerdictName::Exact, _) => counts.exact.text += 1,
             (VerdictName::Near, _) => counts.near += 1,
         }
-        let url = Url::parse(&row.decision.id).ok();
-        let kept = row.decision.matched.as_ref().map(|matched| (matched, Url::parse(&matched.id)));
+        let url = Url::parse(&decision.id).ok();
         let host = self.host(url.as_ref());
         host.fetched += 1;
-        let Some((matched, kept)) = kept else {
+        let Some(matched) = &decision.matched else {
             host.unique += 1;
             return;
         };
-        let kept = kept.ok();
+        let kept = Url::parse(&matched.id).ok();
         let same_site = site(url.as_ref()) == site(kept.as_ref());
         host.same_site += u64::from(same_site);
         host.cross_site += u64::from(!same_site);
         host.other_host += u64::from(name(url.as_ref()) != name(kept.as_ref()));
-        self.unstored[usize::from(!same_site)] += u64::from(!row.stored);
-        self.member(row, matched, same_site);
+        self.unstored[usize::from(!same_site)] += u64::from(!stored);
+        if self.held >= HELD {
+            self.drop_members();
+        }
+        let cluster =
+            self.clusters.entry(matched.id.to_string()).or_insert_with_key(|url| Cluster {
+                url: url.clone(),
+                title: kept_title.map(ToOwned::to_owned),
+                lang: decision.lang.as_deref().map(ToOwned::to_owned),
+                ..Cluster::default()
+            });
+        cluster.count += 1;
+        cluster.near += u64::from(decision.verdict == VerdictName::Near);
+        if cluster.members.len() < MEMBERS {
+            self.held += 1;
+            cluster.members.push(Member {
+                url: decision.id.to_string(),
+                title: title.map(ToOwned::to_owned),
+                verdict: decision.verdict,
+                step: decision.step,
+                distance: matched.distance,
+                signature_distance: matched.signature_distance,
+                similarity: matched.similarity,
+                same_site,
+            });
+        }
     }
 
-    /// Counts a URL that has a line in `skipped.jsonl`.
-    pub(crate) fn skipped(&mut self, skip: &Skip<'_>) {
-        *self.counts.skipped.entry(skip.reason).or_default() += 1;
-        self.examples.entry(skip.reason).or_insert_with(|| Example {
-            url: skip.url.to_owned(),
-            cause: skip.cause,
-            detail: skip.detail.map(ToOwned::to_owned),
+    /// Counts a URL that has a line in `skipped.jsonl`, with the cause if the report depends on it.
+    pub(crate) fn skipped(&mut self, line: &SkippedLine<'_>, cause: Option<SkipCause>) {
+        *self.counts.skipped.entry(line.reason).or_default() += 1;
+        self.examples.entry(line.reason).or_insert_with(|| Example {
+            url: line.url.to_string(),
+            cause,
+            detail: line.detail.as_deref().map(ToOwned::to_owned),
         });
-        self.counts.fetched += u64::from(skip.fetched);
-        let failed = matches!(skip.reason, Reason::Status | Reason::Failure);
-        if failed || skip.fetched {
-            let host = self.host(Url::parse(skip.url).ok().as_ref());
-            host.fetched += u64::from(skip.fetched);
+        // Received with status 2xx, so `max_pages` counts it.
+        let fetched = matches!(line.reason, Reason::Noindex | Reason::ContentType);
+        let failed = matches!(line.reason, Reason::Status | Reason::Failure);
+        self.counts.fetched += u64::from(fetched);
+        if failed || fetched {
+            let host = self.host(Url::parse(&line.url).ok().as_ref());
+            host.fetched += u64::from(fetched);
             host.failed += u64::from(failed);
         }
     }
 
-    /// Adds a deferred host.
-    pub(crate) fn deferred(&mut self, host: DeferredHost) {
-        self.deferred.push(host);
-    }
-
-    /// The report of what was counted.
+    /// Adds what was counted to the report of a run. `keeps`: whether duplicates are stored, according to the current policy: of the same
+    /// site, of other sites.
     #[must_use]
-    pub(crate) fn finish(mut self, run: Run) -> Report {
+    pub(crate) fn finish(mut self, run: Report, keeps: [bool; 2]) -> Report {
         let nothing = Warning::of_nothing(&self.counts, run.end, &self.examples);
-        let unstored = Warning::of_unstored(run.keeps, self.unstored);
+        let unstored = Warning::of_unstored(keeps, self.unstored);
         self.deferred.sort_by(|a, b| b.urls.cmp(&a.urls).then_with(|| a.host.cmp(&b.host)));
         let mut hosts: Vec<Host> = self.hosts.into_values().collect();
         hosts.sort_by(|a, b| b.fetched.cmp(&a.fetched).then_with(|| a.host.cmp(&b.host)));
@@ -156,22 +132,16 @@ impl Builder {
         let warnings = warnings.chain(clusters.iter().filter_map(Warning::of_cluster)).collect();
         let (clusters, omitted) = choose(clusters, CLUSTERS);
         Report {
-            name: run.name,
-            end: run.end,
             counts: self.counts,
-            started: run.started,
-            finished: run.finished,
-            seconds: (run.worked.as_secs_f64() * 1000.0).round() / 1000.0,
+            seconds: (run.seconds * 1000.0).round() / 1000.0,
             warnings,
             cluster_count,
             clusters,
             omitted,
             hosts,
             deferred: self.deferred,
-            fingerprint: run.fingerprint,
-            search: run.search,
-            warc: run.warc,
             version: env!("CARGO_PKG_VERSION").to_owned(),
+            ..run
         }
     }
 
@@ -180,35 +150,6 @@ impl Builder {
         self.hosts
             .entry(name)
             .or_insert_with_key(|name| Host { host: name.clone(), ..Host::default() })
-    }
-
-    fn member(&mut self, row: &Row<'_>, matched: &MatchFields<'_>, same_site: bool) {
-        if self.held >= HELD {
-            self.drop_members();
-        }
-        let owned = |text: &str| text.to_owned();
-        let cluster =
-            self.clusters.entry(matched.id.to_string()).or_insert_with_key(|url| Cluster {
-                url: url.clone(),
-                title: row.kept_title.map(owned),
-                lang: row.decision.lang.as_deref().map(owned),
-                ..Cluster::default()
-            });
-        cluster.count += 1;
-        cluster.near += u64::from(row.decision.verdict == VerdictName::Near);
-        if cluster.members.len() < MEMBERS {
-            self.held += 1;
-            cluster.members.push(Member {
-                url: row.decision.id.to_string(),
-                title: row.title.map(owned),
-                verdict: row.decision.verdict,
-                step: row.decision.step,
-                distance: matched.distance,
-                signature_distance: matched.signature_distance,
-                similarity: matched.similarity,
-                same_site,
-            });
-        }
     }
 
     /// Drops the members of all but the largest clusters, but not their number: the report names only members of the largest.
@@ -233,9 +174,6 @@ fn name(url: Option<&Url>) -> String {
 fn site(url: Option<&Url>) -> Option<&str> {
     url.and_then(Url::host_str).map(site_of)
 }
-
-/// The kind of a cluster: its language, and whether it has near duplicates.
-type Kind = (Option<String>, bool);
 
 /// Sorts clusters: the largest first, those of one size by URL.
 fn largest_first(mut clusters: Vec<Cluster>) -> Vec<Cluster> {
@@ -272,13 +210,13 @@ fn in_order(clusters: Vec<Cluster>) -> Vec<Cluster> {
 
 /// One of each kind in turn, near ones first; within a kind the order stays.
 fn mixed(clusters: Vec<Cluster>) -> Vec<Cluster> {
-    let mut kinds = BTreeMap::<Reverse<bool>, BTreeMap<Kind, VecDeque<Cluster>>>::new();
+    let mut kinds = BTreeMap::<_, VecDeque<Cluster>>::new();
     let whole = clusters.len();
     for cluster in clusters {
-        let kind = (cluster.lang.clone(), cluster.near > 0);
-        kinds.entry(Reverse(kind.1)).or_default().entry(kind).or_default().push_back(cluster);
+        let kind = (Reverse(cluster.near > 0), cluster.lang.clone());
+        kinds.entry(kind).or_default().push_back(cluster);
     }
-    let mut queues: Vec<_> = kinds.into_values().flat_map(BTreeMap::into_values).collect();
+    let mut queues: Vec<_> = kinds.into_values().collect();
     let mut mixed = Vec::with_capacity(whole);
     while mixed.len() < whole {
         mixed.extend(queues.iter_mut().filter_map(VecDeque::pop_front));

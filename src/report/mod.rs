@@ -26,7 +26,7 @@ use crate::{
     state::Reason,
 };
 
-pub(crate) use builder::{Builder, Row, Run, Skip};
+pub(crate) use builder::Builder;
 #[cfg(feature = "cli")]
 pub(crate) use render::audited;
 pub(crate) use render::counted;
@@ -38,7 +38,7 @@ pub const JSON: &str = "report.json";
 pub const HTML: &str = "report.html";
 
 /// The summary of a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// The run's name.
     pub name: String,
@@ -80,7 +80,7 @@ pub struct Report {
 }
 
 /// Why a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum End {
     /// Nothing was left to fetch.
@@ -88,6 +88,7 @@ pub enum End {
     /// A budget of pages was spent.
     Budget,
     /// A signal or the embedding program stopped it.
+    #[default]
     Interrupted,
     /// It has not ended: the crawl is running while the report is made. `report.json` never says this.
     Running,
@@ -285,9 +286,6 @@ pub enum ReportError {
     /// `report.json` is not a report of this version. It can be written again from the state.
     #[error("{JSON} is not a report of this version: `pagesieve report` writes it again")]
     Parse(#[source] serde_json::Error),
-    /// The report cannot be rendered.
-    #[error("write the report")]
-    Render(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// A file cannot be written.
     #[error(transparent)]
     Write(#[from] SinkError),
@@ -299,13 +297,15 @@ impl Report {
     /// # Errors
     ///
     /// If a file cannot be written.
+    ///
+    /// # Panics
+    ///
+    /// Never: every report can be written as JSON.
     pub fn write(&self, directory: &Path) -> Result<(), ReportError> {
-        let mut json =
-            serde_json::to_vec_pretty(self).map_err(|source| ReportError::Render(source.into()))?;
+        let mut json = serde_json::to_vec_pretty(self).expect("a report can be written as JSON");
         json.push(b'\n');
         replace(&directory.join(JSON), &json)?;
-        replace(&directory.join(HTML), self.html()?.as_bytes())?;
-        Ok(())
+        Ok(replace(&directory.join(HTML), self.html().as_bytes())?)
     }
 
     /// Reads `report.json` of a run directory.
@@ -319,11 +319,8 @@ impl Report {
     }
 
     /// The report as one HTML file without scripts or external resources.
-    ///
-    /// # Errors
-    ///
-    /// If the template engine fails, for which there is no known cause.
-    pub fn html(&self) -> Result<String, ReportError> {
-        render::html(self).map_err(|source| ReportError::Render(source.into()))
+    #[must_use]
+    pub fn html(&self) -> String {
+        render::html(self)
     }
 }

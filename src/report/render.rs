@@ -39,10 +39,10 @@ struct Page<'a> {
 }
 
 /// Renders the page.
-pub(super) fn html(report: &Report) -> askama::Result<String> {
+pub(super) fn html(report: &Report) -> String {
     let mut reasons: Vec<_> = report.counts.skipped.iter().map(|(r, n)| (*r, *n)).collect();
     reasons.sort_by_key(|(_, count)| Reverse(*count));
-    Page { report, reasons }.render()
+    Page { report, reasons }.render().expect("the template writes into memory")
 }
 
 impl Page<'_> {
@@ -70,30 +70,6 @@ impl Page<'_> {
 
     fn grouped(number: impl PrimitiveType<Value = u64>) -> String {
         thousands(number.get())
-    }
-
-    fn worked(&self) -> String {
-        duration(self.report.seconds)
-    }
-
-    fn finished(&self) -> String {
-        minute(self.report.finished)
-    }
-
-    fn until(host: &DeferredHost) -> String {
-        minute(host.until)
-    }
-
-    fn urls(host: &DeferredHost) -> String {
-        counted(host.urls, "URL")
-    }
-
-    fn audited(report: &Report) -> String {
-        audited(&report.search.audit)
-    }
-
-    fn not_indexed(report: &Report) -> String {
-        not_indexed(report.search.audit.over)
     }
 
     fn found_by(member: &Member) -> &'static str {

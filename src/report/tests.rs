@@ -1,11 +1,9 @@
 //! The numbers of a report, its warnings, and hostile text in it.
 
-use std::time::Duration;
-
 use tempfile::tempdir;
 
 use super::*;
-use crate::sink::record::{Decision, MatchFields};
+use crate::sink::record::{Decision, MatchFields, SkippedLine};
 
 fn unique(id: &str) -> Decision<'_> {
     Decision {
@@ -41,28 +39,31 @@ fn exact<'a>(id: &'a str, of: &'a str, step: Step) -> Decision<'a> {
 fn add(builder: &mut Builder, decision: &Decision<'_>, title: &str) {
     let stored = decision.verdict == VerdictName::Unique;
     let kept_title = decision.matched.is_some().then_some(title);
-    builder.page(&Row { decision, title: Some(title), kept_title, stored });
+    builder.page(decision, Some(title), kept_title, stored);
 }
 
 fn skip(builder: &mut Builder, url: &str, reason: Reason) {
-    builder.skipped(&Skip {
-        url,
+    let line = SkippedLine {
+        url: url.into(),
         reason,
         detail: None,
-        cause: None,
-        fetched: reason == Reason::Noindex,
-    });
+        status: None,
+        referrer: None,
+        depth: 0,
+        at: None,
+    };
+    builder.skipped(&line, None);
 }
 
 const INDEX: &str = "3 tables of 21, 21, 22 bits that no two share, 32 bits an entry, radius 0 to 3, for 10,000,000 entries, at most 300.0 MiB with their numbers";
 
-fn run() -> Run {
-    Run {
+fn run() -> Report {
+    Report {
         name: "docs".to_owned(),
         end: End::Done,
         started: Timestamp(1_795_132_800_000),
         finished: Timestamp(1_795_132_863_000),
-        worked: Duration::from_millis(63_210),
+        seconds: 63.210_4,
         fingerprint: Method {
             scheme: "1".to_owned(),
             seed_id: "0f1e2d3c".to_owned(),
@@ -70,8 +71,8 @@ fn run() -> Run {
             radius: 3,
         },
         search: Search { index: INDEX.to_owned(), audit: Audit::default() },
-        keeps: [false, false],
         warc: true,
+        ..Report::default()
     }
 }
 
@@ -107,7 +108,7 @@ fn builder() -> Builder {
 }
 
 fn report() -> Report {
-    builder().finish(run())
+    builder().finish(run(), [false; 2])
 }
 
 #[test]
@@ -178,7 +179,7 @@ fn nineteen_pages_or_half_of_them_or_a_hundred_duplicates_give_no_warning() {
     for n in 0..100 {
         add(&mut builder, &near(&format!("http://one.test/{n}"), "http://one.test/"), "");
     }
-    assert_eq!(builder.finish(run()).warnings, []);
+    assert_eq!(builder.finish(run(), [false; 2]).warnings, []);
 }
 
 #[test]
@@ -193,7 +194,7 @@ fn too_many_clusters_cost_members_but_no_counts() {
     for n in 0..30 {
         add(&mut builder, &near(&format!("http://a.test/x/{n}"), "http://a.test/7"), "");
     }
-    let report = builder.finish(run());
+    let report = builder.finish(run(), [false; 2]);
     assert_eq!(report.cluster_count, 60_000);
     assert_eq!(report.clusters.len(), CLUSTERS);
     assert_eq!(report.clusters[0].count, 31);
@@ -207,7 +208,7 @@ fn a_report_is_read_as_it_was_written() {
     report.write(directory.path()).unwrap();
     assert_eq!(Report::read(directory.path()).unwrap(), report);
     let html = std::fs::read_to_string(directory.path().join("report.html")).unwrap();
-    assert_eq!(html, report.html().unwrap());
+    assert_eq!(html, report.html());
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 2);
 }
 
@@ -249,9 +250,10 @@ fn the_summary_fits_a_terminal() {
 fn what_the_index_missed_or_refused_is_reported() {
     let search =
         Search { index: INDEX.to_owned(), audit: Audit { checked: 1_000, missed: 2, over: 3 } };
-    let report = Builder::default().finish(Run { end: End::Interrupted, search, ..run() });
+    let report =
+        Builder::default().finish(Report { end: End::Interrupted, search, ..run() }, [false; 2]);
     assert_eq!(report.warnings, [Warning::Missed { missed: 2, checked: 1_000 }]);
-    let (summary, html) = (report.to_string(), report.html().unwrap());
+    let (summary, html) = (report.to_string(), report.html());
     for output in [
         "1,000 look-ups compared with a scan, 2 missed",
         "3 pages, because 256 in the window had the same fingerprint",
@@ -276,7 +278,8 @@ fn every_reason_fits_the_summary() {
     for reason in Reason::ALL {
         skip(&mut builder, "http://a.test/", reason);
     }
-    let summary = Report { name: "名".repeat(100), ..builder.finish(run()) }.to_string();
+    let summary =
+        Report { name: "名".repeat(100), ..builder.finish(run(), [false; 2]) }.to_string();
     for line in summary.lines() {
         assert!(line.chars().count() <= 80, "{line}");
     }
@@ -284,8 +287,8 @@ fn every_reason_fits_the_summary() {
 
 #[test]
 fn a_run_without_pages_has_a_report() {
-    let report = Builder::default().finish(Run { end: End::Interrupted, ..run() });
-    let html = report.html().unwrap();
+    let report = Builder::default().finish(Report { end: End::Interrupted, ..run() }, [false; 2]);
+    let html = report.html();
     assert!(html.contains("No page repeats another."));
     assert!(html.contains("interrupted"));
     assert!(report.to_string().contains("unique                   0     0.0 %"), "{report}");
@@ -303,8 +306,8 @@ fn hostile(text: &str) -> Report {
         add(&mut builder, &decision, text);
     }
     let scheme = Method { mode: text.into(), scheme: text.into(), seed_id: text.into(), radius: 3 };
-    let run = Run { name: text.into(), fingerprint: scheme, ..run() };
-    let mut report = builder.finish(run);
+    let run = Report { name: text.into(), fingerprint: scheme, ..run() };
+    let mut report = builder.finish(run, [false; 2]);
     report.hosts[0].host = text.into();
     report.warnings.push(Warning::Absorbing { url: text.into(), duplicates: 101 });
     report.warnings.push(Warning::Mirror { host: text.into(), pages: 20, duplicates: 20 });
@@ -313,7 +316,7 @@ fn hostile(text: &str) -> Report {
 
 #[test]
 fn markup_in_titles_and_urls_is_inert() {
-    let html = hostile(SCRIPT).html().unwrap();
+    let html = hostile(SCRIPT).html();
     for forbidden in ["<script", "<img", "onerror='", "href=\"javascript", "href=\"data"] {
         assert!(!html.contains(forbidden), "{forbidden}");
     }
@@ -325,7 +328,7 @@ fn markup_in_titles_and_urls_is_inert() {
 #[test]
 fn direction_marks_and_control_characters_are_escaped() {
     let report = hostile(MARKS);
-    for text in [report.html().unwrap(), report.to_string()] {
+    for text in [report.html(), report.to_string()] {
         let harmful =
             |c: char| (c.is_control() && c != '\n') || "\u{202e}\u{2066}\u{200f}".contains(c);
         assert!(!text.contains(harmful));
@@ -335,7 +338,7 @@ fn direction_marks_and_control_characters_are_escaped() {
 
 #[test]
 fn only_web_addresses_are_links() {
-    let html = hostile("x").html().unwrap();
+    let html = hostile("x").html();
     assert!(html.contains("<a href=\"http://a.test/x\" rel=\"noreferrer noopener nofollow\">"));
     let links: Vec<&str> = html.split("href=\"").skip(1).collect();
     assert!(links.iter().all(|link| {
@@ -347,9 +350,9 @@ fn only_web_addresses_are_links() {
 
 #[test]
 fn the_language_of_a_page_is_named_for_its_font() {
-    let html = report().html().unwrap();
+    let html = report().html();
     assert!(html.contains("<span class=\"title\" dir=\"auto\" lang=\"zh\">第一章"));
-    assert!(!hostile(SCRIPT).html().unwrap().contains("dir=\"auto\" lang="));
+    assert!(!hostile(SCRIPT).html().contains("dir=\"auto\" lang="));
 }
 
 fn deferred(host: &str, urls: u64) -> DeferredHost {
@@ -361,19 +364,19 @@ fn deferred(host: &str, urls: u64) -> DeferredHost {
 #[test]
 fn deferred_hosts_are_listed_those_with_most_urls_first() {
     let mut builder = builder();
-    builder.deferred(deferred("slow.test:80", 1));
-    builder.deferred(deferred(MARKS, 4));
+    builder.deferred.push(deferred("slow.test:80", 1));
+    builder.deferred.push(deferred(MARKS, 4));
     for n in 0..10 {
-        builder.deferred(deferred(&format!("{n}.test:80"), 2));
+        builder.deferred.push(deferred(&format!("{n}.test:80"), 2));
     }
-    let report = builder.finish(run());
+    let report = builder.finish(run(), [false; 2]);
     let summary = report.to_string();
     assert!(summary.contains("deferred hosts          12\n    evil\\u{202e}gnp"), "{summary}");
     assert!(summary.contains("; 2 URLs, retried after 2026-11-21 00:01 UTC\n"), "{summary}");
     assert!(summary.contains("    and 2 more hosts in the report\n"), "{summary}");
     assert!(!summary.contains("slow.test"), "it has fewest");
     assert!(summary.lines().all(|line| line.chars().count() <= 80), "{summary}");
-    let html = report.html().unwrap();
+    let html = report.html();
     assert!(html.contains("slow.test:80") && html.contains("1 URL<"), "one is no plural");
     assert!(serde_json::to_string(&report).unwrap().contains("slow.test:80"));
 }
@@ -386,7 +389,7 @@ fn a_run_that_is_done_without_a_page_is_reported_with_the_next_step() {
             skip(&mut builder, url, *reason);
         }
         builder
-            .finish(Run { end, ..run() })
+            .finish(Report { end, ..run() }, [false; 2])
             .warnings
             .iter()
             .map(ToString::to_string)
@@ -410,7 +413,7 @@ fn a_run_that_is_done_without_a_page_is_reported_with_the_next_step() {
     assert_eq!(nothing(&skips, End::Interrupted), Vec::<String>::new());
     let mut builder = Builder::default();
     add(&mut builder, &unique("http://a.test/"), "");
-    assert_eq!(builder.finish(run()).warnings, []);
+    assert_eq!(builder.finish(run(), [false; 2]).warnings, []);
 }
 
 #[test]
@@ -423,13 +426,13 @@ fn what_a_report_leaves_out_is_counted() {
         let lang = if n < 100 { "en" } else { "zh" };
         add(&mut builder, &Decision { lang: Some(lang.into()), ..decision }, "");
     }
-    let report = builder.finish(run());
+    let report = builder.finish(run(), [false; 2]);
     let count =
         |wanted: fn(&Cluster) -> bool| report.clusters.iter().filter(|it| wanted(it)).count();
     assert_eq!(report.clusters.len(), CLUSTERS);
     assert!(count(|it| it.lang.as_deref() == Some("zh")) >= 12);
     assert!(count(|it| it.near > 0) >= 12);
     assert_eq!((report.omitted.clusters, report.omitted.largest), (76, 1));
-    let html = report.html().unwrap();
+    let html = report.html();
     assert!(html.contains("Shown are 50 of 126 groups") && html.contains("Left out are 76 groups"));
 }

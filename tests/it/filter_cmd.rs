@@ -94,7 +94,7 @@ fn a_document_does_not_match_an_earlier_version_of_itself() {
 }
 
 #[test]
-fn lines_that_cannot_be_read_are_told_and_passed_over() {
+fn lines_that_cannot_be_read_are_reported_and_skipped() {
     let directory = tempfile::tempdir().unwrap();
     let bad = b"{\"id\":\"a\",\"text\":\"x\"}\n{\"id\":\"b\"\n\xff\n\n{\"id\":\"c\",\"text\":\"y\",\"time\":\"noon\"}\r\n{\"text\":\"z\"}\n[\"d\",\"w\"]\n{\"id\":\"e\",\"text\":\"\",\"html\":\"\"}\n{\"id\":\"f\",\"html\":\"\",\"url\":\"/x\"}\n{\"id\":\"g\",\"text\":\"z\"}";
     fs::write(directory.path().join("bad.jsonl"), bad).unwrap();
@@ -109,7 +109,7 @@ fn lines_that_cannot_be_read_are_told_and_passed_over() {
     insta::assert_snapshot!(stderr(&assert), @r#"
     bad.jsonl:2: column 9: EOF while parsing an object
     bad.jsonl:3: a line must be an object: {"id": "…", "text": "…"} or {"id": "…", "html": "…"}
-    bad.jsonl:5: column 34: invalid value: string "noon", expected a time (RFC 3339, or whole milliseconds since 1970)
+    bad.jsonl:5: column 35: invalid value: string "noon", expected a time (RFC 3339, or whole milliseconds since 1970)
     bad.jsonl:6: column 12: missing field `id`
     bad.jsonl:7: a line must be an object: {"id": "…", "text": "…"} or {"id": "…", "html": "…"}
     bad.jsonl:8: there must be either `text` or `html`, not both

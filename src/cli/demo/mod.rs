@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-pub use web::{DemoError, NOTICES, Server, Site, serve};
+pub use web::{NOTICES, Server, Site, serve};
 
 use super::{
     Exit, Failure, Out,
@@ -16,11 +16,7 @@ use super::{
     progress::Show,
     say,
 };
-use crate::{
-    config::Draft,
-    crawl::{self, Plan},
-    report::Report,
-};
+use crate::{config::Draft, crawl, report::Report};
 
 /// The licences of the pages. The file also marks a directory as that of a demo.
 const NOTICES_FILE: &str = "NOTICES.md";
@@ -66,16 +62,11 @@ fn is_replaceable(directory: &Path) -> bool {
 }
 
 async fn crawl_site(args: &Args) -> Result<(Report, Exit), Failure> {
-    let hosts: Vec<_> = Site::hosts().collect();
-    let server = serve(Site::unpack()?).await?;
-    say(format_args!("serving {} on {}", hosts.join(", "), server.address()));
-    run_plan(plan(args, &hosts, server.address())?, args.progress).await
-}
-
-fn plan(args: &Args, hosts: &[&str], address: std::net::SocketAddr) -> Result<Plan, Failure> {
+    let server = serve(Site::unpack().map_err(Failure::Demo)?).await.map_err(Failure::Demo)?;
+    let (hosts, address): (Vec<_>, _) = (Site::hosts().collect(), server.address());
+    say(format_args!("serving {} on {address}", hosts.join(", ")));
     let mut draft = Draft::parse("config/demo.toml".as_ref(), CONFIG.to_owned(), &[])?;
-    let names = hosts.iter().map(|&host| (host.to_owned(), address));
-    draft.config.fetch.resolve.extend(names);
+    draft.config.fetch.resolve.extend(hosts.iter().map(|&host| (host.to_owned(), address)));
     draft.config.output = Some(args.out.clone());
-    Ok(draft.check()?.into_plan())
+    run_plan(draft.check()?.into_plan(), args.progress).await
 }

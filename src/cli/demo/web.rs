@@ -35,35 +35,21 @@ static ARCHIVE: &[u8] = include_bytes!("pages.tar.zst");
 /// Origin and licences of the bundled pages, as Markdown. They go wherever the pages or their texts go.
 pub const NOTICES: &str = include_str!("NOTICES.md");
 
-/// Forbids the pages that the office help links to but that are not bundled, nearly all in one directory.
-const ROBOTS: Option<&str> = Some(include_str!("robots.txt"));
-
 /// The hosts, in the order in which they are printed.
 const HOSTS: [Host; 5] = [
-    Host::new("docs.postgresql.test", "/15/", "postgresql-15/", "/15/tutorial.html", None),
-    Host::new("archive.postgresql.test", "/13/", "postgresql-13/", "/13/tutorial.html", None),
-    Host::new(
-        "help.libreoffice.test",
-        "/7.4/",
-        "libreoffice-7.4/",
-        "/7.4/zh-CN/text/swriter/guide/main.html",
-        ROBOTS,
-    ),
-    Host::new(
-        "libreoffice-help.test",
-        "/7.0/",
-        "libreoffice-7.0/",
-        "/7.0/zh-CN/text/swriter/guide/main.html",
-        ROBOTS,
-    ),
-    Host::new(
-        "mirror.test",
-        "/postgresql/15/",
-        "postgresql-15/",
-        "/postgresql/15/tutorial.html",
-        None,
-    ),
+    Host::new("docs.postgresql.test", "/15/", "postgresql-15/", &DATABASE),
+    Host::new("archive.postgresql.test", "/13/", "postgresql-13/", &DATABASE),
+    Host::new("help.libreoffice.test", "/7.4/", "libreoffice-7.4/", &OFFICE),
+    Host::new("libreoffice-help.test", "/7.0/", "libreoffice-7.0/", &OFFICE),
+    Host::new("mirror.test", "/postgresql/15/", "postgresql-15/", &DATABASE),
 ];
+
+const DATABASE: Manual = Manual { start: "tutorial.html", robots: None };
+const OFFICE: Manual = Manual {
+    start: "zh-CN/text/swriter/guide/main.html",
+    // Forbids the pages that are linked to but not bundled, nearly all in one directory.
+    robots: Some(include_str!("robots.txt")),
+};
 
 /// A host, and the directory of the archive that it serves.
 struct Host {
@@ -71,6 +57,10 @@ struct Host {
     /// The path of the directory on the host.
     root: &'static str,
     directory: &'static str,
+    manual: &'static Manual,
+}
+
+struct Manual {
     /// The page to redirect to instead of the title page, which is not bundled.
     start: &'static str,
     robots: Option<&'static str>,
@@ -81,37 +71,40 @@ impl Host {
         name: &'static str,
         root: &'static str,
         directory: &'static str,
-        start: &'static str,
-        robots: Option<&'static str>,
+        manual: &'static Manual,
     ) -> Self {
-        Self { name, root, directory, start, robots }
+        Self { name, root, directory, manual }
     }
 }
 
 /// The demo's hosts and pages, in memory.
 #[derive(Debug)]
 pub struct Site {
+    /// Content by path in the archive.
     files: HashMap<String, Bytes>,
 }
 
-/// The answer to a request.
-#[derive(Debug, PartialEq, Eq)]
-enum Answer {
-    Page(Bytes),
-    Robots(&'static str),
-    /// A redirect to this path of the same host.
-    Moved(&'static str),
-    Missing,
-}
+/// The answer to a request: its status, a header and the body.
+type Answer = (StatusCode, (HeaderName, String), Bytes);
 
 impl Site {
-    /// Unpacks the bundled pages, about 4 MB.
+    /// Unpacks the bundled pages, less than 8 MB.
     ///
     /// # Errors
     ///
     /// If the archive in the binary is damaged.
-    pub fn unpack() -> Result<Self, DemoError> {
-        unpack().map(|files| Self { files }).map_err(DemoError::Unpack)
+    pub fn unpack() -> io::Result<Self> {
+        let files = tar::Archive::new(zstd::Decoder::new(ARCHIVE)?)
+            .entries()?
+            .map(|entry| {
+                let mut entry = entry?;
+                let path = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
+                let mut content = Vec::new();
+                entry.read_to_end(&mut content)?;
+                Ok((path, content.into()))
+            })
+            .collect::<io::Result<_>>()?;
+        Ok(Self { files })
     }
 
     /// The host names. They end in `.test` (RFC 6761), so that only `fetch.resolve` can map them.
@@ -121,48 +114,28 @@ impl Site {
 
     /// The answer of host `name` (without port, in lower case) to a request for `path`.
     fn answer(&self, name: &str, path: &str) -> Answer {
-        let Some(host) = HOSTS.iter().find(|host| host.name == name) else {
-            return Answer::Missing;
+        let missing = "<!DOCTYPE html><title>404 Not Found</title><h1>Not Found</h1>";
+        let missing = || (StatusCode::NOT_FOUND, (CONTENT_TYPE, HTML.to_owned()), missing.into());
+        let Some(Host { root, directory, manual, .. }) =
+            HOSTS.iter().find(|host| host.name == name)
+        else {
+            return missing();
         };
-        match (path.strip_prefix(host.root), host.robots) {
-            (Some("" | "index.html"), _) => Answer::Moved(host.start),
-            (Some(page), _) => self.page(host.directory, page),
-            (None, Some(robots)) if path == "/robots.txt" => Answer::Robots(robots),
-            (None, _) if path == "/" => Answer::Moved(host.start),
-            (None, _) => Answer::Missing,
+        let start = || (LOCATION, format!("{root}{}", manual.start));
+        match (path.strip_prefix(root), path, manual.robots) {
+            (Some("" | "index.html"), ..) | (None, "/", _) => {
+                (StatusCode::FOUND, start(), Bytes::new())
+            }
+            (Some(page), ..) => match self.files.get(&format!("{directory}{page}")) {
+                Some(page) => (StatusCode::OK, (CONTENT_TYPE, HTML.to_owned()), page.clone()),
+                None => missing(),
+            },
+            (None, "/robots.txt", Some(rules)) => {
+                (StatusCode::OK, (CONTENT_TYPE, PLAIN.to_owned()), rules.into())
+            }
+            _ => missing(),
         }
     }
-
-    fn page(&self, directory: &str, page: &str) -> Answer {
-        let content = self.files.get(&format!("{directory}{page}"));
-        content.map_or(Answer::Missing, |content| Answer::Page(content.clone()))
-    }
-}
-
-/// Unpacks the archive into memory (less than 8 MB): from path to content.
-fn unpack() -> io::Result<HashMap<String, Bytes>> {
-    tar::Archive::new(zstd::Decoder::new(ARCHIVE)?)
-        .entries()?
-        .map(|entry| {
-            let mut entry = entry?;
-            let path = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
-            let mut content = Vec::new();
-            entry.read_to_end(&mut content)?;
-            Ok((path, content.into()))
-        })
-        .collect()
-}
-
-/// An error of the demo's server.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum DemoError {
-    /// The bundled archive cannot be read: the binary is damaged.
-    #[error("cannot unpack the bundled pages")]
-    Unpack(#[source] io::Error),
-    /// No port on loopback is available.
-    #[error("cannot listen on loopback")]
-    Listen(#[source] io::Error),
 }
 
 const HTML: &str = "text/html; charset=utf-8";
@@ -191,9 +164,9 @@ impl Server {
 /// # Errors
 ///
 /// If no port is available.
-pub async fn serve(site: Site) -> Result<Server, DemoError> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.map_err(DemoError::Listen)?;
-    let address = listener.local_addr().map_err(DemoError::Listen)?;
+pub async fn serve(site: Site) -> io::Result<Server> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+    let address = listener.local_addr()?;
     let mut task = JoinSet::new();
     task.spawn(accept(listener, Arc::new(site)));
     Ok(Server { address, _task: task })
@@ -229,30 +202,13 @@ async fn serve_connection(stream: TcpStream, site: Arc<Site>) {
 }
 
 fn respond<B>(site: &Site, request: &Request<B>) -> Response<Full<Bytes>> {
-    if ![Method::GET, Method::HEAD].contains(request.method()) {
-        return response(StatusCode::METHOD_NOT_ALLOWED, (ALLOW, "GET, HEAD"), Bytes::new());
-    }
-    match site.answer(&host(request), request.uri().path()) {
-        Answer::Page(page) => response(StatusCode::OK, (CONTENT_TYPE, HTML), page),
-        Answer::Robots(rules) => response(StatusCode::OK, (CONTENT_TYPE, PLAIN), rules.into()),
-        Answer::Moved(path) => response(StatusCode::FOUND, (LOCATION, path), Bytes::new()),
-        Answer::Missing => response(
-            StatusCode::NOT_FOUND,
-            (CONTENT_TYPE, HTML),
-            "<!DOCTYPE html><title>404 Not Found</title><h1>Not Found</h1>".into(),
-        ),
-    }
-}
-
-fn response(
-    status: StatusCode,
-    (name, value): (HeaderName, &'static str),
-    body: Bytes,
-) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::new(body));
-    *response.status_mut() = status;
-    response.headers_mut().insert(name, HeaderValue::from_static(value));
-    response
+    let (status, (name, value), body) = if [Method::GET, Method::HEAD].contains(request.method()) {
+        site.answer(&host(request), request.uri().path())
+    } else {
+        (StatusCode::METHOD_NOT_ALLOWED, (ALLOW, "GET, HEAD".to_owned()), Bytes::new())
+    };
+    let response = Response::builder().status(status).header(name, value);
+    response.body(Full::new(body)).expect("the header is ASCII")
 }
 
 /// The name in the `Host` header, in lower case and without the port; empty if there is none.
@@ -270,19 +226,19 @@ mod tests {
 
     #[test]
     fn the_archive_stays_within_its_bounds() {
-        let files = unpack().unwrap();
+        let files = Site::unpack().unwrap().files;
         assert!((300..=450).contains(&(files.len() - 1)), "{} pages", files.len() - 1);
         assert!(files.values().map(Bytes::len).sum::<usize>() <= 8_000_000);
     }
 
     #[test]
     fn the_archive_contains_the_notices() {
-        assert_eq!(unpack().unwrap()["NOTICES.md"], NOTICES);
+        assert_eq!(Site::unpack().unwrap().files["NOTICES.md"], NOTICES);
     }
 
     #[test]
     fn every_page_declares_the_charset_it_is_served_with() {
-        for (path, content) in unpack().unwrap() {
+        for (path, content) in Site::unpack().unwrap().files {
             let page = std::str::from_utf8(&content).unwrap().to_ascii_lowercase();
             assert!(path == "NOTICES.md" || page.contains("charset=utf-8"), "{path}");
         }
@@ -292,9 +248,12 @@ mod tests {
     fn every_host_starts_at_a_page() {
         let site = Site::unpack().unwrap();
         for host in &HOSTS {
-            assert!(matches!(site.answer(host.name, host.start), Answer::Page(_)), "{}", host.name);
-            assert_eq!(site.answer(host.name, "/"), Answer::Moved(host.start));
-            assert_eq!(site.answer(host.name, host.root), Answer::Moved(host.start));
+            let start = format!("{}{}", host.root, host.manual.start);
+            assert_eq!(site.answer(host.name, &start).0, StatusCode::OK, "{}", host.name);
+            for title in ["/", host.root] {
+                let (status, location, _) = site.answer(host.name, title);
+                assert_eq!((status, location), (StatusCode::FOUND, (LOCATION, start.clone())));
+            }
         }
     }
 

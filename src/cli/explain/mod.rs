@@ -4,17 +4,14 @@ mod pair;
 mod side;
 mod url;
 
-use std::{
-    iter,
-    path::{Path, PathBuf},
-};
+use std::{iter, path::PathBuf};
 
 use super::{
     Exit, Failure, Out,
     document::{Settings, recipe},
 };
 use crate::crawl::PastRun;
-use side::{Place, Run};
+use side::Run;
 
 /// Explain why two documents are duplicates or not, or what happened to a URL
 ///
@@ -53,8 +50,7 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
     let (config, recipe) = settings.config_over_run(&run.past)?;
     match b {
         Some(b) => {
-            let places = [a, b].map(|name| place(name, &run));
-            pair::compare(out, places, &config, recipe, Some(&run.past))?;
+            pair::compare(out, [a, b], &config, recipe, Some(&run))?;
         }
         None if is_url(a) => url::explain(out, a, &run)?,
         None => {
@@ -80,12 +76,7 @@ fn compare_files(args: &Args, out: &mut Out) -> Result<(), Failure> {
         Failure::refused(Exit::Usage, message, help)
     })?;
     let config = args.settings.config()?;
-    let places = [&args.a, b].map(|name| Place::File(name.as_ref()));
-    pair::compare(out, places, &config, recipe(&config), None)
-}
-
-fn place<'a>(name: &'a str, run: &'a Run<'a>) -> Place<'a> {
-    if is_url(name) { Place::Page(run, name) } else { Place::File(Path::new(name)) }
+    pair::compare(out, [&args.a, b], &config, recipe(&config), None)
 }
 
 fn is_url(name: &str) -> bool {

@@ -13,11 +13,10 @@ use super::{
         document::Preparation,
         rule::{distances, kind, only_equal, rule},
     },
-    side::{Place, Side, Text, side},
+    side::{Run, Side, Text, side},
 };
 use crate::{
     config::Config,
-    crawl::PastRun,
     filter::{Documents, Filter, Key, Match, Options, Share, Verdict, WindowOptions},
     fingerprint::{Feature, Recipe, similarity},
 };
@@ -31,60 +30,62 @@ const TWO: NonZeroU64 = NonZeroU64::new(2).expect("not zero");
 /// Compares two documents and writes the comparison.
 pub(super) fn compare(
     out: &mut Out,
-    places: [Place<'_>; 2],
+    names: [&str; 2],
     config: &Config,
     recipe: Recipe,
-    run: Option<&PastRun>,
+    run: Option<&Run<'_>>,
 ) -> Result<(), Failure> {
     let preparation = Preparation::new(config, Documents::new(recipe));
-    let [a, b] = places.map(|place| side(&place, &preparation));
+    let [a, b] = names.map(|name| side(name, run, &preparation));
     let sides = [a?, b?];
     let options = &config.dedup.filter();
-    let texts = sides.each_ref().map(|side| side.text.as_ref());
-    let judged = match texts {
-        [Some(a), Some(b)] => Some(judge([a, b], options, run)?),
+    let texts = match sides.each_ref().map(|side| side.text.as_ref()) {
+        [Some(a), Some(b)] => Some([a, b]),
         _ => None,
     };
-    let paint = Paint { colours: io::stdout().is_terminal() };
-    write_all(out, &sides, judged, options, paint).map_err(Failure::Output)
+    let judged = texts.map(|texts| judge(texts, options, run)).transpose()?;
+    write_all(out, &sides, texts.zip(judged), options).map_err(Failure::Output)
 }
 
 fn write_all(
     out: &mut Out,
     sides: &[Side; 2],
-    judged: Option<(Verdict, Share)>,
+    judged: Option<([&Text; 2], (Verdict, Share))>,
     options: &Options,
-    paint: Paint,
 ) -> io::Result<()> {
     for (letter, side) in ["A", "B"].iter().zip(sides) {
         writeln!(out, "{letter}  {}", side.name)?;
         side.remarks.iter().try_for_each(|remark| writeln!(out, "   {remark}"))?;
     }
-    let texts = sides.each_ref().map(|side| side.text.as_ref());
-    if let ([Some(a), Some(b)], Some((verdict, _))) = (texts, judged) {
-        write_verdict(out, [a, b], verdict, options, paint)?;
-    } else {
-        writeln!(
-            out,
-            "\nWithout both texts, the filter cannot judge them again. The decisions of the run are above."
-        )?;
-        for side in sides.iter().filter(|side| side.text.is_none()) {
-            writeln!(
-                out,
-                "To see which features differ, save {} as a file and name the file instead.",
-                side.name
-            )?;
-        }
+    match judged {
+        Some((texts, (verdict, _))) => write_verdict(out, texts, verdict, options)?,
+        None => write_without_texts(out, sides)?,
     }
-    let template = judged.map_or(Share::NONE, |(_, template)| template);
+    let template = judged.map_or(Share::NONE, |(_, (_, template))| template);
     writeln!(out, "{}\n", rule_of(sides, options, template))?;
     write_sizes(out, sides)?;
     writeln!(out)?;
     write_bits(out, sides)?;
-    if let [Some(a), Some(b)] = texts {
-        writeln!(out, "cosine of features  {:.4}", cosine(&a.features, &b.features))?;
-        write_excess(out, ("A", &a.features), &b.features, paint)?;
-        write_excess(out, ("B", &b.features), &a.features, paint)?;
+    if let Some((texts, _)) = judged {
+        let features = texts.map(|text| text.features.as_slice());
+        let weights = weights(features);
+        writeln!(out, "cosine of features  {:.4}", cosine(&weights))?;
+        write_excess(out, "A", features[0], |feature| weights[feature][1])?;
+        write_excess(out, "B", features[1], |feature| weights[feature][0])?;
+    }
+    Ok(())
+}
+
+fn write_without_texts(out: &mut Out, sides: &[Side; 2]) -> io::Result<()> {
+    writeln!(
+        out,
+        "\nWithout both texts, the filter cannot judge them again. The decisions of the run are above."
+    )?;
+    for Side { name, .. } in sides.iter().filter(|side| side.text.is_none()) {
+        writeln!(
+            out,
+            "To see which features differ, save {name} as a file and name the file instead."
+        )?;
     }
     Ok(())
 }
@@ -106,23 +107,28 @@ fn write_verdict(
     texts: [&Text; 2],
     verdict: Verdict,
     options: &Options,
-    paint: Paint,
 ) -> io::Result<()> {
-    let (word, why) = match verdict.matched() {
-        None => ("unique", why_unique(texts, options)),
-        Some(found) => {
+    let [a, b] = texts.map(|text| only_equal(text.document.sketch(), options));
+    let (word, why) = match (verdict.matched(), a, b) {
+        (Some(found), ..) => {
             let (word, why) = kind(found);
             (word, format!("{why}: {}", distances(found)))
         }
+        (None, Some(why), _) => ("unique", format!("the text of A {why}")),
+        (None, None, Some(why)) => ("unique", format!("the text of B {why}")),
+        (None, None, None) => {
+            ("unique", "the texts are neither equal nor similar enough".to_owned())
+        }
     };
-    writeln!(out, "\nAfter A, B is {}: {why}", paint.strong(word, verdict.is_unique()))
+    let colour = if verdict.is_unique() { "1;32" } else { "1;33" };
+    writeln!(out, "\nAfter A, B is {}: {why}", coloured(word, colour))
 }
 
 /// Judges the second document after the first. Also returns how much of it is template, as far as a run knows.
 fn judge(
     texts: [&Text; 2],
     options: &Options,
-    run: Option<&PastRun>,
+    run: Option<&Run<'_>>,
 ) -> Result<(Verdict, Share), Failure> {
     let window = WindowOptions { entries: TWO, age: None };
     let two = Options { window, ..options.clone() };
@@ -132,21 +138,12 @@ fn judge(
     let key = Key(!a.key.0);
     let b = b.with_key(key);
     if let Some(run) = run {
-        run.for_each_sample(&b, |sample| filter.add_sample(sample))?;
+        run.past.for_each_sample(&b, |sample| filter.add_sample(sample))?;
     }
     filter.judge(&a);
     let template = filter.template(&b);
     let judgement = filter.judge(&b);
     Ok((judgement.verdict, template))
-}
-
-fn why_unique(texts: [&Text; 2], options: &Options) -> String {
-    let [a, b] = texts.map(|text| only_equal(text.document.sketch(), options));
-    match (a, b) {
-        (Some(why), _) => format!("the text of A {why}"),
-        (None, Some(why)) => format!("the text of B {why}"),
-        (None, None) => "the texts are neither equal nor similar enough".to_owned(),
-    }
 }
 
 fn write_sizes(out: &mut Out, sides: &[Side; 2]) -> io::Result<()> {
@@ -200,74 +197,61 @@ fn recorded(sides: &[Side; 2]) -> Option<Match> {
     repeats(of_b, a).or_else(|| repeats(of_a, b))
 }
 
-/// The weights of features, by their texts.
-type Weights<'a> = HashMap<&'a str, u32>;
+/// The weight of each feature in either document, by its text.
+fn weights(documents: [&[Feature]; 2]) -> HashMap<&str, [u32; 2]> {
+    let mut weights: HashMap<_, [u32; 2]> = HashMap::new();
+    for (document, features) in documents.into_iter().enumerate() {
+        for feature in features {
+            weights.entry(feature.text.as_str()).or_default()[document] = feature.weight;
+        }
+    }
+    weights
+}
 
 /// The cosine of two weighted sets, which the similarity of their signatures estimates. 0 if one is empty.
-fn cosine(a: &[Feature], b: &[Feature]) -> f64 {
-    let in_b = weights(b);
-    let product =
-        |feature: &Feature| f64::from(feature.weight) * f64::from(weight_in(&in_b, feature));
-    let square = |features: &[Feature]| -> f64 {
-        features.iter().map(|feature| f64::from(feature.weight).powi(2)).sum()
+fn cosine(weights: &HashMap<&str, [u32; 2]>) -> f64 {
+    let product = |i: usize, j: usize| -> f64 {
+        weights.values().map(|weights| f64::from(weights[i]) * f64::from(weights[j])).sum()
     };
-    let length = (square(a) * square(b)).sqrt();
-    if length > 0.0 { a.iter().map(product).sum::<f64>() / length } else { 0.0 }
+    let length = (product(0, 0) * product(1, 1)).sqrt();
+    if length > 0.0 { product(0, 1) / length } else { 0.0 }
 }
 
 /// Writes which features weigh more in one document than in the other, the largest difference first.
 fn write_excess(
     out: &mut Out,
-    (name, features): (&str, &[Feature]),
-    other: &[Feature],
-    paint: Paint,
+    name: &str,
+    features: &[Feature],
+    other: impl Fn(&str) -> u32,
 ) -> io::Result<()> {
-    let other = weights(other);
-    let excess = |feature: &&Feature| feature.weight.saturating_sub(weight_in(&other, feature));
+    let excess = |feature: &&Feature| feature.weight.saturating_sub(other(&feature.text));
     let mut more: Vec<_> = features.iter().filter(|feature| excess(feature) > 0).collect();
     more.sort_by_key(|feature| Reverse(excess(feature)));
     if more.is_empty() {
         return Ok(());
     }
     let weigh = if more.len() == 1 { "weighs" } else { "weigh" };
+    let (number, all) = (more.len(), features.len());
     writeln!(
         out,
-        "\n{} of {} features {weigh} more in {name} (a single occurrence weighs 16)",
-        more.len(),
-        features.len()
+        "\n{number} of {all} features {weigh} more in {name} (a single occurrence weighs 16)"
     )?;
     for feature in more.iter().take(SHOWN) {
-        let (weight, theirs) = (feature.weight, weight_in(&other, feature));
-        let text = paint.quoted(&feature.text);
-        writeln!(out, "  {weight:>4} instead of {theirs:<4} {text}  ({}×)", feature.count)?;
+        let Feature { text, weight, count, .. } = feature;
+        let theirs = other(text);
+        writeln!(out, "  {weight:>4} instead of {theirs:<4} {}  ({count}×)", coloured(text, "36"))?;
     }
-    if more.len() > SHOWN {
-        writeln!(out, "  … and {} more", more.len() - SHOWN)?;
+    match number.saturating_sub(SHOWN) {
+        0 => Ok(()),
+        hidden => writeln!(out, "  … and {hidden} more"),
     }
-    Ok(())
 }
 
-fn weights(features: &[Feature]) -> Weights<'_> {
-    features.iter().map(|feature| (feature.text.as_str(), feature.weight)).collect()
-}
-
-fn weight_in(weights: &Weights<'_>, feature: &Feature) -> u32 {
-    weights.get(feature.text.as_str()).copied().unwrap_or(0)
-}
-
-/// Colours, if the output is a terminal.
-#[derive(Clone, Copy)]
-struct Paint {
-    colours: bool,
-}
-
-impl Paint {
-    fn strong(self, word: &str, good: bool) -> String {
-        let colour = if good { 32 } else { 33 };
-        if self.colours { format!("\x1b[1;{colour}m{word}\x1b[0m") } else { word.to_owned() }
-    }
-
-    fn quoted(self, text: &str) -> String {
-        if self.colours { format!("\x1b[36m{text}\x1b[0m") } else { text.to_owned() }
+/// Colours a text if the output is a terminal.
+fn coloured(text: &str, colour: &str) -> String {
+    if io::stdout().is_terminal() {
+        format!("\x1b[{colour}m{text}\x1b[0m")
+    } else {
+        text.to_owned()
     }
 }

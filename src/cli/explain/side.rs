@@ -6,28 +6,23 @@ use std::{
     path::Path,
 };
 
-use super::super::{
-    Exit, Failure,
-    document::{Preparation, extracted, read},
-    rule::kind_in_run,
+use super::{
+    super::{
+        Exit, Failure,
+        document::{Preparation, Prepared, read},
+        rule::kind_in_run,
+    },
+    is_url,
 };
 use crate::{
     crawl::{PastRun, UrlExplanation},
-    filter::{Document, Facts, Kind, Match, Verdict},
-    fingerprint::{Feature, Signature, Sketch},
+    filter::{Document, Facts, Kind, Verdict},
+    fingerprint::{Feature, Signature},
     input::{Content, Input},
-    page::{DocId, Origin, Timestamp},
+    page::{DocId, Timestamp},
     sink::{PAGES, record::PageLine},
     state::{JudgedDocument, KeptText},
 };
-
-/// Where a document is.
-pub(super) enum Place<'a> {
-    /// A file, HTML or plain text.
-    File(&'a Path),
-    /// A page of a run, by its URL.
-    Page(&'a Run<'a>, &'a str),
-}
 
 /// A run and its directory.
 pub(super) struct Run<'a> {
@@ -65,21 +60,22 @@ pub(super) struct Text {
     pub(super) features: Vec<Feature>,
 }
 
-/// Reads a document.
-pub(super) fn side(place: &Place<'_>, preparation: &Preparation) -> Result<Side, Failure> {
-    match *place {
-        Place::File(path) => {
-            let (name, content) = (path.display().to_string(), read(path)?);
-            if is_json_lines(&content) {
-                let message =
-                    format!("{name} has JSON lines, but `explain` takes one document per file");
-                let help = "save the text or page of one line as a file; `pagesieve filter` and `pagesieve lookup` read JSON lines";
-                return Err(Failure::refused(Exit::Usage, message, help));
-            }
-            Ok(of_file(name, content, preparation))
-        }
-        Place::Page(run, url) => of_page(run, url, preparation),
+/// Reads a document: a page of the run by its URL, or else a file.
+pub(super) fn side(
+    name: &str,
+    run: Option<&Run<'_>>,
+    preparation: &Preparation,
+) -> Result<Side, Failure> {
+    if let Some(run) = run.filter(|_| is_url(name)) {
+        return of_page(run, name, preparation);
     }
+    let content = read(name.as_ref())?;
+    if is_json_lines(&content) {
+        let message = format!("{name} has JSON lines, but `explain` takes one document per file");
+        let help = "save the text or page of one line as a file; `pagesieve filter` and `pagesieve lookup` read JSON lines";
+        return Err(Failure::refused(Exit::Usage, message, help));
+    }
+    Ok(of_content(name.to_owned(), content, preparation))
 }
 
 /// Whether the first line of a text is a JSON object: then the file has documents for other commands.
@@ -89,33 +85,19 @@ fn is_json_lines(content: &Content) -> bool {
     serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(first).is_ok()
 }
 
-fn of_file(name: String, content: Content, preparation: &Preparation) -> Side {
-    let kind = match content {
-        Content::Html { .. } => "HTML",
-        Content::Text(_) => "text",
-    };
-    let side = of_content(name, content, preparation);
-    Side { remarks: [vec![kind.to_owned()], side.remarks].concat(), ..side }
-}
-
 fn of_content(name: String, content: Content, preparation: &Preparation) -> Side {
     let is_page = matches!(content, Content::Html { .. });
-    let input = Input { id: name.clone(), url: None, at: None, content };
-    let (extracted, body) = extracted(&preparation.extractor, input);
-    let origin = Origin::named(&name);
-    let document = preparation.documents.extracted(&name, origin.as_ref(), &extracted);
-    let document = body.into_iter().fold(document, Document::with_body).with_time(Timestamp(0));
-    let Sketch { features, signature, .. } = *document.sketch();
-    let signature = (features > 0).then_some(signature);
-    let mut remarks: Vec<_> =
-        extracted.truncated.map(|why| truncated(why.as_str())).into_iter().collect();
-    remarks.extend(empty(&extracted.text, features, is_page));
+    let input = Input { id: name.clone(), url: None, at: Some(Timestamp(0)), content };
+    let (Prepared { document, .. }, extracted) = preparation.prepare_with_text(input);
+    let mut remarks = vec![if is_page { "HTML" } else { "text" }.to_owned()];
+    remarks.extend(extracted.truncated.map(|why| truncated(why.as_str())));
+    remarks.extend(empty(&extracted.text, document.sketch.features, is_page));
     let features = preparation.documents.fingerprinter().features(&extracted.text);
     Side {
         name,
         remarks,
         facts: document.facts(),
-        signature,
+        signature: (document.sketch.features > 0).then_some(document.sketch.signature),
         charset: is_page.then(|| extracted.charset.to_owned()),
         text: Some(Text { document, features }),
         judged: None,
@@ -133,55 +115,43 @@ fn of_page(run: &Run<'_>, url: &str, preparation: &Preparation) -> Result<Side, 
         return Err(Failure::refused(Exit::Failed, message, help));
     };
     let matched = explanation.matched.as_ref();
-    let found = document.judgement.verdict.matched();
+    let judgement = &document.judgement;
+    let is_exact = judgement.verdict.matched().is_some_and(|found| found.kind == Kind::Exact);
     let mut remarks = vec![format!("in the run: {}", judged(&document, matched))];
-    let mut line = stored(run, &document)?;
-    if !document.stored && line.is_some() {
+    let mut page = stored(run, &document)?;
+    if !document.stored && page.is_some() {
         remarks.push("its text is from the run's state".to_owned());
     }
-    if let (None, Some(matched), true) = (&line, matched, found.is_some_and(is_exact)) {
-        line = stored(run, matched)?;
+    if let (None, Some(matched), true) = (&page, matched, is_exact) {
+        page = stored(run, matched)?;
         remarks.push(
             "its own text is not stored; the text of its match, which has the same words, is used instead"
                 .to_owned(),
         );
     }
-    let side = of_line(&document, line, &mut remarks, preparation);
-    Ok(Side { remarks, judged: Some((document.judgement.id, document.judgement.verdict)), ..side })
-}
-
-fn of_line(
-    document: &JudgedDocument,
-    line: Option<Stored>,
-    remarks: &mut Vec<String>,
-    preparation: &Preparation,
-) -> Side {
-    let name = document.name.clone();
-    let Some(line) = line else {
-        remarks.push(
-            "neither its text nor its signature is stored; only the recorded values are compared"
-                .to_owned(),
-        );
-        return of_facts(name, document.judgement.facts, None);
+    let (name, facts) = (document.name.clone(), judgement.facts);
+    let truncation = page.as_ref().and_then(|page| page.truncated.as_deref());
+    remarks.extend(truncation.map(truncated));
+    let side = match page {
+        Some(Stored { text: Some(text), charset, .. }) => {
+            remarks.extend(empty(&text, facts.features, true));
+            let side = of_content(name, Content::Text(text), preparation);
+            Side { charset: Some(charset), ..side }
+        }
+        page => {
+            let why = match page {
+                Some(_) => "its text is not stored (store.text = false); its signature is compared",
+                None => {
+                    "neither its text nor its signature is stored; only the recorded values are compared"
+                }
+            };
+            remarks.push(why.to_owned());
+            let signature = page.and_then(|page| page.signature);
+            let (charset, text) = (None, None);
+            Side { name, remarks: Vec::new(), facts, signature, charset, text, judged: None }
+        }
     };
-    remarks.extend(line.truncated.as_deref().map(truncated));
-    let Some(text) = line.text else {
-        remarks.push(
-            "its text is not stored (store.text = false); its signature is compared".to_owned(),
-        );
-        return of_facts(name, document.judgement.facts, line.signature);
-    };
-    remarks.extend(empty(&text, document.judgement.facts.features, true));
-    let side = of_content(name, Content::Text(text), preparation);
-    Side { charset: Some(line.charset), ..side }
-}
-
-fn of_facts(name: String, facts: Facts, signature: Option<Signature>) -> Side {
-    Side { name, remarks: Vec::new(), facts, signature, charset: None, text: None, judged: None }
-}
-
-fn is_exact(found: &Match) -> bool {
-    found.kind == Kind::Exact
+    Ok(Side { remarks, judged: Some((judgement.id, judgement.verdict)), ..side })
 }
 
 /// The decision of the run about a page.

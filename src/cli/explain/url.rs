@@ -46,8 +46,8 @@ fn write_reason(out: &mut Out, explanation: &UrlExplanation, reason: Reason) -> 
     };
     writeln!(out, "outcome         {outcome}")?;
     writeln!(out, "reason          {reason}: {}", reason.meaning())?;
-    let aside = explanation.deferred.as_deref().filter(|_| row.state == UrlState::Queued);
-    match aside.or(row.detail.as_deref()) {
+    let deferred = explanation.deferred.as_deref().filter(|_| row.state == UrlState::Queued);
+    match deferred.or(row.detail.as_deref()) {
         Some(detail) => writeln!(out, "detail          {detail}"),
         None => Ok(()),
     }

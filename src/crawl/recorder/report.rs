@@ -1,6 +1,6 @@
 //! The end of a run: the lines of skipped URLs, and the report.
 
-use std::{collections::HashMap, num::NonZeroUsize, path::Path, time::Duration};
+use std::{collections::HashMap, num::NonZeroUsize, path::Path};
 
 use lru::LruCache;
 
@@ -12,7 +12,7 @@ use crate::{
     },
     filter::Options,
     page::Timestamp,
-    report::{Builder, DeferredHost, End, Method, Report, Row, Run, Search, Skip},
+    report::{Builder, DeferredHost, End, Method, Report, Search},
     sink::{
         SKIPPED,
         json_lines::Replacement,
@@ -48,7 +48,7 @@ pub fn report(directory: &Path) -> Result<Report, CrawlError> {
     match State::open(&path) {
         Err(StateError::Busy { .. }) => {
             let state = State::read(&path)?;
-            let run = Run { end: End::Running, finished: Timestamp::now(), ..run(&state)? };
+            let run = Report { end: End::Running, finished: Timestamp::now(), ..run(&state)? };
             summarise(&state, run, |_| Ok(()))
         }
         state => write(directory, &state?),
@@ -66,13 +66,13 @@ fn write(directory: &Path, state: &State) -> Result<Report, CrawlError> {
 /// Counts a run, and calls `write` with the line of each skipped URL.
 fn summarise(
     state: &State,
-    run: Run,
+    run: Report,
     write: impl FnMut(&SkippedLine<'_>) -> Result<(), CrawlError>,
 ) -> Result<Report, CrawlError> {
     let mut builder = Builder::default();
     add_documents(state, &mut builder)?;
     add_skipped(state, &mut builder, write)?;
-    Ok(builder.finish(run))
+    Ok(builder.finish(run, stored(state, "keeps")?.unwrap_or_default()))
 }
 
 fn add_documents(state: &State, builder: &mut Builder) -> Result<(), CrawlError> {
@@ -85,12 +85,9 @@ fn add_documents(state: &State, builder: &mut Builder) -> Result<(), CrawlError>
             .transpose()?
             .flatten();
         let of = kept.as_ref().map(|kept| kept.name.as_str());
-        builder.page(&Row {
-            decision: &Decision::new(&document.name, Some(&document.name), &document.judgement, of),
-            title: document.title.as_deref(),
-            kept_title: kept.as_ref().and_then(|kept| kept.title.as_deref()),
-            stored: document.stored,
-        });
+        let decision = Decision::new(&document.name, Some(&document.name), &document.judgement, of);
+        let kept_title = kept.as_ref().and_then(|kept| kept.title.as_deref());
+        builder.page(&decision, document.title.as_deref(), kept_title, document.stored);
         Ok(())
     })?;
     Ok(())
@@ -126,50 +123,44 @@ fn add_skipped(
                 .transpose()?
                 .flatten();
             let queued = row.state == UrlState::Queued;
-            write(&SkippedLine {
-                url: row.url.as_str().into(),
+            let line = SkippedLine {
+                url: row.url.into(),
                 reason,
-                detail: row.detail.as_deref().map(Into::into),
+                detail: row.detail.map(Into::into),
                 status: row.status,
                 referrer: referrer.map(Into::into),
                 depth: row.depth,
                 at: (!queued).then_some(row.at),
-            })?;
-            let fetched = matches!(reason, Reason::Noindex | Reason::ContentType);
-            builder.skipped(&Skip {
-                url: &row.url,
-                reason,
-                detail: row.detail.as_deref(),
-                cause: row.cause,
-                fetched,
-            });
+            };
+            write(&line)?;
+            builder.skipped(&line, row.cause);
             Ok::<_, CrawlError>(())
         },
     )?;
     for (DeferredRow { name, cause, until, .. }, urls) in deferred.into_values() {
-        builder.deferred(DeferredHost { host: name, why: cause.to_string(), urls, until });
+        builder.deferred.push(DeferredHost { host: name, why: cause.to_string(), urls, until });
     }
     Ok(())
 }
 
-fn run(state: &State) -> Result<Run, CrawlError> {
+/// The facts about the run as a whole.
+fn run(state: &State) -> Result<Report, CrawlError> {
     let text = |name| state.meta::<String>(name).map(Option::unwrap_or_default);
     let number = |name| state.meta::<i64>(name).map(Option::unwrap_or_default);
     let finished = state.meta("finished")?.map_or_else(Timestamp::now, Timestamp);
-    Ok(Run {
+    Ok(Report {
         name: text("name")?,
-        end: stored(state, "end")?.unwrap_or(End::Interrupted),
+        end: stored(state, "end")?.unwrap_or_default(),
         started: Timestamp(number("started")?),
         finished,
-        worked: Duration::try_from_secs_f64(stored(state, "worked")?.unwrap_or(0.0))
-            .unwrap_or_default(),
+        seconds: stored(state, "worked")?.unwrap_or_default(),
         fingerprint: stored(state, "judged_by")?.unwrap_or_default(),
         search: Search {
             index: text("index")?,
             audit: stored(state, "audit")?.unwrap_or_default(),
         },
-        keeps: stored(state, "keeps")?.unwrap_or_default(),
         warc: number("warc")? != 0,
+        ..Report::default()
     })
 }
 

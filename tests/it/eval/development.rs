@@ -37,7 +37,7 @@ fn quality(corpus: &Corpus, mode: Mode, segment: Segment) -> Quality {
 /// The groups of pairs of one language; there are too few pairs of two languages.
 fn languages(quality: &Quality) -> impl Iterator<Item = &GroupQuality> {
     quality.groups.iter().filter(|group| {
-        group.group.by == Axis::Language && ["en", "ja", "zh"].contains(&group.group.name.as_str())
+        group.by == Axis::Language && ["en", "ja", "zh"].contains(&group.name.as_str())
     })
 }
 
@@ -50,7 +50,7 @@ fn balanced_finds_near_duplicates_and_no_others() {
         assert!(quality.all().precision_50 >= Some(0.999));
         assert_eq!(languages(&quality).count(), 3);
         for language in languages(&quality) {
-            let name = &language.group.name;
+            let name = &language.name;
             assert!(language.figures.recall >= Some(0.99), "{name}");
             assert!(language.figures.recall_not_equal >= Some(0.98), "{name}");
             assert!(language.figures.least_recall >= Some(0.98), "{name}");
