@@ -30,7 +30,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         // By default a list of seeds reaches over its host.
         seeds: vec![Seed::new(url.parse()?)],
     };
-    // With a token of its own the crawl could be stopped, and gone on with by the same call.
+    // A token of its own could stop the crawl; the same call would continue it.
     let report = crawl::run(plan, Control::default()).await?;
     println!("{report}");
     Ok(())

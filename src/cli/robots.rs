@@ -40,7 +40,7 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
             Ok(url) => {
                 let decision = robots.decide(&url);
                 let verdict = if decision.allowed { "allow" } else { "deny" };
-                let rule = decision.rule.map_or_else(|| "-".to_owned(), |rule| rule.to_string());
+                let rule = decision.rule.map_or_else(|| "-".to_owned(), ToString::to_string);
                 format!("{verdict}\t{text}\t{rule}")
             }
             Err(error) => {

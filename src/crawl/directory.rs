@@ -36,7 +36,7 @@ pub(super) fn stored<T: DeserializeOwned>(
 /// Refuses the state of another run or of a filter.
 pub(super) fn check_owner(state: &State, path: &Path, name: &str) -> Result<(), CrawlError> {
     if state.meta::<String>("kind")?.is_some() {
-        return Err(CrawlError::NotACrawl { path: path.to_owned() });
+        return Err(CrawlError::NotACrawl(path.to_owned()));
     }
     match state.meta::<String>("name")? {
         Some(found) if found != name => {
@@ -51,7 +51,7 @@ pub(super) fn check_unclaimed(directory: &Path) -> Result<(), CrawlError> {
     let claimed = OUTPUTS.iter().copied().chain([warc::DIRECTORY]);
     let found = claimed.map(|name| directory.join(name)).find(|path| path.exists());
     match found {
-        Some(path) if !is_run(directory) => Err(CrawlError::Claimed { path }),
+        Some(path) if !is_run(directory) => Err(CrawlError::Claimed(path)),
         _ => Ok(()),
     }
 }

@@ -18,7 +18,6 @@ use super::{
 };
 use crate::{
     page::{NormalUrl, Origin, UrlOptions},
-    report::counted,
     state::{DeferCause, Reason, State, UrlKind, UrlState},
 };
 
@@ -39,45 +38,35 @@ pub struct Forecast {
 pub struct ForecastUrl {
     url: String,
     action: Action,
+    /// For which seed it is fetched, what it lists, or why it is skipped.
+    detail: String,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Action {
-    /// Fetch it, for the seed at this position in the configuration.
-    Fetch(usize),
+    Fetch,
     /// Read it for more URLs.
-    Read { pages: usize, sitemaps: usize },
-    /// Skip it.
-    Skip(Reason, Option<String>),
-    /// Nothing: the run is done with it.
-    Done,
-    /// Nothing: it cannot be fetched.
-    Failure(String),
+    Read,
+    Skip,
 }
 
 impl ForecastUrl {
     /// Whether the URL would be fetched.
     #[must_use]
     pub fn is_fetched(&self) -> bool {
-        matches!(self.action, Action::Fetch(_))
+        self.action == Action::Fetch
     }
 }
 
 /// One line: what would be done, the URL, and why; separated by tabs.
 impl fmt::Display for ForecastUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let url = &self.url;
-        match &self.action {
-            Action::Fetch(seed) => write!(f, "fetch\t{url}\tseed {}", seed + 1),
-            Action::Read { pages, sitemaps } => {
-                let (pages, sitemaps) = (counted(*pages, "page"), counted(*sitemaps, "sitemap"));
-                write!(f, "read\t{url}\t{pages}, {sitemaps}")
-            }
-            Action::Skip(reason, None) => write!(f, "skip\t{url}\t{reason}"),
-            Action::Skip(reason, Some(detail)) => write!(f, "skip\t{url}\t{reason}: {detail}"),
-            Action::Done => write!(f, "skip\t{url}\tthe run is done with it"),
-            Action::Failure(why) => write!(f, "skip\t{url}\tfailure: {why}"),
-        }
+        let action = match self.action {
+            Action::Fetch => "fetch",
+            Action::Read => "read",
+            Action::Skip => "skip",
+        };
+        write!(f, "{action}\t{}\t{}", self.url, self.detail)
     }
 }
 
@@ -88,10 +77,10 @@ impl fmt::Display for ForecastUrl {
 /// If seed files or an earlier state of the run cannot be read, or the fetcher cannot be set up.
 pub async fn dry_run(plan: &Plan) -> Result<Forecast, CrawlError> {
     let options = plan.crawl.url_options();
-    let roots = plan.roots()?;
+    let (scope, roots) = plan.roots()?;
     let mut dry_run = DryRun {
         plan,
-        scope: Scope::new(&plan.seeds)?,
+        scope,
         state: earlier_state(plan)?,
         fetcher: Fetcher::new(&plan.fetch, &plan.crawl.user_agent)?,
         options,
@@ -100,14 +89,14 @@ pub async fn dry_run(plan: &Plan) -> Result<Forecast, CrawlError> {
         seen: HashSet::new(),
         found: Vec::new(),
     };
-    for (seed, (_, urls)) in roots.iter().enumerate() {
-        for url in urls {
-            dry_run.scope.add_root(seed, url);
-        }
-    }
     for (seed, (kind, urls)) in roots.into_iter().enumerate() {
         match kind {
-            UrlKind::Page => dry_run.check_pages(seed, urls).await?,
+            UrlKind::Page => {
+                for url in urls {
+                    let admitted = dry_run.scope.admit_seed(seed, &url, |_| false);
+                    dry_run.check_page(url, admitted).await?;
+                }
+            }
             UrlKind::Sitemap => dry_run.check_sitemaps(urls.into()).await?,
         }
     }
@@ -141,28 +130,22 @@ struct DryRun<'a> {
 }
 
 impl DryRun<'_> {
-    async fn check_pages(&mut self, seed: usize, urls: Vec<NormalUrl>) -> Result<(), CrawlError> {
-        for url in urls {
-            let admitted = self.scope.admit_seed(seed, &url, |_| false);
-            self.check_page(url, admitted).await?;
-        }
-        Ok(())
-    }
-
     async fn check_sitemaps(&mut self, mut queue: VecDeque<NormalUrl>) -> Result<(), CrawlError> {
         let mut read = 0;
         while let Some(url) = queue.pop_front().filter(|_| read < MAX_SITEMAPS) {
             if !self.seen.insert(url.clone()) {
                 continue;
             }
-            if let Some((reason, why)) = self.objection(&url).await {
-                self.note(&url, Action::Skip(reason, Some(why)));
+            if let Some(why) = self.objection(&url).await {
+                self.note(&url, Action::Skip, why);
                 continue;
             }
             read += 1;
             match self.get(url.as_url(), Limit::Sitemap).await {
                 Ok(answer) => self.check_sitemap(&url, &answer, &mut queue).await?,
-                Err(error) => self.note(&url, Action::Failure(error.explain())),
+                Err(error) => {
+                    self.note(&url, Action::Skip, because(Reason::Failure, error.explain()));
+                }
             }
         }
         Ok(())
@@ -176,21 +159,19 @@ impl DryRun<'_> {
         queue: &mut VecDeque<NormalUrl>,
     ) -> Result<(), CrawlError> {
         if let Some(target) = answer.redirect_target(url.as_url()) {
-            self.note(url, Action::Skip(Reason::Redirect, Some(target.to_string())));
+            self.note(url, Action::Skip, because(Reason::Redirect, &target));
             self.queue_sitemaps(&[target], queue);
             return Ok(());
         }
         if !answer.is_success() {
-            let status = answer.status.as_u16().to_string();
-            self.note(url, Action::Skip(Reason::Status, Some(status)));
+            self.note(url, Action::Skip, because(Reason::Status, answer.status.as_u16()));
             return Ok(());
         }
         let sitemap = sitemap::parse(&answer.body, url.as_url());
-        let (pages, sitemaps) = (sitemap.urls.len(), sitemap.nested.len());
-        self.note(url, Action::Read { pages, sitemaps });
+        self.note(url, Action::Read, sitemap.counts());
         self.queue_sitemaps(&sitemap.nested, queue);
-        for entry in &sitemap.urls {
-            if let Ok(page) = NormalUrl::new(&entry.url, &self.options) {
+        for page in &sitemap.urls {
+            if let Ok(page) = NormalUrl::new(page, &self.options) {
                 let admitted = self.scope.admit(&page, 0, |_| false);
                 self.check_page(page, admitted).await?;
             }
@@ -203,7 +184,7 @@ impl DryRun<'_> {
             let Ok(url) = NormalUrl::new(url, &self.options) else { continue };
             match self.scope.admit_sitemap(&url, |_| false) {
                 Ok(_) => queue.push_back(url),
-                Err(_) => self.note(&url, Action::Skip(Reason::Scope, None)),
+                Err(refusal) => self.note(&url, Action::Skip, Reason::from(refusal).to_string()),
             }
         }
     }
@@ -217,22 +198,22 @@ impl DryRun<'_> {
             return Ok(());
         }
         let known = self.state.as_ref().map(|state| state.url(url.as_str())).transpose()?.flatten();
-        let action = match admitted {
-            _ if known.is_some_and(|known| known.state != UrlState::Queued) => Action::Done,
-            Err(Refusal::Scope) => Action::Skip(Reason::Scope, None),
-            Err(Refusal::Depth) => Action::Skip(Reason::Depth, None),
-            Err(Refusal::Budget) => Action::Skip(Reason::Budget, None),
+        let (action, detail) = match admitted {
+            _ if known.is_some_and(|known| known.state != UrlState::Queued) => {
+                (Action::Skip, "the run is done with it".to_owned())
+            }
+            Err(refusal) => (Action::Skip, Reason::from(refusal).to_string()),
             Ok(seed) => match self.objection(&url).await {
-                Some((reason, why)) => Action::Skip(reason, Some(why)),
-                None => Action::Fetch(seed),
+                Some(why) => (Action::Skip, why),
+                None => (Action::Fetch, format!("seed {}", seed + 1)),
             },
         };
-        self.note(&url, action);
+        self.note(&url, action, detail);
         Ok(())
     }
 
     /// Why robots.txt would keep a URL from being fetched: it forbids it, or asks for a delay for which the host would be deferred.
-    async fn objection(&mut self, url: &NormalUrl) -> Option<(Reason, String)> {
+    async fn objection(&mut self, url: &NormalUrl) -> Option<String> {
         if !self.plan.politeness.obey_robots {
             return None;
         }
@@ -244,9 +225,9 @@ impl DryRun<'_> {
         let robots = self.robots.get(&origin)?;
         let longest = self.plan.politeness.max_crawl_delay;
         if let Some(delay) = robots.crawl_delay().filter(|&delay| delay > longest) {
-            return Some((Reason::Host, DeferCause::CrawlDelay(delay).to_string()));
+            return Some(because(Reason::Host, DeferCause::CrawlDelay(delay)));
         }
-        robots.refusal(url.as_url()).map(|why| (Reason::Robots, why))
+        robots.refusal(url.as_url()).map(|why| because(Reason::Robots, why))
     }
 
     async fn ask(&mut self, origin: &str) -> Robots {
@@ -282,7 +263,11 @@ impl DryRun<'_> {
         answer
     }
 
-    fn note(&mut self, url: &NormalUrl, action: Action) {
-        self.found.push(ForecastUrl { url: url.as_str().to_owned(), action });
+    fn note(&mut self, url: &NormalUrl, action: Action, detail: String) {
+        self.found.push(ForecastUrl { url: url.as_str().to_owned(), action, detail });
     }
+}
+
+fn because(reason: Reason, detail: impl fmt::Display) -> String {
+    format!("{reason}: {detail}")
 }

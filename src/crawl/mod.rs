@@ -38,7 +38,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{page::Timestamp, state::Restored};
 use frontier::{Clock, Frontier, Limits, Order, Step};
 use recorder::{Recorder, Request, Start, Update};
-use worker::{Finished, RecorderGone, Responded, Worker};
+use worker::{Finished, RecorderGone, Worker};
 
 pub use crate::report::{End, Report};
 pub use directory::{delete_run, is_run};
@@ -85,13 +85,41 @@ pub struct Progress {
 /// # Errors
 /// If the run directory, its state or its outputs cannot be used, or the plan does not fit an earlier start of the run. A page that
 /// cannot be fetched is not an error: it is recorded.
+///
+/// ```no_run
+/// use pagesieve::crawl::{self, Control, Plan, scope::Seed};
+///
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let report = crawl::run(
+///     Plan {
+///         name: "tides".to_owned(),
+///         directory: "runs/tides".into(),
+///         crawl: crawl::Options {
+///             user_agent: "tides-bot/1.0 (+https://example.org/bot)".to_owned(),
+///             ..Default::default()
+///         },
+///         politeness: Default::default(),
+///         fetch: Default::default(),
+///         dedup: Default::default(),
+///         store: Default::default(),
+///         extract: Vec::new(),
+///         seeds: vec![Seed::new("https://example.org/".parse()?)],
+///     },
+///     Control::default(),
+/// )
+/// .await?;
+/// println!("{} unique pages", report.counts.unique);
+/// # Ok(())
+/// # }
+/// ```
 pub async fn run(plan: Plan, control: Control) -> Result<Report, CrawlError> {
     let plan = Arc::new(plan);
     let (requests, received) = mpsc::channel(CHANNEL);
-    let (reporting, reports) = mpsc::channel(CHANNEL);
+    let (updates, reports) = mpsc::channel(CHANNEL);
     let (started, start) = oneshot::channel();
     let (ended, end) = oneshot::channel();
-    let (handle, recorder_plan) = (Handle::current(), Arc::clone(&plan));
+    let (handle, recorder_plan, reporting) =
+        (Handle::current(), Arc::clone(&plan), updates.clone());
     let progress = control.progress.clone();
     let restoring = move |restored| {
         if let Some(progress) = &progress {
@@ -107,7 +135,7 @@ pub async fn run(plan: Plan, control: Control) -> Result<Report, CrawlError> {
         })
     });
     if let Ok(start) = start.await {
-        let end = Loop::new(&plan, start, requests, reports, control)?.run().await;
+        let end = Loop::new(&plan, start, requests, updates, reports, control)?.run().await;
         // If the recorder has ended, its error says why.
         _ = ended.send(end);
     }
@@ -119,7 +147,6 @@ struct Loop {
     frontier: Frontier,
     worker: Arc<Worker>,
     tasks: JoinSet<Result<Finished, RecorderGone>>,
-    responses: mpsc::Receiver<Responded>,
     requests: mpsc::Sender<Request>,
     /// Requests for which the recorder has no room yet.
     outbox: VecDeque<Request>,
@@ -136,11 +163,11 @@ impl Loop {
         plan: &Plan,
         start: Start,
         requests: mpsc::Sender<Request>,
+        updates: mpsc::Sender<Update>,
         reports: mpsc::Receiver<Update>,
         control: Control,
     ) -> Result<Self, CrawlError> {
-        let (responded, responses) = mpsc::channel(CHANNEL);
-        let worker = Worker::new(plan, start.documents, requests.clone(), responded)?;
+        let worker = Worker::new(plan, start.documents, requests.clone(), updates)?;
         let concurrency = plan.crawl.concurrency.get();
         let order = if concurrency == 1 { Order::RoundRobin } else { Order::Earliest };
         let limits = Limits { hosts: HOSTS, urls: URLS };
@@ -149,7 +176,6 @@ impl Loop {
             frontier: Frontier::new(plan.politeness.clone(), order, limits, start.budget, clock),
             worker: Arc::new(worker),
             tasks: JoinSet::new(),
-            responses,
             requests,
             outbox: VecDeque::new(),
             reports,
@@ -166,23 +192,21 @@ impl Loop {
         let (stop, requests) = (self.control.stop.clone(), self.requests.clone());
         loop {
             let stopping = self.recorder_gone || stop.is_cancelled();
-            let wake = if stopping { Wake::Finished } else { self.start() };
+            let next = if stopping { Step::Done } else { self.start() };
             self.publish();
-            if matches!(wake, Wake::Finished) && self.tasks.is_empty() && self.outbox.is_empty() {
+            if matches!(next, Step::Done) && self.tasks.is_empty() && self.outbox.is_empty() {
                 break;
             }
             let timer = async {
-                match wake {
-                    Wake::At(instant) => sleep_until(instant).await,
-                    Wake::OnReport | Wake::Finished => std::future::pending().await,
+                match next {
+                    Step::Wait(instant) => sleep_until(Instant::from_std(instant)).await,
+                    _ => std::future::pending().await,
                 }
             };
             tokio::select! {
                 biased;
-                Some(Responded { id, address, signal }) = self.responses.recv() => {
-                    self.frontier.responded(id, address, signal, Instant::now().into_std());
-                }
-                report = self.reports.recv(), if !self.recorder_gone => self.reported(report),
+                Some(update) = self.reports.recv() => self.reported(update),
+                () = requests.closed(), if !self.recorder_gone => self.recorder_gone = true,
                 room = requests.reserve(), if !self.outbox.is_empty() => {
                     match (room, self.outbox.pop_front()) {
                         (Ok(room), Some(request)) => room.send(request),
@@ -203,8 +227,8 @@ impl Loop {
         }
     }
 
-    /// Starts everything that may be started now.
-    fn start(&mut self) -> Wake {
+    /// Starts everything that may be started now. Returns the step that remains: to wait, or that nothing is left.
+    fn start(&mut self) -> Step {
         while self.frontier.in_flight() < self.concurrency {
             match self.frontier.next(Instant::now().into_std()) {
                 Step::Fetch(task) => {
@@ -215,23 +239,23 @@ impl Loop {
                 }
                 Step::Load(query) => self.outbox.push_back(Request::Load(query)),
                 Step::Defer(host, cause) => self.outbox.push_back(Request::Defer(host, cause)),
-                Step::Wait(instant) => return Wake::At(Instant::from_std(instant)),
-                Step::Blocked => return Wake::OnReport,
-                Step::Done => return Wake::Finished,
+                step => return step,
             }
         }
-        Wake::OnReport
+        Step::Blocked
     }
 
-    fn reported(&mut self, report: Option<Update>) {
+    fn reported(&mut self, update: Update) {
         let now = Instant::now().into_std();
-        match report {
-            Some(Update::Recorded(task, recorded, counts)) => {
+        match update {
+            Update::Responded(id, address, signal) => {
+                self.frontier.responded(id, address, signal, now);
+            }
+            Update::Recorded(task, recorded, counts) => {
                 self.counts = counts;
                 self.frontier.recorded(&task, &recorded, now);
             }
-            Some(Update::Loaded(loaded)) => self.frontier.loaded(loaded, now),
-            None => self.recorder_gone = true,
+            Update::Loaded(loaded) => self.frontier.loaded(loaded, now),
         }
     }
 
@@ -265,14 +289,4 @@ impl Loop {
             });
         }
     }
-}
-
-/// What the loop waits for, beside a stop.
-enum Wake {
-    /// This instant, or a report.
-    At(Instant),
-    /// A report of a worker or the recorder.
-    OnReport,
-    /// What still runs, after which the run ends.
-    Finished,
 }

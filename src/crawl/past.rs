@@ -1,6 +1,6 @@
 //! Reads a run without continuing it: what became of a URL, and which pages are nearest to a text.
 
-use std::{collections::BinaryHeap, num::NonZeroUsize, path::Path};
+use std::{collections::BinaryHeap, path::Path};
 
 use super::{
     directory::{STATE, stored},
@@ -8,15 +8,15 @@ use super::{
 };
 use crate::{
     filter::{
-        Digests, Document, Engine, Horizon, Key, Kind, Known, Match, Options, Position,
+        Digests, Document, Engine, Key, Kind, Match, MemoryDigests, Options, Position,
         Representative, Rule, Share, TemplateSample, Verdict,
     },
-    fingerprint::{Digest, HashSeed, Recipe, Signature},
+    fingerprint::{HashSeed, Recipe, Signature},
     index::Scan,
     page::{DocId, NormalUrl, Timestamp, UrlOptions},
     state::{
-        DigestCache, DigestTable, JudgedDocument, KeptText, Reason, Recorded, SignatureLog, State,
-        StateError, UrlRow, UrlState,
+        JudgedDocument, KeptText, Reason, Recorded, SignatureLog, State, StateError, UrlRow,
+        UrlState,
     },
 };
 
@@ -88,7 +88,7 @@ impl PastRun {
     /// # Errors
     /// If there is none, or its state cannot be read.
     pub fn open(directory: &Path) -> Result<Self, CrawlError> {
-        let none = || CrawlError::NoRun { path: directory.to_owned() };
+        let none = || CrawlError::NoRun(directory.to_owned());
         let path = directory.join(STATE);
         if !path.is_file() {
             return Err(none());
@@ -113,11 +113,9 @@ impl PastRun {
     /// # Errors
     /// If these options ask for something else.
     pub fn recipe(&self, options: &Options) -> Result<Recipe, CrawlError> {
-        match self.recorded.check(options) {
-            Err(StateError::Recipe { key, stored, wanted }) => {
-                Err(CrawlError::Unlike { key, stored, wanted })
-            }
-            checked => Ok(checked.map(|()| options.recipe(self.seed))?),
+        match self.recorded.difference(options) {
+            Some(difference) => Err(CrawlError::Unlike(difference)),
+            None => Ok(options.recipe(self.seed)),
         }
     }
 
@@ -175,9 +173,7 @@ impl PastRun {
     ) -> Result<Lookup, CrawlError> {
         let document = &document.clone().with_key(Key::of("")).with_time(Timestamp(i64::MIN));
         let verdicts_hold = judge_alike(options, &self.options()?.filter());
-        let mut cache = DigestCache::new(NonZeroUsize::MIN);
-        let mut digests = Unchanged { table: cache.over(&self.state), verdicts_hold };
-        let equal = equal(&mut digests, document)?;
+        let (mut digests, equal) = self.equal(document, verdicts_hold)?;
         let mut engine = Engine::new(options, document.recipe, Scan::default());
         self.for_each_sample(document, |sample| engine.add_sample(sample))?;
         let signature = (document.sketch.features > 0).then_some(document.sketch.signature);
@@ -210,27 +206,39 @@ impl PastRun {
         });
         let nearest = nearest.collect::<Result<_, StateError>>()?;
         let template = engine.template(document);
-        let matched = match engine.judge(&mut digests, document)?.judgement.verdict {
+        let Ok(change) = engine.judge(&mut digests, document);
+        let matched = match change.judgement.verdict {
             Verdict::Duplicate(found) => Some((found, self.page(found.of)?)),
             Verdict::Unique => None,
         };
         Ok(Lookup { nearest, compared, matched, template })
     }
 
-    /// Adds to a filter what the run knows of the template of the document's origin.
+    /// The documents that have this one's body or text, and their representatives. Unless verdicts hold, recorded near duplicates may not be
+    /// any: documents equal to them are judged again.
+    fn equal(
+        &self,
+        document: &Document,
+        verdicts_hold: bool,
+    ) -> Result<(MemoryDigests, Vec<DocId>), StateError> {
+        let (mut digests, mut equal) = (MemoryDigests::default(), Vec::new());
+        for digest in document.body.into_iter().chain(document.sketch.digest) {
+            for known in self.state.known_by(digest)? {
+                let matched = known.verdict.matched();
+                if verdicts_hold || matched.is_none_or(|matched| matched.kind != Kind::Near) {
+                    equal.push(known.representative());
+                    let Ok(()) = digests.insert(&[digest], &known);
+                }
+            }
+        }
+        Ok((digests, equal))
+    }
+
+    /// Calls `visit` with what the run knows of the template of the document's origin.
     ///
     /// # Errors
     /// If the state cannot be read.
-    #[cfg(feature = "cli")]
-    pub(crate) fn add_samples(
-        &self,
-        filter: &mut crate::filter::Filter,
-        document: &Document,
-    ) -> Result<(), CrawlError> {
-        self.for_each_sample(document, |sample| filter.add_sample(sample))
-    }
-
-    fn for_each_sample(
+    pub(crate) fn for_each_sample(
         &self,
         document: &Document,
         visit: impl FnMut(&TemplateSample),
@@ -273,45 +281,7 @@ fn distances(a: &Signature, b: &Signature) -> (u32, u32) {
     (a.fingerprint().distance(b.fingerprint()), a.distance(b))
 }
 
-/// The representatives of documents that have this one's body or text.
-fn equal(digests: &mut Unchanged<'_>, document: &Document) -> Result<Vec<DocId>, StateError> {
-    let mut known = Vec::new();
-    for digest in document.body.into_iter().chain(document.sketch.digest) {
-        digests.find(digest, &mut known)?;
-    }
-    let of = |known: Known| known.verdict.matched().map_or(known.id, |matched| matched.of);
-    Ok(known.into_iter().map(of).collect())
-}
-
 /// Whether the same texts are near duplicates by both options.
 fn judge_alike(a: &Options, b: &Options) -> bool {
     Rule::new(a) == Rule::new(b) && a.templates == b.templates
-}
-
-/// A table of digests that does not change.
-struct Unchanged<'a> {
-    table: DigestTable<'a>,
-    /// Whether recorded near duplicates still are. If they may not be, documents equal to them are judged again.
-    verdicts_hold: bool,
-}
-
-impl Digests for Unchanged<'_> {
-    type Error = StateError;
-
-    fn find(&mut self, digest: Digest, out: &mut Vec<Known>) -> Result<(), StateError> {
-        self.table.find(digest, out)?;
-        let is_near = |known: &Known| {
-            known.verdict.matched().is_some_and(|matched| matched.kind == Kind::Near)
-        };
-        out.retain(|known| self.verdicts_hold || !is_near(known));
-        Ok(())
-    }
-
-    fn insert(&mut self, _: &[Digest], _: &Known) -> Result<(), StateError> {
-        Ok(())
-    }
-
-    fn expire(&mut self, _: Horizon) -> Result<(), StateError> {
-        Ok(())
-    }
 }

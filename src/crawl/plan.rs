@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     fetch::{self, FetchError},
     politeness,
-    scope::{ScopeError, Seed, SeedLineError, Source, read_seed_file},
+    scope::{Scope, ScopeError, Seed, SeedLineError, Source, read_seed_file},
 };
 use crate::{
     extract,
@@ -17,7 +17,7 @@ use crate::{
     page::{NormalUrl, UrlError, UrlOptions},
     report::{ReportError, counted},
     sink::{self, SinkError},
-    state::{StateError, UrlKind},
+    state::{Difference, StateError, UrlKind},
 };
 
 /// The `[crawl]` table.
@@ -185,8 +185,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The URLs that each seed list names, and what they lead to.
-    pub(super) fn roots(&self) -> Result<Vec<(UrlKind, Vec<NormalUrl>)>, CrawlError> {
+    /// The seed lists, compiled, and the URLs that each of them names.
+    pub(super) fn roots(&self) -> Result<(Scope, Vec<Root>), CrawlError> {
         let options = self.crawl.url_options();
         let roots = |seed: &Seed| match &seed.source {
             Source::Url(url) => Ok((UrlKind::Page, vec![NormalUrl::new(url, &options)?])),
@@ -198,9 +198,19 @@ impl Plan {
                 Ok((UrlKind::Page, read_seed_file(&file, &options).map_err(bad)?))
             }
         };
-        self.seeds.iter().map(roots).collect()
+        let roots = self.seeds.iter().map(roots).collect::<Result<Vec<Root>, CrawlError>>()?;
+        let mut scope = Scope::new(&self.seeds)?;
+        for (seed, (_, urls)) in roots.iter().enumerate() {
+            for url in urls {
+                scope.add_root(seed, url);
+            }
+        }
+        Ok((scope, roots))
     }
 }
+
+/// What the URLs of a seed list lead to, and these URLs.
+pub(super) type Root = (UrlKind, Vec<NormalUrl>);
 
 /// Why a run cannot start or continue.
 #[derive(Debug, thiserror::Error)]
@@ -215,11 +225,8 @@ pub enum CrawlError {
         source: io::Error,
     },
     /// There is no run.
-    #[error("{} is not a run directory: it has no state.sqlite", path.display())]
-    NoRun {
-        /// The directory.
-        path: PathBuf,
-    },
+    #[error("{} is not a run directory: it has no state.sqlite", .0.display())]
+    NoRun(PathBuf),
     /// The directory holds another run.
     #[error(
         "{} holds the run `{found}`, not `{wanted}`: choose another directory with --out, delete that run with --fresh, or continue it with name = \"{found}\"",
@@ -234,11 +241,8 @@ pub enum CrawlError {
         wanted: String,
     },
     /// The state in the directory belongs to a filter.
-    #[error("{} holds the state of `pagesieve filter`, not of a crawl: choose another directory with --out", path.display())]
-    NotACrawl {
-        /// The directory.
-        path: PathBuf,
-    },
+    #[error("{} holds the state of `pagesieve filter`, not of a crawl: choose another directory with --out", .0.display())]
+    NotACrawl(PathBuf),
     /// A seed file cannot be read.
     #[error("read the seed file {}", path.display())]
     SeedFile {
@@ -262,38 +266,23 @@ pub enum CrawlError {
     #[error("compile the seeds' patterns")]
     Scope(#[from] ScopeError),
     /// The directory holds no run, but a file or folder where the run would write.
-    #[error("the directory holds no run, but {} exists: move it away, or choose another directory with --out", path.display())]
-    Claimed {
-        /// The file or folder.
-        path: PathBuf,
-    },
+    #[error("the directory holds no run, but {} exists: move it away, or choose another directory with --out", .0.display())]
+    Claimed(PathBuf),
     /// The window does not fit into the memory that it is given.
     #[error("build the index")]
     Memory(#[from] OptionsError),
     /// Fingerprints of this configuration cannot be compared with those of the run.
     #[error(
-        "{key} has changed: the run's fingerprints were made with {stored}, the configuration has {configured}; change it back, or start over with --fresh"
+        "{} has changed: the run's fingerprints were made with {}, the configuration has {}; change it back, or start over with --fresh",
+        .0.key, .0.stored, .0.wanted
     )]
-    Recipe {
-        /// The key that has changed.
-        key: &'static str,
-        /// The value of the run.
-        stored: String,
-        /// The configured value.
-        configured: String,
-    },
+    Recipe(Difference),
     /// Texts to be compared with the run's would be fingerprinted in another way.
     #[error(
-        "{key} would be {wanted}, but the run's fingerprints were made with {stored}, and only those made alike can be compared: leave the key out, or set it as in the run (without the key, a configuration has the default)"
+        "{} would be {}, but the run's fingerprints were made with {}, and only those made alike can be compared: leave the key out, or set it as in the run (without the key, a configuration has the default)",
+        .0.key, .0.wanted, .0.stored
     )]
-    Unlike {
-        /// The key that differs from the run.
-        key: &'static str,
-        /// The value of the run.
-        stored: String,
-        /// The value in the options.
-        wanted: String,
-    },
+    Unlike(Difference),
     /// The HTTP client cannot be set up.
     #[error("set up the fetcher")]
     Fetcher(#[from] FetchError),
@@ -302,7 +291,7 @@ pub enum CrawlError {
     Threads(#[from] rayon::ThreadPoolBuildError),
     /// The state failed.
     #[error(transparent)]
-    State(#[from] StateError),
+    State(StateError),
     /// An output failed.
     #[error(transparent)]
     Sink(#[from] SinkError),
@@ -312,6 +301,15 @@ pub enum CrawlError {
     /// The recorder panicked.
     #[error("the recorder panicked: this is a defect; run the same command again to continue")]
     Panicked,
+}
+
+impl From<StateError> for CrawlError {
+    fn from(error: StateError) -> Self {
+        match error {
+            StateError::Recipe(difference) => Self::Recipe(difference),
+            error => Self::State(error),
+        }
+    }
 }
 
 impl CrawlError {

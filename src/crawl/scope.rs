@@ -14,16 +14,20 @@ use regex::{Regex, RegexBuilder};
 use serde::{Deserialize, Serialize};
 use url::{Position, Url};
 
-use crate::page::{NormalUrl, Origin, UrlError, UrlOptions};
+use crate::{
+    page::{NormalUrl, Origin, UrlError, UrlOptions},
+    state::Reason,
+};
 
 /// The most memory that one compiled pattern may take, in bytes.
 const PATTERN_SIZE: usize = 1 << 20;
 
 /// A seed list, `[[seeds]]` in the configuration: where to begin, how far to go, how to tag the pages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "Fields", into = "Fields")]
+#[serde(try_from = "Fields")]
 pub struct Seed {
     /// Where its URLs come from.
+    #[serde(flatten)]
     pub source: Source,
     /// How far from the seeds a URL may lie.
     pub scope: Reach,
@@ -40,7 +44,8 @@ pub struct Seed {
 }
 
 /// Where the URLs of a seed list come from.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Source {
     /// A single URL.
     Url(Url),
@@ -75,37 +80,18 @@ pub enum Reach {
 }
 
 /// The keys of a `[[seeds]]` table.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Fields {
-    #[serde(skip_serializing_if = "Option::is_none")]
     url: Option<Url>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<PathBuf>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     sitemap: Option<Url>,
     scope: Reach,
     include: Vec<String>,
     exclude: Vec<String>,
-    max_depth: u32,
-    max_pages: u64,
+    max_depth: Option<u32>,
+    max_pages: Option<u64>,
     tags: Vec<String>,
-}
-
-impl Default for Fields {
-    fn default() -> Self {
-        Self {
-            url: None,
-            file: None,
-            sitemap: None,
-            scope: Reach::default(),
-            include: Vec::new(),
-            exclude: Vec::new(),
-            max_depth: 20,
-            max_pages: 100_000,
-            tags: Vec::new(),
-        }
-    }
 }
 
 /// A seed list with no source, or with several.
@@ -116,27 +102,14 @@ struct SourceError;
 impl TryFrom<Fields> for Seed {
     type Error = SourceError;
 
-    fn try_from(fields: Fields) -> Result<Self, SourceError> {
-        let source = match (fields.url, fields.file, fields.sitemap) {
+    fn try_from(mut fields: Fields) -> Result<Self, SourceError> {
+        let source = match (fields.url.take(), fields.file.take(), fields.sitemap.take()) {
             (Some(url), None, None) => Source::Url(url),
             (None, Some(file), None) => Source::File(file),
             (None, None, Some(sitemap)) => Source::Sitemap(sitemap),
             _ => return Err(SourceError),
         };
-        let Fields { scope, include, exclude, max_depth, max_pages, tags, .. } = fields;
-        Ok(Self { source, scope, include, exclude, max_depth, max_pages, tags })
-    }
-}
-
-impl From<Seed> for Fields {
-    fn from(seed: Seed) -> Self {
-        let Seed { source, scope, include, exclude, max_depth, max_pages, tags } = seed;
-        let rest = Self { scope, include, exclude, max_depth, max_pages, tags, ..Self::default() };
-        match source {
-            Source::Url(url) => Self { url: Some(url), ..rest },
-            Source::File(file) => Self { file: Some(file), ..rest },
-            Source::Sitemap(sitemap) => Self { sitemap: Some(sitemap), ..rest },
-        }
+        Ok(Self::of(source, fields))
     }
 }
 
@@ -144,8 +117,13 @@ impl Seed {
     /// A list of one URL with the defaults of the configuration.
     #[must_use]
     pub fn new(url: Url) -> Self {
-        let Fields { scope, include, exclude, max_depth, max_pages, tags, .. } = Fields::default();
-        Self { source: Source::Url(url), scope, include, exclude, max_depth, max_pages, tags }
+        Self::of(Source::Url(url), Fields::default())
+    }
+
+    fn of(source: Source, fields: Fields) -> Self {
+        let Fields { scope, include, exclude, max_depth, max_pages, tags, .. } = fields;
+        let (max_depth, max_pages) = (max_depth.unwrap_or(20), max_pages.unwrap_or(100_000));
+        Self { source, scope, include, exclude, max_depth, max_pages, tags }
     }
 }
 
@@ -258,6 +236,16 @@ pub enum Refusal {
     Depth,
     /// The lists that admit it have received all the pages they may.
     Budget,
+}
+
+impl From<Refusal> for Reason {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Scope => Self::Scope,
+            Refusal::Depth => Self::Depth,
+            Refusal::Budget => Self::Budget,
+        }
+    }
 }
 
 /// All seed lists, compiled: decides which of them a URL belongs to.

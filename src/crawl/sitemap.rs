@@ -15,6 +15,8 @@ use quick_xml::{
 };
 use url::Url;
 
+use crate::report::counted;
+
 /// The longest sitemap that is read, decompressed (sitemaps.org allows 50 MB).
 const MAX_BYTES: usize = 50 * 1024 * 1024;
 /// The most URLs that are taken from one sitemap (the limit of sitemaps.org).
@@ -30,23 +32,14 @@ const MAX_TEXT: usize = 8 * 1024;
 /// What a sitemap lists.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sitemap {
-    /// The pages.
-    pub urls: Vec<Entry>,
+    /// The pages: `http` or `https`. Relative URLs, which only Atom allows, are resolved against the sitemap's URL.
+    pub urls: Vec<Url>,
     /// The sitemaps that a sitemap index names.
     pub nested: Vec<Url>,
     /// The first 100 problems.
     pub problems: Vec<Problem>,
     /// How many problems there were beyond those.
     pub more_problems: usize,
-}
-
-/// A page in a sitemap or feed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// Its URL, `http` or `https`. A relative one, which only Atom allows, is resolved against the sitemap's URL.
-    pub url: Url,
-    /// When it was last changed or published, as written.
-    pub lastmod: Option<String>,
 }
 
 /// Why a part of a sitemap was not read.
@@ -92,7 +85,7 @@ pub enum Problem {
 ///
 /// let base = Url::parse("http://example.org/sitemap.xml")?;
 /// let found = sitemap::parse(b"<urlset><url><loc>http://example.org/a?b&amp;c</loc></url></urlset>", &base);
-/// assert_eq!(found.urls[0].url.as_str(), "http://example.org/a?b&c");
+/// assert_eq!(found.urls[0].as_str(), "http://example.org/a?b&c");
 /// # Ok::<(), url::ParseError>(())
 /// ```
 #[must_use]
@@ -122,6 +115,12 @@ fn decode(body: &[u8]) -> Cow<'_, str> {
 }
 
 impl Sitemap {
+    /// How many pages and sitemaps it lists, in words.
+    pub(super) fn counts(&self) -> String {
+        let (pages, sitemaps) = (self.urls.len(), self.nested.len());
+        format!("{}, {}", counted(pages, "page"), counted(sitemaps, "sitemap"))
+    }
+
     /// The body without gzip, up to the limit.
     fn unpacked<'a>(&mut self, body: &'a [u8]) -> Cow<'a, [u8]> {
         let mut body = Cow::Borrowed(body);
@@ -161,9 +160,8 @@ impl Sitemap {
             if self.is_full() {
                 return self.note(Problem::TooMany);
             }
-            if let Some(url) = self.checked(Url::parse(line), line) {
-                self.urls.push(Entry { url, lastmod: None });
-            }
+            let url = self.checked(Url::parse(line), line);
+            self.urls.extend(url);
         }
     }
 
@@ -192,7 +190,6 @@ enum Element {
     Loc,
     Link,
     Guid,
-    Date,
     Other,
 }
 
@@ -209,7 +206,6 @@ impl Element {
             "loc" => Self::Loc,
             "link" => Self::Link,
             "guid" => Self::Guid,
-            "lastmod" | "pubDate" | "date" | "updated" | "published" => Self::Date,
             _ => Self::Other,
         }
     }
@@ -231,7 +227,6 @@ struct Draft {
     /// The first one: further links of an Atom entry are other forms of the same page.
     url: Option<String>,
     guid: Option<String>,
-    lastmod: Option<String>,
 }
 
 /// An XML document while it is read.
@@ -350,9 +345,6 @@ impl<'a> Markup<'a> {
                 self.draft.url = self.draft.url.take().or(text);
             }
             (Some(Element::Item), Element::Guid) => self.draft.guid = text,
-            (Some(Element::Url | Element::Item | Element::Entry), Element::Date) => {
-                self.draft.lastmod = self.draft.lastmod.take().or(text);
-            }
             (Some(Element::Sitemaps), Element::Url | Element::Sitemap) => {
                 self.finish(element, text);
             }
@@ -371,7 +363,7 @@ impl<'a> Markup<'a> {
         let Some(url) = self.sitemap.checked(self.base.join(&written), &written) else { return };
         match element {
             Element::Sitemap => self.sitemap.nested.push(url),
-            _ => self.sitemap.urls.push(Entry { url, lastmod: draft.lastmod }),
+            _ => self.sitemap.urls.push(url),
         }
     }
 
@@ -388,7 +380,7 @@ impl<'a> Markup<'a> {
     fn push(&mut self, text: &str) {
         let is_kept = matches!(
             self.open.last(),
-            Some(Element::Loc | Element::Link | Element::Guid | Element::Date | Element::Sitemap)
+            Some(Element::Loc | Element::Link | Element::Guid | Element::Sitemap)
         );
         if is_kept && self.text.len() < MAX_TEXT {
             self.text.push_str(text);

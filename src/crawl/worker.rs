@@ -3,7 +3,7 @@
 //! A worker keeps no state. It leaves what costs CPU to a fixed pool of threads, and what must be remembered to the recorder. If it
 //! panics, the URL is recorded as a failure.
 
-use std::{collections::HashSet, net::IpAddr, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{collections::HashSet, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures_util::FutureExt;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -11,11 +11,11 @@ use tokio::sync::{mpsc, oneshot};
 use url::Url;
 
 use super::{
-    fetch::{Answer, Extent, FetchError, Fetcher, Limit, is_html},
+    fetch::{Answer, FetchError, Fetcher, Limit, is_html},
     frontier::{RobotsResult, RobotsTask, Task, TaskId},
     plan::{CrawlError, Links, Plan, Store},
     politeness::Signal,
-    recorder::{Outcome, Parsed, Probe, Probed, Received, Record, Request, Skipped},
+    recorder::{Outcome, Parsed, Probe, Probed, Received, Record, Request, Skipped, Update},
     robots::{Robots, RobotsRequest, RobotsResponse, VALID, product_token},
     sitemap,
 };
@@ -43,16 +43,7 @@ pub(super) struct Worker {
     /// Whether the recorder is asked about a page's body before the page is parsed.
     probes: bool,
     requests: mpsc::Sender<Request>,
-    responses: mpsc::Sender<Responded>,
-}
-
-/// A request has ended.
-#[derive(Debug)]
-pub(super) struct Responded {
-    pub(super) id: TaskId,
-    /// Where the response came from, if there was one.
-    pub(super) address: Option<IpAddr>,
-    pub(super) signal: Signal,
+    updates: mpsc::Sender<Update>,
 }
 
 /// How a task ended.
@@ -70,33 +61,12 @@ pub(super) enum Finished {
 #[derive(Debug)]
 pub(super) struct RecorderGone;
 
-/// What the visit of a URL led to.
-enum Visit {
-    Retry,
-    /// The outcome is to be recorded.
-    Record(Box<Record>),
-    /// The recorder has recorded the page by its body.
-    Recorded,
-}
-
-impl Visit {
-    fn record(task: &Arc<Task>, outcome: Outcome, exchange: Option<Exchange>) -> Self {
-        Self::Record(Box::new(Record { task: Arc::clone(task), outcome, exchange }))
-    }
-
-    fn failed(task: &Arc<Task>, detail: &str) -> Self {
-        let failure = Skipped::new(Reason::Failure);
-        let skipped = Skipped { detail: Some(detail.to_owned()), ..failure };
-        Self::record(task, Outcome::Skipped(skipped), None)
-    }
-}
-
 impl Worker {
     pub(super) fn new(
         plan: &Plan,
         documents: Documents,
         requests: mpsc::Sender<Request>,
-        responses: mpsc::Sender<Responded>,
+        updates: mpsc::Sender<Update>,
     ) -> Result<Self, CrawlError> {
         let agent = product_token(&plan.crawl.user_agent).to_owned();
         let fetcher = Fetcher::new(&plan.fetch, &plan.crawl.user_agent)?;
@@ -117,66 +87,63 @@ impl Worker {
                 .iter()
                 .any(|policy| policy.store == Store::Skip && policy.links == Links::Skip),
             requests,
-            responses,
+            updates,
         })
     }
 
     /// Fetches a URL and submits the outcome to the recorder.
     pub(super) async fn fetch(self: Arc<Self>, task: Arc<Task>) -> Result<Finished, RecorderGone> {
         let visit = AssertUnwindSafe(self.visit(&task)).catch_unwind().await;
-        let visit = visit.unwrap_or_else(|_| {
-            tracing::error!(url = task.queued.url.url, "a worker panicked");
-            Ok(Visit::failed(&task, "the worker panicked"))
-        })?;
-        match visit {
-            Visit::Retry => return Ok(Finished::Retry(task)),
-            Visit::Recorded => {}
-            Visit::Record(record) => self.send(Request::Record(record)).await?,
+        if let Ok(finished) = visit {
+            return finished;
         }
-        Ok(Finished::Submitted)
+        tracing::error!(url = task.queued.url.url, "a worker panicked");
+        self.record(&task, Outcome::failure("the worker panicked"), None).await
     }
 
-    async fn visit(self: &Arc<Self>, task: &Arc<Task>) -> Result<Visit, RecorderGone> {
+    async fn visit(self: &Arc<Self>, task: &Arc<Task>) -> Result<Finished, RecorderGone> {
         if task.over_budget {
-            return Ok(Visit::record(task, Outcome::OverBudget, None));
+            return self.record(task, Outcome::OverBudget, None).await;
         }
         let Ok(url) = Url::parse(&task.queued.url.url) else {
-            return Ok(Visit::failed(task, "not a URL"));
+            return self.record(task, Outcome::failure("not a URL"), None).await;
         };
         if let Some(robots) = &task.robots
             && let Some(refusal) = robots.refusal(&url)
         {
-            let unreachable = robots.unreachable_reason().map(|_| SkipCause::RobotsNotReceived);
-            let (cause, detail) = (unreachable, Some(refusal));
-            let skipped = Skipped { cause, detail, ..Skipped::new(Reason::Robots) };
-            return Ok(Visit::record(task, Outcome::Skipped(skipped), None));
+            let cause = robots.unreachable_reason().map(|_| SkipCause::RobotsNotReceived);
+            let skipped = Skipped::new(Reason::Robots, None, Some(refusal));
+            return self.record(task, Outcome::Skipped(Skipped { cause, ..skipped }), None).await;
         }
         let limit = match task.queued.url.kind {
             UrlKind::Page => Limit::Page,
             UrlKind::Sitemap => Limit::Sitemap,
         };
-        let mut got = self.request(task.id, &url, limit).await;
+        let (got, exchange) = self.request(task.id, &url, limit).await;
         trace(&url, task.attempt, &got);
-        let exchange = take_exchange(&mut got);
         if task.attempt < self.retries && is_retryable(&got) {
-            if let Some(exchange) = exchange {
-                self.send(Request::Archive(exchange)).await?;
-            }
-            return Ok(Visit::Retry);
+            self.archive(exchange).await?;
+            return Ok(Finished::Retry(Arc::clone(task)));
         }
         match got {
             Ok(answer) => self.receive(task, url, answer, exchange).await,
             Err(error) => {
-                let (detail, unanswered) = (Some(error.explain()), error.is_unanswered());
-                let skipped = Skipped { detail, unanswered, ..Skipped::new(Reason::Failure) };
-                Ok(Visit::record(task, Outcome::Skipped(skipped), exchange))
+                let skipped = Skipped::new(Reason::Failure, None, Some(error.explain()));
+                let unanswered = error.is_unanswered();
+                let outcome = Outcome::Skipped(Skipped { unanswered, ..skipped });
+                self.record(task, outcome, exchange).await
             }
         }
     }
 
     /// Makes one request, and reports to the frontier when it has ended.
-    async fn request(&self, id: TaskId, url: &Url, limit: Limit) -> Result<Answer, FetchError> {
-        let got = self.fetcher.get(url, limit).await;
+    async fn request(
+        &self,
+        id: TaskId,
+        url: &Url,
+        limit: Limit,
+    ) -> (Result<Answer, FetchError>, Option<Exchange>) {
+        let (got, exchange) = self.fetcher.exchange(url, limit).await;
         let (address, signal) = match &got {
             Ok(answer) if matches!(answer.status.as_u16(), 429 | 503) => {
                 (Some(answer.address.ip()), Signal::Overload { retry_after: answer.retry_after })
@@ -185,8 +152,8 @@ impl Worker {
             Err(_) => (None, Signal::Fine),
         };
         // If nobody receives it, the run has ended.
-        drop(self.responses.send(Responded { id, address, signal }).await);
-        got
+        drop(self.updates.send(Update::Responded(id, address, signal)).await);
+        (got, exchange)
     }
 
     /// Decides what a response is: a redirect, an error, a sitemap, a page or something else.
@@ -196,7 +163,7 @@ impl Worker {
         url: Url,
         mut answer: Answer,
         exchange: Option<Exchange>,
-    ) -> Result<Visit, RecorderGone> {
+    ) -> Result<Finished, RecorderGone> {
         let status = answer.status.as_u16();
         let received = Received {
             status,
@@ -207,16 +174,14 @@ impl Worker {
         let outcome = if answer.is_redirect() {
             Outcome::Redirect { status, target: self.redirect_target(&url, &answer) }
         } else if !answer.is_success() {
-            Outcome::Skipped(Skipped { status: Some(status), ..Skipped::new(Reason::Status) })
+            Outcome::Skipped(Skipped::new(Reason::Status, Some(status), None))
         } else if task.queued.url.kind == UrlKind::Sitemap {
             let sitemap = self.compute(move || sitemap::parse(&answer.body, &url)).await;
             Outcome::Sitemap(received, sitemap)
-        } else if answer.extent == Extent::Skipped
-            || !is_html(received.content_type.as_deref(), &answer.body)
-        {
+        } else if !is_html(received.content_type.as_deref(), &answer.body) {
             let named = received.content_type.filter(|named| !named.trim().is_empty());
-            let (detail, status) = (named.or(Some("none".to_owned())), Some(status));
-            Outcome::Skipped(Skipped { detail, status, ..Skipped::new(Reason::ContentType) })
+            let detail = named.or(Some("none".to_owned()));
+            Outcome::Skipped(Skipped::new(Reason::ContentType, Some(status), detail))
         } else {
             let page = Page {
                 url: Some(url),
@@ -226,7 +191,7 @@ impl Worker {
             };
             return self.read(task, received, page, exchange).await;
         };
-        Ok(Visit::record(task, outcome, exchange))
+        self.record(task, outcome, exchange).await
     }
 
     fn redirect_target(&self, url: &Url, answer: &Answer) -> Result<NormalUrl, String> {
@@ -243,7 +208,7 @@ impl Worker {
         received: Received,
         page: Page,
         mut exchange: Option<Exchange>,
-    ) -> Result<Visit, RecorderGone> {
+    ) -> Result<Finished, RecorderGone> {
         let page = Arc::new(page);
         let mut body = None;
         if self.probes {
@@ -253,7 +218,7 @@ impl Worker {
             let (task, received) = (Arc::clone(task), received.clone());
             let probe = Box::new(Probe { task, received, body: digest, exchange });
             match self.ask(|reply| Request::Probe(probe, reply)).await? {
-                Probed::Recorded => return Ok(Visit::Recorded),
+                Probed::Recorded => return Ok(Finished::Submitted),
                 Probed::Undecided(back) => exchange = back,
             }
         }
@@ -263,11 +228,12 @@ impl Worker {
             let body = body.unwrap_or_else(|| Digest::of(&page.body));
             let mut parsed = worker.parse(&parsed_task.queued.url.url, &page);
             parsed.document = parsed.document.with_body(body).with_time(at);
-            parsed.truncated = parsed.truncated.or(is_cut.then_some(Truncation::Body));
+            let truncated = &mut parsed.extracted.truncated;
+            *truncated = truncated.or(is_cut.then_some(Truncation::Body));
             parsed
         });
         let outcome = Outcome::Page(received, Box::new(parsed.await));
-        Ok(Visit::record(task, outcome, exchange))
+        self.record(task, outcome, exchange).await
     }
 
     /// Extracts a page's text and links, and makes the document to be judged.
@@ -278,18 +244,12 @@ impl Worker {
         let mut seen = HashSet::new();
         let followed =
             extracted.links.iter().filter(|link| !link.nofollow && !extracted.robots.nofollow);
+        let links = followed.filter_map(|link| normal(&link.url));
         Parsed {
             document: self.documents.extracted(id, origin.as_ref(), &extracted),
-            links: followed
-                .filter_map(|link| normal(&link.url))
-                .filter(|url| seen.insert(url.clone()))
-                .collect(),
+            links: links.filter(|url| seen.insert(url.clone())).collect(),
             canonical: extracted.canonical.as_ref().and_then(normal),
-            charset: extracted.charset,
-            truncated: extracted.truncated,
-            noindex: extracted.robots.noindex,
-            title: extracted.title,
-            text: extracted.text,
+            extracted,
         }
     }
 
@@ -322,19 +282,13 @@ impl Worker {
                 },
             },
         };
-        let mut got = self.request(task.id, request.url(), Limit::Robots).await;
-        let exchange = take_exchange(&mut got);
-        let response = request.receive(got);
-        let robots = match &response {
-            RobotsResponse::Content(body) => {
-                Some(RobotsRow { at: Timestamp::now(), body: body.clone() })
-            }
-            RobotsResponse::Redirect | RobotsResponse::Unreachable(_) => None,
-        };
-        self.send(Request::KeepRobots { origin, robots, exchange }).await?;
-        Ok(match response {
+        let (got, exchange) = self.request(task.id, request.url(), Limit::Robots).await;
+        self.archive(exchange).await?;
+        Ok(match request.receive(got) {
             RobotsResponse::Redirect => RobotsResult::Redirect(request),
             RobotsResponse::Content(body) => {
+                let row = RobotsRow { at: Timestamp::now(), body: body.clone() };
+                self.send(Request::KeepRobots(origin, row)).await?;
                 RobotsResult::Rules(self.parse_robots(body).await, Duration::ZERO)
             }
             RobotsResponse::Unreachable(_) if task.attempt < self.retries => {
@@ -367,6 +321,26 @@ impl Worker {
         answer.await.map_err(|_| RecorderGone)
     }
 
+    /// Has an exchange archived that does not come with the outcome of a URL.
+    async fn archive(&self, exchange: Option<Exchange>) -> Result<(), RecorderGone> {
+        match exchange {
+            Some(exchange) => self.send(Request::Archive(exchange)).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Submits what became of a URL.
+    async fn record(
+        &self,
+        task: &Arc<Task>,
+        outcome: Outcome,
+        exchange: Option<Exchange>,
+    ) -> Result<Finished, RecorderGone> {
+        let record = Record { task: Arc::clone(task), outcome, exchange };
+        self.send(Request::Record(Box::new(record))).await?;
+        Ok(Finished::Submitted)
+    }
+
     async fn send(&self, request: Request) -> Result<(), RecorderGone> {
         self.requests.send(request).await.map_err(|_| RecorderGone)
     }
@@ -378,14 +352,6 @@ fn unreachable(why: &str) -> RobotsResult {
 
 fn age(at: Timestamp) -> Duration {
     Duration::from_millis(u64::try_from(Timestamp::now().0 - at.0).unwrap_or(0))
-}
-
-/// Takes out what arrived, if exchanges are kept: also of a response that did not arrive whole.
-fn take_exchange(got: &mut Result<Answer, FetchError>) -> Option<Exchange> {
-    match got {
-        Ok(answer) => answer.exchange.take(),
-        Err(error) => error.take_exchange(),
-    }
 }
 
 fn trace(url: &Url, attempt: u32, got: &Result<Answer, FetchError>) {

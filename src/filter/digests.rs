@@ -31,7 +31,7 @@ pub(crate) struct Known {
 
 impl Known {
     /// The representative that a document with the same digest repeats.
-    pub(super) fn representative(&self) -> DocId {
+    pub(crate) fn representative(&self) -> DocId {
         self.verdict.matched().map_or(self.id, |matched| matched.of)
     }
 

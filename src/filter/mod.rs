@@ -43,7 +43,7 @@ use crate::{
     page::{DocId, Timestamp},
 };
 
-use digests::MemoryDigests;
+pub(crate) use digests::MemoryDigests;
 #[cfg(feature = "state")]
 pub(crate) use digests::{Digests, Horizon, Known};
 pub use document::{Document, Documents};

@@ -49,12 +49,16 @@ pub(crate) struct DigestTable<'a> {
     cache: &'a mut DigestCache,
 }
 
-impl DigestTable<'_> {
-    fn read(&self, digest: Digest) -> Result<Vec<Known>, StateError> {
+impl State {
+    /// The documents that have this digest, oldest first.
+    ///
+    /// # Errors
+    /// If SQLite fails or a row is damaged.
+    pub(crate) fn known_by(&self, digest: Digest) -> Result<Vec<Known>, StateError> {
         let sql = format!(
             "SELECT {COLUMNS}, g.alias, g.key FROM digests g JOIN documents d ON d.id = g.document WHERE g.digest = ? ORDER BY d.id"
         );
-        self.state.all(&sql, [digest.0], |row| {
+        self.all(&sql, [digest.0], |row| {
             let Judgement { id, verdict, facts, .. } = read_document(row)?.judgement;
             let (alias, key): (Option<i64>, _) = (row.get("alias")?, row.get("key")?);
             let (alias, key) = (alias.map(unsigned), Key(unsigned(key)));
@@ -71,7 +75,7 @@ impl Digests for DigestTable<'_> {
             out.extend_from_slice(known);
             return Ok(());
         }
-        let known = self.read(digest)?;
+        let known = self.state.known_by(digest)?;
         out.extend_from_slice(&known);
         // Even if nothing is known of it: then it is most likely entered next.
         self.cache.cache.put(digest, known);

@@ -113,15 +113,15 @@ impl State {
     /// Calls `visit` with every document, in order of arrival.
     ///
     /// # Errors
-    /// If SQLite fails or a row makes no sense.
+    /// If SQLite fails, a row makes no sense, or `visit` fails.
     pub(crate) fn for_each_document(
         &self,
-        mut visit: impl FnMut(JudgedDocument),
+        mut visit: impl FnMut(JudgedDocument) -> Result<(), StateError>,
     ) -> Result<(), StateError> {
         let sql = format!("SELECT {COLUMNS} FROM documents d ORDER BY d.id");
         let mut statement = self.db.prepare_cached(&sql)?;
         for document in statement.query_map([], read_document)? {
-            visit(document?);
+            visit(document?)?;
         }
         Ok(())
     }

@@ -122,7 +122,9 @@ impl DurableFilter {
         report: impl FnMut(Restored),
     ) -> Result<Self, StateError> {
         let recorded = Recorded::read(&state)?;
-        recorded.check(options)?;
+        if let Some(difference) = recorded.difference(options) {
+            return Err(StateError::Recipe(difference));
+        }
         let seed = options.hash_seed.seed().or(recorded.seed).unwrap_or_else(new_seed);
         let recipe = options.recipe(seed);
         recipe.check()?;

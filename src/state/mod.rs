@@ -38,14 +38,7 @@ use crate::{filter::OptionsError, fingerprint::RecipeError};
 
 pub use durable::DurableFilter;
 pub(crate) use open::WriteLock;
-#[cfg(feature = "crawl")]
-pub(crate) use {
-    digests::{DigestCache, DigestTable},
-    hosts::{DeferCause, DeferredRow, HostRow, RobotsRow},
-    recipe::Recorded,
-    signatures::SignatureLog,
-    urls::{NewUrl, Queued},
-};
+pub use recipe::Difference;
 #[cfg(feature = "crawl")]
 pub use {
     documents::{Capture, JudgedDocument},
@@ -54,6 +47,13 @@ pub use {
     signatures::Restored,
     texts::KeptText,
     urls::{UrlId, UrlKind, UrlRow, UrlState},
+};
+#[cfg(feature = "crawl")]
+pub(crate) use {
+    hosts::{DeferCause, DeferredRow, HostRow, RobotsRow},
+    recipe::Recorded,
+    signatures::SignatureLog,
+    urls::{NewUrl, Queued},
 };
 
 use open::VERSION;
@@ -103,16 +103,10 @@ pub enum StateError {
     Kind,
     /// Its fingerprints were made in another way.
     #[error(
-        "{key} would be {wanted}, but the state's fingerprints were made with {stored}: leave the key out, set it as before, or name another file"
+        "{} would be {}, but the state's fingerprints were made with {}: leave the key out, set it as before, or name another file",
+        .0.key, .0.wanted, .0.stored
     )]
-    Recipe {
-        /// The key that differs.
-        key: &'static str,
-        /// The state's value.
-        stored: String,
-        /// The value in the options.
-        wanted: String,
-    },
+    Recipe(Difference),
     /// The window has no room in the memory that it is given.
     #[error("build the index")]
     Memory(#[from] OptionsError),
@@ -156,7 +150,7 @@ impl StateError {
             Self::Foreign { .. }
                 | Self::Version { .. }
                 | Self::Kind
-                | Self::Recipe { .. }
+                | Self::Recipe(_)
                 | Self::Memory(_)
         )
     }

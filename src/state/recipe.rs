@@ -15,6 +15,17 @@ pub(crate) struct Recorded {
     scheme: Option<String>,
 }
 
+/// A key by which texts would be fingerprinted in another way than those of the state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// The key.
+    pub key: &'static str,
+    /// The state's value. Seeds are named by their ids.
+    pub stored: String,
+    /// The value in the options.
+    pub wanted: String,
+}
+
 /// The parts of a scheme, in their order.
 const PARTS: [&str; 3] = ["the version of the recipe", "dedup.segment", "dedup.fold_chinese"];
 
@@ -37,37 +48,33 @@ impl Recorded {
         state.set_meta("scheme", recipe.scheme())
     }
 
-    /// Checks that these options do not ask for another recipe.
-    ///
-    /// # Errors
-    /// [`StateError::Recipe`] with the first key that does.
-    pub(crate) fn check(&self, options: &Options) -> Result<(), StateError> {
-        let difference = self.other_scheme(options).or_else(|| self.other_seed(options));
-        difference.map_or(Ok(()), Err)
+    /// In what these options ask for another recipe, if they do.
+    #[must_use]
+    pub(crate) fn difference(&self, options: &Options) -> Option<Difference> {
+        self.other_scheme(options).or_else(|| self.other_seed(options))
     }
 
-    fn other_scheme(&self, options: &Options) -> Option<StateError> {
+    fn other_scheme(&self, options: &Options) -> Option<Difference> {
         let stored = self.scheme.as_deref()?;
         // A scheme does not depend on the seed.
         let wanted = options.recipe(HashSeed::PUBLIC).scheme();
         let parts = PARTS.iter().zip(stored.split(':').zip(wanted.split(':')));
         let mut parts = parts.filter(|(_, (stored, wanted))| stored != wanted);
-        parts.next().map(|(key, (stored, wanted))| StateError::Recipe {
+        parts.next().map(|(key, (stored, wanted))| Difference {
             key,
             stored: value(stored).to_owned(),
             wanted: value(wanted).to_owned(),
         })
     }
 
-    /// Seeds are named by their ids.
-    fn other_seed(&self, options: &Options) -> Option<StateError> {
+    fn other_seed(&self, options: &Options) -> Option<Difference> {
         let known = self.seed?;
         let wanted = match options.hash_seed.seed() {
             Some(seed) if seed != known => format!("a seed of id {}", seed.id()),
             None if self.drawn == Some(false) => "a secret seed".to_owned(),
             _ => return None,
         };
-        Some(StateError::Recipe {
+        Some(Difference {
             key: "dedup.seed",
             stored: format!("a seed of id {}", known.id()),
             wanted,

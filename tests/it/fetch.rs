@@ -482,11 +482,13 @@ async fn the_head_is_read_as_the_crawler_needs_it() {
         .header("X-Robots-Tag", "noindex")
         .header("X-Robots-Tag", "otherbot: nofollow")
         .header("Retry-After", "soon");
-    let answer = page(&open(), reply).await.unwrap();
+    let server = Server::start(Routes::new().at("*", "/", reply));
+    let (got, exchange) = fetcher(&open()).exchange(&server.url("/"), Limit::Page).await;
+    let answer = got.unwrap();
     assert_eq!(answer.x_robots_tag, ["noindex", "otherbot: nofollow"]);
     assert_eq!(answer.content_type.as_deref(), Some("text/html; charset=utf-8"));
     assert_eq!((answer.retry_after, answer.location.as_deref()), (None, None));
-    assert!(answer.is_success() && answer.exchange.is_none());
+    assert!(answer.is_success() && exchange.is_none());
 }
 
 #[tokio::test]
@@ -504,10 +506,12 @@ async fn a_kept_exchange_has_the_body_as_received_without_transfer_coding() {
             .at("*", "/moved", Reply::redirect(301, "/plain")),
     );
     let fetcher = fetcher(&open()).keeping_exchanges();
-    let get = async |path| fetcher.get(&server.url(path), Limit::Page).await.unwrap();
+    let get = async |path| {
+        let (got, exchange) = fetcher.exchange(&server.url(path), Limit::Page).await;
+        (got.unwrap(), exchange.unwrap())
+    };
 
-    let answer = get("/gzip").await;
-    let exchange = answer.exchange.unwrap();
+    let (_, exchange) = get("/gzip").await;
     assert_eq!(exchange.body, coded);
     let response = String::from_utf8(exchange.response_head).unwrap();
     assert!(response.starts_with("HTTP/1.1 200 OK\r\ncontent-type: text/html"), "{response}");
@@ -520,11 +524,11 @@ async fn a_kept_exchange_has_the_body_as_received_without_transfer_coding() {
     let host = server.address();
     assert!(request.starts_with(&format!("GET /gzip HTTP/1.1\r\nhost: {host}\r\n")), "{request}");
 
-    let plain = get("/plain").await;
+    let (plain, exchange) = get("/plain").await;
     assert_eq!(plain.body, html);
-    assert_eq!(plain.exchange.unwrap().body, html);
-    let moved = get("/moved").await;
-    assert_eq!((moved.body.len(), &*moved.exchange.unwrap().body), (0, &b"moved"[..]));
+    assert_eq!(exchange.body, html);
+    let (moved, exchange) = get("/moved").await;
+    assert_eq!((moved.body.len(), &*exchange.body), (0, &b"moved"[..]));
 }
 
 #[tokio::test]

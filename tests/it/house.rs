@@ -29,7 +29,7 @@ const CRAWL: &[(&str, &[&str])] = &[
     ("past", &["plan", "directory"]),
     ("dry_run", &["plan", "directory", "sitemap", "robots", "scope", "fetch"]),
     ("worker", &["recorder", "frontier", "plan", "sitemap", "robots", "politeness", "fetch"]),
-    ("recorder", &["frontier", "plan", "directory", "sitemap", "robots", "scope"]),
+    ("recorder", &["frontier", "plan", "directory", "sitemap", "robots", "scope", "politeness"]),
     ("frontier", &["robots", "politeness"]),
     ("directory", &["plan"]),
     ("plan", &["scope", "politeness", "fetch"]),

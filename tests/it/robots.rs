@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, fs, time::Duration};
 
-use pagesieve::crawl::robots::{Availability, Robots, product_token};
+use pagesieve::crawl::robots::{Robots, product_token};
 use proptest::prelude::*;
 use serde::Deserialize;
 use url::Url;
@@ -118,7 +118,6 @@ fn files_in_utf_16_are_read_by_their_byte_order_mark() {
     {
         let Some(robots) = case(name, "bot") else { return };
         assert!(!allows(&robots, "/login.aspx"), "{name}");
-        assert_eq!(robots.sitemaps(&url("/")).count(), 1, "{name}");
     }
 }
 
@@ -200,7 +199,7 @@ fn a_decision_names_the_rule_and_its_line() {
     let decision = robots.decide(&url("/ab"));
     assert!(!decision.allowed);
     let rule = decision.rule.unwrap();
-    assert_eq!((rule.text, rule.line), ("Disallow : /a", 5));
+    assert_eq!((&*rule.text, rule.line), ("Disallow : /a", 5));
     assert_eq!(robots.decide(&url("/b")).rule.unwrap().to_string(), "Allow: / (line 4)");
     assert_eq!(Robots::parse(b"User-agent: bot", "bot").decide(&url("/b")).rule, None);
 }
@@ -212,28 +211,11 @@ fn robots_txt_itself_may_always_be_fetched() {
 }
 
 #[test]
-fn a_status_without_rules_allows_all_or_nothing() {
-    let deny = b"User-agent: *\nDisallow: /";
-    for (status, availability) in [
-        (200, Availability::Found),
-        (301, Availability::Unavailable),
-        (403, Availability::Unavailable),
-        (404, Availability::Unavailable),
-        (429, Availability::Unreachable),
-        (500, Availability::Unreachable),
-        (503, Availability::Unreachable),
-        (102, Availability::Unreachable),
-    ] {
-        assert_eq!(Availability::of_status(status), availability, "{status}");
-        let robots = Robots::from_answer(status, deny, "bot");
-        assert_eq!(allows(&robots, "/a"), availability == Availability::Unavailable, "{status}");
-        assert_eq!(
-            robots.unreachable_reason().is_some(),
-            availability == Availability::Unreachable
-        );
-    }
-    assert_eq!(Robots::unreachable("timed out").unreachable_reason(), Some("timed out"));
-    assert!(allows(&Robots::allow_all(), "/a"));
+fn without_rules_everything_is_allowed_or_nothing() {
+    let unreachable = Robots::unreachable("timed out");
+    assert_eq!(unreachable.unreachable_reason(), Some("timed out"));
+    assert!(!allows(&unreachable, "/a"));
+    assert!(allows(&Robots::default(), "/a"));
 }
 
 #[test]
@@ -249,13 +231,6 @@ fn crawl_delay_is_seconds_of_our_group_and_nonsense_is_passed_over() {
         assert_eq!(delay(value), None, "{value}");
     }
     assert_eq!(delay("1\nCrawl-delay: 3\nCrawl-delay: 2"), Some(Duration::from_secs(3)));
-}
-
-#[test]
-fn sitemaps_stand_anywhere_and_are_named_once() {
-    let file = b"sitemap: http://a.b/MixedCase.xml\nUser-agent: x\nSite-map: /rel.xml\nDisallow: /\nSitemap : /rel.xml";
-    let found: Vec<_> = Robots::parse(file, "bot").sitemaps(&url("/robots.txt")).collect();
-    assert_eq!(found, [url("http://a.b/MixedCase.xml"), url("/rel.xml")]);
 }
 
 #[test]
@@ -307,7 +282,6 @@ proptest! {
         if let Ok(url) = url("/").join(&path) {
             let _ = robots.decide(&url);
         }
-        let _ = robots.sitemaps(&url("/")).count();
     }
 
     #[test]

@@ -14,7 +14,7 @@ fn parse(body: impl AsRef<[u8]>) -> Sitemap {
 }
 
 fn urls(sitemap: &Sitemap) -> Vec<&str> {
-    sitemap.urls.iter().map(|entry| entry.url.as_str()).collect()
+    sitemap.urls.iter().map(Url::as_str).collect()
 }
 
 fn urlset(body: &str) -> Sitemap {
@@ -70,7 +70,6 @@ fn entities_character_numbers_and_cdata_are_decoded() {
         "<url><loc> http://a.org/?a&amp;b&#x3D;<![CDATA[1&c]]> </loc><lastmod>2024-05-01</lastmod></url>",
     );
     assert_eq!(urls(&found), ["http://a.org/?a&b=1&c"]);
-    assert_eq!(found.urls[0].lastmod.as_deref(), Some("2024-05-01"));
     assert_eq!(
         urls(&urlset("<url><loc>http://a.org/?a=1&b=2&lang;</loc></url>")),
         ["http://a.org/?a=1&b=2&lang;"]
@@ -131,7 +130,6 @@ fn extensions_name_no_pages() {
          <image:image><image:loc>http://a.org/i</image:loc></image:image><lastmod>2024</lastmod></url>",
     );
     assert_eq!(urls(&found), ["http://a.org/1"]);
-    assert_eq!(found.urls[0].lastmod.as_deref(), Some("2024"));
 }
 
 #[test]
@@ -140,7 +138,6 @@ fn rss_1_is_read_as_well() {
                 <item><link>http://a.org/1</link><dc:date>2024</dc:date></item></rdf:RDF>";
     let found = parse(body);
     assert_eq!(urls(&found), ["http://a.org/1"]);
-    assert_eq!(found.urls[0].lastmod.as_deref(), Some("2024"));
 }
 
 #[test]
@@ -211,7 +208,7 @@ fn hostile_markup_costs_nothing_and_what_precedes_it_is_kept() {
         "<![CDATA[x]]>".repeat(1 << 20)
     ));
     assert_eq!(long.urls.len(), 2);
-    assert!(long.urls[0].url.as_str().len() <= 8 * 1024);
+    assert!(long.urls[0].as_str().len() <= 8 * 1024);
 }
 
 #[test]

@@ -134,18 +134,10 @@ impl Guard {
 
     /// The addresses of a name that may be connected to.
     fn admit(&self, found: impl Iterator<Item = SocketAddr>) -> Result<Vec<SocketAddr>, Refusal> {
-        let mut refused = None;
-        let admitted: Vec<_> = found
-            .filter(|address| match self.check_address(address.ip()) {
-                Ok(()) => true,
-                Err(refusal) => {
-                    refused = Some(refusal);
-                    false
-                }
-            })
-            .collect();
-        match refused {
-            Some(refusal) if admitted.is_empty() => Err(refusal),
+        let (admitted, refused): (Vec<_>, Vec<_>) =
+            found.partition(|address| self.check_address(address.ip()).is_ok());
+        match refused.last() {
+            Some(address) if admitted.is_empty() => Err(Refusal::Private(address.ip())),
             _ => Ok(admitted),
         }
     }

@@ -4,7 +4,7 @@ use std::{fmt::Write as _, net::SocketAddr, time::Duration};
 
 use jiff::{civil::DateTime, tz::TimeZone};
 use reqwest::{
-    Response, StatusCode, Version,
+    Response, StatusCode,
     header::{CONTENT_TYPE, HeaderMap, HeaderName, LOCATION, RETRY_AFTER, TRANSFER_ENCODING},
 };
 use url::{Position, Url};
@@ -26,8 +26,6 @@ const HTTP_DATES: [&str; 3] =
 pub struct Answer {
     /// The status.
     pub status: StatusCode,
-    /// The version of HTTP it came in.
-    pub version: Version,
     /// The address that was connected to.
     pub address: SocketAddr,
     /// The `Content-Type` header; of several the last.
@@ -42,15 +40,12 @@ pub struct Answer {
     pub body: Vec<u8>,
     /// How much of the body was kept.
     pub extent: Extent,
-    /// The exchange as it was sent and received, content coding kept, if the fetcher keeps exchanges.
-    pub exchange: Option<Exchange>,
 }
 
 /// How much of a body was kept.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
     /// All of it.
-    #[default]
     Whole,
     /// As many bytes as the limit allows; there would have been more.
     Cut,
@@ -67,7 +62,6 @@ impl Answer {
         };
         Self {
             status: response.status(),
-            version: response.version(),
             address,
             content_type: texts(&CONTENT_TYPE).pop(),
             location: headers.get(LOCATION).map(|value| ascii_of(value.as_bytes())),
@@ -77,7 +71,6 @@ impl Answer {
             x_robots_tag: texts(&HeaderName::from_static("x-robots-tag")),
             body: Vec::new(),
             extent: Extent::Skipped,
-            exchange: None,
         }
     }
 
@@ -120,6 +113,8 @@ pub(super) struct Arriving {
     exchange: Exchange,
     /// The body received so far, content coding kept.
     pub(super) body: Vec<u8>,
+    /// Why it is incomplete, if it is.
+    pub(super) truncated: Option<Cut>,
 }
 
 impl Arriving {
@@ -145,12 +140,12 @@ impl Arriving {
             ),
             ..Exchange::default()
         };
-        Self { exchange, body: Vec::new() }
+        Self { exchange, body: Vec::new(), truncated: None }
     }
 
     /// The exchange, whose body has ended.
-    pub(super) fn finish(self, truncated: Option<Cut>) -> Exchange {
-        Exchange { body: self.body.into(), truncated, ..self.exchange }
+    pub(super) fn finish(self) -> Exchange {
+        Exchange { body: self.body.into(), truncated: self.truncated, ..self.exchange }
     }
 }
 

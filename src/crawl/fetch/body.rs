@@ -3,20 +3,22 @@
 //! No declared length is trusted. Memory is bounded by the limit, the decoder's window (at most 16 MiB) and one chunk from the network.
 
 use std::{
-    io,
-    pin::Pin,
-    sync::atomic::{AtomicU64, Ordering},
-    task::{Context, Poll, ready},
+    io, iter,
+    sync::atomic::{AtomicUsize, Ordering},
 };
 
 use async_compression::{
     tokio::bufread::{BrotliDecoder, DeflateDecoder, GzipDecoder, ZlibDecoder, ZstdDecoder},
     zstd::DParameter,
 };
-use bytes::{Buf, BufMut, Bytes};
-use futures_core::Stream;
+use bytes::{BufMut, Bytes};
+use futures_util::{
+    Stream, StreamExt, TryStreamExt,
+    stream::{self, FusedStream},
+};
 use reqwest::header::{CONTENT_ENCODING, HeaderMap};
-use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, ReadBuf};
+use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, copy_buf, sink};
+use tokio_util::io::StreamReader;
 
 use super::answer::Extent;
 
@@ -27,7 +29,7 @@ const STEP: usize = 32 << 10;
 const RATIO_FROM: usize = 1 << 20;
 
 /// Above this many decoded bytes per received byte, a body is a bomb. HTML has 5 or 10, generated tables have 60.
-const MAX_RATIO: u64 = 200;
+const MAX_RATIO: usize = 200;
 
 /// Window of a zstd frame, as a power of two: 8 MiB, the most a server may use (RFC 9659).
 const ZSTD_WINDOW_LOG: u32 = 23;
@@ -60,14 +62,6 @@ pub(super) enum BadBody {
     Broken(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// A body as it was read.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Body {
-    /// The bytes without their content coding.
-    pub(super) decoded: Vec<u8>,
-    pub(super) extent: Extent,
-}
-
 impl Coding {
     /// The coding that the `Content-Encoding` headers name.
     ///
@@ -97,44 +91,60 @@ fn is_meaningless(coding: &str) -> bool {
         || encoding_rs::Encoding::for_label(coding.as_bytes()).is_some()
 }
 
-/// Reads and decodes at most `limit` bytes.
+/// Reads and decodes at most `limit` bytes: the body without its content coding.
 ///
 /// # Errors
 ///
 /// An error whose inner error is a [`BadBody`], or the decoder's own.
-pub(super) async fn read<S>(chunks: S, coding: Coding, limit: usize) -> io::Result<Body>
+pub(super) async fn read<S>(
+    chunks: S,
+    coding: Coding,
+    limit: usize,
+) -> io::Result<(Vec<u8>, Extent)>
 where
     S: Stream<Item = reqwest::Result<Bytes>> + Send + Unpin,
 {
-    let consumed = AtomicU64::new(0);
-    let mut wire = Wire {
-        chunks,
-        chunk: Bytes::new(),
-        consumed: &consumed,
-        received: 0,
-        ended: false,
-        // A stored block may be a little longer than what it holds.
-        allowance: limit.saturating_add(limit / 16 + STEP),
-    };
+    // A stored block may be a little longer than what it holds.
+    let allowance = limit.saturating_add(limit / 16 + STEP);
+    let consumed = AtomicUsize::new(0);
+    let pieces = chunks
+        .map_err(|error| BadBody::Broken(error.without_url().into()))
+        .map_ok(|chunk| stream::iter(pieces(chunk).map(Ok)))
+        .try_flatten()
+        .map(|piece| match piece {
+            Ok(piece) if consumed.fetch_add(piece.len(), Ordering::Relaxed) > allowance => {
+                Err(BadBody::Oversized)
+            }
+            piece => piece,
+        });
+    let mut wire = StreamReader::new(pieces.fuse());
     let mut decoded = Vec::new();
     let mut extent = Extent::Whole;
-    while let Some(first) = wire.peek().await? {
+    while let Some(&first) = wire.fill_buf().await?.first() {
         let reader = decoder(coding, first, &mut wire)?;
         let filled = fill(&mut decoded, reader, limit, &consumed).await;
         // A decoder that fails after the last byte wanted more. Without a declared length nothing else notices a cut body.
-        extent = filled.map_err(|error| {
-            if wire.ended { BadBody::Broken(error.into()).into() } else { error }
-        })?;
+        let ended = wire.get_ref().is_terminated();
+        extent = filled
+            .map_err(|error| if ended { BadBody::Broken(error.into()).into() } else { error })?;
         // A gzip body may have several members (RFC 1952). What follows the last one is ignored, as browsers do.
-        let goes_on = coding == Coding::Gzip && wire.peek().await? == Some(0x1f);
+        let goes_on = coding == Coding::Gzip && wire.fill_buf().await?.first() == Some(&0x1f);
         if extent == Extent::Cut || !goes_on {
             break;
         }
     }
     if extent == Extent::Whole {
-        wire.drain().await?;
+        // A cut body is noticed, and the connection can be reused.
+        copy_buf(&mut wire, &mut sink()).await?;
     }
-    Ok(Body { decoded, extent })
+    Ok((decoded, extent))
+}
+
+/// A chunk in pieces that are too small to hide a bomb while they wait for the decoder.
+fn pieces(mut chunk: Bytes) -> impl Iterator<Item = Bytes> {
+    iter::from_fn(move || {
+        (!chunk.is_empty()).then(|| chunk.split_to(chunk.len().min(RATIO_FROM / MAX_RATIO)))
+    })
 }
 
 /// The decoder of a stream that begins with `first`.
@@ -170,7 +180,7 @@ async fn fill(
     body: &mut Vec<u8>,
     mut decoder: impl AsyncRead + Unpin,
     limit: usize,
-    consumed: &AtomicU64,
+    consumed: &AtomicUsize,
 ) -> io::Result<Extent> {
     // One byte more than the limit distinguishes a body that is too long from one that just fits.
     let most = limit.saturating_add(1);
@@ -183,7 +193,7 @@ async fn fill(
             return Ok(Extent::Whole);
         }
         let ratio_cap = consumed.load(Ordering::Relaxed).saturating_mul(MAX_RATIO);
-        if body.len() > RATIO_FROM && body.len() as u64 > ratio_cap {
+        if body.len() > RATIO_FROM && body.len() > ratio_cap {
             return Err(BadBody::Ratio.into());
         }
         // A decoder can run for long without waiting for the network.
@@ -191,92 +201,6 @@ async fn fill(
     }
     body.truncate(limit);
     Ok(Extent::Cut)
-}
-
-/// The chunks from the network as a buffered reader that counts what is consumed.
-struct Wire<'a, S> {
-    chunks: S,
-    /// The rest of the last chunk.
-    chunk: Bytes,
-    /// Bytes that the decoder has consumed: unread bytes of the chunk must not hide a bomb.
-    consumed: &'a AtomicU64,
-    received: usize,
-    ended: bool,
-    /// No chunk is requested after this many bytes.
-    allowance: usize,
-}
-
-impl<S> Wire<'_, S>
-where
-    S: Stream<Item = reqwest::Result<Bytes>> + Unpin,
-{
-    /// The next byte, `None` at the end.
-    async fn peek(&mut self) -> io::Result<Option<u8>> {
-        Ok(self.fill_buf().await?.first().copied())
-    }
-
-    /// Reads the rest, so that a cut body is noticed and the connection can be reused.
-    async fn drain(&mut self) -> io::Result<()> {
-        while self.peek().await?.is_some() {
-            let waiting = self.chunk.len();
-            self.consume(waiting);
-        }
-        Ok(())
-    }
-
-    fn take_in(&mut self, chunk: Bytes) {
-        self.received += chunk.len();
-        self.chunk = chunk;
-    }
-}
-
-impl<S> AsyncBufRead for Wire<'_, S>
-where
-    S: Stream<Item = reqwest::Result<Bytes>> + Unpin,
-{
-    fn poll_fill_buf(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<&[u8]>> {
-        let this = self.get_mut();
-        while this.chunk.is_empty() {
-            // Checked before the next chunk, because the last one may hold more than will be consumed.
-            if this.received > this.allowance {
-                return Poll::Ready(Err(BadBody::Oversized.into()));
-            }
-            match ready!(Pin::new(&mut this.chunks).poll_next(cx)) {
-                Some(Ok(chunk)) => this.take_in(chunk),
-                Some(Err(error)) => {
-                    return Poll::Ready(Err(BadBody::Broken(error.without_url().into()).into()));
-                }
-                None => {
-                    this.ended = true;
-                    break;
-                }
-            }
-        }
-        Poll::Ready(Ok(&this.chunk))
-    }
-
-    fn consume(self: Pin<&mut Self>, amount: usize) {
-        let this = self.get_mut();
-        this.chunk.advance(amount);
-        this.consumed.fetch_add(amount as u64, Ordering::Relaxed);
-    }
-}
-
-impl<S> AsyncRead for Wire<'_, S>
-where
-    S: Stream<Item = reqwest::Result<Bytes>> + Unpin,
-{
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        out: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let waiting = ready!(self.as_mut().poll_fill_buf(cx))?;
-        let amount = waiting.len().min(out.remaining());
-        out.put_slice(&waiting[..amount]);
-        self.consume(amount);
-        Poll::Ready(Ok(()))
-    }
 }
 
 impl From<BadBody> for io::Error {

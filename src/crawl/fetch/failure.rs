@@ -2,28 +2,26 @@
 
 use std::{
     error::Error,
-    fmt,
     io::{self, ErrorKind},
     iter,
 };
 
 use url::Url;
 
-use super::{address::Refusal, answer::Arriving, body::BadBody};
-use crate::sink::warc::{Cut, Exchange};
+use super::{address::Refusal, body::BadBody};
+use crate::sink::warc::Cut;
 
 type Source = Box<dyn Error + Send + Sync>;
 
 /// A fetch that failed, or a client that cannot be set up.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{}{}", kind.words().1, url.as_ref().map(|url| format!(" {url}")).unwrap_or_default())]
 pub struct FetchError {
     kind: Kind,
     /// The URL of the request.
     url: Option<Box<Url>>,
     retryable: bool,
     source: Option<Source>,
-    /// What arrived of the answer, if exchanges are kept and anything arrived.
-    exchange: Option<Box<Exchange>>,
 }
 
 /// Messages of the HTTP client's layers that only say that something failed.
@@ -81,11 +79,6 @@ impl FetchError {
         text
     }
 
-    /// Takes out what arrived of the answer, if the fetcher keeps exchanges and a head arrived.
-    pub fn take_exchange(&mut self) -> Option<Exchange> {
-        self.exchange.take().map(|exchange| *exchange)
-    }
-
     /// Whether the host did not respond at all.
     #[must_use]
     pub fn is_unanswered(&self) -> bool {
@@ -107,20 +100,17 @@ impl FetchError {
     }
 
     pub(super) fn setup(source: impl Into<Source>) -> Self {
-        let source = Some(source.into());
-        Self { kind: Kind::Setup, url: None, retryable: false, source, exchange: None }
+        Self { kind: Kind::Setup, url: None, retryable: false, source: Some(source.into()) }
     }
 
-    /// The same with what had arrived of the answer.
-    pub(super) fn after(self, arriving: Option<Arriving>) -> Self {
-        let cut = match self.kind {
+    /// Why the body of the answer is incomplete.
+    pub(super) fn cut(&self) -> Cut {
+        match self.kind {
             Kind::Timeout => Cut::Time,
             Kind::Body => Cut::Disconnect,
             Kind::Bomb => Cut::Length,
             _ => Cut::Unspecified,
-        };
-        let exchange = arriving.map(|arriving| Box::new(arriving.finish(Some(cut))));
-        Self { exchange, ..self }
+        }
     }
 
     pub(super) fn timeout(url: &Url) -> Self {
@@ -150,7 +140,7 @@ impl FetchError {
     }
 
     fn new(kind: Kind, url: &Url, retryable: bool, source: Option<Source>) -> Self {
-        Self { kind, url: Some(Box::new(url.clone())), retryable, source, exchange: None }
+        Self { kind, url: Some(Box::new(url.clone())), retryable, source }
     }
 }
 
@@ -188,17 +178,4 @@ fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn
             None => error.source(),
         }
     })
-}
-
-impl fmt::Display for FetchError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.kind.words().1)?;
-        self.url.as_ref().map_or(Ok(()), |url| write!(f, " {url}"))
-    }
-}
-
-impl Error for FetchError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.source.as_deref().map(|source| source as &(dyn Error + 'static))
-    }
 }

@@ -22,7 +22,10 @@ use reqwest::{
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use crate::{page::Timestamp, sink::warc::Cut};
+use crate::{
+    page::Timestamp,
+    sink::warc::{Cut, Exchange},
+};
 
 pub use answer::{Answer, Extent};
 pub use failure::FetchError;
@@ -30,7 +33,7 @@ pub use media::is_html;
 
 use address::{Guard, GuardedNames};
 use answer::Arriving;
-use body::{Body, Coding};
+use body::Coding;
 use media::Media;
 
 /// A body that is not needed is read up to this length, so that its connection can be reused: up to about here that is cheaper than a
@@ -135,13 +138,24 @@ impl Fetcher {
     ///
     /// # Errors
     ///
-    /// If no whole answer arrived before the deadline; [`FetchError::kind`] says why. If exchanges are kept, the error has what arrived.
+    /// If no whole answer arrived before the deadline; [`FetchError::kind`] says why.
     pub async fn get(&self, url: &Url, limit: Limit) -> Result<Answer, FetchError> {
-        self.guard.check_url(url).map_err(|refusal| FetchError::address(url, refusal))?;
+        self.exchange(url, limit).await.0
+    }
+
+    /// The same with the exchange as it was sent and received, content coding kept, if exchanges are kept and a head arrived.
+    pub async fn exchange(
+        &self,
+        url: &Url,
+        limit: Limit,
+    ) -> (Result<Answer, FetchError>, Option<Exchange>) {
         let mut arriving = None;
         let asked = tokio::time::timeout(self.timeout, self.ask(url, limit, &mut arriving)).await;
         let got = asked.unwrap_or_else(|_| Err(FetchError::timeout(url)));
-        got.map_err(|error| error.after(arriving))
+        if let (Some(arriving), Err(error)) = (&mut arriving, &got) {
+            arriving.truncated = Some(error.cut());
+        }
+        (got, arriving.map(Arriving::finish))
     }
 
     /// Puts what arrives of the exchange into `arriving`, if exchanges are kept.
@@ -151,6 +165,7 @@ impl Fetcher {
         limit: Limit,
         arriving: &mut Option<Arriving>,
     ) -> Result<Answer, FetchError> {
+        self.guard.check_url(url).map_err(|refusal| FetchError::address(url, refusal))?;
         let started = Timestamp::now();
         let mut request = Request::new(Method::GET, url.clone());
         *request.headers_mut() = self.headers.clone();
@@ -164,21 +179,21 @@ impl Fetcher {
         if self.keep_exchanges {
             *arriving = Some(Arriving::new(started, url, &self.headers, &response, address));
         }
-        let mut received = arriving.as_mut().map(|arriving| &mut arriving.body);
+        let received = arriving.as_mut().map(|arriving| &mut arriving.body);
         let extent = if is_needed(&answer, limit) {
             let read = self.read(response, limit, received).await;
-            let body = read.map_err(|error| FetchError::body(url, error))?;
-            (answer.body, answer.extent) = (body.decoded, body.extent);
-            body.extent
+            (answer.body, answer.extent) = read.map_err(|error| FetchError::body(url, error))?;
+            answer.extent
         } else {
-            let body = read_unneeded(response).await;
-            if let Some(received) = &mut received {
-                **received = body.decoded;
+            let (body, extent) = read_unneeded(response).await;
+            if let Some(received) = received {
+                *received = body;
             }
-            body.extent
+            extent
         };
-        let truncated = (extent == Extent::Cut).then_some(Cut::Length);
-        answer.exchange = arriving.take().map(|arriving| arriving.finish(truncated));
+        if let Some(arriving) = arriving {
+            arriving.truncated = (extent == Extent::Cut).then_some(Cut::Length);
+        }
         Ok(answer)
     }
 
@@ -188,7 +203,7 @@ impl Fetcher {
         response: Response,
         limit: Limit,
         mut received: Option<&mut Vec<u8>>,
-    ) -> std::io::Result<Body> {
+    ) -> std::io::Result<(Vec<u8>, Extent)> {
         let coding = Coding::of(response.headers())?;
         let limit = match limit {
             Limit::Page => self.max_page,
@@ -212,8 +227,8 @@ fn is_needed(answer: &Answer, limit: Limit) -> bool {
 }
 
 /// Reads a body that is not needed, if it is short and fast. A failure here is not an error.
-async fn read_unneeded(response: Response) -> Body {
-    let nothing = Body { extent: Extent::Cut, ..Body::default() };
+async fn read_unneeded(response: Response) -> (Vec<u8>, Extent) {
+    let nothing = (Vec::new(), Extent::Cut);
     if response.content_length().is_some_and(|length| length > UNNEEDED_BODY as u64) {
         return nothing;
     }

@@ -17,10 +17,6 @@ struct Limit {
 }
 
 impl Limit {
-    fn new(pages: u64, spent: u64) -> Self {
-        Self { pages, spent, reserved: 0 }
-    }
-
     fn is_spent(&self) -> bool {
         self.spent >= self.pages
     }
@@ -38,12 +34,12 @@ impl Limit {
 impl Budget {
     /// The limit of the run and the pages it has fetched, and the same for each seed.
     pub(in crate::crawl) fn new(
-        limit: u64,
+        pages: u64,
         spent: u64,
         seeds: impl IntoIterator<Item = (u64, u64)>,
     ) -> Self {
-        let seeds = seeds.into_iter().map(|(limit, spent)| Limit::new(limit, spent)).collect();
-        Self { total: Limit::new(limit, spent), seeds }
+        let limit = |(pages, spent)| Limit { pages, spent, reserved: 0 };
+        Self { total: limit((pages, spent)), seeds: seeds.into_iter().map(limit).collect() }
     }
 
     /// Whether the run's budget is spent.

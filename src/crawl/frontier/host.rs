@@ -79,7 +79,7 @@ pub(super) struct Host {
     /// The sequence number up to which its URLs have been loaded, if any have been.
     loaded_to: Option<i64>,
     /// Whether the state has more of its URLs after that one.
-    has_more: bool,
+    pub(super) has_more: bool,
     robots: [RobotsState; 2],
 }
 
@@ -104,11 +104,6 @@ impl Host {
             has_more: true,
             robots: [unknown(), unknown()],
         }
-    }
-
-    /// One of its URLs was queued in the state, to be loaded later.
-    pub(super) fn queued(&mut self) {
-        self.has_more = true;
     }
 
     /// Adds what was loaded; `complete` if the state had no more.

@@ -105,13 +105,6 @@ pub(super) struct RobotsTask {
     pub(super) redirect: Option<RobotsRequest>,
 }
 
-impl RobotsTask {
-    /// Name and port of the host that gets the request, if it is another one.
-    fn other_host(&self) -> Option<String> {
-        self.redirect.as_ref().map(RobotsRequest::host).filter(|host| **host != *self.name)
-    }
-}
-
 /// What to do next.
 #[derive(Clone, Debug)]
 pub(super) enum Step {
@@ -140,16 +133,9 @@ pub(super) enum Query {
     Hosts { visited: Vec<HostId>, limit: usize },
 }
 
-/// The answer to a [`Query`].
+/// The answer to a [`Query`]. If it has fewer rows than the limit, the state has no more.
 #[derive(Clone, Debug)]
-pub(super) struct Loaded {
-    pub(super) rows: Rows,
-    /// Whether the state had no more.
-    pub(super) complete: bool,
-}
-
-#[derive(Clone, Debug)]
-pub(super) enum Rows {
+pub(super) enum Loaded {
     Urls(HostId, Vec<Queued>),
     Hosts(Vec<HostRow>),
 }
@@ -454,7 +440,8 @@ impl Frontier {
         own: Option<IpAddr>,
         now: Instant,
     ) -> Option<Step> {
-        let Some(other) = task.other_host() else {
+        let target = task.redirect.as_ref().map(RobotsRequest::host);
+        let Some(other) = target.filter(|host| **host != *task.name) else {
             self.run(task.id, task.host, own, false, now);
             return Some(Step::FetchRobots(Arc::new(task)));
         };
@@ -506,11 +493,13 @@ impl Frontier {
 
     /// The recorder has answered a query.
     pub(super) fn loaded(&mut self, loaded: Loaded, now: Instant) {
-        let Loaded { rows, complete } = loaded;
-        match rows {
-            Rows::Hosts(rows) => self.loaded_hosts(&rows, complete, now),
-            Rows::Urls(id, urls) => {
+        match loaded {
+            Loaded::Hosts(rows) => {
+                self.loaded_hosts(&rows, rows.len() < self.limits.hosts, now);
+            }
+            Loaded::Urls(id, urls) => {
                 if let Some(host) = self.hosts.get_mut(&id) {
+                    let complete = urls.len() < self.limits.urls;
                     host.loaded(urls, complete);
                     self.schedule(id);
                 }
@@ -538,7 +527,7 @@ impl Frontier {
     /// A URL of this host was queued.
     fn queued(&mut self, row: &HostRow, now: Instant) {
         if let Some(host) = self.hosts.get_mut(&row.id) {
-            host.queued();
+            host.has_more = true;
             return self.schedule(row.id);
         }
         if self.deferred.contains(&row.id) {

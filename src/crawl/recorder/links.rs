@@ -106,8 +106,7 @@ impl Recorder {
             ),
             Err(why) => why.clone(),
         };
-        let (detail, status) = (Some(detail), Some(status));
-        Ok(Skipped { detail, status, ..Skipped::new(Reason::Redirect) })
+        Ok(Skipped::new(Reason::Redirect, Some(status), Some(detail)))
     }
 
     /// Enters the pages and sitemaps that a sitemap lists.
@@ -119,7 +118,7 @@ impl Recorder {
     ) -> Result<Skipped, CrawlError> {
         let row = &task.queued.url;
         let found = Found::page(Some(row.id), 0, received.at);
-        let pages = sitemap.urls.iter().map(|entry| (&entry.url, UrlKind::Page));
+        let pages = sitemap.urls.iter().map(|url| (url, UrlKind::Page));
         let nested = sitemap.nested.iter().map(|url| (url, UrlKind::Sitemap));
         for (url, kind) in pages.chain(nested) {
             if let Ok(url) = NormalUrl::new(url, &self.url_options) {
@@ -129,14 +128,12 @@ impl Recorder {
         for problem in &sitemap.problems {
             tracing::warn!(url = row.url, %problem, "sitemap");
         }
-        let (pages, nested) = (sitemap.urls.len(), sitemap.nested.len());
-        let mut detail = format!("{}, {}", counted(pages, "page"), counted(nested, "sitemap"));
+        let mut detail = sitemap.counts();
         let problems = sitemap.problems.len() + sitemap.more_problems;
         if problems > 0 {
             detail = format!("{detail}, {}", counted(problems, "problem"));
         }
-        let (detail, status) = (Some(detail), Some(received.status));
-        Ok(Skipped { detail, status, ..Skipped::new(Reason::Sitemap) })
+        Ok(Skipped::new(Reason::Sitemap, Some(received.status), Some(detail)))
     }
 
     /// Enters a URL that was found, and queues it if it is new and a seed admits it.
@@ -160,7 +157,7 @@ impl Recorder {
         let (host, deferred) = self.state().host(url.origin().as_str())?;
         let admitted = self.admit(url, found.kind, found.depth, found.seed);
         let (state, cause) = match (&admitted, found.skip) {
-            (Err(refusal), _) => (UrlState::Skipped(reason(*refusal)), None),
+            (Err(refusal), _) => (UrlState::Skipped(Reason::from(*refusal)), None),
             (Ok(_), Some(cause)) => (UrlState::Skipped(Reason::DuplicateLinks), Some(cause)),
             (Ok(_), None) => (UrlState::Queued, None),
         };
@@ -243,14 +240,6 @@ impl Recorder {
         }
         let admitted = self.scope.admit(url, depth, spent)?;
         if depth > self.plan.crawl.max_depth { Err(Refusal::Depth) } else { Ok(admitted) }
-    }
-}
-
-pub(super) fn reason(refusal: Refusal) -> Reason {
-    match refusal {
-        Refusal::Scope => Reason::Scope,
-        Refusal::Depth => Reason::Depth,
-        Refusal::Budget => Reason::Budget,
     }
 }
 

@@ -9,7 +9,7 @@ mod record;
 mod report;
 mod start;
 
-use std::{sync::Arc, time::Duration};
+use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use lru::LruCache;
 use serde::{Deserialize, Serialize};
@@ -19,13 +19,14 @@ use tokio::{
 };
 
 use super::{
-    frontier::{Loaded, Query, Recorded, Rows, Task},
+    frontier::{Loaded, Query, Recorded, Task, TaskId},
     plan::{CrawlError, Plan},
+    politeness::Signal,
     scope::Scope,
     sitemap::Sitemap,
 };
 use crate::{
-    extract::Truncation,
+    extract::Extracted,
     filter::Document,
     fingerprint::Digest,
     index::Audit,
@@ -51,21 +52,23 @@ pub(super) enum Request {
     Probe(Box<Probe>, oneshot::Sender<Probed>),
     /// Record what became of a URL.
     Record(Box<Record>),
-    /// Archive a response after which the URL is fetched again.
+    /// Archive a response that decides nothing about a URL: the URL is fetched again, or it is a robots.txt.
     Archive(warc::Exchange),
     /// Look up the robots.txt that was last received from this origin.
     Robots(String, oneshot::Sender<Option<RobotsRow>>),
-    /// Keep the robots.txt of an origin, if it was received, and archive the response.
-    KeepRobots { origin: String, robots: Option<RobotsRow>, exchange: Option<warc::Exchange> },
+    /// Keep the robots.txt of an origin.
+    KeepRobots(String, RobotsRow),
     /// Record that this host is deferred.
     Defer(HostId, DeferCause),
     /// Load something for the frontier.
     Load(Query),
 }
 
-/// What the recorder reports to the loop, in the order of its work.
+/// What is reported to the loop; by the recorder in the order of its work.
 #[derive(Debug)]
 pub(super) enum Update {
+    /// The request of a worker has ended. If there was a response, it came from this address.
+    Responded(TaskId, Option<IpAddr>, Signal),
     /// A URL is recorded.
     Recorded(Arc<Task>, Recorded, Tally),
     /// A query is answered.
@@ -114,6 +117,10 @@ pub(super) enum Outcome {
 }
 
 impl Outcome {
+    pub(super) fn failure(detail: &str) -> Self {
+        Self::Skipped(Skipped::new(Reason::Failure, None, Some(detail.to_owned())))
+    }
+
     /// Whether a page was received with status 2xx.
     fn is_page(&self) -> bool {
         match self {
@@ -146,8 +153,8 @@ pub(super) struct Skipped {
 }
 
 impl Skipped {
-    pub(super) fn new(reason: Reason) -> Self {
-        Self { reason, cause: None, detail: None, status: None, unanswered: false }
+    pub(super) fn new(reason: Reason, status: Option<u16>, detail: Option<String>) -> Self {
+        Self { reason, cause: None, detail, status, unanswered: false }
     }
 }
 
@@ -155,11 +162,8 @@ impl Skipped {
 #[derive(Debug)]
 pub(super) struct Parsed {
     pub(super) document: Document,
-    pub(super) title: Option<String>,
-    pub(super) text: String,
-    pub(super) charset: &'static str,
-    pub(super) truncated: Option<Truncation>,
-    pub(super) noindex: bool,
+    pub(super) extracted: Extracted,
+    /// Its canonical URL, normalised.
     pub(super) canonical: Option<NormalUrl>,
     /// The links to be followed, in page order, each once.
     pub(super) links: Vec<NormalUrl>,
@@ -265,16 +269,11 @@ impl Recorder {
             }
             Request::Record(record) => return self.record(*record).map(Some),
             Request::Load(query) => return self.load(query).map(Update::Loaded).map(Some),
-            Request::Archive(exchange) => drop(self.archive(&exchange, &warc::Kind::Response)?),
-            Request::Robots(origin, reply) => drop(reply.send(self.state().robots(&origin)?)),
-            Request::KeepRobots { origin, robots, exchange } => {
-                if let Some(exchange) = exchange {
-                    self.archive(&exchange, &warc::Kind::Response)?;
-                }
-                if let Some(robots) = robots {
-                    self.state().set_robots(&origin, &robots)?;
-                }
+            Request::Archive(exchange) => {
+                self.sink.write_exchange(&exchange, &warc::Kind::Response)?;
             }
+            Request::Robots(origin, reply) => drop(reply.send(self.state().robots(&origin)?)),
+            Request::KeepRobots(origin, robots) => self.state().set_robots(&origin, &robots)?,
             Request::Defer(host, cause) => {
                 tracing::warn!(host = self.state().host_name(host)?, %cause, "host deferred");
                 self.state().defer_host(host, cause, start::deferred_until(cause))?;
@@ -284,22 +283,17 @@ impl Recorder {
     }
 
     fn load(&mut self, query: Query) -> Result<Loaded, CrawlError> {
-        let (rows, complete) = match query {
+        match query {
             Query::Urls { host, after, limit } => {
-                let urls = self.state().queued(host, after, limit)?;
-                let complete = urls.len() < limit;
-                (Rows::Urls(host, urls), complete)
+                Ok(Loaded::Urls(host, self.state().queued(host, after, limit)?))
             }
             Query::Hosts { visited, limit } => {
                 for host in visited {
                     self.state().move_to_back(host)?;
                 }
-                let hosts = self.state().waiting_hosts(limit)?;
-                let complete = hosts.len() < limit;
-                (Rows::Hosts(hosts), complete)
+                Ok(Loaded::Hosts(self.state().waiting_hosts(limit)?))
             }
-        };
-        Ok(Loaded { rows, complete })
+        }
     }
 
     /// Makes the batch durable: first the outputs, then the state, which records their lengths.

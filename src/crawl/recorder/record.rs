@@ -4,8 +4,7 @@
 use std::sync::Arc;
 
 use super::{
-    Outcome, Parsed, Probe, Probed, Received, Record, Recorder, Skipped, Update,
-    links::{reason, same_site},
+    Outcome, Parsed, Probe, Probed, Received, Record, Recorder, Skipped, Update, links::same_site,
 };
 use crate::{
     crawl::{
@@ -13,7 +12,7 @@ use crate::{
         plan::{CrawlError, Links, Policy, Store},
         scope::Refusal,
     },
-    extract::Truncation,
+    extract::{Extracted, Truncation},
     filter::{Judgement, Kind, Step, Verdict},
     fingerprint::Digest,
     page::{NormalUrl, Timestamp},
@@ -52,11 +51,10 @@ impl Recorder {
         let Record { task, outcome, exchange } = record;
         let fetched = outcome.is_page();
         let skipped = match outcome {
-            Outcome::Page(received, parsed) if parsed.noindex => {
+            Outcome::Page(received, parsed) if parsed.extracted.robots.noindex => {
                 self.follow_links(&task.queued.url, &parsed, None, received.at)?;
-                let (detail, status) =
-                    (Some("the page says noindex".to_owned()), Some(received.status));
-                Some(Skipped { detail, status, ..Skipped::new(Reason::Noindex) })
+                let detail = Some("the page says noindex".to_owned());
+                Some(Skipped::new(Reason::Noindex, Some(received.status), detail))
             }
             Outcome::Page(received, parsed) => {
                 let judgement = self.filter.judge(&parsed.document)?;
@@ -81,7 +79,7 @@ impl Recorder {
         };
         if let Some(skipped) = &skipped {
             if let Some(exchange) = &exchange {
-                self.archive(exchange, &warc::Kind::Response)?;
+                self.sink.write_exchange(exchange, &warc::Kind::Response)?;
             }
             self.skip(&task, skipped)?;
         }
@@ -148,7 +146,7 @@ impl Recorder {
             at: exchange.at,
         });
         self.write_line(task, depth, received, parsed, &action, exchange)?;
-        let title = parsed.and_then(|parsed| parsed.title.as_deref());
+        let title = parsed.and_then(|parsed| parsed.extracted.title.as_deref());
         self.state().describe_document(judgement.id, title, action.stored, capture)?;
         if let Some(parsed) = parsed.filter(|_| !action.stored && self.plan.store.text) {
             self.keep_text(parsed, judgement)?;
@@ -202,8 +200,9 @@ impl Recorder {
             // Its text is that of the page with the same body.
             return Ok(self.state().keep_text_of_body(judgement.id, body)?);
         }
-        let truncated = parsed.truncated.map(Truncation::as_str);
-        Ok(self.state().keep_text(judgement.id, &parsed.text, parsed.charset, truncated)?)
+        let Extracted { text, charset, truncated, .. } = &parsed.extracted;
+        let truncated = truncated.map(Truncation::as_str);
+        Ok(self.state().keep_text(judgement.id, text, charset, truncated)?)
     }
 
     /// Writes the line of a judged page, and its exchange.
@@ -230,15 +229,16 @@ impl Recorder {
             let line = DuplicateLine { decision, status, fetched_at, depth, referrer };
             return Ok(self.sink.write_duplicate(&line)?);
         };
+        let extracted = &parsed.extracted;
         let seed = row.seed.and_then(|seed| self.plan.seeds.get(seed));
         let sketch = parsed.document.sketch();
         let line = PageLine {
             decision,
-            title: parsed.title.as_deref().map(Into::into),
-            text: self.plan.store.text.then(|| parsed.text.as_str().into()),
+            title: extracted.title.as_deref().map(Into::into),
+            text: self.plan.store.text.then(|| extracted.text.as_str().into()),
             status,
             content_type: received.content_type.as_deref().map(Into::into),
-            charset: parsed.charset.into(),
+            charset: extracted.charset.into(),
             fetched_at,
             depth,
             referrer,
@@ -246,7 +246,7 @@ impl Recorder {
             tags: seed.map(|seed| seed.tags.iter().map(Into::into).collect()).unwrap_or_default(),
             signature: (sketch.features > 0).then_some(sketch.signature),
             canonical: parsed.canonical.as_ref().map(|url| url.as_str().into()),
-            truncated: parsed.truncated.map(|why| why.as_str().into()),
+            truncated: extracted.truncated.map(|why| why.as_str().into()),
             warc,
         };
         Ok(self.sink.write_page(&line)?)
@@ -274,8 +274,8 @@ impl Recorder {
                 self.requeue(row, seed)?;
                 Ok(None)
             }
-            Err(Refusal::Scope) => Ok(Some(Skipped::new(Reason::Budget))),
-            Err(refusal) => Ok(Some(Skipped::new(reason(refusal)))),
+            Err(Refusal::Scope) => Ok(Some(Skipped::new(Reason::Budget, None, None))),
+            Err(refusal) => Ok(Some(Skipped::new(Reason::from(refusal), None, None))),
         }
     }
 
@@ -289,21 +289,14 @@ impl Recorder {
         let matched = action.judgement.verdict.matched();
         let document = matched.map(|matched| self.state().document(matched.of)).transpose()?;
         let Some(document) = document.flatten() else {
-            return self.archive(exchange, &warc::Kind::Response);
+            return Ok(self.sink.write_exchange(exchange, &warc::Kind::Response)?);
         };
         let original = document.capture.map(|capture| warc::Original {
             target_uri: &document.name,
             at: capture.at,
             payload: warc::PayloadDigest(capture.payload),
         });
-        self.archive(exchange, &warc::Kind::Duplicate { decision, original, keep: action.stored })
-    }
-
-    pub(super) fn archive(
-        &mut self,
-        exchange: &warc::Exchange,
-        kind: &warc::Kind<'_>,
-    ) -> Result<Option<Position>, CrawlError> {
-        Ok(self.sink.write_exchange(exchange, kind)?)
+        let kind = warc::Kind::Duplicate { decision, original, keep: action.stored };
+        Ok(self.sink.write_exchange(exchange, &kind)?)
     }
 }

@@ -42,7 +42,7 @@ impl Recorder {
 pub fn report(directory: &Path) -> Result<Report, CrawlError> {
     let path = directory.join(STATE);
     if !path.is_file() {
-        return Err(CrawlError::NoRun { path: directory.to_owned() });
+        return Err(CrawlError::NoRun(directory.to_owned()));
     }
     match State::open(&path) {
         Err(StateError::Busy { .. }) => {
@@ -78,22 +78,19 @@ fn summarise(
 fn add_documents(state: &State, builder: &mut Builder) -> Result<(), CrawlError> {
     // The same few matches come again and again.
     let mut cache = LruCache::new(CACHED);
-    let mut failure = None;
     state.for_each_document(|document| {
         let matched = document.judgement.verdict.matched().map(|matched| matched.of);
-        let kept = match matched
+        let kept = matched
             .map(|of| cache.try_get_or_insert(of, || state.document(of)).cloned())
-            .transpose()
-        {
-            Ok(kept) => kept.flatten(),
-            Err(error) => return failure = Some(error),
-        };
+            .transpose()?
+            .flatten();
         let of = kept.as_ref().map(|kept| kept.name.as_str());
         let decision = Decision::new(&document.name, Some(&document.name), &document.judgement, of);
         let kept_title = kept.as_ref().and_then(|kept| kept.title.as_deref());
         builder.page(&decision, document.title.as_deref(), kept_title, document.stored);
+        Ok(())
     })?;
-    failure.map_or(Ok(()), |error| Err(error.into()))
+    Ok(())
 }
 
 fn add_skipped(

@@ -9,25 +9,21 @@ use lru::LruCache;
 
 use super::{
     FIRST_BATCH_TIME, Recorder, Tally, json,
-    links::{Found, KNOWN_URLS, reason, same_site},
+    links::{Found, KNOWN_URLS, same_site},
     report::judged_by,
 };
 use crate::{
     crawl::{
         directory::{STATE, check_owner, check_unclaimed, stored},
         frontier::Budget,
-        plan::{CrawlError, Links, Plan, Store},
+        plan::{CrawlError, Links, Plan, Root, Store},
         robots::{self, product_token},
-        scope::Scope,
     },
     filter::Documents,
     page::{NormalUrl, Timestamp},
     report::End,
     sink::{Mark, Outputs, warc},
-    state::{
-        DeferCause, DurableFilter, Reason, Restored, SkipCause, State, StateError, UrlKind, UrlRow,
-        UrlState,
-    },
+    state::{DeferCause, DurableFilter, Reason, Restored, SkipCause, State, UrlRow, UrlState},
 };
 
 /// How long a host that did not respond is left alone after its run is finished.
@@ -73,11 +69,12 @@ impl Recorder {
         check_unclaimed(directory)?;
         let state = State::open(&directory.join(STATE))?;
         check_owner(&state, directory, &plan.name)?;
-        let filter = open_filter(&plan, state, report)?;
+        let filter = DurableFilter::of_crawl(state, &plan.dedup.filter(), report)?;
         let state = filter.state();
         let sink = open_outputs(&plan, state)?;
+        let (scope, roots) = plan.roots()?;
         let mut recorder = Self {
-            scope: Scope::new(&plan.seeds)?,
+            scope,
             url_options: plan.crawl.url_options(),
             hash_seed: rand::random(),
             counts: stored(state, "counts")?.unwrap_or_default(),
@@ -96,7 +93,7 @@ impl Recorder {
             filter,
             sink,
         };
-        recorder.queue_what_is_due()?;
+        recorder.queue_what_is_due(&roots)?;
         let (name, counts) = (&recorder.plan.name, recorder.counts);
         tracing::info!(name, fetched = counts.fetched, queued = counts.queued, "the run starts");
         let limits = recorder.plan.seeds.iter().map(|seed| seed.max_pages);
@@ -107,7 +104,7 @@ impl Recorder {
     }
 
     /// Queues the seeds, and what had been skipped for reasons that no longer hold.
-    fn queue_what_is_due(&mut self) -> Result<(), CrawlError> {
+    fn queue_what_is_due(&mut self, roots: &[Root]) -> Result<(), CrawlError> {
         self.filter.begin()?;
         self.deadline = Some(tokio::time::Instant::now());
         let plan = Arc::clone(&self.plan);
@@ -115,14 +112,13 @@ impl Recorder {
         self.record_start()?;
         self.warn_of_policy_change()?;
         self.resume_hosts(ended)?;
-        let roots = plan.roots()?;
         let seeds_moved = self.update_seed_lists()?;
-        self.queue_seeds(&roots)?;
+        self.queue_seeds(roots)?;
         if seeds_moved {
             self.reassign_queued()?;
         }
         let changes = Changes {
-            admission: has_changed(self.state(), "policy", &admission(&plan, &roots))?,
+            admission: has_changed(self.state(), "policy", &admission(&plan, roots))?,
             robots: has_changed(self.state(), "robots", &robots_policy(&plan))?,
         };
         self.requeue_skipped(changes)?;
@@ -153,20 +149,15 @@ impl Recorder {
         if !has_changed(self.state(), "keeps", &json(&keeps))? {
             return Ok(());
         }
-        let (mut not_stored, mut failure) = (0_u64, None);
+        let mut not_stored = 0_u64;
         self.state().for_each_document(|document| {
-            let of = document.judgement.verdict.matched().map(|matched| matched.of);
-            let Some(of) = of.filter(|_| !document.stored) else { return };
-            match self.state().name_of(of) {
-                Ok(of) => {
-                    not_stored += u64::from(keeps[usize::from(!same_site(&document.name, &of))]);
-                }
-                Err(error) => failure = Some(error),
+            let matched = document.judgement.verdict.matched();
+            if let Some(matched) = matched.filter(|_| !document.stored) {
+                let of = self.state().name_of(matched.of)?;
+                not_stored += u64::from(keeps[usize::from(!same_site(&document.name, &of))]);
             }
+            Ok(())
         })?;
-        if let Some(error) = failure {
-            return Err(error.into());
-        }
         if not_stored > 0 {
             tracing::warn!(
                 duplicates = not_stored,
@@ -217,12 +208,7 @@ impl Recorder {
         Ok(moved)
     }
 
-    fn queue_seeds(&mut self, lists: &[(UrlKind, Vec<NormalUrl>)]) -> Result<(), CrawlError> {
-        for (seed, (_, urls)) in lists.iter().enumerate() {
-            for url in urls {
-                self.scope.add_root(seed, url);
-            }
-        }
+    fn queue_seeds(&mut self, lists: &[Root]) -> Result<(), CrawlError> {
         for (seed, (kind, urls)) in lists.iter().enumerate() {
             let found = Found::page(None, 0, Timestamp::now());
             for url in urls {
@@ -247,7 +233,7 @@ impl Recorder {
             match self.admit(&url, row.kind, row.depth, None) {
                 Ok(seed) => self.state().revive_url(row.id, seed, row.depth)?,
                 Err(refusal) => {
-                    let state = UrlState::Skipped(reason(refusal));
+                    let state = UrlState::Skipped(Reason::from(refusal));
                     self.state().set_url_state(row.id, state, None, None, Timestamp::now())?;
                 }
             }
@@ -308,19 +294,6 @@ fn open_outputs(plan: &Plan, state: &State) -> Result<Outputs, CrawlError> {
     Ok(sink)
 }
 
-fn open_filter(
-    plan: &Plan,
-    state: State,
-    report: impl FnMut(Restored),
-) -> Result<DurableFilter, CrawlError> {
-    DurableFilter::of_crawl(state, &plan.dedup.filter(), report).map_err(|error| match error {
-        StateError::Recipe { key, stored, wanted } => {
-            CrawlError::Recipe { key, stored, configured: wanted }
-        }
-        error => error.into(),
-    })
-}
-
 /// Whether this value differs from that of the last start, if there was one. Keeps it for the next start.
 fn has_changed(state: &State, name: &str, value: &str) -> Result<bool, CrawlError> {
     let known = state.meta::<String>(name)?;
@@ -329,7 +302,7 @@ fn has_changed(state: &State, name: &str, value: &str) -> Result<bool, CrawlErro
 }
 
 /// Changes if what seeds, budgets and policies admit may have changed.
-fn admission(plan: &Plan, roots: &[(UrlKind, Vec<NormalUrl>)]) -> String {
+fn admission(plan: &Plan, roots: &[Root]) -> String {
     let Plan { crawl, dedup, seeds, .. } = plan;
     let policies = (dedup.same_site, dedup.cross_site);
     let rules = (crawl.max_pages, crawl.max_depth, &crawl.tracking, policies, seeds);

@@ -37,62 +37,22 @@ pub fn product_token(user_agent: &str) -> &str {
     user_agent.find(|c| !is_part(c)).map_or(user_agent, |end| &user_agent[..end])
 }
 
-/// The rules of one robots.txt for one agent.
+/// The rules of one robots.txt for one agent. The default has none: every URL is allowed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Robots {
     /// Longest pattern first, and allowing before disallowing ones, so that the first that matches decides.
     rules: Vec<Rule>,
     crawl_delay: Option<Duration>,
-    sitemaps: Vec<Box<str>>,
     unreachable: Option<Box<str>>,
 }
 
 /// Whether a URL may be fetched, and which rule says so.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Decision<'a> {
     /// Whether the URL may be fetched.
     pub allowed: bool,
     /// The rule that decides; `None` if none matches, or if robots.txt is unreachable.
-    pub rule: Option<RuleRef<'a>>,
-}
-
-/// A rule and its place in the file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RuleRef<'a> {
-    /// The line as written, without comment and white space around it.
-    pub text: &'a str,
-    /// Its number in the file, from 1.
-    pub line: usize,
-}
-
-impl fmt::Display for RuleRef<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} (line {})", self.text, self.line)
-    }
-}
-
-/// What a response to the request for robots.txt means (RFC 9309, section 2.3.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Availability {
-    /// 2xx: the body holds the rules.
-    Found,
-    /// 3xx beyond the redirects that are followed, and 4xx except 429: there are no rules, every URL may be fetched.
-    Unavailable,
-    /// 429, 5xx and statuses that are not final: no URL may be fetched for now; retry later.
-    Unreachable,
-}
-
-impl Availability {
-    /// What this HTTP status means. The caller follows redirects, at least five.
-    #[must_use]
-    pub fn of_status(status: u16) -> Self {
-        match status {
-            200..=299 => Self::Found,
-            429 => Self::Unreachable,
-            300..=499 => Self::Unavailable,
-            _ => Self::Unreachable,
-        }
-    }
+    pub rule: Option<&'a Rule>,
 }
 
 impl Robots {
@@ -116,22 +76,6 @@ impl Robots {
         parse::parse(file, agent)
     }
 
-    /// The rules that follow from the status and body of the response.
-    #[must_use]
-    pub fn from_answer(status: u16, body: &[u8], agent: &str) -> Self {
-        match Availability::of_status(status) {
-            Availability::Found => Self::parse(body, agent),
-            Availability::Unavailable => Self::allow_all(),
-            Availability::Unreachable => Self::unreachable(&format!("status {status}")),
-        }
-    }
-
-    /// No rules: every URL is allowed.
-    #[must_use]
-    pub fn allow_all() -> Self {
-        Self::default()
-    }
-
     /// No usable response: every URL is refused for now, for this reason.
     #[must_use]
     pub fn unreachable(reason: &str) -> Self {
@@ -151,7 +95,7 @@ impl Robots {
             return Some(format!("robots.txt could not be fetched: {why}"));
         }
         let decision = self.decide(url);
-        (!decision.allowed).then(|| decision.rule.map_or_else(String::new, |rule| rule.to_string()))
+        (!decision.allowed).then(|| decision.rule.map_or_else(String::new, ToString::to_string))
     }
 
     /// Whether this URL of the host may be fetched. robots.txt itself always may.
@@ -165,7 +109,7 @@ impl Robots {
         }
         let url = Comparable::new(url);
         match self.rules.iter().find(|rule| rule.matches(&url)) {
-            Some(rule) => Decision { allowed: rule.allow, rule: Some(rule.place()) },
+            Some(rule) => Decision { allowed: rule.allow, rule: Some(rule) },
             None => Decision { allowed: self.unreachable.is_none(), rule: None },
         }
     }
@@ -174,12 +118,6 @@ impl Robots {
     #[must_use]
     pub fn crawl_delay(&self) -> Option<Duration> {
         self.crawl_delay
-    }
-
-    /// The sitemaps that the file names for any agent, each once. Relative ones (not in the standard, but in use) are resolved against
-    /// `base`, the URL of robots.txt.
-    pub fn sitemaps(&self, base: &Url) -> impl Iterator<Item = Url> {
-        self.sitemaps.iter().filter_map(|text| base.join(text).ok())
     }
 }
 
@@ -231,27 +169,41 @@ impl RobotsRequest {
                 _ => RobotsResponse::Content(Vec::new()),
             };
         }
-        let status = answer.status.as_u16();
-        match Availability::of_status(status) {
-            Availability::Found => RobotsResponse::Content(answer.body),
-            Availability::Unavailable => RobotsResponse::Content(Vec::new()),
-            Availability::Unreachable => RobotsResponse::Unreachable(format!("status {status}")),
+        RobotsResponse::of_status(answer.status.as_u16(), answer.body)
+    }
+}
+
+impl RobotsResponse {
+    /// What a status means that is not a redirect to be followed (RFC 9309, section 2.3.1).
+    fn of_status(status: u16, body: Vec<u8>) -> Self {
+        match status {
+            200..=299 => Self::Content(body),
+            300..=428 | 430..=499 => Self::Content(Vec::new()),
+            _ => Self::Unreachable(format!("status {status}")),
         }
     }
 }
 
 /// An `Allow` or `Disallow` line.
 #[derive(Clone, Debug, PartialEq)]
-struct Rule {
+pub struct Rule {
+    /// The line as written, without comment and white space around it.
+    pub text: Box<str>,
+    /// Its number in the file, from 1.
+    pub line: u32,
     allow: bool,
-    line: u32,
-    text: Box<str>,
     /// The pattern, normalised like the URLs in [`Comparable`]; a `*` in it is always a wildcard.
     pattern: Box<str>,
     /// Whether the pattern ended in `$`, which is removed.
     anchored: bool,
     /// The characters of the pattern. A path without one of them cannot match, which alone rejects most hostile patterns.
     needs: u128,
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (line {})", self.text, self.line)
+    }
 }
 
 /// The path and query of a URL as patterns are compared with them: ASCII only.
@@ -310,10 +262,6 @@ impl Rule {
         (Reverse(self.pattern.len() + usize::from(self.anchored)), Reverse(self.allow), self.line)
     }
 
-    fn place(&self) -> RuleRef<'_> {
-        RuleRef { text: &self.text, line: self.line as usize }
-    }
-
     /// Whether the pattern matches a prefix of the path.
     ///
     /// Each literal part matches at its first occurrence, which leaves the most to the later parts. So there is no backtracking, and each
@@ -347,5 +295,31 @@ fn find(text: &str, literal: &str) -> Option<usize> {
     match literal.as_bytes() {
         [byte] => memchr::memchr(*byte, text.as_bytes()),
         literal => memchr::memmem::find(text.as_bytes(), literal),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_without_rules_allows_all_or_nothing() {
+        let body = || b"User-agent: *\nDisallow: /".to_vec();
+        for (status, expected) in [
+            (200, Ok(body())),
+            (301, Ok(Vec::new())),
+            (403, Ok(Vec::new())),
+            (404, Ok(Vec::new())),
+            (429, Err("status 429")),
+            (500, Err("status 500")),
+            (503, Err("status 503")),
+            (102, Err("status 102")),
+        ] {
+            match RobotsResponse::of_status(status, body()) {
+                RobotsResponse::Content(content) => assert_eq!(Ok(content), expected),
+                RobotsResponse::Unreachable(why) => assert_eq!(Err(&*why), expected),
+                RobotsResponse::Redirect => panic!("{status} is no redirect"),
+            }
+        }
     }
 }

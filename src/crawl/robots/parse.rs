@@ -1,6 +1,6 @@
 //! Reads the lines of a robots.txt into the rules for one agent.
 
-use std::{borrow::Cow, collections::HashSet, time::Duration};
+use std::{borrow::Cow, time::Duration};
 
 use encoding_rs::{Encoding, UTF_8};
 
@@ -17,7 +17,6 @@ const MAX_RULES: usize = 10_000;
 const USER_AGENT: &[&str] = &["user-agent", "useragent", "user agent"];
 const DISALLOW: &[&str] =
     &["disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw", "desallow"];
-const SITEMAP: &[&str] = &["sitemap", "site-map"];
 const CRAWL_DELAY: &[&str] = &["crawl-delay", "crawldelay", "crawl delay"];
 
 /// The rules for our agent, or for all others.
@@ -38,8 +37,6 @@ struct Parser<'a> {
     in_others: bool,
     /// Whether the group has a rule, so that the next user-agent line begins another group.
     has_rule: bool,
-    sitemaps: Vec<Box<str>>,
-    seen: HashSet<Box<str>>,
 }
 
 pub(super) fn parse(file: &[u8], agent: &str) -> Robots {
@@ -107,8 +104,6 @@ impl Parser<'_> {
             self.rule(true, value, line, number);
         } else if is(DISALLOW) {
             self.rule(false, value, line, number);
-        } else if is(SITEMAP) {
-            self.sitemap(&String::from_utf8_lossy(value));
         } else if is(CRAWL_DELAY) {
             self.crawl_delay(&String::from_utf8_lossy(value));
         }
@@ -160,21 +155,10 @@ impl Parser<'_> {
         }
     }
 
-    fn sitemap(&mut self, value: &str) {
-        if !value.is_empty() && self.seen.insert(value.into()) {
-            self.sitemaps.push(value.into());
-        }
-    }
-
     fn finish(self) -> Robots {
         let mut group = if self.ours.named { self.ours } else { self.others };
         group.rules.sort_by_key(Rule::precedence);
         group.rules.shrink_to_fit();
-        Robots {
-            rules: group.rules,
-            crawl_delay: group.crawl_delay,
-            sitemaps: self.sitemaps,
-            unreachable: None,
-        }
+        Robots { rules: group.rules, crawl_delay: group.crawl_delay, unreachable: None }
     }
 }

@@ -72,7 +72,11 @@ fn documents_that_left_the_window_leave_the_state() {
     }
     let state = filter.into_state();
     let mut names = Vec::new();
-    state.for_each_document(|document| names.push(document.name)).unwrap();
+    let collect = |document: JudgedDocument| {
+        names.push(document.name);
+        Ok(())
+    };
+    state.for_each_document(collect).unwrap();
     assert_eq!(names, ["495", "496", "497", "498", "499"]);
 }
 
@@ -184,7 +188,7 @@ fn a_state_is_held_to_its_recipe_and_kind() {
     assert_eq!(with(r#""secret""#).hash_seed, HashSeedChoice::Secret);
     assert_eq!(recipe(&with(r#""secret""#)).unwrap(), first);
     let refused = |options: &Options| match recipe(options).unwrap_err() {
-        StateError::Recipe { key, .. } => key,
+        StateError::Recipe(difference) => difference.key,
         error => panic!("{error}"),
     };
     assert_eq!(refused(&with("8")), "dedup.seed");

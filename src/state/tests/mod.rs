@@ -14,7 +14,7 @@ use std::{
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-use super::{open::VERSION, *};
+use super::{digests::DigestCache, open::VERSION, *};
 use crate::{
     filter::{
         Bounds, Digests, Document, Facts, Horizon, Judgement, Key, Options, OriginKey,

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::super::{
+    digests::DigestCache,
     texts::{compressed, decompressed},
     *,
 };

@@ -103,7 +103,7 @@ fn dead(change: impl FnOnce(&mut Plan)) -> Site {
 #[test]
 fn a_dead_host_of_a_finished_run_is_requested_again_a_day_later() {
     let site = dead(|_| {});
-    assert_eq!(site.outcomes().values().filter(|fate| *fate == "host").count(), 2);
+    assert_eq!(site.outcomes().values().filter(|outcome| *outcome == "host").count(), 2);
     wait(&site, 86_400_000 - 60_000);
     site.run();
     assert_eq!(site.server.count("b.test", "/11"), 0);

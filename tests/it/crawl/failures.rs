@@ -116,7 +116,8 @@ fn a_host_that_does_not_respond_to_ten_urls_in_a_row_is_deferred() {
         plan.fetch.resolve.insert("b.test".to_owned(), free);
     });
     site.run();
-    let count = |reason: &str| site.outcomes().values().filter(|fate| *fate == reason).count();
+    let count =
+        |reason: &str| site.outcomes().values().filter(|outcome| *outcome == reason).count();
     assert_eq!((count("failure"), count("host")), (10, 30));
     let detail = site.line("b.test/39")["detail"].to_string();
     assert!(detail.contains("10 URLs in a row got no response; asked again by"), "{detail}");

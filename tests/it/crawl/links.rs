@@ -112,10 +112,10 @@ fn a_noindex_page_is_neither_judged_nor_a_match_for_others() {
     )
     .planned(|plan| plan.crawl.concurrency = 1.try_into().unwrap());
     site.run();
-    let fate = site.outcomes();
-    assert_eq!(fate["a.test/hidden"], "noindex");
-    assert_eq!(fate["a.test/open"], "unique");
-    assert_ne!(fate["a.test/twin"], "unique");
+    let outcomes = site.outcomes();
+    assert_eq!(outcomes["a.test/hidden"], "noindex");
+    assert_eq!(outcomes["a.test/open"], "unique");
+    assert_ne!(outcomes["a.test/twin"], "unique");
 }
 
 #[test]

@@ -308,11 +308,11 @@ fn every_url_that_was_requested_has_a_line_and_every_other_a_reason() {
     for url in site.all_asked().keys() {
         assert!(outcomes.contains_key(url), "{url}");
     }
-    for (url, fate) in &outcomes {
+    for (url, outcome) in &outcomes {
         assert_eq!(
             site.asked(url) == 0,
-            ["robots", "scope", "depth"].contains(&&**fate),
-            "{url}: {fate}"
+            ["robots", "scope", "depth"].contains(&&**outcome),
+            "{url}: {outcome}"
         );
     }
 }

@@ -2,18 +2,20 @@
 
 use std::{
     fs,
+    path::Path,
     sync::{Mutex, mpsc},
 };
 
 use pagesieve::{
-    crawl::{self, Control, CrawlError, PastRun, Policy, Progress, Store},
+    crawl::{self, Control, CrawlError, PastRun, Policy, Progress, Store, scope::Reach},
+    fingerprint::{HashSeed, HashSeedChoice},
     report::{End, Warning},
 };
 use tokio::{runtime::Runtime, sync::watch};
 
 use super::{
     laws,
-    site::{Site, page},
+    site::{self, Site, page},
 };
 use crate::{
     cli::{pagesieve, stderr, stdout},
@@ -184,4 +186,39 @@ fn a_run_without_pages_says_why_and_what_to_check() {
     }
     assert!(report.to_string().contains("\nwarning: No page was judged"), "{report}");
     assert!(report.html().contains("No page was judged"));
+}
+
+/// The run was made by the program whose state had layout 4. Its budget ended it with a page in the queue.
+#[test]
+fn a_run_of_the_layout_before_is_continued() {
+    let site = Site::new(Routes::new(), &["127.0.0.1:8123/"]).planned(|plan| {
+        plan.name = "crawl".to_owned();
+        plan.seeds[0].scope = Reach::Any;
+        plan.dedup.seed = HashSeedChoice::Fixed(HashSeed(7));
+        plan.politeness.obey_robots = false;
+    });
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/state");
+    fs::copy(data.join("crawl-v4.sqlite"), site.path().join("state.sqlite")).unwrap();
+    let files = ["pages.jsonl", "duplicates.jsonl"];
+    for file in files {
+        fs::copy(data.join("crawl-v4").join(file), site.path().join(file)).unwrap();
+    }
+    let report = site.run();
+    assert_eq!(report.end, End::Done);
+    assert_eq!((report.counts.fetched, report.counts.unique), (6, 4));
+    for file in files {
+        let before = fs::read(data.join("crawl-v4").join(file)).unwrap();
+        assert_eq!(fs::read(site.path().join(file)).unwrap(), before, "{file}");
+    }
+    // Nothing may be requested from loopback: what was queued, or waited for its robots.txt, has failed.
+    let expected = [
+        ("127.0.0.1:8123/f.html", "failure"),
+        ("127.0.0.1:8123/missing.html", "status"),
+        ("127.0.0.1:8123/only-on-duplicate.html", "duplicate_links"),
+        ("127.0.0.1:8123/only-on-near.html", "duplicate_links"),
+        ("127.0.0.1:8124/x.html", "failure"),
+    ];
+    let mut outcomes = site.outcomes();
+    outcomes.retain(|_, outcome| !["unique", "exact", "near"].contains(&outcome.as_str()));
+    assert_eq!(outcomes, site::outcomes(expected));
 }

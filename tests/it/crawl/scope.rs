@@ -31,8 +31,11 @@ fn admitted(scope: Reach) -> Vec<String> {
     site.run();
     let outcomes = site.outcomes();
     assert_eq!(outcomes.len(), 5);
-    assert!(outcomes.values().all(|fate| fate == "unique" || fate == "scope"), "{outcomes:?}");
-    outcomes.into_iter().filter(|(_, fate)| fate == "unique").map(|(url, _)| url).collect()
+    assert!(
+        outcomes.values().all(|outcome| outcome == "unique" || outcome == "scope"),
+        "{outcomes:?}"
+    );
+    outcomes.into_iter().filter(|(_, outcome)| outcome == "unique").map(|(url, _)| url).collect()
 }
 
 #[test]
@@ -238,7 +241,7 @@ fn the_budget_of_a_seed_is_never_exceeded_and_the_next_seed_takes_over() {
     assert_eq!((of("first"), of("second")), (7, 10));
     assert_eq!(site.all_asked().len(), 17);
     assert_eq!(report.counts.skipped.values().sum::<u64>(), 24);
-    assert_eq!(site.outcomes().values().filter(|fate| *fate == "budget").count(), 24);
+    assert_eq!(site.outcomes().values().filter(|outcome| *outcome == "budget").count(), 24);
     assert_eq!(report.end, End::Done);
 
     let before = site.server.requests().len();
@@ -263,8 +266,8 @@ fn the_budget_of_the_crawl_ends_it_and_a_higher_one_fetches_only_the_rest() {
     let report = site.run();
     assert_eq!((report.end, report.counts.fetched), (End::Budget, 20));
     assert_eq!(site.all_asked().len(), 20, "nothing is fetched in vain");
-    assert!(site.outcomes().values().any(|fate| fate == "pending"));
-    assert_eq!(site.outcomes().values().filter(|fate| *fate == "budget").count(), 0);
+    assert!(site.outcomes().values().any(|outcome| outcome == "pending"));
+    assert_eq!(site.outcomes().values().filter(|outcome| *outcome == "budget").count(), 0);
     let before = site.server.requests().len();
     let again = site.run();
     assert_eq!((again.end, site.server.requests().len()), (End::Budget, before));

@@ -82,13 +82,13 @@ impl Site {
 
     /// What became of each URL: the verdict, with `+` if a duplicate is stored, or the reason. URLs are without their scheme.
     pub(crate) fn outcomes(&self) -> BTreeMap<String, String> {
-        let fate = |line: &Value, stored: bool| {
+        let outcome = |line: &Value, stored: bool| {
             let verdict = line.get("verdict").or(line.get("reason")).unwrap().as_str().unwrap();
             let mark = if stored && verdict != "unique" { "+" } else { "" };
             (bare(line), format!("{verdict}{mark}"))
         };
         let file = |name: &str, stored| {
-            self.lines(name).iter().map(|line| fate(line, stored)).collect::<Vec<_>>()
+            self.lines(name).iter().map(|line| outcome(line, stored)).collect::<Vec<_>>()
         };
         [file("pages.jsonl", true), file("duplicates.jsonl", false), file("skipped.jsonl", false)]
             .concat()
@@ -124,7 +124,7 @@ fn bare(line: &Value) -> String {
 
 /// What is expected of [`Site::outcomes`].
 pub(crate) fn outcomes<const N: usize>(expected: [(&str, &str); N]) -> BTreeMap<String, String> {
-    expected.into_iter().map(|(url, fate)| (url.to_owned(), fate.to_owned())).collect()
+    expected.into_iter().map(|(url, outcome)| (url.to_owned(), outcome.to_owned())).collect()
 }
 
 /// A page unlike that of any other name, with these links.

@@ -14,7 +14,7 @@ fn two_hosts() -> Scenario {
 }
 
 fn allow_all() -> RobotsResult {
-    RobotsResult::Rules(Arc::new(Robots::allow_all()), Duration::ZERO)
+    RobotsResult::Rules(Arc::new(Robots::default()), Duration::ZERO)
 }
 
 fn asks_for_hosts(world: &mut World, now: Instant) -> bool {

@@ -20,7 +20,7 @@ use std::{
 use super::{
     super::{
         Budget, Clock, Frontier, Limits, Loaded, Order, Query, Recorded, RobotsResult, RobotsTask,
-        Rows, Step, Task, TaskId,
+        Step, Task, TaskId,
     },
     SECOND,
 };
@@ -424,24 +424,20 @@ impl World {
 
     /// Answers a query, some time later.
     fn load(&mut self, query: Query, now: Instant) {
-        let (rows, complete) = match query {
+        let loaded = match query {
             Query::Hosts { visited, limit } => {
                 self.log.hosts_loaded += 1;
                 for host in visited {
                     self.state.move_to_end(host.0 as usize);
                 }
-                let rows = self.state.waiting(limit);
-                let complete = rows.len() < limit;
-                (Rows::Hosts(rows), complete)
+                Loaded::Hosts(self.state.waiting(limit))
             }
             Query::Urls { host, after, limit } => {
                 self.log.urls_loaded += 1;
-                let urls = self.state.urls(host.0 as usize, after, limit);
-                let complete = urls.len() < limit;
-                (Rows::Urls(host, urls), complete)
+                Loaded::Urls(host, self.state.urls(host.0 as usize, after, limit))
             }
         };
-        self.report(now, Event::Loaded(Loaded { rows, complete }));
+        self.report(now, Event::Loaded(loaded));
     }
 
     fn fetch(&mut self, task: Arc<Task>, now: Instant) {
