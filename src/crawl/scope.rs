@@ -2,13 +2,7 @@
 //!
 //! Pure: the caller reads seed files and sitemaps, and adds the URLs found in them to the scope.
 
-use std::{
-    collections::{BTreeSet, HashSet},
-    fmt,
-    ops::Bound,
-    path::PathBuf,
-    str::Utf8Error,
-};
+use std::{collections::HashSet, fmt, path::PathBuf, str::Utf8Error};
 
 use regex::{Regex, RegexBuilder};
 use serde::{Deserialize, Serialize};
@@ -267,8 +261,8 @@ struct List {
 enum Area {
     Hosts(HashSet<Origin>),
     Domains(HashSet<Box<str>>),
-    /// None is a prefix of another.
-    Prefixes(BTreeSet<Box<str>>),
+    /// URLs up to a slash.
+    Prefixes(HashSet<Box<str>>),
     Any,
 }
 
@@ -404,7 +398,7 @@ impl Area {
         match reach {
             Reach::Host => Self::Hosts(HashSet::new()),
             Reach::Domain => Self::Domains(HashSet::new()),
-            Reach::Prefix => Self::Prefixes(BTreeSet::new()),
+            Reach::Prefix => Self::Prefixes(HashSet::new()),
             Reach::Any => Self::Any,
         }
     }
@@ -419,7 +413,9 @@ impl Area {
                     domains.insert(root.site().into());
                 }
             }
-            Self::Prefixes(prefixes) => add_prefix(prefixes, directory(root)),
+            Self::Prefixes(prefixes) => {
+                prefixes.insert(directory(root).into());
+            }
             Self::Any => {}
         }
     }
@@ -428,7 +424,10 @@ impl Area {
         match self {
             Self::Hosts(hosts) => hosts.contains(&url.origin()),
             Self::Domains(domains) => domains.contains(url.site()),
-            Self::Prefixes(prefixes) => has_prefix_of(prefixes, url.as_str()),
+            Self::Prefixes(prefixes) => {
+                let url = url.as_str();
+                url.match_indices('/').any(|(slash, _)| prefixes.contains(&url[..=slash]))
+            }
             Self::Any => true,
         }
     }
@@ -438,22 +437,4 @@ impl Area {
 fn directory(url: &NormalUrl) -> &str {
     let path = &url.as_url()[..Position::AfterPath];
     path.rsplit_once('/').map_or(path, |(start, _)| &path[..=start.len()])
-}
-
-fn add_prefix(prefixes: &mut BTreeSet<Box<str>>, prefix: &str) {
-    if has_prefix_of(prefixes, prefix) {
-        return;
-    }
-    let longer = prefixes.range::<str, _>((Bound::Included(prefix), Bound::Unbounded));
-    let covered: Vec<_> = longer.take_while(|it| it.starts_with(prefix)).cloned().collect();
-    for it in &covered {
-        prefixes.remove(it);
-    }
-    prefixes.insert(prefix.into());
-}
-
-/// Whether a member is a prefix of `url`. Because no member is a prefix of another, only the last one that sorts before `url` can be.
-fn has_prefix_of(prefixes: &BTreeSet<Box<str>>, url: &str) -> bool {
-    let before = prefixes.range::<str, _>((Bound::Unbounded, Bound::Included(url)));
-    before.last().is_some_and(|prefix| url.starts_with(&**prefix))
 }
