@@ -4,7 +4,7 @@ use html5ever::LocalName;
 use scraper::node::Element;
 
 use super::{
-    boilerplate::{Hint, hint_of},
+    boilerplate::{Hint, hint_of, is_article_body},
     text::Gap,
 };
 
@@ -91,6 +91,8 @@ pub(super) struct Block {
     pub(super) end: usize,
     pub(super) kind: Kind,
     pub(super) hint: Hint,
+    /// Whether it says that it holds the body of an article.
+    pub(super) is_body: bool,
 }
 
 /// The blocks of a page in page order. The first one is the page; every other one follows its parent.
@@ -102,7 +104,8 @@ pub(super) struct Blocks {
 
 impl Blocks {
     pub(super) fn new() -> Self {
-        let page = Block { parent: 0, end: 0, kind: Kind::Container, hint: Hint::None };
+        let page =
+            Block { parent: 0, end: 0, kind: Kind::Container, hint: Hint::None, is_body: false };
         Self { all: vec![page], open: 0 }
     }
 
@@ -110,7 +113,8 @@ impl Blocks {
     pub(super) fn open(&mut self, element: &Element, is_boilerplate: bool) -> usize {
         let kind = Kind::of(&element.name.local);
         let hint = if is_boilerplate { Hint::Boilerplate } else { hint_of(element) };
-        self.all.push(Block { parent: self.open, end: 0, kind, hint });
+        let is_body = kind != Kind::Heading && is_article_body(element);
+        self.all.push(Block { parent: self.open, end: 0, kind, hint, is_body });
         self.open = self.all.len() - 1;
         self.open
     }

@@ -24,6 +24,10 @@ static BOILERPLATE: LazyLock<Words<Rule>> = LazyLock::new(|| {
 
 static HINTS: LazyLock<Words<HintWord>> = LazyLock::new(|| {
     Words::parse(include_str!("hints.txt"), |heading| match heading {
+        "subject" => HintWord::Subject,
+        "body" => HintWord::Body,
+        "build" => HintWord::Build,
+        "named" => HintWord::Named,
         "note" => HintWord::Note,
         "aside" => HintWord::Aside,
         "comments" => HintWord::Comments,
@@ -45,6 +49,11 @@ enum Rule {
 /// The meaning of a word of `hints.txt`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum HintWord {
+    /// The name of an element with these words alone names the article's container.
+    Subject,
+    Body,
+    Build,
+    Named,
     /// The element is a note that belongs to the text.
     Note,
     Aside,
@@ -181,6 +190,32 @@ pub(super) fn hint_of(element: &Element) -> Hint {
         Some(HintWord::Comments) => Hint::Comments,
         _ => Hint::None,
     }
+}
+
+/// Whether the element says that it holds the body of an article: by microdata, or by a name such as post-content.
+pub(super) fn is_article_body(element: &Element) -> bool {
+    element.attrs.iter().any(|(name, value)| match name.local {
+        local_name!("itemprop") => value.split_ascii_whitespace().any(|name| name == "articleBody"),
+        names!("class" "id") => value.split_ascii_whitespace().any(names_article_body),
+        _ => false,
+    })
+}
+
+fn names_article_body(name: &str) -> bool {
+    with_lower_case(name, |lower| {
+        let (mut subject, mut body) = (false, false);
+        for (start, end) in words_of(name) {
+            match HINTS.get(&lower[start..end]) {
+                Some(HintWord::Subject) => subject = true,
+                Some(HintWord::Body) => body = true,
+                Some(HintWord::Named) => (subject, body) = (true, true),
+                Some(HintWord::Build) => {}
+                _ => return false,
+            }
+        }
+        subject && body
+    })
+    .unwrap_or(false)
 }
 
 /// Whether the element is named a note, as in documentation that uses `aside` for notes.

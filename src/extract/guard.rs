@@ -179,7 +179,7 @@ fn is_read(name: &LocalName) -> bool {
     matches!(
         *name,
         names!(
-            "aria-hidden" "class" "content" "encoding" "hidden" "href" "http-equiv" "id" "lang" "name" "rel" "role" "src" "style" "type"
+            "aria-hidden" "class" "content" "encoding" "hidden" "href" "http-equiv" "id" "itemprop" "lang" "name" "rel" "role" "src" "style" "type"
         )
     )
 }

@@ -65,16 +65,20 @@ pub(super) fn choose(blocks: &[Block], writer: &Writer) -> Vec<bool> {
     }
     let weights = page.weights();
     let plain = page.plain();
-    let weight = weights[0];
+    let root = page.article_body(&sums).unwrap_or(0);
+    let weight = weights[root];
     let is_listing = weight < LISTING
-        || weight * LISTING_RATIO < plain[0].bytes
-        || (weight < SHORT_LISTING && weight * 2 < plain[0].bytes);
-    if is_listing {
+        || weight * LISTING_RATIO < plain[root].bytes
+        || (weight < SHORT_LISTING && weight * 2 < plain[root].bytes);
+    let mut keeps = if !is_listing {
+        page.content(root, &sums, &plain, &weights)
+    } else if root == 0 {
         return shown;
-    }
-    let mut keeps = page.content(&sums, &plain, &weights);
+    } else {
+        page.all_of(root)
+    };
     page.drop_link_lines(&mut keeps);
-    if is_remnant(page.bytes(&keeps), shown_bytes) { shown } else { keeps }
+    if root == 0 && is_remnant(page.bytes(&keeps), shown_bytes) { shown } else { keeps }
 }
 
 /// Whether so little is kept that the choice must be wrong.
@@ -126,9 +130,48 @@ impl Measured<'_> {
         })
     }
 
+    /// The block that says that it is the body of the page's article, if there is one.
+    fn article_body(&self, sums: &[Sum]) -> Option<usize> {
+        let mut bodies = Vec::new();
+        let mut at = 1;
+        while at < self.blocks.len() {
+            let block = self.blocks[at];
+            let is_body = block.is_body
+                && matches!(self.hints[at], Hint::None | Hint::Teaser)
+                && sums[at].bytes > 0;
+            if is_body {
+                bodies.push(at);
+            }
+            at = if is_body { block.end } else { at + 1 };
+        }
+        let all: usize = bodies.iter().map(|&body| sums[body].bytes).sum();
+        let mut body = bodies.into_iter().max_by_key(|&body| sums[body].bytes)?;
+        if sums[body].bytes * 5 < all * 4 {
+            return None;
+        }
+        // The innermost with nearly all of it.
+        let within = body + 1..self.blocks[body].end;
+        for inner in within {
+            if self.blocks[inner].is_body
+                && sums[inner].bytes * 5 >= sums[body].bytes * 4
+                && self.hints[inner] == Hint::None
+            {
+                body = inner;
+            }
+        }
+        Some(body)
+    }
+
+    /// For each segment whether it is in this block, and neither boilerplate nor beside the text.
+    fn all_of(&self, root: usize) -> Vec<bool> {
+        let mut keeps = vec![false; self.blocks.len()];
+        self.keep(root, &mut keeps, |block| matches!(self.hints[block], Hint::None | Hint::Teaser));
+        self.writer.segments().iter().map(|segment| keeps[segment.block]).collect()
+    }
+
     /// Steps 3 and 4: for each segment whether it is part of the content.
-    fn content(&self, sums: &[Sum], plain: &[Sum], weights: &[usize]) -> Vec<bool> {
-        let mut path = self.path(weights);
+    fn content(&self, root: usize, sums: &[Sum], plain: &[Sum], weights: &[usize]) -> Vec<bool> {
+        let mut path = self.path(root, weights);
         let core = grow(&mut path, plain);
         let content = path[path.len() - 1];
         let is_in_core = |block: usize| (core..self.blocks[core].end).contains(&block);
@@ -153,11 +196,11 @@ impl Measured<'_> {
     }
 
     /// The blocks from the page down to the innermost container with most of the prose.
-    fn path(&self, weights: &[usize]) -> Vec<usize> {
-        let mut path = vec![0];
+    fn path(&self, root: usize, weights: &[usize]) -> Vec<usize> {
+        let mut path = vec![root];
         let heaviest = |block| self.children(block).max_by_key(|&child| weights[child]);
         while let Some(child) = heaviest(path[path.len() - 1])
-            && weights[child] * 10 >= weights[0] * 7
+            && weights[child] * 10 >= weights[root] * 7
         {
             path.push(child);
         }
