@@ -2,6 +2,7 @@
 
 use std::{
     cell::Cell,
+    convert::Infallible,
     future,
     io::{self, IsTerminal, Write},
     path::{Path, PathBuf},
@@ -12,7 +13,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Exit, Failure, Out,
+    Exit, Failure, Out, Result,
     progress::{self, Show},
     say,
 };
@@ -24,8 +25,8 @@ use crate::{
 
 /// Run the crawl of a configuration, or continue it
 ///
-/// The run directory holds everything. The same command again continues a run that was interrupted, or that reached a budget which was
-/// raised since; a finished run prints its summary again. Ctrl-C finishes the requests in flight; a second Ctrl-C stops at once. Nothing
+/// The run directory holds everything. The same command again continues a run that was interrupted, or that stopped at a budget that you
+/// have since raised; a finished run prints its summary again. Ctrl-C finishes the requests in flight; a second Ctrl-C stops at once. Nothing
 /// is lost in either case.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -65,7 +66,7 @@ pub(super) struct ReportArgs {
     directory: PathBuf,
 }
 
-pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
+pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
     let mut plan = Draft::read(&args.config, &args.set)?.check()?.into_plan();
     if let Some(directory) = &args.out {
         plan.directory.clone_from(directory);
@@ -85,7 +86,7 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-pub(super) fn report(args: &ReportArgs, out: &mut Out) -> Result<Exit, Failure> {
+pub(super) fn report(args: &ReportArgs, out: &mut Out) -> Result<Exit> {
     let report = crawl::report(&args.directory)?;
     if report.end == End::Running {
         write!(out, "{report}").map_err(Failure::Output)?;
@@ -96,30 +97,26 @@ pub(super) fn report(args: &ReportArgs, out: &mut Out) -> Result<Exit, Failure> 
     Ok(Exit::Done)
 }
 
-pub(super) fn runtime() -> Result<Runtime, Failure> {
+pub(super) fn runtime() -> Result<Runtime> {
     Builder::new_multi_thread().enable_all().build().map_err(Failure::Runtime)
 }
 
 /// Runs a plan to its end and shows its progress. A signal stops it and decides the exit code.
-pub(super) async fn run_plan(plan: Plan, show: Show) -> Result<(Report, Exit), Failure> {
-    let (stop, ended) = (CancellationToken::new(), CancellationToken::new());
-    let stopped = Cell::new(Exit::Interrupted);
+pub(super) async fn run_plan(plan: Plan, show: Show) -> Result<(Report, Exit)> {
+    let (stop, stopped) = (CancellationToken::new(), Cell::new(Exit::Interrupted));
     let (progress, watch) = tokio::sync::watch::channel(Progress::default());
     let control = Control { stop: stop.clone(), progress: Some(progress) };
-    let crawl = async {
-        let report = crawl::run(plan, control).await;
-        ended.cancel();
-        report
+    let crawl = async { tokio::join!(crawl::run(plan, control), progress::show(show, watch)).0 };
+    let report = tokio::select! {
+        report = crawl => report?,
+        never = stop_on_signals(stop, &stopped) => match never {},
     };
-    let signals = ended.run_until_cancelled(stop_on_signals(stop, &stopped));
-    let (report, (), _) = tokio::join!(crawl, progress::show(show, watch), signals);
-    let report = report?;
     let exit = if report.end == End::Interrupted { stopped.get() } else { Exit::Done };
     Ok((report, exit))
 }
 
 /// The first signal stops the run in order and sets `stopped`; the second ends the process.
-async fn stop_on_signals(stop: CancellationToken, stopped: &Cell<Exit>) {
+async fn stop_on_signals(stop: CancellationToken, stopped: &Cell<Exit>) -> Infallible {
     loop {
         let exit = next_signal().await;
         if stop.is_cancelled() {
@@ -134,7 +131,6 @@ async fn stop_on_signals(stop: CancellationToken, stopped: &Cell<Exit>) {
 /// Waits for a signal that asks to stop. Returns the exit code that goes with it.
 #[cfg(unix)]
 async fn next_signal() -> Exit {
-    use futures_util::future::{Either, select};
     use tokio::signal::unix::{SignalKind, signal};
 
     let signals = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()));
@@ -142,10 +138,9 @@ async fn next_signal() -> Exit {
         // Without handlers, a signal ends the process at once, and the state stays consistent.
         return future::pending().await;
     };
-    let first = select(Box::pin(interrupt.recv()), Box::pin(terminate.recv())).await;
-    match first {
-        Either::Left(_) => Exit::Interrupted,
-        Either::Right(_) => Exit::Terminated,
+    tokio::select! {
+        _ = interrupt.recv() => Exit::Interrupted,
+        _ = terminate.recv() => Exit::Terminated,
     }
 }
 
@@ -158,17 +153,13 @@ async fn next_signal() -> Exit {
 }
 
 /// Prints the summary of a run and the path of its report.
-pub(super) fn print_summary(
-    report: &Report,
-    directory: &Path,
-    out: &mut Out,
-) -> Result<(), Failure> {
+pub(super) fn print_summary(report: &Report, directory: &Path, out: &mut Out) -> Result<()> {
     let page = directory.join(HTML);
     write!(out, "{report}\nreport: {}\n", page.display()).map_err(Failure::Output)
 }
 
 /// Prints what would be fetched, one URL per line.
-fn dry_run(plan: &Plan, out: &mut Out) -> Result<Exit, Failure> {
+fn dry_run(plan: &Plan, out: &mut Out) -> Result<Exit> {
     let forecast = runtime()?.block_on(crawl::dry_run(plan))?;
     for entry in &forecast.urls {
         writeln!(out, "{entry}").map_err(Failure::Output)?;
@@ -184,15 +175,13 @@ fn dry_run(plan: &Plan, out: &mut Out) -> Result<Exit, Failure> {
 }
 
 /// Deletes an earlier run, but only the files that a run writes. Returns false if the user does not agree.
-fn delete(directory: &Path, yes: bool) -> Result<bool, Failure> {
+fn delete(directory: &Path, yes: bool) -> Result<bool> {
     if !crawl::is_run(directory) {
         return Ok(true);
     }
     if !yes && !user_agrees(directory)? {
-        say(format_args!(
-            "nothing was deleted; add --yes to delete the run in {}",
-            directory.display()
-        ));
+        let directory = directory.display();
+        say(format_args!("nothing was deleted; add --yes to delete the run in {directory}"));
         return Ok(false);
     }
     crawl::delete_run(directory)
@@ -201,7 +190,7 @@ fn delete(directory: &Path, yes: bool) -> Result<bool, Failure> {
 }
 
 /// Asks the user, if standard input is a terminal.
-fn user_agrees(directory: &Path) -> Result<bool, Failure> {
+fn user_agrees(directory: &Path) -> Result<bool> {
     if !io::stdin().is_terminal() {
         return Ok(false);
     }

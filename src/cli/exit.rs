@@ -39,6 +39,9 @@ impl From<Exit> for ExitCode {
     }
 }
 
+/// What a command returns.
+pub(super) type Result<T, E = Failure> = std::result::Result<T, E>;
+
 /// An error that ends a command.
 #[derive(Debug, thiserror::Error, Diagnostic)]
 pub(super) enum Failure {

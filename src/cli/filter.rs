@@ -9,7 +9,7 @@ use std::{
 use serde::Serialize;
 
 use super::{
-    Exit, Failure, Out,
+    Exit, Failure, Out, Result,
     document::{Preparation, Prepared, Source, in_chunks, recipe},
     say, write_line,
 };
@@ -43,13 +43,13 @@ pub(super) struct Args {
     source: Source,
     /// Keep the window in this file between runs
     ///
-    /// The file is created with the public hash seed or the configured number. Later runs must use the same hash seed and the same way to
-    /// split texts.
+    /// The file is created with the public hash seed or the configured number. Later runs must use the same hash seed, dedup.segment
+    /// and dedup.fold_chinese.
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
 }
 
-pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit, Failure> {
+pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit> {
     let Args { source, state } = args;
     let draft = source.settings.draft(&Config::default())?;
     if draft.asks_for_a_secret_seed() {
@@ -66,7 +66,7 @@ pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-fn in_memory(config: &Config, input: Documents, out: &mut Out) -> Result<(Exit, Audit), Failure> {
+fn in_memory(config: &Config, input: Documents, out: &mut Out) -> Result<(Exit, Audit)> {
     let mut filter = Filter::of_recipe(&config.dedup.filter(), recipe(config))?;
     let preparation = Preparation::new(config, filter.documents());
     // The ids of the documents in the window.
@@ -93,12 +93,7 @@ fn in_memory(config: &Config, input: Documents, out: &mut Out) -> Result<(Exit, 
     Ok((exit, filter.audit()))
 }
 
-fn durable(
-    path: &Path,
-    config: &Config,
-    input: Documents,
-    out: &mut Out,
-) -> Result<(Exit, Audit), Failure> {
+fn durable(path: &Path, config: &Config, input: Documents, out: &mut Out) -> Result<(Exit, Audit)> {
     let failed = |source| Failure::State { path: path.to_owned(), source };
     let report = |Restored { read, all }| {
         say(format_args!("window: {} of {} restored", thousands(read), thousands(all)));
@@ -149,12 +144,7 @@ struct Line<'a> {
     truncated: Option<Truncation>,
 }
 
-fn write(
-    out: &mut Out,
-    document: &Prepared,
-    judgement: &Judgement,
-    of: Option<&str>,
-) -> Result<(), Failure> {
-    let decision = Decision::new(document.document.id(), document.url.as_deref(), judgement, of);
-    write_line(out, &Line { decision, truncated: document.truncated })
+fn write(out: &mut Out, prepared: &Prepared, judged: &Judgement, of: Option<&str>) -> Result<()> {
+    let decision = Decision::new(prepared.document.id(), prepared.url.as_deref(), judged, of);
+    write_line(out, &Line { decision, truncated: prepared.truncated })
 }

@@ -8,7 +8,7 @@ use std::{
 
 use url::Url;
 
-use super::{Exit, Failure, Out};
+use super::{Exit, Failure, Out, Result};
 use crate::crawl::robots::{Robots, product_token};
 
 /// Show what a robots.txt allows an agent to fetch
@@ -30,7 +30,7 @@ pub(super) struct Args {
     urls: Vec<String>,
 }
 
-pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
+pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
     let file =
         fs::read(&args.file).map_err(|source| Failure::Read { path: args.file.clone(), source })?;
     let robots = Robots::parse(&file, product_token(&args.agent));

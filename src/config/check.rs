@@ -76,27 +76,27 @@ impl Draft {
         let remedies: Vec<String> =
             memory.into_iter().chain(entries).chain(instead.map(str::to_owned)).collect();
         let help = format!("write {}", remedies.join(", or "));
-        let places =
-            [(["dedup", "memory"].as_slice(), "too little"), (&["dedup", "window"], "too many")];
+        let places = [(["dedup", "memory"], "too little"), (["dedup", "window"], "too many")];
         // What was set last, in a flag or else in the file, is the cause.
         let set_in = |text: &Text| places.iter().find(|(place, _)| text.find(place).is_some());
         let last = self.texts.iter().rev().find_map(set_in).copied();
-        let (place, label) = last.unwrap_or((&["dedup"], "too little memory"));
-        Err(self.invalid(&[place], error.to_string(), label, &help))
+        let (place, label) = last.unwrap_or((["dedup", "memory"], "too little memory"));
+        Err(self.invalid(&place, error.to_string(), label, &help))
     }
 
-    /// An error that points at the first of these keys that is set anywhere: in the last flag that sets it, or else in the file.
+    /// An error that points at a key: in the last flag that sets it, or else in the file. Points at its table if it is not set.
     fn invalid(
         &self,
-        places: &[&[&str]],
+        place: &[&str],
         message: impl Into<String>,
         label: &str,
         help: &str,
     ) -> ConfigError {
-        let find = |place: &&[&str]| {
-            self.texts.iter().rev().find_map(|text| Some((text, text.find(place)?)))
+        let find = |length: usize| {
+            let found = |text| Some((text, Text::find(text, &place[..length])?));
+            self.texts.iter().rev().find_map(found)
         };
-        let (text, at) = places.iter().find_map(find).unzip();
+        let (text, at) = (1..=place.len()).rev().find_map(find).unzip();
         text.unwrap_or(&self.texts[0]).invalid(at, Problem::new(message, label, help))
     }
 }
@@ -125,7 +125,7 @@ fn name(draft: &Draft) -> Result<(), ConfigError> {
     }
     let message = format!("`name`: {name:?} is not a directory name");
     let help = "example: `name = \"docs\"`; `output` may be any path";
-    Err(draft.invalid(&[&["name"]], message, "here", help))
+    Err(draft.invalid(&["name"], message, "here", help))
 }
 
 fn resolve(draft: &Draft) -> Result<(), ConfigError> {
@@ -136,7 +136,7 @@ fn resolve(draft: &Draft) -> Result<(), ConfigError> {
     let message = format!("`resolve`: {name:?} is not a host name");
     let place = ["fetch", "resolve", name];
     let help = "example: `\"docs.test\" = \"127.0.0.1:8080\"`";
-    Err(draft.invalid(&[&place], message, "value of this key", help))
+    Err(draft.invalid(&place, message, "value of this key", help))
 }
 
 fn timeout(draft: &Draft) -> Result<(), ConfigError> {
@@ -145,7 +145,7 @@ fn timeout(draft: &Draft) -> Result<(), ConfigError> {
     }
     let place = ["fetch", "timeout"];
     let help = "example: `timeout = \"30s\"`";
-    Err(draft.invalid(&[&place], "`timeout` must be longer than zero", "here", help))
+    Err(draft.invalid(&place, "`timeout` must be longer than zero", "here", help))
 }
 
 /// Checks the seeds. Returns whether `fetch.resolve` maps all of them.
@@ -154,7 +154,7 @@ fn seeds(draft: &Draft) -> Result<bool, ConfigError> {
     if seeds.is_empty() {
         let help = "add one:\n[[seeds]]\nurl = \"https://docs.example.org/\"";
         let label = "`[[seeds]]` is missing";
-        return Err(draft.invalid(&[&["seeds"]], "there are no seeds", label, help));
+        return Err(draft.invalid(&["seeds"], "there are no seeds", label, help));
     }
     let mut all_mapped = true;
     for (number, seed) in seeds.iter().enumerate() {
@@ -172,7 +172,7 @@ fn one_url(draft: &Draft, number: usize, key: &str, url: &Url) -> Result<bool, C
     let normal = normal.map_err(|error| {
         let place = ["seeds", &number.to_string(), key];
         let help = format!("example: `{key} = \"https://docs.example.org/\"`");
-        draft.invalid(&[&place], format!("`{key}`: {error}"), "here", &help)
+        draft.invalid(&place, format!("`{key}`: {error}"), "here", &help)
     })?;
     Ok(is_mapped(&draft.config, &normal))
 }
@@ -189,14 +189,14 @@ fn seed_file(draft: &Draft, number: usize, path: &Path) -> Result<bool, ConfigEr
     let bytes = fs::read(path).map_err(|source| {
         let message = format!("cannot read the seed file {}: {source}", path.display());
         let help = "the path is relative to the configuration's directory";
-        draft.invalid(&[&place], message, "this file", help)
+        draft.invalid(&place, message, "this file", help)
     })?;
     let urls = read_seed_file(&bytes, &draft.config.crawl.url_options())
         .map_err(|errors| seed_lines(path, &bytes, &errors))?;
     if urls.is_empty() {
         let message = format!("the seed file {} contains no URLs", path.display());
         let help = "write one absolute URL per line";
-        return Err(draft.invalid(&[&place], message, "this file", help));
+        return Err(draft.invalid(&place, message, "this file", help));
     }
     Ok(urls.iter().all(|url| is_mapped(&draft.config, url)))
 }
@@ -224,17 +224,17 @@ fn seed_lines(path: &Path, bytes: &[u8], errors: &[SeedLineError]) -> ConfigErro
 /// The user agent must name a contact, so that the owner of a site can reach whoever crawls it.
 fn user_agent(draft: &Draft, all_mapped: bool) -> Result<(), ConfigError> {
     let user_agent = &draft.config.crawl.user_agent;
-    let places = [["crawl", "user_agent"].as_slice(), &["crawl"]];
+    let place = ["crawl", "user_agent"];
     let help = "example:\n[crawl]\nuser_agent = \"examplebot/1.0 (+https://example.org/bot)\"";
     if HeaderValue::from_str(user_agent).is_err() {
         let message = "`user_agent` has characters that an HTTP header cannot contain";
-        return Err(draft.invalid(&places, message, "here", help));
+        return Err(draft.invalid(&place, message, "here", help));
     }
     if all_mapped || names_contact(user_agent) {
         return Ok(());
     }
     let message = "`user_agent` must name a contact (an email address or an http URL), unless fetch.resolve maps every seed";
-    Err(draft.invalid(&places, message, "no contact", help))
+    Err(draft.invalid(&place, message, "no contact", help))
 }
 
 /// Whether it has an email address or an http URL.
@@ -259,5 +259,5 @@ fn patterns(draft: &Draft) -> Result<(), ConfigError> {
     let help =
         "`\\` escapes a special character; in TOML, put patterns into single quotes: '\\.pdf$'";
     let message = format!("`{key}`: {pattern:?} is not a regular expression");
-    Err(draft.invalid(&[&place], message, why, help))
+    Err(draft.invalid(&place, message, why, help))
 }

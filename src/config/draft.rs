@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    path::{Path, PathBuf, absolute},
+    path::{Path, absolute},
     string::FromUtf8Error,
 };
 
@@ -83,7 +83,9 @@ impl Draft {
         let parent = path.parent().unwrap_or(Path::new(""));
         for seed in seeds {
             if let Source::File(file) = &mut seed.source {
-                *file = resolved(parent, file);
+                // An absolute path, so that the output of `check` means the same in any directory.
+                let path = parent.join(&*file);
+                *file = absolute(&path).unwrap_or(path);
             }
         }
     }
@@ -115,12 +117,6 @@ fn not_utf8(path: &Path, error: &FromUtf8Error) -> ConfigError {
     let problem = Problem::new("the configuration is not UTF-8", label, "save the file as UTF-8");
     let at = start..start + char::REPLACEMENT_CHARACTER.len_utf8();
     Text { name: path.display().to_string(), toml }.invalid(Some(at), problem)
-}
-
-/// An absolute path, so that the output of `check` means the same in any directory.
-fn resolved(parent: &Path, file: &Path) -> PathBuf {
-    let path = parent.join(file);
-    absolute(&path).unwrap_or(path)
 }
 
 /// Merges the texts. Each is read on its own first, which is possible because every key is optional, so that an error points into the

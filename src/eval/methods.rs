@@ -65,13 +65,6 @@ pub enum Method {
     Pagesieve,
 }
 
-impl Method {
-    /// Its name on the command line.
-    fn name(self) -> String {
-        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
-    }
-}
-
 /// What a method finds, and what it costs.
 #[derive(Clone, Debug, Serialize)]
 pub struct MethodQuality {
@@ -149,7 +142,7 @@ fn judge(corpus: &Corpus, options: &Options, recipe: Recipe, method: Method) -> 
 /// Judges evenly spaced listed pairs, at most [`SAMPLE`].
 fn sampled(corpus: &Corpus, prepared: &Prepared) -> Counts {
     let step = corpus.listed().div_ceil(SAMPLE).max(1);
-    let mut tally = Tally::new();
+    let mut tally = Tally::default();
     for (a, b, similarity) in corpus.listed_pairs().into_iter().step_by(step) {
         tally.count(corpus.band(a, b, similarity), (prepared.alike)(a, b).then_some(0));
     }
@@ -408,7 +401,9 @@ impl fmt::Display for Comparison {
             let shares = [figures.recall, figures.recall_not_equal].map(share);
             let costs = [quality.bytes, quality.page_microseconds, quality.pair_nanoseconds];
             let costs = costs.map(|cost| format!("{cost:.0}"));
-            [&[quality.method.name() + sample], &shares[..], &of_reported(figures), &costs].concat()
+            let method = quality.method.to_possible_value().expect("no method is hidden");
+            [&[method.get_name().to_owned() + sample], &shares[..], &of_reported(figures), &costs]
+                .concat()
         };
         table(f, &header, self.0.iter().map(row))?;
         f.write_str(
