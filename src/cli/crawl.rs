@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Exit, Failure, Out, Result,
     progress::{self, Show},
-    say,
+    notify,
 };
 use crate::{
     config::Draft,
@@ -81,7 +81,7 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
     let (report, exit) = runtime()?.block_on(run_plan(plan, args.progress))?;
     print_summary(&report, &directory, out)?;
     if report.end == End::Interrupted {
-        say("run the same command again to continue");
+        notify("run the same command again to continue");
     }
     Ok(exit)
 }
@@ -90,7 +90,7 @@ pub(super) fn report(args: &ReportArgs, out: &mut Out) -> Result<Exit> {
     let report = crawl::report(&args.directory)?;
     if report.end == End::Running {
         write!(out, "{report}").map_err(Failure::Output)?;
-        say("a crawl is running in this directory; it writes its report when it ends");
+        notify("a crawl is running in this directory; it writes its report when it ends");
     } else {
         print_summary(&report, &args.directory, out)?;
     }
@@ -122,7 +122,7 @@ async fn stop_on_signals(stop: CancellationToken, stopped: &Cell<Exit>) -> Infal
         if stop.is_cancelled() {
             process::exit(exit as i32);
         }
-        say("stopping: finishing the requests in flight (a second signal stops at once)");
+        notify("stopping: finishing the requests in flight (a second signal stops at once)");
         stopped.set(exit);
         stop.cancel();
     }
@@ -166,10 +166,10 @@ fn dry_run(plan: &Plan, out: &mut Out) -> Result<Exit> {
     }
     let fetched = forecast.urls.iter().filter(|entry| entry.is_fetched()).count();
     let all = counted(forecast.urls.len(), "URL");
-    say(format_args!("{fetched} of {all} would be fetched first; no page was fetched"));
+    notify(format_args!("{fetched} of {all} would be fetched first; no page was fetched"));
     if forecast.queued > 0 {
         let queued = counted(forecast.queued, "queued URL");
-        say(format_args!("the run would continue with {queued}, as far as its budgets allow"));
+        notify(format_args!("the run would continue with {queued}, as far as its budgets allow"));
     }
     Ok(Exit::Done)
 }
@@ -181,7 +181,7 @@ fn delete(directory: &Path, yes: bool) -> Result<bool> {
     }
     if !yes && !user_agrees(directory)? {
         let directory = directory.display();
-        say(format_args!("nothing was deleted; add --yes to delete the run in {directory}"));
+        notify(format_args!("nothing was deleted; add --yes to delete the run in {directory}"));
         return Ok(false);
     }
     crawl::delete_run(directory)
@@ -196,8 +196,6 @@ fn user_agrees(directory: &Path) -> Result<bool> {
     }
     let mut answer = String::new();
     drop(write!(io::stderr(), "Delete the run in {}? [y/N] ", directory.display()));
-    io::stdin()
-        .read_line(&mut answer)
-        .map_err(|source| Failure::Read { path: "standard input".into(), source })?;
+    io::stdin().read_line(&mut answer).map_err(Failure::read("standard input"))?;
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }

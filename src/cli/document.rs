@@ -21,7 +21,7 @@ use crate::{
     page::{NormalUrl, Origin, Page, Timestamp, UrlOptions, language},
 };
 
-use super::{Exit, Failure, Out, Result, exit::print_error, say, write_line};
+use super::{Exit, Failure, Out, Result, exit::print_error, notify, write_line};
 
 /// The configuration.
 #[derive(Debug, Args)]
@@ -82,7 +82,7 @@ pub(super) fn in_chunks<T: Send>(
         take(readable.collect())?;
     }
     if !found {
-        say(
+        notify(
             "no documents were found; in directories, only files that end in .html, .htm or .xhtml are read",
         );
     }
@@ -141,7 +141,7 @@ pub(super) fn extracted(extractor: &Extractor, input: Input) -> (Extracted, Opti
 
 /// Reads a file as one document: a page if its name or its beginning says so, else text.
 pub(super) fn read(path: &Path) -> Result<Content> {
-    let bytes = fs::read(path).map_err(|source| Failure::Read { path: path.to_owned(), source })?;
+    let bytes = fs::read(path).map_err(Failure::read(path))?;
     if is_html(path) || fetch::is_html(None, &bytes) {
         return Ok(Content::Html { body: bytes, charset: None });
     }

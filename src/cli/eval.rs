@@ -13,11 +13,11 @@ use serde::Serialize;
 use super::{
     Exit, Failure, Out, Result,
     document::{Settings, extracted, extractor, in_chunks, recipe},
-    say, write_line,
+    notify, write_line,
 };
 use crate::{
     config::Config,
-    eval::{self, Corpus, Method, Text, Unlisted, compare, evaluate, read_texts},
+    eval::{self, Corpus, CorpusError, Method, Text, Unlisted, compare, evaluate, read_texts},
     input::Documents,
 };
 
@@ -78,12 +78,13 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
     let (texts, exit) = args.source.texts(&config)?;
     let unlisted = if args.listed_only { Unlisted::Unknown } else { Unlisted::Different };
     let corpus = Corpus::new(texts, open(&args.pairs)?, unlisted).map_err(|source| {
-        let path = if source.is_of_texts() { args.source.path() } else { &args.pairs };
+        let in_texts = matches!(source, CorpusError::Doubled(_) | CorpusError::Number(_));
+        let path = if in_texts { args.source.path() } else { &args.pairs };
         Failure::Corpus { path: path.to_owned(), source }
     })?;
     if corpus.listed() == 0 {
         let pairs = args.pairs.display();
-        say(format_args!("{pairs} lists no pairs, so no pair is known to be near"));
+        notify(format_args!("{pairs} lists no pairs, so no pair is known to be near"));
     }
     if let Some(methods) = &args.method {
         let methods = if methods.is_empty() { Method::value_variants() } else { methods };
@@ -147,7 +148,5 @@ fn relative(directory: &Path, path: &str) -> String {
 }
 
 fn open(path: &Path) -> Result<BufReader<File>> {
-    File::open(path)
-        .map(BufReader::new)
-        .map_err(|source| Failure::Read { path: path.to_owned(), source })
+    File::open(path).map(BufReader::new).map_err(Failure::read(path))
 }

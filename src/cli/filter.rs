@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::{
     Exit, Failure, Out, Result,
     document::{Preparation, Prepared, Source, in_chunks, recipe},
-    say, write_line,
+    notify, write_line,
 };
 use crate::{
     config::Config,
@@ -53,7 +53,7 @@ pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit> {
     let Args { source, state } = args;
     let draft = source.settings.draft(&Config::default())?;
     if draft.asks_for_a_secret_seed() {
-        say(
+        notify(
             "dedup.seed: only `crawl` draws a secret seed; this command uses the public one, unless a number is set",
         );
     }
@@ -96,7 +96,7 @@ fn in_memory(config: &Config, input: Documents, out: &mut Out) -> Result<(Exit, 
 fn durable(path: &Path, config: &Config, input: Documents, out: &mut Out) -> Result<(Exit, Audit)> {
     let failed = |source| Failure::State { path: path.to_owned(), source };
     let report = |Restored { read, all }| {
-        say(format_args!("window: {} of {} restored", thousands(read), thousands(all)));
+        notify(format_args!("window: {} of {} restored", thousands(read), thousands(all)));
     };
     let options = config.dedup.filter();
     let state = State::open(path).map_err(failed)?;
@@ -124,7 +124,7 @@ fn durable(path: &Path, config: &Config, input: Documents, out: &mut Out) -> Res
 /// Prints what the index counted, if anything.
 fn print_audit(audit: Audit) {
     if audit.checked > 0 {
-        say(format_args!("audit: {}", audited(&audit)));
+        notify(format_args!("audit: {}", audited(&audit)));
     }
     if audit.over > 0 {
         tracing::warn!(

@@ -82,7 +82,7 @@ pub fn main() -> Exit {
     ended.unwrap_or_else(|failure| {
         let exit = failure.exit();
         if exit != Exit::Done {
-            say(format_args!("{:?}", miette::Report::new(failure)));
+            notify(format_args!("{:?}", miette::Report::new(failure)));
         }
         exit
     })
@@ -114,7 +114,7 @@ fn write_line(out: &mut Out, value: &impl Serialize) -> Result<()> {
 }
 
 /// Prints a line to standard error. Ignores errors, because there is no other place to report them.
-fn say(line: impl fmt::Display) {
+fn notify(line: impl fmt::Display) {
     drop(writeln!(io::stderr().lock(), "{line}"));
 }
 

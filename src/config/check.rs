@@ -150,14 +150,13 @@ fn timeout(draft: &Draft) -> Result<(), ConfigError> {
 
 /// Checks the seeds. Returns whether `fetch.resolve` maps all of them.
 fn seeds(draft: &Draft) -> Result<bool, ConfigError> {
-    let Config { seeds, .. } = &draft.config;
-    if seeds.is_empty() {
+    if draft.config.seeds.is_empty() {
         let help = "add one:\n[[seeds]]\nurl = \"https://docs.example.org/\"";
         let label = "`[[seeds]]` is missing";
         return Err(draft.invalid(&["seeds"], "there are no seeds", label, help));
     }
     let mut all_mapped = true;
-    for (number, seed) in seeds.iter().enumerate() {
+    for (number, seed) in draft.config.seeds.iter().enumerate() {
         all_mapped &= match &seed.source {
             Source::Url(url) => one_url(draft, number, "url", url)?,
             Source::Sitemap(url) => one_url(draft, number, "sitemap", url)?,
@@ -221,7 +220,7 @@ fn seed_lines(path: &Path, bytes: &[u8], errors: &[SeedLineError]) -> ConfigErro
     }))
 }
 
-/// The user agent must name a contact, so that the owner of a site can reach whoever crawls it.
+/// The user agent must name a contact, so that a site's owner can reach the operator of the crawl.
 fn user_agent(draft: &Draft, all_mapped: bool) -> Result<(), ConfigError> {
     let user_agent = &draft.config.crawl.user_agent;
     let place = ["crawl", "user_agent"];
@@ -230,17 +229,13 @@ fn user_agent(draft: &Draft, all_mapped: bool) -> Result<(), ConfigError> {
         let message = "`user_agent` has characters that an HTTP header cannot contain";
         return Err(draft.invalid(&place, message, "here", help));
     }
-    if all_mapped || names_contact(user_agent) {
+    // An email address or an http URL.
+    let contact = Regex::new(r"[\w.+-]@[\w.+-]|https?://\w").expect("a regular expression");
+    if all_mapped || contact.is_match(user_agent) {
         return Ok(());
     }
     let message = "`user_agent` must name a contact (an email address or an http URL), unless fetch.resolve maps every seed";
     Err(draft.invalid(&place, message, "no contact", help))
-}
-
-/// Whether it has an email address or an http URL.
-fn names_contact(user_agent: &str) -> bool {
-    let contact = Regex::new(r"[\w.+-]@[\w.+-]|https?://\w").expect("a regular expression");
-    contact.is_match(user_agent)
 }
 
 fn patterns(draft: &Draft) -> Result<(), ConfigError> {

@@ -13,7 +13,7 @@ use super::{
     corpus::Corpus,
     pairs::{Counts, Tally, count_pairs},
     quality::Figures,
-    table::{of_reported, share, table},
+    table::{OF_REPORTED, of_reported, share, table},
 };
 use crate::{
     filter::{Options, Rule},
@@ -159,8 +159,7 @@ fn prepare(corpus: &Corpus, options: &Options, recipe: Recipe, method: Method) -
     let by_recipe = Fingerprinter::new(recipe);
     // A token per character in scripts without spaces, as for the similarity of the listed pairs.
     let by_character = Fingerprinter::new(Recipe { segment: Segment::Ngrams, ..recipe });
-    let texts: Vec<_> = corpus.texts().iter().map(|text| text.text.as_str()).collect();
-    let texts = texts.as_slice();
+    let texts: &[&str] = &corpus.texts().iter().map(|text| text.text.as_str()).collect::<Vec<_>>();
     match method {
         Method::Digest => Prepared::new(
             texts.iter().map(|text| Digest::of(text.as_bytes())).collect(),
@@ -383,18 +382,8 @@ fn tutorial(texts: &[&str], fingerprinter: &Fingerprinter) -> Prepared {
 
 impl fmt::Display for Comparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let header = [
-            "method",
-            "found",
-            "not equal",
-            "≥ 0.9",
-            "≥ 0.5",
-            "≥ 0.3",
-            "wrong",
-            "bytes",
-            "µs/page",
-            "ns/pair",
-        ];
+        let costs = ["bytes", "µs/page", "ns/pair"];
+        let header = [&["method", "found", "not equal"][..], &OF_REPORTED, &costs].concat();
         let row = |quality: &MethodQuality| {
             let figures = &quality.figures;
             let sample = if quality.sample.is_some() { " (sample)" } else { "" };

@@ -103,9 +103,10 @@ impl Counts {
     }
 
     /// Adds the counts of another hash seed.
-    pub(super) fn add(&mut self, other: &Self) {
+    pub(super) fn plus(mut self, other: &Self) -> Self {
         self.pairs.iter_mut().zip(other.pairs).for_each(|(sum, count)| *sum += count);
         self.reported.iter_mut().zip(other.reported).for_each(|(sum, count)| *sum += count);
+        self
     }
 }
 

@@ -82,8 +82,7 @@ impl Page<'_> {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let counts = &self.counts;
-        let judged = counts.judged();
-        let share = |part| percent(part, judged);
+        let share = |part| percent(part, counts.judged());
         let Exact { body, text } = counts.exact;
         let steps = format!("{} by body, {} by text", thousands(body), thousands(text));
         let exact = counts.exact.sum();

@@ -14,7 +14,7 @@ use super::{
     Exit, Failure, Out, Result,
     crawl::{print_summary, run_plan, runtime},
     progress::Show,
-    say,
+    notify,
 };
 use crate::{config::Draft, crawl, report::Report};
 
@@ -64,7 +64,7 @@ fn is_replaceable(directory: &Path) -> bool {
 async fn crawl_site(args: &Args) -> Result<(Report, Exit)> {
     let server = serve(Site::unpack().map_err(Failure::Demo)?).await.map_err(Failure::Demo)?;
     let (hosts, address): (Vec<_>, _) = (Site::hosts().collect(), server.address);
-    say(format_args!("serving {} on {address}", hosts.join(", ")));
+    notify(format_args!("serving {} on {address}", hosts.join(", ")));
     let mut draft = Draft::parse("config/demo.toml".as_ref(), CONFIG.to_owned(), &[])?;
     draft.config.fetch.resolve.extend(hosts.iter().map(|&host| (host.to_owned(), address)));
     draft.config.output = Some(args.out.clone());

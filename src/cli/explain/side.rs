@@ -42,6 +42,7 @@ impl Run<'_> {
 }
 
 /// A document to compare.
+#[derive(Default)]
 pub(super) struct Side {
     pub(super) name: String,
     /// Remarks on its origin and its text.
@@ -143,8 +144,7 @@ fn of_page(run: &Run<'_>, url: &str, preparation: &Preparation) -> Result<Side> 
             };
             remarks.push(why.to_owned());
             let signature = page.and_then(|page| page.signature);
-            let (charset, text) = (None, None);
-            Side { name, remarks: Vec::new(), facts, signature, charset, text, judged: None }
+            Side { name, facts, signature, ..Side::default() }
         }
     };
     Ok(Side { remarks, judged: Some((judgement.id, judgement.verdict)), ..side })
