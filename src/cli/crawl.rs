@@ -13,9 +13,8 @@ use tokio::runtime::{Builder, Runtime};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Exit, Failure, Out, Result,
+    Exit, Failure, Out, Result, notify,
     progress::{self, Show},
-    notify,
 };
 use crate::{
     config::Draft,

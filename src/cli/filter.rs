@@ -43,8 +43,8 @@ pub(super) struct Args {
     source: Source,
     /// Keep the window in this file between runs
     ///
-    /// The file is created with the public hash seed or the configured number. Later runs must use the same hash seed, dedup.segment
-    /// and dedup.fold_chinese.
+    /// The file is created with the public hash seed or the configured number. Later runs must use the same hash seed, `dedup.segment`
+    /// and `dedup.fold_chinese`.
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
 }

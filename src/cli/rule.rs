@@ -16,18 +16,17 @@ pub(super) fn rule(options: &Options, features: u32, template: Share) -> String 
     let radius = rule.radius();
     let most = rule.signature_radius(features);
     let within = rule.signature_radius_within(features, template);
-    let mut text = format!("rule {name}: fingerprints differ in at most {radius} of 64 bits");
-    if most < 256 {
-        text +=
-            &format!(", signatures in at most {most} of 256 (for a text of {features} features)");
-    }
-    if within < most {
+    let fingerprints = format!("rule {name}: fingerprints differ in at most {radius} of 64 bits");
+    let signatures = (most < 256).then(|| {
+        format!(", signatures in at most {most} of 256 (for a text of {features} features)")
+    });
+    let same_site = (within < most).then(|| {
         let percent = template.percent();
-        text += &format!(
+        format!(
             "; in at most {within} from pages of its site, because {percent} % of it is template"
-        );
-    }
-    text
+        )
+    });
+    [Some(fingerprints), signatures, same_site].into_iter().flatten().collect()
 }
 
 /// What a duplicate is, and why, if it was compared with its match.

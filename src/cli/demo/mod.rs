@@ -13,8 +13,8 @@ pub use web::{NOTICES, Server, Site, serve};
 use super::{
     Exit, Failure, Out, Result,
     crawl::{print_summary, run_plan, runtime},
-    progress::Show,
     notify,
+    progress::Show,
 };
 use crate::{config::Draft, crawl, report::Report};
 
