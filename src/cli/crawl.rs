@@ -2,7 +2,6 @@
 
 use std::{
     cell::Cell,
-    convert::Infallible,
     future,
     io::{self, IsTerminal, Write},
     path::{Path, PathBuf},
@@ -102,20 +101,24 @@ pub(super) fn runtime() -> Result<Runtime> {
 
 /// Runs a plan to its end and shows its progress. A signal stops it and decides the exit code.
 pub(super) async fn run_plan(plan: Plan, show: Show) -> Result<(Report, Exit)> {
-    let (stop, stopped) = (CancellationToken::new(), Cell::new(Exit::Interrupted));
+    let (stop, ended) = (CancellationToken::new(), CancellationToken::new());
+    let stopped = Cell::new(Exit::Interrupted);
     let (progress, watch) = tokio::sync::watch::channel(Progress::default());
     let control = Control { stop: stop.clone(), progress: Some(progress) };
-    let crawl = async { tokio::join!(crawl::run(plan, control), progress::show(show, watch)).0 };
-    let report = tokio::select! {
-        report = crawl => report?,
-        never = stop_on_signals(stop, &stopped) => match never {},
+    let crawl = async {
+        let report = crawl::run(plan, control).await;
+        ended.cancel();
+        report
     };
+    let signals = ended.run_until_cancelled(stop_on_signals(stop, &stopped));
+    let (report, (), _) = tokio::join!(crawl, progress::show(show, watch), signals);
+    let report = report?;
     let exit = if report.end == End::Interrupted { stopped.get() } else { Exit::Done };
     Ok((report, exit))
 }
 
 /// The first signal stops the run in order and sets `stopped`; the second ends the process.
-async fn stop_on_signals(stop: CancellationToken, stopped: &Cell<Exit>) -> Infallible {
+async fn stop_on_signals(stop: CancellationToken, stopped: &Cell<Exit>) {
     loop {
         let exit = next_signal().await;
         if stop.is_cancelled() {
@@ -130,6 +133,7 @@ async fn stop_on_signals(stop: CancellationToken, stopped: &Cell<Exit>) -> Infal
 /// Waits for a signal that asks to stop. Returns the exit code that goes with it.
 #[cfg(unix)]
 async fn next_signal() -> Exit {
+    use futures_util::future::{Either, select};
     use tokio::signal::unix::{SignalKind, signal};
 
     let signals = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()));
@@ -137,9 +141,9 @@ async fn next_signal() -> Exit {
         // Without handlers, a signal ends the process at once, and the state stays consistent.
         return future::pending().await;
     };
-    tokio::select! {
-        _ = interrupt.recv() => Exit::Interrupted,
-        _ = terminate.recv() => Exit::Terminated,
+    match select(Box::pin(interrupt.recv()), Box::pin(terminate.recv())).await {
+        Either::Left(_) => Exit::Interrupted,
+        Either::Right(_) => Exit::Terminated,
     }
 }
 

@@ -62,7 +62,16 @@ pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit> {
         Some(path) => durable(&path, &draft.check_dedup()?, documents, out)?,
         None => in_memory(&draft.check_dedup_in_memory()?, documents, out)?,
     };
-    print_audit(audit);
+    if audit.checked > 0 {
+        notify(format_args!("audit: {}", audited(&audit)));
+    }
+    if audit.over > 0 {
+        tracing::warn!(
+            documents = audit.over,
+            held = BlockIndex::EQUAL_LIMIT,
+            "the window holds as many equal fingerprints as it can: further documents with one of them are found by their text only"
+        );
+    }
     Ok(exit)
 }
 
@@ -119,20 +128,6 @@ fn durable(path: &Path, config: &Config, input: Documents, out: &mut Out) -> Res
         },
     )?;
     Ok((exit, filter.audit()))
-}
-
-/// Prints what the index counted, if anything.
-fn print_audit(audit: Audit) {
-    if audit.checked > 0 {
-        notify(format_args!("audit: {}", audited(&audit)));
-    }
-    if audit.over > 0 {
-        tracing::warn!(
-            documents = audit.over,
-            held = BlockIndex::EQUAL_LIMIT,
-            "the window holds as many equal fingerprints as it can: further documents with one of them are found by their text only"
-        );
-    }
 }
 
 /// A decision, and whether it is about the whole document.
