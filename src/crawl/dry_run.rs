@@ -247,7 +247,8 @@ impl DryRun<'_> {
         }
     }
 
-    /// Fetches a URL after the delay of its host: the configured one, or a longer one of its robots.txt.
+    /// Fetches a URL after the delay of its host: the configured one, or a longer one of its robots.txt. Requests are made one by one and
+    /// never again, so the pauses of `politeness::Pace` for requests in flight and overloaded hosts do not matter here.
     async fn get(&mut self, url: &Url, limit: Limit) -> Result<Response, FetchError> {
         let Ok(host) = NormalUrl::new(url, &self.options).map(|url| url.origin()) else {
             return self.fetcher.get(url, limit).await;

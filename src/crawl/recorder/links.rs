@@ -185,9 +185,18 @@ impl Recorder {
             UrlState::Queued => false,
             UrlState::Skipped(Reason::DuplicateLinks | Reason::Depth) => followed,
             UrlState::Skipped(Reason::Scope | Reason::Budget) => found.seed.is_some(),
-            UrlState::Skipped(_) | UrlState::Judged => {
-                return Ok(KnownUrl { depth: 0, skipped: false });
-            }
+            UrlState::Skipped(
+                Reason::Robots
+                | Reason::Redirect
+                | Reason::Status
+                | Reason::Failure
+                | Reason::ContentType
+                | Reason::Noindex
+                | Reason::Sitemap
+                | Reason::Host
+                | Reason::Pending,
+            )
+            | UrlState::Judged => return Ok(KnownUrl { depth: 0, skipped: false }),
         };
         let skipped = row.state == UrlState::Skipped(Reason::DuplicateLinks);
         if may_requeue && let Ok(seed) = self.admit(url, row.kind, found.depth, found.seed) {

@@ -233,15 +233,15 @@ impl Recorder {
 
     /// Queues URLs again whose robots.txt was not received, and those that are admitted now because the configuration has changed.
     fn requeue_skipped(&mut self, roots: &[Root]) -> Result<(), CrawlError> {
-        let admission = has_changed(self.state(), "policy", &admission(&self.plan, roots))?;
-        let robots = has_changed(self.state(), "robots", &robots_policy(&self.plan))?;
+        let admission_changed = has_changed(self.state(), "policy", &admission(&self.plan, roots))?;
+        let policy_changed = has_changed(self.state(), "robots", &robots_policy(&self.plan))?;
         let Dedup { same_site, cross_site, .. } = &self.plan.dedup;
         let may_be_admitted = |state| match state {
             UrlState::Queued | UrlState::Judged => false,
             UrlState::Skipped(reason) => match reason {
                 Reason::Robots => true,
                 Reason::Scope | Reason::Depth | Reason::Budget | Reason::DuplicateLinks => {
-                    admission
+                    admission_changed
                 }
                 Reason::Redirect
                 | Reason::Status
@@ -257,7 +257,7 @@ impl Recorder {
             Some(SkipCause::RobotsNotReceived) => true,
             Some(SkipCause::SameSite) => same_site.links == Links::Follow,
             Some(SkipCause::CrossSite) => cross_site.links == Links::Follow,
-            None if row.state == UrlState::Skipped(Reason::Robots) => robots,
+            None if row.state == UrlState::Skipped(Reason::Robots) => policy_changed,
             None => row.state != UrlState::Skipped(Reason::DuplicateLinks),
         };
         let mut admitted = Vec::new();
