@@ -4,7 +4,7 @@
 //! and the aliases of the duplicates that repeated it; in a file also its signature, and its row of `documents` unless a crawl keeps
 //! all rows for its report. Digests in a file are deleted in sweeps, much later. Templates do not depend on the window.
 
-use std::{cmp::Ordering, collections::VecDeque, num::NonZeroU64, time::Duration};
+use std::{collections::VecDeque, num::NonZeroU64, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
@@ -234,42 +234,8 @@ impl Queue {
     /// The block and the place in it of the one of this number.
     fn place(&self, id: DocId) -> Option<(usize, usize)> {
         let block = self.blocks.partition_point(|block| block.first <= id).checked_sub(1)?;
-        Some((block, place(&self.blocks[block].packed, id)?))
+        Some((block, self.blocks[block].packed.binary_search_by_key(&id, Packed::id).ok()?))
     }
-}
-
-/// Interpolation search, alternating with binary search in case the numbers are unevenly spaced. Numbers grow by at least one from place
-/// to place, which bounds the place from both sides; if all are consecutive, it is found at once.
-fn place(packed: &VecDeque<Packed>, id: DocId) -> Option<usize> {
-    let id_at = |place: usize| packed[place].id().0;
-    let (mut from, mut until) = (0, packed.len().checked_sub(1)?);
-    for halve in [false, true].into_iter().cycle() {
-        let ahead = id.0.checked_sub(id_at(from))?;
-        let behind = id_at(until).checked_sub(id.0)?;
-        let least = from.max(until.saturating_sub(places(behind)));
-        let most = until.min(from.saturating_add(places(ahead)));
-        if least > most {
-            return None;
-        }
-        let guess = if halve {
-            least.midpoint(most)
-        } else {
-            let share = (until - from) as u128 * u128::from(ahead);
-            let steps = share / (u128::from(ahead) + u128::from(behind)).max(1);
-            (from + usize::try_from(steps).unwrap_or(0)).clamp(least, most)
-        };
-        match id_at(guess).cmp(&id.0) {
-            Ordering::Less => from = guess + 1,
-            Ordering::Equal => return Some(guess),
-            Ordering::Greater => until = guess - 1,
-        }
-    }
-    None
-}
-
-/// No more places than numbers.
-fn places(numbers: u64) -> usize {
-    usize::try_from(numbers).unwrap_or(usize::MAX)
 }
 
 /// `"90d"` or `"unlimited"`.

@@ -265,111 +265,32 @@ const BYTES: [u8; 256] = {
     bytes
 };
 
-/// Bytes that are classified together: one for each bit of a mask.
-const BLOCK: usize = 64;
-
 /// Calls `emit` with each word of an ASCII text that has a letter or a digit: the same words as `unicode_words`, several times faster.
 fn ascii_words(text: &str, mut emit: impl FnMut(&str)) {
     let bytes = text.as_bytes();
-    let mut at = 0;
-    // A block costs as much as some ten single bytes, and ASCII text between Chinese characters is shorter than a block.
-    while at + BLOCK <= bytes.len() {
-        let marks = Marks::of(&bytes[at..]);
-        let mut words = marks.words;
-        let mut next = at + BLOCK;
-        while words != 0 {
-            let start = words.trailing_zeros() as usize;
-            let end = start + (words >> start).trailing_ones() as usize;
-            if end >= BLOCK - 1 {
-                // The word may continue after the block: it starts the next block, or is long and read byte by byte.
-                next = at + start;
-                if start == 0 {
-                    let (end, has) = word_end(bytes, at);
-                    if has & (LETTER | DIGIT) != 0 {
-                        emit(&text[at..end]);
-                    }
-                    next = end;
-                }
-                break;
-            }
-            // The carry of the lowest bit clears the whole word.
-            let rest = words & (words + (1 << start));
-            if (words ^ rest) & marks.counted != 0 {
-                emit(&text[at + start..at + end]);
-            }
-            words = rest;
-        }
-        at = next;
-    }
-    while at < bytes.len() {
-        let (end, has) = word_end(bytes, at);
-        if has & (LETTER | DIGIT) != 0 {
-            emit(&text[at..end]);
-        }
-        at = end.max(at + 1);
-    }
-}
-
-/// The bytes of a block classified, one bit each.
-struct Marks {
-    /// Inside a word, for all but the last byte.
-    words: u64,
-    /// Letters and digits.
-    counted: u64,
-}
-
-impl Marks {
-    fn of(bytes: &[u8]) -> Self {
-        let mut properties = [0; BLOCK];
-        for (property, &byte) in properties.iter_mut().zip(bytes) {
-            *property = BYTES[usize::from(byte)];
-        }
-        let letters = bits(&properties, LETTER);
-        let digits = bits(&properties, DIGIT);
-        let between = |these: u64| these << 1 & these >> 1;
-        let joins = bits(&properties, JOINS_LETTERS) & between(letters)
-            | bits(&properties, JOINS_DIGITS) & between(digits);
-        Self {
-            words: letters | digits | bits(&properties, UNDERSCORE) | joins,
-            counted: letters | digits,
-        }
-    }
-}
-
-/// The bytes that have a property, as a mask.
-#[inline]
-fn bits(properties: &[u8; BLOCK], property: u8) -> u64 {
-    /// Moves the lowest bit of byte `i` to bit `56 + i`.
-    const GATHER: u64 = 0x0102_0408_1020_4080;
-    /// The lowest bit of each byte.
-    const LOWEST: u64 = 0x0101_0101_0101_0101;
-    let (eights, _) = properties.as_chunks::<8>();
-    let gather = |eight: &[u8; 8]| {
-        let lowest = u64::from_le_bytes(*eight) >> property.trailing_zeros() & LOWEST;
-        lowest.wrapping_mul(GATHER) >> 56
-    };
-    eights.iter().rev().fold(0, |bits, eight| bits << 8 | gather(eight))
-}
-
-/// Where the word that starts at `at` ends, and the properties of its bytes.
-#[inline]
-fn word_end(bytes: &[u8], mut at: usize) -> (usize, u8) {
-    let properties = |at: usize| bytes.get(at).map_or(0, |&byte| BYTES[usize::from(byte)]);
-    let (mut has, mut last) = (0, 0);
-    loop {
-        let mut this = properties(at);
-        while this & INSIDE != 0 {
+    // Where the word starts, what it has, and its last byte; before a word that byte is 0.
+    let (mut start, mut has, mut last) = (0, 0, 0);
+    for (at, &byte) in bytes.iter().enumerate() {
+        let this = BYTES[usize::from(byte)];
+        if this & INSIDE != 0 {
             (has, last) = (has | this, this);
-            at += 1;
-            this = properties(at);
+            continue;
         }
-        let next = if this == 0 { 0 } else { properties(at + 1) };
-        let joins = this & JOINS_LETTERS != 0 && last & next & LETTER != 0
-            || this & JOINS_DIGITS != 0 && last & next & DIGIT != 0;
-        if !joins {
-            return (at, has);
+        if this != 0 {
+            let next = bytes.get(at + 1).map_or(0, |&byte| BYTES[usize::from(byte)]);
+            if this & JOINS_LETTERS != 0 && last & next & LETTER != 0
+                || this & JOINS_DIGITS != 0 && last & next & DIGIT != 0
+            {
+                continue;
+            }
         }
-        at += 1;
+        if has & (LETTER | DIGIT) != 0 {
+            emit(&text[start..at]);
+        }
+        (start, has, last) = (at + 1, 0, 0);
+    }
+    if has & (LETTER | DIGIT) != 0 {
+        emit(&text[start..]);
     }
 }
 

@@ -26,8 +26,6 @@ const SPARED: u64 = 16;
 const AT_ONCE: usize = 64;
 /// From this many documents on, sorting them pays.
 const MANY: usize = 512;
-/// The radius within which the nearest document is looked for first.
-const NEAR: u32 = 3;
 /// Marks the id of an entry that was moved behind younger ones.
 const MOVED: u64 = 1 << 63;
 
@@ -311,15 +309,6 @@ impl Index for BlockIndex {
         out.clear();
         out.extend(self.search(fingerprint, radius));
         out.sort_unstable_by_key(|candidate| (candidate.distance, candidate.id));
-    }
-
-    fn nearest(&self, fingerprint: Fingerprint, radius: u32) -> Option<Candidate> {
-        // Within a small radius there is much less to read, and what is found there is nearer than all else.
-        let radii = [radius.min(NEAR), radius];
-        let tried = if radius > NEAR { &radii[..] } else { &radii[..1] };
-        tried.iter().find_map(|&radius| {
-            self.search(fingerprint, radius).min_by_key(|found| (found.distance, found.id))
-        })
     }
 
     fn insert(&mut self, id: DocId, fingerprint: Fingerprint) -> bool {

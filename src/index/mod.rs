@@ -139,17 +139,6 @@ pub trait Index {
     /// If `radius` is larger than [`max_radius`](Self::max_radius).
     fn candidates(&self, fingerprint: Fingerprint, radius: u32, out: &mut Vec<Candidate>);
 
-    /// The nearest document within `radius`, of equally near ones the oldest: the first of [`candidates`](Self::candidates). An index may
-    /// find it sooner than all.
-    ///
-    /// # Panics
-    /// If `radius` is larger than [`max_radius`](Self::max_radius).
-    fn nearest(&self, fingerprint: Fingerprint, radius: u32) -> Option<Candidate> {
-        let mut candidates = Vec::new();
-        self.candidates(fingerprint, radius, &mut candidates);
-        candidates.first().copied()
-    }
-
     /// Adds a document. Ids grow from call to call. Returns whether it entered: an index may refuse one of which there are too many
     /// with an equal fingerprint.
     ///

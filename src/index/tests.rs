@@ -100,22 +100,6 @@ fn many_inserted_at_once_are_those_of_a_hot_value_that_enter_one_by_one() {
 }
 
 #[test]
-fn the_nearest_is_the_first_of_all() {
-    for plan in plans(1000) {
-        let mut index = filled(plan);
-        for id in 1001..=1100 {
-            index.insert(DocId(id), near(id - 1000));
-        }
-        for number in 1..=1200 {
-            for query in [random(number), near(number), near(number + 13)] {
-                let first = candidates(&index, query).first().copied();
-                assert_eq!(index.nearest(query, index.max_radius()), first);
-            }
-        }
-    }
-}
-
-#[test]
 fn of_a_hot_value_the_oldest_are_held_and_the_others_counted() {
     for plan in plans(1000) {
         let limit = NonZeroU32::new(10).unwrap();
