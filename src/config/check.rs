@@ -206,7 +206,7 @@ fn seed_lines(path: &Path, bytes: &[u8], errors: &[SeedLineError]) -> ConfigErro
     let text = String::from_utf8_lossy(bytes).into_owned();
     let label = |error: &SeedLineError| {
         let mut lines = text.split('\n');
-        let start = lines.by_ref().take(error.line() - 1).map(|line| line.len() + 1).sum();
+        let start = lines.by_ref().take(error.line - 1).map(|line| line.len() + 1).sum();
         let line = lines.next()?;
         let why = std::error::Error::source(error).map(ToString::to_string);
         Some(LabeledSpan::new(why, start, line.trim_end().len()))
@@ -245,7 +245,7 @@ fn names_contact(user_agent: &str) -> bool {
 
 fn patterns(draft: &Draft) -> Result<(), ConfigError> {
     let Err(error) = Scope::new(&draft.config.seeds) else { return Ok(()) };
-    let ScopeError::Pattern { seed, pattern, source } = error;
+    let ScopeError { seed, pattern, source } = error;
     let Seed { include, exclude, .. } = &draft.config.seeds[seed];
     let lists = [("include", include), ("exclude", exclude)];
     let (key, item) = lists

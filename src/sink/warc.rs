@@ -9,7 +9,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use bytes::Bytes;
 use flate2::{Compression, write::GzEncoder};
 use serde::Serialize;
 use sha1::{Digest as _, Sha1};
@@ -58,7 +57,7 @@ pub struct Exchange {
     /// `Content-Length` is corrected, and HTTP/2 becomes HTTP/1.1, which readers expect.
     pub response_head: Vec<u8>,
     /// The body as received: content coding kept, transfer coding removed.
-    pub body: Bytes,
+    pub body: Vec<u8>,
     /// Why the body is incomplete, if it was cut.
     pub truncated: Option<Cut>,
 }

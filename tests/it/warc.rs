@@ -7,7 +7,6 @@ use std::{
     process::Command,
 };
 
-use bytes::Bytes;
 use flate2::bufread::GzDecoder;
 use pagesieve::{
     page::Timestamp,
@@ -37,7 +36,7 @@ fn exchange(uri: &str, response_head: &str, body: &'static [u8]) -> Exchange {
         address: Some("127.0.0.1".parse().unwrap()),
         request_head: b"GET /a HTTP/1.1\r\nhost: docs.test\r\n\r\n".to_vec(),
         response_head: response_head.as_bytes().to_vec(),
-        body: Bytes::from_static(body),
+        body: body.to_vec(),
         truncated: None,
     }
 }

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use super::{Parsed, Received, Recorder, Skipped};
 use crate::{
-    crawl::{frontier::Task, plan::CrawlError, scope::Refusal, sitemap::Sitemap},
+    crawl::{frontier::Task, plan::CrawlError, sitemap::Sitemap},
     page::{NormalUrl, Timestamp, site_of},
     report::counted,
     state::{HostRow, NewUrl, Reason, SkipCause, UrlId, UrlKind, UrlRow, UrlState},
@@ -50,10 +50,10 @@ pub(super) struct KnownUrl {
 impl KnownUrl {
     /// Whether finding it there may change anything.
     fn may_change(self, found: &Found) -> bool {
-        match (self.skipped, found.skip.is_some()) {
+        match (self.skipped, found.skip) {
             _ if found.seed.is_some() => true,
-            (true, false) => true,
-            (false, true) => false,
+            (true, None) => true,
+            (false, Some(_)) => false,
             _ => found.depth < self.depth,
         }
     }
@@ -157,7 +157,7 @@ impl Recorder {
         let (host, deferred) = self.state().host(url.origin().as_str())?;
         let admitted = self.admit(url, found.kind, found.depth, found.seed);
         let (state, cause) = match (&admitted, found.skip) {
-            (Err(refusal), _) => (UrlState::Skipped(Reason::from(*refusal)), None),
+            (Err(reason), _) => (UrlState::Skipped(*reason), None),
             (Ok(_), Some(cause)) => (UrlState::Skipped(Reason::DuplicateLinks), Some(cause)),
             (Ok(_), None) => (UrlState::Queued, None),
         };
@@ -185,9 +185,18 @@ impl Recorder {
             UrlState::Queued => false,
             UrlState::Skipped(Reason::DuplicateLinks | Reason::Depth) => followed,
             UrlState::Skipped(Reason::Scope | Reason::Budget) => found.seed.is_some(),
-            UrlState::Skipped(_) | UrlState::Judged => {
-                return Ok(KnownUrl { depth: 0, skipped: false });
-            }
+            UrlState::Skipped(
+                Reason::Robots
+                | Reason::Redirect
+                | Reason::Status
+                | Reason::Failure
+                | Reason::ContentType
+                | Reason::Noindex
+                | Reason::Sitemap
+                | Reason::Host
+                | Reason::Pending,
+            )
+            | UrlState::Judged => return Ok(KnownUrl { depth: 0, skipped: false }),
         };
         let skipped = row.state == UrlState::Skipped(Reason::DuplicateLinks);
         if may_requeue && let Ok(seed) = self.admit(url, row.kind, found.depth, found.seed) {
@@ -227,7 +236,7 @@ impl Recorder {
         kind: UrlKind,
         depth: u32,
         seed: Option<usize>,
-    ) -> Result<usize, Refusal> {
+    ) -> Result<usize, Reason> {
         let seeds = &self.plan.seeds;
         let spent = |seed: usize| {
             seeds.get(seed).is_none_or(|options| self.spent[seed] >= options.max_pages)
@@ -239,7 +248,7 @@ impl Recorder {
             return self.scope.admit_sitemap(url, spent);
         }
         let admitted = self.scope.admit(url, depth, spent)?;
-        if depth > self.plan.crawl.max_depth { Err(Refusal::Depth) } else { Ok(admitted) }
+        if depth > self.plan.crawl.max_depth { Err(Reason::Depth) } else { Ok(admitted) }
     }
 }
 
