@@ -56,7 +56,7 @@ impl Draft {
     /// The first problem.
     pub fn check_dedup_in_memory(self) -> Result<Config, ConfigError> {
         let dedup = self.config.dedup.filter();
-        let fits = dedup.check_beside_digests();
+        let fits = dedup.check_with_digests();
         let state = "keep the digests on disk with `--state`";
         let instead = dedup.check().is_ok().then_some(state);
         self.with_room(fits, instead)

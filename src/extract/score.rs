@@ -58,7 +58,7 @@ pub(super) fn choose(blocks: &[Block], writer: &Writer) -> Vec<bool> {
     let hints = credible_hints(blocks, &sums);
     let page = Measured { blocks, writer, segments: &segments, hints: &hints };
     let shown: Vec<bool> =
-        writer.segments().iter().map(|segment| hints[segment.block] != Hint::Boilerplate).collect();
+        writer.segments.iter().map(|segment| hints[segment.block] != Hint::Boilerplate).collect();
     let shown_bytes = page.bytes(&shown);
     if is_remnant(shown_bytes, sums[0].bytes) {
         return vec![true; segments.len()];
@@ -99,20 +99,15 @@ impl Measured<'_> {
 
     /// The prose of each block, weighted by hints.
     fn weights(&self) -> Vec<usize> {
-        let weight = |index: usize, block: usize| {
+        sum_by_block(self.blocks, self.writer, |index, segment| {
             let prose = self.segments[index].prose;
-            match self.hints[block] {
+            match self.hints[segment.block] {
                 Hint::None => prose,
                 Hint::Aside | Hint::Teaser => prose / 5,
                 Hint::Comments => prose / 10,
                 Hint::Boilerplate => 0,
             }
-        };
-        let sums = sum_by_block(self.blocks, self.writer, |index, segment| Sum {
-            prose: weight(index, segment.block),
-            ..Sum::default()
-        });
-        sums.iter().map(|sum| sum.prose).collect()
+        })
     }
 
     /// The content of each block without blocks that have a hint.
@@ -149,7 +144,7 @@ impl Measured<'_> {
                 }
             }
         }
-        self.writer.segments().iter().map(|segment| keeps[segment.block]).collect()
+        self.writer.segments.iter().map(|segment| keeps[segment.block]).collect()
     }
 
     /// The blocks from the page down to the innermost container with most of the prose.
@@ -184,7 +179,7 @@ impl Measured<'_> {
         let is_text = |&index: &usize| self.segments[index].prose >= 40;
         for (place, &index) in kept.iter().enumerate().skip(1) {
             let (sum, kind) =
-                (self.segments[index], self.blocks[self.writer.segments()[index].block].kind);
+                (self.segments[index], self.blocks[self.writer.segments[index].block].kind);
             keeps[index] = !(matches!(kind, Kind::Paragraph | Kind::Container)
                 && sum.bytes >= LINK_LINE
                 && sum.linked * 10 >= sum.bytes * 9
@@ -325,17 +320,17 @@ fn measure_segments(blocks: &[Block], writer: &Writer) -> Vec<Sum> {
             linked_headings: usize::from(is_heading && segment.linked * 5 >= text.len() * 4),
         }
     };
-    writer.segments().iter().enumerate().map(sum).collect()
+    writer.segments.iter().enumerate().map(sum).collect()
 }
 
 /// Adds up segments by block, including the blocks in it.
-fn sum_by_block(
+fn sum_by_block<T: Copy + Default + AddAssign>(
     blocks: &[Block],
     writer: &Writer,
-    mut of_segment: impl FnMut(usize, &Segment) -> Sum,
-) -> Vec<Sum> {
-    let mut sums = vec![Sum::default(); blocks.len()];
-    for (index, segment) in writer.segments().iter().enumerate() {
+    of_segment: impl Fn(usize, &Segment) -> T,
+) -> Vec<T> {
+    let mut sums = vec![T::default(); blocks.len()];
+    for (index, segment) in writer.segments.iter().enumerate() {
         sums[segment.block] += of_segment(index, segment);
     }
     for index in (1..blocks.len()).rev() {

@@ -1,12 +1,12 @@
 //! Reads a parsed page in one walk: text, links, title and directives.
 
 use ego_tree::{NodeId, iter::Edge};
-use html5ever::{LocalName, local_name};
+use html5ever::local_name;
 use scraper::{ElementRef, Html, Node, node::Element};
 
 use super::{
     blocks::{Blocks, Flow},
-    boilerplate,
+    boilerplate::{self, attribute},
     directives::{Directives, is_agent},
     links::{RawLink, refresh_target},
     rules::Selection,
@@ -115,13 +115,12 @@ impl<'a, 'o> Walk<'a, 'o> {
             if (is_ignored && !is_kept) || self.selection.drop.contains(&node.id()) {
                 self.muted = Some(node.id());
             } else if flow.is_block() {
-                let block = self.blocks.open(element, is_boilerplate);
-                self.writer.enter(block);
+                self.writer.block = self.blocks.open(element, is_boilerplate);
             }
         }
         if is_link(element) {
             self.in_link += 1;
-            self.writer.link(true);
+            self.writer.in_link = true;
         }
         true
     }
@@ -135,14 +134,13 @@ impl<'a, 'o> Walk<'a, 'o> {
         self.in_content -= usize::from(boilerplate::is_content(element));
         self.in_pre -= usize::from(is_preformatted(element));
         if self.muted.is_none() && flow.is_block() {
-            let block = self.blocks.close();
-            self.writer.enter(block);
+            self.writer.block = self.blocks.close();
         }
         self.in_kept -= usize::from(self.selection.keep.contains(&id));
         self.muted = self.muted.filter(|&muted| muted != id);
         if is_link(element) {
             self.in_link -= 1;
-            self.writer.link(self.in_link > 0);
+            self.writer.in_link = self.in_link > 0;
         }
     }
 
@@ -165,9 +163,7 @@ impl<'a, 'o> Walk<'a, 'o> {
                 let nofollow = has_rel(element, "nofollow");
                 self.link(attribute(element, &local_name!("href")), nofollow);
             }
-            names!("frame" "iframe") => {
-                self.link(attribute(element, &local_name!("src")), false);
-            }
+            names!("frame" "iframe") => self.link(attribute(element, &local_name!("src")), false),
             local_name!("meta") => self.meta(element),
             local_name!("base") => {
                 let href = attribute(element, &local_name!("href"));
@@ -202,11 +198,6 @@ impl<'a, 'o> Walk<'a, 'o> {
     fn link(&mut self, href: Option<&'a str>, nofollow: bool) {
         self.reading.links.extend(href.map(|href| RawLink { href, nofollow }));
     }
-}
-
-/// The value of an attribute.
-fn attribute<'a>(element: &'a Element, wanted: &LocalName) -> Option<&'a str> {
-    element.attrs.iter().find(|(name, _)| name.local == *wanted).map(|(_, value)| &**value)
 }
 
 /// Whether the `rel` of an element contains this keyword.

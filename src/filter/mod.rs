@@ -36,7 +36,7 @@ mod window;
 #[cfg(test)]
 mod tests;
 
-use std::{convert::Infallible, ops::Deref};
+use std::ops::Deref;
 
 use crate::{
     fingerprint::{Digest, HashSeed, Recipe},
@@ -80,7 +80,7 @@ pub(crate) use window::{Packed, Representative};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Filter {
-    engine: Engine,
+    pub(crate) engine: Engine,
     digests: MemoryDigests,
 }
 
@@ -100,7 +100,7 @@ impl Filter {
     /// As [`new`](Self::new).
     pub(crate) fn of_recipe(options: &Options, recipe: Recipe) -> Result<Self, OptionsError> {
         recipe.check()?;
-        let engine = Engine::new(options, recipe, options.index_beside_digests()?);
+        let engine = Engine::new(options, recipe, options.index_with_digests()?);
         Ok(Self { engine, digests: MemoryDigests::default() })
     }
 
@@ -109,13 +109,14 @@ impl Filter {
     /// # Panics
     /// If the document was made for a filter with another recipe.
     pub fn judge(&mut self, document: &Document) -> Judgement {
-        infallible(self.engine.judge(&mut self.digests, document)).judgement
+        let Ok(change) = self.engine.judge(&mut self.digests, document);
+        change.judgement
     }
 
     /// Judges a document by its body alone, so that a known page need not be parsed: `None`, and nothing is remembered, if the body is
     /// not known. The facts are then those of the text that is known by this body.
     pub fn judge_body(&mut self, id: &str, body: Digest, at: Timestamp) -> Option<Judgement> {
-        let change = infallible(self.engine.judge_body(&mut self.digests, Key::of(id), body, at));
+        let Ok(change) = self.engine.judge_body(&mut self.digests, Key::of(id), body, at);
         change.map(|change| change.judgement)
     }
 
@@ -131,18 +132,6 @@ impl Deref for Filter {
     fn deref(&self) -> &Engine {
         &self.engine
     }
-}
-
-#[cfg(feature = "cli")]
-impl Filter {
-    /// Adds a sample that another filter has learnt a template from.
-    pub(crate) fn add_sample(&mut self, sample: &TemplateSample) {
-        self.engine.add_sample(sample);
-    }
-}
-
-fn infallible<T>(result: Result<T, Infallible>) -> T {
-    result.unwrap_or_else(|never| match never {})
 }
 
 /// Callers move filters between threads.

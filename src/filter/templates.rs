@@ -86,7 +86,7 @@ pub(super) struct Templates {
 }
 
 /// What is known of an origin.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct OriginTemplate {
     /// The template by the last whole epoch: hashes in order.
     template: Vec<u64>,
@@ -180,8 +180,7 @@ impl Templates {
         if !self.origins.contains_key(&sample.origin) {
             outdated.extend(self.make_room());
         }
-        let known =
-            self.origins.entry(sample.origin).or_insert_with(|| OriginTemplate::new(sample.id));
+        let known = self.origins.entry(sample.origin).or_default();
         if known.learn(sample) == self.bounds.epoch {
             outdated.push(Outdated { origin: sample.origin, before: known.began });
             known.end_epoch(self.bounds.holders);
@@ -194,27 +193,14 @@ impl Templates {
         if self.origins.len() < self.bounds.origins.get() {
             return None;
         }
-        let (&origin, last) = self
-            .origins
-            .iter()
-            .map(|(origin, known)| (origin, known.last))
-            .min_by_key(|&(_, last)| last)?;
+        let (&origin, known) = self.origins.iter().min_by_key(|(_, known)| known.last)?;
+        let before = DocId(known.last.0 + 1);
         self.origins.remove(&origin);
-        Some(Outdated { origin, before: DocId(last.0 + 1) })
+        Some(Outdated { origin, before })
     }
 }
 
 impl OriginTemplate {
-    fn new(began: DocId) -> Self {
-        Self {
-            template: Vec::new(),
-            holders: HashMap::new(),
-            keys: [Vec::new(), Vec::new()],
-            began,
-            last: began,
-        }
-    }
-
     fn knows(&self, block: u64, holders: usize) -> bool {
         self.template.binary_search(&block).is_ok()
             || self.holders.get(&block).is_some_and(|&count| count >= holders)

@@ -121,14 +121,9 @@ impl Window {
         }
     }
 
-    /// The number of the oldest representative that may still be matched.
-    pub(super) fn oldest(&self) -> Option<DocId> {
-        self.queue.front().map(Packed::id)
-    }
-
-    /// The same, or `next` if there is none.
+    /// The number of the oldest representative that may still be matched, or `next` if there is none.
     pub(super) fn horizon(&self, next: DocId) -> DocId {
-        self.oldest().unwrap_or(next)
+        self.queue.front().map_or(next, Packed::id)
     }
 
     /// Takes in a representative; if there are too many now, the oldest leaves.

@@ -34,7 +34,7 @@ use rusqlite::{
     types::{FromSql, ToSql},
 };
 
-use crate::{filter::OptionsError, fingerprint::RecipeError};
+use crate::filter::OptionsError;
 
 pub use durable::DurableFilter;
 pub(crate) use open::WriteLock;
@@ -165,12 +165,6 @@ impl StateError {
             Self::Lock { source, .. } => source.kind() == io::ErrorKind::StorageFull,
             _ => false,
         }
-    }
-}
-
-impl From<RecipeError> for StateError {
-    fn from(error: RecipeError) -> Self {
-        Self::Memory(error.into())
     }
 }
 

@@ -20,6 +20,7 @@ pub(super) const VERSION: i64 = 5;
 const MIGRATED: i64 = 4;
 /// Marks the file as ours in SQLite's header: "psve".
 const APPLICATION_ID: i64 = 0x7073_7665;
+const SCHEMA: &str = include_str!("schema.sql");
 /// How long another process may take to recover or tidy up the file.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -36,8 +37,8 @@ impl State {
         version(&db, path)?;
         let lock = WriteLock::take(path)?;
         let prepare = || match version(&db, path)? {
-            None => create(&db),
-            Some(MIGRATED) => tune(&db).and_then(|()| migrate(&db)),
+            None => set_up(&db, SCHEMA),
+            Some(MIGRATED) => migrate(&db),
             Some(_) => tune(&db),
         };
         prepare().map_err(|error| refine(error, path))?;
@@ -70,7 +71,7 @@ impl State {
     #[cfg(test)]
     pub(crate) fn in_memory() -> Result<Self, StateError> {
         let db = Connection::open_in_memory()?;
-        create(&db)?;
+        set_up(&db, SCHEMA)?;
         Ok(Self { db, _lock: None })
     }
 }
@@ -151,22 +152,18 @@ fn version(db: &Connection, path: &Path) -> Result<Option<i64>, StateError> {
     }
 }
 
-fn create(db: &Connection) -> Result<(), StateError> {
+/// Brings the file to the current layout by this script, or leaves it as it was.
+fn set_up(db: &Connection, script: &str) -> Result<(), StateError> {
     tune(db)?;
-    db.execute_batch("BEGIN EXCLUSIVE")?;
-    db.pragma_update(None, "application_id", APPLICATION_ID)?;
-    db.pragma_update(None, "user_version", VERSION)?;
-    db.execute_batch(include_str!("schema.sql"))?;
-    db.execute_batch("COMMIT")?;
-    Ok(())
+    let transaction = db.unchecked_transaction()?;
+    transaction.execute_batch(script)?;
+    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    transaction.pragma_update(None, "user_version", VERSION)?;
+    Ok(transaction.commit()?)
 }
 
-/// All or nothing: if it fails, the file is as it was.
 fn migrate(db: &Connection) -> Result<(), StateError> {
-    let transaction = db.unchecked_transaction()?;
-    transaction.execute_batch(include_str!("migrate.sql"))?;
-    transaction.pragma_update(None, "user_version", VERSION)?;
-    transaction.commit()?;
+    set_up(db, include_str!("migrate.sql"))?;
     tracing::info!(from = MIGRATED, to = VERSION, "state migrated");
     Ok(())
 }

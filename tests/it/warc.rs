@@ -187,8 +187,8 @@ fn a_url_with_line_breaks_cannot_add_a_header_field() {
 fn a_run_name_cannot_leave_the_directory() {
     let directory = tempdir().unwrap();
     let run = RunFields { name: "../../etc/名".to_owned(), ..run() };
-    let warc = Warc::open(directory.path(), run, &[]).unwrap();
-    assert_eq!(warc.position().file, "warc/..-..-etc-名-00000.warc.gz");
+    let mut warc = Warc::open(directory.path(), run, &[]).unwrap();
+    assert_eq!(warc.sync().unwrap()[0].file, "warc/..-..-etc-名-00000.warc.gz");
 }
 
 #[test]

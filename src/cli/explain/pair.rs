@@ -138,7 +138,7 @@ fn judge(
     let key = Key(!a.key.0);
     let b = b.with_key(key);
     if let Some(run) = run {
-        run.past.for_each_sample(&b, |sample| filter.add_sample(sample))?;
+        run.past.for_each_sample(&b, |sample| filter.engine.add_sample(sample))?;
     }
     filter.judge(&a);
     let template = filter.template(&b);

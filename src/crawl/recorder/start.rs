@@ -284,8 +284,8 @@ fn open_outputs(plan: &Plan, state: &State) -> Result<Outputs, CrawlError> {
     });
     let files = state.files()?;
     let marks: Vec<Mark> = files.into_iter().map(|(file, offset)| Mark { file, offset }).collect();
-    let sink = Outputs::open(&plan.directory, run, &marks)?;
-    for mark in sink.positions() {
+    let mut sink = Outputs::open(&plan.directory, run, &marks)?;
+    for mark in sink.sync()? {
         state.set_file(&mark.file, mark.offset)?;
     }
     Ok(sink)

@@ -14,7 +14,11 @@ use std::{
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-use super::{digests::DigestCache, open::VERSION, *};
+use super::{
+    digests::{DigestCache, DigestTable},
+    open::VERSION,
+    *,
+};
 use crate::{
     filter::{
         Bounds, Digests, Document, Facts, Horizon, Judgement, Key, Options, OriginKey,
@@ -305,7 +309,7 @@ fn damaged_rows_are_errors() {
 fn digests_beyond_the_horizon_leave_the_table() {
     let state = State::in_memory().unwrap();
     let mut cache = DigestCache::new(NonZeroUsize::MIN);
-    let mut table = cache.over(&state);
+    let mut table = DigestTable { state: &state, cache: &mut cache };
     for id in 1..=3 {
         let judgement = unique(id);
         state.add_document(&id.to_string(), &judgement).unwrap();
