@@ -21,8 +21,8 @@ pub(super) const KNOWN_URLS: NonZeroUsize = NonZeroUsize::new(1 << 17).expect("n
 pub(super) struct Found {
     pub(super) kind: UrlKind,
     pub(super) depth: u32,
-    /// Redirects in a row that led to it.
-    pub(super) redirects: u32,
+    /// Redirects in a row that led to it: the `hops` of the row.
+    pub(super) hops: u32,
     pub(super) referrer: Option<UrlId>,
     /// The seed list that names it as a seed.
     pub(super) seed: Option<usize>,
@@ -34,8 +34,8 @@ pub(super) struct Found {
 impl Found {
     /// A page found at this time and depth, without anything special about it.
     pub(super) fn page(referrer: Option<UrlId>, depth: u32, at: Timestamp) -> Self {
-        let (kind, redirects) = (UrlKind::Page, 0);
-        Self { kind, depth, redirects, referrer, seed: None, skip: None, at }
+        let (kind, hops) = (UrlKind::Page, 0);
+        Self { kind, depth, hops, referrer, seed: None, skip: None, at }
     }
 }
 
@@ -88,16 +88,16 @@ impl Recorder {
         target: &Result<NormalUrl, String>,
     ) -> Result<Skipped, CrawlError> {
         let row = &task.queued.url;
-        let redirects = row.hops + 1;
+        let hops = row.hops + 1;
         let detail = match target {
             Ok(target) if target.as_str() == row.url => {
                 "to itself, as some servers do until a cookie comes back; nothing else to follow"
                     .to_owned()
             }
-            Ok(target) if redirects <= MAX_REDIRECTS => {
+            Ok(target) if hops <= MAX_REDIRECTS => {
                 let depth = self.state().depth(row.id)?;
                 let found = Found::page(Some(row.id), depth, Timestamp::now());
-                self.discover(target, &Found { kind: row.kind, redirects, ..found })?;
+                self.discover(target, &Found { kind: row.kind, hops, ..found })?;
                 target.as_str().to_owned()
             }
             Ok(target) => format!(
@@ -161,7 +161,7 @@ impl Recorder {
             (Ok(_), Some(cause)) => (UrlState::Skipped(Reason::DuplicateLinks), Some(cause)),
             (Ok(_), None) => (UrlState::Queued, None),
         };
-        let &Found { kind, depth, redirects: hops, referrer, at, .. } = found;
+        let &Found { kind, depth, hops, referrer, at, .. } = found;
         let seed = admitted.ok();
         let (url, id) = (url.as_str(), host.id);
         let row = NewUrl { url, host: id, kind, state, cause, seed, depth, hops, referrer, at };
