@@ -3,11 +3,12 @@
 
     git clone https://github.com/scrapinghub/article-extraction-benchmark articles
     git clone https://github.com/mozilla/readability
-    python3 benches/swap/manifest.py english --articles articles --readability readability --out pages
+    git clone https://github.com/opendatalab/magic-html
+    python3 benches/swap/manifest.py labelled --articles articles --readability readability --magic-html magic-html --out pages
     python3 benches/swap/manifest.py sites benches/swap/sites.toml --root checkouts --out pages
 
-`english` takes the article bodies of article-extraction-benchmark and the expected results of Readability's tests (a few of
-their pages are in Chinese or Japanese). `sites` takes checkouts of static sites and of test pages, in folders below --root, and a
+`labelled` takes the article bodies of article-extraction-benchmark, the expected results of Readability's tests, and the labels of
+magic-html's benchmark (articles and forums, half of them in Chinese). `sites` takes checkouts of static sites and of test pages, in folders below --root, and a
 file that says for each site which element holds the article:
 
     drop = [".headerlink"]          # for all sites: never part of an article
@@ -64,19 +65,33 @@ def readability(root):
             yield folder.name, (folder / "source.html").read_bytes(), visible_text(gold)
 
 
-def english(options):
-    for name, pages in (("articles", articles), ("readability", readability)):
-        root = getattr(options, name)
-        for page, raw, gold in pages(root) if root else ():
+def magic_html(root, kind):
+    """The pages with their addresses in place of names."""
+    folder = root / "benchmark" / "data" / kind
+    for name, entry in sorted(json.loads((folder / "base.json").read_text("utf-8")).items()):
+        file = folder / "htmls" / f"{name}.html"
+        if file.exists() and file.stat().st_size <= LARGEST:
+            yield name[:16], file.read_bytes(), entry["content"], urlsplit(entry["url"]).hostname.removeprefix("www.")
+
+
+def labelled(options):
+    """Pages with labels. A page's name decides on its half, or its host if that is known to the set."""
+    sets = [
+        ("articles", "article", articles(options.articles) if options.articles else ()),
+        ("readability", "article", readability(options.readability) if options.readability else ()),
+        *((f"magic-{kind}", kind, magic_html(options.magic_html, kind) if options.magic_html else ()) for kind in ("article", "forum")),
+    ]
+    for name, kind, pages in sets:
+        for page, raw, gold, *host in pages:
             tree = parse(decode(raw))
             if tree is None or len(squeeze(gold)) < LEAST:
                 continue
             yield raw, {
                 "path": f"pages/{name}/{page}.html",
-                "site": host_of(tree, page),
+                "site": host[0] if host else host_of(tree, page),
                 "lang": language(gold),
-                "kind": "article",
-                "half": half_of(page),
+                "kind": kind,
+                "half": half_of(host[0] if host else page),
                 "set": name,
                 "gold": gold,
             }
@@ -159,10 +174,11 @@ def write(folder, entries):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(required=True)
-    command = commands.add_parser("english", help="the pages of article-extraction-benchmark and Readability")
+    command = commands.add_parser("labelled", help="the pages of three benchmarks")
     command.add_argument("--articles", type=Path, help="checkout of article-extraction-benchmark")
     command.add_argument("--readability", type=Path, help="checkout of mozilla/readability")
-    command.set_defaults(make=english)
+    command.add_argument("--magic-html", type=Path, help="checkout of opendatalab/magic-html")
+    command.set_defaults(make=labelled)
     command = commands.add_parser("sites", help="static sites and test pages whose containers are known")
     command.add_argument("sites", type=Path, help="file with the sites, as above")
     command.add_argument("--root", type=Path, required=True, help="folder that has the checkouts")

@@ -48,7 +48,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from exchange import rotate, units, usable
+from exchange import phrases, rotate, units, usable
 from pages import BY_CHARACTER, draw, jaccard, load, shingles, spread, squeeze, tokens, visible_text, parse
 
 SIZES = ("short", "medium", "long")
@@ -164,8 +164,8 @@ class Corpus:
         for page in self.pages:
             if len(squeeze(page.prose)) < LEAST_PROSE[self.lang]:
                 continue
-            own = shingles(page.prose)
-            if sum(shingle in known for shingle in own) <= 0.02 * len(own):
+            own = phrases(page.prose, self.lang)
+            if sum(phrase in known for phrase in own) <= 0.02 * len(own):
                 known.update(own)
                 chosen.append(page)
         return chosen
