@@ -13,7 +13,7 @@ and the truth is known exactly. Articles are cut to three lengths: short (100 to
 250 words) and long (what the page had). Sites and articles are taken from one half only: rules may be tuned on the half `tuned`.
 
     wrong       twelve different articles in one template, as pages of one site: how many are dropped. Each is a page that is lost
-    recognised  one article in the templates of fifteen sites: how many of the later ones are found
+    recognised  one article in the templates of fifteen sites: how many of the later ones are found. Both also by the kind of template
     copies      a page and a copy of it on its site: all teasers (link texts outside the article) are others, all digits outside the article
                 too, and one sentence of the article (three words of a short one). cold: nothing else of the site was seen; warm: four other
                 pages were seen before; hard: warm, and a paragraph of 10 to 28 words more on one of the two
@@ -204,10 +204,11 @@ class Tally:
         self.corpus, self.options = corpus, options
         self.counts = collections.defaultdict(lambda: [0, 0])
 
-    def add(self, row, failed, pages, at, match, of):
-        """Counts one judged page; `of` says what it was made of."""
-        self.counts[row][1] += 1
-        self.counts[row][0] += not failed
+    def add(self, row, failed, pages, at, match, of, kind=""):
+        """Counts one judged page, also by the kind of its template if there is one; `of` says what it was made of."""
+        for counted in [row, (f"{row[0]} in {kind}", row[1])] if kind else [row]:
+            self.counts[counted][1] += 1
+            self.counts[counted][0] += not failed
         if failed and self.options.show:
             print(f"    {row[0]} {row[1]}: {of} ({'kept' if match is None else 'repeats ' + match})")
         if failed and self.options.dump:
@@ -229,7 +230,7 @@ def wrong(corpus, program, tally, options):
                     pages.append((f"{host(template)}/a/{number}", markup))
                     of.append(f"{article.path} in {template.page.path}")
             for at, match in enumerate(program.verdicts(pages) if pages else ()):
-                tally.add(("wrong", size), match is not None, pages, at, match, of[at])
+                tally.add(("wrong", size), match is not None, pages, at, match, of[at], template.page.kind)
 
 
 def recognised(corpus, program, tally, options):
@@ -255,7 +256,8 @@ def recognised(corpus, program, tally, options):
                 continue
             for at, match in enumerate(program.verdicts(pages)):
                 if at:
-                    tally.add(("recognised", size), match is None, pages, at, match, f"{article.path} in {made[at][0].page.path}")
+                    page = made[at][0].page
+                    tally.add(("recognised", size), match is None, pages, at, match, f"{article.path} in {page.path}", page.kind)
 
 
 def edited(text, lang, other, few):
@@ -386,7 +388,7 @@ def body_text(corpus, program, options):
         precision = statistics.mean(precisions) if precisions else 0
         recall = statistics.mean(recall for _, recall, _ in found)
         f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0
-        print(f"{corpus.lang} {corpus.half:9} text {kind:18} {len(found):5} pages  F1 {f1:.4f} precision {precision:.4f} recall {recall:.4f}")
+        print(f"{corpus.lang} {corpus.half:9} text {kind:17} {len(found):5} pages  F1 {f1:.4f} precision {precision:.4f} recall {recall:.4f}")
         if options.show:
             for precision, recall, page in sorted(found, key=lambda one: (one[0] or 0) + one[1])[:15]:
                 print(f"    {precision or 0:.2f} {recall:.2f} {page.path}")
@@ -400,9 +402,9 @@ def report(corpus, tally):
         # Wrong drops are counted as such, everything else as what is right.
         cells = []
         for size, (right, all_) in sizes.items():
-            count = all_ - right if name == "wrong" else right
+            count = all_ - right if name.startswith("wrong") else right
             cells.append(f"{size} {count}/{all_} {100 * count / max(all_, 1):.1f} %")
-        print(f"{corpus.lang} {corpus.half:9} {name:18} " + "   ".join(f"{cell:24}" for cell in cells), flush=True)
+        print(f"{corpus.lang} {corpus.half:9} {name:22} " + "   ".join(f"{cell:24}" for cell in cells), flush=True)
 
 
 def main():
