@@ -1,8 +1,8 @@
 """Puts other articles into real pages, and changes what is around them.
 
-Uses `pages.py`. A `Template` is a page whose article can be taken out. Its text nodes are of three kinds: those that hold the article (holes),
-what is left of the article between them, such as linked words, and everything else. `fill` puts another article into the holes, empties what is
-left and returns the page. All else stays as it was, except the title.
+Uses `pages.py`. A `Template` is a page whose article can be taken out. Its text nodes are of three kinds: those that hold the article
+(holes), what is left of the article between them, such as linked words, and everything else. `fill` puts another article into the holes,
+empties what is left and returns the page. All else stays as it was, except the title.
 """
 
 import contextlib
@@ -61,7 +61,7 @@ class Template:
             if held and not hidden:
                 self.holes.append((element, part, len(getattr(element, part).strip())))
             elif held or len(found) >= 2 and found in gold:
-                self.rest.append((element, part, held))
+                self.rest.append((element, part, held, linked))
             else:
                 self.around.append((element, part, linked))
         self.keep_rest_inside()
@@ -84,11 +84,11 @@ class Template:
         self.container = container = self.common()
         within = set(container.iter()) if container is not None else set()
         kept = []
-        for element, part, long in self.rest:
+        for element, part, long, linked in self.rest:
             if long or element in within and not (element is container and part == "tail"):
                 kept.append((element, part))
             else:
-                self.around.append((element, part, element.tag == "a"))
+                self.around.append((element, part, linked))
         self.rest = kept
 
     def common(self):

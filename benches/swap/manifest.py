@@ -4,12 +4,12 @@
     git clone https://github.com/scrapinghub/article-extraction-benchmark articles
     git clone https://github.com/mozilla/readability
     git clone https://github.com/opendatalab/magic-html
-    python3 benches/swap/manifest.py labelled --articles articles --readability readability --magic-html magic-html --out pages
-    python3 benches/swap/manifest.py sites benches/swap/sites.toml --root checkouts --out pages
+    python3 benches/swap/manifest.py labelled --articles articles --readability readability --magic-html magic-html
+    python3 benches/swap/manifest.py sites benches/swap/sites.toml --root checkouts
 
 `labelled` takes the article bodies of article-extraction-benchmark, the expected results of Readability's tests, and the labels of
-magic-html's benchmark (articles and forums, half of them in Chinese). `sites` takes checkouts of static sites and of test pages, in folders below --root, and a
-file that says for each site which element holds the article:
+magic-html's benchmark (articles and forums, a third of them in Chinese or Japanese). `sites` takes checkouts of static sites and of test
+pages, in folders below --root, and a file that says for each site which element holds the article:
 
     drop = [".headerlink"]          # for all sites: never part of an article
 
@@ -79,7 +79,8 @@ def labelled(options):
     sets = [
         ("articles", "article", articles(options.articles) if options.articles else ()),
         ("readability", "article", readability(options.readability) if options.readability else ()),
-        *((f"magic-{kind}", kind, magic_html(options.magic_html, kind) if options.magic_html else ()) for kind in ("article", "forum")),
+        ("magic-article", "article", magic_html(options.magic_html, "article") if options.magic_html else ()),
+        ("magic-forum", "forum", magic_html(options.magic_html, "forum") if options.magic_html else ()),
     ]
     for name, kind, pages in sets:
         for page, raw, gold, *host in pages:

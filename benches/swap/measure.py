@@ -9,8 +9,9 @@
 
 The text nodes that hold the article of a page are found, and get the text of another article; all around them stays (`exchange.py`). Title,
 first heading, description and structured data become those of the new article. So two pages have the same article, or the same template,
-and the truth is known exactly. Articles are cut to three lengths: short (100 to 250 characters, or 40 to 80 words), medium (700 characters or
-250 words) and long (what the page had). Sites and articles are taken from one half only: rules may be tuned on the half `tuned`.
+and the truth is known exactly. Articles are cut to three lengths: short (100 to 250 characters, or 40 to 80 words), medium (700 characters
+or 250 words) and long (what the page had); a page whose own article was short is among all three. Sites and articles are taken from one
+half only: rules may be tuned on the half `tuned`.
 
     wrong       twelve different articles in one template, as pages of one site: how many are dropped. Each is a page that is lost
     recognised  one article in the templates of fifteen sites: how many of the later ones are found. Both also by the kind of template
@@ -388,7 +389,8 @@ def body_text(corpus, program, options):
         precision = statistics.mean(precisions) if precisions else 0
         recall = statistics.mean(recall for _, recall, _ in found)
         f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0
-        print(f"{corpus.lang} {corpus.half:9} text {kind:17} {len(found):5} pages  F1 {f1:.4f} precision {precision:.4f} recall {recall:.4f}")
+        figures = f"F1 {f1:.4f} precision {precision:.4f} recall {recall:.4f}"
+        print(f"{corpus.lang} {corpus.half:9} text {kind:17} {len(found):5} pages  {figures}", flush=True)
         if options.show:
             for precision, recall, page in sorted(found, key=lambda one: (one[0] or 0) + one[1])[:15]:
                 print(f"    {precision or 0:.2f} {recall:.2f} {page.path}")
@@ -405,6 +407,9 @@ def report(corpus, tally):
             count = all_ - right if name.startswith("wrong") else right
             cells.append(f"{size} {count}/{all_} {100 * count / max(all_, 1):.1f} %")
         print(f"{corpus.lang} {corpus.half:9} {name:22} " + "   ".join(f"{cell:24}" for cell in cells), flush=True)
+
+
+MEASURES = {"wrong": wrong, "recognised": recognised, "copies": copies, "late": late, "quotes": quotes, "real": real}
 
 
 def main():
@@ -433,14 +438,15 @@ def main():
             for template in corpus.templates:
                 template.stale = options.stale_data
             sites = len({template.site for template in corpus.templates})
-            print(f"{lang} {half:9} {len(corpus.pages)} pages, {len(corpus.templates)} templates of {sites} sites, {len(corpus.articles)} articles", flush=True)
+            templates = f"{len(corpus.templates)} templates of {sites} sites"
+            print(f"{lang} {half:9} {len(corpus.pages)} pages, {templates}, {len(corpus.articles)} articles", flush=True)
             for name in options.sets or SETS:
                 if name == "text":
                     body_text(corpus, program, options)
-                    continue
-                tally = Tally(corpus, options)
-                {"wrong": wrong, "recognised": recognised, "copies": copies, "late": late, "quotes": quotes, "real": real}[name](corpus, program, tally, options)
-                report(corpus, tally)
+                else:
+                    tally = Tally(corpus, options)
+                    MEASURES[name](corpus, program, tally, options)
+                    report(corpus, tally)
 
 
 if __name__ == "__main__":
