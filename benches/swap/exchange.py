@@ -12,14 +12,12 @@ import re
 
 import lxml.html
 
-from pages import BY_CHARACTER, UNSEEN, is_element, is_hidden, parse, squeeze, tokens, visible_text
+from pages import BY_CHARACTER, UNSEEN, is_element, is_hidden, parse, phrases, squeeze, visible_text
 
 # A node holds a part of the article if its text is as long as this and occurs in the article.
 LONG = 12
 # The share of the article that the holes have to hold, and how many of its phrases may be left when they are empty.
 LEAST_HELD, MOST_HELD, MOST_LEFT = 0.8, 1.3, 12
-# A phrase is as many adjacent words, or characters.
-WORDS, CHARACTERS = 4, 10
 TITLE = 30
 DESCRIPTION = 120
 # Characters that XML does not have.
@@ -29,11 +27,6 @@ FOREIGN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|[\ud800-\udfff]")
 def units(text, lang):
     """The pieces between which a text may be cut: characters, or words with the spaces after them."""
     return list(text) if lang in BY_CHARACTER else re.findall(r"\S+\s*", text)
-
-
-def phrases(text, lang):
-    found, size = tokens(text), CHARACTERS if lang in BY_CHARACTER else WORDS
-    return {tuple(found[at : at + size]) for at in range(len(found) - size + 1)}
 
 
 class Template:

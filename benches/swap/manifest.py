@@ -25,8 +25,9 @@ pages, in folders below --root, and a file that says for each site which element
     exclude = "/tags/"
     pages = 20                      # at most
 
-A page is left out if its article has fewer than 40 characters, is mostly code or lists, is in another language, or is that of an earlier
-page of its site. Each run replaces the lines of its sites in the manifest and keeps the others.
+A label is left out if more than a quarter of it is not on its page. A site's page is left out if its article has fewer than 40
+characters, is mostly code or lists, is in another language, or is that of an earlier page of its site. Each run replaces the lines of its
+sites in the manifest and keeps the others.
 """
 
 import argparse
@@ -37,9 +38,13 @@ import tomllib
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from pages import decode, draw, half_of, has_prose, language, parse, squeeze, visible_text, xpath
+from pages import decode, draw, half_of, has_prose, language, parse, phrases, squeeze, visible_text, xpath
 
 LEAST = 40
+# A label counts if this share of its phrases is on the page.
+ON_PAGE = 0.75
+# Slides of a show, whose labels have one slide each and whose pages have all.
+UNSURE = {"58dcad784309d2ef", "82da43b1a1c4425a"}
 LARGEST = 700_000
 # Lists of pages, which have no article of their own.
 LISTS = re.compile(r"(^|/)(archives?|tags?|categor(y|ies)|page|about|links?|friends?|search|404|lib|css|js)(/|\.html?$)(?!.*\d{4}/.*/)")
@@ -74,6 +79,13 @@ def magic_html(root, kind):
             yield name[:16], file.read_bytes(), entry["content"], urlsplit(entry["url"]).hostname.removeprefix("www.")
 
 
+def is_on(tree, gold):
+    """Whether a label is what a reader of the page sees. Some are of another version of the page."""
+    labelled = phrases(gold, language(gold))
+    seen = phrases(visible_text(tree), language(gold))
+    return len(labelled & seen) >= ON_PAGE * len(labelled)
+
+
 def labelled(options):
     """Pages with labels. A page's name decides on its half, or its host if that is known to the set."""
     sets = [
@@ -85,7 +97,7 @@ def labelled(options):
     for name, kind, pages in sets:
         for page, raw, gold, *host in pages:
             tree = parse(decode(raw))
-            if tree is None or len(squeeze(gold)) < LEAST:
+            if tree is None or len(squeeze(gold)) < LEAST or page in UNSURE or not is_on(tree, gold):
                 continue
             yield raw, {
                 "path": f"pages/{name}/{page}.html",

@@ -49,8 +49,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from exchange import phrases, rotate, units, usable
-from pages import BY_CHARACTER, draw, jaccard, load, shingles, spread, squeeze, tokens, visible_text, parse
+from exchange import rotate, units, usable
+from pages import BY_CHARACTER, draw, jaccard, load, parse, phrases, shingles, spread, squeeze, tokens, visible_text
 
 SIZES = ("short", "medium", "long")
 SETS = ("wrong", "recognised", "copies", "late", "quotes", "real", "text")
@@ -422,7 +422,7 @@ def main():
     parser.add_argument("--size", action="append", choices=SIZES, dest="sizes")
     parser.add_argument("--templates", type=int, default=40, help="templates of a language and half")
     parser.add_argument("--articles", type=int, default=20, help="articles for `recognised`")
-    parser.add_argument("--copies", type=int, default=30, help="pages for `copies` and `late`")
+    parser.add_argument("--copies", type=int, default=24, help="pages for `copies` and `late`")
     parser.add_argument("--quotes", type=int, default=50, help="pairs of each kind for `quotes`")
     parser.add_argument("--baseline", choices=("trafilatura", "readability"), help="judge with this extractor instead")
     parser.add_argument("--option", action="append", default=[], dest="settings", help="KEY=VALUE for `filter --set`")

@@ -33,6 +33,8 @@ CJK = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\u31f0-\u31ff\uac00-\
 TOKEN = re.compile(f"[{CJK}]|[^\\W{CJK}]+")
 # Texts in these languages are measured and cut in characters, others in words.
 BY_CHARACTER = ("zh", "ja")
+# A phrase is as many adjacent words, or characters.
+PHRASE, PHRASE_BY_CHARACTER = 4, 10
 
 
 def half_of(name):
@@ -125,6 +127,11 @@ def tokens(text):
 def shingles(text, size=5):
     found = tokens(text)
     return {tuple(found[at : at + size]) for at in range(max(1, len(found) - size + 1))} if found else set()
+
+
+def phrases(text, lang):
+    found, size = tokens(text), PHRASE_BY_CHARACTER if lang in BY_CHARACTER else PHRASE
+    return {tuple(found[at : at + size]) for at in range(len(found) - size + 1)}
 
 
 def jaccard(one, other):
