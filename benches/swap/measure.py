@@ -403,7 +403,7 @@ def report(corpus, tally):
     for name, sizes in rows.items():
         # Wrong drops are counted as such, everything else as what is right.
         cells = []
-        for size, (right, all_) in sizes.items():
+        for size, (right, all_) in sorted(sizes.items(), key=lambda one: SIZES.index(one[0]) if one[0] in SIZES else 0):
             count = all_ - right if name.startswith("wrong") else right
             cells.append(f"{size} {count}/{all_} {100 * count / max(all_, 1):.1f} %")
         print(f"{corpus.lang} {corpus.half:9} {name:22} " + "   ".join(f"{cell:24}" for cell in cells), flush=True)
