@@ -191,5 +191,5 @@ def spread(pages):
     by_site = collections.defaultdict(list)
     for page in sorted(pages, key=lambda page: draw(page.path)):
         by_site[page.site].append(page)
-    ranked = [(rank, draw(page.path), page) for some in by_site.values() for rank, page in enumerate(some)]
+    ranked = [(rank, draw(site), page) for site, some in by_site.items() for rank, page in enumerate(some)]
     return [page for _, _, page in sorted(ranked, key=lambda entry: entry[:2])]
