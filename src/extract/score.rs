@@ -113,11 +113,8 @@ impl Measured<'_> {
     /// The content of each block without blocks that have a hint.
     fn plain(&self) -> Vec<Sum> {
         sum_by_block(self.blocks, self.writer, |index, segment| {
-            if self.hints[segment.block] == Hint::None {
-                self.segments[index]
-            } else {
-                Sum::default()
-            }
+            let is_plain = self.hints[segment.block] == Hint::None;
+            if is_plain { self.segments[index] } else { Sum::default() }
         })
     }
 

@@ -27,8 +27,41 @@ pub(super) struct Reading<'a> {
 }
 
 /// Reads the page. `agent` is the product token to which meta elements may be addressed.
+///
+/// It walks the tree without recursion, because the page determines its depth. Skipped elements are not entered.
 pub(super) fn read<'a>(html: &'a Html, agent: Option<&str>, selection: &Selection) -> Reading<'a> {
-    Walk::over(html, agent, selection).finish()
+    let mut walk = Walk {
+        reading: Reading::default(),
+        agent,
+        selection,
+        writer: Writer::default(),
+        blocks: Blocks::new(),
+        muted: None,
+        in_content: 0,
+        in_pre: 0,
+        in_link: 0,
+        in_kept: 0,
+    };
+    let mut skipped = None;
+    for edge in html.tree.root().traverse() {
+        match (edge, skipped) {
+            (Edge::Open(node), None) => match node.value() {
+                Node::Text(text) => walk.text(text),
+                _ if ElementRef::wrap(node).is_some_and(|element| !walk.enter(element)) => {
+                    skipped = Some(node.id());
+                }
+                _ => {}
+            },
+            (Edge::Close(node), Some(outermost)) if node.id() == outermost => skipped = None,
+            (Edge::Close(node), None) => {
+                if let Node::Element(element) = node.value() {
+                    walk.leave(node.id(), element);
+                }
+            }
+            _ => {}
+        }
+    }
+    walk.finish()
 }
 
 /// A walk in progress.
@@ -48,43 +81,7 @@ struct Walk<'a, 'o> {
     in_kept: usize,
 }
 
-impl<'a, 'o> Walk<'a, 'o> {
-    /// Walks the tree without recursion, because the page determines its depth. Skipped elements are not entered.
-    fn over(html: &'a Html, agent: Option<&'o str>, selection: &'o Selection) -> Self {
-        let mut walk = Self {
-            reading: Reading::default(),
-            agent,
-            selection,
-            writer: Writer::default(),
-            blocks: Blocks::new(),
-            muted: None,
-            in_content: 0,
-            in_pre: 0,
-            in_link: 0,
-            in_kept: 0,
-        };
-        let mut skipped = None;
-        for edge in html.tree.root().traverse() {
-            match (edge, skipped) {
-                (Edge::Open(node), None) => match node.value() {
-                    Node::Text(text) => walk.text(text),
-                    _ if ElementRef::wrap(node).is_some_and(|element| !walk.enter(element)) => {
-                        skipped = Some(node.id());
-                    }
-                    _ => {}
-                },
-                (Edge::Close(node), Some(outermost)) if node.id() == outermost => skipped = None,
-                (Edge::Close(node), None) => {
-                    if let Node::Element(element) = node.value() {
-                        walk.leave(node.id(), element);
-                    }
-                }
-                _ => {}
-            }
-        }
-        walk
-    }
-
+impl<'a> Walk<'a, '_> {
     fn finish(mut self) -> Reading<'a> {
         self.reading.text = if self.selection.keep.is_empty() {
             let keeps = score::choose(&self.blocks.finish(), &self.writer);

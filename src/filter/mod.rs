@@ -3,11 +3,12 @@
 //! Uses [`crate::fingerprint`] and [`crate::index`]. Does no I/O and cannot fail; `DurableFilter` keeps the same window in a file.
 //!
 //! Judging has four steps, each more expensive than the one before, and the first that decides ends it: the digest of the body, the digest
-//! of the text, the fingerprints near by in the index, and the comparison of these documents by their whole signatures. A [`Key`]
-//! identifies a document across its versions.
+//! of the text, the fingerprints near by in the index, and the comparison of these documents by their whole signatures. The README counts
+//! the crawler's check of the URL as a step before these; [`Step::Near`] stands for the last two. A [`Key`] identifies a document across
+//! its versions.
 //!
 //! Three rules keep the verdicts sound. *Only unique documents are matched*: a duplicate's digests become aliases of the document that it
-//! repeats, so groups are stars and never chains. *A document never matches an earlier version of itself*: documents with the same key are
+//! repeats, so every duplicate refers directly to a unique document. *A document never matches an earlier version of itself*: documents with the same key are
 //! skipped. *A text of few features is judged by equality only*: its fingerprint would mean too little.
 //!
 //! Equal versions of one document do not match each other. Of these, the oldest 256 in the window are known by their digests, as an index

@@ -1,8 +1,8 @@
 //! Site templates: the boilerplate that pages of one origin share and that extraction left in.
 //!
 //! Two pages that share a template and nothing else are as similar as the template is large. The template of an origin is learnt from its
-//! unique pages: a block that [`HOLDERS`] of [`EPOCH`] pages contain belongs to it. Both the last complete epoch and the current one
-//! count, so that a template follows the origin's changes. It depends only on the origin's own pages and their order. Memory is bounded by
+//! unique pages, in epochs of [`EPOCH`] pages. A block belongs to it if at least [`HOLDERS`] pages of the last complete epoch contain it, or
+//! at least as many of the current epoch so far. So a template follows the origin's changes. It depends only on the origin's own pages and their order. Memory is bounded by
 //! the blocks per page, the pages per epoch and the number of origins.
 //!
 //! Templates do not change signatures. They affect how a candidate from the same origin is confirmed: see [`Rule`](super::Rule).

@@ -193,7 +193,7 @@ fn a_state_whose_writer_was_killed_is_read_and_opened() {
 }
 
 #[test]
-fn nothing_is_put_beside_what_is_no_state() {
+fn no_lock_file_is_created_beside_a_file_that_is_not_a_state() {
     let directory = TempDir::new().unwrap();
     fs::write(path(&directory), b"these are my notes").unwrap();
     assert!(State::open(&path(&directory)).is_err());
