@@ -2,7 +2,7 @@
 
 use std::{io::Write, path::PathBuf};
 
-use super::{Exit, Failure, Out};
+use super::{Exit, Failure, Out, Result};
 use crate::config::Draft;
 
 /// Validate a configuration, and print it with all defaults
@@ -29,7 +29,7 @@ pub(super) struct Args {
     set: Vec<String>,
 }
 
-pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
+pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
     let config = Draft::read(&args.config, &args.set)?.check()?;
     let toml =
         toml::to_string_pretty(&config).expect("a configuration that was read can be written");

@@ -12,9 +12,8 @@ use tokio::runtime::{Builder, Runtime};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Exit, Failure, Out,
+    Exit, Failure, Out, Result, notify,
     progress::{self, Show},
-    say,
 };
 use crate::{
     config::Draft,
@@ -24,8 +23,8 @@ use crate::{
 
 /// Run the crawl of a configuration, or continue it
 ///
-/// The run directory holds everything. The same command again continues a run that was interrupted, or that reached a budget which was
-/// raised since; a finished run prints its summary again. Ctrl-C finishes the requests in flight; a second Ctrl-C stops at once. Nothing
+/// The run directory holds everything. The same command again continues a run that was interrupted, or that stopped at a budget that you
+/// have since raised; a finished run prints its summary again. Ctrl-C finishes the requests in flight; a second Ctrl-C stops at once. Nothing
 /// is lost in either case.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -65,7 +64,7 @@ pub(super) struct ReportArgs {
     directory: PathBuf,
 }
 
-pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
+pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
     let mut plan = Draft::read(&args.config, &args.set)?.check()?.into_plan();
     if let Some(directory) = &args.out {
         plan.directory.clone_from(directory);
@@ -80,28 +79,28 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
     let (report, exit) = runtime()?.block_on(run_plan(plan, args.progress))?;
     print_summary(&report, &directory, out)?;
     if report.end == End::Interrupted {
-        say("run the same command again to continue");
+        notify("run the same command again to continue");
     }
     Ok(exit)
 }
 
-pub(super) fn report(args: &ReportArgs, out: &mut Out) -> Result<Exit, Failure> {
+pub(super) fn report(args: &ReportArgs, out: &mut Out) -> Result<Exit> {
     let report = crawl::report(&args.directory)?;
     if report.end == End::Running {
         write!(out, "{report}").map_err(Failure::Output)?;
-        say("a crawl is running in this directory; it writes its report when it ends");
+        notify("a crawl is running in this directory; it writes its report when it ends");
     } else {
         print_summary(&report, &args.directory, out)?;
     }
     Ok(Exit::Done)
 }
 
-pub(super) fn runtime() -> Result<Runtime, Failure> {
+pub(super) fn runtime() -> Result<Runtime> {
     Builder::new_multi_thread().enable_all().build().map_err(Failure::Runtime)
 }
 
 /// Runs a plan to its end and shows its progress. A signal stops it and decides the exit code.
-pub(super) async fn run_plan(plan: Plan, show: Show) -> Result<(Report, Exit), Failure> {
+pub(super) async fn run_plan(plan: Plan, show: Show) -> Result<(Report, Exit)> {
     let (stop, ended) = (CancellationToken::new(), CancellationToken::new());
     let stopped = Cell::new(Exit::Interrupted);
     let (progress, watch) = tokio::sync::watch::channel(Progress::default());
@@ -125,7 +124,7 @@ async fn stop_on_signals(stop: CancellationToken, stopped: &Cell<Exit>) {
         if stop.is_cancelled() {
             process::exit(exit as i32);
         }
-        say("stopping: finishing the requests in flight (a second signal stops at once)");
+        notify("stopping: finishing the requests in flight (a second signal stops at once)");
         stopped.set(exit);
         stop.cancel();
     }
@@ -142,8 +141,7 @@ async fn next_signal() -> Exit {
         // Without handlers, a signal ends the process at once, and the state stays consistent.
         return future::pending().await;
     };
-    let first = select(Box::pin(interrupt.recv()), Box::pin(terminate.recv())).await;
-    match first {
+    match select(Box::pin(interrupt.recv()), Box::pin(terminate.recv())).await {
         Either::Left(_) => Exit::Interrupted,
         Either::Right(_) => Exit::Terminated,
     }
@@ -158,41 +156,35 @@ async fn next_signal() -> Exit {
 }
 
 /// Prints the summary of a run and the path of its report.
-pub(super) fn print_summary(
-    report: &Report,
-    directory: &Path,
-    out: &mut Out,
-) -> Result<(), Failure> {
+pub(super) fn print_summary(report: &Report, directory: &Path, out: &mut Out) -> Result<()> {
     let page = directory.join(HTML);
     write!(out, "{report}\nreport: {}\n", page.display()).map_err(Failure::Output)
 }
 
 /// Prints what would be fetched, one URL per line.
-fn dry_run(plan: &Plan, out: &mut Out) -> Result<Exit, Failure> {
+fn dry_run(plan: &Plan, out: &mut Out) -> Result<Exit> {
     let forecast = runtime()?.block_on(crawl::dry_run(plan))?;
     for entry in &forecast.urls {
         writeln!(out, "{entry}").map_err(Failure::Output)?;
     }
     let fetched = forecast.urls.iter().filter(|entry| entry.is_fetched()).count();
     let all = counted(forecast.urls.len(), "URL");
-    say(format_args!("{fetched} of {all} would be fetched first; no page was fetched"));
+    notify(format_args!("{fetched} of {all} would be fetched first; no page was fetched"));
     if forecast.queued > 0 {
         let queued = counted(forecast.queued, "queued URL");
-        say(format_args!("the run would continue with {queued}, as far as its budgets allow"));
+        notify(format_args!("the run would continue with {queued}, as far as its budgets allow"));
     }
     Ok(Exit::Done)
 }
 
 /// Deletes an earlier run, but only the files that a run writes. Returns false if the user does not agree.
-fn delete(directory: &Path, yes: bool) -> Result<bool, Failure> {
+fn delete(directory: &Path, yes: bool) -> Result<bool> {
     if !crawl::is_run(directory) {
         return Ok(true);
     }
     if !yes && !user_agrees(directory)? {
-        say(format_args!(
-            "nothing was deleted; add --yes to delete the run in {}",
-            directory.display()
-        ));
+        let directory = directory.display();
+        notify(format_args!("nothing was deleted; add --yes to delete the run in {directory}"));
         return Ok(false);
     }
     crawl::delete_run(directory)
@@ -201,14 +193,12 @@ fn delete(directory: &Path, yes: bool) -> Result<bool, Failure> {
 }
 
 /// Asks the user, if standard input is a terminal.
-fn user_agrees(directory: &Path) -> Result<bool, Failure> {
+fn user_agrees(directory: &Path) -> Result<bool> {
     if !io::stdin().is_terminal() {
         return Ok(false);
     }
     let mut answer = String::new();
     drop(write!(io::stderr(), "Delete the run in {}? [y/N] ", directory.display()));
-    io::stdin()
-        .read_line(&mut answer)
-        .map_err(|source| Failure::Read { path: "standard input".into(), source })?;
+    io::stdin().read_line(&mut answer).map_err(Failure::read("standard input"))?;
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }

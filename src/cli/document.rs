@@ -21,7 +21,7 @@ use crate::{
     page::{NormalUrl, Origin, Page, Timestamp, UrlOptions, language},
 };
 
-use super::{Exit, Failure, Out, exit::print_error, say, write_line};
+use super::{Exit, Failure, Out, Result, exit::print_error, notify, write_line};
 
 /// The configuration.
 #[derive(Debug, Args)]
@@ -53,7 +53,7 @@ impl Source {
         self,
         out: &mut Out,
         line: impl Fn(Input) -> T + Sync,
-    ) -> Result<Exit, Failure> {
+    ) -> Result<Exit> {
         in_chunks(Documents::new(self.files), line, |lines| {
             lines.iter().try_for_each(|line| write_line(out, line))?;
             out.flush().map_err(Failure::Output)
@@ -66,26 +66,23 @@ impl Source {
 pub(super) fn in_chunks<T: Send>(
     documents: impl Iterator<Item = Result<Input, InputError>> + Send + 'static,
     prepare: impl Fn(Input) -> T + Sync,
-    mut take: impl FnMut(Vec<T>) -> Result<(), Failure>,
-) -> Result<Exit, Failure> {
+    mut take: impl FnMut(Vec<T>) -> Result<()>,
+) -> Result<Exit> {
     let (mut exit, mut found) = (Exit::Done, false);
     for chunk in Chunks::new(documents) {
         found = true;
         let prepared: Vec<_> = chunk.into_par_iter().map(|item| item.map(&prepare)).collect();
-        let mut documents = Vec::with_capacity(prepared.len());
-        for item in prepared {
-            match item {
-                Ok(document) => documents.push(document),
-                Err(error) => {
-                    print_error(&error);
-                    exit = Exit::Failed;
-                }
-            }
-        }
-        take(documents)?;
+        let readable = prepared.into_iter().filter_map(|item| {
+            let failed = |error: &InputError| {
+                print_error(error);
+                exit = Exit::Failed;
+            };
+            item.inspect_err(failed).ok()
+        });
+        take(readable.collect())?;
     }
     if !found {
-        say(
+        notify(
             "no documents were found; in directories, only files that end in .html, .htm or .xhtml are read",
         );
     }
@@ -93,12 +90,12 @@ pub(super) fn in_chunks<T: Send>(
 }
 
 impl Settings {
-    pub(super) fn config(&self) -> Result<Config, Failure> {
+    pub(super) fn config(&self) -> Result<Config> {
         Ok(self.draft(&Config::default())?.check_dedup()?)
     }
 
     /// The configuration as it was read.
-    pub(super) fn draft(&self, defaults: &Config) -> Result<Draft, Failure> {
+    pub(super) fn draft(&self, defaults: &Config) -> Result<Draft> {
         Ok(match &self.config {
             Some(path) => Draft::read(path, &self.set)?,
             None => Draft::over(defaults, &self.set)?,
@@ -106,7 +103,7 @@ impl Settings {
     }
 
     /// The same with the rule of a run as the default. Also returns the run's recipe, which cannot be changed.
-    pub(super) fn config_over_run(&self, run: &PastRun) -> Result<(Config, Recipe), Failure> {
+    pub(super) fn config_over_run(&self, run: &PastRun) -> Result<(Config, Recipe)> {
         let dedup = run.options()?;
         let config = self.draft(&Config { dedup, ..Config::default() })?.check_dedup()?;
         let recipe = run.recipe(&config.dedup.filter())?;
@@ -143,8 +140,8 @@ pub(super) fn extracted(extractor: &Extractor, input: Input) -> (Extracted, Opti
 }
 
 /// Reads a file as one document: a page if its name or its beginning says so, else text.
-pub(super) fn read(path: &Path) -> Result<Content, Failure> {
-    let bytes = fs::read(path).map_err(|source| Failure::Read { path: path.to_owned(), source })?;
+pub(super) fn read(path: &Path) -> Result<Content> {
+    let bytes = fs::read(path).map_err(Failure::read(path))?;
     if is_html(path) || fetch::is_html(None, &bytes) {
         return Ok(Content::Html { body: bytes, charset: None });
     }

@@ -11,13 +11,13 @@ use clap::ValueEnum;
 use serde::Serialize;
 
 use super::{
-    Exit, Failure, Out,
+    Exit, Failure, Out, Result,
     document::{Settings, extracted, extractor, in_chunks, recipe},
-    say, write_line,
+    notify, write_line,
 };
 use crate::{
     config::Config,
-    eval::{self, Corpus, Method, Text, Unlisted, compare, evaluate, read_texts},
+    eval::{self, Corpus, CorpusError, Method, Text, Unlisted, compare, evaluate, read_texts},
     input::Documents,
 };
 
@@ -73,19 +73,18 @@ struct Source {
     pages: Option<PathBuf>,
 }
 
-pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
+pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
     let config = args.settings.config()?;
     let (texts, exit) = args.source.texts(&config)?;
     let unlisted = if args.listed_only { Unlisted::Unknown } else { Unlisted::Different };
     let corpus = Corpus::new(texts, open(&args.pairs)?, unlisted).map_err(|source| {
-        let path = if source.is_of_texts() { args.source.path() } else { &args.pairs };
+        let in_texts = matches!(source, CorpusError::Doubled(_) | CorpusError::Number(_));
+        let path = if in_texts { args.source.path() } else { &args.pairs };
         Failure::Corpus { path: path.to_owned(), source }
     })?;
     if corpus.listed() == 0 {
-        say(format_args!(
-            "{} lists no pairs, so no pair is known to be near",
-            args.pairs.display()
-        ));
+        let pairs = args.pairs.display();
+        notify(format_args!("{pairs} lists no pairs, so no pair is known to be near"));
     }
     if let Some(methods) = &args.method {
         let methods = if methods.is_empty() { Method::value_variants() } else { methods };
@@ -104,7 +103,7 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
     print(out, &quality, args.json).map(|()| exit)
 }
 
-fn print(out: &mut Out, figures: &(impl Display + Serialize), json: bool) -> Result<(), Failure> {
+fn print(out: &mut Out, figures: &(impl Display + Serialize), json: bool) -> Result<()> {
     if json {
         return write_line(out, figures);
     }
@@ -116,7 +115,7 @@ impl Source {
         self.texts.as_deref().or(self.pages.as_deref()).unwrap_or(Path::new("."))
     }
 
-    fn texts(&self, config: &Config) -> Result<(Vec<Text>, Exit), Failure> {
+    fn texts(&self, config: &Config) -> Result<(Vec<Text>, Exit)> {
         if let Some(path) = &self.texts {
             let texts = read_texts(open(path)?)
                 .map_err(|source| Failure::Corpus { path: path.clone(), source })?;
@@ -148,8 +147,6 @@ fn relative(directory: &Path, path: &str) -> String {
     relative.to_string_lossy().replace(MAIN_SEPARATOR, "/")
 }
 
-fn open(path: &Path) -> Result<BufReader<File>, Failure> {
-    File::open(path)
-        .map(BufReader::new)
-        .map_err(|source| Failure::Read { path: path.to_owned(), source })
+fn open(path: &Path) -> Result<BufReader<File>> {
+    File::open(path).map(BufReader::new).map_err(Failure::read(path))
 }

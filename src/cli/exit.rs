@@ -10,7 +10,7 @@ use std::{
 
 use miette::Diagnostic;
 
-use super::say;
+use super::notify;
 use crate::{
     config::ConfigError, crawl::CrawlError, eval::CorpusError, filter::OptionsError,
     state::StateError,
@@ -38,6 +38,9 @@ impl From<Exit> for ExitCode {
         Self::from(exit as u8)
     }
 }
+
+/// What a command returns.
+pub(super) type Result<T, E = Failure> = std::result::Result<T, E>;
 
 /// An error that ends a command.
 #[derive(Debug, thiserror::Error, Diagnostic)]
@@ -72,6 +75,11 @@ pub(super) enum Failure {
 }
 
 impl Failure {
+    /// For `map_err`: the file or stream could not be read.
+    pub(super) fn read(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Read { path: path.into(), source }
+    }
+
     /// A command that cannot do what its arguments ask for. `help` says what to do instead.
     pub(super) fn refused(exit: Exit, message: String, help: impl Into<String>) -> Self {
         Self::Refused { exit, message, help: help.into() }
@@ -96,5 +104,5 @@ impl Failure {
 /// Prints an error of one document, with its causes, as one line. The command continues.
 pub(super) fn print_error(error: &(dyn Error + 'static)) {
     let causes = iter::successors(Some(error), |&error| error.source());
-    say(causes.map(ToString::to_string).collect::<Vec<_>>().join(": "));
+    notify(causes.map(ToString::to_string).collect::<Vec<_>>().join(": "));
 }

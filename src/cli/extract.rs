@@ -4,10 +4,13 @@ use serde::Serialize;
 use url::Url;
 
 use super::{
-    Exit, Failure, Out,
+    Exit, Out, Result,
     document::{Source, extracted, extractor},
 };
-use crate::{extract::Truncation, input::Input};
+use crate::{
+    extract::{Extracted, Truncation},
+    input::Input,
+};
 
 /// Print the body text, title and links of pages
 ///
@@ -37,21 +40,14 @@ struct Line {
     truncated: Option<Truncation>,
 }
 
-pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit, Failure> {
+pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit> {
     let config = args.source.settings.config()?;
     let extractor = extractor(&config);
     args.source.write_lines(out, |mut input: Input| {
         let (id, url) = (std::mem::take(&mut input.id), input.url.clone());
-        let (document, _) = extracted(&extractor, input);
-        Line {
-            id,
-            url,
-            title: document.title,
-            text: document.text,
-            links: document.links.into_iter().map(|link| link.url).collect(),
-            lang: document.lang,
-            charset: document.charset,
-            truncated: document.truncated,
-        }
+        let (extracted, _) = extracted(&extractor, input);
+        let Extracted { title, text, links, lang, charset, truncated, .. } = extracted;
+        let links = links.into_iter().map(|link| link.url).collect();
+        Line { id, url, title, text, links, lang, charset, truncated }
     })
 }

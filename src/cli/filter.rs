@@ -9,9 +9,9 @@ use std::{
 use serde::Serialize;
 
 use super::{
-    Exit, Failure, Out,
+    Exit, Failure, Out, Result,
     document::{Preparation, Prepared, Source, in_chunks, recipe},
-    say, write_line,
+    notify, write_line,
 };
 use crate::{
     config::Config,
@@ -43,17 +43,17 @@ pub(super) struct Args {
     source: Source,
     /// Keep the window in this file between runs
     ///
-    /// The file is created with the public hash seed or the configured number. Later runs must use the same hash seed and the same way to
-    /// split texts.
+    /// The file is created with the public hash seed or the configured number. Later runs must use the same hash seed, `dedup.segment`
+    /// and `dedup.fold_chinese`.
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
 }
 
-pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit, Failure> {
+pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit> {
     let Args { source, state } = args;
     let draft = source.settings.draft(&Config::default())?;
     if draft.asks_for_a_secret_seed() {
-        say(
+        notify(
             "dedup.seed: only `crawl` draws a secret seed; this command uses the public one, unless a number is set",
         );
     }
@@ -62,11 +62,20 @@ pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit, Failure> {
         Some(path) => durable(&path, &draft.check_dedup()?, documents, out)?,
         None => in_memory(&draft.check_dedup_in_memory()?, documents, out)?,
     };
-    print_audit(audit);
+    if audit.checked > 0 {
+        notify(format_args!("audit: {}", audited(&audit)));
+    }
+    if audit.over > 0 {
+        tracing::warn!(
+            documents = audit.over,
+            held = BlockIndex::EQUAL_LIMIT,
+            "the window holds as many equal fingerprints as it can: further documents with one of them are found by their text only"
+        );
+    }
     Ok(exit)
 }
 
-fn in_memory(config: &Config, input: Documents, out: &mut Out) -> Result<(Exit, Audit), Failure> {
+fn in_memory(config: &Config, input: Documents, out: &mut Out) -> Result<(Exit, Audit)> {
     let mut filter = Filter::of_recipe(&config.dedup.filter(), recipe(config))?;
     let preparation = Preparation::new(config, filter.documents());
     // The ids of the documents in the window.
@@ -93,15 +102,10 @@ fn in_memory(config: &Config, input: Documents, out: &mut Out) -> Result<(Exit, 
     Ok((exit, filter.audit()))
 }
 
-fn durable(
-    path: &Path,
-    config: &Config,
-    input: Documents,
-    out: &mut Out,
-) -> Result<(Exit, Audit), Failure> {
+fn durable(path: &Path, config: &Config, input: Documents, out: &mut Out) -> Result<(Exit, Audit)> {
     let failed = |source| Failure::State { path: path.to_owned(), source };
     let report = |Restored { read, all }| {
-        say(format_args!("window: {} of {} restored", thousands(read), thousands(all)));
+        notify(format_args!("window: {} of {} restored", thousands(read), thousands(all)));
     };
     let options = config.dedup.filter();
     let state = State::open(path).map_err(failed)?;
@@ -126,20 +130,6 @@ fn durable(
     Ok((exit, filter.audit()))
 }
 
-/// Prints what the index counted, if anything.
-fn print_audit(audit: Audit) {
-    if audit.checked > 0 {
-        say(format_args!("audit: {}", audited(&audit)));
-    }
-    if audit.over > 0 {
-        tracing::warn!(
-            documents = audit.over,
-            held = BlockIndex::EQUAL_LIMIT,
-            "the window holds as many equal fingerprints as it can: further documents with one of them are found by their text only"
-        );
-    }
-}
-
 /// A decision, and whether it is about the whole document.
 #[derive(Serialize)]
 struct Line<'a> {
@@ -149,12 +139,7 @@ struct Line<'a> {
     truncated: Option<Truncation>,
 }
 
-fn write(
-    out: &mut Out,
-    document: &Prepared,
-    judgement: &Judgement,
-    of: Option<&str>,
-) -> Result<(), Failure> {
-    let decision = Decision::new(document.document.id(), document.url.as_deref(), judgement, of);
-    write_line(out, &Line { decision, truncated: document.truncated })
+fn write(out: &mut Out, prepared: &Prepared, judged: &Judgement, of: Option<&str>) -> Result<()> {
+    let decision = Decision::new(prepared.document.id(), prepared.url.as_deref(), judged, of);
+    write_line(out, &Line { decision, truncated: prepared.truncated })
 }

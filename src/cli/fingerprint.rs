@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::{
-    Exit, Failure, Out,
-    document::{Preparation, Source, recipe},
+    Exit, Out, Result,
+    document::{Preparation, Prepared, Source, recipe},
 };
 use crate::{
     extract::Truncation,
@@ -37,18 +37,14 @@ struct Line {
     truncated: Option<Truncation>,
 }
 
-pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit, Failure> {
+pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit> {
     let config = args.source.settings.config()?;
     let preparation = Preparation::new(&config, Documents::new(recipe(&config)));
     args.source.write_lines(out, |input| {
-        let prepared = preparation.prepare(input);
-        let sketch = prepared.document.sketch();
+        let Prepared { document, truncated, .. } = preparation.prepare(input);
+        let (id, sketch) = (document.id().to_owned(), document.sketch());
         let signature = (sketch.features > 0).then_some(sketch.signature);
-        Line {
-            id: prepared.document.id().to_owned(),
-            fingerprint: signature.map(|signature| signature.fingerprint()),
-            signature,
-            truncated: prepared.truncated,
-        }
+        let fingerprint = signature.map(|signature| signature.fingerprint());
+        Line { id, fingerprint, signature, truncated }
     })
 }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    Exit, Failure, Out,
+    Exit, Failure, Out, Result,
     document::{Preparation, Prepared, Settings, in_chunks, read},
     rule::{distances, kind_in_run, only_equal, rule},
 };
@@ -44,7 +44,7 @@ pub(super) struct Args {
     settings: Settings,
 }
 
-pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
+pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
     let run = PastRun::open(&args.run)?;
     let (config, recipe) = args.settings.config_over_run(&run)?;
     let options = config.dedup.filter();
@@ -82,12 +82,8 @@ fn inputs(
     Ok(Box::new(Documents::new(vec![file.to_owned()])))
 }
 
-fn write(
-    out: &mut Out,
-    Prepared { document, truncated, .. }: &Prepared,
-    found: &Lookup,
-    options: &Options,
-) -> io::Result<()> {
+fn write(out: &mut Out, text: &Prepared, found: &Lookup, options: &Options) -> io::Result<()> {
+    let Prepared { document, truncated, .. } = text;
     let [chars, features] = [(document.chars, "character"), (document.sketch.features, "feature")]
         .map(|(count, what)| counted(count, what));
     writeln!(out, "{}: {chars}, {features}", document.id)?;
@@ -115,20 +111,16 @@ fn write_page(out: &mut Out, near: &NearPage) -> io::Result<()> {
 
 /// How the run would judge the text.
 fn verdict(document: &Document, found: &Lookup, options: &Options) -> String {
-    let (features, template) = (document.sketch.features, found.template);
+    let rule = || rule(options, document.sketch.features, found.template);
     match (&found.matched, only_equal(&document.sketch, options)) {
         (Some((found, page)), _) => {
             let (word, why) = kind_in_run(found);
-            let rule = match found.kind {
-                Kind::Near => format!("\n{}", rule(options, features, template)),
-                Kind::Exact => String::new(),
-            };
-            format!("{word} of {}:\n{why}: {}{rule}", page.name, distances(found))
+            let verdict = format!("{word} of {}:\n{why}: {}", page.name, distances(found));
+            if found.kind == Kind::Near { format!("{verdict}\n{}", rule()) } else { verdict }
         }
         (None, Some(why)) => format!("unique: it {why}"),
-        (None, None) => format!(
-            "unique: no page has an equal text, and none is similar enough\n{}",
-            rule(options, features, template)
-        ),
+        (None, None) => {
+            format!("unique: no page has an equal text, and none is similar enough\n{}", rule())
+        }
     }
 }

@@ -29,7 +29,7 @@ use serde::Serialize;
 use tracing_subscriber::{EnvFilter, filter::LevelFilter};
 
 pub use exit::Exit;
-use exit::Failure;
+use exit::{Failure, Result};
 
 /// The size of the buffer of standard output, in bytes.
 const BUFFER: usize = 64 << 10;
@@ -82,13 +82,13 @@ pub fn main() -> Exit {
     ended.unwrap_or_else(|failure| {
         let exit = failure.exit();
         if exit != Exit::Done {
-            say(format_args!("{:?}", miette::Report::new(failure)));
+            notify(format_args!("{:?}", miette::Report::new(failure)));
         }
         exit
     })
 }
 
-fn run(command: Command, out: &mut Out) -> Result<Exit, Failure> {
+fn run(command: Command, out: &mut Out) -> Result<Exit> {
     match command {
         #[cfg(feature = "demo")]
         Command::Demo(args) => demo::run(&args, out),
@@ -106,7 +106,7 @@ fn run(command: Command, out: &mut Out) -> Result<Exit, Failure> {
 }
 
 /// Writes a value as a line of JSON.
-fn write_line(out: &mut Out, value: &impl Serialize) -> Result<(), Failure> {
+fn write_line(out: &mut Out, value: &impl Serialize) -> Result<()> {
     serde_json::to_writer(&mut *out, value)
         .map_err(io::Error::from)
         .and_then(|()| out.write_all(b"\n"))
@@ -114,7 +114,7 @@ fn write_line(out: &mut Out, value: &impl Serialize) -> Result<(), Failure> {
 }
 
 /// Prints a line to standard error. Ignores errors, because there is no other place to report them.
-fn say(line: impl fmt::Display) {
+fn notify(line: impl fmt::Display) {
     drop(writeln!(io::stderr().lock(), "{line}"));
 }
 
@@ -162,8 +162,5 @@ fn directives(text: &str) -> Result<String, String> {
             "{word:?} is not a level: use error, warn, info, debug, trace or off, or PART=LEVEL for a part of the program, such as pagesieve::crawl=debug"
         ));
     }
-    match EnvFilter::try_new(text) {
-        Ok(_) => Ok(text.to_owned()),
-        Err(error) => Err(error.to_string()),
-    }
+    EnvFilter::try_new(text).map(|_| text.to_owned()).map_err(|error| error.to_string())
 }

@@ -11,7 +11,7 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-use super::say;
+use super::notify;
 use crate::{
     crawl::{Progress, Tally},
     page::numbers::thousands,
@@ -56,7 +56,7 @@ pub(super) async fn show(show: Show, mut watch: watch::Receiver<Progress>) {
             let line = line(progress, fetched_before, began.elapsed());
             match &bar {
                 Some(bar) => bar.set_message(line),
-                None => say(line),
+                None => notify(line),
             }
             next = Instant::now() + every;
         }

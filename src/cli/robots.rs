@@ -8,7 +8,7 @@ use std::{
 
 use url::Url;
 
-use super::{Exit, Failure, Out};
+use super::{Exit, Failure, Out, Result};
 use crate::crawl::robots::{Robots, product_token};
 
 /// Show what a robots.txt allows an agent to fetch
@@ -30,9 +30,8 @@ pub(super) struct Args {
     urls: Vec<String>,
 }
 
-pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
-    let file =
-        fs::read(&args.file).map_err(|source| Failure::Read { path: args.file.clone(), source })?;
+pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
+    let file = fs::read(&args.file).map_err(Failure::read(&args.file))?;
     let robots = Robots::parse(&file, product_token(&args.agent));
     let mut exit = Exit::Done;
     let mut decide = |text: &str| {
@@ -53,8 +52,7 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
     args.urls.iter().try_for_each(|url| decide(url))?;
     if args.urls.is_empty() {
         for line in io::stdin().lock().split(b'\n') {
-            let line =
-                line.map_err(|source| Failure::Read { path: "standard input".into(), source })?;
+            let line = line.map_err(Failure::read("standard input"))?;
             let url = String::from_utf8_lossy(line.trim_ascii());
             if !url.is_empty() {
                 decide(&url)?;

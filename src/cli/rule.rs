@@ -15,23 +15,18 @@ pub(super) fn rule(options: &Options, features: u32, template: Share) -> String 
     let (rule, name) = (Rule::new(options), options.mode.as_str());
     let radius = rule.radius();
     let most = rule.signature_radius(features);
-    let signatures = if most < 256 {
-        format!(", signatures in at most {most} of 256 (for a text of {features} features)")
-    } else {
-        String::new()
-    };
     let within = rule.signature_radius_within(features, template);
-    let same_site = if within < most {
+    let fingerprints = format!("rule {name}: fingerprints differ in at most {radius} of 64 bits");
+    let signatures = (most < 256).then(|| {
+        format!(", signatures in at most {most} of 256 (for a text of {features} features)")
+    });
+    let same_site = (within < most).then(|| {
         let percent = template.percent();
         format!(
             "; in at most {within} from pages of its site, because {percent} % of it is template"
         )
-    } else {
-        String::new()
-    };
-    format!(
-        "rule {name}: fingerprints differ in at most {radius} of 64 bits{signatures}{same_site}"
-    )
+    });
+    [Some(fingerprints), signatures, same_site].into_iter().flatten().collect()
 }
 
 /// What a duplicate is, and why, if it was compared with its match.
@@ -61,12 +56,9 @@ pub(super) fn kind_in_run(found: &Match) -> (&'static str, &'static str) {
 
 /// The distances of a match.
 pub(super) fn distances(found: &Match) -> String {
-    format!(
-        "{} of 64 bits differ, {} of 256; similarity {:.4}",
-        found.distance,
-        found.signature_distance,
-        found.similarity()
-    )
+    let Match { distance, signature_distance, .. } = found;
+    let similarity = found.similarity();
+    format!("{distance} of 64 bits differ, {signature_distance} of 256; similarity {similarity:.4}")
 }
 
 /// Why only an equal text or body can be a duplicate of a text, if that is so.

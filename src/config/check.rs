@@ -56,7 +56,7 @@ impl Draft {
     /// The first problem.
     pub fn check_dedup_in_memory(self) -> Result<Config, ConfigError> {
         let dedup = self.config.dedup.filter();
-        let fits = dedup.check_beside_digests();
+        let fits = dedup.check_with_digests();
         let state = "keep the digests on disk with `--state`";
         let instead = dedup.check().is_ok().then_some(state);
         self.with_room(fits, instead)
@@ -76,27 +76,27 @@ impl Draft {
         let remedies: Vec<String> =
             memory.into_iter().chain(entries).chain(instead.map(str::to_owned)).collect();
         let help = format!("write {}", remedies.join(", or "));
-        let places =
-            [(["dedup", "memory"].as_slice(), "too little"), (&["dedup", "window"], "too many")];
+        let places = [(["dedup", "memory"], "too little"), (["dedup", "window"], "too many")];
         // What was set last, in a flag or else in the file, is the cause.
         let set_in = |text: &Text| places.iter().find(|(place, _)| text.find(place).is_some());
         let last = self.texts.iter().rev().find_map(set_in).copied();
-        let (place, label) = last.unwrap_or((&["dedup"], "too little memory"));
-        Err(self.invalid(&[place], error.to_string(), label, &help))
+        let (place, label) = last.unwrap_or((["dedup", "memory"], "too little memory"));
+        Err(self.invalid(&place, error.to_string(), label, &help))
     }
 
-    /// An error that points at the first of these keys that is set anywhere: in the last flag that sets it, or else in the file.
+    /// An error that points at a key: in the last flag that sets it, or else in the file. Points at its table if it is not set.
     fn invalid(
         &self,
-        places: &[&[&str]],
+        place: &[&str],
         message: impl Into<String>,
         label: &str,
         help: &str,
     ) -> ConfigError {
-        let find = |place: &&[&str]| {
-            self.texts.iter().rev().find_map(|text| Some((text, text.find(place)?)))
+        let find = |length: usize| {
+            let found = |text| Some((text, Text::find(text, &place[..length])?));
+            self.texts.iter().rev().find_map(found)
         };
-        let (text, at) = places.iter().find_map(find).unzip();
+        let (text, at) = (1..=place.len()).rev().find_map(find).unzip();
         text.unwrap_or(&self.texts[0]).invalid(at, Problem::new(message, label, help))
     }
 }
@@ -125,7 +125,7 @@ fn name(draft: &Draft) -> Result<(), ConfigError> {
     }
     let message = format!("`name`: {name:?} is not a directory name");
     let help = "example: `name = \"docs\"`; `output` may be any path";
-    Err(draft.invalid(&[&["name"]], message, "here", help))
+    Err(draft.invalid(&["name"], message, "here", help))
 }
 
 fn resolve(draft: &Draft) -> Result<(), ConfigError> {
@@ -136,7 +136,7 @@ fn resolve(draft: &Draft) -> Result<(), ConfigError> {
     let message = format!("`resolve`: {name:?} is not a host name");
     let place = ["fetch", "resolve", name];
     let help = "example: `\"docs.test\" = \"127.0.0.1:8080\"`";
-    Err(draft.invalid(&[&place], message, "value of this key", help))
+    Err(draft.invalid(&place, message, "value of this key", help))
 }
 
 fn timeout(draft: &Draft) -> Result<(), ConfigError> {
@@ -145,19 +145,18 @@ fn timeout(draft: &Draft) -> Result<(), ConfigError> {
     }
     let place = ["fetch", "timeout"];
     let help = "example: `timeout = \"30s\"`";
-    Err(draft.invalid(&[&place], "`timeout` must be longer than zero", "here", help))
+    Err(draft.invalid(&place, "`timeout` must be longer than zero", "here", help))
 }
 
 /// Checks the seeds. Returns whether `fetch.resolve` maps all of them.
 fn seeds(draft: &Draft) -> Result<bool, ConfigError> {
-    let Config { seeds, .. } = &draft.config;
-    if seeds.is_empty() {
+    if draft.config.seeds.is_empty() {
         let help = "add one:\n[[seeds]]\nurl = \"https://docs.example.org/\"";
         let label = "`[[seeds]]` is missing";
-        return Err(draft.invalid(&[&["seeds"]], "there are no seeds", label, help));
+        return Err(draft.invalid(&["seeds"], "there are no seeds", label, help));
     }
     let mut all_mapped = true;
-    for (number, seed) in seeds.iter().enumerate() {
+    for (number, seed) in draft.config.seeds.iter().enumerate() {
         all_mapped &= match &seed.source {
             Source::Url(url) => one_url(draft, number, "url", url)?,
             Source::Sitemap(url) => one_url(draft, number, "sitemap", url)?,
@@ -172,7 +171,7 @@ fn one_url(draft: &Draft, number: usize, key: &str, url: &Url) -> Result<bool, C
     let normal = normal.map_err(|error| {
         let place = ["seeds", &number.to_string(), key];
         let help = format!("example: `{key} = \"https://docs.example.org/\"`");
-        draft.invalid(&[&place], format!("`{key}`: {error}"), "here", &help)
+        draft.invalid(&place, format!("`{key}`: {error}"), "here", &help)
     })?;
     Ok(is_mapped(&draft.config, &normal))
 }
@@ -189,14 +188,14 @@ fn seed_file(draft: &Draft, number: usize, path: &Path) -> Result<bool, ConfigEr
     let bytes = fs::read(path).map_err(|source| {
         let message = format!("cannot read the seed file {}: {source}", path.display());
         let help = "the path is relative to the configuration's directory";
-        draft.invalid(&[&place], message, "this file", help)
+        draft.invalid(&place, message, "this file", help)
     })?;
     let urls = read_seed_file(&bytes, &draft.config.crawl.url_options())
         .map_err(|errors| seed_lines(path, &bytes, &errors))?;
     if urls.is_empty() {
         let message = format!("the seed file {} contains no URLs", path.display());
         let help = "write one absolute URL per line";
-        return Err(draft.invalid(&[&place], message, "this file", help));
+        return Err(draft.invalid(&place, message, "this file", help));
     }
     Ok(urls.iter().all(|url| is_mapped(&draft.config, url)))
 }
@@ -206,7 +205,7 @@ fn seed_lines(path: &Path, bytes: &[u8], errors: &[SeedLineError]) -> ConfigErro
     let text = String::from_utf8_lossy(bytes).into_owned();
     let label = |error: &SeedLineError| {
         let mut lines = text.split('\n');
-        let start = lines.by_ref().take(error.line() - 1).map(|line| line.len() + 1).sum();
+        let start = lines.by_ref().take(error.line - 1).map(|line| line.len() + 1).sum();
         let line = lines.next()?;
         let why = std::error::Error::source(error).map(ToString::to_string);
         Some(LabeledSpan::new(why, start, line.trim_end().len()))
@@ -221,31 +220,27 @@ fn seed_lines(path: &Path, bytes: &[u8], errors: &[SeedLineError]) -> ConfigErro
     }))
 }
 
-/// The user agent must name a contact, so that the owner of a site can reach whoever crawls it.
+/// The user agent must name a contact, so that a site's owner can reach the operator of the crawl.
 fn user_agent(draft: &Draft, all_mapped: bool) -> Result<(), ConfigError> {
     let user_agent = &draft.config.crawl.user_agent;
-    let places = [["crawl", "user_agent"].as_slice(), &["crawl"]];
+    let place = ["crawl", "user_agent"];
     let help = "example:\n[crawl]\nuser_agent = \"examplebot/1.0 (+https://example.org/bot)\"";
     if HeaderValue::from_str(user_agent).is_err() {
         let message = "`user_agent` has characters that an HTTP header cannot contain";
-        return Err(draft.invalid(&places, message, "here", help));
+        return Err(draft.invalid(&place, message, "here", help));
     }
-    if all_mapped || names_contact(user_agent) {
+    // An email address or an http URL.
+    let contact = Regex::new(r"[\w.+-]@[\w.+-]|https?://\w").expect("a regular expression");
+    if all_mapped || contact.is_match(user_agent) {
         return Ok(());
     }
     let message = "`user_agent` must name a contact (an email address or an http URL), unless fetch.resolve maps every seed";
-    Err(draft.invalid(&places, message, "no contact", help))
-}
-
-/// Whether it has an email address or an http URL.
-fn names_contact(user_agent: &str) -> bool {
-    let contact = Regex::new(r"[\w.+-]@[\w.+-]|https?://\w").expect("a regular expression");
-    contact.is_match(user_agent)
+    Err(draft.invalid(&place, message, "no contact", help))
 }
 
 fn patterns(draft: &Draft) -> Result<(), ConfigError> {
     let Err(error) = Scope::new(&draft.config.seeds) else { return Ok(()) };
-    let ScopeError::Pattern { seed, pattern, source } = error;
+    let ScopeError { seed, pattern, source } = error;
     let Seed { include, exclude, .. } = &draft.config.seeds[seed];
     let lists = [("include", include), ("exclude", exclude)];
     let (key, item) = lists
@@ -259,5 +254,5 @@ fn patterns(draft: &Draft) -> Result<(), ConfigError> {
     let help =
         "`\\` escapes a special character; in TOML, put patterns into single quotes: '\\.pdf$'";
     let message = format!("`{key}`: {pattern:?} is not a regular expression");
-    Err(draft.invalid(&[&place], message, why, help))
+    Err(draft.invalid(&place, message, why, help))
 }

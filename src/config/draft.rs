@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    path::{Path, PathBuf, absolute},
+    path::{Path, absolute},
     string::FromUtf8Error,
 };
 
@@ -48,9 +48,19 @@ impl Draft {
         for flag in flags {
             texts.push(flag_text(flag)?);
         }
-        let mut draft = Self { config: merged(&texts)?, texts };
-        draft.fill_in(path);
-        Ok(draft)
+        let mut config = merged(&texts)?;
+        let stem = || path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let name = config.name.get_or_insert_with(stem);
+        config.output.get_or_insert_with(|| directory(name));
+        let parent = path.parent().unwrap_or(Path::new(""));
+        for seed in &mut config.seeds {
+            if let Source::File(file) = &mut seed.source {
+                // An absolute path, so that the output of `check` means the same in any directory.
+                let path = parent.join(&*file);
+                *file = absolute(&path).unwrap_or(path);
+            }
+        }
+        Ok(Self { config, texts })
     }
 
     /// Applies `--set` flags to these options.
@@ -73,19 +83,6 @@ impl Draft {
         let mut flags = self.texts.iter().skip(1);
         let is_set = flags.any(|flag| flag.find(&["dedup", "seed"]).is_some());
         is_set && self.config.dedup.seed == HashSeedChoice::Secret
-    }
-
-    fn fill_in(&mut self, path: &Path) {
-        let Config { name, output, seeds, .. } = &mut self.config;
-        let stem = || path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let name = name.get_or_insert_with(stem);
-        output.get_or_insert_with(|| directory(name));
-        let parent = path.parent().unwrap_or(Path::new(""));
-        for seed in seeds {
-            if let Source::File(file) = &mut seed.source {
-                *file = resolved(parent, file);
-            }
-        }
     }
 }
 
@@ -115,12 +112,6 @@ fn not_utf8(path: &Path, error: &FromUtf8Error) -> ConfigError {
     let problem = Problem::new("the configuration is not UTF-8", label, "save the file as UTF-8");
     let at = start..start + char::REPLACEMENT_CHARACTER.len_utf8();
     Text { name: path.display().to_string(), toml }.invalid(Some(at), problem)
-}
-
-/// An absolute path, so that the output of `check` means the same in any directory.
-fn resolved(parent: &Path, file: &Path) -> PathBuf {
-    let path = parent.join(file);
-    absolute(&path).unwrap_or(path)
 }
 
 /// Merges the texts. Each is read on its own first, which is possible because every key is optional, so that an error points into the

@@ -1,7 +1,7 @@
 //! Explains what is wrong with a piece of TOML, and what to write instead.
 //!
 //! There are three kinds of errors: text that is not TOML, a seed list without exactly one source, and a key or value that serde
-//! refuses.
+//! rejects.
 
 use std::{ops::Range, sync::LazyLock};
 
@@ -12,7 +12,7 @@ use toml::{
 
 use super::{
     DEFAULT,
-    text::{ConfigError, Problem, Text, merge},
+    text::{ConfigError, Problem, Text, merge, path_in},
 };
 
 /// A configuration with every key: the bundled one, including the examples in its comments.
@@ -38,13 +38,13 @@ pub(super) fn explain(text: &Text, error: &Error) -> ConfigError {
     let Some(at) = error.span() else {
         return text.invalid(None, value_problem(message, &[]));
     };
-    if DeTable::parse(&text.toml).is_err() {
+    let Ok(table) = DeTable::parse(&text.toml) else {
         return text.invalid(Some(at.clone()), syntax_problem(&text.toml, message, &at));
-    }
-    if let Some((at, problem)) = source_problem(&text.toml, message) {
+    };
+    if let Some((at, problem)) = source_problem(table.get_ref(), message) {
         return text.invalid(Some(at), problem);
     }
-    let path = text.path_at(at.start);
+    let path = path_in(table.get_ref(), at.start).unwrap_or_default();
     text.invalid(Some(at), value_problem(message, &path))
 }
 
@@ -104,12 +104,11 @@ fn without_comment(line: &str) -> &str {
 }
 
 /// Finds the first seed list without exactly one source, if that is the error.
-fn source_problem(toml: &str, message: &str) -> Option<(Range<usize>, Problem)> {
+fn source_problem(table: &DeTable<'_>, message: &str) -> Option<(Range<usize>, Problem)> {
     if !message.starts_with(SOURCES_MESSAGE) {
         return None;
     }
-    let table = DeTable::parse(toml).ok()?;
-    let lists = table.get_ref().get("seeds")?.get_ref().as_array()?;
+    let lists = table.get("seeds")?.get_ref().as_array()?;
     lists.iter().find_map(|list| {
         let keys = list.get_ref().as_table()?.keys();
         let mut sources: Vec<_> =

@@ -3,9 +3,19 @@
 //! Each part owns its options; a [`Config`] has all of them. A [`Draft`] reads them from a file and from `--set` flags and checks
 //! them; errors point at the line that causes them. Only the command line reads a [`Config`]; a crawl gets a [`Plan`].
 //!
-//! To add an option: add a field with a type that validates itself, and a default, to the `Options` of the part (for `[fetch]`, in
-//! `crawl/fetch/mod.rs`). If its value can be wrong in a way that no type expresses, check it in `check.rs`. Describe it in
-//! `config/default.toml`; a test compares that file with the code.
+//! To add a key:
+//!
+//! 1. Add a field, with a type that validates itself, and its default to the struct of the table:
+//!    - `[crawl]`: `Options` in `crawl/plan.rs`
+//!    - `[politeness]`, `[fetch]`, `[store]`: `Options` in `crawl/politeness.rs`, `crawl/fetch/mod.rs`, `sink/mod.rs`
+//!    - `[dedup]`: `Options` in `filter/options.rs` (default and checks), and `Dedup` in `crawl/plan.rs` with its `Default` and
+//!      `Dedup::filter`, which copy the field
+//!    - `[[extract]]`: `Rules` in `extract/rules.rs`
+//!    - `[[seeds]]`: `Seed` and `Fields` (defaults) in `crawl/scope.rs`
+//! 2. If its value can be wrong in a way that no type expresses, check it in `check.rs`.
+//! 3. If it changes which URLs a run admits, add it to `admission` in `crawl/recorder/start.rs`: then a continued run decides again about
+//!    the URLs that it skipped.
+//! 4. Describe it in `config/default.toml`; a test compares that file with the code.
 
 mod check;
 mod draft;

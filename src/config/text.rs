@@ -81,12 +81,6 @@ impl Text {
         Some(value.span())
     }
 
-    /// Finds the key whose name or value is at `offset`, with the tables around it.
-    pub(super) fn path_at(&self, offset: usize) -> Vec<String> {
-        let table = DeTable::parse(&self.toml).ok();
-        table.and_then(|table| path_in(table.get_ref(), offset)).unwrap_or_default()
-    }
-
     /// An error that points at these bytes. Without bytes, or with bytes past the end, it points at the last character.
     pub(super) fn invalid(&self, at: Option<Range<usize>>, problem: Problem) -> ConfigError {
         let written = self.toml.trim_end();
@@ -101,7 +95,8 @@ impl Text {
     }
 }
 
-fn path_in(table: &DeTable<'_>, offset: usize) -> Option<Vec<String>> {
+/// Finds the key whose name or value is at `offset`, with the tables around it.
+pub(super) fn path_in(table: &DeTable<'_>, offset: usize) -> Option<Vec<String>> {
     table.iter().find_map(|(key, value)| {
         let rest = match value.get_ref() {
             DeValue::Table(table) => path_in(table, offset),

@@ -10,10 +10,10 @@ use url::Url;
 
 use super::{
     directory::{STATE, check_owner, check_unclaimed},
-    fetch::{Answer, FetchError, Fetcher, Limit},
+    fetch::{FetchError, Fetcher, Limit, Response},
     plan::{CrawlError, Plan},
     robots::{Robots, RobotsRequest, RobotsResponse, product_token},
-    scope::{Refusal, Scope},
+    scope::Scope,
     sitemap,
 };
 use crate::{
@@ -142,7 +142,7 @@ impl DryRun<'_> {
             }
             read += 1;
             match self.get(url.as_url(), Limit::Sitemap).await {
-                Ok(answer) => self.check_sitemap(&url, &answer, &mut queue).await?,
+                Ok(response) => self.check_sitemap(&url, &response, &mut queue).await?,
                 Err(error) => {
                     self.note(&url, Action::Skip, because(Reason::Failure, error.explain()));
                 }
@@ -155,19 +155,19 @@ impl DryRun<'_> {
     async fn check_sitemap(
         &mut self,
         url: &NormalUrl,
-        answer: &Answer,
+        response: &Response,
         queue: &mut VecDeque<NormalUrl>,
     ) -> Result<(), CrawlError> {
-        if let Some(target) = answer.redirect_target(url.as_url()) {
+        if let Some(target) = response.redirect_target(url.as_url()) {
             self.note(url, Action::Skip, because(Reason::Redirect, &target));
             self.queue_sitemaps(&[target], queue);
             return Ok(());
         }
-        if !answer.is_success() {
-            self.note(url, Action::Skip, because(Reason::Status, answer.status.as_u16()));
+        if !response.status.is_success() {
+            self.note(url, Action::Skip, because(Reason::Status, response.status.as_u16()));
             return Ok(());
         }
-        let sitemap = sitemap::parse(&answer.body, url.as_url());
+        let sitemap = sitemap::parse(&response.body, url.as_url());
         self.note(url, Action::Read, sitemap.counts());
         self.queue_sitemaps(&sitemap.nested, queue);
         for page in &sitemap.urls {
@@ -184,7 +184,7 @@ impl DryRun<'_> {
             let Ok(url) = NormalUrl::new(url, &self.options) else { continue };
             match self.scope.admit_sitemap(&url, |_| false) {
                 Ok(_) => queue.push_back(url),
-                Err(refusal) => self.note(&url, Action::Skip, Reason::from(refusal).to_string()),
+                Err(reason) => self.note(&url, Action::Skip, reason.to_string()),
             }
         }
     }
@@ -192,7 +192,7 @@ impl DryRun<'_> {
     async fn check_page(
         &mut self,
         url: NormalUrl,
-        admitted: Result<usize, Refusal>,
+        admitted: Result<usize, Reason>,
     ) -> Result<(), CrawlError> {
         if !self.seen.insert(url.clone()) {
             return Ok(());
@@ -202,7 +202,7 @@ impl DryRun<'_> {
             _ if known.is_some_and(|known| known.state != UrlState::Queued) => {
                 (Action::Skip, "the run is done with it".to_owned())
             }
-            Err(refusal) => (Action::Skip, Reason::from(refusal).to_string()),
+            Err(reason) => (Action::Skip, reason.to_string()),
             Ok(seed) => match self.objection(&url).await {
                 Some(why) => (Action::Skip, why),
                 None => (Action::Fetch, format!("seed {}", seed + 1)),
@@ -247,20 +247,21 @@ impl DryRun<'_> {
         }
     }
 
-    /// Fetches a URL after the delay of its host: the configured one, or a longer one of its robots.txt.
-    async fn get(&mut self, url: &Url, limit: Limit) -> Result<Answer, FetchError> {
+    /// Fetches a URL after the delay of its host: the configured one, or a longer one of its robots.txt. Requests are made one by one and
+    /// never again, so the pauses of `politeness::Pace` for requests in flight and overloaded hosts do not matter here.
+    async fn get(&mut self, url: &Url, limit: Limit) -> Result<Response, FetchError> {
         let Ok(host) = NormalUrl::new(url, &self.options).map(|url| url.origin()) else {
             return self.fetcher.get(url, limit).await;
         };
         if let Some(next) = self.not_before.get(&host) {
             sleep_until(*next).await;
         }
-        let answer = self.fetcher.get(url, limit).await;
+        let response = self.fetcher.get(url, limit).await;
         let origin = format!("{}://{host}", url.scheme());
         let own_delay = self.robots.get(&origin).and_then(Robots::crawl_delay);
         let delay = self.plan.politeness.delay.max(own_delay.unwrap_or_default());
         self.not_before.insert(host, Instant::now() + delay);
-        answer
+        response
     }
 
     fn note(&mut self, url: &NormalUrl, action: Action, detail: String) {

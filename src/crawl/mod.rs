@@ -192,7 +192,7 @@ impl Loop {
         let (stop, requests) = (self.control.stop.clone(), self.requests.clone());
         loop {
             let stopping = self.recorder_gone || stop.is_cancelled();
-            let next = if stopping { Step::Done } else { self.start() };
+            let next = if stopping { Step::Done } else { self.start_tasks() };
             self.publish();
             if matches!(next, Step::Done) && self.tasks.is_empty() && self.outbox.is_empty() {
                 break;
@@ -228,7 +228,7 @@ impl Loop {
     }
 
     /// Starts everything that may be started now. Returns the step that remains: to wait, or that nothing is left.
-    fn start(&mut self) -> Step {
+    fn start_tasks(&mut self) -> Step {
         while self.frontier.in_flight() < self.concurrency {
             match self.frontier.next(Instant::now().into_std()) {
                 Step::Fetch(task) => {

@@ -11,7 +11,7 @@ use crate::{
         Digests, Document, Engine, Key, Kind, Match, MemoryDigests, Options, Position,
         Representative, Rule, Share, TemplateSample, Verdict,
     },
-    fingerprint::{HashSeed, Recipe, Signature},
+    fingerprint::{HashSeed, Recipe},
     index::Scan,
     page::{DocId, NormalUrl, Timestamp, UrlOptions},
     state::{
@@ -172,7 +172,9 @@ impl PastRun {
         limit: usize,
     ) -> Result<Lookup, CrawlError> {
         let document = &document.clone().with_key(Key::of("")).with_time(Timestamp(i64::MIN));
-        let verdicts_hold = judge_alike(options, &self.options()?.filter());
+        let own = self.options()?.filter();
+        let verdicts_hold =
+            Rule::new(options) == Rule::new(&own) && options.templates == own.templates;
         let (mut digests, equal) = self.equal(document, verdicts_hold)?;
         let mut engine = Engine::new(options, document.recipe, Scan::default());
         self.for_each_sample(document, |sample| engine.add_sample(sample))?;
@@ -181,8 +183,10 @@ impl PastRun {
         let position = self.state.position()?;
         engine.restore(|take| {
             self.for_each_in_window(options, position, |representative| {
-                let distance =
-                    representative.signature.zip(signature).map(|(a, b)| distances(&a, &b));
+                let distance = representative
+                    .signature
+                    .zip(signature)
+                    .map(|(a, b)| (a.fingerprint().distance(b.fingerprint()), a.distance(&b)));
                 if let Some((fingerprint, whole)) = distance {
                     compared += 1;
                     nearest.push((whole, representative.id, fingerprint));
@@ -274,14 +278,4 @@ impl PastRun {
         })?;
         Ok(())
     }
-}
-
-/// In how many bits fingerprints and signatures differ.
-fn distances(a: &Signature, b: &Signature) -> (u32, u32) {
-    (a.fingerprint().distance(b.fingerprint()), a.distance(b))
-}
-
-/// Whether the same texts are near duplicates by both options.
-fn judge_alike(a: &Options, b: &Options) -> bool {
-    Rule::new(a) == Rule::new(b) && a.templates == b.templates
 }

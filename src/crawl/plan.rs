@@ -133,13 +133,20 @@ impl Dedup {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Policy {
-    /// Whether its body is stored.
+    /// Whether the page is stored.
     pub store: Store,
     /// Whether the links that only it has are followed.
     pub links: Links,
 }
 
-/// Whether a duplicate's body is stored.
+impl Policy {
+    /// Whether neither the page nor its links are wanted: then its body need not be parsed.
+    pub(super) fn skips_all(self) -> bool {
+        self.store == Store::Skip && self.links == Links::Skip
+    }
+}
+
+/// Whether a duplicate is stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Store {
@@ -209,7 +216,7 @@ impl Plan {
     }
 }
 
-/// What the URLs of a seed list lead to, and these URLs.
+/// The URLs of a seed list, and whether each is a page or a sitemap.
 pub(super) type Root = (UrlKind, Vec<NormalUrl>);
 
 /// Why a run cannot start or continue.
@@ -217,7 +224,7 @@ pub(super) type Root = (UrlKind, Vec<NormalUrl>);
 #[non_exhaustive]
 pub enum CrawlError {
     /// The run directory cannot be created.
-    #[error("create the run directory {}", path.display())]
+    #[error("cannot create the run directory {}", path.display())]
     Directory {
         /// The directory.
         path: PathBuf,
@@ -244,7 +251,7 @@ pub enum CrawlError {
     #[error("{} holds the state of `pagesieve filter`, not of a crawl: choose another directory with --out", .0.display())]
     NotACrawl(PathBuf),
     /// A seed file cannot be read.
-    #[error("read the seed file {}", path.display())]
+    #[error("cannot read the seed file {}", path.display())]
     SeedFile {
         /// The file.
         path: PathBuf,
@@ -260,16 +267,16 @@ pub enum CrawlError {
         errors: Vec<SeedLineError>,
     },
     /// A seed is not a URL that can be fetched.
-    #[error("normalise a URL")]
+    #[error("cannot use a seed")]
     Url(#[from] UrlError),
     /// Patterns cannot be compiled.
-    #[error("compile the seeds' patterns")]
+    #[error("cannot compile the patterns of the seeds")]
     Scope(#[from] ScopeError),
     /// The directory holds no run, but a file or folder where the run would write.
     #[error("the directory holds no run, but {} exists: move it away, or choose another directory with --out", .0.display())]
     Claimed(PathBuf),
     /// The window does not fit into the memory that it is given.
-    #[error("build the index")]
+    #[error("cannot build the index")]
     Memory(#[from] OptionsError),
     /// Fingerprints of this configuration cannot be compared with those of the run.
     #[error(
@@ -279,15 +286,15 @@ pub enum CrawlError {
     Recipe(Difference),
     /// Texts to be compared with the run's would be fingerprinted in another way.
     #[error(
-        "{} would be {}, but the run's fingerprints were made with {}, and only those made alike can be compared: leave the key out, or set it as in the run (without the key, a configuration has the default)",
+        "{} would be {}, but the run's fingerprints were made with {}, and only fingerprints made with the same settings can be compared: leave the key out, or set it as in the run (without the key, a configuration has the default)",
         .0.key, .0.wanted, .0.stored
     )]
     Unlike(Difference),
     /// The HTTP client cannot be set up.
-    #[error("set up the fetcher")]
+    #[error("cannot set up the fetcher")]
     Fetcher(#[from] FetchError),
     /// The threads for parsing cannot be started.
-    #[error("start the threads for parsing")]
+    #[error("cannot start the threads for parsing")]
     Threads(#[from] rayon::ThreadPoolBuildError),
     /// The state failed.
     #[error(transparent)]
@@ -296,7 +303,7 @@ pub enum CrawlError {
     #[error(transparent)]
     Sink(#[from] SinkError),
     /// The report cannot be written.
-    #[error("write the report")]
+    #[error("cannot write the report")]
     Report(#[from] ReportError),
     /// The recorder panicked.
     #[error("the recorder panicked: this is a defect; run the same command again to continue")]

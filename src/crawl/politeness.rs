@@ -1,7 +1,8 @@
 //! When a host may get its next request, and how many requests an address may have in flight.
 //!
 //! Pure: the time is an argument. The delay runs from the end of a response to the start of the next request. If a host may have
-//! several requests in flight, it also runs from start to start.
+//! several requests in flight, it also runs from start to start. A longer Crawl-delay of robots.txt enters through [`Pace::slow_down`]; the
+//! frontier defers hosts whose Crawl-delay or pause is longer than the configured limits.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -223,7 +224,7 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     #[test]
-    fn the_delay_runs_from_the_end_of_the_answer() {
+    fn the_delay_runs_from_the_end_of_the_response() {
         let start = Instant::now();
         let mut pace = Pace::new(SECOND, start);
         pace.start(start);
@@ -266,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_without_complaint_ends_the_doubling() {
+    fn a_response_without_complaint_ends_the_doubling() {
         let start = Instant::now();
         let mut pace = Pace::new(Duration::ZERO, start);
         for second in 0..4 {

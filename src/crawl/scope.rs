@@ -2,14 +2,14 @@
 //!
 //! Pure: the caller reads seed files and sitemaps, and adds the URLs found in them to the scope.
 
-use std::{collections::HashSet, fmt, path::PathBuf, str::Utf8Error};
+use std::{collections::HashSet, error::Error, fmt, path::PathBuf};
 
 use regex::{Regex, RegexBuilder};
 use serde::{Deserialize, Serialize};
 use url::{Position, Url};
 
 use crate::{
-    page::{NormalUrl, Origin, UrlError, UrlOptions},
+    page::{NormalUrl, UrlOptions},
     state::Reason,
 };
 
@@ -88,20 +88,15 @@ struct Fields {
     tags: Vec<String>,
 }
 
-/// A seed list with no source, or with several.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a seed list needs exactly one of `url`, `file` and `sitemap`")]
-struct SourceError;
-
 impl TryFrom<Fields> for Seed {
-    type Error = SourceError;
+    type Error = &'static str;
 
-    fn try_from(mut fields: Fields) -> Result<Self, SourceError> {
+    fn try_from(mut fields: Fields) -> Result<Self, &'static str> {
         let source = match (fields.url.take(), fields.file.take(), fields.sitemap.take()) {
             (Some(url), None, None) => Source::Url(url),
             (None, Some(file), None) => Source::File(file),
             (None, None, Some(sitemap)) => Source::Sitemap(sitemap),
-            _ => return Err(SourceError),
+            _ => return Err("a seed list needs exactly one of `url`, `file` and `sitemap`"),
         };
         Ok(Self::of(source, fields))
     }
@@ -121,38 +116,16 @@ impl Seed {
     }
 }
 
-/// A line of a seed file that is not a URL.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum SeedLineError {
-    /// It is not UTF-8.
-    #[error("read line {line} of the seed file")]
-    Encoding {
-        /// The line, from 1.
-        line: usize,
-        /// Where the error is.
-        source: Utf8Error,
-    },
-    /// It is not a URL that can be fetched.
-    #[error("read {text:?} in line {line} of the seed file")]
-    Url {
-        /// The line, from 1.
-        line: usize,
-        /// The text of the line.
-        text: String,
-        /// Why it cannot be used.
-        source: UrlError,
-    },
-}
-
-impl SeedLineError {
-    /// The line, from 1.
-    #[must_use]
-    pub fn line(&self) -> usize {
-        match self {
-            Self::Encoding { line, .. } | Self::Url { line, .. } => *line,
-        }
-    }
+/// A line of a seed file is not a URL that can be fetched, or not UTF-8.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot read {text:?} in line {line} of the seed file")]
+pub struct SeedLineError {
+    /// The number of the line, from 1.
+    pub line: usize,
+    /// The line as written.
+    pub text: String,
+    /// Why it cannot be used.
+    pub source: Box<dyn Error + Send + Sync>,
 }
 
 /// Reads a seed file: UTF-8, one URL per line. Skips empty lines and comments, which begin with `#` at the start of a line or after
@@ -189,13 +162,16 @@ fn read_line(
     line: usize,
     options: &UrlOptions,
 ) -> Result<Option<NormalUrl>, SeedLineError> {
-    let text = str::from_utf8(bytes).map_err(|source| SeedLineError::Encoding { line, source })?;
+    let error = |source| {
+        let text = String::from_utf8_lossy(bytes).trim().to_owned();
+        SeedLineError { line, text, source }
+    };
+    let text = str::from_utf8(bytes).map_err(|source| error(source.into()))?;
     let text = without_comment(text).trim();
     if text.is_empty() {
         return Ok(None);
     }
-    let url = NormalUrl::parse(text, options);
-    url.map(Some).map_err(|source| SeedLineError::Url { line, text: text.to_owned(), source })
+    NormalUrl::parse(text, options).map(Some).map_err(|source| error(source.into()))
 }
 
 fn without_comment(line: &str) -> &str {
@@ -204,42 +180,16 @@ fn without_comment(line: &str) -> &str {
     line.match_indices('#').find(begins).map_or(line, |(at, _)| &line[..at])
 }
 
-/// A seed list that cannot be compiled.
+/// A pattern of a seed list is not a regular expression, or too large.
 #[derive(Clone, Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ScopeError {
-    /// A pattern is not a regular expression, or too large.
-    #[error("compile the pattern {pattern:?} of seed list {}", .seed + 1)]
-    Pattern {
-        /// The seed list, from 0.
-        seed: usize,
-        /// The pattern as written.
-        pattern: String,
-        /// What is wrong with it.
-        #[source]
-        source: regex::Error,
-    },
-}
-
-/// Why no seed list admits a URL.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Refusal {
-    /// No list's scope admits it.
-    Scope,
-    /// It is too many links away from the seeds of the lists that would admit it.
-    Depth,
-    /// The lists that admit it have received all the pages they may.
-    Budget,
-}
-
-impl From<Refusal> for Reason {
-    fn from(refusal: Refusal) -> Self {
-        match refusal {
-            Refusal::Scope => Self::Scope,
-            Refusal::Depth => Self::Depth,
-            Refusal::Budget => Self::Budget,
-        }
-    }
+#[error("cannot compile the pattern {pattern:?} of seed list {}", .seed + 1)]
+pub struct ScopeError {
+    /// The seed list, from 0.
+    pub seed: usize,
+    /// The pattern as written.
+    pub pattern: String,
+    /// What is wrong with it.
+    pub source: regex::Error,
 }
 
 /// All seed lists, compiled: decides which of them a URL belongs to.
@@ -250,20 +200,12 @@ pub struct Scope {
 
 #[derive(Clone, Debug)]
 struct List {
-    area: Area,
+    reach: Reach,
+    /// Origins, sites or prefixes in which its pages may be, according to `reach`.
+    areas: HashSet<Box<str>>,
     include: Vec<Regex>,
     exclude: Vec<Regex>,
     max_depth: u32,
-}
-
-/// Where the pages of a list may be, given its roots.
-#[derive(Clone, Debug)]
-enum Area {
-    Hosts(HashSet<Origin>),
-    Domains(HashSet<Box<str>>),
-    /// URLs up to a slash.
-    Prefixes(HashSet<Box<str>>),
-    Any,
 }
 
 impl Scope {
@@ -283,24 +225,26 @@ impl Scope {
     ///
     /// If there is no list of this number.
     pub fn add_root(&mut self, seed: usize, root: &NormalUrl) {
-        self.lists[seed].area.add(root);
+        self.lists[seed].add_root(root);
     }
 
     /// The first seed list that admits the URL at this depth and whose budget is not `spent`.
     ///
     /// # Errors
     ///
-    /// If all lists refuse, the most favourable refusal: a spent budget before depth, and depth before scope.
+    /// If no list admits it, the reason of the list that came closest: [`Reason::Budget`] before [`Reason::Depth`] before
+    /// [`Reason::Scope`].
     pub fn admit(
         &self,
         url: &NormalUrl,
         depth: u32,
         spent: impl Fn(usize) -> bool,
-    ) -> Result<usize, Refusal> {
+    ) -> Result<usize, Reason> {
         self.first(spent, |list| list.admit(url, depth))
     }
 
-    /// The same for a sitemap that another one names or redirects to. The patterns of `include` do not apply, because they are about pages.
+    /// The first seed list that admits a sitemap to which another one leads, and whose budget is not `spent`. The patterns of `include` do
+    /// not apply, because they are about pages.
     ///
     /// # Errors
     ///
@@ -309,28 +253,28 @@ impl Scope {
         &self,
         url: &NormalUrl,
         spent: impl Fn(usize) -> bool,
-    ) -> Result<usize, Refusal> {
-        self.first(spent, |list| if list.reaches(url) { Ok(()) } else { Err(Refusal::Scope) })
+    ) -> Result<usize, Reason> {
+        self.first(spent, |list| if list.reaches(url) { Ok(()) } else { Err(Reason::Scope) })
     }
 
     fn first(
         &self,
         spent: impl Fn(usize) -> bool,
-        admit: impl Fn(&List) -> Result<(), Refusal>,
-    ) -> Result<usize, Refusal> {
-        let mut refusal = Refusal::Scope;
+        admit: impl Fn(&List) -> Result<(), Reason>,
+    ) -> Result<usize, Reason> {
+        let mut closest = Reason::Scope;
         for (number, list) in self.lists.iter().enumerate() {
             match admit(list) {
                 Ok(()) if !spent(number) => return Ok(number),
-                Ok(()) => refusal = refusal.max(Refusal::Budget),
-                Err(reason) => refusal = refusal.max(reason),
+                Ok(()) => closest = closest.max(Reason::Budget),
+                Err(reason) => closest = closest.max(reason),
             }
         }
-        Err(refusal)
+        Err(closest)
     }
 
-    /// The same for a seed: a URL that the user gave by `url` or in a `file`, for list number `seed`. If no list admits it otherwise, its
-    /// own does even if no pattern of `include` matches, because the crawl could not begin without it.
+    /// The seed list that admits a seed: a URL that list number `seed` has as `url` or in its `file`. It is the first one that admits it as
+    /// a page, or else its own, even if no pattern of `include` matches: the crawl could not begin without it.
     ///
     /// # Errors
     ///
@@ -344,13 +288,13 @@ impl Scope {
         seed: usize,
         url: &NormalUrl,
         spent: impl Fn(usize) -> bool,
-    ) -> Result<usize, Refusal> {
+    ) -> Result<usize, Reason> {
         let list = &self.lists[seed];
-        self.admit(url, 0, &spent).or_else(|refusal| match refusal {
-            Refusal::Scope if list.excludes(url) => Err(Refusal::Scope),
-            Refusal::Scope if spent(seed) => Err(Refusal::Budget),
-            Refusal::Scope => Ok(seed),
-            _ => Err(refusal),
+        self.admit(url, 0, &spent).or_else(|reason| match reason {
+            Reason::Scope if list.excludes(url) => Err(Reason::Scope),
+            Reason::Scope if spent(seed) => Err(Reason::Budget),
+            Reason::Scope => Ok(seed),
+            _ => Err(reason),
         })
     }
 }
@@ -358,24 +302,46 @@ impl Scope {
 impl List {
     fn new(number: usize, seed: &Seed) -> Result<Self, ScopeError> {
         Ok(Self {
-            area: Area::new(seed.scope),
+            reach: seed.scope,
+            areas: HashSet::new(),
             include: compile(number, &seed.include)?,
             exclude: compile(number, &seed.exclude)?,
             max_depth: seed.max_depth,
         })
     }
 
-    fn admit(&self, url: &NormalUrl, depth: u32) -> Result<(), Refusal> {
+    fn add_root(&mut self, root: &NormalUrl) {
+        self.areas.insert(match self.reach {
+            Reach::Host => root.origin().as_str().into(),
+            Reach::Domain => root.site().into(),
+            Reach::Prefix => directory(root).into(),
+            Reach::Any => return,
+        });
+    }
+
+    fn is_in_area(&self, url: &NormalUrl) -> bool {
+        match self.reach {
+            Reach::Host => self.areas.contains(url.origin().as_str()),
+            Reach::Domain => self.areas.contains(url.site()),
+            Reach::Prefix => {
+                let url = url.as_str();
+                url.match_indices('/').any(|(slash, _)| self.areas.contains(&url[..=slash]))
+            }
+            Reach::Any => true,
+        }
+    }
+
+    fn admit(&self, url: &NormalUrl, depth: u32) -> Result<(), Reason> {
         let is_included =
             || self.include.is_empty() || self.include.iter().any(|it| it.is_match(url.as_str()));
         if !self.reaches(url) || !is_included() {
-            return Err(Refusal::Scope);
+            return Err(Reason::Scope);
         }
-        if depth > self.max_depth { Err(Refusal::Depth) } else { Ok(()) }
+        if depth > self.max_depth { Err(Reason::Depth) } else { Ok(()) }
     }
 
     fn reaches(&self, url: &NormalUrl) -> bool {
-        self.area.contains(url) && !self.excludes(url)
+        self.is_in_area(url) && !self.excludes(url)
     }
 
     fn excludes(&self, url: &NormalUrl) -> bool {
@@ -385,52 +351,13 @@ impl List {
 
 fn compile(seed: usize, patterns: &[String]) -> Result<Vec<Regex>, ScopeError> {
     let compile = |pattern: &String| {
-        RegexBuilder::new(pattern)
-            .size_limit(PATTERN_SIZE)
-            .build()
-            .map_err(|source| ScopeError::Pattern { seed, pattern: pattern.clone(), source })
+        RegexBuilder::new(pattern).size_limit(PATTERN_SIZE).build().map_err(|source| ScopeError {
+            seed,
+            pattern: pattern.clone(),
+            source,
+        })
     };
     patterns.iter().map(compile).collect()
-}
-
-impl Area {
-    fn new(reach: Reach) -> Self {
-        match reach {
-            Reach::Host => Self::Hosts(HashSet::new()),
-            Reach::Domain => Self::Domains(HashSet::new()),
-            Reach::Prefix => Self::Prefixes(HashSet::new()),
-            Reach::Any => Self::Any,
-        }
-    }
-
-    fn add(&mut self, root: &NormalUrl) {
-        match self {
-            Self::Hosts(hosts) => {
-                hosts.insert(root.origin());
-            }
-            Self::Domains(domains) => {
-                if !domains.contains(root.site()) {
-                    domains.insert(root.site().into());
-                }
-            }
-            Self::Prefixes(prefixes) => {
-                prefixes.insert(directory(root).into());
-            }
-            Self::Any => {}
-        }
-    }
-
-    fn contains(&self, url: &NormalUrl) -> bool {
-        match self {
-            Self::Hosts(hosts) => hosts.contains(&url.origin()),
-            Self::Domains(domains) => domains.contains(url.site()),
-            Self::Prefixes(prefixes) => {
-                let url = url.as_str();
-                url.match_indices('/').any(|(slash, _)| prefixes.contains(&url[..=slash]))
-            }
-            Self::Any => true,
-        }
-    }
 }
 
 /// The URL up to its path's last slash.

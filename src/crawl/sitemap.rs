@@ -70,7 +70,7 @@ pub enum Problem {
         message: String,
     },
     /// The URL of an entry is invalid, or neither `http` nor `https`.
-    #[error("no URL that can be fetched: {0:?}")]
+    #[error("not a fetchable URL: {0:?}")]
     Url(String),
     /// An entry has no URL.
     #[error("an entry has no URL")]
@@ -92,10 +92,11 @@ pub enum Problem {
 pub fn parse(body: &[u8], base: &Url) -> Sitemap {
     let mut sitemap = Sitemap::default();
     let body = sitemap.unpacked(body);
-    let text = decode(&body);
+    let text = decode(&body[..body.len().min(MAX_BYTES)]);
     let text = text.trim_start();
     if text.starts_with('<') {
-        Markup::new(base, sitemap).read(text)
+        let (prefix, draft) = (None, Draft::default());
+        Markup { base, sitemap, prefix, open: Vec::new(), text: String::new(), draft }.read(text)
     } else {
         sitemap.read_list(text);
         sitemap
@@ -121,7 +122,7 @@ impl Sitemap {
         format!("{}, {}", counted(pages, "page"), counted(sitemaps, "sitemap"))
     }
 
-    /// The body without gzip, up to the limit.
+    /// The body without gzip. A body longer than the limit is a problem; gzip is not read on beyond it.
     fn unpacked<'a>(&mut self, body: &'a [u8]) -> Cow<'a, [u8]> {
         let mut body = Cow::Borrowed(body);
         if body.starts_with(b"\x1F\x8B") {
@@ -134,10 +135,6 @@ impl Sitemap {
         }
         if body.len() > MAX_BYTES {
             self.note(Problem::TooLong);
-            match &mut body {
-                Cow::Borrowed(bytes) => *bytes = &bytes[..MAX_BYTES],
-                Cow::Owned(bytes) => bytes.truncate(MAX_BYTES),
-            }
         }
         body
     }
@@ -242,12 +239,7 @@ struct Markup<'a> {
     draft: Draft,
 }
 
-impl<'a> Markup<'a> {
-    fn new(base: &'a Url, sitemap: Sitemap) -> Self {
-        let (prefix, draft) = (None, Draft::default());
-        Self { base, sitemap, prefix, open: Vec::new(), text: String::new(), draft }
-    }
-
+impl Markup<'_> {
     /// Adds the entries of the document.
     fn read(mut self, text: &str) -> Sitemap {
         let mut reader = Reader::from_str(text);
@@ -305,7 +297,14 @@ impl<'a> Markup<'a> {
 
     fn start(&mut self, tag: &BytesStart<'_>) -> Result<(), Problem> {
         let element = self.kind(tag.name());
-        let Some(root) = self.open.first() else { return self.begin(tag, element) };
+        let Some(root) = self.open.first() else {
+            if !matches!(element, Element::Sitemaps | Element::Rss | Element::Feed) {
+                return Err(Problem::Root(tag.name().as_ref().chars().take(200).collect()));
+            }
+            self.prefix = tag.name().prefix().map(|prefix| prefix.into_inner().to_owned());
+            self.open.push(element);
+            return Ok(());
+        };
         if element.is_entry_of(*root) {
             self.flush();
             if self.sitemap.is_full() {
@@ -320,15 +319,6 @@ impl<'a> Markup<'a> {
         }
         self.open.push(element);
         self.text.clear();
-        Ok(())
-    }
-
-    fn begin(&mut self, tag: &BytesStart<'_>, root: Element) -> Result<(), Problem> {
-        if !matches!(root, Element::Sitemaps | Element::Rss | Element::Feed) {
-            return Err(Problem::Root(tag.name().as_ref().chars().take(200).collect()));
-        }
-        self.prefix = tag.name().prefix().map(|prefix| prefix.into_inner().to_owned());
-        self.open.push(root);
         Ok(())
     }
 

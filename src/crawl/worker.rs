@@ -11,11 +11,11 @@ use tokio::sync::{mpsc, oneshot};
 use url::Url;
 
 use super::{
-    fetch::{Answer, FetchError, Fetcher, Limit, is_html},
+    fetch::{Extent, FetchError, Fetcher, Limit, Response, is_html},
     frontier::{RobotsResult, RobotsTask, Task, TaskId},
-    plan::{CrawlError, Links, Plan, Store},
+    plan::{CrawlError, Plan},
     politeness::Signal,
-    recorder::{Outcome, Parsed, Probe, Probed, Received, Record, Request, Skipped, Update},
+    recorder::{Outcome, Parsed, Probe, Received, Record, Request, Skipped, Update},
     robots::{Robots, RobotsRequest, RobotsResponse, VALID, product_token},
     sitemap,
 };
@@ -69,11 +69,12 @@ impl Worker {
         updates: mpsc::Sender<Update>,
     ) -> Result<Self, CrawlError> {
         let agent = product_token(&plan.crawl.user_agent).to_owned();
-        let fetcher = Fetcher::new(&plan.fetch, &plan.crawl.user_agent)?;
+        let mut fetcher = Fetcher::new(&plan.fetch, &plan.crawl.user_agent)?;
+        fetcher.keep_exchanges = plan.store.warc;
         // A panic is reported by the task that waits for the result.
         let pool = ThreadPoolBuilder::new().thread_name(|n| format!("page-{n}"));
         Ok(Self {
-            fetcher: if plan.store.warc { fetcher.keeping_exchanges() } else { fetcher },
+            fetcher,
             extractor: Extractor::new(extract::Options {
                 agent: Some(agent.clone()),
                 rules: plan.extract.clone(),
@@ -83,9 +84,7 @@ impl Worker {
             url_options: plan.crawl.url_options(),
             agent,
             retries: plan.fetch.retries,
-            probes: [plan.dedup.same_site, plan.dedup.cross_site]
-                .iter()
-                .any(|policy| policy.store == Store::Skip && policy.links == Links::Skip),
+            probes: plan.dedup.same_site.skips_all() || plan.dedup.cross_site.skips_all(),
             requests,
             updates,
         })
@@ -126,7 +125,7 @@ impl Worker {
             return Ok(Finished::Retry(Arc::clone(task)));
         }
         match got {
-            Ok(answer) => self.receive(task, url, answer, exchange).await,
+            Ok(response) => self.receive(task, url, response, exchange).await,
             Err(error) => {
                 let skipped = Skipped::new(Reason::Failure, None, Some(error.explain()));
                 let unanswered = error.is_unanswered();
@@ -142,13 +141,14 @@ impl Worker {
         id: TaskId,
         url: &Url,
         limit: Limit,
-    ) -> (Result<Answer, FetchError>, Option<Exchange>) {
+    ) -> (Result<Response, FetchError>, Option<Exchange>) {
         let (got, exchange) = self.fetcher.exchange(url, limit).await;
         let (address, signal) = match &got {
-            Ok(answer) if matches!(answer.status.as_u16(), 429 | 503) => {
-                (Some(answer.address.ip()), Signal::Overload { retry_after: answer.retry_after })
-            }
-            Ok(answer) => (Some(answer.address.ip()), Signal::Fine),
+            Ok(response) if matches!(response.status.as_u16(), 429 | 503) => (
+                Some(response.address.ip()),
+                Signal::Overload { retry_after: response.retry_after },
+            ),
+            Ok(response) => (Some(response.address.ip()), Signal::Fine),
             Err(_) => (None, Signal::Fine),
         };
         // If nobody receives it, the run has ended.
@@ -161,24 +161,24 @@ impl Worker {
         self: &Arc<Self>,
         task: &Arc<Task>,
         url: Url,
-        mut answer: Answer,
+        mut response: Response,
         exchange: Option<Exchange>,
     ) -> Result<Finished, RecorderGone> {
-        let status = answer.status.as_u16();
+        let status = response.status.as_u16();
         let received = Received {
             status,
-            content_type: answer.content_type.take(),
+            content_type: response.content_type.take(),
             at: Timestamp::now(),
-            is_cut: answer.is_cut(),
+            is_cut: response.extent == Extent::Cut,
         };
-        let outcome = if answer.is_redirect() {
-            Outcome::Redirect { status, target: self.redirect_target(&url, &answer) }
-        } else if !answer.is_success() {
+        let outcome = if response.is_redirect() {
+            Outcome::Redirect { status, target: self.redirect_target(&url, &response) }
+        } else if !response.status.is_success() {
             Outcome::Skipped(Skipped::new(Reason::Status, Some(status), None))
         } else if task.queued.url.kind == UrlKind::Sitemap {
-            let sitemap = self.compute(move || sitemap::parse(&answer.body, &url)).await;
+            let sitemap = self.compute(move || sitemap::parse(&response.body, &url)).await;
             Outcome::Sitemap(received, sitemap)
-        } else if !is_html(received.content_type.as_deref(), &answer.body) {
+        } else if !is_html(received.content_type.as_deref(), &response.body) {
             let named = received.content_type.filter(|named| !named.trim().is_empty());
             let detail = named.or(Some("none".to_owned()));
             Outcome::Skipped(Skipped::new(Reason::ContentType, Some(status), detail))
@@ -186,18 +186,18 @@ impl Worker {
             let page = Page {
                 url: Some(url),
                 content_type: received.content_type.clone(),
-                x_robots_tag: answer.x_robots_tag,
-                body: answer.body,
+                x_robots_tag: response.x_robots_tag,
+                body: response.body,
             };
             return self.read(task, received, page, exchange).await;
         };
         self.record(task, outcome, exchange).await
     }
 
-    fn redirect_target(&self, url: &Url, answer: &Answer) -> Result<NormalUrl, String> {
-        let location = || answer.location.as_deref().unwrap_or_default();
-        let target =
-            answer.redirect_target(url).ok_or_else(|| format!("no target: {}", location()))?;
+    fn redirect_target(&self, url: &Url, response: &Response) -> Result<NormalUrl, String> {
+        let Some(target) = response.redirect_target(url) else {
+            return Err(format!("no target: {}", response.location.as_deref().unwrap_or_default()));
+        };
         NormalUrl::new(&target, &self.url_options).map_err(|error| error.to_string())
     }
 
@@ -205,7 +205,7 @@ impl Worker {
     async fn read(
         self: &Arc<Self>,
         task: &Arc<Task>,
-        received: Received,
+        mut received: Received,
         page: Page,
         mut exchange: Option<Exchange>,
     ) -> Result<Finished, RecorderGone> {
@@ -215,12 +215,12 @@ impl Worker {
             let probed = Arc::clone(&page);
             let digest = self.compute(move || Digest::of(&probed.body)).await;
             body = Some(digest);
-            let (task, received) = (Arc::clone(task), received.clone());
+            let task = Arc::clone(task);
             let probe = Box::new(Probe { task, received, body: digest, exchange });
-            match self.ask(|reply| Request::Probe(probe, reply)).await? {
-                Probed::Recorded => return Ok(Finished::Submitted),
-                Probed::Undecided(back) => exchange = back,
-            }
+            let Some(undecided) = self.ask(|reply| Request::Probe(probe, reply)).await? else {
+                return Ok(Finished::Submitted);
+            };
+            (received, exchange) = (undecided.received, undecided.exchange);
         }
         let (worker, parsed_task) = (Arc::clone(self), Arc::clone(task));
         let (at, is_cut) = (received.at, received.is_cut);
@@ -311,7 +311,7 @@ impl Worker {
         result.await.expect("the work on the pool does not panic")
     }
 
-    /// Sends the recorder a request and waits for the answer.
+    /// Sends the recorder a request and waits for the response.
     async fn ask<T>(
         &self,
         request: impl FnOnce(oneshot::Sender<T>) -> Request,
@@ -354,10 +354,10 @@ fn age(at: Timestamp) -> Duration {
     Duration::from_millis(u64::try_from(Timestamp::now().0 - at.0).unwrap_or(0))
 }
 
-fn trace(url: &Url, attempt: u32, got: &Result<Answer, FetchError>) {
+fn trace(url: &Url, attempt: u32, got: &Result<Response, FetchError>) {
     match got {
-        Ok(answer) => {
-            let (status, bytes) = (answer.status.as_u16(), answer.body.len());
+        Ok(response) => {
+            let (status, bytes) = (response.status.as_u16(), response.body.len());
             tracing::debug!(%url, attempt, status, bytes, "response");
         }
         Err(error) => tracing::debug!(%url, attempt, error = error.explain(), "no response"),
@@ -365,9 +365,9 @@ fn trace(url: &Url, attempt: u32, got: &Result<Answer, FetchError>) {
 }
 
 /// Whether another attempt may succeed.
-fn is_retryable(got: &Result<Answer, FetchError>) -> bool {
+fn is_retryable(got: &Result<Response, FetchError>) -> bool {
     match got {
-        Ok(answer) => matches!(answer.status.as_u16(), 429 | 500..600),
+        Ok(response) => matches!(response.status.as_u16(), 429 | 500..600),
         Err(error) => error.is_retryable(),
     }
 }

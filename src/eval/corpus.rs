@@ -218,14 +218,6 @@ impl Corpus {
     }
 }
 
-impl CorpusError {
-    /// Whether the error is in the texts, not in the list of pairs.
-    #[must_use]
-    pub fn is_of_texts(&self) -> bool {
-        matches!(self, Self::Doubled(_) | Self::Number(_))
-    }
-}
-
 impl Line {
     /// The measured similarity, or else that of the label.
     fn similarity(&self) -> Option<f32> {

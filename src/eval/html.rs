@@ -35,6 +35,9 @@ struct Chart {
 /// The name and class of a curve, and the share at each mark, if any.
 type Series = (&'static str, &'static str, Vec<Option<f64>>);
 
+/// How a curve gets its values.
+type Share = fn(&Figures) -> Option<f64>;
+
 /// Renders a page that needs no other file.
 ///
 /// # Panics
@@ -64,13 +67,11 @@ fn by_band(quality: &Quality) -> Chart {
 fn by_radius(quality: &Quality, group: &GroupQuality) -> Option<Chart> {
     group.figures.recall?;
     let (radii, unconfirmed) = (&group.radii, &group.unconfirmed);
-    let share: [fn(&Figures) -> Option<f64>; 3] =
-        [|it| it.recall, |it| it.recall_not_equal, |it| it.precision_50];
-    let curves = [
-        ("recall of near pairs", "near", radii, share[0]),
-        ("of those with different texts", "not-equal", radii, share[1]),
-        ("reported pairs of 0.5 or more", "precise", radii, share[2]),
-        ("the same without confirmation", "unconfirmed", unconfirmed, share[2]),
+    let curves: [(_, _, _, Share); 4] = [
+        ("recall of near pairs", "near", radii, |it| it.recall),
+        ("of those with different texts", "not-equal", radii, |it| it.recall_not_equal),
+        ("reported pairs of 0.5 or more", "precise", radii, |it| it.precision_50),
+        ("the same without confirmation", "unconfirmed", unconfirmed, |it| it.precision_50),
     ];
     let curves =
         curves.map(|(name, class, radii, share)| (name, class, radii.iter().map(share).collect()));

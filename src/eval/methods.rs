@@ -13,7 +13,7 @@ use super::{
     corpus::Corpus,
     pairs::{Counts, Tally, count_pairs},
     quality::Figures,
-    table::{of_reported, share, table},
+    table::{OF_REPORTED, of_reported, share, table},
 };
 use crate::{
     filter::{Options, Rule},
@@ -63,13 +63,6 @@ pub enum Method {
     Tutorial,
     /// The configured mode
     Pagesieve,
-}
-
-impl Method {
-    /// Its name on the command line.
-    fn name(self) -> String {
-        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
-    }
 }
 
 /// What a method finds, and what it costs.
@@ -149,7 +142,7 @@ fn judge(corpus: &Corpus, options: &Options, recipe: Recipe, method: Method) -> 
 /// Judges evenly spaced listed pairs, at most [`SAMPLE`].
 fn sampled(corpus: &Corpus, prepared: &Prepared) -> Counts {
     let step = corpus.listed().div_ceil(SAMPLE).max(1);
-    let mut tally = Tally::new();
+    let mut tally = Tally::default();
     for (a, b, similarity) in corpus.listed_pairs().into_iter().step_by(step) {
         tally.count(corpus.band(a, b, similarity), (prepared.alike)(a, b).then_some(0));
     }
@@ -166,8 +159,7 @@ fn prepare(corpus: &Corpus, options: &Options, recipe: Recipe, method: Method) -
     let by_recipe = Fingerprinter::new(recipe);
     // A token per character in scripts without spaces, as for the similarity of the listed pairs.
     let by_character = Fingerprinter::new(Recipe { segment: Segment::Ngrams, ..recipe });
-    let texts: Vec<_> = corpus.texts().iter().map(|text| text.text.as_str()).collect();
-    let texts = texts.as_slice();
+    let texts: &[&str] = &corpus.texts().iter().map(|text| text.text.as_str()).collect::<Vec<_>>();
     match method {
         Method::Digest => Prepared::new(
             texts.iter().map(|text| Digest::of(text.as_bytes())).collect(),
@@ -390,25 +382,17 @@ fn tutorial(texts: &[&str], fingerprinter: &Fingerprinter) -> Prepared {
 
 impl fmt::Display for Comparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let header = [
-            "method",
-            "found",
-            "not equal",
-            "≥ 0.9",
-            "≥ 0.5",
-            "≥ 0.3",
-            "wrong",
-            "bytes",
-            "µs/page",
-            "ns/pair",
-        ];
+        let costs = ["bytes", "µs/page", "ns/pair"];
+        let header = [&["method", "found", "not equal"][..], &OF_REPORTED, &costs].concat();
         let row = |quality: &MethodQuality| {
             let figures = &quality.figures;
             let sample = if quality.sample.is_some() { " (sample)" } else { "" };
             let shares = [figures.recall, figures.recall_not_equal].map(share);
             let costs = [quality.bytes, quality.page_microseconds, quality.pair_nanoseconds];
             let costs = costs.map(|cost| format!("{cost:.0}"));
-            [&[quality.method.name() + sample], &shares[..], &of_reported(figures), &costs].concat()
+            let method = quality.method.to_possible_value().expect("no method is hidden");
+            [&[method.get_name().to_owned() + sample], &shares[..], &of_reported(figures), &costs]
+                .concat()
         };
         table(f, &header, self.0.iter().map(row))?;
         f.write_str(

@@ -25,17 +25,13 @@ pub struct Counts {
 }
 
 /// Pairs by band and by the least radius that reports them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Tally {
     pairs: [u64; BANDS.len()],
     found: [[u64; BANDS.len()]; MAX_RADIUS as usize + 1],
 }
 
 impl Tally {
-    pub(super) fn new() -> Self {
-        Self { pairs: [0; BANDS.len()], found: [[0; BANDS.len()]; MAX_RADIUS as usize + 1] }
-    }
-
     pub(super) fn count(&mut self, band: usize, found: Option<u32>) {
         self.pairs[band] += 1;
         if let Some(row) = found.and_then(|radius| self.found.get_mut(radius as usize)) {
@@ -107,9 +103,10 @@ impl Counts {
     }
 
     /// Adds the counts of another hash seed.
-    pub(super) fn add(&mut self, other: &Self) {
+    pub(super) fn plus(mut self, other: &Self) -> Self {
         self.pairs.iter_mut().zip(other.pairs).for_each(|(sum, count)| *sum += count);
         self.reported.iter_mut().zip(other.reported).for_each(|(sum, count)| *sum += count);
+        self
     }
 }
 
@@ -154,10 +151,8 @@ pub(super) fn tallies(
     corpus: &Corpus,
     found: impl Fn(usize, usize) -> [Option<u32>; 2],
 ) -> Vec<Group> {
-    let named = |by, name: &str| {
-        let tallies = [Tally::new(), Tally::new()];
-        Group { by, name: name.to_owned(), tallies }
-    };
+    let named =
+        |by, name: &str| Group { by, name: name.to_owned(), tallies: <[Tally; 2]>::default() };
     let languages = corpus.lang_names.iter().map(String::as_str).chain(["two languages"]);
     let mut groups = vec![named(Axis::All, "all")];
     groups.extend(languages.map(|name| named(Axis::Language, name)));
@@ -194,7 +189,7 @@ pub(super) fn tallies(
 /// # Ok::<(), pagesieve::eval::CorpusError>(())
 /// ```
 pub fn count_pairs(corpus: &Corpus, alike: impl Fn(usize, usize) -> bool) -> Counts {
-    let mut tally = Tally::new();
+    let mut tally = Tally::default();
     corpus.each_pair(|a, b, similarity| {
         tally.count(corpus.band(a, b, similarity), alike(a, b).then_some(0));
     });

@@ -216,10 +216,7 @@ impl Figures {
     /// The figures of counts with one or more hash seeds.
     #[must_use]
     pub fn new(seeds: &[Counts]) -> Self {
-        let mut counts = Counts::default();
-        for seed in seeds {
-            counts.add(seed);
-        }
+        let counts = seeds.iter().fold(Counts::default(), Counts::plus);
         Self {
             counts,
             recall: counts.recall(),

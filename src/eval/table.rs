@@ -19,18 +19,13 @@ const DOUBTFUL: usize = 5;
 
 impl Display for Quality {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { mode, radius, scheme, pairs, texts, listed, seeds, .. } = self;
+        let s = if *pairs == 1 { "" } else { "s" };
+        let means =
+            if *seeds == 1 { "" } else { "s: means, worst seed in brackets, counts summed" };
         writeln!(
             f,
-            "mode {}, radius {}, recipe {}: {} pair{} of {} texts ({} listed), {} seed{}",
-            self.mode,
-            self.radius,
-            self.scheme,
-            self.pairs,
-            if self.pairs == 1 { "" } else { "s" },
-            self.texts,
-            self.listed,
-            self.seeds,
-            if self.seeds == 1 { "" } else { "s: means, worst seed in brackets, counts summed" },
+            "mode {mode}, radius {radius}, recipe {scheme}: {pairs} pair{s} of {texts} texts ({listed} listed), {seeds} seed{means}"
         )?;
         if let TemplateQuality { texts, mean_share: Some(mean) } = self.templates {
             writeln!(f, "templates: part of {texts} texts, {:.0} % on average", mean * 100.0)?;
@@ -45,7 +40,7 @@ impl Display for Quality {
 }
 
 fn groups(quality: &Quality, f: &mut Formatter<'_>) -> fmt::Result {
-    let header = ["", "near pairs found", "not equal found", "≥ 0.9", "≥ 0.5", "≥ 0.3", "wrong"];
+    let header = [&["", "near pairs found", "not equal found"][..], &OF_REPORTED].concat();
     let row = |GroupQuality { name, figures, .. }: &GroupQuality| {
         let found = with_least(figures.recall, figures.least_recall);
         let not_equal = with_least(figures.recall_not_equal, figures.least_recall_not_equal);
@@ -107,11 +102,8 @@ fn doubtful(what: &str, pairs: &[Doubtful], f: &mut Formatter<'_>) -> fmt::Resul
     }
     writeln!(f, "\n{what} with the first seed: similarity, differing bits of 64 and of 256")?;
     for pair in pairs.iter().take(DOUBTFUL) {
-        writeln!(
-            f,
-            "  {:.2} {:>3} {:>4}  {}  {}",
-            pair.similarity, pair.distance, pair.signature_distance, pair.a, pair.b
-        )?;
+        let Doubtful { a, b, similarity, distance, signature_distance } = pair;
+        writeln!(f, "  {similarity:.2} {distance:>3} {signature_distance:>4}  {a}  {b}")?;
     }
     Ok(())
 }
@@ -124,11 +116,8 @@ pub(super) fn table(
 ) -> fmt::Result {
     let header = header.iter().copied().map(str::to_owned).collect();
     let rows: Vec<Vec<String>> = iter::once(header).chain(rows).collect();
-    let mut widths = vec![0; rows[0].len()];
-    for row in &rows {
-        let cells = row.iter().map(|cell| cell.chars().count());
-        widths.iter_mut().zip(cells).for_each(|(width, chars)| *width = chars.max(*width));
-    }
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
+    let widths: Vec<_> = (0..rows[0].len()).map(|column| width(column).unwrap_or(0)).collect();
     for row in &rows {
         write!(f, "{:width$}", row[0], width = widths[0])?;
         for (cell, width) in row.iter().zip(&widths).skip(1) {
@@ -138,6 +127,9 @@ pub(super) fn table(
     }
     Ok(())
 }
+
+/// The headers of [`of_reported`].
+pub(super) const OF_REPORTED: [&str; 4] = ["≥ 0.9", "≥ 0.5", "≥ 0.3", "wrong"];
 
 /// The share of reported pairs with a similarity of 0.9, 0.5 and 0.3 or more, and the pairs below.
 pub(super) fn of_reported(figures: &Figures) -> [String; 4] {

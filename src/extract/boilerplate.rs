@@ -5,7 +5,7 @@
 
 use std::{collections::HashMap, iter, sync::LazyLock};
 
-use html5ever::local_name;
+use html5ever::{LocalName, local_name};
 use scraper::node::Element;
 
 /// The longest name that is read; longer ones are generated and mean nothing.
@@ -49,11 +49,11 @@ enum Rule {
 /// The meaning of a word of `hints.txt`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum HintWord {
-    /// The name of an element with these words alone names the article's container.
+    /// A name of these words alone is that of an article's body: post-content.
+    Named,
     Subject,
     Body,
     Build,
-    Named,
     /// The element is a note that belongs to the text.
     Note,
     Aside,
@@ -82,7 +82,7 @@ pub(super) enum Hint {
 pub(super) fn is_boilerplate(element: &Element, in_content: bool) -> bool {
     match element.name.local {
         // Documentation uses it for notes, but names them so.
-        local_name!("aside") => return !is_note(element),
+        local_name!("aside") => return hint_words_of(element).all(|word| word != HintWord::Note),
         names!("nav" "footer" "label" "search") => return true,
         local_name!("header") if !in_content => return true,
         // These contain the text, whatever their classes say.
@@ -124,10 +124,12 @@ pub(super) fn is_hidden(element: &Element) -> bool {
 /// Whether the element is content, inside which headers belong to the text.
 pub(super) fn is_content(element: &Element) -> bool {
     matches!(element.name.local, names!("main" "article" "section"))
-        || element
-            .attrs
-            .iter()
-            .any(|(name, value)| name.local == local_name!("role") && &**value == "main")
+        || attribute(element, &local_name!("role")) == Some("main")
+}
+
+/// The value of an attribute.
+pub(super) fn attribute<'a>(element: &'a Element, wanted: &LocalName) -> Option<&'a str> {
+    element.attrs.iter().find(|(name, _)| name.local == *wanted).map(|(_, value)| &**value)
 }
 
 fn is_boilerplate_role(role: &str, in_content: bool) -> bool {
@@ -203,35 +205,20 @@ pub(super) fn is_article_body(element: &Element) -> bool {
 
 fn names_article_body(name: &str) -> bool {
     with_lower_case(name, |lower| {
-        let (mut subject, mut body) = (false, false);
-        for (start, end) in words_of(name) {
-            match HINTS.get(&lower[start..end]) {
-                Some(HintWord::Subject) => subject = true,
-                Some(HintWord::Body) => body = true,
-                Some(HintWord::Named) => (subject, body) = (true, true),
-                Some(HintWord::Build) => {}
-                _ => return false,
-            }
-        }
-        subject && body
+        let words = words_of(name).map(|(start, end)| HINTS.get(&lower[start..end]));
+        let words: Option<Vec<_>> = words.collect();
+        words.is_some_and(|words| {
+            let has = |word| words.contains(&word);
+            words.iter().all(|&word| word <= HintWord::Build)
+                && (has(HintWord::Named) || has(HintWord::Subject) && has(HintWord::Body))
+        })
     })
     .unwrap_or(false)
 }
 
-/// Whether the element is named a note, as in documentation that uses `aside` for notes.
-fn is_note(element: &Element) -> bool {
-    hint_words_of(element).any(|word| word == HintWord::Note)
-}
-
 fn hint_words_of(element: &Element) -> impl Iterator<Item = HintWord> {
-    let names = element.attrs.iter().flat_map(|(name, value)| {
-        let names = match name.local {
-            names!("class" "id") => &**value,
-            _ => "",
-        };
-        names.split_ascii_whitespace()
-    });
-    names.filter_map(hint_word_of)
+    let named = element.attrs.iter().filter(|(name, _)| matches!(name.local, names!("class" "id")));
+    named.flat_map(|(_, value)| value.split_ascii_whitespace()).filter_map(hint_word_of)
 }
 
 /// The strongest word anywhere in a name.

@@ -48,7 +48,7 @@ pub(super) fn parse(text: &str, for_selectors: bool) -> (Html, Option<Truncation
             let reader = reader.get_or_insert_with(|| TagReader::new(before));
             reader.read(piece);
             if reader.attributes() > MAX_ATTRIBUTES {
-                tokenizer.sink.stop(Truncation::Attributes);
+                tokenizer.sink.stopped.set(Some(Truncation::Attributes));
             }
         } else {
             reader = None;
@@ -86,10 +86,6 @@ impl Guard {
             stopped: Cell::new(None),
             keeps_attributes,
         }
-    }
-
-    fn stop(&self, why: Truncation) {
-        self.stopped.set(Some(why));
     }
 
     /// Counts a tag and strips its unneeded attributes. Returns the limit that it would exceed.
@@ -163,9 +159,6 @@ impl TokenSink for Guard {
 /// Formatting elements lose all attributes: the standard's rule that at most three equal elements wait to be reopened then bounds
 /// their list, which distinct attributes could make arbitrarily long. (Of `a` at most one waits.)
 fn strip(tag: &mut Tag, keeps_attributes: bool) {
-    if tag.attrs.is_empty() {
-        return;
-    }
     match tag.name {
         names!("b" "big" "code" "em" "font" "i" "nobr" "s" "small" "strike" "strong" "tt" "u") => {
             tag.attrs.clear();

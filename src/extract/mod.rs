@@ -123,14 +123,12 @@ impl Extractor {
         for header in &page.x_robots_tag {
             robots.add_header(header, agent);
         }
+        let resolved = |href: &&str| links::resolve(base.as_ref(), href);
         let tagged = || reading.lang.and_then(of_tag);
         Extracted {
             lang: language(&reading.text).or_else(tagged),
             links: links::resolve_all(base.as_ref(), reading.links.into_iter()),
-            canonical: reading
-                .canonical
-                .iter()
-                .find_map(|href| links::resolve(base.as_ref(), href)),
+            canonical: reading.canonical.iter().find_map(resolved),
             title: reading.title,
             text: reading.text,
             robots,

@@ -143,14 +143,9 @@ impl From<Css> for String {
 
 /// The rules that apply to a page.
 pub(super) fn rules_for<'a>(rules: &'a [Rules], url: Option<&Url>) -> Option<&'a Rules> {
-    let matching = |rules: &'a Rules| Some((rules.site.matches(url?)?, rules));
+    let matched = |rules: &&Rules| rules.site.matches(url?);
     // Of equal ones, `max_by_key` returns the last.
-    rules
-        .iter()
-        .rev()
-        .filter_map(matching)
-        .max_by_key(|&(length, _)| length)
-        .map(|(_, rules)| rules)
+    rules.iter().rev().max_by_key(matched).filter(|rules| matched(rules).is_some())
 }
 
 /// The elements of a page that rules select.

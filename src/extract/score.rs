@@ -7,10 +7,11 @@
 //! 1. Blocks get a [`Hint`] by tag, role and names of classes, as in Readability (Arc90, Mozilla). A hint that would drop the greater part
 //!    of the page's prose is ignored, and so are comments if there is hardly any other prose (a forum). Blocks whose headings are all
 //!    links are teasers of other pages; they count little, and are dropped if they are few.
-//! 2. A page with hardly any prose is a listing: all its text except boilerplate is kept.
-//! 3. The content is the innermost block with seven tenths of the prose. It grows outwards while its surroundings have the same
+//! 2. An element that is named the body of an article, by microdata or as post-content is, stands for the page from here on.
+//! 3. A page with hardly any prose is a listing: all its text except boilerplate is kept.
+//! 4. The content is the innermost block with seven tenths of the prose. It grows outwards while its surroundings have the same
 //!    character; further neighbours are kept if they are prose.
-//! 4. Inside it, blocks with a hint are dropped, and so are lines between paragraphs that are a single link.
+//! 5. Inside it, blocks with a hint are dropped, and so are lines between paragraphs that are a single link.
 //!
 //! If almost all of a page would be dropped it is kept whole: more text is better than none (Trafilatura: Barbaresi, ACL 2021). Every
 //! comparison is between sums over many lines, and the thresholds are far from typical values, so that a changed paragraph does not change
@@ -58,7 +59,7 @@ pub(super) fn choose(blocks: &[Block], writer: &Writer) -> Vec<bool> {
     let hints = credible_hints(blocks, &sums);
     let page = Measured { blocks, writer, segments: &segments, hints: &hints };
     let shown: Vec<bool> =
-        writer.segments().iter().map(|segment| hints[segment.block] != Hint::Boilerplate).collect();
+        writer.segments.iter().map(|segment| hints[segment.block] != Hint::Boilerplate).collect();
     let shown_bytes = page.bytes(&shown);
     if is_remnant(shown_bytes, sums[0].bytes) {
         return vec![true; segments.len()];
@@ -103,63 +104,41 @@ impl Measured<'_> {
 
     /// The prose of each block, weighted by hints.
     fn weights(&self) -> Vec<usize> {
-        let weight = |index: usize, block: usize| {
+        sum_by_block(self.blocks, self.writer, |index, segment| {
             let prose = self.segments[index].prose;
-            match self.hints[block] {
+            match self.hints[segment.block] {
                 Hint::None => prose,
                 Hint::Aside | Hint::Teaser => prose / 5,
                 Hint::Comments => prose / 10,
                 Hint::Boilerplate => 0,
             }
-        };
-        let sums = sum_by_block(self.blocks, self.writer, |index, segment| Sum {
-            prose: weight(index, segment.block),
-            ..Sum::default()
-        });
-        sums.iter().map(|sum| sum.prose).collect()
+        })
     }
 
     /// The content of each block without blocks that have a hint.
     fn plain(&self) -> Vec<Sum> {
         sum_by_block(self.blocks, self.writer, |index, segment| {
-            if self.hints[segment.block] == Hint::None {
-                self.segments[index]
-            } else {
-                Sum::default()
-            }
+            let is_plain = self.hints[segment.block] == Hint::None;
+            if is_plain { self.segments[index] } else { Sum::default() }
         })
     }
 
-    /// The block that says that it is the body of the page's article, if there is one.
+    /// The block that is named the body of the page's article. A page with several articles has none.
     fn article_body(&self, sums: &[Sum]) -> Option<usize> {
-        let mut bodies = Vec::new();
-        let mut at = 1;
-        while at < self.blocks.len() {
-            let block = self.blocks[at];
-            let is_body = block.is_body
-                && matches!(self.hints[at], Hint::None | Hint::Teaser)
-                && sums[at].bytes > 0;
-            if is_body {
-                bodies.push(at);
-            }
-            at = if is_body { block.end } else { at + 1 };
-        }
-        let all: usize = bodies.iter().map(|&body| sums[body].bytes).sum();
-        let mut body = bodies.into_iter().max_by_key(|&body| sums[body].bytes)?;
-        if sums[body].bytes * 5 < all * 4 {
+        let is_body = |block: &usize| {
+            self.blocks[*block].is_body
+                && self.hints[*block] <= Hint::Teaser
+                && sums[*block].bytes > 0
+        };
+        let bodies: Vec<usize> = (1..self.blocks.len()).filter(is_body).collect();
+        let &largest = bodies.iter().rev().max_by_key(|&&body| sums[body].bytes)?;
+        let (inside, outside): (Vec<usize>, Vec<usize>) =
+            bodies.iter().partition(|&body| (largest..self.blocks[largest].end).contains(body));
+        if outside.iter().any(|&other| sums[other].bytes * 4 >= sums[largest].bytes) {
             return None;
         }
-        // The innermost with nearly all of it.
-        let within = body + 1..self.blocks[body].end;
-        for inner in within {
-            if self.blocks[inner].is_body
-                && sums[inner].bytes * 5 >= sums[body].bytes * 4
-                && self.hints[inner] == Hint::None
-            {
-                body = inner;
-            }
-        }
-        Some(body)
+        // The innermost one with nearly all of it.
+        inside.into_iter().rfind(|&body| sums[body].bytes * 5 >= sums[largest].bytes * 4)
     }
 
     /// For each segment whether it is in this block, and neither boilerplate nor beside the text.
@@ -169,7 +148,7 @@ impl Measured<'_> {
         self.writer.segments().iter().map(|segment| keeps[segment.block]).collect()
     }
 
-    /// Steps 3 and 4: for each segment whether it is part of the content.
+    /// Steps 4 and 5: for each segment whether it is part of the content.
     fn content(&self, root: usize, sums: &[Sum], plain: &[Sum], weights: &[usize]) -> Vec<bool> {
         let mut path = self.path(root, weights);
         let core = grow(&mut path, plain);
@@ -192,7 +171,7 @@ impl Measured<'_> {
                 }
             }
         }
-        self.writer.segments().iter().map(|segment| keeps[segment.block]).collect()
+        self.writer.segments.iter().map(|segment| keeps[segment.block]).collect()
     }
 
     /// The blocks from the page down to the innermost container with most of the prose.
@@ -227,7 +206,7 @@ impl Measured<'_> {
         let is_text = |&index: &usize| self.segments[index].prose >= 40;
         for (place, &index) in kept.iter().enumerate().skip(1) {
             let (sum, kind) =
-                (self.segments[index], self.blocks[self.writer.segments()[index].block].kind);
+                (self.segments[index], self.blocks[self.writer.segments[index].block].kind);
             keeps[index] = !(matches!(kind, Kind::Paragraph | Kind::Container)
                 && sum.bytes >= LINK_LINE
                 && sum.linked * 10 >= sum.bytes * 9
@@ -368,17 +347,17 @@ fn measure_segments(blocks: &[Block], writer: &Writer) -> Vec<Sum> {
             linked_headings: usize::from(is_heading && segment.linked * 5 >= text.len() * 4),
         }
     };
-    writer.segments().iter().enumerate().map(sum).collect()
+    writer.segments.iter().enumerate().map(sum).collect()
 }
 
 /// Adds up segments by block, including the blocks in it.
-fn sum_by_block(
+fn sum_by_block<T: Copy + Default + AddAssign>(
     blocks: &[Block],
     writer: &Writer,
-    mut of_segment: impl FnMut(usize, &Segment) -> Sum,
-) -> Vec<Sum> {
-    let mut sums = vec![Sum::default(); blocks.len()];
-    for (index, segment) in writer.segments().iter().enumerate() {
+    of_segment: impl Fn(usize, &Segment) -> T,
+) -> Vec<T> {
+    let mut sums = vec![T::default(); blocks.len()];
+    for (index, segment) in writer.segments.iter().enumerate() {
         sums[segment.block] += of_segment(index, segment);
     }
     for index in (1..blocks.len()).rev() {

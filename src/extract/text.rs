@@ -17,7 +17,7 @@ pub(super) enum Gap {
 pub(super) struct Segment {
     /// What separates it from the previous segment.
     pub(super) gap: Gap,
-    /// The block that contains it, as given to [`Writer::enter`].
+    /// The block that contains it, as set in [`Writer`].
     pub(super) block: usize,
     /// Its start in the text.
     pub(super) start: usize,
@@ -30,24 +30,16 @@ pub(super) struct Segment {
 pub(super) struct Writer {
     out: String,
     gap: Gap,
-    segments: Vec<Segment>,
-    block: usize,
-    in_link: bool,
+    pub(super) segments: Vec<Segment>,
+    /// The block that contains the text written next.
+    pub(super) block: usize,
+    /// Whether the text written next belongs to a link.
+    pub(super) in_link: bool,
 }
 
 impl Writer {
     pub(super) fn gap(&mut self, gap: Gap) {
         self.gap = self.gap.max(gap);
-    }
-
-    /// Sets the block that contains the following text.
-    pub(super) fn enter(&mut self, block: usize) {
-        self.block = block;
-    }
-
-    /// Sets whether the following text belongs to a link.
-    pub(super) fn link(&mut self, in_link: bool) {
-        self.in_link = in_link;
     }
 
     /// Adds inline text: any white space becomes a single space.
@@ -74,10 +66,6 @@ impl Writer {
             }
             self.flow(line);
         }
-    }
-
-    pub(super) fn segments(&self) -> &[Segment] {
-        &self.segments
     }
 
     /// The text of a segment.

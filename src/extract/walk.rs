@@ -1,12 +1,12 @@
 //! Reads a parsed page in one walk: text, links, title and directives.
 
 use ego_tree::{NodeId, iter::Edge};
-use html5ever::{LocalName, local_name};
+use html5ever::local_name;
 use scraper::{ElementRef, Html, Node, node::Element};
 
 use super::{
     blocks::{Blocks, Flow},
-    boilerplate,
+    boilerplate::{self, attribute},
     directives::{Directives, is_agent},
     links::{RawLink, refresh_target},
     rules::Selection,
@@ -27,8 +27,41 @@ pub(super) struct Reading<'a> {
 }
 
 /// Reads the page. `agent` is the product token to which meta elements may be addressed.
+///
+/// It walks the tree without recursion, because the page determines its depth. Skipped elements are not entered.
 pub(super) fn read<'a>(html: &'a Html, agent: Option<&str>, selection: &Selection) -> Reading<'a> {
-    Walk::over(html, agent, selection).finish()
+    let mut walk = Walk {
+        reading: Reading::default(),
+        agent,
+        selection,
+        writer: Writer::default(),
+        blocks: Blocks::new(),
+        muted: None,
+        in_content: 0,
+        in_pre: 0,
+        in_link: 0,
+        in_kept: 0,
+    };
+    let mut skipped = None;
+    for edge in html.tree.root().traverse() {
+        match (edge, skipped) {
+            (Edge::Open(node), None) => match node.value() {
+                Node::Text(text) => walk.text(text),
+                _ if ElementRef::wrap(node).is_some_and(|element| !walk.enter(element)) => {
+                    skipped = Some(node.id());
+                }
+                _ => {}
+            },
+            (Edge::Close(node), Some(outermost)) if node.id() == outermost => skipped = None,
+            (Edge::Close(node), None) => {
+                if let Node::Element(element) = node.value() {
+                    walk.leave(node.id(), element);
+                }
+            }
+            _ => {}
+        }
+    }
+    walk.finish()
 }
 
 /// A walk in progress.
@@ -48,43 +81,7 @@ struct Walk<'a, 'o> {
     in_kept: usize,
 }
 
-impl<'a, 'o> Walk<'a, 'o> {
-    /// Walks the tree without recursion, because the page determines its depth. Skipped elements are not entered.
-    fn over(html: &'a Html, agent: Option<&'o str>, selection: &'o Selection) -> Self {
-        let mut walk = Self {
-            reading: Reading::default(),
-            agent,
-            selection,
-            writer: Writer::default(),
-            blocks: Blocks::new(),
-            muted: None,
-            in_content: 0,
-            in_pre: 0,
-            in_link: 0,
-            in_kept: 0,
-        };
-        let mut skipped = None;
-        for edge in html.tree.root().traverse() {
-            match (edge, skipped) {
-                (Edge::Open(node), None) => match node.value() {
-                    Node::Text(text) => walk.text(text),
-                    _ if ElementRef::wrap(node).is_some_and(|element| !walk.enter(element)) => {
-                        skipped = Some(node.id());
-                    }
-                    _ => {}
-                },
-                (Edge::Close(node), Some(outermost)) if node.id() == outermost => skipped = None,
-                (Edge::Close(node), None) => {
-                    if let Node::Element(element) = node.value() {
-                        walk.leave(node.id(), element);
-                    }
-                }
-                _ => {}
-            }
-        }
-        walk
-    }
-
+impl<'a> Walk<'a, '_> {
     fn finish(mut self) -> Reading<'a> {
         self.reading.text = if self.selection.keep.is_empty() {
             let keeps = score::choose(&self.blocks.finish(), &self.writer);
@@ -115,13 +112,12 @@ impl<'a, 'o> Walk<'a, 'o> {
             if (is_ignored && !is_kept) || self.selection.drop.contains(&node.id()) {
                 self.muted = Some(node.id());
             } else if flow.is_block() {
-                let block = self.blocks.open(element, is_boilerplate);
-                self.writer.enter(block);
+                self.writer.block = self.blocks.open(element, is_boilerplate);
             }
         }
         if is_link(element) {
             self.in_link += 1;
-            self.writer.link(true);
+            self.writer.in_link = true;
         }
         true
     }
@@ -135,14 +131,13 @@ impl<'a, 'o> Walk<'a, 'o> {
         self.in_content -= usize::from(boilerplate::is_content(element));
         self.in_pre -= usize::from(is_preformatted(element));
         if self.muted.is_none() && flow.is_block() {
-            let block = self.blocks.close();
-            self.writer.enter(block);
+            self.writer.block = self.blocks.close();
         }
         self.in_kept -= usize::from(self.selection.keep.contains(&id));
         self.muted = self.muted.filter(|&muted| muted != id);
         if is_link(element) {
             self.in_link -= 1;
-            self.writer.link(self.in_link > 0);
+            self.writer.in_link = self.in_link > 0;
         }
     }
 
@@ -165,9 +160,7 @@ impl<'a, 'o> Walk<'a, 'o> {
                 let nofollow = has_rel(element, "nofollow");
                 self.link(attribute(element, &local_name!("href")), nofollow);
             }
-            names!("frame" "iframe") => {
-                self.link(attribute(element, &local_name!("src")), false);
-            }
+            names!("frame" "iframe") => self.link(attribute(element, &local_name!("src")), false),
             local_name!("meta") => self.meta(element),
             local_name!("base") => {
                 let href = attribute(element, &local_name!("href"));
@@ -202,11 +195,6 @@ impl<'a, 'o> Walk<'a, 'o> {
     fn link(&mut self, href: Option<&'a str>, nofollow: bool) {
         self.reading.links.extend(href.map(|href| RawLink { href, nofollow }));
     }
-}
-
-/// The value of an attribute.
-fn attribute<'a>(element: &'a Element, wanted: &LocalName) -> Option<&'a str> {
-    element.attrs.iter().find(|(name, _)| name.local == *wanted).map(|(_, value)| &**value)
 }
 
 /// Whether the `rel` of an element contains this keyword.

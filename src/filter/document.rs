@@ -138,10 +138,8 @@ impl Documents {
     #[must_use]
     pub fn page(&self, extractor: &Extractor, page: &Page) -> (Document, Extracted) {
         let extracted = extractor.extract(page);
-        let (id, origin) = match &page.url {
-            Some(url) => (url.as_str(), Origin::of(url)),
-            None => ("", None),
-        };
+        let id = page.url.as_ref().map_or("", url::Url::as_str);
+        let origin = page.url.as_ref().and_then(Origin::of);
         let document = self.extracted(id, origin.as_ref(), &extracted);
         (document.with_body(Digest::of(&page.body)), extracted)
     }

@@ -14,7 +14,7 @@ use super::{
     window::{Representative, Window},
 };
 use crate::{
-    fingerprint::{Digest, Fingerprint, Recipe, Signature},
+    fingerprint::{Digest, Fingerprint, Recipe},
     index::{Audit, BlockIndex, Candidate, Index, Plan},
     page::{DocId, Timestamp},
 };
@@ -329,17 +329,19 @@ impl<I: Index> Engine<I> {
         let origin = document.blocks.as_ref().map(|blocks| blocks.origin);
         let template = self.template(document);
         let mut accepted = self.candidates.iter().filter_map(|&candidate| {
-            let (representative, other) = self.other(document.key, candidate)?;
-            let same_origin = origin.is_some() && representative.origin == origin;
+            let other = self.window.get(candidate.id).filter(|other| other.key != document.key)?;
+            let signature_of_other = other.signature?;
+            let same_origin = origin.is_some() && other.origin == origin;
             let template = if same_origin { template } else { Share::NONE };
             let found = Match {
                 of: candidate.id,
                 kind: Kind::Near,
                 step: Step::Near,
                 distance: candidate.distance,
-                signature_distance: other.distance(&signature),
+                signature_distance: signature_of_other.distance(&signature),
             };
-            self.rule.confirms(&other, &document.sketch, template).then_some(found)
+            let is_near = self.rule.confirms(&signature_of_other, &document.sketch, template);
+            is_near.then_some(found)
         });
         if self.rule.confirms_by_signature() {
             accepted.min_by_key(|found| (found.signature_distance, found.of))
@@ -347,13 +349,6 @@ impl<I: Index> Engine<I> {
             // Candidates come in the order of their fingerprints' distances.
             accepted.next()
         }
-    }
-
-    /// The representative that is a candidate, unless it is an earlier version of the same document.
-    fn other(&self, key: Key, candidate: Candidate) -> Option<(Representative, Signature)> {
-        let representative = self.window.get(candidate.id)?;
-        let signature = representative.signature?;
-        (representative.key != key).then_some((representative, signature))
     }
 
     fn remember_representative<D: Digests>(

@@ -3,11 +3,12 @@
 //! Uses [`crate::fingerprint`] and [`crate::index`]. Does no I/O and cannot fail; `DurableFilter` keeps the same window in a file.
 //!
 //! Judging has four steps, each more expensive than the one before, and the first that decides ends it: the digest of the body, the digest
-//! of the text, the fingerprints near by in the index, and the comparison of these documents by their whole signatures. A [`Key`]
-//! identifies a document across its versions.
+//! of the text, the fingerprints near by in the index, and the comparison of these documents by their whole signatures. The README counts
+//! the crawler's check of the URL as a step before these; [`Step::Near`] stands for the last two. A [`Key`] identifies a document across
+//! its versions.
 //!
 //! Three rules keep the verdicts sound. *Only unique documents are matched*: a duplicate's digests become aliases of the document that it
-//! repeats, so groups are stars and never chains. *A document never matches an earlier version of itself*: documents with the same key are
+//! repeats, so every duplicate refers directly to a unique document. *A document never matches an earlier version of itself*: documents with the same key are
 //! skipped. *A text of few features is judged by equality only*: its fingerprint would mean too little.
 //!
 //! Equal versions of one document do not match each other. Of these, the oldest 256 in the window are known by their digests, as an index
@@ -36,7 +37,7 @@ mod window;
 #[cfg(test)]
 mod tests;
 
-use std::{convert::Infallible, ops::Deref};
+use std::ops::Deref;
 
 use crate::{
     fingerprint::{Digest, HashSeed, Recipe},
@@ -80,7 +81,7 @@ pub(crate) use window::{Packed, Representative};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Filter {
-    engine: Engine,
+    pub(crate) engine: Engine,
     digests: MemoryDigests,
 }
 
@@ -100,7 +101,7 @@ impl Filter {
     /// As [`new`](Self::new).
     pub(crate) fn of_recipe(options: &Options, recipe: Recipe) -> Result<Self, OptionsError> {
         recipe.check()?;
-        let engine = Engine::new(options, recipe, options.index_beside_digests()?);
+        let engine = Engine::new(options, recipe, options.index_with_digests()?);
         Ok(Self { engine, digests: MemoryDigests::default() })
     }
 
@@ -109,13 +110,14 @@ impl Filter {
     /// # Panics
     /// If the document was made for a filter with another recipe.
     pub fn judge(&mut self, document: &Document) -> Judgement {
-        infallible(self.engine.judge(&mut self.digests, document)).judgement
+        let Ok(change) = self.engine.judge(&mut self.digests, document);
+        change.judgement
     }
 
     /// Judges a document by its body alone, so that a known page need not be parsed: `None`, and nothing is remembered, if the body is
     /// not known. The facts are then those of the text that is known by this body.
     pub fn judge_body(&mut self, id: &str, body: Digest, at: Timestamp) -> Option<Judgement> {
-        let change = infallible(self.engine.judge_body(&mut self.digests, Key::of(id), body, at));
+        let Ok(change) = self.engine.judge_body(&mut self.digests, Key::of(id), body, at);
         change.map(|change| change.judgement)
     }
 
@@ -131,18 +133,6 @@ impl Deref for Filter {
     fn deref(&self) -> &Engine {
         &self.engine
     }
-}
-
-#[cfg(feature = "cli")]
-impl Filter {
-    /// Adds a sample that another filter has learnt a template from.
-    pub(crate) fn add_sample(&mut self, sample: &TemplateSample) {
-        self.engine.add_sample(sample);
-    }
-}
-
-fn infallible<T>(result: Result<T, Infallible>) -> T {
-    result.unwrap_or_else(|never| match never {})
 }
 
 /// Callers move filters between threads.

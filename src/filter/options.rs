@@ -97,26 +97,22 @@ impl Options {
     /// The radius of the index, in bits: as given, or the mode's.
     #[must_use]
     pub fn radius(&self) -> u32 {
-        let radius = self.radius.unwrap_or(match self.mode {
-            Mode::Balanced => Radius::BALANCED,
-            Mode::Classic | Mode::Strict => Radius::CLASSIC,
-        });
-        radius.get()
+        self.radius.map_or(self.mode.radius(), Radius::get)
     }
 
-    /// Looks at what the values mean together.
+    /// Checks that the window fits in `memory`, if its digests are in a file.
     ///
     /// # Errors
-    /// If the window may need more memory than it is given, though its digests are in a state.
+    /// If the window may need more memory than it is given.
     pub fn check(&self) -> Result<(), MemoryError> {
         self.plan(0).map(drop)
     }
 
-    /// The same if the digests are in memory too.
+    /// Checks that the window fits in `memory` together with its digests.
     ///
     /// # Errors
-    /// If the window may need more memory than it is given.
-    pub fn check_beside_digests(&self) -> Result<(), MemoryError> {
+    /// If they may need more memory than they are given.
+    pub fn check_with_digests(&self) -> Result<(), MemoryError> {
         self.plan(BYTES_PER_DIGEST).map(drop)
     }
 
@@ -129,16 +125,15 @@ impl Options {
     /// An empty index for the window, with the fastest layout in the memory that the window leaves. The digests are in a file.
     #[cfg(any(feature = "state", test))]
     pub(crate) fn index(&self) -> Result<BlockIndex, OptionsError> {
-        self.index_beside(0)
+        self.index_in(self.plan(0)?)
     }
 
-    /// The same if the digests are in memory too.
-    pub(super) fn index_beside_digests(&self) -> Result<BlockIndex, OptionsError> {
-        self.index_beside(BYTES_PER_DIGEST)
+    /// An empty index for the window, with the fastest layout in the memory that the window and its digests leave.
+    pub(super) fn index_with_digests(&self) -> Result<BlockIndex, OptionsError> {
+        self.index_in(self.plan(BYTES_PER_DIGEST)?)
     }
 
-    fn index_beside(&self, digest: u64) -> Result<BlockIndex, OptionsError> {
-        let plan = self.plan(digest)?;
+    fn index_in(&self, plan: Plan) -> Result<BlockIndex, OptionsError> {
         tracing::info!(index = %plan, "the index is laid out");
         let index = BlockIndex::with_plan(plan)?;
         Ok(match NonZeroU32::new(self.audit) {
@@ -203,7 +198,7 @@ pub enum OptionsError {
     Memory(#[from] MemoryError),
     /// The system gives less than the configuration.
     #[error(
-        "make room for the window's index: give the process more memory, or make `dedup.window.entries` smaller"
+        "cannot allocate the window's index: give the process more memory, or make `dedup.window.entries` smaller"
     )]
     Refused(#[from] RefusedError),
     /// This build lacks a Cargo feature that they need.
@@ -248,14 +243,18 @@ impl Mode {
             Self::Strict => "strict",
         }
     }
+
+    /// The radius of the index. That of `balanced` is the smallest at which none of 200 hash seeds misses more than one in twenty near
+    /// duplicates of the development data that are not equal.
+    fn radius(self) -> u32 {
+        match self {
+            Self::Balanced => 9,
+            Self::Classic | Self::Strict => 3,
+        }
+    }
 }
 
 impl Radius {
-    /// That of the classic rule.
-    const CLASSIC: Self = Self(3);
-    /// That of the balanced rule. On the development data it is the least at which no seed of the hash, of 200, misses more than one in
-    /// twenty near duplicates that are not equal.
-    const BALANCED: Self = Self(9);
     /// The largest.
     pub const MAX: Self = Self(MAX_RADIUS);
 

@@ -34,8 +34,8 @@ pub struct Rule {
     min_features: u32,
 }
 
-/// Texts of fewer features than this, some twelve words, cannot be near duplicates: any change breaks a tenth of their shingles of five
-/// words, and one in the middle more than half.
+/// Texts of fewer features than this, some twelve words, are near duplicates only of texts with the same signature: any change breaks a
+/// tenth of their shingles of five words, and one in the middle more than half.
 const TOO_SHORT: u32 = 24;
 /// Texts of fewer features than this, some thirty words, are short.
 const SHORT: u32 = 64;
@@ -82,7 +82,8 @@ impl Rule {
         }
     }
 
-    /// The same if both texts are from one origin, and its template is this share of the text. Never more.
+    /// The number of bits in which the signatures of two texts from one origin may differ, if its template is this share of the text. Never
+    /// more than [`signature_radius`](Self::signature_radius).
     ///
     /// ```
     /// use pagesieve::filter::{Options, Rule, Share};
@@ -100,7 +101,7 @@ impl Rule {
         if percent == 0 || own < TOO_SHORT || self.mode == Mode::Classic {
             return most;
         }
-        beside(self.signature_radius(own), percent).min(most)
+        distance_with_template(self.signature_radius(own), percent).min(most)
     }
 
     /// The signature of a text that is long enough to be compared by it; others are compared exactly.
@@ -136,7 +137,7 @@ impl Rule {
     clippy::cast_sign_loss,
     reason = "the result is from 0 to 256"
 )]
-fn beside(bits: u32, percent: u32) -> u32 {
+fn distance_with_template(bits: u32, percent: u32) -> u32 {
     let angle = f64::from(bits) * std::f64::consts::PI / 256.0;
     let share = f64::from(percent) / 100.0;
     let cosine = share + angle.cos() * (1.0 - share);

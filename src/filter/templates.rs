@@ -1,8 +1,8 @@
 //! Site templates: the boilerplate that pages of one origin share and that extraction left in.
 //!
 //! Two pages that share a template and nothing else are as similar as the template is large. The template of an origin is learnt from its
-//! unique pages: a block that [`HOLDERS`] of [`EPOCH`] pages contain belongs to it. Both the last complete epoch and the current one
-//! count, so that a template follows the origin's changes. It depends only on the origin's own pages and their order. Memory is bounded by
+//! unique pages, in epochs of [`EPOCH`] pages. A block belongs to it if at least [`HOLDERS`] pages of the last complete epoch contain it, or
+//! at least as many of the current epoch so far. So a template follows the origin's changes. It depends only on the origin's own pages and their order. Memory is bounded by
 //! the blocks per page, the pages per epoch and the number of origins.
 //!
 //! Templates do not change signatures. They affect how a candidate from the same origin is confirmed: see [`Rule`](super::Rule).
@@ -86,7 +86,7 @@ pub(super) struct Templates {
 }
 
 /// What is known of an origin.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct OriginTemplate {
     /// The template by the last whole epoch: hashes in order.
     template: Vec<u64>,
@@ -180,8 +180,7 @@ impl Templates {
         if !self.origins.contains_key(&sample.origin) {
             outdated.extend(self.make_room());
         }
-        let known =
-            self.origins.entry(sample.origin).or_insert_with(|| OriginTemplate::new(sample.id));
+        let known = self.origins.entry(sample.origin).or_default();
         if known.learn(sample) == self.bounds.epoch {
             outdated.push(Outdated { origin: sample.origin, before: known.began });
             known.end_epoch(self.bounds.holders);
@@ -194,27 +193,14 @@ impl Templates {
         if self.origins.len() < self.bounds.origins.get() {
             return None;
         }
-        let (&origin, last) = self
-            .origins
-            .iter()
-            .map(|(origin, known)| (origin, known.last))
-            .min_by_key(|&(_, last)| last)?;
+        let (&origin, known) = self.origins.iter().min_by_key(|(_, known)| known.last)?;
+        let before = DocId(known.last.0 + 1);
         self.origins.remove(&origin);
-        Some(Outdated { origin, before: DocId(last.0 + 1) })
+        Some(Outdated { origin, before })
     }
 }
 
 impl OriginTemplate {
-    fn new(began: DocId) -> Self {
-        Self {
-            template: Vec::new(),
-            holders: HashMap::new(),
-            keys: [Vec::new(), Vec::new()],
-            began,
-            last: began,
-        }
-    }
-
     fn knows(&self, block: u64, holders: usize) -> bool {
         self.template.binary_search(&block).is_ok()
             || self.holders.get(&block).is_some_and(|&count| count >= holders)

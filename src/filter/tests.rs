@@ -48,11 +48,13 @@ impl Judge for InMemory {
     fn judge(&mut self, document: &Document) -> Judgement {
         let peeked = document.body.and_then(|body| {
             let (engine, digests) = (&mut self.engine, &mut self.digests);
-            infallible(engine.peek_body(digests, document.key, body, document.at))
+            let Ok(peeked) = engine.peek_body(digests, document.key, body, document.at);
+            peeked
         });
         let plain = self.engine.clone().without_templates();
-        let plain = infallible({ plain }.judge(&mut self.digests.clone(), document)).judgement;
-        let change = infallible(self.engine.judge(&mut self.digests, document));
+        let Ok(Change { judgement: plain, .. }) =
+            { plain }.judge(&mut self.digests.clone(), document);
+        let Ok(change) = self.engine.judge(&mut self.digests, document);
         let judgement = change.judgement;
         let law = "templates make a verdict stricter, or leave it as it is";
         let step = plain.verdict.matched().map(|found| found.step);
@@ -67,8 +69,8 @@ impl Judge for InMemory {
     }
 
     fn judge_body(&mut self, name: &str, body: Digest, at: Timestamp) -> Option<Judgement> {
-        let judged = self.engine.judge_body(&mut self.digests, Key::of(name), body, at);
-        infallible(judged).map(|change| change.judgement)
+        let Ok(judged) = self.engine.judge_body(&mut self.digests, Key::of(name), body, at);
+        judged.map(|change| change.judgement)
     }
 
     fn reopen(&mut self) {
@@ -126,7 +128,7 @@ fn versions_of_one_document_that_never_change_are_not_all_looked_at() {
     }
     for digest in [Some(subject(1, 7).body.unwrap()), subject(1, 7).sketch.digest] {
         let mut known = Vec::new();
-        infallible(filter.digests.find(digest.unwrap(), &mut known));
+        let Ok(()) = filter.digests.find(digest.unwrap(), &mut known);
         assert_eq!(known.len(), BlockIndex::EQUAL_LIMIT as usize);
     }
     let found = filter.judge(&subject(2, 7)).verdict.matched().copied().unwrap();
@@ -199,7 +201,7 @@ fn mode_classic_learns_no_templates() {
         let mut filter = filter(&Options { mode, ..Options::default() });
         let blocks = Some(templates::Blocks::of("a.test", "one line\nanother"));
         let document = Document { blocks, ..subject(1, 1) };
-        let change = infallible(filter.engine.judge(&mut filter.digests, &document));
+        let Ok(change) = filter.engine.judge(&mut filter.digests, &document);
         assert_eq!(change.template.is_some(), learns, "{mode:?}");
     }
 }

@@ -1,8 +1,12 @@
 //! The rolling window: the unique documents (representatives) that later ones may still repeat.
 //!
-//! The oldest leave when they are too old, or when there are too many. With a representative leave its fingerprint in the index, its digests,
-//! and the aliases of the duplicates that repeated it; in a file also its signature, and its row of `documents` unless a crawl keeps
-//! all rows for its report. Digests in a file are deleted in sweeps, much later. Templates do not depend on the window.
+//! The oldest leave when they are too old, or when there are too many (`WindowOptions`). With a representative, these leave: its fingerprint
+//! in the index, its digests, and its aliases. An alias is the digest of a duplicate's body or text, by which later documents match the
+//! duplicate's representative. An alias also leaves when `entries` newer ones exist (`Engine::horizon`).
+//!
+//! In a file (`state/`), `signatures` has the representatives, `digests` their digests and aliases, and `documents` what is known of each
+//! document. A commit drops rows of `signatures` that have left the window, and of `documents` unless a crawl keeps them for its report.
+//! `digests` is swept each time 2^20 documents or aliases have left. `templates` does not depend on the window.
 
 use std::{collections::VecDeque, num::NonZeroU64, time::Duration};
 
@@ -121,14 +125,9 @@ impl Window {
         }
     }
 
-    /// The number of the oldest representative that may still be matched.
-    pub(super) fn oldest(&self) -> Option<DocId> {
-        self.queue.front().map(Packed::id)
-    }
-
-    /// The same, or `next` if there is none.
+    /// The number of the oldest representative that may still be matched, or `next` if there is none.
     pub(super) fn horizon(&self, next: DocId) -> DocId {
-        self.oldest().unwrap_or(next)
+        self.queue.front().map_or(next, Packed::id)
     }
 
     /// Takes in a representative; if there are too many now, the oldest leaves.

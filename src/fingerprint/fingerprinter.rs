@@ -1,7 +1,5 @@
 //! Makes sketches of texts: runs all steps of the recipe.
 
-#[cfg(feature = "jieba")]
-use std::sync::LazyLock;
 use std::{
     cmp::Reverse,
     sync::{Mutex, PoisonError},
@@ -11,17 +9,13 @@ use super::{
     accumulate::Accumulator,
     bits::{Digest, Fingerprint, Signature},
     features::{Counts, expand, hash_pair, hash_token, weight},
-    normalise::Simplified,
-    recipe::{HashSeed, Recipe, Segment},
-    segment::{self, Run},
+    normalise::{SIMPLIFIED, Simplified},
+    recipe::{HashSeed, Recipe},
+    segment::{self, Run, Unit, units},
 };
 
 /// Scratch memory up to this size in bytes is kept for the next text.
 const KEPT: usize = 4 << 20;
-
-/// The dictionary, shared by all fingerprinters.
-#[cfg(feature = "jieba")]
-static JIEBA: LazyLock<jieba_rs::Jieba> = LazyLock::new(jieba_rs::Jieba::new);
 
 /// What a filter needs to know about a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,7 +71,7 @@ impl Fingerprinter {
         recipe.check().expect("a recipe that this build can follow");
         Self {
             recipe,
-            simplified: recipe.fold_chinese.then(Simplified::get),
+            simplified: recipe.fold_chinese.then(|| &*SIMPLIFIED),
             idle: Mutex::default(),
         }
     }
@@ -110,7 +104,29 @@ impl Fingerprinter {
     /// ```
     #[must_use]
     pub fn sketch(&self, text: &str) -> Sketch {
-        self.with_scratch(|scratch| self.sketch_with(scratch, text))
+        self.with_scratch(|Scratch { buffers, counts, digester }| {
+            counts.clear();
+            let mut chain = Chain::new(self.recipe.hash_seed);
+            segment::runs(text, self.simplified, buffers, |run| {
+                digester.add(run);
+                units(run, self.recipe.segment, |unit| {
+                    let (hash, pair) = chain.next(unit);
+                    counts.add(hash);
+                    if let Some(pair) = pair {
+                        counts.add(pair);
+                    }
+                });
+            });
+            let mut accumulator = Accumulator::new();
+            for (hash, count) in counts.iter() {
+                accumulator.add(expand(hash), weight(count));
+            }
+            Sketch {
+                signature: Signature(accumulator.finish().signs()),
+                features: counts.len(),
+                digest: digester.finish(),
+            }
+        })
     }
 
     /// The features of the text, the heaviest first, those of equal weight in order of first occurrence.
@@ -190,31 +206,6 @@ impl Fingerprinter {
         }
         done
     }
-
-    fn sketch_with(&self, scratch: &mut Scratch, text: &str) -> Sketch {
-        let Scratch { buffers, counts, digester } = scratch;
-        counts.clear();
-        let mut chain = Chain::new(self.recipe.hash_seed);
-        segment::runs(text, self.simplified, buffers, |run| {
-            digester.add(run);
-            units(run, self.recipe.segment, |unit| {
-                let (hash, pair) = chain.next(unit);
-                counts.add(hash);
-                if let Some(pair) = pair {
-                    counts.add(pair);
-                }
-            });
-        });
-        let mut accumulator = Accumulator::new();
-        for (hash, count) in counts.iter() {
-            accumulator.add(expand(hash), weight(count));
-        }
-        Sketch {
-            signature: Signature(accumulator.finish().signs()),
-            features: counts.len(),
-            digest: digester.finish(),
-        }
-    }
 }
 
 /// Memory that is used again for each text.
@@ -229,48 +220,6 @@ impl Scratch {
     fn size(&self) -> usize {
         self.buffers.size() + self.counts.size() + self.digester.buffer.capacity()
     }
-}
-
-/// What features are made of.
-#[derive(Clone, Copy)]
-enum Unit<'a> {
-    /// A token: a feature, and one with its neighbour.
-    Token(&'a str),
-    /// A character inside a token, and whether another one precedes it there: a feature, and one with that neighbour.
-    #[cfg_attr(
-        not(feature = "jieba"),
-        expect(dead_code, reason = "only words of jieba have an inside")
-    )]
-    Inside(&'a str, bool),
-}
-
-#[cfg_attr(
-    not(feature = "jieba"),
-    expect(unused_variables, reason = "without jieba there is one way to segment")
-)]
-fn units(run: Run<'_>, segment: Segment, mut emit: impl FnMut(Unit<'_>)) {
-    match run {
-        Run::Word(word) => emit(Unit::Token(word)),
-        #[cfg(feature = "jieba")]
-        Run::Han(run) if segment == Segment::Jieba => {
-            for word in JIEBA.cut(run, false) {
-                emit(Unit::Token(word.word));
-                if word.end - word.start > 1 {
-                    for (place, character) in characters(word.word).enumerate() {
-                        emit(Unit::Inside(character, place > 0));
-                    }
-                }
-            }
-        }
-        Run::Han(run) | Run::Unspaced(run) => {
-            characters(run).for_each(|character| emit(Unit::Token(character)));
-        }
-    }
-}
-
-/// The characters of a text, as strings.
-fn characters(text: &str) -> impl Iterator<Item = &str> {
-    text.char_indices().map(|(at, character)| &text[at..at + character.len_utf8()])
 }
 
 /// Hashes units one after the other. Adjacent tokens form a pair, also across punctuation and white space.
@@ -344,7 +293,10 @@ impl Digester {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{super::normalise, *};
+    use super::{
+        super::{normalise, recipe::Segment},
+        *,
+    };
 
     fn sketch(text: &str) -> Sketch {
         Fingerprinter::new(Recipe::default()).sketch(text)

@@ -15,7 +15,8 @@ pub(super) const WINDOW: usize = 16 << 10;
 const FIRST: u32 = 0x3400;
 const LAST: u32 = 0x9fff;
 
-static SIMPLIFIED: LazyLock<Simplified> = LazyLock::new(Simplified::build);
+/// Shared by all fingerprinters.
+pub(super) static SIMPLIFIED: LazyLock<Simplified> = LazyLock::new(Simplified::build);
 
 /// Calls `emit` with the normal form of the text, part by part. A part ends at ASCII white space or at the end of the text.
 pub(super) fn normalised(text: &str, buffer: &mut String, mut emit: impl FnMut(&str)) {
@@ -156,11 +157,6 @@ fn is_kept(character: char) -> bool {
 pub(super) struct Simplified(Box<[u16]>);
 
 impl Simplified {
-    /// The shared table, built on first use.
-    pub(super) fn get() -> &'static Self {
-        &SIMPLIFIED
-    }
-
     fn build() -> Self {
         let mut folded: Box<[u16]> = (FIRST..=LAST).map(low).collect();
         for line in include_str!("simplified.txt").lines().filter(|line| !line.starts_with('#')) {
@@ -194,7 +190,7 @@ mod tests {
     use super::*;
 
     fn fold(character: char) -> char {
-        Simplified::get().folded(character).unwrap_or(character)
+        SIMPLIFIED.folded(character).unwrap_or(character)
     }
 
     #[test]

@@ -32,16 +32,13 @@ pub struct Recipe {
     pub hash_seed: HashSeed,
 }
 
-/// A recipe that this build cannot follow.
+/// This build cannot follow the recipe, because the dictionary of jieba is not compiled in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`segment = \"jieba\"` needs the Cargo feature `jieba`: build with it, or set `segment = \"ngrams\"`"
+)]
 #[non_exhaustive]
-pub enum RecipeError {
-    /// The dictionary of jieba is not compiled in.
-    #[error(
-        "`segment = \"jieba\"` needs the Cargo feature `jieba`: build with it, or set `segment = \"ngrams\"`"
-    )]
-    NoJieba,
-}
+pub struct RecipeError;
 
 impl Recipe {
     /// Checks that this build can follow the recipe.
@@ -49,10 +46,8 @@ impl Recipe {
     /// # Errors
     /// If it needs a Cargo feature that this build does not have.
     pub fn check(&self) -> Result<(), RecipeError> {
-        if self.segment == Segment::Jieba && cfg!(not(feature = "jieba")) {
-            return Err(RecipeError::NoJieba);
-        }
-        Ok(())
+        let is_missing = self.segment == Segment::Jieba && cfg!(not(feature = "jieba"));
+        if is_missing { Err(RecipeError) } else { Ok(()) }
     }
 
     /// The version of the recipe and the options that change fingerprints: `2:jieba:fold`, or `2:ngrams:keep` if traditional

@@ -1,8 +1,21 @@
-//! Cuts a normalised text into runs by script: words where a script writes spaces, stretches of characters where it does not.
+//! Cuts a normalised text into runs by script, and runs into tokens (steps 2 and 3 of the recipe in [`super`]).
+//!
+//! A run is a word where a script writes spaces, and a stretch of characters where it does not. [`units`] cuts Chinese runs into words, by the
+//! dictionary of jieba.
+
+#[cfg(feature = "jieba")]
+use std::sync::LazyLock;
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::normalise::{Simplified, ideographs, is_separator, normalised};
+use super::{
+    normalise::{Simplified, ideographs, is_separator, normalised},
+    recipe::Segment,
+};
+
+/// The dictionary of Chinese words, shared by all fingerprinters.
+#[cfg(feature = "jieba")]
+static JIEBA: LazyLock<jieba_rs::Jieba> = LazyLock::new(jieba_rs::Jieba::new);
 
 /// The longest run of Chinese characters in bytes. Segmenting takes some forty bytes of memory per byte.
 const LONGEST_RUN: usize = 64 << 10;
@@ -139,6 +152,49 @@ fn words(run: &str, mut emit: impl FnMut(&str)) {
             emit(word.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '_'));
         });
     }
+}
+
+/// What features are made of.
+#[derive(Clone, Copy)]
+pub(super) enum Unit<'a> {
+    /// A token: a feature, and one with its neighbour.
+    Token(&'a str),
+    /// A character inside a token, and whether another one precedes it there: a feature, and one with that neighbour.
+    #[cfg_attr(
+        not(feature = "jieba"),
+        expect(dead_code, reason = "only words of jieba have an inside")
+    )]
+    Inside(&'a str, bool),
+}
+
+/// Cuts a run into tokens, and Chinese words of several characters into these too.
+#[cfg_attr(
+    not(feature = "jieba"),
+    expect(unused_variables, reason = "without jieba there is one way to segment")
+)]
+pub(super) fn units(run: Run<'_>, segment: Segment, mut emit: impl FnMut(Unit<'_>)) {
+    match run {
+        Run::Word(word) => emit(Unit::Token(word)),
+        #[cfg(feature = "jieba")]
+        Run::Han(run) if segment == Segment::Jieba => {
+            for word in JIEBA.cut(run, false) {
+                emit(Unit::Token(word.word));
+                if word.end - word.start > 1 {
+                    for (place, character) in characters(word.word).enumerate() {
+                        emit(Unit::Inside(character, place > 0));
+                    }
+                }
+            }
+        }
+        Run::Han(run) | Run::Unspaced(run) => {
+            characters(run).for_each(|character| emit(Unit::Token(character)));
+        }
+    }
+}
+
+/// The characters of a text, as strings.
+fn characters(text: &str) -> impl Iterator<Item = &str> {
+    text.char_indices().map(|(at, character)| &text[at..at + character.len_utf8()])
 }
 
 /// How a script is cut.

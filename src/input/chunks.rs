@@ -35,9 +35,7 @@ struct Queued {
 
 impl Chunks {
     /// Starts reading.
-    pub(crate) fn new(
-        documents: impl Iterator<Item = Result<Input, InputError>> + Send + 'static,
-    ) -> Self {
+    pub(crate) fn new(documents: impl Iterator<Item = Item> + Send + 'static) -> Self {
         let (sender, items) = channel();
         let queued = Arc::new(Queued::default());
         let reader = Arc::clone(&queued);

@@ -129,10 +129,8 @@ fn parse(line: &[u8]) -> Result<Input, LineError> {
             return Err(LineError::Form("there must be either `text` or `html`, not both"));
         }
     };
-    let url = fields.url.map(|text| match Url::parse(&text) {
-        Ok(url) => Ok(url),
-        Err(source) => Err(LineError::Url { text, source }),
-    });
+    let parse = |text: String| Url::parse(&text).map_err(|source| LineError::Url { text, source });
+    let url = fields.url.map(parse);
     Ok(Input { id: fields.id, url: url.transpose()?, at: fields.time, content })
 }
 

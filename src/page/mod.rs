@@ -36,7 +36,9 @@ pub struct Page {
 }
 
 /// The number of a document in order of arrival, from 1. It is never reused, even after the document has left the window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(transparent)]
 pub struct DocId(pub u64);
 

@@ -21,14 +21,9 @@ pub struct UrlOptions {
 
 impl Default for UrlOptions {
     fn default() -> Self {
-        let is_name = |line: &&str| !line.is_empty() && !line.starts_with('#');
-        Self {
-            tracking: include_str!("tracking.txt")
-                .lines()
-                .filter(is_name)
-                .map(str::to_owned)
-                .collect(),
-        }
+        let lines = include_str!("tracking.txt").lines();
+        let names = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
+        Self { tracking: names.map(str::to_owned).collect() }
     }
 }
 

@@ -27,6 +27,7 @@ const KEPT_CLUSTERS: usize = 1_000;
 #[derive(Debug, Default)]
 pub(crate) struct Builder {
     counts: Counts,
+    /// By name; the name in the host itself is filled in at the end.
     hosts: HashMap<String, Host>,
     clusters: HashMap<String, Cluster>,
     held: usize,
@@ -57,7 +58,7 @@ impl Builder {
             (VerdictName::Near, _) => counts.near += 1,
         }
         let url = Url::parse(&decision.id).ok();
-        let host = self.host(url.as_ref());
+        let host = self.hosts.entry(name(url.as_ref())).or_default();
         host.fetched += 1;
         let Some(matched) = &decision.matched else {
             host.unique += 1;
@@ -109,7 +110,8 @@ impl Builder {
         let failed = matches!(line.reason, Reason::Status | Reason::Failure);
         self.counts.fetched += u64::from(fetched);
         if failed || fetched {
-            let host = self.host(Url::parse(&line.url).ok().as_ref());
+            let name = name(Url::parse(&line.url).ok().as_ref());
+            let host = self.hosts.entry(name).or_default();
             host.fetched += u64::from(fetched);
             host.failed += u64::from(failed);
         }
@@ -122,7 +124,8 @@ impl Builder {
         let nothing = Warning::of_nothing(&self.counts, run.end, &self.examples);
         let unstored = Warning::of_unstored(keeps, self.unstored);
         self.deferred.sort_by(|a, b| b.urls.cmp(&a.urls).then_with(|| a.host.cmp(&b.host)));
-        let mut hosts: Vec<Host> = self.hosts.into_values().collect();
+        let named = self.hosts.into_iter().map(|(host, counts)| Host { host, ..counts });
+        let mut hosts: Vec<_> = named.collect();
         hosts.sort_by(|a, b| b.fetched.cmp(&a.fetched).then_with(|| a.host.cmp(&b.host)));
         let cluster_count = self.clusters.len() as u64;
         let clusters = largest_first(self.clusters.into_values().collect());
@@ -143,13 +146,6 @@ impl Builder {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             ..run
         }
-    }
-
-    fn host(&mut self, url: Option<&Url>) -> &mut Host {
-        let name = name(url);
-        self.hosts
-            .entry(name)
-            .or_insert_with_key(|name| Host { host: name.clone(), ..Host::default() })
     }
 
     /// Drops the members of all but the largest clusters, but not their number: the report names only members of the largest.
@@ -196,16 +192,9 @@ fn choose(mut clusters: Vec<Cluster>, room: usize) -> (Vec<Cluster>, Omitted) {
         pages: omitted.iter().map(|cluster| cluster.count).sum(),
         largest: omitted.iter().map(|cluster| cluster.count).max().unwrap_or_default(),
     };
-    (in_order(largest_first(clusters)), omitted)
-}
-
-/// The largest first, those of one size with their kinds mixed.
-fn in_order(clusters: Vec<Cluster>) -> Vec<Cluster> {
-    let mut sizes = BTreeMap::<_, Vec<Cluster>>::new();
-    for cluster in clusters {
-        sizes.entry(Reverse(cluster.count)).or_default().push(cluster);
-    }
-    sizes.into_values().flat_map(mixed).collect()
+    let clusters = largest_first(clusters);
+    let of_one_size = clusters.chunk_by(|a, b| a.count == b.count);
+    (of_one_size.flat_map(|clusters| mixed(clusters.to_vec())).collect(), omitted)
 }
 
 /// One of each kind in turn, near ones first; within a kind the order stays.

@@ -3,7 +3,10 @@
 //! The page is one file without scripts. Text from strangers is escaped in both. The summary has at most 80 columns, unless a URL is
 //! longer.
 
-use std::{cmp::Reverse, fmt};
+use std::{
+    cmp::Reverse,
+    fmt::{self, Formatter},
+};
 
 use askama::{PrimitiveType, Template};
 use url::Url;
@@ -55,10 +58,8 @@ impl Page<'_> {
 
     /// A language that is safe in an attribute.
     fn lang(cluster: &Cluster) -> Option<&str> {
-        cluster
-            .lang
-            .as_deref()
-            .filter(|lang| lang.chars().all(|c| c.is_ascii_alphanumeric() || c == '-'))
+        let is_safe = |lang: &&str| lang.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+        cluster.lang.as_deref().filter(is_safe)
     }
 
     fn shown(text: &str) -> String {
@@ -79,10 +80,9 @@ impl Page<'_> {
 }
 
 impl fmt::Display for Report {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let counts = &self.counts;
-        let judged = counts.judged();
-        let share = |part| percent(part, judged);
+        let share = |part| percent(part, counts.judged());
         let Exact { body, text } = counts.exact;
         let steps = format!("{} by body, {} by text", thousands(body), thousands(text));
         let exact = counts.exact.sum();
@@ -104,7 +104,7 @@ impl fmt::Display for Report {
 }
 
 impl fmt::Display for End {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Done => "done",
             Self::Budget => "budget spent",
@@ -114,19 +114,13 @@ impl fmt::Display for End {
     }
 }
 
-fn line(
-    f: &mut fmt::Formatter<'_>,
-    name: &str,
-    count: u64,
-    share: &str,
-    more: &str,
-) -> fmt::Result {
+fn line(f: &mut Formatter<'_>, name: &str, count: u64, share: &str, more: &str) -> fmt::Result {
     let line = format!("  {name:<17}{:>9}{share:>10}   {more}", thousands(count));
     writeln!(f, "{}", line.trim_end())
 }
 
 /// How near duplicates were searched.
-fn index(f: &mut fmt::Formatter<'_>, search: &Search) -> fmt::Result {
+fn index(f: &mut Formatter<'_>, search: &Search) -> fmt::Result {
     if search.index.is_empty() {
         return Ok(());
     }
@@ -143,7 +137,7 @@ fn index(f: &mut fmt::Formatter<'_>, search: &Search) -> fmt::Result {
 }
 
 /// The deferred hosts, with the reason.
-fn deferred(f: &mut fmt::Formatter<'_>, hosts: &[DeferredHost]) -> fmt::Result {
+fn deferred(f: &mut Formatter<'_>, hosts: &[DeferredHost]) -> fmt::Result {
     if !hosts.is_empty() {
         writeln!(f)?;
         line(f, "deferred hosts", hosts.len() as u64, "", "")?;
@@ -160,7 +154,7 @@ fn deferred(f: &mut fmt::Formatter<'_>, hosts: &[DeferredHost]) -> fmt::Result {
     }
 }
 
-fn warnings(f: &mut fmt::Formatter<'_>, Report { warnings, .. }: &Report) -> fmt::Result {
+fn warnings(f: &mut Formatter<'_>, Report { warnings, .. }: &Report) -> fmt::Result {
     for warning in warnings.iter().take(SUMMARY_WARNINGS) {
         writeln!(f)?;
         wrap(f, 0, &format!("warning: {warning}"))?;
@@ -172,7 +166,7 @@ fn warnings(f: &mut fmt::Formatter<'_>, Report { warnings, .. }: &Report) -> fmt
 }
 
 /// Breaks a text between words and indents the second and later lines. A word that is longer than a line is not broken.
-fn wrap(f: &mut fmt::Formatter<'_>, margin: usize, text: &str) -> fmt::Result {
+fn wrap(f: &mut Formatter<'_>, margin: usize, text: &str) -> fmt::Result {
     write!(f, "{:margin$}", "")?;
     let mut column = margin;
     for word in text.split(' ') {

@@ -153,7 +153,7 @@ fn a_mirror_and_a_page_with_many_duplicates_are_reported() {
         report().warnings,
         [
             Warning::Mirror { host: "mirror.test:8080".to_owned(), pages: 24, duplicates: 24 },
-            Warning::Absorbing { url: shop.to_owned(), duplicates: 1_101 },
+            Warning::ManyDuplicates { url: shop.to_owned(), duplicates: 1_101 },
         ]
     );
 }
@@ -309,7 +309,7 @@ fn hostile(text: &str) -> Report {
     let run = Report { name: text.into(), fingerprint: scheme, ..run() };
     let mut report = builder.finish(run, [false; 2]);
     report.hosts[0].host = text.into();
-    report.warnings.push(Warning::Absorbing { url: text.into(), duplicates: 101 });
+    report.warnings.push(Warning::ManyDuplicates { url: text.into(), duplicates: 101 });
     report.warnings.push(Warning::Mirror { host: text.into(), pages: 20, duplicates: 20 });
     report
 }

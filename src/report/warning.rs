@@ -14,7 +14,7 @@ use crate::{
 /// A host with fewer judged pages is not reported as a mirror.
 const MIRROR_PAGES: u64 = 20;
 /// A unique page with more duplicates than this is reported: it may be an error page.
-const ABSORBED: u64 = 100;
+const MANY_DUPLICATES: u64 = 100;
 
 /// A sign that pages were lost or wasted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,7 +61,8 @@ pub enum Warning {
         duplicates: u64,
     },
     /// One unique page has more than 100 duplicates.
-    Absorbing {
+    #[serde(rename = "absorbing")]
+    ManyDuplicates {
         /// The unique page.
         url: String,
         /// How many pages repeat it.
@@ -126,8 +127,8 @@ impl Warning {
     }
 
     pub(super) fn of_cluster(cluster: &Cluster) -> Option<Self> {
-        (cluster.count > ABSORBED)
-            .then(|| Self::Absorbing { url: cluster.url.clone(), duplicates: cluster.count })
+        (cluster.count > MANY_DUPLICATES)
+            .then(|| Self::ManyDuplicates { url: cluster.url.clone(), duplicates: cluster.count })
     }
 }
 
@@ -167,7 +168,7 @@ impl fmt::Display for Warning {
                 thousands(*pages),
                 shown(host, 200),
             ),
-            Self::Absorbing { url, duplicates } => write!(
+            Self::ManyDuplicates { url, duplicates } => write!(
                 f,
                 "{} pages repeat one page. If it is an error, login or empty page, exclude the addresses that serve it. If \
                  the pages differ in content, set a smaller dedup.radius or a larger dedup.min_features. The page: {}",

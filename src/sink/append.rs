@@ -45,7 +45,15 @@ impl AppendFile {
     ///
     /// [`SinkError::Shorter`] if the file has fewer bytes than `committed`, [`SinkError::Open`] if it cannot be opened.
     pub fn open(path: PathBuf, committed: u64) -> Result<Self, SinkError> {
-        let file = open_at(&path, committed)?;
+        let error = |source| SinkError::open(&path, source);
+        let file = OpenOptions::new().write(true).create(true).truncate(false).open(&path);
+        let file = file.map_err(error)?;
+        let found = file.metadata().map_err(error)?.len();
+        if found < committed {
+            return Err(SinkError::Shorter { path, found, committed });
+        }
+        file.set_len(committed).map_err(error)?;
+        sync_parent(&path).map_err(error)?;
         Ok(Self { path, file, pending: Vec::new(), written: committed, synced: true })
     }
 
@@ -105,19 +113,6 @@ impl AppendFile {
         self.pending.clear();
         Ok(())
     }
-}
-
-fn open_at(path: &Path, committed: u64) -> Result<File, SinkError> {
-    let error = |source| SinkError::open(path, source);
-    let file =
-        OpenOptions::new().write(true).create(true).truncate(false).open(path).map_err(error)?;
-    let found = file.metadata().map_err(error)?.len();
-    if found < committed {
-        return Err(SinkError::Shorter { path: path.to_owned(), found, committed });
-    }
-    file.set_len(committed).map_err(error)?;
-    sync_parent(path).map_err(error)?;
-    Ok(file)
 }
 
 /// Makes a new or renamed directory entry durable; otherwise the file's name may be lost although its bytes are not.

@@ -1,4 +1,7 @@
-//! Writes the output files of a run: JSON lines, and WARC if configured. A new output format becomes a part of [`Outputs`].
+//! Writes the output files of a run: JSON lines, and WARC if configured.
+//!
+//! A new output format becomes a part of [`Outputs`], and `OUTPUTS` in `crawl/directory.rs` lists the names of its files. A format whose files
+//! end in a footer starts new files as `warc.rs` does.
 //!
 //! Files only grow. [`Outputs::sync`] returns how far each one is durable; the recorder commits these offsets together with the
 //! documents they belong to, and passes them to [`Outputs::open`] when the run continues, so that anything a killed process wrote
@@ -73,7 +76,7 @@ pub struct Position {
 #[non_exhaustive]
 pub enum SinkError {
     /// A file or directory cannot be created, opened or replaced.
-    #[error("open {} for writing", path.display())]
+    #[error("cannot open {} for writing", path.display())]
     Open {
         /// The file.
         path: PathBuf,
@@ -81,7 +84,7 @@ pub enum SinkError {
         source: io::Error,
     },
     /// A write or sync failed.
-    #[error("write to {}", path.display())]
+    #[error("cannot write to {}", path.display())]
     Write {
         /// The file.
         path: PathBuf,
@@ -152,8 +155,8 @@ pub struct Outputs {
 impl Outputs {
     /// Opens the files of a run and cuts off what was written after the last commit.
     ///
-    /// `committed` is what [`sync`](Self::sync) last returned, empty for a new run. Store [`positions`](Self::positions) before the
-    /// first line is written: a file that has content but no mark is considered foreign and refused.
+    /// `committed` is what [`sync`](Self::sync) last returned, empty for a new run. Store what `sync` returns before the first line is
+    /// written: a file that has content but no mark belongs to something else, and is an error.
     ///
     /// # Errors
     ///
@@ -164,25 +167,11 @@ impl Outputs {
         committed: &[Mark],
     ) -> Result<Self, SinkError> {
         std::fs::create_dir_all(directory).map_err(|source| SinkError::open(directory, source))?;
-        let lines = |file: &str| {
-            let path = directory.join(file);
-            let mark = committed.iter().find(|mark| mark.file == file).map(|mark| mark.offset);
-            let offset = known_offset(&path, mark)?;
-            AppendFile::open(path, offset)
-        };
         Ok(Self {
-            pages: lines(PAGES)?,
-            duplicates: lines(DUPLICATES)?,
+            pages: open_known(directory, PAGES, committed)?,
+            duplicates: open_known(directory, DUPLICATES, committed)?,
             warc: warc.map(|run| Warc::open(directory, run, committed)).transpose()?,
         })
-    }
-
-    /// The length of each file, durable or not: the marks of a run that was just opened.
-    #[must_use]
-    pub fn positions(&self) -> Vec<Mark> {
-        let mut marks: Vec<_> = self.warc.iter().map(Warc::position).collect();
-        marks.extend(lines_marks(self.pages.offset(), self.duplicates.offset()));
-        marks
     }
 
     /// Writes the line of a stored page.
@@ -224,20 +213,21 @@ impl Outputs {
     /// If a write fails. After a full disk it may be called again: nothing is lost or written twice.
     pub fn sync(&mut self) -> Result<Vec<Mark>, SinkError> {
         let mut marks = self.warc.as_mut().map(Warc::sync).transpose()?.unwrap_or_default();
-        marks.extend(lines_marks(self.pages.sync()?, self.duplicates.sync()?));
+        for (name, file) in [(PAGES, &mut self.pages), (DUPLICATES, &mut self.duplicates)] {
+            marks.push(Mark { file: name.to_owned(), offset: file.sync()? });
+        }
         Ok(marks)
     }
 }
 
-fn lines_marks(pages: u64, duplicates: u64) -> [Mark; 2] {
-    [(PAGES, pages), (DUPLICATES, duplicates)]
-        .map(|(file, offset)| Mark { file: file.to_owned(), offset })
-}
-
-/// The offset at which to continue: the mark's, or 0 for a file that is new or empty.
-fn known_offset(path: &Path, mark: Option<u64>) -> Result<u64, SinkError> {
-    if mark.is_none() && path.metadata().is_ok_and(|found| found.len() > 0) {
-        return Err(SinkError::Foreign { path: path.to_owned() });
+/// Opens a file of the run at its mark, or a file without a mark if it is new or empty.
+fn open_known(directory: &Path, file: &str, marks: &[Mark]) -> Result<AppendFile, SinkError> {
+    let path = directory.join(file);
+    match marks.iter().find(|mark| mark.file == file) {
+        Some(mark) => AppendFile::open(path, mark.offset),
+        None if path.metadata().is_ok_and(|found| found.len() > 0) => {
+            Err(SinkError::Foreign { path })
+        }
+        None => AppendFile::open(path, 0),
     }
-    Ok(mark.unwrap_or(0))
 }

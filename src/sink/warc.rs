@@ -9,7 +9,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use bytes::Bytes;
 use flate2::{Compression, write::GzEncoder};
 use serde::Serialize;
 use sha1::{Digest as _, Sha1};
@@ -19,7 +18,7 @@ use crate::{
     sink::{
         Mark, Position, SinkError,
         append::{AppendFile, sync_parent},
-        known_offset,
+        open_known,
         record::Decision,
     },
 };
@@ -58,7 +57,7 @@ pub struct Exchange {
     /// `Content-Length` is corrected, and HTTP/2 becomes HTTP/1.1, which readers expect.
     pub response_head: Vec<u8>,
     /// The body as received: content coding kept, transfer coding removed.
-    pub body: Bytes,
+    pub body: Vec<u8>,
     /// Why the body is incomplete, if it was cut.
     pub truncated: Option<Cut>,
 }
@@ -166,22 +165,15 @@ impl Warc {
         fs::create_dir_all(&folder)
             .and_then(|()| sync_parent(&folder))
             .map_err(|source| SinkError::open(&folder, source))?;
-        let mark = |number| {
-            let name = file_name(&run.name, number);
-            committed.iter().find(|mark| mark.file == name).map(|mark| mark.offset)
+        let is_committed = |number: &u32| {
+            let name = file_name(&run.name, *number);
+            committed.iter().any(|mark| mark.file == name)
         };
-        let number = (1..u32::MAX).take_while(|next| mark(*next).is_some()).last().unwrap_or(0);
-        let path = directory.join(file_name(&run.name, number));
-        let file = AppendFile::open(path.clone(), known_offset(&path, mark(number))?)?;
+        let number = (1..u32::MAX).take_while(is_committed).last().unwrap_or(0);
+        let file = open_known(directory, &file_name(&run.name, number), committed)?;
         remove_from(directory, &run.name, number + 1)?;
         let directory = directory.to_owned();
         Ok(Self { directory, run, number, file, full: Vec::new(), rotate_at: ROTATE_AT })
-    }
-
-    /// The current file and its length, including buffered bytes.
-    #[must_use]
-    pub fn position(&self) -> Mark {
-        Mark { file: self.file_name(), offset: self.file.offset() }
     }
 
     /// Writes an exchange: its request, then response, revisit or metadata. Returns the position of the latter (of the response, if
@@ -430,7 +422,7 @@ mod tests {
         let run = || RunFields { name: "r".into(), user_agent: String::new(), obey_robots: false };
         let mut warc = Warc::open(directory.path(), run(), &[]).unwrap();
         warc.rotate_at = 1;
-        let mut marks = vec![warc.position()];
+        let mut marks = warc.sync().unwrap();
         let exchange = Exchange::default();
         let first = warc.write(&exchange, &Kind::Response).unwrap();
         let second = warc.write(&exchange, &Kind::Response).unwrap();
@@ -440,12 +432,12 @@ mod tests {
         assert_eq!(committed[1].offset, second.offset + second.length);
         assert_eq!(warc.sync().unwrap(), committed[1..]);
 
-        assert_eq!(
-            Warc::open(directory.path(), run(), &committed).unwrap().position(),
-            committed[1]
-        );
+        let reopened = |marks: &[Mark]| {
+            Warc::open(directory.path(), run(), marks).and_then(|mut warc| warc.sync()).unwrap()
+        };
+        assert_eq!(reopened(&committed), committed[1..]);
         marks[0].offset = first.offset;
-        assert_eq!(Warc::open(directory.path(), run(), &marks).unwrap().position(), marks[0]);
+        assert_eq!(reopened(&marks), marks);
         assert!(!directory.path().join(&second.file).exists());
     }
 }

@@ -35,18 +35,13 @@ impl DigestCache {
         let swept = Horizon { representative: DocId(0), alias: 0 };
         Self { cache: LruCache::new(size), swept, sweep_every: SWEEP_EVERY }
     }
-
-    /// The state's table behind this cache.
-    pub(crate) fn over<'a>(&'a mut self, state: &'a State) -> DigestTable<'a> {
-        DigestTable { state, cache: self }
-    }
 }
 
 /// The state's table of digests.
 #[derive(Debug)]
 pub(crate) struct DigestTable<'a> {
-    state: &'a State,
-    cache: &'a mut DigestCache,
+    pub(super) state: &'a State,
+    pub(super) cache: &'a mut DigestCache,
 }
 
 impl State {
@@ -96,9 +91,9 @@ impl Digests for DigestTable<'_> {
     }
 
     fn expire(&mut self, horizon: Horizon) -> Result<(), StateError> {
-        let representatives = horizon.representative.0
-            - self.cache.swept.representative.0.min(horizon.representative.0);
-        let aliases = horizon.alias - self.cache.swept.alias.min(horizon.alias);
+        let swept = self.cache.swept;
+        let representatives = horizon.representative.0.saturating_sub(swept.representative.0);
+        let aliases = horizon.alias.saturating_sub(swept.alias);
         if representatives.max(aliases) < self.cache.sweep_every {
             return Ok(());
         }

@@ -4,12 +4,14 @@ use std::{ops::Deref, path::Path};
 
 use super::{
     State, StateError,
-    digests::{CACHED_DIGESTS, DigestCache},
+    digests::{CACHED_DIGESTS, DigestCache, DigestTable},
     recipe::Recorded,
     signatures::{Restored, SignatureLog},
 };
 use crate::{
-    filter::{Change, Document, Engine, Judge, Judgement, Key, Match, Options, Position},
+    filter::{
+        Change, Document, Engine, Judge, Judgement, Key, Match, Options, OptionsError, Position,
+    },
     fingerprint::{Digest, HashSeed},
     index::Index,
     page::{DocId, Timestamp},
@@ -127,7 +129,7 @@ impl DurableFilter {
         }
         let seed = options.hash_seed.seed().or(recorded.seed).unwrap_or_else(new_seed);
         let recipe = options.recipe(seed);
-        recipe.check()?;
+        recipe.check().map_err(OptionsError::from)?;
         let mut engine = Engine::new(options, recipe, options.index()?);
         state.begin()?;
         Recorded::write(&state, recipe)?;
@@ -145,7 +147,7 @@ impl DurableFilter {
     /// If the document was made for a filter with another recipe.
     pub fn judge(&mut self, document: &Document) -> Result<Judgement, StateError> {
         self.attempt(|this| {
-            let mut digests = this.digests.over(&this.state);
+            let mut digests = DigestTable { state: &this.state, cache: &mut this.digests };
             let change = this.engine.judge(&mut digests, document)?;
             this.record(&document.id, &change)?;
             Ok(change.judgement)
@@ -164,7 +166,7 @@ impl DurableFilter {
         at: Timestamp,
     ) -> Result<Option<Judgement>, StateError> {
         self.attempt(|this| {
-            let mut digests = this.digests.over(&this.state);
+            let mut digests = DigestTable { state: &this.state, cache: &mut this.digests };
             let change = this.engine.judge_body(&mut digests, Key::of(id), body, at)?;
             change.map(|change| this.record(id, &change).map(|()| change.judgement)).transpose()
         })
@@ -178,7 +180,7 @@ impl DurableFilter {
         at: Timestamp,
     ) -> Result<Option<Match>, StateError> {
         self.attempt(|this| {
-            let mut digests = this.digests.over(&this.state);
+            let mut digests = DigestTable { state: &this.state, cache: &mut this.digests };
             this.engine.peek_body(&mut digests, Key::of(id), body, at)
         })
     }

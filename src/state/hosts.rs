@@ -20,7 +20,7 @@ pub(crate) struct HostRow {
     pub(crate) name: String,
     /// The position in the rotation: the host with the lowest is next.
     pub(crate) rank: i64,
-    /// The host accepts no requests before this time, by its own word.
+    /// No requests are sent before this time, because the host asked for a pause.
     pub(crate) not_before: Option<Timestamp>,
 }
 

@@ -2,6 +2,8 @@
 //!
 //! Uses [`crate::filter`]. [`DurableFilter`] keeps its window here, and a crawl its frontier, its URLs and what it knows of documents. The
 //! file is the only source of truth: indexes in memory are rebuilt from it. All changes that belong to a batch of pages are one transaction.
+//!
+//! `schema.sql` describes the tables; the head of `filter/window.rs`, which of their rows are the window and when these are deleted.
 
 #![cfg_attr(
     not(feature = "crawl"),
@@ -34,7 +36,7 @@ use rusqlite::{
     types::{FromSql, ToSql},
 };
 
-use crate::{filter::OptionsError, fingerprint::RecipeError};
+use crate::filter::OptionsError;
 
 pub use durable::DurableFilter;
 pub(crate) use open::WriteLock;
@@ -56,14 +58,14 @@ pub(crate) use {
     urls::{NewUrl, Queued},
 };
 
-use open::VERSION;
+use open::{MIGRATED, VERSION};
 
 /// The state could not be read or written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StateError {
     /// The file cannot be opened.
-    #[error("open the state {}", path.display())]
+    #[error("cannot open the state {}", path.display())]
     Open {
         /// The file.
         path: PathBuf,
@@ -77,7 +79,7 @@ pub enum StateError {
         path: PathBuf,
     },
     /// Another version has written it.
-    #[error("{} has layout {found}, this version reads {VERSION}: start over with another directory", path.display())]
+    #[error("{} has layout version {found}; this program reads {MIGRATED} and {VERSION}: start over with another directory", path.display())]
     Version {
         /// The file.
         path: PathBuf,
@@ -91,7 +93,7 @@ pub enum StateError {
         path: PathBuf,
     },
     /// There can be no lock to keep other processes from writing to it.
-    #[error("lock {}", path.display())]
+    #[error("cannot lock {}", path.display())]
     Lock {
         /// The lock's file.
         path: PathBuf,
@@ -108,13 +110,13 @@ pub enum StateError {
     )]
     Recipe(Difference),
     /// The window has no room in the memory that it is given.
-    #[error("build the index")]
+    #[error("cannot build the index")]
     Memory(#[from] OptionsError),
     /// An earlier call failed, or the transaction was rolled back: memory and file may differ.
     #[error("an earlier change to the state was lost: open it again")]
     RolledBack,
     /// A statement failed.
-    #[error("use the state")]
+    #[error("cannot read or write the state")]
     Database(#[source] DatabaseError),
     /// What is stored makes no sense.
     #[error("the state is damaged: {0}")]
@@ -165,12 +167,6 @@ impl StateError {
             Self::Lock { source, .. } => source.kind() == io::ErrorKind::StorageFull,
             _ => false,
         }
-    }
-}
-
-impl From<RecipeError> for StateError {
-    fn from(error: RecipeError) -> Self {
-        Self::Memory(error.into())
     }
 }
 
@@ -286,7 +282,7 @@ fn unsigned(value: i64) -> u64 {
     value.cast_unsigned()
 }
 
-/// A column holds a number that stands for nothing.
+/// A column contains a number without a meaning.
 fn unknown_code(column: usize, code: i64) -> rusqlite::Error {
     rusqlite::Error::IntegralValueOutOfRange(column, code)
 }

@@ -1,4 +1,4 @@
-//! How the file is opened: by one process that writes, and by any that read beside it.
+//! How the file is opened: one writer, any number of concurrent readers.
 //!
 //! The writer holds an advisory lock on a file of its own, `<state>-lock`. The operating system releases it however the process ends, so it
 //! is never stale, and the file may stay. SQLite's own locks cannot do this: a lock that keeps other writers out for a whole run
@@ -17,9 +17,10 @@ use super::{DatabaseError, State, StateError};
 /// The version of the file's layout.
 pub(super) const VERSION: i64 = 5;
 /// The version before, which is migrated when the file is opened, unless another process is using it.
-const MIGRATED: i64 = 4;
+pub(super) const MIGRATED: i64 = 4;
 /// Marks the file as ours in SQLite's header: "psve".
 const APPLICATION_ID: i64 = 0x7073_7665;
+const SCHEMA: &str = include_str!("schema.sql");
 /// How long another process may take to recover or tidy up the file.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -32,12 +33,12 @@ impl State {
         // If it cannot be created, connecting to it fails too, and says why.
         drop(private().create_new(true).open(path));
         let db = connect(path, OpenFlags::empty())?;
-        // A lock is put beside nothing but a state.
+        // No lock file is created beside a file that is not a state.
         version(&db, path)?;
         let lock = WriteLock::take(path)?;
         let prepare = || match version(&db, path)? {
-            None => create(&db),
-            Some(MIGRATED) => tune(&db).and_then(|()| migrate(&db)),
+            None => set_up(&db, SCHEMA),
+            Some(MIGRATED) => migrate(&db),
             Some(_) => tune(&db),
         };
         prepare().map_err(|error| refine(error, path))?;
@@ -59,7 +60,7 @@ impl State {
         let prepare = || {
             db.pragma_update(None, "query_only", true)?;
             plan_once(&db)?;
-            // One look: what is committed meanwhile is not seen.
+            // Reads one snapshot; later commits are not visible.
             Ok(db.execute_batch("BEGIN")?)
         };
         prepare().map_err(|error| refine(error, path))?;
@@ -70,7 +71,7 @@ impl State {
     #[cfg(test)]
     pub(crate) fn in_memory() -> Result<Self, StateError> {
         let db = Connection::open_in_memory()?;
-        create(&db)?;
+        set_up(&db, SCHEMA)?;
         Ok(Self { db, _lock: None })
     }
 }
@@ -151,22 +152,18 @@ fn version(db: &Connection, path: &Path) -> Result<Option<i64>, StateError> {
     }
 }
 
-fn create(db: &Connection) -> Result<(), StateError> {
+/// Brings the file to the current layout by this script, or leaves it as it was.
+fn set_up(db: &Connection, script: &str) -> Result<(), StateError> {
     tune(db)?;
-    db.execute_batch("BEGIN EXCLUSIVE")?;
-    db.pragma_update(None, "application_id", APPLICATION_ID)?;
-    db.pragma_update(None, "user_version", VERSION)?;
-    db.execute_batch(include_str!("schema.sql"))?;
-    db.execute_batch("COMMIT")?;
-    Ok(())
+    let transaction = db.unchecked_transaction()?;
+    transaction.execute_batch(script)?;
+    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    transaction.pragma_update(None, "user_version", VERSION)?;
+    Ok(transaction.commit()?)
 }
 
-/// All or nothing: if it fails, the file is as it was.
 fn migrate(db: &Connection) -> Result<(), StateError> {
-    let transaction = db.unchecked_transaction()?;
-    transaction.execute_batch(include_str!("migrate.sql"))?;
-    transaction.pragma_update(None, "user_version", VERSION)?;
-    transaction.commit()?;
+    set_up(db, include_str!("migrate.sql"))?;
     tracing::info!(from = MIGRATED, to = VERSION, "state migrated");
     Ok(())
 }
@@ -179,7 +176,7 @@ fn tune(db: &Connection) -> Result<(), StateError> {
     plan_once(db)
 }
 
-/// Otherwise joins are planned anew for each value that they are asked for, at ten times the cost of the answer.
+/// Without this, SQLite plans joins again for every bound value, at ten times the cost of the answer.
 fn plan_once(db: &Connection) -> Result<(), StateError> {
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     db.set_prepared_statement_cache_capacity(64);

@@ -1,4 +1,10 @@
-//! Why a URL that is known was neither stored nor found to be a duplicate.
+//! Why a known URL is not a page that was judged. The crawl decides the reason, and `crawl/recorder/record.rs` (`skip`) or, for a URL that
+//! is not even queued, `crawl/recorder/links.rs` (`add`) records it; each variant of [`Reason`] names the function that decides.
+//!
+//! A new reason needs a variant with a new number here, in `ALL`, in `meaning`, in docs/formats.md, and in `next_step` of
+//! `report/warning.rs`. Decide in `requeue_skipped` (`crawl/recorder/start.rs`) whether a later start queues such URLs again, in
+//! `rediscover` (`crawl/recorder/links.rs`) whether another link does, and in `Outcome::is_page` (`crawl/recorder/mod.rs`) whether it
+//! counts as a page.
 
 use std::fmt;
 
@@ -51,31 +57,33 @@ impl SkipCause {
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum Reason {
-    /// robots.txt forbids it, or could not be read.
+    /// robots.txt forbids it, or could not be read. Decided before each request: `visit` in `crawl/worker.rs`.
     Robots = 1,
-    /// No seed's scope admits it.
+    /// No seed's scope admits it. Decided when it is found: `admit` in `crawl/recorder/links.rs`.
     Scope = 2,
-    /// It lies deeper than its seed allows.
+    /// It lies deeper than its seed allows. Decided like [`Reason::Scope`].
     Depth = 3,
-    /// The budget of pages was spent.
+    /// The budgets of all seeds that admit it are spent. Decided like [`Reason::Scope`], or when its turn comes: `Frontier::start` sets
+    /// `over_budget`, and `move_to_another_seed` in `crawl/recorder/record.rs` finds no other seed. If the budget of the run is spent,
+    /// `Frontier::next` ends the run, and the URL stays queued.
     Budget = 4,
-    /// It led to another URL.
+    /// It redirects to another URL. Decided by `receive` in `crawl/worker.rs`.
     Redirect = 5,
-    /// The answer's status was not 2xx.
+    /// The status was not 2xx. Decided by `receive` in `crawl/worker.rs`.
     Status = 6,
-    /// There was no whole answer.
+    /// There was no complete response. Decided by `visit` in `crawl/worker.rs`.
     Failure = 7,
-    /// The answer is no HTML.
+    /// The response is not HTML. Decided by `receive` in `crawl/worker.rs`.
     ContentType = 8,
-    /// The page asks not to be indexed.
+    /// The page asks not to be indexed. Decided by `record` in `crawl/recorder/record.rs`.
     Noindex = 9,
-    /// It was found only on pages that are duplicates.
+    /// It was found only on duplicates whose links policy skips. Decided by `add` in `crawl/recorder/links.rs`.
     DuplicateLinks = 10,
-    /// Its host is deferred.
+    /// Its host is deferred (`Frontier::defer`). Never stored: `crawl/recorder/report.rs` derives it for queued URLs.
     Host = 11,
-    /// It was still queued when the run stopped.
+    /// It was still queued when the run stopped. Never stored, like [`Reason::Host`].
     Pending = 12,
-    /// It is a sitemap: its URLs were taken from it.
+    /// It is a sitemap: its URLs were taken from it. Decided by `receive` in `crawl/worker.rs`.
     Sitemap = 13,
 }
 
@@ -151,5 +159,9 @@ mod tests {
         assert_eq!(Reason::Pending.as_code(), 12);
         assert_eq!(Reason::Sitemap.as_code(), 13);
         assert_eq!([Reason::from_code(0), Reason::from_code(14)], [None, None]);
+        // A variant that `ALL` lacks could be written to the state, but not read.
+        let Err(error) = serde_json::from_str::<Reason>("\"\"") else { panic!("not a reason") };
+        let names = error.to_string();
+        assert_eq!(names.matches('`').count() / 2 - 1, Reason::ALL.len(), "{names}");
     }
 }

@@ -1,4 +1,4 @@
-//! How the texts of a state are fingerprinted: as configured when the state was begun, and the same ever after.
+//! How the texts of a state are fingerprinted: fixed when the state is created, never changed later.
 
 use super::{State, StateError};
 use crate::{

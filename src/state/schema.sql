@@ -1,4 +1,6 @@
 -- Version 5. Times are milliseconds since the Unix epoch.
+-- A representative is a unique document that later ones may still match. An alias is a digest of a duplicate, by which later documents match
+-- the duplicate's representative. src/filter/window.rs describes which rows belong to the window and when they leave it.
 
 CREATE TABLE meta (
     name TEXT PRIMARY KEY,
@@ -27,8 +29,8 @@ CREATE TABLE documents (
     chars INTEGER NOT NULL,
     features INTEGER NOT NULL,
     lang TEXT,
-    payload BLOB,                       -- SHA-1 of the body as received, if WARC files are written,
-    asked INTEGER                       -- and when it was asked for
+    payload BLOB,                       -- SHA-1 of the body as received, if WARC files are written
+    asked INTEGER                       -- when it was requested, if WARC files are written
 ) STRICT;
 
 -- The texts of near duplicates that are not stored, if texts are written at all.
@@ -40,11 +42,11 @@ CREATE TABLE texts (
     truncated TEXT                      -- why the text is not whole
 ) STRICT;
 
--- Digests of bodies and texts; an alias has its number among aliases.
+-- Digests of bodies and texts, of representatives and of aliases.
 CREATE TABLE digests (
     digest BLOB NOT NULL,
     document INTEGER NOT NULL,
-    alias INTEGER,
+    alias INTEGER,                      -- the number among aliases; NULL for a representative
     key INTEGER NOT NULL,               -- the document's key
     PRIMARY KEY (digest, document)
 ) STRICT, WITHOUT ROWID;

@@ -49,7 +49,8 @@ impl SignatureLog {
         oldest: DocId,
         mut report: impl FnMut(Restored),
     ) -> Result<Self, StateError> {
-        let all = Self::stored(state)?;
+        let sql = "SELECT coalesce(sum(length(packed)), 0) FROM signatures";
+        let all = unsigned(state.value(sql, [])?) / BYTES as u64;
         let (began, mut reported, mut read) = (Instant::now(), Instant::now(), 0);
         let log = engine.restore(|take| {
             Self::read_rows(state, |row| {
@@ -132,12 +133,6 @@ impl SignatureLog {
         Ok(())
     }
 
-    /// How many representatives are stored.
-    fn stored(state: &State) -> Result<u64, StateError> {
-        let sql = "SELECT coalesce(sum(length(packed)), 0) FROM signatures";
-        Ok(unsigned(state.value(sql, [])?) / BYTES as u64)
-    }
-
     /// Calls `visit` with every row, and returns the log to continue with.
     pub(super) fn read_rows(
         state: &State,
@@ -152,9 +147,7 @@ impl SignatureLog {
             let packed = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
             let (entries, rest) = packed.as_chunks::<BYTES>();
             if !rest.is_empty() || entries.len() > PER_ROW {
-                return Err(StateError::Damaged(
-                    "a row of signatures has no whole number of entries",
-                ));
+                return Err(StateError::Damaged("a row of signatures has the wrong length"));
             }
             representatives.clear();
             for representative in entries.iter().filter_map(unpack) {
@@ -165,11 +158,8 @@ impl SignatureLog {
                 representatives.push(representative);
             }
             visit(&representatives);
-            log.open = if entries.len() < PER_ROW {
-                Some((DocId(unsigned(row.get(0)?)), packed.to_vec()))
-            } else {
-                None
-            };
+            let first = DocId(unsigned(row.get(0)?));
+            log.open = (entries.len() < PER_ROW).then(|| (first, packed.to_vec()));
         }
         Ok(log)
     }

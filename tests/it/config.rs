@@ -573,7 +573,7 @@ fn whoever_crawls_must_name_a_contact() {
 }
 
 #[test]
-fn a_crawl_must_begin_somewhere() {
+fn a_configuration_without_seeds_is_invalid() {
     insta::assert_snapshot!(refusal("[crawl]\nmax_depth = 3\n", &[]), @r#"
      × there are no seeds
       ╭─[docs.toml:2:13]

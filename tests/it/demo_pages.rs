@@ -9,7 +9,7 @@ const CONFIG: &str = include_str!("../../config/demo.toml");
 
 async fn start() -> (Server, Client) {
     let server = serve(Site::unpack().unwrap()).await.unwrap();
-    let client = client(server.address());
+    let client = client(server.address);
     (server, client)
 }
 
@@ -20,7 +20,7 @@ fn client(address: SocketAddr) -> Client {
 
 async fn get(server: &Server, client: &Client, url: &str) -> Response {
     let mut url = url::Url::parse(url).unwrap();
-    url.set_port(Some(server.address().port())).unwrap();
+    url.set_port(Some(server.address.port())).unwrap();
     client.get(url).send().await.unwrap()
 }
 
@@ -91,7 +91,7 @@ async fn the_help_has_a_robots_txt() {
 #[tokio::test]
 async fn only_get_and_head_are_allowed() {
     let (server, client) = start().await;
-    let url = format!("http://mirror.test:{}/postgresql/15/ddl.html", server.address().port());
+    let url = format!("http://mirror.test:{}/postgresql/15/ddl.html", server.address.port());
     let head = client.head(&url).send().await.unwrap();
     assert_ne!(header(&head, "content-length"), "0");
     assert!(head.bytes().await.unwrap().is_empty());
@@ -103,7 +103,7 @@ async fn only_get_and_head_are_allowed() {
 #[tokio::test]
 async fn a_dropped_server_stops_although_a_client_keeps_its_connection() {
     let (server, client) = start().await;
-    let address = server.address();
+    let address = server.address;
     get(&server, &client, "http://mirror.test/").await;
     drop(server);
     assert!(client.get(format!("http://mirror.test:{}/", address.port())).send().await.is_err());

@@ -10,7 +10,7 @@ use std::{
 
 use bytesize::ByteSize;
 use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
-use pagesieve::crawl::fetch::{Answer, Extent, FetchError, Fetcher, Limit, Options, is_html};
+use pagesieve::crawl::fetch::{Extent, FetchError, Fetcher, Limit, Options, Response, is_html};
 use url::Url;
 
 use crate::server::{Reply, Routes, Server};
@@ -27,7 +27,7 @@ fn fetcher(options: &Options) -> Fetcher {
 }
 
 /// One page of a server that has no other.
-async fn page(options: &Options, reply: Reply) -> Result<Answer, FetchError> {
+async fn page(options: &Options, reply: Reply) -> Result<Response, FetchError> {
     let server = Server::start(Routes::new().at("*", "/", reply));
     fetcher(options).get(&server.url("/"), Limit::Page).await
 }
@@ -124,10 +124,10 @@ async fn a_body_is_cut_at_the_limit_and_marked() {
     for (name, encode) in CODINGS.into_iter().chain([("identity", identity)]) {
         let coded = |bytes| Reply::html(encode(bytes)).header("Content-Encoding", name);
         let cut = page(&options, coded(&html)).await.unwrap();
-        assert!(cut.is_cut() && cut.body == html[..2 * MIB], "{name}");
+        assert!(cut.extent == Extent::Cut && cut.body == html[..2 * MIB], "{name}");
         assert!(cut.body.capacity() <= 2 * MIB + 1, "{name}");
         let whole = page(&options, coded(&html[..2 * MIB])).await.unwrap();
-        assert!(!whole.is_cut() && whole.body.len() == 2 * MIB, "{name}");
+        assert!(whole.extent == Extent::Whole && whole.body.len() == 2 * MIB, "{name}");
     }
 }
 
@@ -136,9 +136,9 @@ async fn robots_and_sitemaps_have_limits_of_their_own() {
     let server = Server::start(Routes::new().at("*", "/", Reply::text(text(9 * MIB))));
     let fetcher = fetcher(&open());
     let robots = fetcher.get(&server.url("/"), Limit::Robots).await.unwrap();
-    assert_eq!((robots.body.len(), robots.is_cut()), (500 << 10, true));
+    assert_eq!((robots.body.len(), robots.extent), (500 << 10, Extent::Cut));
     let sitemap = fetcher.get(&server.url("/"), Limit::Sitemap).await.unwrap();
-    assert_eq!((sitemap.body.len(), sitemap.is_cut()), (9 * MIB, false));
+    assert_eq!((sitemap.body.len(), sitemap.extent), (9 * MIB, Extent::Whole));
 }
 
 #[tokio::test]
@@ -488,7 +488,7 @@ async fn the_head_is_read_as_the_crawler_needs_it() {
     assert_eq!(answer.x_robots_tag, ["noindex", "otherbot: nofollow"]);
     assert_eq!(answer.content_type.as_deref(), Some("text/html; charset=utf-8"));
     assert_eq!((answer.retry_after, answer.location.as_deref()), (None, None));
-    assert!(answer.is_success() && exchange.is_none());
+    assert!(answer.status.is_success() && exchange.is_none());
 }
 
 #[tokio::test]
@@ -505,7 +505,8 @@ async fn a_kept_exchange_has_the_body_as_received_without_transfer_coding() {
             .at("*", "/plain", Reply::html(html.clone()))
             .at("*", "/moved", Reply::redirect(301, "/plain")),
     );
-    let fetcher = fetcher(&open()).keeping_exchanges();
+    let mut fetcher = fetcher(&open());
+    fetcher.keep_exchanges = true;
     let get = async |path| {
         let (got, exchange) = fetcher.exchange(&server.url(path), Limit::Page).await;
         (got.unwrap(), exchange.unwrap())

@@ -128,7 +128,7 @@ fn warnings() -> Vec<Value> {
         Warning::NotKept { duplicates: 1, key: name() },
         Warning::Missed { missed: 1, checked: 1 },
         Warning::Mirror { host: name(), pages: 1, duplicates: 1 },
-        Warning::Absorbing { url: name(), duplicates: 1 },
+        Warning::ManyDuplicates { url: name(), duplicates: 1 },
     ]
     .map(|warning| serde_json::to_value(warning).unwrap())
     .to_vec()

@@ -1,10 +1,9 @@
 //! Seed lists and what they admit.
 
 use pagesieve::{
-    crawl::scope::{
-        Reach, Refusal, Scope, ScopeError, Seed, SeedLineError, Source, read_seed_file,
-    },
+    crawl::scope::{Reach, Scope, ScopeError, Seed, Source, read_seed_file},
     page::{NormalUrl, UrlOptions},
+    state::Reason,
 };
 use proptest::prelude::*;
 use url::Url;
@@ -97,7 +96,7 @@ fn a_pattern_that_cannot_be_compiled_names_its_list() {
     let good = seed("http://a.org/", Reach::Any);
     for pattern in ["(", "\\w{100}{100}"] {
         let error = Scope::new(&[good.clone(), bad(pattern)]).unwrap_err();
-        assert!(matches!(&error, ScopeError::Pattern { seed: 1, .. }));
+        assert!(matches!(&error, ScopeError { seed: 1, .. }));
         assert!(error.to_string().ends_with("of seed list 2"), "{error}");
     }
 }
@@ -114,7 +113,7 @@ fn a_url_belongs_to_the_first_list_that_admits_it_and_is_not_spent() {
     assert_eq!(first("http://a.org/x/1", &[0]), Ok(1));
     assert_eq!(first("http://a.org/y", &[]), Ok(1));
     assert_eq!(first("http://c.org/", &[0, 1]), Ok(2));
-    assert_eq!(first("http://a.org/x/1", &[0, 1, 2]), Err(Refusal::Budget));
+    assert_eq!(first("http://a.org/x/1", &[0, 1, 2]), Err(Reason::Budget));
 }
 
 #[test]
@@ -123,11 +122,11 @@ fn the_most_favourable_refusal_is_reported() {
     let deep = seed("http://a.org/x/", Reach::Prefix);
     let lists = scope(&[deep, shallow]);
     let refusal = |text, depth, spent| lists.admit(&url(text), depth, |_| spent).unwrap_err();
-    assert_eq!(refusal("http://b.org/", 0, true), Refusal::Scope);
-    assert_eq!(refusal("http://a.org/", 2, false), Refusal::Depth);
-    assert_eq!(refusal("http://a.org/x/", 2, true), Refusal::Budget);
+    assert_eq!(refusal("http://b.org/", 0, true), Reason::Scope);
+    assert_eq!(refusal("http://a.org/", 2, false), Reason::Depth);
+    assert_eq!(refusal("http://a.org/x/", 2, true), Reason::Budget);
     assert_eq!(lists.admit(&url("http://a.org/x/"), 20, |_| false), Ok(0));
-    assert_eq!(refusal("http://a.org/x/", 21, false), Refusal::Depth);
+    assert_eq!(refusal("http://a.org/x/", 21, false), Reason::Depth);
 }
 
 #[test]
@@ -140,9 +139,9 @@ fn a_seed_need_not_match_what_its_links_must() {
     let root = |list, text, spent| lists.admit_seed(list, &url(text), |_| spent);
     assert_eq!(root(1, "http://a.org/", false), Ok(1));
     assert_eq!(root(1, "http://a.org/docs/", false), Ok(0));
-    assert_eq!(root(1, "http://a.org/x", false), Err(Refusal::Scope));
-    assert_eq!(root(1, "http://a.org/", true), Err(Refusal::Budget));
-    assert_eq!(lists.admit(&url("http://a.org/"), 0, |_| false), Err(Refusal::Scope));
+    assert_eq!(root(1, "http://a.org/x", false), Err(Reason::Scope));
+    assert_eq!(root(1, "http://a.org/", true), Err(Reason::Budget));
+    assert_eq!(lists.admit(&url("http://a.org/"), 0, |_| false), Err(Reason::Scope));
 }
 
 #[test]
@@ -166,12 +165,8 @@ fn a_seed_file_has_a_url_a_line_and_comments() {
 fn every_bad_line_of_a_seed_file_is_named() {
     let file = b"http://a.org/\nexample.org\n\nftp://a.org/\nhttp://\xFF/\n";
     let errors = read_seed_file(file, &UrlOptions::default()).unwrap_err();
-    let lines = errors.iter().map(|error| match error {
-        SeedLineError::Encoding { line, .. } | SeedLineError::Url { line, .. } => *line,
-        _ => 0,
-    });
-    assert_eq!(lines.collect::<Vec<_>>(), [2, 4, 5]);
-    assert_eq!(errors[0].to_string(), "read \"example.org\" in line 2 of the seed file");
+    assert_eq!(errors.iter().map(|error| error.line).collect::<Vec<_>>(), [2, 4, 5]);
+    assert_eq!(errors[0].to_string(), "cannot read \"example.org\" in line 2 of the seed file");
 }
 
 proptest! {

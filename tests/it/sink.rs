@@ -226,7 +226,7 @@ fn a_run_continues_from_its_marks() {
     let directory = tempdir().unwrap();
     let run = directory.path().join("runs/docs");
     let mut outputs = Outputs::open(&run, None, &[]).unwrap();
-    let start = outputs.positions();
+    let start = outputs.sync().unwrap();
     outputs.write_page(&page(unique("http://docs.test/a"), "text")).unwrap();
     outputs.write_duplicate(&duplicate("b", "a")).unwrap();
     let committed = outputs.sync().unwrap();
@@ -235,8 +235,8 @@ fn a_run_continues_from_its_marks() {
     outputs.sync().unwrap();
     drop(outputs);
 
-    let outputs = Outputs::open(&run, None, &committed).unwrap();
-    assert_eq!(outputs.positions(), committed);
+    let mut outputs = Outputs::open(&run, None, &committed).unwrap();
+    assert_eq!(outputs.sync().unwrap(), committed);
     assert_eq!(content(&run.join(DUPLICATES)), whole);
     drop(outputs);
 

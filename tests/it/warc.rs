@@ -7,7 +7,6 @@ use std::{
     process::Command,
 };
 
-use bytes::Bytes;
 use flate2::bufread::GzDecoder;
 use pagesieve::{
     page::Timestamp,
@@ -37,7 +36,7 @@ fn exchange(uri: &str, response_head: &str, body: &'static [u8]) -> Exchange {
         address: Some("127.0.0.1".parse().unwrap()),
         request_head: b"GET /a HTTP/1.1\r\nhost: docs.test\r\n\r\n".to_vec(),
         response_head: response_head.as_bytes().to_vec(),
-        body: Bytes::from_static(body),
+        body: body.to_vec(),
         truncated: None,
     }
 }
@@ -188,8 +187,8 @@ fn a_url_with_line_breaks_cannot_add_a_header_field() {
 fn a_run_name_cannot_leave_the_directory() {
     let directory = tempdir().unwrap();
     let run = RunFields { name: "../../etc/名".to_owned(), ..run() };
-    let warc = Warc::open(directory.path(), run, &[]).unwrap();
-    assert_eq!(warc.position().file, "warc/..-..-etc-名-00000.warc.gz");
+    let mut warc = Warc::open(directory.path(), run, &[]).unwrap();
+    assert_eq!(warc.sync().unwrap()[0].file, "warc/..-..-etc-名-00000.warc.gz");
 }
 
 #[test]

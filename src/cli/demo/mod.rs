@@ -11,10 +11,10 @@ use std::{
 pub use web::{NOTICES, Server, Site, serve};
 
 use super::{
-    Exit, Failure, Out,
+    Exit, Failure, Out, Result,
     crawl::{print_summary, run_plan, runtime},
+    notify,
     progress::Show,
-    say,
 };
 use crate::{config::Draft, crawl, report::Report};
 
@@ -37,7 +37,7 @@ pub(super) struct Args {
     progress: Show,
 }
 
-pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
+pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
     if !is_replaceable(&args.out) {
         let message = format!("{} has files that are not of a demo", args.out.display());
         return Err(Failure::refused(Exit::Usage, message, "choose another directory with --out"));
@@ -61,10 +61,10 @@ fn is_replaceable(directory: &Path) -> bool {
     is_free || directory.join(NOTICES_FILE).exists()
 }
 
-async fn crawl_site(args: &Args) -> Result<(Report, Exit), Failure> {
+async fn crawl_site(args: &Args) -> Result<(Report, Exit)> {
     let server = serve(Site::unpack().map_err(Failure::Demo)?).await.map_err(Failure::Demo)?;
-    let (hosts, address): (Vec<_>, _) = (Site::hosts().collect(), server.address());
-    say(format_args!("serving {} on {address}", hosts.join(", ")));
+    let (hosts, address): (Vec<_>, _) = (Site::hosts().collect(), server.address);
+    notify(format_args!("serving {} on {address}", hosts.join(", ")));
     let mut draft = Draft::parse("config/demo.toml".as_ref(), CONFIG.to_owned(), &[])?;
     draft.config.fetch.resolve.extend(hosts.iter().map(|&host| (host.to_owned(), address)));
     draft.config.output = Some(args.out.clone());

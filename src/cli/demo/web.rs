@@ -37,26 +37,27 @@ pub const NOTICES: &str = include_str!("NOTICES.md");
 
 /// The hosts, in the order in which they are printed.
 const HOSTS: [Host; 5] = [
-    Host::new("docs.postgresql.test", "/15/", "postgresql-15/", &DATABASE),
-    Host::new("archive.postgresql.test", "/13/", "postgresql-13/", &DATABASE),
-    Host::new("help.libreoffice.test", "/7.4/", "libreoffice-7.4/", &OFFICE),
-    Host::new("libreoffice-help.test", "/7.0/", "libreoffice-7.0/", &OFFICE),
-    Host::new("mirror.test", "/postgresql/15/", "postgresql-15/", &DATABASE),
+    Host { name: "docs.postgresql.test", root: "/15/", files: "postgresql-15/", manual: &SQL },
+    Host { name: "archive.postgresql.test", root: "/13/", files: "postgresql-13/", manual: &SQL },
+    Host { name: "help.libreoffice.test", root: "/7.4/", files: "libreoffice-7.4/", manual: &HELP },
+    Host { name: "libreoffice-help.test", root: "/7.0/", files: "libreoffice-7.0/", manual: &HELP },
+    Host { name: "mirror.test", root: "/postgresql/15/", files: "postgresql-15/", manual: &SQL },
 ];
 
-const DATABASE: Manual = Manual { start: "tutorial.html", robots: None };
-const OFFICE: Manual = Manual {
+const SQL: Manual = Manual { start: "tutorial.html", robots: None };
+const HELP: Manual = Manual {
     start: "zh-CN/text/swriter/guide/main.html",
     // Forbids the pages that are linked to but not bundled, nearly all in one directory.
     robots: Some(include_str!("robots.txt")),
 };
 
-/// A host, and the directory of the archive that it serves.
+/// A host of the demo.
 struct Host {
     name: &'static str,
-    /// The path of the directory on the host.
+    /// The path of its files on the host.
     root: &'static str,
-    directory: &'static str,
+    /// Their directory in the archive.
+    files: &'static str,
     manual: &'static Manual,
 }
 
@@ -66,17 +67,6 @@ struct Manual {
     robots: Option<&'static str>,
 }
 
-impl Host {
-    const fn new(
-        name: &'static str,
-        root: &'static str,
-        directory: &'static str,
-        manual: &'static Manual,
-    ) -> Self {
-        Self { name, root, directory, manual }
-    }
-}
-
 /// The demo's hosts and pages, in memory.
 #[derive(Debug)]
 pub struct Site {
@@ -84,8 +74,8 @@ pub struct Site {
     files: HashMap<String, Bytes>,
 }
 
-/// The answer to a request: its status, a header and the body.
-type Answer = (StatusCode, (HeaderName, String), Bytes);
+/// The response to a request: its status, a header and the body.
+type Parts = (StatusCode, (HeaderName, String), Bytes);
 
 impl Site {
     /// Unpacks the bundled pages, less than 8 MB.
@@ -112,29 +102,23 @@ impl Site {
         HOSTS.iter().map(|host| host.name)
     }
 
-    /// The answer of host `name` (without port, in lower case) to a request for `path`.
-    fn answer(&self, name: &str, path: &str) -> Answer {
-        let missing = "<!DOCTYPE html><title>404 Not Found</title><h1>Not Found</h1>";
-        let missing = || (StatusCode::NOT_FOUND, (CONTENT_TYPE, HTML.to_owned()), missing.into());
-        let Some(Host { root, directory, manual, .. }) =
-            HOSTS.iter().find(|host| host.name == name)
-        else {
-            return missing();
-        };
-        let start = || (LOCATION, format!("{root}{}", manual.start));
-        match (path.strip_prefix(root), path, manual.robots) {
-            (Some("" | "index.html"), ..) | (None, "/", _) => {
-                (StatusCode::FOUND, start(), Bytes::new())
+    /// The response of host `name` (without port, in lower case) to a request for `path`, if there is such a page.
+    fn get(&self, name: &str, path: &str) -> Option<Parts> {
+        let host = HOSTS.iter().find(|host| host.name == name)?;
+        let Host { root, files, manual, .. } = host;
+        Some(match (path.strip_prefix(root), path) {
+            (Some("" | "index.html"), _) | (None, "/") => {
+                (StatusCode::FOUND, (LOCATION, format!("{root}{}", manual.start)), Bytes::new())
             }
-            (Some(page), ..) => match self.files.get(&format!("{directory}{page}")) {
-                Some(page) => (StatusCode::OK, (CONTENT_TYPE, HTML.to_owned()), page.clone()),
-                None => missing(),
-            },
-            (None, "/robots.txt", Some(rules)) => {
-                (StatusCode::OK, (CONTENT_TYPE, PLAIN.to_owned()), rules.into())
+            (Some(page), _) => {
+                let page = self.files.get(&format!("{files}{page}"))?.clone();
+                (StatusCode::OK, (CONTENT_TYPE, HTML.to_owned()), page)
             }
-            _ => missing(),
-        }
+            (None, "/robots.txt") => {
+                (StatusCode::OK, (CONTENT_TYPE, PLAIN.to_owned()), manual.robots?.into())
+            }
+            _ => return None,
+        })
     }
 }
 
@@ -147,16 +131,9 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// A running server. Dropping it ends it, with all its connections.
 #[derive(Debug)]
 pub struct Server {
-    address: SocketAddr,
-    _task: JoinSet<()>,
-}
-
-impl Server {
     /// Its address, to which every name of [`Site::hosts`] must resolve.
-    #[must_use]
-    pub fn address(&self) -> SocketAddr {
-        self.address
-    }
+    pub address: SocketAddr,
+    _task: JoinSet<()>,
 }
 
 /// Serves `site` on a free port of 127.0.0.1.
@@ -202,10 +179,14 @@ async fn serve_connection(stream: TcpStream, site: Arc<Site>) {
 }
 
 fn respond<B>(site: &Site, request: &Request<B>) -> Response<Full<Bytes>> {
-    let (status, (name, value), body) = if [Method::GET, Method::HEAD].contains(request.method()) {
-        site.answer(&host(request), request.uri().path())
-    } else {
+    let is_allowed = [Method::GET, Method::HEAD].contains(request.method());
+    let (status, (name, value), body) = if !is_allowed {
         (StatusCode::METHOD_NOT_ALLOWED, (ALLOW, "GET, HEAD".to_owned()), Bytes::new())
+    } else if let Some(page) = site.get(&host(request), request.uri().path()) {
+        page
+    } else {
+        let page = "<!DOCTYPE html><title>404 Not Found</title><h1>Not Found</h1>";
+        (StatusCode::NOT_FOUND, (CONTENT_TYPE, HTML.to_owned()), page.into())
     };
     let response = Response::builder().status(status).header(name, value);
     response.body(Full::new(body)).expect("the header is ASCII")
@@ -249,9 +230,9 @@ mod tests {
         let site = Site::unpack().unwrap();
         for host in &HOSTS {
             let start = format!("{}{}", host.root, host.manual.start);
-            assert_eq!(site.answer(host.name, &start).0, StatusCode::OK, "{}", host.name);
+            assert_eq!(site.get(host.name, &start).unwrap().0, StatusCode::OK, "{}", host.name);
             for title in ["/", host.root] {
-                let (status, location, _) = site.answer(host.name, title);
+                let (status, location, _) = site.get(host.name, title).unwrap();
                 assert_eq!((status, location), (StatusCode::FOUND, (LOCATION, start.clone())));
             }
         }
@@ -260,8 +241,8 @@ mod tests {
     #[test]
     fn a_mirror_repeats_pages_byte_for_byte() {
         let site = Site::unpack().unwrap();
-        let original = site.answer("docs.postgresql.test", "/15/ddl.html");
-        assert_eq!(original, site.answer("mirror.test", "/postgresql/15/ddl.html"));
-        assert_ne!(original, site.answer("archive.postgresql.test", "/13/ddl.html"));
+        let original = site.get("docs.postgresql.test", "/15/ddl.html").unwrap();
+        assert_eq!(original, site.get("mirror.test", "/postgresql/15/ddl.html").unwrap());
+        assert_ne!(original, site.get("archive.postgresql.test", "/13/ddl.html").unwrap());
     }
 }

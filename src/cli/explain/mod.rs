@@ -7,7 +7,7 @@ mod url;
 use std::{iter, path::PathBuf};
 
 use super::{
-    Exit, Failure, Out,
+    Exit, Failure, Out, Result,
     document::{Settings, recipe},
 };
 use crate::crawl::PastRun;
@@ -39,19 +39,16 @@ pub(super) struct Args {
     settings: Settings,
 }
 
-pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
+pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
     let Args { a, b, run, settings } = args;
     let Some(directory) = run else {
-        compare_files(args, out)?;
-        return Ok(Exit::Done);
+        return compare_files(args, out).map(|()| Exit::Done);
     };
     let run = Run { past: PastRun::open(directory)?, directory };
     // A single URL is not judged, but invalid settings are errors there too.
     let (config, recipe) = settings.config_over_run(&run.past)?;
     match b {
-        Some(b) => {
-            pair::compare(out, [a, b], &config, recipe, Some(&run))?;
-        }
+        Some(b) => pair::compare(out, [a, b], &config, recipe, Some(&run))?,
         None if is_url(a) => url::explain(out, a, &run)?,
         None => {
             let message = format!("{a} is a file, and no other document is given");
@@ -65,7 +62,7 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-fn compare_files(args: &Args, out: &mut Out) -> Result<(), Failure> {
+fn compare_files(args: &Args, out: &mut Out) -> Result<()> {
     if let Some(url) = iter::once(&args.a).chain(&args.b).find(|name| is_url(name)) {
         let message = format!("{url} is a URL, but no run is given");
         return Err(Failure::refused(Exit::Usage, message, "add `--run DIR`, the run directory"));

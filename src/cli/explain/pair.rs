@@ -9,7 +9,7 @@ use std::{
 
 use super::{
     super::{
-        Failure, Out,
+        Failure, Out, Result,
         document::Preparation,
         rule::{distances, kind, only_equal, rule},
     },
@@ -34,7 +34,7 @@ pub(super) fn compare(
     config: &Config,
     recipe: Recipe,
     run: Option<&Run<'_>>,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let preparation = Preparation::new(config, Documents::new(recipe));
     let [a, b] = names.map(|name| side(name, run, &preparation));
     let sides = [a?, b?];
@@ -125,25 +125,19 @@ fn write_verdict(
 }
 
 /// Judges the second document after the first. Also returns how much of it is template, as far as a run knows.
-fn judge(
-    texts: [&Text; 2],
-    options: &Options,
-    run: Option<&Run<'_>>,
-) -> Result<(Verdict, Share), Failure> {
+fn judge(texts: [&Text; 2], options: &Options, run: Option<&Run<'_>>) -> Result<(Verdict, Share)> {
     let window = WindowOptions { entries: TWO, age: None };
     let two = Options { window, ..options.clone() };
     let [a, b] = texts.map(|text| text.document.clone());
     let mut filter = Filter::of_recipe(&two, a.recipe)?;
     // The key of the first document may be known to the run's templates; the second must differ from it, since no document repeats itself.
-    let key = Key(!a.key.0);
-    let b = b.with_key(key);
+    let b = b.with_key(Key(!a.key.0));
     if let Some(run) = run {
-        run.past.for_each_sample(&b, |sample| filter.add_sample(sample))?;
+        run.past.for_each_sample(&b, |sample| filter.engine.add_sample(sample))?;
     }
     filter.judge(&a);
     let template = filter.template(&b);
-    let judgement = filter.judge(&b);
-    Ok((judgement.verdict, template))
+    Ok((filter.judge(&b).verdict, template))
 }
 
 fn write_sizes(out: &mut Out, sides: &[Side; 2]) -> io::Result<()> {
@@ -176,18 +170,17 @@ fn write_bits(out: &mut Out, sides: &[Side; 2]) -> io::Result<()> {
             (distance, similarity(distance), "cosine, estimated from the signatures")
         }
         (_, Some(found)) => (found.signature_distance, found.similarity(), "recorded by the run"),
-        _ => return writeln!(out, "signature distance  {}", why_unknown(sides)),
+        _ => {
+            let why = if sides.iter().any(|side| side.facts.features == 0) {
+                "none: a text without words has no signature"
+            } else {
+                "unknown: not both signatures are stored"
+            };
+            return writeln!(out, "signature distance  {why}");
+        }
     };
     writeln!(out, "signature distance  {distance} of 256")?;
     writeln!(out, "similarity          {similarity:.4} ({source})")
-}
-
-fn why_unknown(sides: &[Side; 2]) -> &'static str {
-    if sides.iter().any(|side| side.facts.features == 0) {
-        "none: a text without words has no signature"
-    } else {
-        "unknown: not both signatures are stored"
-    }
 }
 
 /// The match that the run recorded, if one of the two repeats the other.

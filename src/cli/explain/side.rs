@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     super::{
-        Exit, Failure,
+        Exit, Failure, Result,
         document::{Preparation, Prepared, read},
         rule::kind_in_run,
     },
@@ -32,7 +32,7 @@ pub(super) struct Run<'a> {
 
 impl Run<'_> {
     /// What the run knows about a URL.
-    pub(super) fn explain(&self, url: &str) -> Result<UrlExplanation, Failure> {
+    pub(super) fn explain(&self, url: &str) -> Result<UrlExplanation> {
         self.past.explain(url)?.ok_or_else(|| {
             let message = format!("the run in {} does not know {url}", self.directory.display());
             let help = "pages.jsonl, duplicates.jsonl and skipped.jsonl list all known URLs, in their normal form";
@@ -42,6 +42,7 @@ impl Run<'_> {
 }
 
 /// A document to compare.
+#[derive(Default)]
 pub(super) struct Side {
     pub(super) name: String,
     /// Remarks on its origin and its text.
@@ -61,11 +62,7 @@ pub(super) struct Text {
 }
 
 /// Reads a document: a page of the run by its URL, or else a file.
-pub(super) fn side(
-    name: &str,
-    run: Option<&Run<'_>>,
-    preparation: &Preparation,
-) -> Result<Side, Failure> {
+pub(super) fn side(name: &str, run: Option<&Run<'_>>, preparation: &Preparation) -> Result<Side> {
     if let Some(run) = run.filter(|_| is_url(name)) {
         return of_page(run, name, preparation);
     }
@@ -106,7 +103,7 @@ fn of_content(name: String, content: Content, preparation: &Preparation) -> Side
 
 /// Reads a page of a run: its text from the files or the state; for an exact duplicate the text of its match; else what the state
 /// recorded.
-fn of_page(run: &Run<'_>, url: &str, preparation: &Preparation) -> Result<Side, Failure> {
+fn of_page(run: &Run<'_>, url: &str, preparation: &Preparation) -> Result<Side> {
     let explanation = run.explain(url)?;
     let Some(document) = explanation.document else {
         let url = explanation.url.url;
@@ -147,8 +144,7 @@ fn of_page(run: &Run<'_>, url: &str, preparation: &Preparation) -> Result<Side, 
             };
             remarks.push(why.to_owned());
             let signature = page.and_then(|page| page.signature);
-            let (charset, text) = (None, None);
-            Side { name, remarks: Vec::new(), facts, signature, charset, text, judged: None }
+            Side { name, facts, signature, ..Side::default() }
         }
     };
     Ok(Side { remarks, judged: Some((judgement.id, judgement.verdict)), ..side })
@@ -203,7 +199,7 @@ pub(super) struct Stored {
 }
 
 /// What a run stores of a page: its line in `pages.jsonl`, or for a near duplicate the text in the state.
-pub(super) fn stored(run: &Run<'_>, page: &JudgedDocument) -> Result<Option<Stored>, Failure> {
+pub(super) fn stored(run: &Run<'_>, page: &JudgedDocument) -> Result<Option<Stored>> {
     if page.stored {
         return line(run.directory, &page.name);
     }
@@ -217,7 +213,7 @@ pub(super) fn stored(run: &Run<'_>, page: &JudgedDocument) -> Result<Option<Stor
 }
 
 /// Reads the line of a URL in `pages.jsonl`, if there is one.
-fn line(run: &Path, url: &str) -> Result<Option<Stored>, Failure> {
+fn line(run: &Path, url: &str) -> Result<Option<Stored>> {
     let path = run.join(PAGES);
     let failure = |source| Failure::Read { path: path.clone(), source };
     let mut pages = BufReader::new(File::open(&path).map_err(failure)?);

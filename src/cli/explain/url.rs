@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::{
-    super::{Failure, Out, rule::distances},
+    super::{Failure, Out, Result, rule::distances},
     side::{Run, Stored, judged, stored, why_truncated},
 };
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Writes what a run knows about a URL.
-pub(super) fn explain(out: &mut Out, url: &str, run: &Run<'_>) -> Result<(), Failure> {
+pub(super) fn explain(out: &mut Out, url: &str, run: &Run<'_>) -> Result<()> {
     let explanation = run.explain(url)?;
     let page = explanation.document.as_ref().map(|document| stored(run, document)).transpose()?;
     write(out, &explanation, page.flatten().as_ref()).map_err(Failure::Output)
@@ -22,10 +22,10 @@ pub(super) fn explain(out: &mut Out, url: &str, run: &Run<'_>) -> Result<(), Fai
 fn write(out: &mut Out, explanation: &UrlExplanation, line: Option<&Stored>) -> io::Result<()> {
     let row = &explanation.url;
     writeln!(out, "{}", row.url)?;
-    match (&explanation.document, explanation.reason()) {
-        (Some(document), _) => write_judgement(out, document, explanation.matched.as_ref(), line)?,
-        (None, Some(reason)) => write_reason(out, explanation, reason)?,
-        (None, None) => {}
+    if let Some(document) = &explanation.document {
+        write_judgement(out, document, explanation.matched.as_ref(), line)?;
+    } else if let Some(reason) = explanation.reason() {
+        write_reason(out, explanation, reason)?;
     }
     if let Some(status) = row.status {
         writeln!(out, "status          {status}")?;

@@ -20,7 +20,7 @@ use reqwest::header::{CONTENT_ENCODING, HeaderMap};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, copy_buf, sink};
 use tokio_util::io::StreamReader;
 
-use super::answer::Extent;
+use super::response::Extent;
 
 /// Bytes decoded in one step, and the first allocation for a body.
 const STEP: usize = 32 << 10;
@@ -49,16 +49,16 @@ pub(super) enum Coding {
 pub(super) enum BadBody {
     #[error("content coding `{0}` is not known")]
     UnknownCoding(String),
-    #[error("content codings `{0}` are more than one")]
+    #[error("more than one content coding: `{0}`")]
     SeveralCodings(String),
-    #[error("a brotli stream with a large window is not for the web")]
+    #[error("brotli large-window streams are not supported")]
     LargeWindow,
-    #[error("more than {MAX_RATIO} bytes come out of each byte received")]
+    #[error("compression ratio above {MAX_RATIO}")]
     Ratio,
-    #[error("more bytes arrive than the decoded body may have")]
+    #[error("the compressed body exceeds the limit")]
     Oversized,
     /// The network failed, or the body ended too early.
-    #[error("the body broke off")]
+    #[error("the body ended early")]
     Broken(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 

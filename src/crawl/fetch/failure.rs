@@ -65,8 +65,7 @@ impl FetchError {
     #[must_use]
     pub fn explain(&self) -> String {
         let mut text = format!("{}: {self}", self.kind());
-        let first = self.source().map(|source| source as &(dyn Error + 'static));
-        if let Some(refusal) = first.and_then(|first| causes(first).find(|it| it.is::<Refusal>())) {
+        if let Some(refusal) = causes(self).find(|it| it.is::<Refusal>()) {
             return format!("{}: {refusal}", self.kind());
         }
         for cause in iter::successors(self.source(), |&cause| cause.source()) {
@@ -85,7 +84,7 @@ impl FetchError {
         matches!(self.kind, Kind::Timeout | Kind::Dns | Kind::Connect | Kind::Tls)
     }
 
-    /// Whether the same request may succeed later: after timeouts, broken connections, cut bodies and malformed answers (one bad server
+    /// Whether the same request may succeed later: after timeouts, broken connections, cut bodies and malformed responses (one bad server
     /// of several), but not after refused addresses, bad certificates, names that do not exist or bodies that cannot be decoded.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
@@ -103,7 +102,7 @@ impl FetchError {
         Self { kind: Kind::Setup, url: None, retryable: false, source: Some(source.into()) }
     }
 
-    /// Why the body of the answer is incomplete.
+    /// Why the body of the response is incomplete.
     pub(super) fn cut(&self) -> Cut {
         match self.kind {
             Kind::Timeout => Cut::Time,
@@ -121,7 +120,7 @@ impl FetchError {
         Self::new(Kind::Address, url, false, Some(refusal.into()))
     }
 
-    /// A failure before the head of an answer had arrived.
+    /// A failure before the head of a response had arrived.
     pub(super) fn head(url: &Url, error: reqwest::Error) -> Self {
         let error = error.without_url();
         let (kind, retryable) = head_kind(&error);
@@ -165,14 +164,14 @@ fn head_kind(error: &reqwest::Error) -> (Kind, bool) {
 }
 
 /// Whether a look-up may succeed later. The standard library gives the resolver's result as text only: these are the messages of
-/// glibc, musl and macOS for a server that did not answer.
+/// glibc, musl and macOS for a server that did not respond.
 fn is_passing_dns_failure(message: &str) -> bool {
     ["Temporary failure", "Try again", "temporarily"].iter().any(|words| message.contains(words))
 }
 
 /// The error and everything that caused it. The source of an [`io::Error`] skips the error that it wraps, which is included here.
 fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
-    std::iter::successors(Some(error), |&error| {
+    iter::successors(Some(error), |&error| {
         match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
             Some(wrapped) => Some(wrapped as &(dyn Error + 'static)),
             None => error.source(),

@@ -1,13 +1,13 @@
-//! Fetches: one request, one answer. Follows no redirects, retries nothing, keeps no state but connections.
+//! Fetches: one request, one response. Follows no redirects, retries nothing, keeps no state but connections.
 //!
 //! Everything that comes from the network is bounded here: addresses by the guard, time by one deadline, bodies by counting the decoded
 //! bytes. The callers take care of politeness, retries and robots.txt.
 
 mod address;
-mod answer;
 mod body;
 mod failure;
 mod media;
+mod response;
 
 use std::{collections::BTreeMap, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -15,7 +15,7 @@ use bytesize::ByteSize;
 use futures_util::TryStreamExt;
 use ipnet::IpNet;
 use reqwest::{
-    Client, ClientBuilder, Method, Request, Response,
+    Client, ClientBuilder, Method, Request,
     header::{ACCEPT, ACCEPT_ENCODING, HeaderMap, HeaderValue, USER_AGENT},
     redirect::Policy,
 };
@@ -27,14 +27,14 @@ use crate::{
     sink::warc::{Cut, Exchange},
 };
 
-pub use answer::{Answer, Extent};
 pub use failure::FetchError;
 pub use media::is_html;
+pub use response::{Extent, Response};
 
 use address::{Guard, GuardedNames};
-use answer::Arriving;
 use body::Coding;
 use media::Media;
+use response::exchange_of_head;
 
 /// A body that is not needed is read up to this length, so that its connection can be reused: up to about here that is cheaper than a
 /// new connection.
@@ -56,7 +56,7 @@ const MAX_HEAD: u32 = 64 << 10;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
-    /// Longest time for one whole answer, from the look-up of the name to the last byte of the body.
+    /// Longest time for one whole response, from the look-up of the name to the last byte of the body.
     #[serde(with = "humantime_serde")]
     pub timeout: Duration,
     /// Retries after a failure that may pass. The fetcher leaves them to its caller.
@@ -66,7 +66,7 @@ pub struct Options {
     pub max_body: ByteSize,
     /// Networks that may be connected to although they are not globally routable.
     pub allow_private: Vec<IpNet>,
-    /// Names with the address and port to use instead of the resolver's answer. The port replaces the URL's default port; a URL with
+    /// Names with the address and port to use instead of the resolver's. The port replaces the URL's default port; a URL with
     /// another explicit port is refused unless `allow_private` covers the address.
     pub resolve: BTreeMap<String, SocketAddr>,
 }
@@ -102,7 +102,8 @@ pub struct Fetcher {
     headers: HeaderMap,
     timeout: Duration,
     max_page: usize,
-    keep_exchanges: bool,
+    /// Whether every exchange is kept for the archive. That takes about twice the memory.
+    pub keep_exchanges: bool,
 }
 
 impl Fetcher {
@@ -125,12 +126,6 @@ impl Fetcher {
         })
     }
 
-    /// The same fetcher, which keeps every exchange for the archive. It needs about twice the memory.
-    #[must_use]
-    pub fn keeping_exchanges(self) -> Self {
-        Self { keep_exchanges: true, ..self }
-    }
-
     /// Requests `url` once.
     ///
     /// Reads the body if the status is 2xx and, for a page, if its content type may be HTML; see [`Extent`]. Bodies without a type are
@@ -138,69 +133,71 @@ impl Fetcher {
     ///
     /// # Errors
     ///
-    /// If no whole answer arrived before the deadline; [`FetchError::kind`] says why.
-    pub async fn get(&self, url: &Url, limit: Limit) -> Result<Answer, FetchError> {
+    /// If no whole response arrived before the deadline; [`FetchError::kind`] says why.
+    pub async fn get(&self, url: &Url, limit: Limit) -> Result<Response, FetchError> {
         self.exchange(url, limit).await.0
     }
 
-    /// The same with the exchange as it was sent and received, content coding kept, if exchanges are kept and a head arrived.
+    /// Requests `url` once, like [`Self::get`]. If exchanges are kept and a head arrived, also returns the exchange as it was sent and
+    /// received, content coding kept.
     pub async fn exchange(
         &self,
         url: &Url,
         limit: Limit,
-    ) -> (Result<Answer, FetchError>, Option<Exchange>) {
-        let mut arriving = None;
-        let asked = tokio::time::timeout(self.timeout, self.ask(url, limit, &mut arriving)).await;
+    ) -> (Result<Response, FetchError>, Option<Exchange>) {
+        let mut exchange = None;
+        let asked = tokio::time::timeout(self.timeout, self.ask(url, limit, &mut exchange)).await;
         let got = asked.unwrap_or_else(|_| Err(FetchError::timeout(url)));
-        if let (Some(arriving), Err(error)) = (&mut arriving, &got) {
-            arriving.truncated = Some(error.cut());
+        if let (Some(exchange), Err(error)) = (&mut exchange, &got) {
+            exchange.truncated = Some(error.cut());
         }
-        (got, arriving.map(Arriving::finish))
+        (got, exchange)
     }
 
-    /// Puts what arrives of the exchange into `arriving`, if exchanges are kept.
+    /// Puts what arrives into `exchange`, if exchanges are kept.
     async fn ask(
         &self,
         url: &Url,
         limit: Limit,
-        arriving: &mut Option<Arriving>,
-    ) -> Result<Answer, FetchError> {
+        exchange: &mut Option<Exchange>,
+    ) -> Result<Response, FetchError> {
         self.guard.check_url(url).map_err(|refusal| FetchError::address(url, refusal))?;
         let started = Timestamp::now();
         let mut request = Request::new(Method::GET, url.clone());
         *request.headers_mut() = self.headers.clone();
-        let response =
+        let arriving =
             self.client.execute(request).await.map_err(|error| FetchError::head(url, error))?;
         let address = self
             .guard
-            .check_peer(url, response.remote_addr())
+            .check_peer(url, arriving.remote_addr())
             .map_err(|refusal| FetchError::address(url, refusal))?;
-        let mut answer = Answer::of_head(&response, address);
+        let mut response = Response::of_head(&arriving, address);
         if self.keep_exchanges {
-            *arriving = Some(Arriving::new(started, url, &self.headers, &response, address));
+            *exchange = Some(exchange_of_head(started, url, &self.headers, &arriving, address));
         }
-        let received = arriving.as_mut().map(|arriving| &mut arriving.body);
-        let extent = if is_needed(&answer, limit) {
-            let read = self.read(response, limit, received).await;
-            (answer.body, answer.extent) = read.map_err(|error| FetchError::body(url, error))?;
-            answer.extent
+        let received = exchange.as_mut().map(|exchange| &mut exchange.body);
+        let extent = if is_needed(&response, limit) {
+            let read = self.read(arriving, limit, received).await;
+            (response.body, response.extent) =
+                read.map_err(|error| FetchError::body(url, error))?;
+            response.extent
         } else {
-            let (body, extent) = read_unneeded(response).await;
+            let (body, extent) = read_unneeded(arriving).await;
             if let Some(received) = received {
                 *received = body;
             }
             extent
         };
-        if let Some(arriving) = arriving {
-            arriving.truncated = (extent == Extent::Cut).then_some(Cut::Length);
+        if let Some(exchange) = exchange {
+            exchange.truncated = (extent == Extent::Cut).then_some(Cut::Length);
         }
-        Ok(answer)
+        Ok(response)
     }
 
     /// Reads a body, and appends it as received to `received`.
     async fn read(
         &self,
-        response: Response,
+        response: reqwest::Response,
         limit: Limit,
         mut received: Option<&mut Vec<u8>>,
     ) -> std::io::Result<(Vec<u8>, Extent)> {
@@ -219,15 +216,15 @@ impl Fetcher {
     }
 }
 
-/// Whether the body of the answer is needed.
-fn is_needed(answer: &Answer, limit: Limit) -> bool {
+/// Whether the body of the response is needed.
+fn is_needed(response: &Response, limit: Limit) -> bool {
     let may_serve =
-        limit != Limit::Page || Media::of(answer.content_type.as_deref()) != Media::Other;
-    answer.is_success() && may_serve
+        limit != Limit::Page || Media::of(response.content_type.as_deref()) != Media::Other;
+    response.status.is_success() && may_serve
 }
 
 /// Reads a body that is not needed, if it is short and fast. A failure here is not an error.
-async fn read_unneeded(response: Response) -> (Vec<u8>, Extent) {
+async fn read_unneeded(response: reqwest::Response) -> (Vec<u8>, Extent) {
     let nothing = (Vec::new(), Extent::Cut);
     if response.content_length().is_some_and(|length| length > UNNEEDED_BODY as u64) {
         return nothing;

@@ -74,7 +74,7 @@ pub(super) struct Host {
     pub(super) loading: bool,
     urls: VecDeque<Queued>,
     retries: Vec<Retry>,
-    /// How many URLs may wait for a retry before no other one is started.
+    /// If this many URLs wait for a retry, no new one is started.
     max_retries: usize,
     /// The sequence number up to which its URLs have been loaded, if any have been.
     loaded_to: Option<i64>,
@@ -106,10 +106,10 @@ impl Host {
         }
     }
 
-    /// Adds what was loaded; `complete` if the state had no more.
-    pub(super) fn loaded(&mut self, urls: Vec<Queued>, complete: bool) {
+    /// Adds what was loaded: at most `limit` URLs, and if there are fewer, the state has no more.
+    pub(super) fn loaded(&mut self, urls: Vec<Queued>, limit: usize) {
         self.loading = false;
-        self.has_more = !complete;
+        self.has_more = urls.len() >= limit;
         self.loaded_to = Some(urls.last().map_or(self.last_seq(), |last| last.seq));
         self.urls.extend(urls);
     }

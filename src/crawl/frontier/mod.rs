@@ -36,7 +36,7 @@ pub(super) use budget::Budget;
 pub(super) use host::Scheme;
 use host::{Host, RobotsState};
 
-/// URLs of one host that may wait for a retry before no other one is started.
+/// If this many URLs of a host wait for a retry, no new one is started.
 const MAX_RETRIES: usize = 16;
 
 /// URLs in a row without a response after which a host is deferred.
@@ -378,7 +378,11 @@ impl Frontier {
             return None;
         }
         if full && host.is_evictable(now) {
-            self.evict(id);
+            // To make room. If it has more to do, it is loaded again later.
+            if !host.is_idle() {
+                self.visited.push(id);
+            }
+            self.remove(id);
             return None;
         }
         if host.wants_urls(self.limits.urls, full) {
@@ -447,13 +451,12 @@ impl Frontier {
         };
         let other = self.hosts.values_mut().find(|host| *host.name == *other);
         let address = other.as_ref().and_then(|other| other.address).filter(|it| !it.is_loopback());
-        match other {
-            Some(other) if other.pace.earliest() > now => {
-                let earliest = other.pace.earliest();
+        if let Some(other) = other {
+            let earliest = other.pace.earliest();
+            if earliest > now {
                 return self.start_robots_later(task, earliest);
             }
-            Some(other) => other.pace.touch(now),
-            None => {}
+            other.pace.touch(now);
         }
         self.run(task.id, task.host, address, true, now);
         Some(Step::FetchRobots(Arc::new(task)))
@@ -494,32 +497,24 @@ impl Frontier {
     /// The recorder has answered a query.
     pub(super) fn loaded(&mut self, loaded: Loaded, now: Instant) {
         match loaded {
-            Loaded::Hosts(rows) => {
-                self.loaded_hosts(&rows, rows.len() < self.limits.hosts, now);
-            }
+            Loaded::Hosts(rows) => self.loaded_hosts(&rows, now),
             Loaded::Urls(id, urls) => {
                 if let Some(host) = self.hosts.get_mut(&id) {
-                    let complete = urls.len() < self.limits.urls;
-                    host.loaded(urls, complete);
+                    host.loaded(urls, self.limits.urls);
                     self.schedule(id);
                 }
             }
         }
     }
 
-    fn loaded_hosts(&mut self, rows: &[HostRow], complete: bool, now: Instant) {
+    fn loaded_hosts(&mut self, rows: &[HostRow], now: Instant) {
         self.loading_hosts = false;
-        let mut added = 0;
-        for row in rows {
-            if !self.add_host(row, now) {
-                break;
-            }
-            added += 1;
-            self.loaded_up_to = row.rank;
-        }
-        self.has_more_hosts = !complete || added < rows.len();
+        let added = rows.iter().take_while(|row| self.add_host(row, now)).count();
+        self.has_more_hosts = added < rows.len() || rows.len() >= self.limits.hosts;
         if !self.has_more_hosts {
             self.loaded_up_to = i64::MAX;
+        } else if let Some(last) = rows[..added].last() {
+            self.loaded_up_to = last.rank;
         }
         self.schedule_all();
     }
@@ -537,15 +532,11 @@ impl Frontier {
             self.remove_hosts(|host| host.is_idle() && host.is_evictable(now));
         }
         if self.has_more_hosts || !self.add_host(row, now) {
-            self.leave_in_state(row);
-        }
-    }
-
-    /// Leaves a host in the state, to be loaded when there is room.
-    fn leave_in_state(&mut self, row: &HostRow) {
-        self.loaded_up_to = self.loaded_up_to.min(row.rank - 1);
-        if !std::mem::replace(&mut self.has_more_hosts, true) {
-            self.schedule_all();
+            // It stays in the state, to be loaded when there is room.
+            self.loaded_up_to = self.loaded_up_to.min(row.rank - 1);
+            if !std::mem::replace(&mut self.has_more_hosts, true) {
+                self.schedule_all();
+            }
         }
     }
 
@@ -716,18 +707,10 @@ impl Frontier {
         true
     }
 
-    /// Removes a host that has done its share, to make room. If it has more to do, it is loaded again later.
-    fn evict(&mut self, id: HostId) {
-        let Some(host) = self.remove(id) else { return };
-        if !host.is_idle() {
-            self.visited.push(id);
+    fn remove(&mut self, id: HostId) {
+        if let Some(host) = self.hosts.remove(&id) {
+            self.ranks.remove(&(host.rank, id));
         }
-    }
-
-    fn remove(&mut self, id: HostId) -> Option<Host> {
-        let host = self.hosts.remove(&id)?;
-        self.ranks.remove(&(host.rank, id));
-        Some(host)
     }
 
     fn remove_hosts(&mut self, is_removed: impl Fn(&Host) -> bool) {

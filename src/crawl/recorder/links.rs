@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use super::{Parsed, Received, Recorder, Skipped};
 use crate::{
-    crawl::{frontier::Task, plan::CrawlError, scope::Refusal, sitemap::Sitemap},
+    crawl::{frontier::Task, plan::CrawlError, sitemap::Sitemap},
     page::{NormalUrl, Timestamp, site_of},
     report::counted,
     state::{HostRow, NewUrl, Reason, SkipCause, UrlId, UrlKind, UrlRow, UrlState},
@@ -21,8 +21,8 @@ pub(super) const KNOWN_URLS: NonZeroUsize = NonZeroUsize::new(1 << 17).expect("n
 pub(super) struct Found {
     pub(super) kind: UrlKind,
     pub(super) depth: u32,
-    /// Redirects in a row that led to it.
-    pub(super) redirects: u32,
+    /// Redirects in a row that led to it: the `hops` of the row.
+    pub(super) hops: u32,
     pub(super) referrer: Option<UrlId>,
     /// The seed list that names it as a seed.
     pub(super) seed: Option<usize>,
@@ -34,8 +34,8 @@ pub(super) struct Found {
 impl Found {
     /// A page found at this time and depth, without anything special about it.
     pub(super) fn page(referrer: Option<UrlId>, depth: u32, at: Timestamp) -> Self {
-        let (kind, redirects) = (UrlKind::Page, 0);
-        Self { kind, depth, redirects, referrer, seed: None, skip: None, at }
+        let (kind, hops) = (UrlKind::Page, 0);
+        Self { kind, depth, hops, referrer, seed: None, skip: None, at }
     }
 }
 
@@ -50,10 +50,10 @@ pub(super) struct KnownUrl {
 impl KnownUrl {
     /// Whether finding it there may change anything.
     fn may_change(self, found: &Found) -> bool {
-        match (self.skipped, found.skip.is_some()) {
+        match (self.skipped, found.skip) {
             _ if found.seed.is_some() => true,
-            (true, false) => true,
-            (false, true) => false,
+            (true, None) => true,
+            (false, Some(_)) => false,
             _ => found.depth < self.depth,
         }
     }
@@ -88,16 +88,16 @@ impl Recorder {
         target: &Result<NormalUrl, String>,
     ) -> Result<Skipped, CrawlError> {
         let row = &task.queued.url;
-        let redirects = row.hops + 1;
+        let hops = row.hops + 1;
         let detail = match target {
             Ok(target) if target.as_str() == row.url => {
                 "to itself, as some servers do until a cookie comes back; nothing else to follow"
                     .to_owned()
             }
-            Ok(target) if redirects <= MAX_REDIRECTS => {
+            Ok(target) if hops <= MAX_REDIRECTS => {
                 let depth = self.state().depth(row.id)?;
                 let found = Found::page(Some(row.id), depth, Timestamp::now());
-                self.discover(target, &Found { kind: row.kind, redirects, ..found })?;
+                self.discover(target, &Found { kind: row.kind, hops, ..found })?;
                 target.as_str().to_owned()
             }
             Ok(target) => format!(
@@ -157,11 +157,11 @@ impl Recorder {
         let (host, deferred) = self.state().host(url.origin().as_str())?;
         let admitted = self.admit(url, found.kind, found.depth, found.seed);
         let (state, cause) = match (&admitted, found.skip) {
-            (Err(refusal), _) => (UrlState::Skipped(Reason::from(*refusal)), None),
+            (Err(reason), _) => (UrlState::Skipped(*reason), None),
             (Ok(_), Some(cause)) => (UrlState::Skipped(Reason::DuplicateLinks), Some(cause)),
             (Ok(_), None) => (UrlState::Queued, None),
         };
-        let &Found { kind, depth, redirects: hops, referrer, at, .. } = found;
+        let &Found { kind, depth, hops, referrer, at, .. } = found;
         let seed = admitted.ok();
         let (url, id) = (url.as_str(), host.id);
         let row = NewUrl { url, host: id, kind, state, cause, seed, depth, hops, referrer, at };
@@ -185,9 +185,18 @@ impl Recorder {
             UrlState::Queued => false,
             UrlState::Skipped(Reason::DuplicateLinks | Reason::Depth) => followed,
             UrlState::Skipped(Reason::Scope | Reason::Budget) => found.seed.is_some(),
-            UrlState::Skipped(_) | UrlState::Judged => {
-                return Ok(KnownUrl { depth: 0, skipped: false });
-            }
+            UrlState::Skipped(
+                Reason::Robots
+                | Reason::Redirect
+                | Reason::Status
+                | Reason::Failure
+                | Reason::ContentType
+                | Reason::Noindex
+                | Reason::Sitemap
+                | Reason::Host
+                | Reason::Pending,
+            )
+            | UrlState::Judged => return Ok(KnownUrl { depth: 0, skipped: false }),
         };
         let skipped = row.state == UrlState::Skipped(Reason::DuplicateLinks);
         if may_requeue && let Ok(seed) = self.admit(url, row.kind, found.depth, found.seed) {
@@ -227,7 +236,7 @@ impl Recorder {
         kind: UrlKind,
         depth: u32,
         seed: Option<usize>,
-    ) -> Result<usize, Refusal> {
+    ) -> Result<usize, Reason> {
         let seeds = &self.plan.seeds;
         let spent = |seed: usize| {
             seeds.get(seed).is_none_or(|options| self.spent[seed] >= options.max_pages)
@@ -239,7 +248,7 @@ impl Recorder {
             return self.scope.admit_sitemap(url, spent);
         }
         let admitted = self.scope.admit(url, depth, spent)?;
-        if depth > self.plan.crawl.max_depth { Err(Refusal::Depth) } else { Ok(admitted) }
+        if depth > self.plan.crawl.max_depth { Err(Reason::Depth) } else { Ok(admitted) }
     }
 }
 

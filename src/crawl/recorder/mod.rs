@@ -39,17 +39,17 @@ use links::KnownUrl;
 pub use report::report;
 pub(super) use start::Start;
 
-/// A batch is committed after this many pages, or after this time. The first batch after a start gets less time, and each one twice as
+/// A batch is committed after this many URLs, or after this time. The first batch after a start gets less time, and each one twice as
 /// much as the one before: so even a process that is killed again and again makes progress.
 const BATCH: u32 = 100;
 const BATCH_TIME: Duration = Duration::from_millis(200);
 const FIRST_BATCH_TIME: Duration = Duration::from_millis(10);
 
-/// A request to the recorder. If a worker needs the answer, it comes with its sender; the loop gets a [`Update`].
+/// A request to the recorder. If a worker needs the answer, it comes with its sender; the loop gets an [`Update`].
 #[derive(Debug)]
 pub(super) enum Request {
-    /// Record this page if its body decides what becomes of it.
-    Probe(Box<Probe>, oneshot::Sender<Probed>),
+    /// Record this page if its body is enough; otherwise it comes back, to be parsed.
+    Probe(Box<Probe>, oneshot::Sender<Option<Box<Probe>>>),
     /// Record what became of a URL.
     Record(Box<Record>),
     /// Archive a response that decides nothing about a URL: the URL is fetched again, or it is a robots.txt.
@@ -82,15 +82,6 @@ pub(super) struct Probe {
     pub(super) received: Received,
     pub(super) body: Digest,
     pub(super) exchange: Option<warc::Exchange>,
-}
-
-/// The answer to a [`Probe`].
-#[derive(Debug)]
-pub(super) enum Probed {
-    /// The body is known, and neither the page nor its links are wanted: it is recorded.
-    Recorded,
-    /// The page must be parsed. Its exchange comes back.
-    Undecided(Option<warc::Exchange>),
 }
 
 /// What became of a URL.
@@ -132,7 +123,7 @@ impl Outcome {
 }
 
 /// What is known of a response besides its body.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Received {
     pub(super) status: u16,
     pub(super) content_type: Option<String>,
@@ -203,9 +194,9 @@ pub(super) struct Recorder {
     last_seq: i64,
     /// Whether hosts are visited in round-robin order.
     round_robin: bool,
-    /// Hosts of which something was queued since the last receipt.
+    /// Hosts of which a URL was queued since the last [`Update::Recorded`].
     queued: Vec<HostRow>,
-    /// Pages of the batch.
+    /// URLs of the batch.
     batch: u32,
     /// When the batch is to be committed, if one has begun.
     deadline: Option<Instant>,
@@ -263,9 +254,9 @@ impl Recorder {
     fn handle(&mut self, request: Request) -> Result<Option<Update>, CrawlError> {
         match request {
             Request::Probe(probe, reply) => {
-                let (probed, report) = self.probe(*probe)?;
-                drop(reply.send(probed));
-                return Ok(report);
+                let update = self.probe(&probe)?;
+                drop(reply.send(update.is_none().then_some(probe)));
+                return Ok(update);
             }
             Request::Record(record) => return self.record(*record).map(Some),
             Request::Load(query) => return self.load(query).map(Update::Loaded).map(Some),

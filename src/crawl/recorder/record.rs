@@ -4,13 +4,12 @@
 use std::sync::Arc;
 
 use super::{
-    Outcome, Parsed, Probe, Probed, Received, Record, Recorder, Skipped, Update, links::same_site,
+    Outcome, Parsed, Probe, Received, Record, Recorder, Skipped, Update, links::same_site,
 };
 use crate::{
     crawl::{
         frontier::{Recorded, Task},
         plan::{CrawlError, Links, Policy, Store},
-        scope::Refusal,
     },
     extract::{Extracted, Truncation},
     filter::{Judgement, Kind, Step, Verdict},
@@ -36,14 +35,12 @@ struct Action<'a> {
 
 impl Recorder {
     /// Records a page by its body, if the body is known and neither the page nor its links are wanted.
-    pub(super) fn probe(&mut self, probe: Probe) -> Result<(Probed, Option<Update>), CrawlError> {
+    pub(super) fn probe(&mut self, probe: &Probe) -> Result<Option<Update>, CrawlError> {
         let Probe { task, received, body, exchange } = probe;
-        let Some(judgement) = self.judge_body(&task, body, received.at)? else {
-            return Ok((Probed::Undecided(exchange), None));
-        };
-        self.record_judged(&task, &received, None, &judgement, exchange.as_ref())?;
-        self.state().keep_text_of_body(judgement.id, body)?;
-        Ok((Probed::Recorded, Some(self.finish_url(task, true, false)?)))
+        let Some(judgement) = self.judge_body(task, *body, received.at)? else { return Ok(None) };
+        self.record_judged(task, received, None, &judgement, exchange.as_ref())?;
+        self.state().keep_text_of_body(judgement.id, *body)?;
+        self.finish_url(Arc::clone(task), true, false).map(Some)
     }
 
     /// Records what became of a URL.
@@ -118,12 +115,13 @@ impl Recorder {
         at: Timestamp,
     ) -> Result<Option<Judgement>, CrawlError> {
         let row = &task.queued.url;
+        // The links of a seed are always followed.
         if self.state().depth(row.id)? == 0 {
             return Ok(None);
         }
         let Some(matched) = self.filter.peek_body(&row.url, body, at)? else { return Ok(None) };
         let (policy, _) = self.policy(&row.url, &self.filter.id_of(matched.of)?);
-        if policy.store == Store::Keep || policy.links == Links::Follow {
+        if !policy.skips_all() {
             return Ok(None);
         }
         Ok(self.filter.judge_body(&row.url, body, at)?)
@@ -174,6 +172,7 @@ impl Recorder {
         };
         let of = self.filter.id_of(matched.of)?;
         let (policy, cause) = self.policy(url, &of);
+        // The links of a seed are always followed: otherwise its crawl could not begin.
         Ok(Action {
             judgement,
             stored: policy.store == Store::Keep,
@@ -265,7 +264,8 @@ impl Recorder {
         Ok(())
     }
 
-    /// The budget of the URL's seed is spent: moves it to the next seed that admits it, or returns why it is skipped.
+    /// The budget of the URL's seed is spent: moves it to the next seed that admits it, or returns why it is skipped. For a seed
+    /// that only its own list admits, the lists would give [`Reason::Scope`], but the spent budget is the cause.
     fn move_to_another_seed(&mut self, task: &Task) -> Result<Option<Skipped>, CrawlError> {
         let row = &task.queued.url;
         let url = NormalUrl::parse(&row.url, &self.url_options)?;
@@ -274,8 +274,8 @@ impl Recorder {
                 self.requeue(row, seed)?;
                 Ok(None)
             }
-            Err(Refusal::Scope) => Ok(Some(Skipped::new(Reason::Budget, None, None))),
-            Err(refusal) => Ok(Some(Skipped::new(Reason::from(refusal), None, None))),
+            Err(Reason::Scope) => Ok(Some(Skipped::new(Reason::Budget, None, None))),
+            Err(reason) => Ok(Some(Skipped::new(reason, None, None))),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The start of a run: opens its directory, continues where an earlier start stopped, and queues the seeds.
 //!
-//! A later start queues again what had been skipped for reasons that no longer hold: what seeds, budgets, policies or limits admit now,
-//! hosts whose time has come, and URLs whose robots.txt was not received, which was never decided.
+//! A later start queues again what was skipped for reasons that no longer hold: URLs that the seeds, budgets, policies or limits admit
+//! now, hosts whose deferral has expired, and URLs skipped only because robots.txt could not be fetched.
 
 use std::{fs, sync::Arc, time::Duration};
 
@@ -16,7 +16,7 @@ use crate::{
     crawl::{
         directory::{STATE, check_owner, check_unclaimed, stored},
         frontier::Budget,
-        plan::{CrawlError, Links, Plan, Root, Store},
+        plan::{CrawlError, Dedup, Links, Plan, Root, Store},
         robots::{self, product_token},
     },
     filter::Documents,
@@ -36,13 +36,6 @@ pub(in crate::crawl) struct Start {
     pub(in crate::crawl) documents: Documents,
     pub(in crate::crawl) budget: Budget,
     pub(in crate::crawl) counts: Tally,
-}
-
-/// Which rules by which URLs are skipped have changed since the last start.
-#[derive(Clone, Copy, Debug)]
-struct Changes {
-    admission: bool,
-    robots: bool,
 }
 
 /// The time up to which a host that is deferred now gets no request, unless the cause ceases earlier: the pause that it asked for, the
@@ -107,7 +100,6 @@ impl Recorder {
     fn queue_what_is_due(&mut self, roots: &[Root]) -> Result<(), CrawlError> {
         self.filter.begin()?;
         self.deadline = Some(tokio::time::Instant::now());
-        let plan = Arc::clone(&self.plan);
         let ended = stored::<End>(self.state(), "end")?;
         self.record_start()?;
         self.warn_of_policy_change()?;
@@ -117,11 +109,7 @@ impl Recorder {
         if seeds_moved {
             self.reassign_queued()?;
         }
-        let changes = Changes {
-            admission: has_changed(self.state(), "policy", &admission(&plan, roots))?,
-            robots: has_changed(self.state(), "robots", &robots_policy(&plan))?,
-        };
-        self.requeue_skipped(changes)?;
+        self.requeue_skipped(roots)?;
         self.queued.clear();
         self.commit()
     }
@@ -232,8 +220,8 @@ impl Recorder {
             let url = NormalUrl::parse(&row.url, &self.url_options)?;
             match self.admit(&url, row.kind, row.depth, None) {
                 Ok(seed) => self.state().revive_url(row.id, seed, row.depth)?,
-                Err(refusal) => {
-                    let state = UrlState::Skipped(Reason::from(refusal));
+                Err(reason) => {
+                    let state = UrlState::Skipped(reason);
                     self.state().set_url_state(row.id, state, None, None, Timestamp::now())?;
                 }
             }
@@ -243,18 +231,38 @@ impl Recorder {
         Ok(())
     }
 
-    /// Queues URLs again whose robots.txt was not received, and those that are admitted now because something has changed.
-    fn requeue_skipped(&mut self, changes: Changes) -> Result<(), CrawlError> {
-        let mut admitted = Vec::new();
+    /// Queues URLs again whose robots.txt was not received, and those that are admitted now because the configuration has changed.
+    fn requeue_skipped(&mut self, roots: &[Root]) -> Result<(), CrawlError> {
+        let admission_changed = has_changed(self.state(), "policy", &admission(&self.plan, roots))?;
+        let policy_changed = has_changed(self.state(), "robots", &robots_policy(&self.plan))?;
+        let Dedup { same_site, cross_site, .. } = &self.plan.dedup;
         let may_be_admitted = |state| match state {
-            UrlState::Skipped(Reason::Robots) => true,
-            UrlState::Skipped(
-                Reason::Scope | Reason::Depth | Reason::Budget | Reason::DuplicateLinks,
-            ) => changes.admission,
-            _ => false,
+            UrlState::Queued | UrlState::Judged => false,
+            UrlState::Skipped(reason) => match reason {
+                Reason::Robots => true,
+                Reason::Scope | Reason::Depth | Reason::Budget | Reason::DuplicateLinks => {
+                    admission_changed
+                }
+                Reason::Redirect
+                | Reason::Status
+                | Reason::Failure
+                | Reason::ContentType
+                | Reason::Noindex
+                | Reason::Sitemap
+                | Reason::Host
+                | Reason::Pending => false,
+            },
         };
+        let has_ceased = |row: &UrlRow| match row.cause {
+            Some(SkipCause::RobotsNotReceived) => true,
+            Some(SkipCause::SameSite) => same_site.links == Links::Follow,
+            Some(SkipCause::CrossSite) => cross_site.links == Links::Follow,
+            None if row.state == UrlState::Skipped(Reason::Robots) => policy_changed,
+            None => row.state != UrlState::Skipped(Reason::DuplicateLinks),
+        };
+        let mut admitted = Vec::new();
         self.state().for_each_url(may_be_admitted, |row| {
-            if self.may_be_requeued(&row, changes) {
+            if has_ceased(&row) {
                 let url = NormalUrl::parse(&row.url, &self.url_options)?;
                 let seed = self.admit(&url, row.kind, row.depth, None).ok();
                 admitted.extend(seed.map(|seed| (row, seed)));
@@ -266,17 +274,6 @@ impl Recorder {
         }
         Ok(())
     }
-
-    fn may_be_requeued(&self, row: &UrlRow, changes: Changes) -> bool {
-        let dedup = &self.plan.dedup;
-        match (row.state, row.cause) {
-            (_, Some(SkipCause::SameSite)) => dedup.same_site.links == Links::Follow,
-            (_, Some(SkipCause::CrossSite)) => dedup.cross_site.links == Links::Follow,
-            (UrlState::Skipped(Reason::Robots), None) => changes.robots,
-            (UrlState::Skipped(Reason::DuplicateLinks), None) => false,
-            (_, Some(SkipCause::RobotsNotReceived) | None) => true,
-        }
-    }
 }
 
 fn open_outputs(plan: &Plan, state: &State) -> Result<Outputs, CrawlError> {
@@ -287,8 +284,8 @@ fn open_outputs(plan: &Plan, state: &State) -> Result<Outputs, CrawlError> {
     });
     let files = state.files()?;
     let marks: Vec<Mark> = files.into_iter().map(|(file, offset)| Mark { file, offset }).collect();
-    let sink = Outputs::open(&plan.directory, run, &marks)?;
-    for mark in sink.positions() {
+    let mut sink = Outputs::open(&plan.directory, run, &marks)?;
+    for mark in sink.sync()? {
         state.set_file(&mark.file, mark.offset)?;
     }
     Ok(sink)

@@ -11,7 +11,7 @@ use std::{cmp::Reverse, fmt, time::Duration};
 
 use url::{ParseError, Url};
 
-use super::fetch::{Answer, FetchError};
+use super::fetch::{FetchError, Response};
 use crate::page::percent;
 
 /// For how long a robots.txt is valid (RFC 9309, section 2.4).
@@ -157,19 +157,19 @@ impl RobotsRequest {
     }
 
     /// Takes in a response.
-    pub(super) fn receive(&mut self, got: Result<Answer, FetchError>) -> RobotsResponse {
-        let answer = match got {
-            Ok(answer) => answer,
+    pub(super) fn receive(&mut self, got: Result<Response, FetchError>) -> RobotsResponse {
+        let response = match got {
+            Ok(response) => response,
             Err(error) => return RobotsResponse::Unreachable(error.explain()),
         };
-        if let Some(target) = answer.redirect_target(&self.url) {
+        if let Some(target) = response.redirect_target(&self.url) {
             (self.url, self.redirects) = (target, self.redirects + 1);
             return match self.redirects {
                 0..=MAX_REDIRECTS => RobotsResponse::Redirect,
                 _ => RobotsResponse::Content(Vec::new()),
             };
         }
-        RobotsResponse::of_status(answer.status.as_u16(), answer.body)
+        RobotsResponse::of_status(response.status.as_u16(), response.body)
     }
 }
 

@@ -8,10 +8,7 @@ mod prescan;
 use std::borrow::Cow;
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
-use encoding_rs::{
-    Encoding, ISO_2022_JP, ISO_8859_2, ISO_8859_15, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1250,
-    WINDOWS_1252, WINDOWS_1254, WINDOWS_1257, WINDOWS_1258,
-};
+use encoding_rs::{Encoding, ISO_2022_JP, ISO_8859_15, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 
 use crate::page::{Page, language};
 
@@ -97,7 +94,8 @@ fn guess(page: &Page) -> &'static Encoding {
     let sample = &body[start..body.len().min(start + SAMPLE)];
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Allow);
     detector.feed(sample, start + sample.len() == body.len());
-    western(detector.guess(tld(page), Utf8Detection::Allow), body)
+    let guess = detector.guess(tld(page), Utf8Detection::Allow);
+    if guess == WINDOWS_1252 && has_ligatures_of_latin_9(body) { ISO_8859_15 } else { guess }
 }
 
 /// The top-level domain of the page, which distinguishes encodings of neighbouring languages.
@@ -162,16 +160,12 @@ fn is_of_another_script(body: &[u8], foreign: usize) -> bool {
 
 /// Whether the text, decoded in an encoding of a Latin script, is in a language for which this encoding was made, unlike Western ones.
 fn is_in_its_language(encoding: &'static Encoding, body: &[u8]) -> bool {
-    let languages: &[&str] = if encoding == WINDOWS_1250 || encoding == ISO_8859_2 {
-        &["cs", "hr", "hu", "pl", "ro", "sk", "sl"]
-    } else if encoding == WINDOWS_1254 {
-        &["az", "tr"]
-    } else if encoding == WINDOWS_1257 {
-        &["et", "lt", "lv"]
-    } else if encoding == WINDOWS_1258 {
-        &["vi"]
-    } else {
-        return false;
+    let languages: &[&str] = match encoding.name() {
+        "windows-1250" | "ISO-8859-2" => &["cs", "hr", "hu", "pl", "ro", "sk", "sl"],
+        "windows-1254" => &["az", "tr"],
+        "windows-1257" => &["et", "lt", "lv"],
+        "windows-1258" => &["vi"],
+        _ => return false,
     };
     let text = visible_text(&encoding.decode_without_bom_handling(body).0);
     language(&text).is_some_and(|language| languages.contains(&language))
@@ -207,11 +201,6 @@ fn has_ligatures_of_latin_9(body: &[u8]) -> bool {
                 && bytes[2].is_ascii_alphabetic()
                 && (is_letter(bytes[0]) || bytes[0] == b' ')
         })
-}
-
-/// Corrects a guess of windows-1252 to ISO-8859-15 if the text shows it.
-fn western(guess: &'static Encoding, body: &[u8]) -> &'static Encoding {
-    if guess == WINDOWS_1252 && has_ligatures_of_latin_9(body) { ISO_8859_15 } else { guess }
 }
 
 #[cfg(test)]

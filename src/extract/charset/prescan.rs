@@ -10,7 +10,7 @@ use html5ever::{
     buffer_queue::BufferQueue,
     local_name,
     tendril::StrTendril,
-    tokenizer::{Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts},
+    tokenizer::{TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts},
 };
 
 /// Number of bytes that the standard examines.
@@ -87,14 +87,11 @@ impl TokenSink for Prescan {
     type Handle = ();
 
     fn process_token(&self, token: Token, _: u64) -> TokenSinkResult<()> {
-        if let Token::TagToken(Tag {
-            kind: TagKind::StartTag,
-            name: local_name!("meta"),
-            attrs,
-            ..
-        }) = token
+        if let Token::TagToken(tag) = token
+            && tag.kind == TagKind::StartTag
+            && tag.name == local_name!("meta")
         {
-            self.0.set(self.0.get().or_else(|| declared_by(&attrs)));
+            self.0.set(self.0.get().or_else(|| declared_by(&tag.attrs)));
         }
         TokenSinkResult::Continue
     }

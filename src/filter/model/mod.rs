@@ -1,4 +1,4 @@
-//! The rules of the filter, written down once more: slow, plain, and from the founding design instead of the code.
+//! The rules of the filter: an independent slow reference implementation, written from the design and not from the code.
 
 #![expect(
     clippy::cast_possible_truncation,

@@ -43,7 +43,7 @@ fn durable(state: State, options: &Options) -> DurableFilter {
 }
 
 #[test]
-fn a_window_that_is_closed_and_opened_again_judges_as_one_that_never_was() {
+fn a_window_that_is_closed_and_opened_again_judges_as_one_that_stayed_open() {
     let options = options(150);
     let mut free = Filter::of_recipe(&options, Recipe::default()).unwrap();
     let mut filter = durable(State::in_memory().unwrap(), &options);

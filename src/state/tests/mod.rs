@@ -14,7 +14,11 @@ use std::{
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-use super::{digests::DigestCache, open::VERSION, *};
+use super::{
+    digests::{DigestCache, DigestTable},
+    open::VERSION,
+    *,
+};
 use crate::{
     filter::{
         Bounds, Digests, Document, Facts, Horizon, Judgement, Key, Options, OriginKey,
@@ -189,7 +193,7 @@ fn a_state_whose_writer_was_killed_is_read_and_opened() {
 }
 
 #[test]
-fn nothing_is_put_beside_what_is_no_state() {
+fn no_lock_file_is_created_beside_a_file_that_is_not_a_state() {
     let directory = TempDir::new().unwrap();
     fs::write(path(&directory), b"these are my notes").unwrap();
     assert!(State::open(&path(&directory)).is_err());
@@ -305,7 +309,7 @@ fn damaged_rows_are_errors() {
 fn digests_beyond_the_horizon_leave_the_table() {
     let state = State::in_memory().unwrap();
     let mut cache = DigestCache::new(NonZeroUsize::MIN);
-    let mut table = cache.over(&state);
+    let mut table = DigestTable { state: &state, cache: &mut cache };
     for id in 1..=3 {
         let judgement = unique(id);
         state.add_document(&id.to_string(), &judgement).unwrap();

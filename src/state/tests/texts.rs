@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::super::{
-    digests::DigestCache,
+    digests::{DigestCache, DigestTable},
     texts::{compressed, decompressed},
     *,
 };
@@ -101,7 +101,7 @@ fn of_a_text_that_is_too_long_no_more_is_read() {
 fn the_text_of_a_body_that_is_known_is_kept_once() {
     let state = State::in_memory().unwrap();
     let mut cache = DigestCache::new(std::num::NonZeroUsize::MIN);
-    let mut digests = cache.over(&state);
+    let mut digests = DigestTable { state: &state, cache: &mut cache };
     state.keep_text_of_body(DocId(3), BODY).unwrap();
     let Judgement { id, verdict, facts, .. } = keep(&state, "ebbs");
     digests.insert(&[BODY], &Known { id, key: Key(1), verdict, alias: Some(0), facts }).unwrap();

@@ -1,18 +1,15 @@
-//! One answer: what the crawler needs of its head, its decoded body, and on request the exchange for the archive.
+//! One response: what the crawler needs of its head, its decoded body, and on request the exchange for the archive.
 
 use std::{fmt::Write as _, net::SocketAddr, time::Duration};
 
 use jiff::{civil::DateTime, tz::TimeZone};
 use reqwest::{
-    Response, StatusCode,
+    StatusCode,
     header::{CONTENT_TYPE, HeaderMap, HeaderName, LOCATION, RETRY_AFTER, TRANSFER_ENCODING},
 };
 use url::{Position, Url};
 
-use crate::{
-    page::Timestamp,
-    sink::warc::{Cut, Exchange},
-};
+use crate::{page::Timestamp, sink::warc::Exchange};
 
 /// A longer `Retry-After` is shortened to this, so that the caller can add it to any instant.
 const MAX_RETRY_AFTER: Duration = Duration::from_hours(366 * 24);
@@ -21,9 +18,9 @@ const MAX_RETRY_AFTER: Duration = Duration::from_hours(366 * 24);
 const HTTP_DATES: [&str; 3] =
     ["%a, %d %b %Y %H:%M:%S GMT", "%A, %d-%b-%y %H:%M:%S GMT", "%a %b %e %H:%M:%S %Y"];
 
-/// One answer to one request. A redirect is an answer like any other.
+/// The response to one request, which may be a redirect.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub struct Response {
     /// The status.
     pub status: StatusCode,
     /// The address that was connected to.
@@ -53,9 +50,9 @@ pub enum Extent {
     Skipped,
 }
 
-impl Answer {
-    /// The answer that `response` begins, with an empty body.
-    pub(super) fn of_head(response: &Response, address: SocketAddr) -> Self {
+impl Response {
+    /// The response of this head, with an empty body.
+    pub(super) fn of_head(response: &reqwest::Response, address: SocketAddr) -> Self {
         let headers = response.headers();
         let texts = |name: &HeaderName| {
             headers.get_all(name).iter().map(|value| text_of(value.as_bytes())).collect::<Vec<_>>()
@@ -72,18 +69,6 @@ impl Answer {
             body: Vec::new(),
             extent: Extent::Skipped,
         }
-    }
-
-    /// Whether the status is 2xx.
-    #[must_use]
-    pub fn is_success(&self) -> bool {
-        self.status.is_success()
-    }
-
-    /// Whether the body is only the beginning of what there was.
-    #[must_use]
-    pub fn is_cut(&self) -> bool {
-        self.extent == Extent::Cut
     }
 
     /// Whether it is a redirect: the status is one that leads elsewhere, and there is a `Location`.
@@ -105,47 +90,29 @@ impl Answer {
     }
 }
 
-/// An exchange whose body is still arriving.
+/// The exchange of this head, with an empty body.
 ///
 /// The heads are written in the form of HTTP/1.1, whatever the version, from what the client sent and understood: header names are in
 /// lower case, and `Transfer-Encoding` is left out because the body is without it.
-pub(super) struct Arriving {
-    exchange: Exchange,
-    /// The body received so far, content coding kept.
-    pub(super) body: Vec<u8>,
-    /// Why it is incomplete, if it is.
-    pub(super) truncated: Option<Cut>,
-}
-
-impl Arriving {
-    pub(super) fn new(
-        at: Timestamp,
-        url: &Url,
-        sent: &HeaderMap,
-        response: &Response,
-        address: SocketAddr,
-    ) -> Self {
-        let path = &url[Position::BeforePath..Position::AfterQuery];
-        let host = &url[Position::BeforeHost..Position::AfterPort];
-        let status = response.status();
-        let reason = status.canonical_reason().unwrap_or_default();
-        let exchange = Exchange {
-            target_uri: url.as_str().to_owned(),
-            at,
-            address: Some(address.ip()),
-            request_head: head(&format!("GET {path} HTTP/1.1\r\nhost: {host}"), sent),
-            response_head: head(
-                &format!("HTTP/1.1 {} {reason}", status.as_u16()),
-                response.headers(),
-            ),
-            ..Exchange::default()
-        };
-        Self { exchange, body: Vec::new(), truncated: None }
-    }
-
-    /// The exchange, whose body has ended.
-    pub(super) fn finish(self) -> Exchange {
-        Exchange { body: self.body.into(), truncated: self.truncated, ..self.exchange }
+pub(super) fn exchange_of_head(
+    at: Timestamp,
+    url: &Url,
+    sent: &HeaderMap,
+    response: &reqwest::Response,
+    address: SocketAddr,
+) -> Exchange {
+    let path = &url[Position::BeforePath..Position::AfterQuery];
+    let host = &url[Position::BeforeHost..Position::AfterPort];
+    let status = response.status();
+    let reason = status.canonical_reason().unwrap_or_default();
+    let status_line = format!("HTTP/1.1 {} {reason}", status.as_u16());
+    Exchange {
+        target_uri: url.as_str().to_owned(),
+        at,
+        address: Some(address.ip()),
+        request_head: head(&format!("GET {path} HTTP/1.1\r\nhost: {host}"), sent),
+        response_head: head(&status_line, response.headers()),
+        ..Exchange::default()
     }
 }
 
