@@ -145,7 +145,7 @@ impl Measured<'_> {
     fn all_of(&self, root: usize) -> Vec<bool> {
         let mut keeps = vec![false; self.blocks.len()];
         self.keep(root, &mut keeps, |block| matches!(self.hints[block], Hint::None | Hint::Teaser));
-        self.writer.segments().iter().map(|segment| keeps[segment.block]).collect()
+        self.writer.segments.iter().map(|segment| keeps[segment.block]).collect()
     }
 
     /// Steps 4 and 5: for each segment whether it is part of the content.
