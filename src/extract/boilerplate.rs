@@ -225,7 +225,9 @@ fn hint_words_of(element: &Element) -> impl Iterator<Item = HintWord> {
 fn hint_word_of(name: &str) -> Option<HintWord> {
     let strongest =
         |lower: &str| words_of(name).filter_map(|(start, end)| HINTS.get(&lower[start..end])).max();
-    with_lower_case(name, strongest).flatten().filter(|&word| word != HintWord::State)
+    with_lower_case(name, strongest)
+        .flatten()
+        .filter(|word| (HintWord::Note..HintWord::State).contains(word))
 }
 
 /// Words with their meanings, from a text file.
@@ -292,7 +294,7 @@ fn words_of(name: &str) -> impl Iterator<Item = (usize, usize)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{HintWord, hides, hint_word_of, is_boilerplate_name};
+    use super::{HintWord, hides, hint_word_of, is_boilerplate_name, names_article_body};
 
     #[test]
     fn the_last_word_of_a_name_decides() {
@@ -347,6 +349,34 @@ mod tests {
         assert!(hides("color:red; DISPLAY : none !important"));
         assert!(hides("visibility:hidden"));
         assert!(!hides("display:block; background:url(none)"));
+    }
+
+    #[test]
+    fn names_of_an_article_and_its_text_name_its_body() {
+        let named = [
+            "post-content",
+            "articleBody",
+            "entry_content",
+            "js-article-text",
+            "ArticleContent",
+            "articlecontent",
+        ];
+        for name in named {
+            assert!(names_article_body(name), "{name}");
+        }
+        let others = [
+            "content",
+            "post",
+            "post-list",
+            "related-post-content",
+            "comment-body",
+            "post-content-footer",
+            "js-page",
+            "",
+        ];
+        for name in others {
+            assert!(!names_article_body(name), "{name}");
+        }
     }
 
     #[test]

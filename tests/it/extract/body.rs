@@ -227,6 +227,19 @@ fn comments_under_an_article_are_left_out() {
 }
 
 #[test]
+fn a_short_article_is_all_that_its_named_element_has() {
+    let around = "<p>Comments are closed, as they are on all older posts of this page, for a good reason.</p>".repeat(5);
+    for element in ["class=post-content", "id=articleBody", "itemprop=articleBody"] {
+        let page = format!(
+            "<div><div><h1>Rain</h1><p>Tuesday, by Ann</p><div {element}><p>It rained.</p><p>Then the sun came.</p></div></div><div>{around}</div></div>"
+        );
+        assert_eq!(extract(&page).text, "It rained.\nThen the sun came.", "{element}");
+    }
+    let several = "<div class=post-content><p>It rained.</p></div><div class=post-content><p>Then the sun came.</p></div>";
+    assert_eq!(extract(several).text, "It rained.\nThen the sun came.", "a list of articles");
+}
+
+#[test]
 fn a_listing_is_its_links() {
     let html = format!(
         "<nav><a href=/>Home</a></nav><h1>All sections</h1>{}<footer>Impressum</footer>",
