@@ -17,11 +17,14 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .collect::<Vec<_>>()
         .try_into()
         .map_err(|_| "usage: crawl_site URL USER_AGENT DIRECTORY")?;
+    let mut crawl = crawl::Options::default();
+    // It must say how to reach whoever runs the crawl.
+    crawl.user_agent = user_agent;
+    crawl.max_pages = 1_000;
     let plan = Plan {
         name: "site".to_owned(),
         directory: PathBuf::from(directory),
-        // It must say how to reach whoever runs the crawl.
-        crawl: crawl::Options { user_agent, max_pages: 1_000, ..crawl::Options::default() },
+        crawl,
         politeness: politeness::Options::default(),
         fetch: fetch::Options::default(),
         dedup: crawl::Dedup::default(),

@@ -41,29 +41,24 @@ pub(super) async fn crawl(
     directory: PathBuf,
 ) -> Outcome<u64> {
     let policy = Policy { store: Store::Keep, links: Links::Follow };
-    let plan = Plan {
+    let mut plan = Plan {
         name: "bench".to_owned(),
         directory,
-        crawl: crawl::Options {
-            user_agent: USER_AGENT.to_owned(),
-            concurrency: CONCURRENCY.try_into()?,
-            ..Default::default()
-        },
-        politeness: politeness::Options {
-            delay: Duration::ZERO,
-            per_host: PER_HOST.try_into()?,
-            obey_robots: false,
-            ..Default::default()
-        },
-        fetch: fetch::Options {
-            resolve: hosts_of(&seeds).map(|host| (host.to_owned(), address)).collect(),
-            ..Default::default()
-        },
+        crawl: crawl::Options::default(),
+        politeness: politeness::Options::default(),
+        fetch: fetch::Options::default(),
         dedup: crawl::Dedup { same_site: policy, cross_site: policy, ..Default::default() },
         store: sink::Options::default(),
         extract: Vec::new(),
-        seeds: seeds.into_iter().map(Seed::new).collect(),
+        seeds: Vec::new(),
     };
+    plan.crawl.user_agent = USER_AGENT.into();
+    plan.crawl.concurrency = CONCURRENCY.try_into()?;
+    plan.politeness.delay = Duration::ZERO;
+    plan.politeness.per_host = PER_HOST.try_into()?;
+    plan.politeness.obey_robots = false;
+    plan.fetch.resolve = hosts_of(&seeds).map(|host| (host.to_owned(), address)).collect();
+    plan.seeds = seeds.into_iter().map(Seed::new).collect();
     let counts = crawl::run(plan, Control::default()).await?.counts;
     if counts.unique + counts.near != counts.stored {
         return Err("two pages have the same text".into());

@@ -10,6 +10,8 @@
 //!    - `[politeness]`, `[fetch]`, `[store]`: `Options` in `crawl/politeness.rs`, `crawl/fetch/mod.rs`, `sink/mod.rs`
 //!    - `[dedup]`: `Options` in `filter/options.rs` (default and checks), and `Dedup` in `crawl/plan.rs` with its `Default` and
 //!      `Dedup::filter`, which copy the field
+//!      (`[dedup.window]` in `filter/window.rs`, the policies in `Policy` of `crawl/plan.rs`). A key that changes fingerprints belongs to
+//!      `fingerprint/recipe.rs` too, and to `PARTS` in `state/recipe.rs`
 //!    - `[[extract]]`: `Rules` in `extract/rules.rs`
 //!    - `[[seeds]]`: `Seed` and `Fields` (defaults) in `crawl/scope.rs`
 //! 2. If its value can be wrong in a way that no type expresses, check it in `check.rs`.

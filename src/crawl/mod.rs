@@ -37,7 +37,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{page::Timestamp, state::Restored};
 use frontier::{Clock, Frontier, Limits, Order, Step};
-use recorder::{Recorder, Request, Start, Update};
+use recorder::{Outcome, Record, Recorder, Request, Start, Update};
 use worker::{Finished, RecorderGone, Worker};
 
 pub use crate::report::{End, Report};
@@ -90,14 +90,13 @@ pub struct Progress {
 /// use pagesieve::crawl::{self, Control, Plan, scope::Seed};
 ///
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut crawl = crawl::Options::default();
+/// crawl.user_agent = "tides-bot/1.0 (+https://example.org/bot)".to_owned();
 /// let report = crawl::run(
 ///     Plan {
 ///         name: "tides".to_owned(),
 ///         directory: "runs/tides".into(),
-///         crawl: crawl::Options {
-///             user_agent: "tides-bot/1.0 (+https://example.org/bot)".to_owned(),
-///             ..Default::default()
-///         },
+///         crawl,
 ///         politeness: Default::default(),
 ///         fetch: Default::default(),
 ///         dedup: Default::default(),
@@ -231,6 +230,10 @@ impl Loop {
     fn start_tasks(&mut self) -> Step {
         while self.frontier.in_flight() < self.concurrency {
             match self.frontier.next(Instant::now().into_std()) {
+                Step::Fetch(task) if task.over_budget => {
+                    let record = Record { task, outcome: Outcome::OverBudget, exchange: None };
+                    self.outbox.push_back(Request::Record(Box::new(record)));
+                }
                 Step::Fetch(task) => {
                     self.tasks.spawn(Arc::clone(&self.worker).fetch(task));
                 }

@@ -25,7 +25,7 @@ use crate::{
 pub struct PastRun {
     state: State,
     recorded: Recorded,
-    seed: HashSeed,
+    hash_seed: HashSeed,
 }
 
 /// What became of a URL, and why.
@@ -95,8 +95,8 @@ impl PastRun {
         }
         let state = State::read(&path)?;
         let recorded = Recorded::read(&state)?;
-        let seed = recorded.seed.ok_or_else(none)?;
-        Ok(Self { state, recorded, seed })
+        let hash_seed = recorded.hash_seed.ok_or_else(none)?;
+        Ok(Self { state, recorded, hash_seed })
     }
 
     /// How the run judges: its `[dedup]` table as of its last start.
@@ -115,7 +115,7 @@ impl PastRun {
     pub fn recipe(&self, options: &Options) -> Result<Recipe, CrawlError> {
         match self.recorded.difference(options) {
             Some(difference) => Err(CrawlError::Unlike(difference)),
-            None => Ok(options.recipe(self.seed)),
+            None => Ok(options.recipe(self.hash_seed)),
         }
     }
 

@@ -23,6 +23,7 @@ use crate::{
 /// The `[crawl]` table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Options {
     /// The `User-Agent` header: it must name a contact. Its product token selects the rules of robots.txt.
     pub user_agent: String,

@@ -22,6 +22,7 @@ const LONGEST_DOUBLING: u32 = 10;
 /// The `[politeness]` table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Options {
     /// Minimum time between the end of a response and the next request to the same host.
     #[serde(with = "humantime_serde")]

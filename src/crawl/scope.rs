@@ -119,6 +119,7 @@ impl Seed {
 /// A line of a seed file is not a URL that can be fetched, or not UTF-8.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot read {text:?} in line {line} of the seed file")]
+#[non_exhaustive]
 pub struct SeedLineError {
     /// The number of the line, from 1.
     pub line: usize,
@@ -183,6 +184,7 @@ fn without_comment(line: &str) -> &str {
 /// A pattern of a seed list is not a regular expression, or too large.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("cannot compile the pattern {pattern:?} of seed list {}", .seed + 1)]
+#[non_exhaustive]
 pub struct ScopeError {
     /// The seed list, from 0.
     pub seed: usize,

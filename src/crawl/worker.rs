@@ -101,9 +101,6 @@ impl Worker {
     }
 
     async fn visit(self: &Arc<Self>, task: &Arc<Task>) -> Result<Finished, RecorderGone> {
-        if task.over_budget {
-            return self.record(task, Outcome::OverBudget, None).await;
-        }
         let Ok(url) = Url::parse(&task.queued.url.url) else {
             return self.record(task, Outcome::failure("not a URL"), None).await;
         };

@@ -22,7 +22,7 @@ pub struct Options {
     pub radius: Option<Radius>,
     /// The seed of the hashes that fingerprints are made of: the key `dedup.seed`.
     pub hash_seed: HashSeedChoice,
-    /// How text without spaces is cut into words.
+    /// How Chinese text is segmented.
     pub segment: Segment,
     /// Whether traditional and simplified Chinese characters count as the same.
     pub fold_chinese: bool,
@@ -116,7 +116,7 @@ impl Options {
         self.plan(BYTES_PER_DIGEST).map(drop)
     }
 
-    /// Whether the templates of sites count: in mode `classic`, which goes by fingerprints alone, they do not.
+    /// Whether the templates of origins count: in mode `classic`, which goes by fingerprints alone, they do not.
     #[must_use]
     pub fn knows_templates(&self) -> bool {
         self.templates && self.mode != Mode::Classic

@@ -1,4 +1,4 @@
-//! Site templates: the boilerplate that pages of one origin share and that extraction left in.
+//! Templates of origins: the boilerplate that pages of one origin share and that extraction left in.
 //!
 //! Two pages that share a template and nothing else are as similar as the template is large. The template of an origin is learnt from its
 //! unique pages, in epochs of [`EPOCH`] pages. A block belongs to it if at least [`HOLDERS`] pages of the last complete epoch contain it, or
@@ -233,8 +233,8 @@ impl OriginTemplate {
 mod tests {
     use super::*;
 
-    fn page(site: &str, lines: &[&str]) -> Blocks {
-        Blocks::of(site, &lines.join("\n"))
+    fn page(origin: &str, lines: &[&str]) -> Blocks {
+        Blocks::of(origin, &lines.join("\n"))
     }
 
     /// Learns from pages that follow one another from this number on, each of another key.
@@ -304,14 +304,14 @@ mod tests {
         let mut templates = Templates::new(Bounds::default());
         let mut kept = Vec::new();
         for id in 0..4_000_u64 {
-            let site = if id % 3 == 0 { "always".to_owned() } else { id.to_string() };
+            let origin = if id % 3 == 0 { "always".to_owned() } else { id.to_string() };
             let lines: Vec<_> = (0..200).map(|line| format!("{id} {line}")).collect();
-            let page = Blocks::of(&site, &lines.join("\n"));
+            let page = Blocks::of(&origin, &lines.join("\n"));
             let sample = templates.sample(DocId(id), Key(id), &page).unwrap();
             assert_eq!(sample.blocks.len(), BLOCKS);
             kept.push((sample.origin, id));
             for outdated in templates.learn(&sample) {
-                kept.retain(|&(site, id)| site != outdated.origin || id >= outdated.before.0);
+                kept.retain(|&(origin, id)| origin != outdated.origin || id >= outdated.before.0);
             }
             assert!(templates.origins.len() <= ORIGINS && kept.len() < ORIGINS + 2 * EPOCH);
         }

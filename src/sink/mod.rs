@@ -1,7 +1,7 @@
 //! Writes the output files of a run: JSON lines, and WARC if configured.
 //!
 //! A new output format becomes a part of [`Outputs`], and `OUTPUTS` in `crawl/directory.rs` lists the names of its files. A format whose files
-//! end in a footer starts new files as `warc.rs` does.
+//! end in a footer closes a file with each `sync`, because what a commit names must be complete.
 //!
 //! Files only grow. [`Outputs::sync`] returns how far each one is durable; the recorder commits these offsets together with the
 //! documents they belong to, and passes them to [`Outputs::open`] when the run continues, so that anything a killed process wrote

@@ -85,19 +85,19 @@ impl DurableFilter {
         Self::of_filter(State::open(path)?, options, HashSeed::random, drop)
     }
 
-    /// The filter in this state. `new_seed` makes the seed of a new one, and `report` is called every two seconds while a large window is
+    /// The filter in this state. `new_hash_seed` makes the seed of a new one, and `report` is called every two seconds while a large window is
     /// restored.
     pub(crate) fn of_filter(
         state: State,
         options: &Options,
-        new_seed: impl FnOnce() -> HashSeed,
+        new_hash_seed: impl FnOnce() -> HashSeed,
         report: impl FnMut(Restored),
     ) -> Result<Self, StateError> {
         let is_begun = state.meta::<i64>("seed")?.is_some();
         if is_begun && state.meta::<String>("kind")?.as_deref() != Some(KIND) {
             return Err(StateError::Kind);
         }
-        let mut filter = Self::new(state, options, Kept::Window, new_seed, report)?;
+        let mut filter = Self::new(state, options, Kept::Window, new_hash_seed, report)?;
         filter.state.set_meta("kind", KIND)?;
         filter.commit()?;
         Ok(filter)
@@ -120,14 +120,14 @@ impl DurableFilter {
         state: State,
         options: &Options,
         kept: Kept,
-        new_seed: impl FnOnce() -> HashSeed,
+        new_hash_seed: impl FnOnce() -> HashSeed,
         report: impl FnMut(Restored),
     ) -> Result<Self, StateError> {
         let recorded = Recorded::read(&state)?;
         if let Some(difference) = recorded.difference(options) {
             return Err(StateError::Recipe(difference));
         }
-        let seed = options.hash_seed.seed().or(recorded.seed).unwrap_or_else(new_seed);
+        let seed = options.hash_seed.seed().or(recorded.hash_seed).unwrap_or_else(new_hash_seed);
         let recipe = options.recipe(seed);
         recipe.check().map_err(OptionsError::from)?;
         let mut engine = Engine::new(options, recipe, options.index()?);

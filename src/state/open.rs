@@ -37,7 +37,7 @@ impl State {
         version(&db, path)?;
         let lock = WriteLock::take(path)?;
         let prepare = || match version(&db, path)? {
-            None => set_up(&db, SCHEMA),
+            None => create(&db),
             Some(MIGRATED) => migrate(&db),
             Some(_) => tune(&db),
         };
@@ -54,7 +54,7 @@ impl State {
         let db = connect(path, OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
         match version(&db, path)? {
             None => return Err(StateError::Foreign { path: path.to_owned() }),
-            Some(MIGRATED) => drop(Self::open(path)?),
+            Some(MIGRATED) => Self::open(path)?.commit()?,
             Some(_) => {}
         }
         let prepare = || {
@@ -71,7 +71,7 @@ impl State {
     #[cfg(test)]
     pub(crate) fn in_memory() -> Result<Self, StateError> {
         let db = Connection::open_in_memory()?;
-        set_up(&db, SCHEMA)?;
+        create(&db)?;
         Ok(Self { db, _lock: None })
     }
 }
@@ -155,13 +155,18 @@ fn version(db: &Connection, path: &Path) -> Result<Option<i64>, StateError> {
 /// Brings the file to the current layout by this script, or leaves it as it was.
 fn set_up(db: &Connection, script: &str) -> Result<(), StateError> {
     tune(db)?;
-    let transaction = db.unchecked_transaction()?;
-    transaction.execute_batch(script)?;
-    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
-    transaction.pragma_update(None, "user_version", VERSION)?;
-    Ok(transaction.commit()?)
+    db.execute_batch("BEGIN IMMEDIATE")?;
+    db.execute_batch(script)?;
+    db.pragma_update(None, "application_id", APPLICATION_ID)?;
+    Ok(db.pragma_update(None, "user_version", VERSION)?)
 }
 
+fn create(db: &Connection) -> Result<(), StateError> {
+    set_up(db, SCHEMA)?;
+    Ok(db.execute_batch("COMMIT")?)
+}
+
+/// The migration becomes durable with the first commit, so that a state that is refused after all stays as it was.
 fn migrate(db: &Connection) -> Result<(), StateError> {
     set_up(db, include_str!("migrate.sql"))?;
     tracing::info!(from = MIGRATED, to = VERSION, "state migrated");

@@ -4,7 +4,8 @@
 //! A new reason needs a variant with a new number here, in `ALL`, in `meaning`, in docs/formats.md, and in `next_step` of
 //! `report/warning.rs`. Decide in `requeue_skipped` (`crawl/recorder/start.rs`) whether a later start queues such URLs again, in
 //! `rediscover` (`crawl/recorder/links.rs`) whether another link does, and in `Outcome::is_page` (`crawl/recorder/mod.rs`) whether it
-//! counts as a page.
+//! counts as a page; `report/builder.rs` counts by reason too, and `cli/explain/url.rs` and `crawl/dry_run.rs` have words for some. The numbers of
+//! scope, depth and budget are a priority: of several, the largest is reported.
 
 use std::fmt;
 
@@ -63,7 +64,7 @@ pub enum Reason {
     Scope = 2,
     /// It lies deeper than its seed allows. Decided like [`Reason::Scope`].
     Depth = 3,
-    /// The budgets of all seeds that admit it are spent. Decided like [`Reason::Scope`], or when its turn comes: `Frontier::start` sets
+    /// The budgets of all seeds that admit it are spent. Decided like [`Reason::Scope`], or when it is to be fetched: `Frontier::start` sets
     /// `over_budget`, and `move_to_another_seed` in `crawl/recorder/record.rs` finds no other seed. If the budget of the run is spent,
     /// `Frontier::next` ends the run, and the URL stays queued.
     Budget = 4,

@@ -9,7 +9,7 @@ use crate::{
 /// What a state records of its recipe: nothing before the first start.
 #[derive(Debug)]
 pub(crate) struct Recorded {
-    pub(crate) seed: Option<HashSeed>,
+    pub(crate) hash_seed: Option<HashSeed>,
     /// Whether the seed was drawn, and not configured. Only crawls record it.
     pub(crate) drawn: Option<bool>,
     scheme: Option<String>,
@@ -35,8 +35,9 @@ impl Recorded {
     /// # Errors
     /// If it cannot be read.
     pub(crate) fn read(state: &State) -> Result<Self, StateError> {
-        let seed = state.meta::<i64>("seed")?.map(|seed| HashSeed(seed.cast_unsigned()));
-        Ok(Self { seed, drawn: state.meta("seed_drawn")?, scheme: state.meta("scheme")? })
+        let seed = state.meta::<i64>("seed")?;
+        let hash_seed = seed.map(|seed| HashSeed(seed.cast_unsigned()));
+        Ok(Self { hash_seed, drawn: state.meta("seed_drawn")?, scheme: state.meta("scheme")? })
     }
 
     /// Records the recipe.
@@ -51,7 +52,7 @@ impl Recorded {
     /// In what these options ask for another recipe, if they do.
     #[must_use]
     pub(crate) fn difference(&self, options: &Options) -> Option<Difference> {
-        self.other_scheme(options).or_else(|| self.other_seed(options))
+        self.other_scheme(options).or_else(|| self.other_hash_seed(options))
     }
 
     fn other_scheme(&self, options: &Options) -> Option<Difference> {
@@ -67,8 +68,8 @@ impl Recorded {
         })
     }
 
-    fn other_seed(&self, options: &Options) -> Option<Difference> {
-        let known = self.seed?;
+    fn other_hash_seed(&self, options: &Options) -> Option<Difference> {
+        let known = self.hash_seed?;
         let wanted = match options.hash_seed.seed() {
             Some(seed) if seed != known => format!("a seed of id {}", seed.id()),
             None if self.drawn == Some(false) => "a secret seed".to_owned(),

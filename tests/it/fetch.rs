@@ -19,7 +19,9 @@ const MIB: usize = 1 << 20;
 
 /// A fetcher that may reach loopback and waits long enough for any honest answer.
 fn open() -> Options {
-    Options { allow_private: vec!["127.0.0.0/8".parse().unwrap()], ..Options::default() }
+    let mut options = Options::default();
+    options.allow_private = vec!["127.0.0.0/8".parse().unwrap()];
+    options
 }
 
 fn fetcher(options: &Options) -> Fetcher {
@@ -119,7 +121,8 @@ async fn an_empty_body_is_empty_in_every_coding() {
 #[tokio::test]
 async fn a_body_is_cut_at_the_limit_and_marked() {
     let html = text(3 * MIB);
-    let options = Options { max_body: ByteSize::mib(2), ..open() };
+    let mut options = open();
+    options.max_body = ByteSize::mib(2);
     let identity: Encoder = <[u8]>::to_vec;
     for (name, encode) in CODINGS.into_iter().chain([("identity", identity)]) {
         let coded = |bytes| Reply::html(encode(bytes)).header("Content-Encoding", name);
@@ -158,7 +161,8 @@ async fn a_bomb_is_refused_in_every_coding() {
 #[tokio::test]
 async fn members_that_hold_nothing_do_not_go_on_for_ever() {
     let reply = Reply::html(gzip(b"").repeat(100_000)).header("Content-Encoding", "gzip");
-    let options = Options { max_body: ByteSize::kib(64), ..open() };
+    let mut options = open();
+    options.max_body = ByteSize::kib(64);
     assert_eq!(page(&options, reply).await.unwrap_err().kind(), "bomb");
 }
 
@@ -219,7 +223,8 @@ async fn a_cut_body_is_an_error_that_may_pass() {
 
 #[tokio::test]
 async fn one_deadline_covers_the_head_and_the_body() {
-    let options = Options { timeout: Duration::from_millis(200), ..open() };
+    let mut options = open();
+    options.timeout = Duration::from_millis(200);
     let slow = Duration::from_millis(20);
     let half_head = Reply::raw("HTTP/1.1 200 OK\r\nContent-Type: text/").drip(1, slow);
     let chunks = Reply::html(text(4000)).chunked().drip(40, slow);
@@ -366,8 +371,9 @@ async fn other_schemes_than_http_are_refused() {
 
 /// Options that map names to a server and permit nothing else.
 fn mapped(names: &[&str], to: SocketAddr) -> Options {
-    let resolve: BTreeMap<_, _> = names.iter().map(|name| ((*name).to_owned(), to)).collect();
-    Options { resolve, ..Options::default() }
+    let mut options = Options::default();
+    options.resolve = names.iter().map(|name| ((*name).to_owned(), to)).collect();
+    options
 }
 
 #[tokio::test]

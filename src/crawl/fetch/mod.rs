@@ -55,6 +55,7 @@ const MAX_HEAD: u32 = 64 << 10;
 /// The `[fetch]` table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Options {
     /// Longest time for one whole response, from the look-up of the name to the last byte of the body.
     #[serde(with = "humantime_serde")]

@@ -125,14 +125,14 @@ impl Model {
 
     fn near(&self, subject: &Document, blocks: Option<&Lines>) -> Option<Match> {
         let signature = self.comparable(&subject.sketch)?;
-        let (site, template) = (blocks.map(|(site, _)| *site), self.template(blocks));
+        let (origin, template) = (blocks.map(|(origin, _)| *origin), self.template(blocks));
         let near =
             self.window().filter(|document| document.key != subject.key).filter_map(|document| {
                 let other = document.signature?;
                 let distance = (signature.0[0] ^ other.0[0]).count_ones();
                 let signature_distance =
                     (0..4).map(|i| (signature.0[i] ^ other.0[i]).count_ones()).sum();
-                let is_beside = site.is_some() && document.site() == site;
+                let is_beside = origin.is_some() && document.origin() == origin;
                 let percent = if is_beside { template } else { 0 };
                 let most = self.most_bits_beside(subject.sketch.features, percent);
                 let found = Match {

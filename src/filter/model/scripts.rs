@@ -48,8 +48,8 @@ pub(crate) fn script() -> impl Strategy<Value = Script> {
                 age: age.map(Duration::from_millis),
             };
             let radius = radius.map(|radius| Radius::try_from(radius).unwrap());
-            let (templates, epoch, holders, sites) = templates;
-            let bounds = Bounds { epoch, holders, origins: NonZeroUsize::new(sites).unwrap() };
+            let (templates, epoch, holders, origins) = templates;
+            let bounds = Bounds { epoch, holders, origins: NonZeroUsize::new(origins).unwrap() };
             let options =
                 Options { mode, radius, min_features, templates, window, ..Options::default() };
             if runs_on {

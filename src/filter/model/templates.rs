@@ -1,4 +1,4 @@
-//! What the templates of sites are, by the pages themselves.
+//! What the templates of origins are, by the pages themselves.
 
 use super::{Arrived, Lines, Mode, Model, Script};
 
@@ -20,34 +20,35 @@ impl Model {
         (0..=plain).rev().find(|&bits| own_cosine(bits) >= least - 1e-9).unwrap_or(0)
     }
 
-    /// Of each site that is remembered the unique pages from which its template was learnt.
+    /// For each remembered origin the unique pages from which its template was learnt.
     fn samples(&self) -> Vec<(&'static str, Vec<&Arrived>)> {
-        let mut sites: Vec<(&'static str, Vec<&Arrived>)> = Vec::new();
+        let mut origins: Vec<(&'static str, Vec<&Arrived>)> = Vec::new();
         for document in self.all.iter().filter(|document| document.alias_of.is_none()) {
-            let Some(site) = document.site() else { continue };
-            let known = sites.iter().position(|(other, _)| *other == site);
-            let (_, mut pages_of) = known.map_or((site, Vec::new()), |place| sites.remove(place));
+            let Some(origin) = document.origin() else { continue };
+            let known = origins.iter().position(|(other, _)| *other == origin);
+            let (_, mut pages_of) =
+                known.map_or((origin, Vec::new()), |place| origins.remove(place));
             let epochs = pages_of.len() / self.bounds.epoch;
             let late = &pages_of[epochs.saturating_sub(1) * self.bounds.epoch..];
             // Sites are in the order of their last samples. A page whose key is among the latest is no sample.
             if late.iter().any(|earlier| earlier.key == document.key) {
-                sites.insert(known.unwrap_or(0), (site, pages_of));
+                origins.insert(known.unwrap_or(0), (origin, pages_of));
                 continue;
             }
             pages_of.push(document);
-            if sites.len() == self.bounds.origins.get() {
-                sites.remove(0);
+            if origins.len() == self.bounds.origins.get() {
+                origins.remove(0);
             }
-            sites.push((site, pages_of));
+            origins.push((origin, pages_of));
         }
-        sites
+        origins
     }
 
-    /// Of how much of a text other pages of the site consist, in per cent.
+    /// The share of a text that other pages of its origin have too, in per cent.
     pub(super) fn template(&self, blocks: Option<&Lines>) -> u32 {
-        let Some((site, lines)) = blocks else { return 0 };
+        let Some((origin, lines)) = blocks else { return 0 };
         let samples = self.samples();
-        let pages_of = samples.iter().find(|(other, _)| other == site);
+        let pages_of = samples.iter().find(|(other, _)| other == origin);
         let pages_of = pages_of.map_or(&[][..], |(_, pages_of)| pages_of);
         let epoch = self.bounds.epoch;
         let running = pages_of.len() / epoch * epoch;
@@ -70,15 +71,15 @@ impl Model {
 }
 
 impl Arrived {
-    pub(super) fn site(&self) -> Option<&'static str> {
-        self.blocks.as_ref().map(|(site, _)| *site)
+    pub(super) fn origin(&self) -> Option<&'static str> {
+        self.blocks.as_ref().map(|(origin, _)| *origin)
     }
 }
 
 impl Script {
-    /// Of which site the page is, if of any, and its lines.
+    /// The origin of the page, if it has one, and its lines.
     pub(super) fn blocks(&self, name: &str, text: usize) -> Option<Lines> {
-        let site = match name {
+        let origin = match name {
             "a" | "b" | "c" | "d" => "one",
             "e" | "f" => "two",
             "g" => "three",
@@ -86,6 +87,6 @@ impl Script {
         };
         let lines = &self.lines[text % self.lines.len()];
         let line = |&(kind, chars): &(u8, usize)| format!("{kind}{}", "é".repeat(chars));
-        Some((site, lines.iter().map(line).collect()))
+        Some((origin, lines.iter().map(line).collect()))
     }
 }

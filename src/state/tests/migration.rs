@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::*;
+use crate::fingerprint::Segment;
 
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/state/");
 
@@ -66,6 +67,19 @@ fn a_crawl_of_version_4_keeps_its_causes_and_options() {
     );
     let options: String = state.meta("dedup").unwrap().unwrap();
     assert!(!options.contains("refresh"), "{options}");
+}
+
+#[test]
+fn a_file_of_version_4_that_is_refused_stays_as_it_was() {
+    let directory = TempDir::new().unwrap();
+    let other = Options { segment: Segment::Ngrams, ..Options::default() };
+    for (name, options) in [("filter-v4.sqlite", other), ("crawl-v4.sqlite", Options::default())] {
+        let path = copy(name, &directory);
+        let before = fs::read(&path).unwrap();
+        let error = DurableFilter::open(&path, &options).unwrap_err();
+        assert!(matches!(error, StateError::Recipe { .. } | StateError::Kind), "{error}");
+        assert!(fs::read(&path).unwrap() == before, "{name} has changed");
+    }
 }
 
 #[test]

@@ -155,7 +155,7 @@ pub(crate) fn plan(server: &Server, directory: &Path, hosts: &[&str], seeds: &[S
     let mut plan = Plan {
         name: "test".to_owned(),
         directory: directory.to_owned(),
-        crawl: crawl::Options { user_agent: "pagesieve-test/1".to_owned(), ..Default::default() },
+        crawl: crawl::Options::default(),
         politeness: Default::default(),
         fetch: Default::default(),
         dedup: Dedup { seed: HashSeedChoice::Fixed(HashSeed(1)), ..Dedup::default() },
@@ -163,6 +163,7 @@ pub(crate) fn plan(server: &Server, directory: &Path, hosts: &[&str], seeds: &[S
         extract: Vec::new(),
         seeds: seeds.iter().map(|url| Seed::new(url.parse().unwrap())).collect(),
     };
+    plan.crawl.user_agent = "pagesieve-test/1".into();
     plan.politeness.delay = Duration::ZERO;
     plan.fetch.resolve = hosts.iter().map(|&host| (host.to_owned(), server.address())).collect();
     plan

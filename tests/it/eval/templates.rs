@@ -1,4 +1,4 @@
-//! How site templates change decisions: on real pages, and on pages with little content of their own.
+//! How templates of origins change decisions: on real pages, and on pages with little content of their own.
 #![allow(clippy::print_stdout, reason = "the tables are for whoever runs the experiment")]
 #![allow(clippy::cast_precision_loss, reason = "counts are small")]
 
