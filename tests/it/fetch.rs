@@ -1,7 +1,6 @@
 //! What a fetch returns and refuses, against a server on loopback.
 
 use std::{
-    collections::BTreeMap,
     io::Write,
     net::{SocketAddr, TcpListener},
     thread,
