@@ -1,7 +1,7 @@
 //! When a host may get its next request, and how many requests an address may have in flight.
 //!
 //! Pure: the time is an argument. The delay runs from the end of a response to the start of the next request. If a host may have
-//! several requests in flight, it also runs from start to start. A longer Crawl-delay of robots.txt enters through [`Pace::slow_down`]; the
+//! several requests in flight, it also runs from start to start. A longer Crawl-delay of robots.txt enters through `Pace::slow_down`; the
 //! frontier defers hosts whose Crawl-delay or pause is longer than the configured limits.
 
 use std::{
