@@ -101,6 +101,7 @@ impl Worker {
     }
 
     async fn visit(self: &Arc<Self>, task: &Arc<Task>) -> Result<Finished, RecorderGone> {
+        // Only a damaged state has anything else than a URL here.
         let Ok(url) = Url::parse(&task.queued.url.url) else {
             return self.record(task, Outcome::failure("not a URL"), None).await;
         };

@@ -110,8 +110,8 @@ impl Rule {
         (sketch.features >= self.min_features).then_some(sketch.signature)
     }
 
-    /// Whether a text nearly repeats one of which the signature is given, if their fingerprints lie within the radius. If both are from one
-    /// origin, its template is this share of the text.
+    /// Whether a text nearly repeats an earlier one with this signature, given that their fingerprints lie within the radius. `template` is the
+    /// share of the text that is its origin's template, if both are from one origin.
     #[must_use]
     pub fn confirms(&self, earlier: &Signature, sketch: &Sketch, template: Share) -> bool {
         let most = self.signature_radius_within(sketch.features, template);

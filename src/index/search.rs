@@ -57,11 +57,11 @@ struct Scratch {
     /// The inline parts to read, in order: the first page, and the number of the lookup.
     buckets: Vec<(u32, usize)>,
     chains: Vec<Cursor>,
-    /// Near entries of which the whole tag is under way.
+    /// Near entries whose whole tag has been requested.
     near: Vec<(Spot, usize)>,
-    /// Near entries of which the slot is under way.
+    /// Near entries whose slot has been requested.
     nearer: Vec<(Spot, usize)>,
-    /// Slots whose fingerprints are under way.
+    /// Slots whose fingerprints have been requested.
     slots: Vec<(u32, usize)>,
 }
 

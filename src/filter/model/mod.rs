@@ -93,7 +93,7 @@ struct Arrived {
 }
 
 impl Model {
-    /// Unique documents: the latest so many, and none that is too old.
+    /// The unique documents of the window: the latest, and none that is too old.
     fn window(&self) -> impl Iterator<Item = &Arrived> {
         let entries = usize::try_from(self.options.window.entries.get()).unwrap();
         let oldest = self
@@ -152,7 +152,7 @@ impl Model {
         near.min_by_key(|(order, _)| *order).map(|(_, found)| found)
     }
 
-    /// In how many bits of 256 a text of so many features may differ from what it repeats.
+    /// The number of bits, of 256, in which a text with this many features may differ from what it repeats.
     fn most_bits(&self, features: u32) -> u32 {
         match (self.options.mode, features) {
             (Mode::Classic, _) => 256,

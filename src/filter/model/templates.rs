@@ -3,7 +3,7 @@
 use super::{Arrived, Lines, Mode, Model, Script};
 
 impl Model {
-    /// As [`most_bits`](Self::most_bits), beside a template of so many per cent of the text: as many bits as leave the own parts as alike as texts of that length
+    /// As [`most_bits`](Self::most_bits), if the template is `percent` of the text: the bits that leave the own parts as alike as texts of that length
     /// have to be.
     pub(super) fn most_bits_beside(&self, features: u32, percent: u32) -> u32 {
         let plain = self.most_bits(features);

@@ -15,7 +15,7 @@ use crate::{
 
 const BODY: Digest = Digest([7; 16]);
 
-/// Adds a near duplicate of that number whose text has so many characters.
+/// Adds a near duplicate with this number, whose text has this many characters.
 fn add(state: &State, id: u64, chars: usize) -> Judgement {
     let verdict = Verdict::Duplicate(Match {
         of: DocId(1),
