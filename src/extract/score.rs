@@ -79,7 +79,9 @@ pub(super) fn choose(blocks: &[Block], writer: &Writer) -> Vec<bool> {
         page.all_of(root)
     };
     page.drop_link_lines(&mut keeps);
-    if root == 0 && is_remnant(page.bytes(&keeps), shown_bytes) { shown } else { keeps }
+    let kept = page.bytes(&keeps);
+    // A named body may hold nothing but what stands beside a text.
+    if kept == 0 || (root == 0 && is_remnant(kept, shown_bytes)) { shown } else { keeps }
 }
 
 /// Whether so little is kept that the choice must be wrong.

@@ -240,6 +240,12 @@ fn a_short_article_is_all_that_its_named_element_has() {
 }
 
 #[test]
+fn a_named_body_without_text_of_its_own_does_not_empty_the_page() {
+    let page = "<p>Open from nine.</p><div class=post-content><div class=gallery><p>The old bridge</p></div></div>";
+    assert_eq!(extract(page).text, "Open from nine.\nThe old bridge");
+}
+
+#[test]
 fn a_listing_is_its_links() {
     let html = format!(
         "<nav><a href=/>Home</a></nav><h1>All sections</h1>{}<footer>Impressum</footer>",
