@@ -39,7 +39,7 @@ struct Line {
 
 pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit> {
     let config = args.source.settings.config()?;
-    let preparation = Preparation::new(&config, Documents::new(recipe(&config)));
+    let preparation = Preparation::new(&config, Documents::new(recipe(&config), false));
     args.source.write_lines(out, |input| {
         let Prepared { document, truncated, .. } = preparation.prepare(input);
         let (id, sketch) = (document.id().to_owned(), document.sketch());

@@ -78,6 +78,8 @@ pub struct Dedup {
     pub min_features: u32,
     /// [`filter::Options::templates`].
     pub templates: bool,
+    /// [`filter::Options::article`].
+    pub article: bool,
     /// [`filter::Options::memory`].
     #[serde(serialize_with = "crate::page::numbers::serialize_size")]
     pub memory: ByteSize,
@@ -102,6 +104,7 @@ impl Default for Dedup {
             fold_chinese: filter.fold_chinese,
             min_features: filter.min_features,
             templates: filter.templates,
+            article: filter.article,
             memory: filter.memory,
             audit: filter.audit,
             window: filter.window,
@@ -123,6 +126,7 @@ impl Dedup {
             fold_chinese: self.fold_chinese,
             min_features: self.min_features,
             templates: self.templates,
+            article: self.article,
             memory: self.memory,
             audit: self.audit,
             window: self.window.clone(),

@@ -43,7 +43,7 @@ use serde::Serialize;
 use url::Url;
 
 use self::rules::Selection;
-use crate::page::{Page, language, language::of_tag};
+use crate::page::{Outline, Page, language, language::of_tag};
 
 pub use self::{
     directives::Directives,
@@ -87,6 +87,8 @@ pub struct Extracted {
     /// related pages, and without comments unless the page consists of them. Case and characters as on the page, white space tidied,
     /// one block per line. Never empty if the page shows text.
     pub text: String,
+    /// All visible text of the page with the elements that hold it, by which the filter judges the page's article.
+    pub outline: Outline,
     /// Links of `a`, `area`, `frame`, `iframe` and meta refresh, resolved against `base`, in page order, each URL once.
     pub links: Vec<Link>,
     /// The target of `link rel=canonical`, resolved.
@@ -131,6 +133,7 @@ impl Extractor {
             canonical: reading.canonical.iter().find_map(resolved),
             title: reading.title,
             text: reading.text,
+            outline: reading.outline,
             robots,
             charset: charset.name(),
             truncated,

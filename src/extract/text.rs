@@ -1,5 +1,7 @@
 //! Writes text line by line: tidies white space and keeps track of blocks and links.
 
+use crate::page::outline::{Line, Outline};
+
 /// What separates two words. Of several in a row the largest is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Gap {
@@ -75,7 +77,7 @@ impl Writer {
     }
 
     /// The text of the segments for which `keeps` holds.
-    pub(super) fn finish(self, mut keeps: impl FnMut(usize) -> bool) -> String {
+    pub(super) fn finish(&self, mut keeps: impl FnMut(usize) -> bool) -> String {
         let mut text = String::with_capacity(self.out.len() + self.segments.len());
         let mut gap = Gap::None;
         for (index, segment) in self.segments.iter().enumerate() {
@@ -89,6 +91,18 @@ impl Writer {
             }
         }
         text
+    }
+
+    /// Everything that was written, line by line. `parents` has the block that contains each block.
+    pub(super) fn outline(self, parents: Vec<u32>, keeps: impl Fn(usize) -> bool) -> Outline {
+        let line = |(index, segment): (usize, &Segment)| Line {
+            block: u32::try_from(segment.block).unwrap_or(0),
+            start: segment.start,
+            linked: segment.linked,
+            is_body: keeps(index),
+        };
+        let lines = self.segments.iter().enumerate().map(line).collect();
+        Outline { text: self.out, lines, parents, name: String::new() }
     }
 
     /// Adds words separated by single spaces, and a gap for the next word.

@@ -13,12 +13,14 @@ use super::{
     score,
     text::{Writer, tidy},
 };
+use crate::page::Outline;
 
 /// What a walk finds on a page: URLs and language as written, the body text chosen.
 #[derive(Debug, Default)]
 pub(super) struct Reading<'a> {
     pub(super) title: Option<String>,
     pub(super) text: String,
+    pub(super) outline: Outline,
     pub(super) links: Vec<RawLink<'a>>,
     pub(super) base: Option<&'a str>,
     pub(super) canonical: Vec<&'a str>,
@@ -36,6 +38,7 @@ pub(super) fn read<'a>(html: &'a Html, agent: Option<&str>, selection: &Selectio
         selection,
         writer: Writer::default(),
         blocks: Blocks::new(),
+        heading: None,
         muted: None,
         in_content: 0,
         in_pre: 0,
@@ -71,6 +74,8 @@ struct Walk<'a, 'o> {
     selection: &'o Selection,
     writer: Writer,
     blocks: Blocks,
+    /// The first main heading.
+    heading: Option<String>,
     /// The outermost open element whose text is ignored.
     muted: Option<NodeId>,
     /// Number of open elements that are content, that are preformatted, that are links.
@@ -83,12 +88,17 @@ struct Walk<'a, 'o> {
 
 impl<'a> Walk<'a, '_> {
     fn finish(mut self) -> Reading<'a> {
-        self.reading.text = if self.selection.keep.is_empty() {
-            let keeps = score::choose(&self.blocks.finish(), &self.writer);
-            self.writer.finish(|segment| keeps[segment])
+        let blocks = self.blocks.finish();
+        let keeps = if self.selection.keep.is_empty() {
+            score::choose(&blocks, &self.writer)
         } else {
-            self.writer.finish(|_| true)
+            vec![true; self.writer.segments.len()]
         };
+        let parents = blocks.iter().map(|block| u32::try_from(block.parent).unwrap_or(0)).collect();
+        self.reading.text = self.writer.finish(|segment| keeps[segment]);
+        self.reading.outline = self.writer.outline(parents, |segment| keeps[segment]);
+        let title = self.reading.title.as_deref().unwrap_or_default();
+        self.reading.outline.name = [title, self.heading.as_deref().unwrap_or_default()].join("\n");
         self.reading
     }
 
@@ -172,6 +182,10 @@ impl<'a> Walk<'a, '_> {
             local_name!("title") if self.reading.title.is_none() => {
                 let title = tidy(&node.text().collect::<String>());
                 self.reading.title = (!title.is_empty()).then_some(title);
+            }
+            local_name!("h1") if self.heading.is_none() => {
+                let heading = tidy(&node.text().collect::<String>());
+                self.heading = (!heading.is_empty()).then_some(heading);
             }
             local_name!("html") => self.reading.lang = attribute(element, &local_name!("lang")),
             _ => {}

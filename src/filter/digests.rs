@@ -9,6 +9,7 @@ use std::{
 };
 
 use super::{
+    article::ArticleSketch,
     key::Key,
     verdict::{Facts, Kind, Match, Step, Verdict},
 };
@@ -38,7 +39,7 @@ impl Known {
     /// The match of a document that has this one's digest.
     pub(super) fn matched_at(&self, step: Step) -> Match {
         let equal =
-            Match { of: self.id, kind: Kind::Exact, step, distance: 0, signature_distance: 0 };
+            Match { of: self.id, kind: Kind::Exact, step, distance: 0, signature_distance: 0, shared: None };
         self.verdict.matched().map_or(equal, |&of_alias| Match { step, ..of_alias })
     }
 
@@ -57,7 +58,8 @@ pub(crate) struct Horizon {
     pub(crate) alias: u64,
 }
 
-/// The table of known digests. The engine looks up digests, decides which entries are still in the window, and enters new documents.
+/// The tables of known digests and of sketches. The engine looks up digests, decides which entries are still in the window, and enters new
+/// documents.
 pub(crate) trait Digests {
     /// Why the table could not be read or written; [`Infallible`] in memory.
     type Error: std::error::Error;
@@ -74,6 +76,23 @@ pub(crate) trait Digests {
     /// If the table cannot be written.
     fn insert(&mut self, digests: &[Digest], known: &Known) -> Result<(), Self::Error>;
 
+    /// The sketch of a page in the window, if it has one.
+    ///
+    /// # Errors
+    /// If the table cannot be read.
+    fn article(&mut self, id: DocId) -> Result<Option<ArticleSketch>, Self::Error>;
+
+    /// Keeps the sketch of a page, and the keys under which it is entered in the index. Ids grow from call to call.
+    ///
+    /// # Errors
+    /// If the table cannot be written.
+    fn keep_article(
+        &mut self,
+        id: DocId,
+        sketch: &ArticleSketch,
+        keys: &[u64],
+    ) -> Result<(), Self::Error>;
+
     /// Announces what will not be matched again. The table may drop it at any later time.
     ///
     /// # Errors
@@ -84,11 +103,21 @@ pub(crate) trait Digests {
 /// Digests that leave at a time: many more than arrive.
 const AT_ONCE: usize = 64;
 
-/// The table in memory: some 210 bytes a digest.
+/// The tables in memory: some 210 bytes a digest, and what the sketches take.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MemoryDigests {
     representatives: Ledger,
     aliases: Ledger,
+    articles: SteadyQueue<(DocId, Box<[u8]>)>,
+    /// Bytes of the sketches.
+    articles_size: usize,
+}
+
+impl MemoryDigests {
+    /// Bytes of memory that the sketches of pages take.
+    pub(crate) fn articles_size(&self) -> usize {
+        self.articles_size
+    }
 }
 
 impl Digests for MemoryDigests {
@@ -109,7 +138,37 @@ impl Digests for MemoryDigests {
         Ok(())
     }
 
+    fn article(&mut self, id: DocId) -> Result<Option<ArticleSketch>, Infallible> {
+        let (mut from, mut to) = (0, self.articles.len);
+        while from < to {
+            let middle = from.midpoint(to);
+            match self.articles.get(middle) {
+                Some((found, _)) if *found < id => from = middle + 1,
+                _ => to = middle,
+            }
+        }
+        let found = self.articles.get(from).filter(|(found, _)| *found == id);
+        Ok(found.and_then(|(_, packed)| ArticleSketch::unpack(packed)))
+    }
+
+    fn keep_article(
+        &mut self,
+        id: DocId,
+        sketch: &ArticleSketch,
+        _: &[u64],
+    ) -> Result<(), Infallible> {
+        let packed = sketch.pack().into_boxed_slice();
+        self.articles_size += size_of::<(DocId, Box<[u8]>)>() + packed.len();
+        self.articles.push((id, packed));
+        Ok(())
+    }
+
     fn expire(&mut self, horizon: Horizon) -> Result<(), Infallible> {
+        for _ in 0..AT_ONCE {
+            let is_past = |(id, _): &mut (DocId, _)| *id < horizon.representative;
+            let Some((_, packed)) = self.articles.pop_if(is_past) else { break };
+            self.articles_size -= size_of::<(DocId, Box<[u8]>)>() + packed.len();
+        }
         self.representatives.drop_before(horizon.representative.0);
         self.aliases.drop_before(horizon.alias);
         Ok(())

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{key::Key, templates::Blocks, verdict::Facts};
+use super::{article::Article, key::Key, templates::Blocks, verdict::Facts};
 #[cfg(feature = "html")]
 use crate::{
     extract::{Extracted, Extractor},
@@ -24,6 +24,7 @@ pub struct Document {
     pub(crate) lang: Option<Lang>,
     pub(crate) at: Timestamp,
     pub(crate) blocks: Option<Blocks>,
+    pub(crate) article: Option<Article>,
     pub(crate) recipe: Recipe,
 }
 
@@ -49,6 +50,7 @@ impl Document {
             chars: self.chars,
             features,
             lang: self.lang,
+            thin: false,
         }
     }
 
@@ -93,11 +95,13 @@ impl Document {
 #[derive(Clone, Debug)]
 pub struct Documents {
     fingerprinter: Arc<Fingerprinter>,
+    /// Whether pages are judged by their articles.
+    reads_articles: bool,
 }
 
 impl Documents {
-    pub(crate) fn new(recipe: Recipe) -> Self {
-        Self { fingerprinter: Arc::new(Fingerprinter::new(recipe)) }
+    pub(crate) fn new(recipe: Recipe, reads_articles: bool) -> Self {
+        Self { fingerprinter: Arc::new(Fingerprinter::new(recipe)), reads_articles }
     }
 
     /// The fingerprinter that it uses.
@@ -149,7 +153,14 @@ impl Documents {
     #[must_use]
     pub fn extracted(&self, id: &str, origin: Option<&Origin>, extracted: &Extracted) -> Document {
         let lang = extracted.lang.and_then(Lang::new);
-        self.document(id, origin.map(Origin::as_str), &extracted.text, lang)
+        let origin = origin.map(Origin::as_str);
+        let document = self.document(id, origin, &extracted.text, lang);
+        if !self.reads_articles || extracted.outline.lines.is_empty() {
+            return document;
+        }
+        let article = Article::of(&extracted.outline, &self.fingerprinter);
+        let blocks = origin.map(|origin| Blocks::of_page(origin, article.name(), article.blocks()));
+        Document { blocks, article: Some(article), ..document }
     }
 
     /// A document of which only the sketch is known. For measurements and tests.
@@ -165,6 +176,7 @@ impl Documents {
             lang: None,
             at: Timestamp(0),
             blocks: None,
+            article: None,
             recipe: self.fingerprinter.recipe(),
         }
     }

@@ -3,10 +3,13 @@
 //! The engine holds index, window and templates in memory. The table of digests is passed to each call: it is in memory or in a file, and
 //! only a file can fail.
 
+use std::cmp::Reverse;
+
 use super::{
+    article::{Acquaintance, Article, ArticleSketch, KeyIndex, Keys, Side},
     digests::{Digests, Horizon, Known},
     document::{Document, Documents},
-    key::Key,
+    key::{Key, OriginKey},
     options::Options,
     rule::Rule,
     templates::{Bounds, Share, TemplateChange, TemplateSample, Templates},
@@ -25,6 +28,8 @@ use serde::{Deserialize, Serialize};
 const EQUAL_LIMIT: usize = BlockIndex::EQUAL_LIMIT as usize;
 /// Representatives that enter the index together when a window is restored.
 const TOGETHER: usize = 1 << 20;
+/// A page is compared with at most this many others by its article: those with most keys in common.
+const MOST_COMPARED: usize = 16;
 
 /// What a [`Filter`](super::Filter) and a `DurableFilter` have in common: it judges documents in order of arrival and remembers the unique
 /// ones of the window. Both dereference to it, to be asked about the window.
@@ -36,6 +41,8 @@ pub struct Engine<I = BlockIndex> {
     documents: Documents,
     /// `None` if they are switched off.
     templates: Option<Templates>,
+    /// `None` if pages are not compared by their articles.
+    articles: Option<KeyIndex>,
     /// The number of the next document.
     next: DocId,
     /// The number of aliases so far.
@@ -55,6 +62,16 @@ pub(crate) struct Change {
     /// The document's entry in the window, if it is unique.
     pub(crate) representative: Option<Representative>,
     pub(crate) template: Option<TemplateChange>,
+}
+
+/// The article of the page that is judged.
+struct Subject<'a> {
+    article: &'a Article,
+    side: Side<'a>,
+    keys: Keys,
+    /// Whether furniture of its origin is known.
+    is_warm: bool,
+    is_thin: bool,
 }
 
 /// Where an engine stands, so that another can continue from there.
@@ -77,8 +94,9 @@ impl<I: Index> Engine<I> {
             index,
             window: Window::new(options.window.clone()),
             rule: Rule::new(options),
-            documents: Documents::new(recipe),
+            documents: Documents::new(recipe, options.knows_articles()),
             templates: options.knows_templates().then(|| Templates::new(Bounds::default())),
+            articles: options.knows_articles().then(KeyIndex::default),
             next: DocId(1),
             aliases: 0,
             equal_limit: EQUAL_LIMIT,
@@ -108,24 +126,77 @@ impl<I: Index> Engine<I> {
         {
             return Ok(self.change(verdict, facts));
         }
-        let facts = document.facts();
-        if let Some(text) = document.sketch.digest
+        let subject = self.subject(document);
+        let thin = subject.as_ref().is_some_and(|subject| subject.is_thin);
+        let facts = Facts { thin, ..document.facts() };
+        if let Some(text) = document.sketch.digest.filter(|_| !thin)
             && let Some((verdict, _)) = self.look_up(digests, document.key, text, Step::Text)?
+            && self.is_the_same_page(digests, document, subject.as_ref(), verdict)?
         {
-            self.remember_alias(digests, document, document.body.as_slice(), verdict)?;
-            return Ok(self.change(verdict, facts));
+            self.remember_alias(digests, document, document.body.as_slice(), verdict, facts)?;
+            return Ok(self.taught(document, verdict, facts));
         }
-        let known_by: Vec<Digest> =
-            document.body.into_iter().chain(document.sketch.digest).collect();
-        if let Some(found) = self.near(document) {
+        let known_by: Vec<Digest> = document.body.into_iter().chain(document.sketch.digest).collect();
+        let near = if thin { None } else { self.near(digests, document, subject.as_ref())? };
+        if let Some(found) = near {
             let verdict = Verdict::Duplicate(found);
-            self.remember_alias(digests, document, &known_by, verdict)?;
-            return Ok(self.change(verdict, facts));
+            self.remember_alias(digests, document, &known_by, verdict, facts)?;
+            return Ok(self.taught(document, verdict, facts));
         }
-        let representative = self.remember_representative(digests, document, known_by)?;
+        let representative = self.remember_representative(digests, document, known_by, facts)?;
+        if let Some(subject) = subject {
+            digests.keep_article(self.next, subject.article.sketch(), &subject.keys.own)?;
+            self.enter_article(self.next, &subject.keys.own);
+        }
         let template = self.learn(document);
         let change = self.change(Verdict::Unique, facts);
         Ok(Change { representative: Some(representative), template, ..change })
+    }
+
+    /// The article of a document, if it has one.
+    fn subject<'a>(&self, document: &'a Document) -> Option<Subject<'a>> {
+        let article = document.article.as_ref().filter(|_| self.articles.is_some())?;
+        let origin = document.blocks.as_ref().map(|blocks| blocks.origin);
+        let (furniture, is_warm) = self.furniture(origin, article.sketch());
+        let keys = article.keys(&furniture);
+        let is_thin = article.is_thin(&furniture);
+        let side = Side::new(article.sketch(), furniture);
+        Some(Subject { article, side, keys, is_warm, is_thin })
+    }
+
+    /// For each block of a page whether it is furniture of its origin, and whether any is known.
+    fn furniture(&self, origin: Option<OriginKey>, sketch: &ArticleSketch) -> (Vec<bool>, bool) {
+        match &self.templates {
+            Some(templates) => templates.furniture(origin, sketch.blocks()),
+            None => (sketch.blocks().map(|_| false).collect(), false),
+        }
+    }
+
+    /// Whether a page with the body text of an earlier one is that page: extraction may have missed the articles of both.
+    fn is_the_same_page<D: Digests>(
+        &self,
+        digests: &mut D,
+        document: &Document,
+        subject: Option<&Subject<'_>>,
+        verdict: Verdict,
+    ) -> Result<bool, D::Error> {
+        let Some((subject, found)) = subject.zip(verdict.matched()) else { return Ok(true) };
+        let Some(other) = self.window.get(found.of) else { return Ok(true) };
+        let how = acquaintance(document, &other, subject);
+        if how == Acquaintance::Strangers {
+            return Ok(true);
+        }
+        let Some(sketch) = digests.article(found.of)? else { return Ok(true) };
+        let (furniture, _) = self.furniture(other.origin, &sketch);
+        Ok(!subject.side.differs_beside(&Side::new(&sketch, furniture), how))
+    }
+
+    /// Enters a page under the keys of its article.
+    pub(crate) fn enter_article(&mut self, id: DocId, keys: &[u64]) {
+        let pages = self.window.len();
+        if let Some(articles) = &mut self.articles {
+            articles.insert(id, keys, pages);
+        }
     }
 
     /// Judges a document by its body alone: `None`, and nothing is remembered, if the body is not known. The facts are then those of the
@@ -319,16 +390,64 @@ impl<I: Index> Engine<I> {
 
     /// The nearest document that the rule accepts, of equally near ones the oldest: nearest by signature, or by fingerprint where the rule
     /// compares nothing else.
-    fn near(&mut self, document: &Document) -> Option<Match> {
-        let signature = self.rule.comparable(&document.sketch)?;
-        let radius = self.rule.search_radius(document.sketch.features);
-        self.index.candidates(signature.fingerprint(), radius, &mut self.candidates);
-        if self.candidates.is_empty() {
-            return None;
+    fn near<D: Digests>(
+        &mut self,
+        digests: &mut D,
+        document: &Document,
+        subject: Option<&Subject<'_>>,
+    ) -> Result<Option<Match>, D::Error> {
+        self.candidates.clear();
+        if let Some(signature) = self.rule.comparable(&document.sketch) {
+            let radius = self.rule.search_radius(document.sketch.features);
+            self.index.candidates(signature.fingerprint(), radius, &mut self.candidates);
         }
+        let Some(subject) = subject else { return Ok(self.near_by_text(document, &[])) };
+        let mut by_article = Vec::new();
+        let mut found = Vec::new();
+        let mut ids: Vec<(DocId, u32)> = self.candidates.iter().map(|it| (it.id, 0)).collect();
+        if let Some(articles) = &self.articles {
+            articles.find(&subject.keys, self.next, &mut ids);
+        }
+        ids.sort_by_key(|&(id, keys)| (Reverse(keys), id));
+        let mut compared = 0;
+        for (id, _) in ids {
+            if by_article.contains(&id) || compared == MOST_COMPARED {
+                continue;
+            }
+            let Some(other) = self.window.get(id).filter(|other| other.key != document.key) else {
+                continue;
+            };
+            let Some(sketch) = digests.article(id)? else { continue };
+            by_article.push(id);
+            compared += 1;
+            let (furniture, _) = self.furniture(other.origin, &sketch);
+            let how = acquaintance(document, &other, subject);
+            let earlier = Side::new(&sketch, furniture);
+            let Some(shared) = subject.side.repeats(&earlier, how) else { continue };
+            let signature = other.signature.unwrap_or_default();
+            let own = document.sketch.signature;
+            found.push(Match {
+                of: id,
+                kind: Kind::Near,
+                step: Step::Near,
+                distance: signature.fingerprint().distance(own.fingerprint()),
+                signature_distance: signature.distance(&own),
+                shared: u8::try_from(shared).ok(),
+            });
+        }
+        let best = found.into_iter().min_by_key(|found| (Reverse(found.shared), found.of));
+        Ok(best.or_else(|| self.near_by_text(document, &by_article)))
+    }
+
+    /// The nearest candidate that the rule for texts accepts, without those that were compared by their articles.
+    fn near_by_text(&self, document: &Document, without: &[DocId]) -> Option<Match> {
+        let signature = self.rule.comparable(&document.sketch)?;
         let origin = document.blocks.as_ref().map(|blocks| blocks.origin);
         let template = self.template(document);
         let mut accepted = self.candidates.iter().filter_map(|&candidate| {
+            if without.contains(&candidate.id) {
+                return None;
+            }
             let other = self.window.get(candidate.id).filter(|other| other.key != document.key)?;
             let signature_of_other = other.signature?;
             let same_origin = origin.is_some() && other.origin == origin;
@@ -339,6 +458,7 @@ impl<I: Index> Engine<I> {
                 step: Step::Near,
                 distance: candidate.distance,
                 signature_distance: signature_of_other.distance(&signature),
+                shared: None,
             };
             let is_near = self.rule.confirms(&signature_of_other, &document.sketch, template);
             is_near.then_some(found)
@@ -356,6 +476,7 @@ impl<I: Index> Engine<I> {
         digests: &mut D,
         document: &Document,
         mut known_by: Vec<Digest>,
+        facts: Facts,
     ) -> Result<Representative, D::Error> {
         let id = self.next;
         let known = Known {
@@ -363,7 +484,7 @@ impl<I: Index> Engine<I> {
             key: document.key,
             verdict: Verdict::Unique,
             alias: None,
-            facts: document.facts(),
+            facts,
         };
         known_by.retain(|digest| !self.at_limit.contains(digest));
         digests.insert(&known_by, &known)?;
@@ -390,18 +511,25 @@ impl<I: Index> Engine<I> {
         document: &Document,
         known_by: &[Digest],
         verdict: Verdict,
+        facts: Facts,
     ) -> Result<(), D::Error> {
         if known_by.is_empty() {
             return Ok(());
         }
         let (id, alias) = (self.next, Some(self.aliases));
-        let (key, facts) = (document.key, document.facts());
+        let key = document.key;
         digests.insert(known_by, &Known { id, key, verdict, alias, facts })?;
         self.aliases += 1;
         Ok(())
     }
 
-    /// Learns from a unique document, before it gets its number.
+    /// The change of a duplicate. What pages of one origin share is learnt from all of them; from texts only if they are unique.
+    fn taught(&mut self, document: &Document, verdict: Verdict, facts: Facts) -> Change {
+        let template = document.article.as_ref().and_then(|_| self.learn(document));
+        Change { template, ..self.change(verdict, facts) }
+    }
+
+    /// Learns from a document, before it gets its number.
     fn learn(&mut self, document: &Document) -> Option<TemplateChange> {
         let (templates, blocks) = self.templates.as_mut().zip(document.blocks.as_ref())?;
         let sample = templates.sample(self.next, document.key, blocks)?;
@@ -415,6 +543,20 @@ impl<I: Index> Engine<I> {
         self.next = DocId(id.0 + 1);
         let judgement = Judgement { id, at: self.window.clock(), verdict, facts };
         Change { judgement, representative: None, template: None }
+    }
+}
+
+/// How a document and a page of the window are related.
+fn acquaintance(
+    document: &Document,
+    other: &Representative,
+    subject: &Subject<'_>,
+) -> Acquaintance {
+    let origin = document.blocks.as_ref().map(|blocks| blocks.origin);
+    match origin.is_some() && origin == other.origin {
+        false => Acquaintance::Strangers,
+        true if subject.is_warm => Acquaintance::Warm,
+        true => Acquaintance::Cold,
     }
 }
 

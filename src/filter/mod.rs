@@ -21,6 +21,7 @@
 //! unique pages, and requires a closer match between pages of one origin the larger the template is (`templates.rs`, `rule.rs`).
 //! A template never makes a verdict less strict, and does not affect pages of other origins.
 
+mod article;
 mod digests;
 mod document;
 mod engine;
@@ -44,6 +45,8 @@ use crate::{
     page::{DocId, Timestamp},
 };
 
+#[cfg(feature = "state")]
+pub(crate) use article::ArticleSketch;
 pub(crate) use digests::MemoryDigests;
 #[cfg(feature = "state")]
 pub(crate) use digests::{Digests, Horizon, Known};

@@ -30,6 +30,8 @@ pub struct Options {
     pub min_features: u32,
     /// Whether pages of one origin that share a large template need a closer match.
     pub templates: bool,
+    /// Whether pages are compared by their articles, not by all of their body text; in mode `balanced` only.
+    pub article: bool,
     /// Room for the window and its index, and for the digests where they are in memory.
     pub memory: ByteSize,
     /// One in this many queries of the index is compared with a scan, and missed documents are counted; 0 for none.
@@ -86,6 +88,7 @@ impl Default for Options {
             fold_chinese: true,
             min_features: 10,
             templates: true,
+            article: true,
             memory: ByteSize::gib(4),
             audit: 0,
             window: WindowOptions::default(),
@@ -120,6 +123,12 @@ impl Options {
     #[must_use]
     pub fn knows_templates(&self) -> bool {
         self.templates && self.mode != Mode::Classic
+    }
+
+    /// Whether pages are compared by their articles.
+    #[must_use]
+    pub fn knows_articles(&self) -> bool {
+        self.article && self.mode == Mode::Balanced
     }
 
     /// An empty index for the window, with the fastest layout in the memory that the window leaves. The digests are in a file.

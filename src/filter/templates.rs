@@ -16,6 +16,8 @@ use crate::page::DocId;
 pub(super) const EPOCH: usize = 32;
 /// A block belongs to the template if this many pages of an epoch contain it.
 pub(super) const HOLDERS: usize = 8;
+/// A block is furniture if pages of so many names have it, and a quarter of the names of an epoch.
+const NAMES: usize = 2;
 /// At most this many blocks of a page are used: the longest.
 const BLOCKS: usize = 128;
 /// At most this many origins are remembered.
@@ -32,6 +34,8 @@ struct Block {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Blocks {
     pub(crate) origin: OriginKey,
+    /// The hash of the page's title and first heading, digits left out; `None` for a text.
+    name: Option<u32>,
     blocks: Vec<Block>,
 }
 
@@ -48,6 +52,8 @@ pub(crate) struct TemplateSample {
     pub(crate) key: Key,
     /// The page's origin.
     pub(crate) origin: OriginKey,
+    /// The hash of its title and first heading; `None` for a text.
+    pub(crate) name: Option<u32>,
     /// The hashes of its largest blocks, in order.
     pub(crate) blocks: Vec<u64>,
 }
@@ -92,8 +98,8 @@ struct OriginTemplate {
     template: Vec<u64>,
     /// The number of pages of this epoch that contain each block.
     holders: HashMap<u64, usize>,
-    /// The keys of the pages in the last epoch and in this one.
-    keys: [Vec<Key>; 2],
+    /// Keys and names of the pages in the last epoch and in this one.
+    pages: [Vec<(Key, Option<u32>)>; 2],
     /// The first page of this epoch.
     began: DocId,
     /// The latest page.
@@ -108,7 +114,18 @@ impl Blocks {
             hash: xxhash_rust::xxh3::xxh3_64(line.as_bytes()),
             chars: u32::try_from(line.chars().count()).unwrap_or(u32::MAX),
         });
-        Self { origin: OriginKey::of(origin), blocks: blocks.collect() }
+        Self { origin: OriginKey::of(origin), name: None, blocks: blocks.collect() }
+    }
+
+    /// The blocks of a page of this name from this origin: hashes and weights.
+    pub(crate) fn of_page(
+        origin: &str,
+        name: u32,
+        blocks: impl Iterator<Item = (u64, u32)>,
+    ) -> Self {
+        let name = Some(name);
+        let blocks = blocks.map(|(hash, chars)| Block { hash, chars }).collect();
+        Self { origin: OriginKey::of(origin), name, blocks }
     }
 
     /// The hashes of the largest blocks, in order, none twice.
@@ -166,12 +183,27 @@ impl Templates {
         Share::of(part, whole)
     }
 
-    /// The sample of a unique page; none if an earlier version of it is among the latest samples.
+    /// The sample of a page; none if an earlier version of it, or a page of the same name, is among the latest samples.
     pub(super) fn sample(&self, id: DocId, key: Key, page: &Blocks) -> Option<TemplateSample> {
-        let known = self.origins.get(&page.origin);
-        let is_known =
-            known.is_some_and(|known| known.keys.iter().flatten().any(|&known| known == key));
-        (!is_known).then(|| TemplateSample { id, key, origin: page.origin, blocks: page.largest() })
+        let &Blocks { origin, name, .. } = page;
+        let is_same = |known: &(Key, Option<u32>)| known.0 == key || name.is_some() && known.1 == name;
+        let known = self.origins.get(&origin);
+        let is_known = known.is_some_and(|known| known.pages.iter().flatten().any(is_same));
+        (!is_known).then(|| TemplateSample { id, key, origin, name, blocks: page.largest() })
+    }
+
+    /// For each of these blocks whether it is furniture of the origin, on which pages of several names have it; and whether pages of several
+    /// names are known at all.
+    pub(super) fn furniture(
+        &self,
+        origin: Option<OriginKey>,
+        blocks: impl Iterator<Item = (u64, u32)>,
+    ) -> (Vec<bool>, bool) {
+        let known = origin.and_then(|origin| self.origins.get(&origin));
+        let Some(known) = known else { return (blocks.map(|_| false).collect(), false) };
+        let holders = NAMES.max(known.pages[1].len().div_ceil(4)).min(self.bounds.holders);
+        let is_warm = !known.pages[0].is_empty() || known.pages[1].len() >= NAMES;
+        (blocks.map(|(hash, _)| known.knows(hash, holders)).collect(), is_warm)
     }
 
     /// Learns from a sample, and returns the ones that it makes outdated.
@@ -208,16 +240,16 @@ impl OriginTemplate {
 
     /// Returns how many pages the epoch has now.
     fn learn(&mut self, sample: &TemplateSample) -> usize {
-        let [_, keys] = &mut self.keys;
-        if keys.is_empty() {
+        let [_, pages] = &mut self.pages;
+        if pages.is_empty() {
             self.began = sample.id;
         }
-        keys.push(sample.key);
+        pages.push((sample.key, sample.name));
         self.last = sample.id;
         for &block in &sample.blocks {
             *self.holders.entry(block).or_default() += 1;
         }
-        keys.len()
+        pages.len()
     }
 
     fn end_epoch(&mut self, holders: usize) {
@@ -225,7 +257,7 @@ impl OriginTemplate {
         self.template =
             counts.filter(|&(_, count)| count >= holders).map(|(block, _)| block).collect();
         self.template.sort_unstable();
-        self.keys = [std::mem::take(&mut self.keys[1]), Vec::new()];
+        self.pages = [std::mem::take(&mut self.pages[1]), Vec::new()];
     }
 }
 

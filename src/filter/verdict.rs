@@ -29,6 +29,8 @@ pub struct Match {
     pub distance: u32,
     /// In how many of the 256 bits of the signature the two differ.
     pub signature_distance: u32,
+    /// The share of the article that both pages have, in per cent, if they were compared by their articles.
+    pub shared: Option<u8>,
 }
 
 /// How a duplicate repeats its match. The numbers are kept in states and never change.
@@ -64,6 +66,8 @@ pub struct Facts {
     pub features: u32,
     /// The language of the text.
     pub lang: Option<Lang>,
+    /// Whether the page has hardly any content of its own, as far as is known of its site.
+    pub thin: bool,
 }
 
 /// The outcome of a judgement.

@@ -10,7 +10,7 @@ use super::{
     bits::{Digest, Fingerprint, Signature},
     features::{Counts, expand, hash_pair, hash_token, weight},
     normalise::{SIMPLIFIED, Simplified},
-    recipe::{HashSeed, Recipe},
+    recipe::{HashSeed, Recipe, Segment},
     segment::{self, Run, Unit, units},
 };
 
@@ -27,6 +27,16 @@ pub struct Sketch {
     /// Digest of the normalised words, and of the single characters of scripts without spaces; `None` for a text without any.
     /// It depends neither on the seed nor on the segmentation.
     pub digest: Option<Digest>,
+}
+
+/// What a hash stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Class {
+    /// A word with a digit.
+    Number,
+    Word,
+    /// A character of a script without spaces.
+    Character,
 }
 
 /// A feature of a text.
@@ -192,6 +202,24 @@ impl Fingerprinter {
                         emit(token);
                     }
                 });
+            });
+        });
+    }
+
+    /// Calls `emit` with the hash of each word of the normalised text in order, and of each character where a script has no spaces.
+    pub(crate) fn hashes(&self, text: &str, mut emit: impl FnMut(Class, u64)) {
+        let seed = self.recipe.hash_seed;
+        self.with_scratch(|Scratch { buffers, .. }| {
+            segment::runs(text, self.simplified, buffers, |run| match run {
+                Run::Word(word) if word.contains(|c: char| c.is_numeric()) => {
+                    emit(Class::Number, hash_token(word, seed));
+                }
+                Run::Word(word) => emit(Class::Word, hash_token(word, seed)),
+                Run::Han(_) | Run::Unspaced(_) => units(run, Segment::Ngrams, |unit| {
+                    if let Unit::Token(character) = unit {
+                        emit(Class::Character, hash_token(character, seed));
+                    }
+                }),
             });
         });
     }

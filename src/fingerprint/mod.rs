@@ -40,5 +40,6 @@ mod segment;
 
 pub use accumulate::{Accumulator, Sums};
 pub use bits::{Digest, Fingerprint, ParseBitsError, Signature, similarity};
+pub(crate) use fingerprinter::Class;
 pub use fingerprinter::{Feature, Fingerprinter, Sketch};
 pub use recipe::{HashSeed, HashSeedChoice, Recipe, RecipeError, Segment};

@@ -6,6 +6,7 @@ pub(crate) mod language;
 #[cfg(feature = "html")]
 mod normal_url;
 pub(crate) mod numbers;
+pub(crate) mod outline;
 #[cfg(feature = "html")]
 pub(crate) mod percent;
 
@@ -18,6 +19,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 pub use language::{Lang, language};
+pub use outline::Outline;
 #[cfg(feature = "html")]
 pub use normal_url::{NormalUrl, Origin, UrlError, UrlOptions, site_of};
 

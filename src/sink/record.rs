@@ -39,6 +39,9 @@ pub struct MatchFields<'a> {
     /// From 0 to 1 (an exact duplicate); written with at most four decimals.
     #[serde(serialize_with = "four_decimals")]
     pub similarity: f32,
+    /// The share of the article that both pages have, from 0 to 1, if they were compared by their articles.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared: Option<f32>,
 }
 
 /// A decision: a line of the output of `filter`, and the first fields of the lines of `pages.jsonl` and `duplicates.jsonl`.
@@ -65,6 +68,9 @@ pub struct Decision<'a> {
     pub features: u32,
     /// ISO 639-1 code of the text's language, if it was detected.
     pub lang: Option<Cow<'a, str>>,
+    /// Whether the page has hardly any content of its own; left out otherwise.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub thin: bool,
 }
 
 impl<'a> Decision<'a> {
@@ -92,11 +98,13 @@ impl<'a> Decision<'a> {
                 distance: matched.distance,
                 signature_distance: matched.signature_distance,
                 similarity: matched.similarity(),
+                shared: matched.shared.map(|percent| f32::from(percent) / 100.0),
             }),
             fingerprint: facts.fingerprint,
             chars: facts.chars.into(),
             features: facts.features,
             lang: facts.lang.as_ref().map(|lang| lang.as_str().into()),
+            thin: facts.thin,
         }
     }
 }

@@ -10,7 +10,7 @@ use super::{
     signed, unsigned,
 };
 use crate::{
-    filter::{Digests, Horizon, Judgement, Key, Known},
+    filter::{ArticleSketch, Digests, Horizon, Judgement, Key, Known},
     fingerprint::Digest,
     page::DocId,
 };
@@ -88,6 +88,19 @@ impl Digests for DigestTable<'_> {
             }
         }
         Ok(())
+    }
+
+    fn article(&mut self, id: DocId) -> Result<Option<ArticleSketch>, StateError> {
+        self.state.article(id)
+    }
+
+    fn keep_article(
+        &mut self,
+        id: DocId,
+        sketch: &ArticleSketch,
+        keys: &[u64],
+    ) -> Result<(), StateError> {
+        self.state.keep_article(id, sketch, keys)
     }
 
     fn expire(&mut self, horizon: Horizon) -> Result<(), StateError> {

@@ -34,14 +34,14 @@ pub struct Capture {
 }
 
 pub(super) const COLUMNS: &str = "d.id, d.name, d.title, d.at, d.stored, d.kind, d.step, d.match, d.distance, \
-                                  d.signature_distance, d.fingerprint, d.chars, d.features, d.lang, d.payload, d.asked";
+                                  d.signature_distance, d.fingerprint, d.chars, d.features, d.lang, d.payload, d.asked, d.shared, d.thin";
 
 impl State {
     /// Adds a document.
     pub(super) fn add_document(&self, name: &str, judgement: &Judgement) -> Result<(), StateError> {
         let Judgement { id, at, verdict, facts } = judgement;
         let found = verdict.matched();
-        let sql = "INSERT INTO documents VALUES (?, ?, NULL, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL)";
+        let sql = "INSERT INTO documents VALUES (?, ?, NULL, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, ?, ?)";
         let parameters = (
             signed(id.0),
             name,
@@ -55,6 +55,8 @@ impl State {
             facts.chars,
             facts.features,
             facts.lang.as_ref().map(Lang::as_str),
+            found.and_then(|found| found.shared),
+            facts.thin,
         );
         self.execute(sql, parameters)
     }
@@ -134,6 +136,7 @@ pub(super) fn read_document(row: &Row<'_>) -> rusqlite::Result<JudgedDocument> {
         chars: row.get(11)?,
         features: row.get(12)?,
         lang: row.get_ref(13)?.as_str_or_null()?.and_then(Lang::new),
+        thin: row.get(17)?,
     };
     let (id, at) = (DocId(unsigned(row.get(0)?)), Timestamp(row.get(3)?));
     let (payload, asked): (Option<_>, Option<_>) = (row.get(14)?, row.get(15)?);
@@ -159,7 +162,7 @@ fn read_verdict(row: &Row<'_>) -> rusqlite::Result<Verdict> {
         3 => Step::Near,
         code => return Err(unknown_code(6, code)),
     };
-    let (of, distance, signature_distance) =
-        (DocId(unsigned(row.get(7)?)), row.get(8)?, row.get(9)?);
-    Ok(Verdict::Duplicate(Match { of, kind, step, distance, signature_distance }))
+    let (of, distance, signature_distance, shared) =
+        (DocId(unsigned(row.get(7)?)), row.get(8)?, row.get(9)?, row.get(16)?);
+    Ok(Verdict::Duplicate(Match { of, kind, step, distance, signature_distance, shared }))
 }

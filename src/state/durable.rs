@@ -194,6 +194,7 @@ impl DurableFilter {
             let horizon = this.engine.horizon().representative;
             this.log.commit(&this.state, horizon)?;
             this.state.set_position(&this.engine.position())?;
+            this.state.drop_articles(horizon)?;
             if this.kept == Kept::Window {
                 this.state.drop_documents(horizon)?;
             }
@@ -296,6 +297,7 @@ impl State {
         let position = self.position()?;
         let oldest = position.map_or(DocId(0), |position| position.oldest);
         let log = SignatureLog::restore(self, engine, oldest, report)?;
+        self.for_each_article(oldest, |id, keys| engine.enter_article(id, keys))?;
         self.for_each_sample(None, |sample| engine.add_sample(sample))?;
         if let Some(position) = position {
             engine.resume(position);

@@ -10,6 +10,7 @@
     allow(unreachable_pub, reason = "some types are public for crawls")
 )]
 
+mod articles;
 mod digests;
 mod documents;
 mod durable;
@@ -58,7 +59,7 @@ pub(crate) use {
     urls::{NewUrl, Queued},
 };
 
-use open::{MIGRATED, VERSION};
+use open::{OLDEST, VERSION};
 
 /// The state could not be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -79,7 +80,7 @@ pub enum StateError {
         path: PathBuf,
     },
     /// Another version has written it.
-    #[error("{} has layout version {found}; this program reads {MIGRATED} and {VERSION}: start over with another directory", path.display())]
+    #[error("{} has layout version {found}; this program reads {OLDEST} to {VERSION}: start over with another directory", path.display())]
     Version {
         /// The file.
         path: PathBuf,

@@ -15,9 +15,12 @@ use rusqlite::{Connection, OpenFlags, config::DbConfig};
 use super::{DatabaseError, State, StateError};
 
 /// The version of the file's layout.
-pub(super) const VERSION: i64 = 5;
-/// The version before, which is migrated when the file is opened, unless another process is using it.
-pub(super) const MIGRATED: i64 = 4;
+pub(super) const VERSION: i64 = 6;
+/// The versions before, which are migrated when the file is opened, unless another process is using it, and what brings each to the next.
+const MIGRATIONS: [(i64, &str); 2] =
+    [(4, include_str!("migrate-4.sql")), (5, include_str!("migrate-5.sql"))];
+/// The oldest of them.
+pub(super) const OLDEST: i64 = MIGRATIONS[0].0;
 /// Marks the file as ours in SQLite's header: "psve".
 const APPLICATION_ID: i64 = 0x7073_7665;
 const SCHEMA: &str = include_str!("schema.sql");
@@ -38,8 +41,8 @@ impl State {
         let lock = WriteLock::take(path)?;
         let prepare = || match version(&db, path)? {
             None => create(&db),
-            Some(MIGRATED) => migrate(&db),
-            Some(_) => tune(&db),
+            Some(VERSION) => tune(&db),
+            Some(older) => migrate(&db, older),
         };
         prepare().map_err(|error| refine(error, path))?;
         Ok(Self { db, _lock: Some(lock) })
@@ -54,8 +57,8 @@ impl State {
         let db = connect(path, OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
         match version(&db, path)? {
             None => return Err(StateError::Foreign { path: path.to_owned() }),
-            Some(MIGRATED) => Self::open(path)?.commit()?,
-            Some(_) => {}
+            Some(VERSION) => {}
+            Some(_) => Self::open(path)?.commit()?,
         }
         let prepare = || {
             db.pragma_update(None, "query_only", true)?;
@@ -147,7 +150,7 @@ fn version(db: &Connection, path: &Path) -> Result<Option<i64>, StateError> {
     }
     let found = number("user_version")?;
     match found {
-        MIGRATED | VERSION => Ok(Some(found)),
+        OLDEST..=VERSION => Ok(Some(found)),
         _ => Err(StateError::Version { path: path.to_owned(), found }),
     }
 }
@@ -167,9 +170,10 @@ fn create(db: &Connection) -> Result<(), StateError> {
 }
 
 /// The migration becomes durable with the first commit, so that a state that is refused after all stays as it was.
-fn migrate(db: &Connection) -> Result<(), StateError> {
-    set_up(db, include_str!("migrate.sql"))?;
-    tracing::info!(from = MIGRATED, to = VERSION, "state migrated");
+fn migrate(db: &Connection, from: i64) -> Result<(), StateError> {
+    let scripts = MIGRATIONS.iter().filter(|(version, _)| *version >= from);
+    set_up(db, &scripts.map(|(_, script)| *script).collect::<String>())?;
+    tracing::info!(from, to = VERSION, "state migrated");
     Ok(())
 }
 

@@ -1,4 +1,4 @@
--- Version 5. Times are milliseconds since the Unix epoch.
+-- Version 6. Times are milliseconds since the Unix epoch.
 -- A representative is a unique document that later ones may still match. An alias is a digest of a duplicate, by which later documents match
 -- the duplicate's representative. src/filter/window.rs describes which rows belong to the window and when they leave it.
 
@@ -30,7 +30,9 @@ CREATE TABLE documents (
     features INTEGER NOT NULL,
     lang TEXT,
     payload BLOB,                       -- SHA-1 of the body as received, if WARC files are written
-    asked INTEGER                       -- when it was requested, if WARC files are written
+    asked INTEGER,                      -- when it was requested, if WARC files are written
+    shared INTEGER,                     -- the share of the article that it has in common with its match, in per cent
+    thin INTEGER NOT NULL DEFAULT 0     -- whether it has hardly any content of its own
 ) STRICT;
 
 -- The texts of near duplicates that are not stored, if texts are written at all.
@@ -63,8 +65,21 @@ CREATE TABLE templates (
     document INTEGER NOT NULL,
     key INTEGER NOT NULL,               -- the page's key
     blocks BLOB NOT NULL,               -- hashes of 8 bytes
+    name INTEGER,                       -- hash of the page's title and first heading; NULL for a text
     PRIMARY KEY (origin, document)
 ) STRICT, WITHOUT ROWID;
+
+-- What is kept of the window's pages to compare their articles: a byte for each word, and the blocks.
+CREATE TABLE articles (
+    document INTEGER PRIMARY KEY,
+    sketch BLOB NOT NULL
+) STRICT;
+
+-- The hashes under which these pages are entered in the index of passages, 8 bytes each.
+CREATE TABLE keys (
+    document INTEGER PRIMARY KEY,
+    keys BLOB NOT NULL
+) STRICT;
 
 CREATE TABLE hosts (
     id INTEGER PRIMARY KEY,

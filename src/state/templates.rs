@@ -15,8 +15,8 @@ impl State {
         let TemplateChange { sample, outdated } = change;
         let packed: Vec<u8> = sample.blocks.iter().flat_map(|block| block.to_le_bytes()).collect();
         let (origin, document) = (signed(sample.origin.get()), signed(sample.id.0));
-        let insert = "INSERT OR REPLACE INTO templates VALUES (?, ?, ?, ?)";
-        self.execute(insert, (origin, document, signed(sample.key.0), packed))?;
+        let insert = "INSERT OR REPLACE INTO templates VALUES (?, ?, ?, ?, ?)";
+        self.execute(insert, (origin, document, signed(sample.key.0), packed, sample.name))?;
         outdated.iter().try_for_each(|outdated| {
             let delete = "DELETE FROM templates WHERE origin = ? AND document < ?";
             self.execute(delete, (signed(outdated.origin.get()), signed(outdated.before.0)))
@@ -32,7 +32,7 @@ impl State {
         origin: Option<OriginKey>,
         mut visit: impl FnMut(&TemplateSample),
     ) -> Result<(), StateError> {
-        let sql = "SELECT origin, document, key, blocks FROM templates WHERE origin = ?1 OR ?1 IS NULL ORDER BY document";
+        let sql = "SELECT origin, document, key, blocks, name FROM templates WHERE origin = ?1 OR ?1 IS NULL ORDER BY document";
         let mut statement = self.db.prepare_cached(sql)?;
         let mut rows = statement.query([origin.map(|origin| signed(origin.get()))])?;
         while let Some(row) = rows.next()? {
@@ -45,6 +45,7 @@ impl State {
                 id: DocId(unsigned(row.get(1)?)),
                 key: Key(unsigned(row.get(2)?)),
                 origin,
+                name: row.get(4)?,
                 blocks: blocks.iter().map(|block| u64::from_le_bytes(*block)).collect(),
             });
         }

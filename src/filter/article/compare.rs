@@ -1,0 +1,244 @@
+//! What two pages have in common, and whether that makes one repeat the other.
+
+use std::{
+    collections::HashSet,
+    hash::{BuildHasherDefault, Hasher},
+    ops::Range,
+};
+
+use super::{
+    ArticleSketch, Leaf,
+    tokens::{WORD, hash, passages},
+};
+
+/// What is shared across sites counts in runs of at least so many words, and only if it is so much together.
+const RUN: usize = 12 * WORD;
+const LEAST_SHARED: usize = 25 * WORD;
+/// What is not shared on one site counts in runs of at least so many words.
+const OWN_RUN: usize = 8 * WORD;
+/// On one site, at least so much must be shared beside furniture.
+const LEAST_KNOWN: usize = 8 * WORD;
+/// The most that the page with less, and the page with more, may have of its own: of a site of which furniture is not known yet, if the pages
+/// have one name, or two, ...
+const COLD: [usize; 2] = [20 * WORD, 45 * WORD];
+const COLD_RENAMED: [usize; 2] = [8 * WORD, 25 * WORD];
+/// ... and of a known one, or this part of what is shared.
+const WARM: [usize; 2] = [30 * WORD, 45 * WORD];
+const WARM_PARTS: [usize; 2] = [10, 5];
+/// The share of the article, in per cent, that the page with the larger one and the other page need across sites.
+const SHARES: [usize; 2] = [60, 40];
+/// An element with this share of what is shared, in per cent, holds it.
+const HOLDS: usize = 90;
+
+/// One of two pages that are compared, with what is known of its blocks.
+#[derive(Debug)]
+pub(crate) struct Side<'a> {
+    sketch: &'a ArticleSketch,
+    passages: Passages,
+    furniture: Vec<bool>,
+}
+
+/// How two pages are related.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Acquaintance {
+    /// They are of two sites.
+    Strangers,
+    /// They are of one site, of which no furniture is known yet.
+    Cold,
+    /// They are of one site, of which furniture is known.
+    Warm,
+}
+
+type Passages = HashSet<u64, BuildHasherDefault<Identity>>;
+
+/// Takes hashes as they are.
+#[derive(Clone, Copy, Debug, Default)]
+struct Identity(u64);
+
+impl Hasher for Identity {
+    fn write(&mut self, _: &[u8]) {
+        unreachable!("only numbers are hashed");
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+impl<'a> Side<'a> {
+    /// This page, given which of its blocks are furniture.
+    pub(crate) fn new(sketch: &'a ArticleSketch, furniture: Vec<bool>) -> Self {
+        let mut found = Passages::default();
+        passages(&sketch.tokens, |start, end| {
+            found.insert(hash(&sketch.tokens[start..end]));
+        });
+        Self { sketch, passages: found, furniture }
+    }
+
+    pub(crate) fn sketch(&self) -> &ArticleSketch {
+        self.sketch
+    }
+
+    pub(crate) fn furniture(&self) -> &[bool] {
+        &self.furniture
+    }
+
+    /// The share of its article, in per cent, that it has in common with an earlier page that it repeats; `None` if it repeats it not.
+    pub(crate) fn repeats(&self, earlier: &Side<'_>, how: Acquaintance) -> Option<usize> {
+        let [mine, theirs] = [self.covered(earlier), earlier.covered(self)];
+        if std::env::var_os("DBG").is_some() {
+            for (side, other, cov) in [(self, earlier, &mine), (earlier, self, &theirs)] {
+                let runs = side.in_runs(cov, true, RUN);
+                let shared = side.by_block(|at| runs[at]);
+                let all = side.by_block(|_| true);
+                let sum: usize = shared.iter().sum();
+                let holder = side.holder(&shared, sum);
+                let b = |w: &[usize]| side.sum(w, |l, _| l.is_body);
+                eprintln!("{how:?} shared {sum} inbody {} of body {} all {} holder {holder:?} {} of {} leaves; known {} common {} own {} furniture {}", b(&shared), b(&all), all.iter().sum::<usize>(), all[holder.clone()].iter().sum::<usize>(), side.sketch.leaves.len(), side.known(cov), side.common(cov), side.own(cov, other), side.furniture.iter().filter(|f| **f).count());
+            }
+        }
+        if how == Acquaintance::Strangers {
+            let shares = [self.share(&mine), earlier.share(&theirs)];
+            let [one, other] = [shares[0]?, shares[1]?];
+            let is_article = self.is_in_body(&mine) || earlier.is_in_body(&theirs);
+            let enough = one.max(other) >= SHARES[0] && one.min(other) >= SHARES[1];
+            return (is_article && enough).then(|| one.max(other));
+        }
+        let known = [self.known(&mine), earlier.known(&theirs)].into_iter().min().unwrap_or(0);
+        let both = self.common(&mine).min(earlier.common(&theirs));
+        let mut own = [self.own(&mine, earlier), earlier.own(&theirs, self)];
+        own.sort_unstable();
+        let few = own[0] * 2 <= both && both >= LEAST_KNOWN && self.is_little(earlier, own, known, how);
+        few.then(|| 100 * both / (both + own[1]).max(1))
+    }
+
+    /// Whether a page of the same site with the same body text may be another one, by prose that is in no body text.
+    pub(crate) fn differs_beside(&self, earlier: &Side<'_>, how: Acquaintance) -> bool {
+        let own = [self.own(&self.covered(earlier), earlier), earlier.own(&earlier.covered(self), self)];
+        let are_equal = own == [0, 0] && how == Acquaintance::Cold && self.has_name_of(earlier);
+        !are_equal && self.repeats(earlier, how).is_none()
+    }
+
+    fn has_name_of(&self, other: &Side<'_>) -> bool {
+        self.sketch.name == other.sketch.name
+    }
+
+    fn is_little(&self, other: &Side<'_>, own: [usize; 2], known: usize, how: Acquaintance) -> bool {
+        let most = match how {
+            Acquaintance::Cold if self.has_name_of(other) => COLD,
+            Acquaintance::Cold => COLD_RENAMED,
+            _ => [0, 1].map(|at| WARM[at].max(known / WARM_PARTS[at])),
+        };
+        own[0] <= most[0] && own[1] <= most[1]
+    }
+
+    /// For each token whether it is in a passage of the other page.
+    fn covered(&self, other: &Side<'_>) -> Vec<bool> {
+        let tokens = &self.sketch.tokens;
+        let (mut covered, mut until) = (vec![false; tokens.len()], 0);
+        passages(tokens, |start, end| {
+            if other.passages.contains(&hash(&tokens[start..end])) {
+                covered[start.max(until)..end].fill(true);
+                until = end;
+            }
+        });
+        covered
+    }
+
+    /// For each token whether it is in a run that is covered, or not covered, and that weighs at least so much.
+    fn in_runs(&self, covered: &[bool], wanted: bool, least: usize) -> Vec<bool> {
+        let mut counts = vec![false; covered.len()];
+        let mut start = 0;
+        for run in covered.chunk_by(|a, b| a == b) {
+            let range = start..start + run.len();
+            start = range.end;
+            let tokens = &self.sketch.tokens[range.clone()];
+            let weight: usize = tokens.iter().map(|token| token.weight()).sum();
+            counts[range].fill(run[0] == wanted && weight >= least);
+        }
+        counts
+    }
+
+    /// For each block the weight of its tokens that count.
+    fn by_block(&self, counts: impl Fn(usize) -> bool) -> Vec<usize> {
+        let weight = |at: usize| if counts(at) { self.sketch.tokens[at].weight() } else { 0 };
+        self.sketch.leaves.iter().map(|leaf| leaf.range().map(weight).sum()).collect()
+    }
+
+    /// The sum over the blocks that count.
+    fn sum(&self, weights: &[usize], counts: impl Fn(&Leaf, bool) -> bool) -> usize {
+        let blocks = self.sketch.leaves.iter().zip(&self.furniture).zip(weights);
+        blocks.filter(|((leaf, furniture), _)| counts(leaf, **furniture)).map(|(_, weight)| weight).sum()
+    }
+
+    /// What is shared, in or around the body text, apart from furniture.
+    fn common(&self, covered: &[bool]) -> usize {
+        self.sum(&self.by_block(|at| covered[at]), |_, furniture| !furniture)
+    }
+
+    /// What is shared in the body text, apart from furniture.
+    fn known(&self, covered: &[bool]) -> usize {
+        self.sum(&self.by_block(|at| covered[at]), |leaf, furniture| leaf.is_body && !furniture)
+    }
+
+    /// The prose that is not shared, apart from furniture, numbers and teasers. What follows the last shared passage does not count if the
+    /// other page is not known to its end.
+    fn own(&self, covered: &[bool], other: &Side<'_>) -> usize {
+        let last = covered.iter().rposition(|&covered| covered);
+        let end = last.filter(|_| other.sketch.is_truncated).map_or(covered.len(), |last| last + 1);
+        let counts = self.in_runs(&covered[..end], false, OWN_RUN);
+        let weights =
+            self.by_block(|at| at < end && counts[at] && !self.sketch.tokens[at].is_number());
+        self.sum(&weights, |leaf, furniture| !furniture && !leaf.is_linked)
+    }
+
+    /// Whether half of what is shared in long runs is in the body text.
+    fn is_in_body(&self, covered: &[bool]) -> bool {
+        let runs = self.in_runs(covered, true, RUN);
+        let shared = self.by_block(|at| runs[at]);
+        self.sum(&shared, |leaf, _| leaf.is_body) * 2 >= self.sum(&shared, |_, _| true)
+    }
+
+    /// The share of the article, in per cent, that is shared in long runs, if that is enough to be an article: the body text is the article,
+    /// or the element that holds what is shared, whichever has the larger share.
+    fn share(&self, covered: &[bool]) -> Option<usize> {
+        let runs = self.in_runs(covered, true, RUN);
+        let shared = self.by_block(|at| runs[at]);
+        let all = self.by_block(|_| true);
+        let sum: usize = shared.iter().sum();
+        if sum < LEAST_SHARED {
+            return None;
+        }
+        let in_body = |weights: &[usize]| self.sum(weights, |leaf, _| leaf.is_body);
+        let of_body = 100 * in_body(&shared) / in_body(&all).max(1);
+        let holder = self.holder(&shared, sum);
+        let of_holder = 100 * sum / all[holder].iter().sum::<usize>().max(1);
+        Some(of_body.max(of_holder).min(100))
+    }
+
+    /// The blocks of the smallest element that holds most of these weights. If it has one block only, it is the element around it.
+    fn holder(&self, weights: &[usize], sum: usize) -> Range<usize> {
+        let leaves = &self.sketch.leaves;
+        let (mut holder, mut level) = (0..leaves.len(), 0);
+        loop {
+            level += 1;
+            let inside = leaves[holder.clone()].iter().enumerate();
+            let starts: Vec<usize> = inside
+                .filter(|&(at, leaf)| at == 0 || leaf.shared < level)
+                .map(|(at, _)| holder.start + at)
+                .collect();
+            let ends = starts.iter().skip(1).copied().chain([holder.end]);
+            let mut parts = starts.iter().zip(ends).map(|(&start, end)| start..end);
+            let holds =
+                |part: &Range<usize>| 100 * weights[part.clone()].iter().sum::<usize>() >= HOLDS * sum;
+            match parts.find(holds) {
+                Some(part) if part.len() > 1 => holder = part,
+                _ => return holder,
+            }
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Finds earlier pages that share a passage with a new one: an index of bottom-k sketches.
+//!
+//! A page is entered under the [`KEYS`] smallest hashes of its passages (Broder, "On the resemblance and containment of documents", 1997).
+//! Two pages that share an article share some of these keys, however much else they show. One equal key makes a candidate.
+//!
+//! The table consists of buckets of [`SLOTS`] entries, two buckets a page, and grows by one bucket at a time (linear hashing: Litwin,
+//! VLDB 1980), so no page waits for it to grow. A full bucket drops its oldest entry. Nothing needs to be removed: the oldest entries are
+//! those that leave the window first, and the filter passes over pages that have left it. A key of [`COMMON`] pages is a text of vendors or
+//! sites: it finds no candidates, and at most so many of its entries are kept.
+
+use crate::page::DocId;
+
+/// A page is entered under so many keys of its body text, and as many of its other prose.
+const KEYS: usize = 12;
+/// Earlier pages are searched by so many keys.
+const ASKED: usize = 256;
+/// Entries of a bucket.
+const SLOTS: usize = 16;
+/// Buckets for each page of the window.
+const BUCKETS_PER_PAGE: usize = 2;
+/// What a page of the window takes.
+pub(crate) const BYTES_PER_PAGE: u64 = (BUCKETS_PER_PAGE * size_of::<Bucket>()) as u64;
+/// A key that so many pages have finds none of them.
+const COMMON: usize = 8;
+/// Bits of an entry for the page's number; the others are for the key.
+const ID_BITS: u32 = 27;
+
+/// The smallest hashes of the passages of a page.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Keys {
+    /// Under these it is entered.
+    pub(crate) own: Vec<u64>,
+    /// By these others are searched.
+    asked: Vec<u64>,
+}
+
+impl Keys {
+    /// The keys of a page with these hashes in its body text, and in its other prose.
+    pub(super) fn of(mut body: Vec<u64>, mut others: Vec<u64>) -> Self {
+        let mut all = [body.as_slice(), &others].concat();
+        keep_smallest(&mut all, ASKED);
+        keep_smallest(&mut body, KEYS);
+        others.retain(|key| !body.contains(key));
+        keep_smallest(&mut others, KEYS);
+        body.append(&mut others);
+        Self { own: body, asked: all }
+    }
+}
+
+fn keep_smallest(keys: &mut Vec<u64>, count: usize) {
+    // Places in the table depend on the low bits.
+    let order = |key: &u64| key.reverse_bits();
+    if keys.len() > 4 * count {
+        keys.select_nth_unstable_by_key(4 * count, order);
+        keys.truncate(4 * count);
+    }
+    keys.sort_unstable_by_key(order);
+    keys.dedup();
+    keys.truncate(count);
+}
+
+/// A page's number and the key, oldest first, then zeros.
+#[repr(align(128))]
+#[derive(Clone, Copy, Debug)]
+struct Bucket([u64; SLOTS]);
+
+/// The pages by their keys.
+#[derive(Clone, Debug)]
+pub(crate) struct KeyIndex {
+    buckets: Vec<Bucket>,
+}
+
+impl Default for KeyIndex {
+    fn default() -> Self {
+        Self { buckets: vec![Bucket([0; SLOTS])] }
+    }
+}
+
+impl KeyIndex {
+    /// Enters a page; its number is larger than all before. `pages` is the number of pages in the window.
+    pub(crate) fn insert(&mut self, id: DocId, keys: &[u64], pages: usize) {
+        while self.buckets.len() < pages * BUCKETS_PER_PAGE {
+            self.split();
+        }
+        for &key in keys {
+            let place = self.place(key);
+            self.buckets[place].push(entry(id, key));
+        }
+    }
+
+    /// Appends the pages that have a key in common with these, with the number of such keys. `next` is the number of the next page.
+    pub(crate) fn find(&self, keys: &Keys, next: DocId, out: &mut Vec<(DocId, u32)>) {
+        let mut found: Vec<DocId> = Vec::new();
+        for &key in &keys.asked {
+            let bucket = &self.buckets[self.place(key)];
+            let same = || bucket.0.iter().filter(|&&one| one != 0 && has_key(one, key));
+            if same().count() < COMMON {
+                found.extend(same().map(|&one| id_before(one, next)));
+            }
+        }
+        found.sort_unstable();
+        out.extend(found.chunk_by(|a, b| a == b).map(|same| (same[0], same.len() as u32)));
+    }
+
+    fn place(&self, key: u64) -> usize {
+        let len = self.buckets.len();
+        let level = len.ilog2();
+        let place = tag(key) as usize & ((2 << level) - 1);
+        if place < len { place } else { place & ((1 << level) - 1) }
+    }
+
+    /// Adds a bucket, and moves half of another one's entries to it.
+    fn split(&mut self) {
+        let new = self.buckets.len();
+        let old = new - (1 << new.ilog2());
+        let entries = self.buckets[old].0;
+        self.buckets.push(Bucket([0; SLOTS]));
+        self.buckets[old] = Bucket([0; SLOTS]);
+        for entry in entries.into_iter().filter(|&entry| entry != 0) {
+            let place = self.place(entry >> ID_BITS);
+            self.buckets[place].push(entry);
+        }
+    }
+}
+
+impl Bucket {
+    fn push(&mut self, entry: u64) {
+        let same = |one: &u64| one >> ID_BITS == entry >> ID_BITS;
+        let is_common = self.0.iter().filter(|one| **one != 0 && same(one)).count() >= COMMON;
+        let oldest = if is_common { self.0.iter().position(same).unwrap_or(0) } else { 0 };
+        match self.0.iter().position(|&one| one == 0) {
+            Some(free) if !is_common => self.0[free] = entry,
+            free => {
+                let end = free.unwrap_or(SLOTS);
+                self.0.copy_within(oldest + 1..end, oldest);
+                self.0[end - 1] = entry;
+            }
+        }
+    }
+}
+
+fn tag(key: u64) -> u64 {
+    key & (u64::MAX >> ID_BITS)
+}
+
+fn entry(id: DocId, key: u64) -> u64 {
+    (tag(key) << ID_BITS) | (id.0 & ((1 << ID_BITS) - 1))
+}
+
+fn has_key(entry: u64, key: u64) -> bool {
+    entry >> ID_BITS == tag(key)
+}
+
+/// The last number before `next` that ends as the entry says.
+fn id_before(entry: u64, next: DocId) -> DocId {
+    let mask = (1 << ID_BITS) - 1;
+    let distance = next.0.wrapping_sub(1).wrapping_sub(entry) & mask;
+    DocId(next.0.wrapping_sub(1).wrapping_sub(distance))
+}

@@ -1,0 +1,269 @@
+//! Judges a page by its article, not by what stands around it.
+//!
+//! The body text that extraction finds is good in recall and poor in precision where an article is short: furniture stays in it, so a
+//! comparison of whole texts pays for every word of it, in both directions. So pages that come with an [`Outline`] are compared by what
+//! they have in common (`compare.rs`):
+//!
+//! - *Pages of two sites* share next to nothing but articles. What they share in long runs must be the article of both: most of the body
+//!   text, or of the element that holds it. A quotation or a licence fills neither.
+//! - *Pages of one site* share their furniture. So they repeat each other if hardly any prose is *not* shared, apart from furniture.
+//!   Furniture is learnt: blocks that pages of different titles have in common ([`super::templates`]).
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `tokens.rs` | words as bytes; passages of five words |
+//! | `sketch.rs` | what is kept of a page: at most 1.8 KB |
+//! | `keys.rs` | finds earlier pages that share a passage: an index of bottom-k sketches, 256 bytes a page |
+//! | `compare.rs` | what two pages have in common, and the rules |
+
+mod compare;
+mod keys;
+mod sketch;
+mod tokens;
+
+use std::ops::Range;
+
+use self::{
+    sketch::{BYTES_PER_LEAF, MOST_BYTES},
+    tokens::{Token, passages},
+};
+use crate::{
+    fingerprint::Fingerprinter,
+    page::outline::{Line, Outline},
+};
+
+pub(super) use compare::{Acquaintance, Side};
+pub(crate) use keys::{BYTES_PER_PAGE, KeyIndex, Keys};
+pub(crate) use sketch::Sketch as ArticleSketch;
+
+/// A page whose own content weighs less is thin: fewer than five words.
+const THIN: usize = 5 * tokens::WORD;
+
+/// What the article of a page is judged by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Article {
+    sketch: ArticleSketch,
+    /// The whole hashes of its tokens.
+    hashes: Vec<u64>,
+}
+
+/// A block of prose: text without a block in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Leaf {
+    /// Its tokens.
+    start: usize,
+    end: usize,
+    /// How many elements hold both it and the block before it. The page does not count, nor does an element with a single block.
+    shared: u8,
+    /// Whether it belongs to the body text.
+    is_body: bool,
+    /// Whether more than a quarter of it is links.
+    is_linked: bool,
+}
+
+impl Leaf {
+    fn tokens(&self) -> usize {
+        self.end - self.start
+    }
+
+    fn range(&self) -> Range<usize> {
+        self.start..self.end
+    }
+}
+
+/// The deepest nesting that is told apart.
+const MOST_DEPTH: u8 = 63;
+
+impl Article {
+    /// The article of a page with this outline.
+    pub(crate) fn of(outline: &Outline, fingerprinter: &Fingerprinter) -> Self {
+        let blocks = prose(outline);
+        let shared = shared(outline, &blocks);
+        let mut read = Reader { fingerprinter, outline, tokens: Vec::new(), hashes: Vec::new(), room: MOST_BYTES };
+        let mut ranges = vec![0..0; blocks.len()];
+        for wanted in [true, false] {
+            for (block, range) in blocks.iter().zip(&mut ranges).filter(|(block, _)| block.is_body == wanted) {
+                *range = read.block(block);
+            }
+        }
+        let letters: String = outline.name.chars().filter(|c| !c.is_numeric()).collect();
+        let name = xxhash_rust::xxh3::xxh3_64(letters.as_bytes()) as u32;
+        let mut sketch = ArticleSketch { is_truncated: read.room == 0, name, ..Default::default() };
+        let mut hashes = Vec::new();
+        let mut shared_since = u8::MAX;
+        for ((block, range), shared) in blocks.iter().zip(ranges).zip(shared) {
+            shared_since = shared_since.min(shared);
+            if range.is_empty() {
+                continue;
+            }
+            let start = sketch.tokens.len();
+            sketch.tokens.extend_from_slice(&read.tokens[range.clone()]);
+            hashes.extend_from_slice(&read.hashes[range]);
+            let shared = if sketch.leaves.is_empty() { 0 } else { shared_since };
+            let (is_body, is_linked, end) = (block.is_body, block.is_linked, sketch.tokens.len());
+            sketch.leaves.push(Leaf { start, end, shared, is_body, is_linked });
+            shared_since = u8::MAX;
+        }
+        Self { sketch, hashes }
+    }
+
+    /// What is kept of it.
+    pub(crate) fn sketch(&self) -> &ArticleSketch {
+        &self.sketch
+    }
+
+    /// The hash of the page's title and first heading, digits left out.
+    pub(crate) fn name(&self) -> u32 {
+        self.sketch.name
+    }
+
+    /// The hash and the weight of each block, by which furniture is learnt.
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = (u64, u32)> {
+        self.sketch.blocks()
+    }
+
+    /// The keys by which pages that share a passage with it are found, given which of its blocks are furniture.
+    pub(crate) fn keys(&self, furniture: &[bool]) -> Keys {
+        let [mut body, mut others] = [Vec::new(), Vec::new()];
+        let mut leaves = self.sketch.leaves.iter().zip(furniture);
+        let mut leaf = leaves.next();
+        passages(&self.sketch.tokens, |start, end| {
+            while leaf.is_some_and(|(leaf, _)| leaf.end <= start) {
+                leaf = leaves.next();
+            }
+            if let Some((leaf, false)) = leaf {
+                let key = self.hashes[start..end].iter().fold(0, |key: u64, hash| {
+                    (key.rotate_left(23) ^ hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+                });
+                let keys = if leaf.is_body { &mut body } else { &mut others };
+                // The low bits of a product depend on the low bits only.
+                keys.push(key ^ (key >> 32));
+            }
+        });
+        Keys::of(body, others)
+    }
+
+    /// Whether it has hardly any content of its own.
+    pub(crate) fn is_thin(&self, furniture: &[bool]) -> bool {
+        let own = self.sketch.leaves.iter().zip(furniture).filter(|(_, is_furniture)| !**is_furniture);
+        let own = own.flat_map(|(leaf, _)| &self.sketch.tokens[leaf.range()]);
+        own.filter(|token| !token.is_number()).map(|token| token.weight()).sum::<usize>() < THIN
+    }
+}
+
+impl ArticleSketch {
+    /// The hash and the weight of each block; numbers count as equal.
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = (u64, u32)> {
+        self.leaves.iter().map(|leaf| {
+            let tokens = &self.tokens[leaf.range()];
+            let bytes: Vec<u8> = tokens.iter().map(|token| token.without_digits()).collect();
+            let weight: usize = tokens.iter().map(|token| token.weight()).sum();
+            (xxhash_rust::xxh3::xxh3_64(&bytes), u32::try_from(weight).unwrap_or(u32::MAX))
+        })
+    }
+}
+
+/// A block of a page as extraction found it.
+#[derive(Clone, Debug)]
+struct Prose {
+    block: u32,
+    lines: Range<usize>,
+    is_body: bool,
+    is_linked: bool,
+}
+
+/// The blocks that are prose: without those of which more than half is links, unless the body text is a list of links.
+fn prose(outline: &Outline) -> Vec<Prose> {
+    let bytes = |lines: &[Line], from: usize| {
+        let first = lines.first().map_or(0, |line| line.start);
+        let end = outline.lines.get(from + lines.len()).map_or(outline.text.len(), |next| next.start);
+        (end - first, lines.iter().map(|line| line.linked).sum::<usize>())
+    };
+    let mut blocks = Vec::new();
+    let mut from = 0;
+    for lines in outline.lines.chunk_by(|a, b| a.block == b.block && a.is_body == b.is_body) {
+        let (all, linked) = bytes(lines, from);
+        let block = Prose {
+            block: lines[0].block,
+            lines: from..from + lines.len(),
+            is_body: lines[0].is_body,
+            is_linked: linked * 4 > all,
+        };
+        blocks.push((block, all, linked));
+        from += lines.len();
+    }
+    let body = blocks.iter().filter(|(block, ..)| block.is_body);
+    let (all, linked) = body.fold((0, 0), |sum, (_, all, linked)| (sum.0 + all, sum.1 + linked));
+    let is_listing = linked * 2 > all;
+    let kept = blocks.into_iter().filter_map(|(block, all, linked)| {
+        if is_listing && block.is_body {
+            return Some(Prose { is_linked: false, ..block });
+        }
+        (linked * 2 <= all).then_some(block)
+    });
+    kept.collect()
+}
+
+/// For each block how many elements hold both it and the block before it. The page does not count, nor does an element with a single block.
+fn shared(outline: &Outline, blocks: &[Prose]) -> Vec<u8> {
+    let parents = &outline.parents;
+    // What each element holds: blocks of prose, or elements with some.
+    let mut units = vec![0_u32; parents.len()];
+    for block in blocks {
+        units[block.block as usize] += 1;
+    }
+    for at in (1..parents.len()).rev() {
+        units[parents[at] as usize] += u32::from(units[at] > 0);
+    }
+    // The number of such elements from the page down to each one.
+    let mut depth = vec![0_u8; parents.len()];
+    for at in 1..parents.len() {
+        let above = depth[parents[at] as usize];
+        depth[at] = (above + u8::from(units[at] > 1)).min(MOST_DEPTH);
+    }
+    let mut found = Vec::with_capacity(blocks.len());
+    for (at, block) in blocks.iter().enumerate() {
+        let before = at.checked_sub(1).map_or(0, |before| blocks[before].block);
+        let (mut one, mut other) = (block.block, before);
+        while one != other {
+            // Parents come before their children.
+            let later = if one > other { &mut one } else { &mut other };
+            *later = parents[*later as usize];
+        }
+        found.push(depth[one as usize]);
+    }
+    found
+}
+
+/// Reads blocks as tokens while there is room.
+struct Reader<'a> {
+    fingerprinter: &'a Fingerprinter,
+    outline: &'a Outline,
+    tokens: Vec<Token>,
+    hashes: Vec<u64>,
+    room: usize,
+}
+
+impl Reader<'_> {
+    /// Reads a block, and returns where its tokens are.
+    fn block(&mut self, block: &Prose) -> Range<usize> {
+        let start = self.tokens.len();
+        if self.room <= BYTES_PER_LEAF {
+            self.room = 0;
+            return start..start;
+        }
+        let lines = &self.outline.lines[block.lines.clone()];
+        for (at, line) in block.lines.clone().zip(lines) {
+            let end = self.outline.lines.get(at + 1).map_or(self.outline.text.len(), |next| next.start);
+            self.fingerprinter.hashes(&self.outline.text[line.start..end], |class, hash| {
+                self.tokens.push(Token::of(class, hash));
+                self.hashes.push(hash);
+            });
+        }
+        let most = self.room - BYTES_PER_LEAF;
+        self.room = if self.tokens.len() - start > most { 0 } else { most - (self.tokens.len() - start) };
+        self.tokens.truncate(start + most);
+        self.hashes.truncate(start + most);
+        start..self.tokens.len()
+    }
+}
