@@ -27,6 +27,8 @@ const WARM: [usize; 2] = [30 * WORD, 45 * WORD];
 const WARM_PARTS: [usize; 2] = [10, 5];
 /// The share of the article, in per cent, that the page with the larger one and the other page need across sites.
 const SHARES: [usize; 2] = [60, 40];
+/// So many tokens at the end of a long page may be missing in another one, beside those for which others stand there.
+const CUT: usize = 50;
 /// An element with this share of what is shared, in per cent, holds it.
 const HOLDS: usize = 90;
 
@@ -98,7 +100,7 @@ impl<'a> Side<'a> {
                 let sum: usize = shared.iter().sum();
                 let holder = side.holder(&shared, sum);
                 let b = |w: &[usize]| side.sum(w, |l, _| l.is_body);
-                eprintln!("{how:?} shared {sum} inbody {} of body {} all {} holder {holder:?} {} of {} leaves; known {} common {} own {} furniture {}", b(&shared), b(&all), all.iter().sum::<usize>(), all[holder.clone()].iter().sum::<usize>(), side.sketch.leaves.len(), side.known(cov), side.common(cov), side.own(cov, other), side.furniture.iter().filter(|f| **f).count());
+                eprintln!("{how:?} shared {sum} inbody {} of body {} all {} holder {holder:?} {} of {} leaves; known {} common {} own {} furniture {}", b(&shared), b(&all), all.iter().sum::<usize>(), all[holder.clone()].iter().sum::<usize>(), side.sketch.leaves.len(), side.known(cov), side.common(cov), side.own(cov, other, if std::ptr::eq(cov, &mine) { &theirs } else { &mine }), side.furniture.iter().filter(|f| **f).count());
             }
         }
         if how == Acquaintance::Strangers {
@@ -110,7 +112,7 @@ impl<'a> Side<'a> {
         }
         let known = [self.known(&mine), earlier.known(&theirs)].into_iter().min().unwrap_or(0);
         let both = self.common(&mine).min(earlier.common(&theirs));
-        let mut own = [self.own(&mine, earlier), earlier.own(&theirs, self)];
+        let mut own = [self.own(&mine, earlier, &theirs), earlier.own(&theirs, self, &mine)];
         own.sort_unstable();
         let few = own[0] * 2 <= both && both >= LEAST_KNOWN && self.is_little(earlier, own, known, how);
         few.then(|| 100 * both / (both + own[1]).max(1))
@@ -118,7 +120,8 @@ impl<'a> Side<'a> {
 
     /// Whether a page of the same site with the same body text may be another one, by prose that is in no body text.
     pub(crate) fn differs_beside(&self, earlier: &Side<'_>, how: Acquaintance) -> bool {
-        let own = [self.own(&self.covered(earlier), earlier), earlier.own(&earlier.covered(self), self)];
+        let [mine, theirs] = [self.covered(earlier), earlier.covered(self)];
+        let own = [self.own(&mine, earlier, &theirs), earlier.own(&theirs, self, &mine)];
         let are_equal = own == [0, 0] && how == Acquaintance::Cold && self.has_name_of(earlier);
         !are_equal && self.repeats(earlier, how).is_none()
     }
@@ -185,15 +188,22 @@ impl<'a> Side<'a> {
         self.sum(&self.by_block(|at| covered[at]), |leaf, furniture| leaf.is_body && !furniture)
     }
 
-    /// The prose that is not shared, apart from furniture, numbers and teasers. What follows the last shared passage does not count if the
-    /// other page is not known to its end.
-    fn own(&self, covered: &[bool], other: &Side<'_>) -> usize {
-        let last = covered.iter().rposition(|&covered| covered);
-        let end = last.filter(|_| other.sketch.is_truncated).map_or(covered.len(), |last| last + 1);
+    /// The prose that is not shared, apart from furniture, numbers and teasers.
+    fn own(&self, covered: &[bool], other: &Side<'_>, others: &[bool]) -> usize {
+        let end = self.comparable(covered, other, others);
         let counts = self.in_runs(&covered[..end], false, OWN_RUN);
         let weights =
             self.by_block(|at| at < end && counts[at] && !self.sketch.tokens[at].is_number());
         self.sum(&weights, |leaf, furniture| !furniture && !leaf.is_linked)
+    }
+
+    /// How many tokens the other page would show too if it were this one. Of a long page less of the end is known, the more it has before.
+    fn comparable(&self, covered: &[bool], other: &Side<'_>, others: &[bool]) -> usize {
+        let last = |covered: &[bool]| covered.iter().rposition(|&covered| covered).map_or(0, |at| at + 1);
+        let (end, end_of_other) = (last(covered), last(others));
+        let before = others[..end_of_other].iter().filter(|covered| !**covered).count();
+        let is_cut = other.sketch.is_truncated && covered.len() - end <= before + CUT;
+        if is_cut { end } else { covered.len() }
     }
 
     /// Whether half of what is shared in long runs is in the body text.

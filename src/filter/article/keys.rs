@@ -48,13 +48,7 @@ impl Keys {
 }
 
 fn keep_smallest(keys: &mut Vec<u64>, count: usize) {
-    // Places in the table depend on the low bits.
-    let order = |key: &u64| key.reverse_bits();
-    if keys.len() > 4 * count {
-        keys.select_nth_unstable_by_key(4 * count, order);
-        keys.truncate(4 * count);
-    }
-    keys.sort_unstable_by_key(order);
+    keys.sort_unstable();
     keys.dedup();
     keys.truncate(count);
 }
@@ -140,6 +134,7 @@ impl Bucket {
 }
 
 fn tag(key: u64) -> u64 {
+    // The high bits of the smallest keys are zeros.
     key & (u64::MAX >> ID_BITS)
 }
 
