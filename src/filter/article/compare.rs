@@ -25,8 +25,10 @@ const COLD_RENAMED: [usize; 2] = [8 * WORD, 25 * WORD];
 /// ... and of a known one, or this part of what is shared.
 const WARM: [usize; 2] = [30 * WORD, 45 * WORD];
 const WARM_PARTS: [usize; 2] = [10, 5];
-/// The share of the article, in per cent, that the page with the larger one and the other page need across sites.
-const SHARES: [usize; 2] = [60, 40];
+/// The share of the article, in per cent, that the page with the larger one and the other page need across sites: if what is shared is
+/// shorter than this, and if it is longer. The shorter an article, the more of what is taken for it is furniture.
+const SHARES: [[usize; 2]; 2] = [[60, 40], [60, 50]];
+const LONG: usize = 100 * WORD;
 /// So many tokens at the end of a long page may be missing in another one, beside those for which others stand there.
 const CUT: usize = 50;
 /// An element with this share of what is shared, in per cent, holds it.
@@ -92,22 +94,11 @@ impl<'a> Side<'a> {
     /// The share of its article, in per cent, that it has in common with an earlier page that it repeats; `None` if it repeats it not.
     pub(crate) fn repeats(&self, earlier: &Side<'_>, how: Acquaintance) -> Option<usize> {
         let [mine, theirs] = [self.covered(earlier), earlier.covered(self)];
-        if std::env::var_os("DBG").is_some() {
-            for (side, other, cov) in [(self, earlier, &mine), (earlier, self, &theirs)] {
-                let runs = side.in_runs(cov, true, RUN);
-                let shared = side.by_block(|at| runs[at]);
-                let all = side.by_block(|_| true);
-                let sum: usize = shared.iter().sum();
-                let holder = side.holder(&shared, sum);
-                let b = |w: &[usize]| side.sum(w, |l, _| l.is_body);
-                eprintln!("{how:?} shared {sum} inbody {} of body {} all {} holder {holder:?} {} of {} leaves; known {} common {} own {} furniture {}", b(&shared), b(&all), all.iter().sum::<usize>(), all[holder.clone()].iter().sum::<usize>(), side.sketch.leaves.len(), side.known(cov), side.common(cov), side.own(cov, other, if std::ptr::eq(cov, &mine) { &theirs } else { &mine }), side.furniture.iter().filter(|f| **f).count());
-            }
-        }
         if how == Acquaintance::Strangers {
-            let shares = [self.share(&mine), earlier.share(&theirs)];
-            let [one, other] = [shares[0]?, shares[1]?];
+            let [(one, size), (other, _)] = [self.share(&mine)?, earlier.share(&theirs)?];
             let is_article = self.is_in_body(&mine) || earlier.is_in_body(&theirs);
-            let enough = one.max(other) >= SHARES[0] && one.min(other) >= SHARES[1];
+            let [larger, smaller] = SHARES[usize::from(size >= LONG)];
+            let enough = one.max(other) >= larger && one.min(other) >= smaller;
             return (is_article && enough).then(|| one.max(other));
         }
         let known = [self.known(&mine), earlier.known(&theirs)].into_iter().min().unwrap_or(0);
@@ -178,6 +169,13 @@ impl<'a> Side<'a> {
         blocks.filter(|((leaf, furniture), _)| counts(leaf, **furniture)).map(|(_, weight)| weight).sum()
     }
 
+    /// The same weights without those of furniture.
+    fn own_blocks(&self, mut weights: Vec<usize>) -> Vec<usize> {
+        let furniture = weights.iter_mut().zip(&self.furniture).filter(|(_, furniture)| **furniture);
+        furniture.for_each(|(weight, _)| *weight = 0);
+        weights
+    }
+
     /// What is shared, in or around the body text, apart from furniture.
     fn common(&self, covered: &[bool]) -> usize {
         self.sum(&self.by_block(|at| covered[at]), |_, furniture| !furniture)
@@ -214,11 +212,12 @@ impl<'a> Side<'a> {
     }
 
     /// The share of the article, in per cent, that is shared in long runs, if that is enough to be an article: the body text is the article,
-    /// or the element that holds what is shared, whichever has the larger share.
-    fn share(&self, covered: &[bool]) -> Option<usize> {
+    /// or the element that holds what is shared, whichever has the larger share. Also returns how much is shared.
+    fn share(&self, covered: &[bool]) -> Option<(usize, usize)> {
         let runs = self.in_runs(covered, true, RUN);
         let shared = self.by_block(|at| runs[at]);
-        let all = self.by_block(|_| true);
+        let all = self.own_blocks(self.by_block(|_| true));
+        let shared = self.own_blocks(shared);
         let sum: usize = shared.iter().sum();
         if sum < LEAST_SHARED {
             return None;
@@ -227,7 +226,7 @@ impl<'a> Side<'a> {
         let of_body = 100 * in_body(&shared) / in_body(&all).max(1);
         let holder = self.holder(&shared, sum);
         let of_holder = 100 * sum / all[holder].iter().sum::<usize>().max(1);
-        Some(of_body.max(of_holder).min(100))
+        Some((of_body.max(of_holder).min(100), sum))
     }
 
     /// The blocks of the smallest element that holds most of these weights. If it has one block only, it is the element around it.
