@@ -1,7 +1,5 @@
 //! Writes text line by line: tidies white space and keeps track of blocks and links.
 
-use crate::page::outline::{Line, Outline};
-
 /// What separates two words. Of several in a row the largest is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Gap {
@@ -77,7 +75,7 @@ impl Writer {
     }
 
     /// The text of the segments for which `keeps` holds.
-    pub(super) fn finish(&self, mut keeps: impl FnMut(usize) -> bool) -> String {
+    pub(super) fn text(&self, mut keeps: impl FnMut(usize) -> bool) -> String {
         let mut text = String::with_capacity(self.out.len() + self.segments.len());
         let mut gap = Gap::None;
         for (index, segment) in self.segments.iter().enumerate() {
@@ -91,18 +89,6 @@ impl Writer {
             }
         }
         text
-    }
-
-    /// Everything that was written, line by line. `parents` has the block that contains each block.
-    pub(super) fn outline(self, parents: Vec<u32>, keeps: impl Fn(usize) -> bool) -> Outline {
-        let line = |(index, segment): (usize, &Segment)| Line {
-            block: u32::try_from(segment.block).unwrap_or(0),
-            start: segment.start,
-            linked: segment.linked,
-            is_body: keeps(index),
-        };
-        let lines = self.segments.iter().enumerate().map(line).collect();
-        Outline { text: self.out, lines, parents, name: String::new() }
     }
 
     /// Adds words separated by single spaces, and a gap for the next word.
@@ -152,7 +138,7 @@ fn stretches(text: &str) -> impl Iterator<Item = &str> {
 pub(super) fn tidy(text: &str) -> String {
     let mut writer = Writer::default();
     writer.flow(text);
-    writer.finish(|_| true)
+    writer.text(|_| true)
 }
 
 #[cfg(test)]
@@ -181,6 +167,6 @@ mod tests {
         writer.gap(Gap::Tab);
         writer.flow("four");
         writer.lines("\n\n five\n  six\n");
-        assert_eq!(writer.finish(|_| true), "one two-half\nthree\tfour\nfive\nsix");
+        assert_eq!(writer.text(|_| true), "one two-half\nthree\tfour\nfive\nsix");
     }
 }

@@ -5,7 +5,7 @@ use html5ever::local_name;
 use scraper::{ElementRef, Html, Node, node::Element};
 
 use super::{
-    blocks::{Blocks, Flow},
+    blocks::{Block, Blocks, Flow},
     boilerplate::{self, attribute},
     directives::{Directives, is_agent},
     links::{RawLink, refresh_target},
@@ -88,18 +88,30 @@ struct Walk<'a, 'o> {
 
 impl<'a> Walk<'a, '_> {
     fn finish(mut self) -> Reading<'a> {
-        let blocks = self.blocks.finish();
+        let blocks = std::mem::replace(&mut self.blocks, Blocks::new()).finish();
         let keeps = if self.selection.keep.is_empty() {
             score::choose(&blocks, &self.writer)
         } else {
             vec![true; self.writer.segments.len()]
         };
-        let parents = blocks.iter().map(|block| u32::try_from(block.parent).unwrap_or(0)).collect();
-        self.reading.text = self.writer.finish(|segment| keeps[segment]);
-        self.reading.outline = self.writer.outline(parents, |segment| keeps[segment]);
-        let title = self.reading.title.as_deref().unwrap_or_default();
-        self.reading.outline.name = [title, self.heading.as_deref().unwrap_or_default()].join("\n");
+        self.reading.text = self.writer.text(|segment| keeps[segment]);
+        self.reading.outline = self.outline(&blocks, &keeps);
         self.reading
+    }
+
+    /// All that the page shows.
+    fn outline(&self, blocks: &[Block], keeps: &[bool]) -> Outline {
+        let name = [self.reading.title.as_deref(), self.heading.as_deref()];
+        let mut outline = Outline::new(&name.map(Option::unwrap_or_default).join("\n"));
+        let number = |block: usize| u32::try_from(block).unwrap_or(Outline::PAGE);
+        for block in blocks.iter().skip(1) {
+            outline.block(number(block.parent));
+        }
+        for (index, segment) in self.writer.segments.iter().enumerate() {
+            let text = self.writer.text_of(index);
+            outline.line(number(segment.block), text, segment.linked, keeps[index]);
+        }
+        outline
     }
 
     /// Enters an element and returns whether to visit its children.

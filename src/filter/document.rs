@@ -10,7 +10,7 @@ use crate::{
 };
 use crate::{
     fingerprint::{Digest, Fingerprinter, Recipe, Sketch},
-    page::{Lang, Timestamp, language},
+    page::{Lang, Outline, Timestamp, language},
 };
 
 /// A document to be judged. [`Documents`] makes them.
@@ -144,23 +144,59 @@ impl Documents {
         let extracted = extractor.extract(page);
         let id = page.url.as_ref().map_or("", url::Url::as_str);
         let origin = page.url.as_ref().and_then(Origin::of);
-        let document = self.extracted(id, origin.as_ref(), &extracted);
-        (document.with_body(Digest::of(&page.body)), extracted)
+        let body = Some(Digest::of(&page.body));
+        (self.extracted(id, origin.as_ref(), &extracted, body), extracted)
     }
 
-    /// The text that an extractor found, arriving now. Its origin is the host and port of its URL.
-    #[cfg(feature = "html")]
+    /// A page with this body text and outline, arriving now. Its article is compared, not all of its text, unless the options switch that off.
+    ///
+    /// ```
+    /// use pagesieve::{Filter, filter::Options, page::Outline};
+    ///
+    /// let mut filter = Filter::new(&Options::default())?;
+    /// let mut outline = Outline::new("Tides - example.org");
+    /// let text = "The tide is high when the moon is near, and low when it is not.";
+    /// outline.line(Outline::PAGE, text, 0, true);
+    /// let page = filter.documents().outlined("a", Some("example.org:443"), text, &outline);
+    /// assert!(filter.judge(&page).verdict.is_unique());
+    /// # Ok::<(), pagesieve::filter::OptionsError>(())
+    /// ```
     #[must_use]
-    pub fn extracted(&self, id: &str, origin: Option<&Origin>, extracted: &Extracted) -> Document {
-        let lang = extracted.lang.and_then(Lang::new);
-        let origin = origin.map(Origin::as_str);
-        let document = self.document(id, origin, &extracted.text, lang);
-        if !self.reads_articles || extracted.outline.lines.is_empty() {
+    pub fn outlined(
+        &self,
+        id: &str,
+        origin: Option<&str>,
+        text: &str,
+        outline: &Outline,
+    ) -> Document {
+        let lang = language(text).and_then(Lang::new);
+        self.with_outline(self.document(id, origin, text, lang), origin, outline)
+    }
+
+    fn with_outline(&self, document: Document, origin: Option<&str>, outline: &Outline) -> Document {
+        if !self.reads_articles || outline.lines().is_empty() {
             return document;
         }
-        let article = Article::of(&extracted.outline, &self.fingerprinter);
+        let article = Article::of(outline, &self.fingerprinter);
         let blocks = origin.map(|origin| Blocks::of_page(origin, article.name(), article.blocks()));
         Document { blocks, article: Some(article), ..document }
+    }
+
+    /// The text that an extractor found, arriving now. Its origin is the host and port of its URL. `body` is the digest of the bytes from
+    /// which the text was taken, if there were any.
+    #[cfg(feature = "html")]
+    #[must_use]
+    pub fn extracted(
+        &self,
+        id: &str,
+        origin: Option<&Origin>,
+        extracted: &Extracted,
+        body: Option<Digest>,
+    ) -> Document {
+        let lang = extracted.lang.and_then(Lang::new);
+        let origin = origin.map(Origin::as_str);
+        let document = Document { body, ..self.document(id, origin, &extracted.text, lang) };
+        self.with_outline(document, origin, &extracted.outline)
     }
 
     /// A document of which only the sketch is known. For measurements and tests.

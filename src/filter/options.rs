@@ -32,7 +32,8 @@ pub struct Options {
     pub templates: bool,
     /// Whether pages are compared by their articles, not by all of their body text; in mode `balanced` only.
     pub article: bool,
-    /// Room for the window and its index, and for the digests where they are in memory.
+    /// Room for the window and its indexes, and for the digests where they are in memory. What a filter in memory keeps of pages to compare
+    /// their articles comes on top: some 1.3 KB a page, nothing for a text.
     pub memory: ByteSize,
     /// One in this many queries of the index is compared with a scan, and missed documents are counted; 0 for none.
     pub audit: u32,
@@ -74,6 +75,8 @@ pub struct RadiusError(pub u32);
 
 /// What a representative takes in the window.
 const BYTES_PER_REPRESENTATIVE: u64 = 72;
+/// What the index of passages takes for a page.
+const BYTES_PER_ARTICLE: u64 = super::article::BYTES_PER_PAGE;
 /// What the digest of its text takes in memory. The digest of a body, and each digest of a remembered duplicate, take the same and are not
 /// included, because their number is unknown beforehand.
 const BYTES_PER_DIGEST: u64 = 212;
@@ -154,7 +157,7 @@ impl Options {
     /// `digest` is what the digests of a representative take in memory.
     fn plan(&self, digest: u64) -> Result<Plan, MemoryError> {
         let (memory, window) = (self.memory.as_u64(), self.window.entries.get());
-        let others = other_bytes(window, digest);
+        let others = self.other_bytes(window, digest);
         let budget = memory.saturating_sub(others);
         Plan::choose(self.radius(), window, budget).map_err(|error| {
             let needed = others.saturating_add(error.needed);
@@ -172,7 +175,7 @@ impl Options {
     fn most_entries(&self, too_many: u64, digest: u64) -> u64 {
         let fits = |entries: u64| {
             let index = Plan::least_bytes(self.radius(), entries);
-            other_bytes(entries, digest).saturating_add(index) <= self.memory.as_u64()
+            self.other_bytes(entries, digest).saturating_add(index) <= self.memory.as_u64()
         };
         let (mut most, mut too_many) = (0, too_many);
         while most + 1 < too_many {
@@ -186,16 +189,17 @@ impl Options {
         most
     }
 
+    /// The memory of a window of this many entries beside the index.
+    fn other_bytes(&self, entries: u64, digest: u64) -> u64 {
+        let article = if self.knows_articles() { BYTES_PER_ARTICLE } else { 0 };
+        entries.saturating_mul(BYTES_PER_REPRESENTATIVE + article + digest)
+    }
+
     /// What fingerprints depend on besides the text, with the seed that was chosen or drawn.
     #[must_use]
     pub fn recipe(&self, seed: HashSeed) -> Recipe {
         Recipe { segment: self.segment, fold_chinese: self.fold_chinese, hash_seed: seed }
     }
-}
-
-/// The memory of a window of this many entries beside the index.
-fn other_bytes(entries: u64, digest: u64) -> u64 {
-    entries.saturating_mul(BYTES_PER_REPRESENTATIVE + digest)
 }
 
 /// Options by which no filter can be made.

@@ -116,6 +116,7 @@ fn subject(key: u64, number: u64) -> Document {
         lang: None,
         at: Timestamp(0),
         blocks: None,
+        article: None,
         recipe: Recipe::default(),
     }
 }

@@ -44,7 +44,7 @@ impl WindowOptions {
 impl Default for WindowOptions {
     fn default() -> Self {
         Self {
-            entries: NonZeroU64::new(10_000_000).expect("not zero"),
+            entries: NonZeroU64::new(5_000_000).expect("not zero"),
             age: Some(Duration::from_hours(90 * 24)),
         }
     }

@@ -1,14 +1,23 @@
-//! What a page shows, as lines in page order with the elements that hold them.
+//! What a page shows, line by line, with the elements that hold the lines.
 
-/// The visible text of a page, in and around its body text. Extraction makes it, and the filter judges the page's article by it.
+/// The visible text of a page, in and around its body text, by which the filter judges the page's article. Extraction makes it; so can a
+/// caller with an extraction of its own.
+///
+/// ```
+/// use pagesieve::page::Outline;
+///
+/// let mut outline = Outline::new("Tea - example.org");
+/// let main = outline.block(Outline::PAGE);
+/// outline.line(Outline::PAGE, "Home | Contact", 14, false);
+/// outline.line(main, "Green tea is not fermented.", 0, true);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outline {
-    pub(crate) text: String,
-    pub(crate) lines: Vec<Line>,
+    text: String,
+    lines: Vec<Line>,
     /// For each block the one that contains it, which comes earlier. The first block is the page and contains itself.
-    pub(crate) parents: Vec<u32>,
-    /// Title and first heading: what the page is called.
-    pub(crate) name: String,
+    parents: Vec<u32>,
+    name: String,
 }
 
 /// A line of a page.
@@ -17,7 +26,7 @@ pub(crate) struct Line {
     /// The block element that holds it.
     pub(crate) block: u32,
     /// Where it starts in the text. It ends where the next one starts.
-    pub(crate) start: usize,
+    start: usize,
     /// How many of its bytes are text of links.
     pub(crate) linked: usize,
     /// Whether it is part of the body text.
@@ -25,9 +34,47 @@ pub(crate) struct Line {
 }
 
 impl Outline {
-    /// The lines with their texts.
-    pub(crate) fn lines(&self) -> impl Iterator<Item = (&Line, &str)> {
-        let ends = self.lines.iter().skip(1).map(|next| next.start).chain([self.text.len()]);
-        self.lines.iter().zip(ends).map(|(line, end)| (line, &self.text[line.start..end]))
+    /// The block that is the page itself.
+    pub const PAGE: u32 = 0;
+
+    /// The outline of a page without lines. `name` is what the page is called: its title, and its first heading.
+    #[must_use]
+    pub fn new(name: &str) -> Self {
+        Self { name: name.to_owned(), parents: vec![Self::PAGE], ..Self::default() }
+    }
+
+    /// Adds an element that starts lines, in page order, and returns its number. `parent` is the element of this kind that contains it; one
+    /// that is not known counts as the page.
+    pub fn block(&mut self, parent: u32) -> u32 {
+        let number = u32::try_from(self.parents.len()).unwrap_or(u32::MAX);
+        self.parents.push(if parent < number { parent } else { Self::PAGE });
+        number
+    }
+
+    /// Adds a line of a block, in page order. `linked` bytes of it are text of links. `is_body`: whether it is part of the body text.
+    pub fn line(&mut self, block: u32, text: &str, linked: usize, is_body: bool) {
+        let block = if self.parents.get(block as usize).is_some() { block } else { Self::PAGE };
+        self.lines.push(Line { block, start: self.text.len(), linked, is_body });
+        self.text.push_str(text);
+    }
+
+    /// What the page is called.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn lines(&self) -> &[Line] {
+        &self.lines
+    }
+
+    /// For each block the one that contains it.
+    pub(crate) fn parents(&self) -> &[u32] {
+        &self.parents
+    }
+
+    /// The text of a line.
+    pub(crate) fn text_of(&self, line: usize) -> &str {
+        let end = self.lines.get(line + 1).map_or(self.text.len(), |next| next.start);
+        &self.text[self.lines[line].start..end]
     }
 }

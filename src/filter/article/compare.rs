@@ -83,14 +83,6 @@ impl<'a> Side<'a> {
         Self { sketch, passages: found, furniture }
     }
 
-    pub(crate) fn sketch(&self) -> &ArticleSketch {
-        self.sketch
-    }
-
-    pub(crate) fn furniture(&self) -> &[bool] {
-        &self.furniture
-    }
-
     /// The share of its article, in per cent, that it has in common with an earlier page that it repeats; `None` if it repeats it not.
     pub(crate) fn repeats(&self, earlier: &Side<'_>, how: Acquaintance) -> Option<usize> {
         let [mine, theirs] = [self.covered(earlier), earlier.covered(self)];

@@ -29,7 +29,7 @@ use self::{
 };
 use crate::{
     fingerprint::Fingerprinter,
-    page::outline::{Line, Outline},
+    page::outline::Outline,
 };
 
 pub(super) use compare::{Acquaintance, Side};
@@ -86,7 +86,7 @@ impl Article {
                 *range = read.block(block);
             }
         }
-        let letters: String = outline.name.chars().filter(|c| !c.is_numeric()).collect();
+        let letters: String = outline.name().chars().filter(|c| !c.is_numeric()).collect();
         let name = xxhash_rust::xxh3::xxh3_64(letters.as_bytes()) as u32;
         let mut sketch = ArticleSketch { is_truncated: read.room == 0, name, ..Default::default() };
         let mut hashes = Vec::new();
@@ -174,23 +174,14 @@ struct Prose {
 
 /// The blocks that are prose: without those of which more than half is links, unless the body text is a list of links.
 fn prose(outline: &Outline) -> Vec<Prose> {
-    let bytes = |lines: &[Line], from: usize| {
-        let first = lines.first().map_or(0, |line| line.start);
-        let end = outline.lines.get(from + lines.len()).map_or(outline.text.len(), |next| next.start);
-        (end - first, lines.iter().map(|line| line.linked).sum::<usize>())
-    };
-    let mut blocks = Vec::new();
-    let mut from = 0;
-    for lines in outline.lines.chunk_by(|a, b| a.block == b.block && a.is_body == b.is_body) {
-        let (all, linked) = bytes(lines, from);
-        let block = Prose {
-            block: lines[0].block,
-            lines: from..from + lines.len(),
-            is_body: lines[0].is_body,
-            is_linked: linked * 4 > all,
-        };
-        blocks.push((block, all, linked));
-        from += lines.len();
+    let (mut blocks, mut from) = (Vec::new(), 0);
+    for lines in outline.lines().chunk_by(|a, b| a.block == b.block && a.is_body == b.is_body) {
+        let range = from..from + lines.len();
+        from = range.end;
+        let all: usize = range.clone().map(|line| outline.text_of(line).len()).sum();
+        let linked: usize = lines.iter().map(|line| line.linked).sum();
+        let (block, is_body) = (lines[0].block, lines[0].is_body);
+        blocks.push((Prose { block, lines: range, is_body, is_linked: linked * 4 > all }, all, linked));
     }
     let body = blocks.iter().filter(|(block, ..)| block.is_body);
     let (all, linked) = body.fold((0, 0), |sum, (_, all, linked)| (sum.0 + all, sum.1 + linked));
@@ -206,7 +197,7 @@ fn prose(outline: &Outline) -> Vec<Prose> {
 
 /// For each block how many elements hold both it and the block before it. The page does not count, nor does an element with a single block.
 fn shared(outline: &Outline, blocks: &[Prose]) -> Vec<u8> {
-    let parents = &outline.parents;
+    let parents = outline.parents();
     // What each element holds: blocks of prose, or elements with some.
     let mut units = vec![0_u32; parents.len()];
     for block in blocks {
@@ -252,10 +243,8 @@ impl Reader<'_> {
             self.room = 0;
             return start..start;
         }
-        let lines = &self.outline.lines[block.lines.clone()];
-        for (at, line) in block.lines.clone().zip(lines) {
-            let end = self.outline.lines.get(at + 1).map_or(self.outline.text.len(), |next| next.start);
-            self.fingerprinter.hashes(&self.outline.text[line.start..end], |class, hash| {
+        for line in block.lines.clone() {
+            self.fingerprinter.hashes(self.outline.text_of(line), |class, hash| {
                 self.tokens.push(Token::of(class, hash));
                 self.hashes.push(hash);
             });

@@ -116,7 +116,7 @@ impl Model {
             let representative = self.window().find(|representative| representative.id == of)?;
             let bound = self.aliases.saturating_sub(self.options.window.entries.get());
             let is_late = document.alias_of.is_none() || document.alias >= bound;
-            let exact = Match { of, kind: Kind::Exact, step, distance: 0, signature_distance: 0 };
+            let exact = Match { of, kind: Kind::Exact, step, distance: 0, signature_distance: 0, shared: None };
             let found = document.alias_of.map_or(exact, |found| Match { step, ..found });
             (is_late && representative.key != key).then_some((found, document.facts))
         });
@@ -141,6 +141,7 @@ impl Model {
                     step: Step::Near,
                     distance,
                     signature_distance,
+                    shared: None,
                 };
                 let order = match self.options.mode {
                     Mode::Classic => (distance, document.id),
@@ -197,6 +198,7 @@ impl Model {
             chars: subject.chars,
             features: subject.sketch.features,
             lang: subject.lang,
+            thin: false,
         };
         let mut digests: Vec<_> = subject.body.into_iter().collect();
         let text = subject.sketch.digest;
@@ -261,6 +263,7 @@ impl Script {
             blocks: self.blocks(name, text).map(|(origin, lines)| {
                 Blocks::of(origin, &format!(" {}\n\n", lines.join(" \n\t")))
             }),
+            article: None,
             recipe: Recipe::default(),
         }
     }

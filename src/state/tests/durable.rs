@@ -25,7 +25,7 @@ fn subject(number: u64) -> Document {
         features: if number.is_multiple_of(16) { 3 } else { 100 },
         digest: Some(digest(text, "text")),
     };
-    let document = Documents::new(Recipe::default()).sketched(&number.to_string(), sketch, 100);
+    let document = Documents::new(Recipe::default(), false).sketched(&number.to_string(), sketch, 100);
     let at = Timestamp(i64::try_from(number).unwrap());
     document.with_key(Key(number)).with_body(digest(body, "body")).with_time(at)
 }
