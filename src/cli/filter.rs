@@ -6,6 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use bytesize::ByteSize;
 use serde::Serialize;
 
 use super::{
@@ -48,6 +49,9 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
 }
+
+/// What is kept of the pages is reported from this size on: some 50,000 pages.
+const MUCH: usize = 64 << 20;
 
 pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit> {
     let Args { source, state } = args;
@@ -99,6 +103,12 @@ fn in_memory(config: &Config, input: Documents, out: &mut Out) -> Result<(Exit, 
             out.flush().map_err(Failure::Output)
         },
     )?;
+    if filter.articles_size() >= MUCH {
+        let size = ByteSize(filter.articles_size() as u64).display().iec();
+        notify(format_args!(
+            "{size} of memory were used to compare the articles of pages; --state keeps them in a file"
+        ));
+    }
     Ok((exit, filter.audit()))
 }
 

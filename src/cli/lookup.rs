@@ -48,7 +48,8 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
     let run = PastRun::open(&args.run)?;
     let (config, recipe) = args.settings.config_over_run(&run)?;
     let options = config.dedup.filter();
-    let preparation = Preparation::new(&config, filter::Documents::new(recipe, options.knows_articles()));
+    let preparation =
+        Preparation::new(&config, filter::Documents::new(recipe, options.knows_articles()));
     let mut is_first = true;
     in_chunks(
         inputs(&args.file)?,

@@ -8,10 +8,10 @@ use super::{
 };
 use crate::{
     filter::{
-        Digests, Document, Engine, Key, Kind, Match, MemoryDigests, Options, Position,
-        Representative, Rule, Share, Verdict,
+        ArticleSketch, Digests, Document, Engine, Horizon, Key, Kind, Known, Match, MemoryDigests,
+        Options, Position, Representative, Rule, Share, Verdict,
     },
-    fingerprint::{HashSeed, Recipe},
+    fingerprint::{Digest, HashSeed, Recipe},
     index::{Index, Scan},
     page::{DocId, NormalUrl, Timestamp, UrlOptions},
     state::{
@@ -19,6 +19,37 @@ use crate::{
         UrlState,
     },
 };
+
+/// The digests of one document, and all sketches of the state. Nothing is kept.
+struct Consulted<'a> {
+    digests: MemoryDigests,
+    state: &'a State,
+}
+
+impl Digests for Consulted<'_> {
+    type Error = StateError;
+
+    fn find(&mut self, digest: Digest, out: &mut Vec<Known>) -> Result<(), StateError> {
+        let Ok(()) = self.digests.find(digest, out);
+        Ok(())
+    }
+
+    fn article(&mut self, id: DocId) -> Result<Option<ArticleSketch>, StateError> {
+        self.state.article(id)
+    }
+
+    fn insert(&mut self, _: &[Digest], _: &Known) -> Result<(), StateError> {
+        Ok(())
+    }
+
+    fn keep_article(&mut self, _: DocId, _: &ArticleSketch, _: &[u64]) -> Result<(), StateError> {
+        Ok(())
+    }
+
+    fn expire(&mut self, _: Horizon) -> Result<(), StateError> {
+        Ok(())
+    }
+}
 
 /// A run as of its last commit. A crawl may continue it meanwhile.
 #[derive(Debug)]
@@ -173,11 +204,16 @@ impl PastRun {
     ) -> Result<Lookup, CrawlError> {
         let document = &document.clone().with_key(Key::of("")).with_time(Timestamp(i64::MIN));
         let own = self.options()?.filter();
-        let verdicts_hold =
-            Rule::new(options) == Rule::new(&own) && options.templates == own.templates;
-        let (mut digests, equal) = self.equal(document, verdicts_hold)?;
+        let verdicts_hold = Rule::new(options) == Rule::new(&own)
+            && options.templates == own.templates
+            && options.knows_articles() == own.knows_articles();
+        let (digests, mut candidates) = self.equal(document, verdicts_hold)?;
         let mut engine = Engine::new(options, document.recipe, Scan::default());
-        self.restore_template(&mut engine, document)?;
+        self.state.restore_templates(&mut engine, None)?;
+        let pages = self.state.articles()?;
+        self.state.for_each_article(DocId(0), |id, keys| engine.enter_article(id, keys, pages))?;
+        let next = self.state.position()?.map_or(DocId(1), |position| position.next);
+        candidates.extend(engine.sharing_keys(document, next));
         let signature = (document.sketch.features > 0).then_some(document.sketch.signature);
         let (mut nearest, mut compared) = (BinaryHeap::new(), 0);
         let position = self.state.position()?;
@@ -196,7 +232,7 @@ impl PastRun {
                 }
                 // No other document can be the match.
                 let is_near = distance.is_some_and(|(distance, _)| distance <= options.radius());
-                if is_near || equal.contains(&representative.id) {
+                if is_near || candidates.contains(&representative.id) {
                     take(representative);
                 }
             })
@@ -210,7 +246,8 @@ impl PastRun {
         });
         let nearest = nearest.collect::<Result<_, StateError>>()?;
         let template = engine.template(document);
-        let Ok(change) = engine.judge(&mut digests, document);
+        let mut digests = Consulted { digests, state: &self.state };
+        let change = engine.judge(&mut digests, document)?;
         let matched = match change.judgement.verdict {
             Verdict::Duplicate(found) => Some((found, self.page(found.of)?)),
             Verdict::Unique => None,

@@ -38,8 +38,14 @@ impl Known {
 
     /// The match of a document that has this one's digest.
     pub(super) fn matched_at(&self, step: Step) -> Match {
-        let equal =
-            Match { of: self.id, kind: Kind::Exact, step, distance: 0, signature_distance: 0, shared: None };
+        let equal = Match {
+            of: self.id,
+            kind: Kind::Exact,
+            step,
+            distance: 0,
+            signature_distance: 0,
+            shared: None,
+        };
         self.verdict.matched().map_or(equal, |&of_alias| Match { step, ..of_alias })
     }
 

@@ -173,8 +173,13 @@ impl Documents {
         self.with_outline(self.document(id, origin, text, lang), origin, outline)
     }
 
-    fn with_outline(&self, document: Document, origin: Option<&str>, outline: &Outline) -> Document {
-        if !self.reads_articles || outline.lines().is_empty() {
+    fn with_outline(
+        &self,
+        document: Document,
+        origin: Option<&str>,
+        outline: &Outline,
+    ) -> Document {
+        if !self.reads_articles || outline.parents().is_empty() {
             return document;
         }
         let article = Article::of(outline, &self.fingerprinter);

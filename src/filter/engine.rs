@@ -136,7 +136,8 @@ impl<I: Index> Engine<I> {
             self.remember_alias(digests, document, document.body.as_slice(), verdict, facts)?;
             return Ok(self.taught(document, verdict, facts));
         }
-        let known_by: Vec<Digest> = document.body.into_iter().chain(document.sketch.digest).collect();
+        let known_by: Vec<Digest> =
+            document.body.into_iter().chain(document.sketch.digest).collect();
         let near = if thin { None } else { self.near(digests, document, subject.as_ref())? };
         if let Some(found) = near {
             let verdict = Verdict::Duplicate(found);
@@ -146,7 +147,7 @@ impl<I: Index> Engine<I> {
         let representative = self.remember_representative(digests, document, known_by, facts)?;
         if let Some(subject) = subject {
             digests.keep_article(self.next, subject.article.sketch(), &subject.keys.own)?;
-            self.enter_article(self.next, &subject.keys.own);
+            self.enter_article(self.next, &subject.keys.own, self.window.len());
         }
         let template = self.learn(document);
         let change = self.change(Verdict::Unique, facts);
@@ -191,9 +192,8 @@ impl<I: Index> Engine<I> {
         Ok(!subject.side.differs_beside(&Side::new(&sketch, furniture), how))
     }
 
-    /// Enters a page under the keys of its article.
-    pub(crate) fn enter_article(&mut self, id: DocId, keys: &[u64]) {
-        let pages = self.window.len();
+    /// Enters a page under the keys of its article. `pages` is the number of pages in the window.
+    pub(crate) fn enter_article(&mut self, id: DocId, keys: &[u64], pages: usize) {
         if let Some(articles) = &mut self.articles {
             articles.insert(id, keys, pages);
         }
@@ -401,25 +401,26 @@ impl<I: Index> Engine<I> {
             let radius = self.rule.search_radius(document.sketch.features);
             self.index.candidates(signature.fingerprint(), radius, &mut self.candidates);
         }
-        let Some(subject) = subject else { return Ok(self.near_by_text(document, &[])) };
-        let mut by_article = Vec::new();
+        let Some(subject) = subject else { return Ok(self.near_by_text(document)) };
         let mut found = Vec::new();
-        let mut ids: Vec<(DocId, u32)> = self.candidates.iter().map(|it| (it.id, 0)).collect();
+        let mut ids: Vec<(DocId, usize)> = self.candidates.iter().map(|it| (it.id, 0)).collect();
         if let Some(articles) = &self.articles {
             articles.find(&subject.keys, self.next, &mut ids);
         }
         ids.sort_by_key(|&(id, keys)| (Reverse(keys), id));
-        let mut compared = 0;
+        let mut compared = Vec::new();
         for (id, _) in ids {
-            if by_article.contains(&id) || compared == MOST_COMPARED {
-                continue;
+            if compared.len() == MOST_COMPARED {
+                break;
             }
             let Some(other) = self.window.get(id).filter(|other| other.key != document.key) else {
                 continue;
             };
+            if compared.contains(&id) {
+                continue;
+            }
             let Some(sketch) = digests.article(id)? else { continue };
-            by_article.push(id);
-            compared += 1;
+            compared.push(id);
             let (furniture, _) = self.furniture(other.origin, &sketch);
             let how = acquaintance(document, &other, subject);
             let earlier = Side::new(&sketch, furniture);
@@ -436,19 +437,30 @@ impl<I: Index> Engine<I> {
             });
         }
         let best = found.into_iter().min_by_key(|found| (Reverse(found.shared), found.of));
-        Ok(best.or_else(|| self.near_by_text(document, &by_article)))
+        Ok(best.or_else(|| self.near_by_text(document)))
     }
 
-    /// The nearest candidate that the rule for texts accepts, without those that were compared by their articles.
-    fn near_by_text(&self, document: &Document, without: &[DocId]) -> Option<Match> {
+    /// The pages that share a key with the article of a document.
+    #[cfg(feature = "crawl")]
+    pub(crate) fn sharing_keys(&self, document: &Document, next: DocId) -> Vec<DocId> {
+        let mut found = Vec::new();
+        if let Some((articles, subject)) = self.articles.as_ref().zip(self.subject(document)) {
+            articles.find(&subject.keys, next, &mut found);
+        }
+        found.into_iter().map(|(id, _)| id).collect()
+    }
+
+    /// The nearest candidate that the rule for texts accepts. Two pages are compared by their articles only.
+    fn near_by_text(&self, document: &Document) -> Option<Match> {
+        let has_article = self.articles.is_some() && document.article.is_some();
         let signature = self.rule.comparable(&document.sketch)?;
         let origin = document.blocks.as_ref().map(|blocks| blocks.origin);
         let template = self.template(document);
         let mut accepted = self.candidates.iter().filter_map(|&candidate| {
-            if without.contains(&candidate.id) {
+            let other = self.window.get(candidate.id).filter(|other| other.key != document.key)?;
+            if has_article && other.has_article {
                 return None;
             }
-            let other = self.window.get(candidate.id).filter(|other| other.key != document.key)?;
             let signature_of_other = other.signature?;
             let same_origin = origin.is_some() && other.origin == origin;
             let template = if same_origin { template } else { Share::NONE };
@@ -479,13 +491,7 @@ impl<I: Index> Engine<I> {
         facts: Facts,
     ) -> Result<Representative, D::Error> {
         let id = self.next;
-        let known = Known {
-            id,
-            key: document.key,
-            verdict: Verdict::Unique,
-            alias: None,
-            facts,
-        };
+        let known = Known { id, key: document.key, verdict: Verdict::Unique, alias: None, facts };
         known_by.retain(|digest| !self.at_limit.contains(digest));
         digests.insert(&known_by, &known)?;
         // A fingerprint that the index refuses is not compared later either, so that a restored window is the same.
@@ -499,6 +505,7 @@ impl<I: Index> Engine<I> {
             key: document.key,
             origin: document.blocks.as_ref().map(|blocks| blocks.origin),
             signature,
+            has_article: self.articles.is_some() && document.article.is_some(),
         };
         self.window.push(&representative);
         Ok(representative)

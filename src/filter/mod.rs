@@ -124,6 +124,12 @@ impl Filter {
         change.map(|change| change.judgement)
     }
 
+    /// The bytes of memory that it keeps of pages to compare their articles.
+    #[must_use]
+    pub fn articles_size(&self) -> usize {
+        self.digests.articles_size()
+    }
+
     /// Removes a representative: from now on nothing repeats it. Returns whether it was in the window.
     pub fn remove(&mut self, id: DocId) -> bool {
         self.engine.remove(id)

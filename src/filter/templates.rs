@@ -36,7 +36,7 @@ pub(crate) struct Blocks {
     pub(crate) origin: OriginKey,
     /// The hash of the page's title and first heading, digits left out; `None` for a text.
     name: Option<u32>,
-    blocks: Vec<Block>,
+    all: Vec<Block>,
 }
 
 /// The share of a text that is the template of its origin, in per cent of the characters.
@@ -114,7 +114,7 @@ impl Blocks {
             hash: xxhash_rust::xxh3::xxh3_64(line.as_bytes()),
             chars: u32::try_from(line.chars().count()).unwrap_or(u32::MAX),
         });
-        Self { origin: OriginKey::of(origin), name: None, blocks: blocks.collect() }
+        Self { origin: OriginKey::of(origin), name: None, all: blocks.collect() }
     }
 
     /// The blocks of a page of this name from this origin: hashes and weights.
@@ -123,15 +123,14 @@ impl Blocks {
         name: u32,
         blocks: impl Iterator<Item = (u64, u32)>,
     ) -> Self {
-        let name = Some(name);
-        let blocks = blocks.map(|(hash, chars)| Block { hash, chars }).collect();
-        Self { origin: OriginKey::of(origin), name, blocks }
+        let all = blocks.map(|(hash, chars)| Block { hash, chars }).collect();
+        Self { origin: OriginKey::of(origin), name: Some(name), all }
     }
 
     /// The hashes of the largest blocks, in order, none twice.
     fn largest(&self) -> Vec<u64> {
         let mut blocks: Vec<_> =
-            self.blocks.iter().map(|block| (u32::MAX - block.chars, block.hash)).collect();
+            self.all.iter().map(|block| (u32::MAX - block.chars, block.hash)).collect();
         blocks.sort_unstable();
         blocks.dedup();
         blocks.truncate(BLOCKS);
@@ -175,7 +174,7 @@ impl Templates {
     pub(super) fn share(&self, page: &Blocks) -> Share {
         let Some(known) = self.origins.get(&page.origin) else { return Share::NONE };
         let (mut part, mut whole) = (0, 0);
-        for block in &page.blocks {
+        for block in &page.all {
             let chars = u64::from(block.chars);
             whole += chars;
             part += if known.knows(block.hash, self.bounds.holders) { chars } else { 0 };
@@ -186,7 +185,8 @@ impl Templates {
     /// The sample of a page; none if an earlier version of it, or a page of the same name, is among the latest samples.
     pub(super) fn sample(&self, id: DocId, key: Key, page: &Blocks) -> Option<TemplateSample> {
         let &Blocks { origin, name, .. } = page;
-        let is_same = |known: &(Key, Option<u32>)| known.0 == key || name.is_some() && known.1 == name;
+        let is_same =
+            |known: &(Key, Option<u32>)| known.0 == key || name.is_some() && known.1 == name;
         let known = self.origins.get(&origin);
         let is_known = known.is_some_and(|known| known.pages.iter().flatten().any(is_same));
         (!is_known).then(|| TemplateSample { id, key, origin, name, blocks: page.largest() })

@@ -63,29 +63,42 @@ pub(crate) struct Representative {
     pub(crate) origin: Option<OriginKey>,
     /// Its signature, if it takes part in near matching: its text is long enough, and the index had room for its fingerprint.
     pub(crate) signature: Option<Signature>,
+    /// Whether a sketch of its article is kept.
+    pub(crate) has_article: bool,
 }
 
-/// A representative in 72 bytes: number, time, key, whether there is a signature (0 or 1), the origin's key or 0, and the signature.
+/// A representative in 72 bytes: number, time, key, flags (is there a signature, and a sketch?), the origin's key or 0, and the signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Packed(pub(crate) [u64; 9]);
 
+/// A flag of a packed representative.
+const HAS_ARTICLE: u64 = 1 << 32;
+
 impl Packed {
     pub(crate) fn of(representative: &Representative) -> Self {
-        let Representative { id, at, key, origin, signature } = *representative;
+        let Representative { id, at, key, origin, signature, has_article } = *representative;
         let origin = origin.map_or(0, OriginKey::get);
         let [a, b, c, d] = signature.map_or([0; 4], |signature| signature.0);
-        Self([id.0, at.0.cast_unsigned(), key.0, signature.is_some().into(), origin, a, b, c, d])
+        let flags = u64::from(signature.is_some()) | if has_article { HAS_ARTICLE } else { 0 };
+        Self([id.0, at.0.cast_unsigned(), key.0, flags, origin, a, b, c, d])
     }
 
     pub(crate) fn unpacked(&self) -> Representative {
-        let [id, at, key, has_signature, origin, signature @ ..] = self.0;
+        let [id, at, key, flags, origin, signature @ ..] = self.0;
         Representative {
             id: DocId(id),
             at: Timestamp(at.cast_signed()),
             key: Key(key),
             origin: OriginKey::new(origin),
-            signature: (has_signature != 0).then_some(Signature(signature)),
+            signature: (flags & !HAS_ARTICLE != 0).then_some(Signature(signature)),
+            has_article: flags & HAS_ARTICLE != 0,
         }
+    }
+
+    /// Whether it is what an earlier version appended when a duplicate refreshed its match: representatives leave in order of arrival.
+    #[cfg(feature = "state")]
+    pub(crate) fn is_copy(&self) -> bool {
+        self.0[3] & !HAS_ARTICLE > 1
     }
 
     pub(super) fn id(&self) -> DocId {
@@ -302,7 +315,14 @@ mod tests {
 
     fn packed(id: u64) -> Packed {
         let (id, at) = (DocId(id), Timestamp(0));
-        Packed::of(&Representative { id, at, key: Key(0), origin: None, signature: None })
+        Packed::of(&Representative {
+            id,
+            at,
+            key: Key(0),
+            origin: None,
+            signature: None,
+            has_article: false,
+        })
     }
 
     proptest! {

@@ -32,7 +32,7 @@ pub struct Sketch {
 /// What a hash stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Class {
-    /// A word with a digit.
+    /// A word that begins with a digit.
     Number,
     Word,
     /// A character of a script without spaces.
@@ -211,7 +211,7 @@ impl Fingerprinter {
         let seed = self.recipe.hash_seed;
         self.with_scratch(|Scratch { buffers, .. }| {
             segment::runs(text, self.simplified, buffers, |run| match run {
-                Run::Word(word) if word.contains(|c: char| c.is_numeric()) => {
+                Run::Word(word) if word.starts_with(|c: char| c.is_numeric()) => {
                     emit(Class::Number, hash_token(word, seed));
                 }
                 Run::Word(word) => emit(Class::Word, hash_token(word, seed)),

@@ -19,9 +19,9 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 pub use language::{Lang, language};
-pub use outline::Outline;
 #[cfg(feature = "html")]
 pub use normal_url::{NormalUrl, Origin, UrlError, UrlOptions, site_of};
+pub use outline::Outline;
 
 /// A response as received from the network or read from a file: content coding removed, not yet decoded or parsed.
 #[cfg(feature = "html")]

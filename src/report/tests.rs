@@ -21,8 +21,13 @@ fn unique(id: &str) -> Decision<'_> {
 }
 
 fn near<'a>(id: &'a str, of: &'a str) -> Decision<'a> {
-    let matched =
-        MatchFields { id: of.into(), distance: 2, signature_distance: 11, similarity: 0.990_912, shared: None };
+    let matched = MatchFields {
+        id: of.into(),
+        distance: 2,
+        signature_distance: 11,
+        similarity: 0.990_912,
+        shared: None,
+    };
     Decision {
         verdict: VerdictName::Near,
         step: Some(Step::Near),
@@ -32,8 +37,13 @@ fn near<'a>(id: &'a str, of: &'a str) -> Decision<'a> {
 }
 
 fn exact<'a>(id: &'a str, of: &'a str, step: Step) -> Decision<'a> {
-    let matched =
-        MatchFields { id: of.into(), distance: 0, signature_distance: 0, similarity: 1.0, shared: None };
+    let matched = MatchFields {
+        id: of.into(),
+        distance: 0,
+        signature_distance: 0,
+        similarity: 1.0,
+        shared: None,
+    };
     Decision { verdict: VerdictName::Exact, step: Some(step), matched: Some(matched), ..unique(id) }
 }
 

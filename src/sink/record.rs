@@ -68,8 +68,8 @@ pub struct Decision<'a> {
     pub features: u32,
     /// ISO 639-1 code of the text's language, if it was detected.
     pub lang: Option<Cow<'a, str>>,
-    /// Whether the page has hardly any content of its own; left out otherwise.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    /// Whether the page has hardly any content of its own.
+    #[serde(default)]
     pub thin: bool,
 }
 

@@ -8,11 +8,21 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails or the row is damaged.
-    pub(super) fn article(&self, id: DocId) -> Result<Option<ArticleSketch>, StateError> {
+    pub(crate) fn article(&self, id: DocId) -> Result<Option<ArticleSketch>, StateError> {
         let sql = "SELECT sketch FROM articles WHERE document = ?";
         let packed: Option<Vec<u8>> = self.find(sql, [signed(id.0)], |row| row.get(0))?;
         let damaged = StateError::Damaged("the sketch of a page cannot be read");
         packed.map(|packed| ArticleSketch::unpack(&packed).ok_or(damaged)).transpose()
+    }
+
+    /// How many pages have one.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    #[cfg(feature = "crawl")]
+    pub(crate) fn articles(&self) -> Result<usize, StateError> {
+        let count: i64 = self.value("SELECT count(*) FROM keys", [])?;
+        Ok(usize::try_from(count).unwrap_or(0))
     }
 
     /// Keeps the sketch of a page, and the keys of its article.
@@ -35,7 +45,7 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails or a row is damaged.
-    pub(super) fn for_each_article(
+    pub(crate) fn for_each_article(
         &self,
         oldest: DocId,
         mut visit: impl FnMut(DocId, &[u64]),

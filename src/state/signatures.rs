@@ -165,10 +165,9 @@ impl SignatureLog {
     }
 }
 
-/// `None` for a copy that an earlier version appended when a duplicate refreshed its match: representatives leave in order of arrival.
+/// `None` for a copy.
 fn unpack(entry: &[u8; BYTES]) -> Option<Representative> {
     let bytes = entry.as_chunks::<8>().0;
-    let words: [_; WORDS] = std::array::from_fn(|word| u64::from_le_bytes(bytes[word]));
-    let is_copy = words[3] > 1;
-    (!is_copy).then(|| Packed(words).unpacked())
+    let packed = Packed(std::array::from_fn(|word| u64::from_le_bytes(bytes[word])));
+    (!packed.is_copy()).then(|| packed.unpacked())
 }

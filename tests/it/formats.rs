@@ -150,12 +150,14 @@ fn every_warning_is_in_the_table_with_its_fields() {
 
 #[test]
 fn every_field_that_a_command_prints_is_in_its_table() {
-    // The second document repeats the first; the third is nested too deeply to be read whole.
+    // The second document repeats the first, the third is nested too deeply to be read whole, and the fourth has the article of the first.
     let html = format!("<p>{}</p>", text("a"));
+    let reprint = format!("<p>{}</p><div><p>{} again</p></div>", text("b"), text("a"));
     let input = [
         json!({"id": "1", "html": html, "url": "http://a.test/"}),
         json!({"id": "2", "html": html}),
         json!({"id": "3", "html": "<div>".repeat(1000)}),
+        json!({"id": "4", "html": reprint}),
     ];
     let input: String = input.iter().map(|line| line.to_string() + "\n").collect();
     for (command, section) in [

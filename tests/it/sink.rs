@@ -32,8 +32,13 @@ pub(crate) fn unique(id: &str) -> Decision<'_> {
 }
 
 pub(crate) fn near<'a>(id: &'a str, of: &'a str) -> Decision<'a> {
-    let matched =
-        MatchFields { id: of.into(), distance: 2, signature_distance: 11, similarity: 0.990_912, shared: None };
+    let matched = MatchFields {
+        id: of.into(),
+        distance: 2,
+        signature_distance: 11,
+        similarity: 0.990_912,
+        shared: None,
+    };
     Decision {
         verdict: VerdictName::Near,
         step: Some(Step::Near),
@@ -79,19 +84,24 @@ fn content(path: &Path) -> String {
 #[test]
 fn a_decision_is_written_with_its_fields_in_order() {
     let line = serde_json::to_string(&near("b", "a")).unwrap();
-    insta::assert_snapshot!(line, @r#"{"id":"b","url":"b","verdict":"near","step":"near","match":{"id":"a","distance":2,"signature_distance":11,"similarity":0.9909},"fingerprint":"8c3f0d0000000001","chars":1834,"features":402,"lang":"zh"}"#);
+    insta::assert_snapshot!(line, @r#"{"id":"b","url":"b","verdict":"near","step":"near","match":{"id":"a","distance":2,"signature_distance":11,"similarity":0.9909},"fingerprint":"8c3f0d0000000001","chars":1834,"features":402,"lang":"zh","thin":false}"#);
 }
 
 #[test]
 fn a_decision_without_url_leaves_the_field_out() {
     let line = serde_json::to_string(&Decision { url: None, ..unique("17") }).unwrap();
-    insta::assert_snapshot!(line, @r#"{"id":"17","verdict":"unique","step":null,"match":null,"fingerprint":"8c3f0d0000000001","chars":1834,"features":402,"lang":"zh"}"#);
+    insta::assert_snapshot!(line, @r#"{"id":"17","verdict":"unique","step":null,"match":null,"fingerprint":"8c3f0d0000000001","chars":1834,"features":402,"lang":"zh","thin":false}"#);
 }
 
 #[test]
 fn an_exact_match_has_similarity_1() {
-    let matched =
-        MatchFields { id: "a".into(), distance: 0, signature_distance: 0, similarity: 1.0, shared: None };
+    let matched = MatchFields {
+        id: "a".into(),
+        distance: 0,
+        signature_distance: 0,
+        similarity: 1.0,
+        shared: None,
+    };
     let line = serde_json::to_string(&matched).unwrap();
     assert_eq!(line, r#"{"id":"a","distance":0,"signature_distance":0,"similarity":1}"#);
 }
@@ -99,7 +109,7 @@ fn an_exact_match_has_similarity_1() {
 #[test]
 fn a_page_line_is_written_with_its_fields_in_order() {
     let line = serde_json::to_string(&page(unique("http://docs.test/a"), "一\n二")).unwrap();
-    insta::assert_snapshot!(line, @r#"{"id":"http://docs.test/a","url":"http://docs.test/a","verdict":"unique","step":null,"match":null,"fingerprint":"8c3f0d0000000001","chars":1834,"features":402,"lang":"zh","title":"標題 \"quoted\"","text":"一\n二","status":200,"content_type":"text/html; charset=big5","charset":"Big5","fetched_at":"2026-11-20T00:00:00.25Z","depth":1,"referrer":"http://docs.test/","seed":"http://docs.test/","tags":["docs"],"signature":"8c3f0d0000000001000000000000000200000000000000030000000000000004","canonical":null,"truncated":null,"warc":{"file":"warc/docs-00000.warc.gz","offset":4,"length":9}}"#);
+    insta::assert_snapshot!(line, @r#"{"id":"http://docs.test/a","url":"http://docs.test/a","verdict":"unique","step":null,"match":null,"fingerprint":"8c3f0d0000000001","chars":1834,"features":402,"lang":"zh","thin":false,"title":"標題 \"quoted\"","text":"一\n二","status":200,"content_type":"text/html; charset=big5","charset":"Big5","fetched_at":"2026-11-20T00:00:00.25Z","depth":1,"referrer":"http://docs.test/","seed":"http://docs.test/","tags":["docs"],"signature":"8c3f0d0000000001000000000000000200000000000000030000000000000004","canonical":null,"truncated":null,"warc":{"file":"warc/docs-00000.warc.gz","offset":4,"length":9}}"#);
 }
 
 #[test]

@@ -35,7 +35,8 @@ pub(super) fn compare(
     recipe: Recipe,
     run: Option<&Run<'_>>,
 ) -> Result<()> {
-    let preparation = Preparation::new(config, Documents::new(recipe, config.dedup.filter().knows_articles()));
+    let preparation =
+        Preparation::new(config, Documents::new(recipe, config.dedup.filter().knows_articles()));
     let [a, b] = names.map(|name| side(name, run, &preparation));
     let sides = [a?, b?];
     let options = &config.dedup.filter();

@@ -97,7 +97,8 @@ impl<'a> Side<'a> {
         let both = self.common(&mine).min(earlier.common(&theirs));
         let mut own = [self.own(&mine, earlier, &theirs), earlier.own(&theirs, self, &mine)];
         own.sort_unstable();
-        let few = own[0] * 2 <= both && both >= LEAST_KNOWN && self.is_little(earlier, own, known, how);
+        let few =
+            own[0] * 2 <= both && both >= LEAST_KNOWN && self.is_little(earlier, own, known, how);
         few.then(|| 100 * both / (both + own[1]).max(1))
     }
 
@@ -105,7 +106,7 @@ impl<'a> Side<'a> {
     pub(crate) fn differs_beside(&self, earlier: &Side<'_>, how: Acquaintance) -> bool {
         let [mine, theirs] = [self.covered(earlier), earlier.covered(self)];
         let own = [self.own(&mine, earlier, &theirs), earlier.own(&theirs, self, &mine)];
-        let are_equal = own == [0, 0] && how == Acquaintance::Cold && self.has_name_of(earlier);
+        let are_equal = own == [0, 0] && self.has_name_of(earlier);
         !are_equal && self.repeats(earlier, how).is_none()
     }
 
@@ -113,7 +114,13 @@ impl<'a> Side<'a> {
         self.sketch.name == other.sketch.name
     }
 
-    fn is_little(&self, other: &Side<'_>, own: [usize; 2], known: usize, how: Acquaintance) -> bool {
+    fn is_little(
+        &self,
+        other: &Side<'_>,
+        own: [usize; 2],
+        known: usize,
+        how: Acquaintance,
+    ) -> bool {
         let most = match how {
             Acquaintance::Cold if self.has_name_of(other) => COLD,
             Acquaintance::Cold => COLD_RENAMED,
@@ -158,12 +165,16 @@ impl<'a> Side<'a> {
     /// The sum over the blocks that count.
     fn sum(&self, weights: &[usize], counts: impl Fn(&Leaf, bool) -> bool) -> usize {
         let blocks = self.sketch.leaves.iter().zip(&self.furniture).zip(weights);
-        blocks.filter(|((leaf, furniture), _)| counts(leaf, **furniture)).map(|(_, weight)| weight).sum()
+        blocks
+            .filter(|((leaf, furniture), _)| counts(leaf, **furniture))
+            .map(|(_, weight)| weight)
+            .sum()
     }
 
     /// The same weights without those of furniture.
     fn own_blocks(&self, mut weights: Vec<usize>) -> Vec<usize> {
-        let furniture = weights.iter_mut().zip(&self.furniture).filter(|(_, furniture)| **furniture);
+        let furniture =
+            weights.iter_mut().zip(&self.furniture).filter(|(_, furniture)| **furniture);
         furniture.for_each(|(weight, _)| *weight = 0);
         weights
     }
@@ -180,7 +191,7 @@ impl<'a> Side<'a> {
 
     /// The prose that is not shared, apart from furniture, numbers and teasers.
     fn own(&self, covered: &[bool], other: &Side<'_>, others: &[bool]) -> usize {
-        let end = self.comparable(covered, other, others);
+        let end = Self::comparable(covered, other, others);
         let counts = self.in_runs(&covered[..end], false, OWN_RUN);
         let weights =
             self.by_block(|at| at < end && counts[at] && !self.sketch.tokens[at].is_number());
@@ -188,8 +199,9 @@ impl<'a> Side<'a> {
     }
 
     /// How many tokens the other page would show too if it were this one. Of a long page less of the end is known, the more it has before.
-    fn comparable(&self, covered: &[bool], other: &Side<'_>, others: &[bool]) -> usize {
-        let last = |covered: &[bool]| covered.iter().rposition(|&covered| covered).map_or(0, |at| at + 1);
+    fn comparable(covered: &[bool], other: &Side<'_>, others: &[bool]) -> usize {
+        let last =
+            |covered: &[bool]| covered.iter().rposition(|&covered| covered).map_or(0, |at| at + 1);
         let (end, end_of_other) = (last(covered), last(others));
         let before = others[..end_of_other].iter().filter(|covered| !**covered).count();
         let is_cut = other.sketch.is_truncated && covered.len() - end <= before + CUT;
@@ -234,8 +246,9 @@ impl<'a> Side<'a> {
                 .collect();
             let ends = starts.iter().skip(1).copied().chain([holder.end]);
             let mut parts = starts.iter().zip(ends).map(|(&start, end)| start..end);
-            let holds =
-                |part: &Range<usize>| 100 * weights[part.clone()].iter().sum::<usize>() >= HOLDS * sum;
+            let holds = |part: &Range<usize>| {
+                100 * weights[part.clone()].iter().sum::<usize>() >= HOLDS * sum
+            };
             match parts.find(holds) {
                 Some(part) if part.len() > 1 => holder = part,
                 _ => return holder,

@@ -83,7 +83,7 @@ impl KeyIndex {
     }
 
     /// Appends the pages that have a key in common with these, with the number of such keys. `next` is the number of the next page.
-    pub(crate) fn find(&self, keys: &Keys, next: DocId, out: &mut Vec<(DocId, u32)>) {
+    pub(crate) fn find(&self, keys: &Keys, next: DocId, out: &mut Vec<(DocId, usize)>) {
         let mut found: Vec<DocId> = Vec::new();
         for &key in &keys.asked {
             let bucket = &self.buckets[self.place(key)];
@@ -93,13 +93,13 @@ impl KeyIndex {
             }
         }
         found.sort_unstable();
-        out.extend(found.chunk_by(|a, b| a == b).map(|same| (same[0], same.len() as u32)));
+        out.extend(found.chunk_by(|a, b| a == b).map(|same| (same[0], same.len())));
     }
 
     fn place(&self, key: u64) -> usize {
         let len = self.buckets.len();
         let level = len.ilog2();
-        let place = tag(key) as usize & ((2 << level) - 1);
+        let place = usize::try_from(tag(key) & ((2 << level) - 1)).unwrap_or(0);
         if place < len { place } else { place & ((1 << level) - 1) }
     }
 

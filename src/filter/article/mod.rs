@@ -27,17 +27,14 @@ use self::{
     sketch::{BYTES_PER_LEAF, MOST_BYTES},
     tokens::{Token, passages},
 };
-use crate::{
-    fingerprint::Fingerprinter,
-    page::outline::Outline,
-};
+use crate::{fingerprint::Fingerprinter, page::outline::Outline};
 
 pub(super) use compare::{Acquaintance, Side};
 pub(crate) use keys::{BYTES_PER_PAGE, KeyIndex, Keys};
 pub(crate) use sketch::Sketch as ArticleSketch;
 
-/// A page whose own content weighs less is thin: fewer than five words.
-const THIN: usize = 5 * tokens::WORD;
+/// A page whose own content weighs less is thin: fewer than three words.
+const THIN: usize = 3 * tokens::WORD;
 
 /// What the article of a page is judged by.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,15 +76,24 @@ impl Article {
     pub(crate) fn of(outline: &Outline, fingerprinter: &Fingerprinter) -> Self {
         let blocks = prose(outline);
         let shared = shared(outline, &blocks);
-        let mut read = Reader { fingerprinter, outline, tokens: Vec::new(), hashes: Vec::new(), room: MOST_BYTES };
+        let mut read = Reader {
+            fingerprinter,
+            outline,
+            tokens: Vec::new(),
+            hashes: Vec::new(),
+            room: MOST_BYTES,
+        };
         let mut ranges = vec![0..0; blocks.len()];
         for wanted in [true, false] {
-            for (block, range) in blocks.iter().zip(&mut ranges).filter(|(block, _)| block.is_body == wanted) {
+            for (block, range) in
+                blocks.iter().zip(&mut ranges).filter(|(block, _)| block.is_body == wanted)
+            {
                 *range = read.block(block);
             }
         }
         let letters: String = outline.name().chars().filter(|c| !c.is_numeric()).collect();
-        let name = xxhash_rust::xxh3::xxh3_64(letters.as_bytes()) as u32;
+        let [a, b, c, d, ..] = xxhash_rust::xxh3::xxh3_64(letters.as_bytes()).to_le_bytes();
+        let name = u32::from_le_bytes([a, b, c, d]);
         let mut sketch = ArticleSketch { is_truncated: read.room == 0, name, ..Default::default() };
         let mut hashes = Vec::new();
         let mut shared_since = u8::MAX;
@@ -145,9 +151,10 @@ impl Article {
 
     /// Whether it has hardly any content of its own.
     pub(crate) fn is_thin(&self, furniture: &[bool]) -> bool {
-        let own = self.sketch.leaves.iter().zip(furniture).filter(|(_, is_furniture)| !**is_furniture);
+        let own =
+            self.sketch.leaves.iter().zip(furniture).filter(|(_, is_furniture)| !**is_furniture);
         let own = own.flat_map(|(leaf, _)| &self.sketch.tokens[leaf.range()]);
-        own.filter(|token| !token.is_number()).map(|token| token.weight()).sum::<usize>() < THIN
+        own.map(|token| token.weight()).sum::<usize>() < THIN
     }
 }
 
@@ -181,7 +188,11 @@ fn prose(outline: &Outline) -> Vec<Prose> {
         let all: usize = range.clone().map(|line| outline.text_of(line).len()).sum();
         let linked: usize = lines.iter().map(|line| line.linked).sum();
         let (block, is_body) = (lines[0].block, lines[0].is_body);
-        blocks.push((Prose { block, lines: range, is_body, is_linked: linked * 4 > all }, all, linked));
+        blocks.push((
+            Prose { block, lines: range, is_body, is_linked: linked * 4 > all },
+            all,
+            linked,
+        ));
     }
     let body = blocks.iter().filter(|(block, ..)| block.is_body);
     let (all, linked) = body.fold((0, 0), |sum, (_, all, linked)| (sum.0 + all, sum.1 + linked));
@@ -250,7 +261,8 @@ impl Reader<'_> {
             });
         }
         let most = self.room - BYTES_PER_LEAF;
-        self.room = if self.tokens.len() - start > most { 0 } else { most - (self.tokens.len() - start) };
+        self.room =
+            if self.tokens.len() - start > most { 0 } else { most - (self.tokens.len() - start) };
         self.tokens.truncate(start + most);
         self.hashes.truncate(start + most);
         start..self.tokens.len()

@@ -60,11 +60,14 @@ impl Sketch {
 }
 
 fn push_number(out: &mut Vec<u8>, mut number: usize) {
-    while number >= 0x80 {
-        out.push((number & 0x7f) as u8 | 0x80);
+    loop {
+        let byte = u8::try_from(number & 0x7f).unwrap_or(0);
         number >>= 7;
+        if number == 0 {
+            return out.push(byte);
+        }
+        out.push(byte | 0x80);
     }
-    out.push(number as u8);
 }
 
 fn take_number(rest: &mut &[u8]) -> Option<usize> {

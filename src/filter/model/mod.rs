@@ -116,7 +116,14 @@ impl Model {
             let representative = self.window().find(|representative| representative.id == of)?;
             let bound = self.aliases.saturating_sub(self.options.window.entries.get());
             let is_late = document.alias_of.is_none() || document.alias >= bound;
-            let exact = Match { of, kind: Kind::Exact, step, distance: 0, signature_distance: 0, shared: None };
+            let exact = Match {
+                of,
+                kind: Kind::Exact,
+                step,
+                distance: 0,
+                signature_distance: 0,
+                shared: None,
+            };
             let found = document.alias_of.map_or(exact, |found| Match { step, ..found });
             (is_late && representative.key != key).then_some((found, document.facts))
         });

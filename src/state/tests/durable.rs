@@ -25,7 +25,8 @@ fn subject(number: u64) -> Document {
         features: if number.is_multiple_of(16) { 3 } else { 100 },
         digest: Some(digest(text, "text")),
     };
-    let document = Documents::new(Recipe::default(), false).sketched(&number.to_string(), sketch, 100);
+    let document =
+        Documents::new(Recipe::default(), false).sketched(&number.to_string(), sketch, 100);
     let at = Timestamp(i64::try_from(number).unwrap());
     document.with_key(Key(number)).with_body(digest(body, "body")).with_time(at)
 }
@@ -136,7 +137,7 @@ fn after_a_statement_that_failed_every_call_is_an_error() {
     filter.judge(&subject(4)).unwrap();
     // The number of the next document is taken.
     let sql = "INSERT INTO documents SELECT 2, name, title, at, stored, kind, step, match, distance, \
-               signature_distance, fingerprint, chars, features, lang, payload, asked FROM documents";
+               signature_distance, fingerprint, chars, features, lang, payload, asked, shared, thin FROM documents";
     assert_eq!(filter.state.db.execute(sql, []).unwrap(), 1);
     assert!(matches!(filter.judge(&subject(8)), Err(StateError::Database(_))));
     every_call_fails(&mut filter);

@@ -87,7 +87,14 @@ impl Judge for InState {
 fn representative(id: u64, word: u64) -> Representative {
     let signature = word.is_multiple_of(3).then_some(Signature([word, !word, id, 7]));
     let (id, at) = (DocId(id), Timestamp(id.cast_signed() - 9));
-    Representative { id, at, key: Key(word), origin: OriginKey::new(word % 5), signature }
+    Representative {
+        id,
+        at,
+        key: Key(word),
+        origin: OriginKey::new(word % 5),
+        signature,
+        has_article: word.is_multiple_of(3),
+    }
 }
 
 proptest! {

@@ -14,8 +14,8 @@ use serde_json::Value;
 
 use super::site::lines;
 
-const DECISION: [&str; 9] =
-    ["id", "url", "verdict", "step", "match", "fingerprint", "chars", "features", "lang"];
+const DECISION: [&str; 10] =
+    ["id", "url", "verdict", "step", "match", "fingerprint", "chars", "features", "lang", "thin"];
 const PAGE: [&str; 14] = [
     "title",
     "text",

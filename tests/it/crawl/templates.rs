@@ -40,7 +40,9 @@ fn shops(change: impl FnOnce(&mut Plan)) -> Site {
 #[test]
 fn pages_that_share_no_more_than_the_template_of_their_site_are_kept() {
     let near = |templates| {
-        let site = shops(|plan| plan.dedup.templates = templates);
+        let site = shops(|plan| {
+            (plan.dedup.templates, plan.dedup.article) = (templates, false);
+        });
         let report = site.run();
         assert_eq!(report.counts.fetched, 2 * PAGES as u64);
         report.counts.near
@@ -48,6 +50,13 @@ fn pages_that_share_no_more_than_the_template_of_their_site_are_kept() {
     let (without, with) = (near(false), near(true));
     assert!(without > 60, "{without}");
     assert!(with < without / 3, "{with} of {without}");
+}
+
+#[test]
+fn pages_whose_articles_differ_are_kept_whatever_they_share() {
+    let site = shops(|_| {});
+    let report = site.run();
+    assert_eq!((report.counts.fetched, report.counts.near), (2 * PAGES as u64, 0));
 }
 
 #[test]
@@ -67,7 +76,7 @@ fn a_run_that_goes_on_knows_the_templates_of_its_sites() {
 
 #[test]
 fn explain_and_lookup_say_what_the_template_changes() {
-    let site = shops(|_| {});
+    let site = shops(|plan| plan.dedup.article = false);
     site.run();
     let pages = site.lines("pages.jsonl");
     let [first, last] = [&pages[0], pages.last().unwrap()];
