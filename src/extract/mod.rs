@@ -12,7 +12,9 @@
 //! | 4. walk | `walk.rs` | visits every node once: writes all visible text and records links, title and directives |
 //! | | `text.rs` | the text being written: white space, lines, and the block of each line |
 //! | | `blocks.rs` | which elements are skipped, and which start a line and become a block |
-//! | | `boilerplate.rs` | which elements are hidden or boilerplate, by tag, role and the words of their names |
+//! | | `hidden.rs` | which elements are not shown |
+//! | | `boilerplate.rs` | which elements are boilerplate, by tag, role and the words of their names |
+//! | | `declared.rs` | what structured data and meta elements say of the article |
 //! | 5. score | `score.rs` | measures the blocks and chooses the lines that are the body text, unless rules keep some |
 //! | 6. finish | `links.rs`, `directives.rs` | resolve the links, add the directives of the headers; [`language`] is detected |
 //!
@@ -31,8 +33,10 @@ macro_rules! names {
 mod blocks;
 mod boilerplate;
 mod charset;
+mod declared;
 mod directives;
 mod guard;
+mod hidden;
 mod links;
 mod rules;
 mod score;

@@ -17,11 +17,12 @@
 //! comparison is between sums over many lines, and the thresholds are far from typical values, so that a changed paragraph does not change
 //! the choice. All passes are linear in the number of blocks.
 
-use std::{iter, ops::AddAssign};
+use std::{collections::HashSet, iter, ops::AddAssign};
 
 use super::{
     blocks::{Block, Kind},
     boilerplate::Hint,
+    declared::Declared,
     text::{Segment, Writer},
 };
 
@@ -50,13 +51,15 @@ const NEAR: usize = 2;
 const LINK_LINE: usize = 20;
 /// Bytes of a line that is prose by its length alone, and of one that is prose if it has the punctuation of a sentence.
 const LONG: usize = 100;
+const SHORT: usize = 1500;
 const SENTENCE: usize = 40;
 
 /// Returns for each segment whether it belongs to the body text.
-pub(super) fn choose(blocks: &[Block], writer: &Writer) -> Vec<bool> {
+pub(super) fn choose(blocks: &[Block], writer: &Writer, declared: &Declared) -> Vec<bool> {
     let segments = measure_segments(blocks, writer);
     let sums = sum_by_block(blocks, writer, |index, _| segments[index]);
-    let hints = credible_hints(blocks, &sums);
+    let mut hints = credible_hints(blocks, &sums);
+    mark_copies(blocks, writer, &mut hints);
     let page = Measured { blocks, writer, segments: &segments, hints: &hints };
     let shown: Vec<bool> =
         writer.segments.iter().map(|segment| hints[segment.block] != Hint::Boilerplate).collect();
@@ -66,7 +69,10 @@ pub(super) fn choose(blocks: &[Block], writer: &Writer) -> Vec<bool> {
     }
     let weights = page.weights();
     let plain = page.plain();
-    let root = page.article_body(&sums).unwrap_or(0);
+    let found = declared.find_body(writer);
+    let declared_body = found.and_then(|found| page.holder(&found));
+    let named = page.article_body(&sums).or(declared_body);
+    let root = named.or_else(|| page.described(&sums, &plain, &weights, declared)).unwrap_or(0);
     let weight = weights[root];
     let is_listing = weight < LISTING
         || weight * LISTING_RATIO < plain[root].bytes
@@ -141,6 +147,55 @@ impl Measured<'_> {
         }
         // The innermost one with nearly all of it.
         inside.into_iter().rfind(|&body| sums[body].bytes * 5 >= sums[largest].bytes * 4)
+    }
+
+    /// The innermost block with nearly all of what was found.
+    fn holder(&self, found: &[usize]) -> Option<usize> {
+        let found =
+            sum_by_block(self.blocks, self.writer, |index, segment| {
+                if self.hints[segment.block] == Hint::Boilerplate { 0 } else { found[index] }
+            });
+        let holds = |&block: &usize| found[block] * 10 >= found[0] * 9;
+        (found[0] > 0).then(|| (0..self.blocks.len()).rfind(holds)).flatten()
+    }
+
+    /// The block that has the most prose and the least else, if it is short and has what the page's description says.
+    fn described(&self, sums: &[Sum], plain: &[Sum], weights: &[usize], declared: &Declared) -> Option<usize> {
+        let path = self.path(0, weights);
+        let is_contents = |block: usize| {
+            self.blocks[block].kind == Kind::List && self.hints[block] == Hint::None && sums[block].linked * 2 >= plain[0].bytes
+        };
+        if weights[path[path.len() - 1]] >= SHORT || (0..self.blocks.len()).any(is_contents) {
+            return None;
+        }
+        let found = declared.find_description(self.writer)?;
+        let is_shown = |index: usize| {
+            let block = self.writer.segments[index].block;
+            found[index] > 0
+                && self.hints[block] == Hint::None
+                && self.blocks[block].kind != Kind::Heading
+        };
+        let all: usize = (0..found.len()).filter(|&index| is_shown(index)).map(|index| found[index]).sum();
+        if all == 0 {
+            return None;
+        }
+        let values = sum_by_block(self.blocks, self.writer, |index, segment| {
+            let Sum { bytes, prose, .. } = self.segments[index];
+            let weighted = match self.hints[segment.block] {
+                Hint::None => prose,
+                Hint::Aside | Hint::Teaser => prose / 5,
+                Hint::Comments => prose / 10,
+                Hint::Boilerplate => return 0,
+            };
+            let bonus = if is_shown(index) { SHORT * found[index] / all } else { 0 };
+            (weighted + bonus) as isize - ((bytes - prose) / 2) as isize
+        });
+        let may_be = |&block: &usize| {
+            matches!(self.blocks[block].kind, Kind::Container | Kind::Cell)
+        };
+        let best = (0..self.blocks.len()).filter(may_be).rev().max_by_key(|&block| values[block])?;
+        let shown = sum_by_block(self.blocks, self.writer, |index, _| usize::from(is_shown(index)));
+        (shown[best] > 0).then_some(best)
     }
 
     /// For each segment whether it is in this block, and neither boilerplate nor beside the text.
@@ -278,6 +333,40 @@ fn credible_hints(blocks: &[Block], sums: &[Sum]) -> Vec<Hint> {
         }
     }
     hints
+}
+
+/// Marks what stands in for a script and repeats what the page shows elsewhere, as in pages that were saved after their scripts had run.
+fn mark_copies(blocks: &[Block], writer: &Writer, hints: &mut [Hint]) {
+    if !blocks.iter().any(|block| block.is_fallback) {
+        return;
+    }
+    let mut fallbacks = vec![0; blocks.len()];
+    for index in 1..blocks.len() {
+        fallbacks[index] = match fallbacks[blocks[index].parent] {
+            0 if blocks[index].is_fallback => index,
+            outer => outer,
+        };
+    }
+    let texts = || writer.segments.iter().enumerate();
+    let fallback_of = |segment: &Segment| fallbacks[segment.block];
+    let shown: HashSet<&str> = texts()
+        .filter(|(_, segment)| fallback_of(segment) == 0)
+        .map(|(index, _)| writer.text_of(index))
+        .collect();
+    // Bytes that are repeated, and all.
+    let mut bytes = vec![(0, 0); blocks.len()];
+    for (index, segment) in texts() {
+        let text = writer.text_of(index);
+        let (repeated, all) = &mut bytes[fallback_of(segment)];
+        *repeated += if shown.contains(text) { text.len() } else { 0 };
+        *all += text.len();
+    }
+    for index in 1..blocks.len() {
+        let (repeated, all) = bytes[fallbacks[index]];
+        if fallbacks[index] > 0 && repeated * 2 > all {
+            hints[index] = Hint::Boilerplate;
+        }
+    }
 }
 
 /// Marks blocks whose headings are all links and whose text is short, unless they are the content of the page.
