@@ -62,18 +62,27 @@ impl Declared {
         }
     }
 
-    /// For each segment how many pieces of the article's text it has, if most of that is on the page.
-    pub(super) fn find_body(&self, writer: &Writer) -> Option<Vec<usize>> {
+    /// Finds the text of the article, if most of it is on the page.
+    pub(super) fn find_body(&self, writer: &Writer) -> Option<Found> {
         find(&self.body, writer)
     }
 
-    /// For each segment how many pieces of the description it has, if most of that is on the page.
-    pub(super) fn find_description(&self, writer: &Writer) -> Option<Vec<usize>> {
+    /// Finds the description, if most of it is on the page.
+    pub(super) fn find_description(&self, writer: &Writer) -> Option<Found> {
         find(&self.description, writer)
     }
 }
 
-fn find(text: &str, writer: &Writer) -> Option<Vec<usize>> {
+/// Where a declared text is on the page.
+#[derive(Debug)]
+pub(super) struct Found {
+    /// For each segment how many pieces of the text it has.
+    pub(super) pieces: Vec<usize>,
+    /// Whether a line with a part of the text goes on, so that the text is an excerpt.
+    pub(super) is_excerpt: bool,
+}
+
+fn find(text: &str, writer: &Writer) -> Option<Found> {
     if text.len() < LEAST {
         return None;
     }
@@ -83,20 +92,23 @@ fn find(text: &str, writer: &Writer) -> Option<Vec<usize>> {
         all += 1;
         known[hash >> 6] |= 1 << (hash & 63);
     });
-    let mut total = 0;
+    let (mut total, mut is_excerpt) = (0, false);
     let found_in = |index| {
         let (mut found, mut own) = (0, 0);
         pieces(writer.text_of(index), |hash| {
             own += 1;
-            found += known[hash >> 6] >> (hash & 63) & 1;
+            found += usize::from(known[hash >> 6] >> (hash & 63) & 1 == 1);
         });
         // A few pieces of a line are found by chance, or are common words.
-        let found = if found * 2 >= own || found * 2 >= all { found } else { 0 };
+        if found * 2 < own && found * 2 < all {
+            return 0;
+        }
+        is_excerpt |= own * 4 > found * 5;
         total += found;
-        usize::try_from(found).unwrap_or(0)
+        found
     };
-    let found: Vec<usize> = (0..writer.segments.len()).map(found_in).collect();
-    (all > 0 && total * 5 >= all * 3).then_some(found)
+    let pieces: Vec<usize> = (0..writer.segments.len()).map(found_in).collect();
+    (all > 0 && total * 5 >= all * 3).then_some(Found { pieces, is_excerpt })
 }
 
 /// Calls `each` with the hash of every piece of a text.

@@ -22,7 +22,7 @@ use std::{collections::HashSet, iter, ops::AddAssign};
 use super::{
     blocks::{Block, Kind},
     boilerplate::Hint,
-    declared::Declared,
+    declared::{Declared, Found},
     text::{Segment, Writer},
 };
 
@@ -56,8 +56,16 @@ const SENTENCE: usize = 40;
 
 /// Returns for each segment whether it belongs to the body text.
 pub(super) fn choose(blocks: &[Block], writer: &Writer, declared: &Declared) -> Vec<bool> {
-    let segments = measure_segments(blocks, writer);
-    let sums = sum_by_block(blocks, writer, |index, _| segments[index]);
+    let mut segments = measure_segments(blocks, writer);
+    let mut sums = sum_by_block(blocks, writer, |index, _| segments[index]);
+    let found_body = declared.find_body(writer);
+    if found_body.is_none()
+        && !declared.is_discussion
+        && let Some(found) = declared.find_description(writer)
+    {
+        count_described(blocks, writer, &sums, &found, &mut segments);
+        sums = sum_by_block(blocks, writer, |index, _| segments[index]);
+    }
     let mut hints = credible_hints(blocks, &sums);
     mark_copies(blocks, writer, &mut hints);
     let page = Measured { blocks, writer, segments: &segments, hints: &hints };
@@ -69,10 +77,8 @@ pub(super) fn choose(blocks: &[Block], writer: &Writer, declared: &Declared) -> 
     }
     let weights = page.weights();
     let plain = page.plain();
-    let found = declared.find_body(writer);
-    let declared_body = found.and_then(|found| page.holder(&found));
-    let named = page.article_body(&sums).or(declared_body);
-    let root = named.or_else(|| page.described(&sums, &plain, &weights, declared)).unwrap_or(0);
+    let declared_body = found_body.and_then(|found| page.holder(&found.pieces));
+    let root = page.article_body(&sums).or(declared_body).unwrap_or(0);
     let weight = weights[root];
     let is_listing = weight < LISTING
         || weight * LISTING_RATIO < plain[root].bytes
@@ -157,45 +163,6 @@ impl Measured<'_> {
             });
         let holds = |&block: &usize| found[block] * 10 >= found[0] * 9;
         (found[0] > 0).then(|| (0..self.blocks.len()).rfind(holds)).flatten()
-    }
-
-    /// The block that has the most prose and the least else, if it is short and has what the page's description says.
-    fn described(&self, sums: &[Sum], plain: &[Sum], weights: &[usize], declared: &Declared) -> Option<usize> {
-        let path = self.path(0, weights);
-        let is_contents = |block: usize| {
-            self.blocks[block].kind == Kind::List && self.hints[block] == Hint::None && sums[block].linked * 2 >= plain[0].bytes
-        };
-        if weights[path[path.len() - 1]] >= SHORT || (0..self.blocks.len()).any(is_contents) {
-            return None;
-        }
-        let found = declared.find_description(self.writer)?;
-        let is_shown = |index: usize| {
-            let block = self.writer.segments[index].block;
-            found[index] > 0
-                && self.hints[block] == Hint::None
-                && self.blocks[block].kind != Kind::Heading
-        };
-        let all: usize = (0..found.len()).filter(|&index| is_shown(index)).map(|index| found[index]).sum();
-        if all == 0 {
-            return None;
-        }
-        let values = sum_by_block(self.blocks, self.writer, |index, segment| {
-            let Sum { bytes, prose, .. } = self.segments[index];
-            let weighted = match self.hints[segment.block] {
-                Hint::None => prose,
-                Hint::Aside | Hint::Teaser => prose / 5,
-                Hint::Comments => prose / 10,
-                Hint::Boilerplate => return 0,
-            };
-            let bonus = if is_shown(index) { SHORT * found[index] / all } else { 0 };
-            (weighted + bonus) as isize - ((bytes - prose) / 2) as isize
-        });
-        let may_be = |&block: &usize| {
-            matches!(self.blocks[block].kind, Kind::Container | Kind::Cell)
-        };
-        let best = (0..self.blocks.len()).filter(may_be).rev().max_by_key(|&block| values[block])?;
-        let shown = sum_by_block(self.blocks, self.writer, |index, _| usize::from(is_shown(index)));
-        (shown[best] > 0).then_some(best)
     }
 
     /// For each segment whether it is in this block, and neither boilerplate nor beside the text.
@@ -305,6 +272,49 @@ fn grow(path: &mut Vec<usize>, plain: &[Sum]) -> usize {
 
 fn is_prose(sum: Sum) -> bool {
     sum.linked * 4 < sum.bytes && sum.prose * 2 > sum.bytes
+}
+
+/// Adds weight to the prose that the page's description quotes, unless the page is a list.
+fn count_described(
+    blocks: &[Block],
+    writer: &Writer,
+    sums: &[Sum],
+    found: &Found,
+    segments: &mut [Sum],
+) {
+    let is_contents = |block: usize| {
+        blocks[block].kind == Kind::List && sums[block].linked * 2 >= sums[0].bytes
+    };
+    if (0..blocks.len()).any(is_contents) {
+        return;
+    }
+    let mut hints = vec![Hint::None; blocks.len()];
+    for index in 1..blocks.len() {
+        hints[index] = hints[blocks[index].parent].max(blocks[index].hint);
+    }
+    // A description that is shown whole may be the lead of a longer article.
+    let rich = if found.is_excerpt { 2 * SHORT } else { 900 };
+    let mut direct = vec![0; blocks.len()];
+    for (index, segment) in writer.segments.iter().enumerate() {
+        let mut block = segment.block;
+        while !matches!(blocks[block].kind, Kind::Container | Kind::Cell) {
+            block = blocks[block].parent;
+        }
+        direct[block] += segments[index].prose;
+        if hints[block] == Hint::None && direct[block] >= rich {
+            return;
+        }
+    }
+    let counts = |index: usize| {
+        let block = writer.segments[index].block;
+        found.pieces[index] > 0
+            && blocks[block].kind != Kind::Heading
+            && (found.is_excerpt || hints[block] == Hint::None)
+    };
+    let all: usize = (0..segments.len()).filter(|&index| counts(index)).map(|index| found.pieces[index]).sum();
+    for index in (0..segments.len()).filter(|&index| counts(index)) {
+        segments[index].prose += SHORT * found.pieces[index] / all;
+    }
 }
 
 /// The hint of each block, inherited from its parents. Hints that would drop too much are ignored.
