@@ -4,7 +4,7 @@ use html5ever::LocalName;
 use scraper::node::Element;
 
 use super::{
-    boilerplate::{Hint, hint_of, is_article_body},
+    boilerplate::{Hint, hint_of, is_article_body, is_discussion},
     text::Gap,
 };
 
@@ -99,6 +99,8 @@ pub(super) struct Block {
     pub(super) hint: Hint,
     /// Whether it says that it holds the body of an article.
     pub(super) is_body: bool,
+    /// Whether it is named a discussion.
+    pub(super) is_discussion: bool,
     /// Whether it stands in for a script, and may repeat what the script showed.
     pub(super) is_fallback: bool,
 }
@@ -118,6 +120,7 @@ impl Blocks {
             kind: Kind::Container,
             hint: Hint::None,
             is_body: false,
+            is_discussion: false,
             is_fallback: false,
         };
         Self { all: vec![page], open: 0 }
@@ -129,7 +132,7 @@ impl Blocks {
         let hint = if is_boilerplate { Hint::Boilerplate } else { hint_of(element) };
         let is_body = kind != Kind::Heading && is_article_body(element);
         let is_fallback = Flow::of(&element.name.local) == Flow::Fallback;
-        self.all.push(Block { parent: self.open, end: 0, kind, hint, is_body, is_fallback });
+        self.all.push(Block { parent: self.open, end: 0, kind, hint, is_body, is_discussion: is_discussion(element), is_fallback });
         self.open = self.all.len() - 1;
         self.open
     }

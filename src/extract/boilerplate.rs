@@ -31,6 +31,7 @@ static HINTS: LazyLock<Words<HintWord>> = LazyLock::new(|| {
         "note" => HintWord::Note,
         "aside" => HintWord::Aside,
         "comments" => HintWord::Comments,
+        "discussion" => HintWord::Discussion,
         _ => HintWord::State,
     })
 });
@@ -58,6 +59,8 @@ enum HintWord {
     Note,
     Aside,
     Comments,
+    /// What readers write is the content.
+    Discussion,
     /// The name describes the state of something else: has-sidebar.
     State,
 }
@@ -160,6 +163,17 @@ pub(super) fn hint_of(element: &Element) -> Hint {
         Some(HintWord::Comments) => Hint::Comments,
         _ => Hint::None,
     }
+}
+
+/// Whether the names of the element's classes or its id are those of a discussion.
+pub(super) fn is_discussion(element: &Element) -> bool {
+    let names = element.attrs.iter().filter(|(name, _)| matches!(name.local, names!("class" "id")));
+    names.flat_map(|(_, value)| value.split_ascii_whitespace()).any(|name| {
+        let names_one = |lower: &str| {
+            words_of(name).any(|(start, end)| HINTS.get(&lower[start..end]) == Some(HintWord::Discussion))
+        };
+        with_lower_case(name, names_one).unwrap_or(false)
+    })
 }
 
 /// Whether the element says that it holds the body of an article: by microdata, or by a name such as post-content.

@@ -66,7 +66,7 @@ pub(super) fn choose(blocks: &[Block], writer: &Writer, declared: &Declared) -> 
         count_described(blocks, writer, &sums, &found, &mut segments);
         sums = sum_by_block(blocks, writer, |index, _| segments[index]);
     }
-    let mut hints = credible_hints(blocks, &sums);
+    let mut hints = credible_hints(blocks, &sums, declared);
     mark_copies(blocks, writer, &mut hints);
     let page = Measured { blocks, writer, segments: &segments, hints: &hints };
     let shown: Vec<bool> =
@@ -318,7 +318,7 @@ fn count_described(
 }
 
 /// The hint of each block, inherited from its parents. Hints that would drop too much are ignored.
-fn credible_hints(blocks: &[Block], sums: &[Sum]) -> Vec<Hint> {
+fn credible_hints(blocks: &[Block], sums: &[Sum], declared: &Declared) -> Vec<Hint> {
     let mut hints = vec![Hint::None; blocks.len()];
     let (mut comments, mut boilerplate) = (0, 0);
     for index in 1..blocks.len() {
@@ -337,7 +337,10 @@ fn credible_hints(blocks: &[Block], sums: &[Sum]) -> Vec<Hint> {
     }
     let rest = sums[0].prose - comments - boilerplate;
     mark_teasers(blocks, sums, rest, &mut hints);
-    if rest < WITHOUT_COMMENTS {
+    let is_discussion = declared.is_discussion
+        || (0..blocks.len())
+            .any(|block| blocks[block].is_discussion && sums[block].prose * 2 >= sums[0].prose);
+    if rest < WITHOUT_COMMENTS || is_discussion {
         for hint in hints.iter_mut().filter(|hint| **hint == Hint::Comments) {
             *hint = Hint::None;
         }
