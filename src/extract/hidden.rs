@@ -61,7 +61,13 @@ fn is_notice(node: ElementRef<'_>) -> bool {
 fn text_of(node: ElementRef<'_>, most: usize) -> String {
     let mut text = String::new();
     for node in node.descendants().take(NODES) {
-        if let Node::Text(part) = node.value() {
+        let is_shown = || {
+            let parent = node.parent().and_then(ElementRef::wrap);
+            parent.is_none_or(|parent| !matches!(parent.value().name.local, names!("style" "script")))
+        };
+        if let Node::Text(part) = node.value()
+            && is_shown()
+        {
             text.push_str(part.trim_ascii());
         }
         if text.len() > most {

@@ -59,14 +59,15 @@ pub(super) fn choose(blocks: &[Block], writer: &Writer, declared: &Declared) -> 
     let mut segments = measure_segments(blocks, writer);
     let mut sums = sum_by_block(blocks, writer, |index, _| segments[index]);
     let found_body = declared.find_body(writer);
+    let is_discussion = declared.is_discussion || is_discussion(blocks, &sums);
     if found_body.is_none()
-        && !declared.is_discussion
+        && !is_discussion
         && let Some(found) = declared.find_description(writer)
     {
         count_described(blocks, writer, &sums, &found, &mut segments);
         sums = sum_by_block(blocks, writer, |index, _| segments[index]);
     }
-    let mut hints = credible_hints(blocks, &sums, declared);
+    let mut hints = credible_hints(blocks, &sums, is_discussion);
     mark_copies(blocks, writer, &mut hints);
     let page = Measured { blocks, writer, segments: &segments, hints: &hints };
     let shown: Vec<bool> =
@@ -274,6 +275,23 @@ fn is_prose(sum: Sum) -> bool {
     sum.linked * 4 < sum.bytes && sum.prose * 2 > sum.bytes
 }
 
+/// Whether the page is a discussion: it is named so, and consists of comments, or of what is named so.
+fn is_discussion(blocks: &[Block], sums: &[Sum]) -> bool {
+    let mut hints = vec![Hint::None; blocks.len()];
+    let (mut most, mut comments) = (0, 0);
+    for index in 1..blocks.len() {
+        let (inherited, own) = (hints[blocks[index].parent], blocks[index].hint);
+        hints[index] = inherited.max(own);
+        if inherited < Hint::Comments && own == Hint::Comments {
+            comments += sums[index].prose;
+        }
+        if hints[index] == Hint::None && blocks[index].is_discussion {
+            most = most.max(sums[index].prose);
+        }
+    }
+    most * 2 >= sums[0].prose.max(SHORT) || (most > 0 && comments * 3 >= sums[0].prose * 2)
+}
+
 /// Adds weight to the prose that the page's description quotes, unless the page is a list.
 fn count_described(
     blocks: &[Block],
@@ -318,7 +336,7 @@ fn count_described(
 }
 
 /// The hint of each block, inherited from its parents. Hints that would drop too much are ignored.
-fn credible_hints(blocks: &[Block], sums: &[Sum], declared: &Declared) -> Vec<Hint> {
+fn credible_hints(blocks: &[Block], sums: &[Sum], is_discussion: bool) -> Vec<Hint> {
     let mut hints = vec![Hint::None; blocks.len()];
     let (mut comments, mut boilerplate) = (0, 0);
     for index in 1..blocks.len() {
@@ -337,9 +355,6 @@ fn credible_hints(blocks: &[Block], sums: &[Sum], declared: &Declared) -> Vec<Hi
     }
     let rest = sums[0].prose - comments - boilerplate;
     mark_teasers(blocks, sums, rest, &mut hints);
-    let is_discussion = declared.is_discussion
-        || (0..blocks.len())
-            .any(|block| blocks[block].is_discussion && sums[block].prose * 2 >= sums[0].prose);
     if rest < WITHOUT_COMMENTS || is_discussion {
         for hint in hints.iter_mut().filter(|hint| **hint == Hint::Comments) {
             *hint = Hint::None;
