@@ -1,10 +1,10 @@
 //! How elements divide a page's text: which are skipped, which start a line, and the tree of the blocks that do.
 
-use html5ever::LocalName;
+use html5ever::{LocalName, local_name};
 use scraper::node::Element;
 
 use super::{
-    boilerplate::{Hint, hint_of, is_article_body, is_discussion},
+    boilerplate::{Hint, hint_of, is_article_body, is_discussion, is_main},
     text::Gap,
 };
 
@@ -99,6 +99,9 @@ pub(super) struct Block {
     pub(super) hint: Hint,
     /// Whether it says that it holds the body of an article.
     pub(super) is_body: bool,
+    /// Whether it is the page's `main` element, or an `article`.
+    pub(super) is_main: bool,
+    pub(super) is_article: bool,
     /// Whether it is named a discussion.
     pub(super) is_discussion: bool,
     /// Whether it stands in for a script, and may repeat what the script showed.
@@ -120,6 +123,8 @@ impl Blocks {
             kind: Kind::Container,
             hint: Hint::None,
             is_body: false,
+            is_main: false,
+            is_article: false,
             is_discussion: false,
             is_fallback: false,
         };
@@ -132,7 +137,17 @@ impl Blocks {
         let hint = if is_boilerplate { Hint::Boilerplate } else { hint_of(element) };
         let is_body = kind != Kind::Heading && is_article_body(element);
         let is_fallback = Flow::of(&element.name.local) == Flow::Fallback;
-        self.all.push(Block { parent: self.open, end: 0, kind, hint, is_body, is_discussion: is_discussion(element), is_fallback });
+        self.all.push(Block {
+            parent: self.open,
+            end: 0,
+            kind,
+            hint,
+            is_body,
+            is_main: is_main(element),
+            is_article: element.name.local == local_name!("article"),
+            is_discussion: is_discussion(element),
+            is_fallback,
+        });
         self.open = self.all.len() - 1;
         self.open
     }

@@ -104,7 +104,12 @@ pub(super) fn is_boilerplate(element: &Element, in_content: bool) -> bool {
 
 /// Whether the element is content, inside which headers belong to the text.
 pub(super) fn is_content(element: &Element) -> bool {
-    matches!(element.name.local, names!("main" "article" "section"))
+    matches!(element.name.local, names!("article" "section")) || is_main(element)
+}
+
+/// Whether the element holds the main content, as it says.
+pub(super) fn is_main(element: &Element) -> bool {
+    element.name.local == local_name!("main")
         || attribute(element, &local_name!("role")) == Some("main")
 }
 

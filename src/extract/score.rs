@@ -86,10 +86,12 @@ pub(super) fn choose(blocks: &[Block], writer: &Writer, declared: &Declared) -> 
         || (weight < SHORT_LISTING && weight * 2 < plain[root].bytes);
     let mut keeps = if !is_listing {
         page.content(root, &sums, &plain, &weights)
-    } else if root == 0 {
-        return shown;
-    } else {
+    } else if root > 0 {
         page.all_of(root)
+    } else if let Some(main) = page.main(&weights) {
+        page.all_of(main)
+    } else {
+        return shown;
     };
     page.drop_link_lines(&mut keeps);
     let kept = page.bytes(&keeps);
@@ -154,6 +156,19 @@ impl Measured<'_> {
         }
         // The innermost one with nearly all of it.
         inside.into_iter().rfind(|&body| sums[body].bytes * 5 >= sums[largest].bytes * 4)
+    }
+
+    /// The block that the page says is its main content, or its only article, if it has most of the prose.
+    fn main(&self, weights: &[usize]) -> Option<usize> {
+        let only = |is_one: fn(&Block) -> bool| {
+            let mut all = (1..self.blocks.len())
+                .filter(|&block| is_one(&self.blocks[block]) && self.hints[block] == Hint::None);
+            all.next().filter(|_| all.next().is_none())
+        };
+        let is_it = |&block: &usize| weights[block] * 2 >= weights[0];
+        only(|block| block.is_article)
+            .filter(is_it)
+            .or_else(|| only(|block| block.is_main).filter(is_it))
     }
 
     /// The innermost block with nearly all of what was found.
