@@ -79,7 +79,8 @@ pub(super) fn choose(blocks: &[Block], writer: &Writer, declared: &Declared) -> 
     let weights = page.weights();
     let plain = page.plain();
     let declared_body = found_body.and_then(|found| page.holder(&found.pieces));
-    let root = page.article_body(&sums).or(declared_body).unwrap_or(0);
+    let named = page.article_body(&sums).or(declared_body);
+    let root = named.or_else(|| page.main(&weights)).unwrap_or(0);
     let weight = weights[root];
     let is_listing = weight < LISTING
         || weight * LISTING_RATIO < plain[root].bytes
@@ -88,15 +89,13 @@ pub(super) fn choose(blocks: &[Block], writer: &Writer, declared: &Declared) -> 
         page.content(root, &sums, &plain, &weights)
     } else if root > 0 {
         page.all_of(root)
-    } else if let Some(main) = page.main(&weights) {
-        page.all_of(main)
     } else {
         return shown;
     };
     page.drop_link_lines(&mut keeps);
     let kept = page.bytes(&keeps);
     // A named body may hold nothing but what stands beside a text.
-    if kept == 0 || (root == 0 && is_remnant(kept, shown_bytes)) { shown } else { keeps }
+    if kept == 0 || (named.is_none() && is_remnant(kept, shown_bytes)) { shown } else { keeps }
 }
 
 /// Whether so little is kept that the choice must be wrong.
