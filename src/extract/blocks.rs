@@ -88,6 +88,28 @@ impl Kind {
     }
 }
 
+/// What an element is in the page, by its tag or role.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Landmark {
+    None,
+    /// The main content.
+    Main,
+    Article,
+    /// It stands in for a script, and may repeat what the script showed.
+    Fallback,
+}
+
+impl Landmark {
+    fn of(element: &Element) -> Self {
+        match element.name.local {
+            local_name!("article") => Self::Article,
+            local_name!("noscript") => Self::Fallback,
+            _ if is_main(element) => Self::Main,
+            _ => Self::None,
+        }
+    }
+}
+
 /// An element that starts a line or a cell.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Block {
@@ -99,13 +121,9 @@ pub(super) struct Block {
     pub(super) hint: Hint,
     /// Whether it says that it holds the body of an article.
     pub(super) is_body: bool,
-    /// Whether it is the page's `main` element, or an `article`.
-    pub(super) is_main: bool,
-    pub(super) is_article: bool,
     /// Whether it is named a discussion.
     pub(super) is_discussion: bool,
-    /// Whether it stands in for a script, and may repeat what the script showed.
-    pub(super) is_fallback: bool,
+    pub(super) landmark: Landmark,
 }
 
 /// The blocks of a page in page order. The first one is the page; every other one follows its parent.
@@ -123,10 +141,8 @@ impl Blocks {
             kind: Kind::Container,
             hint: Hint::None,
             is_body: false,
-            is_main: false,
-            is_article: false,
             is_discussion: false,
-            is_fallback: false,
+            landmark: Landmark::None,
         };
         Self { all: vec![page], open: 0 }
     }
@@ -136,17 +152,14 @@ impl Blocks {
         let kind = Kind::of(&element.name.local);
         let hint = if is_boilerplate { Hint::Boilerplate } else { hint_of(element) };
         let is_body = kind != Kind::Heading && is_article_body(element);
-        let is_fallback = Flow::of(&element.name.local) == Flow::Fallback;
         self.all.push(Block {
             parent: self.open,
             end: 0,
             kind,
             hint,
             is_body,
-            is_main: is_main(element),
-            is_article: element.name.local == local_name!("article"),
             is_discussion: is_discussion(element),
-            is_fallback,
+            landmark: Landmark::of(element),
         });
         self.open = self.all.len() - 1;
         self.open

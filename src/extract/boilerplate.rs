@@ -175,7 +175,8 @@ pub(super) fn is_discussion(element: &Element) -> bool {
     let names = element.attrs.iter().filter(|(name, _)| matches!(name.local, names!("class" "id")));
     names.flat_map(|(_, value)| value.split_ascii_whitespace()).any(|name| {
         let names_one = |lower: &str| {
-            words_of(name).any(|(start, end)| HINTS.get(&lower[start..end]) == Some(HintWord::Discussion))
+            words_of(name)
+                .any(|(start, end)| HINTS.get(&lower[start..end]) == Some(HintWord::Discussion))
         };
         with_lower_case(name, names_one).unwrap_or(false)
     })

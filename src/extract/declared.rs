@@ -50,7 +50,9 @@ impl Declared {
                     for (name, value) in members {
                         match (&*name, value) {
                             ("@type", Value::String(name)) => self.is_of_type(&name),
-                            ("articleBody", Value::String(text)) if text.len() > self.body.len() => {
+                            ("articleBody", Value::String(text))
+                                if text.len() > self.body.len() =>
+                            {
                                 self.body = text;
                             }
                             (_, value) => values.push(value),

@@ -88,7 +88,7 @@ impl Guard {
             until_counted: Cell::new(MAX_DEPTH / 2),
             steps: Cell::new(0),
             stopped: Cell::new(None),
-            head: Cell::new(Head::Outside),
+            head: Cell::new(Head::Implied),
             keeps_attributes,
         }
     }
@@ -120,15 +120,32 @@ impl Guard {
             local_name!("noscript") => match before {
                 Head::Inside if is_start => Head::Noscript,
                 Head::Noscript => Head::Inside,
+                Head::Implied => {
+                    self.open_body();
+                    Head::Outside
+                }
                 _ => before,
             },
-            names!("base" "link" "meta" "script" "style" "template" "title") => before,
-            _ if before == Head::Inside && is_start => Head::Outside,
+            names!("html" "base" "link" "meta" "script" "style" "template" "title") => before,
+            _ if is_start && before != Head::Noscript => Head::Outside,
             _ => before,
         };
         self.head.set(after);
         let stays = before == Head::Noscript && after == Head::Noscript;
         stays && !matches!(tag.name, names!("link" "meta" "style"))
+    }
+
+    /// Opens the body of a page without a head, so that a `noscript` at its start has its text and keeps it.
+    fn open_body(&self) {
+        let body = Tag {
+            kind: TagKind::StartTag,
+            name: local_name!("body"),
+            self_closing: false,
+            attrs: Vec::new(),
+            had_duplicate_attributes: false,
+        };
+        // This tag never asks the tokenizer for anything.
+        let _: TokenSinkResult<NodeId> = self.builder.process_token(Token::TagToken(body), 0);
     }
 
     /// Counts a text, which searches only the formatting elements, and those faster.
@@ -150,13 +167,15 @@ impl Guard {
     }
 }
 
-/// Where a token is, with respect to a head that is written out.
+/// Where a token is, with respect to the head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Head {
-    Outside,
+    /// At the start of the page, before a tag of head or body.
+    Implied,
     Inside,
     /// In a `noscript` in the head.
     Noscript,
+    Outside,
 }
 
 impl TokenSink for Guard {

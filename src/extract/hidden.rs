@@ -63,7 +63,8 @@ fn text_of(node: ElementRef<'_>, most: usize) -> String {
     for node in node.descendants().take(NODES) {
         let is_shown = || {
             let parent = node.parent().and_then(ElementRef::wrap);
-            parent.is_none_or(|parent| !matches!(parent.value().name.local, names!("style" "script")))
+            parent
+                .is_none_or(|parent| !matches!(parent.value().name.local, names!("style" "script")))
         };
         if let Node::Text(part) = node.value()
             && is_shown()

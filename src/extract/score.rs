@@ -20,7 +20,7 @@
 use std::{collections::HashSet, iter, ops::AddAssign};
 
 use super::{
-    blocks::{Block, Kind},
+    blocks::{Block, Kind, Landmark},
     boilerplate::Hint,
     declared::{Declared, Found},
     text::{Segment, Writer},
@@ -159,23 +159,22 @@ impl Measured<'_> {
 
     /// The block that the page says is its main content, or its only article, if it has most of the prose.
     fn main(&self, weights: &[usize]) -> Option<usize> {
-        let only = |is_one: fn(&Block) -> bool| {
-            let mut all = (1..self.blocks.len())
-                .filter(|&block| is_one(&self.blocks[block]) && self.hints[block] == Hint::None);
+        let only = |landmark: Landmark| {
+            let mut all = (1..self.blocks.len()).filter(|&block| {
+                self.blocks[block].landmark == landmark && self.hints[block] == Hint::None
+            });
             all.next().filter(|_| all.next().is_none())
         };
-        let is_it = |&block: &usize| weights[block] * 2 >= weights[0];
-        only(|block| block.is_article)
-            .filter(is_it)
-            .or_else(|| only(|block| block.is_main).filter(is_it))
+        let has_most = |&block: &usize| weights[block] * 2 >= weights[0];
+        let article = only(Landmark::Article).filter(has_most);
+        article.or_else(|| only(Landmark::Main).filter(has_most))
     }
 
     /// The innermost block with nearly all of what was found.
     fn holder(&self, found: &[usize]) -> Option<usize> {
-        let found =
-            sum_by_block(self.blocks, self.writer, |index, segment| {
-                if self.hints[segment.block] == Hint::Boilerplate { 0 } else { found[index] }
-            });
+        let found = sum_by_block(self.blocks, self.writer, |index, segment| {
+            if self.hints[segment.block] == Hint::Boilerplate { 0 } else { found[index] }
+        });
         let holds = |&block: &usize| found[block] * 10 >= found[0] * 9;
         (found[0] > 0).then(|| (0..self.blocks.len()).rfind(holds)).flatten()
     }
@@ -314,9 +313,8 @@ fn count_described(
     found: &Found,
     segments: &mut [Sum],
 ) {
-    let is_contents = |block: usize| {
-        blocks[block].kind == Kind::List && sums[block].linked * 2 >= sums[0].bytes
-    };
+    let is_contents =
+        |block: usize| blocks[block].kind == Kind::List && sums[block].linked * 2 >= sums[0].bytes;
     if (0..blocks.len()).any(is_contents) {
         return;
     }
@@ -343,7 +341,8 @@ fn count_described(
             && blocks[block].kind != Kind::Heading
             && (found.is_excerpt || hints[block] == Hint::None)
     };
-    let all: usize = (0..segments.len()).filter(|&index| counts(index)).map(|index| found.pieces[index]).sum();
+    let all: usize =
+        (0..segments.len()).filter(|&index| counts(index)).map(|index| found.pieces[index]).sum();
     for index in (0..segments.len()).filter(|&index| counts(index)) {
         segments[index].prose += SHORT * found.pieces[index] / all;
     }
@@ -379,13 +378,13 @@ fn credible_hints(blocks: &[Block], sums: &[Sum], is_discussion: bool) -> Vec<Hi
 
 /// Marks what stands in for a script and repeats what the page shows elsewhere, as in pages that were saved after their scripts had run.
 fn mark_copies(blocks: &[Block], writer: &Writer, hints: &mut [Hint]) {
-    if !blocks.iter().any(|block| block.is_fallback) {
+    if !blocks.iter().any(|block| block.landmark == Landmark::Fallback) {
         return;
     }
     let mut fallbacks = vec![0; blocks.len()];
     for index in 1..blocks.len() {
         fallbacks[index] = match fallbacks[blocks[index].parent] {
-            0 if blocks[index].is_fallback => index,
+            0 if blocks[index].landmark == Landmark::Fallback => index,
             outer => outer,
         };
     }
