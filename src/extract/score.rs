@@ -60,9 +60,12 @@ pub(super) fn choose(blocks: &[Block], writer: &Writer, declared: &Declared) -> 
     let mut sums = sum_by_block(blocks, writer, |index, _| segments[index]);
     let found_body = declared.find_body(writer);
     let is_discussion = declared.is_discussion || is_discussion(blocks, &sums);
-    if found_body.is_none()
-        && !is_discussion
-        && let Some(found) = declared.find_description(writer)
+    let found_description = || declared.find_description(writer);
+    if let Some(found) = &found_body {
+        emphasise(found, &mut segments, |_| true);
+        sums = sum_by_block(blocks, writer, |index, _| segments[index]);
+    } else if !is_discussion
+        && let Some(found) = found_description()
     {
         count_described(blocks, writer, &sums, &found, &mut segments);
         sums = sum_by_block(blocks, writer, |index, _| segments[index]);
@@ -337,13 +340,18 @@ fn count_described(
     }
     let counts = |index: usize| {
         let block = writer.segments[index].block;
-        found.pieces[index] > 0
-            && blocks[block].kind != Kind::Heading
+        blocks[block].kind != Kind::Heading
             && (found.is_excerpt || hints[block] == Hint::None)
     };
-    let all: usize =
-        (0..segments.len()).filter(|&index| counts(index)).map(|index| found.pieces[index]).sum();
-    for index in (0..segments.len()).filter(|&index| counts(index)) {
+    emphasise(found, segments, counts);
+}
+
+/// Adds weight to the prose that is found and counts.
+fn emphasise(found: &Found, segments: &mut [Sum], counts: impl Fn(usize) -> bool) {
+    let which: Vec<usize> =
+        (0..segments.len()).filter(|&index| found.pieces[index] > 0 && counts(index)).collect();
+    let all: usize = which.iter().map(|&index| found.pieces[index]).sum();
+    for index in which {
         segments[index].prose += SHORT * found.pieces[index] / all;
     }
 }
