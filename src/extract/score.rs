@@ -60,17 +60,16 @@ pub(super) fn choose(blocks: &[Block], writer: &Writer, declared: &Declared) -> 
     let mut sums = sum_by_block(blocks, writer, |index, _| segments[index]);
     let found_body = declared.find_body(writer);
     let is_discussion = declared.is_discussion || is_discussion(blocks, &sums);
+    let plain_sums = sums.clone();
     let found_description = || declared.find_description(writer);
     if let Some(found) = &found_body {
         emphasise(found, &mut segments, |_| true);
         sums = sum_by_block(blocks, writer, |index, _| segments[index]);
-    } else if !is_discussion
-        && let Some(found) = found_description()
-    {
+    } else if !is_discussion && let Some(found) = found_description() {
         count_described(blocks, writer, &sums, &found, &mut segments);
         sums = sum_by_block(blocks, writer, |index, _| segments[index]);
     }
-    let mut hints = credible_hints(blocks, &sums, is_discussion);
+    let mut hints = credible_hints(blocks, &sums, &plain_sums, is_discussion);
     mark_copies(blocks, writer, &mut hints);
     let page = Measured { blocks, writer, segments: &segments, hints: &hints };
     let shown: Vec<bool> =
@@ -340,8 +339,7 @@ fn count_described(
     }
     let counts = |index: usize| {
         let block = writer.segments[index].block;
-        blocks[block].kind != Kind::Heading
-            && (found.is_excerpt || hints[block] == Hint::None)
+        blocks[block].kind != Kind::Heading && (found.is_excerpt || hints[block] == Hint::None)
     };
     emphasise(found, segments, counts);
 }
@@ -357,14 +355,21 @@ fn emphasise(found: &Found, segments: &mut [Sum], counts: impl Fn(usize) -> bool
 }
 
 /// The hint of each block, inherited from its parents. Hints that would drop too much are ignored.
-fn credible_hints(blocks: &[Block], sums: &[Sum], is_discussion: bool) -> Vec<Hint> {
+fn credible_hints(
+    blocks: &[Block],
+    sums: &[Sum],
+    plain_sums: &[Sum],
+    is_discussion: bool,
+) -> Vec<Hint> {
     let mut hints = vec![Hint::None; blocks.len()];
     let (mut comments, mut boilerplate) = (0, 0);
     for index in 1..blocks.len() {
         let (block, sum) = (blocks[index], sums[index]);
         let inherited = hints[block.parent];
         let is_greater_part = sum.prose >= LISTING && sum.prose * 2 >= sums[0].prose;
+        let is_declared = sum.prose >= plain_sums[index].prose + SHORT * 9 / 10;
         hints[index] = inherited.max(match block.hint {
+            _ if is_declared => Hint::None,
             Hint::Aside if is_greater_part => Hint::None,
             Hint::Boilerplate if is_greater_part && sum.linked * 2 <= sum.bytes => Hint::None,
             hint => hint,
