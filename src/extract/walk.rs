@@ -88,7 +88,7 @@ struct Walk<'a, 'o> {
 impl<'a> Walk<'a, '_> {
     fn finish(mut self) -> Reading<'a> {
         self.reading.text = if self.selection.keep.is_empty() {
-            let keeps = score::choose(&self.blocks.finish(), &self.writer, &self.declared);
+            let keeps = score::choose(self.blocks.finish(), &self.writer, &self.declared);
             self.writer.finish(|segment| keeps[segment])
         } else {
             self.writer.finish(|_| true)
