@@ -183,9 +183,8 @@ impl Preparation {
         let key = Key::of(key.unwrap_or(&id));
         let origin = url.as_ref().map_or_else(|| Origin::named(&id), Origin::of);
         let (extracted, body) = extracted(&self.extractor, input);
-        let document = self.documents.extracted(&id, origin.as_ref(), &extracted);
+        let document = self.documents.extracted(&id, origin.as_ref(), &extracted, body);
         let document = document.with_key(key).with_time(at);
-        let document = body.into_iter().fold(document, Document::with_body);
         let (url, truncated) = (url.map(String::from), extracted.truncated);
         (Prepared { url, document, truncated }, extracted)
     }

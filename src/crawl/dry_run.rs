@@ -219,7 +219,7 @@ impl DryRun<'_> {
         }
         let origin = format!("{}://{}", url.scheme(), url.origin());
         if !self.robots.contains_key(&origin) {
-            let robots = self.ask(&origin).await;
+            let robots = self.ask(url).await;
             self.robots.insert(origin.clone(), robots);
         }
         let robots = self.robots.get(&origin)?;
@@ -230,10 +230,8 @@ impl DryRun<'_> {
         robots.refusal(url.as_url()).map(|why| because(Reason::Robots, why))
     }
 
-    async fn ask(&mut self, origin: &str) -> Robots {
-        let Ok(mut request) = RobotsRequest::new(origin) else {
-            return Robots::unreachable("its URL is invalid");
-        };
+    async fn ask(&mut self, url: &NormalUrl) -> Robots {
+        let mut request = RobotsRequest::new(url);
         loop {
             let url = request.url().clone();
             let got = self.get(&url, Limit::Robots).await;

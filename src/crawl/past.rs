@@ -9,10 +9,10 @@ use super::{
 use crate::{
     filter::{
         Digests, Document, Engine, Key, Kind, Match, MemoryDigests, Options, Position,
-        Representative, Rule, Share, TemplateSample, Verdict,
+        Representative, Rule, Share, Verdict,
     },
     fingerprint::{HashSeed, Recipe},
-    index::Scan,
+    index::{Index, Scan},
     page::{DocId, NormalUrl, Timestamp, UrlOptions},
     state::{
         JudgedDocument, KeptText, Reason, Recorded, SignatureLog, State, StateError, UrlRow,
@@ -137,12 +137,12 @@ impl PastRun {
         let referrer = url.referrer.map(|id| state.url_by_id(id)).transpose()?.flatten();
         let deferred = state.deferred_hosts()?.into_iter().find(|host| host.host == url.host);
         let judged = url.state == UrlState::Judged;
-        let document = if judged { state.document_named(&url.url)? } else { None };
+        let document = if judged { state.document_named(url.url.as_str())? } else { None };
         let of = document.as_ref().and_then(|document| document.judgement.verdict.matched());
         let matched = of.map(|of| state.document(of.of)).transpose()?.flatten();
         Ok(Some(UrlExplanation {
             seed: url.seed.and_then(|seed| seeds.into_iter().nth(seed)),
-            referrer: referrer.map(|row| row.url),
+            referrer: referrer.map(|row| row.url.to_string()),
             deferred: deferred.map(|host| host.to_string()),
             url,
             document,
@@ -177,7 +177,7 @@ impl PastRun {
             Rule::new(options) == Rule::new(&own) && options.templates == own.templates;
         let (mut digests, equal) = self.equal(document, verdicts_hold)?;
         let mut engine = Engine::new(options, document.recipe, Scan::default());
-        self.for_each_sample(document, |sample| engine.add_sample(sample))?;
+        self.restore_template(&mut engine, document)?;
         let signature = (document.sketch.features > 0).then_some(document.sketch.signature);
         let (mut nearest, mut compared) = (BinaryHeap::new(), 0);
         let position = self.state.position()?;
@@ -238,17 +238,17 @@ impl PastRun {
         Ok((digests, equal))
     }
 
-    /// Calls `visit` with what the run knows of the template of the document's origin.
+    /// Adds what the run knows of the template of the document's origin to an engine that knows none.
     ///
     /// # Errors
     /// If the state cannot be read.
-    pub(crate) fn for_each_sample(
+    pub(crate) fn restore_template<I: Index>(
         &self,
+        engine: &mut Engine<I>,
         document: &Document,
-        visit: impl FnMut(&TemplateSample),
     ) -> Result<(), CrawlError> {
         let Some(blocks) = &document.blocks else { return Ok(()) };
-        Ok(self.state.for_each_sample(Some(blocks.origin), visit)?)
+        Ok(self.state.restore_templates(engine, Some(blocks.origin))?)
     }
 
     fn page(&self, id: DocId) -> Result<JudgedDocument, StateError> {

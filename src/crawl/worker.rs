@@ -16,14 +16,14 @@ use super::{
     plan::{CrawlError, Plan},
     politeness::Signal,
     recorder::{Outcome, Parsed, Probe, Received, Record, Request, Skipped, Update},
-    robots::{Robots, RobotsRequest, RobotsResponse, VALID, product_token},
+    robots::{Robots, RobotsResponse, VALID, product_token},
     sitemap,
 };
 use crate::{
     extract::{self, Extractor, Truncation},
     filter::Documents,
     fingerprint::Digest,
-    page::{NormalUrl, Origin, Page, Timestamp, UrlOptions},
+    page::{NormalUrl, Page, Timestamp, UrlOptions},
     sink::warc::Exchange,
     state::{Reason, RobotsRow, SkipCause, UrlKind},
 };
@@ -96,17 +96,14 @@ impl Worker {
         if let Ok(finished) = visit {
             return finished;
         }
-        tracing::error!(url = task.queued.url.url, "a worker panicked");
+        tracing::error!(url = %task.queued.url.url, "a worker panicked");
         self.record(&task, Outcome::failure("the worker panicked"), None).await
     }
 
     async fn visit(self: &Arc<Self>, task: &Arc<Task>) -> Result<Finished, RecorderGone> {
-        // Only a damaged state has anything else than a URL here.
-        let Ok(url) = Url::parse(&task.queued.url.url) else {
-            return self.record(task, Outcome::failure("not a URL"), None).await;
-        };
+        let url = task.queued.url.url.as_url();
         if let Some(robots) = &task.robots
-            && let Some(refusal) = robots.refusal(&url)
+            && let Some(refusal) = robots.refusal(url)
         {
             let cause = robots.unreachable_reason().map(|_| SkipCause::RobotsNotReceived);
             let skipped = Skipped::new(Reason::Robots, None, Some(refusal));
@@ -116,14 +113,14 @@ impl Worker {
             UrlKind::Page => Limit::Page,
             UrlKind::Sitemap => Limit::Sitemap,
         };
-        let (got, exchange) = self.request(task.id, &url, limit).await;
-        trace(&url, task.attempt, &got);
+        let (got, exchange) = self.request(task.id, url, limit).await;
+        trace(url, task.attempt, &got);
         if task.attempt < self.retries && is_retryable(&got) {
             self.archive(exchange).await?;
             return Ok(Finished::Retry(Arc::clone(task)));
         }
         match got {
-            Ok(response) => self.receive(task, url, response, exchange).await,
+            Ok(response) => self.receive(task, response, exchange).await,
             Err(error) => {
                 let skipped = Skipped::new(Reason::Failure, None, Some(error.explain()));
                 let unanswered = error.is_unanswered();
@@ -158,10 +155,10 @@ impl Worker {
     async fn receive(
         self: &Arc<Self>,
         task: &Arc<Task>,
-        url: Url,
         mut response: Response,
         exchange: Option<Exchange>,
     ) -> Result<Finished, RecorderGone> {
+        let url = task.queued.url.url.as_url();
         let status = response.status.as_u16();
         let received = Received {
             status,
@@ -170,10 +167,11 @@ impl Worker {
             is_cut: response.extent == Extent::Cut,
         };
         let outcome = if response.is_redirect() {
-            Outcome::Redirect { status, target: self.redirect_target(&url, &response) }
+            Outcome::Redirect { status, target: self.redirect_target(url, &response) }
         } else if !response.status.is_success() {
             Outcome::Skipped(Skipped::new(Reason::Status, Some(status), None))
         } else if task.queued.url.kind == UrlKind::Sitemap {
+            let url = url.clone();
             let sitemap = self.compute(move || sitemap::parse(&response.body, &url)).await;
             Outcome::Sitemap(received, sitemap)
         } else if !is_html(received.content_type.as_deref(), &response.body) {
@@ -182,7 +180,7 @@ impl Worker {
             Outcome::Skipped(Skipped::new(Reason::ContentType, Some(status), detail))
         } else {
             let page = Page {
-                url: Some(url),
+                url: Some(url.clone()),
                 content_type: received.content_type.clone(),
                 x_robots_tag: response.x_robots_tag,
                 body: response.body,
@@ -220,31 +218,31 @@ impl Worker {
             };
             (received, exchange) = (undecided.received, undecided.exchange);
         }
-        let (worker, parsed_task) = (Arc::clone(self), Arc::clone(task));
-        let (at, is_cut) = (received.at, received.is_cut);
+        let (worker, parsed_task, at) = (Arc::clone(self), Arc::clone(task), received.at);
         let parsed = self.compute(move || {
             let body = body.unwrap_or_else(|| Digest::of(&page.body));
-            let mut parsed = worker.parse(&parsed_task.queued.url.url, &page);
-            parsed.document = parsed.document.with_body(body).with_time(at);
-            let truncated = &mut parsed.extracted.truncated;
-            *truncated = truncated.or(is_cut.then_some(Truncation::Body));
-            parsed
+            worker.parse(&parsed_task.queued.url.url, &page, body, at)
         });
-        let outcome = Outcome::Page(received, Box::new(parsed.await));
+        let mut parsed = parsed.await;
+        if received.is_cut {
+            parsed.extracted.truncated.get_or_insert(Truncation::Body);
+        }
+        let outcome = Outcome::Page(received, Box::new(parsed));
         self.record(task, outcome, exchange).await
     }
 
     /// Extracts a page's text and links, and makes the document to be judged.
-    fn parse(&self, id: &str, page: &Page) -> Parsed {
+    fn parse(&self, url: &NormalUrl, page: &Page, body: Digest, at: Timestamp) -> Parsed {
         let extracted = self.extractor.extract(page);
-        let origin = page.url.as_ref().and_then(Origin::of);
         let normal = |url| NormalUrl::new(url, &self.url_options).ok();
         let mut seen = HashSet::new();
         let followed =
             extracted.links.iter().filter(|link| !link.nofollow && !extracted.robots.nofollow);
         let links = followed.filter_map(|link| normal(&link.url));
+        let document =
+            self.documents.extracted(url.as_str(), Some(&url.origin()), &extracted, Some(body));
         Parsed {
-            document: self.documents.extracted(id, origin.as_ref(), &extracted),
+            document: document.with_time(at),
             links: links.filter(|url| seen.insert(url.clone())).collect(),
             canonical: extracted.canonical.as_ref().and_then(normal),
             extracted,
@@ -268,18 +266,14 @@ impl Worker {
     /// the hosts that they lead to must be treated politely too.
     async fn robots(self: &Arc<Self>, task: &RobotsTask) -> Result<RobotsResult, RecorderGone> {
         let origin = format!("{}://{}", task.scheme.as_str(), task.name);
-        let mut request = match &task.redirect {
-            Some(request) => request.clone(),
-            None => match self.ask(|reply| Request::Robots(origin.clone(), reply)).await? {
-                Some(RobotsRow { at, body }) if age(at) < VALID => {
-                    return Ok(RobotsResult::Rules(self.parse_robots(body).await, age(at)));
-                }
-                _ => match RobotsRequest::new(&origin) {
-                    Ok(request) => request,
-                    Err(_) => return Ok(unreachable("its URL is invalid")),
-                },
-            },
-        };
+        let mut request = task.request.clone();
+        if !request.is_redirected()
+            && let Some(RobotsRow { at, body }) =
+                self.ask(|reply| Request::Robots(origin.clone(), reply)).await?
+            && age(at) < VALID
+        {
+            return Ok(RobotsResult::Rules(self.parse_robots(body).await, age(at)));
+        }
         let (got, exchange) = self.request(task.id, request.url(), Limit::Robots).await;
         self.archive(exchange).await?;
         Ok(match request.receive(got) {

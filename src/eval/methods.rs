@@ -57,9 +57,9 @@ pub enum Method {
     Edit,
     /// Jaccard coefficient of the sets of 5-token shingles: 0.8 or more
     Shingles,
-    /// `MinHash` with 128 permutations of 5-token shingles, 32 bands of 4 rows, estimate 0.8 or more
+    /// MinHash with 128 permutations of 5-token shingles, 32 bands of 4 rows, estimate 0.8 or more
     Minhash,
-    /// `SimHash` as in tutorials: words, term frequency in five levels, 64 bits, distance 3
+    /// SimHash as in tutorials: words, term frequency in five levels, 64 bits, distance 3
     Tutorial,
     /// The configured mode
     Pagesieve,
@@ -323,7 +323,7 @@ fn jaccard(texts: &[&str], fingerprinter: &Fingerprinter) -> Prepared {
     )
 }
 
-/// The estimate of the Jaccard coefficient by `MinHash`, with locality-sensitive hashing.
+/// The estimate of the Jaccard coefficient by MinHash, with locality-sensitive hashing.
 fn minhash(texts: &[&str], fingerprinter: &Fingerprinter) -> Prepared {
     let minima = |text| {
         let mut minima = [u32::MAX; PERMUTATIONS];
@@ -361,7 +361,7 @@ fn mix(mut x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// `SimHash` as in tutorials: 64 bits over words alone, weighted by their frequency in five levels.
+/// SimHash as in tutorials: 64 bits over words alone, weighted by their frequency in five levels.
 fn tutorial(texts: &[&str], fingerprinter: &Fingerprinter) -> Prepared {
     let fingerprint = |text| {
         let frequencies = frequencies(text, fingerprinter);

@@ -140,16 +140,23 @@ impl Documents {
         let extracted = extractor.extract(page);
         let id = page.url.as_ref().map_or("", url::Url::as_str);
         let origin = page.url.as_ref().and_then(Origin::of);
-        let document = self.extracted(id, origin.as_ref(), &extracted);
-        (document.with_body(Digest::of(&page.body)), extracted)
+        let body = Some(Digest::of(&page.body));
+        (self.extracted(id, origin.as_ref(), &extracted, body), extracted)
     }
 
-    /// The text that an extractor found, arriving now. Its origin is the host and port of its URL.
+    /// The text that an extractor found, arriving now. Its origin is the host and port of its URL. `body` is the digest of the bytes from
+    /// which the text was taken, if there were any.
     #[cfg(feature = "html")]
     #[must_use]
-    pub fn extracted(&self, id: &str, origin: Option<&Origin>, extracted: &Extracted) -> Document {
+    pub fn extracted(
+        &self,
+        id: &str,
+        origin: Option<&Origin>,
+        extracted: &Extracted,
+        body: Option<Digest>,
+    ) -> Document {
         let lang = extracted.lang.and_then(Lang::new);
-        self.document(id, origin.map(Origin::as_str), &extracted.text, lang)
+        Document { body, ..self.document(id, origin.map(Origin::as_str), &extracted.text, lang) }
     }
 
     /// A document of which only the sketch is known. For measurements and tests.

@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_would_have_found_is_left_out() {
+    fn probes_that_another_table_covers_are_skipped() {
         let expected = [
             (1, 0, 8),
             (1, 1, 7),

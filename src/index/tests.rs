@@ -58,7 +58,7 @@ fn many_inserted_at_once_are_found_like_one_after_the_other() {
 }
 
 #[test]
-fn many_inserted_at_once_are_those_of_a_hot_value_that_enter_one_by_one() {
+fn equal_fingerprints_inserted_at_once_are_kept_as_one_by_one() {
     for plan in plans(20_000) {
         let limit = NonZeroU32::new(100).unwrap();
         let mut one_by_one = planned(plan).with_equal_limit(limit);
@@ -100,7 +100,7 @@ fn many_inserted_at_once_are_those_of_a_hot_value_that_enter_one_by_one() {
 }
 
 #[test]
-fn of_a_hot_value_the_oldest_are_held_and_the_others_counted() {
+fn the_oldest_equal_fingerprints_are_kept_and_the_rest_counted() {
     for plan in plans(1000) {
         let limit = NonZeroU32::new(10).unwrap();
         let mut index = planned(plan).never_scanning().with_equal_limit(limit);
@@ -222,7 +222,7 @@ fn what_is_removed_and_moved_is_found_as_by_a_scan() {
 }
 
 #[test]
-fn what_a_window_that_fills_is_asked_is_answered_as_by_a_scan() {
+fn a_growing_window_answers_as_a_scan_does() {
     for ((keys, a), (smaller, b)) in TABLES.into_iter().zip(TABLES.into_iter().cycle().skip(2)) {
         let radius = a.min(b);
         let stage = |entries| Plan::with_keys(smaller, radius, entries);

@@ -116,6 +116,13 @@ impl NormalUrl {
         Self::new(&Url::parse(text).map_err(UrlError::Syntax)?, options)
     }
 
+    /// A URL that was in normal form when it was stored; `None` if it is none that can be fetched.
+    #[cfg(feature = "crawl")]
+    pub(crate) fn stored(text: &str) -> Option<Self> {
+        let url = Url::parse(text).ok()?;
+        matches!(url.scheme(), "http" | "https").then_some(Self(url))
+    }
+
     /// The URL itself.
     #[must_use]
     pub fn as_url(&self) -> &Url {

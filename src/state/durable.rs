@@ -1,4 +1,7 @@
 //! The duplicate filter whose window is kept in a file.
+//!
+//! Only the crawler, inside this crate, can add rows of its own to the filter's transactions (`of_crawl`, `begin`, `state`): a page, its
+//! decision and its links are one commit. Other callers judge, commit and roll back.
 
 use std::{ops::Deref, path::Path};
 
@@ -296,7 +299,7 @@ impl State {
         let position = self.position()?;
         let oldest = position.map_or(DocId(0), |position| position.oldest);
         let log = SignatureLog::restore(self, engine, oldest, report)?;
-        self.for_each_sample(None, |sample| engine.add_sample(sample))?;
+        self.restore_templates(engine, None)?;
         if let Some(position) = position {
             engine.resume(position);
         }

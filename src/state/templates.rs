@@ -2,7 +2,8 @@
 
 use super::{State, StateError, signed, unsigned};
 use crate::{
-    filter::{Key, OriginKey, TemplateChange, TemplateSample},
+    filter::{Engine, Key, OriginKey, TemplateChange, TemplateSample},
+    index::Index,
     page::DocId,
 };
 
@@ -23,14 +24,14 @@ impl State {
         })
     }
 
-    /// Calls `visit` with every sample that is kept, or with those of one origin, oldest first.
+    /// Restores the templates of all origins, or of one, into an engine that has none.
     ///
     /// # Errors
     /// If SQLite fails or a row is damaged.
-    pub(crate) fn for_each_sample(
+    pub(crate) fn restore_templates<I: Index>(
         &self,
+        engine: &mut Engine<I>,
         origin: Option<OriginKey>,
-        mut visit: impl FnMut(&TemplateSample),
     ) -> Result<(), StateError> {
         let sql = "SELECT origin, document, key, blocks FROM templates WHERE origin = ?1 OR ?1 IS NULL ORDER BY document";
         let mut statement = self.db.prepare_cached(sql)?;
@@ -41,7 +42,7 @@ impl State {
             let origin = OriginKey::new(unsigned(row.get(0)?)).filter(|_| rest.is_empty());
             let origin =
                 origin.ok_or(StateError::Damaged("a sample of a template cannot be read"))?;
-            visit(&TemplateSample {
+            engine.add_sample(&TemplateSample {
                 id: DocId(unsigned(row.get(1)?)),
                 key: Key(unsigned(row.get(2)?)),
                 origin,

@@ -1,6 +1,10 @@
 //! Every URL known, and the queue of those still to be fetched.
 
-use rusqlite::{Row, types::ToSql};
+use rusqlite::{
+    Error::InvalidColumnType,
+    Row,
+    types::{ToSql, Type},
+};
 
 use super::{
     State, StateError,
@@ -8,7 +12,10 @@ use super::{
     reason::{Reason, SkipCause},
     unknown_code, unsigned,
 };
-use crate::{filter::Key, page::Timestamp};
+use crate::{
+    filter::Key,
+    page::{NormalUrl, Timestamp},
+};
 
 /// The number of a URL in the state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -64,8 +71,8 @@ pub(crate) struct NewUrl<'a> {
 pub struct UrlRow {
     /// Its number.
     pub id: UrlId,
-    /// In normal form.
-    pub url: String,
+    /// The URL.
+    pub url: NormalUrl,
     /// Its host.
     pub host: HostId,
     /// What it leads to.
@@ -307,11 +314,13 @@ fn read_url(row: &Row<'_>) -> rusqlite::Result<UrlRow> {
     let cause =
         cause.map(|code| SkipCause::from_code(code).ok_or_else(|| unknown_code(12, code.into())));
     let cause = cause.transpose()?;
+    let url = NormalUrl::stored(row.get_ref(1)?.as_str()?);
+    let url = url.ok_or_else(|| InvalidColumnType(1, "url".to_owned(), Type::Text))?;
     let detail = row.get::<_, Option<String>>(5)?;
     let of_cause = || cause.and_then(SkipCause::detail).map(str::to_owned);
     Ok(UrlRow {
         id: UrlId(row.get(0)?),
-        url: row.get(1)?,
+        url,
         host: HostId(row.get(2)?),
         kind,
         state,

@@ -133,7 +133,7 @@ fn judge(texts: [&Text; 2], options: &Options, run: Option<&Run<'_>>) -> Result<
     // The key of the first document may be known to the run's templates; the second must differ from it, since no document repeats itself.
     let b = b.with_key(Key(!a.key.0));
     if let Some(run) = run {
-        run.past.for_each_sample(&b, |sample| filter.engine.add_sample(sample))?;
+        run.past.restore_template(&mut filter.engine, &b)?;
     }
     filter.judge(&a);
     let template = filter.template(&b);

@@ -106,7 +106,7 @@ fn of_content(name: String, content: Content, preparation: &Preparation) -> Side
 fn of_page(run: &Run<'_>, url: &str, preparation: &Preparation) -> Result<Side> {
     let explanation = run.explain(url)?;
     let Some(document) = explanation.document else {
-        let url = explanation.url.url;
+        let url = explanation.url.url.as_str();
         let message = format!("{url} was not judged, so there is nothing to compare");
         let help = format!("`pagesieve explain {url} --run {}` shows why", run.directory.display());
         return Err(Failure::refused(Exit::Failed, message, help));

@@ -12,6 +12,7 @@ use crate::{
         politeness::Pace,
         robots::{Robots, RobotsRequest, VALID},
     },
+    page::NormalUrl,
     state::Queued,
 };
 
@@ -23,8 +24,8 @@ pub(in crate::crawl) enum Scheme {
 }
 
 impl Scheme {
-    pub(super) fn of(url: &str) -> Self {
-        if url.starts_with("https:") { Self::Https } else { Self::Http }
+    pub(super) fn of(url: &NormalUrl) -> Self {
+        if url.scheme() == "https" { Self::Https } else { Self::Http }
     }
 
     pub(in crate::crawl) fn as_str(self) -> &'static str {

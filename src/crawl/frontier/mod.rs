@@ -101,8 +101,8 @@ pub(super) struct RobotsTask {
     pub(super) scheme: Scheme,
     /// Failed attempts so far.
     pub(super) attempt: u32,
-    /// Where redirects have led, if there were any.
-    pub(super) redirect: Option<RobotsRequest>,
+    /// The request, where redirects have led.
+    pub(super) request: RobotsRequest,
 }
 
 /// What to do next.
@@ -411,7 +411,8 @@ impl Frontier {
     fn start(&mut self, id: HostId, address: Option<IpAddr>, now: Instant) -> Option<Step> {
         let host = self.hosts.get_mut(&id)?;
         let (queued, attempt) = host.head(now)?;
-        let (seq, seed, scheme) = (queued.seq, queued.url.seed, Scheme::of(&queued.url.url));
+        let (seq, seed, url) = (queued.seq, queued.url.seed, queued.url.url.clone());
+        let scheme = Scheme::of(&url);
         let over_budget = seed.is_some_and(|seed| self.budget.is_seed_spent(seed));
         let name = Arc::clone(&host.name);
         let known = host.robots(scheme, now);
@@ -420,10 +421,11 @@ impl Frontier {
             RobotsState::Known { robots, .. } => Some(Arc::clone(robots)),
             RobotsState::Requested => return None,
             RobotsState::Unknown { attempt, redirect } => {
-                let (attempt, redirect) = (*attempt, redirect.take());
+                let attempt = *attempt;
+                let request = redirect.take().unwrap_or_else(|| RobotsRequest::new(&url));
                 *known = RobotsState::Requested;
                 let task_id = self.next_id();
-                let task = RobotsTask { id: task_id, host: id, name, scheme, attempt, redirect };
+                let task = RobotsTask { id: task_id, host: id, name, scheme, attempt, request };
                 return self.start_robots(task, address, now);
             }
         };
@@ -444,12 +446,12 @@ impl Frontier {
         own: Option<IpAddr>,
         now: Instant,
     ) -> Option<Step> {
-        let target = task.redirect.as_ref().map(RobotsRequest::host);
-        let Some(other) = target.filter(|host| **host != *task.name) else {
+        let target = task.request.host();
+        if *target == *task.name {
             self.run(task.id, task.host, own, false, now);
             return Some(Step::FetchRobots(Arc::new(task)));
-        };
-        let other = self.hosts.values_mut().find(|host| *host.name == *other);
+        }
+        let other = self.hosts.values_mut().find(|host| *host.name == *target);
         let address = other.as_ref().and_then(|other| other.address).filter(|it| !it.is_loopback());
         if let Some(other) = other {
             let earliest = other.pace.earliest();
@@ -465,7 +467,7 @@ impl Frontier {
     fn start_robots_later(&mut self, task: RobotsTask, earliest: Instant) -> Option<Step> {
         let host = self.hosts.get_mut(&task.host)?;
         host.pace.pause_until(earliest);
-        host.request_robots_again(task.scheme, task.attempt, task.redirect);
+        host.request_robots_again(task.scheme, task.attempt, Some(task.request));
         self.schedule(task.host);
         (self.order == Order::RoundRobin).then_some(Step::Wait(earliest))
     }

@@ -70,7 +70,7 @@ impl Recorder {
     ) -> Result<(), CrawlError> {
         let found = Found::page(Some(from.id), self.state().depth(from.id)? + 1, at);
         if let Some(canonical) = &parsed.canonical
-            && same_site(&from.url, canonical.as_str())
+            && same_site(from.url.as_str(), canonical.as_str())
         {
             self.discover(canonical, &found)?;
         }
@@ -90,7 +90,7 @@ impl Recorder {
         let row = &task.queued.url;
         let hops = row.hops + 1;
         let detail = match target {
-            Ok(target) if target.as_str() == row.url => {
+            Ok(target) if *target == row.url => {
                 "to itself, as some servers do until a cookie comes back; nothing else to follow"
                     .to_owned()
             }
@@ -126,7 +126,7 @@ impl Recorder {
             }
         }
         for problem in &sitemap.problems {
-            tracing::warn!(url = row.url, %problem, "sitemap");
+            tracing::warn!(url = %row.url, %problem, "sitemap");
         }
         let mut detail = sitemap.counts();
         let problems = sitemap.problems.len() + sitemap.more_problems;
@@ -213,8 +213,7 @@ impl Recorder {
 
     /// Queues a URL that had been skipped.
     pub(super) fn requeue(&mut self, row: &UrlRow, seed: usize) -> Result<(), CrawlError> {
-        let url = NormalUrl::parse(&row.url, &self.url_options)?;
-        let (host, deferred) = self.state().host(url.origin().as_str())?;
+        let (host, deferred) = self.state().host(row.url.origin().as_str())?;
         self.state().revive_url(row.id, seed, row.depth)?;
         self.enqueue(host, deferred, row.id)
     }

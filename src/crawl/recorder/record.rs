@@ -14,7 +14,7 @@ use crate::{
     extract::{Extracted, Truncation},
     filter::{Judgement, Kind, Step, Verdict},
     fingerprint::Digest,
-    page::{NormalUrl, Timestamp},
+    page::Timestamp,
     sink::{
         Position,
         record::{Decision, DuplicateLine, PageLine},
@@ -119,12 +119,14 @@ impl Recorder {
         if self.state().depth(row.id)? == 0 {
             return Ok(None);
         }
-        let Some(matched) = self.filter.peek_body(&row.url, body, at)? else { return Ok(None) };
-        let (policy, _) = self.policy(&row.url, &self.filter.id_of(matched.of)?);
+        let Some(matched) = self.filter.peek_body(row.url.as_str(), body, at)? else {
+            return Ok(None);
+        };
+        let (policy, _) = self.policy(row.url.as_str(), &self.filter.id_of(matched.of)?);
         if !policy.skips_all() {
             return Ok(None);
         }
-        Ok(self.filter.judge_body(&row.url, body, at)?)
+        Ok(self.filter.judge_body(row.url.as_str(), body, at)?)
     }
 
     /// Records a judged page. Returns why its links are skipped, if they are. `parsed` is missing if the page was judged by its body.
@@ -138,7 +140,7 @@ impl Recorder {
     ) -> Result<Option<SkipCause>, CrawlError> {
         let row = &task.queued.url;
         let depth = self.state().depth(row.id)?;
-        let action = self.action(&row.url, depth, judgement)?;
+        let action = self.action(row.url.as_str(), depth, judgement)?;
         let capture = exchange.map(|exchange| Capture {
             payload: warc::PayloadDigest::of(&exchange.body).0,
             at: exchange.at,
@@ -151,7 +153,7 @@ impl Recorder {
         }
         let (state, status) = (UrlState::Judged, Some(received.status));
         self.state().set_url_state(row.id, state, None, status, received.at)?;
-        tracing::debug!(url = row.url, number = judgement.id.0, verdict = ?judgement.verdict, "judged");
+        tracing::debug!(url = %row.url, number = judgement.id.0, verdict = ?judgement.verdict, "judged");
         match judgement.verdict {
             Verdict::Unique => self.counts.unique += 1,
             Verdict::Duplicate(found) if found.kind == Kind::Exact => self.counts.exact += 1,
@@ -215,14 +217,14 @@ impl Recorder {
         exchange: Option<&warc::Exchange>,
     ) -> Result<(), CrawlError> {
         let row = &task.queued.url;
-        let decision =
-            Decision::new(&row.url, Some(&row.url), action.judgement, action.of.as_deref());
+        let url = row.url.as_str();
+        let decision = Decision::new(url, Some(url), action.judgement, action.of.as_deref());
         let warc = match exchange {
             Some(exchange) => self.archive_judged(exchange, &decision, action)?,
             None => None,
         };
         let referrer = row.referrer.map(|id| self.state().url_by_id(id)).transpose()?.flatten();
-        let referrer = referrer.map(|row| row.url.into());
+        let referrer = referrer.map(|row| row.url.to_string().into());
         let (status, fetched_at) = (received.status, received.at.into());
         let Some(parsed) = parsed.filter(|_| action.stored) else {
             let line = DuplicateLine { decision, status, fetched_at, depth, referrer };
@@ -268,8 +270,7 @@ impl Recorder {
     /// that only its own list admits, the lists would give [`Reason::Scope`], but the spent budget is the cause.
     fn move_to_another_seed(&mut self, task: &Task) -> Result<Option<Skipped>, CrawlError> {
         let row = &task.queued.url;
-        let url = NormalUrl::parse(&row.url, &self.url_options)?;
-        match self.admit(&url, row.kind, self.state().depth(row.id)?, None) {
+        match self.admit(&row.url, row.kind, self.state().depth(row.id)?, None) {
             Ok(seed) => {
                 self.requeue(row, seed)?;
                 Ok(None)

@@ -115,8 +115,9 @@ fn add_skipped(
                     None => Reason::Pending,
                 },
             };
-            let url_of =
-                |id: UrlId| state.url_by_id(id).map(|row: Option<UrlRow>| row.map(|row| row.url));
+            let url_of = |id: UrlId| {
+                state.url_by_id(id).map(|row: Option<UrlRow>| row.map(|row| row.url.to_string()))
+            };
             let referrer = row
                 .referrer
                 .map(|id| referrers.try_get_or_insert(id, || url_of(id)).cloned())
@@ -124,7 +125,7 @@ fn add_skipped(
                 .flatten();
             let queued = row.state == UrlState::Queued;
             let line = SkippedLine {
-                url: row.url.into(),
+                url: row.url.as_str().into(),
                 reason,
                 detail: row.detail.map(Into::into),
                 status: row.status,

@@ -217,8 +217,7 @@ impl Recorder {
             },
         )?;
         for row in without_seed {
-            let url = NormalUrl::parse(&row.url, &self.url_options)?;
-            match self.admit(&url, row.kind, row.depth, None) {
+            match self.admit(&row.url, row.kind, row.depth, None) {
                 Ok(seed) => self.state().revive_url(row.id, seed, row.depth)?,
                 Err(reason) => {
                     let state = UrlState::Skipped(reason);
@@ -263,8 +262,7 @@ impl Recorder {
         let mut admitted = Vec::new();
         self.state().for_each_url(may_be_admitted, |row| {
             if has_ceased(&row) {
-                let url = NormalUrl::parse(&row.url, &self.url_options)?;
-                let seed = self.admit(&url, row.kind, row.depth, None).ok();
+                let seed = self.admit(&row.url, row.kind, row.depth, None).ok();
                 admitted.extend(seed.map(|seed| (row, seed)));
             }
             Ok::<_, CrawlError>(())

@@ -9,10 +9,10 @@ mod parse;
 
 use std::{cmp::Reverse, fmt, time::Duration};
 
-use url::{ParseError, Url};
+use url::Url;
 
 use super::fetch::{FetchError, Response};
-use crate::page::percent;
+use crate::page::{NormalUrl, percent};
 
 /// For how long a robots.txt is valid (RFC 9309, section 2.4).
 pub(super) const VALID: Duration = Duration::from_hours(24);
@@ -140,9 +140,22 @@ pub(super) enum RobotsResponse {
 }
 
 impl RobotsRequest {
-    /// `origin` is scheme, name and port.
-    pub(super) fn new(origin: &str) -> Result<Self, ParseError> {
-        Ok(Self { url: Url::parse(&format!("{origin}/robots.txt"))?, redirects: 0 })
+    /// The request for the robots.txt that applies to this URL.
+    pub(super) fn new(url: &NormalUrl) -> Self {
+        let mut url = url.as_url().clone();
+        url.set_path("/robots.txt");
+        url.set_query(None);
+        Self { url, redirects: 0 }
+    }
+
+    #[cfg(test)]
+    pub(super) fn redirected_to(url: &str) -> Self {
+        Self { url: Url::parse(url).expect("a URL"), redirects: 1 }
+    }
+
+    /// Whether a redirect has led elsewhere.
+    pub(super) fn is_redirected(&self) -> bool {
+        self.redirects > 0
     }
 
     /// Name and port of the host that gets the next request.

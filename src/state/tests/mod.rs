@@ -280,6 +280,10 @@ fn damaged_rows_are_errors() {
     assert!(is_damage(state.url_by_id(id).unwrap_err()));
     damage("UPDATE urls SET cause = NULL, kind = 5");
     assert!(is_damage(state.url_by_id(id).unwrap_err()));
+    for text in ["a", "ftp://a/"] {
+        damage(&format!("UPDATE urls SET kind = 0, url = '{text}'"));
+        assert!(is_damage(state.queued(host.id, 0, 9).unwrap_err()), "{text}");
+    }
 
     damage("UPDATE hosts SET cause = 9, requested = 0, until = 0");
     assert!(is_damage(state.deferred_hosts().unwrap_err()));

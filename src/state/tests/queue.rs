@@ -30,7 +30,7 @@ fn urls_wait_in_the_order_of_their_places() {
     }
     let places = |after, limit| {
         let queued = state.queued(host.id, after, limit).unwrap();
-        queued.iter().map(|queued| (queued.seq, queued.url.url.clone())).collect::<Vec<_>>()
+        queued.iter().map(|queued| (queued.seq, queued.url.url.to_string())).collect::<Vec<_>>()
     };
     assert_eq!(places(0, 2), [(1, "http://a/1".to_owned()), (2, "http://a/2".to_owned())]);
     assert_eq!(places(2, 9), [(3, "http://a/3".to_owned())]);

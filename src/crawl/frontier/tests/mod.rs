@@ -211,13 +211,12 @@ fn delay_of_redirect(order: Order, target: &str) -> Duration {
             Step::FetchRobots(task) if &*task.name == "h0:80" => {
                 requested.push(now - start);
                 world.frontier.responded(task.id, None, Signal::Fine, now);
-                let Some(request) = &task.redirect else {
-                    let redirect = RobotsResult::Redirect(RobotsRequest::new(target).unwrap());
-                    world.frontier.robots_fetched(&task, redirect, now);
-                    continue;
-                };
-                assert_eq!(request.url().as_str(), format!("{target}/robots.txt"));
-                return requested[1];
+                if task.request.is_redirected() {
+                    assert_eq!(task.request.url().as_str(), target);
+                    return requested[1];
+                }
+                let redirect = RobotsResult::Redirect(RobotsRequest::redirected_to(target));
+                world.frontier.robots_fetched(&task, redirect, now);
             }
             Step::FetchRobots(task) => {
                 // The other host responds slowly.
@@ -233,15 +232,15 @@ fn delay_of_redirect(order: Order, target: &str) -> Duration {
 
 #[test]
 fn a_redirected_robots_txt_is_requested_a_delay_later() {
-    assert_eq!(delay_of_redirect(Order::Earliest, "http://h0/new"), SECOND);
-    assert_eq!(delay_of_redirect(Order::RoundRobin, "http://h0/new"), SECOND);
+    assert_eq!(delay_of_redirect(Order::Earliest, "http://h0/new/robots.txt"), SECOND);
+    assert_eq!(delay_of_redirect(Order::RoundRobin, "http://h0/new/robots.txt"), SECOND);
 }
 
 #[test]
 fn a_robots_txt_redirected_to_another_host_waits_for_that_host_s_delay() {
-    assert_eq!(delay_of_redirect(Order::Earliest, "http://h1"), SECOND + SECOND / 2);
+    assert_eq!(delay_of_redirect(Order::Earliest, "http://h1/robots.txt"), SECOND + SECOND / 2);
     assert_eq!(
-        delay_of_redirect(Order::RoundRobin, "http://h1"),
+        delay_of_redirect(Order::RoundRobin, "http://h1/robots.txt"),
         SECOND,
         "it has had no request yet"
     );
@@ -257,13 +256,13 @@ fn in_round_robin_a_redirected_robots_txt_waits_for_a_pausing_host() {
     world.frontier.loaded_hosts(&[world.row(0), pausing], start);
     let Step::FetchRobots(task) = world.next(start) else { panic!("robots.txt") };
     world.frontier.responded(task.id, None, Signal::Fine, start);
-    let redirect = RobotsResult::Redirect(RobotsRequest::new("http://h1").unwrap());
+    let redirect = RobotsResult::Redirect(RobotsRequest::redirected_to("http://h1/robots.txt"));
     world.frontier.robots_fetched(&task, redirect, start);
     for (now, then) in [(start, start + SECOND), (start + SECOND, start + 5 * SECOND)] {
         assert!(matches!(world.next(now), Step::Wait(at) if at == then));
     }
     let Step::FetchRobots(task) = world.next(start + 5 * SECOND) else { panic!("robots.txt") };
-    assert!(task.redirect.is_some());
+    assert!(task.request.is_redirected());
 }
 
 const HOSTS: usize = 7;

@@ -29,7 +29,7 @@ use crate::{
         politeness::{Options, Signal},
         robots::Robots,
     },
-    page::Timestamp,
+    page::{NormalUrl, Timestamp},
     state::{HostId, HostRow, Queued, UrlId, UrlKind, UrlRow, UrlState},
 };
 
@@ -177,7 +177,7 @@ fn queued(host: usize, seq: i64, seed: usize) -> Queued {
     let scheme = if seq % 5 == 4 { "https" } else { "http" };
     let url = UrlRow {
         id: UrlId(seq),
-        url: format!("{scheme}://h{host}/{seq}"),
+        url: NormalUrl::stored(&format!("{scheme}://h{host}:80/{seq}")).unwrap(),
         host: HostId(host as i64),
         kind: UrlKind::Page,
         state: UrlState::Queued,
