@@ -163,9 +163,6 @@ pub(super) fn hint_of(element: &Element) -> Hint {
     if matches!(element.name.local, names!("html" "body" "main" "article")) {
         return Hint::None;
     }
-    if element.name.local == local_name!("figcaption") {
-        return Hint::Aside;
-    }
     match hint_words_of(element).max() {
         Some(HintWord::Aside) => Hint::Aside,
         Some(HintWord::Comments) => Hint::Comments,

@@ -110,7 +110,9 @@ fn find(text: &str, writer: &Writer) -> Option<Found> {
         found
     };
     let pieces: Vec<usize> = (0..writer.segments.len()).map(found_in).collect();
-    (all > 0 && total * 5 >= all * 3).then_some(Found { pieces, is_excerpt })
+    // What a page shows twice does not say where its article is.
+    let is_repeated = pieces.iter().filter(|&&found| found * 2 > all).count() > 1;
+    (all > 0 && total * 5 >= all * 3 && !is_repeated).then_some(Found { pieces, is_excerpt })
 }
 
 /// Calls `each` with the hash of every piece of a text.

@@ -20,19 +20,21 @@ const WITHOUT_TEASERS: usize = 1500;
 const FEW_TEASERS: usize = 8;
 /// Upper limit of the prose of a teaser per heading.
 const TEASER: usize = 500;
+/// A labelled box with less text needs no links in it to stand beside the text.
+const SMALL_BOX: usize = 300;
 /// Prose that a declared text is worth, beyond its length.
 const DECLARED: usize = 1500;
 /// Prose in one block beside which a description may be only the lead; the same if it is shown whole.
 const BESIDE_EXCERPT: usize = 3000;
 const BESIDE_WHOLE: usize = 900;
+/// Lines without prose after which the text that was declared does not go on.
+const PAUSE: usize = 3;
 
 /// The measurements of a page with what it declares, and the hint of each block.
 pub(super) struct Judged {
     pub(super) segments: Vec<Sum>,
     pub(super) sums: Vec<Sum>,
     pub(super) hints: Vec<Hint>,
-    /// Where the article's text is that the page declares.
-    pub(super) body: Option<Found>,
 }
 
 /// Measures a page. The prose that is declared to be the article's counts more than other.
@@ -46,16 +48,26 @@ pub(super) fn judge(
     let shown = sum_by_block(&blocks, writer, |index, _| segments[index]);
     mark_sections(&mut blocks, writer, labels, &shown);
     let is_discussion = declared.is_discussion || is_discussion(&blocks, &shown);
-    let body = declared.find_body(writer);
-    if let Some(found) = &body {
-        emphasise(found, &mut segments, |_| true);
-    } else if !is_discussion && let Some(found) = declared.find_description(writer) {
-        count_described(&blocks, writer, &shown, &found, &mut segments);
+    let worth = {
+        let page = Hinted::new(&blocks, writer, &segments, &shown);
+        let is_in_place = |found: &Found| page.is_in_place(found);
+        if let Some(found) = declared.find_body(writer).filter(is_in_place) {
+            page.worth(&found, |_| true)
+        } else if !is_discussion
+            && let Some(found) = declared.find_description(writer).filter(is_in_place)
+        {
+            page.worth_of_description(&found)
+        } else {
+            Vec::new()
+        }
+    };
+    for (segment, worth) in segments.iter_mut().zip(worth) {
+        segment.prose += worth;
     }
     let sums = sum_by_block(&blocks, writer, |index, _| segments[index]);
     let mut hints = credible_hints(&blocks, &sums, &shown, is_discussion);
     mark_copies(&blocks, writer, &mut hints);
-    (blocks, Judged { segments, sums, hints, body })
+    (blocks, Judged { segments, sums, hints })
 }
 
 /// Gives a hint to the boxes and sections that a line labels, unless they are much of the page.
@@ -97,9 +109,11 @@ fn mark_sections(blocks: &mut [Block], writer: &Writer, labels: &[Option<Label>]
         {
             to = blocks[to].end;
         }
-        let is_links = sums[from].linked * 2 >= sums[from].bytes;
+        let links = if label == Some(Label::Links) { 2 } else { 3 };
+        let is_links = sums[from].linked * links >= sums[from].bytes;
+        let is_small = label != Some(Label::Links) && sums[from].bytes < SMALL_BOX;
         if sums[from].prose * 3 >= sums[0].prose
-            || (label == Some(Label::Links) && is_box && !is_links)
+            || (is_box && hint == Hint::Aside && !is_links && !is_small)
         {
             continue;
         }
@@ -129,51 +143,121 @@ fn is_discussion(blocks: &[Block], sums: &[Sum]) -> bool {
     most * 2 >= sums[0].prose.max(DECLARED) || (most > 0 && comments * 3 >= sums[0].prose * 2)
 }
 
-/// Adds weight to the prose that the page's description quotes, unless the page is a list.
-fn count_described(
-    blocks: &[Block],
-    writer: &Writer,
-    sums: &[Sum],
-    found: &Found,
-    segments: &mut [Sum],
-) {
-    let is_contents =
-        |block: usize| blocks[block].kind == Kind::List && sums[block].linked * 2 >= sums[0].bytes;
-    if (0..blocks.len()).any(is_contents) {
-        return;
-    }
-    let mut hints = vec![Hint::None; blocks.len()];
-    for index in 1..blocks.len() {
-        hints[index] = hints[blocks[index].parent].max(blocks[index].hint);
-    }
-    // A description that is shown whole may be the lead of a longer article.
-    let rich = if found.is_excerpt { BESIDE_EXCERPT } else { BESIDE_WHOLE };
-    let mut direct = vec![0; blocks.len()];
-    for (index, segment) in writer.segments.iter().enumerate() {
-        let mut block = segment.block;
-        while !matches!(blocks[block].kind, Kind::Container | Kind::Cell) {
-            block = blocks[block].parent;
-        }
-        direct[block] += segments[index].prose;
-        if hints[block] == Hint::None && direct[block] >= rich {
-            return;
-        }
-    }
-    let counts = |index: usize| {
-        let block = writer.segments[index].block;
-        blocks[block].kind != Kind::Heading && (found.is_excerpt || hints[block] == Hint::None)
-    };
-    emphasise(found, segments, counts);
+/// A page with its measurements and with hints that nothing was compared with.
+struct Hinted<'a> {
+    blocks: &'a [Block],
+    writer: &'a Writer,
+    segments: &'a [Sum],
+    sums: &'a [Sum],
+    hints: Vec<Hint>,
 }
 
-/// Adds weight to the prose that is found and counts.
-fn emphasise(found: &Found, segments: &mut [Sum], counts: impl Fn(usize) -> bool) {
-    let which: Vec<usize> =
-        (0..segments.len()).filter(|&index| found.pieces[index] > 0 && counts(index)).collect();
-    let all: usize = which.iter().map(|&index| found.pieces[index]).sum();
-    for index in which {
-        segments[index].prose += DECLARED * found.pieces[index] / all;
+impl<'a> Hinted<'a> {
+    fn new(blocks: &'a [Block], writer: &'a Writer, segments: &'a [Sum], sums: &'a [Sum]) -> Self {
+        let mut hints = vec![Hint::None; blocks.len()];
+        for index in 1..blocks.len() {
+            hints[index] = hints[blocks[index].parent].max(blocks[index].hint);
+        }
+        Self { blocks, writer, segments, sums, hints }
     }
+
+    /// Whether a declared text is where the page has its article, if it says where. A blog's motto is declared on every page.
+    fn is_in_place(&self, found: &Found) -> bool {
+        let article = named_body(self.blocks, &self.hints, self.sums)
+            .or_else(|| only_one(self.blocks, &self.hints, Landmark::Article));
+        let Some(article) = article else { return true };
+        let is_inside = |index: usize| {
+            (article..self.blocks[article].end).contains(&self.writer.segments[index].block)
+        };
+        let all: usize = found.pieces.iter().sum();
+        let inside: usize = found
+            .pieces
+            .iter()
+            .enumerate()
+            .filter(|&(index, _)| is_inside(index))
+            .map(|(_, pieces)| pieces)
+            .sum();
+        inside * 2 >= all
+    }
+
+    /// What the description adds to the weight of each segment, if it is not the lead of a long article, and the page not a list.
+    fn worth_of_description(&self, found: &Found) -> Vec<usize> {
+        let is_contents = |block: usize| {
+            self.blocks[block].kind == Kind::List
+                && self.sums[block].linked * 2 >= self.sums[0].bytes
+        };
+        if (0..self.blocks.len()).any(is_contents)
+            || self.has_block_with(if found.is_excerpt { BESIDE_EXCERPT } else { BESIDE_WHOLE })
+        {
+            return Vec::new();
+        }
+        self.worth(found, |index| {
+            let block = self.writer.segments[index].block;
+            self.blocks[block].kind != Kind::Heading
+                && (found.is_excerpt || self.hints[block] == Hint::None)
+        })
+    }
+
+    /// Whether a block has this much prose without the blocks in it that have some.
+    fn has_block_with(&self, prose: usize) -> bool {
+        let mut direct = vec![0; self.blocks.len()];
+        self.writer.segments.iter().zip(self.segments).any(|(segment, sum)| {
+            let mut block = segment.block;
+            while !matches!(self.blocks[block].kind, Kind::Container | Kind::Cell) {
+                block = self.blocks[block].parent;
+            }
+            direct[block] += sum.prose;
+            self.hints[block] == Hint::None && direct[block] >= prose
+        })
+    }
+
+    /// What a declared text adds to the weight of each segment: it is shared out over what was found of it, and the prose that goes on.
+    fn worth(&self, found: &Found, counts: impl Fn(usize) -> bool) -> Vec<usize> {
+        let mut shares = vec![0; self.segments.len()];
+        let mut pause = PAUSE;
+        for (index, &sum) in self.segments.iter().enumerate() {
+            if found.pieces[index] > 0 && counts(index) {
+                shares[index] = found.pieces[index];
+                pause = 0;
+            } else if pause < PAUSE {
+                let block = self.writer.segments[index].block;
+                if self.hints[block] == Hint::None
+                    && sum.prose * 2 >= sum.bytes
+                    && sum.linked * 4 <= sum.bytes
+                {
+                    shares[index] = sum.prose;
+                    pause = 0;
+                } else {
+                    pause += 1;
+                }
+            }
+        }
+        let all: usize = shares.iter().sum();
+        shares.into_iter().map(|share| DECLARED * share / all.max(1)).collect()
+    }
+}
+
+/// The block that is named the body of the page's article. A page with several articles has none.
+pub(super) fn named_body(blocks: &[Block], hints: &[Hint], sums: &[Sum]) -> Option<usize> {
+    let is_body = |&block: &usize| {
+        blocks[block].is_body && hints[block] <= Hint::Teaser && sums[block].bytes > 0
+    };
+    let bodies: Vec<usize> = (1..blocks.len()).filter(is_body).collect();
+    let &largest = bodies.iter().rev().max_by_key(|&&body| sums[body].bytes)?;
+    let (inside, outside): (Vec<usize>, Vec<usize>) =
+        bodies.iter().partition(|&body| (largest..blocks[largest].end).contains(body));
+    if outside.iter().any(|&other| sums[other].bytes * 4 >= sums[largest].bytes) {
+        return None;
+    }
+    // The innermost one with nearly all of it.
+    inside.into_iter().rfind(|&body| sums[body].bytes * 5 >= sums[largest].bytes * 4)
+}
+
+/// The only block of its kind.
+pub(super) fn only_one(blocks: &[Block], hints: &[Hint], landmark: Landmark) -> Option<usize> {
+    let is_one = |&block: &usize| blocks[block].landmark == landmark && hints[block] == Hint::None;
+    let mut all = (1..blocks.len()).filter(is_one);
+    all.next().filter(|_| all.next().is_none())
 }
 
 /// The hint of each block, inherited from its parents. Hints that would drop too much are ignored.

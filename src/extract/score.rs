@@ -27,7 +27,7 @@ use super::{
     blocks::{Block, Kind, Landmark},
     boilerplate::Hint,
     declared::Declared,
-    hints::{self, Judged},
+    hints::{self, Judged, named_body, only_one},
     labels::{Label, label_of},
     measure::{Sum, sum_by_block},
     text::Writer,
@@ -55,7 +55,7 @@ pub(super) fn choose(blocks: Vec<Block>, writer: &Writer, declared: &Declared) -
     let labels: Vec<Option<Label>> =
         (0..writer.segments.len()).map(|index| label_of(writer.text_of(index))).collect();
     let (blocks, judged) = hints::judge(blocks, writer, declared, &labels);
-    let Judged { segments, sums, hints, body } = judged;
+    let Judged { segments, sums, hints } = judged;
     let page = Measured { blocks: &blocks, writer, segments: &segments, hints: &hints };
     let shown: Vec<bool> =
         writer.segments.iter().map(|segment| hints[segment.block] != Hint::Boilerplate).collect();
@@ -65,8 +65,7 @@ pub(super) fn choose(blocks: Vec<Block>, writer: &Writer, declared: &Declared) -
     }
     let weights = page.weights();
     let plain = page.plain();
-    let declared_body = body.and_then(|found| page.holder(&found.pieces));
-    let named = page.article_body(&sums).or(declared_body);
+    let named = named_body(&blocks, &hints, &sums);
     let root = named.or_else(|| page.main(&weights)).unwrap_or(0);
     let weight = weights[root];
     let is_listing = weight < LISTING
@@ -127,44 +126,12 @@ impl Measured<'_> {
         })
     }
 
-    /// The block that is named the body of the page's article. A page with several articles has none.
-    fn article_body(&self, sums: &[Sum]) -> Option<usize> {
-        let is_body = |block: &usize| {
-            self.blocks[*block].is_body
-                && self.hints[*block] <= Hint::Teaser
-                && sums[*block].bytes > 0
-        };
-        let bodies: Vec<usize> = (1..self.blocks.len()).filter(is_body).collect();
-        let &largest = bodies.iter().rev().max_by_key(|&&body| sums[body].bytes)?;
-        let (inside, outside): (Vec<usize>, Vec<usize>) =
-            bodies.iter().partition(|&body| (largest..self.blocks[largest].end).contains(body));
-        if outside.iter().any(|&other| sums[other].bytes * 4 >= sums[largest].bytes) {
-            return None;
-        }
-        // The innermost one with nearly all of it.
-        inside.into_iter().rfind(|&body| sums[body].bytes * 5 >= sums[largest].bytes * 4)
-    }
-
     /// The block that the page says is its main content, or its only article, if it has most of the prose.
     fn main(&self, weights: &[usize]) -> Option<usize> {
-        let only = |landmark: Landmark| {
-            let mut all = (1..self.blocks.len()).filter(|&block| {
-                self.blocks[block].landmark == landmark && self.hints[block] == Hint::None
-            });
-            all.next().filter(|_| all.next().is_none())
-        };
+        let only = |landmark: Landmark| only_one(self.blocks, self.hints, landmark);
         let has_most = |&block: &usize| weights[block] * 2 >= weights[0];
         let article = only(Landmark::Article).filter(has_most);
         article.or_else(|| only(Landmark::Main).filter(has_most))
-    }
-
-    /// The innermost block with nearly all of what was found.
-    fn holder(&self, found: &[usize]) -> Option<usize> {
-        let found = sum_by_block(self.blocks, self.writer, |index, segment| {
-            if self.hints[segment.block] == Hint::Boilerplate { 0 } else { found[index] }
-        });
-        let holds = |&block: &usize| found[block] * 10 >= found[0] * 9;
-        (found[0] > 0).then(|| (0..self.blocks.len()).rfind(holds)).flatten()
     }
 
     /// For each segment whether it is in this block, and neither boilerplate nor beside the text.
