@@ -25,15 +25,16 @@ const SMALL_BOX: usize = 300;
 /// Prose that a declared text is worth, beyond its length.
 const DECLARED: usize = 1500;
 /// Prose in one block beside which a description may be only the lead; the same if it is shown whole.
-const BESIDE_EXCERPT: usize = 3000;
-const BESIDE_WHOLE: usize = 900;
+const BESIDE_EXCERPT: usize = 1500;
+const BESIDE_WHOLE: usize = 600;
 /// Lines without prose after which the text that was declared does not go on.
 const PAUSE: usize = 3;
 
 /// The measurements of a page with what it declares, and the hint of each block.
 pub(super) struct Judged {
     pub(super) segments: Vec<Sum>,
-    pub(super) sums: Vec<Sum>,
+    /// The segments with what declared prose counts more.
+    pub(super) weighed: Vec<Sum>,
     pub(super) hints: Vec<Hint>,
 }
 
@@ -44,7 +45,7 @@ pub(super) fn judge(
     declared: &Declared,
     labels: &[Option<Label>],
 ) -> (Vec<Block>, Judged) {
-    let mut segments = measure_segments(&blocks, writer);
+    let segments = measure_segments(&blocks, writer);
     let shown = sum_by_block(&blocks, writer, |index, _| segments[index]);
     mark_sections(&mut blocks, writer, labels, &shown);
     let is_discussion = declared.is_discussion || is_discussion(&blocks, &shown);
@@ -61,13 +62,14 @@ pub(super) fn judge(
             Vec::new()
         }
     };
-    for (segment, worth) in segments.iter_mut().zip(worth) {
+    let mut weighed = segments.clone();
+    for (segment, worth) in weighed.iter_mut().zip(worth) {
         segment.prose += worth;
     }
-    let sums = sum_by_block(&blocks, writer, |index, _| segments[index]);
+    let sums = sum_by_block(&blocks, writer, |index, _| weighed[index]);
     let mut hints = credible_hints(&blocks, &sums, &shown, is_discussion);
     mark_copies(&blocks, writer, &mut hints);
-    (blocks, Judged { segments, sums, hints })
+    (blocks, Judged { segments, weighed, hints })
 }
 
 /// Gives a hint to the boxes and sections that a line labels, unless they are much of the page.

@@ -55,7 +55,12 @@ pub(super) fn choose(blocks: Vec<Block>, writer: &Writer, declared: &Declared) -
     let labels: Vec<Option<Label>> =
         (0..writer.segments.len()).map(|index| label_of(writer.text_of(index))).collect();
     let (blocks, judged) = hints::judge(blocks, writer, declared, &labels);
-    let Judged { segments, sums, hints } = judged;
+    let Judged { segments, weighed, hints } = judged;
+    let sums_of = |segments: &[Sum]| sum_by_block(&blocks, writer, |index, _| segments[index]);
+    let named = named_body(&blocks, &hints, &sums_of(&segments));
+    // In a named body, what is declared may be the first lines only.
+    let segments = if named.is_some() { segments } else { weighed };
+    let sums = sums_of(&segments);
     let page = Measured { blocks: &blocks, writer, segments: &segments, hints: &hints };
     let shown: Vec<bool> =
         writer.segments.iter().map(|segment| hints[segment.block] != Hint::Boilerplate).collect();
@@ -65,7 +70,6 @@ pub(super) fn choose(blocks: Vec<Block>, writer: &Writer, declared: &Declared) -
     }
     let weights = page.weights();
     let plain = page.plain();
-    let named = named_body(&blocks, &hints, &sums);
     let root = named.or_else(|| page.main(&weights)).unwrap_or(0);
     let weight = weights[root];
     let is_listing = weight < LISTING
