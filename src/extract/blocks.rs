@@ -1,10 +1,10 @@
 //! How elements divide a page's text: which are skipped, which start a line, and the tree of the blocks that do.
 
-use html5ever::LocalName;
+use html5ever::{LocalName, local_name};
 use scraper::node::Element;
 
 use super::{
-    boilerplate::{Hint, hint_of, is_article_body},
+    boilerplate::{Hint, hint_of, is_article_body, is_discussion, is_main},
     text::Gap,
 };
 
@@ -13,7 +13,11 @@ use super::{
 pub(super) enum Flow {
     /// Neither the element nor its content is text.
     Skipped,
+    /// The text is a label, but links in it are links.
+    Control,
     Inline,
+    /// A block that does not interrupt its line: what stands in for a script.
+    Fallback,
     Cell,
     Block,
 }
@@ -23,9 +27,11 @@ impl Flow {
         match *name {
             names!("td" "th") => Self::Cell,
             names!(
-                "script" "style" "template" "noscript" "title" "svg" "iframe" "noframes" "noembed" "button" "select" "textarea"
+                "script" "style" "template" "title" "svg" "iframe" "noframes" "noembed" "select" "textarea"
                 "datalist" "canvas" "audio" "video" "progress" "meter" "rp" "rt"
             ) => Self::Skipped,
+            names!("button") => Self::Control,
+            names!("noscript") => Self::Fallback,
             names!(
                 "address" "article" "aside" "blockquote" "body" "br" "caption" "center" "dd" "details" "dialog" "dir" "div" "dl" "dt"
                 "fieldset" "figcaption" "figure" "footer" "form" "h1" "h2" "h3" "h4" "h5" "h6" "header" "hgroup" "hr" "legend" "li"
@@ -38,13 +44,13 @@ impl Flow {
 
     /// Whether the element is a block of its own.
     pub(super) fn is_block(self) -> bool {
-        matches!(self, Self::Cell | Self::Block)
+        matches!(self, Self::Fallback | Self::Cell | Self::Block)
     }
 
     /// What separates the element from the text around it.
     pub(super) fn gap(self) -> Gap {
         match self {
-            Self::Skipped | Self::Inline => Gap::None,
+            Self::Skipped | Self::Control | Self::Inline | Self::Fallback => Gap::None,
             Self::Cell => Gap::Tab,
             Self::Block => Gap::Line,
         }
@@ -82,6 +88,28 @@ impl Kind {
     }
 }
 
+/// What an element is in the page, by its tag or role.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Landmark {
+    None,
+    /// The main content.
+    Main,
+    Article,
+    /// It stands in for a script, and may repeat what the script showed.
+    Fallback,
+}
+
+impl Landmark {
+    fn of(element: &Element) -> Self {
+        match element.name.local {
+            local_name!("article") => Self::Article,
+            local_name!("noscript") => Self::Fallback,
+            _ if is_main(element) => Self::Main,
+            _ => Self::None,
+        }
+    }
+}
+
 /// An element that starts a line or a cell.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Block {
@@ -93,6 +121,9 @@ pub(super) struct Block {
     pub(super) hint: Hint,
     /// Whether it says that it holds the body of an article.
     pub(super) is_body: bool,
+    /// Whether it is named a discussion.
+    pub(super) is_discussion: bool,
+    pub(super) landmark: Landmark,
 }
 
 /// The blocks of a page in page order. The first one is the page; every other one follows its parent.
@@ -104,8 +135,15 @@ pub(super) struct Blocks {
 
 impl Blocks {
     pub(super) fn new() -> Self {
-        let page =
-            Block { parent: 0, end: 0, kind: Kind::Container, hint: Hint::None, is_body: false };
+        let page = Block {
+            parent: 0,
+            end: 0,
+            kind: Kind::Container,
+            hint: Hint::None,
+            is_body: false,
+            is_discussion: false,
+            landmark: Landmark::None,
+        };
         Self { all: vec![page], open: 0 }
     }
 
@@ -114,7 +152,15 @@ impl Blocks {
         let kind = Kind::of(&element.name.local);
         let hint = if is_boilerplate { Hint::Boilerplate } else { hint_of(element) };
         let is_body = kind != Kind::Heading && is_article_body(element);
-        self.all.push(Block { parent: self.open, end: 0, kind, hint, is_body });
+        self.all.push(Block {
+            parent: self.open,
+            end: 0,
+            kind,
+            hint,
+            is_body,
+            is_discussion: is_discussion(element),
+            landmark: Landmark::of(element),
+        });
         self.open = self.all.len() - 1;
         self.open
     }

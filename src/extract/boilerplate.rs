@@ -31,6 +31,7 @@ static HINTS: LazyLock<Words<HintWord>> = LazyLock::new(|| {
         "note" => HintWord::Note,
         "aside" => HintWord::Aside,
         "comments" => HintWord::Comments,
+        "discussion" => HintWord::Discussion,
         _ => HintWord::State,
     })
 });
@@ -58,6 +59,8 @@ enum HintWord {
     Note,
     Aside,
     Comments,
+    /// What readers write is the content.
+    Discussion,
     /// The name describes the state of something else: has-sidebar.
     State,
 }
@@ -99,31 +102,14 @@ pub(super) fn is_boilerplate(element: &Element, in_content: bool) -> bool {
     })
 }
 
-/// Whether the element is not shown, or only over the page, as a dialog.
-///
-/// A hidden `span` counts as shown: it is one of several alternatives from which a script chooses (the key on this or that system), and
-/// the sentence would have a gap without it. Things that pages really hide (dialogs, menus, templates) are blocks.
-///
-/// The page itself is never hidden: a script shows it later.
-pub(super) fn is_hidden(element: &Element) -> bool {
-    if matches!(element.name.local, names!("html" "body")) {
-        return false;
-    }
-    element.name.local == local_name!("dialog")
-        || element.attrs.iter().any(|(name, value)| match name.local {
-            local_name!("hidden") => {
-                element.name.local != local_name!("span")
-                    && !value.eq_ignore_ascii_case("until-found")
-            }
-            local_name!("aria-hidden") => value.eq_ignore_ascii_case("true"),
-            local_name!("style") => hides(value),
-            _ => false,
-        })
-}
-
 /// Whether the element is content, inside which headers belong to the text.
 pub(super) fn is_content(element: &Element) -> bool {
-    matches!(element.name.local, names!("main" "article" "section"))
+    matches!(element.name.local, names!("article" "section")) || is_main(element)
+}
+
+/// Whether the element holds the main content, as it says.
+pub(super) fn is_main(element: &Element) -> bool {
+    element.name.local == local_name!("main")
         || attribute(element, &local_name!("role")) == Some("main")
 }
 
@@ -139,16 +125,6 @@ fn is_boilerplate_role(role: &str, in_content: bool) -> bool {
         | "toolbar" | "dialog" | "alertdialog" | "tooltip" => true,
         _ => false,
     }
-}
-
-fn hides(style: &str) -> bool {
-    style.split(';').filter_map(|rule| rule.split_once(':')).any(|(property, value)| {
-        let value = value.trim_ascii().split(['!', ' ']).next().unwrap_or_default();
-        let is = |name: &str, hidden: &str| {
-            property.trim_ascii().eq_ignore_ascii_case(name) && value.eq_ignore_ascii_case(hidden)
-        };
-        is("display", "none") || is("visibility", "hidden")
-    })
 }
 
 /// Judges one class or id.
@@ -192,6 +168,18 @@ pub(super) fn hint_of(element: &Element) -> Hint {
         Some(HintWord::Comments) => Hint::Comments,
         _ => Hint::None,
     }
+}
+
+/// Whether the names of the element's classes or its id are those of a discussion.
+pub(super) fn is_discussion(element: &Element) -> bool {
+    let names = element.attrs.iter().filter(|(name, _)| matches!(name.local, names!("class" "id")));
+    names.flat_map(|(_, value)| value.split_ascii_whitespace()).any(|name| {
+        let names_one = |lower: &str| {
+            words_of(name)
+                .any(|(start, end)| HINTS.get(&lower[start..end]) == Some(HintWord::Discussion))
+        };
+        with_lower_case(name, names_one).unwrap_or(false)
+    })
 }
 
 /// Whether the element says that it holds the body of an article: by microdata, or by a name such as post-content.
@@ -294,7 +282,7 @@ fn words_of(name: &str) -> impl Iterator<Item = (usize, usize)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{HintWord, hides, hint_word_of, is_boilerplate_name, names_article_body};
+    use super::{HintWord, hint_word_of, is_boilerplate_name, names_article_body};
 
     #[test]
     fn the_last_word_of_a_name_decides() {
@@ -342,13 +330,6 @@ mod tests {
     fn a_header_is_boilerplate_only_outside_of_content() {
         assert!(is_boilerplate_name("header", false));
         assert!(!is_boilerplate_name("header", true));
-    }
-
-    #[test]
-    fn styles_that_hide_are_recognised() {
-        assert!(hides("color:red; DISPLAY : none !important"));
-        assert!(hides("visibility:hidden"));
-        assert!(!hides("display:block; background:url(none)"));
     }
 
     #[test]

@@ -10,13 +10,14 @@ use ego_tree::NodeId;
 use html5ever::{
     LocalName, TokenizerResult,
     buffer_queue::BufferQueue,
+    local_name,
     tendril::StrTendril,
     tokenizer::{Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts},
     tree_builder::{Tracer, TreeBuilder, TreeBuilderOpts, TreeSink},
 };
 use scraper::{Html, HtmlTreeSink};
 
-use super::Truncation;
+use super::{Truncation, hidden};
 
 /// Limit of open elements, including formatting elements that wait to be reopened. Browsers have the same limit.
 const MAX_DEPTH: usize = 512;
@@ -70,6 +71,7 @@ struct Guard {
     until_counted: Cell<usize>,
     steps: Cell<usize>,
     stopped: Cell<Option<Truncation>>,
+    head: Cell<Head>,
     /// Whether to keep attributes that only selectors read.
     keeps_attributes: bool,
 }
@@ -77,13 +79,16 @@ struct Guard {
 impl Guard {
     fn new(keeps_attributes: bool) -> Self {
         let sink = HtmlTreeSink::new(Html::new_document());
+        // No scripts run, so `noscript` is an element like others.
+        let opts = TreeBuilderOpts { scripting_enabled: false, ..TreeBuilderOpts::default() };
         Self {
-            builder: TreeBuilder::new(sink, TreeBuilderOpts::default()),
+            builder: TreeBuilder::new(sink, opts),
             silent: Cell::new(true),
             depth: Cell::new(0),
             until_counted: Cell::new(MAX_DEPTH / 2),
             steps: Cell::new(0),
             stopped: Cell::new(None),
+            head: Cell::new(Head::Implied),
             keeps_attributes,
         }
     }
@@ -101,6 +106,46 @@ impl Guard {
         self.steps.set(self.steps.get() + self.depth.get());
         let too_deep = self.depth.get() >= MAX_DEPTH && tag.kind == TagKind::StartTag;
         (too_deep || self.steps.get() > MAX_STEPS).then_some(Truncation::Depth)
+    }
+
+    /// Whether a token is one that would end the head, in a `noscript` there: the image of a visitor counter. What follows belongs to the
+    /// head all the same, as it does for readers who run scripts.
+    fn is_pixel(&self, token: &Token) -> bool {
+        let Token::TagToken(tag) = token else { return self.head.get() == Head::Noscript };
+        let is_start = tag.kind == TagKind::StartTag;
+        let before = self.head.get();
+        let after = match tag.name {
+            local_name!("head") if is_start => Head::Inside,
+            names!("head" "body") => Head::Outside,
+            local_name!("noscript") => match before {
+                Head::Inside if is_start => Head::Noscript,
+                Head::Noscript => Head::Inside,
+                Head::Implied => {
+                    self.open_body();
+                    Head::Outside
+                }
+                _ => before,
+            },
+            names!("html" "base" "link" "meta" "script" "style" "template" "title") => before,
+            _ if is_start && before != Head::Noscript => Head::Outside,
+            _ => before,
+        };
+        self.head.set(after);
+        let stays = before == Head::Noscript && after == Head::Noscript;
+        stays && !matches!(tag.name, names!("link" "meta" "style"))
+    }
+
+    /// Opens the body of a page without a head, so that a `noscript` at its start has its text and keeps it.
+    fn open_body(&self) {
+        let body = Tag {
+            kind: TagKind::StartTag,
+            name: local_name!("body"),
+            self_closing: false,
+            attrs: Vec::new(),
+            had_duplicate_attributes: false,
+        };
+        // This tag never asks the tokenizer for anything.
+        let _: TokenSinkResult<NodeId> = self.builder.process_token(Token::TagToken(body), 0);
     }
 
     /// Counts a text, which searches only the formatting elements, and those faster.
@@ -122,6 +167,17 @@ impl Guard {
     }
 }
 
+/// Where a token is, with respect to the head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Head {
+    /// At the start of the page, before a tag of head or body.
+    Implied,
+    Inside,
+    /// In a `noscript` in the head.
+    Noscript,
+    Outside,
+}
+
 impl TokenSink for Guard {
     type Handle = NodeId;
 
@@ -133,7 +189,7 @@ impl TokenSink for Guard {
         let goes_on = match &mut token {
             Token::EOFToken => true,
             Token::CommentToken(_) => false,
-            _ if self.stopped.get().is_some() => false,
+            token if self.stopped.get().is_some() || self.is_pixel(token) => false,
             token => {
                 self.stopped.set(match token {
                     Token::TagToken(tag) => self.admit(tag),
@@ -156,12 +212,17 @@ impl TokenSink for Guard {
 
 /// Removes attributes that neither the tree builder nor the walk reads.
 ///
-/// Formatting elements lose all attributes: the standard's rule that at most three equal elements wait to be reopened then bounds
-/// their list, which distinct attributes could make arbitrarily long. (Of `a` at most one waits.)
+/// Formatting elements lose all attributes, except that hidden ones stay hidden: the standard's rule that at most three equal elements wait
+/// to be reopened then bounds their list, which distinct attributes could make arbitrarily long. (Of `a` at most one waits.)
 fn strip(tag: &mut Tag, keeps_attributes: bool) {
     match tag.name {
         names!("b" "big" "code" "em" "font" "i" "nobr" "s" "small" "strike" "strong" "tt" "u") => {
-            tag.attrs.clear();
+            tag.attrs.retain(|attribute| hidden::hides(&attribute.name.local, &attribute.value));
+            tag.attrs.truncate(1);
+            for attribute in &mut tag.attrs {
+                attribute.name.local = local_name!("hidden");
+                attribute.value.clear();
+            }
         }
         _ if keeps_attributes => {}
         _ => tag.attrs.retain(|attribute| is_read(&attribute.name.local)),
@@ -172,7 +233,7 @@ fn is_read(name: &LocalName) -> bool {
     matches!(
         *name,
         names!(
-            "aria-hidden" "class" "content" "encoding" "hidden" "href" "http-equiv" "id" "itemprop" "lang" "name" "rel" "role" "src" "style" "type"
+            "aria-hidden" "class" "content" "encoding" "hidden" "href" "http-equiv" "id" "itemprop" "itemtype" "lang" "name" "property" "rel" "role" "src" "style" "type"
         )
     )
 }

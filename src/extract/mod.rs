@@ -12,12 +12,17 @@
 //! | 4. walk | `walk.rs` | visits every node once: writes all visible text and records links, title and directives |
 //! | | `text.rs` | the text being written: white space, lines, and the block of each line |
 //! | | `blocks.rs` | which elements are skipped, and which start a line and become a block |
-//! | | `boilerplate.rs` | which elements are hidden or boilerplate, by tag, role and the words of their names |
-//! | 5. score | `score.rs` | measures the blocks and chooses the lines that are the body text, unless rules keep some |
+//! | | `hidden.rs` | which elements are not shown |
+//! | | `boilerplate.rs` | which elements are boilerplate, by tag, role and the words of their names |
+//! | | `declared.rs` | what structured data and meta elements say of the article |
+//! | 5. score | `measure.rs` | measures lines and blocks |
+//! | | `labels.rs` | which lines label what stands beside the text |
+//! | | `hints.rs` | which blocks stand beside the text |
+//! | | `score.rs` | chooses the lines that are the body text, unless rules keep some |
 //! | 6. finish | `links.rs`, `directives.rs` | resolve the links, add the directives of the headers; [`language`] is detected |
 //!
 //! The head of `score.rs` has the algorithm and its sources. Class names and ids are judged by common words of web design
-//! (`boilerplate.txt`, `hints.txt`), never by names or phrases of particular pages. The thresholds of the algorithm and the words of
+//! (`boilerplate.txt`, `hints.txt`), lines by common phrases (`labels.txt`), never by names or phrases of particular pages. The thresholds of the algorithm and the words of
 //! `hints.txt` were tuned on half of article-extraction-benchmark and half of the test pages of Mozilla's Readability, chosen by a hash of
 //! the pages' names (no page of the other halves was read, but their scores were seen); the rules for boilerplate, the growth of the
 //! content and the bounds of listings also on the development pages, which are documentation. `benches/extraction_quality.py` measures
@@ -31,9 +36,14 @@ macro_rules! names {
 mod blocks;
 mod boilerplate;
 mod charset;
+mod declared;
 mod directives;
 mod guard;
+mod hidden;
+mod hints;
+mod labels;
 mod links;
+mod measure;
 mod rules;
 mod score;
 mod text;

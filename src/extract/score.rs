@@ -1,28 +1,36 @@
 //! Chooses the body text of a page among all lines that it shows.
 //!
 //! The choice is made on blocks, elements that start a line. For each one it is measured how much text it contains, how much of that is
-//! in links, and how much is prose. These figures separate content from boilerplate most reliably, whatever the language (Kohlschütter,
-//! Fankhauser and Nejdl, "Boilerplate Detection using Shallow Text Features", WSDM 2010). Then:
+//! in links, and how much is prose (`measure.rs`). These figures separate content from boilerplate most reliably, whatever the language
+//! (Kohlschütter, Fankhauser and Nejdl, "Boilerplate Detection using Shallow Text Features", WSDM 2010). Then:
 //!
-//! 1. Blocks get a [`Hint`] by tag, role and names of classes, as in Readability (Arc90, Mozilla). A hint that would drop the greater part
-//!    of the page's prose is ignored, and so are comments if there is hardly any other prose (a forum). Blocks whose headings are all
-//!    links are teasers of other pages; they count little, and are dropped if they are few.
-//! 2. An element that is named the body of an article, by microdata or as post-content is, stands for the page from here on.
-//! 3. A page with hardly any prose is a listing: all its text except boilerplate is kept.
-//! 4. The content is the innermost block with seven tenths of the prose. It grows outwards while its surroundings have the same
+//! 1. Blocks get a [`Hint`] by tag, role and names of classes, as in Readability (Arc90, Mozilla), or by a line that labels them: "related
+//!    articles". A hint that would drop the greater part of the page's prose is ignored, and so are comments if there is hardly any other
+//!    prose, or if the page is named a discussion. Blocks whose headings are all links are teasers of other pages; they count little, and
+//!    are dropped if they are few. All this is in `hints.rs`.
+//! 2. Prose that the page declares to be its article's, in structured data or as its description, counts as much more prose, so that a
+//!    short article is more than what stands around it.
+//! 3. An element that is named the body of an article, by microdata or as post-content is, stands for the page from here on; failing that
+//!    the one that holds the declared text, the only `article`, or `main`.
+//! 4. A page with hardly any prose is a listing: all its text except boilerplate is kept.
+//! 5. The content is the innermost block with seven tenths of the prose. It grows outwards while its surroundings have the same
 //!    character; further neighbours are kept if they are prose.
-//! 5. Inside it, blocks with a hint are dropped, and so are lines between paragraphs that are a single link.
+//! 6. Inside it, blocks with a hint are dropped, and so are buttons, counters, and lines between paragraphs that are a single link.
 //!
 //! If almost all of a page would be dropped it is kept whole: more text is better than none (Trafilatura: Barbaresi, ACL 2021). Every
 //! comparison is between sums over many lines, and the thresholds are far from typical values, so that a changed paragraph does not change
 //! the choice. All passes are linear in the number of blocks.
 
-use std::{iter, ops::AddAssign};
+use std::iter;
 
 use super::{
-    blocks::{Block, Kind},
+    blocks::{Block, Kind, Landmark},
     boilerplate::Hint,
-    text::{Segment, Writer},
+    declared::Declared,
+    hints::{self, Judged, named_body, only_one},
+    labels::{Label, label_of},
+    measure::{Sum, sum_by_block},
+    text::Writer,
 };
 
 /// Body text of fewer bytes may be a remnant ...
@@ -34,13 +42,6 @@ const LISTING: usize = 140;
 const SHORT_LISTING: usize = 250;
 /// However much prose it has, a page is a listing if prose is less than a fifth of its text.
 const LISTING_RATIO: usize = 5;
-/// Prose that must remain without comments for comments to be dropped, and the same for teasers.
-const WITHOUT_COMMENTS: usize = 250;
-const WITHOUT_TEASERS: usize = 1500;
-/// Teasers with less than this part of the prose are always dropped.
-const FEW_TEASERS: usize = 8;
-/// Upper limit of the prose of a teaser per heading.
-const TEASER: usize = 500;
 /// Prose around the content that makes the content grow, and prose of a neighbour that is kept.
 const AROUND: usize = 200;
 const NEIGHBOUR: usize = 200;
@@ -48,16 +49,19 @@ const NEIGHBOUR: usize = 200;
 const NEAR: usize = 2;
 /// A line with fewer bytes that is a single link may be a name, and is kept.
 const LINK_LINE: usize = 20;
-/// Bytes of a line that is prose by its length alone, and of one that is prose if it has the punctuation of a sentence.
-const LONG: usize = 100;
-const SENTENCE: usize = 40;
 
 /// Returns for each segment whether it belongs to the body text.
-pub(super) fn choose(blocks: &[Block], writer: &Writer) -> Vec<bool> {
-    let segments = measure_segments(blocks, writer);
-    let sums = sum_by_block(blocks, writer, |index, _| segments[index]);
-    let hints = credible_hints(blocks, &sums);
-    let page = Measured { blocks, writer, segments: &segments, hints: &hints };
+pub(super) fn choose(blocks: Vec<Block>, writer: &Writer, declared: &Declared) -> Vec<bool> {
+    let labels: Vec<Option<Label>> =
+        (0..writer.segments.len()).map(|index| label_of(writer.text_of(index))).collect();
+    let (blocks, judged) = hints::judge(blocks, writer, declared, &labels);
+    let Judged { segments, weighed, hints } = judged;
+    let sums_of = |segments: &[Sum]| sum_by_block(&blocks, writer, |index, _| segments[index]);
+    let named = named_body(&blocks, &hints, &sums_of(&segments));
+    // In a named body, what is declared may be the first lines only.
+    let segments = if named.is_some() { segments } else { weighed };
+    let sums = sums_of(&segments);
+    let page = Measured { blocks: &blocks, writer, segments: &segments, hints: &hints };
     let shown: Vec<bool> =
         writer.segments.iter().map(|segment| hints[segment.block] != Hint::Boilerplate).collect();
     let shown_bytes = page.bytes(&shown);
@@ -66,22 +70,23 @@ pub(super) fn choose(blocks: &[Block], writer: &Writer) -> Vec<bool> {
     }
     let weights = page.weights();
     let plain = page.plain();
-    let root = page.article_body(&sums).unwrap_or(0);
+    let root = named.or_else(|| page.main(&weights)).unwrap_or(0);
     let weight = weights[root];
     let is_listing = weight < LISTING
         || weight * LISTING_RATIO < plain[root].bytes
         || (weight < SHORT_LISTING && weight * 2 < plain[root].bytes);
     let mut keeps = if !is_listing {
         page.content(root, &sums, &plain, &weights)
-    } else if root == 0 {
-        return shown;
-    } else {
+    } else if root > 0 {
         page.all_of(root)
+    } else {
+        return shown;
     };
     page.drop_link_lines(&mut keeps);
+    page.drop_labels(&labels, &mut keeps);
     let kept = page.bytes(&keeps);
     // A named body may hold nothing but what stands beside a text.
-    if kept == 0 || (root == 0 && is_remnant(kept, shown_bytes)) { shown } else { keeps }
+    if kept == 0 || (named.is_none() && is_remnant(kept, shown_bytes)) { shown } else { keeps }
 }
 
 /// Whether so little is kept that the choice must be wrong.
@@ -125,22 +130,12 @@ impl Measured<'_> {
         })
     }
 
-    /// The block that is named the body of the page's article. A page with several articles has none.
-    fn article_body(&self, sums: &[Sum]) -> Option<usize> {
-        let is_body = |block: &usize| {
-            self.blocks[*block].is_body
-                && self.hints[*block] <= Hint::Teaser
-                && sums[*block].bytes > 0
-        };
-        let bodies: Vec<usize> = (1..self.blocks.len()).filter(is_body).collect();
-        let &largest = bodies.iter().rev().max_by_key(|&&body| sums[body].bytes)?;
-        let (inside, outside): (Vec<usize>, Vec<usize>) =
-            bodies.iter().partition(|&body| (largest..self.blocks[largest].end).contains(body));
-        if outside.iter().any(|&other| sums[other].bytes * 4 >= sums[largest].bytes) {
-            return None;
-        }
-        // The innermost one with nearly all of it.
-        inside.into_iter().rfind(|&body| sums[body].bytes * 5 >= sums[largest].bytes * 4)
+    /// The block that the page says is its main content, or its only article, if it has most of the prose.
+    fn main(&self, weights: &[usize]) -> Option<usize> {
+        let only = |landmark: Landmark| only_one(self.blocks, self.hints, landmark);
+        let has_most = |&block: &usize| weights[block] * 2 >= weights[0];
+        let article = only(Landmark::Article).filter(has_most);
+        article.or_else(|| only(Landmark::Main).filter(has_most))
     }
 
     /// For each segment whether it is in this block, and neither boilerplate nor beside the text.
@@ -217,6 +212,15 @@ impl Measured<'_> {
         }
     }
 
+    /// Drops buttons and counters.
+    fn drop_labels(&self, labels: &[Option<Label>], keeps: &mut [bool]) {
+        for (index, keep) in keeps.iter_mut().enumerate() {
+            let kind = self.blocks[self.writer.segments[index].block].kind;
+            *keep &= labels[index] != Some(Label::Line)
+                || !matches!(kind, Kind::Container | Kind::Paragraph);
+        }
+    }
+
     /// The blocks directly in a block.
     fn children(&self, block: usize) -> impl Iterator<Item = usize> {
         let end = self.blocks[block].end;
@@ -250,174 +254,4 @@ fn grow(path: &mut Vec<usize>, plain: &[Sum]) -> usize {
 
 fn is_prose(sum: Sum) -> bool {
     sum.linked * 4 < sum.bytes && sum.prose * 2 > sum.bytes
-}
-
-/// The hint of each block, inherited from its parents. Hints that would drop too much are ignored.
-fn credible_hints(blocks: &[Block], sums: &[Sum]) -> Vec<Hint> {
-    let mut hints = vec![Hint::None; blocks.len()];
-    let (mut comments, mut boilerplate) = (0, 0);
-    for index in 1..blocks.len() {
-        let (block, sum) = (blocks[index], sums[index]);
-        let inherited = hints[block.parent];
-        let is_greater_part = sum.prose >= LISTING && sum.prose * 2 >= sums[0].prose;
-        hints[index] = inherited.max(match block.hint {
-            Hint::Aside if is_greater_part => Hint::None,
-            Hint::Boilerplate if is_greater_part && sum.linked * 2 <= sum.bytes => Hint::None,
-            hint => hint,
-        });
-        if inherited == Hint::None {
-            comments += if hints[index] == Hint::Comments { sum.prose } else { 0 };
-            boilerplate += if hints[index] == Hint::Boilerplate { sum.prose } else { 0 };
-        }
-    }
-    let rest = sums[0].prose - comments - boilerplate;
-    mark_teasers(blocks, sums, rest, &mut hints);
-    if rest < WITHOUT_COMMENTS {
-        for hint in hints.iter_mut().filter(|hint| **hint == Hint::Comments) {
-            *hint = Hint::None;
-        }
-    }
-    hints
-}
-
-/// Marks blocks whose headings are all links and whose text is short, unless they are the content of the page.
-fn mark_teasers(blocks: &[Block], sums: &[Sum], prose: usize, hints: &mut [Hint]) {
-    let mut teasers = Vec::new();
-    let (mut at, mut teaser_prose) = (1, 0);
-    while at < blocks.len() {
-        let sum = sums[at];
-        let is_teaser = hints[at] == Hint::None
-            && blocks[at].kind != Kind::Heading
-            && sum.linked_headings > 0
-            && sum.linked_headings == sum.headings
-            && sum.prose < TEASER * sum.headings
-            && sum.prose * 2 < prose;
-        if is_teaser {
-            teasers.push(at);
-            teaser_prose += sum.prose;
-        }
-        at = if is_teaser { blocks[at].end } else { at + 1 };
-    }
-    let rest = prose.saturating_sub(teaser_prose);
-    let hint = match rest {
-        rest if rest >= WITHOUT_TEASERS || teaser_prose * FEW_TEASERS < prose => Hint::Aside,
-        rest if rest > teaser_prose => Hint::Teaser,
-        _ => return,
-    };
-    for teaser in teasers {
-        hints[teaser..blocks[teaser].end].fill(hint);
-    }
-}
-
-/// What a segment contains, or a block including the blocks in it.
-#[derive(Clone, Copy, Debug, Default)]
-struct Sum {
-    /// Bytes of text, and bytes of it that are text of links.
-    bytes: usize,
-    linked: usize,
-    /// Bytes of prose; see [`prose`].
-    prose: usize,
-    /// Bytes of headings outside of links.
-    titles: usize,
-    /// Number of headings, and of headings that are links.
-    headings: usize,
-    linked_headings: usize,
-}
-
-impl AddAssign for Sum {
-    fn add_assign(&mut self, other: Self) {
-        self.bytes += other.bytes;
-        self.linked += other.linked;
-        self.prose += other.prose;
-        self.titles += other.titles;
-        self.headings += other.headings;
-        self.linked_headings += other.linked_headings;
-    }
-}
-
-/// Measures each segment.
-fn measure_segments(blocks: &[Block], writer: &Writer) -> Vec<Sum> {
-    let sum = |(index, segment): (usize, &Segment)| {
-        let (text, kind) = (writer.text_of(index), blocks[segment.block].kind);
-        let is_heading = kind == Kind::Heading;
-        Sum {
-            bytes: text.len(),
-            linked: segment.linked,
-            prose: prose(text, segment.linked, kind),
-            titles: if is_heading { text.len() - segment.linked } else { 0 },
-            headings: usize::from(is_heading),
-            linked_headings: usize::from(is_heading && segment.linked * 5 >= text.len() * 4),
-        }
-    };
-    writer.segments.iter().enumerate().map(sum).collect()
-}
-
-/// Adds up segments by block, including the blocks in it.
-fn sum_by_block<T: Copy + Default + AddAssign>(
-    blocks: &[Block],
-    writer: &Writer,
-    of_segment: impl Fn(usize, &Segment) -> T,
-) -> Vec<T> {
-    let mut sums = vec![T::default(); blocks.len()];
-    for (index, segment) in writer.segments.iter().enumerate() {
-        sums[segment.block] += of_segment(index, segment);
-    }
-    for index in (1..blocks.len()).rev() {
-        let sum = sums[index];
-        sums[blocks[index].parent] += sum;
-    }
-    sums
-}
-
-/// How many bytes of a line are prose: all outside of links if it is long or a sentence, half in cells and code, few otherwise, none
-/// in a heading or if most of the line is links.
-///
-/// Bytes and not characters, because a Chinese character carries about as much information as three Latin letters.
-fn prose(text: &str, linked: usize, kind: Kind) -> usize {
-    let free = text.len() - linked;
-    if kind == Kind::Heading || linked > free {
-        0
-    } else if free >= LONG || (free >= SENTENCE && is_sentence(text)) {
-        free
-    } else if matches!(kind, Kind::Cell | Kind::Preformatted) {
-        free / 2
-    } else {
-        free / 6
-    }
-}
-
-/// Whether a line has the punctuation of a sentence: a comma, or a stop in front of a space or at the end.
-fn is_sentence(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    text.ends_with(['.', '!', '?', ':', '"', '”', '…', '»', '。', '！', '？', '」'])
-        || bytes.contains(&b',')
-        || bytes
-            .windows(2)
-            .any(|pair| matches!(pair[0], b'.' | b'!' | b'?' | b';' | b':') && pair[1] == b' ')
-        || (!text.is_ascii()
-            && text.contains(['、', '。', '，', '！', '？', '；', '：', '،', '۔', '।']))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Kind, prose};
-
-    #[test]
-    fn sentences_are_prose_and_labels_are_not() {
-        let sentence = "The tide, as everyone knows, waits for no one.";
-        assert_eq!(prose(sentence, 0, Kind::Paragraph), sentence.len());
-        assert_eq!(prose("Frequently asked questions and answers here", 0, Kind::Paragraph), 7);
-        assert_eq!(prose("潮汐的成因，主要是月球的引力和地球的自转", 0, Kind::Container), 60);
-        assert_eq!(prose("潮汐的成因主要是月球的引力", 0, Kind::Container), 6);
-        assert_eq!(prose(&"word ".repeat(30), 0, Kind::Item), 150);
-    }
-
-    #[test]
-    fn headings_and_links_are_not_prose_and_cells_are_half() {
-        let sentence = "The tide, as everyone knows, waits for no one.";
-        assert_eq!(prose(sentence, 0, Kind::Heading), 0);
-        assert_eq!(prose(sentence, 24, Kind::Paragraph), 0);
-        assert_eq!(prose(sentence, 6, Kind::Paragraph), sentence.len() - 6);
-        assert_eq!(prose("high water", 0, Kind::Cell), 5);
-    }
 }

@@ -5,9 +5,11 @@ use html5ever::local_name;
 use scraper::{ElementRef, Html, Node, node::Element};
 
 use super::{
-    blocks::{Block, Blocks, Flow},
+    blocks::{Blocks, Flow},
     boilerplate::{self, attribute},
+    declared::Declared,
     directives::{Directives, is_agent},
+    hidden,
     links::{RawLink, refresh_target},
     rules::Selection,
     score,
@@ -34,6 +36,7 @@ pub(super) struct Reading<'a> {
 pub(super) fn read<'a>(html: &'a Html, agent: Option<&str>, selection: &Selection) -> Reading<'a> {
     let mut walk = Walk {
         reading: Reading::default(),
+        declared: Declared::default(),
         agent,
         selection,
         writer: Writer::default(),
@@ -70,6 +73,7 @@ pub(super) fn read<'a>(html: &'a Html, agent: Option<&str>, selection: &Selectio
 /// A walk in progress.
 struct Walk<'a, 'o> {
     reading: Reading<'a>,
+    declared: Declared,
     agent: Option<&'o str>,
     selection: &'o Selection,
     writer: Writer,
@@ -89,23 +93,24 @@ struct Walk<'a, 'o> {
 impl<'a> Walk<'a, '_> {
     fn finish(mut self) -> Reading<'a> {
         let blocks = std::mem::replace(&mut self.blocks, Blocks::new()).finish();
+        let parents: Vec<usize> = blocks.iter().map(|block| block.parent).collect();
         let keeps = if self.selection.keep.is_empty() {
-            score::choose(&blocks, &self.writer)
+            score::choose(blocks, &self.writer, &self.declared)
         } else {
             vec![true; self.writer.segments.len()]
         };
         self.reading.text = self.writer.text(|segment| keeps[segment]);
-        self.reading.outline = self.outline(&blocks, &keeps);
+        self.reading.outline = self.outline(&parents, &keeps);
         self.reading
     }
 
     /// All that the page shows.
-    fn outline(&self, blocks: &[Block], keeps: &[bool]) -> Outline {
+    fn outline(&self, parents: &[usize], keeps: &[bool]) -> Outline {
         let name = [self.reading.title.as_deref(), self.heading.as_deref()];
         let mut outline = Outline::new(&name.map(Option::unwrap_or_default).join("\n"));
         let number = |block: usize| u32::try_from(block).unwrap_or(Outline::PAGE);
-        for block in blocks.iter().skip(1) {
-            outline.block(number(block.parent));
+        for &parent in parents.iter().skip(1) {
+            outline.block(number(parent));
         }
         for (index, segment) in self.writer.segments.iter().enumerate() {
             let text = self.writer.text_of(index);
@@ -118,6 +123,9 @@ impl<'a> Walk<'a, '_> {
     fn enter(&mut self, node: ElementRef<'a>) -> bool {
         let element = node.value();
         self.record(node, element);
+        if let Some(name) = attribute(element, &local_name!("itemtype")) {
+            self.declared.is_of_type(name);
+        }
         let flow = Flow::of(&element.name.local);
         if flow == Flow::Skipped {
             return false;
@@ -129,8 +137,9 @@ impl<'a> Walk<'a, '_> {
         self.in_kept += usize::from(is_kept);
         if self.muted.is_none() {
             let is_boilerplate = boilerplate::is_boilerplate(element, self.in_content > 0);
-            let is_ignored =
-                boilerplate::is_hidden(element) || (is_boilerplate && flow == Flow::Inline);
+            let is_ignored = flow == Flow::Control
+                || hidden::is_hidden(node)
+                || (is_boilerplate && flow == Flow::Inline);
             if (is_ignored && !is_kept) || self.selection.drop.contains(&node.id()) {
                 self.muted = Some(node.id());
             } else if flow.is_block() {
@@ -184,6 +193,9 @@ impl<'a> Walk<'a, '_> {
             }
             names!("frame" "iframe") => self.link(attribute(element, &local_name!("src")), false),
             local_name!("meta") => self.meta(element),
+            local_name!("script") if is_structured_data(element) => {
+                node.text().for_each(|json| self.declared.read_json(json));
+            }
             local_name!("base") => {
                 let href = attribute(element, &local_name!("href"));
                 self.reading.base = self.reading.base.or(href);
@@ -211,6 +223,13 @@ impl<'a> Walk<'a, '_> {
         {
             self.reading.robots.add(content);
         }
+        let names = [local_name!("name"), local_name!("property")];
+        let is_description = |name: &str| {
+            matches!(name.trim(), "description" | "og:description" | "twitter:description")
+        };
+        if names.iter().filter_map(|name| attribute(element, name)).any(is_description) {
+            self.declared.describe(content);
+        }
         let is_refresh = attribute(element, &local_name!("http-equiv"))
             .is_some_and(|pragma| pragma.trim().eq_ignore_ascii_case("refresh"));
         if is_refresh {
@@ -234,6 +253,11 @@ fn is_in_head(node: ElementRef<'_>) -> bool {
     node.parent()
         .and_then(ElementRef::wrap)
         .is_some_and(|parent| parent.value().name.local == local_name!("head"))
+}
+
+fn is_structured_data(element: &Element) -> bool {
+    attribute(element, &local_name!("type"))
+        .is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/ld+json"))
 }
 
 /// Whether the element is a link to another page.

@@ -195,3 +195,45 @@ fn nested_formatting_tables_and_templates_are_bounded() {
         assert!(document.text.starts_with("before"), "{unit}");
     }
 }
+
+#[test]
+fn hidden_text_is_not_body_text() {
+    let shown = "The tide waits for no one, as everybody in the harbour knows.";
+    let spam = "Cheap boats, best boats, boats for sale, buy boats online today. ".repeat(30);
+    for hiding in [
+        "hidden",
+        "hidden=''",
+        "aria-hidden=true",
+        "style='display:none'",
+        "style='color:red;Display: NONE !important'",
+        "style='visibility: hidden'",
+        "style='font-size:0'",
+        "style='width:0;height:0;overflow:hidden'",
+        "style='max-height:0px;overflow:hidden'",
+        "style='position:absolute;left:-9999px'",
+        "style='text-indent:-9999px'",
+    ] {
+        for name in ["div", "p", "section", "span", "b", "font", "em", "article", "td"] {
+            let hidden = format!("<{name} {hiding}>{spam}</{name}>");
+            let hidden = if name == "td" { format!("<table><tr>{hidden}</table>") } else { hidden };
+            for page in
+                [format!("{hidden}<p>{shown}</p>"), format!("<p>{shown}</p><div>{hidden}</div>")]
+            {
+                assert_eq!(extract(&page).text, shown, "{name} {hiding}");
+            }
+        }
+    }
+}
+
+/// They are shown to readers, so they are text. Nothing tells a list of keywords from a poem or a price list.
+#[test]
+fn repeated_keywords_that_are_shown_are_body_text() {
+    let (shown, spam) =
+        ("The tide waits for no one, as they say.", "boats boats boats ".repeat(100));
+    let document = extract(&format!("<div><p>{shown}</p><p>{spam}</p></div>"));
+    assert_eq!(document.text, format!("{shown}\n{}", spam.trim()));
+    // In the meta elements they do not count.
+    let meta =
+        format!("<meta name=keywords content='{spam}'><meta name=description content='{spam}'>");
+    assert_eq!(extract(&format!("{meta}<p>{shown}</p>")).text, shown);
+}

@@ -42,12 +42,39 @@ fn frames_are_links() {
 }
 
 #[test]
-fn links_in_noscript_template_or_a_comment_are_ignored() {
+fn links_in_template_script_or_a_comment_are_ignored() {
     let document = extract(
-        "<noscript><meta http-equiv=refresh content='0; url=/no'><a href=/no>no</a></noscript>
-         <template><a href=/no>no</a></template><!-- <a href=/no>no</a> --><script>'<a href=/no>'</script>",
+        "<template><a href=/no>no</a></template><!-- <a href=/no>no</a> --><script>'<a href=/no>'</script>",
     );
     assert_eq!(urls(&document), Vec::<&str>::new());
+}
+
+#[test]
+fn links_in_noscript_and_button_are_followed() {
+    let document = extract(
+        "<noscript><meta http-equiv=refresh content='0; url=/plain'><a href=/a>a</a></noscript>
+         <p>Text <button><a href=/b>b</a></button></p><noscript><p>JavaScript is off: <a href=/c>c</a></noscript>",
+    );
+    assert_eq!(
+        urls(&document),
+        [
+            "http://example.org/plain",
+            "http://example.org/a",
+            "http://example.org/b",
+            "http://example.org/c"
+        ]
+    );
+}
+
+#[test]
+fn a_visitor_counter_does_not_end_the_head() {
+    let head = "<noscript><style>p{}</style><img src=/count alt=x><div>x</div><meta name=robots content=nofollow></noscript>";
+    let document =
+        extract(&format!("<html><head>{head}<link rel=canonical href=/real></head><p>x"));
+    assert_eq!(document.canonical.unwrap().as_str(), "http://example.org/real");
+    assert_eq!((document.robots.nofollow, document.text.as_str()), (true, "x"));
+    let unclosed = extract("<head><noscript><img src=/count></head><body><p>All of it.");
+    assert_eq!(unclosed.text, "All of it.");
 }
 
 #[test]

@@ -36,7 +36,7 @@ fn preformatted_text_keeps_its_lines() {
 fn elements_that_are_not_shown_as_text_are_left_out() {
     assert_eq!(
         text(
-            "<p>a<script>s</script><style>s</style><template>t</template><noscript>n</noscript><svg><text>v</text></svg>
+            "<p>a<script>s</script><style>s</style><template>t</template><svg><text>v</text></svg>
              <textarea>x</textarea><select><option>o</select><button>b</button><input value=i><iframe>f</iframe><label>l</label></p>
              <div hidden>h</div><p style='display: none'>h</p><p aria-hidden=true>h</p><dialog>d</dialog><p>z<!-- c --></p>"
         ),
@@ -47,6 +47,29 @@ fn elements_that_are_not_shown_as_text_are_left_out() {
         text("Press <span hidden>Command</span><span hidden>Ctrl</span>+B"),
         "Press CommandCtrl+B"
     );
+}
+
+#[test]
+fn text_for_readers_without_scripts_is_read() {
+    assert_eq!(text("<p>One<noscript> and two</noscript></p>"), "One and two");
+    assert_eq!(
+        text("<p>One.</p><noscript><p>Two.</p><table><tr><td>Three</table></noscript>"),
+        "One.\nTwo.\nThree"
+    );
+    for notice in [
+        "<noscript>Please enable JavaScript to see the comments.</noscript>",
+        "<noscript><div>请启用 JavaScript 后继续浏览。</div></noscript>",
+        "<noscript><p>JavaScriptを有効にしてください。</p></noscript>",
+        "<noscript><img src=/pixel width=1 height=1 alt=pixel></noscript>",
+        "<noscript>&lt;img src=/pixel&gt;</noscript>",
+        "<noscript><p>The tide waits for no one.</p></noscript>",
+    ] {
+        let page =
+            format!("{notice}<p>The tide waits for no one.</p>{notice}<p>Not even here.</p>");
+        assert_eq!(text(&page), "The tide waits for no one.\nNot even here.", "{notice}");
+        let head = format!("<head>{notice}</head><body><p>The tide waits for no one.</p>");
+        assert_eq!(text(&head), "The tide waits for no one.", "{notice}");
+    }
 }
 
 #[test]

@@ -1,0 +1,143 @@
+//! What a page declares about its article, in structured data and meta elements: hints for finding it on the page.
+//!
+//! The declared text is never used itself, because it may be outdated, cut or of another page. It only says which lines the page means:
+//! those that contain it.
+
+use serde_json::Value;
+
+use super::text::Writer;
+
+/// Declared text of less bytes says nothing, and no more than this is read of it.
+const LEAST: usize = 40;
+const MOST: usize = 1 << 15;
+/// Length in bytes of the pieces by which texts are compared: letters and digits only, in lower case.
+const PIECE: usize = 12;
+/// Bits that hash values select.
+const BITS: u32 = 18;
+
+/// What a page declares.
+#[derive(Debug, Default)]
+pub(super) struct Declared {
+    /// The longest text of an article.
+    body: String,
+    /// The longest description.
+    description: String,
+    /// Whether it is a question with answers, or a thread of a forum.
+    pub(super) is_discussion: bool,
+}
+
+impl Declared {
+    /// Reads a description.
+    pub(super) fn describe(&mut self, description: &str) {
+        if description.len() > self.description.len() {
+            description.clone_into(&mut self.description);
+        }
+    }
+
+    /// Reads the name of a type in schema.org's vocabulary.
+    pub(super) fn is_of_type(&mut self, name: &str) {
+        let name = name.rsplit(['/', '#', ':']).next().unwrap_or_default();
+        self.is_discussion |= matches!(name, "DiscussionForumPosting" | "QAPage" | "Question");
+    }
+
+    /// Reads JSON-LD.
+    pub(super) fn read_json(&mut self, json: &str) {
+        let mut values = Vec::from_iter(serde_json::from_str::<Value>(json));
+        while let Some(value) = values.pop() {
+            match value {
+                Value::Array(items) => values.extend(items),
+                Value::Object(members) => {
+                    for (name, value) in members {
+                        match (&*name, value) {
+                            ("@type", Value::String(name)) => self.is_of_type(&name),
+                            ("articleBody", Value::String(text))
+                                if text.len() > self.body.len() =>
+                            {
+                                self.body = text;
+                            }
+                            (_, value) => values.push(value),
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Finds the text of the article, if most of it is on the page.
+    pub(super) fn find_body(&self, writer: &Writer) -> Option<Found> {
+        find(&self.body, writer)
+    }
+
+    /// Finds the description, if most of it is on the page.
+    pub(super) fn find_description(&self, writer: &Writer) -> Option<Found> {
+        find(&self.description, writer)
+    }
+}
+
+/// Where a declared text is on the page.
+#[derive(Debug)]
+pub(super) struct Found {
+    /// For each segment how many pieces of the text it has.
+    pub(super) pieces: Vec<usize>,
+    /// Whether a line with a part of the text goes on, so that the text is an excerpt.
+    pub(super) is_excerpt: bool,
+}
+
+fn find(text: &str, writer: &Writer) -> Option<Found> {
+    if text.len() < LEAST {
+        return None;
+    }
+    let mut known = vec![0_u64; 1 << (BITS - 6)];
+    let mut all = 0;
+    pieces(&text[..text.floor_char_boundary(MOST)], |hash| {
+        all += 1;
+        known[hash >> 6] |= 1 << (hash & 63);
+    });
+    let (mut total, mut is_excerpt) = (0, false);
+    let found_in = |index| {
+        let (mut found, mut own) = (0, 0);
+        pieces(writer.text_of(index), |hash| {
+            own += 1;
+            found += usize::from(known[hash >> 6] >> (hash & 63) & 1 == 1);
+        });
+        // A few pieces of a line are found by chance, or are common words.
+        if found * 2 < own && found * 2 < all {
+            return 0;
+        }
+        is_excerpt |= own * 4 > found * 5;
+        total += found;
+        found
+    };
+    let pieces: Vec<usize> = (0..writer.segments.len()).map(found_in).collect();
+    // What a page shows twice does not say where its article is.
+    let is_repeated = pieces.iter().filter(|&&found| found * 2 > all).count() > 1;
+    (all > 0 && total * 5 >= all * 3 && !is_repeated).then_some(Found { pieces, is_excerpt })
+}
+
+/// Calls `each` with the hash of every piece of a text.
+fn pieces(text: &str, mut each: impl FnMut(usize)) {
+    const BASE: u64 = 0x9E37_79B9_7F4A_7C15;
+    let power = (0..=PIECE).fold(1_u64, |power, _| power.wrapping_mul(BASE));
+    let mut window = [0_u8; PIECE];
+    let (mut hash, mut count) = (0_u64, 0_usize);
+    let mut push = |byte: u8| {
+        let oldest = std::mem::replace(&mut window[count % PIECE], byte);
+        hash = (hash.wrapping_add(u64::from(byte)))
+            .wrapping_mul(BASE)
+            .wrapping_sub(u64::from(oldest).wrapping_mul(power));
+        count += 1;
+        if count >= PIECE {
+            each((hash >> (64 - BITS)) as usize);
+        }
+    };
+    for char in text.chars() {
+        if char.is_ascii() {
+            if char.is_ascii_alphanumeric() {
+                push((char as u8).to_ascii_lowercase());
+            }
+        } else if char.is_alphanumeric() {
+            char.encode_utf8(&mut [0; 4]).bytes().for_each(&mut push);
+        }
+    }
+}

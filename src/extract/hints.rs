@@ -1,0 +1,356 @@
+//! Decides which blocks count as text of the page: their [`Hint`]s, as far as the page's measurements and declarations agree.
+
+use std::collections::HashSet;
+
+use super::{
+    blocks::{Block, Kind, Landmark},
+    boilerplate::Hint,
+    declared::{Declared, Found},
+    labels::Label,
+    measure::{Sum, measure_segments, sum_by_block},
+    text::{Segment, Writer},
+};
+
+/// Prose of a block below which a misleading hint is believed.
+const LEAST: usize = 140;
+/// Prose that must remain without comments for comments to be dropped, and the same for teasers.
+const WITHOUT_COMMENTS: usize = 250;
+const WITHOUT_TEASERS: usize = 1500;
+/// Teasers with less than this part of the prose are always dropped.
+const FEW_TEASERS: usize = 8;
+/// Upper limit of the prose of a teaser per heading.
+const TEASER: usize = 500;
+/// A labelled box with less text needs no links in it to stand beside the text.
+const SMALL_BOX: usize = 300;
+/// Prose that a declared text is worth, beyond its length.
+const DECLARED: usize = 1500;
+/// Prose in one block beside which a description may be only the lead; the same if it is shown whole.
+const BESIDE_EXCERPT: usize = 1500;
+const BESIDE_WHOLE: usize = 600;
+/// Lines without prose after which the text that was declared does not go on.
+const PAUSE: usize = 3;
+
+/// The measurements of a page with what it declares, and the hint of each block.
+pub(super) struct Judged {
+    pub(super) segments: Vec<Sum>,
+    /// The segments with what declared prose counts more.
+    pub(super) weighed: Vec<Sum>,
+    pub(super) hints: Vec<Hint>,
+}
+
+/// Measures a page. The prose that is declared to be the article's counts more than other.
+pub(super) fn judge(
+    mut blocks: Vec<Block>,
+    writer: &Writer,
+    declared: &Declared,
+    labels: &[Option<Label>],
+) -> (Vec<Block>, Judged) {
+    let segments = measure_segments(&blocks, writer);
+    let shown = sum_by_block(&blocks, writer, |index, _| segments[index]);
+    mark_sections(&mut blocks, writer, labels, &shown);
+    let is_discussion = declared.is_discussion || is_discussion(&blocks, &shown);
+    let worth = {
+        let page = Hinted::new(&blocks, writer, &segments, &shown);
+        let is_in_place = |found: &Found| page.is_in_place(found);
+        if let Some(found) = declared.find_body(writer).filter(is_in_place) {
+            page.worth(&found, |_| true)
+        } else if !is_discussion
+            && let Some(found) = declared.find_description(writer).filter(is_in_place)
+        {
+            page.worth_of_description(&found)
+        } else {
+            Vec::new()
+        }
+    };
+    let mut weighed = segments.clone();
+    for (segment, worth) in weighed.iter_mut().zip(worth) {
+        segment.prose += worth;
+    }
+    let sums = sum_by_block(&blocks, writer, |index, _| weighed[index]);
+    let mut hints = credible_hints(&blocks, &sums, &shown, is_discussion);
+    mark_copies(&blocks, writer, &mut hints);
+    (blocks, Judged { segments, weighed, hints })
+}
+
+/// Gives a hint to the boxes and sections that a line labels, unless they are much of the page.
+fn mark_sections(blocks: &mut [Block], writer: &Writer, labels: &[Option<Label>], sums: &[Sum]) {
+    // The first segment of each block, and of the blocks in it.
+    let mut first = vec![usize::MAX; blocks.len()];
+    for (index, segment) in writer.segments.iter().enumerate().rev() {
+        first[segment.block] = index;
+    }
+    for index in (1..blocks.len()).rev() {
+        let parent = blocks[index].parent;
+        first[parent] = first[parent].min(first[index]);
+    }
+    let mut marked = vec![false; blocks.len()];
+    for (index, &label) in labels.iter().enumerate() {
+        let hint = match label {
+            Some(Label::Section | Label::Links) => Hint::Aside,
+            Some(Label::Comments) => Hint::Comments,
+            _ => continue,
+        };
+        let mut outermost = writer.segments[index].block;
+        if first[outermost] != index {
+            continue;
+        }
+        let is_alone = |block: usize| sums[block].bytes == writer.text_of(index).len();
+        while outermost > 0 && is_alone(outermost) && first[blocks[outermost].parent] == index {
+            outermost = blocks[outermost].parent;
+        }
+        if outermost == 0 || marked[outermost] {
+            continue;
+        }
+        // A box that starts with its title, or a title and the links that follow it.
+        let is_box = !is_alone(outermost);
+        let from = outermost;
+        let mut to = blocks[from].end;
+        while !is_box
+            && to < blocks[blocks[from].parent].end
+            && sums[to].linked * 2 >= sums[to].bytes
+        {
+            to = blocks[to].end;
+        }
+        let links = if label == Some(Label::Links) { 2 } else { 3 };
+        let is_links = sums[from].linked * links >= sums[from].bytes;
+        let is_small = label != Some(Label::Links) && sums[from].bytes < SMALL_BOX;
+        if sums[from].prose * 3 >= sums[0].prose
+            || (is_box && hint == Hint::Aside && !is_links && !is_small)
+        {
+            continue;
+        }
+        let mut at = from;
+        while at < to {
+            blocks[at].hint = blocks[at].hint.max(hint);
+            marked[at] = true;
+            at = blocks[at].end;
+        }
+    }
+}
+
+/// Whether the page is a discussion: it is named so, and consists of comments, or of what is named so.
+fn is_discussion(blocks: &[Block], sums: &[Sum]) -> bool {
+    let mut hints = vec![Hint::None; blocks.len()];
+    let (mut most, mut comments) = (0, 0);
+    for index in 1..blocks.len() {
+        let (inherited, own) = (hints[blocks[index].parent], blocks[index].hint);
+        hints[index] = inherited.max(own);
+        if inherited < Hint::Comments && own == Hint::Comments {
+            comments += sums[index].prose;
+        }
+        if hints[index] == Hint::None && blocks[index].is_discussion {
+            most = most.max(sums[index].prose);
+        }
+    }
+    most * 2 >= sums[0].prose.max(DECLARED) || (most > 0 && comments * 3 >= sums[0].prose * 2)
+}
+
+/// A page with its measurements and with hints that nothing was compared with.
+struct Hinted<'a> {
+    blocks: &'a [Block],
+    writer: &'a Writer,
+    segments: &'a [Sum],
+    sums: &'a [Sum],
+    hints: Vec<Hint>,
+}
+
+impl<'a> Hinted<'a> {
+    fn new(blocks: &'a [Block], writer: &'a Writer, segments: &'a [Sum], sums: &'a [Sum]) -> Self {
+        let mut hints = vec![Hint::None; blocks.len()];
+        for index in 1..blocks.len() {
+            hints[index] = hints[blocks[index].parent].max(blocks[index].hint);
+        }
+        Self { blocks, writer, segments, sums, hints }
+    }
+
+    /// Whether a declared text is where the page has its article, if it says where. A blog's motto is declared on every page.
+    fn is_in_place(&self, found: &Found) -> bool {
+        let article = named_body(self.blocks, &self.hints, self.sums)
+            .or_else(|| only_one(self.blocks, &self.hints, Landmark::Article));
+        let Some(article) = article else { return true };
+        let is_inside = |index: usize| {
+            (article..self.blocks[article].end).contains(&self.writer.segments[index].block)
+        };
+        let all: usize = found.pieces.iter().sum();
+        let inside: usize = found
+            .pieces
+            .iter()
+            .enumerate()
+            .filter(|&(index, _)| is_inside(index))
+            .map(|(_, pieces)| pieces)
+            .sum();
+        inside * 2 >= all
+    }
+
+    /// What the description adds to the weight of each segment, if it is not the lead of a long article, and the page not a list.
+    fn worth_of_description(&self, found: &Found) -> Vec<usize> {
+        let is_contents = |block: usize| {
+            self.blocks[block].kind == Kind::List
+                && self.sums[block].linked * 2 >= self.sums[0].bytes
+        };
+        if (0..self.blocks.len()).any(is_contents)
+            || self.has_block_with(if found.is_excerpt { BESIDE_EXCERPT } else { BESIDE_WHOLE })
+        {
+            return Vec::new();
+        }
+        self.worth(found, |index| {
+            let block = self.writer.segments[index].block;
+            self.blocks[block].kind != Kind::Heading
+                && (found.is_excerpt || self.hints[block] == Hint::None)
+        })
+    }
+
+    /// Whether a block has this much prose without the blocks in it that have some.
+    fn has_block_with(&self, prose: usize) -> bool {
+        let mut direct = vec![0; self.blocks.len()];
+        self.writer.segments.iter().zip(self.segments).any(|(segment, sum)| {
+            let mut block = segment.block;
+            while !matches!(self.blocks[block].kind, Kind::Container | Kind::Cell) {
+                block = self.blocks[block].parent;
+            }
+            direct[block] += sum.prose;
+            self.hints[block] == Hint::None && direct[block] >= prose
+        })
+    }
+
+    /// What a declared text adds to the weight of each segment: it is shared out over what was found of it, and the prose that goes on.
+    fn worth(&self, found: &Found, counts: impl Fn(usize) -> bool) -> Vec<usize> {
+        let mut shares = vec![0; self.segments.len()];
+        let mut pause = PAUSE;
+        for (index, &sum) in self.segments.iter().enumerate() {
+            if found.pieces[index] > 0 && counts(index) {
+                shares[index] = found.pieces[index];
+                pause = 0;
+            } else if pause < PAUSE {
+                let block = self.writer.segments[index].block;
+                if self.hints[block] == Hint::None
+                    && sum.prose * 2 >= sum.bytes
+                    && sum.linked * 4 <= sum.bytes
+                {
+                    shares[index] = sum.prose;
+                    pause = 0;
+                } else {
+                    pause += 1;
+                }
+            }
+        }
+        let all: usize = shares.iter().sum();
+        shares.into_iter().map(|share| DECLARED * share / all.max(1)).collect()
+    }
+}
+
+/// The block that is named the body of the page's article. A page with several articles has none.
+pub(super) fn named_body(blocks: &[Block], hints: &[Hint], sums: &[Sum]) -> Option<usize> {
+    let is_body = |&block: &usize| {
+        blocks[block].is_body && hints[block] <= Hint::Teaser && sums[block].bytes > 0
+    };
+    let bodies: Vec<usize> = (1..blocks.len()).filter(is_body).collect();
+    let &largest = bodies.iter().rev().max_by_key(|&&body| sums[body].bytes)?;
+    let (inside, outside): (Vec<usize>, Vec<usize>) =
+        bodies.iter().partition(|&body| (largest..blocks[largest].end).contains(body));
+    if outside.iter().any(|&other| sums[other].bytes * 4 >= sums[largest].bytes) {
+        return None;
+    }
+    // The innermost one with nearly all of it.
+    inside.into_iter().rfind(|&body| sums[body].bytes * 5 >= sums[largest].bytes * 4)
+}
+
+/// The only block of its kind.
+pub(super) fn only_one(blocks: &[Block], hints: &[Hint], landmark: Landmark) -> Option<usize> {
+    let is_one = |&block: &usize| blocks[block].landmark == landmark && hints[block] == Hint::None;
+    let mut all = (1..blocks.len()).filter(is_one);
+    all.next().filter(|_| all.next().is_none())
+}
+
+/// The hint of each block, inherited from its parents. Hints that would drop too much are ignored.
+fn credible_hints(blocks: &[Block], sums: &[Sum], shown: &[Sum], is_discussion: bool) -> Vec<Hint> {
+    let mut hints = vec![Hint::None; blocks.len()];
+    let (mut comments, mut boilerplate) = (0, 0);
+    for index in 1..blocks.len() {
+        let (block, sum) = (blocks[index], sums[index]);
+        let inherited = hints[block.parent];
+        let is_greater_part = sum.prose >= LEAST && sum.prose * 2 >= sums[0].prose;
+        let is_declared = sum.prose >= shown[index].prose + DECLARED * 9 / 10;
+        hints[index] = inherited.max(match block.hint {
+            _ if is_declared => Hint::None,
+            Hint::Aside if is_greater_part => Hint::None,
+            Hint::Boilerplate if is_greater_part && sum.linked * 2 <= sum.bytes => Hint::None,
+            hint => hint,
+        });
+        if inherited == Hint::None {
+            comments += if hints[index] == Hint::Comments { sum.prose } else { 0 };
+            boilerplate += if hints[index] == Hint::Boilerplate { sum.prose } else { 0 };
+        }
+    }
+    let rest = sums[0].prose - comments - boilerplate;
+    mark_teasers(blocks, sums, rest, &mut hints);
+    if rest < WITHOUT_COMMENTS || is_discussion {
+        for hint in hints.iter_mut().filter(|hint| **hint == Hint::Comments) {
+            *hint = Hint::None;
+        }
+    }
+    hints
+}
+
+/// Marks what stands in for a script and repeats what the page shows elsewhere, as in pages that were saved after their scripts had run.
+fn mark_copies(blocks: &[Block], writer: &Writer, hints: &mut [Hint]) {
+    if !blocks.iter().any(|block| block.landmark == Landmark::Fallback) {
+        return;
+    }
+    let mut fallbacks = vec![0; blocks.len()];
+    for index in 1..blocks.len() {
+        fallbacks[index] = match fallbacks[blocks[index].parent] {
+            0 if blocks[index].landmark == Landmark::Fallback => index,
+            outer => outer,
+        };
+    }
+    let texts = || writer.segments.iter().enumerate();
+    let fallback_of = |segment: &Segment| fallbacks[segment.block];
+    let shown: HashSet<&str> = texts()
+        .filter(|(_, segment)| fallback_of(segment) == 0)
+        .map(|(index, _)| writer.text_of(index))
+        .collect();
+    // Bytes that are repeated, and all.
+    let mut bytes = vec![(0, 0); blocks.len()];
+    for (index, segment) in texts() {
+        let text = writer.text_of(index);
+        let (repeated, all) = &mut bytes[fallback_of(segment)];
+        *repeated += if shown.contains(text) { text.len() } else { 0 };
+        *all += text.len();
+    }
+    for index in 1..blocks.len() {
+        let (repeated, all) = bytes[fallbacks[index]];
+        if fallbacks[index] > 0 && repeated * 2 > all {
+            hints[index] = Hint::Boilerplate;
+        }
+    }
+}
+
+/// Marks blocks whose headings are all links and whose text is short, unless they are the content of the page.
+fn mark_teasers(blocks: &[Block], sums: &[Sum], prose: usize, hints: &mut [Hint]) {
+    let mut teasers = Vec::new();
+    let (mut at, mut teaser_prose) = (1, 0);
+    while at < blocks.len() {
+        let sum = sums[at];
+        let is_teaser = hints[at] == Hint::None
+            && blocks[at].kind != Kind::Heading
+            && sum.linked_headings > 0
+            && sum.linked_headings == sum.headings
+            && sum.prose < TEASER * sum.headings
+            && sum.prose * 2 < prose;
+        if is_teaser {
+            teasers.push(at);
+            teaser_prose += sum.prose;
+        }
+        at = if is_teaser { blocks[at].end } else { at + 1 };
+    }
+    let rest = prose.saturating_sub(teaser_prose);
+    let hint = match rest {
+        rest if rest >= WITHOUT_TEASERS || teaser_prose * FEW_TEASERS < prose => Hint::Aside,
+        rest if rest > teaser_prose => Hint::Teaser,
+        _ => return,
+    };
+    for teaser in teasers {
+        hints[teaser..blocks[teaser].end].fill(hint);
+    }
+}

@@ -1,0 +1,125 @@
+//! Measures the text of a page: how much of each line and block is in links, and how much is prose.
+//!
+//! Bytes and not characters, because a Chinese character carries about as much information as three Latin letters.
+
+use std::ops::AddAssign;
+
+use super::{
+    blocks::{Block, Kind},
+    text::{Segment, Writer},
+};
+
+/// Bytes of a line that is prose by its length alone, and of one that is prose if it has the punctuation of a sentence.
+const LONG: usize = 100;
+const SENTENCE: usize = 40;
+
+/// What a segment contains, or a block including the blocks in it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sum {
+    /// Bytes of text, and bytes of it that are text of links.
+    pub(super) bytes: usize,
+    pub(super) linked: usize,
+    /// Bytes of prose; see [`prose`].
+    pub(super) prose: usize,
+    /// Bytes of headings outside of links.
+    pub(super) titles: usize,
+    /// Number of headings, and of headings that are links.
+    pub(super) headings: usize,
+    pub(super) linked_headings: usize,
+}
+
+impl AddAssign for Sum {
+    fn add_assign(&mut self, other: Self) {
+        self.bytes += other.bytes;
+        self.linked += other.linked;
+        self.prose += other.prose;
+        self.titles += other.titles;
+        self.headings += other.headings;
+        self.linked_headings += other.linked_headings;
+    }
+}
+
+/// Measures each segment.
+pub(super) fn measure_segments(blocks: &[Block], writer: &Writer) -> Vec<Sum> {
+    let sum = |(index, segment): (usize, &Segment)| {
+        let (text, kind) = (writer.text_of(index), blocks[segment.block].kind);
+        let is_heading = kind == Kind::Heading;
+        Sum {
+            bytes: text.len(),
+            linked: segment.linked,
+            prose: prose(text, segment.linked, kind),
+            titles: if is_heading { text.len() - segment.linked } else { 0 },
+            headings: usize::from(is_heading),
+            linked_headings: usize::from(is_heading && segment.linked * 5 >= text.len() * 4),
+        }
+    };
+    writer.segments.iter().enumerate().map(sum).collect()
+}
+
+/// Adds up segments by block, including the blocks in it.
+pub(super) fn sum_by_block<T: Copy + Default + AddAssign>(
+    blocks: &[Block],
+    writer: &Writer,
+    of_segment: impl Fn(usize, &Segment) -> T,
+) -> Vec<T> {
+    let mut sums = vec![T::default(); blocks.len()];
+    for (index, segment) in writer.segments.iter().enumerate() {
+        sums[segment.block] += of_segment(index, segment);
+    }
+    for index in (1..blocks.len()).rev() {
+        let sum = sums[index];
+        sums[blocks[index].parent] += sum;
+    }
+    sums
+}
+
+/// How many bytes of a line are prose: all outside of links if it is long or a sentence, half in cells and code, few otherwise, none
+/// in a heading or if most of the line is links.
+fn prose(text: &str, linked: usize, kind: Kind) -> usize {
+    let free = text.len() - linked;
+    if kind == Kind::Heading || linked > free {
+        0
+    } else if free >= LONG || (free >= SENTENCE && is_sentence(text)) {
+        free
+    } else if matches!(kind, Kind::Cell | Kind::Preformatted) {
+        free / 2
+    } else {
+        free / 6
+    }
+}
+
+/// Whether a line has the punctuation of a sentence: a comma, or a stop in front of a space or at the end.
+fn is_sentence(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    text.ends_with(['.', '!', '?', ':', '"', '”', '…', '»', '。', '！', '？', '」'])
+        || bytes.contains(&b',')
+        || bytes
+            .windows(2)
+            .any(|pair| matches!(pair[0], b'.' | b'!' | b'?' | b';' | b':') && pair[1] == b' ')
+        || (!text.is_ascii()
+            && text.contains(['、', '。', '，', '！', '？', '；', '：', '،', '۔', '।']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Kind, prose};
+
+    #[test]
+    fn sentences_are_prose_and_labels_are_not() {
+        let sentence = "The tide, as everyone knows, waits for no one.";
+        assert_eq!(prose(sentence, 0, Kind::Paragraph), sentence.len());
+        assert_eq!(prose("Frequently asked questions and answers here", 0, Kind::Paragraph), 7);
+        assert_eq!(prose("潮汐的成因，主要是月球的引力和地球的自转", 0, Kind::Container), 60);
+        assert_eq!(prose("潮汐的成因主要是月球的引力", 0, Kind::Container), 6);
+        assert_eq!(prose(&"word ".repeat(30), 0, Kind::Item), 150);
+    }
+
+    #[test]
+    fn headings_and_links_are_not_prose_and_cells_are_half() {
+        let sentence = "The tide, as everyone knows, waits for no one.";
+        assert_eq!(prose(sentence, 0, Kind::Heading), 0);
+        assert_eq!(prose(sentence, 24, Kind::Paragraph), 0);
+        assert_eq!(prose(sentence, 6, Kind::Paragraph), sentence.len() - 6);
+        assert_eq!(prose("high water", 0, Kind::Cell), 5);
+    }
+}
