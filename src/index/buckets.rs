@@ -3,9 +3,12 @@
 //! An entry has a tag (32 bits of the fingerprint) and a slot (its place in the queue). 28 of them share a page: the lower halves of the
 //! tags on one line, the upper halves on another, the slots on two. Often the first line alone decides, and the others are not read.
 //!
-//! A bucket is a queue, like the whole window. Its *inline part* is a ring over one or a few pages of its own, which lie side by side; what
-//! has no room there goes to a chain of pages and moves to the inline part when older entries leave. So the inline part has the oldest
-//! entries, and nothing is searched, neither to insert nor to expire.
+//! A bucket is a queue, like the whole window. Its *inline part* is a ring on a page of its own; what has no room there goes to a chain of
+//! pages and moves to the inline part when older entries leave. So the inline part has the oldest entries, and nothing is searched, neither
+//! to insert nor to expire.
+//!
+//! However unevenly buckets are filled, they take at most a page each and one for every 28 entries. The first and the last page of a chain
+//! have 27 empty places together on average, and the inline part before them has none.
 
 use std::io;
 
@@ -18,14 +21,6 @@ use super::{
 pub(super) const PAGE_ENTRIES: u32 = TAGS;
 /// Bytes of a page.
 pub(super) const PAGE_BYTES: u32 = 256;
-/// The most pages of an inline part: 10 bits count its entries.
-const MAX_INLINE_PAGES: u32 = 36;
-
-/// The pages of each inline part of a table with keys of `bits` bits: room for a bucket of average size.
-pub(super) fn inline_pages(entries: u64, bits: u32) -> u32 {
-    let pages = entries.div_ceil(u64::from(PAGE_ENTRIES) << bits);
-    u32::try_from(pages).map_or(MAX_INLINE_PAGES, |pages| pages.clamp(1, MAX_INLINE_PAGES))
-}
 
 /// The word of a page's first line that has the head of an inline part, or the next page of a chain.
 pub(super) const LINK: usize = 15;
@@ -42,13 +37,9 @@ const PER_HUGE_PAGE: u32 = 1 << 14;
 /// The last huge page is taken this many pages before it is needed, each other as many pages earlier.
 const TAKEN_AHEAD: u32 = 1 << 10;
 
-/// Where the inline part of a bucket lies.
+/// A bucket, by the page of its inline part.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Bucket {
-    /// The first page.
-    pub(super) start: u32,
-    pub(super) pages: u32,
-}
+pub(super) struct Bucket(pub(super) u32);
 
 /// An entry: a page and the place there.
 #[derive(Clone, Copy, Debug)]
@@ -68,26 +59,21 @@ pub(super) struct Head {
     pub(super) chain_end: u32,
 }
 
-const RING_BITS: u32 = 10;
-const PAGE_BITS: u32 = 5;
+/// The bits of a place on a page.
+const PLACE_BITS: u32 = 5;
 
 impl Head {
     /// That of an inline part with this first line.
     #[inline]
     pub(super) fn of(first: &Line) -> Self {
         let word = first[LINK];
-        let part = |shift: u32, bits: u32| word >> shift & ((1 << bits) - 1);
-        Self {
-            first: part(0, RING_BITS),
-            len: part(RING_BITS, RING_BITS),
-            chain_first: part(2 * RING_BITS, PAGE_BITS),
-            chain_end: part(2 * RING_BITS + PAGE_BITS, PAGE_BITS),
-        }
+        let part = |nth: u32| word >> (nth * PLACE_BITS) & ((1 << PLACE_BITS) - 1);
+        Self { first: part(0), len: part(1), chain_first: part(2), chain_end: part(3) }
     }
 
     fn pack(self) -> u32 {
-        let chain = self.chain_first | self.chain_end << PAGE_BITS;
-        self.first | self.len << RING_BITS | chain << (2 * RING_BITS)
+        let parts = [self.chain_end, self.chain_first, self.len, self.first];
+        parts.into_iter().fold(0, |word, part| word << PLACE_BITS | part)
     }
 
     #[inline]
@@ -95,17 +81,11 @@ impl Head {
         self.chain_end != 0
     }
 
-    /// The entries on the `nth` page of an inline part with `pages` pages: a bit each.
+    /// The entries of the inline part: a bit each.
     #[inline]
-    pub(super) fn mask(self, nth: u32, pages: u32) -> u32 {
-        let room = pages * PAGE_ENTRIES;
-        if self.len == room {
-            return span(0, PAGE_ENTRIES);
-        }
-        let (start, end) = (nth * PAGE_ENTRIES, self.first + self.len);
-        let on_page = |place: u32| place.saturating_sub(start).min(PAGE_ENTRIES);
-        let wrapped = end.saturating_sub(room);
-        span(on_page(self.first), on_page(end.min(room))) | span(0, on_page(wrapped))
+    pub(super) fn mask(self) -> u32 {
+        let end = self.first + self.len;
+        span(self.first, end.min(PAGE_ENTRIES)) | span(0, end.saturating_sub(PAGE_ENTRIES))
     }
 }
 
@@ -209,12 +189,12 @@ impl Pages {
     }
 
     fn head(&self, bucket: Bucket) -> Head {
-        Head::of(self.low(bucket.start))
+        Head::of(self.low(bucket.0))
     }
 
     /// The last page of a bucket's chain.
     fn last(&self, bucket: Bucket) -> u32 {
-        self.low(bucket.start)[LAST]
+        self.low(bucket.0)[LAST]
     }
 
     /// The page of a chain after this one; after the last the first.
@@ -225,7 +205,7 @@ impl Pages {
     /// How many entries a bucket has.
     pub(super) fn len(&self, bucket: Bucket) -> u32 {
         let head = self.head(bucket);
-        head.len + if head.has_chain() { self.slots(bucket.start)[CHAIN_LEN] } else { 0 }
+        head.len + if head.has_chain() { self.slots(bucket.0)[CHAIN_LEN] } else { 0 }
     }
 
     /// Requests the lines to which the next entry of a bucket goes.
@@ -244,7 +224,7 @@ impl Pages {
     /// Adds an entry to a bucket.
     pub(super) fn push(&mut self, bucket: Bucket, tag: u32, slot: u32) {
         let mut head = self.head(bucket);
-        if head.len < bucket.pages * PAGE_ENTRIES {
+        if head.len < PAGE_ENTRIES {
             self.put(inline_spot(bucket, head.first + head.len), tag, slot);
             head.len += 1;
             return self.set_head(bucket, head);
@@ -261,7 +241,7 @@ impl Pages {
             }
             last = page;
             head.chain_end = 0;
-            self.low_mut(bucket.start)[LAST] = last;
+            self.low_mut(bucket.0)[LAST] = last;
         }
         self.put(Spot { page: last, at: head.chain_end }, tag, slot);
         head.chain_end += 1;
@@ -273,7 +253,7 @@ impl Pages {
     pub(super) fn pop(&mut self, bucket: Bucket) {
         let mut head = self.head(bucket);
         let left = inline_spot(bucket, head.first);
-        head.first = (head.first + 1) % (bucket.pages * PAGE_ENTRIES);
+        head.first = (head.first + 1) % PAGE_ENTRIES;
         if head.has_chain() {
             let last = self.last(bucket);
             let page = self.next(last);
@@ -309,11 +289,11 @@ impl Pages {
     }
 
     fn set_head(&mut self, bucket: Bucket, head: Head) {
-        self.low_mut(bucket.start)[LINK] = head.pack();
+        self.low_mut(bucket.0)[LINK] = head.pack();
     }
 
     fn chain_len(&mut self, bucket: Bucket) -> &mut u32 {
-        let (piece, at) = self.piece_mut(bucket.start);
+        let (piece, at) = self.piece_mut(bucket.0);
         &mut piece.slots[at][CHAIN_LEN]
     }
 
@@ -363,12 +343,8 @@ impl Pages {
 }
 
 /// The entry at a place of an inline part, counted around the ring.
-fn inline_spot(bucket: Bucket, mut place: u32) -> Spot {
-    let room = bucket.pages * PAGE_ENTRIES;
-    if place >= room {
-        place -= room;
-    }
-    Spot { page: bucket.start + place / PAGE_ENTRIES, at: place % PAGE_ENTRIES }
+fn inline_spot(bucket: Bucket, place: u32) -> Spot {
+    Spot { page: bucket.0, at: place % PAGE_ENTRIES }
 }
 
 fn set_half(line: &mut Line, at: u32, half: u32) {
@@ -393,7 +369,7 @@ mod tests {
                 (0..PAGE_ENTRIES).filter(|at| mask >> at & 1 == 1).map(|at| Spot { page, at }),
             );
         };
-        (0..bucket.pages).for_each(|nth| add(bucket.start + nth, head.mask(nth, bucket.pages)));
+        add(bucket.0, head.mask());
         if head.has_chain() {
             let last = pages.last(bucket);
             let (mut page, first) = (pages.next(last), pages.next(last));
@@ -415,12 +391,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn buckets_are_queues(inline in 1..=3_u32, steps in prop::collection::vec((0..3_u32, any::<bool>(), 0..300_u32), 0..40)) {
-            let mut pages = Pages::new(3 * inline, 3 * inline + 1).unwrap();
+        fn buckets_are_queues(steps in prop::collection::vec((0..3_u32, any::<bool>(), 0..300_u32), 0..40)) {
+            let mut pages = Pages::new(3, 4).unwrap();
             let mut queues = [const { VecDeque::new() }; 3];
             let (mut next, mut most) = (0_u32, 0_u32);
             for (nth, grows, n) in steps {
-                let bucket = Bucket { start: nth * inline, pages: inline };
+                let bucket = Bucket(nth);
                 let queue = &mut queues[nth as usize];
                 for _ in 0..n {
                     if grows {
@@ -438,20 +414,7 @@ mod tests {
             }
             // At the beginning and at the end of each chain a page is partly empty; what was given back is used again.
             let needed = most / PAGE_ENTRIES;
-            prop_assert!(pages.used() <= 3 * inline + 3 * 2 + needed, "{} pages for {needed}", pages.used());
+            prop_assert!(pages.used() <= 3 + 3 * 2 + needed, "{} pages for {needed}", pages.used());
         }
-    }
-
-    #[test]
-    fn the_largest_inline_part_fits_its_head() {
-        let bucket = Bucket { start: 0, pages: MAX_INLINE_PAGES };
-        let mut pages = Pages::new(MAX_INLINE_PAGES, 1).unwrap();
-        let room = MAX_INLINE_PAGES * PAGE_ENTRIES;
-        (0..room + 5).for_each(|slot| pages.push(bucket, !slot, slot));
-        (0..room).for_each(|_| pages.pop(bucket));
-        assert_eq!(
-            entries(&pages, bucket),
-            (room..room + 5).map(|slot| (!slot, slot)).collect::<Vec<_>>()
-        );
     }
 }

@@ -30,8 +30,7 @@
 //! an eighth of their size. If a window changes its language altogether, buckets become fuller and queries slower; nothing is missed.)
 //!
 //! **Buckets** (`buckets.rs`). The window rolls, and what comes first leaves first, in each bucket as in the whole. So a bucket is a queue: a
-//! ring of one or more pages of 28 entries side by side, and a chain of pages for what has no room there. Nothing is searched or moved to
-//! insert or expire.
+//! ring on a page of 28 entries, and a chain of pages for what has no room there. Nothing is searched or moved to insert or expire.
 //!
 //! **Search** (`search.rs`, `simd.rs`). A query spends its time waiting for memory, so everything is requested ahead. 28 tags are compared at once
 //! (AVX2 where the processor has it, portable code elsewhere).

@@ -3,7 +3,7 @@
 use std::{fmt, io, ops::RangeInclusive};
 
 use super::{
-    buckets::{PAGE_BYTES, PAGE_ENTRIES, inline_pages},
+    buckets::{PAGE_BYTES, PAGE_ENTRIES},
     memory::RefusedError,
     probes::MAX_PROBE,
     tables::Tables,
@@ -119,7 +119,7 @@ impl Plan {
         Self { radius, entries, keys: keys.to_vec(), smaller: Vec::new() }
     }
 
-    /// Bytes that the smallest tables for queries within `radius` over a window of `entries` fingerprints of texts take; `u64::MAX` if
+    /// Bytes that the smallest tables for queries within `radius` over a window of `entries` fingerprints take; `u64::MAX` if
     /// the window is larger than [`MAX_ENTRIES`].
     ///
     /// # Panics
@@ -141,7 +141,7 @@ impl Plan {
         self.entries
     }
 
-    /// Bytes of memory that the full window takes at most, if its fingerprints are those of texts.
+    /// Bytes of memory that the full window takes at most.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         let queue = self.entries.saturating_mul(QUEUE_BYTES);
@@ -151,14 +151,16 @@ impl Plan {
     /// Bytes that are used whatever fingerprints there are.
     pub(super) fn certain_bytes(&self) -> u64 {
         let queue = self.entries.saturating_mul(QUEUE_BYTES);
-        let inline: u64 = self.keys.iter().map(|&bits| inline(self.entries, bits)).sum();
+        let inline: u64 = self.keys.iter().map(|bits| 1 << bits).sum();
         queue.saturating_add(inline * u64::from(PAGE_BYTES))
     }
 
-    /// Pages of all tables.
+    /// Pages of all tables: one for each bucket, and one for each 28 entries; [`buckets`](super::buckets) says why. Where most buckets have
+    /// chains, a quarter of a page more for each: when the window begins to roll, the first pages of all chains are half empty together.
     pub(super) fn pages(&self) -> u64 {
-        let overflow = self.entries * OVERFLOW / (100 * u64::from(PAGE_ENTRIES));
-        self.keys.iter().map(|&bits| inline(self.entries, bits) + overflow).sum()
+        let full = self.entries / u64::from(PAGE_ENTRIES);
+        let pages = |buckets: u64| buckets + full + if full > buckets { buckets / 4 } else { 0 };
+        self.keys.iter().map(|bits| pages(1 << bits)).sum()
     }
 
     /// The plans of a window that fills, one after the other, as far as they have tables.
@@ -181,17 +183,9 @@ impl Plan {
     }
 }
 
-/// The room in chains, as a percentage of the entries. Texts need about half, most of it for empty places of pages.
-const OVERFLOW: u64 = 65;
-
-/// Pages of the inline parts of a table.
-fn inline(entries: u64, bits: u32) -> u64 {
-    u64::from(inline_pages(entries, bits)) << bits
-}
-
 /// Tables to choose from, the fastest first: the radii and the entries for which they are good, and for each table how many entries are in
 /// a bucket on average at most, if there are enough bits.
-const CHOICES: [(RangeInclusive<u32>, u64, &[u64]); 11] = [
+const CHOICES: [(RangeInclusive<u32>, u64, &[u64]); 13] = [
     (0..=0, MAX_ENTRIES, &[20]),
     (0..=0, MAX_ENTRIES, &[80]),
     (1..=7, 1_200_000, &[20, 20, 20, 20]),
@@ -202,7 +196,9 @@ const CHOICES: [(RangeInclusive<u32>, u64, &[u64]); 11] = [
     (4..=11, MAX_ENTRIES, &[40, 40, 40]),
     (1..=7, MAX_ENTRIES, &[20, 20]),
     (1..=7, MAX_ENTRIES, &[80, 80]),
+    (8..=11, MAX_ENTRIES, &[80, 80, 80]),
     (8..=11, MAX_ENTRIES, &[160, 160, 160]),
+    (8..=11, MAX_ENTRIES, &[320, 320, 320]),
 ];
 
 /// The keys of tables for a window, the fastest first.

@@ -35,7 +35,6 @@ pub(super) struct Found {
 struct Lookup {
     probe: Probe,
     tag: u32,
-    inline_pages: u32,
 }
 
 /// A chain that is being read.
@@ -54,7 +53,7 @@ struct Cursor {
 #[derive(Debug, Default)]
 struct Scratch {
     lookups: Vec<Lookup>,
-    /// The inline parts to read, in order: the first page, and the number of the lookup.
+    /// The inline parts to read, in order: the page, and the number of the lookup.
     buckets: Vec<(u32, usize)>,
     chains: Vec<Cursor>,
     /// Near entries whose whole tag has been requested.
@@ -122,10 +121,9 @@ impl Search<'_> {
         for (nth, &probe) in self.tables.probes(self.radius).iter().enumerate() {
             let table = &self.tables.list[probe.table];
             let (key, tag) = (table.key(permuted), table.tag(permuted));
-            lookups.push(Lookup { probe, tag, inline_pages: table.bucket(key).pages });
+            lookups.push(Lookup { probe, tag });
             let differences = table.differences(probe.distance).iter();
-            buckets
-                .extend(differences.map(|difference| (table.bucket(key ^ difference).start, nth)));
+            buckets.extend(differences.map(|difference| (table.bucket(key ^ difference).0, nth)));
         }
     }
 
@@ -136,8 +134,8 @@ impl Search<'_> {
             let end = stops.min(start + TOGETHER);
             self.prefetch_inline(stops.min(start + AHEAD)..stops.min(end + AHEAD));
             for nth in start..end {
-                let (start, lookup) = self.scratch.buckets[nth];
-                self.read_inline(start, lookup);
+                let (page, lookup) = self.scratch.buckets[nth];
+                self.read_inline(page, lookup);
             }
             if self.scratch.near.len() + self.scratch.nearer.len() >= WAITING {
                 self.go_on();
@@ -147,11 +145,8 @@ impl Search<'_> {
     }
 
     fn prefetch_inline(&self, stops: std::ops::Range<usize>) {
-        for &(start, nth) in &self.scratch.buckets[stops] {
-            let Lookup { probe, inline_pages, .. } = self.scratch.lookups[nth];
-            for page in start..start + inline_pages {
-                self.prefetch_page(page, probe);
-            }
+        for &(page, nth) in &self.scratch.buckets[stops] {
+            self.prefetch_page(page, self.scratch.lookups[nth].probe);
         }
     }
 
@@ -164,20 +159,15 @@ impl Search<'_> {
     }
 
     #[inline]
-    fn read_inline(&mut self, start: u32, nth: usize) {
-        let (pages, lookup) = (&self.tables.pages, self.scratch.lookups[nth]);
-        let first = pages.low(start);
-        let head = Head::of(first);
-        for nth_page in 0..lookup.inline_pages {
-            let page = start + nth_page;
-            let low = if nth_page == 0 { first } else { pages.low(page) };
-            let near = self.near(low, page, &lookup);
-            if near != 0 {
-                self.note(page, near & head.mask(nth_page, lookup.inline_pages), nth);
-            }
+    fn read_inline(&mut self, page: u32, nth: usize) {
+        let (low, lookup) = (self.tables.pages.low(page), self.scratch.lookups[nth]);
+        let head = Head::of(low);
+        let near = self.near(low, page, &lookup);
+        if near != 0 {
+            self.note(page, near & head.mask(), nth);
         }
         if head.has_chain() {
-            let last = first[LAST];
+            let last = low[LAST];
             self.prefetch_page(last, lookup.probe);
             self.scratch.chains.push(Cursor {
                 page: last,

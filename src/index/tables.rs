@@ -9,7 +9,7 @@ use std::{io, ops::Range};
 
 use super::{
     bits::{Permutation, places},
-    buckets::{Bucket, Pages, inline_pages},
+    buckets::{Bucket, Pages},
     probes::{MAX_PROBE, Probe, probes, radii},
     queue::Queue,
     simd::prefetch,
@@ -40,9 +40,8 @@ pub(super) struct Table {
     shift: u32,
     /// The bits of a tag that are used.
     tag_mask: u32,
-    /// The inline part of the first bucket.
+    /// The page of the first bucket.
     start: u32,
-    pub(super) inline_pages: u32,
     /// All differences of two keys, the lightest first, and how many of them have at most 0, 1, 2 and 3 bits.
     differences: Vec<u32>,
     within: Vec<usize>,
@@ -61,7 +60,7 @@ impl Table {
 
     #[inline]
     pub(super) fn bucket(&self, key: u32) -> Bucket {
-        Bucket { start: self.start + key * self.inline_pages, pages: self.inline_pages }
+        Bucket(self.start + key)
     }
 
     /// In how many bits of the key two permuted fingerprints differ.
@@ -85,12 +84,11 @@ impl Tables {
         let fits = |pages: u64| u32::try_from(pages).map_err(|_| io::ErrorKind::OutOfMemory);
         let (mut first_page, mut shift, mut tables) = (0, 0, Vec::new());
         for (nth, &bits) in keys.iter().enumerate() {
-            let inline_pages = inline_pages(entries, bits);
             let (differences, within) = differences(bits);
             let tag_mask = 0xffff_0000 | ((1 << near_bits(keys, nth).min(16)) - 1);
             let start = fits(first_page)?;
-            tables.push(Table { bits, shift, tag_mask, start, inline_pages, differences, within });
-            first_page += u64::from(inline_pages) << bits;
+            tables.push(Table { bits, shift, tag_mask, start, differences, within });
+            first_page += 1_u64 << bits;
             shift += bits;
         }
         let places = places(keys, &radii(keys, radius));
@@ -147,7 +145,7 @@ impl Tables {
     pub(super) fn prefetch(&self, fingerprint: u64) {
         let permuted = self.permutation.apply(fingerprint);
         for table in &self.list {
-            prefetch(self.pages.low(table.bucket(table.key(permuted)).start));
+            prefetch(self.pages.low(table.bucket(table.key(permuted)).0));
         }
     }
 
@@ -161,7 +159,7 @@ impl Tables {
             let order = by_key(table, &permuted);
             for (nth, &entry) in order.iter().enumerate() {
                 if let Some(&later) = order.get(nth + AHEAD) {
-                    prefetch(self.pages.low(table.bucket((later >> 32) as u32).start));
+                    prefetch(self.pages.low(table.bucket((later >> 32) as u32).0));
                     prefetch(&permuted[later as u32 as usize]);
                 }
                 if let Some(&soon) = order.get(nth + AHEAD / 2) {

@@ -51,6 +51,29 @@ fn skewed_fingerprints_are_found_in_the_planned_memory() {
 }
 
 #[test]
+fn no_window_exceeds_its_plan_however_skewed_it_is() {
+    let entries = 20_000_u64;
+    for rare in 0..=4 {
+        // Three of four bits are set in one of 2, 4, 8, 16 or 32 fingerprints.
+        let skewed = |id: u64| {
+            let lean = (0..rare).fold(u64::MAX, |bits, nth| bits & random(id << 3 | nth).0);
+            let even = random(id << 3 | 7).0;
+            Fingerprint(even & (lean | 0xffff))
+        };
+        for bytes in [50, 60, 80, 120, 160] {
+            let plan = Plan::choose(9, entries, bytes * entries).unwrap();
+            let mut index = planned(plan.clone()).never_scanning();
+            for id in 1..=3 * entries {
+                index.insert(DocId(id), skewed(id));
+                index.expire(DocId(id.saturating_sub(entries - 1)));
+            }
+            let (pages, most) = (index.pages(), plan.pages());
+            assert!(pages <= most, "{pages} pages of {most} at 1 in {}: {plan}", 2 << rare);
+        }
+    }
+}
+
+#[test]
 fn keys_avoid_bits_that_never_change() {
     // A quarter of the bits never changes: as they come they would be the first key, and all entries in one of its buckets.
     let documents = (1..=20_000).map(|id| (DocId(id), Fingerprint(random(id).0 & !0xffff)));

@@ -637,14 +637,14 @@ fn patterns_memory_names_and_timeouts_are_checked() {
     assert!(too_large.contains("is larger than any index"), "{too_large}");
     assert!(too_large.contains("too many") && !too_large.contains("EiB"), "{too_large}");
     insta::assert_snapshot!(refusal(SMALL, &["dedup.memory=512 MiB"]), @r#"
-     × a window of 10,000,000 entries at radius 9 needs 1.3 GiB; `memory` is
-     │ 512.0 MiB, which has room for 3,884,034
+     × a window of 10,000,000 entries at radius 9 needs 1.1 GiB; `memory` is
+     │ 512.0 MiB, which has room for 4,514,850
       ╭─[--set:1:16]
     1 │ dedup.memory = "512 MiB"
       ·                ────┬────
       ·                    ╰── too little
       ╰────
-     help: write `memory = "1.3 GiB"`, or `entries = 3800000` in `window`
+     help: write `memory = "1.2 GiB"`, or `entries = 4500000` in `window`
     "#);
     insta::assert_snapshot!(refusal(SMALL, &["name=a/b"]), @r#"
      × `name`: "a/b" is not a directory name
