@@ -229,6 +229,8 @@ impl<'a> Hinted<'a> {
                 {
                     shares[index] = sum.prose;
                     pause = 0;
+                } else if sum.linked * 2 >= sum.bytes {
+                    pause = PAUSE;
                 } else {
                     pause += 1;
                 }
