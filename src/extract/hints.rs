@@ -54,7 +54,7 @@ pub(super) fn judge(
         let is_in_place = |found: &Found| page.is_in_place(found);
         if let Some(found) = declared.find_body(writer).filter(is_in_place) {
             page.worth(&found, |_| true)
-        } else if !is_discussion
+        } else if !(is_discussion && page.has_block_with(BESIDE_WHOLE))
             && let Some(found) = declared.find_description(writer).filter(is_in_place)
         {
             page.worth_of_description(&found)
@@ -229,6 +229,8 @@ impl<'a> Hinted<'a> {
                 {
                     shares[index] = sum.prose;
                     pause = 0;
+                } else if sum.linked * 2 >= sum.bytes {
+                    pause = PAUSE;
                 } else {
                     pause += 1;
                 }
