@@ -272,6 +272,18 @@ fn a_short_article_is_found_by_what_the_page_declares() {
 }
 
 #[test]
+fn a_named_article_is_not_hidden_by_the_names_around_it() {
+    let body = "<div class=post-content><p>It rained on Tuesday, all day.</p></div>";
+    let rest = format!("<div><p>{}</p><p>{}</p></div>", ENGLISH[0], ENGLISH[1]);
+    for name in ["breadcrumb", "sidebar-fixed", "widget"] {
+        let page = format!("<div class={name}><div>{body}</div></div>{rest}");
+        assert_eq!(extract(&page).text, "It rained on Tuesday, all day.", "{name}");
+    }
+    let page = format!("<footer>{body}</footer>{rest}");
+    assert_eq!(extract(&page).text, ENGLISH[..2].join("\n"));
+}
+
+#[test]
 fn what_is_declared_but_not_shown_is_not_text() {
     let declared = ENGLISH[5..8].join(" ");
     let head = format!(
