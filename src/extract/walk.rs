@@ -88,6 +88,7 @@ struct Walk<'a, 'o> {
 impl<'a> Walk<'a, '_> {
     fn finish(mut self) -> Reading<'a> {
         self.reading.text = if self.selection.keep.is_empty() {
+            self.declared.entitle(self.reading.title.as_deref().unwrap_or_default());
             let keeps = score::choose(self.blocks.finish(), &self.writer, &self.declared);
             self.writer.finish(|segment| keeps[segment])
         } else {
