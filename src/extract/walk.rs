@@ -95,6 +95,7 @@ impl<'a> Walk<'a, '_> {
         let blocks = std::mem::replace(&mut self.blocks, Blocks::new()).finish();
         let parents: Vec<usize> = blocks.iter().map(|block| block.parent).collect();
         let keeps = if self.selection.keep.is_empty() {
+            self.declared.entitle(self.reading.title.as_deref().unwrap_or_default());
             score::choose(blocks, &self.writer, &self.declared)
         } else {
             vec![true; self.writer.segments.len()]
