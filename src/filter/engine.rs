@@ -427,6 +427,12 @@ impl<I: Index> Engine<I> {
             let Some(shared) = subject.side.repeats(&earlier, how) else { continue };
             let signature = other.signature.unwrap_or_default();
             let own = document.sketch.signature;
+            // What is beyond the ends of the sketches is compared by signatures only.
+            let is_truncated = sketch.is_truncated() && subject.article.sketch().is_truncated();
+            let is_one_text = self.rule.confirms(&signature, &document.sketch, Share::NONE);
+            if is_truncated && how != Acquaintance::Strangers && !is_one_text {
+                continue;
+            }
             found.push(Match {
                 of: id,
                 kind: Kind::Near,

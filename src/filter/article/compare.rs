@@ -18,13 +18,19 @@ const LEAST_SHARED: usize = 25 * WORD;
 const OWN_RUN: usize = 8 * WORD;
 /// On one site, at least so much must be shared beside furniture.
 const LEAST_KNOWN: usize = 8 * WORD;
-/// The most that the page with less, and the page with more, may have of its own: of a site of which furniture is not known yet, if the pages
-/// have one name, or two, ...
-const COLD: [usize; 2] = [20 * WORD, 45 * WORD];
-const COLD_RENAMED: [usize; 2] = [8 * WORD, 25 * WORD];
-/// ... and of a known one, or this part of what is shared.
-const WARM: [usize; 2] = [30 * WORD, 45 * WORD];
-const WARM_PARTS: [usize; 2] = [10, 5];
+/// The most that the page with less, and the page with more, may have of its own if both have one name: so much, or this part of what is
+/// shared in the body text.
+const SAME_NAME: [usize; 2] = [60 * WORD, 90 * WORD];
+const PARTS: [usize; 2] = [4, 3];
+/// The share of the body text, in per cent, that must be common then.
+const SAME_BODY: usize = 75;
+/// Pages of two names differ in a single block, a heading, by at most so much, and have this share of the body text in common.
+const RENAMED: usize = 12 * WORD;
+const RENAMED_BODY: usize = 90;
+/// As long as no furniture is known, they must also have no more prose of their own than this.
+const COLD: usize = 8 * WORD;
+/// A body text with so many blocks of links is a list of other pages.
+const LIST: u8 = 3;
 /// The share of the article, in per cent, that the page with the larger one and the other page need across sites: if what is shared is
 /// shorter than this, and if it is longer. The shorter an article, the more of what is taken for it is furniture.
 const SHARES: [[usize; 2]; 2] = [[60, 40], [60, 50]];
@@ -93,13 +99,24 @@ impl<'a> Side<'a> {
             let enough = one.max(other) >= larger && one.min(other) >= smaller;
             return (is_article && enough).then(|| one.max(other));
         }
-        let known = [self.known(&mine), earlier.known(&theirs)].into_iter().min().unwrap_or(0);
+        if self.lists_others_than(earlier) {
+            return None;
+        }
         let both = self.common(&mine).min(earlier.common(&theirs));
         let mut own = [self.own(&mine, earlier, &theirs), earlier.own(&theirs, self, &mine)];
         own.sort_unstable();
-        let few =
-            own[0] * 2 <= both && both >= LEAST_KNOWN && self.is_little(earlier, own, known, how);
-        few.then(|| 100 * both / (both + own[1]).max(1))
+        let known = self.known(&mine).min(earlier.known(&theirs));
+        let body = self.share_of_body(&mine).min(earlier.share_of_body(&theirs));
+        let is_little = if self.has_name_of(earlier) {
+            let most = [0, 1].map(|at| SAME_NAME[at].max(known / PARTS[at]));
+            own[0] <= most[0] && own[1] <= most[1] && body >= SAME_BODY
+        } else {
+            let is_renamed = |side: &Side<'_>, covered: &[bool]| side.change(covered) <= RENAMED;
+            let is_new = how == Acquaintance::Cold && own[1] > COLD;
+            !is_new && is_renamed(self, &mine) && is_renamed(earlier, &theirs) && body >= RENAMED_BODY
+        };
+        (is_little && own[0] * 2 <= both && both >= LEAST_KNOWN)
+            .then(|| 100 * both / (both + own[1]).max(1))
     }
 
     /// Whether a page of the same site with the same body text may be another one, by prose that is in no body text.
@@ -114,19 +131,26 @@ impl<'a> Side<'a> {
         self.sketch.name == other.sketch.name
     }
 
-    fn is_little(
-        &self,
-        other: &Side<'_>,
-        own: [usize; 2],
-        known: usize,
-        how: Acquaintance,
-    ) -> bool {
-        let most = match how {
-            Acquaintance::Cold if self.has_name_of(other) => COLD,
-            Acquaintance::Cold => COLD_RENAMED,
-            _ => [0, 1].map(|at| WARM[at].max(known / WARM_PARTS[at])),
-        };
-        own[0] <= most[0] && own[1] <= most[1]
+    /// Whether the body text of one of them lists other pages, and not the same ones as the other's.
+    fn lists_others_than(&self, other: &Side<'_>) -> bool {
+        let is_list = |side: &Side<'_>| side.sketch.links.count >= LIST;
+        (is_list(self) || is_list(other)) && self.sketch.links.hash != other.sketch.links.hash
+    }
+
+    /// The share of the body text, in per cent, that is covered, apart from furniture. Numbers count here.
+    fn share_of_body(&self, covered: &[bool]) -> usize {
+        let in_body = |weights: &[usize]| self.sum(weights, |leaf, furniture| leaf.is_body && !furniture);
+        let all = in_body(&self.by_block(|_| true));
+        let part = in_body(&self.by_block(|at| covered[at]));
+        (100 * part).checked_div(all).unwrap_or(100)
+    }
+
+    /// What is not covered, apart from furniture and numbers, if it is in one block; otherwise more than any page may have.
+    fn change(&self, covered: &[bool]) -> usize {
+        let weights = self.by_block(|at| !covered[at] && !self.sketch.tokens[at].is_number());
+        let mut changed = self.own_blocks(weights).into_iter().filter(|weight| *weight > 0);
+        let first = changed.next().unwrap_or(0);
+        if changed.next().is_some() { usize::MAX } else { first }
     }
 
     /// For each token whether it is in a passage of the other page.

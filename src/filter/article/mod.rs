@@ -24,7 +24,7 @@ mod tokens;
 use std::ops::Range;
 
 use self::{
-    sketch::{BYTES_PER_LEAF, MOST_BYTES},
+    sketch::{BYTES_PER_LEAF, Links, MOST_BYTES},
     tokens::{Token, passages},
 };
 use crate::{fingerprint::Fingerprinter, page::outline::Outline};
@@ -74,7 +74,7 @@ const MOST_DEPTH: u8 = 63;
 impl Article {
     /// The article of a page with this outline.
     pub(crate) fn of(outline: &Outline, fingerprinter: &Fingerprinter) -> Self {
-        let blocks = prose(outline);
+        let (blocks, links) = prose(outline);
         let shared = shared(outline, &blocks);
         let mut read = Reader {
             fingerprinter,
@@ -92,9 +92,9 @@ impl Article {
             }
         }
         let letters: String = outline.name().chars().filter(|c| !c.is_numeric()).collect();
-        let [a, b, c, d, ..] = xxhash_rust::xxh3::xxh3_64(letters.as_bytes()).to_le_bytes();
-        let name = u32::from_le_bytes([a, b, c, d]);
-        let mut sketch = ArticleSketch { is_truncated: read.room == 0, name, ..Default::default() };
+        let name = half(xxhash_rust::xxh3::xxh3_64(letters.as_bytes()));
+        let is_truncated = read.room == 0;
+        let mut sketch = ArticleSketch { is_truncated, name, links, ..Default::default() };
         let mut hashes = Vec::new();
         let mut shared_since = u8::MAX;
         for ((block, range), shared) in blocks.iter().zip(ranges).zip(shared) {
@@ -179,8 +179,9 @@ struct Prose {
     is_linked: bool,
 }
 
-/// The blocks that are prose: without those of which more than half is links, unless the body text is a list of links.
-fn prose(outline: &Outline) -> Vec<Prose> {
+/// The blocks that are prose: without those of which more than half is links, unless the body text is a list of links. Also returns these
+/// blocks of the body text.
+fn prose(outline: &Outline) -> (Vec<Prose>, Links) {
     let (mut blocks, mut from) = (Vec::new(), 0);
     for lines in outline.lines().chunk_by(|a, b| a.block == b.block && a.is_body == b.is_body) {
         let range = from..from + lines.len();
@@ -197,13 +198,25 @@ fn prose(outline: &Outline) -> Vec<Prose> {
     let body = blocks.iter().filter(|(block, ..)| block.is_body);
     let (all, linked) = body.fold((0, 0), |sum, (_, all, linked)| (sum.0 + all, sum.1 + linked));
     let is_listing = linked * 2 > all;
+    let (mut count, mut texts) = (0_u8, xxhash_rust::xxh3::Xxh3::new());
+    for (block, ..) in blocks.iter().filter(|(block, all, linked)| block.is_body && linked * 2 > *all) {
+        count = count.saturating_add(1);
+        block.lines.clone().for_each(|line| texts.update(outline.text_of(line).as_bytes()));
+    }
+    let links = Links { hash: half(texts.digest()), count };
     let kept = blocks.into_iter().filter_map(|(block, all, linked)| {
         if is_listing && block.is_body {
             return Some(Prose { is_linked: false, ..block });
         }
         (linked * 2 <= all).then_some(block)
     });
-    kept.collect()
+    (kept.collect(), links)
+}
+
+/// A shorter hash.
+fn half(hash: u64) -> u32 {
+    let [a, b, c, d, ..] = hash.to_le_bytes();
+    u32::from_le_bytes([a, b, c, d])
 }
 
 /// For each block how many elements hold both it and the block before it. The page does not count, nor does an element with a single block.
