@@ -22,7 +22,7 @@ const LEAST_KNOWN: usize = 8 * WORD;
 /// shared in the body text.
 const SAME_NAME: [usize; 2] = [60 * WORD, 90 * WORD];
 const PARTS: [usize; 2] = [4, 3];
-/// The share of the body text, in per cent, that must be common then.
+/// The share of the body text, in per cent, that must be common then; and of all prose, whatever the names.
 const SAME_BODY: usize = 75;
 /// Pages of two names differ in a single block, a heading, by at most so much, and have this share of the body text in common.
 const RENAMED: usize = 12 * WORD;
@@ -30,7 +30,7 @@ const RENAMED_BODY: usize = 90;
 /// As long as no furniture is known, they must also have no more prose of their own than this.
 const COLD: usize = 8 * WORD;
 /// A body text with so many blocks of links is a list of other pages.
-const LIST: u8 = 3;
+pub(super) const LIST: u8 = 3;
 /// The share of the article, in per cent, that the page with the larger one and the other page need across sites: if what is shared is
 /// shorter than this, and if it is longer. The shorter an article, the more of what is taken for it is furniture.
 const SHARES: [[usize; 2]; 2] = [[60, 40], [60, 50]];
@@ -115,8 +115,8 @@ impl<'a> Side<'a> {
             let is_new = how == Acquaintance::Cold && own[1] > COLD;
             !is_new && is_renamed(self, &mine) && is_renamed(earlier, &theirs) && body >= RENAMED_BODY
         };
-        (is_little && own[0] * 2 <= both && both >= LEAST_KNOWN)
-            .then(|| 100 * both / (both + own[1]).max(1))
+        let shared = 100 * both / (both + own[1]).max(1);
+        (is_little && shared >= SAME_BODY && both >= LEAST_KNOWN).then_some(shared)
     }
 
     /// Whether a page of the same site with the same body text may be another one, by prose that is in no body text.
@@ -131,9 +131,11 @@ impl<'a> Side<'a> {
         self.sketch.name == other.sketch.name
     }
 
-    /// Whether the body text of one of them lists other pages, and not the same ones as the other's.
+    /// Whether the body text of one of them lists other pages, and not the same ones as the other's. Of pages of two names, any link that
+    /// stands alone counts.
     fn lists_others_than(&self, other: &Side<'_>) -> bool {
-        let is_list = |side: &Side<'_>| side.sketch.links.count >= LIST;
+        let least = if self.has_name_of(other) { LIST } else { 1 };
+        let is_list = |side: &Side<'_>| side.sketch.links.count >= least;
         (is_list(self) || is_list(other)) && self.sketch.links.hash != other.sketch.links.hash
     }
 
