@@ -203,7 +203,7 @@ fn prose(outline: &Outline) -> (Vec<Prose>, Links) {
         count = count.saturating_add(1);
         block.lines.clone().for_each(|line| texts.update(outline.text_of(line).as_bytes()));
     }
-    let count = if is_listing { count.max(compare::LIST) } else { count };
+    let count = if linked * 4 > all { count.max(compare::LIST) } else { count };
     let links = Links { hash: half(texts.digest()), count };
     let kept = blocks.into_iter().filter_map(|(block, all, linked)| {
         if is_listing && block.is_body {
