@@ -27,6 +27,8 @@ const SAME_BODY: usize = 75;
 /// Pages of two names differ in a single block, a heading, by at most so much, and have this share of the body text in common.
 const RENAMED: usize = 12 * WORD;
 const RENAMED_BODY: usize = 90;
+/// As long as no furniture is known, pages of one name may have no more than this of their own: all pages of the site may have that name.
+const COLD_SAME_NAME: [usize; 2] = [20 * WORD, 45 * WORD];
 /// As long as no furniture is known, they must also have no more prose of their own than this.
 const COLD: usize = 8 * WORD;
 /// A body text with so many blocks of links is a list of other pages.
@@ -45,6 +47,8 @@ const HOLDS: usize = 90;
 pub(crate) struct Side<'a> {
     sketch: &'a ArticleSketch,
     passages: Passages,
+    /// For each token whether it is in a passage that the page had before: repeated words count once.
+    repeated: Vec<bool>,
     furniture: Vec<bool>,
 }
 
@@ -82,11 +86,15 @@ impl Hasher for Identity {
 impl<'a> Side<'a> {
     /// This page, given which of its blocks are furniture.
     pub(crate) fn new(sketch: &'a ArticleSketch, furniture: Vec<bool>) -> Self {
-        let mut found = Passages::default();
+        let (mut found, mut until) = (Passages::default(), 0);
+        let mut repeated = vec![false; sketch.tokens.len()];
         passages(&sketch.tokens, |start, end| {
-            found.insert(hash(&sketch.tokens[start..end]));
+            if !found.insert(hash(&sketch.tokens[start..end])) {
+                repeated[start.max(until)..end].fill(true);
+                until = end;
+            }
         });
-        Self { sketch, passages: found, furniture }
+        Self { sketch, passages: found, repeated, furniture }
     }
 
     /// The share of its article, in per cent, that it has in common with an earlier page that it repeats; `None` if it repeats it not.
@@ -109,12 +117,18 @@ impl<'a> Side<'a> {
         let known = self.known(&mine).min(earlier.known(&theirs));
         let body = self.share_of_body(&mine).min(earlier.share_of_body(&theirs));
         let is_little = if self.has_name_of(earlier) {
-            let most = [0, 1].map(|at| SAME_NAME[at].max(known / PARTS[at]));
+            let most = match how {
+                Acquaintance::Cold => COLD_SAME_NAME,
+                _ => [0, 1].map(|at| SAME_NAME[at].max(known / PARTS[at])),
+            };
             own[0] <= most[0] && own[1] <= most[1] && body >= SAME_BODY
         } else {
             let is_renamed = |side: &Side<'_>, covered: &[bool]| side.change(covered) <= RENAMED;
             let is_new = how == Acquaintance::Cold && own[1] > COLD;
-            !is_new && is_renamed(self, &mine) && is_renamed(earlier, &theirs) && body >= RENAMED_BODY
+            !is_new
+                && is_renamed(self, &mine)
+                && is_renamed(earlier, &theirs)
+                && body >= RENAMED_BODY
         };
         let shared = 100 * both / (both + own[1]).max(1);
         (is_little && shared >= SAME_BODY && both >= LEAST_KNOWN).then_some(shared)
@@ -142,7 +156,8 @@ impl<'a> Side<'a> {
 
     /// The share of the body text, in per cent, that is covered, apart from furniture. Numbers count here.
     fn share_of_body(&self, covered: &[bool]) -> usize {
-        let in_body = |weights: &[usize]| self.sum(weights, |leaf, furniture| leaf.is_body && !furniture);
+        let in_body =
+            |weights: &[usize]| self.sum(weights, |leaf, furniture| leaf.is_body && !furniture);
         let all = in_body(&self.by_block(|_| true));
         let part = in_body(&self.by_block(|at| covered[at]));
         (100 * part).checked_div(all).unwrap_or(100)
@@ -185,6 +200,7 @@ impl<'a> Side<'a> {
 
     /// For each block the weight of its tokens that count.
     fn by_block(&self, counts: impl Fn(usize) -> bool) -> Vec<usize> {
+        let counts = |at| counts(at) && !self.repeated[at];
         let weight = |at: usize| if counts(at) { self.sketch.tokens[at].weight() } else { 0 };
         self.sketch.leaves.iter().map(|leaf| leaf.range().map(weight).sum()).collect()
     }

@@ -199,7 +199,9 @@ fn prose(outline: &Outline) -> (Vec<Prose>, Links) {
     let (all, linked) = body.fold((0, 0), |sum, (_, all, linked)| (sum.0 + all, sum.1 + linked));
     let is_listing = linked * 2 > all;
     let (mut count, mut texts) = (0_u8, xxhash_rust::xxh3::Xxh3::new());
-    for (block, ..) in blocks.iter().filter(|(block, all, linked)| block.is_body && linked * 2 > *all) {
+    for (block, ..) in
+        blocks.iter().filter(|(block, all, linked)| block.is_body && linked * 2 > *all)
+    {
         count = count.saturating_add(1);
         block.lines.clone().for_each(|line| texts.update(outline.text_of(line).as_bytes()));
     }

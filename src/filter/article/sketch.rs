@@ -202,8 +202,8 @@ mod tests {
                 }
             }
             let article = Article::of(&outline, &Fingerprinter::new(Recipe::default()));
-            // Flags, name and the number of blocks.
-            prop_assert!(article.sketch().pack().len() <= MOST_BYTES + 1 + 4 + 2);
+            // Flags, name, links and the number of blocks.
+            prop_assert!(article.sketch().pack().len() <= MOST_BYTES + 1 + 4 + 5 + 2);
             prop_assert_eq!(Sketch::unpack(&article.sketch().pack()), Some(article.sketch().clone()));
         }
     }
