@@ -121,6 +121,7 @@ fn check_shows_the_whole_configuration() {
     concurrency = 64
     max_pages = 100000
     max_depth = 20
+    max_outage = "1day"
     tracking = []
 
     [politeness]

@@ -11,7 +11,7 @@ use std::{cmp::Reverse, fmt, time::Duration};
 
 use url::Url;
 
-use super::fetch::{FetchError, Response};
+use super::fetch::{Contact, FetchError, Response};
 use crate::page::{NormalUrl, percent};
 
 /// For how long a robots.txt is valid (RFC 9309, section 2.4).
@@ -43,7 +43,7 @@ pub struct Robots {
     /// Longest pattern first, and allowing before disallowing ones, so that the first that matches decides.
     rules: Vec<Rule>,
     crawl_delay: Option<Duration>,
-    unreachable: Option<Box<str>>,
+    unreachable: Option<(Box<str>, Contact)>,
 }
 
 /// Whether a URL may be fetched, and which rule says so.
@@ -79,20 +79,37 @@ impl Robots {
     /// No usable response: every URL is refused for now, for this reason.
     #[must_use]
     pub fn unreachable(reason: &str) -> Self {
-        Self { unreachable: Some(reason.into()), ..Self::default() }
+        Self::unreached(reason, Contact::Answered)
+    }
+
+    /// The same for a request that came only so far.
+    #[must_use]
+    pub(super) fn unreached(reason: &str, contact: Contact) -> Self {
+        Self { unreachable: Some((reason.into(), contact)), ..Self::default() }
     }
 
     /// Why robots.txt is unreachable, if it is; then every URL is refused until it has been fetched.
     #[must_use]
     pub fn unreachable_reason(&self) -> Option<&str> {
-        self.unreachable.as_deref()
+        self.unreachable.as_ref().map(|(why, _)| &**why)
+    }
+
+    /// How far the request for robots.txt came, if it is unreachable.
+    #[must_use]
+    pub(super) fn contact(&self) -> Option<Contact> {
+        self.unreachable.as_ref().map(|&(_, contact)| contact)
     }
 
     /// Why this URL of the host may not be fetched, if it may not: the rule with its line, or why robots.txt is unreachable.
     #[must_use]
     pub fn refusal(&self, url: &Url) -> Option<String> {
-        if let Some(why) = self.unreachable_reason() {
-            return Some(format!("robots.txt could not be fetched: {why}"));
+        match &self.unreachable {
+            Some((why, Contact::Answered)) => {
+                return Some(format!("robots.txt could not be fetched: {why}"));
+            }
+            // Nothing else could be fetched from this host either.
+            Some((why, _)) => return Some(why.to_string()),
+            None => {}
         }
         let decision = self.decide(url);
         (!decision.allowed).then(|| decision.rule.map_or_else(String::new, ToString::to_string))
@@ -135,8 +152,8 @@ pub(super) enum RobotsResponse {
     Redirect,
     /// The content; empty if there is no robots.txt.
     Content(Vec<u8>),
-    /// Why there is none for now.
-    Unreachable(String),
+    /// Why there is none for now, and how far the request came.
+    Unreachable(String, Contact),
 }
 
 impl RobotsRequest {
@@ -173,7 +190,9 @@ impl RobotsRequest {
     pub(super) fn receive(&mut self, got: Result<Response, FetchError>) -> RobotsResponse {
         let response = match got {
             Ok(response) => response,
-            Err(error) => return RobotsResponse::Unreachable(error.explain()),
+            Err(error) => {
+                return RobotsResponse::Unreachable(error.explain(), error.contact());
+            }
         };
         if let Some(target) = response.redirect_target(&self.url) {
             (self.url, self.redirects) = (target, self.redirects + 1);
@@ -192,7 +211,7 @@ impl RobotsResponse {
         match status {
             200..=299 => Self::Content(body),
             300..=428 | 430..=499 => Self::Content(Vec::new()),
-            _ => Self::Unreachable(format!("status {status}")),
+            _ => Self::Unreachable(format!("status {status}"), Contact::Answered),
         }
     }
 }
@@ -330,7 +349,7 @@ mod tests {
         ] {
             match RobotsResponse::of_status(status, body()) {
                 RobotsResponse::Content(content) => assert_eq!(Ok(content), expected),
-                RobotsResponse::Unreachable(why) => assert_eq!(Err(&*why), expected),
+                RobotsResponse::Unreachable(why, _) => assert_eq!(Err(&*why), expected),
                 RobotsResponse::Redirect => panic!("{status} is no redirect"),
             }
         }
