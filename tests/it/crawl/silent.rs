@@ -1,4 +1,5 @@
 //! Hosts that accept connections and never answer, and a process with few file descriptors.
+#![allow(clippy::print_stdout, reason = "the figures are for whoever runs the measurement")]
 
 use std::{
     collections::BTreeMap,
