@@ -95,6 +95,8 @@ pub(super) enum Landmark {
     /// The main content.
     Main,
     Article,
+    /// Something beside the main content.
+    Beside,
     /// It stands in for a script, and may repeat what the script showed.
     Fallback,
 }
@@ -104,6 +106,7 @@ impl Landmark {
         match element.name.local {
             local_name!("article") => Self::Article,
             local_name!("noscript") => Self::Fallback,
+            names!("aside" "footer" "header" "label" "nav" "search") => Self::Beside,
             _ if is_main(element) => Self::Main,
             _ => Self::None,
         }

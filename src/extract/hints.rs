@@ -54,7 +54,7 @@ pub(super) fn judge(
         let is_in_place = |found: &Found| page.is_in_place(found);
         if let Some(found) = declared.find_body(writer).filter(is_in_place) {
             page.worth(&found, |_| true)
-        } else if !is_discussion
+        } else if !(is_discussion && page.has_block_with(BESIDE_WHOLE))
             && let Some(found) = declared.find_description(writer).filter(is_in_place)
         {
             page.worth_of_description(&found)
@@ -229,6 +229,8 @@ impl<'a> Hinted<'a> {
                 {
                     shares[index] = sum.prose;
                     pause = 0;
+                } else if sum.linked * 2 >= sum.bytes {
+                    pause = PAUSE;
                 } else {
                     pause += 1;
                 }
@@ -262,9 +264,32 @@ pub(super) fn only_one(blocks: &[Block], hints: &[Hint], landmark: Landmark) -> 
     all.next().filter(|_| all.next().is_none())
 }
 
+/// The blocks around the only block that is named an article's body: it is not beside the text, whatever their names say.
+fn holders_of_body(blocks: &[Block], sums: &[Sum]) -> Vec<bool> {
+    let mut holders = vec![false; blocks.len()];
+    let is_body = |&index: &usize| {
+        blocks[index].is_body && blocks[index].hint == Hint::None && sums[index].bytes > 0
+    };
+    let mut bodies = (1..blocks.len()).filter(is_body);
+    let Some(body) = bodies.next() else { return holders };
+    if bodies.any(|other| other >= blocks[body].end) {
+        return holders;
+    }
+    let mut block = blocks[body].parent;
+    while block > 0 {
+        if blocks[block].landmark == Landmark::Beside {
+            return vec![false; blocks.len()];
+        }
+        holders[block] = true;
+        block = blocks[block].parent;
+    }
+    holders
+}
+
 /// The hint of each block, inherited from its parents. Hints that would drop too much are ignored.
 fn credible_hints(blocks: &[Block], sums: &[Sum], shown: &[Sum], is_discussion: bool) -> Vec<Hint> {
     let mut hints = vec![Hint::None; blocks.len()];
+    let holds_body = holders_of_body(blocks, sums);
     let (mut comments, mut boilerplate) = (0, 0);
     for index in 1..blocks.len() {
         let (block, sum) = (blocks[index], sums[index]);
@@ -272,7 +297,7 @@ fn credible_hints(blocks: &[Block], sums: &[Sum], shown: &[Sum], is_discussion: 
         let is_greater_part = sum.prose >= LEAST && sum.prose * 2 >= sums[0].prose;
         let is_declared = sum.prose >= shown[index].prose + DECLARED * 9 / 10;
         hints[index] = inherited.max(match block.hint {
-            _ if is_declared => Hint::None,
+            _ if is_declared || holds_body[index] => Hint::None,
             Hint::Aside if is_greater_part => Hint::None,
             Hint::Boilerplate if is_greater_part && sum.linked * 2 <= sum.bytes => Hint::None,
             hint => hint,

@@ -26,18 +26,45 @@ pub(super) fn label_of(line: &str) -> Option<Label> {
         return None;
     }
     let lower = line.to_lowercase();
+    if is_date(&lower) {
+        return Some(Label::Line);
+    }
     let name = lower.trim_matches(|char: char| !char.is_alphabetic());
     LABELS.names.get(name).copied().or_else(|| {
-        let starts = |start: &&str| name.starts_with(*start);
-        LABELS.starts.iter().any(starts).then_some(Label::Line)
+        let starts = LABELS.starts.get(&name.chars().next()?)?;
+        starts.iter().any(|start| name.starts_with(start)).then_some(Label::Line)
     })
 }
+
+/// Whether a line is a date, perhaps with a time of day.
+fn is_date(lower: &str) -> bool {
+    let mut digits = 0;
+    let mut is_year = false;
+    for word in lower.split(|char: char| !char.is_alphanumeric()).filter(|word| !word.is_empty()) {
+        if word.chars().all(|char| char.is_ascii_digit() || "年月日时時分秒".contains(char))
+        {
+            let own = word.chars().filter(char::is_ascii_digit).count();
+            is_year |= own >= 4;
+            digits += own;
+        } else if !CALENDAR.iter().any(|name| word.starts_with(name)) || word.len() > 9 {
+            return false;
+        }
+    }
+    is_year && (5..=14).contains(&digits)
+}
+
+/// How names of months, days and the like begin.
+const CALENDAR: [&str; 24] = [
+    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec", "mon",
+    "tue", "wed", "thu", "fri", "sat", "sun", "am", "pm", "utc", "gmt", "at",
+];
 
 /// The labels of `labels.txt`.
 #[derive(Debug, Default)]
 struct Labels {
     names: HashMap<&'static str, Label>,
-    starts: Vec<&'static str>,
+    /// By their first characters.
+    starts: HashMap<char, Vec<&'static str>>,
 }
 
 impl Labels {
@@ -54,7 +81,8 @@ impl Labels {
                 "[comments]" => Label::Comments,
                 "[line]" => Label::Line,
                 _ => {
-                    labels.starts.push(line);
+                    let first = line.chars().next().unwrap_or_default();
+                    labels.starts.entry(first).or_default().push(line);
                     continue;
                 }
             };

