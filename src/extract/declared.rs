@@ -10,6 +10,9 @@ use super::text::Writer;
 /// Declared text of less bytes says nothing, and no more than this is read of it.
 const LEAST: usize = 40;
 const MOST: usize = 1 << 15;
+/// Bytes of a title that are read, and of a part of it that means anything.
+const LONGEST_TITLE: usize = 300;
+const LEAST_TITLE: usize = 6;
 /// Length in bytes of the pieces by which texts are compared: letters and digits only, in lower case.
 const PIECE: usize = 12;
 /// Bits that hash values select.
@@ -22,11 +25,24 @@ pub(super) struct Declared {
     body: String,
     /// The longest description.
     description: String,
+    /// The page's title.
+    title: String,
     /// Whether it is a question with answers, or a thread of a forum.
     pub(super) is_discussion: bool,
 }
 
 impl Declared {
+    /// Reads the page's title.
+    pub(super) fn entitle(&mut self, title: &str) {
+        title[..title.floor_char_boundary(LONGEST_TITLE)].clone_into(&mut self.title);
+    }
+
+    /// Whether a heading is the title, or a part of it, as beside the site's name.
+    pub(super) fn is_title(&self, heading: &str) -> bool {
+        let is_part = |part: &str, whole: &str| part.len() >= LEAST_TITLE && whole.contains(part);
+        is_part(heading, &self.title) || is_part(&self.title, heading)
+    }
+
     /// Reads a description.
     pub(super) fn describe(&mut self, description: &str) {
         if description.len() > self.description.len() {

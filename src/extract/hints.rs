@@ -184,11 +184,7 @@ impl<'a> Hinted<'a> {
 
     /// What the description adds to the weight of each segment, if it is not the lead of a long article, and the page not a list.
     fn worth_of_description(&self, found: &Found) -> Vec<usize> {
-        let is_contents = |block: usize| {
-            self.blocks[block].kind == Kind::List
-                && self.sums[block].linked * 2 >= self.sums[0].bytes
-        };
-        if (0..self.blocks.len()).any(is_contents)
+        if has_contents(self.blocks, self.sums)
             || self.has_block_with(if found.is_excerpt { BESIDE_EXCERPT } else { BESIDE_WHOLE })
         {
             return Vec::new();
@@ -239,6 +235,13 @@ impl<'a> Hinted<'a> {
         let all: usize = shares.iter().sum();
         shares.into_iter().map(|share| DECLARED * share / all.max(1)).collect()
     }
+}
+
+/// Whether most of the page is one list of links, such as the contents of a manual.
+pub(super) fn has_contents(blocks: &[Block], sums: &[Sum]) -> bool {
+    let is_contents =
+        |block: usize| blocks[block].kind == Kind::List && sums[block].linked * 2 >= sums[0].bytes;
+    (0..blocks.len()).any(is_contents)
 }
 
 /// The block that is named the body of the page's article. A page with several articles has none.

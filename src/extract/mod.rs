@@ -101,8 +101,8 @@ pub struct Extracted {
     pub text: String,
     /// All visible text of the page with the elements that hold it, by which the filter judges the page's article.
     pub outline: Outline,
-    /// Links of `a`, `area`, `frame`, `iframe` and meta refresh, also in `noscript` and `button`, resolved against `base`, in page order,
-    /// each URL once.
+    /// Links of `a`, `area`, `frame` and `iframe`, also in `noscript` and `button`, and of meta refresh outside of `noscript`, resolved
+    /// against `base`, in page order, each URL once.
     pub links: Vec<Link>,
     /// The target of `link rel=canonical`, resolved.
     pub canonical: Option<Url>,

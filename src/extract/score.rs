@@ -12,7 +12,8 @@
 //!    short article is more than what stands around it.
 //! 3. An element that is named the body of an article, by microdata or as post-content is, stands for the page from here on; failing that
 //!    the one that holds the declared text, the only `article`, or `main`.
-//! 4. A page with hardly any prose is a listing: all its text except boilerplate is kept.
+//! 4. A page with hardly any prose is a listing: all its text except boilerplate is kept, or only what stands under its title if that is not
+//!    links.
 //! 5. The content is the innermost block with seven tenths of the prose. It grows outwards while its surroundings have the same
 //!    character; further neighbours are kept if they are prose.
 //! 6. Inside it, blocks with a hint are dropped, and so are buttons, counters, and lines between paragraphs that are a single link.
@@ -27,7 +28,7 @@ use super::{
     blocks::{Block, Kind, Landmark},
     boilerplate::Hint,
     declared::Declared,
-    hints::{self, Judged, named_body, only_one},
+    hints::{self, Judged, has_contents, named_body, only_one},
     labels::{Label, label_of},
     measure::{Sum, sum_by_block},
     text::Writer,
@@ -45,6 +46,8 @@ const LISTING_RATIO: usize = 5;
 /// Prose around the content that makes the content grow, and prose of a neighbour that is kept.
 const AROUND: usize = 200;
 const NEIGHBOUR: usize = 200;
+/// Text with a page's title that makes a block the article.
+const UNDER_TITLE: usize = 100;
 /// How many levels outwards a neighbour may be that is short compared with the content.
 const NEAR: usize = 2;
 /// A line with fewer bytes that is a single link may be a name, and is kept.
@@ -79,6 +82,8 @@ pub(super) fn choose(blocks: Vec<Block>, writer: &Writer, declared: &Declared) -
         page.content(root, &sums, &plain, &weights)
     } else if root > 0 {
         page.all_of(root)
+    } else if let Some(titled) = page.titled(&sums, declared) {
+        page.all_of(titled)
     } else {
         return shown;
     };
@@ -136,6 +141,24 @@ impl Measured<'_> {
         let has_most = |&block: &usize| weights[block] * 2 >= weights[0];
         let article = only(Landmark::Article).filter(has_most);
         article.or_else(|| only(Landmark::Main).filter(has_most))
+    }
+
+    /// The innermost block with the heading that is the page's title and some text that is not links, unless the page is a list.
+    fn titled(&self, sums: &[Sum], declared: &Declared) -> Option<usize> {
+        let is_title = |&index: &usize| {
+            let block = self.writer.segments[index].block;
+            self.blocks[block].kind == Kind::Heading
+                && self.hints[block] == Hint::None
+                && declared.is_title(self.writer.text_of(index))
+        };
+        let titles = (0..self.segments.len()).filter(is_title);
+        let heading = titles.rev().max_by_key(|&index| self.segments[index].bytes)?;
+        let mut block = self.writer.segments[heading].block;
+        while block > 0 && sums[block].bytes < self.segments[heading].bytes + UNDER_TITLE {
+            block = self.blocks[block].parent;
+        }
+        let is_text = block > 0 && sums[block].linked * 3 <= sums[block].bytes;
+        (is_text && !has_contents(self.blocks, sums)).then_some(block)
     }
 
     /// For each segment whether it is in this block, and neither boilerplate nor beside the text.

@@ -95,6 +95,7 @@ impl<'a> Walk<'a, '_> {
         let blocks = std::mem::replace(&mut self.blocks, Blocks::new()).finish();
         let parents: Vec<usize> = blocks.iter().map(|block| block.parent).collect();
         let keeps = if self.selection.keep.is_empty() {
+            self.declared.entitle(self.reading.title.as_deref().unwrap_or_default());
             score::choose(blocks, &self.writer, &self.declared)
         } else {
             vec![true; self.writer.segments.len()]
@@ -192,7 +193,7 @@ impl<'a> Walk<'a, '_> {
                 self.link(attribute(element, &local_name!("href")), nofollow);
             }
             names!("frame" "iframe") => self.link(attribute(element, &local_name!("src")), false),
-            local_name!("meta") => self.meta(element),
+            local_name!("meta") => self.meta(node, element),
             local_name!("script") if is_structured_data(element) => {
                 node.text().for_each(|json| self.declared.read_json(json));
             }
@@ -216,7 +217,7 @@ impl<'a> Walk<'a, '_> {
         }
     }
 
-    fn meta(&mut self, element: &'a Element) {
+    fn meta(&mut self, node: ElementRef<'a>, element: &'a Element) {
         let Some(content) = attribute(element, &local_name!("content")) else { return };
         if let Some(name) = attribute(element, &local_name!("name"))
             && (name.trim().eq_ignore_ascii_case("robots") || is_agent(name, self.agent))
@@ -232,7 +233,12 @@ impl<'a> Walk<'a, '_> {
         }
         let is_refresh = attribute(element, &local_name!("http-equiv"))
             .is_some_and(|pragma| pragma.trim().eq_ignore_ascii_case("refresh"));
-        if is_refresh {
+        // In `noscript` it leads to a page that asks for scripts.
+        let is_fallback = || {
+            let mut around = node.ancestors().filter_map(ElementRef::wrap);
+            around.any(|around| around.value().name.local == local_name!("noscript"))
+        };
+        if is_refresh && !is_fallback() {
             self.link(refresh_target(content), false);
         }
     }

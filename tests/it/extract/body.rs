@@ -316,6 +316,20 @@ fn the_main_element_bounds_a_page_with_hardly_any_prose() {
 }
 
 #[test]
+fn a_short_article_without_a_name_stands_under_its_title() {
+    let page = |title: &str| {
+        format!(
+            "<title>{title}</title><div>{}</div><div><h1>Tuesday's weather</h1><p>It rained all day, and nobody came to the harbour to see the boats.</p><p>On Wednesday the sun came back and so did the people of the town</p></div><div>{}</div>",
+            links("q", 30),
+            links("r", 30)
+        )
+    };
+    let article = "Tuesday's weather\nIt rained all day, and nobody came to the harbour to see the boats.\nOn Wednesday the sun came back and so did the people of the town";
+    assert_eq!(extract(&page("Tuesday's weather - Harbour Post")).text, article);
+    assert!(extract(&page("Harbour Post")).text.contains("Section 7"));
+}
+
+#[test]
 fn a_labelled_box_is_left_out() {
     let article: String = ENGLISH[..3].iter().map(|text| format!("<p>{text}</p>")).collect();
     for label in ["Related articles", "相关阅读：", "関連記事", "Mehr zum Thema", "Читайте также"]
