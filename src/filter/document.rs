@@ -187,6 +187,12 @@ impl Documents {
         Document { blocks, article: Some(article), ..document }
     }
 
+    /// The text of each block by which the article of a page is compared.
+    #[cfg(feature = "cli")]
+    pub(crate) fn blocks_of(&self, outline: &Outline) -> Vec<String> {
+        Article::with_texts(outline, &self.fingerprinter).1
+    }
+
     /// The text that an extractor found, arriving now. Its origin is the host and port of its URL. `body` is the digest of the bytes from
     /// which the text was taken, if there were any.
     #[cfg(feature = "html")]

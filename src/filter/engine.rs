@@ -5,6 +5,8 @@
 
 use std::cmp::Reverse;
 
+#[cfg(feature = "cli")]
+use super::article::{Figures, Part};
 use super::{
     article::{Acquaintance, Article, ArticleSketch, KeyIndex, Keys, Side},
     digests::{Digests, Horizon, Known},
@@ -72,6 +74,15 @@ struct Subject<'a> {
     /// Whether furniture of its origin is known.
     is_warm: bool,
     is_thin: bool,
+}
+
+/// What the articles of two pages have in common and apart, the later page first.
+#[cfg(feature = "cli")]
+#[derive(Clone, Debug)]
+pub(crate) struct ComparedArticles {
+    pub(crate) figures: Figures,
+    /// For each block of each page how it compares.
+    pub(crate) parts: [Vec<Part>; 2],
 }
 
 /// Where an engine stands, so that another can continue from there.
@@ -440,6 +451,25 @@ impl<I: Index> Engine<I> {
         Ok(best.or_else(|| self.near_by_text(document)))
     }
 
+    /// What the articles of two pages have in common and apart, the later page first, if the filter compares them. The sketches may be of
+    /// earlier runs.
+    #[cfg(feature = "cli")]
+    pub(crate) fn compare_articles(
+        &self,
+        pages: [(Option<OriginKey>, &ArticleSketch); 2],
+    ) -> Option<ComparedArticles> {
+        self.articles.as_ref()?;
+        let [(origin, _), (other_origin, _)] = pages;
+        let [(mine, is_warm), (theirs, _)] =
+            pages.map(|(origin, sketch)| self.furniture(origin, sketch));
+        let how = Acquaintance::of([origin, other_origin], is_warm);
+        let [later, earlier] = [Side::new(pages[0].1, mine), Side::new(pages[1].1, theirs)];
+        Some(ComparedArticles {
+            figures: later.figures(&earlier, how),
+            parts: [later.parts(&earlier), earlier.parts(&later)],
+        })
+    }
+
     /// The pages that share a key with the article of a document.
     #[cfg(feature = "crawl")]
     pub(crate) fn sharing_keys(&self, document: &Document, next: DocId) -> Vec<DocId> {
@@ -560,11 +590,7 @@ fn acquaintance(
     subject: &Subject<'_>,
 ) -> Acquaintance {
     let origin = document.blocks.as_ref().map(|blocks| blocks.origin);
-    match origin.is_some() && origin == other.origin {
-        false => Acquaintance::Strangers,
-        true if subject.is_warm => Acquaintance::Warm,
-        true => Acquaintance::Cold,
-    }
+    Acquaintance::of([origin, other.origin], subject.is_warm)
 }
 
 impl Engine {

@@ -191,6 +191,54 @@ fn explain_shows_the_step_and_what_differs() {
 }
 
 #[test]
+fn explain_shows_what_articles_have_in_common() {
+    let directory = tempfile::tempdir().unwrap();
+    let words = |name: &str, count: u32| {
+        (0..count).map(|word| format!("{name}{word} ")).collect::<String>()
+    };
+    let write = |name: &str, site: &str, article: &str, around: &str| {
+        let page = format!(
+            "<title>{article}</title><link rel=canonical href=http://{site}/{name}>\
+             <article><p>{site} reports<p>{}<p>{}</article><div><p>{around}</div>",
+            words(article, 90),
+            words(&format!("{article}more"), 90),
+        );
+        fs::write(directory.path().join(name), page).unwrap();
+    };
+    let [around, other_around] = [words("around", 30), words("elsewhere", 30)];
+    write("tides.html", "a.test", "tide", &around);
+    write("reprint.html", "b.test", "tide", &other_around);
+    write("winds.html", "a.test", "wind", &around);
+    let explain = |a: &str, b: &str, more: &[&str]| {
+        let mut command = pagesieve();
+        stdout(
+            &command.current_dir(&directory).args(["explain", a, b]).args(more).assert().success(),
+        )
+    };
+    let assert_has =
+        |text: &str, phrase: &str| assert!(text.contains(phrase), "{phrase:?} is not in\n{text}");
+    let reprint = explain("tides.html", "reprint.html", &[]);
+    assert_has(&reprint, "HTML of b.test:80, by its canonical link");
+    assert_has(&reprint, "B is a near duplicate: the articles are the same (step near)");
+    assert_has(&reprint, "by their articles: B has the article of A: ");
+    assert_has(&reprint, "two sites: ");
+    assert_has(&reprint, "what is shared is in the body text");
+    assert_has(&reprint, "both have:\n  tide0 tide1 ");
+    assert_has(&reprint, "only A has:\n");
+    assert_has(&reprint, "\n  around0 ");
+    assert_has(&reprint, "\n  elsewhere0 ");
+    let other = explain("tides.html", "winds.html", &[]);
+    assert_has(&other, "B is unique: neither the texts nor the articles are the same");
+    assert_has(&other, "one site, of which no furniture is known yet");
+    assert_has(&other, "both have 30 words; A has 18");
+    assert_has(&other, "both have:\n  around0 ");
+    assert_has(&other, "\n  wind0 ");
+    let whole = explain("tides.html", "winds.html", &["--set", "dedup.article=false"]);
+    assert_has(&whole, "rule balanced: ");
+    assert!(!whole.contains("article of A"), "{whole}");
+}
+
+#[test]
 fn a_text_that_is_truncated_or_has_no_words_is_marked() {
     let directory = tempfile::tempdir().unwrap();
     let write =

@@ -13,11 +13,14 @@ use super::{
         document::Preparation,
         rule::{distances, kind, only_equal, rule},
     },
+    article,
     side::{Run, Side, Text, side},
 };
 use crate::{
     config::Config,
-    filter::{Documents, Filter, Key, Match, Options, Share, Verdict, WindowOptions},
+    filter::{
+        ComparedArticles, Documents, Filter, Key, Match, Options, Share, Verdict, WindowOptions,
+    },
     fingerprint::{Feature, Recipe, similarity},
 };
 
@@ -44,14 +47,14 @@ pub(super) fn compare(
         [Some(a), Some(b)] => Some([a, b]),
         _ => None,
     };
-    let judged = texts.map(|texts| judge(texts, options, run)).transpose()?;
-    write_all(out, &sides, texts.zip(judged), options).map_err(Failure::Output)
+    let judged = texts.map(|texts| judge(&sides, texts, options, run)).transpose()?;
+    write_all(out, &sides, texts.zip(judged.as_ref()), options).map_err(Failure::Output)
 }
 
 fn write_all(
     out: &mut Out,
     sides: &[Side; 2],
-    judged: Option<([&Text; 2], (Verdict, Share))>,
+    judged: Option<([&Text; 2], &Judged)>,
     options: &Options,
 ) -> io::Result<()> {
     for (letter, side) in ["A", "B"].iter().zip(sides) {
@@ -59,11 +62,16 @@ fn write_all(
         side.remarks.iter().try_for_each(|remark| writeln!(out, "   {remark}"))?;
     }
     match judged {
-        Some((texts, (verdict, _))) => write_verdict(out, texts, verdict, options)?,
+        Some((texts, judged)) => write_verdict(out, texts, judged, options)?,
         None => write_without_texts(out, sides)?,
     }
-    let template = judged.map_or(Share::NONE, |(_, (_, template))| template);
-    writeln!(out, "{}\n", rule_of(sides, options, template))?;
+    if !judged.is_some_and(|(_, judged)| judged.is_by_article) {
+        let template = judged.map_or(Share::NONE, |(_, judged)| judged.template);
+        writeln!(out, "{}\n", rule_of(sides, options, template))?;
+    }
+    if let Some(compared) = judged.and_then(|(_, judged)| judged.articles.as_ref()) {
+        article::write(out, sides, compared)?;
+    }
     write_sizes(out, sides)?;
     writeln!(out)?;
     write_bits(out, sides)?;
@@ -106,14 +114,21 @@ fn rule_of(sides: &[Side; 2], options: &Options, template: Share) -> String {
 fn write_verdict(
     out: &mut Out,
     texts: [&Text; 2],
-    verdict: Verdict,
+    judged: &Judged,
     options: &Options,
 ) -> io::Result<()> {
+    let verdict = judged.verdict;
     let [a, b] = texts.map(|text| only_equal(text.document.sketch(), options));
     let (word, why) = match (verdict.matched(), a, b) {
+        (Some(Match { shared: Some(_), .. }), ..) => {
+            ("a near duplicate", "the articles are the same (step near)".to_owned())
+        }
         (Some(found), ..) => {
             let (word, why) = kind(found);
             (word, format!("{why}: {}", distances(found)))
+        }
+        (None, ..) if judged.is_by_article => {
+            ("unique", "neither the texts nor the articles are the same".to_owned())
         }
         (None, Some(why), _) => ("unique", format!("the text of A {why}")),
         (None, None, Some(why)) => ("unique", format!("the text of B {why}")),
@@ -125,20 +140,52 @@ fn write_verdict(
     writeln!(out, "\nAfter A, B is {}: {why}", coloured(word, colour))
 }
 
-/// Judges the second document after the first. Also returns how much of it is template, as far as a run knows.
-fn judge(texts: [&Text; 2], options: &Options, run: Option<&Run<'_>>) -> Result<(Verdict, Share)> {
+/// How the second document is judged after the first.
+struct Judged {
+    verdict: Verdict,
+    /// How much of it is template, as far as a run knows.
+    template: Share,
+    /// How the articles compare, if both are known.
+    articles: Option<ComparedArticles>,
+    /// Whether the verdict is by the articles.
+    is_by_article: bool,
+}
+
+/// Judges the second document after the first.
+fn judge(
+    sides: &[Side; 2],
+    texts: [&Text; 2],
+    options: &Options,
+    run: Option<&Run<'_>>,
+) -> Result<Judged> {
     let window = WindowOptions { entries: TWO, age: None };
     let two = Options { window, ..options.clone() };
     let [a, b] = texts.map(|text| text.document.clone());
     let mut filter = Filter::of_recipe(&two, a.recipe)?;
     // The key of the first document may be known to the run's templates; the second must differ from it, since no document repeats itself.
     let b = b.with_key(Key(!a.key.0));
+    let [of_a, of_b] = [&a, &b].map(|page| page.blocks.as_ref().map(|blocks| blocks.origin));
     if let Some(run) = run {
         run.past.restore_template(&mut filter.engine, &b)?;
+        if of_a != of_b {
+            run.past.restore_template(&mut filter.engine, &a)?;
+        }
     }
-    filter.judge(&a);
+    let sketches = sides[1].article.as_ref().zip(sides[0].article.as_ref());
+    let compare = |filter: &Filter| {
+        let (later, earlier) = sketches?;
+        filter.compare_articles([(of_b, later), (of_a, earlier)])
+    };
+    // Where only the texts are judged, nothing that is learnt from them concerns articles.
+    let in_run = compare(&filter);
+    let is_thin = filter.judge(&a).facts.thin;
     let template = filter.template(&b);
-    Ok((filter.judge(&b).verdict, template))
+    let have_articles = a.article.is_some() && b.article.is_some();
+    let articles = if have_articles { compare(&filter) } else { in_run };
+    let judgement = filter.judge(&b);
+    let is_by_article = have_articles && !is_thin && !judgement.facts.thin;
+    let articles = articles.filter(|_| is_by_article || !have_articles);
+    Ok(Judged { verdict: judgement.verdict, template, articles, is_by_article })
 }
 
 fn write_sizes(out: &mut Out, sides: &[Side; 2]) -> io::Result<()> {

@@ -16,10 +16,10 @@ use super::{
 };
 use crate::{
     crawl::{PastRun, UrlExplanation},
-    filter::{Document, Facts, Kind, Verdict},
+    filter::{ArticleSketch, Document, Facts, Kind, Verdict},
     fingerprint::{Feature, Signature},
     input::{Content, Input},
-    page::{DocId, Timestamp},
+    page::{DocId, Origin, Timestamp},
     sink::{PAGES, record::PageLine},
     state::{JudgedDocument, KeptText},
 };
@@ -51,6 +51,10 @@ pub(super) struct Side {
     pub(super) signature: Option<Signature>,
     pub(super) charset: Option<String>,
     pub(super) text: Option<Text>,
+    /// Its article, if it is compared by it.
+    pub(super) article: Option<ArticleSketch>,
+    /// The text of each block of its article; empty if only the sketch is known.
+    pub(super) blocks: Vec<String>,
     /// The decision of the run.
     pub(super) judged: Option<(DocId, Verdict)>,
 }
@@ -85,8 +89,17 @@ fn is_json_lines(content: &Content) -> bool {
 fn of_content(name: String, content: Content, preparation: &Preparation) -> Side {
     let is_page = matches!(content, Content::Html { .. });
     let input = Input { id: name.clone(), url: None, at: Some(Timestamp(0)), content };
-    let (Prepared { document, .. }, extracted) = preparation.prepare_with_text(input);
+    let (Prepared { mut document, .. }, extracted) = preparation.prepare_with_text(input);
     let mut remarks = vec![if is_page { "HTML" } else { "text" }.to_owned()];
+    // A saved page has no URL, but it may name its own.
+    if let Some(origin) = extracted.canonical.as_ref().and_then(Origin::of) {
+        let of_site =
+            preparation.documents.extracted(&name, Some(&origin), &extracted, document.body);
+        document = of_site.with_key(document.key).with_time(document.at);
+        remarks = vec![format!("HTML of {origin}, by its canonical link")];
+    }
+    let article = document.article.as_ref().map(|article| article.sketch().clone());
+    let blocks = article.as_ref().map(|_| preparation.documents.blocks_of(&extracted.outline));
     remarks.extend(extracted.truncated.map(|why| truncated(why.as_str())));
     remarks.extend(empty(&extracted.text, document.sketch.features, is_page));
     let features = preparation.documents.fingerprinter().features(&extracted.text);
@@ -97,6 +110,8 @@ fn of_content(name: String, content: Content, preparation: &Preparation) -> Side
         signature: (document.sketch.features > 0).then_some(document.sketch.signature),
         charset: is_page.then(|| extracted.charset.to_owned()),
         text: Some(Text { document, features }),
+        article,
+        blocks: blocks.unwrap_or_default(),
         judged: None,
     }
 }
@@ -147,7 +162,8 @@ fn of_page(run: &Run<'_>, url: &str, preparation: &Preparation) -> Result<Side> 
             Side { name, facts, signature, ..Side::default() }
         }
     };
-    Ok(Side { remarks, judged: Some((judgement.id, judgement.verdict)), ..side })
+    let article = run.past.article(judgement.id)?;
+    Ok(Side { remarks, article, judged: Some((judgement.id, judgement.verdict)), ..side })
 }
 
 /// The decision of the run about a page.

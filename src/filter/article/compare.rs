@@ -10,6 +10,7 @@ use super::{
     ArticleSketch, Leaf,
     tokens::{WORD, hash, passages},
 };
+use crate::filter::key::OriginKey;
 
 /// What is shared across sites counts in runs of at least so many words, and only if it is so much together.
 const RUN: usize = 12 * WORD;
@@ -42,6 +43,20 @@ pub(crate) struct Side<'a> {
     furniture: Vec<bool>,
 }
 
+/// How a block of a page compares with another page.
+#[cfg(feature = "cli")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// Both have it.
+    Shared,
+    /// Only this page has it.
+    Own,
+    /// Both have some of it.
+    Mixed,
+    /// It is furniture of the site.
+    Furniture,
+}
+
 /// How two pages are related.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Acquaintance {
@@ -51,6 +66,69 @@ pub(crate) enum Acquaintance {
     Cold,
     /// They are of one site, of which furniture is known.
     Warm,
+}
+
+impl Acquaintance {
+    /// Of pages with these origins, given whether furniture of the first one's is known.
+    pub(crate) fn of(origins: [Option<OriginKey>; 2], is_warm: bool) -> Self {
+        match origins[0].is_some() && origins[0] == origins[1] {
+            false => Self::Strangers,
+            true if is_warm => Self::Warm,
+            true => Self::Cold,
+        }
+    }
+}
+
+/// What two pages have in common and apart, by which one repeats the other or not. Weights are in fifths of a word; those of the later page
+/// come first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Figures {
+    /// Of pages of two sites.
+    Strangers {
+        /// What each shares of its article in long runs, if that is enough to be one.
+        shared: [Option<Shared>; 2],
+        /// The least share, in per cent, of the page with the larger one, and of the other.
+        needed: [usize; 2],
+        /// Whether what is shared stands in the body text of one.
+        is_article: bool,
+    },
+    /// Of pages of one site.
+    OneSite {
+        /// Whether furniture of the site is known.
+        is_warm: bool,
+        /// What both have beside furniture.
+        both: usize,
+        /// The prose that each has of its own.
+        own: [usize; 2],
+        /// The most that the page with less, and the page with more, may have of its own.
+        most: [usize; 2],
+    },
+}
+
+/// What a page shares of its article.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Shared {
+    pub(crate) percent: usize,
+    pub(crate) weight: usize,
+}
+
+impl Figures {
+    /// The share of the article, in per cent, that the pages have in common; `None` if one does not repeat the other.
+    pub(crate) fn repeats(&self) -> Option<usize> {
+        match *self {
+            Self::Strangers { shared: [one, other], needed: [larger, smaller], is_article } => {
+                let [one, other] = [one?.percent, other?.percent];
+                let enough = one.max(other) >= larger && one.min(other) >= smaller;
+                (is_article && enough).then(|| one.max(other))
+            }
+            Self::OneSite { both, own, most, .. } => {
+                let [less, more] = [own[0].min(own[1]), own[0].max(own[1])];
+                let is_little = less <= most[0] && more <= most[1];
+                let few = is_little && less * 2 <= both && both >= LEAST_KNOWN;
+                few.then(|| 100 * both / (both + more).max(1))
+            }
+        }
+    }
 }
 
 type Passages = HashSet<u64, BuildHasherDefault<Identity>>;
@@ -85,21 +163,50 @@ impl<'a> Side<'a> {
 
     /// The share of its article, in per cent, that it has in common with an earlier page that it repeats; `None` if it repeats it not.
     pub(crate) fn repeats(&self, earlier: &Side<'_>, how: Acquaintance) -> Option<usize> {
+        self.figures(earlier, how).repeats()
+    }
+
+    /// What it and an earlier page have in common and apart.
+    pub(crate) fn figures(&self, earlier: &Side<'_>, how: Acquaintance) -> Figures {
         let [mine, theirs] = [self.covered(earlier), earlier.covered(self)];
         if how == Acquaintance::Strangers {
-            let [(one, size), (other, _)] = [self.share(&mine)?, earlier.share(&theirs)?];
-            let is_article = self.is_in_body(&mine) || earlier.is_in_body(&theirs);
-            let [larger, smaller] = SHARES[usize::from(size >= LONG)];
-            let enough = one.max(other) >= larger && one.min(other) >= smaller;
-            return (is_article && enough).then(|| one.max(other));
+            let shared = [self.share(&mine), earlier.share(&theirs)];
+            let size = shared[0].map_or(0, |shared| shared.weight);
+            let are_shared = shared.iter().all(Option::is_some);
+            return Figures::Strangers {
+                shared,
+                needed: SHARES[usize::from(size >= LONG)],
+                is_article: are_shared && (self.is_in_body(&mine) || earlier.is_in_body(&theirs)),
+            };
         }
-        let known = [self.known(&mine), earlier.known(&theirs)].into_iter().min().unwrap_or(0);
-        let both = self.common(&mine).min(earlier.common(&theirs));
-        let mut own = [self.own(&mine, earlier, &theirs), earlier.own(&theirs, self, &mine)];
-        own.sort_unstable();
-        let few =
-            own[0] * 2 <= both && both >= LEAST_KNOWN && self.is_little(earlier, own, known, how);
-        few.then(|| 100 * both / (both + own[1]).max(1))
+        let known = self.known(&mine).min(earlier.known(&theirs));
+        Figures::OneSite {
+            is_warm: how == Acquaintance::Warm,
+            both: self.common(&mine).min(earlier.common(&theirs)),
+            own: [self.own(&mine, earlier, &theirs), earlier.own(&theirs, self, &mine)],
+            most: match how {
+                Acquaintance::Cold if self.has_name_of(earlier) => COLD,
+                Acquaintance::Cold => COLD_RENAMED,
+                _ => [0, 1].map(|at| WARM[at].max(known / WARM_PARTS[at])),
+            },
+        }
+    }
+
+    /// For each block how it compares with another page.
+    #[cfg(feature = "cli")]
+    pub(crate) fn parts(&self, other: &Side<'_>) -> Vec<Part> {
+        let covered = self.covered(other);
+        let shared = self.by_block(|at| covered[at]);
+        let own = self.in_runs(&covered, false, OWN_RUN);
+        let own = self.by_block(|at| own[at] && !self.sketch.tokens[at].is_number());
+        let all = self.by_block(|_| true);
+        let part = |at: usize| match (self.furniture[at], shared[at], own[at]) {
+            (true, ..) => Part::Furniture,
+            (_, shared, own) if shared > 0 && own > 0 => Part::Mixed,
+            (_, shared, _) if shared * 2 >= all[at] => Part::Shared,
+            _ => Part::Own,
+        };
+        (0..all.len()).map(part).collect()
     }
 
     /// Whether a page of the same site with the same body text may be another one, by prose that is in no body text.
@@ -112,21 +219,6 @@ impl<'a> Side<'a> {
 
     fn has_name_of(&self, other: &Side<'_>) -> bool {
         self.sketch.name == other.sketch.name
-    }
-
-    fn is_little(
-        &self,
-        other: &Side<'_>,
-        own: [usize; 2],
-        known: usize,
-        how: Acquaintance,
-    ) -> bool {
-        let most = match how {
-            Acquaintance::Cold if self.has_name_of(other) => COLD,
-            Acquaintance::Cold => COLD_RENAMED,
-            _ => [0, 1].map(|at| WARM[at].max(known / WARM_PARTS[at])),
-        };
-        own[0] <= most[0] && own[1] <= most[1]
     }
 
     /// For each token whether it is in a passage of the other page.
@@ -216,8 +308,8 @@ impl<'a> Side<'a> {
     }
 
     /// The share of the article, in per cent, that is shared in long runs, if that is enough to be an article: the body text is the article,
-    /// or the element that holds what is shared, whichever has the larger share. Also returns how much is shared.
-    fn share(&self, covered: &[bool]) -> Option<(usize, usize)> {
+    /// or the element that holds what is shared, whichever has the larger share.
+    fn share(&self, covered: &[bool]) -> Option<Shared> {
         let runs = self.in_runs(covered, true, RUN);
         let shared = self.by_block(|at| runs[at]);
         let all = self.own_blocks(self.by_block(|_| true));
@@ -230,7 +322,7 @@ impl<'a> Side<'a> {
         let of_body = 100 * in_body(&shared) / in_body(&all).max(1);
         let holder = self.holder(&shared, sum);
         let of_holder = 100 * sum / all[holder].iter().sum::<usize>().max(1);
-        Some((of_body.max(of_holder).min(100), sum))
+        Some(Shared { percent: of_body.max(of_holder).min(100), weight: sum })
     }
 
     /// The blocks of the smallest element that holds most of these weights. If it has one block only, it is the element around it.

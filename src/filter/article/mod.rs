@@ -30,8 +30,12 @@ use self::{
 use crate::{fingerprint::Fingerprinter, page::outline::Outline};
 
 pub(super) use compare::{Acquaintance, Side};
+#[cfg(feature = "cli")]
+pub(crate) use compare::{Figures, Part, Shared};
 pub(crate) use keys::{BYTES_PER_PAGE, KeyIndex, Keys};
 pub(crate) use sketch::Sketch as ArticleSketch;
+#[cfg(feature = "cli")]
+pub(crate) use tokens::WORD;
 
 /// A page whose own content weighs less is thin: fewer than three words.
 const THIN: usize = 3 * tokens::WORD;
@@ -74,6 +78,25 @@ const MOST_DEPTH: u8 = 63;
 impl Article {
     /// The article of a page with this outline.
     pub(crate) fn of(outline: &Outline, fingerprinter: &Fingerprinter) -> Self {
+        Self::read(outline, fingerprinter).0
+    }
+
+    /// The article of a page, and the text of each of its blocks.
+    #[cfg(feature = "cli")]
+    pub(crate) fn with_texts(
+        outline: &Outline,
+        fingerprinter: &Fingerprinter,
+    ) -> (Self, Vec<String>) {
+        let (article, lines) = Self::read(outline, fingerprinter);
+        let text = |lines: Range<usize>| {
+            let lines: Vec<&str> = lines.map(|line| outline.text_of(line).trim()).collect();
+            lines.join(" ")
+        };
+        (article, lines.into_iter().map(text).collect())
+    }
+
+    /// The article of a page, and the lines of each of its blocks.
+    fn read(outline: &Outline, fingerprinter: &Fingerprinter) -> (Self, Vec<Range<usize>>) {
         let blocks = prose(outline);
         let shared = shared(outline, &blocks);
         let mut read = Reader {
@@ -95,7 +118,7 @@ impl Article {
         let [a, b, c, d, ..] = xxhash_rust::xxh3::xxh3_64(letters.as_bytes()).to_le_bytes();
         let name = u32::from_le_bytes([a, b, c, d]);
         let mut sketch = ArticleSketch { is_truncated: read.room == 0, name, ..Default::default() };
-        let mut hashes = Vec::new();
+        let (mut hashes, mut lines) = (Vec::new(), Vec::new());
         let mut shared_since = u8::MAX;
         for ((block, range), shared) in blocks.iter().zip(ranges).zip(shared) {
             shared_since = shared_since.min(shared);
@@ -108,9 +131,10 @@ impl Article {
             let shared = if sketch.leaves.is_empty() { 0 } else { shared_since };
             let (is_body, is_linked, end) = (block.is_body, block.is_linked, sketch.tokens.len());
             sketch.leaves.push(Leaf { start, end, shared, is_body, is_linked });
+            lines.push(block.lines.clone());
             shared_since = u8::MAX;
         }
-        Self { sketch, hashes }
+        (Self { sketch, hashes }, lines)
     }
 
     /// What is kept of it.

@@ -101,3 +101,24 @@ fn explain_and_lookup_say_what_the_template_changes() {
     let looked_up = output(&["lookup", "new.jsonl"]);
     assert!(looked_up.contains("from pages of its site, because"), "{looked_up}");
 }
+
+#[test]
+fn explain_shows_the_figures_of_the_articles_of_a_run() {
+    let site = shops(|_| {});
+    site.run();
+    let output = |b: &str| {
+        let mut command = pagesieve();
+        command.current_dir(site.path()).args(["explain", "http://a.test/40", b, "--run", "."]);
+        stdout(&command.assert().success())
+    };
+    let same_site = output("http://a.test/41");
+    assert!(
+        same_site.contains("by their articles: B does not have the article of A"),
+        "{same_site}"
+    );
+    assert!(same_site.contains("one site, of which no furniture is known yet"), "{same_site}");
+    assert!(same_site.contains("keeps no words of articles"), "{same_site}");
+    let other_site = output("http://b.test/41");
+    assert!(other_site.contains("two sites: "), "{other_site}");
+    assert!(other_site.contains("share less than an article"), "{other_site}");
+}
