@@ -223,7 +223,8 @@ fn explain_shows_what_articles_have_in_common() {
     assert_has(&reprint, "by their articles: B has the article of A: ");
     assert_has(&reprint, "two sites: ");
     assert_has(&reprint, "what is shared is in the body text");
-    assert_has(&reprint, "both have:\n  tide0 tide1 ");
+    assert_has(&reprint, "both have:\n");
+    assert_has(&reprint, "\n  tide0 tide1 ");
     assert_has(&reprint, "only A has:\n");
     assert_has(&reprint, "\n  around0 ");
     assert_has(&reprint, "\n  elsewhere0 ");
