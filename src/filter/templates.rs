@@ -365,4 +365,68 @@ mod tests {
         lines.extend(lines.clone());
         assert_eq!(largest(&lines), expected);
     }
+
+    /// A page of this name with these blocks, some of the same weight.
+    fn named(name: u64, blocks: &[u64]) -> Blocks {
+        Blocks::of_page("a", u32::try_from(name).unwrap(), blocks.iter().map(|&block| (block, 10)))
+    }
+
+    /// Judges and learns pages as the filter does, each with a key of its own.
+    fn taught(bounds: Bounds, pages: &[Blocks]) -> Templates {
+        let mut templates = Templates::new(bounds);
+        for (number, page) in (1..).zip(pages) {
+            if let Some(sample) = templates.sample(DocId(number), Key(number), page) {
+                templates.learn(&sample);
+            }
+        }
+        templates
+    }
+
+    fn furniture(templates: &Templates, origin: &str, blocks: &[u64]) -> (Vec<bool>, bool) {
+        let blocks = blocks.iter().map(|&block| (block, 10));
+        templates.furniture(Some(OriginKey::of(origin)), blocks)
+    }
+
+    #[test]
+    fn copies_of_one_name_teach_nothing() {
+        let one = taught(Bounds::default(), &[named(1, &[7, 8])]);
+        let ten = taught(Bounds::default(), &vec![named(1, &[7, 8]); 10]);
+        for templates in [one, ten] {
+            assert_eq!(furniture(&templates, "a", &[7, 8]), (vec![false; 2], false));
+        }
+    }
+
+    #[test]
+    fn a_block_under_all_of_the_first_names_is_furniture() {
+        let pages: Vec<_> =
+            (0..NAMES as u64).flat_map(|name| vec![named(name, &[7, 100 + name]); 3]).collect();
+        let templates = taught(Bounds::default(), &pages);
+        assert_eq!(furniture(&templates, "a", &[7, 100, 101, 9]).0, [true, false, false, false]);
+        assert!(furniture(&templates, "a", &[]).1, "furniture is known");
+        assert_eq!(furniture(&templates, "b", &[7, 100]), (vec![false; 2], false));
+        assert_eq!(templates.furniture(None, [(7, 10)].into_iter()), (vec![false], false));
+    }
+
+    #[test]
+    fn furniture_of_many_names_is_on_a_quarter_of_them() {
+        for names in NAMES..EPOCH {
+            // Each block is on as many pages as its number says.
+            let blocks: Vec<u64> = (1..=names as u64).collect();
+            let pages: Vec<_> =
+                (0..names).map(|name| named(name as u64, &blocks[name..])).collect();
+            let (known, _) = furniture(&taught(Bounds::default(), &pages), "a", &blocks);
+            for (block, is_known) in (1..).zip(known) {
+                let is_quarter = 4 * block >= names || block >= HOLDERS;
+                assert_eq!(is_known, block >= NAMES && is_quarter, "{block} of {names}");
+            }
+        }
+    }
+
+    #[test]
+    fn furniture_of_the_last_epoch_is_still_known() {
+        let page = |name: u64| named(name, &[7, 100 + name]);
+        let epoch: Vec<_> = (0..EPOCH as u64).map(page).collect();
+        let templates = taught(Bounds::default(), &epoch);
+        assert_eq!(furniture(&templates, "a", &[7, 100]), (vec![true, false], true));
+    }
 }

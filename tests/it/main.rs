@@ -9,6 +9,7 @@
     reason = "a test is read more often than it is run: what is short is right"
 )]
 
+mod articles;
 mod cli;
 mod config;
 mod crawl;

@@ -171,7 +171,7 @@ impl<'a> Side<'a> {
         let [mine, theirs] = [self.covered(earlier), earlier.covered(self)];
         if how == Acquaintance::Strangers {
             let shared = [self.share(&mine), earlier.share(&theirs)];
-            let size = shared[0].map_or(0, |shared| shared.weight);
+            let size = shared.iter().flatten().map(|shared| shared.weight).min().unwrap_or(0);
             let are_shared = shared.iter().all(Option::is_some);
             return Figures::Strangers {
                 shared,
@@ -347,4 +347,173 @@ impl<'a> Side<'a> {
             }
         }
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::{prelude::*, sample::select};
+
+    use super::{
+        super::{Article, tokens::Token},
+        *,
+    };
+    use crate::{
+        fingerprint::{Fingerprinter, Recipe},
+        page::Outline,
+    };
+
+    const ALL: [Acquaintance; 3] =
+        [Acquaintance::Strangers, Acquaintance::Cold, Acquaintance::Warm];
+
+    /// A page and which of its blocks are furniture.
+    type Known = (ArticleSketch, Vec<bool>);
+
+    /// Tokens unlike those of other numbers.
+    fn text(number: u64, length: usize) -> impl Iterator<Item = Token> {
+        (0..length as u64).map(move |place| {
+            let word = (number * 1000 + place + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            Token((word >> 56) as u8)
+        })
+    }
+
+    /// Pages that have some of few texts in common, each whole or its beginning.
+    fn page() -> impl Strategy<Value = Known> {
+        let flags =
+            (prop::bool::weighted(0.7), prop::bool::weighted(0.1), prop::bool::weighted(0.2));
+        let block = (0..8_u64, select(vec![0, 3, 9, 30, 70, 150]), 0..4_u8, flags);
+        let page = (prop::collection::vec(block, 0..7), prop::bool::weighted(0.3), 0..2_u32);
+        page.prop_map(|(blocks, is_truncated, name)| {
+            let mut sketch = ArticleSketch { is_truncated, name, ..ArticleSketch::default() };
+            let mut known = Vec::new();
+            for (number, length, shared, (is_body, is_linked, is_furniture)) in blocks {
+                let start = sketch.tokens.len();
+                sketch.tokens.extend(text(number, length));
+                let end = sketch.tokens.len();
+                sketch.leaves.push(Leaf { start, end, shared, is_body, is_linked });
+                known.push(is_furniture);
+            }
+            (sketch, known)
+        })
+    }
+
+    fn side((sketch, furniture): &Known) -> Side<'_> {
+        Side::new(sketch, furniture.clone())
+    }
+
+    /// A page of one block with these tokens.
+    fn block(bytes: &[u8]) -> ArticleSketch {
+        let end = bytes.len();
+        let leaf = Leaf { start: 0, end, shared: 0, is_body: true, is_linked: false };
+        let tokens = bytes.iter().map(|&byte| Token(byte)).collect();
+        ArticleSketch { tokens, leaves: vec![leaf], ..ArticleSketch::default() }
+    }
+
+    /// Where the passages of five words start and end, by trying each start.
+    fn all_passages(tokens: &[Token]) -> Vec<Range<usize>> {
+        let weight =
+            |range: Range<usize>| tokens[range].iter().map(|token| token.weight()).sum::<usize>();
+        let from = |start: usize| {
+            (start + 1..=tokens.len())
+                .find(|&end| weight(start..end) >= 5 * WORD)
+                .map(|end| start..end)
+        };
+        (0..tokens.len()).filter_map(from).collect()
+    }
+
+    proptest! {
+            #[test]
+            fn two_pages_repeat_each_other_or_do_not(a in page(), b in page()) {
+                for how in ALL {
+                    let law = "the order of two pages changes nothing";
+                    prop_assert_eq!(side(&a).repeats(&side(&b), how), side(&b).repeats(&side(&a), how), "{}", law);
+                    prop_assert_eq!(side(&a).differs_beside(&side(&b), how), side(&b).differs_beside(&side(&a), how), "{}", law);
+                }
+            }
+
+            #[test]
+            fn a_page_repeats_itself(
+                blocks in prop::collection::vec((0..9_u64, 50..120_usize, 0..4_u8, any::<bool>()), 6..12),
+                is_truncated in any::<bool>(),
+            ) {
+                let mut page = ArticleSketch { is_truncated, ..ArticleSketch::default() };
+                for (at, (number, length, shared, is_linked)) in blocks.into_iter().enumerate() {
+                    let start = page.tokens.len();
+                    page.tokens.extend(text(number, length));
+                    let end = page.tokens.len();
+                    // Most is body text.
+                    page.leaves.push(Leaf { start, end, shared, is_body: at % 3 < 2 || length < 90, is_linked });
+                }
+                let known = vec![false; page.leaves.len()];
+                let [one, other] = [(); 2].map(|()| Side::new(&page, known.clone()));
+                let body: usize = one.sum(&one.by_block(|_| true), |leaf, _| leaf.is_body);
+                prop_assume!(2 * body >= one.by_block(|_| true).iter().sum());
+                for how in ALL {
+                    // The last word need not be in a passage.
+                    prop_assert!(one.repeats(&other, how) >= Some(98), "{:?}", how);
+                    prop_assert!(!one.differs_beside(&other, how));
+                }
+            }
+
+            #[test]
+            fn what_is_covered_is_in_a_passage_of_both(
+                [a, b] in prop::array::uniform2(prop::collection::vec(select(vec![0_u8, 20, 21, 130, 131]), 0..60)),
+            ) {
+                let (a, b) = (block(&a), block(&b));
+                let [mine, theirs] = [&a, &b].map(|page| Side::new(page, vec![false]));
+                let mut expected = vec![false; a.tokens.len()];
+                for passage in all_passages(&a.tokens) {
+                    let wanted = &a.tokens[passage.clone()];
+                    if b.tokens.windows(wanted.len()).any(|tokens| tokens == wanted) {
+                        expected[passage].fill(true);
+                    }
+                }
+                prop_assert_eq!(mine.covered(&theirs), expected);
+            }
+
+            #[test]
+            fn what_holds_most_is_found_as_in_the_tree(
+                steps in prop::collection::vec(0..5_u8, 1..60),
+                weights in prop::collection::vec(select(vec![0_usize, 0, 0, 1, 5, 100]), 60),
+            ) {
+                let mut outline = Outline::new("");
+                // The open elements, the leaves of each element, and the block of the latest line.
+                let (mut open, mut holds, mut latest) = (vec![Outline::PAGE], vec![vec![]], None);
+                let mut leaves = 0;
+                for (number, step) in steps.into_iter().enumerate() {
+                    let here = *open.last().unwrap();
+                    match step {
+                        0 if open.len() < 20 => {
+                            open.push(outline.block(here));
+                            holds.push(Vec::new());
+                        }
+                        1 if open.len() > 1 => {
+                            open.pop();
+                        }
+                        _ => {
+                            outline.line(here, &format!("word{number} and "), 0, true);
+                            if latest != Some(here) {
+                                for &element in &open {
+     holds[element as usize].push(leaves);
+    }
+                                leaves += 1;
+                            }
+                            latest = Some(here);
+                        }
+                    }
+                }
+                let article = Article::of(&outline, &Fingerprinter::new(Recipe::default()));
+                let sketch = article.sketch();
+                prop_assert_eq!(sketch.leaves.len(), leaves);
+                let weights = &weights[..leaves];
+                let sum: usize = weights.iter().sum();
+                prop_assume!(sum > 0);
+                let holds_most = |inside: &&Vec<usize>| {
+                    let weight: usize = inside.iter().map(|&leaf| weights[leaf]).sum();
+                    inside.len() > 1 && 100 * weight >= HOLDS * sum
+                };
+                let smallest = holds.iter().filter(holds_most).min_by_key(|inside| inside.len());
+                let expected = smallest.map_or(0..leaves, |inside| inside[0]..inside[0] + inside.len());
+                prop_assert_eq!(Side::new(sketch, vec![false; leaves]).holder(weights, sum), expected);
+            }
+        }
 }

@@ -152,3 +152,121 @@ fn id_before(entry: u64, next: DocId) -> DocId {
     let distance = next.0.wrapping_sub(1).wrapping_sub(entry) & mask;
     DocId(next.0.wrapping_sub(1).wrapping_sub(distance))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use proptest::{prelude::*, sample::select};
+
+    use super::*;
+
+    /// A key like those of passages.
+    fn key(number: u64) -> u64 {
+        let word = (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (word ^ (word >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) ^ (word >> 32)
+    }
+
+    fn asking(numbers: &[u64]) -> Keys {
+        Keys::of(numbers.iter().map(|&number| key(number)).collect(), Vec::new())
+    }
+
+    fn find(index: &KeyIndex, numbers: &[u64], next: u64) -> Vec<(DocId, usize)> {
+        let mut found = Vec::new();
+        index.find(&asking(numbers), DocId(next), &mut found);
+        found
+    }
+
+    /// Whether a bucket may have dropped entries since it was last enlarged.
+    fn is_full(index: &KeyIndex) -> bool {
+        index.buckets.iter().any(|bucket| bucket.0[SLOTS - 1] != 0)
+    }
+
+    /// What is found if nothing is dropped: the holders of each key, unless it is common.
+    fn expected(holders: &HashMap<u64, Vec<u64>>, numbers: &[u64]) -> Vec<(DocId, usize)> {
+        let mut numbers = numbers.to_vec();
+        numbers.sort_unstable();
+        numbers.dedup();
+        let known = numbers.iter().filter_map(|number| holders.get(number));
+        let mut ids: Vec<u64> =
+            known.filter(|pages| pages.len() < COMMON).flatten().copied().collect();
+        ids.sort_unstable();
+        ids.chunk_by(|a, b| a == b).map(|same| (DocId(same[0]), same.len())).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn pages_are_found_by_their_keys(
+            pages in prop::collection::vec(
+                (prop::collection::vec(0..150_u64, 0..KEYS), 1..40_u64), 1..120),
+            first in prop_oneof![
+                Just(1), Just((1 << ID_BITS) - 20), Just((5 << ID_BITS) - 900), 0..1_u64 << 50],
+            room in select(vec![0, 0, 400]),
+        ) {
+            let (mut index, mut next, mut has_dropped) = (KeyIndex::default(), first, false);
+            let mut holders: HashMap<u64, Vec<u64>> = HashMap::new();
+            for (count, (numbers, gap)) in pages.iter().enumerate() {
+                let found = find(&index, numbers, next);
+                let shared = expected(&holders, numbers);
+                if has_dropped {
+                    for (id, keys) in &found {
+                        let of = |number: &&u64| holders.get(number).is_some_and(|ids| ids.contains(&id.0));
+                        prop_assert!(numbers.iter().filter(of).count() >= *keys, "{:?} shares fewer", id);
+                    }
+                } else {
+                    prop_assert_eq!(found, shared);
+                }
+                index.insert(DocId(next), &asking(numbers).own, room.max(count + 1));
+                has_dropped |= is_full(&index);
+                for number in asking(numbers).own {
+                    let number = (0..150).find(|&it| key(it) == number).unwrap();
+                    holders.entry(number).or_default().push(next);
+                }
+                next += gap;
+            }
+        }
+
+        #[test]
+        fn growth_loses_nothing(
+            pages in prop::collection::vec(prop::collection::vec(0..60_u64, 1..KEYS), 1..40),
+            before in 1..20_usize,
+            after in 20..300_usize,
+        ) {
+            let mut index = KeyIndex::default();
+            for (id, numbers) in (1..).zip(&pages) {
+                index.insert(DocId(id), &asking(numbers).own, before);
+            }
+            let all: Vec<u64> = (0..60).collect();
+            let known = find(&index, &all, 1000);
+            index.insert(DocId(1000), &[], after);
+            prop_assert_eq!(index.buckets.len(), BUCKETS_PER_PAGE * after);
+            prop_assert_eq!(find(&index, &all, 1000), known);
+        }
+    }
+
+    #[test]
+    fn a_common_key_finds_no_page() {
+        let mut index = KeyIndex::default();
+        for id in 1..=4 * COMMON as u64 {
+            let found = find(&index, &[0], id).len() as u64;
+            assert_eq!(found, if id <= COMMON as u64 { id - 1 } else { 0 }, "{id}");
+            index.insert(DocId(id), &asking(&[0, id]).own, 1000);
+            assert_eq!(
+                find(&index, &[0, id], id + 1).last(),
+                Some(&(DocId(id), 1 + usize::from(id < COMMON as u64)))
+            );
+        }
+    }
+
+    #[test]
+    fn a_full_bucket_keeps_its_latest_entries() {
+        let mut index = KeyIndex::default();
+        // One bucket for all keys.
+        for id in 1..=100_u64 {
+            index.insert(DocId(id), &[key(id)], 0);
+        }
+        let all: Vec<u64> = (1..=100).collect();
+        let found: Vec<u64> = find(&index, &all, 101).iter().map(|(id, _)| id.0).collect();
+        assert_eq!(found, (101 - SLOTS as u64..=100).collect::<Vec<_>>());
+    }
+}

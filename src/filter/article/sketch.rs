@@ -85,3 +85,125 @@ fn take_number(rest: &mut &[u8]) -> Option<usize> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::{prelude::*, sample::select};
+
+    use super::{
+        super::{Acquaintance, Article, Side},
+        *,
+    };
+    use crate::{
+        fingerprint::{Fingerprinter, Recipe},
+        page::Outline,
+    };
+
+    /// Any sketch, also one that no page has.
+    fn any_sketch() -> impl Strategy<Value = Sketch> {
+        let block = (prop::collection::vec(any::<u8>(), 0..300), 0..=63_u8, any::<[bool; 2]>());
+        let blocks = prop::collection::vec(block, 0..12);
+        (blocks, any::<bool>(), any::<u32>()).prop_map(|(blocks, is_truncated, name)| {
+            let mut sketch = Sketch { is_truncated, name, ..Sketch::default() };
+            for (tokens, shared, [is_body, is_linked]) in blocks {
+                let start = sketch.tokens.len();
+                sketch.tokens.extend(tokens.into_iter().map(Token));
+                let end = sketch.tokens.len();
+                sketch.leaves.push(Leaf { start, end, shared, is_body, is_linked });
+            }
+            sketch
+        })
+    }
+
+    fn side(sketch: &Sketch) -> Side<'_> {
+        Side::new(sketch, vec![false; sketch.leaves.len()])
+    }
+
+    const ALL: [Acquaintance; 3] =
+        [Acquaintance::Strangers, Acquaintance::Cold, Acquaintance::Warm];
+
+    proptest! {
+        #[test]
+        fn a_sketch_is_unpacked_as_it_was_packed(a in any_sketch(), b in any_sketch()) {
+            let [packed_a, packed_b] = [&a, &b].map(|sketch| Sketch::unpack(&sketch.pack()).unwrap());
+            prop_assert_eq!(&packed_a, &a);
+            for how in ALL {
+                let after = side(&packed_a).repeats(&side(&packed_b), how);
+                prop_assert_eq!(after, side(&a).repeats(&side(&b), how));
+            }
+        }
+
+        #[test]
+        fn any_bytes_are_a_sketch_or_none(
+            bytes in prop_oneof![
+                prop::collection::vec(any::<u8>(), 0..60),
+                // Few blocks, so that the lengths may fit.
+                (prop::collection::vec(0..4_u8, 5), prop::collection::vec(0..8_u8, 0..40))
+                    .prop_map(|(head, rest)| [head, rest].concat()),
+            ],
+        ) {
+            if let Some(sketch) = Sketch::unpack(&bytes) {
+                prop_assert_eq!(Sketch::unpack(&sketch.pack()), Some(sketch.clone()));
+                for how in ALL {
+                    let _ = side(&sketch).repeats(&side(&sketch), how);
+                    let _ = side(&sketch).differs_beside(&side(&sketch), how);
+                }
+            }
+        }
+
+        #[test]
+        fn a_packed_sketch_that_is_damaged_is_a_sketch_or_none(
+            sketch in any_sketch(),
+            changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+            cut in any::<prop::sample::Index>(),
+        ) {
+            let mut bytes = sketch.pack();
+            for (place, byte) in changes {
+                *place.get_mut(&mut bytes) = byte;
+            }
+            bytes.truncate(cut.index(bytes.len() * 2));
+            if let Some(sketch) = Sketch::unpack(&bytes) {
+                let _ = side(&sketch).repeats(&side(&sketch), Acquaintance::Strangers);
+            }
+        }
+
+        #[test]
+        fn what_is_kept_of_a_page_is_bounded(
+            blocks in prop::collection::vec(
+                (select(vec![0, 1, 2, 5, 90, 700, 5000]), any::<bool>(), 0..8_u32, select(vec!["tea ", "12 ", "茶"])), 0..60),
+            repeats in select(vec![1, 1, 50]),
+        ) {
+            let mut outline = Outline::new("Tea");
+            for _ in 0..repeats {
+                for (words, is_body, up, word) in &blocks {
+                    let parent = u32::try_from(outline.parents().len() - 1).unwrap().saturating_sub(*up);
+                    let block = outline.block(parent);
+                    outline.line(block, &word.repeat(*words), 0, *is_body);
+                }
+            }
+            let article = Article::of(&outline, &Fingerprinter::new(Recipe::default()));
+            // Flags, name and the number of blocks.
+            prop_assert!(article.sketch().pack().len() <= MOST_BYTES + 1 + 4 + 2);
+            prop_assert_eq!(Sketch::unpack(&article.sketch().pack()), Some(article.sketch().clone()));
+        }
+    }
+
+    #[test]
+    fn of_a_long_page_the_body_is_kept_first() {
+        let words = |name: &str, count: usize| -> String {
+            (0..count).map(|number| format!("{name}x{number}")).collect::<Vec<_>>().join(" ")
+        };
+        let mut outline = Outline::new("Tea");
+        for (name, is_body) in [("above", false), ("body", true), ("below", false)] {
+            let block = outline.block(Outline::PAGE);
+            outline.line(block, &words(name, MOST_BYTES / 2 + 100), 0, is_body);
+        }
+        let article = Article::of(&outline, &Fingerprinter::new(Recipe::default()));
+        let sketch = article.sketch();
+        let lengths: Vec<_> =
+            sketch.leaves.iter().map(|leaf| (leaf.is_body, leaf.tokens())).collect();
+        let rest = MOST_BYTES - 2 * BYTES_PER_LEAF - (MOST_BYTES / 2 + 100);
+        assert_eq!(lengths, [(false, rest), (true, MOST_BYTES / 2 + 100)]);
+        assert!(sketch.is_truncated);
+    }
+}

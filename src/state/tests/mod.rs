@@ -1,5 +1,6 @@
 #![cfg(feature = "crawl")]
 
+mod articles;
 mod durable;
 mod migration;
 mod queue;

@@ -1,0 +1,136 @@
+//! Pages that try to mislead the filter, and pages without content.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use pagesieve::{
+    Document, Filter,
+    extract::Extractor,
+    filter::{Judgement, Options, Step},
+    page::{Page, Timestamp},
+};
+
+fn filter() -> Filter {
+    Filter::new(&Options::default()).unwrap()
+}
+
+fn document(filter: &Filter, url: &str, html: &str) -> Document {
+    let page = Page {
+        url: Some(format!("http://{url}").parse().unwrap()),
+        body: html.as_bytes().to_vec(),
+        ..Page::default()
+    };
+    filter.documents().page(&Extractor::default(), &page).0.with_time(Timestamp(0))
+}
+
+fn judge(filter: &mut Filter, url: &str, html: &str) -> Judgement {
+    let document = document(filter, url, html);
+    filter.judge(&document)
+}
+
+/// Words unlike those of any other name.
+fn words(name: &str, count: usize) -> String {
+    let word = |place: usize| {
+        let mut hasher = DefaultHasher::new();
+        (name, place).hash(&mut hasher);
+        let hash = hasher.finish();
+        (0..6).map(|at| char::from(b'a' + (hash >> (4 * at) & 15) as u8)).collect::<String>()
+    };
+    (0..count).map(word).collect::<Vec<_>>().join(" ")
+}
+
+/// An article of this name, in two paragraphs.
+fn article(name: &str, count: usize) -> String {
+    let [one, two] = ["one", "two"].map(|part| words(&format!("{name} {part}"), count / 2));
+    format!("<h1>{}</h1><p>{one}</p><p>{two}</p>", words(name, 4))
+}
+
+/// A page of this title in what a site has on all pages.
+fn framed(furniture: &str, title: &str, content: &str) -> String {
+    let part = |part: &str| words(&format!("{furniture} {part}"), 40);
+    format!(
+        "<!doctype html><title>{}</title><div><p>{}</p></div><main><article>{content}</article></main><div><p>{}</p></div>",
+        words(title, 4),
+        part("above"),
+        part("below")
+    )
+}
+
+#[test]
+fn text_that_is_hidden_changes_nothing() {
+    let filter = filter();
+    let content = article("tea", 120);
+    let plain = document(&filter, "a.test/1", &framed("a", "tea", &content));
+    let hidden = words("hidden", 300);
+    for how in [
+        "hidden",
+        "aria-hidden=true",
+        "style='display:none'",
+        "style='color:red; visibility: hidden'",
+        "style='font-size:0'",
+        "style='font-size: 0px;'",
+    ] {
+        for element in ["div", "p", "span"] {
+            let extra = format!("{content}<{element} {how}>{hidden}</{element}>");
+            let page = document(&filter, "a.test/1", &framed("a", "tea", &extra));
+            // All that is judged beside the bytes: text, article and furniture.
+            let page = page.with_body(pagesieve::Digest::of(b""));
+            assert!(page == plain.clone().with_body(pagesieve::Digest::of(b"")), "{element} {how}");
+        }
+    }
+}
+
+/// Words that are repeated a thousand times are text as any other. They hang nothing, and pages of one site are still told apart by their
+/// articles. Pages of two sites are told apart if their articles are longer than what is kept of the keywords; if shorter, they are near
+/// duplicates, because most of both is the same.
+#[test]
+fn keywords_that_are_repeated_hide_no_articles() {
+    let keywords = format!("<p>{}</p>", "cheap shoes buy online now ".repeat(1000));
+    let below = format!("<div>{keywords}</div>");
+    let one_site = ["a.test/1", "a.test/2", "a.test/3"];
+    let three_sites = ["a.test/1", "b.test/1", "c.test/1"];
+    for (count, urls) in [(60, one_site), (200, one_site), (1200, one_site), (1200, three_sites)] {
+        for [within, after] in [["", below.as_str()], [&keywords, ""]] {
+            let mut filter = filter();
+            for (url, name) in urls.into_iter().zip(["tea", "coffee", "milk"]) {
+                let content = format!("{}{within}", article(name, count));
+                let html = framed(&url[..1], name, &content) + after;
+                let judgement = judge(&mut filter, url, &html);
+                assert!(judgement.verdict.is_unique(), "{url} of {count} words: {judgement:?}");
+            }
+        }
+    }
+}
+
+/// An article in the furniture of another site is the article, wherever it appeared first. The copied furniture alone makes no duplicate: on
+/// the other site it is known as furniture, and it is not the article of either page.
+#[test]
+fn copied_furniture_does_not_hide_an_article_and_is_none() {
+    let mut filter = filter();
+    for name in ["one", "two", "three", "four"] {
+        let html = framed("b", name, &article(name, 150));
+        assert!(judge(&mut filter, &format!("b.test/{name}"), &html).verdict.is_unique());
+    }
+    let first = judge(&mut filter, "a.test/tea", &framed("a", "tea", &article("tea", 150)));
+    let copy = judge(&mut filter, "c.test/tea", &framed("b", "tea", &article("tea", 150)));
+    assert_eq!(copy.verdict.matched().map(|found| found.of), Some(first.id));
+    let other = judge(&mut filter, "c.test/milk", &framed("b", "milk", &article("milk", 150)));
+    assert!(other.verdict.is_unique(), "{other:?}");
+}
+
+#[test]
+fn a_page_of_furniture_only_is_thin_and_unique() {
+    let mut filter = filter();
+    for name in ["one", "two", "three", "four"] {
+        let judgement =
+            judge(&mut filter, &format!("a.test/{name}"), &framed("a", name, &article(name, 150)));
+        assert!(!judgement.facts.thin && judgement.verdict.is_unique());
+    }
+    let empty = |title: &str| framed("a", title, "");
+    for title in ["map", "chart", "table"] {
+        let judgement = judge(&mut filter, &format!("a.test/{title}"), &empty(title));
+        assert!(judgement.facts.thin && judgement.verdict.is_unique(), "{judgement:?}");
+    }
+    let equal = judge(&mut filter, "a.test/equal", &empty("chart"));
+    assert_eq!(equal.verdict.matched().map(|found| found.step), Some(Step::Body));
+    assert!(equal.facts.thin);
+}
