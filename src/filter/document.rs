@@ -190,7 +190,7 @@ impl Documents {
     /// The text of each block by which the article of a page is compared.
     #[cfg(feature = "cli")]
     pub(crate) fn blocks_of(&self, outline: &Outline) -> Vec<String> {
-        Article::with_texts(outline, &self.fingerprinter).1
+        Article::texts(outline, &self.fingerprinter)
     }
 
     /// The text that an extractor found, arriving now. Its origin is the host and port of its URL. `body` is the digest of the bytes from

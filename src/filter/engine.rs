@@ -160,7 +160,7 @@ impl<I: Index> Engine<I> {
             digests.keep_article(self.next, subject.article.sketch(), &subject.keys.own)?;
             self.enter_article(self.next, &subject.keys.own, self.window.len());
         }
-        let template = self.learn(document);
+        let template = self.learn(document, true);
         let change = self.change(Verdict::Unique, facts);
         Ok(Change { representative: Some(representative), template, ..change })
     }
@@ -438,6 +438,12 @@ impl<I: Index> Engine<I> {
             let Some(shared) = subject.side.repeats(&earlier, how) else { continue };
             let signature = other.signature.unwrap_or_default();
             let own = document.sketch.signature;
+            // What is beyond the ends of the sketches is compared by signatures only.
+            let is_truncated = sketch.is_truncated() && subject.article.sketch().is_truncated();
+            let is_one_text = self.rule.confirms(&signature, &document.sketch, Share::NONE);
+            if is_truncated && how != Acquaintance::Strangers && !is_one_text {
+                continue;
+            }
             found.push(Match {
                 of: id,
                 kind: Kind::Near,
@@ -562,14 +568,14 @@ impl<I: Index> Engine<I> {
 
     /// The change of a duplicate. What pages of one origin share is learnt from all of them; from texts only if they are unique.
     fn taught(&mut self, document: &Document, verdict: Verdict, facts: Facts) -> Change {
-        let template = document.article.as_ref().and_then(|_| self.learn(document));
+        let template = document.article.as_ref().and_then(|_| self.learn(document, false));
         Change { template, ..self.change(verdict, facts) }
     }
 
     /// Learns from a document, before it gets its number.
-    fn learn(&mut self, document: &Document) -> Option<TemplateChange> {
+    fn learn(&mut self, document: &Document, is_unique: bool) -> Option<TemplateChange> {
         let (templates, blocks) = self.templates.as_mut().zip(document.blocks.as_ref())?;
-        let sample = templates.sample(self.next, document.key, blocks)?;
+        let sample = templates.sample(self.next, document.key, blocks, is_unique)?;
         let outdated = templates.learn(&sample);
         Some(TemplateChange { sample, outdated })
     }

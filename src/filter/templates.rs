@@ -182,11 +182,18 @@ impl Templates {
         Share::of(part, whole)
     }
 
-    /// The sample of a page; none if an earlier version of it, or a page of the same name, is among the latest samples.
-    pub(super) fn sample(&self, id: DocId, key: Key, page: &Blocks) -> Option<TemplateSample> {
+    /// The sample of a page; none if an earlier version of it is among the latest samples, or if it is a duplicate and a page of the same
+    /// name is.
+    pub(super) fn sample(
+        &self,
+        id: DocId,
+        key: Key,
+        page: &Blocks,
+        is_unique: bool,
+    ) -> Option<TemplateSample> {
         let &Blocks { origin, name, .. } = page;
-        let is_same =
-            |known: &(Key, Option<u32>)| known.0 == key || name.is_some() && known.1 == name;
+        let has_name = |known: Option<u32>| name.is_some() && known == name && !is_unique;
+        let is_same = |known: &(Key, Option<u32>)| known.0 == key || has_name(known.1);
         let known = self.origins.get(&origin);
         let is_known = known.is_some_and(|known| known.pages.iter().flatten().any(is_same));
         (!is_known).then(|| TemplateSample { id, key, origin, name, blocks: page.largest() })
@@ -202,7 +209,8 @@ impl Templates {
         let known = origin.and_then(|origin| self.origins.get(&origin));
         let Some(known) = known else { return (blocks.map(|_| false).collect(), false) };
         let holders = NAMES.max(known.pages[1].len().div_ceil(4)).min(self.bounds.holders);
-        let is_warm = !known.pages[0].is_empty() || known.pages[1].len() >= NAMES;
+        let named = known.pages.iter().flatten().filter(|(_, name)| name.is_some());
+        let is_warm = named.count() >= NAMES;
         (blocks.map(|(hash, _)| known.knows(hash, holders)).collect(), is_warm)
     }
 
@@ -272,7 +280,7 @@ mod tests {
     /// Learns from pages that follow one another from this number on, each of another key.
     fn learn_from(templates: &mut Templates, first: u64, pages: &[Blocks]) {
         for (id, page) in (first..).zip(pages) {
-            let sample = templates.sample(DocId(id), Key(id), page).unwrap();
+            let sample = templates.sample(DocId(id), Key(id), page, true).unwrap();
             templates.learn(&sample);
         }
     }
@@ -323,7 +331,8 @@ mod tests {
         let mut templates = Templates::new(Bounds::default());
         let version = |number: u64| page("a", &["what stays", &format!("version {number}")]);
         for number in 1..100 {
-            if let Some(sample) = templates.sample(DocId(number), Key(number % 3), &version(number))
+            if let Some(sample) =
+                templates.sample(DocId(number), Key(number % 3), &version(number), true)
             {
                 templates.learn(&sample);
             }
@@ -339,7 +348,7 @@ mod tests {
             let origin = if id % 3 == 0 { "always".to_owned() } else { id.to_string() };
             let lines: Vec<_> = (0..200).map(|line| format!("{id} {line}")).collect();
             let page = Blocks::of(&origin, &lines.join("\n"));
-            let sample = templates.sample(DocId(id), Key(id), &page).unwrap();
+            let sample = templates.sample(DocId(id), Key(id), &page, true).unwrap();
             assert_eq!(sample.blocks.len(), BLOCKS);
             kept.push((sample.origin, id));
             for outdated in templates.learn(&sample) {
@@ -371,11 +380,11 @@ mod tests {
         Blocks::of_page("a", u32::try_from(name).unwrap(), blocks.iter().map(|&block| (block, 10)))
     }
 
-    /// Judges and learns pages as the filter does, each with a key of its own.
+    /// Learns from pages, each with a key of its own; those of one name are duplicates.
     fn taught(bounds: Bounds, pages: &[Blocks]) -> Templates {
         let mut templates = Templates::new(bounds);
         for (number, page) in (1..).zip(pages) {
-            if let Some(sample) = templates.sample(DocId(number), Key(number), page) {
+            if let Some(sample) = templates.sample(DocId(number), Key(number), page, false) {
                 templates.learn(&sample);
             }
         }
@@ -394,6 +403,17 @@ mod tests {
         for templates in [one, ten] {
             assert_eq!(furniture(&templates, "a", &[7, 8]), (vec![false; 2], false));
         }
+    }
+
+    #[test]
+    fn different_pages_of_one_name_teach_what_they_share() {
+        let mut templates = Templates::new(Bounds::default());
+        for number in 1..4 {
+            let page = named(1, &[7, 100 + number]);
+            let sample = templates.sample(DocId(number), Key(number), &page, true).unwrap();
+            templates.learn(&sample);
+        }
+        assert_eq!(furniture(&templates, "a", &[7, 101]), (vec![true, false], true));
     }
 
     #[test]

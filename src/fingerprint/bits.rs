@@ -56,6 +56,7 @@ impl Signature {
 /// The cosine similarity that a signature distance estimates: `max(0, cos(π·d/256))`.
 ///
 /// A bit differs with probability angle/π between two texts (Charikar 2002).
+#[doc(hidden)]
 #[must_use]
 pub fn similarity(signature_distance: u32) -> f32 {
     let cosine = (PI * f64::from(signature_distance) / 256.0).cos();

@@ -72,7 +72,7 @@ fn run(directory: &Path) {
         .at("slow.test", "/robots.txt", Reply::text("User-agent: *\nCrawl-delay: 1000"))
         .at("a.test", "/", page("seed", &links))
         .at("a.test", "/same", page("seed", &links))
-        .at("a.test", "/near", Reply::html(format!("<p>{} more", text("seed"))));
+        .at("a.test", "/near", Reply::html(format!("<title>seed</title><p>{} more", text("seed"))));
     let server = Server::start(routes);
     let address = server.address();
     let config = format!(

@@ -1,9 +1,12 @@
 //! What the articles of two pages have in common and apart, in words.
 
-use std::io::{self, Write};
+use std::{
+    io::{self, Write},
+    iter,
+};
 
 use super::{super::Out, side::Side};
-use crate::filter::{ComparedArticles, Figures, Part, Shared, WORD};
+use crate::filter::{ComparedArticles, Figures, Names, Obstacle, Part, Shared, WORD};
 
 /// At most this many passages of a kind are shown, each with at most so many characters.
 const SHOWN: usize = 4;
@@ -15,15 +18,17 @@ pub(super) fn write(
     sides: &[Side; 2],
     compared: &ComparedArticles,
 ) -> io::Result<()> {
-    let found = match compared.figures.repeats() {
-        Some(shared) => format!("B has the article of A: {shared} % of it is shared"),
-        None => "B does not have the article of A".to_owned(),
-    };
+    let figures = &compared.figures;
     let in_run = sides.iter().all(|side| side.blocks.is_empty());
     let compared_by =
         if in_run { "the run compares them by their articles" } else { "by their articles" };
+    let found = match figures.repeats() {
+        Some(_) => "B has the article of A",
+        None => "B does not have the article of A, because",
+    };
     writeln!(out, "{compared_by}: {found}")?;
-    figures(&compared.figures).iter().try_for_each(|line| writeln!(out, "  {line}"))?;
+    figures.obstacles().try_for_each(|obstacle| writeln!(out, "  - {}", why_not(obstacle)))?;
+    relation(figures).iter().try_for_each(|line| writeln!(out, "  {line}"))?;
     if in_run {
         let why = "the run keeps no words of articles, so only these figures are known";
         return writeln!(out, "  {why}\n");
@@ -39,53 +44,89 @@ pub(super) fn write(
     write_passages(out, "furniture of the site in B, set aside", &b, &[Part::Furniture])
 }
 
-/// The figures by which the rule decides, and what it makes of them.
-fn figures(figures: &Figures) -> Vec<String> {
+/// How the pages are related, and the figures by which the rule decides then.
+fn relation(figures: &Figures) -> Vec<String> {
     match *figures {
-        Figures::Strangers { shared: [b, a], needed: [larger, smaller], is_article } => {
-            let mut lines = vec![
-                "two sites: what they share in long runs must be the article of both".to_owned(),
-            ];
-            let (Some(a), Some(b)) = (a, b) else {
-                lines.push("they share less than an article in long runs".to_owned());
-                return lines;
-            };
+        Figures::Strangers { shared, .. } => {
             let of = |Shared { percent, weight }, name| {
                 format!("{percent} % of the article of {name} ({})", words(weight))
             };
-            lines.push(format!("shared: {}, {}", of(a, "A"), of(b, "B")));
-            lines.push(format!("needed: {larger} % of one and {smaller} % of the other"));
-            let place = if is_article { "is in" } else { "is not in" };
-            lines.push(format!("what is shared {place} the body text"));
-            lines
+            let shared = shared.map(|[b, a]| format!("common: {}, {}", of(a, "A"), of(b, "B")));
+            let relation = "pages of two sites: what they share must be the article of both";
+            iter::once(relation.to_owned()).chain(shared).collect()
         }
-        Figures::OneSite { is_warm, both, own: [b, a], most: [least, most] } => {
-            let site = if is_warm {
-                "one site, of which furniture is known: little may be of their own beside it"
-            } else {
-                "one site, of which no furniture is known yet: little may be of their own"
+        Figures::OtherLinks => vec!["pages of one site".to_owned()],
+        Figures::OneSite { is_warm, names, both, own: [b, a], body } => {
+            let furniture =
+                if is_warm { "furniture is known" } else { "no furniture is known yet" };
+            let names = match names {
+                Names::One { .. } => "one name",
+                Names::Two { .. } => "two names",
             };
-            let mut lines = vec![
-                site.to_owned(),
-                format!("both have {}; A has {} of its own, B {}", words(both), words(a), words(b)),
+            vec![
+                format!("pages of one site, of which {furniture}"),
+                format!("they have {names}: title and first heading, digits left out"),
                 format!(
-                    "allowed of their own: {} for the one with less, {} for the other",
-                    words(least),
-                    words(most)
+                    "common: {}, {body} % of the body text, {} % of all prose",
+                    words(both),
+                    figures.percent()
                 ),
-            ];
-            if figures.repeats().is_none() && a.min(b) <= least && a.max(b) <= most {
-                lines.push("what both have is too little".to_owned());
-            }
-            lines
+                format!("of its own: A has {}, B has {}", words(a), words(b)),
+            ]
         }
+    }
+}
+
+/// Why a page does not repeat the other.
+fn why_not(obstacle: Obstacle) -> String {
+    match obstacle {
+        Obstacle::NoArticle { run, least } => {
+            format!("in passages of at least {} they share less than {}", words(run), words(least))
+        }
+        Obstacle::Beside => "most of what they share is outside the body text of both".to_owned(),
+        Obstacle::ShortOfArticle { needed: [larger, smaller] } => {
+            format!("{larger} % of one article and {smaller} % of the other are needed")
+        }
+        Obstacle::OtherLinks => {
+            "the body text has blocks of links, and the links differ".to_owned()
+        }
+        Obstacle::Own { own: [b, a], most: [less, more] } => format!(
+            "A has {} of its own and B {}; allowed are {} for the page with less and {} for the other",
+            words(a),
+            words(b),
+            words(less),
+            words(more)
+        ),
+        Obstacle::OwnOfNew { most } => format!(
+            "pages of two names may have at most {} of their own while no furniture is known",
+            words(most)
+        ),
+        Obstacle::Blocks => {
+            "they differ in more than one block, though their names differ".to_owned()
+        }
+        Obstacle::Change { change, most } => format!(
+            "they differ in a block by {}; pages of two names may differ by {}",
+            words(change),
+            words(most)
+        ),
+        Obstacle::Body { found, needed } => {
+            format!("only {found} % of the body text is common; {needed} % is needed")
+        }
+        Obstacle::Prose { found, needed } => {
+            format!("only {found} % of all prose is common; {needed} % is needed")
+        }
+        Obstacle::Little { least } => format!("they have less than {} in common", words(least)),
     }
 }
 
 /// A weight in words.
 fn words(weight: usize) -> String {
-    let number = weight.div_ceil(WORD);
-    format!("{number} word{}", if number == 1 { "" } else { "s" })
+    let (whole, tenths) = (weight / WORD, weight % WORD * 10 / WORD);
+    match (whole, tenths) {
+        (1, 0) => "1 word".to_owned(),
+        (_, 0) => format!("{whole} words"),
+        _ => format!("{whole}.{tenths} words"),
+    }
 }
 
 /// The blocks of a page as text, with how they compare.

@@ -19,13 +19,21 @@ const LEAST_SHARED: usize = 25 * WORD;
 const OWN_RUN: usize = 8 * WORD;
 /// On one site, at least so much must be shared beside furniture.
 const LEAST_KNOWN: usize = 8 * WORD;
-/// The most that the page with less, and the page with more, may have of its own: of a site of which furniture is not known yet, if the pages
-/// have one name, or two, ...
-const COLD: [usize; 2] = [20 * WORD, 45 * WORD];
-const COLD_RENAMED: [usize; 2] = [8 * WORD, 25 * WORD];
-/// ... and of a known one, or this part of what is shared.
-const WARM: [usize; 2] = [30 * WORD, 45 * WORD];
-const WARM_PARTS: [usize; 2] = [10, 5];
+/// The most that the page with less, and the page with more, may have of its own if both have one name: so much, or this part of what is
+/// shared in the body text.
+const SAME_NAME: [usize; 2] = [60 * WORD, 90 * WORD];
+const PARTS: [usize; 2] = [4, 3];
+/// The share of the body text, in per cent, that must be common then; and of all prose, whatever the names.
+const SAME_BODY: usize = 75;
+/// Pages of two names differ in a single block, a heading, by at most so much, and have this share of the body text in common.
+const RENAMED: usize = 12 * WORD;
+const RENAMED_BODY: usize = 90;
+/// As long as no furniture is known, pages of one name may have no more than this of their own: all pages of the site may have that name.
+const COLD_SAME_NAME: [usize; 2] = [20 * WORD, 45 * WORD];
+/// As long as no furniture is known, they must also have no more prose of their own than this.
+const COLD: usize = 8 * WORD;
+/// A body text with so many blocks of links is a list of other pages.
+pub(super) const LIST: u8 = 3;
 /// The share of the article, in per cent, that the page with the larger one and the other page need across sites: if what is shared is
 /// shorter than this, and if it is longer. The shorter an article, the more of what is taken for it is furniture.
 const SHARES: [[usize; 2]; 2] = [[60, 40], [60, 50]];
@@ -40,6 +48,8 @@ const HOLDS: usize = 90;
 pub(crate) struct Side<'a> {
     sketch: &'a ArticleSketch,
     passages: Passages,
+    /// For each token whether it is in a passage that the page had before: repeated words count once.
+    repeated: Vec<bool>,
     furniture: Vec<bool>,
 }
 
@@ -79,29 +89,30 @@ impl Acquaintance {
     }
 }
 
-/// What two pages have in common and apart, by which one repeats the other or not. Weights are in fifths of a word; those of the later page
-/// come first.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What two pages have in common and apart, by which one repeats the other or not. Weights are in fifths of a word. Of two figures, the
+/// later page's comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Figures {
     /// Of pages of two sites.
     Strangers {
-        /// What each shares of its article in long runs, if that is enough to be one.
-        shared: [Option<Shared>; 2],
-        /// The least share, in per cent, of the page with the larger one, and of the other.
-        needed: [usize; 2],
-        /// Whether what is shared stands in the body text of one.
+        /// What each shares of its article in long runs; `None` if that is too little to be one.
+        shared: Option<[Shared; 2]>,
+        /// Whether what is shared is in the body text of one of them.
         is_article: bool,
     },
-    /// Of pages of one site.
+    /// Of pages of one site whose body texts list different pages. Nothing else counts then.
+    OtherLinks,
+    /// Of other pages of one site.
     OneSite {
         /// Whether furniture of the site is known.
         is_warm: bool,
+        names: Names,
         /// What both have beside furniture.
         both: usize,
         /// The prose that each has of its own.
         own: [usize; 2],
-        /// The most that the page with less, and the page with more, may have of its own.
-        most: [usize; 2],
+        /// The share of the body text, in per cent, that both have.
+        body: usize,
     },
 }
 
@@ -112,22 +123,108 @@ pub(crate) struct Shared {
     pub(crate) weight: usize,
 }
 
+/// Whether two pages of one site have one name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Names {
+    /// They have one name. The page with less prose of its own, and the page with more, may have so much.
+    One { most: [usize; 2] },
+    /// They have two names. So much is changed in one block; `None` if it is in more than one.
+    Two { change: Option<usize> },
+}
+
+/// Why a page does not repeat another one: a condition that is not met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Obstacle {
+    /// What they share in runs of at least this weight is less than this.
+    NoArticle { run: usize, least: usize },
+    /// It is in the body text of neither.
+    Beside,
+    /// It is less than this share, in per cent, of the article of the one that shares more, and of the other.
+    ShortOfArticle { needed: [usize; 2] },
+    /// Their body texts list different pages.
+    OtherLinks,
+    /// The one with less prose of its own, and the one with more, may have so much.
+    Own { own: [usize; 2], most: [usize; 2] },
+    /// They have two names, no furniture is known yet, and one has more of its own than this.
+    OwnOfNew { most: usize },
+    /// They have two names and differ in more than one block.
+    Blocks,
+    /// They have two names, and the block in which they differ has more of its own than this.
+    Change { change: usize, most: usize },
+    /// Less than this share of the body text, in per cent, is common.
+    Body { found: usize, needed: usize },
+    /// Less than this share of all prose, in per cent, is common.
+    Prose { found: usize, needed: usize },
+    /// What is common is less than this.
+    Little { least: usize },
+}
+
 impl Figures {
     /// The share of the article, in per cent, that the pages have in common; `None` if one does not repeat the other.
     pub(crate) fn repeats(&self) -> Option<usize> {
+        self.obstacles().next().is_none().then(|| self.percent())
+    }
+
+    /// The share of the article, or of all prose on one site, in per cent, that the pages have in common.
+    pub(crate) fn percent(&self) -> usize {
         match *self {
-            Self::Strangers { shared: [one, other], needed: [larger, smaller], is_article } => {
-                let [one, other] = [one?.percent, other?.percent];
-                let enough = one.max(other) >= larger && one.min(other) >= smaller;
-                (is_article && enough).then(|| one.max(other))
+            Self::Strangers { shared, .. } => {
+                shared.map_or(0, |[one, other]| one.percent.max(other.percent))
             }
-            Self::OneSite { both, own, most, .. } => {
-                let [less, more] = [own[0].min(own[1]), own[0].max(own[1])];
-                let is_little = less <= most[0] && more <= most[1];
-                let few = is_little && less * 2 <= both && both >= LEAST_KNOWN;
-                few.then(|| 100 * both / (both + more).max(1))
+            Self::OtherLinks => 0,
+            Self::OneSite { both, own: [one, other], .. } => {
+                100 * both / (both + one.max(other)).max(1)
             }
         }
+    }
+
+    /// Why one does not repeat the other.
+    pub(crate) fn obstacles(&self) -> impl Iterator<Item = Obstacle> {
+        let unless = |is_met: bool, obstacle: Obstacle| (!is_met).then_some(obstacle);
+        let mut found = [None; 5];
+        match *self {
+            Self::Strangers { shared: None, .. } => {
+                found[0] = Some(Obstacle::NoArticle { run: RUN, least: LEAST_SHARED });
+            }
+            Self::Strangers { shared: Some([one, other]), is_article } => {
+                let needed = SHARES[usize::from(one.weight.min(other.weight) >= LONG)];
+                let [one, other] = [one.percent, other.percent];
+                let are_enough = one.max(other) >= needed[0] && one.min(other) >= needed[1];
+                found[0] = unless(is_article, Obstacle::Beside);
+                found[1] = unless(are_enough, Obstacle::ShortOfArticle { needed });
+            }
+            Self::OtherLinks => found[0] = Some(Obstacle::OtherLinks),
+            Self::OneSite { is_warm, names, both, own: [one, other], body } => {
+                let [less, more] = [one.min(other), one.max(other)];
+                let needed = match names {
+                    Names::One { most } => {
+                        let is_little = less <= most[0] && more <= most[1];
+                        found[0] = unless(is_little, Obstacle::Own { own: [one, other], most });
+                        SAME_BODY
+                    }
+                    Names::Two { change } => {
+                        found[0] =
+                            unless(is_warm || more <= COLD, Obstacle::OwnOfNew { most: COLD });
+                        found[1] = match change {
+                            None => Some(Obstacle::Blocks),
+                            Some(change) => unless(
+                                change <= RENAMED,
+                                Obstacle::Change { change, most: RENAMED },
+                            ),
+                        };
+                        RENAMED_BODY
+                    }
+                };
+                let percent = self.percent();
+                found[2] = unless(body >= needed, Obstacle::Body { found: body, needed });
+                found[3] = unless(
+                    percent >= SAME_BODY,
+                    Obstacle::Prose { found: percent, needed: SAME_BODY },
+                );
+                found[4] = unless(both >= LEAST_KNOWN, Obstacle::Little { least: LEAST_KNOWN });
+            }
+        }
+        found.into_iter().flatten()
     }
 }
 
@@ -154,11 +251,15 @@ impl Hasher for Identity {
 impl<'a> Side<'a> {
     /// This page, given which of its blocks are furniture.
     pub(crate) fn new(sketch: &'a ArticleSketch, furniture: Vec<bool>) -> Self {
-        let mut found = Passages::default();
+        let (mut found, mut until) = (Passages::default(), 0);
+        let mut repeated = vec![false; sketch.tokens.len()];
         passages(&sketch.tokens, |start, end| {
-            found.insert(hash(&sketch.tokens[start..end]));
+            if !found.insert(hash(&sketch.tokens[start..end])) {
+                repeated[start.max(until)..end].fill(true);
+                until = end;
+            }
         });
-        Self { sketch, passages: found, furniture }
+        Self { sketch, passages: found, repeated, furniture }
     }
 
     /// The share of its article, in per cent, that it has in common with an earlier page that it repeats; `None` if it repeats it not.
@@ -168,27 +269,33 @@ impl<'a> Side<'a> {
 
     /// What it and an earlier page have in common and apart.
     pub(crate) fn figures(&self, earlier: &Side<'_>, how: Acquaintance) -> Figures {
+        if how != Acquaintance::Strangers && self.lists_others_than(earlier) {
+            return Figures::OtherLinks;
+        }
         let [mine, theirs] = [self.covered(earlier), earlier.covered(self)];
         if how == Acquaintance::Strangers {
-            let shared = [self.share(&mine), earlier.share(&theirs)];
-            let size = shared.iter().flatten().map(|shared| shared.weight).min().unwrap_or(0);
-            let are_shared = shared.iter().all(Option::is_some);
-            return Figures::Strangers {
-                shared,
-                needed: SHARES[usize::from(size >= LONG)],
-                is_article: are_shared && (self.is_in_body(&mine) || earlier.is_in_body(&theirs)),
-            };
+            let shared =
+                self.share(&mine).and_then(|shared| Some([shared, earlier.share(&theirs)?]));
+            let is_article =
+                shared.is_some() && (self.is_in_body(&mine) || earlier.is_in_body(&theirs));
+            return Figures::Strangers { shared, is_article };
         }
-        let known = self.known(&mine).min(earlier.known(&theirs));
+        let names = if self.has_name_of(earlier) {
+            let most = || {
+                let known = self.known(&mine).min(earlier.known(&theirs));
+                [0, 1].map(|at| SAME_NAME[at].max(known / PARTS[at]))
+            };
+            Names::One { most: if how == Acquaintance::Cold { COLD_SAME_NAME } else { most() } }
+        } else {
+            let changes = self.change(&mine).zip(earlier.change(&theirs));
+            Names::Two { change: changes.map(|(one, other)| one.max(other)) }
+        };
         Figures::OneSite {
             is_warm: how == Acquaintance::Warm,
+            names,
             both: self.common(&mine).min(earlier.common(&theirs)),
             own: [self.own(&mine, earlier, &theirs), earlier.own(&theirs, self, &mine)],
-            most: match how {
-                Acquaintance::Cold if self.has_name_of(earlier) => COLD,
-                Acquaintance::Cold => COLD_RENAMED,
-                _ => [0, 1].map(|at| WARM[at].max(known / WARM_PARTS[at])),
-            },
+            body: self.share_of_body(&mine).min(earlier.share_of_body(&theirs)),
         }
     }
 
@@ -221,6 +328,35 @@ impl<'a> Side<'a> {
         self.sketch.name == other.sketch.name
     }
 
+    /// Whether the body text of one of them lists other pages, and not the same ones as the other's. Of pages of two names, any link that
+    /// stands alone counts.
+    fn lists_others_than(&self, other: &Side<'_>) -> bool {
+        let least = if self.has_name_of(other) { LIST } else { 1 };
+        let is_list = |side: &Side<'_>| side.sketch.links.count >= least;
+        (is_list(self) || is_list(other)) && self.sketch.links.hash != other.sketch.links.hash
+    }
+
+    /// The share of the body text, in per cent, that is covered, apart from furniture. Numbers count here.
+    fn share_of_body(&self, covered: &[bool]) -> usize {
+        let in_body =
+            |weights: &[usize]| self.sum(weights, |leaf, furniture| leaf.is_body && !furniture);
+        let all = in_body(&self.by_block(|_| true));
+        let part = in_body(&self.by_block(|at| covered[at]));
+        (100 * part).checked_div(all).unwrap_or(100)
+    }
+
+    /// What is not covered, apart from furniture and numbers, if it is in one block; `None` if it is in more.
+    fn change(&self, covered: &[bool]) -> Option<usize> {
+        let counts = |at: usize| !covered[at] && !self.sketch.tokens[at].is_number();
+        let blocks = self.sketch.leaves.iter().zip(&self.furniture);
+        let mut changed = blocks
+            .filter(|(_, furniture)| !**furniture)
+            .map(|(leaf, _)| self.weight(leaf, counts))
+            .filter(|weight| *weight > 0);
+        let first = changed.next().unwrap_or(0);
+        changed.next().is_none().then_some(first)
+    }
+
     /// For each token whether it is in a passage of the other page.
     fn covered(&self, other: &Side<'_>) -> Vec<bool> {
         let tokens = &self.sketch.tokens;
@@ -248,10 +384,15 @@ impl<'a> Side<'a> {
         counts
     }
 
+    /// The weight of the tokens of a block that count.
+    fn weight(&self, leaf: &Leaf, counts: impl Fn(usize) -> bool) -> usize {
+        let counts = |at| counts(at) && !self.repeated[at];
+        leaf.range().filter(|&at| counts(at)).map(|at| self.sketch.tokens[at].weight()).sum()
+    }
+
     /// For each block the weight of its tokens that count.
     fn by_block(&self, counts: impl Fn(usize) -> bool) -> Vec<usize> {
-        let weight = |at: usize| if counts(at) { self.sketch.tokens[at].weight() } else { 0 };
-        self.sketch.leaves.iter().map(|leaf| leaf.range().map(weight).sum()).collect()
+        self.sketch.leaves.iter().map(|leaf| self.weight(leaf, &counts)).collect()
     }
 
     /// The sum over the blocks that count.

@@ -24,14 +24,14 @@ mod tokens;
 use std::ops::Range;
 
 use self::{
-    sketch::{BYTES_PER_LEAF, MOST_BYTES},
+    sketch::{BYTES_PER_LEAF, Links, MOST_BYTES},
     tokens::{Token, passages},
 };
 use crate::{fingerprint::Fingerprinter, page::outline::Outline};
 
 pub(super) use compare::{Acquaintance, Side};
 #[cfg(feature = "cli")]
-pub(crate) use compare::{Figures, Part, Shared};
+pub(crate) use compare::{Figures, Names, Obstacle, Part, Shared};
 pub(crate) use keys::{BYTES_PER_PAGE, KeyIndex, Keys};
 pub(crate) use sketch::Sketch as ArticleSketch;
 #[cfg(feature = "cli")]
@@ -78,26 +78,27 @@ const MOST_DEPTH: u8 = 63;
 impl Article {
     /// The article of a page with this outline.
     pub(crate) fn of(outline: &Outline, fingerprinter: &Fingerprinter) -> Self {
-        Self::read(outline, fingerprinter).0
+        Self::read(outline, fingerprinter, |_| ())
     }
 
-    /// The article of a page, and the text of each of its blocks.
+    /// The text of each of its blocks, of a page with this outline.
     #[cfg(feature = "cli")]
-    pub(crate) fn with_texts(
+    pub(crate) fn texts(outline: &Outline, fingerprinter: &Fingerprinter) -> Vec<String> {
+        let mut texts = Vec::new();
+        Self::read(outline, fingerprinter, |lines| {
+            let lines: Vec<&str> = lines.map(|line| outline.text_of(line).trim()).collect();
+            texts.push(lines.join(" "));
+        });
+        texts
+    }
+
+    /// Also passes the lines of each of its blocks to `visit`.
+    fn read(
         outline: &Outline,
         fingerprinter: &Fingerprinter,
-    ) -> (Self, Vec<String>) {
-        let (article, lines) = Self::read(outline, fingerprinter);
-        let text = |lines: Range<usize>| {
-            let lines: Vec<&str> = lines.map(|line| outline.text_of(line).trim()).collect();
-            lines.join(" ")
-        };
-        (article, lines.into_iter().map(text).collect())
-    }
-
-    /// The article of a page, and the lines of each of its blocks.
-    fn read(outline: &Outline, fingerprinter: &Fingerprinter) -> (Self, Vec<Range<usize>>) {
-        let blocks = prose(outline);
+        mut visit: impl FnMut(Range<usize>),
+    ) -> Self {
+        let (blocks, links) = prose(outline);
         let shared = shared(outline, &blocks);
         let mut read = Reader {
             fingerprinter,
@@ -115,10 +116,10 @@ impl Article {
             }
         }
         let letters: String = outline.name().chars().filter(|c| !c.is_numeric()).collect();
-        let [a, b, c, d, ..] = xxhash_rust::xxh3::xxh3_64(letters.as_bytes()).to_le_bytes();
-        let name = u32::from_le_bytes([a, b, c, d]);
-        let mut sketch = ArticleSketch { is_truncated: read.room == 0, name, ..Default::default() };
-        let (mut hashes, mut lines) = (Vec::new(), Vec::new());
+        let name = half(xxhash_rust::xxh3::xxh3_64(letters.as_bytes()));
+        let is_truncated = read.room == 0;
+        let mut sketch = ArticleSketch { is_truncated, name, links, ..Default::default() };
+        let mut hashes = Vec::new();
         let mut shared_since = u8::MAX;
         for ((block, range), shared) in blocks.iter().zip(ranges).zip(shared) {
             shared_since = shared_since.min(shared);
@@ -131,10 +132,10 @@ impl Article {
             let shared = if sketch.leaves.is_empty() { 0 } else { shared_since };
             let (is_body, is_linked, end) = (block.is_body, block.is_linked, sketch.tokens.len());
             sketch.leaves.push(Leaf { start, end, shared, is_body, is_linked });
-            lines.push(block.lines.clone());
+            visit(block.lines.clone());
             shared_since = u8::MAX;
         }
-        (Self { sketch, hashes }, lines)
+        Self { sketch, hashes }
     }
 
     /// What is kept of it.
@@ -203,8 +204,9 @@ struct Prose {
     is_linked: bool,
 }
 
-/// The blocks that are prose: without those of which more than half is links, unless the body text is a list of links.
-fn prose(outline: &Outline) -> Vec<Prose> {
+/// The blocks that are prose: without those of which more than half is links, unless the body text is a list of links. Also returns these
+/// blocks of the body text.
+fn prose(outline: &Outline) -> (Vec<Prose>, Links) {
     let (mut blocks, mut from) = (Vec::new(), 0);
     for lines in outline.lines().chunk_by(|a, b| a.block == b.block && a.is_body == b.is_body) {
         let range = from..from + lines.len();
@@ -221,13 +223,28 @@ fn prose(outline: &Outline) -> Vec<Prose> {
     let body = blocks.iter().filter(|(block, ..)| block.is_body);
     let (all, linked) = body.fold((0, 0), |sum, (_, all, linked)| (sum.0 + all, sum.1 + linked));
     let is_listing = linked * 2 > all;
+    let (mut count, mut texts) = (0_u8, xxhash_rust::xxh3::Xxh3::new());
+    for (block, ..) in
+        blocks.iter().filter(|(block, all, linked)| block.is_body && linked * 2 > *all)
+    {
+        count = count.saturating_add(1);
+        block.lines.clone().for_each(|line| texts.update(outline.text_of(line).as_bytes()));
+    }
+    let count = if linked * 4 > all { count.max(compare::LIST) } else { count };
+    let links = Links { hash: half(texts.digest()), count };
     let kept = blocks.into_iter().filter_map(|(block, all, linked)| {
         if is_listing && block.is_body {
             return Some(Prose { is_linked: false, ..block });
         }
         (linked * 2 <= all).then_some(block)
     });
-    kept.collect()
+    (kept.collect(), links)
+}
+
+/// A shorter hash.
+fn half(hash: u64) -> u32 {
+    let [a, b, c, d, ..] = hash.to_le_bytes();
+    u32::from_le_bytes([a, b, c, d])
 }
 
 /// For each block how many elements hold both it and the block before it. The page does not count, nor does an element with a single block.

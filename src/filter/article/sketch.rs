@@ -20,14 +20,31 @@ pub(crate) struct Sketch {
     pub(super) is_truncated: bool,
     /// The hash of the page's title and first heading, digits left out.
     pub(super) name: u32,
+    pub(super) links: Links,
+}
+
+/// The blocks of the body text of which more than half is links.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Links {
+    /// The hash of their texts.
+    pub(super) hash: u32,
+    /// How many there are, at most 255.
+    pub(super) count: u8,
 }
 
 impl Sketch {
+    /// Whether some of the page is missing.
+    pub(crate) fn is_truncated(&self) -> bool {
+        self.is_truncated
+    }
+
     /// As bytes, for a file.
     pub(crate) fn pack(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.tokens.len() + 4 * self.leaves.len() + 4);
         out.push(if self.is_truncated { TRUNCATED } else { 0 });
         out.extend(self.name.to_le_bytes());
+        out.extend(self.links.hash.to_le_bytes());
+        out.push(self.links.count);
         push_number(&mut out, self.leaves.len());
         for leaf in &self.leaves {
             let [linked, body] = [leaf.is_linked, leaf.is_body].map(u8::from);
@@ -41,8 +58,11 @@ impl Sketch {
     /// The sketch that was packed so; `None` if the bytes are damaged.
     pub(crate) fn unpack(bytes: &[u8]) -> Option<Self> {
         let (&flags, rest) = bytes.split_first()?;
-        let (&name, mut rest) = rest.split_first_chunk()?;
-        let name = u32::from_le_bytes(name);
+        let (&name, rest) = rest.split_first_chunk()?;
+        let (&hash, rest) = rest.split_first_chunk()?;
+        let (&count, mut rest) = rest.split_first()?;
+        let (name, hash) = (u32::from_le_bytes(name), u32::from_le_bytes(hash));
+        let links = Links { hash, count };
         let count = take_number(&mut rest)?;
         let (mut leaves, mut start) = (Vec::with_capacity(count.min(bytes.len())), 0);
         for _ in 0..count {
@@ -55,7 +75,7 @@ impl Sketch {
         }
         let tokens = rest.iter().map(|&byte| Token(byte)).collect();
         let is_truncated = flags == TRUNCATED;
-        (rest.len() == start).then_some(Self { tokens, leaves, is_truncated, name })
+        (rest.len() == start).then_some(Self { tokens, leaves, is_truncated, name, links })
     }
 }
 
@@ -182,8 +202,8 @@ mod tests {
                 }
             }
             let article = Article::of(&outline, &Fingerprinter::new(Recipe::default()));
-            // Flags, name and the number of blocks.
-            prop_assert!(article.sketch().pack().len() <= MOST_BYTES + 1 + 4 + 2);
+            // Flags, name, links and the number of blocks.
+            prop_assert!(article.sketch().pack().len() <= MOST_BYTES + 1 + 4 + 5 + 2);
             prop_assert_eq!(Sketch::unpack(&article.sketch().pack()), Some(article.sketch().clone()));
         }
     }
