@@ -34,6 +34,9 @@ pub(super) fn kind(found: &Match) -> (&'static str, &'static str) {
     match (found.kind, found.step) {
         (Kind::Exact, Step::Body) => (EXACT, "the bodies are equal, byte for byte (step body)"),
         (Kind::Exact, _) => (EXACT, "the texts have the same words (step text)"),
+        (Kind::Near, _) if found.shared.is_some() => {
+            (NEAR, "the articles are the same (step near)")
+        }
         (Kind::Near, _) => (NEAR, "the texts are similar enough (step near)"),
     }
 }

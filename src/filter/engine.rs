@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 
 #[cfg(feature = "cli")]
-use super::article::{Figures, Part};
+use super::article::{Figures, Passage};
 use super::{
     article::{Acquaintance, Article, ArticleSketch, KeyIndex, Keys, Side},
     digests::{Digests, Horizon, Known},
@@ -19,7 +19,7 @@ use super::{
     window::{Representative, Window},
 };
 use crate::{
-    fingerprint::{Digest, Fingerprint, Recipe},
+    fingerprint::{Digest, Fingerprint, Recipe, Signature},
     index::{Audit, BlockIndex, Candidate, Index, Plan},
     page::{DocId, Timestamp},
 };
@@ -78,11 +78,12 @@ struct Subject<'a> {
 
 /// What the articles of two pages have in common and apart, the later page first.
 #[cfg(feature = "cli")]
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ComparedArticles {
     pub(crate) figures: Figures,
-    /// For each block of each page how it compares.
-    pub(crate) parts: [Vec<Part>; 2],
+    pub(crate) passages: [Vec<Passage>; 2],
+    /// Whether the pages differ beyond what is kept of them to compare articles.
+    pub(crate) ends_differ: bool,
 }
 
 /// Where an engine stands, so that another can continue from there.
@@ -438,10 +439,7 @@ impl<I: Index> Engine<I> {
             let Some(shared) = subject.side.repeats(&earlier, how) else { continue };
             let signature = other.signature.unwrap_or_default();
             let own = document.sketch.signature;
-            // What is beyond the ends of the sketches is compared by signatures only.
-            let is_truncated = sketch.is_truncated() && subject.article.sketch().is_truncated();
-            let is_one_text = self.rule.confirms(&signature, &document.sketch, Share::NONE);
-            if is_truncated && how != Acquaintance::Strangers && !is_one_text {
+            if self.ends_differ(document, (&sketch, other.signature), how) {
                 continue;
             }
             found.push(Match {
@@ -457,22 +455,37 @@ impl<I: Index> Engine<I> {
         Ok(best.or_else(|| self.near_by_text(document)))
     }
 
-    /// What the articles of two pages have in common and apart, the later page first, if the filter compares them. The sketches may be of
-    /// earlier runs.
-    #[cfg(feature = "cli")]
-    pub(crate) fn compare_articles(
+    /// Whether long pages of one site differ beyond the ends of their sketches, which only their signatures show.
+    fn ends_differ(
         &self,
-        pages: [(Option<OriginKey>, &ArticleSketch); 2],
-    ) -> Option<ComparedArticles> {
+        document: &Document,
+        earlier: (&ArticleSketch, Option<Signature>),
+        how: Acquaintance,
+    ) -> bool {
+        let (sketch, signature) = earlier;
+        let is_truncated = |article: &Article| article.sketch().is_truncated();
+        how != Acquaintance::Strangers
+            && sketch.is_truncated()
+            && document.article.as_ref().is_some_and(is_truncated)
+            && !self.rule.confirms(&signature.unwrap_or_default(), &document.sketch, Share::NONE)
+    }
+
+    /// What the articles of two pages have in common and apart, the later page first, if the filter compares them.
+    #[cfg(feature = "cli")]
+    pub(crate) fn compare_articles(&self, pages: [&Document; 2]) -> Option<ComparedArticles> {
         self.articles.as_ref()?;
-        let [(origin, _), (other_origin, _)] = pages;
-        let [(mine, is_warm), (theirs, _)] =
-            pages.map(|(origin, sketch)| self.furniture(origin, sketch));
-        let how = Acquaintance::of([origin, other_origin], is_warm);
-        let [later, earlier] = [Side::new(pages[0].1, mine), Side::new(pages[1].1, theirs)];
+        let [later, earlier] = [pages[0].article.as_ref()?, pages[1].article.as_ref()?];
+        let origins = pages.map(|page| page.blocks.as_ref().map(|blocks| blocks.origin));
+        let (mine, is_warm) = self.furniture(origins[0], later.sketch());
+        let (theirs, _) = self.furniture(origins[1], earlier.sketch());
+        let how = Acquaintance::of(origins, is_warm);
+        let signature = self.rule.comparable(&pages[1].sketch);
+        let ends_differ = self.ends_differ(pages[0], (earlier.sketch(), signature), how);
+        let [one, other] = [Side::new(later.sketch(), mine), Side::new(earlier.sketch(), theirs)];
         Some(ComparedArticles {
-            figures: later.figures(&earlier, how),
-            parts: [later.parts(&earlier), earlier.parts(&later)],
+            figures: one.figures(&other, how),
+            passages: [one.passages(&other), other.passages(&one)],
+            ends_differ,
         })
     }
 

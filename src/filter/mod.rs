@@ -48,7 +48,7 @@ use crate::{
 #[cfg(feature = "state")]
 pub(crate) use article::ArticleSketch;
 #[cfg(feature = "cli")]
-pub(crate) use article::{Figures, Names, Obstacle, Part, Shared, WORD};
+pub(crate) use article::{Article, Figures, Names, Obstacle, Part, Passage, Shared, WORD};
 pub(crate) use digests::MemoryDigests;
 #[cfg(feature = "state")]
 pub(crate) use digests::{Digests, Horizon, Known};

@@ -127,6 +127,13 @@ impl Blocks {
         Self { origin: OriginKey::of(origin), name: Some(name), all }
     }
 
+    /// The blocks of a page of this name from the same origin: hashes and weights.
+    #[cfg(feature = "cli")]
+    pub(crate) fn with_page(&self, name: u32, blocks: impl Iterator<Item = (u64, u32)>) -> Self {
+        let all = blocks.map(|(hash, chars)| Block { hash, chars }).collect();
+        Self { origin: self.origin, name: Some(name), all }
+    }
+
     /// The hashes of the largest blocks, in order, none twice.
     fn largest(&self) -> Vec<u64> {
         let mut blocks: Vec<_> =

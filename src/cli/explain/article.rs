@@ -3,14 +3,23 @@
 use std::{
     io::{self, Write},
     iter,
+    ops::Range,
 };
 
-use super::{super::Out, side::Side};
-use crate::filter::{ComparedArticles, Figures, Names, Obstacle, Part, Shared, WORD};
+use super::{
+    super::Out,
+    side::{Block, Side},
+};
+use crate::{
+    filter::{ComparedArticles, Figures, Names, Obstacle, Part, Passage, Shared, WORD},
+    fingerprint::Class,
+};
 
 /// At most this many passages of a kind are shown, each with at most so many characters.
-const SHOWN: usize = 4;
+const SHOWN: usize = 6;
 const LONGEST: usize = 100;
+/// So many words are shown before and after a part of a block.
+const AROUND: usize = 3;
 
 /// Writes how the articles of A and B compare. `compared` has B first.
 pub(super) fn write(
@@ -19,29 +28,33 @@ pub(super) fn write(
     compared: &ComparedArticles,
 ) -> io::Result<()> {
     let figures = &compared.figures;
-    let in_run = sides.iter().all(|side| side.blocks.is_empty());
-    let compared_by =
-        if in_run { "the run compares them by their articles" } else { "by their articles" };
-    let found = match figures.repeats() {
-        Some(_) => "B has the article of A",
-        None => "B does not have the article of A, because",
-    };
-    writeln!(out, "{compared_by}: {found}")?;
-    figures.obstacles().try_for_each(|obstacle| writeln!(out, "  - {}", why_not(obstacle)))?;
+    let not = if figures.repeats().is_some() { "the same" } else { "not the same" };
+    writeln!(out, "the articles are {not}:")?;
     relation(figures).iter().try_for_each(|line| writeln!(out, "  {line}"))?;
-    if in_run {
-        let why = "the run keeps no words of articles, so only these figures are known";
-        return writeln!(out, "  {why}\n");
+    figures.obstacles().try_for_each(|obstacle| writeln!(out, "  - {}", why_not(obstacle)))?;
+    let [a, b] = sides;
+    if a.blocks.is_empty() && b.blocks.is_empty() {
+        return writeln!(out, "  the run does not keep the words of articles\n");
     }
     writeln!(out)?;
-    let [of_b, of_a] = compared.parts.each_ref();
-    let [a, b] = [passages(&sides[0], of_a), passages(&sides[1], of_b)];
-    let both = if sides[0].blocks.is_empty() { &b } else { &a };
-    write_passages(out, "both have", both, &[Part::Shared])?;
-    write_passages(out, "only A has", &a, &[Part::Own, Part::Mixed])?;
-    write_passages(out, "only B has", &b, &[Part::Own, Part::Mixed])?;
-    write_passages(out, "furniture of the site in A, set aside", &a, &[Part::Furniture])?;
-    write_passages(out, "furniture of the site in B, set aside", &b, &[Part::Furniture])
+    if *figures == Figures::OtherLinks {
+        for (name, one, other) in [("A", a, b), ("B", b, a)] {
+            let links = one.links.iter().filter(|link| !other.links.contains(link));
+            write_list(
+                out,
+                &format!("links only in {name}"),
+                links.map(|link| shortened(link)).collect(),
+            )?;
+        }
+    }
+    let [of_b, of_a] = &compared.passages;
+    let find = |side, passages, part| passages_of(side, passages, part);
+    let shared = if a.blocks.is_empty() { (b, of_b) } else { (a, of_a) };
+    write_list(out, "both have", find(shared.0, shared.1, Part::Shared))?;
+    write_list(out, "only A has", find(a, of_a, Part::Own))?;
+    write_list(out, "only B has", find(b, of_b, Part::Own))?;
+    write_list(out, "furniture of the site in A, not compared", find(a, of_a, Part::Furniture))?;
+    write_list(out, "furniture of the site in B, not compared", find(b, of_b, Part::Furniture))
 }
 
 /// How the pages are related, and the figures by which the rule decides then.
@@ -51,27 +64,27 @@ fn relation(figures: &Figures) -> Vec<String> {
             let of = |Shared { percent, weight }, name| {
                 format!("{percent} % of the article of {name} ({})", words(weight))
             };
-            let shared = shared.map(|[b, a]| format!("common: {}, {}", of(a, "A"), of(b, "B")));
-            let relation = "pages of two sites: what they share must be the article of both";
+            let shared = shared.map(|[b, a]| format!("in common: {}, {}", of(a, "A"), of(b, "B")));
+            let relation =
+                "pages of two sites: what they have in common must be the article of both";
             iter::once(relation.to_owned()).chain(shared).collect()
         }
         Figures::OtherLinks => vec!["pages of one site".to_owned()],
         Figures::OneSite { is_warm, names, both, own: [b, a], body } => {
-            let furniture =
-                if is_warm { "furniture is known" } else { "no furniture is known yet" };
+            let furniture = if is_warm { "is known" } else { "is not known yet" };
             let names = match names {
-                Names::One { .. } => "one name",
-                Names::Two { .. } => "two names",
+                Names::One { .. } => "the same name",
+                Names::Two { .. } => "different names",
             };
             vec![
-                format!("pages of one site, of which {furniture}"),
-                format!("they have {names}: title and first heading, digits left out"),
+                format!("pages of one site, whose furniture {furniture}"),
+                format!("they have {names} (title and first heading, without digits)"),
                 format!(
-                    "common: {}, {body} % of the body text, {} % of all prose",
+                    "in common: {}; {body} % of the body text, {} % of all prose",
                     words(both),
                     figures.percent()
                 ),
-                format!("of its own: A has {}, B has {}", words(a), words(b)),
+                format!("prose of their own: A {}, B {}", words(a), words(b)),
             ]
         }
     }
@@ -87,9 +100,7 @@ fn why_not(obstacle: Obstacle) -> String {
         Obstacle::ShortOfArticle { needed: [larger, smaller] } => {
             format!("{larger} % of one article and {smaller} % of the other are needed")
         }
-        Obstacle::OtherLinks => {
-            "the body text has blocks of links, and the links differ".to_owned()
-        }
+        Obstacle::OtherLinks => "the body text lists links, and these differ".to_owned(),
         Obstacle::Own { own: [b, a], most: [less, more] } => format!(
             "A has {} of its own and B {}; allowed are {} for the page with less and {} for the other",
             words(a),
@@ -119,38 +130,62 @@ fn why_not(obstacle: Obstacle) -> String {
     }
 }
 
-/// A weight in words.
+/// A weight in words, with tenths if it is small: a Chinese character weighs three fifths of a word.
 fn words(weight: usize) -> String {
     let (whole, tenths) = (weight / WORD, weight % WORD * 10 / WORD);
-    match (whole, tenths) {
-        (1, 0) => "1 word".to_owned(),
-        (_, 0) => format!("{whole} words"),
-        _ => format!("{whole}.{tenths} words"),
+    match tenths {
+        0 if whole == 1 => "1 word".to_owned(),
+        1.. if whole < 100 => format!("{whole}.{tenths} words"),
+        _ => format!("{whole} words"),
     }
 }
 
-/// The blocks of a page as text, with how they compare.
-fn passages<'a>(side: &'a Side, parts: &[Part]) -> Vec<(Part, &'a str)> {
-    parts.iter().copied().zip(side.blocks.iter().map(String::as_str)).collect()
+/// The passages of a page that compare in this way.
+fn passages_of(side: &Side, passages: &[Passage], part: Part) -> Vec<String> {
+    let wanted = passages.iter().filter(|passage| passage.part == part);
+    wanted.filter_map(|passage| Some(text(side.blocks.get(passage.block)?, passage))).collect()
 }
 
-fn write_passages(
-    out: &mut Out,
-    title: &str,
-    passages: &[(Part, &str)],
-    wanted: &[Part],
-) -> io::Result<()> {
-    let mut found: Vec<_> = passages.iter().filter(|(part, _)| wanted.contains(part)).collect();
+/// A whole block as the page has it. Otherwise words as the filter compares them: those that only this page has in brackets.
+fn text(block: &Block, passage: &Passage) -> String {
+    if passage.is_whole {
+        return shortened(&block.text);
+    }
+    let (words, Range { start, end }) = (&block.words, passage.words.clone());
+    let around = if passage.part == Part::Own { AROUND } else { 0 };
+    let (from, to) = (start.saturating_sub(around), (end + around).min(words.len()));
+    let mark = |is_cut: bool, mark: &'static str| if is_cut { mark } else { "" };
+    let parts = [&words[from..start], &words[start..end], &words[end..to]].map(joined);
+    let [before, own, after] = parts;
+    let own = shortened(&own);
+    let own = if passage.part == Part::Own { format!("[{own}]") } else { own };
+    let shown = [mark(from > 0, "…"), &before, &own, &after, mark(to < words.len(), "…")];
+    let shown: Vec<&str> = shown.into_iter().filter(|part| !part.is_empty()).collect();
+    shown.join(" ")
+}
+
+/// Words with spaces between them where their script has any.
+fn joined(words: &[(Class, String)]) -> String {
+    let mut text = String::new();
+    let mut last = Class::Character;
+    for (at, (class, word)) in words.iter().enumerate() {
+        if at > 0 && (last, *class) != (Class::Character, Class::Character) {
+            text.push(' ');
+        }
+        text.push_str(word);
+        last = *class;
+    }
+    text
+}
+
+fn write_list(out: &mut Out, title: &str, mut found: Vec<String>) -> io::Result<()> {
     if found.is_empty() {
         return Ok(());
     }
     let hidden = found.len().saturating_sub(SHOWN);
     found.truncate(SHOWN);
     writeln!(out, "{title}:")?;
-    for (part, text) in found {
-        let some = if *part == Part::Mixed { "(some of) " } else { "" };
-        writeln!(out, "  {some}{}", shortened(text))?;
-    }
+    found.iter().try_for_each(|text| writeln!(out, "  {text}"))?;
     if hidden > 0 {
         writeln!(out, "  … and {hidden} more")?;
     }

@@ -19,7 +19,8 @@ use super::{
 use crate::{
     config::Config,
     filter::{
-        ComparedArticles, Documents, Filter, Key, Match, Options, Share, Verdict, WindowOptions,
+        ComparedArticles, Document, Documents, Filter, Key, Kind, Match, Options, Share, Verdict,
+        WindowOptions,
     },
     fingerprint::{Feature, Recipe, similarity},
 };
@@ -65,12 +66,14 @@ fn write_all(
         Some((texts, judged)) => write_verdict(out, texts, judged, options)?,
         None => write_without_texts(out, sides)?,
     }
-    if !judged.is_some_and(|(_, judged)| judged.is_by_article) {
+    if judged.is_none_or(|(_, judged)| judged.by == By::Text) {
         let template = judged.map_or(Share::NONE, |(_, judged)| judged.template);
         writeln!(out, "{}\n", rule_of(sides, options, template))?;
     }
-    if let Some(compared) = judged.and_then(|(_, judged)| judged.articles.as_ref()) {
-        article::write(out, sides, compared)?;
+    match judged.map(|(_, judged)| &judged.by) {
+        Some(By::Article(compared)) => article::write(out, sides, compared)?,
+        Some(By::Thin | By::Unknown) => writeln!(out)?,
+        Some(By::Text) | None => {}
     }
     write_sizes(out, sides)?;
     writeln!(out)?;
@@ -118,26 +121,48 @@ fn write_verdict(
     options: &Options,
 ) -> io::Result<()> {
     let verdict = judged.verdict;
+    if judged.by == By::Unknown {
+        return writeln!(
+            out,
+            "\nThe run compares pages by their articles, and keeps the articles of unique pages only. Its decisions are above.\n\
+             To see what the articles share, save both pages as files and name the files instead."
+        );
+    }
     let [a, b] = texts.map(|text| only_equal(text.document.sketch(), options));
-    let (word, why) = match (verdict.matched(), a, b) {
-        (Some(Match { shared: Some(_), .. }), ..) => {
-            ("a near duplicate", "the articles are the same (step near)".to_owned())
+    let unique = |why: String| ("unique", why);
+    let (word, why) = match (verdict.matched(), &judged.by) {
+        (Some(found), By::Article(_)) => {
+            let (word, why) = kind(found);
+            (word, why.to_owned())
         }
         (Some(found), ..) => {
             let (word, why) = kind(found);
             (word, format!("{why}: {}", distances(found)))
         }
-        (None, ..) if judged.is_by_article => {
-            ("unique", "neither the texts nor the articles are the same".to_owned())
+        (None, By::Article(compared)) => unique(why_unique(compared)),
+        (None, By::Thin) => {
+            unique("it has fewer than three words of its own, so only a page with the same body is its duplicate".to_owned())
         }
-        (None, Some(why), _) => ("unique", format!("the text of A {why}")),
-        (None, None, Some(why)) => ("unique", format!("the text of B {why}")),
-        (None, None, None) => {
-            ("unique", "the texts are neither equal nor similar enough".to_owned())
-        }
+        (None, ..) => unique(match (a, b) {
+            (Some(why), _) => format!("the text of A {why}"),
+            (None, Some(why)) => format!("the text of B {why}"),
+            (None, None) => "the texts are neither equal nor similar enough".to_owned(),
+        }),
     };
     let colour = if verdict.is_unique() { "1;32" } else { "1;33" };
     writeln!(out, "\nAfter A, B is {}: {why}", coloured(word, colour))
+}
+
+/// Why a page is unique whose article is compared.
+fn why_unique(compared: &ComparedArticles) -> String {
+    let why = match compared.figures.repeats() {
+        None => "neither the texts nor the articles are the same",
+        Some(_) if compared.ends_differ => {
+            "both pages are longer than what is compared of their articles, and their texts differ"
+        }
+        Some(_) => "its article is that of A, but the search for similar pages does not find A",
+    };
+    why.to_owned()
 }
 
 /// How the second document is judged after the first.
@@ -145,10 +170,20 @@ struct Judged {
     verdict: Verdict,
     /// How much of it is template, as far as a run knows.
     template: Share,
-    /// How the articles compare, if both are known.
-    articles: Option<ComparedArticles>,
-    /// Whether the verdict is by the articles.
-    is_by_article: bool,
+    by: By,
+}
+
+/// What a verdict is by.
+#[derive(PartialEq)]
+enum By {
+    /// The texts, or the bodies.
+    Text,
+    /// The articles.
+    Article(ComparedArticles),
+    /// The second page has hardly any text of its own, and only its body counts.
+    Thin,
+    /// The articles, which the run does not keep.
+    Unknown,
 }
 
 /// Judges the second document after the first.
@@ -160,32 +195,43 @@ fn judge(
 ) -> Result<Judged> {
     let window = WindowOptions { entries: TWO, age: None };
     let two = Options { window, ..options.clone() };
-    let [a, b] = texts.map(|text| text.document.clone());
+    let [a, b] = documents(sides, texts);
     let mut filter = Filter::of_recipe(&two, a.recipe)?;
     // The key of the first document may be known to the run's templates; the second must differ from it, since no document repeats itself.
     let b = b.with_key(Key(!a.key.0));
-    let [of_a, of_b] = [&a, &b].map(|page| page.blocks.as_ref().map(|blocks| blocks.origin));
     if let Some(run) = run {
         run.past.restore_template(&mut filter.engine, &b)?;
+        let [of_a, of_b] = [&a, &b].map(|page| page.blocks.as_ref().map(|blocks| blocks.origin));
         if of_a != of_b {
             run.past.restore_template(&mut filter.engine, &a)?;
         }
     }
-    let sketches = sides[1].article.as_ref().zip(sides[0].article.as_ref());
-    let compare = |filter: &Filter| {
-        let (later, earlier) = sketches?;
-        filter.compare_articles([(of_b, later), (of_a, earlier)])
-    };
-    // Where only the texts are judged, nothing that is learnt from them concerns articles.
-    let in_run = compare(&filter);
-    let is_thin = filter.judge(&a).facts.thin;
+    filter.judge(&a);
     let template = filter.template(&b);
-    let have_articles = a.article.is_some() && b.article.is_some();
-    let articles = if have_articles { compare(&filter) } else { in_run };
+    let compared = filter.compare_articles([&b, &a]);
     let judgement = filter.judge(&b);
-    let is_by_article = have_articles && !is_thin && !judgement.facts.thin;
-    let articles = articles.filter(|_| is_by_article || !have_articles);
-    Ok(Judged { verdict: judgement.verdict, template, articles, is_by_article })
+    let verdict = judgement.verdict;
+    let is_exact = verdict.matched().is_some_and(|found| found.kind == Kind::Exact);
+    let is_duplicate = |side: &Side| side.judged.is_some_and(|(_, found)| !found.is_unique());
+    let lacks_article = |side: &Side| is_duplicate(side) && side.article.is_none();
+    let by = match compared {
+        _ if is_exact => By::Text,
+        _ if judgement.facts.thin => By::Thin,
+        Some(compared) => By::Article(compared),
+        None if options.knows_articles() && sides.iter().any(lacks_article) => By::Unknown,
+        None => By::Text,
+    };
+    Ok(Judged { verdict, template, by })
+}
+
+/// The documents that are judged. If the run keeps the sketch of one's article, both have the articles of their sketches.
+fn documents(sides: &[Side; 2], texts: [&Text; 2]) -> [Document; 2] {
+    let [a, b] = texts.map(|text| text.document.clone());
+    let in_run = sides.iter().any(|side| side.judged.is_some() && side.article.is_some());
+    match sides.each_ref().map(|side| side.article.clone()) {
+        [Some(of_a), Some(of_b)] if in_run => [a.with_sketch(of_a), b.with_sketch(of_b)],
+        _ => [a, b],
+    }
 }
 
 fn write_sizes(out: &mut Out, sides: &[Side; 2]) -> io::Result<()> {

@@ -53,7 +53,7 @@ pub(crate) struct Side<'a> {
     furniture: Vec<bool>,
 }
 
-/// How a block of a page compares with another page.
+/// How a passage of a page compares with another page.
 #[cfg(feature = "cli")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
@@ -61,10 +61,20 @@ pub(crate) enum Part {
     Shared,
     /// Only this page has it.
     Own,
-    /// Both have some of it.
-    Mixed,
-    /// It is furniture of the site.
+    /// It is a block that is furniture of the site.
     Furniture,
+}
+
+/// A passage of a block: its words, and how they compare with another page.
+#[cfg(feature = "cli")]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Passage {
+    /// The number of the block.
+    pub(crate) block: usize,
+    pub(crate) words: Range<usize>,
+    /// Whether it is all of the block.
+    pub(crate) is_whole: bool,
+    pub(crate) part: Part,
 }
 
 /// How two pages are related.
@@ -299,21 +309,27 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// For each block how it compares with another page.
+    /// Its passages in page order, and how each compares with another page.
     #[cfg(feature = "cli")]
-    pub(crate) fn parts(&self, other: &Side<'_>) -> Vec<Part> {
+    pub(crate) fn passages(&self, other: &Side<'_>) -> Vec<Passage> {
         let covered = self.covered(other);
-        let shared = self.by_block(|at| covered[at]);
-        let own = self.in_runs(&covered, false, OWN_RUN);
-        let own = self.by_block(|at| own[at] && !self.sketch.tokens[at].is_number());
-        let all = self.by_block(|_| true);
-        let part = |at: usize| match (self.furniture[at], shared[at], own[at]) {
-            (true, ..) => Part::Furniture,
-            (_, shared, own) if shared > 0 && own > 0 => Part::Mixed,
-            (_, shared, _) if shared * 2 >= all[at] => Part::Shared,
-            _ => Part::Own,
-        };
-        (0..all.len()).map(part).collect()
+        let mut found = Vec::new();
+        for (block, leaf) in self.sketch.leaves.iter().enumerate() {
+            let tokens = &covered[leaf.range()];
+            if self.furniture[block] {
+                let (words, part) = (0..tokens.len(), Part::Furniture);
+                found.push(Passage { block, words, is_whole: true, part });
+                continue;
+            }
+            let mut start = 0;
+            for run in tokens.chunk_by(|a, b| a == b) {
+                let words = start..start + run.len();
+                start = words.end;
+                let part = if run[0] { Part::Shared } else { Part::Own };
+                found.push(Passage { block, is_whole: run.len() == tokens.len(), words, part });
+            }
+        }
+        found
     }
 
     /// Whether a page of the same site with the same body text may be another one, by prose that is in no body text.

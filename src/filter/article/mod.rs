@@ -31,7 +31,7 @@ use crate::{fingerprint::Fingerprinter, page::outline::Outline};
 
 pub(super) use compare::{Acquaintance, Side};
 #[cfg(feature = "cli")]
-pub(crate) use compare::{Figures, Names, Obstacle, Part, Shared};
+pub(crate) use compare::{Figures, Names, Obstacle, Part, Passage, Shared};
 pub(crate) use keys::{BYTES_PER_PAGE, KeyIndex, Keys};
 pub(crate) use sketch::Sketch as ArticleSketch;
 #[cfg(feature = "cli")]
@@ -81,15 +81,28 @@ impl Article {
         Self::read(outline, fingerprinter, |_| ())
     }
 
-    /// The text of each of its blocks, of a page with this outline.
+    /// The lines of each block of a page with this outline.
     #[cfg(feature = "cli")]
-    pub(crate) fn texts(outline: &Outline, fingerprinter: &Fingerprinter) -> Vec<String> {
-        let mut texts = Vec::new();
-        Self::read(outline, fingerprinter, |lines| {
-            let lines: Vec<&str> = lines.map(|line| outline.text_of(line).trim()).collect();
-            texts.push(lines.join(" "));
-        });
-        texts
+    pub(crate) fn lines(outline: &Outline, fingerprinter: &Fingerprinter) -> Vec<Range<usize>> {
+        let mut blocks = Vec::new();
+        Self::read(outline, fingerprinter, |lines| blocks.push(lines));
+        blocks
+    }
+
+    /// The lines of each block of the body text that is links, by which lists are compared.
+    #[cfg(feature = "cli")]
+    pub(crate) fn links(outline: &Outline) -> Vec<Range<usize>> {
+        let mut blocks = Vec::new();
+        prose(outline, |block| blocks.push(block.lines.clone()));
+        blocks
+    }
+
+    /// The article of which only the sketch is known. Its keys are not those of the page, but those of articles made in this way agree.
+    #[cfg(feature = "cli")]
+    pub(crate) fn of_sketch(sketch: ArticleSketch) -> Self {
+        let spread = |token: &Token| u64::from(token.0).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let hashes = sketch.tokens.iter().map(spread).collect();
+        Self { sketch, hashes }
     }
 
     /// Also passes the lines of each of its blocks to `visit`.
@@ -98,7 +111,7 @@ impl Article {
         fingerprinter: &Fingerprinter,
         mut visit: impl FnMut(Range<usize>),
     ) -> Self {
-        let (blocks, links) = prose(outline);
+        let (blocks, links) = prose(outline, |_| ());
         let shared = shared(outline, &blocks);
         let mut read = Reader {
             fingerprinter,
@@ -205,8 +218,8 @@ struct Prose {
 }
 
 /// The blocks that are prose: without those of which more than half is links, unless the body text is a list of links. Also returns these
-/// blocks of the body text.
-fn prose(outline: &Outline) -> (Vec<Prose>, Links) {
+/// blocks of the body text, and passes each to `visit`.
+fn prose(outline: &Outline, mut visit: impl FnMut(&Prose)) -> (Vec<Prose>, Links) {
     let (mut blocks, mut from) = (Vec::new(), 0);
     for lines in outline.lines().chunk_by(|a, b| a.block == b.block && a.is_body == b.is_body) {
         let range = from..from + lines.len();
@@ -227,6 +240,7 @@ fn prose(outline: &Outline) -> (Vec<Prose>, Links) {
     for (block, ..) in
         blocks.iter().filter(|(block, all, linked)| block.is_body && linked * 2 > *all)
     {
+        visit(block);
         count = count.saturating_add(1);
         block.lines.clone().for_each(|line| texts.update(outline.text_of(line).as_bytes()));
     }
