@@ -237,8 +237,58 @@ fn explain_shows_what_articles_have_in_common() {
     assert_has(&other, "both have:\n  around0 ");
     assert_has(&other, "\n  wind0 ");
     let whole = explain("tides.html", "winds.html", &["--set", "dedup.article=false"]);
-    assert_has(&whole, "rule balanced: ");
     assert!(!whole.contains("article"), "{whole}");
+    assert_has(&whole, "rule balanced: ");
+}
+
+#[test]
+fn explain_shows_which_links_words_and_names_make_articles_differ() {
+    let directory = tempfile::tempdir().unwrap();
+    let write = |name: &str, body: &str| {
+        let link = "<link rel=canonical href=http://a.test/>";
+        fs::write(directory.path().join(name), format!("{link}<title>Tides</title>{body}"))
+            .unwrap();
+    };
+    let words = |from: u32, to: u32| {
+        (from..to)
+            .map(|word| {
+                format!("tide{} ", char::from_u32(97 + word % 26).unwrap())
+                    .repeat(1 + word as usize / 26)
+            })
+            .collect::<String>()
+    };
+    let list = |names: &[&str]| {
+        let item = |name: &&str| format!("<li><a href=/{name}>All about {name} and more</a>");
+        format!(
+            "<article><p>{}<ul>{}</ul></article>",
+            words(0, 60),
+            names.iter().map(item).collect::<String>()
+        )
+    };
+    write("list.html", &list(&["tides", "winds", "storms"]));
+    write("other.html", &list(&["tides", "rivers", "storms"]));
+    write("article.html", &format!("<article><p>{}</article>", words(0, 90)));
+    write(
+        "edited.html",
+        &format!("<article><p>{}One More Word. {}</article>", words(0, 50), words(50, 90)),
+    );
+    write("thin.html", "<p>Hello");
+    let explain = |a: &str, b: &str| {
+        let mut command = pagesieve();
+        stdout(&command.current_dir(&directory).args(["explain", a, b]).assert().success())
+    };
+    let assert_has =
+        |text: &str, phrase: &str| assert!(text.contains(phrase), "{phrase:?} is not in\n{text}");
+    let lists = explain("list.html", "other.html");
+    assert_has(&lists, "- the body text lists links, and these differ\n");
+    assert_has(&lists, "only A lists:\n  All about winds and more\n");
+    assert_has(&lists, "only B lists:\n  All about rivers and more\n");
+    let edited = explain("article.html", "edited.html");
+    assert_has(&edited, "B is a near duplicate: the articles are the same (step near)");
+    assert_has(&edited, " [one more word] ");
+    assert!(!edited.contains("only A has"), "{edited}");
+    let thin = explain("article.html", "thin.html");
+    assert_has(&thin, "B is unique: it has fewer than three words of its own, so only");
 }
 
 #[test]

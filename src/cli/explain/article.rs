@@ -33,28 +33,39 @@ pub(super) fn write(
     relation(figures).iter().try_for_each(|line| writeln!(out, "  {line}"))?;
     figures.obstacles().try_for_each(|obstacle| writeln!(out, "  - {}", why_not(obstacle)))?;
     let [a, b] = sides;
-    if a.blocks.is_empty() && b.blocks.is_empty() {
-        return writeln!(out, "  the run does not keep the words of articles\n");
+    let in_run = sides.each_ref().map(|side| side.judged.is_some());
+    let lists = *figures == Figures::OtherLinks;
+    if in_run == [true; 2] || lists && in_run.contains(&true) {
+        let what = if lists { "links" } else { "words" };
+        return writeln!(out, "  the run does not keep the {what} of articles\n");
     }
     writeln!(out)?;
-    if *figures == Figures::OtherLinks {
-        for (name, one, other) in [("A", a, b), ("B", b, a)] {
-            let links = one.links.iter().filter(|link| !other.links.contains(link));
-            write_list(
-                out,
-                &format!("links only in {name}"),
-                links.map(|link| shortened(link)).collect(),
-            )?;
-        }
+    if lists {
+        return write_links(out, [a, b]);
     }
     let [of_b, of_a] = &compared.passages;
     let find = |side, passages, part| passages_of(side, passages, part);
-    let shared = if a.blocks.is_empty() { (b, of_b) } else { (a, of_a) };
+    let shared = if in_run[0] { (b, of_b) } else { (a, of_a) };
     write_list(out, "both have", find(shared.0, shared.1, Part::Shared))?;
     write_list(out, "only A has", find(a, of_a, Part::Own))?;
     write_list(out, "only B has", find(b, of_b, Part::Own))?;
     write_list(out, "furniture of the site in A, not compared", find(a, of_a, Part::Furniture))?;
     write_list(out, "furniture of the site in B, not compared", find(b, of_b, Part::Furniture))
+}
+
+/// Writes which blocks of links each page lists.
+fn write_links(out: &mut Out, [a, b]: [&Side; 2]) -> io::Result<()> {
+    let find = |one: &Side, other: &Side, is_wanted: bool| -> Vec<String> {
+        let links = one.links.iter().filter(|link| other.links.contains(link) == is_wanted);
+        links.map(|link| shortened(link)).collect()
+    };
+    let only = [find(a, b, false), find(b, a, false)];
+    let are_one_set = only.iter().all(Vec::is_empty);
+    let both = if are_one_set { "both list, in another order or number" } else { "both list" };
+    write_list(out, both, find(a, b, true))?;
+    let [only_a, only_b] = only;
+    write_list(out, "only A lists", only_a)?;
+    write_list(out, "only B lists", only_b)
 }
 
 /// How the pages are related, and the figures by which the rule decides then.
@@ -65,11 +76,10 @@ fn relation(figures: &Figures) -> Vec<String> {
                 format!("{percent} % of the article of {name} ({})", words(weight))
             };
             let shared = shared.map(|[b, a]| format!("in common: {}, {}", of(a, "A"), of(b, "B")));
-            let relation =
-                "pages of two sites: what they have in common must be the article of both";
+            let relation = "compared as pages of two sites: what they have in common must be the article of both";
             iter::once(relation.to_owned()).chain(shared).collect()
         }
-        Figures::OtherLinks => vec!["pages of one site".to_owned()],
+        Figures::OtherLinks => vec!["compared as pages of one site".to_owned()],
         Figures::OneSite { is_warm, names, both, own: [b, a], body } => {
             let furniture = if is_warm { "is known" } else { "is not known yet" };
             let names = match names {
@@ -77,7 +87,7 @@ fn relation(figures: &Figures) -> Vec<String> {
                 Names::Two { .. } => "different names",
             };
             vec![
-                format!("pages of one site, whose furniture {furniture}"),
+                format!("compared as pages of one site, whose furniture {furniture}"),
                 format!("they have {names} (title and first heading, without digits)"),
                 format!(
                     "in common: {}; {body} % of the body text, {} % of all prose",
@@ -93,10 +103,12 @@ fn relation(figures: &Figures) -> Vec<String> {
 /// Why a page does not repeat the other.
 fn why_not(obstacle: Obstacle) -> String {
     match obstacle {
-        Obstacle::NoArticle { run, least } => {
-            format!("in passages of at least {} they share less than {}", words(run), words(least))
-        }
-        Obstacle::Beside => "most of what they share is outside the body text of both".to_owned(),
+        Obstacle::NoArticle { run, least } => format!(
+            "they have fewer than {} in common, in passages of at least {}",
+            words(least),
+            words(run)
+        ),
+        Obstacle::Beside => "most of it is outside the body text of both".to_owned(),
         Obstacle::ShortOfArticle { needed: [larger, smaller] } => {
             format!("{larger} % of one article and {smaller} % of the other are needed")
         }
@@ -126,7 +138,7 @@ fn why_not(obstacle: Obstacle) -> String {
         Obstacle::Prose { found, needed } => {
             format!("only {found} % of all prose is common; {needed} % is needed")
         }
-        Obstacle::Little { least } => format!("they have less than {} in common", words(least)),
+        Obstacle::Little { least } => format!("they have fewer than {} in common", words(least)),
     }
 }
 

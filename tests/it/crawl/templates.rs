@@ -120,6 +120,6 @@ fn explain_shows_the_figures_of_the_articles_of_a_run() {
     assert!(same_site.contains("only 0 % of the body text is common"), "{same_site}");
     assert!(same_site.contains("does not keep the words of articles"), "{same_site}");
     let other_site = output("http://b.test/41");
-    assert!(other_site.contains("two sites: "), "{other_site}");
-    assert!(other_site.contains("they share less than 25 words"), "{other_site}");
+    assert!(other_site.contains("compared as pages of two sites: "), "{other_site}");
+    assert!(other_site.contains("they have fewer than 25 words in common"), "{other_site}");
 }
