@@ -43,6 +43,9 @@ pub(super) fn write(
     if lists {
         return write_links(out, [a, b]);
     }
+    for (name, _) in ["A", "B"].iter().zip(in_run).filter(|(_, in_run)| *in_run) {
+        writeln!(out, "the run does not keep the words of {name}\n")?;
+    }
     let [of_b, of_a] = &compared.passages;
     let find = |side, passages, part| passages_of(side, passages, part);
     let shared = if in_run[0] { (b, of_b) } else { (a, of_a) };

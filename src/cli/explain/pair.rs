@@ -140,7 +140,7 @@ fn write_verdict(
             (word, format!("{why}: {}", distances(found)))
         }
         (None, By::Article(compared)) => unique(why_unique(compared)),
-        (None, By::Thin) => {
+        (None, By::Thin) if a.is_none() => {
             unique("it has fewer than three words of its own, so only a page with the same body is its duplicate".to_owned())
         }
         (None, ..) => unique(match (a, b) {
