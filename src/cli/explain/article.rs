@@ -28,8 +28,12 @@ pub(super) fn write(
     compared: &ComparedArticles,
 ) -> io::Result<()> {
     let figures = &compared.figures;
-    let not = if figures.repeats().is_some() { "the same" } else { "not the same" };
-    writeln!(out, "the articles are {not}:")?;
+    let found = match figures.repeats() {
+        None => "not the same",
+        Some(_) if compared.ends_differ => "the same as far as they are compared",
+        Some(_) => "the same",
+    };
+    writeln!(out, "the articles are {found}:")?;
     relation(figures).iter().try_for_each(|line| writeln!(out, "  {line}"))?;
     figures.obstacles().try_for_each(|obstacle| writeln!(out, "  - {}", why_not(obstacle)))?;
     let [a, b] = sides;
