@@ -71,8 +71,8 @@ struct Subject<'a> {
     article: &'a Article,
     side: Side<'a>,
     keys: Keys,
-    /// Whether furniture of its origin is known.
-    is_warm: bool,
+    /// How well its origin is known.
+    known: Acquaintance,
     is_thin: bool,
 }
 
@@ -170,19 +170,26 @@ impl<I: Index> Engine<I> {
     fn subject<'a>(&self, document: &'a Document) -> Option<Subject<'a>> {
         let article = document.article.as_ref().filter(|_| self.articles.is_some())?;
         let origin = document.blocks.as_ref().map(|blocks| blocks.origin);
-        let (furniture, is_warm) = self.furniture(origin, article.sketch());
+        let furniture = self.furniture(origin, article.sketch());
+        let known = self.acquaintance(origin, article.name());
         let keys = article.keys(&furniture);
         let is_thin = article.is_thin(&furniture);
         let side = Side::new(article.sketch(), furniture);
-        Some(Subject { article, side, keys, is_warm, is_thin })
+        Some(Subject { article, side, keys, known, is_thin })
     }
 
-    /// For each block of a page whether it is furniture of its origin, and whether any is known.
-    fn furniture(&self, origin: Option<OriginKey>, sketch: &ArticleSketch) -> (Vec<bool>, bool) {
+    /// For each block of a page whether it is furniture of its origin.
+    fn furniture(&self, origin: Option<OriginKey>, sketch: &ArticleSketch) -> Vec<bool> {
         match &self.templates {
             Some(templates) => templates.furniture(origin, sketch.blocks()),
-            None => (sketch.blocks().map(|_| false).collect(), false),
+            None => sketch.blocks().map(|_| false).collect(),
         }
+    }
+
+    /// How well the origin of a page of this name is known.
+    fn acquaintance(&self, origin: Option<OriginKey>, name: u32) -> Acquaintance {
+        let templates = self.templates.as_ref();
+        templates.map_or(Acquaintance::Cold, |templates| templates.acquaintance(origin, name))
     }
 
     /// Whether a page with the body text of an earlier one is that page: extraction may have missed the articles of both.
@@ -200,7 +207,7 @@ impl<I: Index> Engine<I> {
             return Ok(true);
         }
         let Some(sketch) = digests.article(found.of)? else { return Ok(true) };
-        let (furniture, _) = self.furniture(other.origin, &sketch);
+        let furniture = self.furniture(other.origin, &sketch);
         Ok(!subject.side.differs_beside(&Side::new(&sketch, furniture), how))
     }
 
@@ -433,7 +440,7 @@ impl<I: Index> Engine<I> {
             }
             let Some(sketch) = digests.article(id)? else { continue };
             compared.push(id);
-            let (furniture, _) = self.furniture(other.origin, &sketch);
+            let furniture = self.furniture(other.origin, &sketch);
             let how = acquaintance(document, &other, subject);
             let earlier = Side::new(&sketch, furniture);
             let Some(shared) = subject.side.repeats(&earlier, how) else { continue };
@@ -463,9 +470,9 @@ impl<I: Index> Engine<I> {
         how: Acquaintance,
     ) -> bool {
         let (sketch, signature) = earlier;
-        let is_truncated = |article: &Article| article.sketch().is_truncated();
+        let is_truncated = |article: &Article| article.sketch().is_body_truncated();
         how != Acquaintance::Strangers
-            && sketch.is_truncated()
+            && sketch.is_body_truncated()
             && document.article.as_ref().is_some_and(is_truncated)
             && !self.rule.confirms(&signature.unwrap_or_default(), &document.sketch, Share::NONE)
     }
@@ -476,9 +483,9 @@ impl<I: Index> Engine<I> {
         self.articles.as_ref()?;
         let [later, earlier] = [pages[0].article.as_ref()?, pages[1].article.as_ref()?];
         let origins = pages.map(|page| page.blocks.as_ref().map(|blocks| blocks.origin));
-        let (mine, is_warm) = self.furniture(origins[0], later.sketch());
-        let (theirs, _) = self.furniture(origins[1], earlier.sketch());
-        let how = Acquaintance::of(origins, is_warm);
+        let mine = self.furniture(origins[0], later.sketch());
+        let theirs = self.furniture(origins[1], earlier.sketch());
+        let how = Acquaintance::of(origins, self.acquaintance(origins[0], later.name()));
         let signature = self.rule.comparable(&pages[1].sketch);
         let ends_differ = self.ends_differ(pages[0], (earlier.sketch(), signature), how);
         let [one, other] = [Side::new(later.sketch(), mine), Side::new(earlier.sketch(), theirs)];
@@ -609,7 +616,7 @@ fn acquaintance(
     subject: &Subject<'_>,
 ) -> Acquaintance {
     let origin = document.blocks.as_ref().map(|blocks| blocks.origin);
-    Acquaintance::of([origin, other.origin], subject.is_warm)
+    Acquaintance::of([origin, other.origin], subject.known)
 }
 
 impl Engine {

@@ -261,7 +261,7 @@ fn explain_shows_which_links_words_and_names_make_articles_differ() {
         let item = |name: &&str| format!("<li><a href=/{name}>All about {name} and more</a>");
         format!(
             "<article><p>{}<ul>{}</ul></article>",
-            words(0, 60),
+            words(0, 10),
             names.iter().map(item).collect::<String>()
         )
     };

@@ -23,17 +23,23 @@ const LEAST_KNOWN: usize = 8 * WORD;
 /// shared in the body text.
 const SAME_NAME: [usize; 2] = [60 * WORD, 90 * WORD];
 const PARTS: [usize; 2] = [4, 3];
-/// The share of the body text, in per cent, that must be common then; and of all prose, whatever the names.
-const SAME_BODY: usize = 75;
+/// The same as long as no furniture is known: all pages of the site may have that name. If the names differ in digits, no more.
+const COLD_SAME_NAME: [usize; 2] = [20 * WORD, 45 * WORD];
+/// The share of the body text, in per cent, that must be common then; and if it is a list, or the name does not tell pages apart.
+const SAME_BODY: usize = 60;
+const SAME_LIST: usize = 75;
+/// The share of all prose, in per cent, that must be common, whatever the names.
+const SAME_PROSE: usize = 75;
 /// Pages of two names differ in a single block, a heading, by at most so much, and have this share of the body text in common.
 const RENAMED: usize = 12 * WORD;
 const RENAMED_BODY: usize = 90;
-/// As long as no furniture is known, pages of one name may have no more than this of their own: all pages of the site may have that name.
-const COLD_SAME_NAME: [usize; 2] = [20 * WORD, 45 * WORD];
 /// As long as no furniture is known, they must also have no more prose of their own than this.
 const COLD: usize = 8 * WORD;
-/// A body text with so many blocks of links is a list of other pages.
-pub(super) const LIST: u8 = 3;
+/// A body text of which so much is links, in per cent, is a list of other pages; and if the pages have long prose in common.
+const LIST: u8 = 50;
+const LIST_WITH_PROSE: u8 = 60;
+/// The same for pages whose name does not tell them apart.
+const LIST_OF_NAMESAKES: u8 = 25;
 /// The share of the article, in per cent, that the page with the larger one and the other page need across sites: if what is shared is
 /// shorter than this, and if it is longer. The shorter an article, the more of what is taken for it is furniture.
 const SHARES: [[usize; 2]; 2] = [[60, 40], [60, 50]];
@@ -86,16 +92,15 @@ pub(crate) enum Acquaintance {
     Cold,
     /// They are of one site, of which furniture is known.
     Warm,
+    /// So they are; and several pages of the site have the later page's name, so it does not tell them apart.
+    Namesakes,
 }
 
 impl Acquaintance {
-    /// Of pages with these origins, given whether furniture of the first one's is known.
-    pub(crate) fn of(origins: [Option<OriginKey>; 2], is_warm: bool) -> Self {
-        match origins[0].is_some() && origins[0] == origins[1] {
-            false => Self::Strangers,
-            true if is_warm => Self::Warm,
-            true => Self::Cold,
-        }
+    /// Of pages with these origins, given how well the first one's is known.
+    pub(crate) fn of(origins: [Option<OriginKey>; 2], known: Self) -> Self {
+        let are_of_one_site = origins[0].is_some() && origins[0] == origins[1];
+        if are_of_one_site { known } else { Self::Strangers }
     }
 }
 
@@ -136,8 +141,9 @@ pub(crate) struct Shared {
 /// Whether two pages of one site have one name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Names {
-    /// They have one name. The page with less prose of its own, and the page with more, may have so much.
-    One { most: [usize; 2] },
+    /// They have one name. The page with less prose of its own, and the page with more, may have so much; and so much of the body text must
+    /// be common, in per cent.
+    One { most: [usize; 2], body: usize },
     /// They have two names. So much is changed in one block; `None` if it is in more than one.
     Two { change: Option<usize> },
 }
@@ -207,10 +213,10 @@ impl Figures {
             Self::OneSite { is_warm, names, both, own: [one, other], body } => {
                 let [less, more] = [one.min(other), one.max(other)];
                 let needed = match names {
-                    Names::One { most } => {
+                    Names::One { most, body } => {
                         let is_little = less <= most[0] && more <= most[1];
                         found[0] = unless(is_little, Obstacle::Own { own: [one, other], most });
-                        SAME_BODY
+                        body
                     }
                     Names::Two { change } => {
                         found[0] =
@@ -228,8 +234,8 @@ impl Figures {
                 let percent = self.percent();
                 found[2] = unless(body >= needed, Obstacle::Body { found: body, needed });
                 found[3] = unless(
-                    percent >= SAME_BODY,
-                    Obstacle::Prose { found: percent, needed: SAME_BODY },
+                    percent >= SAME_PROSE,
+                    Obstacle::Prose { found: percent, needed: SAME_PROSE },
                 );
                 found[4] = unless(both >= LEAST_KNOWN, Obstacle::Little { least: LEAST_KNOWN });
             }
@@ -279,7 +285,16 @@ impl<'a> Side<'a> {
 
     /// What it and an earlier page have in common and apart.
     pub(crate) fn figures(&self, earlier: &Side<'_>, how: Acquaintance) -> Figures {
-        if how != Acquaintance::Strangers && self.lists_others_than(earlier) {
+        let (name, other) = (self.sketch.name, earlier.sketch.name);
+        // Pages of a list, or versions of a page, often have names that differ in their digits.
+        let is_telling = how != Acquaintance::Namesakes && name == other;
+        let has_same_name = name.letters == other.letters;
+        let [list, list_with_prose] = match is_telling {
+            true => [LIST, LIST_WITH_PROSE],
+            false if has_same_name => [LIST_OF_NAMESAKES; 2],
+            false => [0; 2],
+        };
+        if how != Acquaintance::Strangers && self.lists_others_than(earlier, list_with_prose) {
             return Figures::OtherLinks;
         }
         let [mine, theirs] = [self.covered(earlier), earlier.covered(self)];
@@ -290,22 +305,29 @@ impl<'a> Side<'a> {
                 shared.is_some() && (self.is_in_body(&mine) || earlier.is_in_body(&theirs));
             return Figures::Strangers { shared, is_article };
         }
-        let names = if self.has_name_of(earlier) {
-            let most = || {
-                let known = self.known(&mine).min(earlier.known(&theirs));
-                [0, 1].map(|at| SAME_NAME[at].max(known / PARTS[at]))
+        let is_list = !is_telling || self.links().max(earlier.links()) >= LIST;
+        let names = if has_same_name {
+            let known = self.known(&mine).min(earlier.known(&theirs));
+            if known < LONG && self.lists_others_than(earlier, list) {
+                return Figures::OtherLinks;
+            }
+            let part = |at: usize| known / PARTS[at];
+            let most = match how {
+                Acquaintance::Cold if !is_telling => COLD_SAME_NAME,
+                Acquaintance::Cold => [0, 1].map(|at| COLD_SAME_NAME[at].max(part(at))),
+                _ => [0, 1].map(|at| SAME_NAME[at].max(part(at))),
             };
-            Names::One { most: if how == Acquaintance::Cold { COLD_SAME_NAME } else { most() } }
+            Names::One { most, body: if is_list { SAME_LIST } else { SAME_BODY } }
         } else {
             let changes = self.change(&mine).zip(earlier.change(&theirs));
             Names::Two { change: changes.map(|(one, other)| one.max(other)) }
         };
         Figures::OneSite {
-            is_warm: how == Acquaintance::Warm,
+            is_warm: how != Acquaintance::Cold,
             names,
             both: self.common(&mine).min(earlier.common(&theirs)),
             own: [self.own(&mine, earlier, &theirs), earlier.own(&theirs, self, &mine)],
-            body: self.share_of_body(&mine).min(earlier.share_of_body(&theirs)),
+            body: self.share_of_body(&mine, is_list).min(earlier.share_of_body(&theirs, is_list)),
         }
     }
 
@@ -336,29 +358,29 @@ impl<'a> Side<'a> {
     pub(crate) fn differs_beside(&self, earlier: &Side<'_>, how: Acquaintance) -> bool {
         let [mine, theirs] = [self.covered(earlier), earlier.covered(self)];
         let own = [self.own(&mine, earlier, &theirs), earlier.own(&theirs, self, &mine)];
-        let are_equal = own == [0, 0] && self.has_name_of(earlier);
+        let are_equal = own == [0, 0] && self.sketch.name.letters == earlier.sketch.name.letters;
         !are_equal && self.repeats(earlier, how).is_none()
     }
 
-    fn has_name_of(&self, other: &Side<'_>) -> bool {
-        self.sketch.name == other.sketch.name
+    /// The share of the body text, in per cent, that is links.
+    fn links(&self) -> u8 {
+        self.sketch.links.share
     }
 
-    /// Whether the body text of one of them lists other pages, and not the same ones as the other's. Of pages of two names, any link that
-    /// stands alone counts.
-    fn lists_others_than(&self, other: &Side<'_>) -> bool {
-        let least = if self.has_name_of(other) { LIST } else { 1 };
-        let is_list = |side: &Side<'_>| side.sketch.links.count >= least;
-        (is_list(self) || is_list(other)) && self.sketch.links.hash != other.sketch.links.hash
+    /// Whether the body text of one of them lists other pages, and not the same ones as the other's. It is a list if so much of it is links,
+    /// in per cent.
+    fn lists_others_than(&self, other: &Side<'_>, list: u8) -> bool {
+        self.links().max(other.links()) >= list && self.sketch.links.hash != other.sketch.links.hash
     }
 
-    /// The share of the body text, in per cent, that is covered, apart from furniture. Numbers count here.
-    fn share_of_body(&self, covered: &[bool]) -> usize {
-        let in_body =
-            |weights: &[usize]| self.sum(weights, |leaf, furniture| leaf.is_body && !furniture);
-        let all = in_body(&self.by_block(|_| true));
-        let part = in_body(&self.by_block(|at| covered[at]));
-        (100 * part).checked_div(all).unwrap_or(100)
+    /// The share of the body text, in per cent, that is covered, apart from furniture. Teasers that are not covered do not count, unless it is
+    /// a list. Numbers count here.
+    fn share_of_body(&self, covered: &[bool], is_list: bool) -> usize {
+        let known = self.known(covered);
+        let own = self.sum(&self.by_block(|at| !covered[at]), |leaf, furniture| {
+            leaf.is_body && !furniture && (is_list || !leaf.is_linked)
+        });
+        (100 * known).checked_div(known + own).unwrap_or(100)
     }
 
     /// What is not covered, apart from furniture and numbers, if it is in one block; `None` if it is in more.
@@ -511,7 +533,11 @@ mod tests {
     use proptest::{prelude::*, sample::select};
 
     use super::{
-        super::{Article, tokens::Token},
+        super::{
+            Article,
+            sketch::{Links, Name},
+            tokens::Token,
+        },
         *,
     };
     use crate::{
@@ -519,8 +545,8 @@ mod tests {
         page::Outline,
     };
 
-    const ALL: [Acquaintance; 3] =
-        [Acquaintance::Strangers, Acquaintance::Cold, Acquaintance::Warm];
+    const ALL: [Acquaintance; 4] =
+        [Acquaintance::Strangers, Acquaintance::Cold, Acquaintance::Warm, Acquaintance::Namesakes];
 
     /// A page and which of its blocks are furniture.
     type Known = (ArticleSketch, Vec<bool>);
@@ -533,14 +559,21 @@ mod tests {
         })
     }
 
+    fn name() -> impl Strategy<Value = Name> {
+        prop::array::uniform2(0..2_u32).prop_map(|[letters, digits]| Name { letters, digits })
+    }
+
     /// Pages that have some of few texts in common, each whole or its beginning.
     fn page() -> impl Strategy<Value = Known> {
         let flags =
             (prop::bool::weighted(0.7), prop::bool::weighted(0.1), prop::bool::weighted(0.2));
         let block = (0..8_u64, select(vec![0, 3, 9, 30, 70, 150]), 0..4_u8, flags);
-        let page = (prop::collection::vec(block, 0..7), prop::bool::weighted(0.3), 0..2_u32);
-        page.prop_map(|(blocks, is_truncated, name)| {
-            let mut sketch = ArticleSketch { is_truncated, name, ..ArticleSketch::default() };
+        let links = (0..2_u32, select(vec![0, 30, 55, 100]))
+            .prop_map(|(hash, share)| Links { hash, share });
+        let page = (prop::collection::vec(block, 0..7), prop::bool::weighted(0.3), name(), links);
+        page.prop_map(|(blocks, is_truncated, name, links)| {
+            let mut sketch =
+                ArticleSketch { is_truncated, name, links, ..ArticleSketch::default() };
             let mut known = Vec::new();
             for (number, length, shared, (is_body, is_linked, is_furniture)) in blocks {
                 let start = sketch.tokens.len();
@@ -603,7 +636,8 @@ mod tests {
                 let known = vec![false; page.leaves.len()];
                 let [one, other] = [(); 2].map(|()| Side::new(&page, known.clone()));
                 let body: usize = one.sum(&one.by_block(|_| true), |leaf, _| leaf.is_body);
-                prop_assume!(2 * body >= one.by_block(|_| true).iter().sum());
+                // The last word of a run need not count as shared.
+                prop_assume!(2 * body >= one.by_block(|_| true).iter().sum::<usize>() + 2 * WORD);
                 for how in ALL {
                     // The last word need not be in a passage.
                     prop_assert!(one.repeats(&other, how) >= Some(98), "{:?}", how);

@@ -24,7 +24,7 @@ mod tokens;
 use std::ops::Range;
 
 use self::{
-    sketch::{BYTES_PER_LEAF, Links, MOST_BYTES},
+    sketch::{BYTES_PER_LEAF, Links, MOST_BYTES, Name},
     tokens::{Token, passages},
 };
 use crate::{fingerprint::Fingerprinter, page::outline::Outline};
@@ -121,17 +121,23 @@ impl Article {
             room: MOST_BYTES,
         };
         let mut ranges = vec![0..0; blocks.len()];
+        let mut is_body_truncated = false;
         for wanted in [true, false] {
             for (block, range) in
                 blocks.iter().zip(&mut ranges).filter(|(block, _)| block.is_body == wanted)
             {
                 *range = read.block(block);
             }
+            is_body_truncated |= wanted && read.room == 0;
         }
-        let letters: String = outline.name().chars().filter(|c| !c.is_numeric()).collect();
-        let name = half(xxhash_rust::xxh3::xxh3_64(letters.as_bytes()));
+        let (digits, letters): (String, String) =
+            outline.name().chars().partition(|c| c.is_numeric());
+        let [name, digits] =
+            [letters, digits].map(|part| half(xxhash_rust::xxh3::xxh3_64(part.as_bytes())));
+        let name = Name { letters: name, digits };
         let is_truncated = read.room == 0;
-        let mut sketch = ArticleSketch { is_truncated, name, links, ..Default::default() };
+        let mut sketch =
+            ArticleSketch { is_truncated, is_body_truncated, name, links, ..Default::default() };
         let mut hashes = Vec::new();
         let mut shared_since = u8::MAX;
         for ((block, range), shared) in blocks.iter().zip(ranges).zip(shared) {
@@ -158,7 +164,7 @@ impl Article {
 
     /// The hash of the page's title and first heading, digits left out.
     pub(crate) fn name(&self) -> u32 {
-        self.sketch.name
+        self.sketch.name.letters
     }
 
     /// The hash and the weight of each block, by which furniture is learnt.
@@ -236,16 +242,15 @@ fn prose(outline: &Outline, mut visit: impl FnMut(&Prose)) -> (Vec<Prose>, Links
     let body = blocks.iter().filter(|(block, ..)| block.is_body);
     let (all, linked) = body.fold((0, 0), |sum, (_, all, linked)| (sum.0 + all, sum.1 + linked));
     let is_listing = linked * 2 > all;
-    let (mut count, mut texts) = (0_u8, xxhash_rust::xxh3::Xxh3::new());
+    let mut texts = xxhash_rust::xxh3::Xxh3::new();
     for (block, ..) in
         blocks.iter().filter(|(block, all, linked)| block.is_body && linked * 2 > *all)
     {
         visit(block);
-        count = count.saturating_add(1);
         block.lines.clone().for_each(|line| texts.update(outline.text_of(line).as_bytes()));
     }
-    let count = if linked * 4 > all { count.max(compare::LIST) } else { count };
-    let links = Links { hash: half(texts.digest()), count };
+    let share = u8::try_from(100 * linked / all.max(1)).unwrap_or(100);
+    let links = Links { hash: half(texts.digest()), share };
     let kept = blocks.into_iter().filter_map(|(block, all, linked)| {
         if is_listing && block.is_body {
             return Some(Prose { is_linked: false, ..block });
