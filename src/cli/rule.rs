@@ -34,6 +34,9 @@ pub(super) fn kind(found: &Match) -> (&'static str, &'static str) {
     match (found.kind, found.step) {
         (Kind::Exact, Step::Body) => (EXACT, "the bodies are equal, byte for byte (step body)"),
         (Kind::Exact, _) => (EXACT, "the texts have the same words (step text)"),
+        (Kind::Near, _) if found.shared.is_some() => {
+            (NEAR, "the articles are the same (step near)")
+        }
         (Kind::Near, _) => (NEAR, "the texts are similar enough (step near)"),
     }
 }
@@ -58,7 +61,11 @@ pub(super) fn kind_in_run(found: &Match) -> (&'static str, &'static str) {
 pub(super) fn distances(found: &Match) -> String {
     let Match { distance, signature_distance, .. } = found;
     let similarity = found.similarity();
-    format!("{distance} of 64 bits differ, {signature_distance} of 256; similarity {similarity:.4}")
+    let shared = found.shared.map(|percent| format!("; {percent} % of the article in common"));
+    let shared = shared.unwrap_or_default();
+    format!(
+        "{distance} of 64 bits differ, {signature_distance} of 256; similarity {similarity:.4}{shared}"
+    )
 }
 
 /// Why only an equal text or body can be a duplicate of a text, if that is so.

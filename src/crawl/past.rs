@@ -189,6 +189,12 @@ impl PastRun {
         Ok(self.state.text_of(document.judgement.id)?)
     }
 
+    /// What the run keeps of a page to compare its article, if it does.
+    #[cfg(feature = "cli")]
+    pub(crate) fn article(&self, id: DocId) -> Result<Option<ArticleSketch>, CrawlError> {
+        Ok(self.state.article(id)?)
+    }
+
     /// The pages nearest to a text, at most `limit`, and how the run would judge the text if it came next. `options` are the run's
     /// [own](Self::options), or others to see their effect: then copies of near duplicates are judged again. The document must be made by
     /// the run's [recipe](Self::recipe); its key and time do not matter. Compares it with every signature of the window, in memory that

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+#[cfg(feature = "cli")]
+use super::article::ArticleSketch;
 use super::{article::Article, key::Key, templates::Blocks, verdict::Facts};
 #[cfg(feature = "html")]
 use crate::{
@@ -71,6 +73,14 @@ impl Document {
     #[must_use]
     pub fn with_text_from(self, origin: &str, text: &str) -> Self {
         Self { blocks: Some(Blocks::of(origin, text)), ..self }
+    }
+
+    /// The same document with the article of which a run keeps this sketch. It can be judged with others that are made in this way.
+    #[cfg(feature = "cli")]
+    pub(crate) fn with_sketch(self, sketch: ArticleSketch) -> Self {
+        let article = Article::of_sketch(sketch);
+        let blocks = self.blocks.map(|it| it.with_page(article.name(), article.blocks()));
+        Self { blocks, article: Some(article), ..self }
     }
 
     /// The same document with this time of arrival. By default it is the time at which the document was made. A time before that of an

@@ -5,6 +5,8 @@
 
 use std::cmp::Reverse;
 
+#[cfg(feature = "cli")]
+use super::article::{Figures, Passage};
 use super::{
     article::{Acquaintance, Article, ArticleSketch, KeyIndex, Keys, Side},
     digests::{Digests, Horizon, Known},
@@ -17,7 +19,7 @@ use super::{
     window::{Representative, Window},
 };
 use crate::{
-    fingerprint::{Digest, Fingerprint, Recipe},
+    fingerprint::{Digest, Fingerprint, Recipe, Signature},
     index::{Audit, BlockIndex, Candidate, Index, Plan},
     page::{DocId, Timestamp},
 };
@@ -69,9 +71,19 @@ struct Subject<'a> {
     article: &'a Article,
     side: Side<'a>,
     keys: Keys,
-    /// Whether furniture of its origin is known.
-    is_warm: bool,
+    /// How well its origin is known.
+    known: Acquaintance,
     is_thin: bool,
+}
+
+/// What the articles of two pages have in common and apart, the later page first.
+#[cfg(feature = "cli")]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ComparedArticles {
+    pub(crate) figures: Figures,
+    pub(crate) passages: [Vec<Passage>; 2],
+    /// Whether the pages differ beyond what is kept of them to compare articles.
+    pub(crate) ends_differ: bool,
 }
 
 /// Where an engine stands, so that another can continue from there.
@@ -158,19 +170,26 @@ impl<I: Index> Engine<I> {
     fn subject<'a>(&self, document: &'a Document) -> Option<Subject<'a>> {
         let article = document.article.as_ref().filter(|_| self.articles.is_some())?;
         let origin = document.blocks.as_ref().map(|blocks| blocks.origin);
-        let (furniture, is_warm) = self.furniture(origin, article.sketch());
+        let furniture = self.furniture(origin, article.sketch());
+        let known = self.acquaintance(origin, article.name());
         let keys = article.keys(&furniture);
         let is_thin = article.is_thin(&furniture);
         let side = Side::new(article.sketch(), furniture);
-        Some(Subject { article, side, keys, is_warm, is_thin })
+        Some(Subject { article, side, keys, known, is_thin })
     }
 
-    /// For each block of a page whether it is furniture of its origin, and whether any is known.
-    fn furniture(&self, origin: Option<OriginKey>, sketch: &ArticleSketch) -> (Vec<bool>, bool) {
+    /// For each block of a page whether it is furniture of its origin.
+    fn furniture(&self, origin: Option<OriginKey>, sketch: &ArticleSketch) -> Vec<bool> {
         match &self.templates {
             Some(templates) => templates.furniture(origin, sketch.blocks()),
-            None => (sketch.blocks().map(|_| false).collect(), false),
+            None => sketch.blocks().map(|_| false).collect(),
         }
+    }
+
+    /// How well the origin of a page of this name is known.
+    fn acquaintance(&self, origin: Option<OriginKey>, name: u32) -> Acquaintance {
+        let templates = self.templates.as_ref();
+        templates.map_or(Acquaintance::Cold, |templates| templates.acquaintance(origin, name))
     }
 
     /// Whether a page with the body text of an earlier one is that page: extraction may have missed the articles of both.
@@ -188,7 +207,7 @@ impl<I: Index> Engine<I> {
             return Ok(true);
         }
         let Some(sketch) = digests.article(found.of)? else { return Ok(true) };
-        let (furniture, _) = self.furniture(other.origin, &sketch);
+        let furniture = self.furniture(other.origin, &sketch);
         Ok(!subject.side.differs_beside(&Side::new(&sketch, furniture), how))
     }
 
@@ -421,16 +440,13 @@ impl<I: Index> Engine<I> {
             }
             let Some(sketch) = digests.article(id)? else { continue };
             compared.push(id);
-            let (furniture, _) = self.furniture(other.origin, &sketch);
+            let furniture = self.furniture(other.origin, &sketch);
             let how = acquaintance(document, &other, subject);
             let earlier = Side::new(&sketch, furniture);
             let Some(shared) = subject.side.repeats(&earlier, how) else { continue };
             let signature = other.signature.unwrap_or_default();
             let own = document.sketch.signature;
-            // What is beyond the ends of the sketches is compared by signatures only.
-            let is_truncated = sketch.is_truncated() && subject.article.sketch().is_truncated();
-            let is_one_text = self.rule.confirms(&signature, &document.sketch, Share::NONE);
-            if is_truncated && how != Acquaintance::Strangers && !is_one_text {
+            if self.ends_differ(document, (&sketch, other.signature), how) {
                 continue;
             }
             found.push(Match {
@@ -444,6 +460,40 @@ impl<I: Index> Engine<I> {
         }
         let best = found.into_iter().min_by_key(|found| (Reverse(found.shared), found.of));
         Ok(best.or_else(|| self.near_by_text(document)))
+    }
+
+    /// Whether long pages of one site differ beyond the ends of their sketches, which only their signatures show.
+    fn ends_differ(
+        &self,
+        document: &Document,
+        earlier: (&ArticleSketch, Option<Signature>),
+        how: Acquaintance,
+    ) -> bool {
+        let (sketch, signature) = earlier;
+        let is_truncated = |article: &Article| article.sketch().is_body_truncated();
+        how != Acquaintance::Strangers
+            && sketch.is_body_truncated()
+            && document.article.as_ref().is_some_and(is_truncated)
+            && !self.rule.confirms(&signature.unwrap_or_default(), &document.sketch, Share::NONE)
+    }
+
+    /// What the articles of two pages have in common and apart, the later page first, if the filter compares them.
+    #[cfg(feature = "cli")]
+    pub(crate) fn compare_articles(&self, pages: [&Document; 2]) -> Option<ComparedArticles> {
+        self.articles.as_ref()?;
+        let [later, earlier] = [pages[0].article.as_ref()?, pages[1].article.as_ref()?];
+        let origins = pages.map(|page| page.blocks.as_ref().map(|blocks| blocks.origin));
+        let mine = self.furniture(origins[0], later.sketch());
+        let theirs = self.furniture(origins[1], earlier.sketch());
+        let how = Acquaintance::of(origins, self.acquaintance(origins[0], later.name()));
+        let signature = self.rule.comparable(&pages[1].sketch);
+        let ends_differ = self.ends_differ(pages[0], (earlier.sketch(), signature), how);
+        let [one, other] = [Side::new(later.sketch(), mine), Side::new(earlier.sketch(), theirs)];
+        Some(ComparedArticles {
+            figures: one.figures(&other, how),
+            passages: [one.passages(&other), other.passages(&one)],
+            ends_differ,
+        })
     }
 
     /// The pages that share a key with the article of a document.
@@ -566,11 +616,7 @@ fn acquaintance(
     subject: &Subject<'_>,
 ) -> Acquaintance {
     let origin = document.blocks.as_ref().map(|blocks| blocks.origin);
-    match origin.is_some() && origin == other.origin {
-        false => Acquaintance::Strangers,
-        true if subject.is_warm => Acquaintance::Warm,
-        true => Acquaintance::Cold,
-    }
+    Acquaintance::of([origin, other.origin], subject.known)
 }
 
 impl Engine {

@@ -47,10 +47,14 @@ use crate::{
 
 #[cfg(feature = "state")]
 pub(crate) use article::ArticleSketch;
+#[cfg(feature = "cli")]
+pub(crate) use article::{Article, Figures, Names, Obstacle, Part, Passage, Shared, WORD};
 pub(crate) use digests::MemoryDigests;
 #[cfg(feature = "state")]
 pub(crate) use digests::{Digests, Horizon, Known};
 pub use document::{Document, Documents};
+#[cfg(feature = "cli")]
+pub(crate) use engine::ComparedArticles;
 pub use engine::Engine;
 #[cfg(feature = "state")]
 pub(crate) use engine::{Change, Position};

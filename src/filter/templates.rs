@@ -9,7 +9,10 @@
 
 use std::{collections::HashMap, num::NonZeroUsize};
 
-use super::key::{Key, OriginKey};
+use super::{
+    article::Acquaintance,
+    key::{Key, OriginKey},
+};
 use crate::page::DocId;
 
 /// Pages of an epoch.
@@ -18,6 +21,8 @@ pub(super) const EPOCH: usize = 32;
 pub(super) const HOLDERS: usize = 8;
 /// A block is furniture if pages of so many names have it, and a quarter of the names of an epoch.
 const NAMES: usize = 2;
+/// If so many of the latest unique pages have one name, it does not tell pages apart.
+const NAMESAKES: usize = 2;
 /// At most this many blocks of a page are used: the longest.
 const BLOCKS: usize = 128;
 /// At most this many origins are remembered.
@@ -127,6 +132,13 @@ impl Blocks {
         Self { origin: OriginKey::of(origin), name: Some(name), all }
     }
 
+    /// The blocks of a page of this name from the same origin: hashes and weights.
+    #[cfg(feature = "cli")]
+    pub(crate) fn with_page(&self, name: u32, blocks: impl Iterator<Item = (u64, u32)>) -> Self {
+        let all = blocks.map(|(hash, chars)| Block { hash, chars }).collect();
+        Self { origin: self.origin, name: Some(name), all }
+    }
+
     /// The hashes of the largest blocks, in order, none twice.
     fn largest(&self) -> Vec<u64> {
         let mut blocks: Vec<_> =
@@ -199,19 +211,29 @@ impl Templates {
         (!is_known).then(|| TemplateSample { id, key, origin, name, blocks: page.largest() })
     }
 
-    /// For each of these blocks whether it is furniture of the origin, on which pages of several names have it; and whether pages of several
-    /// names are known at all.
+    /// For each of these blocks whether it is furniture of the origin: pages of several names have it.
     pub(super) fn furniture(
         &self,
         origin: Option<OriginKey>,
         blocks: impl Iterator<Item = (u64, u32)>,
-    ) -> (Vec<bool>, bool) {
+    ) -> Vec<bool> {
         let known = origin.and_then(|origin| self.origins.get(&origin));
-        let Some(known) = known else { return (blocks.map(|_| false).collect(), false) };
+        let Some(known) = known else { return blocks.map(|_| false).collect() };
         let holders = NAMES.max(known.pages[1].len().div_ceil(4)).min(self.bounds.holders);
-        let named = known.pages.iter().flatten().filter(|(_, name)| name.is_some());
-        let is_warm = named.count() >= NAMES;
-        (blocks.map(|(hash, _)| known.knows(hash, holders)).collect(), is_warm)
+        blocks.map(|(hash, _)| known.knows(hash, holders)).collect()
+    }
+
+    /// How well the origin of a page of this name is known.
+    pub(super) fn acquaintance(&self, origin: Option<OriginKey>, name: u32) -> Acquaintance {
+        let known = origin.and_then(|origin| self.origins.get(&origin));
+        let names = known.into_iter().flat_map(|known| known.pages.iter().flatten());
+        let names: Vec<u32> = names.filter_map(|(_, name)| *name).collect();
+        let namesakes = names.iter().filter(|known| **known == name).count();
+        match names.len() >= NAMES {
+            true if namesakes >= NAMESAKES => Acquaintance::Namesakes,
+            true => Acquaintance::Warm,
+            false => Acquaintance::Cold,
+        }
     }
 
     /// Learns from a sample, and returns the ones that it makes outdated.
@@ -393,7 +415,9 @@ mod tests {
 
     fn furniture(templates: &Templates, origin: &str, blocks: &[u64]) -> (Vec<bool>, bool) {
         let blocks = blocks.iter().map(|&block| (block, 10));
-        templates.furniture(Some(OriginKey::of(origin)), blocks)
+        let origin = Some(OriginKey::of(origin));
+        let is_warm = templates.acquaintance(origin, 999) == Acquaintance::Warm;
+        (templates.furniture(origin, blocks), is_warm)
     }
 
     #[test]
@@ -417,6 +441,23 @@ mod tests {
     }
 
     #[test]
+    fn a_name_of_several_unique_pages_tells_nothing() {
+        let mut templates = Templates::new(Bounds::default());
+        let mut learn = |number: u64, name: u32, is_unique: bool| {
+            let page = named(u64::from(name), &[100 + number]);
+            if let Some(sample) = templates.sample(DocId(number), Key(number), &page, is_unique) {
+                templates.learn(&sample);
+            }
+            [1, 2, 3].map(|name| templates.acquaintance(Some(OriginKey::of("a")), name))
+        };
+        assert_eq!(learn(1, 1, true), [Acquaintance::Cold; 3]);
+        assert_eq!(learn(2, 2, true), [Acquaintance::Warm; 3]);
+        assert_eq!(learn(3, 2, false), [Acquaintance::Warm; 3], "a copy of a page");
+        let expected = [Acquaintance::Warm, Acquaintance::Namesakes, Acquaintance::Warm];
+        assert_eq!(learn(4, 2, true), expected);
+    }
+
+    #[test]
     fn a_block_under_all_of_the_first_names_is_furniture() {
         let pages: Vec<_> =
             (0..NAMES as u64).flat_map(|name| vec![named(name, &[7, 100 + name]); 3]).collect();
@@ -424,7 +465,8 @@ mod tests {
         assert_eq!(furniture(&templates, "a", &[7, 100, 101, 9]).0, [true, false, false, false]);
         assert!(furniture(&templates, "a", &[]).1, "furniture is known");
         assert_eq!(furniture(&templates, "b", &[7, 100]), (vec![false; 2], false));
-        assert_eq!(templates.furniture(None, [(7, 10)].into_iter()), (vec![false], false));
+        assert_eq!(templates.furniture(None, [(7, 10)].into_iter()), [false]);
+        assert_eq!(templates.acquaintance(None, 0), Acquaintance::Cold);
     }
 
     #[test]

@@ -209,15 +209,20 @@ impl Fingerprinter {
     /// Calls `emit` with the hash of each word of the normalised text in order, and of each character where a script has no spaces.
     pub(crate) fn hashes(&self, text: &str, mut emit: impl FnMut(Class, u64)) {
         let seed = self.recipe.hash_seed;
+        self.words(text, |class, word| emit(class, hash_token(word, seed)));
+    }
+
+    /// Calls `emit` with these words and characters themselves.
+    pub(crate) fn words(&self, text: &str, mut emit: impl FnMut(Class, &str)) {
         self.with_scratch(|Scratch { buffers, .. }| {
             segment::runs(text, self.simplified, buffers, |run| match run {
                 Run::Word(word) if word.starts_with(|c: char| c.is_numeric()) => {
-                    emit(Class::Number, hash_token(word, seed));
+                    emit(Class::Number, word);
                 }
-                Run::Word(word) => emit(Class::Word, hash_token(word, seed)),
+                Run::Word(word) => emit(Class::Word, word),
                 Run::Han(_) | Run::Unspaced(_) => units(run, Segment::Ngrams, |unit| {
                     if let Unit::Token(character) = unit {
-                        emit(Class::Character, hash_token(character, seed));
+                        emit(Class::Character, character);
                     }
                 }),
             });

@@ -191,6 +191,107 @@ fn explain_shows_the_step_and_what_differs() {
 }
 
 #[test]
+fn explain_shows_what_articles_have_in_common() {
+    let directory = tempfile::tempdir().unwrap();
+    let words = |name: &str, count: u32| {
+        (0..count).map(|word| format!("{name}{word} ")).collect::<String>()
+    };
+    let write = |name: &str, site: &str, article: &str, around: &str| {
+        let page = format!(
+            "<title>{article}</title><link rel=canonical href=http://{site}/{name}>\
+             <article><p>{site} reports<p>{}<p>{}</article><div><p>{around}</div>",
+            words(article, 90),
+            words(&format!("{article}more"), 90),
+        );
+        fs::write(directory.path().join(name), page).unwrap();
+    };
+    let [around, other_around] = [words("around", 30), words("elsewhere", 30)];
+    write("tides.html", "a.test", "tide", &around);
+    write("reprint.html", "b.test", "tide", &other_around);
+    write("winds.html", "a.test", "wind", &around);
+    let explain = |a: &str, b: &str, more: &[&str]| {
+        let mut command = pagesieve();
+        stdout(
+            &command.current_dir(&directory).args(["explain", a, b]).args(more).assert().success(),
+        )
+    };
+    let assert_has =
+        |text: &str, phrase: &str| assert!(text.contains(phrase), "{phrase:?} is not in\n{text}");
+    let reprint = explain("tides.html", "reprint.html", &[]);
+    assert_has(&reprint, "HTML of b.test:80, by its canonical link");
+    assert_has(&reprint, "B is a near duplicate: the articles are the same (step near)");
+    assert_has(&reprint, "the articles are the same:\n");
+    assert_has(&reprint, "pages of two sites: ");
+    assert_has(&reprint, "in common: 99 % of the article of A (181 words)");
+    assert_has(&reprint, "both have:\n");
+    assert_has(&reprint, "\n  tide0 tide1 ");
+    assert_has(&reprint, "only A has:\n");
+    assert_has(&reprint, "\n  around0 ");
+    assert_has(&reprint, "\n  elsewhere0 ");
+    let other = explain("tides.html", "winds.html", &[]);
+    assert_has(&other, "B is unique: neither the texts nor the articles are the same");
+    assert_has(&other, "pages of one site, whose furniture is not known yet");
+    assert_has(&other, "they have different names (");
+    assert_has(&other, "- they differ in more than one block, though their names differ");
+    assert_has(&other, "- only 0 % of the body text is common; 90 % is needed");
+    assert_has(&other, "both have:\n  around0 ");
+    assert_has(&other, "\n  wind0 ");
+    let whole = explain("tides.html", "winds.html", &["--set", "dedup.article=false"]);
+    assert!(!whole.contains("article"), "{whole}");
+    assert_has(&whole, "rule balanced: ");
+}
+
+#[test]
+fn explain_shows_which_links_words_and_names_make_articles_differ() {
+    let directory = tempfile::tempdir().unwrap();
+    let write = |name: &str, body: &str| {
+        let link = "<link rel=canonical href=http://a.test/>";
+        fs::write(directory.path().join(name), format!("{link}<title>Tides</title>{body}"))
+            .unwrap();
+    };
+    let words = |from: u32, to: u32| {
+        (from..to)
+            .map(|word| {
+                format!("tide{} ", char::from_u32(97 + word % 26).unwrap())
+                    .repeat(1 + word as usize / 26)
+            })
+            .collect::<String>()
+    };
+    let list = |names: &[&str]| {
+        let item = |name: &&str| format!("<li><a href=/{name}>All about {name} and more</a>");
+        format!(
+            "<article><p>{}<ul>{}</ul></article>",
+            words(0, 10),
+            names.iter().map(item).collect::<String>()
+        )
+    };
+    write("list.html", &list(&["tides", "winds", "storms"]));
+    write("other.html", &list(&["tides", "rivers", "storms"]));
+    write("article.html", &format!("<article><p>{}</article>", words(0, 90)));
+    write(
+        "edited.html",
+        &format!("<article><p>{}One More Word. {}</article>", words(0, 50), words(50, 90)),
+    );
+    write("thin.html", "<p>Hello");
+    let explain = |a: &str, b: &str| {
+        let mut command = pagesieve();
+        stdout(&command.current_dir(&directory).args(["explain", a, b]).assert().success())
+    };
+    let assert_has =
+        |text: &str, phrase: &str| assert!(text.contains(phrase), "{phrase:?} is not in\n{text}");
+    let lists = explain("list.html", "other.html");
+    assert_has(&lists, "- the body text lists links, and these differ\n");
+    assert_has(&lists, "only A lists:\n  All about winds and more\n");
+    assert_has(&lists, "only B lists:\n  All about rivers and more\n");
+    let edited = explain("article.html", "edited.html");
+    assert_has(&edited, "B is a near duplicate: the articles are the same (step near)");
+    assert_has(&edited, " [one more word] ");
+    assert!(!edited.contains("only A has"), "{edited}");
+    let thin = explain("article.html", "thin.html");
+    assert_has(&thin, "B is unique: it has fewer than three words of its own, so only");
+}
+
+#[test]
 fn a_text_that_is_truncated_or_has_no_words_is_marked() {
     let directory = tempfile::tempdir().unwrap();
     let write =

@@ -1,5 +1,6 @@
 //! `pagesieve explain`: why two documents are duplicates, or not; and what happened to a URL of a run.
 
+mod article;
 mod pair;
 mod side;
 mod url;
@@ -16,8 +17,9 @@ use side::Run;
 /// Explain why two documents are duplicates or not, or what happened to a URL
 ///
 /// With two documents (HTML or text files; with --run also URLs of the run): shows how the filter judges the second after the first, the
-/// rule, sizes, differing bits, distances, similarity, and the most important features in which they differ. With one URL and --run:
-/// shows why it was stored, dropped or not fetched.
+/// rule, sizes, differing bits, distances, similarity, and the most important features in which they differ. Pages are compared by their
+/// articles: shows which condition of the rule is not met, what both have, what only one has, and what is furniture of the site. With one
+/// URL and --run: shows why it was stored, dropped or not fetched.
 ///
 /// With --run, texts are fingerprinted and judged as in the run, unless --set or --config change the rule.
 #[derive(Debug, clap::Args)]

@@ -13,11 +13,15 @@ use super::{
         document::Preparation,
         rule::{distances, kind, only_equal, rule},
     },
+    article,
     side::{Run, Side, Text, side},
 };
 use crate::{
     config::Config,
-    filter::{Documents, Filter, Key, Match, Options, Share, Verdict, WindowOptions},
+    filter::{
+        ComparedArticles, Document, Documents, Filter, Key, Kind, Match, Options, Share, Verdict,
+        WindowOptions,
+    },
     fingerprint::{Feature, Recipe, similarity},
 };
 
@@ -44,14 +48,14 @@ pub(super) fn compare(
         [Some(a), Some(b)] => Some([a, b]),
         _ => None,
     };
-    let judged = texts.map(|texts| judge(texts, options, run)).transpose()?;
-    write_all(out, &sides, texts.zip(judged), options).map_err(Failure::Output)
+    let judged = texts.map(|texts| judge(&sides, texts, options, run)).transpose()?;
+    write_all(out, &sides, texts.zip(judged.as_ref()), options).map_err(Failure::Output)
 }
 
 fn write_all(
     out: &mut Out,
     sides: &[Side; 2],
-    judged: Option<([&Text; 2], (Verdict, Share))>,
+    judged: Option<([&Text; 2], &Judged)>,
     options: &Options,
 ) -> io::Result<()> {
     for (letter, side) in ["A", "B"].iter().zip(sides) {
@@ -59,11 +63,18 @@ fn write_all(
         side.remarks.iter().try_for_each(|remark| writeln!(out, "   {remark}"))?;
     }
     match judged {
-        Some((texts, (verdict, _))) => write_verdict(out, texts, verdict, options)?,
+        Some((texts, judged)) => write_verdict(out, texts, judged, options)?,
         None => write_without_texts(out, sides)?,
     }
-    let template = judged.map_or(Share::NONE, |(_, (_, template))| template);
-    writeln!(out, "{}\n", rule_of(sides, options, template))?;
+    if judged.is_none_or(|(_, judged)| judged.by == By::Text) {
+        let template = judged.map_or(Share::NONE, |(_, judged)| judged.template);
+        writeln!(out, "{}\n", rule_of(sides, options, template))?;
+    }
+    match judged.map(|(_, judged)| &judged.by) {
+        Some(By::Article(compared)) => article::write(out, sides, compared)?,
+        Some(By::Thin | By::Unknown) => writeln!(out)?,
+        Some(By::Text) | None => {}
+    }
     write_sizes(out, sides)?;
     writeln!(out)?;
     write_bits(out, sides)?;
@@ -106,39 +117,121 @@ fn rule_of(sides: &[Side; 2], options: &Options, template: Share) -> String {
 fn write_verdict(
     out: &mut Out,
     texts: [&Text; 2],
-    verdict: Verdict,
+    judged: &Judged,
     options: &Options,
 ) -> io::Result<()> {
+    let verdict = judged.verdict;
+    if judged.by == By::Unknown {
+        return writeln!(
+            out,
+            "\nThe run compares pages by their articles, and keeps the articles of unique pages only. Its decisions are above.\n\
+             To see what the articles share, save both pages as files and name the files instead."
+        );
+    }
     let [a, b] = texts.map(|text| only_equal(text.document.sketch(), options));
-    let (word, why) = match (verdict.matched(), a, b) {
+    let unique = |why: String| ("unique", why);
+    let (word, why) = match (verdict.matched(), &judged.by) {
+        (Some(found), By::Article(_)) => {
+            let (word, why) = kind(found);
+            (word, why.to_owned())
+        }
         (Some(found), ..) => {
             let (word, why) = kind(found);
             (word, format!("{why}: {}", distances(found)))
         }
-        (None, Some(why), _) => ("unique", format!("the text of A {why}")),
-        (None, None, Some(why)) => ("unique", format!("the text of B {why}")),
-        (None, None, None) => {
-            ("unique", "the texts are neither equal nor similar enough".to_owned())
+        (None, By::Article(compared)) => unique(why_unique(compared)),
+        (None, By::Thin) if a.is_none() => {
+            unique("it has fewer than three words of its own, so only a page with the same body is its duplicate".to_owned())
         }
+        (None, ..) => unique(match (a, b) {
+            (Some(why), _) => format!("the text of A {why}"),
+            (None, Some(why)) => format!("the text of B {why}"),
+            (None, None) => "the texts are neither equal nor similar enough".to_owned(),
+        }),
     };
     let colour = if verdict.is_unique() { "1;32" } else { "1;33" };
     writeln!(out, "\nAfter A, B is {}: {why}", coloured(word, colour))
 }
 
-/// Judges the second document after the first. Also returns how much of it is template, as far as a run knows.
-fn judge(texts: [&Text; 2], options: &Options, run: Option<&Run<'_>>) -> Result<(Verdict, Share)> {
+/// Why a page is unique whose article is compared.
+fn why_unique(compared: &ComparedArticles) -> String {
+    let why = match compared.figures.repeats() {
+        None => "neither the texts nor the articles are the same",
+        Some(_) if compared.ends_differ => {
+            "both pages are longer than what is compared of their articles, and their texts differ"
+        }
+        Some(_) => "its article is that of A, but the search for similar pages does not find A",
+    };
+    why.to_owned()
+}
+
+/// How the second document is judged after the first.
+struct Judged {
+    verdict: Verdict,
+    /// How much of it is template, as far as a run knows.
+    template: Share,
+    by: By,
+}
+
+/// What a verdict is by.
+#[derive(PartialEq)]
+enum By {
+    /// The texts, or the bodies.
+    Text,
+    /// The articles.
+    Article(ComparedArticles),
+    /// The second page has hardly any text of its own, and only its body counts.
+    Thin,
+    /// The articles, which the run does not keep.
+    Unknown,
+}
+
+/// Judges the second document after the first.
+fn judge(
+    sides: &[Side; 2],
+    texts: [&Text; 2],
+    options: &Options,
+    run: Option<&Run<'_>>,
+) -> Result<Judged> {
     let window = WindowOptions { entries: TWO, age: None };
     let two = Options { window, ..options.clone() };
-    let [a, b] = texts.map(|text| text.document.clone());
+    let [a, b] = documents(sides, texts);
     let mut filter = Filter::of_recipe(&two, a.recipe)?;
     // The key of the first document may be known to the run's templates; the second must differ from it, since no document repeats itself.
     let b = b.with_key(Key(!a.key.0));
     if let Some(run) = run {
         run.past.restore_template(&mut filter.engine, &b)?;
+        let [of_a, of_b] = [&a, &b].map(|page| page.blocks.as_ref().map(|blocks| blocks.origin));
+        if of_a != of_b {
+            run.past.restore_template(&mut filter.engine, &a)?;
+        }
     }
     filter.judge(&a);
     let template = filter.template(&b);
-    Ok((filter.judge(&b).verdict, template))
+    let compared = filter.compare_articles([&b, &a]);
+    let judgement = filter.judge(&b);
+    let verdict = judgement.verdict;
+    let is_exact = verdict.matched().is_some_and(|found| found.kind == Kind::Exact);
+    let is_duplicate = |side: &Side| side.judged.is_some_and(|(_, found)| !found.is_unique());
+    let lacks_article = |side: &Side| is_duplicate(side) && side.article.is_none();
+    let by = match compared {
+        _ if is_exact => By::Text,
+        _ if judgement.facts.thin => By::Thin,
+        Some(compared) => By::Article(compared),
+        None if options.knows_articles() && sides.iter().any(lacks_article) => By::Unknown,
+        None => By::Text,
+    };
+    Ok(Judged { verdict, template, by })
+}
+
+/// The documents that are judged. If the run keeps the sketch of one's article, both have the articles of their sketches.
+fn documents(sides: &[Side; 2], texts: [&Text; 2]) -> [Document; 2] {
+    let [a, b] = texts.map(|text| text.document.clone());
+    let in_run = sides.iter().any(|side| side.judged.is_some() && side.article.is_some());
+    match sides.each_ref().map(|side| side.article.clone()) {
+        [Some(of_a), Some(of_b)] if in_run => [a.with_sketch(of_a), b.with_sketch(of_b)],
+        _ => [a, b],
+    }
 }
 
 fn write_sizes(out: &mut Out, sides: &[Side; 2]) -> io::Result<()> {

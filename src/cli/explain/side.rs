@@ -3,6 +3,7 @@
 use std::{
     fs::File,
     io::{BufRead, BufReader},
+    ops::Range,
     path::Path,
 };
 
@@ -16,10 +17,10 @@ use super::{
 };
 use crate::{
     crawl::{PastRun, UrlExplanation},
-    filter::{Document, Facts, Kind, Verdict},
-    fingerprint::{Feature, Signature},
+    filter::{Article, ArticleSketch, Document, Facts, Kind, Verdict},
+    fingerprint::{Class, Feature, Fingerprinter, Signature},
     input::{Content, Input},
-    page::{DocId, Timestamp},
+    page::{DocId, Origin, Outline, Timestamp},
     sink::{PAGES, record::PageLine},
     state::{JudgedDocument, KeptText},
 };
@@ -51,8 +52,21 @@ pub(super) struct Side {
     pub(super) signature: Option<Signature>,
     pub(super) charset: Option<String>,
     pub(super) text: Option<Text>,
+    /// Its article, if it is compared by it.
+    pub(super) article: Option<ArticleSketch>,
+    /// The blocks of its article; empty if only the sketch is known.
+    pub(super) blocks: Vec<Block>,
+    /// The texts of the blocks of links in the body text.
+    pub(super) links: Vec<String>,
     /// The decision of the run.
     pub(super) judged: Option<(DocId, Verdict)>,
+}
+
+/// A block of an article.
+pub(super) struct Block {
+    pub(super) text: String,
+    /// Its words as the filter compares them.
+    pub(super) words: Vec<(Class, String)>,
 }
 
 /// A text and its features, if the text is available.
@@ -85,11 +99,24 @@ fn is_json_lines(content: &Content) -> bool {
 fn of_content(name: String, content: Content, preparation: &Preparation) -> Side {
     let is_page = matches!(content, Content::Html { .. });
     let input = Input { id: name.clone(), url: None, at: Some(Timestamp(0)), content };
-    let (Prepared { document, .. }, extracted) = preparation.prepare_with_text(input);
+    let (Prepared { mut document, .. }, extracted) = preparation.prepare_with_text(input);
     let mut remarks = vec![if is_page { "HTML" } else { "text" }.to_owned()];
+    // A saved page has no URL, but it may name its own.
+    if is_page && extracted.canonical.is_none() {
+        remarks = vec!["HTML; it has no canonical link that names its site".to_owned()];
+    }
+    if let Some(origin) = extracted.canonical.as_ref().and_then(Origin::of) {
+        let of_site =
+            preparation.documents.extracted(&name, Some(&origin), &extracted, document.body);
+        document = of_site.with_key(document.key).with_time(document.at);
+        remarks = vec![format!("HTML of {origin}, by its canonical link")];
+    }
+    let article = document.article.as_ref().map(|article| article.sketch().clone());
     remarks.extend(extracted.truncated.map(|why| truncated(why.as_str())));
     remarks.extend(empty(&extracted.text, document.sketch.features, is_page));
-    let features = preparation.documents.fingerprinter().features(&extracted.text);
+    let fingerprinter = preparation.documents.fingerprinter();
+    let features = fingerprinter.features(&extracted.text);
+    let outline = article.as_ref().map(|_| &extracted.outline);
     Side {
         name,
         remarks,
@@ -97,8 +124,33 @@ fn of_content(name: String, content: Content, preparation: &Preparation) -> Side
         signature: (document.sketch.features > 0).then_some(document.sketch.signature),
         charset: is_page.then(|| extracted.charset.to_owned()),
         text: Some(Text { document, features }),
+        article,
+        blocks: outline.map(|outline| blocks(outline, fingerprinter)).unwrap_or_default(),
+        links: outline.map(links).unwrap_or_default(),
         judged: None,
     }
+}
+
+/// The blocks by which the article of a page is compared.
+fn blocks(outline: &Outline, fingerprinter: &Fingerprinter) -> Vec<Block> {
+    let block = |lines: Range<usize>| {
+        let mut words = Vec::new();
+        for line in lines.clone() {
+            let mut push = |class, word: &str| words.push((class, word.to_owned()));
+            fingerprinter.words(outline.text_of(line), &mut push);
+        }
+        Block { text: text(outline, lines), words }
+    };
+    Article::lines(outline, fingerprinter).into_iter().map(block).collect()
+}
+
+/// The blocks of links in the body text of a page.
+fn links(outline: &Outline) -> Vec<String> {
+    Article::links(outline).into_iter().map(|lines| text(outline, lines)).collect()
+}
+
+fn text(outline: &Outline, lines: Range<usize>) -> String {
+    lines.map(|line| outline.text_of(line).trim()).collect::<Vec<_>>().join(" ")
 }
 
 /// Reads a page of a run: its text from the files or the state; for an exact duplicate the text of its match; else what the state
@@ -147,7 +199,10 @@ fn of_page(run: &Run<'_>, url: &str, preparation: &Preparation) -> Result<Side> 
             Side { name, facts, signature, ..Side::default() }
         }
     };
-    Ok(Side { remarks, judged: Some((judgement.id, judgement.verdict)), ..side })
+    // Only unique pages have a sketch.
+    let id = matched.filter(|_| is_exact).map_or(judgement.id, |matched| matched.judgement.id);
+    let article = run.past.article(id)?;
+    Ok(Side { remarks, article, judged: Some((judgement.id, judgement.verdict)), ..side })
 }
 
 /// The decision of the run about a page.

@@ -24,14 +24,18 @@ mod tokens;
 use std::ops::Range;
 
 use self::{
-    sketch::{BYTES_PER_LEAF, Links, MOST_BYTES},
+    sketch::{BYTES_PER_LEAF, Links, MOST_BYTES, Name},
     tokens::{Token, passages},
 };
 use crate::{fingerprint::Fingerprinter, page::outline::Outline};
 
 pub(super) use compare::{Acquaintance, Side};
+#[cfg(feature = "cli")]
+pub(crate) use compare::{Figures, Names, Obstacle, Part, Passage, Shared};
 pub(crate) use keys::{BYTES_PER_PAGE, KeyIndex, Keys};
 pub(crate) use sketch::Sketch as ArticleSketch;
+#[cfg(feature = "cli")]
+pub(crate) use tokens::WORD;
 
 /// A page whose own content weighs less is thin: fewer than three words.
 const THIN: usize = 3 * tokens::WORD;
@@ -74,7 +78,40 @@ const MOST_DEPTH: u8 = 63;
 impl Article {
     /// The article of a page with this outline.
     pub(crate) fn of(outline: &Outline, fingerprinter: &Fingerprinter) -> Self {
-        let (blocks, links) = prose(outline);
+        Self::read(outline, fingerprinter, |_| ())
+    }
+
+    /// The lines of each block of a page with this outline.
+    #[cfg(feature = "cli")]
+    pub(crate) fn lines(outline: &Outline, fingerprinter: &Fingerprinter) -> Vec<Range<usize>> {
+        let mut blocks = Vec::new();
+        Self::read(outline, fingerprinter, |lines| blocks.push(lines));
+        blocks
+    }
+
+    /// The lines of each block of the body text that is links, by which lists are compared.
+    #[cfg(feature = "cli")]
+    pub(crate) fn links(outline: &Outline) -> Vec<Range<usize>> {
+        let mut blocks = Vec::new();
+        prose(outline, |block| blocks.push(block.lines.clone()));
+        blocks
+    }
+
+    /// The article of which only the sketch is known. Its keys are not those of the page, but those of articles made in this way agree.
+    #[cfg(feature = "cli")]
+    pub(crate) fn of_sketch(sketch: ArticleSketch) -> Self {
+        let spread = |token: &Token| u64::from(token.0).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let hashes = sketch.tokens.iter().map(spread).collect();
+        Self { sketch, hashes }
+    }
+
+    /// Also passes the lines of each of its blocks to `visit`.
+    fn read(
+        outline: &Outline,
+        fingerprinter: &Fingerprinter,
+        mut visit: impl FnMut(Range<usize>),
+    ) -> Self {
+        let (blocks, links) = prose(outline, |_| ());
         let shared = shared(outline, &blocks);
         let mut read = Reader {
             fingerprinter,
@@ -84,17 +121,23 @@ impl Article {
             room: MOST_BYTES,
         };
         let mut ranges = vec![0..0; blocks.len()];
+        let mut is_body_truncated = false;
         for wanted in [true, false] {
             for (block, range) in
                 blocks.iter().zip(&mut ranges).filter(|(block, _)| block.is_body == wanted)
             {
                 *range = read.block(block);
             }
+            is_body_truncated |= wanted && read.room == 0;
         }
-        let letters: String = outline.name().chars().filter(|c| !c.is_numeric()).collect();
-        let name = half(xxhash_rust::xxh3::xxh3_64(letters.as_bytes()));
+        let (digits, letters): (String, String) =
+            outline.name().chars().partition(|c| c.is_numeric());
+        let [name, digits] =
+            [letters, digits].map(|part| half(xxhash_rust::xxh3::xxh3_64(part.as_bytes())));
+        let name = Name { letters: name, digits };
         let is_truncated = read.room == 0;
-        let mut sketch = ArticleSketch { is_truncated, name, links, ..Default::default() };
+        let mut sketch =
+            ArticleSketch { is_truncated, is_body_truncated, name, links, ..Default::default() };
         let mut hashes = Vec::new();
         let mut shared_since = u8::MAX;
         for ((block, range), shared) in blocks.iter().zip(ranges).zip(shared) {
@@ -108,6 +151,7 @@ impl Article {
             let shared = if sketch.leaves.is_empty() { 0 } else { shared_since };
             let (is_body, is_linked, end) = (block.is_body, block.is_linked, sketch.tokens.len());
             sketch.leaves.push(Leaf { start, end, shared, is_body, is_linked });
+            visit(block.lines.clone());
             shared_since = u8::MAX;
         }
         Self { sketch, hashes }
@@ -120,7 +164,7 @@ impl Article {
 
     /// The hash of the page's title and first heading, digits left out.
     pub(crate) fn name(&self) -> u32 {
-        self.sketch.name
+        self.sketch.name.letters
     }
 
     /// The hash and the weight of each block, by which furniture is learnt.
@@ -180,8 +224,8 @@ struct Prose {
 }
 
 /// The blocks that are prose: without those of which more than half is links, unless the body text is a list of links. Also returns these
-/// blocks of the body text.
-fn prose(outline: &Outline) -> (Vec<Prose>, Links) {
+/// blocks of the body text, and passes each to `visit`.
+fn prose(outline: &Outline, mut visit: impl FnMut(&Prose)) -> (Vec<Prose>, Links) {
     let (mut blocks, mut from) = (Vec::new(), 0);
     for lines in outline.lines().chunk_by(|a, b| a.block == b.block && a.is_body == b.is_body) {
         let range = from..from + lines.len();
@@ -198,15 +242,15 @@ fn prose(outline: &Outline) -> (Vec<Prose>, Links) {
     let body = blocks.iter().filter(|(block, ..)| block.is_body);
     let (all, linked) = body.fold((0, 0), |sum, (_, all, linked)| (sum.0 + all, sum.1 + linked));
     let is_listing = linked * 2 > all;
-    let (mut count, mut texts) = (0_u8, xxhash_rust::xxh3::Xxh3::new());
+    let mut texts = xxhash_rust::xxh3::Xxh3::new();
     for (block, ..) in
         blocks.iter().filter(|(block, all, linked)| block.is_body && linked * 2 > *all)
     {
-        count = count.saturating_add(1);
+        visit(block);
         block.lines.clone().for_each(|line| texts.update(outline.text_of(line).as_bytes()));
     }
-    let count = if linked * 4 > all { count.max(compare::LIST) } else { count };
-    let links = Links { hash: half(texts.digest()), count };
+    let share = u8::try_from(100 * linked / all.max(1)).unwrap_or(100);
+    let links = Links { hash: half(texts.digest()), share };
     let kept = blocks.into_iter().filter_map(|(block, all, linked)| {
         if is_listing && block.is_body {
             return Some(Prose { is_linked: false, ..block });

@@ -10,6 +10,7 @@ pub(super) const MOST_BYTES: usize = 1_800;
 pub(super) const BYTES_PER_LEAF: usize = 3;
 
 const TRUNCATED: u8 = 1;
+const BODY_TRUNCATED: u8 = 2;
 
 /// The words of a page in page order, and the blocks that hold them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,33 +19,45 @@ pub(crate) struct Sketch {
     pub(super) leaves: Vec<Leaf>,
     /// Whether some of the page is missing.
     pub(super) is_truncated: bool,
-    /// The hash of the page's title and first heading, digits left out.
-    pub(super) name: u32,
+    /// Whether some of the body text is missing.
+    pub(super) is_body_truncated: bool,
+    pub(super) name: Name,
     pub(super) links: Links,
 }
 
-/// The blocks of the body text of which more than half is links.
+/// The page's title and first heading.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Name {
+    /// The hash of all but their digits: two pages with the same one have one name.
+    pub(super) letters: u32,
+    /// The hash of their digits.
+    pub(super) digits: u32,
+}
+
+/// The links in the body text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Links {
-    /// The hash of their texts.
+    /// The hash of the blocks of which more than half is links.
     pub(super) hash: u32,
-    /// How many there are, at most 255.
-    pub(super) count: u8,
+    /// The share of the body text, in per cent, that is links.
+    pub(super) share: u8,
 }
 
 impl Sketch {
-    /// Whether some of the page is missing.
-    pub(crate) fn is_truncated(&self) -> bool {
-        self.is_truncated
+    /// Whether some of the body text is missing.
+    pub(crate) fn is_body_truncated(&self) -> bool {
+        self.is_body_truncated
     }
 
     /// As bytes, for a file.
     pub(crate) fn pack(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.tokens.len() + 4 * self.leaves.len() + 4);
-        out.push(if self.is_truncated { TRUNCATED } else { 0 });
-        out.extend(self.name.to_le_bytes());
+        let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
+        out.push(flag(self.is_truncated, TRUNCATED) | flag(self.is_body_truncated, BODY_TRUNCATED));
+        out.extend(self.name.letters.to_le_bytes());
+        out.extend(self.name.digits.to_le_bytes());
         out.extend(self.links.hash.to_le_bytes());
-        out.push(self.links.count);
+        out.push(self.links.share);
         push_number(&mut out, self.leaves.len());
         for leaf in &self.leaves {
             let [linked, body] = [leaf.is_linked, leaf.is_body].map(u8::from);
@@ -58,11 +71,13 @@ impl Sketch {
     /// The sketch that was packed so; `None` if the bytes are damaged.
     pub(crate) fn unpack(bytes: &[u8]) -> Option<Self> {
         let (&flags, rest) = bytes.split_first()?;
-        let (&name, rest) = rest.split_first_chunk()?;
+        let (&letters, rest) = rest.split_first_chunk()?;
+        let (&digits, rest) = rest.split_first_chunk()?;
         let (&hash, rest) = rest.split_first_chunk()?;
-        let (&count, mut rest) = rest.split_first()?;
-        let (name, hash) = (u32::from_le_bytes(name), u32::from_le_bytes(hash));
-        let links = Links { hash, count };
+        let (&share, mut rest) = rest.split_first()?;
+        let [letters, digits, hash] = [letters, digits, hash].map(u32::from_le_bytes);
+        let name = Name { letters, digits };
+        let links = Links { hash, share };
         let count = take_number(&mut rest)?;
         let (mut leaves, mut start) = (Vec::with_capacity(count.min(bytes.len())), 0);
         for _ in 0..count {
@@ -74,8 +89,10 @@ impl Sketch {
             start = end;
         }
         let tokens = rest.iter().map(|&byte| Token(byte)).collect();
-        let is_truncated = flags == TRUNCATED;
-        (rest.len() == start).then_some(Self { tokens, leaves, is_truncated, name, links })
+        let [is_truncated, is_body_truncated] =
+            [TRUNCATED, BODY_TRUNCATED].map(|flag| flags & flag != 0);
+        let sketch = Self { tokens, leaves, is_truncated, is_body_truncated, name, links };
+        (rest.len() == start).then_some(sketch)
     }
 }
 
@@ -123,8 +140,13 @@ mod tests {
     fn any_sketch() -> impl Strategy<Value = Sketch> {
         let block = (prop::collection::vec(any::<u8>(), 0..300), 0..=63_u8, any::<[bool; 2]>());
         let blocks = prop::collection::vec(block, 0..12);
-        (blocks, any::<bool>(), any::<u32>()).prop_map(|(blocks, is_truncated, name)| {
-            let mut sketch = Sketch { is_truncated, name, ..Sketch::default() };
+        let flags = any::<[bool; 2]>();
+        let links = (any::<u32>(), 0..=100_u8).prop_map(|(hash, share)| Links { hash, share });
+        let name = any::<[u32; 2]>().prop_map(|[letters, digits]| Name { letters, digits });
+        (blocks, flags, name, links).prop_map(|(blocks, flags, name, links)| {
+            let [is_truncated, is_body_truncated] = flags;
+            let mut sketch =
+                Sketch { is_truncated, is_body_truncated, name, links, ..Sketch::default() };
             for (tokens, shared, [is_body, is_linked]) in blocks {
                 let start = sketch.tokens.len();
                 sketch.tokens.extend(tokens.into_iter().map(Token));
@@ -139,8 +161,8 @@ mod tests {
         Side::new(sketch, vec![false; sketch.leaves.len()])
     }
 
-    const ALL: [Acquaintance; 3] =
-        [Acquaintance::Strangers, Acquaintance::Cold, Acquaintance::Warm];
+    const ALL: [Acquaintance; 4] =
+        [Acquaintance::Strangers, Acquaintance::Cold, Acquaintance::Warm, Acquaintance::Namesakes];
 
     proptest! {
         #[test]
@@ -203,7 +225,7 @@ mod tests {
             }
             let article = Article::of(&outline, &Fingerprinter::new(Recipe::default()));
             // Flags, name, links and the number of blocks.
-            prop_assert!(article.sketch().pack().len() <= MOST_BYTES + 1 + 4 + 5 + 2);
+            prop_assert!(article.sketch().pack().len() <= MOST_BYTES + 1 + 8 + 5 + 2);
             prop_assert_eq!(Sketch::unpack(&article.sketch().pack()), Some(article.sketch().clone()));
         }
     }

@@ -12,7 +12,7 @@ const WORDS: u8 = 16;
 const CHARACTERS: u8 = 128;
 
 /// Texts are measured in fifths of a word. A word of English has as much to say as one and two thirds Chinese characters.
-pub(super) const WORD: usize = 5;
+pub(crate) const WORD: usize = 5;
 const CHARACTER: usize = 3;
 
 /// The least weight of a passage: five words, or nine characters.

@@ -164,6 +164,26 @@ fn pages_of_a_run_are_compared_by_their_stored_texts() {
 }
 
 #[test]
+fn a_duplicate_whose_article_the_run_does_not_keep_is_not_judged_by_its_text() {
+    let page =
+        |name: &str| format!("<title>{name}</title><article><p>{}<p>{name}", text("tide", 300));
+    let routes = Routes::new().at("a.test", "/tides", Reply::html(page("Tides"))).at(
+        "b.test",
+        "/reprint",
+        Reply::html(page("Reprint")),
+    );
+    let site = Site::new(routes, &["a.test/tides", "b.test/reprint"])
+        .planned(|plan| plan.crawl.concurrency = 1.try_into().unwrap());
+    site.run();
+    let output = explain(&site, &["http://a.test/tides", "http://b.test/reprint"]).success();
+    let output = stdout(&output);
+    assert!(output.contains("a near duplicate of http://"), "{output}");
+    assert!(output.contains(": the articles are the same (step near)"), "{output}");
+    assert!(output.contains("keeps the articles of unique pages only"), "{output}");
+    assert!(!output.contains("After A, B is"), "{output}");
+}
+
+#[test]
 fn an_exact_duplicate_is_compared_by_the_text_of_its_match() {
     let site = run();
     let output = explain(&site, &["http://a.test/again", "http://a.test/near"]).success();

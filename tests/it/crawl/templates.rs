@@ -101,3 +101,25 @@ fn explain_and_lookup_say_what_the_template_changes() {
     let looked_up = output(&["lookup", "new.jsonl"]);
     assert!(looked_up.contains("from pages of its site, because"), "{looked_up}");
 }
+
+#[test]
+fn explain_shows_the_figures_of_the_articles_of_a_run() {
+    let site = shops(|_| {});
+    site.run();
+    let output = |b: &str| {
+        let mut command = pagesieve();
+        command.current_dir(site.path()).args(["explain", "http://a.test/40", b, "--run", "."]);
+        stdout(&command.assert().success())
+    };
+    let same_site = output("http://a.test/41");
+    assert!(
+        same_site.contains("B is unique: neither the texts nor the articles are the same"),
+        "{same_site}"
+    );
+    assert!(same_site.contains("pages of one site, whose furniture is known"), "{same_site}");
+    assert!(same_site.contains("only 0 % of the body text is common"), "{same_site}");
+    assert!(same_site.contains("does not keep the words of articles"), "{same_site}");
+    let other_site = output("http://b.test/41");
+    assert!(other_site.contains("compared as pages of two sites: "), "{other_site}");
+    assert!(other_site.contains("they have fewer than 25 words in common"), "{other_site}");
+}
