@@ -478,14 +478,17 @@ impl Frontier {
         if self.has_room(Contact::Unknown, now) { self.doubtful.unknown.pop_front() } else { None }
     }
 
-    /// Whether a request may start to a host of which this is known. While there are hosts that answer, the others get at most half of
-    /// the slots, and an eighth for requests that may wait long; while there are none, a quarter for these.
+    /// Whether a request may start to a host of which this is known. While there are hosts that answer, a quarter of the slots is kept for
+    /// them, or half if they need it; and the others get an eighth for requests that may wait long. While there are none, a quarter.
     fn has_room(&self, contact: Contact, now: Instant) -> bool {
         let lately = self.network.last_answer().is_some_and(|at| at + LATELY > now);
         match contact {
             Contact::Answers => true,
             Contact::Unknown => {
-                !lately || self.doubtful.in_flight < (self.limits.requests / 2).max(1)
+                let all = self.limits.requests;
+                let answering = self.running.len().saturating_sub(self.doubtful.in_flight);
+                let kept = (2 * answering).clamp(all / 4, all / 2);
+                !lately || self.doubtful.in_flight < (all - kept).max(1)
             }
             Contact::Silent | Contact::Stopped => self.doubtful.patient < self.most_patient(lately),
         }
