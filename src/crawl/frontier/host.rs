@@ -245,7 +245,9 @@ impl Host {
 
     /// Where its robots.txt is.
     pub(super) fn robots_url(&self) -> Option<Url> {
-        Url::parse(&format!("{}://{}/robots.txt", self.scheme.as_str(), self.name)).ok()
+        let next = self.urls.front().map(|queued| Scheme::of(&queued.url.url));
+        let scheme = next.unwrap_or(self.scheme).as_str();
+        Url::parse(&format!("{scheme}://{}/robots.txt", self.name)).ok()
     }
 
     /// Takes back what was counted against it and its URLs during an outage.

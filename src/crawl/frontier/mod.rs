@@ -372,27 +372,27 @@ impl Frontier {
         }
     }
 
-    /// Asks the next host whether it answers, once politeness permits.
+    /// Asks the next host whether it answers, once politeness permits. Hosts that have not failed go first: if one of them answers, the
+    /// network is in order.
     fn next_probe(&mut self, now: Instant) -> Option<Step> {
-        let (hosts, most) = (&self.hosts, self.options.per_host.get());
+        let most = self.options.per_host.get();
         let is_full = |host: &Host| {
             let address = host.address.filter(|address| !address.is_loopback());
             address.is_some_and(|address| self.addresses.is_full(address))
         };
-        let is_free = |host: &&Host| host.pace.in_flight() < most && !is_full(host);
-        let free = |id| hosts.get(&id).filter(is_free);
-        let may_start = |id| free(id).is_some_and(|host| host.pace.earliest() <= now);
-        if let Some(id) = self.network.suspect(may_start) {
-            let host = self.hosts.get(&id)?;
-            let (url, address) = (host.robots_url()?, host.address);
-            self.network.probe();
-            let task = ProbeTask { id: self.next_id(), url };
-            let address = address.filter(|address| !address.is_loopback());
-            self.run(task.id, id, address, None, now);
-            return Some(Step::Probe(Arc::new(task)));
+        let is_free = |host: &Host| host.pace.in_flight() < most && !is_full(host);
+        let may_start = |host: &Host| is_free(host) && host.pace.earliest() <= now;
+        let is_sound = |host: &Host| matches!(host.contact, Contact::Answers | Contact::Unknown);
+        let sound = self.hosts.iter().find(|(_, host)| is_sound(host) && may_start(host));
+        let suspect = |id| self.hosts.get(&id).is_some_and(may_start);
+        let found = sound.map(|(&id, _)| id).or_else(|| self.network.next_suspect(suspect));
+        if let Some(id) = found {
+            return self.probe(id, now);
         }
-        let later = self.network.suspects().filter_map(free).map(|host| host.pace.earliest());
-        match later.min() {
+        let suspects = self.network.suspects().filter_map(|id| self.hosts.get(&id));
+        let others = self.hosts.values().filter(|host| is_sound(host));
+        let later = suspects.chain(others).filter(|host| is_free(host));
+        match later.map(|host| host.pace.earliest()).min() {
             Some(at) => Some(Step::Wait(at)),
             None if self.running.is_empty() => {
                 self.network.forget();
@@ -400,6 +400,15 @@ impl Frontier {
             }
             None => Some(Step::Blocked),
         }
+    }
+
+    fn probe(&mut self, id: HostId, now: Instant) -> Option<Step> {
+        let host = self.hosts.get(&id)?;
+        let (url, address) = (host.robots_url()?, host.address);
+        self.network.probe(id);
+        let task = ProbeTask { id: self.next_id(), url };
+        self.run(task.id, id, address.filter(|address| !address.is_loopback()), None, now);
+        Some(Step::Probe(Arc::new(task)))
     }
 
     /// Whether it waits for the network to come back.
@@ -790,27 +799,37 @@ impl Frontier {
 
     /// A host has answered the request of this task.
     fn answered(&mut self, id: TaskId, now: Instant) {
-        if let Some(running) = self.running.get(&id)
-            && !running.goes_elsewhere
-            && let Some(host) = self.hosts.get_mut(&running.host)
+        let running = self.running.get(&id).filter(|running| !running.goes_elsewhere);
+        let host = running.map(|running| running.host);
+        if let Some(id) = host
+            && let Some(host) = self.hosts.get_mut(&id)
         {
-            self.absent.remove(running.host);
+            self.absent.remove(id);
             host.contact = Contact::Answers;
             host.last_answer = Some(now);
             host.faults = 0;
         }
-        let was_suspicious = self.network.is_suspicious();
-        let outage = self.network.answered(now);
-        if was_suspicious && outage.is_none() {
-            let given_up = self.hosts.iter().filter(|(_, host)| host.failures >= MAX_FAILURES);
-            let given_up: Vec<_> = given_up.map(|(&id, _)| id).collect();
-            for id in given_up {
-                self.defer_absent(id, now);
-            }
+        if !self.network.is_suspicious() {
+            self.network.answered(now);
+            return;
         }
+        let suspects: Vec<_> = self.network.suspects().collect();
+        let outage = self.network.answered(now);
         if let Some(since) = outage {
             self.hosts.values_mut().for_each(Host::forgive);
             self.orders.push_back(Step::Pardon(Pardon { host: None, since: Some(since) }));
+        }
+        let by_suspect = host.is_some_and(|host| suspects.contains(&host));
+        let is_absent = |id: &HostId| match outage {
+            // Another host answers: it is the fault of these.
+            Some(_) => !by_suspect && suspects.contains(id),
+            None => self.hosts[id].failures >= MAX_FAILURES,
+        };
+        let absent: Vec<_> = self.hosts.keys().copied().filter(is_absent).collect();
+        for id in absent {
+            self.defer_absent(id, now);
+        }
+        if outage.is_some() {
             self.schedule_all();
         }
     }

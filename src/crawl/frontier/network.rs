@@ -1,8 +1,9 @@
 //! Whether requests fail because of their hosts, or because of the network or this machine.
 //!
 //! An outage is suspected when several requests in a row fail at hosts that had answered before, and no host answers in between. Then the
-//! robots.txt of some of these hosts is requested. If one of them answers, the failures were the fault of URLs. If none does, it is an
-//! outage: nothing else is started, and the hosts are asked again after growing pauses, until one answers. Pure, like the frontier.
+//! robots.txt of other hosts is requested, and of some of these. If one answers, the failures were the fault of URLs or of their hosts. If
+//! none does, it is an outage: nothing else is started, and hosts are asked again after growing pauses, until one answers. Pure, like the
+//! frontier.
 
 use std::{
     collections::VecDeque,
@@ -141,17 +142,14 @@ impl Network {
         }
         if self.failures >= SUSPICIOUS && self.outage.is_none() {
             let since = self.last_answer.unwrap_or(now);
-            let to_probe = self.suspects.len().min(PROBES);
-            self.outage = Some(Outage { since, probing: 0, to_probe, probe_at: now, pause: None });
+            let (to_probe, probe_at) = (PROBES, now);
+            self.outage = Some(Outage { since, probing: 0, to_probe, probe_at, pause: None });
         }
     }
 
-    /// The next suspect that `may` be asked now.
-    pub(super) fn suspect(&mut self, may: impl Fn(HostId) -> bool) -> Option<HostId> {
-        let place = self.suspects.iter().position(|&host| may(host))?;
-        let host = self.suspects.remove(place)?;
-        self.suspects.push_back(host);
-        Some(host)
+    /// The first suspect that `may` be asked now.
+    pub(super) fn next_suspect(&self, may: impl Fn(HostId) -> bool) -> Option<HostId> {
+        self.suspects().find(|&host| may(host))
     }
 
     /// The suspects.
@@ -159,8 +157,13 @@ impl Network {
         self.suspects.iter().copied()
     }
 
-    /// A probe starts.
-    pub(super) fn probe(&mut self) {
+    /// A probe of this host starts.
+    pub(super) fn probe(&mut self, host: HostId) {
+        if let Some(place) = self.suspects.iter().position(|&suspect| suspect == host) {
+            // The others come first the next time.
+            self.suspects.remove(place);
+            self.suspects.push_back(host);
+        }
         if let Some(outage) = &mut self.outage {
             outage.probing += 1;
             outage.to_probe -= 1;
@@ -179,7 +182,7 @@ impl Network {
         let pause = outage.pause.map_or(FIRST_PAUSE, |pause| (2 * pause).min(LONGEST_PAUSE));
         outage.pause = Some(pause);
         outage.probe_at = now + pause;
-        outage.to_probe = self.suspects.len().min(PROBES);
+        outage.to_probe = PROBES;
         is_new.then_some(outage.since)
     }
 
@@ -226,8 +229,8 @@ mod tests {
     fn probes(network: &mut Network, now: Instant) -> usize {
         let mut started = 0;
         while network.gate(0, now) == Gate::Probe {
-            network.suspect(|_| true).unwrap();
-            network.probe();
+            let host = network.next_suspect(|_| true).unwrap();
+            network.probe(host);
             started += 1;
         }
         started
@@ -272,7 +275,7 @@ mod tests {
         assert_eq!(confirmed[2], Some(start));
         assert_eq!(network.gate(0, start + 23 * HOUR), Gate::Probe);
         assert_eq!(network.gate(0, start + 24 * HOUR), Gate::GivenUp);
-        network.probe();
+        network.probe(HostId(0));
         assert_eq!(network.gate(0, start + 24 * HOUR), Gate::Probe, "a probe is in flight");
         assert_eq!(network.end_outage(), Some(start));
     }

@@ -97,6 +97,7 @@ struct Web {
 
 const HOSTS: usize = 12;
 const PAGES: usize = 20;
+const SLOW: &str = "h99.test";
 
 impl Web {
     fn start() -> Arc<Self> {
@@ -105,11 +106,13 @@ impl Web {
     }
 
     fn reply(request: &Request, _: usize) -> Reply {
+        // The first host is slow, so that it answers seldom.
+        let robots = if request.host == SLOW { "User-agent: *\nCrawl-delay: 20" } else { "" };
         let links: Vec<_> = (1..PAGES).map(|n| format!("/{n}")).collect();
         let links: Vec<_> = links.iter().map(String::as_str).collect();
         match &*request.path {
             "/" => page(&request.host, &links),
-            "/robots.txt" => Reply::text(""),
+            "/robots.txt" => Reply::text(robots),
             path => page(&format!("{}{path}", request.host), &[]),
         }
     }
@@ -189,14 +192,15 @@ fn an_outage_that_lasts_too_long_leaves_the_run_open_and_the_next_start_goes_on(
     assert_eq!(report.warnings, []);
 }
 
-/// Two webs: the hosts of the second stop answering while those of the first go on.
-fn partly_down(again: bool) -> (Report, Arc<Web>, Plan, TempDir) {
+/// Two webs: the hosts h2 and h3 of the second stop answering while those of the first go on.
+fn partly_down(sound: &[usize], again: bool) -> (Report, Arc<Web>, Plan, TempDir) {
     let (web, other, directory) = (Web::start(), Web::start(), TempDir::new().unwrap());
-    let mut plan = web.plan(&directory, &[0, 1, 2, 3]);
-    let names = plan.fetch.resolve.range_mut("h2.test".to_owned()..);
-    names.for_each(|(_, address)| *address = other.address);
+    let mut plan = web.plan(&directory, &[sound, &[2, 3]].concat());
+    for name in ["h2.test", "h3.test"] {
+        plan.fetch.resolve.insert(name.to_owned(), other.address);
+    }
     let stopping = Arc::clone(&other);
-    let report = disturbed(plan.clone(), 12, move || {
+    let report = disturbed(plan.clone(), 10, move || {
         stopping.stop();
         if again {
             thread::sleep(Duration::from_millis(600));
@@ -209,14 +213,14 @@ fn partly_down(again: bool) -> (Report, Arc<Web>, Plan, TempDir) {
 
 #[test]
 fn a_host_that_stops_answering_is_asked_again_while_the_run_lasts() {
-    let (report, ..) = partly_down(true);
+    let (report, ..) = partly_down(&[0, 1], true);
     assert_eq!((report.end, report.counts.unique), (End::Done, 4 * PAGES as u64));
     assert_eq!(report.counts.skipped, [].into());
 }
 
 #[test]
 fn hosts_that_stop_answering_leave_the_run_open() {
-    let (report, web, plan, _directory) = partly_down(false);
+    let (report, web, plan, _directory) = partly_down(&[0, 1], false);
     assert_eq!(report.end, End::Open);
     assert!(report.counts.unique >= 2 * PAGES as u64, "the others are not held up");
     assert_eq!(report.deferred.len(), 2, "{:?}", report.deferred);
@@ -224,6 +228,15 @@ fn hosts_that_stop_answering_leave_the_run_open() {
     web.go_on();
     let report = run_fast(plan, Control::default()).unwrap();
     assert_eq!((report.end, report.counts.unique), (End::Done, 4 * PAGES as u64));
+}
+
+#[test]
+fn hosts_that_stop_answering_do_not_hold_up_one_that_answers_seldom() {
+    let (report, ..) = partly_down(&[99], false);
+    assert_eq!(report.end, End::Open);
+    let slow = report.hosts.iter().find(|host| host.host == SLOW).unwrap();
+    assert_eq!((slow.fetched, slow.failed), (PAGES as u64, 0));
+    assert_eq!(report.deferred.len(), 2, "{:?}", report.deferred);
 }
 
 #[test]
