@@ -146,7 +146,7 @@ impl<I: Index> Engine<I> {
             && self.is_the_same_page(digests, document, subject.as_ref(), verdict)?
         {
             self.remember_alias(digests, document, document.body.as_slice(), verdict, facts)?;
-            return Ok(self.taught(document, verdict, facts));
+            return Ok(self.change(verdict, facts));
         }
         let known_by: Vec<Digest> =
             document.body.into_iter().chain(document.sketch.digest).collect();
@@ -154,14 +154,14 @@ impl<I: Index> Engine<I> {
         if let Some(found) = near {
             let verdict = Verdict::Duplicate(found);
             self.remember_alias(digests, document, &known_by, verdict, facts)?;
-            return Ok(self.taught(document, verdict, facts));
+            return Ok(self.change(verdict, facts));
         }
         let representative = self.remember_representative(digests, document, known_by, facts)?;
         if let Some(subject) = subject {
             digests.keep_article(self.next, subject.article.sketch(), &subject.keys.own)?;
             self.enter_article(self.next, &subject.keys.own, self.window.len());
         }
-        let template = self.learn(document, true);
+        let template = self.learn(document);
         let change = self.change(Verdict::Unique, facts);
         Ok(Change { representative: Some(representative), template, ..change })
     }
@@ -586,16 +586,10 @@ impl<I: Index> Engine<I> {
         Ok(())
     }
 
-    /// The change of a duplicate. What pages of one origin share is learnt from all of them; from texts only if they are unique.
-    fn taught(&mut self, document: &Document, verdict: Verdict, facts: Facts) -> Change {
-        let template = document.article.as_ref().and_then(|_| self.learn(document, false));
-        Change { template, ..self.change(verdict, facts) }
-    }
-
-    /// Learns from a document, before it gets its number.
-    fn learn(&mut self, document: &Document, is_unique: bool) -> Option<TemplateChange> {
+    /// Learns from a unique document, before it gets its number. Copies teach nothing: an article of many copies would become furniture.
+    fn learn(&mut self, document: &Document) -> Option<TemplateChange> {
         let (templates, blocks) = self.templates.as_mut().zip(document.blocks.as_ref())?;
-        let sample = templates.sample(self.next, document.key, blocks, is_unique)?;
+        let sample = templates.sample(self.next, document.key, blocks)?;
         let outdated = templates.learn(&sample);
         Some(TemplateChange { sample, outdated })
     }

@@ -194,20 +194,12 @@ impl Templates {
         Share::of(part, whole)
     }
 
-    /// The sample of a page; none if an earlier version of it is among the latest samples, or if it is a duplicate and a page of the same
-    /// name is.
-    pub(super) fn sample(
-        &self,
-        id: DocId,
-        key: Key,
-        page: &Blocks,
-        is_unique: bool,
-    ) -> Option<TemplateSample> {
+    /// The sample of a unique page; none if an earlier version of it is among the latest samples.
+    pub(super) fn sample(&self, id: DocId, key: Key, page: &Blocks) -> Option<TemplateSample> {
         let &Blocks { origin, name, .. } = page;
-        let has_name = |known: Option<u32>| name.is_some() && known == name && !is_unique;
-        let is_same = |known: &(Key, Option<u32>)| known.0 == key || has_name(known.1);
         let known = self.origins.get(&origin);
-        let is_known = known.is_some_and(|known| known.pages.iter().flatten().any(is_same));
+        let is_known =
+            known.is_some_and(|known| known.pages.iter().flatten().any(|&(other, _)| other == key));
         (!is_known).then(|| TemplateSample { id, key, origin, name, blocks: page.largest() })
     }
 
@@ -302,7 +294,7 @@ mod tests {
     /// Learns from pages that follow one another from this number on, each of another key.
     fn learn_from(templates: &mut Templates, first: u64, pages: &[Blocks]) {
         for (id, page) in (first..).zip(pages) {
-            let sample = templates.sample(DocId(id), Key(id), page, true).unwrap();
+            let sample = templates.sample(DocId(id), Key(id), page).unwrap();
             templates.learn(&sample);
         }
     }
@@ -353,8 +345,7 @@ mod tests {
         let mut templates = Templates::new(Bounds::default());
         let version = |number: u64| page("a", &["what stays", &format!("version {number}")]);
         for number in 1..100 {
-            if let Some(sample) =
-                templates.sample(DocId(number), Key(number % 3), &version(number), true)
+            if let Some(sample) = templates.sample(DocId(number), Key(number % 3), &version(number))
             {
                 templates.learn(&sample);
             }
@@ -370,7 +361,7 @@ mod tests {
             let origin = if id % 3 == 0 { "always".to_owned() } else { id.to_string() };
             let lines: Vec<_> = (0..200).map(|line| format!("{id} {line}")).collect();
             let page = Blocks::of(&origin, &lines.join("\n"));
-            let sample = templates.sample(DocId(id), Key(id), &page, true).unwrap();
+            let sample = templates.sample(DocId(id), Key(id), &page).unwrap();
             assert_eq!(sample.blocks.len(), BLOCKS);
             kept.push((sample.origin, id));
             for outdated in templates.learn(&sample) {
@@ -402,14 +393,10 @@ mod tests {
         Blocks::of_page("a", u32::try_from(name).unwrap(), blocks.iter().map(|&block| (block, 10)))
     }
 
-    /// Learns from pages, each with a key of its own; those of one name are duplicates.
+    /// Learns from pages, each with a key of its own.
     fn taught(bounds: Bounds, pages: &[Blocks]) -> Templates {
         let mut templates = Templates::new(bounds);
-        for (number, page) in (1..).zip(pages) {
-            if let Some(sample) = templates.sample(DocId(number), Key(number), page, false) {
-                templates.learn(&sample);
-            }
-        }
+        learn_from(&mut templates, 1, pages);
         templates
     }
 
@@ -421,46 +408,32 @@ mod tests {
     }
 
     #[test]
-    fn copies_of_one_name_teach_nothing() {
-        let one = taught(Bounds::default(), &[named(1, &[7, 8])]);
-        let ten = taught(Bounds::default(), &vec![named(1, &[7, 8]); 10]);
-        for templates in [one, ten] {
-            assert_eq!(furniture(&templates, "a", &[7, 8]), (vec![false; 2], false));
-        }
-    }
-
-    #[test]
     fn different_pages_of_one_name_teach_what_they_share() {
         let mut templates = Templates::new(Bounds::default());
         for number in 1..4 {
             let page = named(1, &[7, 100 + number]);
-            let sample = templates.sample(DocId(number), Key(number), &page, true).unwrap();
+            let sample = templates.sample(DocId(number), Key(number), &page).unwrap();
             templates.learn(&sample);
         }
         assert_eq!(furniture(&templates, "a", &[7, 101]), (vec![true, false], true));
     }
 
     #[test]
-    fn a_name_of_several_unique_pages_tells_nothing() {
+    fn a_name_of_several_pages_does_not_tell_them_apart() {
         let mut templates = Templates::new(Bounds::default());
-        let mut learn = |number: u64, name: u32, is_unique: bool| {
-            let page = named(u64::from(name), &[100 + number]);
-            if let Some(sample) = templates.sample(DocId(number), Key(number), &page, is_unique) {
-                templates.learn(&sample);
-            }
+        let mut learn = |number: u64, name: u64| {
+            learn_from(&mut templates, number, &[named(name, &[100 + number])]);
             [1, 2, 3].map(|name| templates.acquaintance(Some(OriginKey::of("a")), name))
         };
-        assert_eq!(learn(1, 1, true), [Acquaintance::Cold; 3]);
-        assert_eq!(learn(2, 2, true), [Acquaintance::Warm; 3]);
-        assert_eq!(learn(3, 2, false), [Acquaintance::Warm; 3], "a copy of a page");
+        assert_eq!(learn(1, 1), [Acquaintance::Cold; 3]);
+        assert_eq!(learn(2, 2), [Acquaintance::Warm; 3]);
         let expected = [Acquaintance::Warm, Acquaintance::Namesakes, Acquaintance::Warm];
-        assert_eq!(learn(4, 2, true), expected);
+        assert_eq!(learn(3, 2), expected);
     }
 
     #[test]
     fn a_block_under_all_of_the_first_names_is_furniture() {
-        let pages: Vec<_> =
-            (0..NAMES as u64).flat_map(|name| vec![named(name, &[7, 100 + name]); 3]).collect();
+        let pages: Vec<_> = (0..NAMES as u64).map(|name| named(name, &[7, 100 + name])).collect();
         let templates = taught(Bounds::default(), &pages);
         assert_eq!(furniture(&templates, "a", &[7, 100, 101, 9]).0, [true, false, false, false]);
         assert!(furniture(&templates, "a", &[]).1, "furniture is known");

@@ -55,6 +55,21 @@ fn framed(furniture: &str, title: &str, content: &str) -> String {
     )
 }
 
+/// Neither do they become furniture of their site.
+#[test]
+fn copies_under_many_titles_are_all_found() {
+    for kind in ["title and heading", "title"] {
+        let mut filter = filter();
+        for number in 0..40 {
+            let name = words(&format!("name {number}"), 4);
+            let heading = if kind == "title" { String::new() } else { format!("<h2>{name}</h2>") };
+            let html = framed("a", &name, &format!("{heading}{}", article("tea", 150)));
+            let found = judge(&mut filter, &format!("a.test/{number}"), &html).verdict;
+            assert_eq!(found.is_unique(), number == 0, "{kind} {number}");
+        }
+    }
+}
+
 #[test]
 fn text_that_is_hidden_changes_nothing() {
     let filter = filter();

@@ -42,7 +42,7 @@ const LIST_WITH_PROSE: u8 = 60;
 const LIST_OF_NAMESAKES: u8 = 25;
 /// The share of the article, in per cent, that the page with the larger one and the other page need across sites: if what is shared is
 /// shorter than this, and if it is longer. The shorter an article, the more of what is taken for it is furniture.
-const SHARES: [[usize; 2]; 2] = [[60, 40], [60, 50]];
+const SHARES: [[usize; 2]; 2] = [[60, 40], [60, 56]];
 const LONG: usize = 100 * WORD;
 /// So many tokens at the end of a long page may be missing in another one, beside those for which others stand there.
 const CUT: usize = 50;
