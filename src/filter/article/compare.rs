@@ -367,8 +367,8 @@ impl<'a> Side<'a> {
         self.sketch.links.share
     }
 
-    /// Whether the body text of one of them lists other pages, and not the same ones as the other's. It is a list if at least
-    /// `list` per cent of it is links.
+    /// Whether the body text of one of them lists other pages, and not the same ones as the other's. It is a list if so much of it is links,
+    /// in per cent.
     fn lists_others_than(&self, other: &Side<'_>, list: u8) -> bool {
         self.links().max(other.links()) >= list && self.sketch.links.hash != other.sketch.links.hash
     }
