@@ -38,6 +38,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{page::Timestamp, state::Restored};
 use frontier::{Clock, Frontier, Limits, Order, Step};
+use politeness::Signal;
 use recorder::{Outcome, Record, Recorder, Request, Start, Update};
 use worker::{Finished, RecorderGone, Worker};
 
@@ -164,6 +165,9 @@ struct Loop {
     /// When the tasks that still run are given up, after the run was stopped.
     stop_by: Option<Instant>,
     recorder_gone: bool,
+    /// What was reported of the network and of this machine.
+    is_out: bool,
+    is_short: bool,
 }
 
 impl Loop {
@@ -200,6 +204,8 @@ impl Loop {
             publish_at: Instant::now(),
             stop_by: None,
             recorder_gone: false,
+            is_out: false,
+            is_short: false,
         })
     }
 
@@ -286,6 +292,11 @@ impl Loop {
         let now = Instant::now().into_std();
         match update {
             Update::Responded(id, address, signal) => {
+                if signal == Signal::Local && !std::mem::replace(&mut self.is_short, true) {
+                    tracing::warn!(
+                        "no file descriptors, ports or memory left: the run pauses and goes on with fewer requests"
+                    );
+                }
                 self.frontier.responded(id, address, signal, now);
             }
             Update::Recorded(task, recorded, counts) => {
@@ -328,7 +339,14 @@ impl Loop {
     }
 
     fn publish(&mut self) {
-        let now = Instant::now();
+        let (now, is_out) = (Instant::now(), self.frontier.is_out());
+        match (std::mem::replace(&mut self.is_out, is_out), is_out) {
+            (false, true) => {
+                tracing::warn!("no host answers any more: the run pauses until one does");
+            }
+            (true, false) => tracing::warn!("the pause has ended"),
+            _ => {}
+        }
         if let Some(progress) = &self.control.progress
             && now >= self.publish_at
         {
@@ -337,7 +355,7 @@ impl Loop {
                 counts: self.counts,
                 active_hosts: self.frontier.active_hosts(),
                 in_flight: self.frontier.in_flight(),
-                is_out: self.frontier.is_out(),
+                is_out,
                 restored: None,
             });
         }

@@ -462,7 +462,7 @@ impl<I: Index> Engine<I> {
         Ok(best.or_else(|| self.near_by_text(document)))
     }
 
-    /// Whether long pages of one site differ beyond the ends of their sketches, which only their signatures show.
+    /// Whether long pages of one origin differ beyond the ends of their sketches, which only their signatures show.
     fn ends_differ(
         &self,
         document: &Document,

@@ -98,7 +98,7 @@ pub(super) struct Host {
     /// URLs in a row that got no response.
     pub(super) failures: u32,
     pub(super) contact: Contact,
-    /// When it answered last since this start.
+    /// When it answered last since this start, or was resumed.
     pub(super) last_answer: Option<Instant>,
     /// Faults of this machine in a row at its requests.
     pub(super) faults: u32,
@@ -243,11 +243,11 @@ impl Host {
         self.retries.push(Retry { due, attempt, queued });
     }
 
-    /// Where its robots.txt is.
-    pub(super) fn robots_url(&self) -> Option<Url> {
+    /// Its URL of this path.
+    pub(super) fn url(&self, path: &str) -> Option<Url> {
         let next = self.urls.front().map(|queued| Scheme::of(&queued.url.url));
         let scheme = next.unwrap_or(self.scheme).as_str();
-        Url::parse(&format!("{scheme}://{}/robots.txt", self.name)).ok()
+        Url::parse(&format!("{scheme}://{}{path}", self.name)).ok()
     }
 
     /// Takes back what was counted against it and its URLs during an outage.

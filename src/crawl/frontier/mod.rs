@@ -134,7 +134,7 @@ pub(super) struct RobotsTask {
 #[derive(Debug)]
 pub(super) struct ProbeTask {
     pub(super) id: TaskId,
-    /// Its robots.txt.
+    /// Its robots.txt, or its first page if robots.txt is not obeyed.
     pub(super) url: Url,
 }
 
@@ -404,7 +404,8 @@ impl Frontier {
 
     fn probe(&mut self, id: HostId, now: Instant) -> Option<Step> {
         let host = self.hosts.get(&id)?;
-        let (url, address) = (host.robots_url()?, host.address);
+        let path = if self.options.obey_robots { "/robots.txt" } else { "/" };
+        let (url, address) = (host.url(path)?, host.address);
         self.network.probe(id);
         let task = ProbeTask { id: self.next_id(), url };
         self.run(task.id, id, address.filter(|address| !address.is_loopback()), None, now);
@@ -1056,7 +1057,7 @@ impl Frontier {
             // One URL shows whether it answers again.
             let had_answered = self.absent.had_answered(id);
             host.contact = if had_answered { Contact::Stopped } else { Contact::Silent };
-            host.failures = MAX_FAILURES - 1;
+            (host.failures, host.last_answer) = (MAX_FAILURES - 1, Some(now));
         }
         self.hosts.insert(id, host);
         self.schedule(id);

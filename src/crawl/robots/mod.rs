@@ -1,9 +1,10 @@
 //! What a host's robots.txt lets our agent fetch: RFC 9309, and where that is silent, what Google documents.
 //!
-//! If robots.txt cannot be fetched (no response, 429 or 5xx after all retries), no URL of the origin is fetched, and they are queued again
-//! at the next start. With another 4xx, or more than five redirects, everything is allowed.
+//! If robots.txt cannot be fetched (no response, 429 or 5xx after all retries), no URL of the origin is fetched until it can. With another
+//! 4xx, or more than five redirects, everything is allowed.
 //!
-//! Pure: the caller makes the requests and passes in the bytes and the status. A robots.txt is valid for a day.
+//! Pure: `worker.rs` (`fetch_robots`) makes the requests and passes in the responses, once the frontier returns `Step::FetchRobots`. The
+//! state keeps each file as received, by origin (`State::robots` in `state/hosts.rs`). It is valid for a day; then it is requested again.
 
 mod parse;
 
