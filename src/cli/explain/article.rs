@@ -133,7 +133,7 @@ fn why_not(obstacle: Obstacle) -> String {
             words(most)
         ),
         Obstacle::Blocks => {
-            "they differ in more than one block, though their names differ".to_owned()
+            "their names differ, so only one block may differ, such as a heading; more do".to_owned()
         }
         Obstacle::Change { change, most } => format!(
             "they differ in a block by {}; pages of two names may differ by {}",
