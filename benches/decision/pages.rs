@@ -62,12 +62,14 @@ pub(super) async fn fetch(address: &str, paths: &[&str]) -> Outcome<Vec<Page>> {
     loop {
         for path in paths.by_ref().take(CONCURRENCY - tasks.len()) {
             let url: Url = format!("http://{address}/{path}").parse()?;
+            // Each site of the data has a host of its own.
+            let of_site: Url = format!("http://{path}").parse()?;
             let client = client.clone();
             tasks.spawn(async move {
-                let answer = client.get(url.clone()).send().await?.error_for_status()?;
+                let answer = client.get(url).send().await?.error_for_status()?;
                 let body = answer.bytes().await?;
                 reqwest::Result::Ok(Page {
-                    url: Some(url),
+                    url: Some(of_site),
                     content_type: Some("text/html".to_owned()),
                     body: body.into(),
                     ..Page::default()

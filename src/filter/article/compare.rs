@@ -53,7 +53,9 @@ const HOLDS: usize = 90;
 #[derive(Debug)]
 pub(crate) struct Side<'a> {
     sketch: &'a ArticleSketch,
-    passages: Passages,
+    /// Where the passage from each token on ends, and its hash.
+    passages: Vec<(usize, u64)>,
+    hashes: Hashes,
     /// For each token whether it is in a passage that the page had before: repeated words count once.
     repeated: Vec<bool>,
     furniture: Vec<bool>,
@@ -244,7 +246,28 @@ impl Figures {
     }
 }
 
-type Passages = HashSet<u64, BuildHasherDefault<Identity>>;
+/// What a page shares with another one and what not, apart from furniture.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    /// What is shared, in or around the body text.
+    shared: usize,
+    /// What is shared in the body text.
+    in_body: usize,
+    /// What is not shared in the body text: apart from teasers, and in teasers.
+    own: [usize; 2],
+    /// What is not shared, apart from numbers, if it is in one block; `None` if it is in more.
+    change: Option<usize>,
+}
+
+impl Tally {
+    /// The share of the body text, in per cent, that is shared. Teasers that are not shared do not count, unless it is a list.
+    fn share_of_body(&self, is_list: bool) -> usize {
+        let own = self.own[0] + if is_list { self.own[1] } else { 0 };
+        (100 * self.in_body).checked_div(self.in_body + own).unwrap_or(100)
+    }
+}
+
+type Hashes = HashSet<u64, BuildHasherDefault<Identity>>;
 
 /// Takes hashes as they are.
 #[derive(Clone, Copy, Debug, Default)]
@@ -267,15 +290,19 @@ impl Hasher for Identity {
 impl<'a> Side<'a> {
     /// This page, given which of its blocks are furniture.
     pub(crate) fn new(sketch: &'a ArticleSketch, furniture: Vec<bool>) -> Self {
-        let (mut found, mut until) = (Passages::default(), 0);
-        let mut repeated = vec![false; sketch.tokens.len()];
-        passages(&sketch.tokens, |start, end| {
-            if !found.insert(hash(&sketch.tokens[start..end])) {
+        let tokens = &sketch.tokens;
+        let mut found = Vec::with_capacity(tokens.len());
+        found.extend(passages(tokens).map(|passage| (passage.end, hash(&tokens[passage]))));
+        let mut hashes =
+            Hashes::with_capacity_and_hasher(found.len(), BuildHasherDefault::default());
+        let (mut repeated, mut until) = (vec![false; tokens.len()], 0);
+        for (start, &(end, hash)) in found.iter().enumerate() {
+            if !hashes.insert(hash) {
                 repeated[start.max(until)..end].fill(true);
                 until = end;
             }
-        });
-        Self { sketch, passages: found, repeated, furniture }
+        }
+        Self { sketch, passages: found, hashes, repeated, furniture }
     }
 
     /// The share of its article, in per cent, that it has in common with an earlier page that it repeats; `None` if it repeats it not.
@@ -285,10 +312,10 @@ impl<'a> Side<'a> {
 
     /// What it and an earlier page have in common and apart.
     pub(crate) fn figures(&self, earlier: &Side<'_>, how: Acquaintance) -> Figures {
-        let (name, other) = (self.sketch.name, earlier.sketch.name);
+        let [name, name_of_earlier] = [self.sketch.name, earlier.sketch.name];
         // Pages of a list, or versions of a page, often have names that differ in their digits.
-        let is_telling = how != Acquaintance::Namesakes && name == other;
-        let has_same_name = name.letters == other.letters;
+        let is_telling = how != Acquaintance::Namesakes && name == name_of_earlier;
+        let has_same_name = name.letters == name_of_earlier.letters;
         let [list, list_with_prose] = match is_telling {
             true => [LIST, LIST_WITH_PROSE],
             false if has_same_name => [LIST_OF_NAMESAKES; 2],
@@ -305,9 +332,10 @@ impl<'a> Side<'a> {
                 shared.is_some() && (self.is_in_body(&mine) || earlier.is_in_body(&theirs));
             return Figures::Strangers { shared, is_article };
         }
+        let [one, other] = [self.tally(&mine), earlier.tally(&theirs)];
         let is_list = !is_telling || self.links().max(earlier.links()) >= LIST;
         let names = if has_same_name {
-            let known = self.known(&mine).min(earlier.known(&theirs));
+            let known = one.in_body.min(other.in_body);
             if known < LONG && self.lists_others_than(earlier, list) {
                 return Figures::OtherLinks;
             }
@@ -319,15 +347,15 @@ impl<'a> Side<'a> {
             };
             Names::One { most, body: if is_list { SAME_LIST } else { SAME_BODY } }
         } else {
-            let changes = self.change(&mine).zip(earlier.change(&theirs));
+            let changes = one.change.zip(other.change);
             Names::Two { change: changes.map(|(one, other)| one.max(other)) }
         };
         Figures::OneSite {
             is_warm: how != Acquaintance::Cold,
             names,
-            both: self.common(&mine).min(earlier.common(&theirs)),
+            both: one.shared.min(other.shared),
             own: [self.own(&mine, earlier, &theirs), earlier.own(&theirs, self, &mine)],
-            body: self.share_of_body(&mine, is_list).min(earlier.share_of_body(&theirs, is_list)),
+            body: one.share_of_body(is_list).min(other.share_of_body(is_list)),
         }
     }
 
@@ -373,38 +401,42 @@ impl<'a> Side<'a> {
         self.links().max(other.links()) >= list && self.sketch.links.hash != other.sketch.links.hash
     }
 
-    /// The share of the body text, in per cent, that is covered, apart from furniture. Teasers that are not covered do not count, unless it is
-    /// a list. Numbers count here.
-    fn share_of_body(&self, covered: &[bool], is_list: bool) -> usize {
-        let known = self.known(covered);
-        let own = self.sum(&self.by_block(|at| !covered[at]), |leaf, furniture| {
-            leaf.is_body && !furniture && (is_list || !leaf.is_linked)
-        });
-        (100 * known).checked_div(known + own).unwrap_or(100)
-    }
-
-    /// What is not covered, apart from furniture and numbers, if it is in one block; `None` if it is in more.
-    fn change(&self, covered: &[bool]) -> Option<usize> {
-        let counts = |at: usize| !covered[at] && !self.sketch.tokens[at].is_number();
+    /// What is covered and what is not, apart from furniture. Numbers count.
+    fn tally(&self, covered: &[bool]) -> Tally {
+        let mut sums = Tally { change: Some(0), ..Tally::default() };
         let blocks = self.sketch.leaves.iter().zip(&self.furniture);
-        let mut changed = blocks
-            .filter(|(_, furniture)| !**furniture)
-            .map(|(leaf, _)| self.weight(leaf, counts))
-            .filter(|weight| *weight > 0);
-        let first = changed.next().unwrap_or(0);
-        changed.next().is_none().then_some(first)
+        for (leaf, _) in blocks.filter(|(_, furniture)| !**furniture) {
+            let [mut shared, mut own, mut change] = [0; 3];
+            for at in leaf.range().filter(|&at| !self.repeated[at]) {
+                let token = self.sketch.tokens[at];
+                if covered[at] {
+                    shared += token.weight();
+                } else {
+                    own += token.weight();
+                    change += if token.is_number() { 0 } else { token.weight() };
+                }
+            }
+            sums.shared += shared;
+            if leaf.is_body {
+                sums.in_body += shared;
+                sums.own[usize::from(leaf.is_linked)] += own;
+            }
+            if change > 0 {
+                sums.change = sums.change.filter(|before| *before == 0).map(|_| change);
+            }
+        }
+        sums
     }
 
     /// For each token whether it is in a passage of the other page.
     fn covered(&self, other: &Side<'_>) -> Vec<bool> {
-        let tokens = &self.sketch.tokens;
-        let (mut covered, mut until) = (vec![false; tokens.len()], 0);
-        passages(tokens, |start, end| {
-            if other.passages.contains(&hash(&tokens[start..end])) {
+        let (mut covered, mut until) = (vec![false; self.sketch.tokens.len()], 0);
+        for (start, &(end, hash)) in self.passages.iter().enumerate() {
+            if other.hashes.contains(&hash) {
                 covered[start.max(until)..end].fill(true);
                 until = end;
             }
-        });
+        }
         covered
     }
 
@@ -448,16 +480,6 @@ impl<'a> Side<'a> {
             weights.iter_mut().zip(&self.furniture).filter(|(_, furniture)| **furniture);
         furniture.for_each(|(weight, _)| *weight = 0);
         weights
-    }
-
-    /// What is shared, in or around the body text, apart from furniture.
-    fn common(&self, covered: &[bool]) -> usize {
-        self.sum(&self.by_block(|at| covered[at]), |_, furniture| !furniture)
-    }
-
-    /// What is shared in the body text, apart from furniture.
-    fn known(&self, covered: &[bool]) -> usize {
-        self.sum(&self.by_block(|at| covered[at]), |leaf, furniture| leaf.is_body && !furniture)
     }
 
     /// The prose that is not shared, apart from furniture, numbers and teasers.

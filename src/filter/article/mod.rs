@@ -174,23 +174,18 @@ impl Article {
 
     /// The keys by which pages that share a passage with it are found, given which of its blocks are furniture.
     pub(crate) fn keys(&self, furniture: &[bool]) -> Keys {
-        let [mut body, mut others] = [Vec::new(), Vec::new()];
-        let mut leaves = self.sketch.leaves.iter().zip(furniture);
-        let mut leaf = leaves.next();
-        passages(&self.sketch.tokens, |start, end| {
-            while leaf.is_some_and(|(leaf, _)| leaf.end <= start) {
-                leaf = leaves.next();
-            }
-            if let Some((leaf, false)) = leaf {
-                let key = self.hashes[start..end].iter().fold(0, |key: u64, hash| {
-                    (key.rotate_left(23) ^ hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-                });
-                let keys = if leaf.is_body { &mut body } else { &mut others };
-                // The low bits of a product depend on the low bits only.
-                keys.push(key ^ (key >> 32));
-            }
+        let blocks = self.sketch.leaves.iter().zip(furniture);
+        let mut blocks = blocks.map(|(leaf, &is_furniture)| (leaf, is_furniture)).peekable();
+        let own = passages(&self.sketch.tokens).filter_map(|range| {
+            while blocks.next_if(|(leaf, _)| leaf.end <= range.start).is_some() {}
+            let &(leaf, is_furniture) = blocks.peek()?;
+            let key = self.hashes[range].iter().fold(0, |key: u64, hash| {
+                (key.rotate_left(23) ^ hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            });
+            // The low bits of a product depend on the low bits only.
+            (!is_furniture).then_some((key ^ (key >> 32), leaf.is_body))
         });
-        Keys::of(body, others)
+        Keys::of(own)
     }
 
     /// Whether it has hardly any content of its own.
