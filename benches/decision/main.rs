@@ -7,6 +7,8 @@
 //! of the fingerprint and of the article's passages in their indexes, comparison with what they find, and insertion, in a window that is
 //! full of a million other documents. It is also made without the comparison of articles.
 //!
+//! `cargo bench --bench decision -- pages.jsonl` does so for the pages of a file, which are not fetched: lines with `url` and `html`.
+//!
 //! `cargo bench --bench decision -- --bytes` prints what such a window takes in memory.
 #![allow(clippy::cast_precision_loss, reason = "pages are few")]
 
@@ -38,7 +40,7 @@ use turns::{Spread, Target, cpu, ratio};
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-const WAYS: [Way; 4] = [
+const WAYS: [Way<'static>; 4] = [
     Way { name: "English", language: "en", segment: Segment::Jieba, most: Some(0.20) },
     Way {
         name: "Chinese by characters",
@@ -54,8 +56,8 @@ const WAYS: [Way; 4] = [
 const MOST_TIMES_WITHOUT: f64 = 1.5;
 
 /// Pages of a language, a way to cut them, and what part of the work before it the decision may take.
-struct Way {
-    name: &'static str,
+struct Way<'a> {
+    name: &'a str,
     language: &'static str,
     segment: Segment,
     most: Option<f64>,
@@ -76,27 +78,27 @@ fn main() -> Outcome<()> {
     // Without it this is a test of the bench, not a measurement.
     let (entries, rounds) =
         if arguments.iter().any(|it| it == "--bench") { (1_000_000, 9) } else { (1_000, 1) };
-    compare(&pages, entries, rounds)
-}
-
-fn compare(pages: &Pages, entries: u64, rounds: usize) -> Outcome<()> {
-    let mut server = Process::start(["serve"].map(OsStr::new))?;
-    let address = server.line()?;
     say(&format!(
         "{entries} documents in the window; CPU time of one thread, medians of {rounds} rounds (least-greatest)\n\n\
          µs a page               {:>8}{:>10}{:>11}{:>8}   {:<22}decision / the same without articles",
         "fetch", "extract", "decision", "judge", "decision / all before"
     ))?;
-    for way in &WAYS {
-        // With and without comparison of articles.
-        let windows = [true, false].map(|article| window::filled(entries, way.segment, article));
-        // Loads the dictionary.
-        black_box(windows[0].documents().text("", "数据库"));
+    let files: Vec<_> = arguments.iter().filter(|it| !it.starts_with("--")).collect();
+    if !files.is_empty() {
+        for file in files {
+            let way = Way { name: file, language: "", segment: Segment::Jieba, most: None };
+            way.compare(entries, rounds, || pages::read(file))?;
+        }
+        return Ok(());
+    }
+    let mut server = Process::start(["serve"].map(OsStr::new))?;
+    let address = server.line()?;
+    for way in WAYS {
         let paths = pages.paths(way.language);
-        let rounds =
-            (0..rounds).map(|_| round(&address, &paths, windows.each_ref().map(window::copy)));
-        let rounds = rounds.collect::<Outcome<Vec<_>>>()?;
-        say(&way.tell(&rounds, paths.len()))?;
+        way.compare(entries, rounds, || {
+            let run = Builder::new_current_thread().enable_all().build()?;
+            run.block_on(pages::fetch(&address, &paths))
+        })?;
     }
     Ok(())
 }
@@ -104,6 +106,7 @@ fn compare(pages: &Pages, entries: u64, rounds: usize) -> Outcome<()> {
 /// CPU seconds of all pages.
 #[derive(Default)]
 struct Round {
+    pages: usize,
     fetch: f64,
     extract: f64,
     decision: f64,
@@ -113,13 +116,13 @@ struct Round {
     without: f64,
 }
 
-fn round(address: &str, paths: &[&str], filters: [Filter; 2]) -> Outcome<Round> {
+fn round(fetch: impl Fn() -> Outcome<Vec<Page>>, filters: [Filter; 2]) -> Outcome<Round> {
     let (mut round, extractor) = (Round::default(), Extractor::default());
     let [mut with, mut without] = filters;
-    let run = Builder::new_current_thread().enable_all().build()?;
     let begin = cpu();
-    let fetched = run.block_on(pages::fetch(address, paths))?;
+    let fetched = fetch()?;
     round.fetch = cpu() - begin;
+    round.pages = fetched.len();
     for (arrival, page) in fetched.iter().enumerate() {
         let begin = cpu();
         let extracted = extractor.extract(page);
@@ -150,8 +153,23 @@ fn decide(
     Ok([made - begin, cpu() - made])
 }
 
-impl Way {
-    fn tell(&self, rounds: &[Round], pages: usize) -> String {
+impl Way<'_> {
+    fn compare(
+        &self,
+        entries: u64,
+        rounds: usize,
+        fetch: impl Fn() -> Outcome<Vec<Page>>,
+    ) -> Outcome<()> {
+        // With and without comparison of articles.
+        let windows = [true, false].map(|article| window::filled(entries, self.segment, article));
+        // Loads the dictionary.
+        black_box(windows[0].documents().text("", "数据库"));
+        let rounds = (0..rounds).map(|_| round(&fetch, windows.each_ref().map(window::copy)));
+        say(&self.tell(&rounds.collect::<Outcome<Vec<_>>>()?))
+    }
+
+    fn tell(&self, rounds: &[Round]) -> String {
+        let pages = rounds[0].pages;
         let times = |of: fn(&Round) -> f64| rounds.iter().map(of).collect::<Vec<_>>();
         let micros =
             |of: fn(&Round) -> f64| Spread::of(times(of).into_iter()).median * 1e6 / pages as f64;

@@ -80,3 +80,23 @@ pub(super) async fn fetch(address: &str, paths: &[&str]) -> Outcome<Vec<Page>> {
         pages.push(ended??);
     }
 }
+
+/// A line of a file of pages.
+#[derive(serde::Deserialize)]
+struct Given {
+    url: Url,
+    html: String,
+}
+
+/// The pages of a file with a JSON line for each.
+pub(super) fn read(file: &str) -> Outcome<Vec<Page>> {
+    let lines = fs::read_to_string(file)?;
+    let given = lines.lines().map(serde_json::from_str::<Given>);
+    let page = |Given { url, html }| Page {
+        url: Some(url),
+        content_type: Some("text/html; charset=utf-8".to_owned()),
+        body: html.into_bytes(),
+        ..Page::default()
+    };
+    Ok(given.map(|given| given.map(page)).collect::<Result<_, _>>()?)
+}

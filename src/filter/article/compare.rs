@@ -1,14 +1,10 @@
 //! What two pages have in common, and whether that makes one repeat the other.
 
-use std::{
-    collections::HashSet,
-    hash::{BuildHasherDefault, Hasher},
-    ops::Range,
-};
+use std::ops::Range;
 
 use super::{
     ArticleSketch, Leaf,
-    tokens::{WORD, hash, passages},
+    tokens::{Token, WORD, hash, passages},
 };
 use crate::filter::key::OriginKey;
 
@@ -53,9 +49,7 @@ const HOLDS: usize = 90;
 #[derive(Debug)]
 pub(crate) struct Side<'a> {
     sketch: &'a ArticleSketch,
-    /// Where the passage from each token on ends, and its hash.
-    passages: Vec<(usize, u64)>,
-    hashes: Hashes,
+    passages: Passages,
     /// For each token whether it is in a passage that the page had before: repeated words count once.
     repeated: Vec<bool>,
     furniture: Vec<bool>,
@@ -267,42 +261,61 @@ impl Tally {
     }
 }
 
-type Hashes = HashSet<u64, BuildHasherDefault<Identity>>;
+/// The passages of a page, in page order and by their hashes.
+#[derive(Debug)]
+struct Passages {
+    /// Where the passage from each token on ends, and its hash.
+    all: Vec<(usize, u64)>,
+    /// A hash table with open addressing: the number of a passage from 1 on, or 0. At most half of it is used.
+    slots: Vec<u32>,
+}
 
-/// Takes hashes as they are.
-#[derive(Clone, Copy, Debug, Default)]
-struct Identity(u64);
-
-impl Hasher for Identity {
-    fn write(&mut self, _: &[u8]) {
-        unreachable!("only numbers are hashed");
+impl Passages {
+    /// Those of these tokens. Calls `repeats` with each that is equal to an earlier one.
+    fn of(tokens: &[Token], mut repeats: impl FnMut(Range<usize>)) -> Self {
+        let mut all = Vec::with_capacity(tokens.len());
+        all.extend(passages(tokens).map(|passage| (passage.end, hash(&tokens[passage]))));
+        let slots = vec![0; (2 * all.len()).next_power_of_two().max(2)];
+        let mut found = Self { all, slots };
+        for (number, start) in (1..).zip(0..found.all.len()) {
+            let (end, hash) = found.all[start];
+            let slot = found.slot(hash);
+            if found.slots[slot] == 0 {
+                found.slots[slot] = number;
+            } else {
+                repeats(start..end);
+            }
+        }
+        found
     }
 
-    fn write_u64(&mut self, hash: u64) {
-        self.0 = hash.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    fn contains(&self, hash: u64) -> bool {
+        self.slots[self.slot(hash)] != 0
     }
 
-    fn finish(&self) -> u64 {
-        self.0
+    /// Where the number of a passage of this hash is, or a free slot if there is none.
+    fn slot(&self, hash: u64) -> usize {
+        let last = self.slots.len() - 1;
+        let mixed = hash.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mut slot = (mixed >> 32) as usize & last;
+        while let Some(before) = (self.slots[slot] as usize).checked_sub(1)
+            && self.all[before].1 != hash
+        {
+            slot = (slot + 1) & last;
+        }
+        slot
     }
 }
 
 impl<'a> Side<'a> {
     /// This page, given which of its blocks are furniture.
     pub(crate) fn new(sketch: &'a ArticleSketch, furniture: Vec<bool>) -> Self {
-        let tokens = &sketch.tokens;
-        let mut found = Vec::with_capacity(tokens.len());
-        found.extend(passages(tokens).map(|passage| (passage.end, hash(&tokens[passage]))));
-        let mut hashes =
-            Hashes::with_capacity_and_hasher(found.len(), BuildHasherDefault::default());
-        let (mut repeated, mut until) = (vec![false; tokens.len()], 0);
-        for (start, &(end, hash)) in found.iter().enumerate() {
-            if !hashes.insert(hash) {
-                repeated[start.max(until)..end].fill(true);
-                until = end;
-            }
-        }
-        Self { sketch, passages: found, hashes, repeated, furniture }
+        let (mut repeated, mut until) = (vec![false; sketch.tokens.len()], 0);
+        let passages = Passages::of(&sketch.tokens, |passage| {
+            repeated[passage.start.max(until)..passage.end].fill(true);
+            until = passage.end;
+        });
+        Self { sketch, passages, repeated, furniture }
     }
 
     /// The share of its article, in per cent, that it has in common with an earlier page that it repeats; `None` if it repeats it not.
@@ -431,8 +444,8 @@ impl<'a> Side<'a> {
     /// For each token whether it is in a passage of the other page.
     fn covered(&self, other: &Side<'_>) -> Vec<bool> {
         let (mut covered, mut until) = (vec![false; self.sketch.tokens.len()], 0);
-        for (start, &(end, hash)) in self.passages.iter().enumerate() {
-            if other.hashes.contains(&hash) {
+        for (start, &(end, hash)) in self.passages.all.iter().enumerate() {
+            if other.passages.contains(hash) {
                 covered[start.max(until)..end].fill(true);
                 until = end;
             }

@@ -200,9 +200,11 @@ impl Article {
 impl ArticleSketch {
     /// The hash and the weight of each block; numbers count as equal.
     pub(crate) fn blocks(&self) -> impl Iterator<Item = (u64, u32)> {
-        self.leaves.iter().map(|leaf| {
+        let mut bytes = Vec::new();
+        self.leaves.iter().map(move |leaf| {
             let tokens = &self.tokens[leaf.range()];
-            let bytes: Vec<u8> = tokens.iter().map(|token| token.without_digits()).collect();
+            bytes.clear();
+            bytes.extend(tokens.iter().map(|token| token.without_digits()));
             let weight: usize = tokens.iter().map(|token| token.weight()).sum();
             (xxhash_rust::xxh3::xxh3_64(&bytes), u32::try_from(weight).unwrap_or(u32::MAX))
         })
