@@ -468,6 +468,9 @@ impl<I: Index> Engine<I> {
             }
             let Some(sketch) = digests.article(id)? else { continue };
             let how = acquaintance(document, &other, subject);
+            if subject.article.sketch().lists_others_than(&sketch, how) {
+                continue;
+            }
             let earlier = Side::new(&sketch, self.furniture(other.origin, &sketch));
             let Some(shared) = side.repeats(&earlier, how) else { continue };
             if self.ends_differ(document, (&sketch, other.signature), how) {

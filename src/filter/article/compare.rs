@@ -307,6 +307,35 @@ impl Passages {
     }
 }
 
+impl ArticleSketch {
+    /// Whether it and an earlier page list different pages, so that nothing else counts. Across sites, links do not count.
+    pub(crate) fn lists_others_than(&self, earlier: &Self, how: Acquaintance) -> bool {
+        let [_, list_with_prose] = self.lists(earlier, how);
+        how != Acquaintance::Strangers && self.has_other_links(earlier, list_with_prose)
+    }
+
+    /// The share of links, in per cent, from which on a body text is a list: in general, and if the pages have long prose in common.
+    fn lists(&self, earlier: &Self, how: Acquaintance) -> [u8; 2] {
+        match self.is_told_by_name(earlier, how) {
+            true => [LIST, LIST_WITH_PROSE],
+            false if self.name.letters == earlier.name.letters => [LIST_OF_NAMESAKES; 2],
+            false => [0; 2],
+        }
+    }
+
+    /// Whether they have one name, and it tells pages apart. Pages of a list, or versions of a page, often have names that differ in their
+    /// digits.
+    fn is_told_by_name(&self, earlier: &Self, how: Acquaintance) -> bool {
+        how != Acquaintance::Namesakes && self.name == earlier.name
+    }
+
+    /// Whether the body text of one of them lists other pages, and not the same ones as the other's. It is a list if so much of it is links,
+    /// in per cent.
+    fn has_other_links(&self, other: &Self, list: u8) -> bool {
+        self.links.share.max(other.links.share) >= list && self.links.hash != other.links.hash
+    }
+}
+
 impl<'a> Side<'a> {
     /// This page, given which of its blocks are furniture.
     pub(crate) fn new(sketch: &'a ArticleSketch, furniture: Vec<bool>) -> Self {
@@ -325,16 +354,7 @@ impl<'a> Side<'a> {
 
     /// What it and an earlier page have in common and apart.
     pub(crate) fn figures(&self, earlier: &Side<'_>, how: Acquaintance) -> Figures {
-        let [name, name_of_earlier] = [self.sketch.name, earlier.sketch.name];
-        // Pages of a list, or versions of a page, often have names that differ in their digits.
-        let is_telling = how != Acquaintance::Namesakes && name == name_of_earlier;
-        let has_same_name = name.letters == name_of_earlier.letters;
-        let [list, list_with_prose] = match is_telling {
-            true => [LIST, LIST_WITH_PROSE],
-            false if has_same_name => [LIST_OF_NAMESAKES; 2],
-            false => [0; 2],
-        };
-        if how != Acquaintance::Strangers && self.lists_others_than(earlier, list_with_prose) {
+        if self.sketch.lists_others_than(earlier.sketch, how) {
             return Figures::OtherLinks;
         }
         let [mine, theirs] = [self.covered(earlier), earlier.covered(self)];
@@ -345,11 +365,14 @@ impl<'a> Side<'a> {
                 shared.is_some() && (self.is_in_body(&mine) || earlier.is_in_body(&theirs));
             return Figures::Strangers { shared, is_article };
         }
+        let is_telling = self.sketch.is_told_by_name(earlier.sketch, how);
         let [one, other] = [self.tally(&mine), earlier.tally(&theirs)];
-        let is_list = !is_telling || self.links().max(earlier.links()) >= LIST;
-        let names = if has_same_name {
+        let links = self.sketch.links.share.max(earlier.sketch.links.share);
+        let is_list = !is_telling || links >= LIST;
+        let names = if self.sketch.name.letters == earlier.sketch.name.letters {
             let known = one.in_body.min(other.in_body);
-            if known < LONG && self.lists_others_than(earlier, list) {
+            let [list, _] = self.sketch.lists(earlier.sketch, how);
+            if known < LONG && self.sketch.has_other_links(earlier.sketch, list) {
                 return Figures::OtherLinks;
             }
             let part = |at: usize| known / PARTS[at];
@@ -401,17 +424,6 @@ impl<'a> Side<'a> {
         let own = [self.own(&mine, earlier, &theirs), earlier.own(&theirs, self, &mine)];
         let are_equal = own == [0, 0] && self.sketch.name.letters == earlier.sketch.name.letters;
         !are_equal && self.repeats(earlier, how).is_none()
-    }
-
-    /// The share of the body text, in per cent, that is links.
-    fn links(&self) -> u8 {
-        self.sketch.links.share
-    }
-
-    /// Whether the body text of one of them lists other pages, and not the same ones as the other's. It is a list if so much of it is links,
-    /// in per cent.
-    fn lists_others_than(&self, other: &Side<'_>, list: u8) -> bool {
-        self.links().max(other.links()) >= list && self.sketch.links.hash != other.sketch.links.hash
     }
 
     /// What is covered and what is not, apart from furniture. Numbers count.
@@ -498,10 +510,11 @@ impl<'a> Side<'a> {
     /// The prose that is not shared, apart from furniture, numbers and teasers.
     fn own(&self, covered: &[bool], other: &Side<'_>, others: &[bool]) -> usize {
         let end = Self::comparable(covered, other, others);
-        let counts = self.in_runs(&covered[..end], false, OWN_RUN);
-        let weights =
-            self.by_block(|at| at < end && counts[at] && !self.sketch.tokens[at].is_number());
-        self.sum(&weights, |leaf, furniture| !furniture && !leaf.is_linked)
+        let runs = self.in_runs(&covered[..end], false, OWN_RUN);
+        let counts = |at: usize| at < end && runs[at] && !self.sketch.tokens[at].is_number();
+        let blocks = self.sketch.leaves.iter().zip(&self.furniture);
+        let prose = blocks.filter(|(leaf, furniture)| !**furniture && !leaf.is_linked);
+        prose.map(|(leaf, _)| self.weight(leaf, counts)).sum()
     }
 
     /// How many tokens the other page would show too if it were this one. Of a long page less of the end is known, the more it has before.
