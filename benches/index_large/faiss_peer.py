@@ -16,7 +16,7 @@ import numpy as np
 
 ENTRIES = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
 RADIUS = int(sys.argv[2]) if len(sys.argv) > 2 else 3
-# Probing within so many flips of each of four keys is exact up to this radius.
+# Probing within this many flips of each of four keys is exact up to this radius.
 FLIPS = RADIUS // 4
 
 

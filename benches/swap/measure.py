@@ -56,7 +56,7 @@ SIZES = ("short", "medium", "long")
 SETS = ("wrong", "recognised", "copies", "late", "quotes", "real", "text")
 LANGUAGES, HALVES = ("en", "zh", "ja"), ("tuned", "held out")
 PAGES_OF_A_SITE, SITES_OF_AN_ARTICLE = 12, 15
-# Articles that are put into pages have at least so many characters.
+# Articles that are put into pages have at least this many characters.
 LEAST_PROSE = {"en": 4000, "zh": 1500, "ja": 1500}
 LEAST_LONG = 600
 # From this similarity on two articles are one; below it they are different.
@@ -64,7 +64,7 @@ DIFFERENT, NEAR = 0.3, 0.8
 # An edited text that is less similar is no copy: its sentence was too long for it.
 LEAST_COPY = 0.7
 SHORT_GOLD = 250
-# Sentences that are exchanged have at most so many characters.
+# Sentences that are exchanged have at most this many characters.
 MOST_EDITED = 150
 # Pages for quotations have room for an article of 400 words.
 ROOM = {"en": 2600, "zh": 700, "ja": 700}

@@ -2,12 +2,21 @@
 
 use std::{io::Write, path::PathBuf};
 
-use super::{Exit, Failure, Out, Result};
-use crate::config::Draft;
+use super::{Exit, Failure, Out, Result, crawl::runtime, notify};
+use crate::{
+    config::{Config, Draft},
+    crawl::{SeedProblem, check_seeds},
+    report::counted,
+};
+
+/// Seeds that a message names.
+const NAMED: usize = 20;
 
 /// Validate a configuration, and print it with all defaults
 ///
-/// Checks everything that can be checked without the network, including seed files. The output is TOML and has the same meaning.
+/// Checks everything that can be checked without a request, including seed files. Refuses seeds at addresses that are not public, and warns
+/// of seeds whose names cannot be resolved: looks up at most 1,000 names, for at most five seconds. The output is TOML and has the same
+/// meaning.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 A minimal configuration says who crawls and where to begin:
@@ -27,12 +36,43 @@ pub(super) struct Args {
     /// Set one key, as in `crawl.max_depth=3`
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
+    /// Look up no names
+    #[arg(long)]
+    offline: bool,
 }
 
 pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
     let config = Draft::read(&args.config, &args.set)?.check()?;
+    check_addresses(&config, args.offline)?;
     let toml =
         toml::to_string_pretty(&config).expect("a configuration that was read can be written");
     out.write_all(toml.as_bytes()).map_err(Failure::Output)?;
     Ok(Exit::Done)
+}
+
+/// Refuses seeds that would never be connected to, and warns of those that cannot be found now.
+fn check_addresses(config: &Config, offline: bool) -> Result<()> {
+    let runtime = runtime()?;
+    let problems = runtime.block_on(check_seeds(&config.clone().into_plan(), offline));
+    // Look-ups that are late are not waited for.
+    runtime.shutdown_background();
+    let (refused, lost): (Vec<_>, Vec<_>) =
+        problems?.into_iter().partition(|problem| problem.is_refused);
+    let lines = |problems: &[SeedProblem]| {
+        let named = problems.iter().take(NAMED);
+        let lines = named.map(|SeedProblem { url, why, .. }| format!("\n  {url} ({why})"));
+        lines.collect::<Vec<_>>().concat()
+    };
+    if !lost.is_empty() {
+        let hosts = counted(lost.len(), "seed host");
+        notify(format_args!("warning: {hosts} cannot be resolved now:{}", lines(&lost)));
+    }
+    if refused.is_empty() {
+        return Ok(());
+    }
+    let hosts = counted(refused.len(), "seed host");
+    let message = format!("{hosts} would never be connected to:{}", lines(&refused));
+    let help =
+        "permit private networks with `fetch.allow_private`, or map names with `fetch.resolve`";
+    Err(Failure::refused(Exit::Usage, message, help))
 }

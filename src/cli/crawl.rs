@@ -18,8 +18,12 @@ use super::{
 use crate::{
     config::Draft,
     crawl::{self, Control, Plan, Progress},
-    report::{End, HTML, Report, counted},
+    report::{End, HTML, Report, Warning, counted},
 };
+
+/// More file descriptors than any crawl needs; a system may allow a billion, which some libraries try to close one by one.
+#[cfg(unix)]
+const MAX_DESCRIPTORS: u64 = 1 << 16;
 
 /// Run the crawl of a configuration, or continue it
 ///
@@ -76,9 +80,13 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
         return Ok(Exit::Usage);
     }
     let directory = plan.directory.clone();
-    let (report, exit) = runtime()?.block_on(run_plan(plan, args.progress))?;
+    let runtime = runtime()?;
+    let run = runtime.block_on(run_plan(plan, args.progress));
+    // Look-ups of names that still run are not waited for.
+    runtime.shutdown_background();
+    let (report, exit) = run?;
     print_summary(&report, &directory, out)?;
-    if report.end == End::Interrupted {
+    if matches!(report.end, End::Interrupted | End::Open) {
         notify("run the same command again to continue");
     }
     Ok(exit)
@@ -96,6 +104,7 @@ pub(super) fn report(args: &ReportArgs, out: &mut Out) -> Result<Exit> {
 }
 
 pub(super) fn runtime() -> Result<Runtime> {
+    raise_descriptor_limit();
     Builder::new_multi_thread().enable_all().build().map_err(Failure::Runtime)
 }
 
@@ -113,9 +122,35 @@ pub(super) async fn run_plan(plan: Plan, show: Show) -> Result<(Report, Exit)> {
     let signals = ended.run_until_cancelled(stop_on_signals(stop, &stopped));
     let (report, (), _) = tokio::join!(crawl, progress::show(show, watch), signals);
     let report = report?;
-    let exit = if report.end == End::Interrupted { stopped.get() } else { Exit::Done };
+    let is_unreachable = |warning: &Warning| matches!(warning, Warning::Unreachable { .. });
+    let exit = match report.end {
+        End::Interrupted => stopped.get(),
+        // Nothing came of the run.
+        _ if report.counts.fetched == 0 && report.warnings.iter().any(is_unreachable) => {
+            Exit::Failed
+        }
+        End::Open => Exit::Open,
+        End::Done | End::Budget | End::Running => Exit::Done,
+    };
     Ok((report, exit))
 }
+
+/// Lets the process open as many files and connections as the system allows it; many systems start it with 1,024.
+#[cfg(unix)]
+fn raise_descriptor_limit() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+    let limit = getrlimit(Resource::Nofile);
+    let wanted = limit.maximum.map_or(MAX_DESCRIPTORS, |hard| hard.min(MAX_DESCRIPTORS));
+    if limit.current.is_some_and(|soft| soft < wanted)
+        && let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), ..limit })
+    {
+        tracing::warn!(%error, "cannot raise the limit of open files");
+    }
+}
+
+#[cfg(not(unix))]
+fn raise_descriptor_limit() {}
 
 /// The first signal stops the run in order and sets `stopped`; the second ends the process.
 async fn stop_on_signals(stop: CancellationToken, stopped: &Cell<Exit>) {

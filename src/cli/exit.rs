@@ -25,6 +25,8 @@ pub enum Exit {
     Failed = 1,
     /// The arguments or the configuration are wrong.
     Usage = 2,
+    /// The crawl ended, but left work undone that it could have done.
+    Open = 3,
     /// The disk is full.
     NoRoom = 4,
     /// Interrupted by Ctrl-C.

@@ -43,7 +43,7 @@ type Out = BufWriter<StdoutLock<'static>>;
     version,
     max_term_width = 100,
     after_help = "\
-Exit codes: 0 done, 1 failed (at least in part), 2 wrong usage or configuration, 4 disk full,
+Exit codes: 0 done, 1 failed (at least in part), 2 wrong usage or configuration, 3 work left, 4 disk full,
 130 and 143 interrupted. Standard output has only data; errors and logs go to standard error."
 )]
 struct Cli {

@@ -77,9 +77,13 @@ fn bar() -> ProgressBar {
 
 /// The progress of a run. The rate is that of the pages since this start, which found `fetched_before`.
 fn line(progress: Progress, fetched_before: u64, elapsed: Duration) -> String {
-    let Progress { counts, active_hosts, in_flight, restored } = progress;
+    let Progress { counts, active_hosts, in_flight, is_out, restored } = progress;
     if let Some(Restored { read, all }) = restored {
         return format!("restoring the window: {} of {}", thousands(read), thousands(all));
+    }
+    if is_out {
+        let (pages, queued) = (counted(counts.fetched, "page"), thousands(counts.queued));
+        return format!("{pages}; {queued} queued; paused: no host answers, asking again");
     }
     let fetched = counts.fetched.saturating_sub(fetched_before);
     #[expect(clippy::cast_precision_loss, reason = "a rate is shown with one decimal")]
@@ -103,7 +107,7 @@ mod tests {
 
     fn progress() -> Progress {
         let counts = Tally { fetched: 120, unique: 100, exact: 15, near: 5, failed: 2, queued: 40 };
-        Progress { counts, active_hosts: 1, in_flight: 7, restored: None }
+        Progress { counts, active_hosts: 1, in_flight: 7, is_out: false, restored: None }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use url::Url;
 
 use super::{
     directory::{STATE, check_owner, check_unclaimed},
-    fetch::{FetchError, Fetcher, Limit, Response},
+    fetch::{Contact, FetchError, Fetcher, Limit, Response},
     plan::{CrawlError, Plan},
     robots::{Robots, RobotsRequest, RobotsResponse, product_token},
     scope::Scope,
@@ -227,7 +227,11 @@ impl DryRun<'_> {
         if let Some(delay) = robots.crawl_delay().filter(|&delay| delay > longest) {
             return Some(because(Reason::Host, DeferCause::CrawlDelay(delay)));
         }
-        robots.refusal(url.as_url()).map(|why| because(Reason::Robots, why))
+        let reason = match robots.contact() {
+            None | Some(Contact::Answered) => Reason::Robots,
+            Some(_) => Reason::Failure,
+        };
+        robots.refusal(url.as_url()).map(|why| because(reason, why))
     }
 
     async fn ask(&mut self, url: &NormalUrl) -> Robots {
@@ -240,7 +244,9 @@ impl DryRun<'_> {
                 RobotsResponse::Content(body) => {
                     return Robots::parse(&body, product_token(&self.plan.crawl.user_agent));
                 }
-                RobotsResponse::Unreachable(why) => return Robots::unreachable(&why),
+                RobotsResponse::Unreachable(why, contact) => {
+                    return Robots::unreached(&why, contact);
+                }
             }
         }
     }

@@ -22,6 +22,7 @@ pub mod politeness;
 mod recorder;
 pub mod robots;
 pub mod scope;
+mod seeds;
 pub mod sitemap;
 mod worker;
 
@@ -37,6 +38,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{page::Timestamp, state::Restored};
 use frontier::{Clock, Frontier, Limits, Order, Step};
+use politeness::Signal;
 use recorder::{Outcome, Record, Recorder, Request, Start, Update};
 use worker::{Finished, RecorderGone, Worker};
 
@@ -46,12 +48,16 @@ pub use dry_run::{Forecast, ForecastUrl, dry_run};
 pub use past::{Lookup, NearPage, PastRun, UrlExplanation};
 pub use plan::{CrawlError, Dedup, Links, Options, Plan, Policy, Store};
 pub use recorder::{Tally, report};
+pub use seeds::{SeedProblem, check_seeds};
 
 /// Capacity of the channels to the recorder and to the loop.
 const CHANNEL: usize = 256;
 /// Hosts that the frontier holds in memory, and URLs of each.
 const HOSTS: usize = 4096;
 const URLS: usize = 32;
+
+/// How long requests in flight may take to finish when the run is stopped.
+const STOP_TIME: Duration = Duration::from_secs(5);
 
 /// The shortest time between two reports of the progress.
 const PUBLISH_EVERY: Duration = Duration::from_millis(100);
@@ -74,6 +80,8 @@ pub struct Progress {
     pub active_hosts: usize,
     /// Requests in flight.
     pub in_flight: usize,
+    /// Whether no host answers, and the run waits until one does.
+    pub is_out: bool,
     /// How much of an earlier window is restored. Until that is complete, the other fields are empty.
     pub restored: Option<Restored>,
 }
@@ -154,7 +162,12 @@ struct Loop {
     concurrency: usize,
     counts: Tally,
     publish_at: Instant,
+    /// When the tasks that still run are given up, after the run was stopped.
+    stop_by: Option<Instant>,
     recorder_gone: bool,
+    /// What was reported of the network and of this machine.
+    is_out: bool,
+    is_short: bool,
 }
 
 impl Loop {
@@ -169,10 +182,17 @@ impl Loop {
         let worker = Worker::new(plan, start.documents, requests.clone(), updates)?;
         let concurrency = plan.crawl.concurrency.get();
         let order = if concurrency == 1 { Order::RoundRobin } else { Order::Earliest };
-        let limits = Limits { hosts: HOSTS, urls: URLS };
+        let limits = Limits { hosts: HOSTS, urls: URLS, requests: concurrency };
         let clock = Clock { instant: Instant::now().into_std(), time: Timestamp::now() };
         Ok(Self {
-            frontier: Frontier::new(plan.politeness.clone(), order, limits, start.budget, clock),
+            frontier: Frontier::new(
+                plan.politeness.clone(),
+                order,
+                limits,
+                start.budget,
+                plan.crawl.max_outage,
+                clock,
+            ),
             worker: Arc::new(worker),
             tasks: JoinSet::new(),
             requests,
@@ -182,24 +202,37 @@ impl Loop {
             concurrency,
             counts: start.counts,
             publish_at: Instant::now(),
+            stop_by: None,
             recorder_gone: false,
+            is_out: false,
+            is_short: false,
         })
     }
 
     /// Runs until nothing is left, or until the run is stopped and everything that ran has finished.
     async fn run(mut self) -> End {
         let (stop, requests) = (self.control.stop.clone(), self.requests.clone());
+        let mut is_out = false;
         loop {
-            let stopping = self.recorder_gone || stop.is_cancelled();
+            let stopping = is_out || self.recorder_gone || stop.is_cancelled();
             let next = if stopping { Step::Done } else { self.start_tasks() };
             self.publish();
             if matches!(next, Step::Done) && self.tasks.is_empty() && self.outbox.is_empty() {
-                break;
+                let Some(pardon) = self.frontier.end_outage() else { break };
+                is_out = true;
+                self.outbox.push_back(Request::Pardon(pardon));
             }
+            if stopping {
+                self.stop_by.get_or_insert_with(|| Instant::now() + STOP_TIME);
+            }
+            let wake_at = match next {
+                Step::Wait(instant) => Some(Instant::from_std(instant)),
+                _ => self.stop_by,
+            };
             let timer = async {
-                match next {
-                    Step::Wait(instant) => sleep_until(Instant::from_std(instant)).await,
-                    _ => std::future::pending().await,
+                match wake_at {
+                    Some(instant) => sleep_until(instant).await,
+                    None => std::future::pending().await,
                 }
             };
             tokio::select! {
@@ -214,11 +247,13 @@ impl Loop {
                 }
                 Some(finished) = self.tasks.join_next() => self.finished(finished),
                 () = stop.cancelled(), if !stopping => {}
-                () = timer => {}
+                () = timer => self.give_up_late_tasks(),
             }
         }
         if self.recorder_gone || stop.is_cancelled() {
             End::Interrupted
+        } else if is_out {
+            End::Open
         } else if self.frontier.is_budget_spent() && self.counts.queued > 0 {
             End::Budget
         } else {
@@ -240,7 +275,12 @@ impl Loop {
                 Step::FetchRobots(task) => {
                     self.tasks.spawn(Arc::clone(&self.worker).fetch_robots(task));
                 }
+                Step::Probe(task) => {
+                    self.tasks.spawn(Arc::clone(&self.worker).probe(task));
+                }
                 Step::Load(query) => self.outbox.push_back(Request::Load(query)),
+                Step::Resume(host) => self.outbox.push_back(Request::Resume(host)),
+                Step::Pardon(pardon) => self.outbox.push_back(Request::Pardon(pardon)),
                 Step::Defer(host, cause) => self.outbox.push_back(Request::Defer(host, cause)),
                 step => return step,
             }
@@ -252,12 +292,22 @@ impl Loop {
         let now = Instant::now().into_std();
         match update {
             Update::Responded(id, address, signal) => {
+                if signal == Signal::Local && !std::mem::replace(&mut self.is_short, true) {
+                    tracing::warn!(
+                        "no file descriptors, ports or memory left: the run pauses and goes on with fewer requests"
+                    );
+                }
                 self.frontier.responded(id, address, signal, now);
             }
             Update::Recorded(task, recorded, counts) => {
                 self.counts = counts;
                 self.frontier.recorded(&task, &recorded, now);
             }
+            Update::Pardoned(hosts, counts) => {
+                self.counts = counts;
+                self.frontier.pardoned(&hosts, now);
+            }
+            Update::Resumed(id, host) => self.frontier.resumed(id, host.as_ref(), now),
             Update::Loaded(loaded) => self.frontier.loaded(loaded, now),
         }
     }
@@ -270,7 +320,10 @@ impl Loop {
             Ok(Ok(Finished::Robots(task, result))) => {
                 self.frontier.robots_fetched(&task, result, now);
             }
+            Ok(Ok(Finished::Probed(task))) => self.frontier.probed(&task, now),
             Ok(Err(RecorderGone)) => self.recorder_gone = true,
+            // It was given up: its URL is still queued.
+            Err(error) if error.is_cancelled() => {}
             Err(error) => {
                 tracing::error!(%error, "a worker did not finish: the run stops");
                 self.control.stop.cancel();
@@ -278,8 +331,22 @@ impl Loop {
         }
     }
 
+    /// Gives up what still runs some time after a stop. Its URLs stay queued.
+    fn give_up_late_tasks(&mut self) {
+        if self.stop_by.is_some_and(|at| at <= Instant::now()) {
+            self.tasks.abort_all();
+        }
+    }
+
     fn publish(&mut self) {
-        let now = Instant::now();
+        let (now, is_out) = (Instant::now(), self.frontier.is_out());
+        match (std::mem::replace(&mut self.is_out, is_out), is_out) {
+            (false, true) => {
+                tracing::warn!("no host answers any more: the run pauses until one does");
+            }
+            (true, false) => tracing::warn!("the pause has ended"),
+            _ => {}
+        }
         if let Some(progress) = &self.control.progress
             && now >= self.publish_at
         {
@@ -288,6 +355,7 @@ impl Loop {
                 counts: self.counts,
                 active_hosts: self.frontier.active_hosts(),
                 in_flight: self.frontier.in_flight(),
+                is_out,
                 restored: None,
             });
         }

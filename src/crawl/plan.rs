@@ -1,6 +1,6 @@
 //! What a crawl is to do: the plan of all configuration tables, and why a plan cannot be carried out.
 
-use std::{fs, io, num::NonZeroUsize, path::PathBuf};
+use std::{fs, io, num::NonZeroUsize, path::PathBuf, time::Duration};
 
 use bytesize::ByteSize;
 use serde::{Deserialize, Serialize};
@@ -33,6 +33,9 @@ pub struct Options {
     pub max_pages: u64,
     /// The maximum number of links between a seed and a page, over all seeds.
     pub max_depth: u32,
+    /// How long the run waits if no host answers any more; then it ends, and can be continued.
+    #[serde(with = "humantime_serde")]
+    pub max_outage: Duration,
     /// Query parameters that make no difference to the page, and are removed; `*` at the end matches any ending.
     pub tracking: Vec<String>,
 }
@@ -44,6 +47,7 @@ impl Default for Options {
             concurrency: NonZeroUsize::new(64).expect("not zero"),
             max_pages: 100_000,
             max_depth: 20,
+            max_outage: Duration::from_hours(24),
             tracking: UrlOptions::default().tracking,
         }
     }

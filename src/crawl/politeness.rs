@@ -59,6 +59,12 @@ impl Default for Options {
 pub(super) enum Signal {
     /// Nothing special.
     Fine,
+    /// The host did not answer: it, or the network, is out of order.
+    Unanswered,
+    /// No request was made, because this machine is short of something.
+    Local,
+    /// Nothing is known: its name does not exist, or no request was made.
+    None,
     /// The host asks for a pause: 429, or 503.
     Overload {
         /// How long, if it says so.
@@ -114,6 +120,7 @@ impl Pace {
                 self.pauses = 0;
                 self.delay
             }
+            Signal::Unanswered | Signal::Local | Signal::None => self.delay,
             Signal::Overload { retry_after } => {
                 if self.paused_at.is_none_or(|paused| started >= paused) {
                     self.pauses = (self.pauses + 1).min(LONGEST_DOUBLING);

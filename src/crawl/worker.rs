@@ -11,8 +11,8 @@ use tokio::sync::{mpsc, oneshot};
 use url::Url;
 
 use super::{
-    fetch::{Extent, FetchError, Fetcher, Limit, Response, is_html},
-    frontier::{RobotsResult, RobotsTask, Task, TaskId},
+    fetch::{Contact, Extent, FetchError, Fetcher, Limit, Response, is_html},
+    frontier::{ProbeTask, RobotsResult, RobotsTask, Task, TaskId},
     plan::{CrawlError, Plan},
     politeness::Signal,
     recorder::{Outcome, Parsed, Probe, Received, Record, Request, Skipped, Update},
@@ -27,6 +27,9 @@ use crate::{
     sink::warc::Exchange,
     state::{Reason, RobotsRow, SkipCause, UrlKind},
 };
+
+/// How long a host may take to show that it answers.
+const PROBE_TIME: Duration = Duration::from_secs(10);
 
 /// What all workers share.
 #[derive(Debug)]
@@ -55,6 +58,8 @@ pub(super) enum Finished {
     Retry(Arc<Task>),
     /// The robots.txt was fetched, or not.
     Robots(Arc<RobotsTask>, RobotsResult),
+    /// A host was asked whether it answers; the request was reported.
+    Probed(Arc<ProbeTask>),
 }
 
 /// The recorder has ended, and with it the run.
@@ -105,26 +110,22 @@ impl Worker {
         if let Some(robots) = &task.robots
             && let Some(refusal) = robots.refusal(url)
         {
-            let cause = robots.unreachable_reason().map(|_| SkipCause::RobotsNotReceived);
-            let skipped = Skipped::new(Reason::Robots, None, Some(refusal));
-            return self.record(task, Outcome::Skipped(Skipped { cause, ..skipped }), None).await;
+            return self.record(task, Outcome::Skipped(refused(robots, refusal)), None).await;
         }
         let limit = match task.queued.url.kind {
             UrlKind::Page => Limit::Page,
             UrlKind::Sitemap => Limit::Sitemap,
         };
-        let (got, exchange) = self.request(task.id, url, limit).await;
+        let (got, exchange) = self.request(task.id, url, limit, task.patience).await;
         trace(url, task.attempt, &got);
-        if task.attempt < self.retries && is_retryable(&got) {
+        if self.may_retry(task.attempt, &got) {
             self.archive(exchange).await?;
             return Ok(Finished::Retry(Arc::clone(task)));
         }
         match got {
             Ok(response) => self.receive(task, response, exchange).await,
             Err(error) => {
-                let skipped = Skipped::new(Reason::Failure, None, Some(error.explain()));
-                let unanswered = error.is_unanswered();
-                let outcome = Outcome::Skipped(Skipped { unanswered, ..skipped });
+                let outcome = Outcome::Skipped(failed(&error));
                 self.record(task, outcome, exchange).await
             }
         }
@@ -136,15 +137,16 @@ impl Worker {
         id: TaskId,
         url: &Url,
         limit: Limit,
+        patience: Option<Duration>,
     ) -> (Result<Response, FetchError>, Option<Exchange>) {
-        let (got, exchange) = self.fetcher.exchange(url, limit).await;
+        let (got, exchange) = self.fetcher.exchange_within(url, limit, patience).await;
         let (address, signal) = match &got {
             Ok(response) if matches!(response.status.as_u16(), 429 | 503) => (
                 Some(response.address.ip()),
                 Signal::Overload { retry_after: response.retry_after },
             ),
             Ok(response) => (Some(response.address.ip()), Signal::Fine),
-            Err(_) => (None, Signal::Fine),
+            Err(error) => (None, signal(error)),
         };
         // If nobody receives it, the run has ended.
         drop(self.updates.send(Update::Responded(id, address, signal)).await);
@@ -249,6 +251,17 @@ impl Worker {
         }
     }
 
+    /// Asks a host whether it answers.
+    pub(super) async fn probe(
+        self: Arc<Self>,
+        task: Arc<ProbeTask>,
+    ) -> Result<Finished, RecorderGone> {
+        let request = self.request(task.id, &task.url, Limit::Robots, Some(PROBE_TIME));
+        let (_, exchange) = request.await;
+        self.archive(exchange).await?;
+        Ok(Finished::Probed(task))
+    }
+
     /// Fetches a robots.txt.
     pub(super) async fn fetch_robots(
         self: Arc<Self>,
@@ -257,7 +270,7 @@ impl Worker {
         let result = AssertUnwindSafe(self.robots(&task)).catch_unwind().await;
         let result = result.unwrap_or_else(|_| {
             tracing::error!(host = &*task.name, "a worker panicked");
-            Ok(unreachable("the worker panicked"))
+            Ok(unreachable("the worker panicked", Contact::Answered))
         })?;
         Ok(Finished::Robots(task, result))
     }
@@ -274,7 +287,9 @@ impl Worker {
         {
             return Ok(RobotsResult::Rules(self.parse_robots(body).await, age(at)));
         }
-        let (got, exchange) = self.request(task.id, request.url(), Limit::Robots).await;
+        let (got, exchange) =
+            self.request(task.id, request.url(), Limit::Robots, task.patience).await;
+        let may_retry = self.may_retry(task.attempt, &got);
         self.archive(exchange).await?;
         Ok(match request.receive(got) {
             RobotsResponse::Redirect => RobotsResult::Redirect(request),
@@ -283,10 +298,10 @@ impl Worker {
                 self.send(Request::KeepRobots(origin, row)).await?;
                 RobotsResult::Rules(self.parse_robots(body).await, Duration::ZERO)
             }
-            RobotsResponse::Unreachable(_) if task.attempt < self.retries => {
+            RobotsResponse::Unreachable(..) if may_retry => {
                 RobotsResult::Retry { chance: rand::random() }
             }
-            RobotsResponse::Unreachable(why) => unreachable(&why),
+            RobotsResponse::Unreachable(why, contact) => unreachable(&why, contact),
         })
     }
 
@@ -311,6 +326,14 @@ impl Worker {
         let (reply, answer) = oneshot::channel();
         self.send(request(reply)).await?;
         answer.await.map_err(|_| RecorderGone)
+    }
+
+    /// Whether a request is made again. The frontier does not count attempts that failed because of this machine.
+    fn may_retry(&self, attempt: u32, got: &Result<Response, FetchError>) -> bool {
+        match got {
+            Err(error) if error.contact() == Contact::Local => attempt <= self.retries,
+            got => attempt < self.retries && is_retryable(got),
+        }
     }
 
     /// Has an exchange archived that does not come with the outcome of a URL.
@@ -338,8 +361,41 @@ impl Worker {
     }
 }
 
-fn unreachable(why: &str) -> RobotsResult {
-    RobotsResult::Rules(Arc::new(Robots::unreachable(why)), Duration::ZERO)
+fn unreachable(why: &str, contact: Contact) -> RobotsResult {
+    RobotsResult::Rules(Arc::new(Robots::unreached(why, contact)), Duration::ZERO)
+}
+
+/// What a failure says about its host.
+fn signal(error: &FetchError) -> Signal {
+    match error.contact() {
+        Contact::Local => Signal::Local,
+        Contact::Unanswered if error.is_retryable() => Signal::Unanswered,
+        Contact::Answered => Signal::Fine,
+        Contact::Unanswered | Contact::Forbidden => Signal::None,
+    }
+}
+
+/// Why a URL is skipped that robots.txt refuses. Without a connection to the host, that is the reason, not robots.txt.
+fn refused(robots: &Robots, refusal: String) -> Skipped {
+    let (reason, cause) = match robots.contact() {
+        None => (Reason::Robots, None),
+        Some(Contact::Answered) => (Reason::Robots, Some(SkipCause::RobotsNotReceived)),
+        Some(_) => (Reason::Failure, Some(SkipCause::Unreachable)),
+    };
+    let unanswered = robots.contact() == Some(Contact::Unanswered);
+    Skipped { cause, unanswered, ..Skipped::new(reason, None, Some(refusal)) }
+}
+
+/// Why a URL is skipped whose fetch has failed.
+fn failed(error: &FetchError) -> Skipped {
+    let contact = error.contact();
+    let cause = match contact {
+        Contact::Unanswered | Contact::Forbidden => Some(SkipCause::Unreachable),
+        _ => error.is_retryable().then_some(SkipCause::Incomplete),
+    };
+    let unanswered = contact == Contact::Unanswered;
+    let skipped = Skipped::new(Reason::Failure, None, Some(error.explain()));
+    Skipped { cause, unanswered, ..skipped }
 }
 
 fn age(at: Timestamp) -> Duration {

@@ -490,7 +490,7 @@ impl<I: Index> Engine<I> {
         Ok(best)
     }
 
-    /// Whether long pages of one site differ beyond the ends of their sketches, which only their signatures show.
+    /// Whether long pages of one origin differ beyond the ends of their sketches, which only their signatures show.
     fn ends_differ(
         &self,
         document: &Document,

@@ -3,23 +3,27 @@
 //! Uses [`crate::fingerprint`] and [`crate::index`]. Does no I/O and cannot fail; `DurableFilter` keeps the same window in a file.
 //!
 //! Judging has four steps, each more expensive than the one before, and the first that decides ends it: the digest of the body, the digest
-//! of the text, the fingerprints near by in the index, and the comparison of these documents by their whole signatures. The README counts
-//! the crawler's check of the URL as a step before these; [`Step::Near`] stands for the last two. A [`Key`] identifies a document across
-//! its versions.
+//! of the text, the search for candidates, and the comparison with them. The README counts the crawler's check of the URL as a step before
+//! these; [`Step::Near`] stands for the last two. A [`Key`] identifies a document across its versions.
+//!
+//! Texts are found by their fingerprints and compared by their signatures (`rule.rs`). Pages that come with an outline, as HTML does, are
+//! also found by the passages that they share, and compared by their articles (`article/`), in mode `balanced` and unless
+//! [`Options::article`] is off. A page and a text are compared as texts.
 //!
 //! Three rules keep the verdicts sound. *Only unique documents are matched*: a duplicate's digests become aliases of the document that it
 //! repeats, so every duplicate refers directly to a unique document. *A document never matches an earlier version of itself*: documents with the same key are
-//! skipped. *A text of few features is judged by equality only*: its fingerprint would mean too little.
+//! skipped. *A text of few features is judged by equality only*: its fingerprint would mean too little. A page may still match by its article.
 //!
 //! Equal versions of one document do not match each other. Of these, the oldest 256 in the window are known by their digests, as an index
 //! holds 256 equal fingerprints. If all of these leave while later ones stay, an equal text is not found until it comes again.
 //!
-//! Verdicts depend on the documents and their order only. A filter judges on one thread; [`Documents`] can be made on many.
+//! Verdicts depend on the documents and their order only (and in rare cases on when a durable filter was opened: `article/keys.rs`). A
+//! filter judges on one thread; [`Documents`] can be made on many.
 //! Representatives leave the window in the order of their numbers.
 //!
-//! Pages of one origin are not duplicates because of what all of them have in common. The filter learns each origin's template from its
-//! unique pages, and requires a closer match between pages of one origin the larger the template is (`templates.rs`, `rule.rs`).
-//! A template never makes a verdict less strict, and does not affect pages of other origins.
+//! Documents of one origin are not duplicates because of what all of them have in common. The filter learns that (`templates.rs`). Between
+//! texts of one origin it requires a closer match the larger their template is: a template never makes a verdict on a text less strict, and
+//! does not affect texts of other origins. Of pages, the blocks that belong to it are furniture and do not count as their article.
 
 mod article;
 mod digests;

@@ -1,4 +1,5 @@
-//! Which candidates are accepted as near duplicates.
+//! Which candidates are accepted as near duplicates by their signatures: those of texts. Pages that are compared by their articles have the
+//! rules of `article/compare.rs` instead.
 
 use super::{
     options::{Mode, Options},
@@ -7,14 +8,15 @@ use super::{
 };
 use crate::fingerprint::{Signature, Sketch};
 
-/// What two texts must have in common to count as near duplicates: the rule of a [`Mode`] with the options that belong to it.
+/// What two texts must have in common to count as near duplicates: the rule of a [`Mode`] with the options that belong to it. Two HTML pages
+/// are compared by their articles instead, in mode `balanced` and unless [`Options::article`] is off.
 ///
 /// The fingerprints of near duplicates lie within the radius of the index. In the modes that confirm, their signatures lie within a
 /// distance too. It measures the share of a text that is changed, whatever its length: one word of 60 is about 18 bits of 256, one of
 /// 6,000 none. Only where a text is short, fewer bits are allowed: each change of a word there breaks a larger part of its shingles.
 /// Texts of fewer than 24 features, some twelve words, are too short to be judged: they repeat another only if all features are equal.
 ///
-/// Two pages of one origin that consist of its template to the share `t`, and whose own parts have the cosine `c`, have the cosine
+/// Two texts of one origin that consist of its template to the share `t`, and whose own parts have the cosine `c`, have the cosine
 /// `t + c·(1 - t)` together: the larger the template, the less a signature shows of the own part. So the limit is lower: as many bits as
 /// differ if the own parts differ as much as texts of their length may. If the own part is too short to be judged, the template is ignored.
 /// [`Filter`](super::Filter) learns the template.

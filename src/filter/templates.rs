@@ -19,9 +19,9 @@ use crate::page::DocId;
 pub(super) const EPOCH: usize = 32;
 /// A block belongs to the template if this many pages of an epoch contain it.
 pub(super) const HOLDERS: usize = 8;
-/// A block is furniture if pages of so many names have it, and a quarter of the names of an epoch.
+/// A block is furniture if at least this many pages have it, and a quarter of the epoch's pages so far.
 const NAMES: usize = 2;
-/// If so many of the latest unique pages have one name, it does not tell pages apart.
+/// If at least this many of the latest pages have one name, it does not tell pages apart.
 const NAMESAKES: usize = 2;
 /// At most this many blocks of a page are used: the longest.
 const BLOCKS: usize = 128;
@@ -211,7 +211,7 @@ impl Templates {
         (!is_known).then(|| TemplateSample { id, key, origin, name, blocks: page.largest() })
     }
 
-    /// For each of these blocks whether it is furniture of the origin: pages of several names have it.
+    /// For each of these blocks whether it is furniture of the origin: several of its pages have it.
     pub(super) fn furniture(
         &self,
         origin: Option<OriginKey>,

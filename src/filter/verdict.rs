@@ -39,7 +39,7 @@ pub struct Match {
 pub enum Kind {
     /// Body or text are equal.
     Exact = 1,
-    /// The texts are nearly the same.
+    /// The texts, or the articles of two pages, are nearly the same.
     Near = 2,
 }
 
@@ -51,7 +51,7 @@ pub enum Step {
     Body = 1,
     /// The text is known.
     Text = 2,
-    /// A document with nearly the same text is known.
+    /// A document with nearly the same text or article is known.
     Near = 3,
 }
 
@@ -66,7 +66,7 @@ pub struct Facts {
     pub features: u32,
     /// The language of the text.
     pub lang: Option<Lang>,
-    /// Whether the page has hardly any content of its own, as far as is known of its site.
+    /// Whether the page has hardly any content of its own, as far as is known of its origin.
     pub thin: bool,
 }
 

@@ -12,7 +12,7 @@ use crate::{
     page::site_of,
     report::{
         CLUSTERS, Cluster, Counts, DeferredHost, Host, MEMBERS, Member, Omitted, Report, Warning,
-        warning::Example,
+        warning::{Example, SEEDS, UnreachableSeed},
     },
     sink::record::{Decision, SkippedLine, VerdictName},
     state::{Reason, SkipCause},
@@ -34,6 +34,9 @@ pub(crate) struct Builder {
     /// The first URL that was skipped for each reason.
     examples: BTreeMap<Reason, Example>,
     pub(crate) deferred: Vec<DeferredHost>,
+    /// The first seeds that could not be reached, and the number of all.
+    unreachable: Vec<UnreachableSeed>,
+    unreachable_count: u64,
     /// Duplicates that were not stored: of the same site, of other sites.
     unstored: [u64; 2],
 }
@@ -117,11 +120,29 @@ impl Builder {
         }
     }
 
+    /// Counts a seed that could not be reached.
+    pub(crate) fn unreachable_seed(&mut self, line: &SkippedLine<'_>) {
+        self.unreachable_count += 1;
+        if self.unreachable.len() < SEEDS {
+            let why = line.detail.as_deref().unwrap_or_default().to_owned();
+            self.unreachable.push(UnreachableSeed { url: line.url.to_string(), why });
+        }
+    }
+
     /// Adds what was counted to the report of a run. `keeps`: whether duplicates are stored, according to the current policy: of the same
     /// site, of other sites.
     #[must_use]
     pub(crate) fn finish(mut self, run: Report, keeps: [bool; 2]) -> Report {
+        let open = Warning::of_open(run.end, &self.counts, self.deferred.len());
+        let unreachable = Warning::of_seeds(self.unreachable_count, self.unreachable);
         let nothing = Warning::of_nothing(&self.counts, run.end, &self.examples);
+        // The seeds are named already.
+        let is_said = |warning: &Warning| {
+            let reason = Some(Reason::Failure);
+            unreachable.is_some()
+                && matches!(warning, Warning::Nothing { reason: most, .. } if *most == reason)
+        };
+        let nothing = nothing.filter(|nothing| !is_said(nothing));
         let unstored = Warning::of_unstored(keeps, self.unstored);
         self.deferred.sort_by(|a, b| b.urls.cmp(&a.urls).then_with(|| a.host.cmp(&b.host)));
         let named = self.hosts.into_iter().map(|(host, counts)| Host { host, ..counts });
@@ -130,7 +151,8 @@ impl Builder {
         let cluster_count = self.clusters.len() as u64;
         let clusters = largest_first(self.clusters.into_values().collect());
         let missed = Warning::of_audit(&run.search.audit);
-        let warnings = nothing.into_iter().chain(missed).chain(unstored);
+        let warnings =
+            unreachable.into_iter().chain(open).chain(nothing).chain(missed).chain(unstored);
         let warnings = warnings.chain(hosts.iter().filter_map(Warning::of_host));
         let warnings = warnings.chain(clusters.iter().filter_map(Warning::of_cluster)).collect();
         let (clusters, omitted) = choose(clusters, CLUSTERS);

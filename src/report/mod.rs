@@ -26,7 +26,7 @@ pub(crate) use builder::Builder;
 #[cfg(feature = "cli")]
 pub(crate) use render::audited;
 pub(crate) use render::counted;
-pub use warning::Warning;
+pub use warning::{UnreachableSeed, Warning};
 
 /// The report for programs.
 pub const JSON: &str = "report.json";
@@ -79,6 +79,8 @@ pub struct Report {
 pub enum End {
     /// Nothing was left to fetch.
     Done,
+    /// Nothing was left that could be fetched for now, but hosts that had answered did not any more.
+    Open,
     /// A budget of pages was spent.
     Budget,
     /// A signal or the embedding program stopped it.

@@ -21,6 +21,20 @@ const MANY_DUPLICATES: u64 = 100;
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Warning {
+    /// The run has ended, but hosts that had answered do not any more, and have queued URLs.
+    Open {
+        /// Queued URLs.
+        urls: u64,
+        /// Their hosts, if they are deferred.
+        hosts: u64,
+    },
+    /// Seeds could not be reached.
+    Unreachable {
+        /// Their number.
+        count: u64,
+        /// The first of them, at most 50.
+        seeds: Vec<UnreachableSeed>,
+    },
     /// The run is done, and no page was judged.
     Nothing {
         /// The most frequent reason to skip a URL; `None` if there was no URL.
@@ -70,6 +84,20 @@ pub enum Warning {
     },
 }
 
+/// A report names at most this many unreachable seeds.
+pub(super) const SEEDS: usize = 50;
+/// Seeds that the text of a warning names.
+const NAMED_SEEDS: usize = 5;
+
+/// A seed that could not be reached.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnreachableSeed {
+    /// The seed, or the URL to which it redirects.
+    pub url: String,
+    /// The error, its kind first.
+    pub why: String,
+}
+
 /// A skipped URL, as an example for its reason.
 #[derive(Debug)]
 pub(super) struct Example {
@@ -104,6 +132,18 @@ impl Warning {
         })
     }
 
+    /// Warns of a run that has ended with work left.
+    pub(super) fn of_open(end: End, counts: &Counts, hosts: usize) -> Option<Self> {
+        let left = [Reason::Host, Reason::Pending].iter().filter_map(|it| counts.skipped.get(it));
+        let hosts = u64::try_from(hosts).unwrap_or(u64::MAX);
+        (end == End::Open).then(|| Self::Open { urls: left.sum(), hosts })
+    }
+
+    /// Warns of seeds that could not be reached.
+    pub(super) fn of_seeds(count: u64, seeds: Vec<UnreachableSeed>) -> Option<Self> {
+        (count > 0).then_some(Self::Unreachable { count, seeds })
+    }
+
     /// Warns of duplicates that are not stored although the policy now stores them: of the same site, of other sites.
     pub(super) fn of_unstored(keeps: [bool; 2], unstored: [u64; 2]) -> impl Iterator<Item = Self> {
         let keys = ["dedup.same_site.store", "dedup.cross_site.store"];
@@ -136,6 +176,8 @@ impl Warning {
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Open { urls, hosts } => open(f, *urls, *hosts),
+            Self::Unreachable { count, seeds } => unreachable(f, *count, seeds),
             Self::Nothing { reason: None, .. } => f.write_str(
                 "There was nothing to fetch: no seed names a URL. Check [[seeds]] in the configuration and the seed files.",
             ),
@@ -177,6 +219,33 @@ impl fmt::Display for Warning {
             ),
         }
     }
+}
+
+/// Says what is left, and what to do.
+fn open(f: &mut fmt::Formatter<'_>, urls: u64, hosts: u64) -> fmt::Result {
+    let left = if urls == 1 { "is" } else { "are" };
+    let left = format!("{} {left} still queued", counted(urls, "URL"));
+    let hosts = match hosts {
+        0 => ", and no host answers any more".to_owned(),
+        hosts => format!(
+            ", some of them at hosts that do not answer any more ({} deferred)",
+            thousands(hosts)
+        ),
+    };
+    write!(f, "The run is not done: {left}{hosts}. {}", next_step(Reason::Pending, None))
+}
+
+/// Names seeds that could not be reached.
+fn unreachable(f: &mut fmt::Formatter<'_>, count: u64, seeds: &[UnreachableSeed]) -> fmt::Result {
+    write!(f, "{} could not be reached:", counted(count, "seed"))?;
+    for UnreachableSeed { url, why } in seeds.iter().take(NAMED_SEEDS) {
+        write!(f, " {} ({});", shown(url, 2000), shown(why, 500))?;
+    }
+    match count.saturating_sub(NAMED_SEEDS as u64) {
+        0 => {}
+        more => write!(f, " and {};", counted(more, "more seed"))?,
+    }
+    write!(f, " {}", next_step(Reason::Failure, None))
 }
 
 /// What to check if most URLs were skipped for this reason.

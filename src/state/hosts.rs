@@ -22,6 +22,8 @@ pub(crate) struct HostRow {
     pub(crate) rank: i64,
     /// No requests are sent before this time, because the host asked for a pause.
     pub(crate) not_before: Option<Timestamp>,
+    /// Whether a robots.txt of it is known, so that it has answered.
+    pub(crate) has_answered: bool,
 }
 
 /// Why a host is deferred.
@@ -31,8 +33,10 @@ pub(crate) enum DeferCause {
     CrawlDelay(Duration),
     /// It requested a pause of this length, by Retry-After.
     RetryAfter(Duration),
-    /// This many URLs in a row got no response.
+    /// It has never answered: this many URLs in a row got no response.
     Unanswered(u32),
+    /// It had answered, and then this many URLs in a row got no response.
+    Stopped(u32),
 }
 
 impl DeferCause {
@@ -42,6 +46,7 @@ impl DeferCause {
             1 => Some(Self::CrawlDelay(Duration::from_millis(requested))),
             2 => Some(Self::RetryAfter(Duration::from_millis(requested))),
             3 => u32::try_from(requested).ok().map(Self::Unanswered),
+            4 => u32::try_from(requested).ok().map(Self::Stopped),
             _ => None,
         }
     }
@@ -53,6 +58,7 @@ impl DeferCause {
             Self::CrawlDelay(requested) => (1, millis(requested)),
             Self::RetryAfter(requested) => (2, millis(requested)),
             Self::Unanswered(urls) => (3, urls.into()),
+            Self::Stopped(urls) => (4, urls.into()),
         }
     }
 }
@@ -76,6 +82,9 @@ impl fmt::Display for DeferCause {
                 )
             }
             Self::Unanswered(urls) => write!(f, "{urls} URLs in a row got no response"),
+            Self::Stopped(urls) => {
+                write!(f, "it had answered, but then {urls} URLs in a row got no response")
+            }
         }
     }
 }
@@ -111,20 +120,24 @@ pub(crate) struct RobotsRow {
     pub(crate) body: Vec<u8>,
 }
 
+const HOST: &str = "id, name, rank, until, \
+    EXISTS (SELECT 1 FROM robots WHERE origin IN ('http://' || name, 'https://' || name))";
+
 impl State {
     /// The host of this name; a new one comes last in the rotation. And whether it is deferred.
     ///
     /// # Errors
     /// If SQLite fails.
     pub(crate) fn host(&self, name: &str) -> Result<(HostRow, bool), StateError> {
-        let sql = "SELECT id, name, rank, until, cause IS NOT NULL FROM hosts WHERE name = ?";
-        if let Some(found) = self.find(sql, [name], |row| Ok((read_host(row)?, row.get(4)?)))? {
+        let sql = format!("SELECT {HOST}, cause IS NOT NULL FROM hosts WHERE name = ?");
+        if let Some(found) = self.find(&sql, [name], |row| Ok((read_host(row)?, row.get(5)?)))? {
             return Ok(found);
         }
         let rank = self.next_rank()?;
         self.execute("INSERT INTO hosts (name, rank) VALUES (?, ?)", (name, rank))?;
         let id = HostId(self.db.last_insert_rowid());
-        Ok((HostRow { id, name: name.to_owned(), rank, not_before: None }, false))
+        let name = name.to_owned();
+        Ok((HostRow { id, name, rank, not_before: None, has_answered: false }, false))
     }
 
     /// Up to `limit` hosts that have URLs waiting and are not deferred, in the order of the rotation.
@@ -132,9 +145,11 @@ impl State {
     /// # Errors
     /// If SQLite fails.
     pub(crate) fn waiting_hosts(&self, limit: usize) -> Result<Vec<HostRow>, StateError> {
-        let sql = "SELECT id, name, rank, until FROM hosts h WHERE cause IS NULL \
-                   AND EXISTS (SELECT 1 FROM queue q WHERE q.host = h.id) ORDER BY rank LIMIT ?";
-        self.all(sql, [i64::try_from(limit).unwrap_or(i64::MAX)], read_host)
+        let sql = format!(
+            "SELECT {HOST} FROM hosts WHERE cause IS NULL \
+             AND EXISTS (SELECT 1 FROM queue q WHERE q.host = hosts.id) ORDER BY rank LIMIT ?"
+        );
+        self.all(&sql, [i64::try_from(limit).unwrap_or(i64::MAX)], read_host)
     }
 
     /// Moves the host to the end of the rotation.
@@ -171,6 +186,34 @@ impl State {
             matches!(deferred.cause, DeferCause::RetryAfter(_)).then_some(deferred.until.0);
         let sql = "UPDATE hosts SET cause = NULL, requested = NULL, until = ? WHERE id = ?";
         self.execute(sql, (not_before, deferred.host.0))
+    }
+
+    /// Ends the deferral of a host that did not answer. Others stay deferred.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub(crate) fn end_absence(&self, host: HostId) -> Result<(), StateError> {
+        let sql = "UPDATE hosts SET cause = NULL, requested = NULL, until = NULL WHERE id = ? AND cause IN (3, 4)";
+        self.execute(sql, [host.0])
+    }
+
+    /// The host of this number.
+    ///
+    /// # Errors
+    /// If SQLite fails or there is none.
+    pub(crate) fn host_by_id(&self, host: HostId) -> Result<HostRow, StateError> {
+        let found =
+            self.find(&format!("SELECT {HOST} FROM hosts WHERE id = ?"), [host.0], read_host)?;
+        found.ok_or(StateError::Damaged("a queue is of no host"))
+    }
+
+    /// Whether URLs wait at hosts that had answered and do not any more.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub(crate) fn has_work_at_stopped_hosts(&self) -> Result<bool, StateError> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM hosts JOIN queue ON queue.host = hosts.id WHERE cause = 4)";
+        self.value(sql, [])
     }
 
     /// The name of a host.
@@ -220,9 +263,9 @@ impl State {
     }
 }
 
-/// Reads the columns `id`, `name`, `rank` and `until` of a host that is not deferred.
+/// Reads the columns [`HOST`] of a host that is not deferred.
 fn read_host(row: &Row<'_>) -> rusqlite::Result<HostRow> {
     let (id, name, rank) = (HostId(row.get(0)?), row.get(1)?, row.get(2)?);
     let not_before = row.get::<_, Option<i64>>(3)?.map(Timestamp);
-    Ok(HostRow { id, name, rank, not_before })
+    Ok(HostRow { id, name, rank, not_before, has_answered: row.get(4)? })
 }

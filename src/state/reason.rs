@@ -24,6 +24,10 @@ pub enum SkipCause {
     SameSite = 2,
     /// [`Reason::DuplicateLinks`], and the pages with the link are duplicates of other sites' pages.
     CrossSite = 3,
+    /// [`Reason::Failure`], and the host could not be reached: its name, its connection, its certificate or its address.
+    Unreachable = 4,
+    /// [`Reason::Failure`] that may have passed some hours later.
+    Incomplete = 5,
 }
 
 impl SkipCause {
@@ -36,7 +40,13 @@ impl SkipCause {
     /// The cause with that number, if there is one.
     #[must_use]
     pub(super) fn from_code(code: u8) -> Option<Self> {
-        let all = [Self::RobotsNotReceived, Self::SameSite, Self::CrossSite];
+        let all = [
+            Self::RobotsNotReceived,
+            Self::SameSite,
+            Self::CrossSite,
+            Self::Unreachable,
+            Self::Incomplete,
+        ];
         all.into_iter().find(|cause| cause.as_code() == code)
     }
 
@@ -44,7 +54,7 @@ impl SkipCause {
     #[must_use]
     pub(super) fn detail(self) -> Option<&'static str> {
         match self {
-            Self::RobotsNotReceived => None,
+            Self::RobotsNotReceived | Self::Unreachable | Self::Incomplete => None,
             Self::SameSite => Some("found on duplicates of pages of their own site"),
             Self::CrossSite => Some("found on duplicates of other sites' pages"),
         }
@@ -128,7 +138,7 @@ impl Reason {
             Self::Budget => "The budget of pages (max_pages) was spent.",
             Self::Redirect => "It leads to another URL, which has its own line.",
             Self::Status => "The server answered with an error, such as 404.",
-            Self::Failure => "Incomplete: a timeout or a broken connection.",
+            Self::Failure => "No or no complete response: see the detail.",
             Self::ContentType => "It is not an HTML page.",
             Self::Noindex => "The page asks not to be indexed.",
             Self::DuplicateLinks => "Only links of duplicates lead to it: not followed.",

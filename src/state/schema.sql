@@ -85,7 +85,7 @@ CREATE TABLE hosts (
     id INTEGER PRIMARY KEY,
     name TEXT NOT NULL UNIQUE,          -- name:port
     rank INTEGER NOT NULL,              -- position in the rotation: the lowest is next
-    cause INTEGER,                      -- why it is deferred: 1 Crawl-delay, 2 Retry-After, 3 no response
+    cause INTEGER,                      -- why it is deferred: 1 Crawl-delay, 2 Retry-After, 3 never a response, 4 none any more
     requested INTEGER,                  -- the delay or pause that it requested in milliseconds, or URLs without response
     until INTEGER                       -- before this time nothing is requested from it
 ) STRICT;
@@ -112,7 +112,8 @@ CREATE TABLE urls (
     hops INTEGER NOT NULL,              -- redirects that led here
     referrer INTEGER,
     at INTEGER NOT NULL,
-    cause INTEGER                       -- 1 robots.txt was not received; found only on duplicates 2 of the same site, 3 of another one
+    cause INTEGER                       -- 1 robots.txt was not received; found only on duplicates 2 of the same site, 3 of another one;
+                                        -- 4 its host could not be reached, 5 a failure that may pass
 ) STRICT;
 CREATE INDEX urls_by_key ON urls (key);
 

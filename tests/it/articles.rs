@@ -79,9 +79,8 @@ fn text_that_is_hidden_changes_nothing() {
     }
 }
 
-/// Words that are repeated a thousand times are text as any other. They hang nothing, and pages of one site are still told apart by their
-/// articles. Pages of two sites are told apart if their articles are longer than what is kept of the keywords; if shorter, they are near
-/// duplicates, because most of both is the same.
+/// A few words that are repeated a thousand times count once, so pages are still told apart by their articles. Many keywords are text like
+/// any other: pages of two origins that contain little else can be near duplicates of each other.
 #[test]
 fn keywords_that_are_repeated_hide_no_articles() {
     let keywords = format!("<p>{}</p>", "cheap shoes buy online now ".repeat(1000));

@@ -121,6 +121,7 @@ fn check_shows_the_whole_configuration() {
     concurrency = 64
     max_pages = 100000
     max_depth = 20
+    max_outage = "1day"
     tracking = []
 
     [politeness]
@@ -710,4 +711,23 @@ fn an_error_points_at_invalid_lines_of_a_seed_file() {
 fn a_missing_configuration_is_reported() {
     let assert = pagesieve().args(["check", "absent.toml"]).assert().code(2);
     assert!(stderr(&assert).contains("cannot read the configuration absent.toml"));
+}
+
+#[test]
+fn check_refuses_private_seeds_by_name_and_warns_of_unknown_ones() {
+    let config = |seed: &str| {
+        let more = "[fetch]\nresolve = { 'a.test' = '127.0.0.1:1' }\n";
+        format!("{more}[crawl]\nuser_agent = 'bot/1 (+https://example.org/bot)'\n{seed}")
+    };
+    let seed = |url: &str| config(&format!("[[seeds]]\nurl = '{url}'\n"));
+    for url in ["http://10.1.2.3/", "http://[::1]:8080/a", "http://a.test:99/"] {
+        let message = refusal(&seed(url), &[]);
+        let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(message.contains(url) && message.contains("fetch.allow_private"), "{message}");
+    }
+    check(&seed("http://10.1.2.3/"), &["fetch.allow_private=[\"10.0.0.0/8\"]"]).success();
+    let lost = seed("http://no.such.name.invalid/");
+    let warned = stderr(&check(&lost, &[]).success());
+    assert!(warned.contains("warning: ") && warned.contains("no.such.name.invalid"), "{warned}");
+    assert_eq!(stderr(&check(&seed("http://a.test/"), &[]).success()), "");
 }

@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use pagesieve::{report::Warning, state::Reason};
+use pagesieve::{
+    report::{UnreachableSeed, Warning},
+    state::Reason,
+};
 use serde_json::{Value, json};
 
 use crate::{
@@ -116,7 +119,10 @@ fn every_field_of_a_run_is_in_the_tables_and_every_field_in_the_tables_occurs() 
 /// One warning of each kind.
 fn warnings() -> Vec<Value> {
     let name = String::new;
+    let seed = UnreachableSeed { url: name(), why: name() };
     [
+        Warning::Open { urls: 1, hosts: 1 },
+        Warning::Unreachable { count: 1, seeds: vec![seed] },
         Warning::Nothing {
             reason: None,
             skipped: 0,

@@ -28,6 +28,7 @@ const MODULES: &[&[&str]] = &[
 const CRAWL: &[(&str, &[&str])] = &[
     ("past", &["plan", "directory"]),
     ("dry_run", &["plan", "directory", "sitemap", "robots", "scope", "fetch"]),
+    ("seeds", &["plan", "fetch"]),
     ("worker", &["recorder", "frontier", "plan", "sitemap", "robots", "politeness", "fetch"]),
     ("recorder", &["frontier", "plan", "directory", "sitemap", "robots", "scope", "politeness"]),
     ("frontier", &["robots", "politeness"]),

@@ -205,7 +205,15 @@ impl Server {
     pub(crate) fn answering(
         reply: impl Fn(&Request, usize) -> Reply + Send + Sync + 'static,
     ) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        Self::answering_at("127.0.0.1:0".parse().unwrap(), reply)
+    }
+
+    /// The same at this address, as of a server that was dropped.
+    pub(crate) fn answering_at(
+        address: SocketAddr,
+        reply: impl Fn(&Request, usize) -> Reply + Send + Sync + 'static,
+    ) -> Self {
+        let listener = TcpListener::bind(address).unwrap();
         let address = listener.local_addr().unwrap();
         let shared = Arc::new(Shared::default());
         let (theirs, reply) = (Arc::clone(&shared), Arc::new(reply));
@@ -279,6 +287,9 @@ fn serve(stream: &TcpStream, shared: &Shared, reply: &dyn Fn(&Request, usize) ->
     drop(stream.set_nodelay(true));
     let mut reader = BufReader::new(stream);
     while let Some(request) = read(&mut reader) {
+        if shared.ended.load(Ordering::SeqCst) {
+            break;
+        }
         let count = shared.observe(&request);
         let reply = reply(&request, count);
         thread::sleep(reply.latency);

@@ -15,10 +15,11 @@ use crate::{
     fingerprint::Class,
 };
 
-/// At most this many passages of a kind are shown, each with at most so many characters.
+/// At most this many passages of a kind are shown.
 const SHOWN: usize = 6;
+/// Of a passage, at most this many characters are shown.
 const LONGEST: usize = 100;
-/// So many words are shown before and after a part of a block.
+/// This many words are shown before and after a part of a block.
 const AROUND: usize = 3;
 
 /// Writes how the articles of A and B compare. `compared` has B first.

@@ -5,7 +5,6 @@
 
 use std::{
     collections::BTreeMap,
-    iter,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     sync::Arc,
 };
@@ -13,6 +12,9 @@ use std::{
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use url::{Host, Url};
+
+/// Why a name has no address: an error of the resolver, or a [`Refusal`].
+pub(super) type Source = Box<dyn std::error::Error + Send + Sync>;
 
 /// IPv4 networks that are not globally reachable, and multicast: IANA IPv4 Special-Purpose Address Registry (RFC 6890),
 /// as of 2024-12. The few anycast service addresses inside 192.0.0.0/24 serve no pages and are refused with it.
@@ -132,7 +134,16 @@ impl Guard {
         Ok(peer)
     }
 
-    /// The addresses of a name that may be connected to.
+    /// The addresses of a name that may be connected to. A mapped address keeps its port: the client uses it unless the URL has one.
+    pub(super) async fn resolve(&self, name: &str) -> Result<Vec<SocketAddr>, Source> {
+        if let Some(mapped) = self.mapped(name) {
+            return Ok(vec![mapped]);
+        }
+        let found = tokio::net::lookup_host((name, 0)).await?;
+        Ok(self.admit(found)?)
+    }
+
+    /// The addresses of these that may be connected to.
     fn admit(&self, found: impl Iterator<Item = SocketAddr>) -> Result<Vec<SocketAddr>, Refusal> {
         let (admitted, refused): (Vec<_>, Vec<_>) =
             found.partition(|address| self.check_address(address.ip()).is_ok());
@@ -179,12 +190,8 @@ impl Resolve for GuardedNames {
     fn resolve(&self, name: Name) -> Resolving {
         let guard = Arc::clone(&self.0);
         Box::pin(async move {
-            // A mapped address keeps its port: the client uses it unless the URL has one.
-            if let Some(mapped) = guard.mapped(name.as_str()) {
-                return Ok(Box::new(iter::once(mapped)) as Addrs);
-            }
-            let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
-            Ok(Box::new(guard.admit(found)?.into_iter()) as Addrs)
+            let found = guard.resolve(name.as_str()).await?;
+            Ok(Box::new(found.into_iter()) as Addrs)
         })
     }
 }

@@ -8,10 +8,11 @@ use std::{
 
 use url::Url;
 
-use super::{address::Refusal, body::BadBody};
+use super::{
+    address::{Refusal, Source},
+    body::BadBody,
+};
 use crate::sink::warc::Cut;
-
-type Source = Box<dyn Error + Send + Sync>;
 
 /// A fetch that failed, or a client that cannot be set up.
 #[derive(Debug, thiserror::Error)]
@@ -21,8 +22,27 @@ pub struct FetchError {
     /// The URL of the request.
     url: Option<Box<Url>>,
     retryable: bool,
+    /// Whether the head of a response had arrived.
+    answered: bool,
     source: Option<Source>,
 }
+
+/// How far a request came that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Contact {
+    /// The host answered, but not as it should.
+    Answered,
+    /// The host did not answer: its name, its connection, its certificate or its silence.
+    Unanswered,
+    /// Its address is one that must not be connected to.
+    Forbidden,
+    /// No request was made: this machine has no file descriptors, ports or memory left.
+    Local,
+}
+
+/// Errors of the operating system that say nothing about a host: too many open files, of the process and of the system, and no room for
+/// buffers.
+const LOCAL_ERRORS: [i32; 3] = [24, 23, if cfg!(target_os = "linux") { 105 } else { 55 }];
 
 /// Messages of the HTTP client's layers that only say that something failed.
 const EMPTY_MESSAGES: [&str; 2] = ["error sending request", "client error (Connect)"];
@@ -35,6 +55,7 @@ enum Kind {
     Address,
     Tls,
     Connect,
+    Local,
     Http,
     Body,
     Coding,
@@ -51,6 +72,7 @@ impl Kind {
             Self::Address => ("address", "connect to the host of"),
             Self::Tls => ("tls", "trust the host of"),
             Self::Connect => ("connect", "connect to the host of"),
+            Self::Local => ("local", "open a connection to the host of"),
             Self::Http => ("http", "read the head of"),
             Self::Body => ("body", "read the body of"),
             Self::Coding => ("coding", "decode the body of"),
@@ -78,10 +100,17 @@ impl FetchError {
         text
     }
 
-    /// Whether the host did not respond at all.
+    /// How far the request came.
     #[must_use]
-    pub fn is_unanswered(&self) -> bool {
-        matches!(self.kind, Kind::Timeout | Kind::Dns | Kind::Connect | Kind::Tls)
+    pub fn contact(&self) -> Contact {
+        match self.kind {
+            Kind::Local => Contact::Local,
+            Kind::Address => Contact::Forbidden,
+            Kind::Timeout | Kind::Dns | Kind::Connect | Kind::Tls if !self.answered => {
+                Contact::Unanswered
+            }
+            _ => Contact::Answered,
+        }
     }
 
     /// Whether the same request may succeed later: after timeouts, broken connections, cut bodies and malformed responses (one bad server
@@ -91,15 +120,16 @@ impl FetchError {
         self.retryable
     }
 
-    /// What failed, as one stable word: `timeout`, `dns`, `address`, `tls`, `connect`, `http`, `body`, `coding`, `bomb`,
-    /// or `setup` for a client that could not be set up.
+    /// What failed, as one stable word: `timeout`, `dns`, `address`, `tls`, `connect`, `local`, `http`, `body`,
+    /// `coding`, `bomb`, or `setup` for a client that could not be set up.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         self.kind.words().0
     }
 
     pub(super) fn setup(source: impl Into<Source>) -> Self {
-        Self { kind: Kind::Setup, url: None, retryable: false, source: Some(source.into()) }
+        let (url, source) = (None, Some(source.into()));
+        Self { kind: Kind::Setup, url, retryable: false, answered: false, source }
     }
 
     /// Why the body of the response is incomplete.
@@ -116,8 +146,23 @@ impl FetchError {
         Self::new(Kind::Timeout, url, true, None)
     }
 
+    /// The same after the head of a response had arrived.
+    pub(super) fn after_head(self) -> Self {
+        Self { answered: true, ..self }
+    }
+
     pub(super) fn address(url: &Url, refusal: Refusal) -> Self {
         Self::new(Kind::Address, url, false, Some(refusal.into()))
+    }
+
+    /// A look-up without a request.
+    pub(super) fn look_up(url: &Url, source: Source) -> Self {
+        let (kind, retryable) = match source.downcast_ref::<io::Error>() {
+            _ if source.is::<Refusal>() => (Kind::Address, false),
+            Some(error) if is_local(error) => (Kind::Local, true),
+            _ => (Kind::Dns, is_passing_dns_failure(&source.to_string())),
+        };
+        Self::new(kind, url, retryable, Some(source))
     }
 
     /// A failure before the head of a response had arrived.
@@ -139,15 +184,17 @@ impl FetchError {
     }
 
     fn new(kind: Kind, url: &Url, retryable: bool, source: Option<Source>) -> Self {
-        Self { kind, url: Some(Box::new(url.clone())), retryable, source }
+        Self { kind, url: Some(Box::new(url.clone())), retryable, answered: false, source }
     }
 }
 
 /// What an error of the HTTP client means, and whether a retry may help.
 fn head_kind(error: &reqwest::Error) -> (Kind, bool) {
-    let io_kinds =
-        || causes(error).filter_map(|cause| Some(cause.downcast_ref::<io::Error>()?.kind()));
-    if causes(error).any(<dyn Error>::is::<Refusal>) {
+    let io_errors = || causes(error).filter_map(|cause| cause.downcast_ref::<io::Error>());
+    let io_kinds = || io_errors().map(io::Error::kind);
+    if io_errors().any(is_local) {
+        (Kind::Local, true)
+    } else if causes(error).any(<dyn Error>::is::<Refusal>) {
         (Kind::Address, false)
     } else if error.is_dns() {
         (Kind::Dns, causes(error).any(|cause| is_passing_dns_failure(&cause.to_string())))
@@ -161,6 +208,12 @@ fn head_kind(error: &reqwest::Error) -> (Kind, bool) {
     } else {
         (Kind::Http, !error.is_builder())
     }
+}
+
+/// Whether this machine is the cause, not the host.
+fn is_local(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::AddrNotAvailable | ErrorKind::OutOfMemory)
+        || error.raw_os_error().is_some_and(|code| LOCAL_ERRORS.contains(&code))
 }
 
 /// Whether a look-up may succeed later. The standard library gives the resolver's result as text only: these are the messages of

@@ -5,6 +5,7 @@
 
 mod address;
 mod body;
+mod connections;
 mod failure;
 mod media;
 mod response;
@@ -15,9 +16,8 @@ use bytesize::ByteSize;
 use futures_util::TryStreamExt;
 use ipnet::IpNet;
 use reqwest::{
-    Client, ClientBuilder, Method, Request,
+    Method, Request,
     header::{ACCEPT, ACCEPT_ENCODING, HeaderMap, HeaderValue, USER_AGENT},
-    redirect::Policy,
 };
 use serde::{Deserialize, Serialize};
 use url::Url;
@@ -27,12 +27,13 @@ use crate::{
     sink::warc::{Cut, Exchange},
 };
 
-pub use failure::FetchError;
+pub use failure::{Contact, FetchError};
 pub use media::is_html;
 pub use response::{Extent, Response};
 
-use address::{Guard, GuardedNames};
+use address::Guard;
 use body::Coding;
+use connections::Connections;
 use media::Media;
 use response::exchange_of_head;
 
@@ -42,15 +43,6 @@ const UNNEEDED_BODY: usize = 64 << 10;
 
 /// The longest time for such a body.
 const UNNEEDED_TIME: Duration = Duration::from_secs(1);
-
-/// Idle connections of each host.
-const IDLE_PER_HOST: usize = 8;
-
-/// How long they are kept: longer than a polite delay, shorter than most servers keep them.
-const IDLE_TIME: Duration = Duration::from_secs(20);
-
-/// The largest head that an HTTP/2 server may send, in bytes. Over HTTP/1 the client stops at 100 headers and 400 KiB.
-const MAX_HEAD: u32 = 64 << 10;
 
 /// The `[fetch]` table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -98,7 +90,7 @@ pub enum Limit {
 /// The HTTP client behind its guard. Cheap to clone; the clones share their connections.
 #[derive(Clone, Debug)]
 pub struct Fetcher {
-    client: Client,
+    connections: Connections,
     guard: Arc<Guard>,
     headers: HeaderMap,
     timeout: Duration,
@@ -118,7 +110,7 @@ impl Fetcher {
             Guard::new(&options.allow_private, &options.resolve).map_err(FetchError::setup)?,
         );
         Ok(Self {
-            client: client(&guard, options.timeout)?,
+            connections: Connections::new(&guard, options.timeout)?,
             guard,
             headers: headers(user_agent)?,
             timeout: options.timeout,
@@ -139,6 +131,31 @@ impl Fetcher {
         self.exchange(url, limit).await.0
     }
 
+    /// Checks what can be known of `url` without a look-up: its scheme, and its host if that is an address or mapped.
+    ///
+    /// # Errors
+    ///
+    /// If it may not be connected to.
+    pub fn admit(&self, url: &Url) -> Result<(), FetchError> {
+        self.guard.check_url(url).map_err(|refusal| FetchError::address(url, refusal))
+    }
+
+    /// Looks up the host of `url`, unless it is an address, and checks that it may be connected to. Makes no request.
+    ///
+    /// # Errors
+    ///
+    /// If the name cannot be resolved, or no address of it may be connected to.
+    pub async fn look_up(&self, url: &Url) -> Result<(), FetchError> {
+        self.admit(url)?;
+        match url.domain() {
+            Some(name) => {
+                let found = self.guard.resolve(name).await;
+                found.map(drop).map_err(|source| FetchError::look_up(url, source))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Requests `url` once, like [`Self::get`]. If exchanges are kept and a head arrived, also returns the exchange as it was sent and
     /// received, content coding kept.
     pub async fn exchange(
@@ -146,28 +163,46 @@ impl Fetcher {
         url: &Url,
         limit: Limit,
     ) -> (Result<Response, FetchError>, Option<Exchange>) {
-        let mut exchange = None;
-        let asked = tokio::time::timeout(self.timeout, self.ask(url, limit, &mut exchange)).await;
+        self.exchange_within(url, limit, None).await
+    }
+
+    /// The same, but the head must arrive within `patience`, if that is given.
+    pub(super) async fn exchange_within(
+        &self,
+        url: &Url,
+        limit: Limit,
+        patience: Option<Duration>,
+    ) -> (Result<Response, FetchError>, Option<Exchange>) {
+        let (mut exchange, mut answered) = (None, false);
+        let patience = patience.unwrap_or(self.timeout);
+        let asking = self.ask(url, limit, patience, &mut exchange, &mut answered);
+        let asked = tokio::time::timeout(self.timeout, asking).await;
         let got = asked.unwrap_or_else(|_| Err(FetchError::timeout(url)));
+        let got = got.map_err(|error| if answered { error.after_head() } else { error });
         if let (Some(exchange), Err(error)) = (&mut exchange, &got) {
             exchange.truncated = Some(error.cut());
         }
         (got, exchange)
     }
 
-    /// Puts what arrives into `exchange`, if exchanges are kept.
+    /// Puts what arrives into `exchange`, if exchanges are kept, and sets `answered` when the head has arrived.
     async fn ask(
         &self,
         url: &Url,
         limit: Limit,
+        patience: Duration,
         exchange: &mut Option<Exchange>,
+        answered: &mut bool,
     ) -> Result<Response, FetchError> {
         self.guard.check_url(url).map_err(|refusal| FetchError::address(url, refusal))?;
         let started = Timestamp::now();
         let mut request = Request::new(Method::GET, url.clone());
         *request.headers_mut() = self.headers.clone();
-        let arriving =
-            self.client.execute(request).await.map_err(|error| FetchError::head(url, error))?;
+        let lease = self.connections.lease(url);
+        let head = tokio::time::timeout(patience, lease.client().execute(request)).await;
+        let head = head.map_err(|_| FetchError::timeout(url))?;
+        let arriving = head.map_err(|error| FetchError::head(url, error))?;
+        *answered = true;
         let address = self
             .guard
             .check_peer(url, arriving.remote_addr())
@@ -236,37 +271,6 @@ async fn read_unneeded(response: reqwest::Response) -> (Vec<u8>, Extent) {
         Ok(Ok(rest)) => rest,
         _ => nothing,
     }
-}
-
-fn client(guard: &Arc<Guard>, timeout: Duration) -> Result<Client, FetchError> {
-    let builder = || builder(guard, timeout);
-    builder()
-        .build()
-        .or_else(|error| {
-            // A machine without root certificates can still crawl http hosts.
-            tracing::warn!(%error, "no root certificates found: every https host will be refused");
-            builder().tls_certs_only([]).build()
-        })
-        .map_err(FetchError::setup)
-}
-
-/// A client that does nothing by itself: it decodes, follows and stores nothing. It uses no proxy from the environment, because a proxy
-/// would connect to addresses that the guard forbids.
-fn builder(guard: &Arc<Guard>, timeout: Duration) -> ClientBuilder {
-    Client::builder()
-        .redirect(Policy::none())
-        .referer(false)
-        .no_proxy()
-        .dns_resolver(Arc::new(GuardedNames(Arc::clone(guard))))
-        // The addresses of a name share it, so that a dead one leaves time for the next.
-        .connect_timeout(timeout / 2)
-        .pool_max_idle_per_host(IDLE_PER_HOST)
-        .pool_idle_timeout(IDLE_TIME)
-        .http2_max_header_list_size(MAX_HEAD)
-        // Browsers accept these too: a malformed header is no reason to lose a page.
-        .http1_ignore_invalid_headers_in_responses(true)
-        .http1_allow_spaces_after_header_name_in_responses(true)
-        .http1_allow_obsolete_multiline_headers_in_responses(true)
 }
 
 fn headers(user_agent: &str) -> Result<HeaderMap, FetchError> {

@@ -7,6 +7,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use url::Url;
+
 use crate::{
     crawl::{
         politeness::Pace,
@@ -15,6 +17,9 @@ use crate::{
     page::NormalUrl,
     state::Queued,
 };
+
+/// For how long a robots.txt that was not received is not requested again.
+const UNREACHED: Duration = Duration::from_mins(10);
 
 /// The scheme of a URL: each scheme, name and port has a robots.txt of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +52,31 @@ pub(super) enum RobotsState {
     Known { robots: Arc<Robots>, until: Instant },
 }
 
+/// Whether a host answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Contact {
+    /// It has not been asked.
+    Unknown,
+    /// It has never answered.
+    Silent,
+    /// It answered the last request that has ended.
+    Answers,
+    /// It had answered, but not the last time.
+    Stopped,
+}
+
+impl Contact {
+    /// Whether it has ever answered, in this run or an earlier start of it.
+    pub(super) fn had_answered(self) -> bool {
+        matches!(self, Self::Answers | Self::Stopped)
+    }
+
+    /// The same after a request without an answer.
+    pub(super) fn unanswered(self) -> Self {
+        if self.had_answered() { Self::Stopped } else { Self::Silent }
+    }
+}
+
 /// A URL to be fetched again after a failure.
 #[derive(Debug)]
 struct Retry {
@@ -67,10 +97,17 @@ pub(super) struct Host {
     pub(super) tasks: usize,
     /// URLs in a row that got no response.
     pub(super) failures: u32,
+    pub(super) contact: Contact,
+    /// When it answered last since this start, or was resumed.
+    pub(super) last_answer: Option<Instant>,
+    /// Faults of this machine in a row at its requests.
+    pub(super) faults: u32,
+    /// The scheme of its last request.
+    pub(super) scheme: Scheme,
     /// Its instant in the schedule, if it is there.
     pub(super) scheduled: Option<Instant>,
-    /// Whether it waits for a request to its address to end.
-    pub(super) waits_for_address: bool,
+    /// Whether it waits for another request to end: to its address, or to a host that may not answer.
+    pub(super) waits: bool,
     /// Whether more of its URLs are being loaded.
     pub(super) loading: bool,
     urls: VecDeque<Queued>,
@@ -86,9 +123,19 @@ pub(super) struct Host {
 
 impl Host {
     /// A host none of whose URLs has been loaded.
-    pub(super) fn new(name: Arc<str>, rank: i64, pace: Pace, max_retries: usize) -> Self {
+    pub(super) fn new(
+        name: Arc<str>,
+        rank: i64,
+        pace: Pace,
+        had_answered: bool,
+        max_retries: usize,
+    ) -> Self {
         let unknown = || RobotsState::Unknown { attempt: 0, redirect: None };
         Self {
+            contact: if had_answered { Contact::Answers } else { Contact::Unknown },
+            last_answer: None,
+            faults: 0,
+            scheme: Scheme::Http,
             name,
             rank,
             pace,
@@ -96,7 +143,7 @@ impl Host {
             tasks: 0,
             failures: 0,
             scheduled: None,
-            waits_for_address: false,
+            waits: false,
             loading: false,
             urls: VecDeque::new(),
             retries: Vec::new(),
@@ -196,6 +243,31 @@ impl Host {
         self.retries.push(Retry { due, attempt, queued });
     }
 
+    /// Its URL of this path.
+    pub(super) fn url(&self, path: &str) -> Option<Url> {
+        let next = self.urls.front().map(|queued| Scheme::of(&queued.url.url));
+        let scheme = next.unwrap_or(self.scheme).as_str();
+        Url::parse(&format!("{scheme}://{}{path}", self.name)).ok()
+    }
+
+    /// Takes back what was counted against it and its URLs during an outage.
+    pub(super) fn forgive(&mut self) {
+        self.failures = 0;
+        if self.contact == Contact::Stopped {
+            self.contact = Contact::Answers;
+        }
+        self.retries.iter_mut().for_each(|retry| retry.attempt = 0);
+        for robots in &mut self.robots {
+            match robots {
+                RobotsState::Unknown { attempt, .. } => *attempt = 0,
+                RobotsState::Known { robots: rules, .. } if rules.contact().is_some() => {
+                    *robots = RobotsState::Unknown { attempt: 0, redirect: None };
+                }
+                RobotsState::Known { .. } | RobotsState::Requested => {}
+            }
+        }
+    }
+
     /// What is known of the robots.txt for this scheme, if it is still valid.
     pub(super) fn robots(&mut self, scheme: Scheme, now: Instant) -> &mut RobotsState {
         let robots = &mut self.robots[scheme as usize];
@@ -216,7 +288,8 @@ impl Host {
         if let Some(delay) = robots.crawl_delay() {
             self.pace.slow_down(delay);
         }
-        let until = now + VALID.saturating_sub(age);
+        let valid = if robots.contact().is_some() { UNREACHED } else { VALID };
+        let until = now + valid.saturating_sub(age);
         self.robots[scheme as usize] = RobotsState::Known { robots, until };
     }
 

@@ -9,8 +9,10 @@
 //! The recorder's reports arrive in the order in which it changed and read the state. So a URL whose queueing is reported after a load was
 //! not part of that load.
 
+mod absent;
 mod budget;
 mod host;
+mod network;
 
 #[cfg(test)]
 mod tests;
@@ -23,6 +25,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use url::Url;
+
 use super::{
     politeness::{Addresses, Options, Pace, Signal, backoff},
     robots::{Robots, RobotsRequest},
@@ -34,13 +38,28 @@ use crate::{
 
 pub(super) use budget::Budget;
 pub(super) use host::Scheme;
-use host::{Host, RobotsState};
+
+use absent::AbsentHosts;
+use host::{Contact, Host, RobotsState};
+use network::{Gate, Network};
 
 /// If this many URLs of a host wait for a retry, no new one is started.
 const MAX_RETRIES: usize = 16;
 
 /// URLs in a row without a response after which a host is deferred.
 const MAX_FAILURES: u32 = 10;
+
+/// Faults of this machine in a row at one host after which they count as failures: then it is something about the host's address.
+const MAX_FAULTS: u32 = 16;
+
+/// The longest time for the head of a response from a host that has never answered, or not the last time.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The same while most slots are needed by others. Only requests that wait longer than this count as waiting.
+const BRIEF_PATIENCE: Duration = Duration::from_secs(2);
+
+/// If a host has answered within this time, slots are kept for hosts that answer.
+const LATELY: Duration = Duration::from_secs(10);
 
 /// In which order hosts are visited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,13 +70,15 @@ pub(super) enum Order {
     RoundRobin,
 }
 
-/// How much is held in memory.
+/// How much is held in memory, and how much is in flight.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     /// Hosts.
     pub(super) hosts: usize,
     /// URLs of one host.
     pub(super) urls: usize,
+    /// Requests in flight.
+    pub(super) requests: usize,
 }
 
 /// The time of day at an instant, to convert timestamps to instants.
@@ -89,6 +110,8 @@ pub(super) struct Task {
     pub(super) robots: Option<Arc<Robots>>,
     /// The budget of its seed is spent: it must be recorded, not fetched.
     pub(super) over_budget: bool,
+    /// The longest time until the head of the response, if it is limited.
+    pub(super) patience: Option<Duration>,
 }
 
 /// A robots.txt to be fetched.
@@ -103,6 +126,25 @@ pub(super) struct RobotsTask {
     pub(super) attempt: u32,
     /// The request, where redirects have led.
     pub(super) request: RobotsRequest,
+    /// The longest time until the head of the response, if it is limited.
+    pub(super) patience: Option<Duration>,
+}
+
+/// A host to be asked whether it answers.
+#[derive(Debug)]
+pub(super) struct ProbeTask {
+    pub(super) id: TaskId,
+    /// Its robots.txt, or its first page if robots.txt is not obeyed.
+    pub(super) url: Url,
+}
+
+/// Failures that are not to be counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Pardon {
+    /// Of this host, or of all.
+    pub(super) host: Option<HostId>,
+    /// Since this instant, or since the start.
+    pub(super) since: Option<Instant>,
 }
 
 /// What to do next.
@@ -114,8 +156,14 @@ pub(super) enum Step {
     FetchRobots(Arc<RobotsTask>),
     /// Load this from the state.
     Load(Query),
+    /// Ask a host whether it answers.
+    Probe(Arc<ProbeTask>),
     /// Record that this host is deferred.
     Defer(HostId, DeferCause),
+    /// Record that this host is not deferred any more, and load it.
+    Resume(HostId),
+    /// Queue URLs again that have failed.
+    Pardon(Pardon),
     /// Nothing before this instant, unless something is reported.
     Wait(Instant),
     /// Nothing before something is reported.
@@ -178,6 +226,22 @@ struct Running {
     goes_elsewhere: bool,
     /// Whether the request has not ended.
     in_flight: bool,
+    /// Whether a failure counts as an attempt.
+    counts: bool,
+    /// The longest time until the head of the response, if its host may not answer.
+    patience: Option<Duration>,
+}
+
+/// Requests in flight to hosts that may not answer, and the hosts that wait for such requests to end.
+#[derive(Debug, Default)]
+struct Doubtful {
+    in_flight: usize,
+    /// Those of them that may wait long.
+    patient: usize,
+    /// Hosts that have not been asked.
+    unknown: VecDeque<HostId>,
+    /// Hosts that did not answer.
+    silent: VecDeque<HostId>,
 }
 
 /// Which URL is fetched next; see the [module](self).
@@ -196,6 +260,9 @@ pub(super) struct Frontier {
     running: HashMap<TaskId, Running>,
     last_task: u64,
     addresses: Addresses,
+    network: Network,
+    absent: AbsentHosts,
+    doubtful: Doubtful,
     /// Hosts whose next URL waits for a budget, the rest of which is in flight.
     waiting_for_budget: Vec<HostId>,
     /// Whether the state may have hosts with queued URLs that are not here.
@@ -207,8 +274,10 @@ pub(super) struct Frontier {
     visited: Vec<HostId>,
     /// Deferred hosts, of which reports may still arrive: eight bytes each.
     deferred: HashSet<HostId>,
-    /// Those that are to be recorded.
-    deferrals: VecDeque<(HostId, DeferCause)>,
+    /// What is to be recorded: deferred hosts, and failures that are not to be counted.
+    orders: VecDeque<Step>,
+    /// Answers to [`Step::Pardon`] and [`Step::Resume`] that have not arrived.
+    awaited: usize,
 }
 
 impl Frontier {
@@ -218,9 +287,14 @@ impl Frontier {
         order: Order,
         limits: Limits,
         budget: Budget,
+        max_outage: Duration,
         clock: Clock,
     ) -> Self {
         Self {
+            network: Network::new(max_outage),
+            absent: AbsentHosts::default(),
+            doubtful: Doubtful::default(),
+            awaited: 0,
             addresses: Addresses::new(options.per_address.get()),
             options,
             clock,
@@ -238,7 +312,7 @@ impl Frontier {
             loading_hosts: false,
             visited: Vec::new(),
             deferred: HashSet::new(),
-            deferrals: VecDeque::new(),
+            orders: VecDeque::new(),
         }
     }
 
@@ -259,25 +333,100 @@ impl Frontier {
 
     /// What to do now. Call it again after every step until it returns one of the last three, and after every report.
     pub(super) fn next(&mut self, now: Instant) -> Step {
-        if let Some((host, cause)) = self.deferrals.pop_front() {
-            return Step::Defer(host, cause);
+        if let Some(order) = self.orders.pop_front() {
+            self.awaited += usize::from(matches!(order, Step::Pardon(_)));
+            return order;
         }
         if self.budget.is_spent() {
             return if self.running.is_empty() { Step::Done } else { Step::Blocked };
+        }
+        if let Some(step) = self.pass_gate(now) {
+            return step;
+        }
+        let is_busy = |id| self.running.values().any(|running| running.host == id);
+        if let Some(host) = self.absent.next_due(now, is_busy) {
+            self.awaited += 1;
+            return Step::Resume(host);
         }
         let step = match self.order {
             Order::Earliest => self.next_earliest(now),
             Order::RoundRobin => self.next_round_robin(now),
         };
+        let asked_again = self.absent.next_at();
         match step {
+            Some(Step::Wait(at)) => Step::Wait(asked_again.map_or(at, |again| at.min(again))),
             Some(step) => step,
             None if self.is_done() => Step::Done,
-            None => Step::Blocked,
+            None => asked_again.map_or(Step::Blocked, Step::Wait),
         }
+    }
+
+    /// What the state of the network demands before anything else may be started.
+    fn pass_gate(&mut self, now: Instant) -> Option<Step> {
+        match self.network.gate(self.running.len(), now) {
+            Gate::Open => None,
+            Gate::Wait(at) => Some(Step::Wait(at)),
+            Gate::Probe => self.next_probe(now),
+            Gate::GivenUp if self.running.is_empty() => Some(Step::Done),
+            Gate::Blocked | Gate::GivenUp => Some(Step::Blocked),
+        }
+    }
+
+    /// Asks the next host whether it answers, once politeness permits. Hosts that have not failed go first: if one of them answers, the
+    /// network is in order.
+    fn next_probe(&mut self, now: Instant) -> Option<Step> {
+        let most = self.options.per_host.get();
+        let is_full = |host: &Host| {
+            let address = host.address.filter(|address| !address.is_loopback());
+            address.is_some_and(|address| self.addresses.is_full(address))
+        };
+        let is_free = |host: &Host| host.pace.in_flight() < most && !is_full(host);
+        let may_start = |host: &Host| is_free(host) && host.pace.earliest() <= now;
+        let is_sound = |host: &Host| matches!(host.contact, Contact::Answers | Contact::Unknown);
+        let sound = self.hosts.iter().find(|(_, host)| is_sound(host) && may_start(host));
+        let suspect = |id| self.hosts.get(&id).is_some_and(may_start);
+        let found = sound.map(|(&id, _)| id).or_else(|| self.network.next_suspect(suspect));
+        if let Some(id) = found {
+            return self.probe(id, now);
+        }
+        let suspects = self.network.suspects().filter_map(|id| self.hosts.get(&id));
+        let others = self.hosts.values().filter(|host| is_sound(host));
+        let later = suspects.chain(others).filter(|host| is_free(host));
+        match later.map(|host| host.pace.earliest()).min() {
+            Some(at) => Some(Step::Wait(at)),
+            None if self.running.is_empty() => {
+                self.network.forget();
+                None
+            }
+            None => Some(Step::Blocked),
+        }
+    }
+
+    fn probe(&mut self, id: HostId, now: Instant) -> Option<Step> {
+        let host = self.hosts.get(&id)?;
+        let path = if self.options.obey_robots { "/robots.txt" } else { "/" };
+        let (url, address) = (host.url(path)?, host.address);
+        self.network.probe(id);
+        let task = ProbeTask { id: self.next_id(), url };
+        self.run(task.id, id, address.filter(|address| !address.is_loopback()), None, now);
+        Some(Step::Probe(Arc::new(task)))
+    }
+
+    /// Whether it waits for the network to come back.
+    pub(super) fn is_out(&self) -> bool {
+        self.network.is_out()
+    }
+
+    /// If it ends during an outage: the failures that are not to be counted.
+    pub(super) fn end_outage(&mut self) -> Option<Pardon> {
+        self.network.end_outage().map(|since| Pardon { host: None, since: Some(since) })
     }
 
     fn is_done(&self) -> bool {
         self.running.is_empty()
+            && self.awaited == 0
+            && self.orders.is_empty()
+            && self.absent.awaited().is_none()
             && !self.loading_hosts
             && !self.has_more_hosts
             && self.hosts.values().all(Host::is_idle)
@@ -312,13 +461,64 @@ impl Frontier {
     fn next_released(&mut self, now: Instant) -> Option<Step> {
         while let Some(id) = self.addresses.release() {
             if let Some(host) = self.hosts.get_mut(&id) {
-                host.waits_for_address = false;
+                host.waits = false;
+                if let Some(step) = self.step_of(id, now) {
+                    return Some(step);
+                }
+            }
+        }
+        while let Some(id) = self.next_with_room(now) {
+            if let Some(host) = self.hosts.get_mut(&id) {
+                host.waits = false;
                 if let Some(step) = self.step_of(id, now) {
                     return Some(step);
                 }
             }
         }
         None
+    }
+
+    /// A host that waited for room among the requests that may get no answer, if there is room now.
+    fn next_with_room(&mut self, now: Instant) -> Option<HostId> {
+        if self.has_room(Contact::Silent, now)
+            && let Some(id) = self.doubtful.silent.pop_front()
+        {
+            return Some(id);
+        }
+        if self.has_room(Contact::Unknown, now) { self.doubtful.unknown.pop_front() } else { None }
+    }
+
+    /// Whether a request may start to a host of which this is known. While there are hosts that answer, a quarter of the slots is kept for
+    /// them, or half if they need it; and the others get an eighth for requests that may wait long. While there are none, a quarter.
+    fn has_room(&self, contact: Contact, now: Instant) -> bool {
+        let lately = self.network.last_answer().is_some_and(|at| at + LATELY > now);
+        match contact {
+            Contact::Answers => true,
+            Contact::Unknown => {
+                let all = self.limits.requests;
+                let answering = self.running.len().saturating_sub(self.doubtful.in_flight);
+                let kept = (2 * answering).clamp(all / 4, all / 2);
+                !lately || self.doubtful.in_flight < (all - kept).max(1)
+            }
+            Contact::Silent | Contact::Stopped => self.doubtful.patient < self.most_patient(lately),
+        }
+    }
+
+    /// How many requests may wait long for hosts that may not answer.
+    fn most_patient(&self, lately: bool) -> usize {
+        (self.limits.requests / if lately { 8 } else { 4 }).max(1)
+    }
+
+    /// How long the next request may wait for the head of the response.
+    fn patience(&self, contact: Contact, now: Instant) -> Option<Duration> {
+        let is_crowded = !self.doubtful.silent.is_empty() || !self.doubtful.unknown.is_empty();
+        match contact {
+            Contact::Answers => None,
+            Contact::Unknown if is_crowded || !self.has_room(Contact::Silent, now) => {
+                Some(BRIEF_PATIENCE)
+            }
+            Contact::Unknown | Contact::Silent | Contact::Stopped => Some(PATIENCE),
+        }
     }
 
     /// A step for the first host in the schedule.
@@ -370,7 +570,7 @@ impl Frontier {
     fn step_of(&mut self, id: HostId, now: Instant) -> Option<Step> {
         let full = self.is_full();
         let host = self.hosts.get_mut(&id)?;
-        if host.waits_for_address {
+        if host.waits {
             return None;
         }
         if host.next_moment(full)? > now {
@@ -394,11 +594,16 @@ impl Frontier {
         if host.pace.in_flight() >= self.options.per_host.get() || host.may_be_dead(MAX_FAILURES) {
             return None;
         }
-        let address = host.address.filter(|address| !address.is_loopback());
+        let (address, contact) = (host.address.filter(|it| !it.is_loopback()), host.contact);
+        if !self.has_room(contact, now) {
+            self.wait_for_room(id, contact);
+            return None;
+        }
+        let host = self.hosts.get_mut(&id)?;
         if let Some(address) = address
             && self.addresses.is_full(address)
         {
-            host.waits_for_address = true;
+            host.waits = true;
             self.addresses.wait_for(address, id);
             return None;
         }
@@ -407,14 +612,27 @@ impl Frontier {
         Some(step)
     }
 
+    fn wait_for_room(&mut self, id: HostId, contact: Contact) {
+        if let Some(host) = self.hosts.get_mut(&id) {
+            host.waits = true;
+            match contact {
+                Contact::Silent | Contact::Stopped => self.doubtful.silent.push_back(id),
+                Contact::Answers | Contact::Unknown => self.doubtful.unknown.push_back(id),
+            }
+        }
+    }
+
     /// Starts the next fetch of a host, or that of the robots.txt that it needs first.
     fn start(&mut self, id: HostId, address: Option<IpAddr>, now: Instant) -> Option<Step> {
+        let contact = self.hosts.get(&id)?.contact;
+        let patience = self.patience(contact, now);
         let host = self.hosts.get_mut(&id)?;
         let (queued, attempt) = host.head(now)?;
         let (seq, seed, url) = (queued.seq, queued.url.seed, queued.url.url.clone());
         let scheme = Scheme::of(&url);
         let over_budget = seed.is_some_and(|seed| self.budget.is_seed_spent(seed));
         let name = Arc::clone(&host.name);
+        host.scheme = scheme;
         let known = host.robots(scheme, now);
         let robots = match known {
             _ if over_budget || !self.options.obey_robots => None,
@@ -425,7 +643,8 @@ impl Frontier {
                 let request = redirect.take().unwrap_or_else(|| RobotsRequest::new(&url));
                 *known = RobotsState::Requested;
                 let task_id = self.next_id();
-                let task = RobotsTask { id: task_id, host: id, name, scheme, attempt, request };
+                let (id, host) = (task_id, id);
+                let task = RobotsTask { id, host, name, scheme, attempt, request, patience };
                 return self.start_robots(task, address, now);
             }
         };
@@ -434,8 +653,9 @@ impl Frontier {
             return None;
         }
         let queued = host.take(seq)?;
-        let task = Task { id: self.next_id(), queued, attempt, robots, over_budget };
-        self.run(task.id, id, address, false, now);
+        let task_id = self.next_id();
+        let task = Task { id: task_id, queued, attempt, robots, over_budget, patience };
+        self.run(task.id, id, address, patience, now);
         Some(Step::Fetch(Arc::new(task)))
     }
 
@@ -448,7 +668,7 @@ impl Frontier {
     ) -> Option<Step> {
         let target = task.request.host();
         if *target == *task.name {
-            self.run(task.id, task.host, own, false, now);
+            self.run(task.id, task.host, own, task.patience, now);
             return Some(Step::FetchRobots(Arc::new(task)));
         }
         let other = self.hosts.values_mut().find(|host| *host.name == *target);
@@ -460,7 +680,10 @@ impl Frontier {
             }
             other.pace.touch(now);
         }
-        self.run(task.id, task.host, address, true, now);
+        self.run(task.id, task.host, address, task.patience, now);
+        if let Some(running) = self.running.get_mut(&task.id) {
+            running.goes_elsewhere = true;
+        }
         Some(Step::FetchRobots(Arc::new(task)))
     }
 
@@ -482,7 +705,7 @@ impl Frontier {
         id: TaskId,
         host: HostId,
         address: Option<IpAddr>,
-        goes_elsewhere: bool,
+        patience: Option<Duration>,
         now: Instant,
     ) {
         if let Some(host) = self.hosts.get_mut(&host) {
@@ -492,7 +715,17 @@ impl Frontier {
         if let Some(address) = address {
             self.addresses.start(address);
         }
-        let running = Running { host, started: now, address, goes_elsewhere, in_flight: true };
+        self.doubtful.in_flight += usize::from(patience.is_some());
+        self.doubtful.patient += usize::from(patience == Some(PATIENCE));
+        let running = Running {
+            host,
+            started: now,
+            address,
+            goes_elsewhere: false,
+            in_flight: true,
+            counts: true,
+            patience,
+        };
         self.running.insert(id, running);
     }
 
@@ -551,11 +784,103 @@ impl Frontier {
         now: Instant,
     ) {
         self.end_request(id, now, Some((address, signal)));
+        match signal {
+            _ if address.is_some() => self.answered(id, now),
+            Signal::Unanswered => self.not_answered(id, now),
+            Signal::Local => self.faulted(id, now),
+            Signal::Fine | Signal::Overload { .. } | Signal::None => {}
+        }
         if let Signal::Overload { retry_after: Some(pause) } = signal
             && pause > self.options.max_retry_after
             && let Some(host) = self.running.get(&id).map(|running| running.host)
         {
             self.defer(host, DeferCause::RetryAfter(pause));
+        }
+    }
+
+    /// A host has answered the request of this task.
+    fn answered(&mut self, id: TaskId, now: Instant) {
+        let running = self.running.get(&id).filter(|running| !running.goes_elsewhere);
+        let host = running.map(|running| running.host);
+        if let Some(id) = host
+            && let Some(host) = self.hosts.get_mut(&id)
+        {
+            self.absent.remove(id);
+            host.contact = Contact::Answers;
+            host.last_answer = Some(now);
+            host.faults = 0;
+        }
+        if !self.network.is_suspicious() {
+            self.network.answered(now);
+            return;
+        }
+        let suspects: Vec<_> = self.network.suspects().collect();
+        let outage = self.network.answered(now);
+        if let Some(since) = outage {
+            self.hosts.values_mut().for_each(Host::forgive);
+            self.orders.push_back(Step::Pardon(Pardon { host: None, since: Some(since) }));
+        }
+        let by_suspect = host.is_some_and(|host| suspects.contains(&host));
+        let is_absent = |id: &HostId| match outage {
+            // Another host answers: it is the fault of these.
+            Some(_) => !by_suspect && suspects.contains(id),
+            None => self.hosts[id].failures >= MAX_FAILURES,
+        };
+        let absent: Vec<_> = self.hosts.keys().copied().filter(is_absent).collect();
+        for id in absent {
+            self.defer_absent(id, now);
+        }
+        if outage.is_some() {
+            self.schedule_all();
+        }
+    }
+
+    fn not_answered(&mut self, id: TaskId, now: Instant) {
+        if let Some(running) = self.running.get(&id)
+            && !running.goes_elsewhere
+            && let Some(host) = self.hosts.get_mut(&running.host)
+        {
+            host.contact = host.contact.unanswered();
+            if host.contact.had_answered() {
+                self.network.failed(running.host, now);
+            }
+        }
+    }
+
+    /// This machine failed to make the request of this task.
+    fn faulted(&mut self, id: TaskId, now: Instant) {
+        if let Some(running) = self.running.get_mut(&id)
+            && let Some(host) = self.hosts.get_mut(&running.host)
+        {
+            host.faults += 1;
+            running.counts = host.faults > MAX_FAULTS;
+        }
+        self.network.faulted(self.running.len(), now);
+    }
+
+    /// A probe has ended.
+    pub(super) fn probed(&mut self, task: &ProbeTask, now: Instant) {
+        self.end_task(task.id, now);
+        if let Some(since) = self.network.probe_failed(now) {
+            self.orders.push_back(Step::Pardon(Pardon { host: None, since: Some(since) }));
+        }
+    }
+
+    /// The recorder has queued failed URLs of these hosts again.
+    pub(super) fn pardoned(&mut self, hosts: &[HostRow], now: Instant) {
+        self.awaited = self.awaited.saturating_sub(1);
+        for host in hosts {
+            self.queued(host, now);
+        }
+    }
+
+    /// The recorder has resumed a host, which is here unless it has nothing to be fetched.
+    pub(super) fn resumed(&mut self, id: HostId, host: Option<&HostRow>, now: Instant) {
+        self.awaited = self.awaited.saturating_sub(1);
+        self.deferred.remove(&id);
+        match host {
+            Some(host) => self.queued(host, now),
+            None => self.absent.remove(id),
         }
     }
 
@@ -565,7 +890,7 @@ impl Frontier {
         for host in &recorded.queued {
             self.queued(host, now);
         }
-        let Some(host) = self.end_task(task.id, now) else { return };
+        let Some(Running { host, .. }) = self.end_task(task.id, now) else { return };
         if let Some(entry) = self.hosts.get_mut(&host) {
             entry.failures = if recorded.unanswered { entry.failures + 1 } else { 0 };
             if let Some(rank) = recorded.rank {
@@ -573,18 +898,33 @@ impl Frontier {
                 entry.rank = rank;
                 self.ranks.insert((rank, host));
             }
-            if entry.failures >= MAX_FAILURES {
-                self.defer(host, DeferCause::Unanswered(MAX_FAILURES));
+            // Otherwise it will turn out whose fault it is.
+            if entry.failures >= MAX_FAILURES && !self.network.is_suspicious() {
+                self.defer_absent(host, now);
             }
         }
         self.end_fetch(host, task, recorded.fetched);
     }
 
+    /// A host does not answer: it is asked again later. If it had answered, the URLs that failed meanwhile are queued again.
+    fn defer_absent(&mut self, id: HostId, now: Instant) {
+        let Some(host) = self.hosts.get(&id) else { return };
+        let pardon = Pardon { host: Some(id), since: host.last_answer };
+        let had_answered = host.contact.had_answered();
+        self.absent.add(id, had_answered, host.pace.clone(), now);
+        if had_answered {
+            self.defer(id, DeferCause::Stopped(MAX_FAILURES));
+            self.orders.push_back(Step::Pardon(pardon));
+        } else {
+            self.defer(id, DeferCause::Unanswered(MAX_FAILURES));
+        }
+    }
+
     /// A fetch must be tried again. `chance` is a random number from 0 to 1.
     pub(super) fn retry(&mut self, task: &Task, chance: f64, now: Instant) {
-        let Some(host) = self.end_task(task.id, now) else { return };
+        let Some(Running { host, counts, .. }) = self.end_task(task.id, now) else { return };
+        let attempt = task.attempt + u32::from(counts && !self.network.is_out());
         if let Some(entry) = self.hosts.get_mut(&host) {
-            let attempt = task.attempt + 1;
             entry.retry(task.queued.clone(), attempt, now + backoff(attempt, chance));
         }
         self.end_fetch(host, task, false);
@@ -602,7 +942,7 @@ impl Frontier {
 
     /// The fetch of a robots.txt has ended.
     pub(super) fn robots_fetched(&mut self, task: &RobotsTask, result: RobotsResult, now: Instant) {
-        let Some(host) = self.end_task(task.id, now) else { return };
+        let Some(Running { host, counts, .. }) = self.end_task(task.id, now) else { return };
         let longest = self.options.max_crawl_delay;
         if let RobotsResult::Rules(robots, _) = &result
             && let Some(delay) = robots.crawl_delay().filter(|&delay| delay > longest)
@@ -616,7 +956,7 @@ impl Frontier {
                     entry.request_robots_again(task.scheme, task.attempt, Some(request));
                 }
                 RobotsResult::Retry { chance } => {
-                    let attempt = task.attempt + 1;
+                    let attempt = task.attempt + u32::from(counts && !self.network.is_out());
                     entry.request_robots_again(task.scheme, attempt, None);
                     entry.pace.pause_until(now + backoff(attempt, chance));
                 }
@@ -626,13 +966,13 @@ impl Frontier {
     }
 
     /// A task has finished. If its request has not ended, none was made.
-    fn end_task(&mut self, id: TaskId, now: Instant) -> Option<HostId> {
+    fn end_task(&mut self, id: TaskId, now: Instant) -> Option<Running> {
         self.end_request(id, now, None);
-        let host = self.running.remove(&id)?.host;
-        if let Some(entry) = self.hosts.get_mut(&host) {
+        let running = self.running.remove(&id)?;
+        if let Some(entry) = self.hosts.get_mut(&running.host) {
             entry.tasks = entry.tasks.saturating_sub(1);
         }
-        Some(host)
+        Some(running)
     }
 
     /// Ends the request of a task once. `None` means that no request was made.
@@ -641,15 +981,22 @@ impl Frontier {
         if !std::mem::replace(&mut running.in_flight, false) {
             return;
         }
-        let &mut Running { host, started, address: counted, goes_elsewhere, .. } = running;
-        if let Some(entry) = self.hosts.get_mut(&host) {
-            match end {
-                Some((address, signal)) => {
-                    entry.pace.end(started, now, signal);
-                    entry.address = address.filter(|_| !goes_elsewhere).or(entry.address);
-                }
-                None => entry.pace.withdraw(started),
+        let &mut Running { host, started, address: counted, goes_elsewhere, patience, .. } =
+            running;
+        self.doubtful.in_flight -= usize::from(patience.is_some());
+        self.doubtful.patient -= usize::from(patience == Some(PATIENCE));
+        let (entry, address) = (self.hosts.get_mut(&host), end.and_then(|(address, _)| address));
+        let pace = match entry {
+            Some(entry) => {
+                entry.address = address.filter(|_| !goes_elsewhere).or(entry.address);
+                Some(&mut entry.pace)
             }
+            None => self.absent.pace(host),
+        };
+        match (pace, end) {
+            (Some(pace), Some((_, signal))) => pace.end(started, now, signal),
+            (Some(pace), None) => pace.withdraw(started),
+            (None, _) => {}
         }
         if let Some(address) = counted {
             self.addresses.end(address);
@@ -661,7 +1008,7 @@ impl Frontier {
     fn defer(&mut self, id: HostId, cause: DeferCause) {
         self.remove(id);
         if self.deferred.insert(id) {
-            self.deferrals.push_back((id, cause));
+            self.orders.push_back(Step::Defer(id, cause));
         }
     }
 
@@ -688,7 +1035,7 @@ impl Frontier {
 
     /// Adds a host unless it is here or deferred; false if there is no room for it.
     fn add_host(&mut self, row: &HostRow, now: Instant) -> bool {
-        let &HostRow { id, ref name, rank, not_before } = row;
+        let &HostRow { id, ref name, rank, not_before, has_answered } = row;
         if self.hosts.contains_key(&id) || self.deferred.contains(&id) {
             return true;
         }
@@ -700,11 +1047,19 @@ impl Frontier {
             Order::Earliest => MAX_RETRIES,
             Order::RoundRobin => 1,
         };
-        let mut pace = Pace::new(self.options.delay, now);
+        let pace = self.absent.take_pace(id);
+        let mut pace = pace.unwrap_or_else(|| Pace::new(self.options.delay, now));
         if let Some(until) = not_before {
             pace.pause_until(self.clock.instant_of(until));
         }
-        self.hosts.insert(id, Host::new(name.as_str().into(), rank, pace, max_retries));
+        let mut host = Host::new(name.as_str().into(), rank, pace, has_answered, max_retries);
+        if self.absent.contains(id) {
+            // One URL shows whether it answers again.
+            let had_answered = self.absent.had_answered(id);
+            host.contact = if had_answered { Contact::Stopped } else { Contact::Silent };
+            (host.failures, host.last_answer) = (MAX_FAILURES - 1, Some(now));
+        }
+        self.hosts.insert(id, host);
         self.schedule(id);
         true
     }

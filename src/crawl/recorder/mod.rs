@@ -7,6 +7,7 @@
 mod links;
 mod record;
 mod report;
+mod retry;
 mod start;
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
@@ -19,7 +20,7 @@ use tokio::{
 };
 
 use super::{
-    frontier::{Loaded, Query, Recorded, Task, TaskId},
+    frontier::{Loaded, Pardon, Query, Recorded, Task, TaskId},
     plan::{CrawlError, Plan},
     politeness::Signal,
     scope::Scope,
@@ -37,6 +38,7 @@ use crate::{
 
 use links::KnownUrl;
 pub use report::report;
+use retry::Failures;
 pub(super) use start::Start;
 
 /// A batch is committed after this many URLs, or after this time. The first batch after a start gets less time, and each one twice as
@@ -60,6 +62,10 @@ pub(super) enum Request {
     KeepRobots(String, RobotsRow),
     /// Record that this host is deferred.
     Defer(HostId, DeferCause),
+    /// Record that this host is not deferred any more.
+    Resume(HostId),
+    /// Queue failed URLs again.
+    Pardon(Pardon),
     /// Load something for the frontier.
     Load(Query),
 }
@@ -71,6 +77,10 @@ pub(super) enum Update {
     Responded(TaskId, Option<IpAddr>, Signal),
     /// A URL is recorded.
     Recorded(Arc<Task>, Recorded, Tally),
+    /// URLs of these hosts that had failed are queued again.
+    Pardoned(Vec<HostRow>, Tally),
+    /// A host is resumed; without its row, it has nothing to be fetched.
+    Resumed(HostId, Option<HostRow>),
     /// A query is answered.
     Loaded(Loaded),
 }
@@ -198,6 +208,7 @@ pub(super) struct Recorder {
     queued: Vec<HostRow>,
     /// URLs of the batch.
     batch: u32,
+    failures: Failures,
     /// When the batch is to be committed, if one has begun.
     deadline: Option<Instant>,
     batch_time: Duration,
@@ -259,6 +270,8 @@ impl Recorder {
                 return Ok(update);
             }
             Request::Record(record) => return self.record(*record).map(Some),
+            Request::Resume(host) => return self.resume(host).map(Some),
+            Request::Pardon(pardon) => return self.pardon(&pardon).map(Some),
             Request::Load(query) => return self.load(query).map(Update::Loaded).map(Some),
             Request::Archive(exchange) => {
                 self.sink.write_exchange(&exchange, &warc::Kind::Response)?;

@@ -100,6 +100,7 @@ impl Recorder {
                 *spent += 1;
             }
         }
+        self.retry_failures()?;
         let rank = self.round_robin.then(|| self.state().move_to_back(row.host)).transpose()?;
         self.batch += 1;
         let queued = std::mem::take(&mut self.queued);
@@ -258,11 +259,16 @@ impl Recorder {
         if matches!(reason, Reason::Failure | Reason::Status) {
             self.counts.failed += 1;
         }
-        let (id, state) = (task.queued.url.id, UrlState::Skipped(reason));
+        let row = &task.queued.url;
+        if cause == Some(SkipCause::Unreachable) && row.referrer.is_none() {
+            tracing::warn!(url = %row.url, why = detail, "seed cannot be reached");
+        }
+        let (id, state) = (row.id, UrlState::Skipped(reason));
         self.state().set_url_state(id, state, detail.as_deref(), status, Timestamp::now())?;
         if let Some(cause) = cause {
             self.state().set_cause(id, cause)?;
         }
+        self.failures.add(&task.queued.url, cause);
         Ok(())
     }
 

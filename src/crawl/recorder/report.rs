@@ -17,7 +17,7 @@ use crate::{
         Replacement, SKIPPED,
         record::{Decision, SkippedLine},
     },
-    state::{DeferredRow, Reason, State, StateError, UrlId, UrlRow, UrlState},
+    state::{DeferredRow, Reason, SkipCause, State, StateError, UrlId, UrlRow, UrlState},
 };
 
 /// Rows that are cached in front of the state.
@@ -28,6 +28,8 @@ impl Recorder {
     pub(in crate::crawl) fn finish(&mut self, end: End) -> Result<Report, CrawlError> {
         self.state().set_meta("worked", json(&self.worked().as_secs_f64()))?;
         self.state().set_meta("finished", Timestamp::now().0)?;
+        let has_work = || self.state().has_work_at_stopped_hosts();
+        let end = if end == End::Done && has_work()? { End::Open } else { end };
         self.state().set_meta("end", json(&end))?;
         tracing::info!(name = self.plan.name, ?end, "the run ends");
         write(&self.plan.directory, self.state())
@@ -135,6 +137,11 @@ fn add_skipped(
             };
             write(&line)?;
             builder.skipped(&line, row.cause);
+            // Redirects of a seed have its depth.
+            let is_seed = row.referrer.is_none() || row.depth == 0 && row.hops > 0;
+            if is_seed && reason == Reason::Failure && row.cause == Some(SkipCause::Unreachable) {
+                builder.unreachable_seed(&line);
+            }
             Ok::<_, CrawlError>(())
         },
     )?;

@@ -1,7 +1,7 @@
 //! The start of a run: opens its directory, continues where an earlier start stopped, and queues the seeds.
 //!
 //! A later start queues again what was skipped for reasons that no longer hold: URLs that the seeds, budgets, policies or limits admit
-//! now, hosts whose deferral has expired, and URLs skipped only because robots.txt could not be fetched.
+//! now, hosts whose deferral has expired, and URLs that failed for a reason that may have passed.
 
 use std::{fs, sync::Arc, time::Duration};
 
@@ -11,6 +11,7 @@ use super::{
     FIRST_BATCH_TIME, Recorder, Tally, json,
     links::{Found, KNOWN_URLS, same_site},
     report::judged_by,
+    retry::{Failures, is_due},
 };
 use crate::{
     crawl::{
@@ -45,6 +46,8 @@ pub(super) fn deferred_until(cause: DeferCause) -> Timestamp {
         DeferCause::CrawlDelay(_) => robots::VALID,
         DeferCause::RetryAfter(pause) => pause,
         DeferCause::Unanswered(_) => DEAD_FOR,
+        // Every start asks it again.
+        DeferCause::Stopped(_) => Duration::ZERO,
     };
     let pause = i64::try_from(pause.as_millis()).unwrap_or(i64::MAX);
     Timestamp(Timestamp::now().0.saturating_add(pause))
@@ -76,6 +79,7 @@ impl Recorder {
             round_robin: plan.crawl.concurrency.get() == 1,
             known_urls: LruCache::new(KNOWN_URLS),
             queued: Vec::new(),
+            failures: Failures::default(),
             batch: 0,
             deadline: None,
             batch_time: FIRST_BATCH_TIME,
@@ -165,6 +169,7 @@ impl Recorder {
                 }
                 DeferCause::RetryAfter(pause) => pause <= limits.max_retry_after,
                 DeferCause::Unanswered(_) => ended != Some(End::Done),
+                DeferCause::Stopped(_) => true,
             };
             if is_allowed || deferred.until <= now {
                 tracing::info!(host = deferred.name, cause = %deferred.cause, "host resumed");
@@ -230,21 +235,21 @@ impl Recorder {
         Ok(())
     }
 
-    /// Queues URLs again whose robots.txt was not received, and those that are admitted now because the configuration has changed.
+    /// Queues URLs again whose host could not be reached or whose robots.txt was not received, other failures after some hours, and those that are admitted now because the configuration has changed.
     fn requeue_skipped(&mut self, roots: &[Root]) -> Result<(), CrawlError> {
+        let now = Timestamp::now();
         let admission_changed = has_changed(self.state(), "policy", &admission(&self.plan, roots))?;
         let policy_changed = has_changed(self.state(), "robots", &robots_policy(&self.plan))?;
         let Dedup { same_site, cross_site, .. } = &self.plan.dedup;
         let may_be_admitted = |state| match state {
             UrlState::Queued | UrlState::Judged => false,
             UrlState::Skipped(reason) => match reason {
-                Reason::Robots => true,
+                Reason::Robots | Reason::Failure => true,
                 Reason::Scope | Reason::Depth | Reason::Budget | Reason::DuplicateLinks => {
                     admission_changed
                 }
                 Reason::Redirect
                 | Reason::Status
-                | Reason::Failure
                 | Reason::ContentType
                 | Reason::Noindex
                 | Reason::Sitemap
@@ -253,15 +258,22 @@ impl Recorder {
             },
         };
         let has_ceased = |row: &UrlRow| match row.cause {
-            Some(SkipCause::RobotsNotReceived) => true,
+            Some(SkipCause::RobotsNotReceived | SkipCause::Unreachable) => true,
+            Some(SkipCause::Incomplete) => is_due(row, now),
             Some(SkipCause::SameSite) => same_site.links == Links::Follow,
             Some(SkipCause::CrossSite) => cross_site.links == Links::Follow,
             None if row.state == UrlState::Skipped(Reason::Robots) => policy_changed,
-            None => row.state != UrlState::Skipped(Reason::DuplicateLinks),
+            None => {
+                !matches!(row.state, UrlState::Skipped(Reason::DuplicateLinks | Reason::Failure))
+            }
         };
-        let mut admitted = Vec::new();
+        let (mut admitted, mut failed) = (Vec::new(), Vec::new());
         self.state().for_each_url(may_be_admitted, |row| {
-            if has_ceased(&row) {
+            if !has_ceased(&row) {
+                // It stays as it is.
+            } else if row.state == UrlState::Skipped(Reason::Failure) {
+                failed.push(row);
+            } else {
                 let seed = self.admit(&row.url, row.kind, row.depth, None).ok();
                 admitted.extend(seed.map(|seed| (row, seed)));
             }
@@ -270,7 +282,8 @@ impl Recorder {
         for (row, seed) in admitted {
             self.requeue(&row, seed)?;
         }
-        Ok(())
+        self.failures.looked();
+        failed.iter().try_for_each(|row| self.retry_failure(row))
     }
 }
 

@@ -1,9 +1,10 @@
 //! What a host's robots.txt lets our agent fetch: RFC 9309, and where that is silent, what Google documents.
 //!
-//! If robots.txt cannot be fetched (no response, 429 or 5xx after all retries), no URL of the origin is fetched, and they are queued again
-//! at the next start. With another 4xx, or more than five redirects, everything is allowed.
+//! If robots.txt cannot be fetched (no response, 429 or 5xx after all retries), no URL of the origin is fetched until it can. With another
+//! 4xx, or more than five redirects, everything is allowed.
 //!
-//! Pure: the caller makes the requests and passes in the bytes and the status. A robots.txt is valid for a day.
+//! Pure: `worker.rs` (`fetch_robots`) makes the requests and passes in the responses, once the frontier returns `Step::FetchRobots`. The
+//! state keeps each file as received, by origin (`State::robots` in `state/hosts.rs`). It is valid for a day; then it is requested again.
 
 mod parse;
 
@@ -11,7 +12,7 @@ use std::{cmp::Reverse, fmt, time::Duration};
 
 use url::Url;
 
-use super::fetch::{FetchError, Response};
+use super::fetch::{Contact, FetchError, Response};
 use crate::page::{NormalUrl, percent};
 
 /// For how long a robots.txt is valid (RFC 9309, section 2.4).
@@ -43,7 +44,7 @@ pub struct Robots {
     /// Longest pattern first, and allowing before disallowing ones, so that the first that matches decides.
     rules: Vec<Rule>,
     crawl_delay: Option<Duration>,
-    unreachable: Option<Box<str>>,
+    unreachable: Option<(Box<str>, Contact)>,
 }
 
 /// Whether a URL may be fetched, and which rule says so.
@@ -79,20 +80,37 @@ impl Robots {
     /// No usable response: every URL is refused for now, for this reason.
     #[must_use]
     pub fn unreachable(reason: &str) -> Self {
-        Self { unreachable: Some(reason.into()), ..Self::default() }
+        Self::unreached(reason, Contact::Answered)
+    }
+
+    /// The same for a request that came only so far.
+    #[must_use]
+    pub(super) fn unreached(reason: &str, contact: Contact) -> Self {
+        Self { unreachable: Some((reason.into(), contact)), ..Self::default() }
     }
 
     /// Why robots.txt is unreachable, if it is; then every URL is refused until it has been fetched.
     #[must_use]
     pub fn unreachable_reason(&self) -> Option<&str> {
-        self.unreachable.as_deref()
+        self.unreachable.as_ref().map(|(why, _)| &**why)
+    }
+
+    /// How far the request for robots.txt came, if it is unreachable.
+    #[must_use]
+    pub(super) fn contact(&self) -> Option<Contact> {
+        self.unreachable.as_ref().map(|&(_, contact)| contact)
     }
 
     /// Why this URL of the host may not be fetched, if it may not: the rule with its line, or why robots.txt is unreachable.
     #[must_use]
     pub fn refusal(&self, url: &Url) -> Option<String> {
-        if let Some(why) = self.unreachable_reason() {
-            return Some(format!("robots.txt could not be fetched: {why}"));
+        match &self.unreachable {
+            Some((why, Contact::Answered)) => {
+                return Some(format!("robots.txt could not be fetched: {why}"));
+            }
+            // Nothing else could be fetched from this host either.
+            Some((why, _)) => return Some(why.to_string()),
+            None => {}
         }
         let decision = self.decide(url);
         (!decision.allowed).then(|| decision.rule.map_or_else(String::new, ToString::to_string))
@@ -135,8 +153,8 @@ pub(super) enum RobotsResponse {
     Redirect,
     /// The content; empty if there is no robots.txt.
     Content(Vec<u8>),
-    /// Why there is none for now.
-    Unreachable(String),
+    /// Why there is none for now, and how far the request came.
+    Unreachable(String, Contact),
 }
 
 impl RobotsRequest {
@@ -173,7 +191,9 @@ impl RobotsRequest {
     pub(super) fn receive(&mut self, got: Result<Response, FetchError>) -> RobotsResponse {
         let response = match got {
             Ok(response) => response,
-            Err(error) => return RobotsResponse::Unreachable(error.explain()),
+            Err(error) => {
+                return RobotsResponse::Unreachable(error.explain(), error.contact());
+            }
         };
         if let Some(target) = response.redirect_target(&self.url) {
             (self.url, self.redirects) = (target, self.redirects + 1);
@@ -192,7 +212,7 @@ impl RobotsResponse {
         match status {
             200..=299 => Self::Content(body),
             300..=428 | 430..=499 => Self::Content(Vec::new()),
-            _ => Self::Unreachable(format!("status {status}")),
+            _ => Self::Unreachable(format!("status {status}"), Contact::Answered),
         }
     }
 }
@@ -330,7 +350,7 @@ mod tests {
         ] {
             match RobotsResponse::of_status(status, body()) {
                 RobotsResponse::Content(content) => assert_eq!(Ok(content), expected),
-                RobotsResponse::Unreachable(why) => assert_eq!(Err(&*why), expected),
+                RobotsResponse::Unreachable(why, _) => assert_eq!(Err(&*why), expected),
                 RobotsResponse::Redirect => panic!("{status} is no redirect"),
             }
         }

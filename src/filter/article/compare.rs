@@ -8,30 +8,30 @@ use super::{
 };
 use crate::filter::key::OriginKey;
 
-/// What is shared across sites counts in runs of at least so many words, and only if it is so much together.
+/// What pages of two origins share counts in runs of at least this weight, and only if it weighs at least this much together.
 const RUN: usize = 12 * WORD;
 const LEAST_SHARED: usize = 25 * WORD;
-/// What is not shared on one site counts in runs of at least so many words.
+/// What pages of one origin do not share counts in runs of at least this weight.
 const OWN_RUN: usize = 8 * WORD;
-/// On one site, at least so much must be shared beside furniture.
+/// Pages of one origin must share at least this much beside furniture.
 const LEAST_KNOWN: usize = 8 * WORD;
-/// The most that the page with less, and the page with more, may have of its own if both have one name: so much, or this part of what is
-/// shared in the body text.
+/// The most that the page with less, and the page with more, may have of its own if both have one name: this much, or this part of what is
+/// shared in the body text, whichever is more.
 const SAME_NAME: [usize; 2] = [60 * WORD, 90 * WORD];
 const PARTS: [usize; 2] = [4, 3];
-/// The same as long as no furniture is known: all pages of the site may have that name. If the names differ in digits, no more.
+/// The same as long as no furniture is known: all pages of the origin may have that name. If the names differ in digits, no more.
 const COLD_SAME_NAME: [usize; 2] = [20 * WORD, 45 * WORD];
 /// The share of the body text, in per cent, that must be common then; and if it is a list, or the name does not tell pages apart.
 const SAME_BODY: usize = 60;
 const SAME_LIST: usize = 75;
 /// The share of all prose, in per cent, that must be common, whatever the names.
 const SAME_PROSE: usize = 75;
-/// Pages of two names differ in a single block, a heading, by at most so much, and have this share of the body text in common.
+/// Pages of two names differ in a single block, a heading, by at most this much, and have this share of the body text in common.
 const RENAMED: usize = 12 * WORD;
 const RENAMED_BODY: usize = 90;
 /// As long as no furniture is known, they must also have no more prose of their own than this.
 const COLD: usize = 8 * WORD;
-/// A body text of which so much is links, in per cent, is a list of other pages; and if the pages have long prose in common.
+/// A body text with at least this share of links, in per cent, is a list of other pages; and if the pages have long prose in common.
 const LIST: u8 = 50;
 const LIST_WITH_PROSE: u8 = 60;
 /// The same for pages whose name does not tell them apart.
@@ -63,7 +63,7 @@ pub(crate) enum Part {
     Shared,
     /// Only this page has it.
     Own,
-    /// It is a block that is furniture of the site.
+    /// It is a block that is furniture of the origin.
     Furniture,
 }
 
@@ -82,13 +82,13 @@ pub(crate) struct Passage {
 /// How two pages are related.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Acquaintance {
-    /// They are of two sites.
+    /// They are of two origins.
     Strangers,
-    /// They are of one site, of which no furniture is known yet.
+    /// They are of one origin, of which no furniture is known yet.
     Cold,
-    /// They are of one site, of which furniture is known.
+    /// They are of one origin, of which furniture is known.
     Warm,
-    /// So they are; and several pages of the site have the later page's name, so it does not tell them apart.
+    /// The same; and several pages of the origin have the later page's name, so it does not tell them apart.
     Namesakes,
 }
 
@@ -104,18 +104,18 @@ impl Acquaintance {
 /// later page's comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Figures {
-    /// Of pages of two sites.
+    /// Of pages of two origins.
     Strangers {
         /// What each shares of its article in long runs; `None` if that is too little to be one.
         shared: Option<[Shared; 2]>,
         /// Whether what is shared is in the body text of one of them.
         is_article: bool,
     },
-    /// Of pages of one site whose body texts list different pages. Nothing else counts then.
+    /// Of pages of one origin whose body texts list different pages. Nothing else counts then.
     OtherLinks,
-    /// Of other pages of one site.
+    /// Of other pages of one origin.
     OneSite {
-        /// Whether furniture of the site is known.
+        /// Whether furniture of the origin is known.
         is_warm: bool,
         names: Names,
         /// What both have beside furniture.
@@ -134,13 +134,13 @@ pub(crate) struct Shared {
     pub(crate) weight: usize,
 }
 
-/// Whether two pages of one site have one name.
+/// Whether two pages of one origin have one name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Names {
-    /// They have one name. The page with less prose of its own, and the page with more, may have so much; and so much of the body text must
-    /// be common, in per cent.
+    /// They have one name. `most` is what the page with less prose of its own, and the page with more, may have; `body` is the share of the
+    /// body text, in per cent, that must be common.
     One { most: [usize; 2], body: usize },
-    /// They have two names. So much is changed in one block; `None` if it is in more than one.
+    /// They have two names. `change` is what one block changes; `None` if more than one does.
     Two { change: Option<usize> },
 }
 
@@ -155,7 +155,7 @@ pub(crate) enum Obstacle {
     ShortOfArticle { needed: [usize; 2] },
     /// Their body texts list different pages.
     OtherLinks,
-    /// The one with less prose of its own, and the one with more, may have so much.
+    /// One has more prose of its own than `most`: the limits of the page with less, and of the page with more.
     Own { own: [usize; 2], most: [usize; 2] },
     /// They have two names, no furniture is known yet, and one has more of its own than this.
     OwnOfNew { most: usize },
@@ -177,7 +177,7 @@ impl Figures {
         self.obstacles().next().is_none().then(|| self.percent())
     }
 
-    /// The share of the article, or of all prose on one site, in per cent, that the pages have in common.
+    /// The share of the article, or of all prose for pages of one origin, in per cent, that the pages have in common.
     pub(crate) fn percent(&self) -> usize {
         match *self {
             Self::Strangers { shared, .. } => {
@@ -347,7 +347,7 @@ impl<'a> Side<'a> {
         Self { sketch, passages, repeated, furniture }
     }
 
-    /// The share of its article, in per cent, that it has in common with an earlier page that it repeats; `None` if it repeats it not.
+    /// The share of its article, in per cent, that it has in common with an earlier page that it repeats; `None` if it does not repeat it.
     pub(crate) fn repeats(&self, earlier: &Side<'_>, how: Acquaintance) -> Option<usize> {
         self.figures(earlier, how).repeats()
     }
@@ -418,7 +418,7 @@ impl<'a> Side<'a> {
         found
     }
 
-    /// Whether a page of the same site with the same body text may be another one, by prose that is in no body text.
+    /// Whether a page of the same origin with the same body text may be another one, by prose that is in no body text.
     pub(crate) fn differs_beside(&self, earlier: &Side<'_>, how: Acquaintance) -> bool {
         let [mine, theirs] = [self.covered(earlier), earlier.covered(self)];
         let own = [self.own(&mine, earlier, &theirs), earlier.own(&theirs, self, &mine)];
@@ -465,7 +465,7 @@ impl<'a> Side<'a> {
         covered
     }
 
-    /// For each token whether it is in a run that is covered, or not covered, and that weighs at least so much.
+    /// For each token whether it is in a run that is covered, or not covered, and that weighs at least `least`.
     fn in_runs(&self, covered: &[bool], wanted: bool, least: usize) -> Vec<bool> {
         let mut counts = vec![false; covered.len()];
         let mut start = 0;

@@ -4,15 +4,19 @@
 //! Two pages that share an article share some of these keys, however much else they show. One equal key makes a candidate.
 //!
 //! The table consists of buckets of [`SLOTS`] entries, two buckets a page, and grows by one bucket at a time (linear hashing: Litwin,
-//! VLDB 1980), so no page waits for it to grow. A full bucket drops its oldest entry. Nothing needs to be removed: the oldest entries are
-//! those that leave the window first, and the filter passes over pages that have left it. A key of [`COMMON`] pages is a text of vendors or
-//! sites: it finds no candidates, and at most so many of its entries are kept.
+//! VLDB 1980): a page that enters waits for the entries of two buckets to be moved. But when the vector of buckets is full, it is copied as a
+//! whole to one of twice the length, and one page waits for that; meanwhile both are in memory.
+//!
+//! A full bucket drops its oldest entry. Nothing needs to be removed: the oldest entries are those that leave the window first, and the
+//! filter passes over pages that have left it. A key of [`COMMON`] pages is a text of vendors or templates: it finds no candidates, and at
+//! most [`COMMON`] of its entries are kept. A table that is made anew holds no pages that have left the window, and may have dropped other
+//! entries than one that grew with its window. So in rare cases it finds other candidates.
 
 use crate::page::DocId;
 
-/// A page is entered under so many keys of its body text, and as many of its other prose.
+/// The number of keys of its body text under which a page is entered, and of its other prose.
 const KEYS: usize = 12;
-/// Earlier pages are searched by so many keys.
+/// The number of keys by which earlier pages are searched.
 const ASKED: usize = 256;
 /// Entries of a bucket.
 const SLOTS: usize = 16;
@@ -20,7 +24,7 @@ const SLOTS: usize = 16;
 const BUCKETS_PER_PAGE: usize = 2;
 /// What a page of the window takes.
 pub(crate) const BYTES_PER_PAGE: u64 = (BUCKETS_PER_PAGE * size_of::<Bucket>()) as u64;
-/// A key that so many pages have finds none of them.
+/// A key that at least this many pages have finds none of them.
 const COMMON: usize = 8;
 /// Bits of an entry for the page's number; the others are for the key.
 const ID_BITS: u32 = 27;

@@ -4,10 +4,10 @@
 //! comparison of whole texts pays for every word of it, in both directions. So pages that come with an [`Outline`] are compared by what
 //! they have in common (`compare.rs`):
 //!
-//! - *Pages of two sites* share next to nothing but articles. What they share in long runs must be the article of both: most of the body
+//! - *Pages of two origins* share next to nothing but articles. What they share in long runs must be the article of both: most of the body
 //!   text, or of the element that holds it. A quotation or a licence fills neither.
-//! - *Pages of one site* share their furniture. So they repeat each other if hardly any prose is *not* shared, apart from furniture.
-//!   Furniture is learnt: blocks that pages of different titles have in common ([`super::templates`]).
+//! - *Pages of one origin* share their furniture. So they repeat each other if hardly any prose is *not* shared, apart from furniture.
+//!   Furniture is learnt: blocks that several pages of the origin have in common ([`super::templates`]).
 //!
 //! | file | what it does |
 //! |---|---|

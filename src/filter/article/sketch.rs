@@ -4,7 +4,7 @@
 
 use super::{Leaf, tokens::Token};
 
-/// A sketch takes at most so many bytes. Of a longer page the body text is kept first, then the other blocks in page order.
+/// The most bytes that a sketch takes. Of a longer page the body text is kept first, then the other blocks in page order.
 pub(super) const MOST_BYTES: usize = 1_800;
 /// What a block takes at most.
 pub(super) const BYTES_PER_LEAF: usize = 3;

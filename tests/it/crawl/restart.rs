@@ -72,7 +72,7 @@ fn urls_of_an_unreachable_robots_txt_are_retried_whether_it_is_obeyed_or_not() {
     let site = Site::new(Routes::new(), &["10.1.2.3/"]);
     let report = site.run_fast();
     let text = report.warnings[0].to_string();
-    assert!(text.contains("skipped as robots") && text.contains("fetch.allow_private"), "{text}");
+    assert!(text.contains("http://10.1.2.3/") && text.contains("fetch.allow_private"), "{text}");
     assert!(!text.contains("obey_robots"), "{text}");
 }
 

@@ -159,7 +159,7 @@ fn a_robots_txt_that_cannot_be_connected_to_is_retried_and_then_given_up() {
         plan.fetch.retries = 1;
     });
     site.run_fast();
-    assert_eq!(site.outcomes(), outcomes([("a.test/", "robots"), ("b.test/", "status")]));
+    assert_eq!(site.outcomes(), outcomes([("a.test/", "failure"), ("b.test/", "status")]));
     let detail = site.line("a.test/")["detail"].to_string();
     assert!(detail.contains("connect"), "{detail}");
 }
@@ -170,7 +170,7 @@ fn a_robots_txt_at_a_private_address_is_refused_in_one_plain_line() {
     site.run();
     assert_eq!(
         site.line("10.1.2.3/")["detail"],
-        "robots.txt could not be fetched: address: 10.1.2.3 is not globally routable and `fetch.allow_private` does not permit it"
+        "address: 10.1.2.3 is not globally routable and `fetch.allow_private` does not permit it"
     );
 }
 

@@ -151,7 +151,12 @@ pub(crate) fn text(name: &str, words: usize) -> String {
 }
 
 /// A plan to crawl `hosts`, all of them names of the server, from `seeds`; no delay, a fixed hash.
-pub(crate) fn plan(server: &Server, directory: &Path, hosts: &[&str], seeds: &[String]) -> Plan {
+pub(crate) fn plan(
+    server: &Server,
+    directory: &Path,
+    hosts: &[impl AsRef<str>],
+    seeds: &[String],
+) -> Plan {
     let mut plan = Plan {
         name: "test".to_owned(),
         directory: directory.to_owned(),
@@ -165,7 +170,8 @@ pub(crate) fn plan(server: &Server, directory: &Path, hosts: &[&str], seeds: &[S
     };
     plan.crawl.user_agent = "pagesieve-test/1".into();
     plan.politeness.delay = Duration::ZERO;
-    plan.fetch.resolve = hosts.iter().map(|&host| (host.to_owned(), server.address())).collect();
+    let named = hosts.iter().map(|host| (host.as_ref().to_owned(), server.address()));
+    plan.fetch.resolve = named.collect();
     plan
 }
 

@@ -108,7 +108,7 @@ fn many_hosts_of_one_address_are_released_one_by_one() {
     let scenario = Scenario {
         hosts: 40,
         seeds: (0..40).flat_map(|host| [(host, 0), (host, 0)]).collect(),
-        limits: Limits { hosts: 64, urls: 4 },
+        limits: Limits { hosts: 64, urls: 4, requests: 64 },
         addresses: 1,
         delay: Duration::ZERO,
         obey_robots: false,
@@ -123,7 +123,7 @@ fn many_hosts_of_one_address_are_released_one_by_one() {
 fn a_host_evicted_while_hosts_are_loaded_comes_back() {
     let start = Instant::now();
     let scenario = Scenario { obey_robots: false, delay: Duration::ZERO, ..two_hosts() };
-    let limits = Limits { hosts: 2, urls: 4 };
+    let limits = Limits { hosts: 2, urls: 4, requests: 64 };
     let mut world = World::new(Scenario { seeds: vec![(0, 0)], limits, ..scenario });
     assert!(asks_for_hosts(&mut world, start));
     // As many rows as the limit: the state may have more.
@@ -145,7 +145,7 @@ fn idle_hosts_make_room_when_their_delay_is_over() {
     let hosts = (0..3).map(|host| (host, 0)).collect();
     let scenario = Scenario {
         obey_robots: false,
-        limits: Limits { hosts: 4, urls: 2 },
+        limits: Limits { hosts: 4, urls: 2, requests: 64 },
         ..Scenario::default()
     };
     let mut world = World::new(Scenario { hosts: 5, seeds: hosts, ..scenario });
@@ -169,7 +169,7 @@ fn idle_hosts_make_room_when_their_delay_is_over() {
 fn one_host(answers: Vec<Outcome>) -> World {
     let scenario =
         Scenario { seeds: vec![(0, 0); 40], outcomes: answers, per_host: 8, ..two_hosts() };
-    let limits = Limits { hosts: 8, urls: 40 };
+    let limits = Limits { hosts: 8, urls: 40, requests: 64 };
     World::new(Scenario { obey_robots: false, delay: Duration::ZERO, limits, ..scenario })
 }
 
@@ -187,8 +187,12 @@ fn a_host_that_stops_responding_gets_no_more_requests_than_were_in_flight() {
     let outcomes = [vec![Outcome::default(); 12], vec![dead; 28]].concat();
     let mut world = one_host(outcomes);
     world.run();
-    assert_eq!(world.log.deferred, [HostId(0)]);
-    assert_eq!(world.log.fetched.len(), 12 + 10, "eight in flight are fewer than ten");
+    assert_eq!(world.log.deferred, [HostId(0); 4]);
+    assert_eq!(
+        world.log.fetched.len(),
+        12 + 10 + 3,
+        "eight in flight are fewer than ten; it is asked again three times"
+    );
 }
 
 #[test]
@@ -304,12 +308,12 @@ prop_compose! {
         crawl_delays in prop::collection::vec((select(vec![0, 0, 2, 30, 600]), 0..3_u32), 1..4),
         max_pages in select(vec![1, 5, 1000]),
         seed_limits in prop::collection::vec(select(vec![0, 1, 4, 1000]), 2),
-        max_urls in 0..60_usize,
+        (max_urls, probes_answered) in (0..60_usize, any::<bool>()),
     ) -> Scenario {
         Scenario {
-            hosts: HOSTS, seeds, outcomes, replies, limits: Limits { hosts, urls }, order,
+            hosts: HOSTS, seeds, outcomes, replies, limits: Limits { hosts, urls, requests: 64 }, order,
             delay: Duration::from_millis(delay), per_host, concurrency, addresses, loopback, obey_robots,
-            crawl_delays, max_pages, seed_limits, max_urls,
+            crawl_delays, max_pages, seed_limits, max_urls, probes_answered,
         }
     }
 }
@@ -342,9 +346,81 @@ proptest! {
         let outcomes: Vec<_> = scenario.outcomes.iter().copied().map(calm).collect();
         let scenario = Scenario { order: Order::RoundRobin, outcomes, concurrency: 1, ..scenario };
         let others = scenario.outcomes.iter().map(|&outcome| Outcome { latency, ..outcome }).collect();
-        let other = Scenario { replies, outcomes: others, limits: Limits { hosts, urls }, ..scenario.clone() };
+        let other = Scenario { replies, outcomes: others, limits: Limits { hosts, urls, requests: 64 }, ..scenario.clone() };
         let mut worlds = [World::new(scenario), World::new(other)];
         worlds.iter_mut().for_each(World::run);
         prop_assert_eq!(&worlds[0].log.fetched, &worlds[1].log.fetched);
     }
+}
+
+/// The tasks that a frontier of these hosts starts at once, with `requests` slots. The hosts below `answering` have answered.
+fn started(hosts: usize, requests: usize, answering: usize) -> (World, Vec<Arc<Task>>) {
+    let seeds = (0..hosts).map(|host| (host, 0)).collect();
+    let limits = Limits { hosts: 2 * hosts, urls: 4, requests };
+    let scenario = Scenario { hosts, seeds, limits, obey_robots: false, ..two_hosts() };
+    let mut world = World::new(scenario);
+    let start = world.frontier.clock.instant;
+    assert!(asks_for_hosts(&mut world, start));
+    let row = |host| HostRow { has_answered: host < answering, ..world.row(host) };
+    let rows: Vec<_> = (0..hosts).map(row).collect();
+    world.frontier.loaded_hosts(&rows, start);
+    if answering > 0 {
+        world.frontier.network.answered(start);
+    }
+    let mut tasks = Vec::new();
+    while tasks.len() < requests {
+        match world.next(start) {
+            Step::Fetch(task) => tasks.push(task),
+            step => {
+                assert!(matches!(step, Step::Blocked | Step::Wait(_)), "{step:?}");
+                break;
+            }
+        }
+    }
+    (world, tasks)
+}
+
+fn patient(tasks: &[Arc<Task>]) -> usize {
+    tasks.iter().filter(|task| task.patience == Some(PATIENCE)).count()
+}
+
+#[test]
+fn requests_that_may_wait_long_hold_at_most_a_quarter_of_the_slots() {
+    for requests in [1, 4, 16, 64, 256] {
+        let (_, tasks) = started(requests * 2, requests, 0);
+        assert_eq!(tasks.len(), requests, "no slot is left empty");
+        assert!(patient(&tasks) <= (requests / 4).max(1), "{} of {requests}", patient(&tasks));
+        assert!(tasks.iter().all(|task| task.patience.is_some()), "none has answered");
+    }
+}
+
+#[test]
+fn hosts_that_answer_keep_slots_beside_any_number_of_others() {
+    for requests in [4, 16, 64] {
+        for (answering, kept) in [(1, requests / 4), (requests, requests / 2)] {
+            let (_, tasks) = started(requests * 3, requests, answering);
+            let doubtful = tasks.iter().filter(|task| task.patience.is_some()).count();
+            assert!(doubtful <= requests - kept, "{doubtful} of {requests}");
+            assert!(patient(&tasks) <= (requests / 8).max(1));
+        }
+        let (_, tasks) = started(requests * 2, requests, requests * 2);
+        assert!(tasks.iter().all(|task| task.patience.is_none()), "all have answered");
+    }
+}
+
+#[test]
+fn a_silent_host_waits_for_room_and_gets_more_time_then() {
+    let (mut world, tasks) = started(16, 16, 0);
+    let start = world.frontier.clock.instant;
+    let brief = tasks.iter().find(|task| task.patience == Some(BRIEF_PATIENCE)).unwrap();
+    let later = start + BRIEF_PATIENCE;
+    world.frontier.responded(brief.id, None, Signal::Unanswered, later);
+    world.frontier.retry(brief, 0.0, later);
+    let again = later + 2 * SECOND;
+    assert!(matches!(world.next(again), Step::Blocked), "a quarter of the slots may wait long");
+    let patient = tasks.iter().find(|task| task.patience == Some(PATIENCE)).unwrap();
+    world.frontier.responded(patient.id, None, Signal::Unanswered, again);
+    world.end(patient, again);
+    let task = world.fetched(again);
+    assert_eq!((task.queued.url.host, task.patience), (brief.queued.url.host, Some(PATIENCE)));
 }

@@ -19,8 +19,8 @@ use std::{
 
 use super::{
     super::{
-        Budget, Clock, Frontier, Limits, Loaded, Order, Query, Recorded, RobotsResult, RobotsTask,
-        Step, Task, TaskId,
+        Budget, Clock, Frontier, Limits, Loaded, Order, ProbeTask, Query, Recorded, RobotsResult,
+        RobotsTask, Step, Task, TaskId,
     },
     SECOND,
 };
@@ -32,6 +32,9 @@ use crate::{
     page::{NormalUrl, Timestamp},
     state::{HostId, HostRow, Queued, UrlId, UrlKind, UrlRow, UrlState},
 };
+
+/// The longest outage that is waited for.
+const OUTAGE: Duration = Duration::from_mins(5);
 
 /// How one fetch goes; they are used one after the other, in a cycle.
 #[derive(Clone, Copy, Debug)]
@@ -82,6 +85,7 @@ pub(super) struct Scenario {
     pub(super) crawl_delays: Vec<(u64, u32)>,
     pub(super) max_pages: u64,
     pub(super) seed_limits: Vec<u64>,
+    pub(super) probes_answered: bool,
     /// No links are added beyond this many URLs.
     pub(super) max_urls: usize,
 }
@@ -93,7 +97,7 @@ impl Default for Scenario {
             seeds: Vec::new(),
             outcomes: vec![Outcome::default()],
             replies: vec![1],
-            limits: Limits { hosts: 8, urls: 4 },
+            limits: Limits { hosts: 8, urls: 4, requests: 64 },
             order: Order::Earliest,
             delay: SECOND,
             per_host: 1,
@@ -104,6 +108,7 @@ impl Default for Scenario {
             crawl_delays: vec![(0, 0)],
             max_pages: u64::MAX,
             seed_limits: vec![u64::MAX, u64::MAX],
+            probes_answered: true,
             max_urls: 100,
         }
     }
@@ -163,7 +168,7 @@ impl FakeState {
 
     pub(super) fn row(&self, host: usize) -> HostRow {
         let (id, name) = (HostId(host as i64), format!("h{host}:80"));
-        HostRow { id, name, rank: self.ranks[host], not_before: None }
+        HostRow { id, name, rank: self.ranks[host], not_before: None, has_answered: false }
     }
 
     pub(super) fn move_to_end(&mut self, host: usize) -> i64 {
@@ -215,6 +220,9 @@ enum Event {
     Robots(Arc<RobotsTask>),
     Loaded(Loaded),
     Deferred(HostId),
+    Resumed(HostId),
+    Pardoned,
+    Probed(Arc<ProbeTask>),
     /// The report of a URL that the state has recorded.
     Report(Arc<Task>, Recorded),
 }
@@ -258,7 +266,8 @@ impl World {
         let seeds = scenario.seed_limits.iter().map(|&limit| (limit, 0));
         let budget = Budget::new(scenario.max_pages, 0, seeds);
         let clock = Clock { instant: Instant::now(), time: Timestamp(0) };
-        let frontier = Frontier::new(options, scenario.order, scenario.limits, budget, clock);
+        let limits = scenario.limits;
+        let frontier = Frontier::new(options, scenario.order, limits, budget, OUTAGE, clock);
         Self {
             frontier,
             log: Log::default(),
@@ -382,7 +391,7 @@ impl World {
     fn check_end(&self) {
         let spent = self.log.pages >= self.scenario.max_pages;
         let left = self.state.waiting(usize::MAX);
-        assert!(spent || left.is_empty(), "left after_it: {left:?}");
+        assert!(spent || self.frontier.is_out() || left.is_empty(), "left after_it: {left:?}");
         assert!(self.log.pages <= self.scenario.max_pages, "the budget is overdrawn");
         let work = self.state.last_seq as usize * 8 + self.scenario.hosts;
         assert!(self.log.steps <= 40 * work + 200, "{} steps for {work}", self.log.steps);
@@ -404,6 +413,29 @@ impl World {
                 Step::Defer(host, _) => {
                     let delay = self.reply_time();
                     self.later(now, delay, Event::Deferred(host));
+                }
+                Step::Pardon(_) => {
+                    let delay = self.reply_time();
+                    self.later(now, delay, Event::Pardoned);
+                }
+                Step::Resume(host) => {
+                    self.state.deferred.remove(&(host.0 as usize));
+                    let delay = self.reply_time();
+                    self.later(now, delay, Event::Resumed(host));
+                }
+                Step::Probe(task) => {
+                    self.tasks += 1;
+                    let name = task.url.host_str().unwrap();
+                    let host: usize = name.trim_start_matches('h').parse().unwrap();
+                    self.start(task.id, host, now);
+                    let answers = self.scenario.probes_answered;
+                    let (address, signal) = if answers {
+                        (Some(self.address(host)), Signal::Fine)
+                    } else {
+                        (None, Signal::Unanswered)
+                    };
+                    self.later(now, 7, Event::Responded(task.id, host as i64, address, signal));
+                    self.later(now, 9, Event::Probed(task));
                 }
                 Step::FetchRobots(task) => {
                     self.tasks += 1;
@@ -445,7 +477,11 @@ impl World {
         let (host, seq) = (task.queued.url.host.0 as usize, task.queued.seq);
         assert!(self.in_flight.insert(seq), "{seq} is in flight twice");
         assert!(self.state.waits(host, seq), "{seq} is recorded and returned again");
-        assert_eq!(self.log.retried.get(&seq).copied().unwrap_or(0), task.attempt);
+        let retried = self.log.retried.get(&seq).copied().unwrap_or(0);
+        // Attempts during an outage are not counted, nor those before a host was deferred.
+        let may_be_fewer =
+            !self.scenario.probes_answered || self.log.deferred.contains(&HostId(host as i64));
+        assert!(task.attempt == retried || may_be_fewer && task.attempt < retried);
         if self.scenario.order == Order::RoundRobin {
             assert_eq!(self.tasks, 1, "one after the other");
         }
@@ -458,7 +494,8 @@ impl World {
         } else if !outcome.silent {
             self.start(task.id, host, now);
             let address = (!outcome.unanswered).then(|| self.address(host));
-            let responded = Event::Responded(task.id, host as i64, address, outcome.signal);
+            let signal = if outcome.unanswered { Signal::Unanswered } else { outcome.signal };
+            let responded = Event::Responded(task.id, host as i64, address, signal);
             self.later(now, outcome.latency.0, responded);
         }
         if task.attempt == 0 {
@@ -496,7 +533,7 @@ impl World {
                 let seen = &mut self.seen[host as usize];
                 seen.in_flight -= 1;
                 let pause = match signal {
-                    Signal::Fine => delay,
+                    Signal::Fine | Signal::Unanswered | Signal::Local | Signal::None => delay,
                     Signal::Overload { retry_after } => delay.max(retry_after.unwrap_or(SECOND)),
                 };
                 seen.not_before = seen.not_before.max(Some(now + pause));
@@ -519,6 +556,16 @@ impl World {
                     RobotsResult::Rules(Arc::new(robots), Duration::ZERO)
                 };
                 self.frontier.robots_fetched(&task, result, now);
+            }
+            Event::Pardoned => self.frontier.pardoned(&[], now),
+            Event::Resumed(host) => {
+                let waits = !self.state.urls(host.0 as usize, 0, 1).is_empty();
+                let row = waits.then(|| self.row(host.0 as usize));
+                self.frontier.resumed(host, row.as_ref(), now);
+            }
+            Event::Probed(task) => {
+                self.tasks -= 1;
+                self.frontier.probed(&task, now);
             }
             Event::Finished(task, outcome) => self.record(task, outcome, now),
             Event::Report(task, recorded) => {

@@ -1,0 +1,263 @@
+//! Seeds that cannot be reached, hosts that stop answering, and outages of all hosts.
+
+use std::{
+    io::{Read, Write},
+    net::{SocketAddr, TcpListener},
+    sync::{Arc, Mutex},
+    thread,
+    time::Duration,
+};
+
+use pagesieve::{
+    crawl::{Control, Plan, Progress},
+    report::{End, Report, Warning},
+    state::Reason,
+};
+use rusqlite::Connection;
+use tempfile::TempDir;
+use tokio::sync::watch;
+
+use super::site::{self, Site, outcomes, page, run_fast};
+use crate::server::{Reply, Request, Routes, Server};
+
+/// An address at which nothing listens.
+fn closed() -> SocketAddr {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+}
+
+/// The address of a server that does not speak TLS.
+fn plain() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for stream in listener.incoming().take(2).map_while(Result::ok) {
+            let (mut stream, mut hello) = (stream, [0; 1 << 10]);
+            let read = stream.read(&mut hello).is_ok_and(|length| length > 0);
+            assert!(read && stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").is_ok());
+        }
+    });
+    address
+}
+
+#[test]
+fn a_seed_that_cannot_be_reached_is_reported_first_and_by_name() {
+    let cases = [
+        ("http://closed.test/", "connect: "),
+        ("http://10.1.2.3/", "address: "),
+        ("http://no.such.name.invalid/", "dns: "),
+        ("https://plain.test/", "tls: "),
+    ];
+    for obey_robots in [true, false] {
+        for (seed, kind) in cases {
+            let site = Site::new(Routes::new(), &["a.test/"]).planned(|plan| {
+                plan.seeds = vec![pagesieve::crawl::scope::Seed::new(seed.parse().unwrap())];
+                plan.fetch.resolve.insert("closed.test".to_owned(), closed());
+                plan.fetch.resolve.insert("plain.test".to_owned(), plain());
+                plan.fetch.retries = 0;
+                plan.politeness.obey_robots = obey_robots;
+            });
+            let report = site.run_fast();
+            let [Warning::Unreachable { count: 1, seeds }] = &*report.warnings else {
+                panic!("{seed}: {:?}", report.warnings)
+            };
+            assert_eq!(seeds[0].url, seed);
+            assert!(seeds[0].why.starts_with(kind), "{seed}: {}", seeds[0].why);
+            assert_eq!(report.counts.skipped.get(&Reason::Failure), Some(&1), "{seed}");
+            assert!(report.to_string().contains("1 seed could not be reached"), "{report}");
+        }
+    }
+}
+
+#[test]
+fn an_unreachable_seed_does_not_hide_what_else_is_wrong() {
+    let site = Site::new(Routes::new(), &["a.test/", "a.test/2", "b.test/"]).planned(|plan| {
+        plan.fetch.resolve.insert("b.test".to_owned(), closed());
+        plan.fetch.retries = 0;
+    });
+    let report = site.run_fast();
+    let kinds: Vec<_> = report.warnings.iter().map(std::mem::discriminant).collect();
+    assert_eq!(kinds.len(), 2, "{:?}", report.warnings);
+    assert!(matches!(report.warnings[0], Warning::Unreachable { count: 1, .. }));
+    let nothing = Warning::Nothing {
+        reason: Some(Reason::Status),
+        skipped: 2,
+        known: 3,
+        example: "http://a.test/".to_owned(),
+        detail: None,
+        cause: None,
+    };
+    assert_eq!(report.warnings[1], nothing);
+}
+
+/// A web of hosts with twenty pages each, at one address, that can be switched off and on.
+struct Web {
+    address: SocketAddr,
+    server: Mutex<Option<Server>>,
+}
+
+const HOSTS: usize = 12;
+const PAGES: usize = 20;
+const SLOW: &str = "h99.test";
+
+impl Web {
+    fn start() -> Arc<Self> {
+        let server = Server::answering(Self::reply);
+        Arc::new(Self { address: server.address(), server: Mutex::new(Some(server)) })
+    }
+
+    fn reply(request: &Request, _: usize) -> Reply {
+        // The first host is slow, so that it answers seldom.
+        let robots = if request.host == SLOW { "User-agent: *\nCrawl-delay: 20" } else { "" };
+        let links: Vec<_> = (1..PAGES).map(|n| format!("/{n}")).collect();
+        let links: Vec<_> = links.iter().map(String::as_str).collect();
+        match &*request.path {
+            "/" => page(&request.host, &links),
+            "/robots.txt" => Reply::text(robots),
+            path => page(&format!("{}{path}", request.host), &[]),
+        }
+    }
+
+    fn stop(&self) {
+        drop(self.server.lock().unwrap().take());
+    }
+
+    fn go_on(&self) {
+        *self.server.lock().unwrap() = Some(Server::answering_at(self.address, Self::reply));
+    }
+
+    fn plan(&self, directory: &TempDir, hosts: &[usize]) -> Plan {
+        let names: Vec<_> = hosts.iter().map(|host| format!("h{host}.test")).collect();
+        let seeds: Vec<_> = names.iter().map(|name| format!("http://{name}/")).collect();
+        let server = self.server.lock().unwrap();
+        let mut plan = site::plan(server.as_ref().unwrap(), directory.path(), &names, &seeds);
+        // So that the run takes long enough to be disturbed.
+        plan.politeness.delay = Duration::from_secs(1);
+        plan.fetch.retries = 0;
+        plan
+    }
+}
+
+/// Runs a plan, and does something once `pages` pages have been fetched.
+fn disturbed(plan: Plan, pages: u64, disturb: impl FnOnce() + Send + 'static) -> Report {
+    let (progress, mut watched) = watch::channel(Progress::default());
+    let control = Control { progress: Some(progress), ..Control::default() };
+    let disturbing = thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let enough = |progress: &Progress| progress.counts.fetched >= pages;
+        runtime.block_on(async { watched.wait_for(enough).await.is_ok() }) && {
+            disturb();
+            true
+        }
+    });
+    let report = run_fast(plan, control).unwrap();
+    assert!(disturbing.join().unwrap(), "it was not disturbed");
+    report
+}
+
+#[test]
+fn an_outage_of_all_hosts_is_waited_for_and_counts_against_nothing() {
+    let (web, directory) = (Web::start(), TempDir::new().unwrap());
+    let plan = web.plan(&directory, &(0..HOSTS).collect::<Vec<_>>());
+    let report = disturbed(plan, 60, move || {
+        web.stop();
+        // By the clock of the run, some minutes.
+        thread::sleep(Duration::from_secs(3));
+        web.go_on();
+        std::mem::forget(web);
+    });
+    assert_eq!(report.end, End::Done);
+    assert_eq!(report.counts.unique, (HOSTS * PAGES) as u64);
+    assert_eq!(report.counts.skipped, [].into(), "nothing has failed");
+    assert_eq!((report.deferred, report.warnings), (vec![], vec![]));
+}
+
+#[test]
+fn an_outage_that_lasts_too_long_leaves_the_run_open_and_the_next_start_goes_on() {
+    let (web, directory) = (Web::start(), TempDir::new().unwrap());
+    let mut plan = web.plan(&directory, &(0..HOSTS).collect::<Vec<_>>());
+    plan.crawl.max_outage = Duration::from_mins(2);
+    let stopping = Arc::clone(&web);
+    let report = disturbed(plan.clone(), 60, move || stopping.stop());
+    assert_eq!(report.end, End::Open);
+    let left = (HOSTS * PAGES) as u64 - report.counts.unique;
+    let pending: u64 = report.counts.skipped.values().sum();
+    assert_eq!(report.counts.skipped.get(&Reason::Failure), None, "{:?}", report.counts);
+    assert_eq!(pending, left);
+    assert!(report.to_string().contains("open"), "{report}");
+    let open = |warning: &Warning| matches!(warning, Warning::Open { urls, .. } if *urls == left);
+    assert!(open(&report.warnings[0]), "{:?}", report.warnings);
+    web.go_on();
+    let report = run_fast(plan, Control::default()).unwrap();
+    assert_eq!((report.end, report.counts.unique), (End::Done, (HOSTS * PAGES) as u64));
+    assert_eq!(report.warnings, []);
+}
+
+/// Two webs: the hosts h2 and h3 of the second stop answering while those of the first go on.
+fn partly_down(sound: &[usize], again: bool) -> (Report, Arc<Web>, Plan, TempDir) {
+    let (web, other, directory) = (Web::start(), Web::start(), TempDir::new().unwrap());
+    let mut plan = web.plan(&directory, &[sound, &[2, 3]].concat());
+    for name in ["h2.test", "h3.test"] {
+        plan.fetch.resolve.insert(name.to_owned(), other.address);
+    }
+    let stopping = Arc::clone(&other);
+    let report = disturbed(plan.clone(), 10, move || {
+        stopping.stop();
+        if again {
+            thread::sleep(Duration::from_millis(600));
+            stopping.go_on();
+        }
+    });
+    std::mem::forget(web);
+    (report, other, plan, directory)
+}
+
+#[test]
+fn a_host_that_stops_answering_is_asked_again_while_the_run_lasts() {
+    let (report, ..) = partly_down(&[0, 1], true);
+    assert_eq!((report.end, report.counts.unique), (End::Done, 4 * PAGES as u64));
+    assert_eq!(report.counts.skipped, [].into());
+}
+
+#[test]
+fn hosts_that_stop_answering_leave_the_run_open() {
+    let (report, web, plan, _directory) = partly_down(&[0, 1], false);
+    assert_eq!(report.end, End::Open);
+    assert!(report.counts.unique >= 2 * PAGES as u64, "the others are not held up");
+    assert_eq!(report.deferred.len(), 2, "{:?}", report.deferred);
+    assert!(report.deferred[0].why.contains("it had answered"), "{:?}", report.deferred);
+    web.go_on();
+    let report = run_fast(plan, Control::default()).unwrap();
+    assert_eq!((report.end, report.counts.unique), (End::Done, 4 * PAGES as u64));
+}
+
+#[test]
+fn hosts_that_stop_answering_do_not_hold_up_one_that_answers_seldom() {
+    let (report, ..) = partly_down(&[99], false);
+    assert_eq!(report.end, End::Open);
+    let slow = report.hosts.iter().find(|host| host.host == SLOW).unwrap();
+    assert_eq!((slow.fetched, slow.failed), (PAGES as u64, 0));
+    assert_eq!(report.deferred.len(), 2, "{:?}", report.deferred);
+}
+
+#[test]
+fn a_failed_url_is_fetched_again_some_hours_later() {
+    let reply = |request: &Request, count: usize| match &*request.path {
+        "/" => page("seed", &["/cut"]),
+        "/cut" if count == 0 => page("cut", &[]).cut(20),
+        "/cut" => page("cut", &[]),
+        _ => Reply::new(404, ""),
+    };
+    let site = Site::answering(reply, &["a.test/"]).planned(|plan| plan.fetch.retries = 0);
+    let report = site.run_fast();
+    assert_eq!(site.outcomes()["a.test/cut"], "failure");
+    assert_eq!(report.end, End::Done);
+    for (minutes, times) in [(5 * 60 + 59, 1), (1, 2)] {
+        let state = Connection::open(site.path().join("state.sqlite")).unwrap();
+        state.execute("UPDATE urls SET at = at - ?", [minutes * 60_000]).unwrap();
+        drop(state);
+        site.run_fast();
+        assert_eq!(site.asked("a.test/cut"), times, "after {minutes} minutes more");
+    }
+    let expected = outcomes([("a.test/", "unique"), ("a.test/cut", "unique")]);
+    assert_eq!(site.outcomes(), expected);
+}

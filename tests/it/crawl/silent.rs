@@ -1,0 +1,147 @@
+//! Hosts that accept connections and never answer, and a process with few file descriptors.
+#![allow(clippy::print_stdout, reason = "the figures are for whoever runs the measurement")]
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    net::{SocketAddr, TcpListener},
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use pagesieve::{
+    crawl::{self, Control, Plan, Progress},
+    report::Report,
+};
+use tempfile::TempDir;
+use tokio::{runtime::Runtime, sync::watch};
+use tokio_util::sync::CancellationToken;
+
+use super::site::{self, page};
+use crate::server::{Reply, Request, Server};
+
+const GOOD: usize = 20;
+const PAGES: usize = 400;
+
+/// The address of a server that accepts every connection and never answers.
+fn silent() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        let mut held = Vec::new();
+        held.extend(listener.incoming());
+    });
+    address
+}
+
+fn reply(request: &Request, _: usize) -> Reply {
+    let links: Vec<_> = (1..PAGES).map(|n| format!("/{n}")).collect();
+    let links: Vec<_> = links.iter().map(String::as_str).collect();
+    match &*request.path {
+        "/" => page(&request.host, &links),
+        "/robots.txt" => Reply::text(""),
+        path => page(&format!("{}{path}", request.host), &[]),
+    }
+}
+
+/// A plan to crawl good hosts, and this many silent ones whose seeds stand between theirs.
+fn plan(server: &Server, directory: &TempDir, hosts: usize) -> Plan {
+    let (silent_at, every) = (silent(), hosts / GOOD + 1);
+    let named = (0..GOOD * every).map(|place| match place % every {
+        0 => (format!("good{place}.test"), server.address()),
+        _ => (format!("silent{place}.test"), silent_at),
+    });
+    let resolve: BTreeMap<_, _> = named.collect();
+    let seeds: Vec<_> = resolve.keys().map(|name| format!("http://{name}/")).collect();
+    let mut plan = site::plan(server, directory.path(), &["none.test"], &seeds);
+    plan.fetch.resolve = resolve;
+    plan
+}
+
+/// Runs until all good pages are fetched. Returns the report, and how many were fetched a second.
+fn rate(hosts: usize) -> (Report, f64) {
+    let (server, directory) = (Server::answering(reply), TempDir::new().unwrap());
+    let (progress, mut watched) = watch::channel(Progress::default());
+    let stop = CancellationToken::new();
+    let control = Control { stop: stop.clone(), progress: Some(progress) };
+    let all = u32::try_from(GOOD * PAGES).unwrap();
+    Runtime::new().unwrap().block_on(async {
+        let began = Instant::now();
+        let watching = async {
+            drop(watched.wait_for(|progress| progress.counts.fetched >= u64::from(all)).await);
+            stop.cancel();
+            began.elapsed()
+        };
+        let plan = plan(&server, &directory, hosts);
+        let (report, took) = tokio::join!(crawl::run(plan, control), watching);
+        (report.unwrap(), f64::from(all) / took.as_secs_f64())
+    })
+}
+
+/// Prints what docs/reliability.md says about silent hosts.
+#[test]
+#[ignore = "a measurement of a minute or two: `cargo test --release --test it silent_hosts -- --ignored --nocapture`"]
+fn silent_hosts_and_the_rate_of_good_ones() {
+    let rates = [0, 100, 1_000].map(|hosts| {
+        let (report, rate) = rate(hosts);
+        assert_eq!(report.counts.fetched, (GOOD * PAGES) as u64);
+        println!("{hosts:>5} silent hosts: {rate:.0} good pages a second");
+        rate
+    });
+    println!("beside 1,000: {:.0} %", 100.0 * rates[2] / rates[0]);
+}
+
+/// A configuration of the program for these hosts.
+fn config(directory: &TempDir, hosts: &BTreeMap<String, SocketAddr>) {
+    let resolve: String = hosts.iter().map(|(name, to)| format!("'{name}' = '{to}'\n")).collect();
+    let seeds: String =
+        hosts.keys().map(|name| format!("[[seeds]]\nurl = 'http://{name}/'\n")).collect();
+    let config = format!(
+        "[crawl]\nuser_agent = 'bot/1'\n[politeness]\ndelay = '0s'\n[fetch.resolve]\n{resolve}\n{seeds}"
+    );
+    fs::write(directory.path().join("run.toml"), config).unwrap();
+}
+
+/// The program as started by a shell, which first runs `before`.
+fn program(directory: &TempDir, before: &str) -> Child {
+    let program = env!("CARGO_BIN_EXE_pagesieve");
+    Command::new("sh")
+        .current_dir(directory)
+        .args(["-c", &format!("{before}; exec '{program}' crawl run.toml --progress none")])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+#[cfg(unix)]
+#[test]
+fn a_signal_ends_a_crawl_of_silent_hosts() {
+    let directory = TempDir::new().unwrap();
+    let address = silent();
+    config(&directory, &(0..100).map(|n| (format!("h{n}.test"), address)).collect());
+    let child = program(&directory, "true");
+    thread::sleep(Duration::from_secs(1));
+    let began = Instant::now();
+    let killed = Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
+    assert!(killed.unwrap().success());
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(143), "{ended:?}");
+    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_process_with_few_file_descriptors_loses_nothing() {
+    let (server, directory) = (Server::answering(one_page), TempDir::new().unwrap());
+    config(&directory, &(0..200).map(|n| (format!("h{n}.test"), server.address())).collect());
+    let ended = program(&directory, "ulimit -n 64").wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(0), "{}", String::from_utf8_lossy(&ended.stderr));
+    let report = Report::read(&directory.path().join("runs/run")).unwrap();
+    assert_eq!((report.counts.unique, report.counts.skipped), (200, [].into()));
+}
+
+fn one_page(request: &Request, _: usize) -> Reply {
+    page(&request.host, &[])
+}
