@@ -247,7 +247,9 @@ mod tests {
             count in 1..20_usize,
         ) {
             let mut smallest = Smallest::new(count);
-            hashes.iter().for_each(|&hash| smallest.push(hash));
+            for &hash in &hashes {
+                smallest.push(hash);
+            }
             let expected: std::collections::BTreeSet<u64> = hashes.into_iter().collect();
             prop_assert_eq!(smallest.finish(), expected.into_iter().take(count).collect::<Vec<_>>());
         }

@@ -234,6 +234,7 @@ mod tests {
     #[cfg(feature = "html")]
     #[test]
     #[ignore = "measures a file of pages"]
+    #[expect(clippy::print_stderr, reason = "it is asked for its figures")]
     fn what_is_kept_of_real_pages() {
         let file = std::env::var("PAGES").expect("a file of pages");
         let (extractor, fingerprinter) =
@@ -253,7 +254,7 @@ mod tests {
         sizes.sort_unstable();
         let mean = sizes.iter().sum::<usize>() / sizes.len();
         let [median, most] = [sizes[sizes.len() / 2], sizes[sizes.len() - 1]];
-        println!("{} pages: mean {mean}, median {median}, largest {most} bytes", sizes.len());
+        eprintln!("{} pages: mean {mean}, median {median}, largest {most} bytes", sizes.len());
     }
 
     #[test]
