@@ -4,6 +4,7 @@ use std::{fs, hint::black_box};
 
 use pagesieve::{
     DocId, Index, Signature,
+    fingerprint::Segment,
     index::{BlockIndex, Plan},
 };
 
@@ -13,7 +14,7 @@ use super::{Outcome, say, window};
 pub(super) fn print(entries: u64) -> Outcome<()> {
     let per_entry = |bytes: u64| bytes as f64 / entries as f64;
     let begin = resident()?;
-    let filter = black_box(window::filled(entries));
+    let filter = black_box(window::filled(entries, Segment::Jieba, true));
     let whole = resident()? - begin;
     let before = resident()?;
     let mut index = BlockIndex::with_plan(Plan::clone(filter.plan()))?;

@@ -62,12 +62,14 @@ pub(super) async fn fetch(address: &str, paths: &[&str]) -> Outcome<Vec<Page>> {
     loop {
         for path in paths.by_ref().take(CONCURRENCY - tasks.len()) {
             let url: Url = format!("http://{address}/{path}").parse()?;
+            // Each site of the data has a host of its own.
+            let of_site: Url = format!("http://{path}").parse()?;
             let client = client.clone();
             tasks.spawn(async move {
-                let answer = client.get(url.clone()).send().await?.error_for_status()?;
+                let answer = client.get(url).send().await?.error_for_status()?;
                 let body = answer.bytes().await?;
                 reqwest::Result::Ok(Page {
-                    url: Some(url),
+                    url: Some(of_site),
                     content_type: Some("text/html".to_owned()),
                     body: body.into(),
                     ..Page::default()
@@ -77,4 +79,24 @@ pub(super) async fn fetch(address: &str, paths: &[&str]) -> Outcome<Vec<Page>> {
         let Some(ended) = tasks.join_next().await else { return Ok(pages) };
         pages.push(ended??);
     }
+}
+
+/// A line of a file of pages.
+#[derive(serde::Deserialize)]
+struct Given {
+    url: Url,
+    html: String,
+}
+
+/// The pages of a file with a JSON line for each.
+pub(super) fn read(file: &str) -> Outcome<Vec<Page>> {
+    let lines = fs::read_to_string(file)?;
+    let given = lines.lines().map(serde_json::from_str::<Given>);
+    let page = |Given { url, html }| Page {
+        url: Some(url),
+        content_type: Some("text/html; charset=utf-8".to_owned()),
+        body: html.into_bytes(),
+        ..Page::default()
+    };
+    Ok(given.map(|given| given.map(page)).collect::<Result<_, _>>()?)
 }

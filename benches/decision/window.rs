@@ -5,21 +5,25 @@ use std::num::NonZeroU64;
 use pagesieve::{
     Digest, Document, Filter, Signature, Sketch,
     filter::{Documents, Key, Options, WindowOptions},
-    page::Timestamp,
+    fingerprint::Segment,
+    page::{Outline, Timestamp},
 };
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// The default options, with a window for `entries` documents.
-pub(super) fn options(entries: u64) -> Options {
+fn options(entries: u64, segment: Segment, article: bool) -> Options {
     let entries = NonZeroU64::new(entries).expect("not zero");
     let mut options = Options::default();
     options.window = WindowOptions::new(entries, None);
+    options.segment = segment;
+    options.article = article;
     options
 }
 
 /// A filter whose window is full: digests and signatures are random bits.
-pub(super) fn filled(entries: u64) -> Filter {
-    let mut filter = Filter::new(&options(entries)).expect("the memory has room for the window");
+pub(super) fn filled(entries: u64, segment: Segment, article: bool) -> Filter {
+    let options = options(entries, segment, article);
+    let mut filter = Filter::new(&options).expect("the memory has room for the window");
     let documents = filter.documents();
     for id in 1..=entries {
         filter.judge(&document(&documents, id));
@@ -28,9 +32,13 @@ pub(super) fn filled(entries: u64) -> Filter {
 }
 
 /// A copy of a full filter that is as if it had always been there: a clone has no room, and moves all that it has at its first insertion.
+/// The first article gives the index of passages its size.
 pub(super) fn copy(filter: &Filter) -> Filter {
     let mut copy = filter.clone();
-    copy.judge(&document(&filter.documents(), u64::MAX));
+    let text = "One page that has an article.";
+    let mut outline = Outline::new("");
+    outline.line(Outline::PAGE, text, 0, true);
+    copy.judge(&filter.documents().outlined("", None, text, &outline).with_time(Timestamp(0)));
     copy
 }
 

@@ -179,22 +179,22 @@ impl Documents {
         text: &str,
         outline: &Outline,
     ) -> Document {
-        let lang = language(text).and_then(Lang::new);
-        self.with_outline(self.document(id, origin, text, lang), origin, outline)
+        self.with_outline(id, origin, (text, language(text).and_then(Lang::new)), outline)
     }
 
     fn with_outline(
         &self,
-        document: Document,
+        id: &str,
         origin: Option<&str>,
+        (text, lang): (&str, Option<Lang>),
         outline: &Outline,
     ) -> Document {
         if !self.reads_articles || outline.parents().is_empty() {
-            return document;
+            return self.document(id, origin, text, lang);
         }
         let article = Article::of(outline, &self.fingerprinter);
         let blocks = origin.map(|origin| Blocks::of_page(origin, article.name(), article.blocks()));
-        Document { blocks, article: Some(article), ..document }
+        Document { blocks, article: Some(article), ..self.document(id, None, text, lang) }
     }
 
     /// The text that an extractor found, arriving now. Its origin is the host and port of its URL. `body` is the digest of the bytes from
@@ -210,8 +210,8 @@ impl Documents {
     ) -> Document {
         let lang = extracted.lang.and_then(Lang::new);
         let origin = origin.map(Origin::as_str);
-        let document = Document { body, ..self.document(id, origin, &extracted.text, lang) };
-        self.with_outline(document, origin, &extracted.outline)
+        let document = self.with_outline(id, origin, (&extracted.text, lang), &extracted.outline);
+        Document { body, ..document }
     }
 
     /// A document of which only the sketch is known. For measurements and tests.

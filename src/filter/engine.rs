@@ -3,7 +3,7 @@
 //! The engine holds index, window and templates in memory. The table of digests is passed to each call: it is in memory or in a file, and
 //! only a file can fail.
 
-use std::cmp::Reverse;
+use std::{cell::LazyCell, cmp::Reverse};
 
 #[cfg(feature = "cli")]
 use super::article::{Figures, Passage};
@@ -69,11 +69,18 @@ pub(crate) struct Change {
 /// The article of the page that is judged.
 struct Subject<'a> {
     article: &'a Article,
-    side: Side<'a>,
-    keys: Keys,
+    /// For each of its blocks whether it is furniture.
+    furniture: Vec<bool>,
     /// How well its origin is known.
     known: Acquaintance,
     is_thin: bool,
+}
+
+impl<'a> Subject<'a> {
+    /// It as one of two pages that are compared.
+    fn side(&self) -> Side<'a> {
+        Side::new(self.article.sketch(), self.furniture.clone())
+    }
 }
 
 /// What the articles of two pages have in common and apart, the later page first.
@@ -150,6 +157,10 @@ impl<I: Index> Engine<I> {
         }
         let known_by: Vec<Digest> =
             document.body.into_iter().chain(document.sketch.digest).collect();
+        let subject = subject.map(|subject| {
+            let keys = subject.article.keys(&subject.furniture);
+            (subject, keys)
+        });
         let near = if thin { None } else { self.near(digests, document, subject.as_ref())? };
         if let Some(found) = near {
             let verdict = Verdict::Duplicate(found);
@@ -157,9 +168,9 @@ impl<I: Index> Engine<I> {
             return Ok(self.change(verdict, facts));
         }
         let representative = self.remember_representative(digests, document, known_by, facts)?;
-        if let Some(subject) = subject {
-            digests.keep_article(self.next, subject.article.sketch(), &subject.keys.own)?;
-            self.enter_article(self.next, &subject.keys.own, self.window.len());
+        if let Some((subject, keys)) = subject {
+            digests.keep_article(self.next, subject.article.sketch(), &keys.own)?;
+            self.enter_article(self.next, &keys.own, self.window.len());
         }
         let template = self.learn(document);
         let change = self.change(Verdict::Unique, facts);
@@ -172,10 +183,8 @@ impl<I: Index> Engine<I> {
         let origin = document.blocks.as_ref().map(|blocks| blocks.origin);
         let furniture = self.furniture(origin, article.sketch());
         let known = self.acquaintance(origin, article.name());
-        let keys = article.keys(&furniture);
         let is_thin = article.is_thin(&furniture);
-        let side = Side::new(article.sketch(), furniture);
-        Some(Subject { article, side, keys, known, is_thin })
+        Some(Subject { article, furniture, known, is_thin })
     }
 
     /// For each block of a page whether it is furniture of its origin.
@@ -208,7 +217,7 @@ impl<I: Index> Engine<I> {
         }
         let Some(sketch) = digests.article(found.of)? else { return Ok(true) };
         let furniture = self.furniture(other.origin, &sketch);
-        Ok(!subject.side.differs_beside(&Side::new(&sketch, furniture), how))
+        Ok(!subject.side().differs_beside(&Side::new(&sketch, furniture), how))
     }
 
     /// Enters a page under the keys of its article. `pages` is the number of pages in the window.
@@ -413,21 +422,35 @@ impl<I: Index> Engine<I> {
         &mut self,
         digests: &mut D,
         document: &Document,
-        subject: Option<&Subject<'_>>,
+        subject: Option<&(Subject<'_>, Keys)>,
     ) -> Result<Option<Match>, D::Error> {
         self.candidates.clear();
         if let Some(signature) = self.rule.comparable(&document.sketch) {
             let radius = self.rule.search_radius(document.sketch.features);
             self.index.candidates(signature.fingerprint(), radius, &mut self.candidates);
         }
-        let Some(subject) = subject else { return Ok(self.near_by_text(document)) };
-        let mut found = Vec::new();
+        let best = match subject {
+            Some((subject, keys)) => self.near_by_article(digests, document, subject, keys)?,
+            None => None,
+        };
+        Ok(best.or_else(|| self.near_by_text(document)))
+    }
+
+    /// The page that has the largest share of its article in common with a document that repeats it, of several the oldest.
+    fn near_by_article<D: Digests>(
+        &self,
+        digests: &mut D,
+        document: &Document,
+        subject: &Subject<'_>,
+        keys: &Keys,
+    ) -> Result<Option<Match>, D::Error> {
         let mut ids: Vec<(DocId, usize)> = self.candidates.iter().map(|it| (it.id, 0)).collect();
         if let Some(articles) = &self.articles {
-            articles.find(&subject.keys, self.next, &mut ids);
+            articles.find(keys, self.next, &mut ids);
         }
         ids.sort_by_key(|&(id, keys)| (Reverse(keys), id));
-        let mut compared = Vec::new();
+        let side = LazyCell::new(|| subject.side());
+        let (mut best, mut compared): (Option<Match>, Vec<DocId>) = (None, Vec::new());
         for (id, _) in ids {
             if compared.len() == MOST_COMPARED {
                 break;
@@ -435,31 +458,36 @@ impl<I: Index> Engine<I> {
             let Some(other) = self.window.get(id).filter(|other| other.key != document.key) else {
                 continue;
             };
-            if compared.contains(&id) {
+            if compared.contains(&id) || !other.has_article {
+                continue;
+            }
+            compared.push(id);
+            // Nothing later is better than all of the article.
+            if best.is_some_and(|best| best.shared == Some(100) && best.of < id) {
                 continue;
             }
             let Some(sketch) = digests.article(id)? else { continue };
-            compared.push(id);
-            let furniture = self.furniture(other.origin, &sketch);
             let how = acquaintance(document, &other, subject);
-            let earlier = Side::new(&sketch, furniture);
-            let Some(shared) = subject.side.repeats(&earlier, how) else { continue };
-            let signature = other.signature.unwrap_or_default();
-            let own = document.sketch.signature;
+            if subject.article.sketch().lists_others_than(&sketch, how) {
+                continue;
+            }
+            let earlier = Side::new(&sketch, self.furniture(other.origin, &sketch));
+            let Some(shared) = side.repeats(&earlier, how) else { continue };
             if self.ends_differ(document, (&sketch, other.signature), how) {
                 continue;
             }
-            found.push(Match {
+            let (signature, own) = (other.signature.unwrap_or_default(), document.sketch.signature);
+            let found = Match {
                 of: id,
                 kind: Kind::Near,
                 step: Step::Near,
                 distance: signature.fingerprint().distance(own.fingerprint()),
                 signature_distance: signature.distance(&own),
                 shared: u8::try_from(shared).ok(),
-            });
+            };
+            best = best.into_iter().chain([found]).min_by_key(|it| (Reverse(it.shared), it.of));
         }
-        let best = found.into_iter().min_by_key(|found| (Reverse(found.shared), found.of));
-        Ok(best.or_else(|| self.near_by_text(document)))
+        Ok(best)
     }
 
     /// Whether long pages of one origin differ beyond the ends of their sketches, which only their signatures show.
@@ -501,7 +529,7 @@ impl<I: Index> Engine<I> {
     pub(crate) fn sharing_keys(&self, document: &Document, next: DocId) -> Vec<DocId> {
         let mut found = Vec::new();
         if let Some((articles, subject)) = self.articles.as_ref().zip(self.subject(document)) {
-            articles.find(&subject.keys, next, &mut found);
+            articles.find(&subject.article.keys(&subject.furniture), next, &mut found);
         }
         found.into_iter().map(|(id, _)| id).collect()
     }

@@ -1,14 +1,10 @@
 //! What two pages have in common, and whether that makes one repeat the other.
 
-use std::{
-    collections::HashSet,
-    hash::{BuildHasherDefault, Hasher},
-    ops::Range,
-};
+use std::ops::Range;
 
 use super::{
     ArticleSketch, Leaf,
-    tokens::{WORD, hash, passages},
+    tokens::{Token, WORD, hash, passages},
 };
 use crate::filter::key::OriginKey;
 
@@ -244,38 +240,111 @@ impl Figures {
     }
 }
 
-type Passages = HashSet<u64, BuildHasherDefault<Identity>>;
-
-/// Takes hashes as they are.
+/// What a page shares with another one and what not, apart from furniture.
 #[derive(Clone, Copy, Debug, Default)]
-struct Identity(u64);
+struct Tally {
+    /// What is shared, in or around the body text.
+    shared: usize,
+    /// What is shared in the body text.
+    in_body: usize,
+    /// What is not shared in the body text: apart from teasers, and in teasers.
+    own: [usize; 2],
+    /// What is not shared, apart from numbers, if it is in one block; `None` if it is in more.
+    change: Option<usize>,
+}
 
-impl Hasher for Identity {
-    fn write(&mut self, _: &[u8]) {
-        unreachable!("only numbers are hashed");
+impl Tally {
+    /// The share of the body text, in per cent, that is shared. Teasers that are not shared do not count, unless it is a list.
+    fn share_of_body(&self, is_list: bool) -> usize {
+        let own = self.own[0] + if is_list { self.own[1] } else { 0 };
+        (100 * self.in_body).checked_div(self.in_body + own).unwrap_or(100)
+    }
+}
+
+/// The passages of a page, in page order and by their hashes.
+#[derive(Debug)]
+struct Passages {
+    /// Where the passage from each token on ends, and its hash.
+    all: Vec<(usize, u64)>,
+    /// A hash table with open addressing: the number of a passage from 1 on, or 0. At most half of it is used.
+    slots: Vec<u32>,
+}
+
+impl Passages {
+    /// Those of these tokens. Calls `repeats` with each that is equal to an earlier one.
+    fn of(tokens: &[Token], mut repeats: impl FnMut(Range<usize>)) -> Self {
+        let mut all = Vec::with_capacity(tokens.len());
+        all.extend(passages(tokens).map(|passage| (passage.end, hash(&tokens[passage]))));
+        let slots = vec![0; (2 * all.len()).next_power_of_two().max(2)];
+        let mut found = Self { all, slots };
+        for (number, start) in (1..).zip(0..found.all.len()) {
+            let (end, hash) = found.all[start];
+            let slot = found.slot(hash);
+            if found.slots[slot] == 0 {
+                found.slots[slot] = number;
+            } else {
+                repeats(start..end);
+            }
+        }
+        found
     }
 
-    fn write_u64(&mut self, hash: u64) {
-        self.0 = hash.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    fn contains(&self, hash: u64) -> bool {
+        self.slots[self.slot(hash)] != 0
     }
 
-    fn finish(&self) -> u64 {
-        self.0
+    /// Where the number of a passage of this hash is, or a free slot if there is none.
+    fn slot(&self, hash: u64) -> usize {
+        let last = self.slots.len() - 1;
+        let mixed = hash.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mut slot = (mixed >> 32) as usize & last;
+        while let Some(before) = (self.slots[slot] as usize).checked_sub(1)
+            && self.all[before].1 != hash
+        {
+            slot = (slot + 1) & last;
+        }
+        slot
+    }
+}
+
+impl ArticleSketch {
+    /// Whether it and an earlier page list different pages, so that nothing else counts. Across sites, links do not count.
+    pub(crate) fn lists_others_than(&self, earlier: &Self, how: Acquaintance) -> bool {
+        let [_, list_with_prose] = self.lists(earlier, how);
+        how != Acquaintance::Strangers && self.has_other_links(earlier, list_with_prose)
+    }
+
+    /// The share of links, in per cent, from which on a body text is a list: in general, and if the pages have long prose in common.
+    fn lists(&self, earlier: &Self, how: Acquaintance) -> [u8; 2] {
+        match self.is_told_by_name(earlier, how) {
+            true => [LIST, LIST_WITH_PROSE],
+            false if self.name.letters == earlier.name.letters => [LIST_OF_NAMESAKES; 2],
+            false => [0; 2],
+        }
+    }
+
+    /// Whether they have one name, and it tells pages apart. Pages of a list, or versions of a page, often have names that differ in their
+    /// digits.
+    fn is_told_by_name(&self, earlier: &Self, how: Acquaintance) -> bool {
+        how != Acquaintance::Namesakes && self.name == earlier.name
+    }
+
+    /// Whether the body text of one of them lists other pages, and not the same ones as the other's. It is a list if so much of it is links,
+    /// in per cent.
+    fn has_other_links(&self, other: &Self, list: u8) -> bool {
+        self.links.share.max(other.links.share) >= list && self.links.hash != other.links.hash
     }
 }
 
 impl<'a> Side<'a> {
     /// This page, given which of its blocks are furniture.
     pub(crate) fn new(sketch: &'a ArticleSketch, furniture: Vec<bool>) -> Self {
-        let (mut found, mut until) = (Passages::default(), 0);
-        let mut repeated = vec![false; sketch.tokens.len()];
-        passages(&sketch.tokens, |start, end| {
-            if !found.insert(hash(&sketch.tokens[start..end])) {
-                repeated[start.max(until)..end].fill(true);
-                until = end;
-            }
+        let (mut repeated, mut until) = (vec![false; sketch.tokens.len()], 0);
+        let passages = Passages::of(&sketch.tokens, |passage| {
+            repeated[passage.start.max(until)..passage.end].fill(true);
+            until = passage.end;
         });
-        Self { sketch, passages: found, repeated, furniture }
+        Self { sketch, passages, repeated, furniture }
     }
 
     /// The share of its article, in per cent, that it has in common with an earlier page that it repeats; `None` if it does not repeat it.
@@ -285,16 +354,7 @@ impl<'a> Side<'a> {
 
     /// What it and an earlier page have in common and apart.
     pub(crate) fn figures(&self, earlier: &Side<'_>, how: Acquaintance) -> Figures {
-        let (name, other) = (self.sketch.name, earlier.sketch.name);
-        // Pages of a list, or versions of a page, often have names that differ in their digits.
-        let is_telling = how != Acquaintance::Namesakes && name == other;
-        let has_same_name = name.letters == other.letters;
-        let [list, list_with_prose] = match is_telling {
-            true => [LIST, LIST_WITH_PROSE],
-            false if has_same_name => [LIST_OF_NAMESAKES; 2],
-            false => [0; 2],
-        };
-        if how != Acquaintance::Strangers && self.lists_others_than(earlier, list_with_prose) {
+        if self.sketch.lists_others_than(earlier.sketch, how) {
             return Figures::OtherLinks;
         }
         let [mine, theirs] = [self.covered(earlier), earlier.covered(self)];
@@ -305,10 +365,14 @@ impl<'a> Side<'a> {
                 shared.is_some() && (self.is_in_body(&mine) || earlier.is_in_body(&theirs));
             return Figures::Strangers { shared, is_article };
         }
-        let is_list = !is_telling || self.links().max(earlier.links()) >= LIST;
-        let names = if has_same_name {
-            let known = self.known(&mine).min(earlier.known(&theirs));
-            if known < LONG && self.lists_others_than(earlier, list) {
+        let is_telling = self.sketch.is_told_by_name(earlier.sketch, how);
+        let [one, other] = [self.tally(&mine), earlier.tally(&theirs)];
+        let links = self.sketch.links.share.max(earlier.sketch.links.share);
+        let is_list = !is_telling || links >= LIST;
+        let names = if self.sketch.name.letters == earlier.sketch.name.letters {
+            let known = one.in_body.min(other.in_body);
+            let [list, _] = self.sketch.lists(earlier.sketch, how);
+            if known < LONG && self.sketch.has_other_links(earlier.sketch, list) {
                 return Figures::OtherLinks;
             }
             let part = |at: usize| known / PARTS[at];
@@ -319,15 +383,15 @@ impl<'a> Side<'a> {
             };
             Names::One { most, body: if is_list { SAME_LIST } else { SAME_BODY } }
         } else {
-            let changes = self.change(&mine).zip(earlier.change(&theirs));
+            let changes = one.change.zip(other.change);
             Names::Two { change: changes.map(|(one, other)| one.max(other)) }
         };
         Figures::OneSite {
             is_warm: how != Acquaintance::Cold,
             names,
-            both: self.common(&mine).min(earlier.common(&theirs)),
+            both: one.shared.min(other.shared),
             own: [self.own(&mine, earlier, &theirs), earlier.own(&theirs, self, &mine)],
-            body: self.share_of_body(&mine, is_list).min(earlier.share_of_body(&theirs, is_list)),
+            body: one.share_of_body(is_list).min(other.share_of_body(is_list)),
         }
     }
 
@@ -362,49 +426,42 @@ impl<'a> Side<'a> {
         !are_equal && self.repeats(earlier, how).is_none()
     }
 
-    /// The share of the body text, in per cent, that is links.
-    fn links(&self) -> u8 {
-        self.sketch.links.share
-    }
-
-    /// Whether the body text of one of them lists other pages, and not the same ones as the other's. It is a list if so much of it is links,
-    /// in per cent.
-    fn lists_others_than(&self, other: &Side<'_>, list: u8) -> bool {
-        self.links().max(other.links()) >= list && self.sketch.links.hash != other.sketch.links.hash
-    }
-
-    /// The share of the body text, in per cent, that is covered, apart from furniture. Teasers that are not covered do not count, unless it is
-    /// a list. Numbers count here.
-    fn share_of_body(&self, covered: &[bool], is_list: bool) -> usize {
-        let known = self.known(covered);
-        let own = self.sum(&self.by_block(|at| !covered[at]), |leaf, furniture| {
-            leaf.is_body && !furniture && (is_list || !leaf.is_linked)
-        });
-        (100 * known).checked_div(known + own).unwrap_or(100)
-    }
-
-    /// What is not covered, apart from furniture and numbers, if it is in one block; `None` if it is in more.
-    fn change(&self, covered: &[bool]) -> Option<usize> {
-        let counts = |at: usize| !covered[at] && !self.sketch.tokens[at].is_number();
+    /// What is covered and what is not, apart from furniture. Numbers count.
+    fn tally(&self, covered: &[bool]) -> Tally {
+        let mut sums = Tally { change: Some(0), ..Tally::default() };
         let blocks = self.sketch.leaves.iter().zip(&self.furniture);
-        let mut changed = blocks
-            .filter(|(_, furniture)| !**furniture)
-            .map(|(leaf, _)| self.weight(leaf, counts))
-            .filter(|weight| *weight > 0);
-        let first = changed.next().unwrap_or(0);
-        changed.next().is_none().then_some(first)
+        for (leaf, _) in blocks.filter(|(_, furniture)| !**furniture) {
+            let [mut shared, mut own, mut change] = [0; 3];
+            for at in leaf.range().filter(|&at| !self.repeated[at]) {
+                let token = self.sketch.tokens[at];
+                if covered[at] {
+                    shared += token.weight();
+                } else {
+                    own += token.weight();
+                    change += if token.is_number() { 0 } else { token.weight() };
+                }
+            }
+            sums.shared += shared;
+            if leaf.is_body {
+                sums.in_body += shared;
+                sums.own[usize::from(leaf.is_linked)] += own;
+            }
+            if change > 0 {
+                sums.change = sums.change.filter(|before| *before == 0).map(|_| change);
+            }
+        }
+        sums
     }
 
     /// For each token whether it is in a passage of the other page.
     fn covered(&self, other: &Side<'_>) -> Vec<bool> {
-        let tokens = &self.sketch.tokens;
-        let (mut covered, mut until) = (vec![false; tokens.len()], 0);
-        passages(tokens, |start, end| {
-            if other.passages.contains(&hash(&tokens[start..end])) {
+        let (mut covered, mut until) = (vec![false; self.sketch.tokens.len()], 0);
+        for (start, &(end, hash)) in self.passages.all.iter().enumerate() {
+            if other.passages.contains(hash) {
                 covered[start.max(until)..end].fill(true);
                 until = end;
             }
-        });
+        }
         covered
     }
 
@@ -450,23 +507,14 @@ impl<'a> Side<'a> {
         weights
     }
 
-    /// What is shared, in or around the body text, apart from furniture.
-    fn common(&self, covered: &[bool]) -> usize {
-        self.sum(&self.by_block(|at| covered[at]), |_, furniture| !furniture)
-    }
-
-    /// What is shared in the body text, apart from furniture.
-    fn known(&self, covered: &[bool]) -> usize {
-        self.sum(&self.by_block(|at| covered[at]), |leaf, furniture| leaf.is_body && !furniture)
-    }
-
     /// The prose that is not shared, apart from furniture, numbers and teasers.
     fn own(&self, covered: &[bool], other: &Side<'_>, others: &[bool]) -> usize {
         let end = Self::comparable(covered, other, others);
-        let counts = self.in_runs(&covered[..end], false, OWN_RUN);
-        let weights =
-            self.by_block(|at| at < end && counts[at] && !self.sketch.tokens[at].is_number());
-        self.sum(&weights, |leaf, furniture| !furniture && !leaf.is_linked)
+        let runs = self.in_runs(&covered[..end], false, OWN_RUN);
+        let counts = |at: usize| at < end && runs[at] && !self.sketch.tokens[at].is_number();
+        let blocks = self.sketch.leaves.iter().zip(&self.furniture);
+        let prose = blocks.filter(|(leaf, furniture)| !**furniture && !leaf.is_linked);
+        prose.map(|(leaf, _)| self.weight(leaf, counts)).sum()
     }
 
     /// How many tokens the other page would show too if it were this one. Of a long page less of the end is known, the more it has before.

@@ -39,22 +39,64 @@ pub(crate) struct Keys {
 }
 
 impl Keys {
-    /// The keys of a page with these hashes in its body text, and in its other prose.
-    pub(super) fn of(mut body: Vec<u64>, mut others: Vec<u64>) -> Self {
-        let mut all = [body.as_slice(), &others].concat();
-        keep_smallest(&mut all, ASKED);
-        keep_smallest(&mut body, KEYS);
-        others.retain(|key| !body.contains(key));
-        keep_smallest(&mut others, KEYS);
-        body.append(&mut others);
-        Self { own: body, asked: all }
+    /// The keys of a page whose passages have these hashes; of each also whether it is in the body text.
+    pub(super) fn of(hashes: impl Iterator<Item = (u64, bool)>) -> Self {
+        let (mut all, mut body) = (Smallest::new(ASKED), Smallest::new(KEYS));
+        // Some of them may be in the body text as well.
+        let mut others = Smallest::new(2 * KEYS);
+        for (hash, is_body) in hashes {
+            all.push(hash);
+            if is_body { &mut body } else { &mut others }.push(hash);
+        }
+        let mut own = body.finish();
+        let mut others = others.finish();
+        others.retain(|key| !own.contains(key));
+        others.truncate(KEYS);
+        own.append(&mut others);
+        Self { own, asked: all.finish() }
     }
 }
 
-fn keep_smallest(keys: &mut Vec<u64>, count: usize) {
-    keys.sort_unstable();
-    keys.dedup();
-    keys.truncate(count);
+/// Collects the smallest of many hashes.
+struct Smallest {
+    /// Those among which the smallest are.
+    hashes: Vec<u64>,
+    count: usize,
+    /// Larger ones are not among the smallest.
+    most: u64,
+}
+
+impl Smallest {
+    fn new(count: usize) -> Self {
+        Self { hashes: Vec::with_capacity(4 * count), count, most: u64::MAX }
+    }
+
+    fn push(&mut self, hash: u64) {
+        if hash > self.most {
+            return;
+        }
+        self.hashes.push(hash);
+        if self.hashes.len() == 4 * self.count {
+            self.keep();
+        }
+    }
+
+    fn keep(&mut self) {
+        self.hashes.sort_unstable();
+        self.hashes.dedup();
+        self.hashes.truncate(self.count);
+        if let [.., most] = self.hashes[..]
+            && self.hashes.len() == self.count
+        {
+            self.most = most;
+        }
+    }
+
+    /// The smallest ones, in order, none twice.
+    fn finish(mut self) -> Vec<u64> {
+        self.keep();
+        self.hashes
+    }
 }
 
 /// A page's number and the key, oldest first, then zeros.
@@ -172,7 +214,7 @@ mod tests {
     }
 
     fn asking(numbers: &[u64]) -> Keys {
-        Keys::of(numbers.iter().map(|&number| key(number)).collect(), Vec::new())
+        Keys::of(numbers.iter().map(|&number| (key(number), true)))
     }
 
     fn find(index: &KeyIndex, numbers: &[u64], next: u64) -> Vec<(DocId, usize)> {
@@ -199,6 +241,19 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn the_smallest_hashes_are_kept(
+            hashes in prop::collection::vec(prop_oneof![any::<u64>(), 0..40_u64], 0..400),
+            count in 1..20_usize,
+        ) {
+            let mut smallest = Smallest::new(count);
+            for &hash in &hashes {
+                smallest.push(hash);
+            }
+            let expected: std::collections::BTreeSet<u64> = hashes.into_iter().collect();
+            prop_assert_eq!(smallest.finish(), expected.into_iter().take(count).collect::<Vec<_>>());
+        }
+
         #[test]
         fn pages_are_found_by_their_keys(
             pages in prop::collection::vec(

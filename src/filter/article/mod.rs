@@ -174,23 +174,18 @@ impl Article {
 
     /// The keys by which pages that share a passage with it are found, given which of its blocks are furniture.
     pub(crate) fn keys(&self, furniture: &[bool]) -> Keys {
-        let [mut body, mut others] = [Vec::new(), Vec::new()];
-        let mut leaves = self.sketch.leaves.iter().zip(furniture);
-        let mut leaf = leaves.next();
-        passages(&self.sketch.tokens, |start, end| {
-            while leaf.is_some_and(|(leaf, _)| leaf.end <= start) {
-                leaf = leaves.next();
-            }
-            if let Some((leaf, false)) = leaf {
-                let key = self.hashes[start..end].iter().fold(0, |key: u64, hash| {
-                    (key.rotate_left(23) ^ hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-                });
-                let keys = if leaf.is_body { &mut body } else { &mut others };
-                // The low bits of a product depend on the low bits only.
-                keys.push(key ^ (key >> 32));
-            }
+        let blocks = self.sketch.leaves.iter().zip(furniture);
+        let mut blocks = blocks.map(|(leaf, &is_furniture)| (leaf, is_furniture)).peekable();
+        let own = passages(&self.sketch.tokens).filter_map(|range| {
+            while blocks.next_if(|(leaf, _)| leaf.end <= range.start).is_some() {}
+            let &(leaf, is_furniture) = blocks.peek()?;
+            let key = self.hashes[range].iter().fold(0, |key: u64, hash| {
+                (key.rotate_left(23) ^ hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            });
+            // The low bits of a product depend on the low bits only.
+            (!is_furniture).then_some((key ^ (key >> 32), leaf.is_body))
         });
-        Keys::of(body, others)
+        Keys::of(own)
     }
 
     /// Whether it has hardly any content of its own.
@@ -205,9 +200,11 @@ impl Article {
 impl ArticleSketch {
     /// The hash and the weight of each block; numbers count as equal.
     pub(crate) fn blocks(&self) -> impl Iterator<Item = (u64, u32)> {
-        self.leaves.iter().map(|leaf| {
+        let mut bytes = Vec::new();
+        self.leaves.iter().map(move |leaf| {
             let tokens = &self.tokens[leaf.range()];
-            let bytes: Vec<u8> = tokens.iter().map(|token| token.without_digits()).collect();
+            bytes.clear();
+            bytes.extend(tokens.iter().map(|token| token.without_digits()));
             let weight: usize = tokens.iter().map(|token| token.weight()).sum();
             (xxhash_rust::xxh3::xxh3_64(&bytes), u32::try_from(weight).unwrap_or(u32::MAX))
         })

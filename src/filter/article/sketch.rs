@@ -230,6 +230,33 @@ mod tests {
         }
     }
 
+    /// `PAGES=pages.jsonl` names a file with a line for each page: `url` and `html`.
+    #[cfg(feature = "html")]
+    #[test]
+    #[ignore = "measures a file of pages"]
+    #[expect(clippy::print_stderr, reason = "it is asked for its figures")]
+    fn what_is_kept_of_real_pages() {
+        let file = std::env::var("PAGES").expect("a file of pages");
+        let (extractor, fingerprinter) =
+            (crate::extract::Extractor::default(), Fingerprinter::new(Recipe::default()));
+        let size = |line: &str| {
+            let page: serde_json::Value = serde_json::from_str(line).unwrap();
+            let page = crate::page::Page {
+                url: page["url"].as_str().unwrap().parse().ok(),
+                content_type: Some("text/html; charset=utf-8".to_owned()),
+                body: page["html"].as_str().unwrap().into(),
+                ..crate::page::Page::default()
+            };
+            let outline = extractor.extract(&page).outline;
+            Article::of(&outline, &fingerprinter).sketch().pack().len()
+        };
+        let mut sizes: Vec<_> = std::fs::read_to_string(file).unwrap().lines().map(size).collect();
+        sizes.sort_unstable();
+        let mean = sizes.iter().sum::<usize>() / sizes.len();
+        let [median, most] = [sizes[sizes.len() / 2], sizes[sizes.len() - 1]];
+        eprintln!("{} pages: mean {mean}, median {median}, largest {most} bytes", sizes.len());
+    }
+
     #[test]
     fn of_a_long_page_the_body_is_kept_first() {
         let words = |name: &str, count: usize| -> String {

@@ -1,5 +1,7 @@
 //! Words as bytes, what they weigh, and passages of them.
 
+use std::ops::Range;
+
 use crate::fingerprint::Class;
 
 /// A word, or a character where a script has no spaces, as a byte: its class, and as many bits of its hash as fit.
@@ -43,18 +45,17 @@ impl Token {
     }
 }
 
-/// Calls `emit` with where each passage starts and ends: as few tokens as make five words.
-pub(super) fn passages(tokens: &[Token], mut emit: impl FnMut(usize, usize)) {
+/// Where each passage starts and ends: one from each token on, as few tokens as make five words. At the end of the page there are none.
+pub(super) fn passages(tokens: &[Token]) -> impl Iterator<Item = Range<usize>> {
     let (mut end, mut weight) = (0, 0);
-    for (start, token) in tokens.iter().enumerate() {
+    tokens.iter().enumerate().map_while(move |(start, token)| {
         while weight < PASSAGE {
-            let Some(next) = tokens.get(end) else { return };
-            weight += next.weight();
+            weight += tokens.get(end)?.weight();
             end += 1;
         }
-        emit(start, end);
         weight -= token.weight();
-    }
+        Some(start..end)
+    })
 }
 
 /// The hash of a passage.
