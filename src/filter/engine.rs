@@ -69,8 +69,8 @@ pub(crate) struct Change {
 /// The article of the page that is judged.
 struct Subject<'a> {
     article: &'a Article,
-    /// For each of its blocks whether it is furniture.
-    furniture: Vec<bool>,
+    /// For each of its blocks whether it is boilerplate.
+    boilerplate: Vec<bool>,
     /// How well its origin is known.
     known: Acquaintance,
     is_thin: bool,
@@ -79,7 +79,7 @@ struct Subject<'a> {
 impl<'a> Subject<'a> {
     /// It as one of two pages that are compared.
     fn side(&self) -> Side<'a> {
-        Side::new(self.article.sketch(), self.furniture.clone())
+        Side::new(self.article.sketch(), self.boilerplate.clone())
     }
 }
 
@@ -158,7 +158,7 @@ impl<I: Index> Engine<I> {
         let known_by: Vec<Digest> =
             document.body.into_iter().chain(document.sketch.digest).collect();
         let subject = subject.map(|subject| {
-            let keys = subject.article.keys(&subject.furniture);
+            let keys = subject.article.keys(&subject.boilerplate);
             (subject, keys)
         });
         let near = if thin { None } else { self.near(digests, document, subject.as_ref())? };
@@ -181,16 +181,16 @@ impl<I: Index> Engine<I> {
     fn subject<'a>(&self, document: &'a Document) -> Option<Subject<'a>> {
         let article = document.article.as_ref().filter(|_| self.articles.is_some())?;
         let origin = document.blocks.as_ref().map(|blocks| blocks.origin);
-        let furniture = self.furniture(origin, article.sketch());
+        let boilerplate = self.boilerplate(origin, article.sketch());
         let known = self.acquaintance(origin, article.name());
-        let is_thin = article.is_thin(&furniture);
-        Some(Subject { article, furniture, known, is_thin })
+        let is_thin = article.is_thin(&boilerplate);
+        Some(Subject { article, boilerplate, known, is_thin })
     }
 
-    /// For each block of a page whether it is furniture of its origin.
-    fn furniture(&self, origin: Option<OriginKey>, sketch: &ArticleSketch) -> Vec<bool> {
+    /// For each block of a page whether it is boilerplate of its origin.
+    fn boilerplate(&self, origin: Option<OriginKey>, sketch: &ArticleSketch) -> Vec<bool> {
         match &self.templates {
-            Some(templates) => templates.furniture(origin, sketch.blocks()),
+            Some(templates) => templates.boilerplate(origin, sketch.blocks()),
             None => sketch.blocks().map(|_| false).collect(),
         }
     }
@@ -216,8 +216,8 @@ impl<I: Index> Engine<I> {
             return Ok(true);
         }
         let Some(sketch) = digests.article(found.of)? else { return Ok(true) };
-        let furniture = self.furniture(other.origin, &sketch);
-        Ok(!subject.side().differs_beside(&Side::new(&sketch, furniture), how))
+        let boilerplate = self.boilerplate(other.origin, &sketch);
+        Ok(!subject.side().differs_beside(&Side::new(&sketch, boilerplate), how))
     }
 
     /// Enters a page under the keys of its article. `pages` is the number of pages in the window.
@@ -471,7 +471,7 @@ impl<I: Index> Engine<I> {
             if subject.article.sketch().lists_others_than(&sketch, how) {
                 continue;
             }
-            let earlier = Side::new(&sketch, self.furniture(other.origin, &sketch));
+            let earlier = Side::new(&sketch, self.boilerplate(other.origin, &sketch));
             let Some(shared) = side.repeats(&earlier, how) else { continue };
             if self.ends_differ(document, (&sketch, other.signature), how) {
                 continue;
@@ -511,8 +511,8 @@ impl<I: Index> Engine<I> {
         self.articles.as_ref()?;
         let [later, earlier] = [pages[0].article.as_ref()?, pages[1].article.as_ref()?];
         let origins = pages.map(|page| page.blocks.as_ref().map(|blocks| blocks.origin));
-        let mine = self.furniture(origins[0], later.sketch());
-        let theirs = self.furniture(origins[1], earlier.sketch());
+        let mine = self.boilerplate(origins[0], later.sketch());
+        let theirs = self.boilerplate(origins[1], earlier.sketch());
         let how = Acquaintance::of(origins, self.acquaintance(origins[0], later.name()));
         let signature = self.rule.comparable(&pages[1].sketch);
         let ends_differ = self.ends_differ(pages[0], (earlier.sketch(), signature), how);
@@ -529,7 +529,7 @@ impl<I: Index> Engine<I> {
     pub(crate) fn sharing_keys(&self, document: &Document, next: DocId) -> Vec<DocId> {
         let mut found = Vec::new();
         if let Some((articles, subject)) = self.articles.as_ref().zip(self.subject(document)) {
-            articles.find(&subject.article.keys(&subject.furniture), next, &mut found);
+            articles.find(&subject.article.keys(&subject.boilerplate), next, &mut found);
         }
         found.into_iter().map(|(id, _)| id).collect()
     }
@@ -614,7 +614,7 @@ impl<I: Index> Engine<I> {
         Ok(())
     }
 
-    /// Learns from a unique document, before it gets its number. Copies teach nothing: an article of many copies would become furniture.
+    /// Learns from a unique document, before it gets its number. Copies teach nothing: an article of many copies would become boilerplate.
     fn learn(&mut self, document: &Document) -> Option<TemplateChange> {
         let (templates, blocks) = self.templates.as_mut().zip(document.blocks.as_ref())?;
         let sample = templates.sample(self.next, document.key, blocks)?;

@@ -23,7 +23,7 @@
 //!
 //! Documents of one origin are not duplicates because of what all of them have in common. The filter learns that (`templates.rs`). Between
 //! texts of one origin it requires a closer match the larger their template is: a template never makes a verdict on a text less strict, and
-//! does not affect texts of other origins. Of pages, the blocks that belong to it are furniture and do not count as their article.
+//! does not affect texts of other origins. Of pages, the blocks that belong to it are boilerplate and do not count as their article.
 
 mod article;
 mod digests;

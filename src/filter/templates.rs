@@ -19,7 +19,7 @@ use crate::page::DocId;
 pub(super) const EPOCH: usize = 32;
 /// A block belongs to the template if this many pages of an epoch contain it.
 pub(super) const HOLDERS: usize = 8;
-/// A block is furniture if at least this many pages have it, and a quarter of the epoch's pages so far.
+/// A block is boilerplate if at least this many pages have it, and a quarter of the epoch's pages so far.
 const NAMES: usize = 2;
 /// If at least this many of the latest pages have one name, it does not tell pages apart.
 const NAMESAKES: usize = 2;
@@ -203,8 +203,8 @@ impl Templates {
         (!is_known).then(|| TemplateSample { id, key, origin, name, blocks: page.largest() })
     }
 
-    /// For each of these blocks whether it is furniture of the origin: several of its pages have it.
-    pub(super) fn furniture(
+    /// For each of these blocks whether it is boilerplate of the origin: several of its pages have it.
+    pub(super) fn boilerplate(
         &self,
         origin: Option<OriginKey>,
         blocks: impl Iterator<Item = (u64, u32)>,
@@ -400,11 +400,11 @@ mod tests {
         templates
     }
 
-    fn furniture(templates: &Templates, origin: &str, blocks: &[u64]) -> (Vec<bool>, bool) {
+    fn boilerplate(templates: &Templates, origin: &str, blocks: &[u64]) -> (Vec<bool>, bool) {
         let blocks = blocks.iter().map(|&block| (block, 10));
         let origin = Some(OriginKey::of(origin));
         let is_warm = templates.acquaintance(origin, 999) == Acquaintance::Warm;
-        (templates.furniture(origin, blocks), is_warm)
+        (templates.boilerplate(origin, blocks), is_warm)
     }
 
     #[test]
@@ -415,7 +415,7 @@ mod tests {
             let sample = templates.sample(DocId(number), Key(number), &page).unwrap();
             templates.learn(&sample);
         }
-        assert_eq!(furniture(&templates, "a", &[7, 101]), (vec![true, false], true));
+        assert_eq!(boilerplate(&templates, "a", &[7, 101]), (vec![true, false], true));
     }
 
     #[test]
@@ -432,24 +432,24 @@ mod tests {
     }
 
     #[test]
-    fn a_block_under_all_of_the_first_names_is_furniture() {
+    fn a_block_under_all_of_the_first_names_is_boilerplate() {
         let pages: Vec<_> = (0..NAMES as u64).map(|name| named(name, &[7, 100 + name])).collect();
         let templates = taught(Bounds::default(), &pages);
-        assert_eq!(furniture(&templates, "a", &[7, 100, 101, 9]).0, [true, false, false, false]);
-        assert!(furniture(&templates, "a", &[]).1, "furniture is known");
-        assert_eq!(furniture(&templates, "b", &[7, 100]), (vec![false; 2], false));
-        assert_eq!(templates.furniture(None, [(7, 10)].into_iter()), [false]);
+        assert_eq!(boilerplate(&templates, "a", &[7, 100, 101, 9]).0, [true, false, false, false]);
+        assert!(boilerplate(&templates, "a", &[]).1, "boilerplate is known");
+        assert_eq!(boilerplate(&templates, "b", &[7, 100]), (vec![false; 2], false));
+        assert_eq!(templates.boilerplate(None, [(7, 10)].into_iter()), [false]);
         assert_eq!(templates.acquaintance(None, 0), Acquaintance::Cold);
     }
 
     #[test]
-    fn furniture_of_many_names_is_on_a_quarter_of_them() {
+    fn boilerplate_of_many_names_is_on_a_quarter_of_them() {
         for names in NAMES..EPOCH {
             // Each block is on as many pages as its number says.
             let blocks: Vec<u64> = (1..=names as u64).collect();
             let pages: Vec<_> =
                 (0..names).map(|name| named(name as u64, &blocks[name..])).collect();
-            let (known, _) = furniture(&taught(Bounds::default(), &pages), "a", &blocks);
+            let (known, _) = boilerplate(&taught(Bounds::default(), &pages), "a", &blocks);
             for (block, is_known) in (1..).zip(known) {
                 let is_quarter = 4 * block >= names || block >= HOLDERS;
                 assert_eq!(is_known, block >= NAMES && is_quarter, "{block} of {names}");
@@ -458,10 +458,10 @@ mod tests {
     }
 
     #[test]
-    fn furniture_of_the_last_epoch_is_still_known() {
+    fn boilerplate_of_the_last_epoch_is_still_known() {
         let page = |name: u64| named(name, &[7, 100 + name]);
         let epoch: Vec<_> = (0..EPOCH as u64).map(page).collect();
         let templates = taught(Bounds::default(), &epoch);
-        assert_eq!(furniture(&templates, "a", &[7, 100]), (vec![true, false], true));
+        assert_eq!(boilerplate(&templates, "a", &[7, 100]), (vec![true, false], true));
     }
 }

@@ -45,8 +45,8 @@ fn article(name: &str, count: usize) -> String {
 }
 
 /// A page of this title in what a site has on all pages.
-fn framed(furniture: &str, title: &str, content: &str) -> String {
-    let part = |part: &str| words(&format!("{furniture} {part}"), 40);
+fn framed(boilerplate: &str, title: &str, content: &str) -> String {
+    let part = |part: &str| words(&format!("{boilerplate} {part}"), 40);
     format!(
         "<!doctype html><title>{}</title><div><p>{}</p></div><main><article>{content}</article></main><div><p>{}</p></div>",
         words(title, 4),
@@ -55,7 +55,7 @@ fn framed(furniture: &str, title: &str, content: &str) -> String {
     )
 }
 
-/// Neither do they become furniture of their site.
+/// Neither do they become boilerplate of their site.
 #[test]
 fn copies_under_many_titles_are_all_found() {
     for kind in ["title and heading", "title"] {
@@ -87,7 +87,7 @@ fn text_that_is_hidden_changes_nothing() {
         for element in ["div", "p", "span"] {
             let extra = format!("{content}<{element} {how}>{hidden}</{element}>");
             let page = document(&filter, "a.test/1", &framed("a", "tea", &extra));
-            // All that is judged beside the bytes: text, article and furniture.
+            // All that is judged beside the bytes: text, article and boilerplate.
             let page = page.with_body(pagesieve::Digest::of(b""));
             assert!(page == plain.clone().with_body(pagesieve::Digest::of(b"")), "{element} {how}");
         }
@@ -115,10 +115,10 @@ fn keywords_that_are_repeated_hide_no_articles() {
     }
 }
 
-/// An article in the furniture of another site is the article, wherever it appeared first. The copied furniture alone makes no duplicate: on
-/// the other site it is known as furniture, and it is not the article of either page.
+/// An article in the boilerplate of another site is the article, wherever it appeared first. The copied boilerplate alone makes no duplicate: on
+/// the other site it is known as boilerplate, and it is not the article of either page.
 #[test]
-fn copied_furniture_does_not_hide_an_article_and_is_none() {
+fn copied_boilerplate_does_not_hide_an_article_and_is_none() {
     let mut filter = filter();
     for name in ["one", "two", "three", "four"] {
         let html = framed("b", name, &article(name, 150));
@@ -132,7 +132,7 @@ fn copied_furniture_does_not_hide_an_article_and_is_none() {
 }
 
 #[test]
-fn a_page_of_furniture_only_is_thin_and_unique() {
+fn a_page_of_boilerplate_only_is_thin_and_unique() {
     let mut filter = filter();
     for name in ["one", "two", "three", "four"] {
         let judgement =

@@ -230,9 +230,12 @@ fn explain_shows_what_articles_have_in_common() {
     assert_has(&reprint, "\n  elsewhere0 ");
     let other = explain("tides.html", "winds.html", &[]);
     assert_has(&other, "B is unique: neither the texts nor the articles are the same");
-    assert_has(&other, "pages of one site, whose furniture is not known yet");
+    assert_has(&other, "pages of one site, whose boilerplate is not known yet");
     assert_has(&other, "they have different names (");
-    assert_has(&other, "- their names differ, so only one block may differ, such as a heading; more do");
+    assert_has(
+        &other,
+        "- their names differ, so only one block may differ, such as a heading; more do",
+    );
     assert_has(&other, "- only 0 % of the body text is common; 90 % is needed");
     assert_has(&other, "both have:\n  around0 ");
     assert_has(&other, "\n  wind0 ");

@@ -57,8 +57,12 @@ pub(super) fn write(
     write_list(out, "both have", find(shared.0, shared.1, Part::Shared))?;
     write_list(out, "only A has", find(a, of_a, Part::Own))?;
     write_list(out, "only B has", find(b, of_b, Part::Own))?;
-    write_list(out, "furniture of the site in A, not compared", find(a, of_a, Part::Furniture))?;
-    write_list(out, "furniture of the site in B, not compared", find(b, of_b, Part::Furniture))
+    write_list(
+        out,
+        "boilerplate of the site in A, not compared",
+        find(a, of_a, Part::Boilerplate),
+    )?;
+    write_list(out, "boilerplate of the site in B, not compared", find(b, of_b, Part::Boilerplate))
 }
 
 /// Writes which blocks of links each page lists.
@@ -89,13 +93,13 @@ fn relation(figures: &Figures) -> Vec<String> {
         }
         Figures::OtherLinks => vec!["compared as pages of one site".to_owned()],
         Figures::OneSite { is_warm, names, both, own: [b, a], body } => {
-            let furniture = if is_warm { "is known" } else { "is not known yet" };
+            let boilerplate = if is_warm { "is known" } else { "is not known yet" };
             let names = match names {
                 Names::One { .. } => "the same name",
                 Names::Two { .. } => "different names",
             };
             vec![
-                format!("compared as pages of one site, whose furniture {furniture}"),
+                format!("compared as pages of one site, whose boilerplate {boilerplate}"),
                 format!("they have {names} (title and first heading, without digits)"),
                 format!(
                     "in common: {}; {body} % of the body text, {} % of all prose",
@@ -129,11 +133,12 @@ fn why_not(obstacle: Obstacle) -> String {
             words(more)
         ),
         Obstacle::OwnOfNew { most } => format!(
-            "pages of two names may have at most {} of their own while no furniture is known",
+            "pages of two names may have at most {} of their own while no boilerplate is known",
             words(most)
         ),
         Obstacle::Blocks => {
-            "their names differ, so only one block may differ, such as a heading; more do".to_owned()
+            "their names differ, so only one block may differ, such as a heading; more do"
+                .to_owned()
         }
         Obstacle::Change { change, most } => format!(
             "they differ in a block by {}; pages of two names may differ by {}",

@@ -13,13 +13,13 @@ const RUN: usize = 12 * WORD;
 const LEAST_SHARED: usize = 25 * WORD;
 /// What pages of one origin do not share counts in runs of at least this weight.
 const OWN_RUN: usize = 8 * WORD;
-/// Pages of one origin must share at least this much beside furniture.
+/// Pages of one origin must share at least this much beside boilerplate.
 const LEAST_KNOWN: usize = 8 * WORD;
 /// The most that the page with less, and the page with more, may have of its own if both have one name: this much, or this part of what is
 /// shared in the body text, whichever is more.
 const SAME_NAME: [usize; 2] = [60 * WORD, 90 * WORD];
 const PARTS: [usize; 2] = [4, 3];
-/// The same as long as no furniture is known: all pages of the origin may have that name. If the names differ in digits, no more.
+/// The same as long as no boilerplate is known: all pages of the origin may have that name. If the names differ in digits, no more.
 const COLD_SAME_NAME: [usize; 2] = [20 * WORD, 45 * WORD];
 /// The share of the body text, in per cent, that must be common then; and if it is a list, or the name does not tell pages apart.
 const SAME_BODY: usize = 60;
@@ -29,7 +29,7 @@ const SAME_PROSE: usize = 75;
 /// Pages of two names differ in a single block, a heading, by at most this much, and have this share of the body text in common.
 const RENAMED: usize = 12 * WORD;
 const RENAMED_BODY: usize = 90;
-/// As long as no furniture is known, they must also have no more prose of their own than this.
+/// As long as no boilerplate is known, they must also have no more prose of their own than this.
 const COLD: usize = 8 * WORD;
 /// A body text with at least this share of links, in per cent, is a list of other pages; and if the pages have long prose in common.
 const LIST: u8 = 50;
@@ -37,7 +37,7 @@ const LIST_WITH_PROSE: u8 = 60;
 /// The same for pages whose name does not tell them apart.
 const LIST_OF_NAMESAKES: u8 = 25;
 /// The share of the article, in per cent, that the page with the larger one and the other page need across sites: if what is shared is
-/// shorter than this, and if it is longer. The shorter an article, the more of what is taken for it is furniture.
+/// shorter than this, and if it is longer. The shorter an article, the more of what is taken for it is boilerplate.
 const SHARES: [[usize; 2]; 2] = [[60, 40], [60, 56]];
 const LONG: usize = 100 * WORD;
 /// So many tokens at the end of a long page may be missing in another one, beside those for which others stand there.
@@ -52,7 +52,7 @@ pub(crate) struct Side<'a> {
     passages: Passages,
     /// For each token whether it is in a passage that the page had before: repeated words count once.
     repeated: Vec<bool>,
-    furniture: Vec<bool>,
+    boilerplate: Vec<bool>,
 }
 
 /// How a passage of a page compares with another page.
@@ -63,8 +63,8 @@ pub(crate) enum Part {
     Shared,
     /// Only this page has it.
     Own,
-    /// It is a block that is furniture of the origin.
-    Furniture,
+    /// It is a block that is boilerplate of the origin.
+    Boilerplate,
 }
 
 /// A passage of a block: its words, and how they compare with another page.
@@ -84,9 +84,9 @@ pub(crate) struct Passage {
 pub(crate) enum Acquaintance {
     /// They are of two origins.
     Strangers,
-    /// They are of one origin, of which no furniture is known yet.
+    /// They are of one origin, of which no boilerplate is known yet.
     Cold,
-    /// They are of one origin, of which furniture is known.
+    /// They are of one origin, of which boilerplate is known.
     Warm,
     /// The same; and several pages of the origin have the later page's name, so it does not tell them apart.
     Namesakes,
@@ -115,10 +115,10 @@ pub(crate) enum Figures {
     OtherLinks,
     /// Of other pages of one origin.
     OneSite {
-        /// Whether furniture of the origin is known.
+        /// Whether boilerplate of the origin is known.
         is_warm: bool,
         names: Names,
-        /// What both have beside furniture.
+        /// What both have beside boilerplate.
         both: usize,
         /// The prose that each has of its own.
         own: [usize; 2],
@@ -157,7 +157,7 @@ pub(crate) enum Obstacle {
     OtherLinks,
     /// One has more prose of its own than `most`: the limits of the page with less, and of the page with more.
     Own { own: [usize; 2], most: [usize; 2] },
-    /// They have two names, no furniture is known yet, and one has more of its own than this.
+    /// They have two names, no boilerplate is known yet, and one has more of its own than this.
     OwnOfNew { most: usize },
     /// They have two names and differ in more than one block.
     Blocks,
@@ -240,7 +240,7 @@ impl Figures {
     }
 }
 
-/// What a page shares with another one and what not, apart from furniture.
+/// What a page shares with another one and what not, apart from boilerplate.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     /// What is shared, in or around the body text.
@@ -337,14 +337,14 @@ impl ArticleSketch {
 }
 
 impl<'a> Side<'a> {
-    /// This page, given which of its blocks are furniture.
-    pub(crate) fn new(sketch: &'a ArticleSketch, furniture: Vec<bool>) -> Self {
+    /// This page, given which of its blocks are boilerplate.
+    pub(crate) fn new(sketch: &'a ArticleSketch, boilerplate: Vec<bool>) -> Self {
         let (mut repeated, mut until) = (vec![false; sketch.tokens.len()], 0);
         let passages = Passages::of(&sketch.tokens, |passage| {
             repeated[passage.start.max(until)..passage.end].fill(true);
             until = passage.end;
         });
-        Self { sketch, passages, repeated, furniture }
+        Self { sketch, passages, repeated, boilerplate }
     }
 
     /// The share of its article, in per cent, that it has in common with an earlier page that it repeats; `None` if it does not repeat it.
@@ -402,8 +402,8 @@ impl<'a> Side<'a> {
         let mut found = Vec::new();
         for (block, leaf) in self.sketch.leaves.iter().enumerate() {
             let tokens = &covered[leaf.range()];
-            if self.furniture[block] {
-                let (words, part) = (0..tokens.len(), Part::Furniture);
+            if self.boilerplate[block] {
+                let (words, part) = (0..tokens.len(), Part::Boilerplate);
                 found.push(Passage { block, words, is_whole: true, part });
                 continue;
             }
@@ -426,11 +426,11 @@ impl<'a> Side<'a> {
         !are_equal && self.repeats(earlier, how).is_none()
     }
 
-    /// What is covered and what is not, apart from furniture. Numbers count.
+    /// What is covered and what is not, apart from boilerplate. Numbers count.
     fn tally(&self, covered: &[bool]) -> Tally {
         let mut sums = Tally { change: Some(0), ..Tally::default() };
-        let blocks = self.sketch.leaves.iter().zip(&self.furniture);
-        for (leaf, _) in blocks.filter(|(_, furniture)| !**furniture) {
+        let blocks = self.sketch.leaves.iter().zip(&self.boilerplate);
+        for (leaf, _) in blocks.filter(|(_, boilerplate)| !**boilerplate) {
             let [mut shared, mut own, mut change] = [0; 3];
             for at in leaf.range().filter(|&at| !self.repeated[at]) {
                 let token = self.sketch.tokens[at];
@@ -492,28 +492,28 @@ impl<'a> Side<'a> {
 
     /// The sum over the blocks that count.
     fn sum(&self, weights: &[usize], counts: impl Fn(&Leaf, bool) -> bool) -> usize {
-        let blocks = self.sketch.leaves.iter().zip(&self.furniture).zip(weights);
+        let blocks = self.sketch.leaves.iter().zip(&self.boilerplate).zip(weights);
         blocks
-            .filter(|((leaf, furniture), _)| counts(leaf, **furniture))
+            .filter(|((leaf, boilerplate), _)| counts(leaf, **boilerplate))
             .map(|(_, weight)| weight)
             .sum()
     }
 
-    /// The same weights without those of furniture.
+    /// The same weights without those of boilerplate.
     fn own_blocks(&self, mut weights: Vec<usize>) -> Vec<usize> {
-        let furniture =
-            weights.iter_mut().zip(&self.furniture).filter(|(_, furniture)| **furniture);
-        furniture.for_each(|(weight, _)| *weight = 0);
+        let boilerplate =
+            weights.iter_mut().zip(&self.boilerplate).filter(|(_, boilerplate)| **boilerplate);
+        boilerplate.for_each(|(weight, _)| *weight = 0);
         weights
     }
 
-    /// The prose that is not shared, apart from furniture, numbers and teasers.
+    /// The prose that is not shared, apart from boilerplate, numbers and teasers.
     fn own(&self, covered: &[bool], other: &Side<'_>, others: &[bool]) -> usize {
         let end = Self::comparable(covered, other, others);
         let runs = self.in_runs(&covered[..end], false, OWN_RUN);
         let counts = |at: usize| at < end && runs[at] && !self.sketch.tokens[at].is_number();
-        let blocks = self.sketch.leaves.iter().zip(&self.furniture);
-        let prose = blocks.filter(|(leaf, furniture)| !**furniture && !leaf.is_linked);
+        let blocks = self.sketch.leaves.iter().zip(&self.boilerplate);
+        let prose = blocks.filter(|(leaf, boilerplate)| !**boilerplate && !leaf.is_linked);
         prose.map(|(leaf, _)| self.weight(leaf, counts)).sum()
     }
 
@@ -596,7 +596,7 @@ mod tests {
     const ALL: [Acquaintance; 4] =
         [Acquaintance::Strangers, Acquaintance::Cold, Acquaintance::Warm, Acquaintance::Namesakes];
 
-    /// A page and which of its blocks are furniture.
+    /// A page and which of its blocks are boilerplate.
     type Known = (ArticleSketch, Vec<bool>);
 
     /// Tokens unlike those of other numbers.
@@ -623,19 +623,19 @@ mod tests {
             let mut sketch =
                 ArticleSketch { is_truncated, name, links, ..ArticleSketch::default() };
             let mut known = Vec::new();
-            for (number, length, shared, (is_body, is_linked, is_furniture)) in blocks {
+            for (number, length, shared, (is_body, is_linked, is_boilerplate)) in blocks {
                 let start = sketch.tokens.len();
                 sketch.tokens.extend(text(number, length));
                 let end = sketch.tokens.len();
                 sketch.leaves.push(Leaf { start, end, shared, is_body, is_linked });
-                known.push(is_furniture);
+                known.push(is_boilerplate);
             }
             (sketch, known)
         })
     }
 
-    fn side((sketch, furniture): &Known) -> Side<'_> {
-        Side::new(sketch, furniture.clone())
+    fn side((sketch, boilerplate): &Known) -> Side<'_> {
+        Side::new(sketch, boilerplate.clone())
     }
 
     /// A page of one block with these tokens.

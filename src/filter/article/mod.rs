@@ -1,13 +1,13 @@
 //! Judges a page by its article, not by what stands around it.
 //!
-//! The body text that extraction finds is good in recall and poor in precision where an article is short: furniture stays in it, so a
+//! The body text that extraction finds is good in recall and poor in precision where an article is short: boilerplate stays in it, so a
 //! comparison of whole texts pays for every word of it, in both directions. So pages that come with an [`Outline`] are compared by what
 //! they have in common (`compare.rs`):
 //!
 //! - *Pages of two origins* share next to nothing but articles. What they share in long runs must be the article of both: most of the body
 //!   text, or of the element that holds it. A quotation or a licence fills neither.
-//! - *Pages of one origin* share their furniture. So they repeat each other if hardly any prose is *not* shared, apart from furniture.
-//!   Furniture is learnt: blocks that several pages of the origin have in common ([`super::templates`]).
+//! - *Pages of one origin* share their boilerplate. So they repeat each other if hardly any prose is *not* shared, apart from boilerplate.
+//!   Boilerplate is learnt: blocks that several pages of the origin have in common ([`super::templates`]).
 //!
 //! | file | what it does |
 //! |---|---|
@@ -167,31 +167,35 @@ impl Article {
         self.sketch.name.letters
     }
 
-    /// The hash and the weight of each block, by which furniture is learnt.
+    /// The hash and the weight of each block, by which boilerplate is learnt.
     pub(crate) fn blocks(&self) -> impl Iterator<Item = (u64, u32)> {
         self.sketch.blocks()
     }
 
-    /// The keys by which pages that share a passage with it are found, given which of its blocks are furniture.
-    pub(crate) fn keys(&self, furniture: &[bool]) -> Keys {
-        let blocks = self.sketch.leaves.iter().zip(furniture);
-        let mut blocks = blocks.map(|(leaf, &is_furniture)| (leaf, is_furniture)).peekable();
+    /// The keys by which pages that share a passage with it are found, given which of its blocks are boilerplate.
+    pub(crate) fn keys(&self, boilerplate: &[bool]) -> Keys {
+        let blocks = self.sketch.leaves.iter().zip(boilerplate);
+        let mut blocks = blocks.map(|(leaf, &is_boilerplate)| (leaf, is_boilerplate)).peekable();
         let own = passages(&self.sketch.tokens).filter_map(|range| {
             while blocks.next_if(|(leaf, _)| leaf.end <= range.start).is_some() {}
-            let &(leaf, is_furniture) = blocks.peek()?;
+            let &(leaf, is_boilerplate) = blocks.peek()?;
             let key = self.hashes[range].iter().fold(0, |key: u64, hash| {
                 (key.rotate_left(23) ^ hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
             });
             // The low bits of a product depend on the low bits only.
-            (!is_furniture).then_some((key ^ (key >> 32), leaf.is_body))
+            (!is_boilerplate).then_some((key ^ (key >> 32), leaf.is_body))
         });
         Keys::of(own)
     }
 
     /// Whether it has hardly any content of its own.
-    pub(crate) fn is_thin(&self, furniture: &[bool]) -> bool {
-        let own =
-            self.sketch.leaves.iter().zip(furniture).filter(|(_, is_furniture)| !**is_furniture);
+    pub(crate) fn is_thin(&self, boilerplate: &[bool]) -> bool {
+        let own = self
+            .sketch
+            .leaves
+            .iter()
+            .zip(boilerplate)
+            .filter(|(_, is_boilerplate)| !**is_boilerplate);
         let own = own.flat_map(|(leaf, _)| &self.sketch.tokens[leaf.range()]);
         own.map(|token| token.weight()).sum::<usize>() < THIN
     }

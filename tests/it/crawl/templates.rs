@@ -116,7 +116,7 @@ fn explain_shows_the_figures_of_the_articles_of_a_run() {
         same_site.contains("B is unique: neither the texts nor the articles are the same"),
         "{same_site}"
     );
-    assert!(same_site.contains("pages of one site, whose furniture is known"), "{same_site}");
+    assert!(same_site.contains("pages of one site, whose boilerplate is known"), "{same_site}");
     assert!(same_site.contains("only 0 % of the body text is common"), "{same_site}");
     assert!(same_site.contains("does not keep the words of articles"), "{same_site}");
     let other_site = output("http://b.test/41");
