@@ -237,15 +237,14 @@ fn open(f: &mut fmt::Formatter<'_>, urls: u64, hosts: u64) -> fmt::Result {
 
 /// Names seeds that could not be reached.
 fn unreachable(f: &mut fmt::Formatter<'_>, count: u64, seeds: &[UnreachableSeed]) -> fmt::Result {
-    write!(f, "{} could not be reached:", counted(count, "seed"))?;
-    for UnreachableSeed { url, why } in seeds.iter().take(NAMED_SEEDS) {
-        write!(f, " {} ({});", shown(url, 2000), shown(why, 500))?;
-    }
-    match count.saturating_sub(NAMED_SEEDS as u64) {
-        0 => {}
-        more => write!(f, " and {};", counted(more, "more seed"))?,
-    }
-    write!(f, " {}", next_step(Reason::Failure, None))
+    let named = seeds.iter().take(NAMED_SEEDS);
+    let mut all: Vec<String> = named
+        .map(|UnreachableSeed { url, why }| format!("{} ({})", shown(url, 2000), shown(why, 500)))
+        .collect();
+    let more = count.saturating_sub(NAMED_SEEDS as u64);
+    all.extend((more > 0).then(|| format!("and {}", counted(more, "more seed"))));
+    let next = next_step(Reason::Failure, None);
+    write!(f, "{} could not be reached: {}. {next}", counted(count, "seed"), all.join("; "))
 }
 
 /// What to check if most URLs were skipped for this reason.
