@@ -235,7 +235,8 @@ impl Recorder {
         Ok(())
     }
 
-    /// Queues URLs again whose host could not be reached or whose robots.txt was not received, other failures after some hours, and those that are admitted now because the configuration has changed.
+    /// Queues URLs again whose host could not be reached or whose robots.txt was not received, other failures after some hours, and those that
+    /// are admitted now because the configuration has changed.
     fn requeue_skipped(&mut self, roots: &[Root]) -> Result<(), CrawlError> {
         let now = Timestamp::now();
         let admission_changed = has_changed(self.state(), "policy", &admission(&self.plan, roots))?;

@@ -40,7 +40,7 @@ const LIST_OF_NAMESAKES: u8 = 25;
 /// shorter than this, and if it is longer. The shorter an article, the more of what is taken for it is boilerplate.
 const SHARES: [[usize; 2]; 2] = [[60, 40], [60, 56]];
 const LONG: usize = 100 * WORD;
-/// So many tokens at the end of a long page may be missing in another one, beside those for which others stand there.
+/// At most this many tokens at the end of a long page may be missing in another one, beside those for which others stand there.
 const CUT: usize = 50;
 /// An element with this share of what is shared, in per cent, holds it.
 const HOLDS: usize = 90;
@@ -329,8 +329,8 @@ impl ArticleSketch {
         how != Acquaintance::Namesakes && self.name == earlier.name
     }
 
-    /// Whether the body text of one of them lists other pages, and not the same ones as the other's. It is a list if so much of it is links,
-    /// in per cent.
+    /// Whether the body text of one of them lists other pages, and not the same ones as the other's. It is a list if at least this share of it,
+    /// in per cent, is links.
     fn has_other_links(&self, other: &Self, list: u8) -> bool {
         self.links.share.max(other.links.share) >= list && self.links.hash != other.links.hash
     }

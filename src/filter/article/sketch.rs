@@ -233,7 +233,7 @@ mod tests {
     /// `PAGES=pages.jsonl` names a file with a line for each page: `url` and `html`.
     #[cfg(feature = "html")]
     #[test]
-    #[ignore = "measures a file of pages"]
+    #[ignore = "prints the size of sketches: `PAGES=pages.jsonl cargo test --lib filter::article -- --ignored --nocapture`"]
     #[expect(clippy::print_stderr, reason = "it is asked for its figures")]
     fn what_is_kept_of_real_pages() {
         let file = std::env::var("PAGES").expect("a file of pages");
