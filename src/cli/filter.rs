@@ -1,7 +1,7 @@
 //! `pagesieve filter`: reports which documents repeat earlier ones.
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::VecDeque,
     io::Write,
     path::{Path, PathBuf},
 };
@@ -17,7 +17,7 @@ use super::{
 use crate::{
     config::Config,
     extract::Truncation,
-    filter::{Filter, Judgement},
+    filter::{Filter, Judgement, SteadyQueue},
     fingerprint::HashSeed,
     index::{Audit, BlockIndex},
     input::Documents,
@@ -86,7 +86,7 @@ fn in_memory(config: &Config, input: Documents, out: &mut Out) -> Result<(Exit, 
     let mut filter = Filter::of_recipe(&config.dedup.filter(), recipe(config))?;
     let preparation = Preparation::new(config, filter.documents());
     // The ids of the documents in the window.
-    let mut ids = BTreeMap::new();
+    let mut ids = SteadyQueue::default();
     let exit = in_chunks(
         input,
         |input| preparation.prepare(input),
@@ -94,14 +94,13 @@ fn in_memory(config: &Config, input: Documents, out: &mut Out) -> Result<(Exit, 
             for document in &documents {
                 let judgement = filter.judge(&document.document);
                 let oldest = filter.oldest();
-                while ids.first_key_value().is_some_and(|(id, _)| *id < oldest) {
-                    ids.pop_first();
-                }
+                while ids.pop_if(|(id, _)| *id < oldest).is_some() {}
                 if judgement.verdict.is_unique() {
-                    ids.insert(judgement.id, document.document.id().to_owned());
+                    ids.push((judgement.id, Box::<str>::from(document.document.id())));
                 }
-                let of = judgement.verdict.matched().and_then(|found| ids.get(&found.of));
-                write(out, document, &judgement, of.map(String::as_str))?;
+                let matched = judgement.verdict.matched();
+                let of = matched.and_then(|found| ids.find(&found.of, |(id, _)| *id));
+                write(out, document, &judgement, of.map(|(_, of)| &**of))?;
             }
             out.flush().map_err(Failure::Output)
         },

@@ -18,6 +18,8 @@ use super::{
 
 /// Entries that are filed in the building tables for each that arrives.
 const AT_ONCE: u64 = 8;
+/// Entries that arrive for each huge page that building tables take, so that memory grows in small steps.
+const PER_HUGE_PAGE: u64 = 1 << 10;
 
 /// The current tables, and those planned for when the window is larger.
 #[derive(Clone, Debug)]
@@ -140,11 +142,13 @@ impl GrowingTables {
 impl Building {
     /// Takes a huge page or files some entries, and returns whether all are there.
     fn go_on(&mut self, queue: &Queue) -> bool {
+        let all = queue.ordinals().end;
         if let Some(nth) = self.next_page {
-            self.next_page = self.tables.pages.touch(nth).then_some(nth + 1);
+            if all.is_multiple_of(PER_HUGE_PAGE) {
+                self.next_page = self.tables.pages.touch(nth).then_some(nth + 1);
+            }
             return false;
         }
-        let all = queue.ordinals().end;
         let end = all.min(self.end + AT_ONCE);
         for slot in (self.end..end).map(Queue::slot) {
             self.tables.insert(*queue.fingerprint(slot), slot);
