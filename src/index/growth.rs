@@ -18,7 +18,8 @@ use super::{
 
 /// Entries that are filed in the building tables for each that arrives.
 const AT_ONCE: u64 = 8;
-/// Entries that arrive for each huge page that building tables take, so that memory grows in small steps.
+/// Building tables take a huge page each time this share of the entries has arrived, so that memory grows in small steps; more often where it
+/// would take long.
 const PER_HUGE_PAGE: u64 = 1 << 10;
 
 /// The current tables, and those planned for when the window is larger.
@@ -144,7 +145,8 @@ impl Building {
     fn go_on(&mut self, queue: &Queue) -> bool {
         let all = queue.ordinals().end;
         if let Some(nth) = self.next_page {
-            if all.is_multiple_of(PER_HUGE_PAGE) {
+            let pace = (queue.len() / PER_HUGE_PAGE).clamp(1, PER_HUGE_PAGE);
+            if all.is_multiple_of(pace.next_power_of_two()) {
                 self.next_page = self.tables.pages.touch(nth).then_some(nth + 1);
             }
             return false;
