@@ -102,8 +102,8 @@ pub(crate) trait Digests {
 /// Documents that leave at a time: many more than arrive.
 const AT_ONCE: usize = 64;
 
-/// The tables in memory, and what the sketches take. A representative takes some 85 bytes, an alias 115, and each of its digests but the first
-/// 45 more.
+/// The tables in memory, and what the sketches take. A representative takes up to 88 bytes, an alias 120, and each of its digests but the first
+/// 46 more.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MemoryDigests {
     representatives: Ledger<()>,
