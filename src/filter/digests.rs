@@ -297,8 +297,10 @@ impl<M> Ledger<M> {
 }
 
 /// The part and the chain of a digest: its first six bytes.
-fn beginning(Digest([a, b, c, d, e, f, ..]): Digest) -> (u16, u32) {
-    (u16::from_le_bytes([a, b]), u32::from_le_bytes([c, d, e, f]))
+#[expect(clippy::cast_possible_truncation, reason = "only the beginning is wanted")]
+fn beginning(digest: Digest) -> (u16, u32) {
+    let bits = u128::from_le_bytes(digest.0);
+    (bits as u16, (bits >> 16) as u32)
 }
 
 /// A count modulo 2^32.
