@@ -15,10 +15,13 @@ use rusqlite::{Connection, OpenFlags, config::DbConfig};
 use super::{DatabaseError, State, StateError};
 
 /// The version of the file's layout.
-pub(super) const VERSION: i64 = 6;
+pub(super) const VERSION: i64 = 7;
 /// The versions before, which are migrated when the file is opened, unless another process is using it, and what brings each to the next.
-const MIGRATIONS: [(i64, &str); 2] =
-    [(4, include_str!("migrate-4.sql")), (5, include_str!("migrate-5.sql"))];
+const MIGRATIONS: [(i64, &str); 3] = [
+    (4, include_str!("migrate-4.sql")),
+    (5, include_str!("migrate-5.sql")),
+    (6, include_str!("migrate-6.sql")),
+];
 /// The oldest of them.
 pub(super) const OLDEST: i64 = MIGRATIONS[0].0;
 /// Marks the file as ours in SQLite's header: "psve".
@@ -173,6 +176,9 @@ fn create(db: &Connection) -> Result<(), StateError> {
 fn migrate(db: &Connection, from: i64) -> Result<(), StateError> {
     let scripts = MIGRATIONS.iter().filter(|(version, _)| *version >= from);
     set_up(db, &scripts.map(|(_, script)| *script).collect::<String>())?;
+    // Without the crawler, the state of a crawl is refused.
+    #[cfg(feature = "crawl")]
+    super::url_log::migrate(db)?;
     tracing::info!(from, to = VERSION, "state migrated");
     Ok(())
 }
