@@ -289,11 +289,6 @@ impl<I: Index> Engine<I> {
         self.window.len()
     }
 
-    /// The number of pages in the window that are compared by their articles.
-    pub(crate) fn articles(&self) -> usize {
-        self.window.articles()
-    }
-
     /// Whether the window is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
