@@ -119,6 +119,8 @@ async fn a_refusal_or_failure_of_the_proxy_says_whose_fault_it_is() {
     for (status, url, kind, why) in [
         (407, "http://1.1.1.1/", "proxy", "407 Proxy Authentication Required"),
         (407, "https://1.1.1.1/", "proxy", "proxy authorization required"),
+        (502, "http://1.1.1.1/", "connect", "502 Bad Gateway"),
+        (504, "http://1.1.1.1/", "connect", "504 Gateway Timeout"),
         (502, "https://1.1.1.1/", "connect", "unsuccessful"),
         (0, "http://1.1.1.1/", "proxy", "refused"),
         (0, "https://1.1.1.1/", "proxy", "refused"),
@@ -131,8 +133,8 @@ async fn a_refusal_or_failure_of_the_proxy_says_whose_fault_it_is() {
         assert!(!text.contains("secret") && !format!("{error:?}").contains("secret"), "{text}");
         assert_eq!((error.contact(), error.is_retryable()), (Contact::Unanswered, true));
     }
-    let gateway = get(&options(tunnels(Err(502)).0), "http://1.1.1.1/").await.unwrap();
-    assert_eq!(gateway.status.as_u16(), 502);
+    let busy = get(&options(tunnels(Err(503)).0), "http://1.1.1.1/").await.unwrap();
+    assert_eq!(busy.status.as_u16(), 503, "it may be the host's");
     let no_name = get(&options(unused.address), "http://no.such.name.invalid/").await.unwrap_err();
     assert_eq!((no_name.kind(), unused.connections()), ("dns", 0));
     let mut lost = Options::default();

@@ -349,7 +349,9 @@ fn a_ca_file_without_certificates_is_refused() {
         ),
         (Some(b"\xff\x00"), "no valid certificate"),
     ] {
-        content.map(|content| fs::write(&file, content).unwrap());
+        if let Some(content) = content {
+            fs::write(&file, content).unwrap();
+        }
         let mut options = Options::default();
         options.ca_file = Some(file.clone());
         let error = Fetcher::new(&options, "testsieve/1.0").unwrap_err().explain();

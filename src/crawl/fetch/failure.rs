@@ -6,12 +6,13 @@ use std::{
     iter,
 };
 
+use reqwest::StatusCode;
 use url::Url;
 
 use super::{
     address::{Refusal, Source},
     body::BadBody,
-    proxy::{Proxy, ProxyError},
+    proxy::{Proxy, ProxyError, Refused},
 };
 use crate::sink::warc::Cut;
 
@@ -176,20 +177,29 @@ impl FetchError {
         let (kind, retryable) = head_kind(&error);
         match proxy {
             Some(proxy) if kind != Kind::Local && is_of_proxy(url, &error) => {
-                Self::proxy(url, proxy, error)
+                Self::behind(proxy, Kind::Proxy, url, true, error)
             }
-            Some(proxy) if error.is_connect() => {
-                let source = ProxyError { proxy: proxy.clone(), source: error.into() };
-                Self::new(kind, url, retryable, Some(source.into()))
-            }
+            Some(proxy) if error.is_connect() => Self::behind(proxy, kind, url, retryable, error),
             _ => Self::new(kind, url, retryable, Some(error.into())),
         }
     }
 
-    /// The proxy could not be asked, or refused to be.
-    pub(super) fn proxy(url: &Url, proxy: &Proxy, source: impl Into<Source>) -> Self {
+    /// The proxy answered instead of the host.
+    pub(super) fn refused(url: &Url, proxy: &Proxy, refused: Refused) -> Self {
+        let wants_credentials = refused.0 == StatusCode::PROXY_AUTHENTICATION_REQUIRED;
+        let kind = if wants_credentials { Kind::Proxy } else { Kind::Connect };
+        Self::behind(proxy, kind, url, true, refused)
+    }
+
+    fn behind(
+        proxy: &Proxy,
+        kind: Kind,
+        url: &Url,
+        retryable: bool,
+        source: impl Into<Source>,
+    ) -> Self {
         let source = ProxyError { proxy: proxy.clone(), source: source.into() };
-        Self::new(Kind::Proxy, url, true, Some(source.into()))
+        Self::new(kind, url, retryable, Some(source.into()))
     }
 
     /// A failure while the body arrived or was decoded.

@@ -24,7 +24,7 @@ use bytesize::ByteSize;
 use futures_util::TryStreamExt;
 use ipnet::IpNet;
 use reqwest::{
-    Certificate, Client, Method, Request, StatusCode,
+    Certificate, Client, Method, Request,
     header::{ACCEPT, ACCEPT_ENCODING, HeaderMap, HeaderValue, USER_AGENT},
 };
 use serde::{Deserialize, Serialize};
@@ -44,7 +44,7 @@ use address::{Guard, Source};
 use body::Coding;
 use connections::Connections;
 use media::Media;
-use proxy::{Unauthorised, report_ignored};
+use proxy::{Refused, report_ignored};
 use response::exchange_of_head;
 
 /// A body that is not needed is read up to this length, so that its connection can be reused: up to about here that is cheaper than a
@@ -303,10 +303,9 @@ impl Fetcher {
         let address = address.map_err(|source| FetchError::look_up(url, source))?;
         let sent = client.execute(request).await;
         let arriving = sent.map_err(|error| FetchError::head(url, error, Some(proxy)))?;
-        match arriving.status() {
-            // In a tunnel, it would be the host's.
-            status @ StatusCode::PROXY_AUTHENTICATION_REQUIRED if url.scheme() == "http" => {
-                Err(FetchError::proxy(url, proxy, Unauthorised(status)))
+        match Refused::of(arriving.status(), arriving.headers()) {
+            Some(refused) if url.scheme() == "http" => {
+                Err(FetchError::refused(url, proxy, refused))
             }
             _ => Ok((arriving, address)),
         }

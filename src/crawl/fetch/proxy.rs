@@ -2,7 +2,7 @@
 
 use std::{env, fmt};
 
-use reqwest::StatusCode;
+use reqwest::{StatusCode, header::HeaderMap};
 use serde::{Deserialize, Serialize, Serializer};
 use url::Url;
 
@@ -73,10 +73,23 @@ pub(super) struct ProxyError {
     pub(super) source: Box<dyn std::error::Error + Send + Sync>,
 }
 
-/// The proxy's own answer to a request that it wants credentials for.
+/// The proxy's own answer to a request without TLS. Otherwise, the answer is the host's.
 #[derive(Debug, thiserror::Error)]
-#[error("it answered {0}: it wants other credentials")]
-pub(super) struct Unauthorised(pub(super) StatusCode);
+#[error("it answered {0}")]
+pub(super) struct Refused(pub(super) StatusCode);
+
+impl Refused {
+    /// If a response to a request in absolute form says that the proxy did not reach the host, or wants other credentials. A host that is
+    /// a gateway itself may answer 502 and 504 too; it is no different then from one that cannot be reached.
+    pub(super) fn of(status: StatusCode, headers: &HeaderMap) -> Option<Self> {
+        let is_proxys = match status.as_u16() {
+            407 | 502 | 504 => true,
+            503 => headers.contains_key("x-squid-error"),
+            _ => false,
+        };
+        is_proxys.then_some(Self(status))
+    }
+}
 
 /// Logs that proxies of the environment are ignored, if there are any.
 pub(super) fn report_ignored() {
