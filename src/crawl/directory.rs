@@ -7,15 +7,15 @@ use serde::de::DeserializeOwned;
 use super::plan::CrawlError;
 use crate::{
     report::{HTML, JSON},
-    sink::{DUPLICATES, PAGES, SKIPPED, warc},
+    sink::{DUPLICATES, PAGES, warc},
     state::{State, StateError, WriteLock},
 };
 
 /// The state's file in the run directory.
 pub(super) const STATE: &str = "state.sqlite";
 
-/// The other files of a run, except WARC files.
-const OUTPUTS: [&str; 5] = [PAGES, DUPLICATES, SKIPPED, HTML, JSON];
+/// The other files of a run, except WARC files. Earlier versions wrote `skipped.jsonl`.
+const OUTPUTS: [&str; 5] = [PAGES, DUPLICATES, "skipped.jsonl", HTML, JSON];
 
 /// Whether there is a run in this directory.
 #[must_use]

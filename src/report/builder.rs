@@ -100,7 +100,7 @@ impl Builder {
         }
     }
 
-    /// Counts a URL that has a line in `skipped.jsonl`, with the cause if the report depends on it.
+    /// Counts a URL that was not judged, with the cause if the report depends on it.
     pub(crate) fn skipped(&mut self, line: &SkippedLine<'_>, cause: Option<SkipCause>) {
         *self.counts.skipped.entry(line.reason).or_default() += 1;
         self.examples.entry(line.reason).or_insert_with(|| Example {

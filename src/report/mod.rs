@@ -103,7 +103,7 @@ pub struct Counts {
     pub near: u64,
     /// Lines of `pages.jsonl`.
     pub stored: u64,
-    /// Lines of `skipped.jsonl` by reason.
+    /// Other known URLs by reason: what `export` and `export --pending` print.
     pub skipped: BTreeMap<Reason, u64>,
 }
 
@@ -248,7 +248,7 @@ impl Counts {
         self.unique + self.duplicates()
     }
 
-    /// Lines of `skipped.jsonl`.
+    /// Known URLs that were not judged.
     #[must_use]
     pub fn all_skipped(&self) -> u64 {
         self.skipped.values().sum()

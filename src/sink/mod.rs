@@ -31,8 +31,6 @@ pub use replace::{Replacement, replace};
 pub const PAGES: &str = "pages.jsonl";
 /// A line for each duplicate that is not stored.
 pub const DUPLICATES: &str = "duplicates.jsonl";
-/// A line for each other known URL.
-pub const SKIPPED: &str = "skipped.jsonl";
 
 /// The `[store]` table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,4 +1,4 @@
-//! The end of a run: the lines of skipped URLs, and the report.
+//! The end of a run, and its report.
 
 use std::{collections::HashMap, num::NonZeroUsize, path::Path};
 
@@ -13,18 +13,15 @@ use crate::{
     filter::Options,
     page::Timestamp,
     report::{Builder, DeferredHost, End, Method, Report, Search},
-    sink::{
-        Replacement, SKIPPED,
-        record::{Decision, SkippedLine},
-    },
-    state::{DeferredRow, Reason, SkipCause, State, StateError, UrlId, UrlRow, UrlState},
+    sink::record::{Decision, SkippedLine},
+    state::{DeferredRow, Reason, SkipCause, State, StateError, UrlState},
 };
 
 /// Rows that are cached in front of the state.
 const CACHED: NonZeroUsize = NonZeroUsize::new(1 << 12).expect("not zero");
 
 impl Recorder {
-    /// Writes `skipped.jsonl` and the report, and records how the run ends.
+    /// Records how the run ends, and writes the report.
     pub(in crate::crawl) fn finish(&mut self, end: End) -> Result<Report, CrawlError> {
         self.state().set_meta("worked", json(&self.worked().as_secs_f64()))?;
         self.state().set_meta("finished", Timestamp::now().0)?;
@@ -36,7 +33,7 @@ impl Recorder {
     }
 }
 
-/// Writes `skipped.jsonl` and the report of a run directory again, from its state. While a crawl is running there, writes nothing,
+/// Writes the report of a run directory again, from its state. While a crawl is running there, writes nothing,
 /// because the crawl does: the report is of the last commit, and its end is [`End::Running`].
 ///
 /// # Errors
@@ -51,29 +48,23 @@ pub fn report(directory: &Path) -> Result<Report, CrawlError> {
             let state = State::read(&path)?;
             let run =
                 Report { end: End::Running, finished: Timestamp::now().into(), ..run(&state)? };
-            summarise(&state, run, |_| Ok(()))
+            summarise(&state, run)
         }
         state => write(directory, &state?),
     }
 }
 
 fn write(directory: &Path, state: &State) -> Result<Report, CrawlError> {
-    let mut file = Replacement::create(directory.join(SKIPPED))?;
-    let report = summarise(state, run(state)?, |line| Ok(file.write(line)?))?;
-    file.commit()?;
+    let report = summarise(state, run(state)?)?;
     report.write(directory)?;
     Ok(report)
 }
 
-/// Counts a run, and calls `write` with the line of each skipped URL.
-fn summarise(
-    state: &State,
-    run: Report,
-    write: impl FnMut(&SkippedLine<'_>) -> Result<(), CrawlError>,
-) -> Result<Report, CrawlError> {
+/// Counts a run.
+fn summarise(state: &State, run: Report) -> Result<Report, CrawlError> {
     let mut builder = Builder::default();
     add_documents(state, &mut builder)?;
-    add_skipped(state, &mut builder, write)?;
+    add_skipped(state, &mut builder)?;
     Ok(builder.finish(run, stored(state, "keeps")?.unwrap_or_default()))
 }
 
@@ -95,14 +86,9 @@ fn add_documents(state: &State, builder: &mut Builder) -> Result<(), CrawlError>
     Ok(())
 }
 
-fn add_skipped(
-    state: &State,
-    builder: &mut Builder,
-    mut write: impl FnMut(&SkippedLine<'_>) -> Result<(), CrawlError>,
-) -> Result<(), CrawlError> {
+fn add_skipped(state: &State, builder: &mut Builder) -> Result<(), CrawlError> {
     let hosts = state.deferred_hosts()?.into_iter();
     let mut deferred: HashMap<_, _> = hosts.map(|host| (host.host, (host, 0))).collect();
-    let mut referrers = LruCache::new(CACHED);
     state.for_each_url(
         |state| state != UrlState::Judged,
         |mut row| {
@@ -117,25 +103,15 @@ fn add_skipped(
                     None => Reason::Pending,
                 },
             };
-            let url_of = |id: UrlId| {
-                state.url_by_id(id).map(|row: Option<UrlRow>| row.map(|row| row.url.to_string()))
-            };
-            let referrer = row
-                .referrer
-                .map(|id| referrers.try_get_or_insert(id, || url_of(id)).cloned())
-                .transpose()?
-                .flatten();
-            let queued = row.state == UrlState::Queued;
             let line = SkippedLine {
                 url: row.url.as_str().into(),
                 reason,
                 detail: row.detail.map(Into::into),
                 status: row.status,
-                referrer: referrer.map(Into::into),
+                referrer: None,
                 depth: row.depth,
-                at: (!queued).then(|| row.at.into()),
+                at: None,
             };
-            write(&line)?;
             builder.skipped(&line, row.cause);
             // Redirects of a seed have its depth.
             let is_seed = row.referrer.is_none() || row.depth == 0 && row.hops > 0;

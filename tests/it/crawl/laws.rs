@@ -12,7 +12,7 @@ use pagesieve::{
 };
 use serde_json::Value;
 
-use super::site::lines;
+use super::site::{exported, lines, skipped};
 
 const DECISION: [&str; 10] =
     ["id", "url", "verdict", "step", "match", "fingerprint", "chars", "features", "lang", "thin"];
@@ -39,7 +39,7 @@ const SKIPPED: [&str; 7] = ["url", "reason", "detail", "status", "referrer", "de
 pub(crate) fn checked(directory: &Path, report: Report) -> Report {
     let pages = lines(directory, "pages.jsonl");
     let duplicates = lines(directory, "duplicates.jsonl");
-    let skipped = lines(directory, "skipped.jsonl");
+    let skipped = skipped(directory);
     fields_are_in_order(directory);
     a_url_has_one_line(&[&pages, &duplicates, &skipped]);
     matches_are_unique_pages(&pages, &duplicates);
@@ -78,9 +78,9 @@ fn fields_are_in_order(directory: &Path) {
         assert_eq!(with_thin(names(line)), duplicate);
         serde_json::from_str::<DuplicateLine<'_>>(line).unwrap();
     }
-    for line in read("skipped.jsonl").lines() {
-        assert_eq!(names(line), SKIPPED);
-        serde_json::from_str::<SkippedLine<'_>>(line).unwrap();
+    for line in exported(directory) {
+        assert_eq!(names(&line), SKIPPED);
+        serde_json::from_str::<SkippedLine<'_>>(&line).unwrap();
     }
 }
 

@@ -160,7 +160,7 @@ fn others(run: &std::path::Path) {
     );
     let explained = pagesieve().args(["explain", "http://a.test/late", "--run"]).arg(run).assert();
     assert!(stdout(&explained.success()).contains("pending"));
-    for file in ["report.json", "report.html", "skipped.jsonl"] {
+    for file in ["report.json", "report.html"] {
         assert!(!run.join(file).exists(), "{file} is the crawl's to write");
     }
     let error = crawl::delete_run(run).unwrap_err();
