@@ -9,7 +9,7 @@ use std::{
 use lru::LruCache;
 
 use super::{
-    directory::{STATE, stored},
+    directory::{open_run, stored},
     plan::{CrawlError, Dedup},
 };
 use crate::{
@@ -129,14 +129,9 @@ impl PastRun {
     /// # Errors
     /// If there is none, or its state cannot be read.
     pub fn open(directory: &Path) -> Result<Self, CrawlError> {
-        let none = || CrawlError::NoRun(directory.to_owned());
-        let path = directory.join(STATE);
-        if !path.is_file() {
-            return Err(none());
-        }
-        let state = State::read(&path)?;
+        let state = open_run(directory)?;
         let recorded = Recorded::read(&state)?;
-        let hash_seed = recorded.hash_seed.ok_or_else(none)?;
+        let hash_seed = recorded.hash_seed.ok_or(StateError::Damaged("it has no hash seed"))?;
         Ok(Self { state, recorded, hash_seed })
     }
 

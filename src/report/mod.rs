@@ -1,7 +1,6 @@
 //! The summary of a run: for programs (`report.json`), for people (`report.html`), for a terminal ([`Display`](std::fmt::Display)).
 //!
-//! `builder` counts a run in one pass over its decisions, `warning` finds what needs attention, `render` writes for people. Reads no
-//! state: the crawl passes the rows in.
+//! `builder` counts a run while it goes on, `warning` finds what needs attention, `render` writes for people.
 
 mod builder;
 mod render;

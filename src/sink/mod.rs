@@ -125,6 +125,13 @@ impl SinkError {
         matches!(self, Self::Full { .. })
     }
 
+    /// Whether nothing can be written where the file is.
+    #[must_use]
+    pub fn is_read_only(&self) -> bool {
+        let Self::Open { source, .. } = self else { return false };
+        matches!(source.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
+    }
+
     fn open(path: &Path, source: io::Error) -> Self {
         let path = path.to_owned();
         if is_full(&source) { Self::Full { path, source } } else { Self::Open { path, source } }

@@ -38,7 +38,10 @@ pub(super) const COLUMNS: &str = "d.id, d.name, d.title, d.at, d.stored, d.kind,
 
 impl State {
     /// Adds a document.
-    pub(super) fn add_document(&self, name: &str, judgement: &Judgement) -> Result<(), StateError> {
+    ///
+    /// # Errors
+    /// If SQLite fails, or there is one of this number.
+    pub(crate) fn add_document(&self, name: &str, judgement: &Judgement) -> Result<(), StateError> {
         let Judgement { id, at, verdict, facts } = judgement;
         let found = verdict.matched();
         let sql = "INSERT INTO documents VALUES (?, ?, NULL, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, ?, ?)";

@@ -4,7 +4,7 @@ use std::{fmt, time::Duration};
 
 use rusqlite::Row;
 
-use super::{State, StateError, unknown_code};
+use super::{State, StateError, unknown_code, unsigned};
 use crate::page::Timestamp;
 
 /// The number of a host in the state.
@@ -237,6 +237,20 @@ impl State {
             let (host, until) = (HostId(row.get(0)?), Timestamp(row.get(4)?));
             Ok(DeferredRow { host, name: row.get(1)?, cause, until })
         })
+    }
+
+    /// The deferred hosts, by name, with how many of their URLs wait.
+    ///
+    /// # Errors
+    /// If SQLite fails or a row makes no sense.
+    pub(crate) fn deferred_queues(&self) -> Result<Vec<(DeferredRow, u64)>, StateError> {
+        let sql = "SELECT count(*) FROM queue WHERE host = ?";
+        let hosts = self.deferred_hosts()?.into_iter();
+        let count = |host: DeferredRow| {
+            let urls = self.value(sql, [host.host.0])?;
+            Ok((host, unsigned(urls)))
+        };
+        hosts.map(count).collect()
     }
 
     /// The robots.txt last received from an origin.

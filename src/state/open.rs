@@ -15,10 +15,13 @@ use rusqlite::{Connection, OpenFlags, config::DbConfig};
 use super::{DatabaseError, State, StateError};
 
 /// The version of the file's layout.
-pub(super) const VERSION: i64 = 6;
+pub(super) const VERSION: i64 = 7;
 /// The versions before, which are migrated when the file is opened, unless another process is using it, and what brings each to the next.
-const MIGRATIONS: [(i64, &str); 2] =
-    [(4, include_str!("migrate-4.sql")), (5, include_str!("migrate-5.sql"))];
+const MIGRATIONS: [(i64, &str); 3] = [
+    (4, include_str!("migrate-4.sql")),
+    (5, include_str!("migrate-5.sql")),
+    (6, include_str!("migrate-6.sql")),
+];
 /// The oldest of them.
 pub(super) const OLDEST: i64 = MIGRATIONS[0].0;
 /// Marks the file as ours in SQLite's header: "psve".
@@ -52,12 +55,17 @@ impl State {
     /// migrated first.
     ///
     /// # Errors
-    /// If it cannot be opened, is not a state of ours, or is of another version; or if it is to be migrated while another process writes to it.
+    /// If it cannot be opened, is not a state of ours, or is of another version; or if it is to be migrated while another process writes to it,
+    /// or where nothing can be written.
     pub(crate) fn read(path: &Path) -> Result<Self, StateError> {
-        let db = connect(path, OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-        match version(&db, path)? {
+        let (db, version) = open_to_read(path)?;
+        match version {
             None => return Err(StateError::Foreign { path: path.to_owned() }),
             Some(VERSION) => {}
+            Some(older) if is_read_only(&db)? => {
+                let why = format!("it has layout version {older} and must be migrated first");
+                return Err(StateError::ReadOnly { path: path.to_owned(), why });
+            }
             Some(_) => Self::open(path)?.commit()?,
         }
         let prepare = || {
@@ -68,6 +76,14 @@ impl State {
         };
         prepare().map_err(|error| refine(error, path))?;
         Ok(Self { db, _lock: None })
+    }
+
+    /// Whether nothing can be written where the file is.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub(crate) fn is_read_only(&self) -> Result<bool, StateError> {
+        is_read_only(&self.db)
     }
 
     /// A state that lives in memory.
@@ -112,10 +128,15 @@ impl WriteLock {
     /// The file that is locked in place of the state.
     #[must_use]
     pub(crate) fn path(state: &Path) -> PathBuf {
-        let mut name = state.as_os_str().to_owned();
-        name.push("-lock");
-        PathBuf::from(name)
+        beside(state, "-lock")
     }
+}
+
+/// A file beside the state.
+fn beside(state: &Path, suffix: &str) -> PathBuf {
+    let mut name = state.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
 }
 
 /// How files are opened that nobody else may read.
@@ -134,6 +155,37 @@ fn connect(path: &Path, more: OpenFlags) -> Result<Connection, StateError> {
     let db = Connection::open_with_flags(path, flags).map_err(open)?;
     db.busy_timeout(PATIENCE).map_err(open)?;
     Ok(db)
+}
+
+/// Connects to a file to read it, and returns its version too. Readers of a WAL database write beside it; where that is impossible, the file
+/// alone is read.
+fn open_to_read(path: &Path) -> Result<(Connection, Option<i64>), StateError> {
+    use rusqlite::ErrorCode::{CannotOpen, ReadOnly};
+
+    let db = connect(path, OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    match version(&db, path) {
+        Err(StateError::Open { source: DatabaseError(source), .. })
+            if matches!(source.sqlite_error_code(), Some(CannotOpen | ReadOnly)) => {}
+        version => return version.map(|version| (db, version)),
+    }
+    let [wal, index] = ["-wal", "-shm"].map(|suffix| beside(path, suffix));
+    if wal.metadata().is_ok_and(|wal| wal.len() > 0) {
+        let [wal, index] = [wal, index].map(|path| path.display().to_string());
+        let why = format!("{wal} has its last commits, and {index} is missing or cannot be used");
+        return Err(StateError::ReadOnly { path: path.to_owned(), why });
+    }
+    let name = path.to_string_lossy();
+    let name = name.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    let uri = format!("file:{name}?mode=ro&immutable=1");
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+    let open = |error| StateError::Open { path: path.to_owned(), source: DatabaseError(error) };
+    let db = Connection::open_with_flags(uri, flags).map_err(open)?;
+    let version = version(&db, path)?;
+    Ok((db, version))
+}
+
+fn is_read_only(db: &Connection) -> Result<bool, StateError> {
+    Ok(db.is_readonly("main")?)
 }
 
 /// The version of the file, `None` if it is empty. Anything but a state that can be read or migrated is refused.

@@ -1,4 +1,4 @@
--- Version 6. Times are milliseconds since the Unix epoch.
+-- Version 7. Times are milliseconds since the Unix epoch.
 -- A representative is a unique document that later ones may still match. An alias is a digest of a duplicate, by which later documents match
 -- the duplicate's representative. src/filter/window.rs describes which rows belong to the window and when they leave it.
 
@@ -124,3 +124,29 @@ CREATE TABLE queue (
     url INTEGER NOT NULL,
     PRIMARY KEY (host, seq)
 ) STRICT, WITHOUT ROWID;
+
+-- What the report counts of each host, by its name there.
+CREATE TABLE host_counts (
+    name TEXT PRIMARY KEY,
+    fetched INTEGER NOT NULL,
+    unique_pages INTEGER NOT NULL,
+    same_site INTEGER NOT NULL,         -- duplicates of pages of the same site
+    cross_site INTEGER NOT NULL,        -- of other sites
+    other_host INTEGER NOT NULL,        -- of other hosts, of the same site or not
+    failed INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Unique pages that others repeat, for the report.
+CREATE TABLE clusters (
+    document INTEGER PRIMARY KEY,       -- the unique page
+    count INTEGER NOT NULL,             -- pages that repeat it
+    near INTEGER NOT NULL,              -- near duplicates among them
+    lang TEXT,                          -- of the first
+    members TEXT NOT NULL               -- the numbers of the first 20, with commas between them
+) STRICT;
+CREATE INDEX clusters_by_size ON clusters (near > 0, lang, count DESC);
+
+-- Seeds that could not be reached, and what these redirected to.
+CREATE TABLE unreachable_seeds (
+    url INTEGER PRIMARY KEY
+) STRICT;

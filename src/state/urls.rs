@@ -275,6 +275,15 @@ impl State {
         self.execute("UPDATE urls SET depth = ? WHERE id = ?", (depth, id.0))
     }
 
+    /// The first URL in this state, in the order in which they were found.
+    ///
+    /// # Errors
+    /// If SQLite fails or the row makes no sense.
+    pub(crate) fn first_url(&self, state: UrlState) -> Result<Option<UrlRow>, StateError> {
+        let sql = format!("SELECT {COLUMNS} FROM urls u WHERE u.state = ? ORDER BY u.id LIMIT 1");
+        self.find(&sql, [state_code(state)], read_url)
+    }
+
     /// Calls `visit` with every URL that is in one of `states`, in the order in which they were found.
     ///
     /// # Errors

@@ -166,8 +166,11 @@ impl Recorder {
         let (url, id) = (url.as_str(), host.id);
         let row = NewUrl { url, host: id, kind, state, cause, seed, depth, hops, referrer, at };
         let id = self.state().add_url(&row)?;
-        if state == UrlState::Queued {
-            self.enqueue(host, deferred, id)?;
+        match state {
+            UrlState::Skipped(reason) => {
+                self.builder.skipped(self.filter.state(), (id, url), reason, cause)?;
+            }
+            UrlState::Queued | UrlState::Judged => self.enqueue(host, deferred, id)?,
         }
         Ok(KnownUrl { depth, skipped: state == UrlState::Skipped(Reason::DuplicateLinks) })
     }
@@ -215,6 +218,9 @@ impl Recorder {
     pub(super) fn requeue(&mut self, row: &UrlRow, seed: usize) -> Result<(), CrawlError> {
         let (host, deferred) = self.state().host(row.url.origin().as_str())?;
         self.state().revive_url(row.id, seed, row.depth)?;
+        if let UrlState::Skipped(reason) = row.state {
+            self.builder.requeued(self.filter.state(), (row.id, row.url.as_str()), reason)?;
+        }
         self.enqueue(host, deferred, row.id)
     }
 

@@ -32,6 +32,7 @@ use crate::{
     fingerprint::Digest,
     index::Audit,
     page::{NormalUrl, Timestamp, UrlOptions},
+    report::Builder,
     sink::{Outputs, warc},
     state::{DeferCause, DurableFilter, HostId, HostRow, Reason, RobotsRow, SkipCause, State},
 };
@@ -217,6 +218,10 @@ pub(super) struct Recorder {
     audited: Audit,
     /// How long earlier starts of the run have worked.
     worked: Duration,
+    /// Counts for the report.
+    builder: Builder,
+    /// Whether it is recorded how this start judges.
+    has_judged: bool,
 }
 
 impl Recorder {
@@ -312,6 +317,7 @@ impl Recorder {
         self.state().set_meta("counts", json(&self.counts))?;
         self.state().set_meta("spent", json(&self.spent))?;
         self.state().set_meta("worked", json(&self.worked().as_secs_f64()))?;
+        self.builder.save(self.state())?;
         self.filter.commit()?;
         self.batch = 0;
         Ok(())

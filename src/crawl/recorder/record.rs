@@ -149,6 +149,11 @@ impl Recorder {
         self.write_line(task, depth, received, parsed, &action, exchange)?;
         let title = parsed.and_then(|parsed| parsed.extracted.title.as_deref());
         self.state().describe_document(judgement.id, title, action.stored, capture)?;
+        let (state, of) = (self.filter.state(), action.of.as_deref());
+        self.builder.page(state, row.url.as_str(), judgement, of, action.stored)?;
+        if !std::mem::replace(&mut self.has_judged, true) {
+            self.record_method()?;
+        }
         if let Some(parsed) = parsed.filter(|_| !action.stored && self.plan.store.text) {
             self.keep_text(parsed, judgement)?;
         }
@@ -268,6 +273,7 @@ impl Recorder {
         if let Some(cause) = cause {
             self.state().set_cause(id, cause)?;
         }
+        self.builder.skipped(self.filter.state(), (id, row.url.as_str()), reason, cause)?;
         self.failures.add(&task.queued.url, cause);
         Ok(())
     }

@@ -1,24 +1,18 @@
 //! The end of a run, and its report.
 
-use std::{collections::HashMap, num::NonZeroUsize, path::Path};
-
-use lru::LruCache;
+use std::path::Path;
 
 use super::{Recorder, json};
 use crate::{
     crawl::{
-        directory::{STATE, stored},
+        directory::{STATE, check_report, open_run, stored},
         plan::CrawlError,
     },
     filter::Options,
     page::Timestamp,
-    report::{Builder, DeferredHost, End, Method, Report, Search},
-    sink::record::{Decision, SkippedLine},
-    state::{DeferredRow, Reason, SkipCause, State, StateError, UrlState},
+    report::{Builder, DeferredHost, End, Method, Report, ReportError, Search},
+    state::{DeferredRow, Reason, State, StateError, UrlState},
 };
-
-/// Rows that are cached in front of the state.
-const CACHED: NonZeroUsize = NonZeroUsize::new(1 << 12).expect("not zero");
 
 impl Recorder {
     /// Records how the run ends, and writes the report.
@@ -29,103 +23,83 @@ impl Recorder {
         let end = if end == End::Done && has_work()? { End::Open } else { end };
         self.state().set_meta("end", json(&end))?;
         tracing::info!(name = self.plan.name, ?end, "the run ends");
-        write(&self.plan.directory, self.state())
+        let report = summarise(&self.plan.directory, self.state(), run(self.state())?)?;
+        report.write(&self.plan.directory)?;
+        Ok(report)
     }
 }
 
-/// Writes the report of a run directory again, from its state. While a crawl is running there, writes nothing,
-/// because the crawl does: the report is of the last commit, and its end is [`End::Running`].
+/// Writes the report of a run directory again, from its state. Returns it, and whether it was written. It is not while a crawl is running
+/// there, because the crawl does: then it is of the last commit, and its end is [`End::Running`]. Nor is it if the directory cannot be
+/// written.
 ///
 /// # Errors
-/// If the state cannot be read or the files cannot be written.
-pub fn report(directory: &Path) -> Result<Report, CrawlError> {
-    let path = directory.join(STATE);
-    if !path.is_file() {
-        return Err(CrawlError::NoRun(directory.to_owned()));
+/// If there is no run, its state cannot be read, its report is that of another run, or the files cannot be written.
+pub fn report(directory: &Path) -> Result<(Report, bool), CrawlError> {
+    let state = open_run(directory)?;
+    if state.is_read_only()? {
+        return Ok((summarise(directory, &state, run(&state)?)?, false));
     }
-    match State::open(&path) {
+    let writable = match State::open(&directory.join(STATE)) {
+        Ok(writable) => writable,
         Err(StateError::Busy { .. }) => {
-            let state = State::read(&path)?;
             let run =
                 Report { end: End::Running, finished: Timestamp::now().into(), ..run(&state)? };
-            summarise(&state, run)
+            return Ok((summarise(directory, &state, run)?, false));
         }
-        state => write(directory, &state?),
+        Err(error) if error.is_read_only() => {
+            return Ok((summarise(directory, &state, run(&state)?)?, false));
+        }
+        Err(error) => return Err(error.into()),
+    };
+    drop(state);
+    if Builder::load(&writable)?.is_none() {
+        writable.begin()?;
+        recount(&writable)?.save(&writable)?;
+        writable.commit()?;
+    }
+    let report = summarise(directory, &writable, run(&writable)?)?;
+    check_report(directory, &report)?;
+    match report.write(directory) {
+        Err(ReportError::Write(error)) if error.is_read_only() => Ok((report, false)),
+        written => Ok(written.map(|()| (report, true))?),
     }
 }
 
-fn write(directory: &Path, state: &State) -> Result<Report, CrawlError> {
-    let report = summarise(state, run(state)?)?;
-    report.write(directory)?;
-    Ok(report)
+/// Summarises a run by what was counted while it went on.
+fn summarise(directory: &Path, state: &State, mut run: Report) -> Result<Report, CrawlError> {
+    let uncounted = || CrawlError::Uncounted(directory.to_owned());
+    let builder = Builder::load(state)?.ok_or_else(uncounted)?;
+    let mut queued = state.queue_len()?;
+    for (DeferredRow { name, cause, until, .. }, urls) in state.deferred_queues()? {
+        let (why, until) = (cause.to_string(), until.into());
+        run.deferred.push(DeferredHost { host: name, why, urls, until });
+        queued -= urls;
+    }
+    let deferred = run.deferred.iter().map(|host| host.urls).sum();
+    let waiting = [(Reason::Host, deferred), (Reason::Pending, queued)];
+    run.counts.skipped.extend(waiting.into_iter().filter(|(_, urls)| *urls > 0));
+    Ok(builder.finish(state, run, stored(state, "keeps")?.unwrap_or_default())?)
 }
 
-/// Counts a run.
-fn summarise(state: &State, run: Report) -> Result<Report, CrawlError> {
+/// Counts a run from its beginning, for a state of an earlier version.
+pub(super) fn recount(state: &State) -> Result<Builder, CrawlError> {
     let mut builder = Builder::default();
-    add_documents(state, &mut builder)?;
-    add_skipped(state, &mut builder)?;
-    Ok(builder.finish(run, stored(state, "keeps")?.unwrap_or_default()))
-}
-
-fn add_documents(state: &State, builder: &mut Builder) -> Result<(), CrawlError> {
-    // The same few matches come again and again.
-    let mut cache = LruCache::new(CACHED);
     state.for_each_document(|document| {
-        let matched = document.judgement.verdict.matched().map(|matched| matched.of);
-        let kept = matched
-            .map(|of| cache.try_get_or_insert(of, || state.document(of)).cloned())
-            .transpose()?
-            .flatten();
-        let of = kept.as_ref().map(|kept| kept.name.as_str());
-        let decision = Decision::new(&document.name, Some(&document.name), &document.judgement, of);
-        let kept_title = kept.as_ref().and_then(|kept| kept.title.as_deref());
-        builder.page(&decision, document.title.as_deref(), kept_title, document.stored);
-        Ok(())
+        let found = document.judgement.verdict.matched();
+        let of = found.map(|found| state.name_of(found.of)).transpose()?;
+        builder.page(state, &document.name, &document.judgement, of.as_deref(), document.stored)
     })?;
-    Ok(())
-}
-
-fn add_skipped(state: &State, builder: &mut Builder) -> Result<(), CrawlError> {
-    let hosts = state.deferred_hosts()?.into_iter();
-    let mut deferred: HashMap<_, _> = hosts.map(|host| (host.host, (host, 0))).collect();
     state.for_each_url(
-        |state| state != UrlState::Judged,
-        |mut row| {
-            let reason = match row.state {
-                UrlState::Skipped(reason) => reason,
-                UrlState::Queued | UrlState::Judged => match deferred.get_mut(&row.host) {
-                    Some((host, urls)) => {
-                        *urls += 1;
-                        row.detail = Some(host.to_string());
-                        Reason::Host
-                    }
-                    None => Reason::Pending,
-                },
-            };
-            let line = SkippedLine {
-                url: row.url.as_str().into(),
-                reason,
-                detail: row.detail.map(Into::into),
-                status: row.status,
-                referrer: None,
-                depth: row.depth,
-                at: None,
-            };
-            builder.skipped(&line, row.cause);
-            // Redirects of a seed have its depth.
-            let is_seed = row.referrer.is_none() || row.depth == 0 && row.hops > 0;
-            if is_seed && reason == Reason::Failure && row.cause == Some(SkipCause::Unreachable) {
-                builder.unreachable_seed(&line);
+        |state| matches!(state, UrlState::Skipped(_)),
+        |row| match row.state {
+            UrlState::Skipped(reason) => {
+                builder.skipped(state, (row.id, row.url.as_str()), reason, row.cause)
             }
-            Ok::<_, CrawlError>(())
+            UrlState::Queued | UrlState::Judged => Ok(()),
         },
     )?;
-    for (DeferredRow { name, cause, until, .. }, urls) in deferred.into_values() {
-        let (why, until) = (cause.to_string(), until.into());
-        builder.deferred.push(DeferredHost { host: name, why, urls, until });
-    }
-    Ok(())
+    Ok(builder)
 }
 
 /// The facts about the run as a whole.

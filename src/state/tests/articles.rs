@@ -137,6 +137,7 @@ fn pages_of_version_5_are_still_compared_by_text() {
         .execute_batch(
             "ALTER TABLE documents DROP COLUMN shared; ALTER TABLE documents DROP COLUMN thin;
              ALTER TABLE templates DROP COLUMN name; DROP TABLE articles; DROP TABLE keys;
+             DROP TABLE host_counts; DROP TABLE clusters; DROP TABLE unreachable_seeds;
              PRAGMA user_version = 5;",
         )
         .unwrap();
