@@ -8,7 +8,7 @@ use super::*;
 use crate::{
     filter::{Facts, Judgement, Kind, Match, Verdict},
     page::{DocId, Lang},
-    state::{NewUrl, State, UrlKind, UrlState},
+    state::{NewUrl, State, UrlKind, UrlLog, UrlState},
 };
 
 /// A page to be counted, and the URL that it repeats.
@@ -34,6 +34,7 @@ fn exact<'a>(url: &'a str, of: &'a str, step: Step) -> Page<'a> {
 /// A run that is counted.
 struct Counted {
     state: State,
+    urls: UrlLog,
     builder: Builder,
     /// The unique pages, by URL.
     unique: HashMap<String, DocId>,
@@ -46,7 +47,8 @@ impl Counted {
         let state = State::in_memory().unwrap();
         state.begin().unwrap();
         let (builder, deferred) = (Builder::default(), Vec::new());
-        Self { state, builder, unique: HashMap::new(), last: DocId(0), deferred }
+        let urls = UrlLog::load(&state).unwrap();
+        Self { state, urls, builder, unique: HashMap::new(), last: DocId(0), deferred }
     }
 
     /// Adds a page to the state, and what it repeats if that is not there.
@@ -82,7 +84,7 @@ impl Counted {
     }
 
     fn skip(&mut self, url: &str, reason: Reason) {
-        let host = self.state.host("a.test:80").unwrap().0.id;
+        let host = self.urls.host(&self.state, "a.test:80").unwrap();
         let state = match reason {
             Reason::Host | Reason::Pending => UrlState::Queued,
             reason => UrlState::Skipped(reason),
@@ -99,7 +101,7 @@ impl Counted {
             referrer: None,
             at: crate::page::Timestamp(0),
         };
-        let id = self.state.add_url(&new).unwrap();
+        let id = self.urls.add(&self.state, &new).unwrap();
         self.builder.skipped(&self.state, (id, url), reason, None).unwrap();
     }
 

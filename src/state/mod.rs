@@ -16,7 +16,11 @@ mod documents;
 mod durable;
 #[cfg(feature = "crawl")]
 mod hosts;
+#[cfg(feature = "crawl")]
+mod known_urls;
 mod open;
+#[cfg(feature = "crawl")]
+mod queue;
 #[cfg(feature = "crawl")]
 mod reason;
 mod recipe;
@@ -26,6 +30,7 @@ mod templates;
 mod texts;
 #[cfg(feature = "crawl")]
 mod totals;
+mod url_log;
 #[cfg(feature = "crawl")]
 mod urls;
 
@@ -56,9 +61,11 @@ pub use {
 #[cfg(feature = "crawl")]
 pub(crate) use {
     hosts::{DeferCause, DeferredRow, HostRow, RobotsRow},
+    known_urls::KnownUrl,
     recipe::Recorded,
     signatures::SignatureLog,
     totals::{ClusterRow, HostCounts},
+    url_log::{UrlLog, UrlOutcome},
     urls::{NewUrl, Queued},
 };
 
@@ -130,6 +137,9 @@ pub enum StateError {
     /// A statement failed.
     #[error("cannot read or write the state")]
     Database(#[source] DatabaseError),
+    /// There is no number left for another URL.
+    #[error("a run knows at most 4,294,967,295 URLs: begin another one for further seeds")]
+    TooManyUrls,
     /// What is stored makes no sense.
     #[error("the state is damaged: {0}")]
     Damaged(&'static str),

@@ -1,6 +1,6 @@
 //! The end of a run, and its report.
 
-use std::path::Path;
+use std::{collections::HashMap, path::Path};
 
 use super::{Recorder, json};
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
     filter::Options,
     page::Timestamp,
     report::{Builder, DeferredHost, End, Method, Report, ReportError, Search},
-    state::{DeferredRow, Reason, State, StateError, UrlState},
+    state::{DeferCause, DeferredRow, Reason, State, StateError, UrlLog, UrlState},
 };
 
 impl Recorder {
@@ -19,13 +19,23 @@ impl Recorder {
     pub(in crate::crawl) fn finish(&mut self, end: End) -> Result<Report, CrawlError> {
         self.state().set_meta("worked", json(&self.worked().as_secs_f64()))?;
         self.state().set_meta("finished", Timestamp::now().0)?;
-        let has_work = || self.state().has_work_at_stopped_hosts();
-        let end = if end == End::Done && has_work()? { End::Open } else { end };
+        let end =
+            if end == End::Done && self.has_work_at_stopped_hosts()? { End::Open } else { end };
         self.state().set_meta("end", json(&end))?;
         tracing::info!(name = self.plan.name, ?end, "the run ends");
-        let report = summarise(&self.plan.directory, self.state(), run(self.state())?)?;
-        report.write(&self.plan.directory)?;
+        let (directory, state) = (&self.plan.directory, self.state());
+        let report = summarise(directory, state, &self.urls, run(state)?)?;
+        report.write(directory)?;
         Ok(report)
+    }
+
+    /// Whether URLs wait at hosts that had answered and do not any more.
+    fn has_work_at_stopped_hosts(&self) -> Result<bool, CrawlError> {
+        let stopped = |host: &DeferredRow| matches!(host.cause, DeferCause::Stopped(_));
+        let hosts = self.state().deferred_hosts()?;
+        let stopped: Vec<_> = hosts.into_iter().filter(stopped).map(|host| host.host).collect();
+        let mut deferred = self.urls.deferred_hosts();
+        Ok(deferred.any(|(host, urls)| urls > 0 && stopped.contains(&host)))
     }
 }
 
@@ -38,17 +48,17 @@ impl Recorder {
 pub fn report(directory: &Path) -> Result<(Report, bool), CrawlError> {
     let state = open_run(directory)?;
     if state.is_read_only()? {
-        return Ok((summarise(directory, &state, run(&state)?)?, false));
+        return Ok((read(directory, &state, run(&state)?)?, false));
     }
     let writable = match State::open(&directory.join(STATE)) {
         Ok(writable) => writable,
         Err(StateError::Busy { .. }) => {
             let run =
                 Report { end: End::Running, finished: Timestamp::now().into(), ..run(&state)? };
-            return Ok((summarise(directory, &state, run)?, false));
+            return Ok((read(directory, &state, run)?, false));
         }
         Err(error) if error.is_read_only() => {
-            return Ok((summarise(directory, &state, run(&state)?)?, false));
+            return Ok((read(directory, &state, run(&state)?)?, false));
         }
         Err(error) => return Err(error.into()),
     };
@@ -58,7 +68,7 @@ pub fn report(directory: &Path) -> Result<(Report, bool), CrawlError> {
         recount(&writable)?.save(&writable)?;
         writable.commit()?;
     }
-    let report = summarise(directory, &writable, run(&writable)?)?;
+    let report = read(directory, &writable, run(&writable)?)?;
     check_report(directory, &report)?;
     match report.write(directory) {
         Err(ReportError::Write(error)) if error.is_read_only() => Ok((report, false)),
@@ -66,18 +76,28 @@ pub fn report(directory: &Path) -> Result<(Report, bool), CrawlError> {
     }
 }
 
+/// Summarises a run by its state alone.
+fn read(directory: &Path, state: &State, run: Report) -> Result<Report, CrawlError> {
+    summarise(directory, state, &UrlLog::load(state)?, run)
+}
+
 /// Summarises a run by what was counted while it went on.
-fn summarise(directory: &Path, state: &State, mut run: Report) -> Result<Report, CrawlError> {
+fn summarise(
+    directory: &Path,
+    state: &State,
+    urls: &UrlLog,
+    mut run: Report,
+) -> Result<Report, CrawlError> {
     let uncounted = || CrawlError::Uncounted(directory.to_owned());
     let builder = Builder::load(state)?.ok_or_else(uncounted)?;
-    let mut queued = state.queue_len()?;
-    for (DeferredRow { name, cause, until, .. }, urls) in state.deferred_queues()? {
+    let queued: HashMap<_, _> = urls.deferred_hosts().collect();
+    for DeferredRow { host, name, cause, until } in state.deferred_hosts()? {
         let (why, until) = (cause.to_string(), until.into());
+        let urls = queued.get(&host).map_or(0, |urls| *urls as u64);
         run.deferred.push(DeferredHost { host: name, why, urls, until });
-        queued -= urls;
     }
-    let deferred = run.deferred.iter().map(|host| host.urls).sum();
-    let waiting = [(Reason::Host, deferred), (Reason::Pending, queued)];
+    let deferred: u64 = run.deferred.iter().map(|host| host.urls).sum();
+    let waiting = [(Reason::Host, deferred), (Reason::Pending, urls.queue_len() - deferred)];
     run.counts.skipped.extend(waiting.into_iter().filter(|(_, urls)| *urls > 0));
     Ok(builder.finish(state, run, stored(state, "keeps")?.unwrap_or_default())?)
 }
