@@ -381,9 +381,9 @@ mod tests {
     use super::*;
     use crate::page::DocId;
 
-    fn cluster(lang: &str, near: u64, count: u64, number: u64) -> ClusterRow {
+    fn cluster(lang: &str, near: u64, count: u64, number: usize) -> ClusterRow {
         let lang = Some(lang.to_owned());
-        ClusterRow { document: DocId(number), lang, count, near, members: Vec::new() }
+        ClusterRow { document: DocId(number as u64), lang, count, near, members: Vec::new() }
     }
 
     #[test]
@@ -402,16 +402,15 @@ mod tests {
     #[test]
     fn the_largest_are_shown_whatever_their_kind() {
         let large = (0..25).map(|name| cluster("en", 0, 100, name));
-        let small = (0..99).map(|name| cluster(["zh", "ja", "ko"][name as usize % 3], 1, 1, name));
+        let small = (0..99).map(|name| cluster(["zh", "ja", "ko"][name % 3], 1, 1, name));
         let (chosen, _) = choose(largest_first(small.chain(large).collect()), 50);
         assert_eq!(chosen.iter().filter(|cluster| cluster.count == 100).count(), 25);
     }
 
     #[test]
     fn clusters_of_one_size_are_mixed() {
-        let all = (0..6).map(|name| {
-            cluster(["en", "zh"][name as usize / 3], u64::from(name % 3 == 2), 1, name)
-        });
+        let all =
+            (0..6).map(|name| cluster(["en", "zh"][name / 3], u64::from(name % 3 == 2), 1, name));
         let (chosen, omitted) = choose(largest_first(all.collect()), 50);
         let kinds: Vec<_> =
             chosen.iter().map(|it| (it.lang.as_deref().unwrap(), it.near)).collect();
