@@ -8,6 +8,8 @@ mod links;
 mod record;
 mod report;
 mod retry;
+#[cfg(all(test, target_os = "linux"))]
+mod scale;
 mod start;
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
