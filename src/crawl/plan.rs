@@ -256,9 +256,6 @@ pub enum CrawlError {
         /// When its run was started.
         started: jiff::Timestamp,
     },
-    /// The run is of an earlier version, whose report took a scan.
-    #[error("{} is the run of an earlier version, which has to be counted first: run `pagesieve report` when no crawl is running and the directory can be written", .0.display())]
-    Uncounted(PathBuf),
     /// The directory holds another run.
     #[error(
         "{} holds the run `{found}`, not `{wanted}`: choose another directory with --out, delete that run with --fresh, or continue it with name = \"{found}\"",
@@ -365,8 +362,7 @@ impl CrawlError {
             | Self::Threads(_)
             | Self::Sink(_)
             | Self::Report(_)
-            | Self::Panicked
-            | Self::Uncounted(_) => false,
+            | Self::Panicked => false,
             _ => true,
         }
     }

@@ -2,15 +2,15 @@
 
 use std::{
     cmp::Reverse,
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, HashMap, VecDeque},
 };
 
 use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::{
-    filter::{Judgement, Kind, Step},
-    page::{Lang, site_of},
+    filter::{Kind, Step},
+    page::{DocId, Lang, site_of},
     report::{
         CLUSTERS, Cluster, Counts, Host, MEMBERS, Member, Omitted, Report, Warning, warning::SEEDS,
     },
@@ -26,10 +26,16 @@ const NAME: &str = "report";
 /// A report warns of at most this many unique pages with many duplicates.
 const WARNINGS: usize = 50;
 
-/// Counts a run, page by page in order of arrival. The numbers of hosts and clusters are in the state, and change in the transaction of the
-/// page; what is here does not grow with the run, and is [saved](Self::save) with each commit.
+/// The documents after whose number it counts what was judged since: often enough for a stop to be quick, and so seldom that a host or
+/// cluster of many pages is written once.
+const INTERVAL: u64 = 10_000;
+
+/// Counts a run. The numbers of hosts and clusters are in the state; what is here does not grow with the run, and is [saved](Self::save) with
+/// each commit. URLs are counted at once. Documents are counted some thousand at a time: the state has them all, in order of arrival.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Builder {
+    /// The last document that was counted.
+    last: u64,
     counts: Counts,
     kinds: Vec<ClusterKind>,
     /// Duplicates that were not stored: of the same site, of other sites.
@@ -47,14 +53,51 @@ struct ClusterKind {
 }
 
 impl Builder {
-    /// What was saved last; `None` if the run was not counted by this version.
+    /// What was saved last, or all URLs counted now if the run is of an earlier version; and all documents.
     ///
     /// # Errors
-    /// If SQLite fails or it cannot be read.
-    pub(crate) fn load(state: &State) -> Result<Option<Self>, StateError> {
-        let text = state.meta::<String>(NAME)?;
-        let builder = text.map(|text| serde_json::from_str(&text)).transpose();
-        builder.map_err(|_| StateError::Damaged("the counts of the report cannot be read"))
+    /// If the state cannot be read or written.
+    pub(crate) fn load(state: &State) -> Result<Self, StateError> {
+        let mut builder = match state.meta::<String>(NAME)? {
+            Some(text) => serde_json::from_str(&text)
+                .map_err(|_| StateError::Damaged("the counts of the report cannot be read"))?,
+            None => Self::of_urls(state)?,
+        };
+        builder.catch_up(state)?;
+        Ok(builder)
+    }
+
+    fn of_urls(state: &State) -> Result<Self, StateError> {
+        let mut builder = Self::default();
+        let is_skipped = |state| matches!(state, UrlState::Skipped(_));
+        state.for_each_url(is_skipped, |row| match row.state {
+            UrlState::Skipped(reason) => {
+                builder.skipped(state, (row.id, row.url.as_str()), reason, row.cause)
+            }
+            UrlState::Queued | UrlState::Judged => Ok(()),
+        })?;
+        Ok(builder)
+    }
+
+    /// Whether so many documents were judged before this one that they are to be counted.
+    pub(crate) fn is_due(&self, next: DocId) -> bool {
+        next.0 > self.last + INTERVAL
+    }
+
+    /// Counts the documents that were judged since the last call.
+    ///
+    /// # Errors
+    /// If the state cannot be read or written.
+    pub(crate) fn catch_up(&mut self, state: &State) -> Result<(), StateError> {
+        let mut hosts = HashMap::new();
+        state.for_each_document(DocId(self.last), |document| {
+            let found = document.judgement.verdict.matched();
+            let of = found.map(|found| state.name_of(found.of)).transpose()?;
+            self.page(state, &mut hosts, &document, of.as_deref())?;
+            self.last = document.judgement.id.0;
+            if hosts.len() as u64 >= INTERVAL { save_hosts(state, &mut hosts) } else { Ok(()) }
+        })?;
+        save_hosts(state, &mut hosts)
     }
 
     /// Keeps the counts in the open transaction.
@@ -68,26 +111,24 @@ impl Builder {
         state.set_meta(NAME, serde_json::to_string(self).expect("counts are JSON"))
     }
 
-    /// Counts a page that was judged, whose match has the URL `of`, and which has a line in `pages.jsonl` if it is `stored`.
-    ///
-    /// # Errors
-    /// If SQLite fails.
-    pub(crate) fn page(
+    /// Counts a document, whose match has the URL `of`.
+    fn page(
         &mut self,
         state: &State,
-        url: &str,
-        judgement: &Judgement,
+        hosts: &mut HashMap<String, HostCounts>,
+        document: &JudgedDocument,
         of: Option<&str>,
-        stored: bool,
     ) -> Result<(), StateError> {
+        let JudgedDocument { name: url, stored, judgement, .. } = document;
         self.counts.fetched += 1;
-        self.counts.stored += u64::from(stored);
+        self.counts.stored += u64::from(*stored);
         let (url, kept) = (Url::parse(url).ok(), of.and_then(|of| Url::parse(of).ok()));
-        let mut host = HostCounts { fetched: 1, ..HostCounts::default() };
+        let host = hosts.entry(name(url.as_ref())).or_default();
+        host.fetched += 1;
         let Some(found) = judgement.verdict.matched() else {
             self.counts.unique += 1;
-            host.unique = 1;
-            return state.count_host(&name(url.as_ref()), &host);
+            host.unique += 1;
+            return Ok(());
         };
         match (found.kind, found.step) {
             (Kind::Exact, Step::Body) => self.counts.exact.body += 1,
@@ -95,11 +136,10 @@ impl Builder {
             (Kind::Near, _) => self.counts.near += 1,
         }
         let same_site = site(url.as_ref()) == site(kept.as_ref());
-        host.same_site = same_site.into();
-        host.cross_site = (!same_site).into();
-        host.other_host = (name(url.as_ref()) != name(kept.as_ref())).into();
+        host.same_site += i64::from(same_site);
+        host.cross_site += i64::from(!same_site);
+        host.other_host += i64::from(name(url.as_ref()) != name(kept.as_ref()));
         self.unstored[usize::from(!same_site)] += u64::from(!stored);
-        state.count_host(&name(url.as_ref()), &host)?;
         let is_near = found.kind == Kind::Near;
         let lang = judgement.facts.lang.as_ref().map(Lang::as_str);
         let cluster = state.add_to_cluster(found.of, judgement.id, is_near, lang, MEMBERS)?;
@@ -191,12 +231,14 @@ impl Builder {
     /// # Errors
     /// If SQLite fails or a row makes no sense.
     pub(crate) fn finish(
-        mut self,
+        &self,
         state: &State,
         mut run: Report,
         keeps: [bool; 2],
     ) -> Result<Report, StateError> {
-        self.counts.skipped.append(&mut run.counts.skipped);
+        let mut counts = self.counts.clone();
+        counts.skipped.append(&mut run.counts.skipped);
+        run.counts = counts;
         run.deferred.sort_by(|a, b| b.urls.cmp(&a.urls).then_with(|| a.host.cmp(&b.host)));
         let hosts: Vec<_> = state.host_counts()?.into_iter().map(host).collect();
         let largest = self.largest_clusters(state)?;
@@ -215,7 +257,6 @@ impl Builder {
             largest: largest_omitted,
         };
         Ok(Report {
-            counts: self.counts,
             seconds: (run.seconds * 1000.0).round() / 1000.0,
             warnings,
             cluster_count,
@@ -237,9 +278,9 @@ impl Builder {
     ) -> Result<Vec<Warning>, StateError> {
         let (unreachable_count, seeds) = state.unreachable_seeds(SEEDS)?;
         let unreachable = Warning::of_seeds(unreachable_count, seeds);
-        let open = Warning::of_open(run.end, &self.counts, run.deferred.len());
+        let open = Warning::of_open(run.end, &run.counts, run.deferred.len());
         let mut nothing =
-            Warning::of_nothing(&self.counts, run.end, |reason| example(state, reason))?;
+            Warning::of_nothing(&run.counts, run.end, |reason| example(state, reason))?;
         if unreachable.is_some() {
             // The seeds are named already.
             let is_said = |warning: &Warning| {
@@ -271,6 +312,10 @@ impl Builder {
         }
         Ok(largest_first(largest))
     }
+}
+
+fn save_hosts(state: &State, hosts: &mut HashMap<String, HostCounts>) -> Result<(), StateError> {
+    hosts.drain().try_for_each(|(name, change)| state.count_host(&name, &change))
 }
 
 fn is_failure(reason: Reason) -> bool {
@@ -379,7 +424,6 @@ fn mixed(clusters: Vec<ClusterRow>) -> Vec<ClusterRow> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::page::DocId;
 
     fn cluster(lang: &str, near: u64, count: u64, number: usize) -> ClusterRow {
         let lang = Some(lang.to_owned());

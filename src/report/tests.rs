@@ -39,6 +39,8 @@ struct Counted {
     /// The unique pages, by URL.
     unique: HashMap<String, DocId>,
     last: DocId,
+    /// After how many documents they are counted.
+    every: u64,
     deferred: Vec<DeferredHost>,
 }
 
@@ -48,7 +50,15 @@ impl Counted {
         state.begin().unwrap();
         let (builder, deferred) = (Builder::default(), Vec::new());
         let urls = UrlLog::load(&state).unwrap();
-        Self { state, urls, builder, unique: HashMap::new(), last: DocId(0), deferred }
+        Self {
+            state,
+            urls,
+            builder,
+            unique: HashMap::new(),
+            last: DocId(0),
+            every: u64::MAX,
+            deferred,
+        }
     }
 
     /// Adds a page to the state, and what it repeats if that is not there.
@@ -78,9 +88,11 @@ impl Counted {
     }
 
     fn add(&mut self, page: &Page<'_>, title: &str) {
-        let judgement = self.add_document(page, title);
-        let (of, stored) = (page.repeats.map(|(_, _, of)| of), page.repeats.is_none());
-        self.builder.page(&self.state, page.url, &judgement, of, stored).unwrap();
+        self.add_document(page, title);
+        if self.last.0.is_multiple_of(self.every) {
+            self.builder.save(&self.state).unwrap();
+            self.builder = Builder::load(&self.state).unwrap();
+        }
     }
 
     fn skip(&mut self, url: &str, reason: Reason) {
@@ -105,7 +117,8 @@ impl Counted {
         self.builder.skipped(&self.state, (id, url), reason, None).unwrap();
     }
 
-    fn finish(self, run: Report) -> Report {
+    fn finish(mut self, run: Report) -> Report {
+        self.builder.catch_up(&self.state).unwrap();
         let run = Report { deferred: self.deferred, ..run };
         self.builder.finish(&self.state, run, [false; 2]).unwrap()
     }
@@ -133,8 +146,8 @@ fn facts() -> Report {
 }
 
 /// Three hosts: documentation, its mirror, and a shop that answers everything with one login page.
-fn counted_run() -> Counted {
-    let mut run = Counted::new();
+fn counted_run(every: u64) -> Counted {
+    let mut run = Counted { every, ..Counted::new() };
     let doc = |n| format!("https://docs.example.org/zh/{n}.html");
     let mirror = |n| format!("http://mirror.test:8080/zh/{n}.html");
     let login = "https://shop.example.com/login";
@@ -164,7 +177,7 @@ fn counted_run() -> Counted {
 }
 
 fn report() -> Report {
-    counted_run().finish(facts())
+    counted_run(u64::MAX).finish(facts())
 }
 
 #[test]
@@ -244,6 +257,13 @@ fn of_many_clusters_the_largest_are_shown_with_their_members() {
     assert_eq!(report.clusters.len(), CLUSTERS);
     assert_eq!(report.clusters[0].count, 31);
     assert_eq!(report.clusters[0].members.len(), MEMBERS);
+}
+
+#[test]
+fn a_run_that_is_counted_in_parts_has_the_same_report() {
+    for every in [1, 7, 100] {
+        assert_eq!(counted_run(every).finish(facts()), report(), "{every}");
+    }
 }
 
 #[test]
@@ -410,7 +430,7 @@ fn deferred(host: &str, urls: u64) -> DeferredHost {
 
 #[test]
 fn deferred_hosts_are_listed_those_with_most_urls_first() {
-    let mut run = counted_run();
+    let mut run = counted_run(u64::MAX);
     run.deferred.push(deferred("slow.test:80", 1));
     run.deferred.push(deferred(MARKS, 4));
     for n in 0..10 {

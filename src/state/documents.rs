@@ -115,17 +115,18 @@ impl State {
         self.execute("DELETE FROM documents WHERE id < ?", [signed(horizon.0)])
     }
 
-    /// Calls `visit` with every document, in order of arrival.
+    /// Calls `visit` with every document after this one, in order of arrival.
     ///
     /// # Errors
     /// If SQLite fails, a row makes no sense, or `visit` fails.
     pub(crate) fn for_each_document(
         &self,
+        after: DocId,
         mut visit: impl FnMut(JudgedDocument) -> Result<(), StateError>,
     ) -> Result<(), StateError> {
-        let sql = format!("SELECT {COLUMNS} FROM documents d ORDER BY d.id");
+        let sql = format!("SELECT {COLUMNS} FROM documents d WHERE d.id > ? ORDER BY d.id");
         let mut statement = self.db.prepare_cached(&sql)?;
-        for document in statement.query_map([], read_document)? {
+        for document in statement.query_map([signed(after.0)], read_document)? {
             visit(document?)?;
         }
         Ok(())

@@ -179,6 +179,12 @@ impl StateError {
         )
     }
 
+    /// Whether another process writes to it.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        matches!(self, Self::Busy { .. })
+    }
+
     /// Whether nothing can be written where it is.
     #[must_use]
     pub fn is_read_only(&self) -> bool {

@@ -62,7 +62,7 @@ impl State {
         match version {
             None => return Err(StateError::Foreign { path: path.to_owned() }),
             Some(VERSION) => {}
-            Some(older) if is_read_only(&db)? => {
+            Some(older) if db.is_readonly("main")? => {
                 let why = format!("it has layout version {older} and must be migrated first");
                 return Err(StateError::ReadOnly { path: path.to_owned(), why });
             }
@@ -76,14 +76,6 @@ impl State {
         };
         prepare().map_err(|error| refine(error, path))?;
         Ok(Self { db, _lock: None })
-    }
-
-    /// Whether nothing can be written where the file is.
-    ///
-    /// # Errors
-    /// If SQLite fails.
-    pub(crate) fn is_read_only(&self) -> Result<bool, StateError> {
-        is_read_only(&self.db)
     }
 
     /// A state that lives in memory.
@@ -182,10 +174,6 @@ fn open_to_read(path: &Path) -> Result<(Connection, Option<i64>), StateError> {
     let db = Connection::open_with_flags(uri, flags).map_err(open)?;
     let version = version(&db, path)?;
     Ok((db, version))
-}
-
-fn is_read_only(db: &Connection) -> Result<bool, StateError> {
-    Ok(db.is_readonly("main")?)
 }
 
 /// The version of the file, `None` if it is empty. Anything but a state that can be read or migrated is refused.

@@ -32,7 +32,27 @@ pub(crate) struct ClusterRow {
     pub(crate) members: Vec<DocId>,
 }
 
+/// The tables of what is counted.
+const TABLES: [&str; 3] = ["host_counts", "clusters", "unreachable_seeds"];
+
 impl State {
+    /// Counts in copies of the tables from now on, so that nothing is written to the file.
+    ///
+    /// # Errors
+    /// If SQLite fails, for instance because there is no room for temporary files.
+    pub(crate) fn count_aside(&self) -> Result<(), StateError> {
+        self.db.pragma_update(None, "query_only", false)?;
+        for table in TABLES {
+            let sql = "SELECT sql FROM main.sqlite_schema WHERE name = ?";
+            let create = self.value::<String>(sql, [table])?;
+            let create = create.replacen("CREATE TABLE", "CREATE TEMP TABLE", 1);
+            let copy = format!("INSERT INTO temp.{table} SELECT * FROM main.{table}");
+            self.db.execute_batch(&format!("{create}; {copy}"))?;
+        }
+        let index = "CREATE INDEX temp.by_size ON clusters (near > 0, lang, count DESC)";
+        Ok(self.db.execute_batch(index)?)
+    }
+
     /// Changes the numbers of a host.
     ///
     /// # Errors

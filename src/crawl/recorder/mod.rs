@@ -324,7 +324,11 @@ impl Recorder {
         self.state().set_meta("counts", json(&self.counts))?;
         self.state().set_meta("spent", json(&self.spent))?;
         self.state().set_meta("worked", json(&self.worked().as_secs_f64()))?;
-        self.builder.save(self.state())?;
+        let state = self.filter.state();
+        if self.builder.is_due(self.filter.position().next) {
+            self.builder.catch_up(state)?;
+        }
+        self.builder.save(state)?;
         self.urls.commit(self.filter.state())?;
         self.filter.commit()?;
         self.batch = 0;

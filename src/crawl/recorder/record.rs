@@ -149,8 +149,6 @@ impl Recorder {
         self.write_line(task, depth, received, parsed, &action, exchange)?;
         let title = parsed.and_then(|parsed| parsed.extracted.title.as_deref());
         self.state().describe_document(judgement.id, title, action.stored, capture)?;
-        let (state, of) = (self.filter.state(), action.of.as_deref());
-        self.builder.page(state, row.url.as_str(), judgement, of, action.stored)?;
         if !std::mem::replace(&mut self.has_judged, true) {
             self.record_method()?;
         }

@@ -11,21 +11,25 @@ use crate::{
     filter::Options,
     page::Timestamp,
     report::{Builder, DeferredHost, End, Method, Report, ReportError, Search},
-    state::{DeferCause, DeferredRow, Reason, State, StateError, UrlLog, UrlState},
+    state::{DeferCause, DeferredRow, Reason, State, StateError, UrlLog, WriteLock},
 };
 
 impl Recorder {
     /// Records how the run ends, and writes the report.
     pub(in crate::crawl) fn finish(&mut self, end: End) -> Result<Report, CrawlError> {
-        self.state().set_meta("worked", json(&self.worked().as_secs_f64()))?;
-        self.state().set_meta("finished", Timestamp::now().0)?;
+        let state = self.filter.state();
+        state.begin()?;
+        state.set_meta("worked", json(&self.worked().as_secs_f64()))?;
+        state.set_meta("finished", Timestamp::now().0)?;
         let end =
             if end == End::Done && self.has_work_at_stopped_hosts()? { End::Open } else { end };
-        self.state().set_meta("end", json(&end))?;
+        state.set_meta("end", json(&end))?;
+        self.builder.catch_up(state)?;
+        self.builder.save(state)?;
+        state.commit()?;
         tracing::info!(name = self.plan.name, ?end, "the run ends");
-        let (directory, state) = (&self.plan.directory, self.state());
-        let report = summarise(directory, state, &self.urls, run(state)?)?;
-        report.write(directory)?;
+        let report = summarise(state, &self.builder, &self.urls, run(state)?)?;
+        report.write(&self.plan.directory)?;
         Ok(report)
     }
 
@@ -46,29 +50,22 @@ impl Recorder {
 /// # Errors
 /// If there is no run, its state cannot be read, its report is that of another run, or the files cannot be written.
 pub fn report(directory: &Path) -> Result<(Report, bool), CrawlError> {
-    let state = open_run(directory)?;
-    if state.is_read_only()? {
-        return Ok((read(directory, &state, run(&state)?)?, false));
-    }
-    let writable = match State::open(&directory.join(STATE)) {
-        Ok(writable) => writable,
-        Err(StateError::Busy { .. }) => {
-            let run =
-                Report { end: End::Running, finished: Timestamp::now().into(), ..run(&state)? };
-            return Ok((read(directory, &state, run)?, false));
-        }
-        Err(error) if error.is_read_only() => {
-            return Ok((read(directory, &state, run(&state)?)?, false));
-        }
-        Err(error) => return Err(error.into()),
+    // Without a run, there is nothing to lock.
+    open_run(directory)?;
+    let lock = match WriteLock::take(&directory.join(STATE)) {
+        Err(error) if !error.is_busy() && !error.is_read_only() => return Err(error.into()),
+        lock => lock,
     };
-    drop(state);
-    if Builder::load(&writable)?.is_none() {
-        writable.begin()?;
-        recount(&writable)?.save(&writable)?;
-        writable.commit()?;
+    let state = open_run(directory)?;
+    let mut facts = run(&state)?;
+    if lock.as_ref().is_err_and(StateError::is_busy) {
+        (facts.end, facts.finished) = (End::Running, Timestamp::now().into());
     }
-    let report = read(directory, &writable, run(&writable)?)?;
+    state.count_aside()?;
+    let report = summarise(&state, &Builder::load(&state)?, &UrlLog::load(&state)?, facts)?;
+    if lock.is_err() {
+        return Ok((report, false));
+    }
     check_report(directory, &report)?;
     match report.write(directory) {
         Err(ReportError::Write(error)) if error.is_read_only() => Ok((report, false)),
@@ -76,20 +73,13 @@ pub fn report(directory: &Path) -> Result<(Report, bool), CrawlError> {
     }
 }
 
-/// Summarises a run by its state alone.
-fn read(directory: &Path, state: &State, run: Report) -> Result<Report, CrawlError> {
-    summarise(directory, state, &UrlLog::load(state)?, run)
-}
-
 /// Summarises a run by what was counted while it went on.
 fn summarise(
-    directory: &Path,
     state: &State,
+    builder: &Builder,
     urls: &UrlLog,
     mut run: Report,
 ) -> Result<Report, CrawlError> {
-    let uncounted = || CrawlError::Uncounted(directory.to_owned());
-    let builder = Builder::load(state)?.ok_or_else(uncounted)?;
     let queued: HashMap<_, _> = urls.deferred_hosts().collect();
     for DeferredRow { host, name, cause, until } in state.deferred_hosts()? {
         let (why, until) = (cause.to_string(), until.into());
@@ -100,26 +90,6 @@ fn summarise(
     let waiting = [(Reason::Host, deferred), (Reason::Pending, urls.queue_len() - deferred)];
     run.counts.skipped.extend(waiting.into_iter().filter(|(_, urls)| *urls > 0));
     Ok(builder.finish(state, run, stored(state, "keeps")?.unwrap_or_default())?)
-}
-
-/// Counts a run from its beginning, for a state of an earlier version.
-pub(super) fn recount(state: &State) -> Result<Builder, CrawlError> {
-    let mut builder = Builder::default();
-    state.for_each_document(|document| {
-        let found = document.judgement.verdict.matched();
-        let of = found.map(|found| state.name_of(found.of)).transpose()?;
-        builder.page(state, &document.name, &document.judgement, of.as_deref(), document.stored)
-    })?;
-    state.for_each_url(
-        |state| matches!(state, UrlState::Skipped(_)),
-        |row| match row.state {
-            UrlState::Skipped(reason) => {
-                builder.skipped(state, (row.id, row.url.as_str()), reason, row.cause)
-            }
-            UrlState::Queued | UrlState::Judged => Ok(()),
-        },
-    )?;
-    Ok(builder)
 }
 
 /// The facts about the run as a whole.

@@ -8,7 +8,7 @@ use std::{fs, sync::Arc, time::Duration};
 use super::{
     FIRST_BATCH_TIME, Recorder, Tally, json,
     links::Found,
-    report::{judged_by, recount},
+    report::judged_by,
     retry::{Failures, failed_by},
 };
 use crate::{
@@ -70,9 +70,8 @@ impl Recorder {
         let state = filter.state();
         let sink = open_outputs(&plan, state)?;
         let (scope, roots) = plan.roots()?;
-        let builder = Builder::load(state)?.map_or_else(|| recount(state), Ok)?;
         let mut recorder = Self {
-            builder,
+            builder: Builder::load(state)?,
             has_judged: false,
             scope,
             url_options: plan.crawl.url_options(),
