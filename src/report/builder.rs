@@ -26,8 +26,8 @@ const NAME: &str = "report";
 /// A report warns of at most this many unique pages with many duplicates.
 const WARNINGS: usize = 50;
 
-/// The documents after whose number it counts what was judged since: often enough for a stop to be quick, and so seldom that a host or
-/// cluster of many pages is written once.
+/// Documents are counted when there are this many new ones: few enough for a quick stop, and enough for the row of a host to change once
+/// for many pages.
 const INTERVAL: u64 = 10_000;
 
 /// Counts a run. The numbers of hosts and clusters are in the state; what is here does not grow with the run, and is [saved](Self::save) with
@@ -35,7 +35,7 @@ const INTERVAL: u64 = 10_000;
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Builder {
     /// The last document that was counted.
-    last: u64,
+    last: DocId,
     counts: Counts,
     kinds: Vec<ClusterKind>,
     /// Duplicates that were not stored: of the same site, of other sites.
@@ -81,7 +81,7 @@ impl Builder {
 
     /// Whether so many documents were judged before this one that they are to be counted.
     pub(crate) fn is_due(&self, next: DocId) -> bool {
-        next.0 > self.last + INTERVAL
+        next.0 > self.last.0 + INTERVAL
     }
 
     /// Counts the documents that were judged since the last call.
@@ -90,11 +90,11 @@ impl Builder {
     /// If the state cannot be read or written.
     pub(crate) fn catch_up(&mut self, state: &State) -> Result<(), StateError> {
         let mut hosts = HashMap::new();
-        state.for_each_document(DocId(self.last), |document| {
+        state.for_each_document(self.last, |document| {
             let found = document.judgement.verdict.matched();
             let of = found.map(|found| state.name_of(found.of)).transpose()?;
             self.page(state, &mut hosts, &document, of.as_deref())?;
-            self.last = document.judgement.id.0;
+            self.last = document.judgement.id;
             if hosts.len() as u64 >= INTERVAL { save_hosts(state, &mut hosts) } else { Ok(()) }
         })?;
         save_hosts(state, &mut hosts)
