@@ -166,8 +166,8 @@ impl PastRun {
         let kept = NormalUrl::parse(url, &UrlOptions { tracking: Vec::new() })?;
         let urls = UrlLog::load(state)?;
         let found = urls.find(normal.as_str()).or_else(|| urls.find(kept.as_str()));
-        let found = found.map(|found| state.url_by_id(found.id)).transpose()?.flatten();
-        let Some(url) = found else { return Ok(None) };
+        let Some(found) = found else { return Ok(None) };
+        let url = UrlLog::row(state, found)?;
         let seeds: Vec<String> = stored(&self.state, "seed_lists")?.unwrap_or_default();
         let referrer = url.referrer.map(|id| state.url_by_id(id)).transpose()?.flatten();
         let deferred = state.deferred_hosts()?.into_iter().find(|host| host.host == url.host);
@@ -221,7 +221,7 @@ impl PastRun {
             let row = self.state.url_by_id(id)?;
             Ok::<_, StateError>(row.map(|row| row.url.to_string()))
         };
-        self.state.for_each_url(wanted, |row| {
+        UrlLog::load(&self.state)?.for_each(&self.state, wanted, |row| {
             let host = deferred.get(&row.host).filter(|_| row.state == UrlState::Queued);
             let referrer = row.referrer.map(|id| referrers.try_get_or_insert(id, || url_of(id)));
             let referrer = referrer.transpose()?.and_then(Option::as_deref);

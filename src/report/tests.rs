@@ -78,7 +78,7 @@ impl Counted {
         let id = self.last;
         let facts = Facts { lang: Lang::new(page.lang), ..Facts::default() };
         let judgement = Judgement { id, at: crate::page::Timestamp(0), verdict, facts };
-        self.state.add_document(page.url, &judgement).unwrap();
+        self.state.add_document(page.url, &judgement, None).unwrap();
         let stored = page.repeats.is_none();
         self.state.describe_document(id, Some(title), stored, None).unwrap();
         if stored {
