@@ -65,8 +65,8 @@ pub(crate) use {
     recipe::Recorded,
     signatures::SignatureLog,
     totals::{ClusterRow, HostCounts},
-    url_log::{UrlLog, UrlOutcome},
-    urls::{NewUrl, Queued},
+    url_log::UrlLog,
+    urls::{NewUrl, Queued, UrlOutcome},
 };
 
 use open::{OLDEST, VERSION};
