@@ -13,7 +13,16 @@ mod start;
 #[cfg(test)]
 mod scale;
 
-use std::{net::IpAddr, sync::Arc, time::Duration};
+use std::{
+    env,
+    net::IpAddr,
+    process,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
 
 use serde::{Deserialize, Serialize};
 use tokio::{
@@ -318,7 +327,10 @@ impl Recorder {
         if self.deadline.take().is_none() {
             return Ok(());
         }
-        for mark in self.sink.sync()? {
+        die_if_asked("begun");
+        let marks = self.sink.sync()?;
+        die_if_asked("outputs synced");
+        for mark in marks {
             self.state().set_file(&mark.file, mark.offset)?;
         }
         self.state().set_meta("audit", json(&(self.audited + self.filter.audit())))?;
@@ -331,7 +343,9 @@ impl Recorder {
         }
         self.builder.save(state)?;
         self.urls.commit(self.filter.state())?;
+        die_if_asked("state written");
         self.filter.commit()?;
+        die_if_asked("state committed");
         self.batch = 0;
         Ok(())
     }
@@ -343,6 +357,17 @@ impl Recorder {
     /// How long the run has worked, over all its starts.
     fn worked(&self) -> Duration {
         self.worked + self.started.elapsed()
+    }
+}
+
+/// For tests of the program as a whole: ends the process at once if the environment names this step of a commit, the fifth time it is reached.
+fn die_if_asked(step: &str) {
+    static REACHED: AtomicU32 = AtomicU32::new(0);
+    if cfg!(debug_assertions)
+        && env::var("PAGESIEVE_DIE_AT").is_ok_and(|name| name == step)
+        && REACHED.fetch_add(1, Ordering::Relaxed) == 4
+    {
+        process::abort();
     }
 }
 
