@@ -53,6 +53,14 @@ impl Default for KnownUrls {
 }
 
 impl KnownUrls {
+    /// Takes room for so many URLs, as long as there are none.
+    pub(super) fn reserve(&mut self, urls: usize) {
+        let places = urls / self.parts.len() * 4 / 3;
+        for part in self.parts.iter_mut().filter(|part| part.ids.len() < places) {
+            part.grow(places, &self.blocks);
+        }
+    }
+
     /// Enters a URL that is not known. `None` if there is no number left for it.
     pub(super) fn push(&mut self, hash: u64, depth: u32, state: UrlState) -> Option<UrlId> {
         let id = self.len.checked_add(1)?;
@@ -70,7 +78,7 @@ impl KnownUrls {
         self.len = id;
         let part = &mut self.parts[part_of(hash)];
         if part.used * 20 >= part.ids.len() * 17 {
-            part.grow(&self.blocks);
+            part.grow(part.ids.len() * 5 / 4 + 1, &self.blocks);
         }
         part.put(hash, id);
         part.used += 1;
@@ -133,9 +141,8 @@ impl Part {
         self.ids[place] = id;
     }
 
-    fn grow(&mut self, blocks: &[Block]) {
-        let ids = std::mem::take(&mut self.ids);
-        self.ids = vec![FREE; ids.len() / 2 * 3];
+    fn grow(&mut self, places: usize, blocks: &[Block]) {
+        let ids = std::mem::replace(&mut self.ids, vec![FREE; places]);
         for id in ids.into_iter().filter(|id| *id != FREE) {
             let row = id as usize - 1;
             self.put(blocks[row / BLOCK].hashes[row % BLOCK], id);

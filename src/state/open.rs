@@ -225,7 +225,7 @@ fn migrate(db: &Connection, from: i64) -> Result<(), StateError> {
 fn tune(db: &Connection) -> Result<(), StateError> {
     db.pragma_update(None, "journal_mode", "WAL")?;
     db.pragma_update(None, "synchronous", "FULL")?;
-    db.pragma_update(None, "cache_size", -32_768)?;
+    db.pragma_update(None, "cache_size", -8_192)?;
     plan_once(db)
 }
 

@@ -2,7 +2,9 @@
 //!
 //! Some five bytes a URL, and a hundred for each host that has any.
 
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashSet, VecDeque};
+
+use hashbrown::HashMap;
 
 use super::{hosts::HostId, urls::UrlId};
 
@@ -61,6 +63,9 @@ impl Queue {
             }
             HostQueue { first, urls: VecDeque::new(), rank }
         });
+        if queue.urls.len() == queue.urls.capacity() {
+            queue.urls.reserve_exact(queue.urls.len() / 4 + 2);
+        }
         queue.urls.push_back(u32::try_from(url.0).unwrap_or(GONE));
         let end = queue.first.saturating_add_unsigned(queue.urls.len() as u64);
         self.next_seq = self.next_seq.max(end);

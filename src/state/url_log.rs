@@ -128,6 +128,8 @@ impl UrlLog {
         let deferred = state.deferred_hosts()?.into_iter().map(|host| host.host);
         let queue = Queue::new(state.last_rank()?, deferred);
         let mut log = Self { hash_seed, known: KnownUrls::default(), queue, pending: Vec::new() };
+        let last = state.last_url()?;
+        log.known.reserve(usize::try_from(last).unwrap_or(0));
         let mut statement = state.db.prepare_cached("SELECT packed FROM url_log ORDER BY seq")?;
         let mut rows = statement.query([])?;
         let (ranks, mut again) = (state.ranks()?, HashSet::new());
@@ -142,11 +144,14 @@ impl UrlLog {
                 applied.ok_or(StateError::Damaged("the log of URLs cannot be read"))?;
             }
         }
-        log.dequeue_settled();
-        // Of a URL that was queued several times, the last time counts.
+        let Self { known, queue, .. } = &mut log;
+        // Of a URL that was queued several times, the last time counts: the queue is read from its end.
         let mut seen = HashSet::new();
-        log.queue.retain(|id| !again.contains(&id.0) || seen.insert(id));
-        if i64::from(log.known.len()) != state.last_url()? {
+        let waits = |id| known.get(id).is_some_and(|(_, state)| state == UrlState::Queued);
+        queue.retain(|id| {
+            waits(id) && (again.is_empty() || !again.contains(&id.0) || seen.insert(id))
+        });
+        if i64::from(log.known.len()) != last {
             return Err(StateError::Damaged("the log of URLs does not have all of them"));
         }
         Ok(log)
