@@ -21,6 +21,7 @@ use tokio::{
 };
 
 use super::{
+    fetch::Share,
     frontier::{Loaded, Pardon, Query, Recorded, Task, TaskId},
     plan::{CrawlError, Plan},
     politeness::Signal,
@@ -142,6 +143,9 @@ pub(super) struct Received {
     pub(super) at: Timestamp,
     /// Whether the body was cut at the limit.
     pub(super) is_cut: bool,
+    /// The memory that the body holds of the budget for all, until the outcome is recorded.
+    #[expect(dead_code, reason = "it ends with the value")]
+    pub(super) share: Option<Arc<Share>>,
 }
 
 /// Why there is nothing to be judged.
