@@ -40,6 +40,7 @@ use crate::{
     },
 };
 
+use links::Sitemaps;
 pub use report::report;
 use retry::Failures;
 pub(super) use start::Start;
@@ -207,6 +208,7 @@ pub(super) struct Recorder {
     counts: Tally,
     /// Pages fetched for each seed.
     spent: Vec<u64>,
+    sitemaps: Sitemaps,
     /// Whether hosts are visited in round-robin order.
     round_robin: bool,
     /// Hosts of which a URL was queued since the last [`Update::Recorded`].
@@ -282,7 +284,10 @@ impl Recorder {
                 self.sink.write_exchange(&exchange, &warc::Kind::Response)?;
             }
             Request::Robots(origin, reply) => drop(reply.send(self.state().robots(&origin)?)),
-            Request::KeepRobots(origin, robots) => self.state().set_robots(&origin, &robots)?,
+            Request::KeepRobots(origin, robots) => {
+                self.state().set_robots(&origin, &robots)?;
+                self.follow_robots(&origin, &robots)?;
+            }
             Request::Defer(host, cause) => {
                 tracing::warn!(host = self.state().host_name(host)?, %cause, "host deferred");
                 let until = start::deferred_until(cause);
