@@ -85,6 +85,16 @@ pub(crate) enum InputError {
     },
 }
 
+/// How many documents a file of JSON lines has, and how many of its lines cannot be read. For fuzzing.
+#[must_use]
+pub fn count_lines(file: Vec<u8>) -> [usize; 2] {
+    let mut counts = [0, 0];
+    for line in lines::Lines::new(Box::new(io::Cursor::new(file)), String::new()) {
+        counts[usize::from(line.is_err())] += 1;
+    }
+    counts
+}
+
 impl Input {
     /// Its approximate size in memory, in bytes.
     fn size(&self) -> usize {
