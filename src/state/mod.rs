@@ -63,8 +63,8 @@ pub(crate) use {
     known_urls::KnownUrl,
     recipe::Recorded,
     signatures::SignatureLog,
-    url_log::{UrlLog, UrlOutcome},
-    urls::{NewUrl, Queued},
+    url_log::UrlLog,
+    urls::{NewUrl, Queued, UrlOutcome},
 };
 
 use open::{OLDEST, VERSION};
