@@ -1,6 +1,6 @@
 //! Reads the documents that the commands judge, fingerprint and extract: JSON lines, HTML files and directories of them.
 //!
-//! [`Documents`] yields one document after another from files and standard input; [`Chunks`] reads them ahead on a thread. An input
+//! `Documents` yields one document after another from files and standard input; `Chunks` reads them ahead on a thread. An input
 //! that cannot be read is an error item with its place, and reading continues after it. Memory is bounded, whatever the input holds.
 
 mod chunks;
