@@ -1,4 +1,4 @@
--- Version 6. Times are milliseconds since the Unix epoch.
+-- Version 7. Times are milliseconds since the Unix epoch.
 -- A representative is a unique document that later ones may still match. An alias is a digest of a duplicate, by which later documents match
 -- the duplicate's representative. src/filter/window.rs describes which rows belong to the window and when they leave it.
 
@@ -11,6 +11,15 @@ CREATE TABLE meta (
 CREATE TABLE files (
     name TEXT PRIMARY KEY,
     size INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- What the output files contained when the last batch was committed.
+CREATE TABLE checksums (
+    file TEXT NOT NULL,                 -- its name; of pages.jsonl and duplicates.jsonl, the name that it gets when it is full
+    start INTEGER NOT NULL,             -- of a part of it
+    length INTEGER NOT NULL,
+    hashes BLOB NOT NULL,               -- XXH3 of each 4 KiB of the part, 8 bytes each
+    PRIMARY KEY (file, start)
 ) STRICT, WITHOUT ROWID;
 
 -- Every document judged, by its number.

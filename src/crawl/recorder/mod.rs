@@ -36,6 +36,7 @@ use crate::{
     state::{DeferCause, DurableFilter, HostId, HostRow, Reason, RobotsRow, SkipCause, State},
 };
 
+use super::directory::keep_marks;
 use links::KnownUrl;
 pub use report::report;
 use retry::Failures;
@@ -305,14 +306,15 @@ impl Recorder {
         if self.deadline.take().is_none() {
             return Ok(());
         }
-        for mark in self.sink.sync()? {
-            self.state().set_file(&mark.file, mark.offset)?;
-        }
+        let marks = self.sink.sync()?;
+        let checksums = self.sink.take_checksums();
+        keep_marks(self.state(), &marks, &checksums)?;
         self.state().set_meta("audit", json(&(self.audited + self.filter.audit())))?;
         self.state().set_meta("counts", json(&self.counts))?;
         self.state().set_meta("spent", json(&self.spent))?;
         self.state().set_meta("worked", json(&self.worked().as_secs_f64()))?;
         self.filter.commit()?;
+        self.sink.committed()?;
         self.batch = 0;
         Ok(())
     }

@@ -7,6 +7,7 @@ use std::{
 };
 
 use pagesieve::{
+    crawl::verify,
     report::Report,
     sink::record::{DuplicateLine, PageLine, SkippedLine},
 };
@@ -37,6 +38,8 @@ const SKIPPED: [&str; 7] = ["url", "reason", "detail", "status", "referrer", "de
 
 /// Checks the files of a run, and returns its report.
 pub(crate) fn checked(directory: &Path, report: Report) -> Report {
+    let found = verify(directory).unwrap();
+    assert!(found.damage.is_empty(), "{:?}", found.damage);
     let pages = lines(directory, "pages.jsonl");
     let duplicates = lines(directory, "duplicates.jsonl");
     let skipped = lines(directory, "skipped.jsonl");

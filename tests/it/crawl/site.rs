@@ -13,6 +13,7 @@ use pagesieve::{
     fingerprint::{HashSeed, HashSeedChoice},
     report::Report,
 };
+use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::{
@@ -23,6 +24,13 @@ use tokio::{
 
 use super::laws;
 use crate::server::{Reply, Request, Routes, Server};
+
+/// The state of a run, to change it. Its pages get checksums, as those that the program writes.
+pub(crate) fn state(site: &Site) -> Connection {
+    let path = site.path().join("state.sqlite");
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE;
+    Connection::open_with_flags_and_vfs(path, flags, c"pagesieve").unwrap()
+}
 
 /// A server with a plan to crawl it.
 pub(crate) struct Site {
