@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     page::{NormalUrl, Origin, UrlOptions},
-    state::{DeferCause, Reason, State, UrlKind, UrlState},
+    state::{DeferCause, Reason, State, UrlKind, UrlLog, UrlState},
 };
 
 /// Sitemaps that are read for one seed.
@@ -81,7 +81,7 @@ pub async fn dry_run(plan: &Plan) -> Result<Forecast, CrawlError> {
     let mut dry_run = DryRun {
         plan,
         scope,
-        state: earlier_state(plan)?,
+        known: known_urls(plan)?,
         fetcher: Fetcher::new(&plan.fetch, &plan.crawl.user_agent)?,
         options,
         robots: HashMap::new(),
@@ -100,12 +100,12 @@ pub async fn dry_run(plan: &Plan) -> Result<Forecast, CrawlError> {
             UrlKind::Sitemap => dry_run.check_sitemaps(urls.into()).await?,
         }
     }
-    let queued = dry_run.state.as_ref().map_or(Ok(0), State::queue_len)?;
+    let queued = dry_run.known.as_ref().map_or(0, UrlLog::queue_len);
     Ok(Forecast { urls: dry_run.found, queued })
 }
 
-/// The state of the run, if it was started.
-fn earlier_state(plan: &Plan) -> Result<Option<State>, CrawlError> {
+/// The URLs that the run knows, if it was started.
+fn known_urls(plan: &Plan) -> Result<Option<UrlLog>, CrawlError> {
     let path = plan.directory.join(STATE);
     if !path.is_file() {
         check_unclaimed(&plan.directory)?;
@@ -113,14 +113,14 @@ fn earlier_state(plan: &Plan) -> Result<Option<State>, CrawlError> {
     }
     let state = State::read(&path)?;
     check_owner(&state, &plan.directory, &plan.name)?;
-    Ok(Some(state))
+    Ok(Some(UrlLog::load(&state)?))
 }
 
 struct DryRun<'a> {
     plan: &'a Plan,
     options: UrlOptions,
     scope: Scope,
-    state: Option<State>,
+    known: Option<UrlLog>,
     fetcher: Fetcher,
     robots: HashMap<String, Robots>,
     /// When each host may get its next request.
@@ -197,7 +197,7 @@ impl DryRun<'_> {
         if !self.seen.insert(url.clone()) {
             return Ok(());
         }
-        let known = self.state.as_ref().map(|state| state.url(url.as_str())).transpose()?.flatten();
+        let known = self.known.as_ref().and_then(|known| known.find(url.as_str()));
         let (action, detail) = match admitted {
             _ if known.is_some_and(|known| known.state != UrlState::Queued) => {
                 (Action::Skip, "the run is done with it".to_owned())

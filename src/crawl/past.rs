@@ -15,8 +15,8 @@ use crate::{
     index::{Index, Scan},
     page::{DocId, NormalUrl, Timestamp, UrlOptions},
     state::{
-        JudgedDocument, KeptText, Reason, Recorded, SignatureLog, State, StateError, UrlRow,
-        UrlState,
+        JudgedDocument, KeptText, Reason, Recorded, SignatureLog, State, StateError, UrlLog,
+        UrlRow, UrlState,
     },
 };
 
@@ -159,10 +159,9 @@ impl PastRun {
         let state = &self.state;
         let normal = NormalUrl::parse(url, &UrlOptions::default())?;
         let kept = NormalUrl::parse(url, &UrlOptions { tracking: Vec::new() })?;
-        let found = match state.url(normal.as_str())? {
-            Some(row) => Some(row),
-            None => state.url(kept.as_str())?,
-        };
+        let urls = UrlLog::load(state)?;
+        let found = urls.find(normal.as_str()).or_else(|| urls.find(kept.as_str()));
+        let found = found.map(|found| state.url_by_id(found.id)).transpose()?.flatten();
         let Some(url) = found else { return Ok(None) };
         let seeds: Vec<String> = stored(&self.state, "seed_lists")?.unwrap_or_default();
         let referrer = url.referrer.map(|id| state.url_by_id(id)).transpose()?.flatten();

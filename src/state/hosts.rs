@@ -120,53 +120,75 @@ pub(crate) struct RobotsRow {
     pub(crate) body: Vec<u8>,
 }
 
+const NO_HOST: StateError = StateError::Damaged("a queue is of no host");
+
 const HOST: &str = "id, name, rank, until, \
     EXISTS (SELECT 1 FROM robots WHERE origin IN ('http://' || name, 'https://' || name))";
 
 impl State {
-    /// The host of this name; a new one comes last in the rotation. And whether it is deferred.
+    /// The number of the host of this name, if it is known.
     ///
     /// # Errors
     /// If SQLite fails.
-    pub(crate) fn host(&self, name: &str) -> Result<(HostRow, bool), StateError> {
-        let sql = format!("SELECT {HOST}, cause IS NOT NULL FROM hosts WHERE name = ?");
-        if let Some(found) = self.find(&sql, [name], |row| Ok((read_host(row)?, row.get(5)?)))? {
-            return Ok(found);
-        }
-        let rank = self.next_rank()?;
+    pub(super) fn host_named(&self, name: &str) -> Result<Option<HostId>, StateError> {
+        self.find("SELECT id FROM hosts WHERE name = ?", [name], |row| Ok(HostId(row.get(0)?)))
+    }
+
+    /// Adds a host.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub(super) fn add_host(&self, name: &str, rank: i64) -> Result<HostId, StateError> {
         self.execute("INSERT INTO hosts (name, rank) VALUES (?, ?)", (name, rank))?;
-        let id = HostId(self.db.last_insert_rowid());
-        let name = name.to_owned();
-        Ok((HostRow { id, name, rank, not_before: None, has_answered: false }, false))
+        Ok(HostId(self.db.last_insert_rowid()))
     }
 
-    /// Up to `limit` hosts that have URLs waiting and are not deferred, in the order of the rotation.
+    /// The position of a host in the rotation.
+    ///
+    /// # Errors
+    /// If SQLite fails or there is none.
+    pub(super) fn rank(&self, host: HostId) -> Result<i64, StateError> {
+        let rank = self.find("SELECT rank FROM hosts WHERE id = ?", [host.0], |row| row.get(0))?;
+        rank.ok_or(NO_HOST)
+    }
+
+    /// The last position of the rotation.
     ///
     /// # Errors
     /// If SQLite fails.
-    pub(crate) fn waiting_hosts(&self, limit: usize) -> Result<Vec<HostRow>, StateError> {
-        let sql = format!(
-            "SELECT {HOST} FROM hosts WHERE cause IS NULL \
-             AND EXISTS (SELECT 1 FROM queue q WHERE q.host = hosts.id) ORDER BY rank LIMIT ?"
-        );
-        self.all(&sql, [i64::try_from(limit).unwrap_or(i64::MAX)], read_host)
+    pub(super) fn last_rank(&self) -> Result<i64, StateError> {
+        self.value("SELECT coalesce(max(rank), 0) FROM hosts", [])
     }
 
-    /// Moves the host to the end of the rotation.
+    /// The positions of all hosts, by number.
     ///
     /// # Errors
     /// If SQLite fails.
-    pub(crate) fn move_to_back(&self, host: HostId) -> Result<i64, StateError> {
-        let rank = self.next_rank()?;
-        self.execute("UPDATE hosts SET rank = ? WHERE id = ?", (rank, host.0))?;
-        Ok(rank)
+    pub(super) fn ranks(&self) -> Result<Vec<i64>, StateError> {
+        let mut ranks = Vec::new();
+        let mut statement = self.db.prepare_cached("SELECT id, rank FROM hosts ORDER BY id")?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let id: i64 = row.get(0)?;
+            ranks.resize(usize::try_from(id).unwrap_or(0), 0);
+            ranks.push(row.get(1)?);
+        }
+        Ok(ranks)
+    }
+
+    /// Gives a host another position in the rotation.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub(super) fn set_rank(&self, host: HostId, rank: i64) -> Result<(), StateError> {
+        self.execute("UPDATE hosts SET rank = ? WHERE id = ?", (rank, host.0))
     }
 
     /// Defers a host: its URLs stay queued, but are not fetched.
     ///
     /// # Errors
     /// If SQLite fails.
-    pub(crate) fn defer_host(
+    pub(super) fn defer_host(
         &self,
         host: HostId,
         cause: DeferCause,
@@ -188,13 +210,13 @@ impl State {
         self.execute(sql, (not_before, deferred.host.0))
     }
 
-    /// Ends the deferral of a host that did not answer. Others stay deferred.
+    /// Ends the deferral of a host that did not answer. Others stay deferred: returns whether it was one.
     ///
     /// # Errors
     /// If SQLite fails.
-    pub(crate) fn end_absence(&self, host: HostId) -> Result<(), StateError> {
+    pub(crate) fn end_absence(&self, host: HostId) -> Result<bool, StateError> {
         let sql = "UPDATE hosts SET cause = NULL, requested = NULL, until = NULL WHERE id = ? AND cause IN (3, 4)";
-        self.execute(sql, [host.0])
+        Ok(self.db.prepare_cached(sql)?.execute([host.0])? > 0)
     }
 
     /// The host of this number.
@@ -204,16 +226,7 @@ impl State {
     pub(crate) fn host_by_id(&self, host: HostId) -> Result<HostRow, StateError> {
         let found =
             self.find(&format!("SELECT {HOST} FROM hosts WHERE id = ?"), [host.0], read_host)?;
-        found.ok_or(StateError::Damaged("a queue is of no host"))
-    }
-
-    /// Whether URLs wait at hosts that had answered and do not any more.
-    ///
-    /// # Errors
-    /// If SQLite fails.
-    pub(crate) fn has_work_at_stopped_hosts(&self) -> Result<bool, StateError> {
-        let sql = "SELECT EXISTS (SELECT 1 FROM hosts JOIN queue ON queue.host = hosts.id WHERE cause = 4)";
-        self.value(sql, [])
+        found.ok_or(NO_HOST)
     }
 
     /// The name of a host.
@@ -256,10 +269,6 @@ impl State {
     pub(crate) fn set_robots(&self, origin: &str, robots: &RobotsRow) -> Result<(), StateError> {
         let sql = "REPLACE INTO robots VALUES (?, ?, ?)";
         self.execute(sql, (origin, robots.at.0, &robots.body))
-    }
-
-    fn next_rank(&self) -> Result<i64, StateError> {
-        self.value("SELECT coalesce(max(rank), 0) + 1 FROM hosts", [])
     }
 }
 

@@ -1,4 +1,11 @@
--- From version 6 to 7. The next start adds the checksums of the files that are there.
+-- From version 6 to 7. The index of URLs and the queue become a log, which the program writes (url_log.rs).
+DROP INDEX hosts_by_rank;
+DROP INDEX urls_by_key;
+ALTER TABLE urls DROP COLUMN key;
+CREATE INDEX urls_failed ON urls (at) WHERE cause IN (1, 4, 5);
+CREATE TABLE url_log (seq INTEGER PRIMARY KEY, packed BLOB NOT NULL) STRICT;
+INSERT INTO meta VALUES ('url_hash_seed', random());
+-- The next start adds the checksums of the files that are there.
 CREATE TABLE checksums (
     file TEXT NOT NULL, start INTEGER NOT NULL, length INTEGER NOT NULL, hashes BLOB NOT NULL, PRIMARY KEY (file, start)
 ) STRICT, WITHOUT ROWID;

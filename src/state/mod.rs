@@ -16,10 +16,15 @@ mod documents;
 mod durable;
 #[cfg(feature = "crawl")]
 mod hosts;
+#[cfg(feature = "crawl")]
 mod inspect;
+#[cfg(feature = "crawl")]
+mod known_urls;
 mod log;
 mod open;
 mod pages;
+#[cfg(feature = "crawl")]
+mod queue;
 #[cfg(feature = "crawl")]
 mod reason;
 mod recipe;
@@ -27,6 +32,8 @@ mod signatures;
 mod templates;
 #[cfg(feature = "crawl")]
 mod texts;
+#[cfg(feature = "crawl")]
+mod url_log;
 #[cfg(feature = "crawl")]
 mod urls;
 
@@ -58,10 +65,12 @@ pub use {
 pub(crate) use {
     hosts::{DeferCause, DeferredRow, HostRow, RobotsRow},
     inspect::{Inspection, owners},
+    known_urls::KnownUrl,
     log::Log,
     pages::{PAGE, is_sound, restore},
     recipe::Recorded,
     signatures::SignatureLog,
+    url_log::{UrlLog, UrlOutcome},
     urls::{NewUrl, Queued},
 };
 
@@ -133,6 +142,9 @@ pub enum StateError {
     /// A statement failed.
     #[error("cannot read or write the state")]
     Database(#[source] DatabaseError),
+    /// There is no number left for another URL.
+    #[error("a run knows at most 4,294,967,295 URLs: begin another one for further seeds")]
+    TooManyUrls,
     /// What is stored makes no sense.
     #[error(
         "the state is damaged: {0}; `pagesieve verify` shows what is affected, `pagesieve repair` restores what it can"

@@ -98,7 +98,6 @@ CREATE TABLE hosts (
     requested INTEGER,                  -- the delay or pause that it requested in milliseconds, or URLs without response
     until INTEGER                       -- before this time nothing is requested from it
 ) STRICT;
-CREATE INDEX hosts_by_rank ON hosts (rank);
 
 CREATE TABLE robots (
     origin TEXT PRIMARY KEY,            -- scheme://name:port
@@ -106,10 +105,9 @@ CREATE TABLE robots (
     body BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- Every URL known.
+-- Every URL known; their numbers have no gap.
 CREATE TABLE urls (
     id INTEGER PRIMARY KEY,
-    key INTEGER NOT NULL,               -- hash of the URL
     url TEXT NOT NULL,
     host INTEGER NOT NULL,
     kind INTEGER NOT NULL,              -- 0 page, 1 sitemap
@@ -124,12 +122,12 @@ CREATE TABLE urls (
     cause INTEGER                       -- 1 robots.txt was not received; found only on duplicates 2 of the same site, 3 of another one;
                                         -- 4 its host could not be reached, 5 a failure that may pass
 ) STRICT;
-CREATE INDEX urls_by_key ON urls (key);
+-- Failures that may have passed some hours later.
+CREATE INDEX urls_failed ON urls (at) WHERE cause IN (1, 4, 5);
 
--- The frontier: what is still to be fetched, each host's in order.
-CREATE TABLE queue (
-    host INTEGER NOT NULL,
-    seq INTEGER NOT NULL,
-    url INTEGER NOT NULL,
-    PRIMARY KEY (host, seq)
-) STRICT, WITHOUT ROWID;
+-- What becomes of URLs, in order: the index of the known URLs and the queue come back from it (url_log.rs).
+CREATE TABLE url_log (
+    seq INTEGER PRIMARY KEY,
+    packed BLOB NOT NULL
+) STRICT;
+INSERT INTO meta VALUES ('url_hash_seed', random());

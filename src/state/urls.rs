@@ -1,21 +1,15 @@
-//! Every URL known, and the queue of those still to be fetched.
+//! The rows of the known URLs. `url_log.rs` finds them, and says which of them wait.
 
-use rusqlite::{
-    Error::InvalidColumnType,
-    Row,
-    types::{ToSql, Type},
-};
+use rusqlite::{Error::InvalidColumnType, Row, types::Type};
 
 use super::{
     State, StateError,
     hosts::HostId,
     reason::{Reason, SkipCause},
-    unknown_code, unsigned,
+    unknown_code,
+    url_log::UrlOutcome,
 };
-use crate::{
-    filter::Key,
-    page::{NormalUrl, Timestamp},
-};
+use crate::page::{NormalUrl, Timestamp};
 
 /// The number of a URL in the state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -107,19 +101,10 @@ pub(crate) struct Queued {
 }
 
 const COLUMNS: &str = "u.id, u.url, u.host, u.kind, u.state, u.detail, u.status, u.seed, u.depth, u.hops, u.referrer, u.at, u.cause";
-const QUEUED: i64 = 0;
+pub(super) const QUEUED: i64 = 0;
 const JUDGED: i64 = -1;
 
 impl State {
-    /// The row of a URL in normal form, if it is known.
-    ///
-    /// # Errors
-    /// If SQLite fails or the row makes no sense.
-    pub(crate) fn url(&self, url: &str) -> Result<Option<UrlRow>, StateError> {
-        let sql = format!("SELECT {COLUMNS} FROM urls u WHERE u.key = ? AND u.url = ?");
-        self.find(&sql, (key(url), url), read_url)
-    }
-
     /// The row of this number.
     ///
     /// # Errors
@@ -129,14 +114,14 @@ impl State {
         self.find(&sql, [id.0], read_url)
     }
 
-    /// Enters a URL that is not known yet. It is not put in the queue.
+    /// Enters a URL that is not known yet.
     ///
     /// # Errors
     /// If SQLite fails.
-    pub(crate) fn add_url(&self, new: &NewUrl<'_>) -> Result<UrlId, StateError> {
-        let sql = "INSERT INTO urls VALUES (NULL, ?, ?, ?, ?, ?, NULL, NULL, ?, ?, ?, ?, ?, ?)";
+    pub(super) fn add_url(&self, id: UrlId, new: &NewUrl<'_>) -> Result<(), StateError> {
+        let sql = "INSERT INTO urls VALUES (?, ?, ?, ?, ?, NULL, NULL, ?, ?, ?, ?, ?, ?)";
         let parameters = (
-            key(new.url),
+            id.0,
             new.url,
             new.host.0,
             new.kind as u8,
@@ -148,102 +133,41 @@ impl State {
             new.at.0,
             new.cause.map(SkipCause::as_code),
         );
-        self.execute(sql, parameters)?;
-        Ok(UrlId(self.db.last_insert_rowid()))
+        self.execute(sql, parameters)
     }
 
-    /// Puts a URL in its host's queue.
-    ///
-    /// # Errors
-    /// If SQLite fails, or the place is taken.
-    pub(crate) fn enqueue(&self, host: HostId, seq: i64, url: UrlId) -> Result<(), StateError> {
-        self.execute("INSERT INTO queue VALUES (?, ?, ?)", (host.0, seq, url.0))
-    }
-
-    /// The last place that is taken in any queue.
+    /// The number of the last URL; 0 if there is none.
     ///
     /// # Errors
     /// If SQLite fails.
-    pub(crate) fn last_seq(&self) -> Result<i64, StateError> {
-        self.value("SELECT coalesce(max(seq), 0) FROM queue", [])
-    }
-
-    /// Takes a URL out of the queue.
-    ///
-    /// # Errors
-    /// If SQLite fails.
-    pub(crate) fn dequeue(&self, host: HostId, seq: i64) -> Result<(), StateError> {
-        self.execute("DELETE FROM queue WHERE host = ? AND seq = ?", (host.0, seq))
-    }
-
-    /// Up to `limit` URLs of a host's queue behind place `after`.
-    ///
-    /// # Errors
-    /// If SQLite fails or a row makes no sense.
-    pub(crate) fn queued(
-        &self,
-        host: HostId,
-        after: i64,
-        limit: usize,
-    ) -> Result<Vec<Queued>, StateError> {
-        let sql = format!(
-            "SELECT {COLUMNS}, q.seq FROM queue q JOIN urls u ON u.id = q.url WHERE q.host = ? AND q.seq > ? ORDER BY q.seq LIMIT ?"
-        );
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        self.all(&sql, (host.0, after, limit), |row| {
-            Ok(Queued { seq: row.get(13)?, url: read_url(row)? })
-        })
-    }
-
-    /// How many URLs wait.
-    ///
-    /// # Errors
-    /// If SQLite fails.
-    pub(crate) fn queue_len(&self) -> Result<u64, StateError> {
-        self.value("SELECT count(*) FROM queue", []).map(unsigned)
+    pub(super) fn last_url(&self) -> Result<i64, StateError> {
+        self.value("SELECT coalesce(max(id), 0) FROM urls", [])
     }
 
     /// Says what has become of a URL.
     ///
     /// # Errors
     /// If SQLite fails.
-    pub(crate) fn set_url_state(
+    pub(super) fn set_url_state(
         &self,
         id: UrlId,
-        state: UrlState,
-        detail: Option<&str>,
-        status: Option<u16>,
-        at: Timestamp,
+        outcome: &UrlOutcome<'_>,
     ) -> Result<(), StateError> {
+        let &UrlOutcome { state, cause, detail, status, at } = outcome;
         let sql =
-            "UPDATE urls SET state = ?, detail = ?, status = ?, at = ?, cause = NULL WHERE id = ?";
-        self.execute(sql, (state_code(state), detail, status, at.0, id.0))
+            "UPDATE urls SET state = ?, detail = ?, status = ?, at = ?, cause = ? WHERE id = ?";
+        let cause = cause.map(SkipCause::as_code);
+        self.execute(sql, (state_code(state), detail, status, at.0, cause, id.0))
     }
 
-    /// Records why a URL was skipped that has just been [settled](Self::set_url_state).
+    /// Says that a URL waits, for a seed and at a depth.
     ///
     /// # Errors
     /// If SQLite fails.
-    pub(crate) fn set_cause(&self, id: UrlId, cause: SkipCause) -> Result<(), StateError> {
-        self.execute("UPDATE urls SET cause = ? WHERE id = ?", (cause.as_code(), id.0))
-    }
-
-    /// Puts a URL that had been skipped into a seed, at a depth. It is not put in the queue.
-    ///
-    /// # Errors
-    /// If SQLite fails.
-    pub(crate) fn revive_url(&self, id: UrlId, seed: usize, depth: u32) -> Result<(), StateError> {
+    pub(super) fn revive_url(&self, id: UrlId, seed: usize, depth: u32) -> Result<(), StateError> {
         let sql = "UPDATE urls SET state = ?, detail = NULL, cause = NULL, seed = ?, depth = ? WHERE id = ?";
         let seed = i64::try_from(seed).unwrap_or(i64::MAX);
         self.execute(sql, (QUEUED, seed, depth, id.0))
-    }
-
-    /// How many links the URL is from its seed.
-    ///
-    /// # Errors
-    /// If SQLite fails or there is none.
-    pub(crate) fn depth(&self, id: UrlId) -> Result<u32, StateError> {
-        self.value("SELECT depth FROM urls WHERE id = ?", [id.0])
     }
 
     /// Gives the URLs of each seed to the seed at its new place; those of a seed that has none any more belong to none.
@@ -259,20 +183,32 @@ impl State {
         self.execute(sql, [places])
     }
 
-    /// Takes all URLs out of the queue that do not wait any more.
-    ///
-    /// # Errors
-    /// If SQLite fails.
-    pub(crate) fn dequeue_skipped(&self) -> Result<(), StateError> {
-        self.execute("DELETE FROM queue WHERE url IN (SELECT id FROM urls WHERE state != 0)", [])
-    }
-
     /// Says that a URL is fewer links from its seed than was known.
     ///
     /// # Errors
     /// If SQLite fails.
-    pub(crate) fn set_depth(&self, id: UrlId, depth: u32) -> Result<(), StateError> {
+    pub(super) fn set_depth(&self, id: UrlId, depth: u32) -> Result<(), StateError> {
         self.execute("UPDATE urls SET depth = ? WHERE id = ?", (depth, id.0))
+    }
+
+    /// The URLs whose failure may have passed, and that failed at this time or earlier.
+    ///
+    /// # Errors
+    /// If SQLite fails or a row makes no sense.
+    pub(crate) fn failed_urls(&self, until: Timestamp) -> Result<Vec<UrlRow>, StateError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM urls u WHERE u.cause IN (1, 4, 5) AND u.at <= ? ORDER BY u.id"
+        );
+        self.all(&sql, [until.0], read_url)
+    }
+
+    /// When the first of the URLs failed whose failure may have passed, if there are any.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub(crate) fn first_failure(&self) -> Result<Option<Timestamp>, StateError> {
+        let sql = "SELECT min(at) FROM urls WHERE cause IN (1, 4, 5)";
+        Ok(self.value::<Option<i64>>(sql, [])?.map(Timestamp))
     }
 
     /// Calls `visit` with every URL that is in one of `states`, in the order in which they were found.
@@ -335,11 +271,7 @@ fn read_url(row: &Row<'_>) -> rusqlite::Result<UrlRow> {
     })
 }
 
-fn key(url: &str) -> impl ToSql {
-    Key::of(url).0.cast_signed()
-}
-
-fn state_code(state: UrlState) -> i64 {
+pub(super) fn state_code(state: UrlState) -> i64 {
     match state {
         UrlState::Queued => QUEUED,
         UrlState::Judged => JUDGED,

@@ -114,6 +114,15 @@ pub(super) struct Task {
     pub(super) patience: Option<Duration>,
 }
 
+#[cfg(test)]
+impl Task {
+    /// A task of a recorder without a frontier.
+    pub(super) fn for_tests(queued: Queued) -> Self {
+        let id = TaskId(0);
+        Self { id, queued, attempt: 0, robots: None, over_budget: false, patience: None }
+    }
+}
+
 /// A robots.txt to be fetched.
 #[derive(Debug)]
 pub(super) struct RobotsTask {

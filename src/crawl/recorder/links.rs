@@ -1,20 +1,17 @@
 //! The links that a recorded URL leads to: which are new, and which are queued.
 
-use std::num::NonZeroUsize;
-
 use super::{Parsed, Received, Recorder, Skipped};
 use crate::{
     crawl::{frontier::Task, plan::CrawlError, sitemap::Sitemap},
     page::{NormalUrl, Timestamp, site_of},
     report::counted,
-    state::{HostRow, NewUrl, Reason, SkipCause, UrlId, UrlKind, UrlRow, UrlState},
+    state::{
+        HostId, KnownUrl, NewUrl, Reason, SkipCause, StateError, UrlId, UrlKind, UrlRow, UrlState,
+    },
 };
 
 /// Redirects in a row that are followed.
 const MAX_REDIRECTS: u32 = 10;
-
-/// URLs that are cached in front of the state.
-pub(super) const KNOWN_URLS: NonZeroUsize = NonZeroUsize::new(1 << 17).expect("not zero");
 
 /// Where a URL was found.
 #[derive(Clone, Copy, Debug)]
@@ -39,26 +36,6 @@ impl Found {
     }
 }
 
-/// A URL of the state, cached by its hash: a link to it that is not shorter changes nothing.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct KnownUrl {
-    depth: u32,
-    /// Whether it was found on duplicates only, whose links are skipped.
-    skipped: bool,
-}
-
-impl KnownUrl {
-    /// Whether finding it there may change anything.
-    fn may_change(self, found: &Found) -> bool {
-        match (self.skipped, found.skip) {
-            _ if found.seed.is_some() => true,
-            (true, None) => true,
-            (false, Some(_)) => false,
-            _ => found.depth < self.depth,
-        }
-    }
-}
-
 impl Recorder {
     /// Enters the links of a page, unless they are skipped. Its canonical link within the same site is followed in any case.
     pub(super) fn follow_links(
@@ -68,7 +45,7 @@ impl Recorder {
         skip: Option<SkipCause>,
         at: Timestamp,
     ) -> Result<(), CrawlError> {
-        let found = Found::page(Some(from.id), self.state().depth(from.id)? + 1, at);
+        let found = Found::page(Some(from.id), self.urls.depth(from.id)? + 1, at);
         if let Some(canonical) = &parsed.canonical
             && same_site(from.url.as_str(), canonical.as_str())
         {
@@ -95,7 +72,7 @@ impl Recorder {
                     .to_owned()
             }
             Ok(target) if hops <= MAX_REDIRECTS => {
-                let depth = self.state().depth(row.id)?;
+                let depth = self.urls.depth(row.id)?;
                 let found = Found::page(Some(row.id), depth, Timestamp::now());
                 self.discover(target, &Found { kind: row.kind, hops, ..found })?;
                 target.as_str().to_owned()
@@ -138,23 +115,15 @@ impl Recorder {
 
     /// Enters a URL that was found, and queues it if it is new and a seed admits it.
     pub(super) fn discover(&mut self, url: &NormalUrl, found: &Found) -> Result<(), CrawlError> {
-        let hash = xxhash_rust::xxh3::xxh3_128_with_seed(url.as_str().as_bytes(), self.hash_seed);
-        if let Some(known) = self.known_urls.get(&hash)
-            && !known.may_change(found)
-        {
-            return Ok(());
+        match self.urls.find(url.as_str()) {
+            Some(known) => self.rediscover(url, known, found),
+            None => self.add(url, found),
         }
-        let known = match self.state().url(url.as_str())? {
-            Some(row) => self.rediscover(url, row, found)?,
-            None => self.add(url, found)?,
-        };
-        self.known_urls.put(hash, known);
-        Ok(())
     }
 
     /// A new URL was found.
-    fn add(&mut self, url: &NormalUrl, found: &Found) -> Result<KnownUrl, CrawlError> {
-        let (host, deferred) = self.state().host(url.origin().as_str())?;
+    fn add(&mut self, url: &NormalUrl, found: &Found) -> Result<(), CrawlError> {
+        let host = self.urls.host(self.filter.state(), url.origin().as_str())?;
         let admitted = self.admit(url, found.kind, found.depth, found.seed);
         let (state, cause) = match (&admitted, found.skip) {
             (Err(reason), _) => (UrlState::Skipped(*reason), None),
@@ -162,14 +131,10 @@ impl Recorder {
             (Ok(_), None) => (UrlState::Queued, None),
         };
         let &Found { kind, depth, hops, referrer, at, .. } = found;
-        let seed = admitted.ok();
-        let (url, id) = (url.as_str(), host.id);
-        let row = NewUrl { url, host: id, kind, state, cause, seed, depth, hops, referrer, at };
-        let id = self.state().add_url(&row)?;
-        if state == UrlState::Queued {
-            self.enqueue(host, deferred, id)?;
-        }
-        Ok(KnownUrl { depth, skipped: state == UrlState::Skipped(Reason::DuplicateLinks) })
+        let (url, seed) = (url.as_str(), admitted.ok());
+        let new = NewUrl { url, host, kind, state, cause, seed, depth, hops, referrer, at };
+        self.urls.add(self.filter.state(), &new)?;
+        if state == UrlState::Queued { self.count_queued(host) } else { Ok(()) }
     }
 
     /// A known URL was found again. A shorter path lowers its depth, and queues it if it was too deep. A page whose links are followed
@@ -177,13 +142,14 @@ impl Recorder {
     fn rediscover(
         &mut self,
         url: &NormalUrl,
-        mut row: UrlRow,
+        known: KnownUrl,
         found: &Found,
-    ) -> Result<KnownUrl, CrawlError> {
-        let followed = found.skip.is_none();
-        let may_requeue = match row.state {
+    ) -> Result<(), CrawlError> {
+        let (followed, is_nearer) = (found.skip.is_none(), found.depth < known.depth);
+        let may_requeue = match known.state {
             UrlState::Queued => false,
-            UrlState::Skipped(Reason::DuplicateLinks | Reason::Depth) => followed,
+            UrlState::Skipped(Reason::DuplicateLinks) => followed,
+            UrlState::Skipped(Reason::Depth) => followed && (is_nearer || found.seed.is_some()),
             UrlState::Skipped(Reason::Scope | Reason::Budget) => found.seed.is_some(),
             UrlState::Skipped(
                 Reason::Robots
@@ -196,34 +162,34 @@ impl Recorder {
                 | Reason::Host
                 | Reason::Pending,
             )
-            | UrlState::Judged => return Ok(KnownUrl { depth: 0, skipped: false }),
+            | UrlState::Judged => return Ok(()),
         };
-        let skipped = row.state == UrlState::Skipped(Reason::DuplicateLinks);
-        if may_requeue && let Ok(seed) = self.admit(url, row.kind, found.depth, found.seed) {
-            row.depth = found.depth;
-            self.requeue(&row, seed)?;
-            return Ok(KnownUrl { depth: found.depth, skipped: false });
+        if may_requeue {
+            let row = self.state().url_by_id(known.id)?;
+            let row = row.ok_or(StateError::Damaged("a URL of the log has no row"))?;
+            if let Ok(seed) = self.admit(url, row.kind, found.depth, found.seed) {
+                return self.requeue(&UrlRow { depth: found.depth, ..row }, seed);
+            }
         }
-        if found.depth < row.depth && (followed || skipped) {
-            row.depth = found.depth;
-            self.state().set_depth(row.id, row.depth)?;
+        let skipped = known.state == UrlState::Skipped(Reason::DuplicateLinks);
+        if is_nearer && (followed || skipped) {
+            self.urls.set_depth(self.filter.state(), known.id, found.depth)?;
         }
-        Ok(KnownUrl { depth: row.depth, skipped })
+        Ok(())
     }
 
     /// Queues a URL that had been skipped.
     pub(super) fn requeue(&mut self, row: &UrlRow, seed: usize) -> Result<(), CrawlError> {
-        let (host, deferred) = self.state().host(row.url.origin().as_str())?;
-        self.state().revive_url(row.id, seed, row.depth)?;
-        self.enqueue(host, deferred, row.id)
+        self.urls.requeue(self.filter.state(), row, seed)?;
+        self.count_queued(row.host)
     }
 
-    fn enqueue(&mut self, host: HostRow, deferred: bool, url: UrlId) -> Result<(), CrawlError> {
-        self.last_seq += 1;
-        self.state().enqueue(host.id, self.last_seq, url)?;
+    /// Counts a URL that was queued, and remembers its host for the report to the loop.
+    fn count_queued(&mut self, host: HostId) -> Result<(), CrawlError> {
         self.counts.queued += 1;
-        if !deferred && self.queued.last().is_none_or(|last| last.id != host.id) {
-            self.queued.push(host);
+        let is_reported = self.queued.last().is_some_and(|last| last.id == host);
+        if !is_reported && !self.urls.is_deferred(host) {
+            self.queued.push(self.state().host_by_id(host)?);
         }
         Ok(())
     }

@@ -8,11 +8,12 @@ mod links;
 mod record;
 mod report;
 mod retry;
+#[cfg(all(test, target_os = "linux"))]
+mod scale;
 mod start;
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
-use lru::LruCache;
 use serde::{Deserialize, Serialize};
 use tokio::{
     sync::{mpsc, oneshot},
@@ -33,11 +34,12 @@ use crate::{
     index::Audit,
     page::{NormalUrl, Timestamp, UrlOptions},
     sink::{Outputs, warc},
-    state::{DeferCause, DurableFilter, HostId, HostRow, Reason, RobotsRow, SkipCause, State},
+    state::{
+        DeferCause, DurableFilter, HostId, HostRow, Reason, RobotsRow, SkipCause, State, UrlLog,
+    },
 };
 
 use super::directory::keep_marks;
-use links::KnownUrl;
 pub use report::report;
 use retry::Failures;
 pub(super) use start::Start;
@@ -196,13 +198,12 @@ pub(super) struct Recorder {
     /// The filter, in whose state and transactions everything else is kept too.
     filter: DurableFilter,
     sink: Outputs,
-    known_urls: LruCache<u128, KnownUrl>,
+    /// The known URLs and the queue.
+    urls: UrlLog,
     url_options: UrlOptions,
-    hash_seed: u64,
     counts: Tally,
     /// Pages fetched for each seed.
     spent: Vec<u64>,
-    last_seq: i64,
     /// Whether hosts are visited in round-robin order.
     round_robin: bool,
     /// Hosts of which a URL was queued since the last [`Update::Recorded`].
@@ -281,7 +282,8 @@ impl Recorder {
             Request::KeepRobots(origin, robots) => self.state().set_robots(&origin, &robots)?,
             Request::Defer(host, cause) => {
                 tracing::warn!(host = self.state().host_name(host)?, %cause, "host deferred");
-                self.state().defer_host(host, cause, start::deferred_until(cause))?;
+                let until = start::deferred_until(cause);
+                self.urls.defer_host(self.filter.state(), host, cause, until)?;
             }
         }
         Ok(None)
@@ -290,15 +292,20 @@ impl Recorder {
     fn load(&mut self, query: Query) -> Result<Loaded, CrawlError> {
         match query {
             Query::Urls { host, after, limit } => {
-                Ok(Loaded::Urls(host, self.state().queued(host, after, limit)?))
+                Ok(Loaded::Urls(host, self.urls.queued(self.state(), host, after, limit)?))
             }
             Query::Hosts { visited, limit } => {
                 for host in visited {
-                    self.state().move_to_back(host)?;
+                    self.move_to_back(host)?;
                 }
-                Ok(Loaded::Hosts(self.state().waiting_hosts(limit)?))
+                Ok(Loaded::Hosts(self.urls.waiting_hosts(self.state(), limit)?))
             }
         }
+    }
+
+    /// Moves a host to the end of the rotation. The order of the next start depends on it only if hosts are visited one after the other.
+    fn move_to_back(&mut self, host: HostId) -> Result<i64, CrawlError> {
+        Ok(self.urls.move_to_back(self.filter.state(), host, self.round_robin)?)
     }
 
     /// Makes the batch durable: first the outputs, then the state, which records their lengths.
@@ -313,6 +320,7 @@ impl Recorder {
         self.state().set_meta("counts", json(&self.counts))?;
         self.state().set_meta("spent", json(&self.spent))?;
         self.state().set_meta("worked", json(&self.worked().as_secs_f64()))?;
+        self.urls.commit(self.filter.state())?;
         self.filter.commit()?;
         self.sink.committed()?;
         self.batch = 0;

@@ -20,7 +20,7 @@ use crate::{
         record::{Decision, DuplicateLine, PageLine},
         warc,
     },
-    state::{Capture, Reason, SkipCause, UrlState},
+    state::{Capture, Reason, SkipCause, UrlOutcome, UrlState},
 };
 
 /// What policy does with a judged page.
@@ -92,7 +92,7 @@ impl Recorder {
         unanswered: bool,
     ) -> Result<Update, CrawlError> {
         let row = &task.queued.url;
-        self.state().dequeue(row.host, task.queued.seq)?;
+        self.urls.dequeue(row.host, task.queued.seq);
         self.counts.queued = self.counts.queued.saturating_sub(1);
         if fetched {
             self.counts.fetched += 1;
@@ -101,7 +101,7 @@ impl Recorder {
             }
         }
         self.retry_failures()?;
-        let rank = self.round_robin.then(|| self.state().move_to_back(row.host)).transpose()?;
+        let rank = self.round_robin.then(|| self.move_to_back(row.host)).transpose()?;
         self.batch += 1;
         let queued = std::mem::take(&mut self.queued);
         let recorded = Recorded { queued, fetched, unanswered, rank };
@@ -117,7 +117,7 @@ impl Recorder {
     ) -> Result<Option<Judgement>, CrawlError> {
         let row = &task.queued.url;
         // The links of a seed are always followed.
-        if self.state().depth(row.id)? == 0 {
+        if self.urls.depth(row.id)? == 0 {
             return Ok(None);
         }
         let Some(matched) = self.filter.peek_body(row.url.as_str(), body, at)? else {
@@ -140,7 +140,7 @@ impl Recorder {
         exchange: Option<&warc::Exchange>,
     ) -> Result<Option<SkipCause>, CrawlError> {
         let row = &task.queued.url;
-        let depth = self.state().depth(row.id)?;
+        let depth = self.urls.depth(row.id)?;
         let action = self.action(row.url.as_str(), depth, judgement)?;
         let capture = exchange.map(|exchange| Capture {
             payload: warc::PayloadDigest::of(&exchange.body).0,
@@ -152,8 +152,9 @@ impl Recorder {
         if let Some(parsed) = parsed.filter(|_| !action.stored && self.plan.store.text) {
             self.keep_text(parsed, judgement)?;
         }
-        let (state, status) = (UrlState::Judged, Some(received.status));
-        self.state().set_url_state(row.id, state, None, status, received.at)?;
+        let (state, status, at) = (UrlState::Judged, Some(received.status), received.at);
+        let outcome = UrlOutcome { state, cause: None, detail: None, status, at };
+        self.urls.settle(self.filter.state(), row.id, &outcome)?;
         tracing::debug!(url = %row.url, number = judgement.id.0, verdict = ?judgement.verdict, "judged");
         match judgement.verdict {
             Verdict::Unique => self.counts.unique += 1,
@@ -263,11 +264,9 @@ impl Recorder {
         if cause == Some(SkipCause::Unreachable) && row.referrer.is_none() {
             tracing::warn!(url = %row.url, why = detail, "seed cannot be reached");
         }
-        let (id, state) = (row.id, UrlState::Skipped(reason));
-        self.state().set_url_state(id, state, detail.as_deref(), status, Timestamp::now())?;
-        if let Some(cause) = cause {
-            self.state().set_cause(id, cause)?;
-        }
+        let (state, detail, at) = (UrlState::Skipped(reason), detail.as_deref(), Timestamp::now());
+        let outcome = UrlOutcome { state, cause, detail, status, at };
+        self.urls.settle(self.filter.state(), row.id, &outcome)?;
         self.failures.add(&task.queued.url, cause);
         Ok(())
     }
@@ -276,7 +275,7 @@ impl Recorder {
     /// that only its own list admits, the lists would give [`Reason::Scope`], but the spent budget is the cause.
     fn move_to_another_seed(&mut self, task: &Task) -> Result<Option<Skipped>, CrawlError> {
         let row = &task.queued.url;
-        match self.admit(&row.url, row.kind, self.state().depth(row.id)?, None) {
+        match self.admit(&row.url, row.kind, self.urls.depth(row.id)?, None) {
             Ok(seed) => {
                 self.requeue(row, seed)?;
                 Ok(None)

@@ -17,7 +17,9 @@ use crate::{
         Replacement, SKIPPED,
         record::{Decision, SkippedLine},
     },
-    state::{DeferredRow, Reason, SkipCause, State, StateError, UrlId, UrlRow, UrlState},
+    state::{
+        DeferCause, DeferredRow, Reason, SkipCause, State, StateError, UrlId, UrlRow, UrlState,
+    },
 };
 
 /// Rows that are cached in front of the state.
@@ -28,11 +30,20 @@ impl Recorder {
     pub(in crate::crawl) fn finish(&mut self, end: End) -> Result<Report, CrawlError> {
         self.state().set_meta("worked", json(&self.worked().as_secs_f64()))?;
         self.state().set_meta("finished", Timestamp::now().0)?;
-        let has_work = || self.state().has_work_at_stopped_hosts();
-        let end = if end == End::Done && has_work()? { End::Open } else { end };
+        let end =
+            if end == End::Done && self.has_work_at_stopped_hosts()? { End::Open } else { end };
         self.state().set_meta("end", json(&end))?;
         tracing::info!(name = self.plan.name, ?end, "the run ends");
         write(&self.plan.directory, self.state())
+    }
+
+    /// Whether URLs wait at hosts that had answered and do not any more.
+    fn has_work_at_stopped_hosts(&self) -> Result<bool, CrawlError> {
+        let stopped = |host: &DeferredRow| matches!(host.cause, DeferCause::Stopped(_));
+        let hosts = self.state().deferred_hosts()?;
+        let stopped: Vec<_> = hosts.into_iter().filter(stopped).map(|host| host.host).collect();
+        let mut deferred = self.urls.deferred_hosts();
+        Ok(deferred.any(|(host, urls)| urls > 0 && stopped.contains(&host)))
     }
 }
 

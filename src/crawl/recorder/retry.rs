@@ -43,9 +43,9 @@ fn may_pass(cause: Option<SkipCause>) -> bool {
     )
 }
 
-/// Whether it failed so long ago that it is fetched again.
-pub(super) fn is_due(row: &UrlRow, now: Timestamp) -> bool {
-    may_pass(row.cause) && due_at(row.at) <= now
+/// A URL that failed at this time or earlier is fetched again now.
+pub(super) fn failed_by(now: Timestamp) -> Timestamp {
+    now - RETRY_AFTER
 }
 
 fn due_at(failed: Timestamp) -> Timestamp {
@@ -81,22 +81,11 @@ impl Recorder {
         if self.failures.look_at.is_none_or(|at| at > now) {
             return Ok(());
         }
-        let (mut due, mut next) = (Vec::new(), None);
-        self.state().for_each_url(
-            |state| matches!(state, UrlState::Skipped(Reason::Failure | Reason::Robots)),
-            |row| {
-                if is_due(&row, now) {
-                    due.push(row);
-                } else if may_pass(row.cause) {
-                    let at = due_at(row.at);
-                    next = Some(next.map_or(at, |next: Timestamp| next.min(at)));
-                }
-                Ok::<_, CrawlError>(())
-            },
-        )?;
-        let earliest = later(now, LOOK_EVERY);
-        self.failures.look_at = next.map(|next| next.max(earliest));
-        due.iter().try_for_each(|row| self.retry_failure(row))
+        let due = self.state().failed_urls(failed_by(now))?;
+        due.iter().try_for_each(|row| self.retry_failure(row))?;
+        let first = self.state().first_failure()?.map(due_at);
+        self.failures.look_at = first.map(|first| first.max(later(now, LOOK_EVERY)));
+        Ok(())
     }
 
     /// Queues a failed URL again, if it is still admitted.
@@ -135,8 +124,10 @@ impl Recorder {
 
     /// A deferred host is asked again.
     pub(super) fn resume(&mut self, host: HostId) -> Result<Update, CrawlError> {
-        self.state().end_absence(host)?;
-        let waits = !self.state().queued(host, 0, 1)?.is_empty();
+        if self.state().end_absence(host)? {
+            self.urls.resume_host(host);
+        }
+        let waits = !self.urls.queued(self.state(), host, 0, 1)?.is_empty();
         let row = waits.then(|| self.state().host_by_id(host)).transpose()?;
         Ok(Update::Resumed(host, row))
     }

@@ -5,13 +5,11 @@
 
 use std::{fs, path::Path, sync::Arc, time::Duration};
 
-use lru::LruCache;
-
 use super::{
     FIRST_BATCH_TIME, Recorder, Tally, json,
-    links::{Found, KNOWN_URLS, same_site},
+    links::{Found, same_site},
     report::judged_by,
-    retry::{Failures, is_due},
+    retry::{Failures, failed_by},
 };
 use crate::{
     crawl::{
@@ -24,7 +22,10 @@ use crate::{
     page::{NormalUrl, Timestamp},
     report::End,
     sink::{Checksums, Mark, Outputs, SinkError, checksums_name, warc},
-    state::{DeferCause, DurableFilter, Reason, Restored, SkipCause, State, UrlRow, UrlState},
+    state::{
+        DeferCause, DurableFilter, Reason, Restored, SkipCause, State, UrlLog, UrlOutcome, UrlRow,
+        UrlState,
+    },
 };
 
 /// How long a host that did not respond is left alone after its run is finished.
@@ -72,12 +73,10 @@ impl Recorder {
         let mut recorder = Self {
             scope,
             url_options: plan.crawl.url_options(),
-            hash_seed: rand::random(),
             counts: stored(state, "counts")?.unwrap_or_default(),
             spent: stored(state, "spent")?.unwrap_or_default(),
-            last_seq: state.last_seq()?,
             round_robin: plan.crawl.concurrency.get() == 1,
-            known_urls: LruCache::new(KNOWN_URLS),
+            urls: UrlLog::load(state)?,
             queued: Vec::new(),
             failures: Failures::default(),
             batch: 0,
@@ -160,8 +159,8 @@ impl Recorder {
     }
 
     /// Resumes deferred hosts that may get requests again, after a run that `ended` so.
-    fn resume_hosts(&self, ended: Option<End>) -> Result<(), CrawlError> {
-        let (now, limits) = (Timestamp::now(), &self.plan.politeness);
+    fn resume_hosts(&mut self, ended: Option<End>) -> Result<(), CrawlError> {
+        let (now, limits) = (Timestamp::now(), self.plan.politeness.clone());
         for deferred in self.state().deferred_hosts()? {
             let is_allowed = match deferred.cause {
                 DeferCause::CrawlDelay(delay) => {
@@ -174,6 +173,7 @@ impl Recorder {
             if is_allowed || deferred.until <= now {
                 tracing::info!(host = deferred.name, cause = %deferred.cause, "host resumed");
                 self.state().resume_host(&deferred)?;
+                self.urls.resume_host(deferred.host);
             }
         }
         Ok(())
@@ -223,15 +223,16 @@ impl Recorder {
         )?;
         for row in without_seed {
             match self.admit(&row.url, row.kind, row.depth, None) {
-                Ok(seed) => self.state().revive_url(row.id, seed, row.depth)?,
+                Ok(seed) => self.urls.requeue(self.filter.state(), &row, seed)?,
                 Err(reason) => {
-                    let state = UrlState::Skipped(reason);
-                    self.state().set_url_state(row.id, state, None, None, Timestamp::now())?;
+                    let (state, at) = (UrlState::Skipped(reason), Timestamp::now());
+                    let outcome = UrlOutcome { state, cause: None, detail: None, status: None, at };
+                    self.urls.settle(self.filter.state(), row.id, &outcome)?;
                 }
             }
         }
-        self.state().dequeue_skipped()?;
-        self.counts.queued = self.state().queue_len()?;
+        self.urls.dequeue_settled();
+        self.counts.queued = self.urls.queue_len();
         Ok(())
     }
 
@@ -242,44 +243,31 @@ impl Recorder {
         let admission_changed = has_changed(self.state(), "policy", &admission(&self.plan, roots))?;
         let policy_changed = has_changed(self.state(), "robots", &robots_policy(&self.plan))?;
         let Dedup { same_site, cross_site, .. } = &self.plan.dedup;
-        let may_be_admitted = |state| match state {
-            UrlState::Queued | UrlState::Judged => false,
-            UrlState::Skipped(reason) => match reason {
-                Reason::Robots | Reason::Failure => true,
-                Reason::Scope | Reason::Depth | Reason::Budget | Reason::DuplicateLinks => {
-                    admission_changed
-                }
-                Reason::Redirect
-                | Reason::Status
-                | Reason::ContentType
-                | Reason::Noindex
-                | Reason::Sitemap
-                | Reason::Host
-                | Reason::Pending => false,
-            },
-        };
-        let has_ceased = |row: &UrlRow| match row.cause {
-            Some(SkipCause::RobotsNotReceived | SkipCause::Unreachable) => true,
-            Some(SkipCause::Incomplete) => is_due(row, now),
-            Some(SkipCause::SameSite) => same_site.links == Links::Follow,
-            Some(SkipCause::CrossSite) => cross_site.links == Links::Follow,
-            None if row.state == UrlState::Skipped(Reason::Robots) => policy_changed,
-            None => {
-                !matches!(row.state, UrlState::Skipped(Reason::DuplicateLinks | Reason::Failure))
+        let mut failed = self.state().failed_urls(now)?;
+        failed.retain(|row| row.cause != Some(SkipCause::Incomplete) || row.at <= failed_by(now));
+        let has_ceased = |row: &UrlRow| match (row.state, row.cause) {
+            (_, Some(SkipCause::SameSite)) => same_site.links == Links::Follow,
+            (_, Some(SkipCause::CrossSite)) => cross_site.links == Links::Follow,
+            (UrlState::Skipped(Reason::Robots), None) => policy_changed,
+            (UrlState::Skipped(Reason::Scope | Reason::Depth | Reason::Budget), None) => {
+                admission_changed
             }
+            _ => false,
         };
-        let (mut admitted, mut failed) = (Vec::new(), Vec::new());
-        self.state().for_each_url(may_be_admitted, |row| {
-            if !has_ceased(&row) {
-                // It stays as it is.
-            } else if row.state == UrlState::Skipped(Reason::Failure) {
-                failed.push(row);
-            } else {
-                let seed = self.admit(&row.url, row.kind, row.depth, None).ok();
-                admitted.extend(seed.map(|seed| (row, seed)));
-            }
-            Ok::<_, CrawlError>(())
-        })?;
+        let mut admitted = Vec::new();
+        if admission_changed || policy_changed {
+            self.state().for_each_url(
+                |state| matches!(state, UrlState::Skipped(_)),
+                |row| {
+                    if has_ceased(&row)
+                        && let Ok(seed) = self.admit(&row.url, row.kind, row.depth, None)
+                    {
+                        admitted.push((row, seed));
+                    }
+                    Ok::<_, CrawlError>(())
+                },
+            )?;
+        }
         for (row, seed) in admitted {
             self.requeue(&row, seed)?;
         }

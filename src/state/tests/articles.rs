@@ -139,6 +139,10 @@ fn pages_of_version_5_are_still_compared_by_text() {
         .execute_batch(
             "ALTER TABLE documents DROP COLUMN shared; ALTER TABLE documents DROP COLUMN thin;
              ALTER TABLE templates DROP COLUMN name; DROP TABLE articles; DROP TABLE keys; DROP TABLE checksums;
+             DELETE FROM meta WHERE name = 'url_hash_seed';
+             DROP TABLE url_log; DROP INDEX urls_failed; CREATE INDEX hosts_by_rank ON hosts (rank);
+             ALTER TABLE urls ADD COLUMN key INTEGER; CREATE INDEX urls_by_key ON urls (key);
+             CREATE TABLE queue (host INTEGER NOT NULL, seq INTEGER NOT NULL, url INTEGER NOT NULL);
              PRAGMA user_version = 5;",
         )
         .unwrap();

@@ -271,18 +271,18 @@ fn unique(id: u64) -> Judgement {
 #[test]
 fn damaged_rows_are_errors() {
     let state = State::in_memory().unwrap();
-    let (host, _) = state.host("a:80").unwrap();
-    let id = state.add_url(&queue::new_url("http://a/", host.id)).unwrap();
-    state.enqueue(host.id, 1, id).unwrap();
+    let mut urls = UrlLog::load(&state).unwrap();
+    let host = urls.host(&state, "a:80").unwrap();
+    let id = urls.add(&state, &queue::new_url("http://a/", host)).unwrap();
     state.add_document("a", &unique(1)).unwrap();
     let damage = |sql: &str| state.db.execute_batch(sql).unwrap();
     let is_damage = |error: StateError| matches!(error, StateError::Damaged(_));
 
     damage("UPDATE urls SET state = 99");
-    assert!(is_damage(state.url("http://a/").unwrap_err()));
-    assert!(is_damage(state.queued(host.id, 0, 9).unwrap_err()));
+    assert!(is_damage(state.url_by_id(id).unwrap_err()));
+    assert!(is_damage(urls.queued(&state, host, 0, 9).unwrap_err()));
     damage("UPDATE urls SET state = 0, depth = -1");
-    assert!(is_damage(state.url("http://a/").unwrap_err()));
+    assert!(is_damage(state.url_by_id(id).unwrap_err()));
     damage("UPDATE urls SET depth = 0, status = 70000");
     assert!(is_damage(state.url_by_id(id).unwrap_err()));
     damage("UPDATE urls SET status = NULL, cause = 9");
@@ -291,7 +291,7 @@ fn damaged_rows_are_errors() {
     assert!(is_damage(state.url_by_id(id).unwrap_err()));
     for text in ["a", "ftp://a/"] {
         damage(&format!("UPDATE urls SET kind = 0, url = '{text}'"));
-        assert!(is_damage(state.queued(host.id, 0, 9).unwrap_err()), "{text}");
+        assert!(is_damage(urls.queued(&state, host, 0, 9).unwrap_err()), "{text}");
     }
 
     damage("UPDATE hosts SET cause = 9, requested = 0, until = 0");
@@ -311,6 +311,12 @@ fn damaged_rows_are_errors() {
         assert!(is_damage(error), "{sql}");
     }
     assert!(is_damage(state.name_of(DocId(7)).unwrap_err()));
+
+    urls.commit(&state).unwrap();
+    damage("INSERT INTO url_log VALUES (NULL, x'09')");
+    assert!(is_damage(UrlLog::load(&state).unwrap_err()));
+    damage("DELETE FROM url_log");
+    assert!(is_damage(UrlLog::load(&state).unwrap_err()), "a URL is missing");
 
     damage("INSERT INTO signatures VALUES (1, x'0011')");
     assert!(is_damage(SignatureLog::read(&state, drop).unwrap_err()));

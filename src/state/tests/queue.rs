@@ -21,57 +21,104 @@ pub(super) fn new_url(url: &str, host: HostId) -> NewUrl<'_> {
 }
 
 #[test]
-fn urls_wait_in_the_order_of_their_places() {
+fn urls_wait_in_the_order_in_which_they_were_queued() {
     let state = State::in_memory().unwrap();
-    let (host, _) = state.host("a:80").unwrap();
-    for (seq, url) in [(3, "http://a/3"), (1, "http://a/1"), (2, "http://a/2")] {
-        let id = state.add_url(&new_url(url, host.id)).unwrap();
-        state.enqueue(host.id, seq, id).unwrap();
+    let mut urls = UrlLog::load(&state).unwrap();
+    let [a, b] = ["a:80", "b:80"].map(|name| urls.host(&state, name).unwrap());
+    for (host, url) in [(a, "http://a/1"), (b, "http://b/1"), (a, "http://a/2"), (a, "http://a/3")]
+    {
+        assert_eq!(urls.find(url), None);
+        urls.add(&state, &new_url(url, host)).unwrap();
     }
-    let places = |after, limit| {
-        let queued = state.queued(host.id, after, limit).unwrap();
+    let waiting = |urls: &UrlLog, after, limit| {
+        let queued = urls.queued(&state, a, after, limit).unwrap();
         queued.iter().map(|queued| (queued.seq, queued.url.url.to_string())).collect::<Vec<_>>()
     };
-    assert_eq!(places(0, 2), [(1, "http://a/1".to_owned()), (2, "http://a/2".to_owned())]);
-    assert_eq!(places(2, 9), [(3, "http://a/3".to_owned())]);
-    state.dequeue(host.id, 1).unwrap();
-    assert_eq!(
-        (places(0, 9).len(), state.last_seq().unwrap(), state.queue_len().unwrap()),
-        (2, 3, 2)
-    );
+    let names = |found: Vec<(i64, String)>| found.into_iter().map(|it| it.1).collect::<Vec<_>>();
+    let first = waiting(&urls, 0, 2);
+    assert_eq!(names(first.clone()), ["http://a/1", "http://a/2"]);
+    assert_eq!(names(waiting(&urls, first[1].0, 9)), ["http://a/3"]);
+
+    let second = urls.find("http://a/2").unwrap();
+    settle(&mut urls, &state, second.id, Reason::Failure);
+    urls.dequeue(a, first[1].0);
+    assert_eq!(names(waiting(&urls, 0, 9)), ["http://a/1", "http://a/3"]);
+    let state_of_second = UrlState::Skipped(Reason::Failure);
+    for urls in [urls.reloaded(&state), UrlLog::load(&state).unwrap()] {
+        assert_eq!(names(waiting(&urls, 0, 9)), ["http://a/1", "http://a/3"]);
+        assert_eq!((urls.queue_len(), urls.queued(&state, b, 0, 9).unwrap().len()), (3, 1));
+        assert_eq!(urls.find("http://a/2").unwrap().state, state_of_second);
+    }
+}
+
+#[test]
+fn a_url_that_is_queued_again_comes_last_also_after_a_start() {
+    let state = State::in_memory().unwrap();
+    let mut urls = UrlLog::load(&state).unwrap();
+    let host = urls.host(&state, "a:80").unwrap();
+    let ids =
+        ["http://a/1", "http://a/2"].map(|url| urls.add(&state, &new_url(url, host)).unwrap());
+    let first = urls.queued(&state, host, 0, 1).unwrap().remove(0);
+    settle(&mut urls, &state, ids[0], Reason::Depth);
+    let row = UrlRow { depth: 7, ..first.url };
+    urls.requeue(&state, &row, 3).unwrap();
+    urls.dequeue(host, first.seq);
+    urls.set_depth(&state, ids[1], 70_000).unwrap();
+    let order = |urls: &UrlLog| {
+        let queued = urls.queued(&state, host, 0, 9).unwrap();
+        queued.iter().map(|it| (it.url.id, it.url.seed, it.url.depth)).collect::<Vec<_>>()
+    };
+    let expected = [(ids[1], Some(0), 70_000), (ids[0], Some(3), 7)];
+    assert_eq!(order(&urls), expected);
+    let urls = urls.reloaded(&state);
+    assert_eq!(order(&urls), expected);
+    assert_eq!(ids.map(|id| urls.depth(id).unwrap()), [7, 65_535]);
+}
+
+fn settle(urls: &mut UrlLog, state: &State, id: UrlId, reason: Reason) {
+    let skipped = UrlState::Skipped(reason);
+    let at = Timestamp(9);
+    let outcome = UrlOutcome { state: skipped, cause: None, detail: None, status: None, at };
+    urls.settle(state, id, &outcome).unwrap();
 }
 
 #[test]
 fn hosts_with_urls_rotate_unless_they_are_deferred() {
     let state = State::in_memory().unwrap();
-    let hosts = ["a:80", "b:80", "c:80", "d:80"].map(|name| state.host(name).unwrap().0.id);
+    let mut urls = UrlLog::load(&state).unwrap();
+    let hosts = ["a:80", "b:80", "c:80", "d:80"].map(|name| urls.host(&state, name).unwrap());
     for (seq, host) in (1..).zip(&hosts[..3]) {
-        let id = state.add_url(&new_url(&format!("http://x/{seq}"), *host)).unwrap();
-        state.enqueue(*host, seq, id).unwrap();
+        urls.add(&state, &new_url(&format!("http://x/{seq}"), *host)).unwrap();
     }
-    let waiting =
-        |limit| state.waiting_hosts(limit).unwrap().iter().map(|row| row.id).collect::<Vec<_>>();
-    assert_eq!(waiting(9), hosts[..3]);
-    state.move_to_back(hosts[0]).unwrap();
-    assert_eq!(waiting(9), [hosts[1], hosts[2], hosts[0]]);
-    assert_eq!(waiting(1), [hosts[1]]);
-    state.defer_host(hosts[1], DeferCause::Unanswered(10), Timestamp(7)).unwrap();
-    assert!(state.host("b:80").unwrap().1);
-    assert_eq!(waiting(9), [hosts[2], hosts[0]]);
+    let waiting = |urls: &UrlLog, limit| {
+        let rows = urls.waiting_hosts(&state, limit).unwrap();
+        rows.iter().map(|row| row.id).collect::<Vec<_>>()
+    };
+    assert_eq!(waiting(&urls, 9), hosts[..3]);
+    urls.move_to_back(&state, hosts[0], true).unwrap();
+    assert_eq!(waiting(&urls, 9), [hosts[1], hosts[2], hosts[0]]);
+    assert_eq!(waiting(&urls, 1), [hosts[1]]);
+    urls.defer_host(&state, hosts[1], DeferCause::Unanswered(10), Timestamp(7)).unwrap();
+    let mut urls = urls.reloaded(&state);
+    assert!(urls.is_deferred(hosts[1]));
+    assert_eq!(waiting(&urls, 9), [hosts[2], hosts[0]]);
     state.resume_host(&state.deferred_hosts().unwrap()[0]).unwrap();
-    assert_eq!(waiting(9), [hosts[1], hosts[2], hosts[0]]);
+    urls.resume_host(hosts[1]);
+    assert_eq!(waiting(&urls, 9), [hosts[1], hosts[2], hosts[0]]);
+    assert_eq!(waiting(&urls.reloaded(&state), 9), [hosts[1], hosts[2], hosts[0]]);
 }
 
 #[test]
 fn the_cause_of_a_deferral_is_stored_and_a_pause_outlives_it() {
     let state = State::in_memory().unwrap();
+    let mut urls = UrlLog::load(&state).unwrap();
     let causes = [
         DeferCause::CrawlDelay(Duration::from_millis(61_500)),
         DeferCause::RetryAfter(Duration::from_hours(24)),
         DeferCause::Unanswered(10),
     ];
     for (name, cause) in ["a:80", "b:80", "c:80"].into_iter().zip(causes) {
-        let host = state.host(name).unwrap().0.id;
+        let host = urls.host(&state, name).unwrap();
         state.defer_host(host, cause, Timestamp(99)).unwrap();
     }
     let deferred = state.deferred_hosts().unwrap();
@@ -81,6 +128,9 @@ fn the_cause_of_a_deferral_is_stored_and_a_pause_outlives_it() {
         state.resume_host(deferred).unwrap();
     }
     assert_eq!(state.deferred_hosts().unwrap(), []);
-    let rests = ["a:80", "b:80", "c:80"].map(|name| state.host(name).unwrap().0.not_before);
+    let rests = ["a:80", "b:80", "c:80"].map(|name| {
+        let host = urls.host(&state, name).unwrap();
+        state.host_by_id(host).unwrap().not_before
+    });
     assert_eq!(rests, [None, Some(Timestamp(99)), None]);
 }

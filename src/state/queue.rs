@@ -1,0 +1,169 @@
+//! The URLs that wait to be fetched, in memory: each host's in order, and the hosts in rotation.
+//!
+//! Some five bytes a URL, and a hundred for each host that has any.
+
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+
+use super::{hosts::HostId, urls::UrlId};
+
+/// The place of a URL that does not wait any more.
+const GONE: u32 = 0;
+
+/// The queue of each host, and the rotation of the hosts.
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    hosts: HashMap<HostId, HostQueue>,
+    /// Hosts with URLs that are not deferred, by rank.
+    rotation: BTreeSet<(i64, HostId)>,
+    deferred: HashSet<HostId>,
+    len: u64,
+    /// Every place so far was lower.
+    next_seq: i64,
+    last_rank: i64,
+}
+
+#[derive(Debug)]
+struct HostQueue {
+    /// The place of the first URL.
+    first: i64,
+    urls: VecDeque<u32>,
+    rank: i64,
+}
+
+impl Queue {
+    /// An empty queue. Ranks up to `last_rank` are taken, and these hosts are deferred.
+    pub(super) fn new(last_rank: i64, deferred: impl Iterator<Item = HostId>) -> Self {
+        Self { next_seq: 1, last_rank, deferred: deferred.collect(), ..Self::default() }
+    }
+
+    /// How many URLs wait.
+    pub(super) fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// A rank behind all others.
+    pub(super) fn next_rank(&mut self) -> i64 {
+        self.last_rank += 1;
+        self.last_rank
+    }
+
+    /// Whether URLs of this host wait, so that its rank is known.
+    pub(super) fn has(&self, host: HostId) -> bool {
+        self.hosts.contains_key(&host)
+    }
+
+    /// Adds a URL at the end of its host's queue. `rank` is the host's, if it is not known.
+    pub(super) fn push(&mut self, host: HostId, rank: i64, url: UrlId) {
+        let first = self.next_seq;
+        let queue = self.hosts.entry(host).or_insert_with(|| {
+            if !self.deferred.contains(&host) {
+                self.rotation.insert((rank, host));
+            }
+            HostQueue { first, urls: VecDeque::new(), rank }
+        });
+        queue.urls.push_back(u32::try_from(url.0).unwrap_or(GONE));
+        self.next_seq = self.next_seq.max(queue.first + queue.urls.len() as i64);
+        self.len += 1;
+    }
+
+    /// Takes out the URL at this place of its host's queue.
+    pub(super) fn remove(&mut self, host: HostId, seq: i64) {
+        let Some(queue) = self.hosts.get_mut(&host) else { return };
+        let place = usize::try_from(seq - queue.first).ok();
+        let Some(url) = place.and_then(|place| queue.urls.get_mut(place)) else { return };
+        if std::mem::replace(url, GONE) != GONE {
+            self.len -= 1;
+        }
+        while queue.urls.pop_front_if(|url| *url == GONE).is_some() {
+            queue.first += 1;
+        }
+        if queue.urls.is_empty() {
+            self.rotation.remove(&(queue.rank, host));
+            self.hosts.remove(&host);
+        } else if queue.urls.capacity() > 64 && queue.urls.capacity() / 4 > queue.urls.len() {
+            queue.urls.shrink_to(queue.urls.len() * 2);
+        }
+    }
+
+    /// Takes out all URLs but those that `stays` accepts, and all but the last occurrence of each.
+    pub(super) fn retain(&mut self, mut stays: impl FnMut(UrlId) -> bool) {
+        let mut emptied = Vec::new();
+        for (&host, queue) in &mut self.hosts {
+            let mut seen = HashSet::new();
+            for url in queue.urls.iter_mut().rev() {
+                if !stays(UrlId((*url).into())) || !seen.insert(*url) {
+                    *url = GONE;
+                }
+            }
+            let before = queue.urls.len();
+            queue.urls.retain(|url| *url != GONE);
+            queue.first += (before - queue.urls.len()) as i64;
+            queue.urls.shrink_to_fit();
+            if queue.urls.is_empty() {
+                emptied.push((queue.rank, host));
+            }
+        }
+        for (rank, host) in emptied {
+            self.rotation.remove(&(rank, host));
+            self.hosts.remove(&host);
+        }
+        self.len = self.hosts.values().map(|queue| queue.urls.len() as u64).sum();
+    }
+
+    /// Up to `limit` URLs of a host behind place `after`, with their places.
+    pub(super) fn of_host(
+        &self,
+        host: HostId,
+        after: i64,
+        limit: usize,
+    ) -> impl Iterator<Item = (i64, UrlId)> {
+        let queue = self.hosts.get(&host).into_iter();
+        let waiting = queue.flat_map(move |queue| {
+            let skipped = usize::try_from(after + 1 - queue.first).unwrap_or(0);
+            (queue.first..).zip(&queue.urls).skip(skipped)
+        });
+        let waiting = waiting.filter(|(_, url)| **url != GONE).take(limit);
+        waiting.map(|(seq, url)| (seq, UrlId((*url).into())))
+    }
+
+    /// Up to `limit` hosts that have URLs and are not deferred, in the order of the rotation.
+    pub(super) fn waiting_hosts(&self, limit: usize) -> impl Iterator<Item = (i64, HostId)> {
+        self.rotation.iter().copied().take(limit)
+    }
+
+    /// Gives a host another rank.
+    pub(super) fn set_rank(&mut self, host: HostId, rank: i64) {
+        if let Some(queue) = self.hosts.get_mut(&host) {
+            if self.rotation.remove(&(queue.rank, host)) {
+                self.rotation.insert((rank, host));
+            }
+            queue.rank = rank;
+        }
+    }
+
+    /// Whether a host is deferred.
+    pub(super) fn is_deferred(&self, host: HostId) -> bool {
+        self.deferred.contains(&host)
+    }
+
+    /// Defers a host, or ends that.
+    pub(super) fn set_deferred(&mut self, host: HostId, deferred: bool) {
+        let rank = self.hosts.get(&host).map(|queue| queue.rank);
+        if deferred {
+            self.deferred.insert(host);
+            rank.map(|rank| self.rotation.remove(&(rank, host)));
+        } else {
+            self.deferred.remove(&host);
+            rank.map(|rank| self.rotation.insert((rank, host)));
+        }
+    }
+
+    /// The deferred hosts, with how many of their URLs wait.
+    pub(super) fn deferred(&self) -> impl Iterator<Item = (HostId, usize)> {
+        let waiting = |host| {
+            let urls = self.hosts.get(host).into_iter().flat_map(|queue| &queue.urls);
+            urls.filter(|url| **url != GONE).count()
+        };
+        self.deferred.iter().map(move |host| (*host, waiting(host)))
+    }
+}

@@ -1,0 +1,470 @@
+//! The known URLs and the queue, kept in memory, and the log from which they come back.
+//!
+//! A page has a hundred links, to anywhere. An index in the file would change a page of the file for each of them; the log only grows at
+//! its end, by what the batch of a commit has changed. The rows of `urls` are added in the order of their numbers, and one is changed
+//! only when its URL was fetched. So what is written does not depend on how many URLs are known.
+
+use rusqlite::Connection;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use super::{
+    State, StateError,
+    hosts::{DeferCause, HostId, HostRow},
+    known_urls::{KnownUrl, KnownUrls},
+    queue::Queue,
+    reason::{Reason, SkipCause},
+    unsigned,
+    urls::{NewUrl, QUEUED, Queued, UrlId, UrlRow, UrlState, state_code},
+};
+use crate::page::Timestamp;
+
+/// How many bytes of the log are packed into one row when it is written anew.
+const ROW: usize = 1 << 20;
+
+/// One change. Each is a number of one byte, and its fields in this order, little endian.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Event {
+    /// 1: a URL was found, and does not wait.
+    Found { hash: u64, depth: u16, state: u8 },
+    /// 2: a URL was found, and waits.
+    FoundAndQueued { hash: u64, depth: u16, host: u32 },
+    /// 3: a known URL waits, or waits again.
+    Queued { id: u32, depth: u16, host: u32 },
+    /// 4: this has become of a URL.
+    Settled { id: u32, state: u8 },
+    /// 5: a URL is fewer links from its seed than was known.
+    Nearer { id: u32, depth: u16 },
+}
+
+impl Event {
+    fn write(self, out: &mut Vec<u8>) {
+        match self {
+            Self::Found { hash, depth, state } => {
+                out.push(1);
+                out.extend(hash.to_le_bytes());
+                out.extend(depth.to_le_bytes());
+                out.push(state);
+            }
+            Self::FoundAndQueued { hash, depth, host } => {
+                out.push(2);
+                out.extend(hash.to_le_bytes());
+                out.extend(depth.to_le_bytes());
+                out.extend(host.to_le_bytes());
+            }
+            Self::Queued { id, depth, host } => {
+                out.push(3);
+                out.extend(id.to_le_bytes());
+                out.extend(depth.to_le_bytes());
+                out.extend(host.to_le_bytes());
+            }
+            Self::Settled { id, state } => {
+                out.push(4);
+                out.extend(id.to_le_bytes());
+                out.push(state);
+            }
+            Self::Nearer { id, depth } => {
+                out.push(5);
+                out.extend(id.to_le_bytes());
+                out.extend(depth.to_le_bytes());
+            }
+        }
+    }
+
+    /// The first event of these bytes, which are cut to the rest.
+    fn read(bytes: &mut &[u8]) -> Option<Self> {
+        fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
+            let (taken, rest) = bytes.split_first_chunk()?;
+            *bytes = rest;
+            Some(*taken)
+        }
+        let [kind] = take(bytes)?;
+        Some(match kind {
+            1 => Self::Found {
+                hash: u64::from_le_bytes(take(bytes)?),
+                depth: u16::from_le_bytes(take(bytes)?),
+                state: take::<1>(bytes)?[0],
+            },
+            2 => Self::FoundAndQueued {
+                hash: u64::from_le_bytes(take(bytes)?),
+                depth: u16::from_le_bytes(take(bytes)?),
+                host: u32::from_le_bytes(take(bytes)?),
+            },
+            3 => Self::Queued {
+                id: u32::from_le_bytes(take(bytes)?),
+                depth: u16::from_le_bytes(take(bytes)?),
+                host: u32::from_le_bytes(take(bytes)?),
+            },
+            4 => {
+                Self::Settled { id: u32::from_le_bytes(take(bytes)?), state: take::<1>(bytes)?[0] }
+            }
+            5 => Self::Nearer {
+                id: u32::from_le_bytes(take(bytes)?),
+                depth: u16::from_le_bytes(take(bytes)?),
+            },
+            _ => return None,
+        })
+    }
+}
+
+/// The known URLs and the queue. What changes here is written by [`commit`](Self::commit), with the rows that it belongs to.
+#[derive(Debug)]
+pub(crate) struct UrlLog {
+    hash_seed: u64,
+    known: KnownUrls,
+    queue: Queue,
+    /// What has changed since the last commit.
+    pending: Vec<u8>,
+}
+
+impl UrlLog {
+    /// Loads what the state knows.
+    ///
+    /// # Errors
+    /// If SQLite fails or the log is damaged.
+    pub(crate) fn load(state: &State) -> Result<Self, StateError> {
+        let hash_seed = hash_seed(state)?;
+        let deferred = state.deferred_hosts()?.into_iter().map(|host| host.host);
+        let queue = Queue::new(state.last_rank()?, deferred);
+        let mut log = Self { hash_seed, known: KnownUrls::default(), queue, pending: Vec::new() };
+        let mut statement = state.db.prepare_cached("SELECT packed FROM url_log ORDER BY seq")?;
+        let mut rows = statement.query([])?;
+        let ranks = state.ranks()?;
+        while let Some(row) = rows.next()? {
+            let mut packed = row.get_ref(0)?.as_blob().map_err(rusqlite::Error::from)?;
+            while !packed.is_empty() {
+                let event = Event::read(&mut packed);
+                let applied = event.and_then(|event| log.apply(event, &ranks));
+                applied.ok_or(StateError::Damaged("the log of URLs cannot be read"))?;
+            }
+        }
+        let Self { known, queue, .. } = &mut log;
+        queue.retain(|id| known.get(id).is_some_and(|(_, state)| state == UrlState::Queued));
+        if i64::from(log.known.len()) != state.last_url()? {
+            return Err(StateError::Damaged("the log of URLs does not have all of them"));
+        }
+        Ok(log)
+    }
+
+    /// Applies an event of the log; `None` if it makes no sense. The queue may keep URLs that do not wait any more.
+    fn apply(&mut self, event: Event, ranks: &[i64]) -> Option<()> {
+        let known = &mut self.known;
+        let is_known = match event {
+            Event::Found { hash, depth, state } => {
+                known.push(hash, depth.into(), state_of(state)?).is_some()
+            }
+            Event::FoundAndQueued { hash, depth, host } => {
+                let id = known.push(hash, depth.into(), UrlState::Queued)?;
+                self.queue.push(HostId(host.into()), *ranks.get(host as usize)?, id);
+                true
+            }
+            Event::Queued { id, depth, host } => {
+                let id = UrlId(id.into());
+                self.queue.push(HostId(host.into()), *ranks.get(host as usize)?, id);
+                known.set_state(id, UrlState::Queued) && known.set_depth(id, depth.into())
+            }
+            Event::Settled { id, state } => known.set_state(UrlId(id.into()), state_of(state)?),
+            Event::Nearer { id, depth } => known.set_depth(UrlId(id.into()), depth.into()),
+        };
+        is_known.then_some(())
+    }
+
+    /// Writes what has changed since the last call, as part of the open transaction.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub(crate) fn commit(&mut self, state: &State) -> Result<(), StateError> {
+        if !self.pending.is_empty() {
+            state.execute("INSERT INTO url_log VALUES (NULL, ?)", [&self.pending])?;
+            self.pending.clear();
+        }
+        Ok(())
+    }
+
+    /// What is known of a URL in normal form.
+    pub(crate) fn find(&self, url: &str) -> Option<KnownUrl> {
+        self.known.find(hash(self.hash_seed, url))
+    }
+
+    /// How many links the URL is from its seed.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub(crate) fn depth(&self, id: UrlId) -> Result<u32, StateError> {
+        Ok(self.known.get(id).ok_or(NO_URL)?.0)
+    }
+
+    /// Enters a URL that is not known yet, and puts it in the queue if it waits.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub(crate) fn add(&mut self, state: &State, new: &NewUrl<'_>) -> Result<UrlId, StateError> {
+        let hash = hash(self.hash_seed, new.url);
+        let id = self.known.push(hash, new.depth, new.state);
+        let id = id.ok_or(StateError::TooManyUrls)?;
+        state.add_url(id, new)?;
+        let depth = u16::try_from(new.depth).unwrap_or(u16::MAX);
+        if new.state == UrlState::Queued {
+            let host = self.push(state, new.host, id)?;
+            Event::FoundAndQueued { hash, depth, host }.write(&mut self.pending);
+        } else {
+            let state = event_code(new.state);
+            Event::Found { hash, depth, state }.write(&mut self.pending);
+        }
+        Ok(id)
+    }
+
+    /// Puts a URL in the queue that had been skipped, for a seed and at a depth.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub(crate) fn requeue(
+        &mut self,
+        state: &State,
+        row: &UrlRow,
+        seed: usize,
+    ) -> Result<(), StateError> {
+        state.revive_url(row.id, seed, row.depth)?;
+        let is_known = self.known.set_state(row.id, UrlState::Queued)
+            && self.known.set_depth(row.id, row.depth);
+        let id = u32::try_from(row.id.0).ok().filter(|_| is_known).ok_or(NO_URL)?;
+        let depth = u16::try_from(row.depth).unwrap_or(u16::MAX);
+        let host = self.push(state, row.host, row.id)?;
+        Event::Queued { id, depth, host }.write(&mut self.pending);
+        Ok(())
+    }
+
+    /// Adds a URL to the queue of its host. Returns the number of the host in the log.
+    fn push(&mut self, state: &State, host: HostId, url: UrlId) -> Result<u32, StateError> {
+        let rank = if self.queue.has(host) { 0 } else { state.rank(host)? };
+        self.queue.push(host, rank, url);
+        u32::try_from(host.0).map_err(|_| StateError::TooManyUrls)
+    }
+
+    /// Says what has become of a URL. It stays in the queue until it is [taken out](Self::dequeue).
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub(crate) fn settle(
+        &mut self,
+        state: &State,
+        id: UrlId,
+        outcome: &UrlOutcome<'_>,
+    ) -> Result<(), StateError> {
+        state.set_url_state(id, outcome)?;
+        let is_known = self.known.set_state(id, outcome.state);
+        let id = u32::try_from(id.0).ok().filter(|_| is_known).ok_or(NO_URL)?;
+        Event::Settled { id, state: event_code(outcome.state) }.write(&mut self.pending);
+        Ok(())
+    }
+
+    /// Says that a URL is fewer links from its seed than was known.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub(crate) fn set_depth(
+        &mut self,
+        state: &State,
+        id: UrlId,
+        depth: u32,
+    ) -> Result<(), StateError> {
+        state.set_depth(id, depth)?;
+        let is_known = self.known.set_depth(id, depth);
+        let id = u32::try_from(id.0).ok().filter(|_| is_known).ok_or(NO_URL)?;
+        let depth = u16::try_from(depth).unwrap_or(u16::MAX);
+        Event::Nearer { id, depth }.write(&mut self.pending);
+        Ok(())
+    }
+
+    /// Takes the URL at this place out of its host's queue.
+    pub(crate) fn dequeue(&mut self, host: HostId, seq: i64) {
+        self.queue.remove(host, seq);
+    }
+
+    /// Takes all URLs out of the queue that do not wait any more.
+    pub(crate) fn dequeue_settled(&mut self) {
+        let Self { known, queue, .. } = self;
+        queue.retain(|id| known.get(id).is_some_and(|(_, state)| state == UrlState::Queued));
+    }
+
+    /// How many URLs wait.
+    pub(crate) fn queue_len(&self) -> u64 {
+        self.queue.len()
+    }
+
+    /// Up to `limit` URLs of a host's queue behind place `after`.
+    ///
+    /// # Errors
+    /// If SQLite fails or a row makes no sense.
+    pub(crate) fn queued(
+        &self,
+        state: &State,
+        host: HostId,
+        after: i64,
+        limit: usize,
+    ) -> Result<Vec<Queued>, StateError> {
+        let urls = self.queue.of_host(host, after, limit);
+        let row = |(seq, id)| Ok(Queued { seq, url: state.url_by_id(id)?.ok_or(NO_URL)? });
+        urls.map(row).collect()
+    }
+
+    /// The number of the host of this name; a new one comes last in the rotation.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub(crate) fn host(&mut self, state: &State, name: &str) -> Result<HostId, StateError> {
+        match state.host_named(name)? {
+            Some(host) => Ok(host),
+            None => state.add_host(name, self.queue.next_rank()),
+        }
+    }
+
+    /// Up to `limit` hosts that have URLs waiting and are not deferred, in the order of the rotation.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub(crate) fn waiting_hosts(
+        &self,
+        state: &State,
+        limit: usize,
+    ) -> Result<Vec<HostRow>, StateError> {
+        let waiting = self.queue.waiting_hosts(limit);
+        waiting.map(|(rank, host)| Ok(HostRow { rank, ..state.host_by_id(host)? })).collect()
+    }
+
+    /// Moves the host to the end of the rotation, and returns its new rank. Unless it `lasts`, the host is where it was after the next start.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub(crate) fn move_to_back(
+        &mut self,
+        state: &State,
+        host: HostId,
+        lasts: bool,
+    ) -> Result<i64, StateError> {
+        let rank = self.queue.next_rank();
+        self.queue.set_rank(host, rank);
+        if lasts {
+            state.set_rank(host, rank)?;
+        }
+        Ok(rank)
+    }
+
+    /// Whether a host is deferred.
+    pub(crate) fn is_deferred(&self, host: HostId) -> bool {
+        self.queue.is_deferred(host)
+    }
+
+    /// Defers a host: its URLs stay queued, but are not fetched.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub(crate) fn defer_host(
+        &mut self,
+        state: &State,
+        host: HostId,
+        cause: DeferCause,
+        until: Timestamp,
+    ) -> Result<(), StateError> {
+        self.queue.set_deferred(host, true);
+        state.defer_host(host, cause, until)
+    }
+
+    /// Says that a host is not deferred any more, as its row says too.
+    pub(crate) fn resume_host(&mut self, host: HostId) {
+        self.queue.set_deferred(host, false);
+    }
+
+    /// The deferred hosts, with how many of their URLs wait.
+    pub(crate) fn deferred_hosts(&self) -> impl Iterator<Item = (HostId, usize)> {
+        self.queue.deferred()
+    }
+}
+
+/// What has become of a URL, and more about it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct UrlOutcome<'a> {
+    pub(crate) state: UrlState,
+    pub(crate) cause: Option<SkipCause>,
+    pub(crate) detail: Option<&'a str>,
+    /// The status of the answer.
+    pub(crate) status: Option<u16>,
+    pub(crate) at: Timestamp,
+}
+
+const NO_URL: StateError = StateError::Damaged("a number is of no URL");
+
+/// The secret seed of a state's hashes, which every state has from its beginning.
+fn hash_seed(state: &State) -> Result<u64, StateError> {
+    let seed = state.meta::<i64>("url_hash_seed")?;
+    seed.map(unsigned).ok_or(StateError::Damaged("it has no seed for the hashes of URLs"))
+}
+
+fn hash(seed: u64, url: &str) -> u64 {
+    xxh3_64_with_seed(url.as_bytes(), seed)
+}
+
+/// The number of a state in the log.
+fn event_code(state: UrlState) -> u8 {
+    u8::try_from(state_code(state)).unwrap_or(u8::MAX)
+}
+
+fn state_of(code: u8) -> Option<UrlState> {
+    match i64::from(code) {
+        QUEUED => Some(UrlState::Queued),
+        255 => Some(UrlState::Judged),
+        _ => Reason::from_code(code).map(UrlState::Skipped),
+    }
+}
+
+/// Writes the log of a state whose layout had none: from the rows of `urls`, and from its table `queue`, which goes.
+///
+/// # Errors
+/// If SQLite fails.
+pub(super) fn migrate(db: &Connection) -> Result<(), StateError> {
+    let sql = "SELECT value FROM meta WHERE name = 'url_hash_seed'";
+    let seed = unsigned(db.query_row(sql, [], |row| row.get(0))?);
+    let mut packed = Vec::new();
+    let flush = |packed: &mut Vec<u8>, least| {
+        if packed.len() > least {
+            db.prepare_cached("INSERT INTO url_log VALUES (NULL, ?)")?.execute([&*packed])?;
+            packed.clear();
+        }
+        Ok::<_, StateError>(())
+    };
+    let mut urls = db.prepare("SELECT url, state, depth, id FROM urls ORDER BY id")?;
+    let mut rows = urls.query([])?;
+    let mut last = 0;
+    while let Some(row) = rows.next()? {
+        last += 1;
+        if row.get::<_, i64>(3)? != last {
+            return Err(StateError::Damaged("the numbers of URLs have a gap"));
+        }
+        let hash = hash(seed, row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?);
+        let state = u8::try_from(row.get::<_, i64>(1)?).unwrap_or(u8::MAX);
+        let depth = u16::try_from(row.get::<_, u32>(2)?).unwrap_or(u16::MAX);
+        Event::Found { hash, depth, state }.write(&mut packed);
+        flush(&mut packed, ROW)?;
+    }
+    let sql =
+        "SELECT q.url, u.depth, q.host FROM queue q JOIN urls u ON u.id = q.url ORDER BY q.seq";
+    let mut queue = db.prepare(sql)?;
+    let mut rows = queue.query([])?;
+    while let Some(row) = rows.next()? {
+        let depth = u16::try_from(row.get::<_, u32>(1)?).unwrap_or(u16::MAX);
+        Event::Queued { id: row.get(0)?, depth, host: row.get(2)? }.write(&mut packed);
+        flush(&mut packed, ROW)?;
+    }
+    flush(&mut packed, 0)?;
+    drop(rows);
+    queue.finalize()?;
+    Ok(db.execute_batch("DROP TABLE queue")?)
+}
+
+#[cfg(test)]
+impl UrlLog {
+    /// The same after a start: from what was written.
+    pub(super) fn reloaded(mut self, state: &State) -> Self {
+        self.commit(state).unwrap();
+        Self::load(state).unwrap()
+    }
+}
