@@ -10,6 +10,8 @@ use super::text::Writer;
 /// Declared text of less bytes says nothing, and no more than this is read of it.
 const LEAST: usize = 40;
 const MOST: usize = 1 << 15;
+/// Longer JSON is not read: it takes up to 32 times its length.
+const LONGEST_JSON: usize = 1 << 20;
 /// Bytes of a title that are read, and of a part of it that means anything.
 const LONGEST_TITLE: usize = 300;
 const LEAST_TITLE: usize = 6;
@@ -58,6 +60,9 @@ impl Declared {
 
     /// Reads JSON-LD.
     pub(super) fn read_json(&mut self, json: &str) {
+        if json.len() > LONGEST_JSON {
+            return;
+        }
         let mut values = Vec::from_iter(serde_json::from_str::<Value>(json));
         while let Some(value) = values.pop() {
             match value {
@@ -89,6 +94,11 @@ impl Declared {
     pub(super) fn find_description(&self, writer: &Writer) -> Option<Found> {
         find(&self.description, writer)
     }
+}
+
+/// Whether the `type` of a script is that of JSON-LD.
+pub(super) fn is_json(kind: &str) -> bool {
+    kind.trim().eq_ignore_ascii_case("application/ld+json")
 }
 
 /// Where a declared text is on the page.

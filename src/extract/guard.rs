@@ -8,7 +8,7 @@ use std::cell::Cell;
 
 use ego_tree::NodeId;
 use html5ever::{
-    LocalName, TokenizerResult,
+    Attribute, LocalName, TokenizerResult,
     buffer_queue::BufferQueue,
     local_name,
     tendril::StrTendril,
@@ -17,7 +17,7 @@ use html5ever::{
 };
 use scraper::{Html, HtmlTreeSink};
 
-use super::{Truncation, hidden};
+use super::{Truncation, declared, hidden};
 
 /// Limit of open elements, including formatting elements that wait to be reopened. Browsers have the same limit.
 const MAX_DEPTH: usize = 512;
@@ -28,12 +28,14 @@ const MAX_NODES: usize = 200_000;
 /// Limit of the sum over all tags of the elements open at that tag, which a tag may have to search. Even a page with the maximal number
 /// of nodes stays far below it, unless it is nested as no real page is.
 const MAX_STEPS: usize = 64 * MAX_NODES;
+/// Limit of text, in bytes. Scripts and styles do not count, because they are left out.
+const MAX_TEXT: usize = 5 << 20;
 /// Bytes passed to the tokenizer at a time.
 const PIECE: usize = 16 << 10;
 
 /// Parses `text` up to the first exceeded limit, which is returned.
 ///
-/// Comments are left out, and attributes that nothing here reads as well, unless `for_selectors`.
+/// Comments, scripts and styles are left out, and attributes that nothing here reads as well, unless `for_selectors`.
 pub(super) fn parse(text: &str, for_selectors: bool) -> (Html, Option<Truncation>) {
     let tokenizer = Tokenizer::new(Guard::new(for_selectors), TokenizerOpts::default());
     let input = BufferQueue::default();
@@ -44,6 +46,8 @@ pub(super) fn parse(text: &str, for_selectors: bool) -> (Html, Option<Truncation
         tokenizer.sink.silent.set(true);
         input.push_back(StrTendril::from_slice(piece));
         while !matches!(tokenizer.feed(&input), TokenizerResult::Done) {}
+        // The tree would keep a message for every NUL and stray tag.
+        tokenizer.sink.builder.sink.0.borrow_mut().errors.clear();
         if tokenizer.sink.silent.get() {
             // The whole piece is inside one tag or comment. The tokenizer reports its attributes only at its end.
             let reader = reader.get_or_insert_with(|| TagReader::new(before));
@@ -70,6 +74,10 @@ struct Guard {
     depth: Cell<usize>,
     until_counted: Cell<usize>,
     steps: Cell<usize>,
+    /// Bytes of text so far.
+    text: Cell<usize>,
+    /// Whether the text that follows belongs to a script or style.
+    is_code: Cell<bool>,
     stopped: Cell<Option<Truncation>>,
     head: Cell<Head>,
     /// Whether to keep attributes that only selectors read.
@@ -87,6 +95,8 @@ impl Guard {
             depth: Cell::new(0),
             until_counted: Cell::new(MAX_DEPTH / 2),
             steps: Cell::new(0),
+            text: Cell::new(0),
+            is_code: Cell::new(false),
             stopped: Cell::new(None),
             head: Cell::new(Head::Implied),
             keeps_attributes,
@@ -102,6 +112,7 @@ impl Guard {
             return Some(Truncation::Attributes);
         }
         strip(tag, self.keeps_attributes);
+        self.is_code.set(tag.kind == TagKind::StartTag && is_code(tag));
         self.count_open();
         self.steps.set(self.steps.get() + self.depth.get());
         let too_deep = self.depth.get() >= MAX_DEPTH && tag.kind == TagKind::StartTag;
@@ -149,8 +160,13 @@ impl Guard {
     }
 
     /// Counts a text, which searches only the formatting elements, and those faster.
-    fn admit_text(&self) -> Option<Truncation> {
+    fn admit_text(&self, token: &Token) -> Option<Truncation> {
+        let length = if let Token::CharacterTokens(text) = token { text.len() } else { 1 };
+        self.text.set(self.text.get() + length);
         self.steps.set(self.steps.get() + self.depth.get() / 16);
+        if self.text.get() > MAX_TEXT {
+            return Some(Truncation::Text);
+        }
         (self.steps.get() > MAX_STEPS).then_some(Truncation::Depth)
     }
 
@@ -189,11 +205,12 @@ impl TokenSink for Guard {
         let goes_on = match &mut token {
             Token::EOFToken => true,
             Token::CommentToken(_) => false,
+            Token::CharacterTokens(_) if self.is_code.get() => false,
             token if self.stopped.get().is_some() || self.is_pixel(token) => false,
             token => {
                 self.stopped.set(match token {
                     Token::TagToken(tag) => self.admit(tag),
-                    _ => self.admit_text(),
+                    text => self.admit_text(text),
                 });
                 self.stopped.get().is_none()
             }
@@ -226,6 +243,18 @@ fn strip(tag: &mut Tag, keeps_attributes: bool) {
         }
         _ if keeps_attributes => {}
         _ => tag.attrs.retain(|attribute| is_read(&attribute.name.local)),
+    }
+}
+
+/// Whether it is a script or style, of which only structured data is read.
+fn is_code(tag: &Tag) -> bool {
+    let is_data = |attribute: &Attribute| {
+        attribute.name.local == local_name!("type") && declared::is_json(&attribute.value)
+    };
+    match tag.name {
+        local_name!("script") => !tag.attrs.iter().any(is_data),
+        local_name!("style") => true,
+        _ => false,
     }
 }
 

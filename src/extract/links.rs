@@ -6,6 +6,15 @@ use url::Url;
 
 /// Limit of links of a page; a page with more is a trap for crawlers.
 const MAX_LINKS: usize = 10_000;
+/// Limit of the length of all links of a page together.
+const MAX_BYTES: usize = 4 << 20;
+/// Limit of the length of a link, after [`Url`] has encoded it. No longer URL is fetched.
+const MAX_URL: usize = 2048;
+/// Limit of the length of a link as written, with the white space that does not count.
+const MAX_HREF: usize = 4 * MAX_URL;
+/// Limit of the length of a host (RFC 1035). To encode a longer one takes time quadratic in its length, so it counts as this many bytes.
+const MAX_HOST: usize = 253;
+const LONG_HOST: usize = 64 << 10;
 
 /// A link of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +40,7 @@ pub(super) fn base_url(page: Option<&Url>, base: Option<&str>) -> Option<Url> {
 
 /// Resolves a link to a URL that can be crawled, without its fragment.
 pub(super) fn resolve(base: Option<&Url>, href: &str) -> Option<Url> {
-    let mut url = join(base, href)?;
+    let mut url = join(base, href.split_once('#').map_or(href, |(address, _)| address))?;
     url.set_fragment(None);
     matches!(url.scheme(), "http" | "https").then_some(url)
 }
@@ -45,16 +54,22 @@ pub(super) fn resolve_all<'a>(
     let mut by_url: HashMap<Url, usize> = HashMap::new();
     // Pages repeat links, and a repeated one need not be parsed again.
     let mut by_href: HashMap<&str, Option<usize>> = HashMap::new();
+    let mut bytes = 0;
     for RawLink { href, nofollow } in raw {
         let href = href.split_once('#').map_or(href, |(address, _)| address);
         let index = match by_href.entry(href) {
             Entry::Occupied(known) => *known.get(),
-            Entry::Vacant(_) if links.len() == MAX_LINKS => None,
-            Entry::Vacant(new) => *new.insert(resolve(base, href).map(|url| {
-                *by_url.entry(url).or_insert_with_key(|url| {
+            Entry::Vacant(_) if links.len() == MAX_LINKS || bytes >= MAX_BYTES => None,
+            Entry::Vacant(new) => *new.insert(resolve(base, href).and_then(|url| {
+                if url.host_str().is_some_and(|host| host.len() > MAX_HOST) {
+                    bytes += LONG_HOST;
+                    return None;
+                }
+                Some(*by_url.entry(url).or_insert_with_key(|url| {
+                    bytes += url.as_str().len();
                     links.push(Link { url: url.clone(), nofollow: true });
                     links.len() - 1
-                })
+                }))
             })),
         };
         if let Some(index) = index {
@@ -90,7 +105,11 @@ fn after_url_key(target: &str) -> Option<&str> {
 }
 
 fn join(base: Option<&Url>, href: &str) -> Option<Url> {
-    base.map_or_else(|| Url::parse(href), |base| base.join(href)).ok()
+    if href.len() > MAX_HREF {
+        return None;
+    }
+    let url = base.map_or_else(|| Url::parse(href), |base| base.join(href)).ok()?;
+    (url.as_str().len() <= MAX_URL).then_some(url)
 }
 
 #[cfg(test)]

@@ -124,7 +124,8 @@ impl Extractor {
     }
 
     /// Reads a page. The time is linear in its length, whatever it contains: a page that exceeds a limit (512 open elements, 256 attributes
-    /// of a tag, 200,000 nodes) gives what was read before, with [`Extracted::truncated`] set. The first 10,000 links are kept.
+    /// of a tag, 200,000 nodes or lines, 5 MiB of text) gives what was read before, with [`Extracted::truncated`] set. The first 10,000
+    /// links are kept, 4 MiB at most, and none of more than 2,048 characters.
     #[must_use]
     pub fn extract(&self, page: &Page) -> Extracted {
         let agent = self.options.agent.as_deref();
@@ -133,6 +134,7 @@ impl Extractor {
         let (html, truncated) = guard::parse(&markup, rules.is_some());
         let selection = rules.map(|rules| Selection::of(&html, rules)).unwrap_or_default();
         let reading = walk::read(&html, agent, &selection);
+        let truncated = truncated.or(reading.is_cut.then_some(Truncation::Text));
         let base = links::base_url(page.url.as_ref(), reading.base);
         let mut robots = reading.robots;
         for header in &page.x_robots_tag {
@@ -166,6 +168,8 @@ pub enum Truncation {
     Attributes,
     /// The page had too many elements.
     Nodes,
+    /// The page had too much text, or too many lines.
+    Text,
 }
 
 impl Truncation {
@@ -177,6 +181,7 @@ impl Truncation {
             Self::Depth => "depth",
             Self::Attributes => "attributes",
             Self::Nodes => "nodes",
+            Self::Text => "text",
         }
     }
 }

@@ -25,6 +25,9 @@ pub(super) struct Segment {
     pub(super) linked: usize,
 }
 
+/// Limit of segments.
+const MAX_SEGMENTS: usize = 200_000;
+
 /// Text under construction. No line is empty or has white space at its ends, because gaps are only written between words.
 #[derive(Debug, Default)]
 pub(super) struct Writer {
@@ -35,6 +38,8 @@ pub(super) struct Writer {
     pub(super) block: usize,
     /// Whether the text written next belongs to a link.
     pub(super) in_link: bool,
+    /// Whether the limit of segments was reached, after which nothing is written.
+    pub(super) is_full: bool,
 }
 
 impl Writer {
@@ -102,6 +107,9 @@ impl Writer {
             Gap::Space => self.out.push(' '),
             Gap::Tab | Gap::Line => self.start_segment(),
         }
+        if self.is_full {
+            return;
+        }
         self.out.push_str(words);
         self.gap = Gap::Space;
         if self.in_link
@@ -112,6 +120,10 @@ impl Writer {
     }
 
     fn start_segment(&mut self) {
+        self.is_full |= self.segments.len() == MAX_SEGMENTS;
+        if self.is_full {
+            return;
+        }
         let (gap, block, start) = (self.gap, self.block, self.out.len());
         self.segments.push(Segment { gap, block, start, linked: 0 });
     }

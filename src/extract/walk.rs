@@ -7,7 +7,7 @@ use scraper::{ElementRef, Html, Node, node::Element};
 use super::{
     blocks::{Blocks, Flow},
     boilerplate::{self, attribute},
-    declared::Declared,
+    declared::{Declared, is_json},
     directives::{Directives, is_agent},
     hidden,
     links::{RawLink, refresh_target},
@@ -28,6 +28,8 @@ pub(super) struct Reading<'a> {
     pub(super) canonical: Vec<&'a str>,
     pub(super) robots: Directives,
     pub(super) lang: Option<&'a str>,
+    /// Whether lines at the end were left out.
+    pub(super) is_cut: bool,
 }
 
 /// Reads the page. `agent` is the product token to which meta elements may be addressed.
@@ -102,6 +104,7 @@ impl<'a> Walk<'a, '_> {
         };
         self.reading.text = self.writer.text(|segment| keeps[segment]);
         self.reading.outline = self.outline(&parents, &keeps);
+        self.reading.is_cut = self.writer.is_full;
         self.reading
     }
 
@@ -194,7 +197,9 @@ impl<'a> Walk<'a, '_> {
             }
             names!("frame" "iframe") => self.link(attribute(element, &local_name!("src")), false),
             local_name!("meta") => self.meta(node, element),
-            local_name!("script") if is_structured_data(element) => {
+            local_name!("script")
+                if attribute(element, &local_name!("type")).is_some_and(is_json) =>
+            {
                 node.text().for_each(|json| self.declared.read_json(json));
             }
             local_name!("base") => {
@@ -259,11 +264,6 @@ fn is_in_head(node: ElementRef<'_>) -> bool {
     node.parent()
         .and_then(ElementRef::wrap)
         .is_some_and(|parent| parent.value().name.local == local_name!("head"))
-}
-
-fn is_structured_data(element: &Element) -> bool {
-    attribute(element, &local_name!("type"))
-        .is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/ld+json"))
 }
 
 /// Whether the element is a link to another page.

@@ -11,6 +11,12 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 /// The longest part of a text that is normalised at a time, unless it has no white space.
 pub(super) const WINDOW: usize = 16 << 10;
 
+/// The longest part of all. A text without white space is cut there, even in a word.
+const LONGEST_PART: usize = 1 << 20;
+
+/// How much longer than a text its normal form may become. There are characters that stand for whole sentences; what is beyond is left out.
+const MAX_GROWTH: usize = 1 << 20;
+
 /// The first and the last character that can be folded: the CJK Unified Ideographs and their Extension A.
 const FIRST: u32 = 0x3400;
 const LAST: u32 = 0x9fff;
@@ -18,10 +24,12 @@ const LAST: u32 = 0x9fff;
 /// Shared by all fingerprinters.
 pub(super) static SIMPLIFIED: LazyLock<Simplified> = LazyLock::new(Simplified::build);
 
-/// Calls `emit` with the normal form of the text, part by part. A part ends at ASCII white space or at the end of the text.
+/// Calls `emit` with the normal form of the text, part by part. A part ends at ASCII white space or at the end of the text, and has at
+/// most 1 MiB.
 pub(super) fn normalised(text: &str, buffer: &mut String, mut emit: impl FnMut(&str)) {
     let mut rest = text;
-    while !rest.is_empty() {
+    let mut left = text.len().saturating_add(MAX_GROWTH);
+    while !rest.is_empty() && left > 0 {
         let first = Part::first(rest);
         let (part, tail) = rest.split_at(first.end);
         buffer.clear();
@@ -32,6 +40,7 @@ pub(super) fn normalised(text: &str, buffer: &mut String, mut emit: impl FnMut(&
             normalise(part, buffer);
         }
         emit(buffer);
+        left = left.saturating_sub(buffer.len());
         rest = tail;
     }
 }
@@ -56,8 +65,9 @@ impl Part {
         if let Some(space) = bytes[..settled].iter().rposition(|byte| is_space(*byte)) {
             return Self { end: space + 1, is_settled: true };
         }
-        let space = bytes.iter().position(|byte| is_space(*byte));
-        let end = space.map_or(text.len(), |space| space + 1);
+        let longest = text.floor_char_boundary(LONGEST_PART);
+        let space = bytes[..longest].iter().position(|byte| is_space(*byte));
+        let end = space.map_or(longest, |space| space + 1);
         Self { end, is_settled: settled_prefix(&text[..end]) == end }
     }
 }

@@ -10,6 +10,9 @@ use crate::page::percent;
 /// The longest normal URL, in characters.
 const MAX_LENGTH: usize = 2048;
 
+/// The most levels of a path: the slashes in it.
+const MAX_LEVELS: usize = 32;
+
 /// Which parts of a URL do not distinguish pages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -39,7 +42,7 @@ impl UrlOptions {
     }
 }
 
-/// A URL in normal form: `http` or `https`, at most 2,048 characters, without fragment, credentials, tracking
+/// A URL in normal form: `http` or `https`, at most 2,048 characters and 32 levels of path, without fragment, credentials, tracking
 /// parameters, an empty query and the host's trailing dot; percent-encoding is normalised by RFC 3986, section 6.2.2.
 ///
 /// Differences that may mean different pages stay: doubled slashes, the order of parameters, empty parameters.
@@ -74,6 +77,9 @@ pub enum UrlError {
     /// Its normal form is too long.
     #[error("the URL has {0} characters, the limit is {MAX_LENGTH}")]
     TooLong(usize),
+    /// Its path has too many levels: a trap for crawlers.
+    #[error("the path has {0} levels, the limit is {MAX_LEVELS}")]
+    TooDeep(usize),
 }
 
 impl NormalUrl {
@@ -82,7 +88,7 @@ impl NormalUrl {
     /// # Errors
     ///
     /// If the scheme is neither `http` nor `https`, the host ends in an empty label, or the normal form is longer than 2,048
-    /// characters.
+    /// characters or has more than 32 levels of path.
     pub fn new(url: &Url, options: &UrlOptions) -> Result<Self, UrlError> {
         if !matches!(url.scheme(), "http" | "https") {
             return Err(UrlError::Scheme(url.scheme().to_owned()));
@@ -101,9 +107,11 @@ impl NormalUrl {
         if query.as_deref() != url.query() || query.as_deref() == Some("") {
             url.set_query(query.as_deref().filter(|query| !query.is_empty()));
         }
-        match url.as_str().len() {
-            ..=MAX_LENGTH => Ok(Self(url)),
-            length => Err(UrlError::TooLong(length)),
+        let levels = url.path().bytes().filter(|byte| *byte == b'/').count();
+        match (url.as_str().len(), levels) {
+            (..=MAX_LENGTH, ..=MAX_LEVELS) => Ok(Self(url)),
+            (..=MAX_LENGTH, levels) => Err(UrlError::TooDeep(levels)),
+            (length, _) => Err(UrlError::TooLong(length)),
         }
     }
 

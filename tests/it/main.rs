@@ -17,6 +17,7 @@ mod data;
 #[cfg(feature = "demo")]
 mod demo_pages;
 mod eval;
+mod evil;
 mod exit_codes;
 mod extract;
 mod fetch;

@@ -55,6 +55,9 @@ fn a_url_without_a_normal_form_is_refused_with_the_reason() {
     assert_eq!(normal(&length(2048)).len(), 2048);
     assert_eq!(error(&length(2049)), UrlError::TooLong(2049));
     assert_eq!(error(&length(2049)).to_string(), "the URL has 2049 characters, the limit is 2048");
+    let levels = |count: usize| format!("http://a.org{}?/", "/x".repeat(count));
+    assert_eq!(normal(&levels(32)), levels(32));
+    assert_eq!(error(&levels(33)).to_string(), "the path has 33 levels, the limit is 32");
     assert_eq!(normal(&format!("{}#{}", length(2000), "x".repeat(100))).len(), 2000);
 }
 

@@ -218,6 +218,7 @@ pub(super) fn why_truncated(code: &str) -> String {
         "depth" => "its elements are nested too deeply",
         "attributes" => "one of its tags has too many attributes",
         "nodes" => "it has too many elements",
+        "text" => "it has too much text, or too many lines",
         _ => "it reached a limit",
     };
     format!("{why} ({code}); the rest is ignored")

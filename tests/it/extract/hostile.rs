@@ -153,6 +153,22 @@ fn a_page_has_at_most_200_000_nodes() {
 }
 
 #[test]
+fn a_page_has_at_most_5_mib_of_text_and_200_000_lines() {
+    let text = "many words. ".repeat(440_000);
+    let document = extract(&format!("<p>{text}</p>"));
+    assert_eq!(document.truncated, Some(Truncation::Text));
+    assert!((5 << 20) - document.text.len() < 20_000, "{}", document.text.len());
+    for code in ["script", "style"] {
+        let html = format!("<{code}>{text}</{code}><p>after</p>");
+        assert_eq!((extract(&html).truncated, extract(&html).text), (None, "after".to_owned()));
+    }
+    let lines = |count: usize| extract(&format!("<pre>{}</pre>", "a\n".repeat(count)));
+    assert_eq!(lines(200_000).truncated, None);
+    assert_eq!(lines(200_001).truncated, Some(Truncation::Text));
+    assert_eq!(lines(300_000).text.lines().count(), 200_000);
+}
+
+#[test]
 fn tags_and_texts_that_search_a_deep_page_are_bounded() {
     let deep = format!("<b>{}", "<span>".repeat(500));
     for tag in ["</li>", "</p>", "</a>", "</table>", "</h1>", "</x>", "\n", "&lt;"] {

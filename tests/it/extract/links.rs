@@ -147,3 +147,20 @@ fn without_a_product_token_only_unnamed_directives_count() {
         pagesieve::extract::Extractor::default().extract(&Page { body, ..Page::default() });
     assert_eq!(document.robots, Directives::default());
 }
+
+#[test]
+fn links_have_at_most_2048_characters_and_4_mib_together() {
+    let address = |length: usize| format!("/{}", "a".repeat(length - "http://example.org/".len()));
+    let linked =
+        |base: &str, href: &str| extract(&format!("<base href={base}><a href={href}>x</a>")).links;
+    assert_eq!(linked("/", &address(2048))[0].url.as_str().len(), 2048);
+    assert_eq!(linked("/", &address(2049)), []);
+    assert_eq!(linked("/", &format!("b#{}", "c".repeat(9_000)))[0].url.path(), "/b");
+    // A base that is too long is none.
+    assert_eq!(linked(&(address(2040) + "/"), "bcdefghij"), []);
+    assert_eq!(linked(&(address(2049) + "/"), "b")[0].url.path(), "/dir/b");
+    assert_eq!(linked("/", &format!("http://{}/", "a.".repeat(200))), []);
+    let many: String =
+        (1_000..5_000).map(|n| format!("<a href={}{n}>x</a>", address(2_000))).collect();
+    assert_eq!(extract(&many).links.len(), (4 << 20) / 2_004 + 1);
+}
