@@ -11,7 +11,7 @@ use std::{
 use super::{
     directory::{DERIVED, STATE},
     plan::CrawlError,
-    verify::{Files, Known, state_of},
+    verify::{Known, state_of},
 };
 use crate::{sink::open_part, state::State};
 
@@ -30,7 +30,7 @@ pub fn backup(run: &Path, directory: &Path) -> Result<u64, CrawlError> {
     State::copy(&path, &copy)?;
     let mut bytes = copy.metadata().map_or(0, |file| file.len());
     let state = State::read(&copy)?;
-    for known in Files::of(&state)?.0 {
+    for known in Known::all(&state)? {
         let target = directory.join(&known.file);
         bytes += copy_file(run, &known, &target).map_err(CrawlError::file(&target))?;
     }

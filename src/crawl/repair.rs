@@ -14,13 +14,16 @@ use std::{
 use super::{
     directory::keep_marks,
     plan::CrawlError,
-    verify::{Files, Known, bytes_of, check, each_line, has_lines, inspect, state_of, url_in},
+    verify::{Known, bytes_of, check, each_line, has_lines, inspect, joined, state_of, url_in},
 };
 use crate::{
     report::counted,
     sink::{Checksums, Mark, open_part},
     state::{Inspection, Log, State, WriteLock, is_sound, restore},
 };
+
+/// In a file with more damaged blocks than this, more than single bytes were changed: to try to restore each would take hours.
+const TRIED: usize = 256;
 
 /// What a repair has done.
 #[derive(Clone, Debug, Default)]
@@ -67,7 +70,7 @@ pub fn repair(run: &Path) -> Result<Repair, CrawlError> {
     if done.left.is_empty() {
         let state = State::open(&path)?;
         done.left.extend(state.structure()?.map(|what| format!("{}: {what}", path.display())));
-        let files = if run.is_dir() { Files::of(&state)?.0 } else { Vec::new() };
+        let files = if run.is_dir() { Known::all(&state)? } else { Vec::new() };
         for known in files {
             repair_file(run, &known, &state, &mut done)?;
         }
@@ -94,12 +97,13 @@ fn repair_log(path: &Path, done: &mut Repair) -> io::Result<()> {
 /// Restores pages of the state, unless there is one that cannot be restored.
 fn repair_state(path: &Path, state: &Inspection, done: &mut Repair) -> io::Result<()> {
     let copy = copied(path)?;
+    let is_tried = state.pages.len() <= TRIED;
     for &page in &state.pages {
         let bytes = bytes_of(page);
-        if restore_block(&copy, &bytes, is_sound)? {
+        if is_tried && restore_block(&copy, &bytes, is_sound)? {
             done.restored += 1;
         } else {
-            let advice = "restore a backup, or start over with --fresh";
+            let advice = "restore a backup, or start a new run with --out; the output files of this one stay";
             done.left.push(format!("{}: bytes {bytes:?}: {advice}", path.display()));
         }
     }
@@ -122,19 +126,23 @@ fn repair_file(
     let path = run.join(&known.file);
     let failed = CrawlError::file(&path);
     if !path.exists() {
-        if known.file == known.name {
+        if known.is_full() {
             return Ok(());
         }
         File::create(&path).map_err(&failed)?;
     }
-    let wrong = check(&path, known).map_err(&failed)?;
+    let wrong = check(run, known, state)?;
     if wrong.blocks.is_empty() && wrong.length == known.size {
         return Ok(());
     }
     let copy = copied(&path).map_err(&failed)?;
     let mut damaged = Vec::new();
+    let is_tried = wrong.blocks.len() <= TRIED;
     for (bytes, hash) in wrong.blocks {
-        if restore_block(&copy, &bytes, |block| Checksums::hash(block) == hash).map_err(&failed)? {
+        if is_tried
+            && restore_block(&copy, &bytes, |block| Checksums::hash(block) == hash)
+                .map_err(&failed)?
+        {
             done.restored += 1;
         } else {
             damaged.push(bytes);
@@ -151,7 +159,7 @@ fn repair_file(
         done.left.push(format!("{}: bytes {damaged:?}: restore it from a backup", path.display()));
         return fs::remove_file(new(&path)).map_err(&failed);
     }
-    let size = drop_lines(&path, &damaged, done).map_err(&failed)?;
+    let size = drop_lines(&path, &joined(damaged.into_iter()), done).map_err(&failed)?;
     replace(&path, done).map_err(&failed)?;
     let checksums = Checksums::of_file(&path, 0..size).map_err(&failed)?;
     let checksums: Vec<_> = checksums.into_iter().map(|part| (known.name.clone(), part)).collect();
@@ -170,7 +178,8 @@ fn drop_lines(path: &Path, damaged: &[Range<u64>], done: &mut Repair) -> io::Res
     let (mut written, mut failed) = (0, None);
     each_line(open_part(&whole)?, |at, line| {
         let end = at + line.len() as u64;
-        let is_hit = damaged.iter().any(|bytes| at < bytes.end && end > bytes.start);
+        let next = damaged.partition_point(|bytes| bytes.end <= at);
+        let is_hit = damaged.get(next).is_some_and(|bytes| bytes.start < end);
         if is_hit || !line.ends_with(b"\n") {
             done.dropped.push(format!("{name}: {}", url_in(line)));
         } else {

@@ -5,6 +5,7 @@
 
 use std::{
     borrow::Cow,
+    collections::HashMap,
     fmt,
     fs::File,
     io::{self, BufRead, BufReader, Read},
@@ -65,31 +66,15 @@ pub fn verify(run: &Path) -> Result<Verification, CrawlError> {
     drop(lock);
     found.bytes += path.metadata().map_or(0, |file| file.len());
     found.add_state(&path, &state);
-    let was_killed = state.log.is_some();
-    let read = || {
-        let state = State::read(&path)?;
-        let structure = if found.damage.is_empty() { state.structure()? } else { None };
-        Ok((structure, Files::of(&state)?))
-    };
-    match read() {
-        Ok((structure, files)) => {
-            let length = 0..path.metadata().map_or(0, |file| file.len());
-            if let Some(what) = structure {
-                found.add(STATE, length, what);
-            }
-            if run.is_dir() {
-                found.add_files(run, files, was_killed)?;
-            }
-        }
-        Err(StateError::Damaged(_) | StateError::Foreign { .. } | StateError::Version { .. })
-            if !found.damage.is_empty() =>
-        {
+    let is_damaged = !found.damage.is_empty();
+    match found.add_outputs(run, &path, state.log.is_some()) {
+        Err(CrawlError::State(_)) if is_damaged => {
             let note = "the output files were not verified, because their checksums are in the damaged state: repair it first";
             found.notes.push(note.to_owned());
+            Ok(found)
         }
-        Err(error) => return Err(error.into()),
+        result => result.map(|()| found),
     }
-    Ok(found)
 }
 
 /// The state's file of a run directory, or of a filter.
@@ -109,24 +94,27 @@ pub(super) struct Known {
     /// The name of its checksums.
     pub(super) name: String,
     pub(super) size: u64,
-    pub(super) checksums: Vec<Checksums>,
 }
 
-/// The output files of a run.
-#[derive(Debug)]
-pub(super) struct Files(pub(super) Vec<Known>);
-
-impl Files {
-    pub(super) fn of(state: &State) -> Result<Self, StateError> {
+impl Known {
+    /// All output files of a run.
+    pub(super) fn all(state: &State) -> Result<Vec<Self>, StateError> {
         let files = state.files()?;
         let known = |(file, size): &(String, u64)| {
             let name = checksums_name(file, files.iter().map(|(file, _)| file.as_str()));
-            let parts = state.checksums(&name)?.into_iter();
-            let checksums =
-                parts.map(|(start, length, hashes)| Checksums { start, length, hashes }).collect();
-            Ok(Known { file: file.clone(), name, size: *size, checksums })
+            Self { file: file.clone(), name, size: *size }
         };
-        files.iter().map(known).collect::<Result<_, StateError>>().map(Self)
+        Ok(files.iter().map(known).collect())
+    }
+
+    /// Whether the file is full: it may have been moved away.
+    pub(super) fn is_full(&self) -> bool {
+        self.file == self.name
+    }
+
+    fn checksums(&self, state: &State) -> Result<Vec<Checksums>, StateError> {
+        let parts = state.checksums(&self.name)?.into_iter();
+        Ok(parts.map(|(start, length, hashes)| Checksums { start, length, hashes }).collect())
     }
 }
 
@@ -137,15 +125,24 @@ pub(super) struct Wrong {
     pub(super) blocks: Vec<(Range<u64>, u64)>,
     /// Its length in bytes.
     pub(super) length: u64,
+    /// How many bytes have checksums.
+    checked: u64,
 }
 
 /// Compares a file with its checksums. Blocks that it lacks are none of the damaged ones.
-pub(super) fn check(path: &Path, known: &Known) -> io::Result<Wrong> {
+pub(super) fn check(run: &Path, known: &Known, state: &State) -> Result<Wrong, CrawlError> {
+    let checksums = known.checksums(state)?;
+    let path = run.join(&known.file);
+    compare(&path, &checksums).map_err(CrawlError::file(&path))
+}
+
+fn compare(path: &Path, checksums: &[Checksums]) -> io::Result<Wrong> {
     let file = File::open(path)?;
     let mut wrong = Wrong { length: file.metadata()?.len(), ..Wrong::default() };
     let mut file = BufReader::with_capacity(1 << 20, file);
     let mut block = Vec::new();
-    for (bytes, hash) in known.checksums.iter().flat_map(Checksums::blocks) {
+    for (bytes, hash) in checksums.iter().flat_map(Checksums::blocks) {
+        wrong.checked = bytes.end;
         block.clear();
         (&mut file).take(bytes.end - bytes.start).read_to_end(&mut block)?;
         if bytes.end > wrong.length {
@@ -165,11 +162,12 @@ impl Verification {
 
     fn add_state(&mut self, path: &Path, state: &Inspection) {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        for &page in &state.pages {
-            let bytes = bytes_of(page);
-            let owners = if state.log.is_none() { owners(path, &[page]) } else { Vec::new() };
-            let owner = owners.first().map_or("its structure or free space", String::as_str);
-            self.add(&name, bytes, format!("a page of the state: {owner}"));
+        // To ask SQLite would apply the log.
+        let ask = state.log.is_none() && !state.pages.is_empty();
+        let owners = if ask { owners(path) } else { HashMap::new() };
+        for page in &state.pages {
+            let owner = owners.get(page).map_or("structure or free space", String::as_str);
+            self.add(&name, bytes_of(*page), format!("a page of the state: {owner}"));
         }
         if let Some(end) = &state.end {
             let is_short = path.metadata().is_ok_and(|file| file.len() == end.start);
@@ -188,33 +186,46 @@ impl Verification {
         }
     }
 
-    fn add_files(&mut self, run: &Path, files: Files, was_killed: bool) -> Result<(), CrawlError> {
-        for known in files.0 {
-            let path = run.join(&known.file);
-            if !path.exists() && known.file == known.name {
-                self.notes.push(format!("{} is not there: moved away?", known.file));
-                continue;
-            }
-            let wrong = check(&path, &known).map_err(CrawlError::file(&path))?;
-            self.bytes += wrong.length;
-            let summed = known.checksums.last().map_or(0, |part| part.start + part.length);
-            if summed < known.size {
-                let note = "was written by an earlier version, without checksums";
-                self.notes
-                    .push(format!("{} {note}: the next start of the crawl adds them", known.file));
-            }
-            for bytes in joined(wrong.blocks.into_iter().map(|(bytes, _)| bytes)) {
-                let affected =
-                    affected(run, &known.file, &bytes).map_err(CrawlError::file(&path))?;
-                self.add(&known.file, bytes, affected);
-            }
-            if wrong.length < known.size {
-                let lost = "its end is missing, with the lines or records that it had";
-                self.add(&known.file, wrong.length..known.size, lost.to_owned());
-            } else if wrong.length > known.size && !was_killed {
-                let more = "these bytes do not belong to it; the next start cuts them off";
-                self.add(&known.file, known.size..wrong.length, more.to_owned());
-            }
+    /// Adds what only the state knows: whether it is one as a whole, and the output files.
+    fn add_outputs(&mut self, run: &Path, path: &Path, was_killed: bool) -> Result<(), CrawlError> {
+        let state = State::read(path)?;
+        if self.damage.is_empty()
+            && let Some(what) = state.structure()?
+        {
+            self.add(STATE, 0..self.bytes, what);
+        }
+        let files = if run.is_dir() { Known::all(&state)? } else { Vec::new() };
+        files.iter().try_for_each(|known| self.add_file(run, known, &state, was_killed))
+    }
+
+    fn add_file(
+        &mut self,
+        run: &Path,
+        known: &Known,
+        state: &State,
+        was_killed: bool,
+    ) -> Result<(), CrawlError> {
+        let (file, path) = (&known.file, run.join(&known.file));
+        if !path.exists() && known.is_full() {
+            self.notes.push(format!("{file} is not there: moved away?"));
+            return Ok(());
+        }
+        let wrong = check(run, known, state)?;
+        self.bytes += wrong.length;
+        if wrong.checked < known.size.min(wrong.length) {
+            let note = "was written by an earlier version, without checksums";
+            self.notes.push(format!("{file} {note}: the next start of the crawl adds them"));
+        }
+        for bytes in joined(wrong.blocks.into_iter().map(|(bytes, _)| bytes)) {
+            let affected = affected(run, file, &bytes).map_err(CrawlError::file(&path))?;
+            self.add(file, bytes, affected);
+        }
+        if wrong.length < known.size {
+            let lost = "its end is missing, with the lines or records that it had";
+            self.add(file, wrong.length..known.size, lost.to_owned());
+        } else if wrong.length > known.size && !was_killed {
+            let more = "these bytes do not belong to it; the next start cuts them off";
+            self.add(file, known.size..wrong.length, more.to_owned());
         }
         Ok(())
     }
@@ -227,7 +238,7 @@ pub(super) fn bytes_of(page: u32) -> Range<u64> {
 }
 
 /// Ranges in order, those that touch as one.
-fn joined(ranges: impl Iterator<Item = Range<u64>>) -> Vec<Range<u64>> {
+pub(super) fn joined(ranges: impl Iterator<Item = Range<u64>>) -> Vec<Range<u64>> {
     let mut joined: Vec<Range<u64>> = Vec::new();
     for range in ranges {
         match joined.last_mut() {

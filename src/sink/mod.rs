@@ -120,7 +120,7 @@ pub enum SinkError {
     },
     /// A file is shorter than the state says.
     #[error(
-        "{} has {found} bytes but the run had written {committed}: it was changed by another program; restore it or start over with --fresh",
+        "{} has {found} bytes but the run had written {committed}: it was changed by another program; `pagesieve repair` keeps what is there; or restore it or start over with --fresh",
         path.display()
     )]
     Shorter {

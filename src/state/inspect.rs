@@ -1,9 +1,9 @@
 //! Looks for damage in a state's files, without SQLite: a damaged file may not even be one that SQLite opens.
 
 use std::{
-    collections::HashSet,
+    collections::{HashMap, HashSet},
     fs::File,
-    io::{self, BufReader, Read},
+    io::{self, BufReader, Read, Seek, SeekFrom},
     ops::Range,
     path::Path,
 };
@@ -102,30 +102,30 @@ fn number_at(bytes: &[u8], at: usize) -> u32 {
 
 /// The pages that the file's list of free pages names.
 fn free_pages(path: &Path, first: &[u8]) -> io::Result<HashSet<u32>> {
-    let bytes = std::fs::read(path)?;
-    let mut free = HashSet::new();
+    let mut file = File::open(path)?;
+    let (mut free, mut trunk) = (HashSet::new(), vec![0; PAGE]);
     let mut next = number_at(first, 32);
     while next != 0 && free.insert(next) {
-        let at = (next as usize - 1) * PAGE;
-        let Some(trunk) = bytes.get(at..at + PAGE) else { break };
-        let leaves = (number_at(trunk, 4) as usize).min(PAGE / 4 - 2);
-        free.extend((0..leaves).map(|leaf| number_at(trunk, 8 + 4 * leaf)));
-        next = number_at(trunk, 0);
+        file.seek(SeekFrom::Start(u64::from(next - 1) * PAGE as u64))?;
+        if file.read_exact(&mut trunk).is_err() {
+            break;
+        }
+        let leaves = (number_at(&trunk, 4) as usize).min(PAGE / 4 - 2);
+        free.extend((0..leaves).map(|leaf| number_at(&trunk, 8 + 4 * leaf)));
+        next = number_at(&trunk, 0);
     }
     Ok(free)
 }
 
-/// The names of the tables and indexes that have these pages, as far as the file says.
-pub(crate) fn owners(path: &Path, pages: &[u32]) -> Vec<String> {
-    let found = || -> rusqlite::Result<Vec<String>> {
+/// The tables and indexes that have pages, by the numbers of the pages, as far as the file says.
+pub(crate) fn owners(path: &Path) -> HashMap<u32, String> {
+    let find = || -> rusqlite::Result<HashMap<u32, String>> {
+        // Without the checksums, which would end this at the first damaged page.
         let db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         db.pragma_update(None, "query_only", true)?;
-        let mut names = db.prepare("SELECT name FROM dbstat WHERE pageno = ?")?;
-        let names = pages.iter().filter_map(|page| names.query_row([page], |row| row.get(0)).ok());
-        Ok(names.collect())
+        let mut pages = db.prepare("SELECT pageno, name FROM dbstat")?;
+        let pages = pages.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(pages.map_while(Result::ok).collect())
     };
-    let mut names = found().unwrap_or_default();
-    names.sort_unstable();
-    names.dedup();
-    names
+    find().unwrap_or_default()
 }

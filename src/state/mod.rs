@@ -139,6 +139,9 @@ pub enum StateError {
     /// An earlier call failed, or the transaction was rolled back: memory and file may differ.
     #[error("an earlier change to the state was lost: open it again")]
     RolledBack,
+    /// The disk is full, or the quota used up.
+    #[error("no room left to write the state: make room and run the same command again")]
+    Full(#[source] DatabaseError),
     /// A statement failed.
     #[error("cannot read or write the state")]
     Database(#[source] DatabaseError),
@@ -169,6 +172,9 @@ impl From<rusqlite::Error> for StateError {
             }
             source => match source.sqlite_error() {
                 Some(error) if error.extended_code == ffi::SQLITE_IOERR_DATA => DAMAGED_PAGE,
+                Some(error) if error.code == rusqlite::ErrorCode::DiskFull => {
+                    Self::Full(DatabaseError(source))
+                }
                 Some(error) if error.code == rusqlite::ErrorCode::DatabaseCorrupt => {
                     Self::Damaged("its structure is broken")
                 }
@@ -199,9 +205,7 @@ impl StateError {
     #[must_use]
     pub fn is_full(&self) -> bool {
         match self {
-            Self::Database(source) | Self::Open { source, .. } => {
-                source.0.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull)
-            }
+            Self::Full(_) => true,
             Self::Lock { source, .. } | Self::File { source, .. } => {
                 source.kind() == io::ErrorKind::StorageFull
             }

@@ -75,6 +75,8 @@ const CALLS: &[(&str, i32)] = &[
     ("filter page.html --state absent/state", 1),
     ("filter page.html --state seen", 0),
     ("filter page.html --state seen --set dedup.seed=7", 2),
+    ("verify seen", 0),
+    ("repair seen", 0),
     ("fingerprint page.html lines.jsonl", 0),
     ("fingerprint bad.jsonl", 1),
     ("fingerprint page.html --set dedup.nothing=1", 2),

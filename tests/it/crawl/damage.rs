@@ -5,6 +5,8 @@ use std::{
     fs::{self, OpenOptions},
     io::{Read, Seek, SeekFrom, Write},
     path::Path,
+    thread,
+    time::Duration,
 };
 
 use bytesize::ByteSize;
@@ -15,7 +17,7 @@ use pagesieve::{
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use tempfile::TempDir;
 
-use super::site::{Site, page};
+use super::site::{Site, lines, page};
 use crate::{
     cli::{pagesieve, stdout},
     server::{Reply, Request},
@@ -174,6 +176,43 @@ fn lines_that_cannot_be_restored_are_dropped_and_the_others_kept() {
     assert_eq!(whole(site.path(), "pages.jsonl").lines().count() + 1, kept.lines().count());
     assert_sound(site.path());
     crate::crawl::site::run(site.plan.clone());
+}
+
+#[test]
+fn copies_made_while_a_crawl_writes_fit_together() {
+    for compress in [false, true] {
+        let reply = |request: &Request, _| {
+            let number: u32 = request.path.trim_start_matches('/').parse().unwrap_or(0);
+            let next = format!("/{}", number + 1);
+            let links = [next.as_str()];
+            let links = if number < 150 { &links[..] } else { &[] };
+            page(&request.path, links).after(Duration::from_millis(8))
+        };
+        let site = Site::answering(reply, &["a.test/"]).planned(|plan| {
+            (plan.store.rotate, plan.store.compress) = (ByteSize::kib(6), compress);
+        });
+        let plan = site.plan.clone();
+        let crawl = thread::spawn(|| crate::crawl::site::run(plan));
+        let copies = TempDir::new().unwrap();
+        let mut sizes = Vec::new();
+        while !crawl.is_finished() {
+            if !crawl::is_run(site.path()) {
+                continue;
+            }
+            let copy = copies.path().join(sizes.len().to_string());
+            match backup(site.path(), &copy) {
+                Ok(_) => {
+                    assert_sound(&copy);
+                    sizes.push(lines(&copy, "pages.jsonl").len());
+                }
+                // The crawl has just created it.
+                Err(error) => assert!(sizes.is_empty(), "{error}"),
+            }
+        }
+        crawl.join().unwrap();
+        assert!(sizes.is_sorted() && sizes.len() > 3, "{sizes:?}");
+        assert!(sizes.iter().any(|lines| (1..150).contains(lines)), "{sizes:?}");
+    }
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs,
     hash::{DefaultHasher, Hash, Hasher},
+    io::Read,
     path::Path,
     time::Duration,
 };
@@ -12,6 +12,7 @@ use pagesieve::{
     crawl::{self, Control, CrawlError, Dedup, Plan, scope::Seed},
     fingerprint::{HashSeed, HashSeedChoice},
     report::Report,
+    sink::{open_part, parts},
 };
 use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
@@ -206,9 +207,12 @@ pub(crate) fn run_fast(plan: Plan, control: Control) -> Result<Report, CrawlErro
     })
 }
 
-/// The lines of a file of the run.
+/// The lines of a file of the run, and of the full ones of its kind.
 pub(crate) fn lines(directory: &Path, file: &str) -> Vec<Value> {
-    let text = fs::read_to_string(directory.join(file)).unwrap();
+    let mut text = String::new();
+    for part in parts(directory, file).unwrap() {
+        open_part(&part).unwrap().read_to_string(&mut text).unwrap();
+    }
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
