@@ -159,6 +159,10 @@ pub(super) struct Preparation {
 /// A document that is ready to be judged.
 #[derive(Debug)]
 pub(super) struct Prepared {
+    /// Where it was read, for messages.
+    pub(super) place: String,
+    /// A hash of the input.
+    pub(super) hash: u64,
     pub(super) url: Option<String>,
     pub(super) document: Document,
     /// Why the document is truncated, if it is.
@@ -176,7 +180,8 @@ impl Preparation {
 
     /// Also returns what was extracted.
     pub(super) fn prepare_with_text(&self, mut input: Input) -> (Prepared, Extracted) {
-        let id = std::mem::take(&mut input.id);
+        let hash = input.hash();
+        let (id, place) = (std::mem::take(&mut input.id), std::mem::take(&mut input.place));
         let (url, at) = (input.url.clone(), input.at.unwrap_or_else(Timestamp::now));
         let normal = url.as_ref().and_then(|url| NormalUrl::new(url, &self.urls).ok());
         let key = normal.as_ref().map(NormalUrl::as_str).or(url.as_ref().map(Url::as_str));
@@ -186,6 +191,6 @@ impl Preparation {
         let document = self.documents.extracted(&id, origin.as_ref(), &extracted, body);
         let document = document.with_key(key).with_time(at);
         let (url, truncated) = (url.map(String::from), extracted.truncated);
-        (Prepared { url, document, truncated }, extracted)
+        (Prepared { place, hash, url, document, truncated }, extracted)
     }
 }

@@ -1,7 +1,7 @@
 //! `pagesieve filter`: reports which documents repeat earlier ones.
 
 use std::{
-    collections::BTreeMap,
+    collections::VecDeque,
     io::Write,
     path::{Path, PathBuf},
 };
@@ -17,14 +17,14 @@ use super::{
 use crate::{
     config::Config,
     extract::Truncation,
-    filter::{Filter, Judgement},
+    filter::{Filter, Judgement, SteadyQueue},
     fingerprint::HashSeed,
     index::{Audit, BlockIndex},
     input::Documents,
     page::numbers::thousands,
     report::audited,
     sink::record::Decision,
-    state::{DurableFilter, Restored, State},
+    state::{DurableFilter, Restored, State, StateError},
 };
 
 /// Report which documents are unique, and which repeat an earlier one
@@ -43,6 +43,9 @@ pub(super) struct Args {
     #[command(flatten)]
     source: Source,
     /// Keep the window in this file between runs
+    ///
+    /// A decision is printed when it is durable. After a kill or a full disk, continue with the input after the last complete line of the
+    /// output.
     ///
     /// The file is created with the public hash seed or the configured number. Later runs must use the same hash seed, `dedup.segment`
     /// and `dedup.fold_chinese`.
@@ -83,7 +86,7 @@ fn in_memory(config: &Config, input: Documents, out: &mut Out) -> Result<(Exit, 
     let mut filter = Filter::of_recipe(&config.dedup.filter(), recipe(config))?;
     let preparation = Preparation::new(config, filter.documents());
     // The ids of the documents in the window.
-    let mut ids = BTreeMap::new();
+    let mut ids = SteadyQueue::default();
     let exit = in_chunks(
         input,
         |input| preparation.prepare(input),
@@ -91,14 +94,13 @@ fn in_memory(config: &Config, input: Documents, out: &mut Out) -> Result<(Exit, 
             for document in &documents {
                 let judgement = filter.judge(&document.document);
                 let oldest = filter.oldest();
-                while ids.first_key_value().is_some_and(|(id, _)| *id < oldest) {
-                    ids.pop_first();
-                }
+                while ids.pop_if(|(id, _)| *id < oldest).is_some() {}
                 if judgement.verdict.is_unique() {
-                    ids.insert(judgement.id, document.document.id().to_owned());
+                    ids.push((judgement.id, Box::<str>::from(document.document.id())));
                 }
-                let of = judgement.verdict.matched().and_then(|found| ids.get(&found.of));
-                write(out, document, &judgement, of.map(String::as_str))?;
+                let matched = judgement.verdict.matched();
+                let of = matched.and_then(|found| ids.find(&found.of, |(id, _)| *id));
+                write(out, document, &judgement, of.map(|(_, of)| &**of))?;
             }
             out.flush().map_err(Failure::Output)
         },
@@ -122,22 +124,119 @@ fn durable(path: &Path, config: &Config, input: Documents, out: &mut Out) -> Res
     let mut filter =
         DurableFilter::of_filter(state, &options, || HashSeed::PUBLIC, report).map_err(failed)?;
     let preparation = Preparation::new(config, filter.documents());
-    let exit = in_chunks(
-        input,
-        |input| preparation.prepare(input),
-        |documents| {
-            for document in &documents {
-                let judgement = filter.judge(&document.document).map_err(failed)?;
-                let matched = judgement.verdict.matched();
-                let of = matched.map(|found| filter.id_of(found.of)).transpose();
-                write(out, document, &judgement, of.map_err(failed)?.as_deref())?;
+    let mut unprinted = Unprinted::read(filter.state()).map_err(failed)?;
+    let mut batch = Batch::default();
+    let mut judge_all = |documents: Vec<Prepared>| {
+        let again = unprinted.answer(&documents);
+        for line in &again {
+            out.write_all(line.as_bytes()).map_err(Failure::Output)?;
+        }
+        out.flush().map_err(Failure::Output)?;
+        let (answered, documents) = documents.split_at(again.len());
+        batch.committed = answered.last().map(|last| last.place.clone()).or(batch.committed.take());
+        for document in documents {
+            let judgement = filter.judge(&document.document).map_err(failed)?;
+            let matched = judgement.verdict.matched();
+            let of = matched.map(|found| filter.id_of(found.of)).transpose();
+            batch.add(document, &judgement, of.map_err(failed)?.as_deref())?;
+            if batch.lines.len() >= MOST_BYTES {
+                batch.print(&mut filter, failed, out)?;
             }
-            // A decision is remembered only if it was written.
-            out.flush().map_err(Failure::Output)?;
-            filter.commit().map_err(failed)
-        },
-    )?;
+        }
+        batch.print(&mut filter, failed, out)
+    };
+    let ended = in_chunks(input, |input| preparation.prepare(input), &mut judge_all);
+    let exit = ended.inspect_err(|failure| batch.say_where_to_continue(failure))?;
+    filter.begin().and_then(|()| filter.state().set_meta(UNPRINTED, "")).map_err(failed)?;
+    filter.commit().map_err(failed)?;
     Ok((exit, filter.audit()))
+}
+
+/// The value of the state's `meta` table that has the decisions of the last commit, until they are all printed.
+const UNPRINTED: &str = "unprinted";
+/// Digits of the input's hash before a decision in that value.
+const HASH: usize = 16;
+/// So many bytes of decisions are committed before there are more.
+const MOST_BYTES: usize = 1 << 20;
+
+/// The decisions since the last commit: they are printed when they are committed.
+#[derive(Default)]
+struct Batch {
+    /// As they are kept in the state.
+    lines: Vec<u8>,
+    /// Where the last of these documents was read.
+    last: String,
+    /// Where the last one was read whose decision is committed.
+    committed: Option<String>,
+}
+
+impl Batch {
+    fn add(&mut self, prepared: &Prepared, judged: &Judgement, of: Option<&str>) -> Result<()> {
+        write!(self.lines, "{:0HASH$x}", prepared.hash).map_err(Failure::Output)?;
+        self.last.clone_from(&prepared.place);
+        write(&mut self.lines, prepared, judged, of)
+    }
+
+    /// Commits and prints. If the process ends in between, the next one finds the decisions in the state.
+    fn print(
+        &mut self,
+        filter: &mut DurableFilter,
+        failed: impl Fn(StateError) -> Failure,
+        out: &mut Out,
+    ) -> Result<()> {
+        if self.lines.is_empty() {
+            return Ok(());
+        }
+        let lines = str::from_utf8(&self.lines).expect("JSON is UTF-8");
+        filter.state().set_meta(UNPRINTED, lines).map_err(&failed)?;
+        filter.commit().map_err(&failed)?;
+        self.committed = Some(std::mem::take(&mut self.last));
+        for line in lines.split_inclusive('\n') {
+            out.write_all(&line.as_bytes()[HASH..]).map_err(Failure::Output)?;
+        }
+        self.lines.clear();
+        out.flush().map_err(Failure::Output)
+    }
+
+    fn say_where_to_continue(&self, failure: &Failure) {
+        if failure.exit() == Exit::Done {
+            return;
+        }
+        match (failure, &self.committed) {
+            (Failure::Output(_), _) => notify(
+                "every decision that was printed is kept; cut off a last line of the output that is incomplete, and continue with the input after the last decision",
+            ),
+            (_, Some(place)) => notify(format_args!(
+                "the last decision printed is that of {place}, and all up to it are kept: continue with the input after it"
+            )),
+            (_, None) => notify("no decision was printed: start again with the same input"),
+        }
+    }
+}
+
+/// Decisions of an earlier process that are committed and may not have been printed, with the hashes of their inputs.
+struct Unprinted(VecDeque<(u64, String)>);
+
+impl Unprinted {
+    fn read(state: &State) -> Result<Self, StateError> {
+        let lines: String = state.meta(UNPRINTED)?.unwrap_or_default();
+        let decision = |line: &str| {
+            let (hash, decision) = line.split_at_checked(HASH)?;
+            Some((u64::from_str_radix(hash, 16).ok()?, decision.to_owned()))
+        };
+        Ok(Self(lines.split_inclusive('\n').filter_map(decision).collect()))
+    }
+
+    /// The decisions of the first of these documents, if the input continues somewhere among those that may not have been printed.
+    fn answer(&mut self, documents: &[Prepared]) -> Vec<String> {
+        let continues = |start: &usize| {
+            let mut both = self.0.iter().skip(*start).zip(documents);
+            both.all(|((hash, _), document)| *hash == document.hash)
+        };
+        let start = (0..self.0.len()).find(continues).unwrap_or(self.0.len());
+        self.0.drain(..start);
+        self.0.drain(..self.0.len().min(documents.len())).map(|(_, decision)| decision).collect()
+    }
 }
 
 /// A decision, and whether it is about the whole document.
@@ -149,7 +248,12 @@ struct Line<'a> {
     truncated: Option<Truncation>,
 }
 
-fn write(out: &mut Out, prepared: &Prepared, judged: &Judgement, of: Option<&str>) -> Result<()> {
+fn write(
+    out: &mut impl Write,
+    prepared: &Prepared,
+    judged: &Judgement,
+    of: Option<&str>,
+) -> Result<()> {
     let decision = Decision::new(prepared.document.id(), prepared.url.as_deref(), judged, of);
     write_line(out, &Line { decision, truncated: prepared.truncated })
 }

@@ -77,7 +77,13 @@ fn inputs(
             matches!(&content, Content::Text(text) if text.trim_start().starts_with('{'));
         if !is_lines {
             let id = file.display().to_string();
-            return Ok(Box::new(std::iter::once(Ok(Input { id, url: None, at: None, content }))));
+            return Ok(Box::new(std::iter::once(Ok(Input {
+                place: id.clone(),
+                id,
+                url: None,
+                at: None,
+                content,
+            }))));
         }
     }
     Ok(Box::new(Documents::new(vec![file.to_owned()])))

@@ -115,7 +115,7 @@ fn run(command: Command, out: &mut Out) -> Result<Exit> {
 }
 
 /// Writes a value as a line of JSON.
-fn write_line(out: &mut Out, value: &impl Serialize) -> Result<()> {
+fn write_line(out: &mut impl Write, value: &impl Serialize) -> Result<()> {
     serde_json::to_writer(&mut *out, value)
         .map_err(io::Error::from)
         .and_then(|()| out.write_all(b"\n"))

@@ -1,19 +1,17 @@
 //! The digests of bodies and texts by which the filter recognises exact duplicates.
-//!
-//! The collections here never move all their content at once, so that no document waits for them to grow: one step moves at most a
-//! thousandth of it.
 
-use std::{
-    collections::{HashMap, VecDeque},
-    convert::Infallible,
-};
+use std::{convert::Infallible, iter};
 
 use super::{
     article::ArticleSketch,
     key::Key,
+    steady::{SteadyMap, SteadyQueue},
     verdict::{Facts, Kind, Match, Step, Verdict},
 };
-use crate::{fingerprint::Digest, page::DocId};
+use crate::{
+    fingerprint::{Digest, Fingerprint},
+    page::{DocId, Lang},
+};
 
 /// A document that is known by the digest of its body or of its text.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,11 +45,6 @@ impl Known {
             shared: None,
         };
         self.verdict.matched().map_or(equal, |&of_alias| Match { step, ..of_alias })
-    }
-
-    /// Its number among aliases if it is one, else among documents.
-    fn ordinal(&self) -> u64 {
-        self.alias.unwrap_or(self.id.0)
     }
 }
 
@@ -106,17 +99,25 @@ pub(crate) trait Digests {
     fn expire(&mut self, horizon: Horizon) -> Result<(), Self::Error>;
 }
 
-/// Digests that leave at a time: many more than arrive.
+/// Documents that leave at a time: many more than arrive.
 const AT_ONCE: usize = 64;
 
-/// The tables in memory: some 210 bytes a digest, and what the sketches take.
+/// The tables in memory, and what the sketches take. A representative takes up to 88 bytes, an alias 120, and each of its digests but the first
+/// 46 more.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MemoryDigests {
-    representatives: Ledger,
-    aliases: Ledger,
+    representatives: Ledger<()>,
+    aliases: Ledger<Alias>,
     articles: SteadyQueue<(DocId, Box<[u8]>)>,
     /// Bytes of the sketches.
     articles_size: usize,
+}
+
+/// What is known of an alias besides.
+#[derive(Clone, Copy, Debug)]
+struct Alias {
+    number: u64,
+    matched: Match,
 }
 
 impl MemoryDigests {
@@ -130,30 +131,27 @@ impl Digests for MemoryDigests {
     type Error = Infallible;
 
     fn find(&mut self, digest: Digest, out: &mut Vec<Known>) -> Result<(), Infallible> {
-        self.representatives.find(digest, out);
-        self.aliases.find(digest, out);
+        let representatives = self.representatives.find(digest);
+        out.extend(representatives.map(|record| record.known(Verdict::Unique, None)));
+        out.extend(self.aliases.find(digest).map(|record| {
+            let Alias { number, matched } = record.more;
+            record.known(Verdict::Duplicate(matched), Some(number))
+        }));
         Ok(())
     }
 
     fn insert(&mut self, digests: &[Digest], known: &Known) -> Result<(), Infallible> {
-        let ledger =
-            if known.alias.is_some() { &mut self.aliases } else { &mut self.representatives };
-        for &digest in digests {
-            ledger.push(digest, known.clone());
+        match (known.alias, known.verdict) {
+            (Some(number), Verdict::Duplicate(matched)) => {
+                self.aliases.push(digests, known, Alias { number, matched });
+            }
+            _ => self.representatives.push(digests, known, ()),
         }
         Ok(())
     }
 
     fn article(&mut self, id: DocId) -> Result<Option<ArticleSketch>, Infallible> {
-        let (mut from, mut to) = (0, self.articles.len);
-        while from < to {
-            let middle = from.midpoint(to);
-            match self.articles.get(middle) {
-                Some((found, _)) if *found < id => from = middle + 1,
-                _ => to = middle,
-            }
-        }
-        let found = self.articles.get(from).filter(|(found, _)| *found == id);
+        let found = self.articles.find(&id, |(id, _)| *id);
         Ok(found.and_then(|(_, packed)| ArticleSketch::unpack(packed)))
     }
 
@@ -175,159 +173,152 @@ impl Digests for MemoryDigests {
             let Some((_, packed)) = self.articles.pop_if(is_past) else { break };
             self.articles_size -= size_of::<(DocId, Box<[u8]>)>() + packed.len();
         }
-        self.representatives.drop_before(horizon.representative.0);
-        self.aliases.drop_before(horizon.alias);
+        self.representatives.drop_while(|record| record.id < horizon.representative);
+        self.aliases.drop_while(|record| record.more.number < horizon.alias);
         Ok(())
     }
 }
 
-/// Documents in order of arrival. Those of one digest are a chain from the newest to the oldest, so that the oldest leaves
-/// without a search.
-#[derive(Clone, Debug, Default)]
-struct Ledger {
+/// Documents in order of arrival, and their digests in the same order. Digests that begin alike are a chain from the newest to the oldest, so
+/// that the oldest leaves without a search. Ordinals are counted modulo 2^32: fewer are kept.
+#[derive(Clone, Debug)]
+struct Ledger<M> {
+    records: SteadyQueue<Record<M>>,
+    /// The ordinal of the first record.
+    first_record: u32,
     entries: SteadyQueue<Entry>,
     /// The ordinal of the first entry.
-    first: u64,
-    newest: SteadyMap<u64>,
+    first: u32,
+    /// The newest entry of each chain.
+    newest: SteadyMap<u32, u32>,
 }
+
+/// What is known of a document, in few bytes.
+#[derive(Clone, Debug)]
+struct Record<M> {
+    id: DocId,
+    key: Key,
+    fingerprint: Fingerprint,
+    chars: u32,
+    features: u32,
+    lang: Option<Lang>,
+    has_fingerprint: bool,
+    thin: bool,
+    /// How many digests it is known by.
+    digests: u8,
+    more: M,
+}
+
+const _: () = assert!(size_of::<Record<()>>() == 40);
 
 #[derive(Clone, Debug)]
 struct Entry {
     digest: Digest,
-    /// The ordinal of the entry before this one with the same digest; it may have left.
-    previous: Option<u64>,
-    known: Known,
+    /// How many entries ago the one before this in the chain was added; 0 if there was none. It may have left.
+    back: u32,
+    /// The ordinal of the record.
+    record: u32,
 }
 
-impl Ledger {
-    fn push(&mut self, digest: Digest, known: Known) {
-        let ordinal = self.first + self.entries.len as u64;
-        let previous = self.newest.insert(digest, ordinal);
-        self.entries.push(Entry { digest, previous, known });
+impl<M> Record<M> {
+    fn known(&self, verdict: Verdict, alias: Option<u64>) -> Known {
+        let &Self { id, key, chars, features, lang, thin, .. } = self;
+        let fingerprint = self.has_fingerprint.then_some(self.fingerprint);
+        let facts = Facts { fingerprint, chars, features, lang, thin };
+        Known { id, key, verdict, alias, facts }
     }
+}
 
-    fn find(&self, digest: Digest, out: &mut Vec<Known>) {
-        let mut next = self.newest.get(digest).copied();
-        while let Some(entry) = next.and_then(|ordinal| self.get(ordinal)) {
-            out.push(entry.known.clone());
-            next = entry.previous;
+impl<M> Default for Ledger<M> {
+    fn default() -> Self {
+        let (records, entries, newest) = Default::default();
+        Self { records, first_record: 0, entries, first: 0, newest }
+    }
+}
+
+impl<M> Ledger<M> {
+    fn push(&mut self, digests: &[Digest], known: &Known, more: M) {
+        // What is known by nothing is never found.
+        let Ok(count @ 1..) = u8::try_from(digests.len()) else { return };
+        let record = self.first_record.wrapping_add(ordinal(self.records.len()));
+        let Known { id, key, facts, .. } = *known;
+        let Facts { fingerprint, chars, features, lang, thin } = facts;
+        self.records.push(Record {
+            id,
+            key,
+            fingerprint: fingerprint.unwrap_or_default(),
+            chars,
+            features,
+            lang,
+            has_fingerprint: fingerprint.is_some(),
+            thin,
+            digests: count,
+            more,
+        });
+        for &digest in digests {
+            let entry = self.first.wrapping_add(ordinal(self.entries.len()));
+            let (part, chain) = beginning(digest);
+            let previous = self.newest.part(part).insert(chain, entry);
+            let back = previous.map_or(0, |previous| entry.wrapping_sub(previous));
+            self.entries.push(Entry { digest, back, record });
         }
     }
 
-    fn get(&self, ordinal: u64) -> Option<&Entry> {
-        let place = usize::try_from(ordinal.checked_sub(self.first)?).ok()?;
-        self.entries.get(place)
+    fn find(&self, digest: Digest) -> impl Iterator<Item = &Record<M>> {
+        let (part, chain) = beginning(digest);
+        let newest = self.newest.get(part, &chain);
+        let place = newest.map(|newest| newest.wrapping_sub(self.first));
+        let chain = iter::successors(place, |&place| {
+            let back = self.entries.get(place as usize)?.back;
+            place.checked_sub(back).filter(|_| back > 0)
+        });
+        let entries = chain.filter_map(|place| self.entries.get(place as usize));
+        entries.filter(move |entry| entry.digest == digest).filter_map(|entry| {
+            self.records.get(entry.record.wrapping_sub(self.first_record) as usize)
+        })
     }
 
-    /// Drops what is before this number, of documents or of aliases: some at a time, so that no document waits for many others.
-    fn drop_before(&mut self, horizon: u64) {
+    /// Drops what is past: some at a time, so that no document waits for many others.
+    fn drop_while(&mut self, is_past: impl Fn(&Record<M>) -> bool) {
         for _ in 0..AT_ONCE {
-            let is_past = |entry: &mut Entry| entry.known.ordinal() < horizon;
-            let Some(entry) = self.entries.pop_if(is_past) else { return };
-            if self.newest.get(entry.digest) == Some(&self.first) {
-                self.newest.remove(entry.digest);
-            }
-            self.first += 1;
-        }
-    }
-}
-
-/// Values of a full block.
-const BLOCK: usize = 1024;
-/// Parts of a map. Each grows by itself, and moves so small a share of the whole.
-const PARTS: usize = 1024;
-
-/// A queue in blocks: growth moves no value, only now and then the list of blocks, and what has left gives its memory back.
-#[derive(Clone, Debug)]
-struct SteadyQueue<T> {
-    /// None is empty, and all but the first and the last are full.
-    blocks: VecDeque<VecDeque<T>>,
-    len: usize,
-}
-
-impl<T> Default for SteadyQueue<T> {
-    fn default() -> Self {
-        Self { blocks: VecDeque::new(), len: 0 }
-    }
-}
-
-impl<T> SteadyQueue<T> {
-    fn get(&self, place: usize) -> Option<&T> {
-        let first = self.blocks.front()?.len();
-        match place.checked_sub(first) {
-            None => self.blocks.front()?.get(place),
-            Some(beyond) => self.blocks.get(1 + beyond / BLOCK)?.get(beyond % BLOCK),
-        }
-    }
-
-    fn push(&mut self, value: T) {
-        match self.blocks.back_mut() {
-            Some(block) if block.len() < BLOCK => block.push_back(value),
-            _ => {
-                let mut block = VecDeque::with_capacity(BLOCK);
-                block.push_back(value);
-                self.blocks.push_back(block);
+            let Some(record) = self.records.pop_if(|record| is_past(record)) else { return };
+            self.first_record = self.first_record.wrapping_add(1);
+            for _ in 0..record.digests {
+                let Some(entry) = self.entries.pop_if(|_| true) else { return };
+                let (part, chain) = beginning(entry.digest);
+                let part = self.newest.part(part);
+                if part.get(&chain) == Some(&self.first) {
+                    part.remove(&chain);
+                }
+                self.first = self.first.wrapping_add(1);
             }
         }
-        self.len += 1;
-    }
-
-    fn pop_if(&mut self, leaves: impl FnOnce(&mut T) -> bool) -> Option<T> {
-        let block = self.blocks.front_mut()?;
-        let value = block.pop_front_if(leaves)?;
-        self.len -= 1;
-        if block.is_empty() {
-            self.blocks.pop_front();
-        }
-        Some(value)
     }
 }
 
-/// A map by digests in parts: digests are spread evenly over them.
-#[derive(Clone, Debug)]
-struct SteadyMap<V> {
-    parts: Box<[HashMap<Digest, V>]>,
+/// The part and the chain of a digest: its first six bytes.
+#[expect(clippy::cast_possible_truncation, reason = "only the beginning is wanted")]
+fn beginning(digest: Digest) -> (u16, u32) {
+    let bits = u128::from_le_bytes(digest.0);
+    (bits as u16, (bits >> 16) as u32)
 }
 
-impl<V> Default for SteadyMap<V> {
-    fn default() -> Self {
-        Self { parts: (0..PARTS).map(|_| HashMap::new()).collect() }
-    }
-}
-
-impl<V> SteadyMap<V> {
-    fn part(digest: Digest) -> usize {
-        usize::from(u16::from_le_bytes([digest.0[0], digest.0[1]])) % PARTS
-    }
-
-    fn get(&self, digest: Digest) -> Option<&V> {
-        self.parts[Self::part(digest)].get(&digest)
-    }
-
-    /// The value that was there before.
-    fn insert(&mut self, digest: Digest, value: V) -> Option<V> {
-        self.parts[Self::part(digest)].insert(digest, value)
-    }
-
-    fn remove(&mut self, digest: Digest) {
-        self.parts[Self::part(digest)].remove(&digest);
-    }
-
-    #[cfg(test)]
-    fn len(&self) -> usize {
-        self.parts.iter().map(HashMap::len).sum()
-    }
+/// A count modulo 2^32.
+#[expect(clippy::cast_possible_truncation, reason = "ordinals are counted so")]
+fn ordinal(count: usize) -> u32 {
+    count as u32
 }
 
 #[cfg(test)]
 impl MemoryDigests {
     /// How many digests of representatives and of aliases are kept.
     pub(super) fn counts(&self) -> (usize, usize) {
-        let counts = [&self.representatives, &self.aliases].map(|ledger| {
-            assert!(ledger.newest.len() <= ledger.entries.len, "a digest without an entry is kept");
-            ledger.entries.len
-        });
-        (counts[0], counts[1])
+        fn count<M>(ledger: &Ledger<M>) -> usize {
+            let count = ledger.entries.len();
+            assert!(ledger.newest.len() <= count, "a digest without an entry is kept");
+            count
+        }
+        (count(&self.representatives), count(&self.aliases))
     }
 }
 
@@ -337,57 +328,41 @@ mod tests {
 
     use super::*;
 
+    fn known(id: u64) -> Known {
+        let facts = Facts { chars: 7, thin: id.is_multiple_of(2), ..Facts::default() };
+        Known { id: DocId(id), key: Key(id), verdict: Verdict::Unique, alias: None, facts }
+    }
+
     proptest! {
         #[test]
-        fn a_queue_is_a_queue(steps in prop::collection::vec((any::<bool>(), 0..3000_usize), 0..12)) {
-            let (mut steady, mut plain) = (SteadyQueue::default(), VecDeque::new());
-            let mut next = 0;
-            for (grows, n) in steps {
-                for _ in 0..n {
-                    if grows {
-                        steady.push(next);
-                        plain.push_back(next);
-                        next += 1;
-                    } else {
-                        prop_assert_eq!(steady.pop_if(|_| true), plain.pop_front());
-                    }
-                }
-                prop_assert_eq!(steady.len, plain.len());
-                prop_assert!(steady.blocks.iter().all(|block| (1..=1024).contains(&block.len())));
-                prop_assert!(steady.blocks.iter().all(|block| block.capacity() == 1024), "none has grown");
-                prop_assert!(steady.pop_if(|_| false).is_none());
-                for place in [0, 1, plain.len() / 2, plain.len().saturating_sub(1), plain.len()] {
-                    prop_assert_eq!(steady.get(place), plain.get(place));
+        fn digests_that_begin_alike_are_told_apart(
+            steps in prop::collection::vec((prop::collection::vec((0..3_u8, 0..4_u8), 0..3), 0..4_u64), 0..300),
+            first in prop_oneof![Just(0), Just(u32::MAX - 60)],
+        ) {
+            let digest = |(chain, end): (u8, u8)| {
+                let mut digest = [0; 16];
+                (digest[4], digest[15]) = (chain, end);
+                Digest(digest)
+            };
+            let mut ledger: Ledger<()> = Ledger { first, first_record: first, ..Ledger::default() };
+            let (mut all, mut horizon) = (Vec::new(), 0);
+            for (id, (digests, leave)) in (0..).zip(steps) {
+                let digests: Vec<_> = digests.into_iter().map(digest).collect();
+                ledger.push(&digests, &known(id), ());
+                all.push((id, digests));
+                horizon = (horizon + leave).min(id);
+                ledger.drop_while(|record| record.id.0 < horizon);
+                for asked in (0..12).map(|number| digest((number / 4, number % 4))) {
+                    let found = ledger.find(asked).map(|record| record.known(Verdict::Unique, None));
+                    let inside = all.iter().rev().filter(|(id, _)| *id >= horizon);
+                    let expected = inside.flat_map(|(id, digests)| {
+                        digests.iter().filter(|digest| **digest == asked).map(|_| known(*id))
+                    });
+                    prop_assert!(found.eq(expected));
                 }
             }
+            let entries: usize = ledger.entries.len();
+            prop_assert!(ledger.newest.len() <= entries.min(3), "a digest without an entry is kept");
         }
-    }
-
-    #[test]
-    fn a_map_is_a_map() {
-        let mut map = SteadyMap::default();
-        let digest =
-            |n: u32| Digest(*blake3::hash(&n.to_le_bytes()).as_bytes().first_chunk().unwrap());
-        for n in 0..5000 {
-            assert_eq!(map.insert(digest(n), n), None);
-            assert_eq!(map.insert(digest(n), n + 1), Some(n));
-        }
-        for n in (0..5000).step_by(2) {
-            map.remove(digest(n));
-        }
-        assert_eq!(map.len(), 2500);
-        assert!((0..5000).all(|n| map.get(digest(n)).copied() == (n % 2 == 1).then_some(n + 1)));
-    }
-
-    #[test]
-    fn no_part_of_a_map_holds_much_of_it() {
-        let mut map = SteadyMap::default();
-        for n in 0..100_000_u32 {
-            map.insert(
-                Digest(*blake3::hash(&n.to_le_bytes()).as_bytes().first_chunk().unwrap()),
-                (),
-            );
-        }
-        assert!(map.parts.iter().all(|part| part.len() < 250), "97 on average");
     }
 }

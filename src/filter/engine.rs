@@ -170,7 +170,7 @@ impl<I: Index> Engine<I> {
         let representative = self.remember_representative(digests, document, known_by, facts)?;
         if let Some((subject, keys)) = subject {
             digests.keep_article(self.next, subject.article.sketch(), &keys.own)?;
-            self.enter_article(self.next, &keys.own, self.window.len());
+            self.enter_article(self.next, &keys.own, self.window.articles());
         }
         let template = self.learn(document);
         let change = self.change(Verdict::Unique, facts);
@@ -220,7 +220,7 @@ impl<I: Index> Engine<I> {
         Ok(!subject.side().differs_beside(&Side::new(&sketch, boilerplate), how))
     }
 
-    /// Enters a page under the keys of its article. `pages` is the number of pages in the window.
+    /// Enters a page under the keys of its article. `pages` is the number of pages in the window, without texts.
     pub(crate) fn enter_article(&mut self, id: DocId, keys: &[u64], pages: usize) {
         if let Some(articles) = &mut self.articles {
             articles.insert(id, keys, pages);

@@ -34,6 +34,7 @@ mod key;
 pub(crate) mod model;
 mod options;
 mod rule;
+mod steady;
 mod stream;
 mod templates;
 mod verdict;
@@ -67,6 +68,8 @@ pub use key::Key;
 pub(crate) use key::OriginKey;
 pub use options::{MemoryError, Mode, Options, OptionsError, Radius, RadiusError};
 pub use rule::Rule;
+#[cfg(feature = "cli")]
+pub(crate) use steady::SteadyQueue;
 pub use stream::{Judge, Judged, NearDedup, NearDupExt};
 #[cfg(test)]
 pub(crate) use templates::Bounds;

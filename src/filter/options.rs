@@ -77,9 +77,9 @@ pub struct RadiusError(pub u32);
 const BYTES_PER_REPRESENTATIVE: u64 = 72;
 /// What the index of passages takes for a page.
 const BYTES_PER_ARTICLE: u64 = super::article::BYTES_PER_PAGE;
-/// What the digest of its text takes in memory. The digest of a body, and each digest of a remembered duplicate, take the same and are not
-/// included, because their number is unknown beforehand.
-const BYTES_PER_DIGEST: u64 = 212;
+/// What the digest of its text takes in memory, with what is known of its document. The digest of a body (46 bytes) and remembered duplicates
+/// (120 bytes, 165 with a body) are not included, because their number is unknown beforehand.
+const BYTES_PER_DIGEST: u64 = 88;
 
 impl Default for Options {
     fn default() -> Self {

@@ -111,12 +111,14 @@ impl Packed {
 pub(super) struct Window {
     options: WindowOptions,
     queue: Queue,
+    /// How many of them have a sketch.
+    articles: usize,
     clock: Timestamp,
 }
 
 impl Window {
     pub(super) fn new(options: WindowOptions) -> Self {
-        Self { options, queue: Queue::default(), clock: Timestamp(i64::MIN) }
+        Self { options, queue: Queue::default(), articles: 0, clock: Timestamp(i64::MIN) }
     }
 
     /// Moves the clock to `at`, never back.
@@ -134,7 +136,7 @@ impl Window {
         let Some(age) = self.options.age else { return };
         let oldest = self.clock - age;
         while self.queue.front().is_some_and(|front| front.unpacked().at < oldest) {
-            self.queue.pop();
+            self.pop();
         }
     }
 
@@ -146,14 +148,22 @@ impl Window {
     /// Takes in a representative; if there are too many now, the oldest leaves.
     pub(super) fn push(&mut self, representative: &Representative) {
         self.queue.push(Packed::of(representative));
+        self.articles += usize::from(representative.has_article);
         while self.len() as u64 > self.options.entries.get() {
-            self.queue.pop();
+            self.pop();
         }
+    }
+
+    fn pop(&mut self) {
+        let has_article = self.queue.pop().is_some_and(|packed| packed.unpacked().has_article);
+        self.articles -= usize::from(has_article);
     }
 
     /// Removes a representative.
     pub(super) fn take(&mut self, id: DocId) -> Option<Representative> {
-        self.queue.take(id).map(|packed| packed.unpacked())
+        let taken = self.queue.take(id)?.unpacked();
+        self.articles -= usize::from(taken.has_article);
+        Some(taken)
     }
 
     /// The representative of this number, if it is in the window.
@@ -169,6 +179,11 @@ impl Window {
 
     pub(super) fn len(&self) -> usize {
         self.queue.len
+    }
+
+    /// How many representatives have a sketch.
+    pub(super) fn articles(&self) -> usize {
+        self.articles
     }
 
     /// How many representatives it may hold.

@@ -18,6 +18,9 @@ use super::{
 
 /// Entries that are filed in the building tables for each that arrives.
 const AT_ONCE: u64 = 8;
+/// Building tables take a huge page each time this share of the entries has arrived, so that memory grows in small steps; more often where it
+/// would take long.
+const PER_HUGE_PAGE: u64 = 1 << 10;
 
 /// The current tables, and those planned for when the window is larger.
 #[derive(Clone, Debug)]
@@ -140,11 +143,14 @@ impl GrowingTables {
 impl Building {
     /// Takes a huge page or files some entries, and returns whether all are there.
     fn go_on(&mut self, queue: &Queue) -> bool {
+        let all = queue.ordinals().end;
         if let Some(nth) = self.next_page {
-            self.next_page = self.tables.pages.touch(nth).then_some(nth + 1);
+            let pace = (queue.len() / PER_HUGE_PAGE).clamp(1, PER_HUGE_PAGE);
+            if all.is_multiple_of(pace.next_power_of_two()) {
+                self.next_page = self.tables.pages.touch(nth).then_some(nth + 1);
+            }
             return false;
         }
-        let all = queue.ordinals().end;
         let end = all.min(self.end + AT_ONCE);
         for slot in (self.end..end).map(Queue::slot) {
             self.tables.insert(*queue.fingerprint(slot), slot);

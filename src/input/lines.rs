@@ -87,7 +87,8 @@ impl Iterator for Lines {
                         _ => &self.line,
                     };
                     if !line.trim_ascii().is_empty() {
-                        return Some(parse(line).map_err(|error| self.error(error)));
+                        let place = format!("{}:{}", self.file, self.number);
+                        return Some(parse(line, place).map_err(|error| self.error(error)));
                     }
                 }
                 Err(source) => {
@@ -114,8 +115,8 @@ struct Fields {
 /// forget everything before it.
 const LATEST: i64 = 253_402_300_799_999;
 
-/// Parses a line.
-fn parse(line: &[u8]) -> Result<Input, LineError> {
+/// Parses the line at this place.
+fn parse(line: &[u8], place: String) -> Result<Input, LineError> {
     // Serde would accept a list of the fields in order.
     if !line.trim_ascii_start().starts_with(b"{") {
         return Err(LineError::Form(NO_OBJECT));
@@ -131,7 +132,7 @@ fn parse(line: &[u8]) -> Result<Input, LineError> {
     };
     let parse = |text: String| Url::parse(&text).map_err(|source| LineError::Url { text, source });
     let url = fields.url.map(parse);
-    Ok(Input { id: fields.id, url: url.transpose()?, at: fields.time, content })
+    Ok(Input { id: fields.id, place, url: url.transpose()?, at: fields.time, content })
 }
 
 /// The message with the column within the line, but without serde's line number, which is always 1.
@@ -205,7 +206,7 @@ mod tests {
     fn the_time_is_a_date_or_a_number_of_milliseconds() {
         let time = |time: &str| {
             let line = format!(r#"{{"id":"a","html":"","url":null,"time":{time},"more":[{{}}]}}"#);
-            parse(line.as_bytes()).map(|input| {
+            parse(line.as_bytes(), String::new()).map(|input| {
                 assert!(matches!(input.content, Content::Html { .. }));
                 input.at.map(|at| at.0)
             })

@@ -7,9 +7,14 @@ mod chunks;
 mod lines;
 mod walk;
 
-use std::{io, path::PathBuf};
+use std::{
+    hash::{Hash, Hasher},
+    io,
+    path::PathBuf,
+};
 
 use url::Url;
+use xxhash_rust::xxh3::Xxh3;
 
 use crate::page::Timestamp;
 
@@ -25,6 +30,8 @@ pub(crate) const LONGEST: usize = 64 << 20;
 pub(crate) struct Input {
     /// Its `id`, or the path of its file.
     pub(crate) id: String,
+    /// Where it was read, for messages: its file, or file and line.
+    pub(crate) place: String,
     /// Its URL, if it is known.
     pub(crate) url: Option<Url>,
     /// When it arrived, if the input says so.
@@ -34,7 +41,7 @@ pub(crate) struct Input {
 }
 
 /// The content of a document.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Content {
     /// Text without markup.
     Text(String),
@@ -86,5 +93,12 @@ impl Input {
             Content::Html { body, .. } => body.len(),
         };
         size_of::<Self>() + self.id.len() + content
+    }
+
+    /// A hash of all that a document depends on.
+    pub(crate) fn hash(&self) -> u64 {
+        let mut hasher = Xxh3::new();
+        (&self.id, &self.url, &self.at, &self.content).hash(&mut hasher);
+        hasher.finish()
     }
 }

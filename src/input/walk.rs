@@ -128,7 +128,8 @@ fn read_html(path: PathBuf) -> Result<Input, InputError> {
         return Err(InputError::Refused { path, why: "it is longer than 64 MiB" });
     }
     let id = path.to_string_lossy().into_owned();
-    Ok(Input { id, url: None, at: None, content: Content::Html { body, charset: None } })
+    let place = id.clone();
+    Ok(Input { id, place, url: None, at: None, content: Content::Html { body, charset: None } })
 }
 
 fn read_error(path: &Path, source: io::Error) -> InputError {

@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, File},
-    io::{BufRead, BufReader, Write},
+    io::{BufRead, BufReader, Read, Write},
     process::{Command, Stdio},
 };
 
@@ -249,22 +249,109 @@ fn a_state_of_other_fingerprints_is_refused() {
 
 #[test]
 fn whoever_waits_for_each_answer_gets_it() {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_pagesieve"))
-        .arg("filter")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut to = child.stdin.take().unwrap();
-    let mut from = BufReader::new(child.stdout.take().unwrap());
-    for (number, verdict) in ["unique", "exact", "exact"].iter().enumerate() {
-        writeln!(to, "{}", json!({"id": number.to_string(), "text": text(0)})).unwrap();
-        let mut line = String::new();
-        from.read_line(&mut line).unwrap();
-        assert_eq!(serde_json::from_str::<Value>(&line).unwrap()["verdict"], *verdict);
+    let directory = tempfile::tempdir().unwrap();
+    let state = directory.path().join("seen.db");
+    for options in [&[][..], &["--state", state.to_str().unwrap()]] {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_pagesieve"))
+            .arg("filter")
+            .args(options)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut to = child.stdin.take().unwrap();
+        let mut from = BufReader::new(child.stdout.take().unwrap());
+        for (number, verdict) in ["unique", "exact", "exact"].iter().enumerate() {
+            writeln!(to, "{}", json!({"id": number.to_string(), "text": text(0)})).unwrap();
+            let mut line = String::new();
+            from.read_line(&mut line).unwrap();
+            assert_eq!(serde_json::from_str::<Value>(&line).unwrap()["verdict"], *verdict);
+        }
+        drop(to);
+        assert!(child.wait().unwrap().success());
     }
-    drop(to);
-    assert!(child.wait().unwrap().success());
+}
+
+/// The complete lines.
+fn complete(output: &[u8]) -> String {
+    let output = str::from_utf8(output).unwrap();
+    output[..output.rfind('\n').map_or(0, |end| end + 1)].to_owned()
+}
+
+/// The lines of the input after those that have a decision.
+fn rest<'a>(input: &'a str, decisions: &str) -> &'a str {
+    let decided = decisions.lines().count();
+    let end = input.split_inclusive('\n').take(decided).map(str::len).sum();
+    &input[end..]
+}
+
+#[test]
+fn a_filter_that_is_killed_goes_on_after_the_last_decision_that_was_printed() {
+    let directory = tempfile::tempdir().unwrap();
+    let input = documents(4000);
+    let whole = stdout(&pagesieve().arg("filter").args(ROLLING).write_stdin(&*input).assert());
+    let (mut decisions, mut kills) = (String::new(), 0);
+    // It prints more at a time than a pipe holds, so that it is often killed while it prints.
+    for lines in (0..).map(|nth| 1 + nth * 7919 % 700) {
+        fs::write(directory.path().join("rest.jsonl"), rest(&input, &decisions)).unwrap();
+        let mut child = Command::new(env!("CARGO_BIN_EXE_pagesieve"))
+            .current_dir(&directory)
+            .args(["filter", "rest.jsonl", "--state", "seen.db"])
+            .args(ROLLING)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (mut from, mut output) = (BufReader::new(child.stdout.take().unwrap()), Vec::new());
+        let is_killed = (0..lines).all(|_| from.read_until(b'\n', &mut output).unwrap() > 0);
+        if is_killed {
+            child.kill().unwrap();
+        }
+        from.read_to_end(&mut output).unwrap();
+        child.wait().unwrap();
+        decisions += &complete(&output);
+        if !is_killed {
+            break;
+        }
+        kills += 1;
+    }
+    assert!(kills > 3, "{kills}");
+    assert_eq!(decisions, whole);
+}
+
+#[test]
+#[cfg(unix)]
+fn decisions_before_a_full_disk_are_kept_and_the_next_line_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let input = documents(4000);
+    let whole = stdout(&pagesieve().arg("filter").args(ROLLING).write_stdin(&*input).assert());
+    let (mut decisions, mut failures) = (String::new(), 0);
+    loop {
+        let rest = rest(&input, &decisions);
+        fs::write(directory.path().join("rest.jsonl"), rest).unwrap();
+        // No file may be larger, which a write reports as it reports a full disk.
+        let limit = format!("trap '' XFSZ; ulimit -f {}; exec \"$@\"", 700 + 500 * failures);
+        let ended = Command::new("sh")
+            .current_dir(&directory)
+            .args(["-c", &limit, "sh", env!("CARGO_BIN_EXE_pagesieve")])
+            .args(["filter", "rest.jsonl", "--state", "seen.db"])
+            .args(ROLLING)
+            .output()
+            .unwrap();
+        let printed = complete(&ended.stdout);
+        decisions += &printed;
+        if ended.status.success() {
+            break;
+        }
+        failures += 1;
+        let told = String::from_utf8(ended.stderr).unwrap();
+        let expected = match printed.lines().count() {
+            0 => "no decision was printed: start again with the same input".to_owned(),
+            count => format!("the last decision printed is that of rest.jsonl:{count}, and all"),
+        };
+        assert!(told.contains(&expected), "{told}");
+    }
+    assert!(failures > 1, "{failures}");
+    assert_eq!(decisions, whole);
 }
 
 #[test]

@@ -4,8 +4,7 @@
 //! Two pages that share an article share some of these keys, however much else they show. One equal key makes a candidate.
 //!
 //! The table consists of buckets of [`SLOTS`] entries, two buckets a page, and grows by one bucket at a time (linear hashing: Litwin,
-//! VLDB 1980): a page that enters waits for the entries of two buckets to be moved. But when the vector of buckets is full, it is copied as a
-//! whole to one of twice the length, and one page waits for that; meanwhile both are in memory.
+//! VLDB 1980): a page that enters waits for the entries of two buckets to be moved.
 //!
 //! A full bucket drops its oldest entry. Nothing needs to be removed: the oldest entries are those that leave the window first, and the
 //! filter passes over pages that have left it. A key of [`COMMON`] pages is a text of vendors or templates: it finds no candidates, and at
@@ -18,6 +17,8 @@ use crate::page::DocId;
 const KEYS: usize = 12;
 /// The number of keys by which earlier pages are searched.
 const ASKED: usize = 256;
+/// Buckets that are allocated together.
+const BLOCK: usize = 512;
 /// Entries of a bucket.
 const SLOTS: usize = 16;
 /// Buckets for each page of the window.
@@ -107,24 +108,27 @@ struct Bucket([u64; SLOTS]);
 /// The pages by their keys.
 #[derive(Clone, Debug)]
 pub(crate) struct KeyIndex {
-    buckets: Vec<Bucket>,
+    /// All but the last are full, and none is moved.
+    blocks: Vec<Vec<Bucket>>,
 }
 
 impl Default for KeyIndex {
     fn default() -> Self {
-        Self { buckets: vec![Bucket([0; SLOTS])] }
+        let mut this = Self { blocks: Vec::new() };
+        this.push();
+        this
     }
 }
 
 impl KeyIndex {
-    /// Enters a page; its number is larger than all before. `pages` is the number of pages in the window.
+    /// Enters a page; its number is larger than all before. `pages` is the number of pages in the window, without texts.
     pub(crate) fn insert(&mut self, id: DocId, keys: &[u64], pages: usize) {
-        while self.buckets.len() < pages * BUCKETS_PER_PAGE {
+        while self.len() < pages * BUCKETS_PER_PAGE {
             self.split();
         }
         for &key in keys {
             let place = self.place(key);
-            self.buckets[place].push(entry(id, key));
+            self.bucket(place).push(entry(id, key));
         }
     }
 
@@ -132,7 +136,8 @@ impl KeyIndex {
     pub(crate) fn find(&self, keys: &Keys, next: DocId, out: &mut Vec<(DocId, usize)>) {
         let mut found: Vec<DocId> = Vec::new();
         for &key in &keys.asked {
-            let bucket = &self.buckets[self.place(key)];
+            let place = self.place(key);
+            let bucket = &self.blocks[place / BLOCK][place % BLOCK];
             let same = || bucket.0.iter().filter(|&&one| one != 0 && has_key(one, key));
             if same().count() < COMMON {
                 found.extend(same().map(|&one| id_before(one, next)));
@@ -143,7 +148,7 @@ impl KeyIndex {
     }
 
     fn place(&self, key: u64) -> usize {
-        let len = self.buckets.len();
+        let len = self.len();
         let level = len.ilog2();
         let place = usize::try_from(tag(key) & ((2 << level) - 1)).unwrap_or(0);
         if place < len { place } else { place & ((1 << level) - 1) }
@@ -151,15 +156,32 @@ impl KeyIndex {
 
     /// Adds a bucket, and moves half of another one's entries to it.
     fn split(&mut self) {
-        let new = self.buckets.len();
-        let old = new - (1 << new.ilog2());
-        let entries = self.buckets[old].0;
-        self.buckets.push(Bucket([0; SLOTS]));
-        self.buckets[old] = Bucket([0; SLOTS]);
+        let new = self.len();
+        let old = self.bucket(new - (1 << new.ilog2()));
+        let entries = std::mem::replace(old, Bucket([0; SLOTS])).0;
+        self.push();
         for entry in entries.into_iter().filter(|&entry| entry != 0) {
             let place = self.place(entry >> ID_BITS);
-            self.buckets[place].push(entry);
+            self.bucket(place).push(entry);
         }
+    }
+
+    /// The number of buckets.
+    fn len(&self) -> usize {
+        let last = self.blocks.last().map_or(0, Vec::len);
+        self.blocks.len().saturating_sub(1) * BLOCK + last
+    }
+
+    fn bucket(&mut self, place: usize) -> &mut Bucket {
+        &mut self.blocks[place / BLOCK][place % BLOCK]
+    }
+
+    /// Adds an empty bucket.
+    fn push(&mut self) {
+        if self.blocks.last().is_none_or(|last| last.len() == BLOCK) {
+            self.blocks.push(Vec::with_capacity(BLOCK));
+        }
+        self.blocks.last_mut().expect("there is one").push(Bucket([0; SLOTS]));
     }
 }
 
@@ -225,7 +247,7 @@ mod tests {
 
     /// Whether a bucket may have dropped entries since it was last enlarged.
     fn is_full(index: &KeyIndex) -> bool {
-        index.buckets.iter().any(|bucket| bucket.0[SLOTS - 1] != 0)
+        index.blocks.iter().flatten().any(|bucket| bucket.0[SLOTS - 1] != 0)
     }
 
     /// What is found if nothing is dropped: the holders of each key, unless it is common.
@@ -298,7 +320,7 @@ mod tests {
             let all: Vec<u64> = (0..60).collect();
             let known = find(&index, &all, 1000);
             index.insert(DocId(1000), &[], after);
-            prop_assert_eq!(index.buckets.len(), BUCKETS_PER_PAGE * after);
+            prop_assert_eq!(index.len(), BUCKETS_PER_PAGE * after);
             prop_assert_eq!(find(&index, &all, 1000), known);
         }
     }
