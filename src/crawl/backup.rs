@@ -26,8 +26,17 @@ pub fn backup(run: &Path, directory: &Path) -> Result<u64, CrawlError> {
     if fs::read_dir(directory).map_err(&failed)?.next().is_some() {
         return Err(CrawlError::Occupied(directory.to_owned()));
     }
+    let copied = copy_run(run, &path, directory);
+    if copied.is_err() {
+        // Half a copy is none. The error is worth more than one of this.
+        drop(fs::remove_dir_all(directory));
+    }
+    copied
+}
+
+fn copy_run(run: &Path, state: &Path, directory: &Path) -> Result<u64, CrawlError> {
     let copy = directory.join(STATE);
-    State::copy(&path, &copy)?;
+    State::copy(state, &copy)?;
     let mut bytes = copy.metadata().map_or(0, |file| file.len());
     let state = State::read(&copy)?;
     for known in Known::all(&state)? {

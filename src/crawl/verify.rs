@@ -19,7 +19,7 @@ use super::{directory::STATE, plan::CrawlError};
 use crate::{
     report::counted,
     sink::{Checksums, DUPLICATES, PAGES, Position, checksums_name, open_part, parts},
-    state::{Inspection, PAGE, State, StateError, WriteLock, owners},
+    state::{Inspection, Log, PAGE, State, StateError, WriteLock, owners},
 };
 
 /// URLs that a damage is shown with, at most.
@@ -64,7 +64,9 @@ pub fn verify(run: &Path) -> Result<Verification, CrawlError> {
     let lock = WriteLock::take(&path)?;
     let state = inspect(&path)?;
     drop(lock);
-    found.bytes += path.metadata().map_or(0, |file| file.len());
+    for file in [&path, &Log::path(&path)] {
+        found.bytes += file.metadata().map_or(0, |file| file.len());
+    }
     found.add_state(&path, &state);
     let is_damaged = !found.damage.is_empty();
     match found.add_outputs(run, &path, state.log.is_some()) {
