@@ -22,8 +22,8 @@ use crate::{
     state::{Inspection, Log, State, WriteLock, is_sound, restore},
 };
 
-/// In a file with more damaged blocks than this, more than single bytes were changed: to try to restore each would take hours.
-const TRIED: usize = 256;
+/// In a file with more damaged blocks than this, more than single bytes were changed: to try to restore each would take long.
+const TRIED: usize = 16;
 
 /// What a repair has done.
 #[derive(Clone, Debug, Default)]
