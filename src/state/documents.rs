@@ -2,9 +2,9 @@
 
 use rusqlite::{Row, params};
 
-use super::{State, StateError, digests::Entered, signed, unknown_code, unsigned};
+use super::{State, StateError, signed, unknown_code, unsigned};
 use crate::{
-    filter::{Facts, Judgement, Kind, Match, Step, Verdict},
+    filter::{Facts, Judgement, Key, Kind, Match, Step, Verdict},
     fingerprint::Fingerprint,
     page::{DocId, Lang, Timestamp},
 };
@@ -31,6 +31,14 @@ pub struct Capture {
     pub payload: [u8; 20],
     /// When it was asked for.
     pub at: Timestamp,
+}
+
+/// What is remembered of a document in its row, to be found by its digests.
+#[derive(Clone, Debug)]
+pub(super) struct Entered {
+    pub(super) digests: Vec<u8>,
+    pub(super) alias: Option<u64>,
+    pub(super) key: Key,
 }
 
 pub(super) const COLUMNS: &str = "d.id, d.name, d.title, d.at, d.stored, d.kind, d.step, d.match, d.distance, \

@@ -70,8 +70,8 @@ pub(crate) use {
     pages::{PAGE, is_sound, restore},
     recipe::Recorded,
     signatures::SignatureLog,
-    url_log::{UrlLog, UrlOutcome},
-    urls::{NewUrl, Queued},
+    url_log::UrlLog,
+    urls::{NewUrl, Queued, UrlOutcome},
 };
 
 use open::{OLDEST, VERSION};

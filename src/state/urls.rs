@@ -7,7 +7,6 @@ use super::{
     hosts::HostId,
     reason::{Reason, SkipCause},
     unknown_code,
-    url_log::UrlOutcome,
 };
 use crate::page::{NormalUrl, Timestamp};
 
@@ -57,6 +56,17 @@ pub(crate) struct NewUrl<'a> {
     /// Where it was found.
     pub(crate) referrer: Option<UrlId>,
     /// When it was found.
+    pub(crate) at: Timestamp,
+}
+
+/// What has become of a URL, and more about it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct UrlOutcome<'a> {
+    pub(crate) state: UrlState,
+    pub(crate) cause: Option<SkipCause>,
+    pub(crate) detail: Option<&'a str>,
+    /// The status of the answer.
+    pub(crate) status: Option<u16>,
     pub(crate) at: Timestamp,
 }
 

@@ -8,9 +8,10 @@ mod links;
 mod record;
 mod report;
 mod retry;
-#[cfg(all(test, target_os = "linux"))]
-mod scale;
 mod start;
+
+#[cfg(test)]
+mod scale;
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
@@ -47,7 +48,7 @@ pub(super) use start::Start;
 /// A batch is committed after this many URLs, or after this time. The first batch after a start gets less time, and each one twice as
 /// much as the one before: so even a process that is killed again and again makes progress.
 const BATCH: u32 = 100;
-const BATCH_TIME: Duration = Duration::from_millis(200);
+const BATCH_TIME: Duration = Duration::from_secs(1);
 const FIRST_BATCH_TIME: Duration = Duration::from_millis(10);
 
 /// A request to the recorder. If a worker needs the answer, it comes with its sender; the loop gets an [`Update`].
