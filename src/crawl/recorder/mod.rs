@@ -13,7 +13,16 @@ mod start;
 #[cfg(test)]
 mod scale;
 
-use std::{net::IpAddr, sync::Arc, time::Duration};
+use std::{
+    env,
+    net::IpAddr,
+    process,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
 
 use serde::{Deserialize, Serialize};
 use tokio::{
@@ -314,15 +323,19 @@ impl Recorder {
         if self.deadline.take().is_none() {
             return Ok(());
         }
+        die_if_asked("begun");
         let marks = self.sink.sync()?;
         let checksums = self.sink.take_checksums();
+        die_if_asked("outputs synced");
         keep_marks(self.state(), &marks, &checksums)?;
         self.state().set_meta("audit", json(&(self.audited + self.filter.audit())))?;
         self.state().set_meta("counts", json(&self.counts))?;
         self.state().set_meta("spent", json(&self.spent))?;
         self.state().set_meta("worked", json(&self.worked().as_secs_f64()))?;
         self.urls.commit(self.filter.state())?;
+        die_if_asked("state written");
         self.filter.commit()?;
+        die_if_asked("state committed");
         self.sink.committed()?;
         self.batch = 0;
         Ok(())
@@ -335,6 +348,17 @@ impl Recorder {
     /// How long the run has worked, over all its starts.
     fn worked(&self) -> Duration {
         self.worked + self.started.elapsed()
+    }
+}
+
+/// For tests of the program as a whole: ends the process at once if the environment names this step of a commit, the fifth time it is reached.
+fn die_if_asked(step: &str) {
+    static REACHED: AtomicU32 = AtomicU32::new(0);
+    if cfg!(debug_assertions)
+        && env::var("PAGESIEVE_DIE_AT").is_ok_and(|name| name == step)
+        && REACHED.fetch_add(1, Ordering::Relaxed) == 4
+    {
+        process::abort();
     }
 }
 
