@@ -61,7 +61,11 @@ pub struct Verification {
 pub fn verify(run: &Path) -> Result<Verification, CrawlError> {
     let path = state_of(run)?;
     let mut found = Verification::default();
-    let lock = WriteLock::take(&path)?;
+    // Where there can be no lock, nobody writes.
+    let lock = match WriteLock::take(&path) {
+        Err(error @ StateError::Busy { .. }) => return Err(error.into()),
+        lock => lock.ok(),
+    };
     let state = inspect(&path)?;
     drop(lock);
     for file in [&path, &Log::path(&path)] {

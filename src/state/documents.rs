@@ -35,7 +35,7 @@ pub struct Capture {
 
 /// What is remembered of a document in its row, to be found by its digests.
 #[derive(Clone, Debug)]
-pub(super) struct Entered {
+pub(crate) struct Entered {
     pub(super) digests: Vec<u8>,
     pub(super) alias: Option<u64>,
     pub(super) key: Key,
@@ -46,7 +46,10 @@ pub(super) const COLUMNS: &str = "d.id, d.name, d.title, d.at, d.stored, d.kind,
 
 impl State {
     /// Adds a document.
-    pub(super) fn add_document(
+    ///
+    /// # Errors
+    /// If SQLite fails, or there is one of this number.
+    pub(crate) fn add_document(
         &self,
         name: &str,
         judgement: &Judgement,
@@ -128,17 +131,18 @@ impl State {
         self.execute("DELETE FROM documents WHERE id < ?", [signed(horizon.0)])
     }
 
-    /// Calls `visit` with every document, in order of arrival.
+    /// Calls `visit` with every document after this one, in order of arrival.
     ///
     /// # Errors
     /// If SQLite fails, a row makes no sense, or `visit` fails.
     pub(crate) fn for_each_document(
         &self,
+        after: DocId,
         mut visit: impl FnMut(JudgedDocument) -> Result<(), StateError>,
     ) -> Result<(), StateError> {
-        let sql = format!("SELECT {COLUMNS} FROM documents d ORDER BY d.id");
+        let sql = format!("SELECT {COLUMNS} FROM documents d WHERE d.id > ? ORDER BY d.id");
         let mut statement = self.db.prepare_cached(&sql)?;
-        for document in statement.query_map([], read_document)? {
+        for document in statement.query_map([signed(after.0)], read_document)? {
             visit(document?)?;
         }
         Ok(())

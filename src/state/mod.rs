@@ -33,6 +33,7 @@ mod templates;
 #[cfg(feature = "crawl")]
 mod texts;
 #[cfg(feature = "crawl")]
+mod totals;
 mod url_log;
 #[cfg(feature = "crawl")]
 mod urls;
@@ -70,6 +71,7 @@ pub(crate) use {
     pages::{PAGE, is_sound, restore},
     recipe::Recorded,
     signatures::SignatureLog,
+    totals::{ClusterRow, HostCounts},
     url_log::UrlLog,
     urls::{NewUrl, Queued, UrlOutcome},
 };
@@ -109,6 +111,14 @@ pub enum StateError {
         path: PathBuf,
         /// Why.
         source: io::Error,
+    },
+    /// It cannot be read where nothing can be written.
+    #[error("{} cannot be read where nothing can be written: {why}; copy its directory to a place that can be written", path.display())]
+    ReadOnly {
+        /// The file.
+        path: PathBuf,
+        /// What is missing.
+        why: String,
     },
     /// Another process writes to it.
     #[error("{} is in use by another process: wait for it to end", path.display())]
@@ -199,6 +209,22 @@ impl StateError {
                 | Self::Recipe(_)
                 | Self::Memory(_)
         )
+    }
+
+    /// Whether another process writes to it.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        matches!(self, Self::Busy { .. })
+    }
+
+    /// Whether nothing can be written where it is.
+    #[must_use]
+    pub fn is_read_only(&self) -> bool {
+        match self {
+            Self::ReadOnly { .. } => true,
+            Self::Lock { source, .. } => is_read_only(source),
+            _ => false,
+        }
     }
 
     /// Whether there is no room on the disk.
@@ -376,6 +402,11 @@ impl State {
     fn value<T: FromSql>(&self, sql: &str, parameters: impl Params) -> Result<T, StateError> {
         Ok(self.db.prepare_cached(sql)?.query_row(parameters, |row| row.get(0))?)
     }
+}
+
+/// Whether a file could not be written because of where it is.
+fn is_read_only(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
 }
 
 /// SQLite's integers are signed: the same 64 bits.

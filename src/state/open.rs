@@ -68,13 +68,18 @@ impl State {
     /// migrated first.
     ///
     /// # Errors
-    /// If it cannot be opened, is not a state of ours, or is of another version; or if it is to be migrated while another process writes to it.
+    /// If it cannot be opened, is not a state of ours, or is of another version; or if it is to be migrated while another process writes to it,
+    /// or where nothing can be written.
     pub(crate) fn read(path: &Path) -> Result<Self, StateError> {
         check_log(path)?;
-        let db = connect(path, OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-        match version(&db, path)? {
+        let (db, version) = open_to_read(path)?;
+        match version {
             None => return Err(StateError::Foreign { path: path.to_owned() }),
             Some(VERSION) => {}
+            Some(older) if db.is_readonly("main")? => {
+                let why = format!("it has layout version {older} and must be migrated first");
+                return Err(StateError::ReadOnly { path: path.to_owned(), why });
+            }
             Some(_) => Self::open(path)?.commit()?,
         }
         let prepare = || {
@@ -96,7 +101,7 @@ impl State {
         Self::read(path)?;
         let failed = |source| StateError::File { path: copy.to_owned(), source };
         private().create_new(true).open(copy).map_err(failed)?;
-        let db = connect(path, OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+        let (db, _) = open_to_read(path)?;
         db.execute("VACUUM INTO ?", [copy.to_string_lossy()])?;
         Ok(())
     }
@@ -143,10 +148,15 @@ impl WriteLock {
     /// The file that is locked in place of the state.
     #[must_use]
     pub(crate) fn path(state: &Path) -> PathBuf {
-        let mut name = state.as_os_str().to_owned();
-        name.push("-lock");
-        PathBuf::from(name)
+        beside(state, "-lock")
     }
+}
+
+/// A file beside the state.
+fn beside(state: &Path, suffix: &str) -> PathBuf {
+    let mut name = state.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
 }
 
 /// How files are opened that nobody else may read.
@@ -172,12 +182,44 @@ fn connect(path: &Path, more: OpenFlags) -> Result<Connection, StateError> {
     Ok(db)
 }
 
+/// The address of a file for SQLite, with checksums or without.
+fn uri(path: &str, has_checksums: bool) -> String {
+    let path = path.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    let vfs = pages::vfs().to_str().ok().filter(|_| has_checksums);
+    format!("file:{path}?{}", vfs.map(|vfs| format!("vfs={vfs}&")).unwrap_or_default())
+}
+
 /// Whether the file is a database whose pages have no checksums: of an earlier version, or of something else.
 fn is_plain(path: &Path) -> bool {
     let mut first = Vec::with_capacity(PAGE);
     let read = File::open(path).and_then(|file| file.take(PAGE as u64).read_to_end(&mut first));
     // If it cannot be read, connecting to it fails too, and says why.
     read.is_ok() && first.starts_with(MAGIC) && !has_checksums(&first)
+}
+
+/// Connects to a file to read it, and returns its version too. Readers of a WAL database write beside it; where that is impossible, the file
+/// alone is read.
+fn open_to_read(path: &Path) -> Result<(Connection, Option<i64>), StateError> {
+    use rusqlite::ErrorCode::{CannotOpen, ReadOnly};
+
+    let db = connect(path, OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    match version(&db, path) {
+        Err(StateError::Open { source: DatabaseError(source), .. })
+            if matches!(source.sqlite_error_code(), Some(CannotOpen | ReadOnly)) => {}
+        version => return version.map(|version| (db, version)),
+    }
+    let [wal, index] = ["-wal", "-shm"].map(|suffix| beside(path, suffix));
+    if wal.metadata().is_ok_and(|wal| wal.len() > 0) {
+        let [wal, index] = [wal, index].map(|path| path.display().to_string());
+        let why = format!("{wal} has its last commits, and {index} is missing or cannot be used");
+        return Err(StateError::ReadOnly { path: path.to_owned(), why });
+    }
+    let uri = format!("{}mode=ro&immutable=1", uri(&path.to_string_lossy(), !is_plain(path)));
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+    let open = |error| StateError::Open { path: path.to_owned(), source: DatabaseError(error) };
+    let db = Connection::open_with_flags(uri, flags).map_err(open)?;
+    let version = version(&db, path)?;
+    Ok((db, version))
 }
 
 /// The version of the file, `None` if it is empty. Anything but a state that can be read or migrated is refused.
@@ -220,18 +262,13 @@ fn check_log(path: &Path) -> Result<(), StateError> {
     if !Log::path(path).metadata().is_ok_and(|found| found.len() > 0) {
         return Ok(());
     }
-    // The log of a state in use grows.
-    match WriteLock::take(path) {
-        Err(StateError::Busy { .. }) => Ok(()),
-        lock => {
-            let _lock = lock?;
-            match Log::of(path).map_err(failed)? {
-                Some(Log { damage: Some(_), .. }) => Err(StateError::Damaged(
-                    "a part of its log (state.sqlite-wal) does not match its checksum",
-                )),
-                _ => Ok(()),
-            }
-        }
+    // The log of a state in use grows. Where there can be no lock, nothing is written either.
+    let Ok(_lock) = WriteLock::take(path) else { return Ok(()) };
+    match Log::of(path).map_err(failed)? {
+        Some(Log { damage: Some(_), .. }) => Err(StateError::Damaged(
+            "a part of its log (state.sqlite-wal) does not match its checksum",
+        )),
+        _ => Ok(()),
     }
 }
 
@@ -247,9 +284,7 @@ fn add_checksums(db: &mut Connection, path: &Path) -> Result<(), StateError> {
     let new = format!("{name}.new");
     let failed = |source| StateError::File { path: PathBuf::from(&new), source };
     private().create(true).truncate(true).open(&new).map_err(failed)?;
-    let vfs = pages::vfs().to_string_lossy();
-    let quoted = new.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
-    db.execute("VACUUM INTO ?", [format!("file:{quoted}?vfs={vfs}")])?;
+    db.execute("VACUUM INTO ?", [uri(&new, true)])?;
     *db = Connection::open_in_memory()?;
     fs::rename(&new, path).map_err(failed)?;
     *db = connect(path, OpenFlags::empty())?;

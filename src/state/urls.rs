@@ -193,6 +193,15 @@ impl State {
         self.execute(sql, [places])
     }
 
+    /// The first URL in this state, in the order in which they were found.
+    ///
+    /// # Errors
+    /// If SQLite fails or the row makes no sense.
+    pub(crate) fn first_url(&self, state: UrlState) -> Result<Option<UrlRow>, StateError> {
+        let sql = format!("SELECT {COLUMNS} FROM urls u WHERE u.state = ? ORDER BY u.id LIMIT 1");
+        self.find(&sql, [state_code(state)], read_url)
+    }
+
     /// The URLs whose failure may have passed, and that failed at this time or earlier.
     ///
     /// # Errors
@@ -217,7 +226,7 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails, a row makes no sense, or `visit` fails.
-    pub(super) fn for_each_url<E: From<StateError>>(
+    pub(crate) fn for_each_url<E: From<StateError>>(
         &self,
         wanted: impl Fn(UrlState) -> bool,
         mut visit: impl FnMut(UrlRow) -> Result<(), E>,

@@ -43,6 +43,7 @@ use crate::{
     fingerprint::Digest,
     index::Audit,
     page::{NormalUrl, Timestamp, UrlOptions},
+    report::Builder,
     sink::{Outputs, warc},
     state::{
         DeferCause, DurableFilter, HostId, HostRow, Reason, RobotsRow, SkipCause, State, UrlLog,
@@ -229,6 +230,10 @@ pub(super) struct Recorder {
     audited: Audit,
     /// How long earlier starts of the run have worked.
     worked: Duration,
+    /// Counts for the report.
+    builder: Builder,
+    /// Whether it is recorded how this start judges.
+    has_judged: bool,
 }
 
 impl Recorder {
@@ -332,6 +337,11 @@ impl Recorder {
         self.state().set_meta("counts", json(&self.counts))?;
         self.state().set_meta("spent", json(&self.spent))?;
         self.state().set_meta("worked", json(&self.worked().as_secs_f64()))?;
+        let state = self.filter.state();
+        if self.builder.is_due(self.filter.position().next) {
+            self.builder.catch_up(state)?;
+        }
+        self.builder.save(state)?;
         self.urls.commit(self.filter.state())?;
         die_if_asked("state written");
         self.filter.commit()?;

@@ -14,6 +14,8 @@ mod outage;
 mod outputs;
 mod politeness;
 mod redirects;
+#[cfg(unix)]
+mod reports;
 mod restart;
 mod robots;
 mod scope;
