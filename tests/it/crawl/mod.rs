@@ -20,7 +20,7 @@ mod restart;
 mod robots;
 mod scope;
 mod silent;
-mod site;
+pub(crate) mod site;
 mod sitemaps;
 mod stopping;
 mod templates;

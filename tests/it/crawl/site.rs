@@ -28,7 +28,12 @@ use crate::server::{Reply, Request, Routes, Server};
 
 /// The state of a run, to change it. Its pages get checksums, as those that the program writes.
 pub(crate) fn state(site: &Site) -> Connection {
-    let path = site.path().join("state.sqlite");
+    state_in(site.path())
+}
+
+/// The same of the run in this directory.
+pub(crate) fn state_in(run: &Path) -> Connection {
+    let path = run.join("state.sqlite");
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE;
     Connection::open_with_flags_and_vfs(path, flags, c"pagesieve").unwrap()
 }
