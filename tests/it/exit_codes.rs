@@ -44,7 +44,7 @@ const CALLS: &[(&str, i32)] = &[
     ("report absent", 2),
     ("verify runs/good", 0),
     ("verify absent", 2),
-    ("verify page.html", 1),
+    ("verify page.html", 2),
     ("repair runs/good", 0),
     ("repair absent", 2),
     ("backup runs/good copy", 0),
