@@ -51,6 +51,7 @@ use crate::{
     },
 };
 
+use super::directory::keep_marks;
 use links::Sitemaps;
 pub use report::report;
 use retry::Failures;
@@ -338,10 +339,9 @@ impl Recorder {
         }
         die_if_asked("begun");
         let marks = self.sink.sync()?;
+        let checksums = self.sink.take_checksums();
         die_if_asked("outputs synced");
-        for mark in marks {
-            self.state().set_file(&mark.file, mark.offset)?;
-        }
+        keep_marks(self.state(), &marks, &checksums)?;
         self.state().set_meta("audit", json(&(self.audited + self.filter.audit())))?;
         self.state().set_meta("counts", json(&self.counts))?;
         self.state().set_meta("spent", json(&self.spent))?;
@@ -355,6 +355,7 @@ impl Recorder {
         die_if_asked("state written");
         self.filter.commit()?;
         die_if_asked("state committed");
+        self.sink.committed()?;
         self.batch = 0;
         Ok(())
     }
