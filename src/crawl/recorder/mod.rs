@@ -31,6 +31,7 @@ use tokio::{
 };
 
 use super::{
+    fetch::Share,
     frontier::{Loaded, Pardon, Query, Recorded, Task, TaskId},
     plan::{CrawlError, Plan},
     politeness::Signal,
@@ -50,6 +51,8 @@ use crate::{
     },
 };
 
+use super::directory::keep_marks;
+use links::Sitemaps;
 pub use report::report;
 use retry::Failures;
 pub(super) use start::Start;
@@ -153,6 +156,9 @@ pub(super) struct Received {
     pub(super) at: Timestamp,
     /// Whether the body was cut at the limit.
     pub(super) is_cut: bool,
+    /// The memory that the body holds of the budget for all, until the outcome is recorded.
+    #[expect(dead_code, reason = "it ends with the value")]
+    pub(super) share: Option<Arc<Share>>,
 }
 
 /// Why there is nothing to be judged.
@@ -214,6 +220,7 @@ pub(super) struct Recorder {
     counts: Tally,
     /// Pages fetched for each seed.
     spent: Vec<u64>,
+    sitemaps: Sitemaps,
     /// Whether hosts are visited in round-robin order.
     round_robin: bool,
     /// Hosts of which a URL was queued since the last [`Update::Recorded`].
@@ -293,7 +300,10 @@ impl Recorder {
                 self.sink.write_exchange(&exchange, &warc::Kind::Response)?;
             }
             Request::Robots(origin, reply) => drop(reply.send(self.state().robots(&origin)?)),
-            Request::KeepRobots(origin, robots) => self.state().set_robots(&origin, &robots)?,
+            Request::KeepRobots(origin, robots) => {
+                self.state().set_robots(&origin, &robots)?;
+                self.follow_robots(&origin, &robots)?;
+            }
             Request::Defer(host, cause) => {
                 tracing::warn!(host = self.state().host_name(host)?, %cause, "host deferred");
                 let until = start::deferred_until(cause);
@@ -329,10 +339,9 @@ impl Recorder {
         }
         die_if_asked("begun");
         let marks = self.sink.sync()?;
+        let checksums = self.sink.take_checksums();
         die_if_asked("outputs synced");
-        for mark in marks {
-            self.state().set_file(&mark.file, mark.offset)?;
-        }
+        keep_marks(self.state(), &marks, &checksums)?;
         self.state().set_meta("audit", json(&(self.audited + self.filter.audit())))?;
         self.state().set_meta("counts", json(&self.counts))?;
         self.state().set_meta("spent", json(&self.spent))?;
@@ -346,6 +355,7 @@ impl Recorder {
         die_if_asked("state written");
         self.filter.commit()?;
         die_if_asked("state committed");
+        self.sink.committed()?;
         self.batch = 0;
         Ok(())
     }

@@ -3,17 +3,17 @@
 //! A later start queues again what was skipped for reasons that no longer hold: URLs that the seeds, budgets, policies or limits admit
 //! now, hosts whose deferral has expired, and URLs that failed for a reason that may have passed.
 
-use std::{fs, sync::Arc, time::Duration};
+use std::{fs, path::Path, sync::Arc, time::Duration};
 
 use super::{
     FIRST_BATCH_TIME, Recorder, Tally, json,
-    links::Found,
+    links::{Found, Sitemaps},
     report::judged_by,
     retry::{Failures, failed_by},
 };
 use crate::{
     crawl::{
-        directory::{STATE, check_owner, check_unclaimed, stored},
+        directory::{STATE, check_owner, check_unclaimed, keep_marks, stored},
         frontier::Budget,
         plan::{CrawlError, Dedup, Links, Plan, Root, Store},
         robots::{self, product_token},
@@ -21,7 +21,7 @@ use crate::{
     filter::Documents,
     page::{NormalUrl, Timestamp},
     report::{Builder, End},
-    sink::{Mark, Outputs, warc},
+    sink::{Checksums, Mark, Outputs, SinkError, checksums_name, warc},
     state::{
         DeferCause, DurableFilter, Reason, Restored, SkipCause, State, UrlLog, UrlOutcome, UrlRow,
         UrlState,
@@ -77,6 +77,7 @@ impl Recorder {
             url_options: plan.crawl.url_options(),
             counts: stored(state, "counts")?.unwrap_or_default(),
             spent: stored(state, "spent")?.unwrap_or_default(),
+            sitemaps: Sitemaps::new(&plan.seeds, &roots),
             round_robin: plan.crawl.concurrency.get() == 1,
             urls: UrlLog::load(state)?,
             queued: Vec::new(),
@@ -111,6 +112,7 @@ impl Recorder {
         self.resume_hosts(ended)?;
         let seeds_moved = self.update_seed_lists()?;
         self.queue_seeds(roots)?;
+        self.follow_known_robots()?;
         if seeds_moved {
             self.reassign_queued()?;
         }
@@ -289,10 +291,29 @@ fn open_outputs(plan: &Plan, state: &State) -> Result<Outputs, CrawlError> {
     let files = state.files()?;
     let marks: Vec<Mark> = files.into_iter().map(|(file, offset)| Mark { file, offset }).collect();
     let mut sink = Outputs::open(&plan.directory, run, &marks)?;
-    for mark in sink.sync()? {
-        state.set_file(&mark.file, mark.offset)?;
-    }
+    add_checksums(&plan.directory, state, &marks)?;
+    let marks = sink.sync()?;
+    keep_marks(state, &marks, &sink.take_checksums())?;
+    sink.rotate(plan.store);
     Ok(sink)
+}
+
+/// Adds the checksums of what earlier versions have written.
+fn add_checksums(directory: &Path, state: &State, marks: &[Mark]) -> Result<(), CrawlError> {
+    for Mark { file, offset } in marks {
+        let name = checksums_name(file, marks.iter().map(|mark| mark.file.as_str()));
+        let known = state.checksummed(&name)?;
+        let path = directory.join(file);
+        // Full files may have been moved away.
+        if known < *offset && path.exists() {
+            let failed = |source| SinkError::Open { path: path.clone(), source };
+            let checksums = Checksums::of_file(&path, known..*offset).map_err(failed)?;
+            let checksums: Vec<_> =
+                checksums.into_iter().map(|part| (name.clone(), part)).collect();
+            keep_marks(state, &[], &checksums)?;
+        }
+    }
+    Ok(())
 }
 
 /// Whether this value differs from that of the last start, if there was one. Keeps it for the next start.
