@@ -29,7 +29,7 @@ const SMOOTHING: u32 = 4;
 pub enum ShareDelay {
     /// None: each host keeps it by itself.
     Host,
-    /// Those at one address.
+    /// Those at one address that is not a loopback address.
     #[default]
     Address,
     /// All.
@@ -44,9 +44,9 @@ pub struct Options {
     /// Minimum time between the end of a response and the next request to the same host.
     #[serde(with = "humantime_serde")]
     pub delay: Duration,
-    /// Which hosts of a site share the delay. Loopback addresses are not shared.
+    /// Which hosts of a site share the delay and what is in flight.
     pub share_delay: ShareDelay,
-    /// The delay is at least this many times the smoothed response time, up to `max_crawl_delay`.
+    /// The delay is at least this many times the smoothed response time, up to `max_crawl_delay`. Off if 0.
     pub adaptive: u32,
     /// Requests in flight to one host, or to hosts that share the delay.
     pub per_host: NonZeroUsize,

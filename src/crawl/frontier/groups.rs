@@ -66,8 +66,14 @@ impl Groups {
         }
     }
 
-    /// The earliest instant of the next request, if it is not that instant already.
-    pub(super) fn earliest(&self, group: &Group) -> Option<Instant> {
+    /// The earliest instant of the next request to a host of this group, if there has been one. Under its own name it is known if its
+    /// address was known before.
+    pub(super) fn earliest(&self, name: &str, group: &Group) -> Option<Instant> {
+        let own = self.paces.get(&Group::Host(name.into())).map(|shared| shared.pace.earliest());
+        self.earliest_of(group).max(own)
+    }
+
+    fn earliest_of(&self, group: &Group) -> Option<Instant> {
         let own = self.paces.get(group);
         let unknown = match group {
             Group::Address(site, _) => self.paces.get(&Group::Unknown(Arc::clone(site))),
@@ -130,6 +136,13 @@ impl Groups {
                 shared.pace.pause_until(started + delay);
             }
         }
+        // A host that asks for a longer pause is deferred; the others of its group are not.
+        let signal = signal.map(|signal| match signal {
+            Signal::Overload { retry_after: Some(pause) } => {
+                Signal::Overload { retry_after: Some(pause.min(self.options.max_retry_after)) }
+            }
+            signal => signal,
+        });
         if let Some(signal) = signal.filter(|_| !matches!(to, Group::Unknown(_))) {
             self.pace(&to, now).end(started, now, signal);
         }
@@ -178,7 +191,7 @@ impl Groups {
             if self.is_full(&group) {
                 continue;
             }
-            if let Some(earliest) = self.earliest(&group).filter(|&earliest| earliest > now) {
+            if let Some(earliest) = self.earliest_of(&group).filter(|&earliest| earliest > now) {
                 self.due.insert((earliest, group));
                 continue;
             }

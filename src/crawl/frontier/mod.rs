@@ -129,7 +129,6 @@ impl Task {
 #[derive(Debug)]
 pub(super) struct RobotsTask {
     pub(super) id: TaskId,
-    pub(super) host: HostId,
     /// Name and port.
     pub(super) name: Arc<str>,
     pub(super) scheme: Scheme,
@@ -400,7 +399,7 @@ impl Frontier {
                 || self.groups.is_full(&group(host))
         };
         let earliest = |host: &Host| {
-            let shared = self.groups.earliest(&group(host));
+            let shared = self.groups.earliest(&host.name, &group(host));
             shared.into_iter().fold(host.pace.earliest(), Instant::max)
         };
         let is_free = |host: &Host| host.pace.in_flight() < most && !is_full(host);
@@ -656,10 +655,10 @@ impl Frontier {
                     return waits;
                 }
                 *self.hosts.get_mut(&id)?.robots(scheme, now) = RobotsState::Requested;
-                let task_id = self.next_id();
-                self.run(task_id, id, target, patience, now);
-                let (id, host) = (task_id, id);
-                let task = RobotsTask { id, host, name, scheme, attempt, request, patience };
+                let host = id;
+                let id = self.next_id();
+                self.run(id, host, target, patience, now);
+                let task = RobotsTask { id, name, scheme, attempt, request, patience };
                 return Some(Step::FetchRobots(Arc::new(task)));
             }
         };
@@ -682,7 +681,7 @@ impl Frontier {
     /// If a host must wait before its next request, which goes to `target`: the step that remains.
     fn wait_for(&mut self, id: HostId, target: &str, now: Instant) -> Option<Option<Step>> {
         let (address, group, other) = self.destination(id, target);
-        let earliest = other.into_iter().chain(self.groups.earliest(&group)).max();
+        let earliest = other.into_iter().chain(self.groups.earliest(target, &group)).max();
         let later = earliest.filter(|&earliest| earliest > now);
         if self.order == Order::RoundRobin {
             return later.map(|earliest| Some(Step::Wait(earliest)));
