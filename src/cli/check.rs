@@ -16,7 +16,7 @@ const NAMED: usize = 20;
 ///
 /// Checks everything that can be checked without a request, including seed files. Refuses seeds at addresses that are not public, and warns
 /// of seeds whose names cannot be resolved: looks up at most 1,000 names, for at most five seconds. The output is TOML and has the same
-/// meaning.
+/// meaning, apart from the password of `fetch.proxy`, which is hidden.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 A minimal configuration says who crawls and where to begin:

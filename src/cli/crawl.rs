@@ -61,7 +61,8 @@ pub(super) struct Args {
 
 /// Write the report of a run again, and print its summary
 ///
-/// While a crawl is running in the directory, prints only the summary as of its last commit and writes no files.
+/// While a crawl is running in the directory, prints only the summary as of its last commit and writes no files. Where nothing can be
+/// written, prints only the summary too.
 #[derive(Debug, clap::Args)]
 pub(super) struct ReportArgs {
     /// The run directory
@@ -93,13 +94,16 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
 }
 
 pub(super) fn report(args: &ReportArgs, out: &mut Out) -> Result<Exit> {
-    let report = crawl::report(&args.directory)?;
-    if report.end == End::Running {
-        write!(out, "{report}").map_err(Failure::Output)?;
-        notify("a crawl is running in this directory; it writes its report when it ends");
-    } else {
+    let (report, is_written) = crawl::report(&args.directory)?;
+    if is_written {
         print_summary(&report, &args.directory, out)?;
+        return Ok(Exit::Done);
     }
+    write!(out, "{report}").map_err(Failure::Output)?;
+    notify(match report.end {
+        End::Running => "a crawl is running in this directory; it writes its report when it ends",
+        _ => "the directory cannot be written, so its report stays as it is",
+    });
     Ok(Exit::Done)
 }
 

@@ -76,6 +76,12 @@ pub(super) enum Failure {
     Output(#[source] io::Error),
 }
 
+impl From<StateError> for Failure {
+    fn from(error: StateError) -> Self {
+        CrawlError::from(error).into()
+    }
+}
+
 impl Failure {
     /// For `map_err`: the file or stream could not be read.
     pub(super) fn read(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {

@@ -11,6 +11,7 @@ mod document;
 mod eval;
 mod exit;
 mod explain;
+mod export;
 mod extract;
 mod filter;
 mod fingerprint;
@@ -59,6 +60,7 @@ enum Command {
     Demo(demo::Args),
     Crawl(crawl::Args),
     Report(crawl::ReportArgs),
+    Export(export::Args),
     Check(check::Args),
     Filter(filter::Args),
     Fingerprint(fingerprint::Args),
@@ -94,6 +96,7 @@ fn run(command: Command, out: &mut Out) -> Result<Exit> {
         Command::Demo(args) => demo::run(&args, out),
         Command::Crawl(args) => crawl::run(&args, out),
         Command::Report(args) => crawl::report(&args, out),
+        Command::Export(args) => export::run(&args, out),
         Command::Check(args) => check::run(&args, out),
         Command::Filter(args) => filter::run(args, out),
         Command::Fingerprint(args) => fingerprint::run(args, out),

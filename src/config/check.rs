@@ -33,6 +33,7 @@ impl Draft {
         name(&self)?;
         resolve(&self)?;
         timeout(&self)?;
+        ca_file(&self)?;
         let all_mapped = seeds(&self)?;
         user_agent(&self, all_mapped)?;
         patterns(&self)?;
@@ -146,6 +147,12 @@ fn timeout(draft: &Draft) -> Result<(), ConfigError> {
     let place = ["fetch", "timeout"];
     let help = "example: `timeout = \"30s\"`";
     Err(draft.invalid(&place, "`timeout` must be longer than zero", "here", help))
+}
+
+fn ca_file(draft: &Draft) -> Result<(), ConfigError> {
+    let Err(error) = draft.config.fetch.authorities() else { return Ok(()) };
+    let help = "a file of certificates as PEM, relative to the configuration's directory";
+    Err(draft.invalid(&["fetch", "ca_file"], format!("`ca_file`: {error}"), "this file", help))
 }
 
 /// Checks the seeds. Returns whether `fetch.resolve` maps all of them.

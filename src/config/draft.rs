@@ -26,7 +26,8 @@ pub struct Draft {
 impl Draft {
     /// Reads a file and applies the `--set` flags: `key=value`, where the key is dotted and the value is TOML or a bare string.
     ///
-    /// Fills in the name, the run directory and the paths of seed files, which are relative to the configuration's directory.
+    /// Fills in the name, the run directory, and the paths of seed files and `fetch.ca_file`, which are relative to the configuration's
+    /// directory.
     ///
     /// # Errors
     ///
@@ -53,12 +54,14 @@ impl Draft {
         let name = config.name.get_or_insert_with(stem);
         config.output.get_or_insert_with(|| directory(name));
         let parent = path.parent().unwrap_or(Path::new(""));
-        for seed in &mut config.seeds {
-            if let Source::File(file) = &mut seed.source {
-                // An absolute path, so that the output of `check` means the same in any directory.
-                let path = parent.join(&*file);
-                *file = absolute(&path).unwrap_or(path);
-            }
+        let seed_files = config.seeds.iter_mut().filter_map(|seed| match &mut seed.source {
+            Source::File(file) => Some(file),
+            _ => None,
+        });
+        for file in seed_files.chain(&mut config.fetch.ca_file) {
+            // An absolute path, so that the output of `check` means the same in any directory.
+            let path = parent.join(&*file);
+            *file = absolute(&path).unwrap_or(path);
         }
         Ok(Self { config, texts })
     }

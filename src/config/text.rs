@@ -3,6 +3,7 @@
 use std::{io, ops::Range, path::PathBuf};
 
 use miette::{Diagnostic, LabeledSpan, NamedSource};
+use regex::Regex;
 use toml::{
     Table, Value,
     de::{DeTable, DeValue},
@@ -88,11 +89,21 @@ impl Text {
         let at = at.filter(|at| at.start < written.len()).unwrap_or(last..written.len());
         ConfigError::Invalid(Box::new(Invalid {
             message: problem.message,
-            text: NamedSource::new(&self.name, self.toml.clone()),
+            text: NamedSource::new(&self.name, without_passwords(&self.toml)),
             labels: vec![LabeledSpan::new_with_span(Some(problem.label), at)],
             help: problem.help,
         }))
     }
+}
+
+/// The text with a star for each byte of a password in a URL: an error shows the lines around it.
+fn without_passwords(toml: &str) -> String {
+    let password = Regex::new(r#"://[^\s/:@"']*:([^\s"']+)@"#).expect("a regular expression");
+    let mut shown = toml.to_owned();
+    for found in password.captures_iter(toml).filter_map(|found| found.get(1)) {
+        shown.replace_range(found.range(), &"*".repeat(found.len()));
+    }
+    shown
 }
 
 /// Finds the key whose name or value is at `offset`, with the tables around it.

@@ -6,21 +6,50 @@ use serde::de::DeserializeOwned;
 
 use super::plan::CrawlError;
 use crate::{
-    report::{HTML, JSON},
-    sink::{DUPLICATES, PAGES, SKIPPED, warc},
+    report::{HTML, JSON, Report},
+    sink::{DUPLICATES, PAGES, warc},
     state::{State, StateError, WriteLock},
 };
 
 /// The state's file in the run directory.
 pub(super) const STATE: &str = "state.sqlite";
 
-/// The other files of a run, except WARC files.
-const OUTPUTS: [&str; 5] = [PAGES, DUPLICATES, SKIPPED, HTML, JSON];
+/// The other files of a run, except WARC files. Earlier versions wrote `skipped.jsonl`.
+const OUTPUTS: [&str; 5] = [PAGES, DUPLICATES, "skipped.jsonl", HTML, JSON];
 
 /// Whether there is a run in this directory.
 #[must_use]
 pub fn is_run(directory: &Path) -> bool {
-    directory.join(STATE).exists()
+    directory.join(STATE).metadata().is_ok_and(|state| state.len() > 0)
+}
+
+/// Opens the state of a run to read it.
+pub(super) fn open_run(directory: &Path) -> Result<State, CrawlError> {
+    let none = || CrawlError::NoRun(directory.to_owned());
+    if !is_run(directory) {
+        return Err(none());
+    }
+    let state = State::read(&directory.join(STATE))?;
+    let name = state.meta::<String>("name")?;
+    check_owner(&state, directory, name.as_deref().unwrap_or_default())?;
+    // The first commit of a crawl says when it was started.
+    let is_begun = name.is_some() && state.meta::<i64>("started")?.is_some();
+    is_begun.then_some(state).ok_or_else(none)
+}
+
+/// Refuses to replace the report of another run.
+pub(super) fn check_report(directory: &Path, report: &Report) -> Result<(), CrawlError> {
+    let run =
+        |report: &Report| (report.name.clone(), report.started, report.fingerprint.seed_id.clone());
+    match Report::read(directory) {
+        Ok(found) if run(&found) != run(report) => Err(CrawlError::OtherReport {
+            path: directory.join(JSON),
+            name: found.name,
+            started: found.started,
+        }),
+        // There is none, or it cannot be read.
+        _ => Ok(()),
+    }
 }
 
 /// A value of this name that a run keeps as JSON.

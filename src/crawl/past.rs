@@ -1,9 +1,15 @@
-//! Reads a run without continuing it: what became of a URL, and which pages are nearest to a text.
+//! Reads a run without continuing it: what became of a URL or of all, and which pages are nearest to a text.
 
-use std::{collections::BinaryHeap, path::Path};
+use std::{
+    collections::{BinaryHeap, HashMap},
+    num::NonZeroUsize,
+    path::Path,
+};
+
+use lru::LruCache;
 
 use super::{
-    directory::{STATE, stored},
+    directory::{open_run, stored},
     plan::{CrawlError, Dedup},
 };
 use crate::{
@@ -14,11 +20,15 @@ use crate::{
     fingerprint::{Digest, HashSeed, Recipe},
     index::{Index, Scan},
     page::{DocId, NormalUrl, Timestamp, UrlOptions},
+    sink::record::SkippedLine,
     state::{
         JudgedDocument, KeptText, Reason, Recorded, SignatureLog, State, StateError, UrlLog,
         UrlRow, UrlState,
     },
 };
+
+/// Pages whose URLs are cached while their links are listed.
+const REFERRERS: NonZeroUsize = NonZeroUsize::new(1 << 12).expect("not zero");
 
 /// The digests of one document, and all sketches of the state. Nothing is kept.
 struct Consulted<'a> {
@@ -119,14 +129,9 @@ impl PastRun {
     /// # Errors
     /// If there is none, or its state cannot be read.
     pub fn open(directory: &Path) -> Result<Self, CrawlError> {
-        let none = || CrawlError::NoRun(directory.to_owned());
-        let path = directory.join(STATE);
-        if !path.is_file() {
-            return Err(none());
-        }
-        let state = State::read(&path)?;
+        let state = open_run(directory)?;
         let recorded = Recorded::read(&state)?;
-        let hash_seed = recorded.hash_seed.ok_or_else(none)?;
+        let hash_seed = recorded.hash_seed.ok_or(StateError::Damaged("it has no hash seed"))?;
         Ok(Self { state, recorded, hash_seed })
     }
 
@@ -178,6 +183,62 @@ impl PastRun {
             document,
             matched,
         }))
+    }
+
+    /// Calls `visit` with each URL that was skipped, in the order in which they were found.
+    ///
+    /// # Errors
+    /// If the state cannot be read, or `visit` fails.
+    pub fn for_each_skipped<E: From<StateError>>(
+        &self,
+        visit: impl FnMut(&SkippedLine<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.for_each_url(|state| matches!(state, UrlState::Skipped(_)), visit)
+    }
+
+    /// Calls `visit` with each URL that is still queued, in the order in which they were found. The reason is [`Reason::Host`] if its host is
+    /// deferred, or [`Reason::Pending`].
+    ///
+    /// # Errors
+    /// If the state cannot be read, or `visit` fails.
+    pub fn for_each_pending<E: From<StateError>>(
+        &self,
+        visit: impl FnMut(&SkippedLine<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.for_each_url(|state| state == UrlState::Queued, visit)
+    }
+
+    fn for_each_url<E: From<StateError>>(
+        &self,
+        wanted: impl Fn(UrlState) -> bool,
+        mut visit: impl FnMut(&SkippedLine<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let deferred = self.state.deferred_hosts()?.into_iter();
+        let deferred: HashMap<_, _> = deferred.map(|row| (row.host, row.to_string())).collect();
+        // The same few pages come again and again.
+        let mut referrers = LruCache::new(REFERRERS);
+        let url_of = |id| {
+            let row = self.state.url_by_id(id)?;
+            Ok::<_, StateError>(row.map(|row| row.url.to_string()))
+        };
+        UrlLog::load(&self.state)?.for_each(&self.state, wanted, |row| {
+            let host = deferred.get(&row.host).filter(|_| row.state == UrlState::Queued);
+            let referrer = row.referrer.map(|id| referrers.try_get_or_insert(id, || url_of(id)));
+            let referrer = referrer.transpose()?.and_then(Option::as_deref);
+            visit(&SkippedLine {
+                url: row.url.as_str().into(),
+                reason: match row.state {
+                    UrlState::Skipped(reason) => reason,
+                    UrlState::Queued | UrlState::Judged if host.is_some() => Reason::Host,
+                    UrlState::Queued | UrlState::Judged => Reason::Pending,
+                },
+                detail: host.or(row.detail.as_ref()).map(Into::into),
+                status: row.status,
+                referrer: referrer.map(Into::into),
+                depth: row.depth,
+                at: matches!(row.state, UrlState::Skipped(_)).then(|| row.at.into()),
+            })
+        })
     }
 
     /// The text of a near duplicate that is not stored, if the run keeps it.

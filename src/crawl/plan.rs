@@ -241,8 +241,21 @@ pub enum CrawlError {
         source: io::Error,
     },
     /// There is no run.
-    #[error("{} is not a run directory: it has no state.sqlite", .0.display())]
+    #[error("{} is not a run directory: its state.sqlite is missing or empty", .0.display())]
     NoRun(PathBuf),
+    /// There is the report of another run.
+    #[error(
+        "{} is the report of another run, `{name}`, which was started at {started}: restore the state.sqlite of that run, or move its report away",
+        path.display()
+    )]
+    OtherReport {
+        /// The report.
+        path: PathBuf,
+        /// The name of its run.
+        name: String,
+        /// When its run was started.
+        started: jiff::Timestamp,
+    },
     /// The directory holds another run.
     #[error(
         "{} holds the run `{found}`, not `{wanted}`: choose another directory with --out, delete that run with --fresh, or continue it with name = \"{found}\"",
@@ -339,18 +352,18 @@ impl CrawlError {
         }
     }
 
-    /// Whether the configuration is the cause.
+    /// Whether the configuration is the cause, or a file that is not what was asked for.
     #[must_use]
     pub fn is_configuration(&self) -> bool {
-        !matches!(
-            self,
+        match self {
+            Self::State(error) => error.is_misuse(),
             Self::Directory { .. }
-                | Self::Fetcher(_)
-                | Self::Threads(_)
-                | Self::State(_)
-                | Self::Sink(_)
-                | Self::Report(_)
-                | Self::Panicked
-        )
+            | Self::Fetcher(_)
+            | Self::Threads(_)
+            | Self::Sink(_)
+            | Self::Report(_)
+            | Self::Panicked => false,
+            _ => true,
+        }
     }
 }

@@ -32,7 +32,7 @@ pub struct Options {
     pub templates: bool,
     /// Whether pages are compared by their articles, not by all of their body text; in mode `balanced` only.
     pub article: bool,
-    /// Room for the window and its indexes, and for the digests where they are in memory. What a filter in memory keeps of pages to compare
+    /// Room for the window and its indexes, and for the documents where they are in memory. What a filter in memory keeps of pages to compare
     /// their articles comes on top: some 1.3 KB a page, nothing for a text.
     pub memory: ByteSize,
     /// One in this many queries of the index is compared with a scan, and missed documents are counted; 0 for none.
@@ -80,6 +80,8 @@ const BYTES_PER_ARTICLE: u64 = super::article::BYTES_PER_PAGE;
 /// What the digest of its text takes in memory, with what is known of its document. The digest of a body (46 bytes) and remembered duplicates
 /// (120 bytes, 165 with a body) are not included, because their number is unknown beforehand.
 const BYTES_PER_DIGEST: u64 = 88;
+/// What the digests of a page take in memory if its document is in a file: 14 bytes each, of body and text.
+const BYTES_IN_FILE: u64 = 28;
 
 impl Default for Options {
     fn default() -> Self {
@@ -106,15 +108,15 @@ impl Options {
         self.radius.map_or(self.mode.radius(), Radius::get)
     }
 
-    /// Checks that the window fits in `memory`, if its digests are in a file.
+    /// Checks that the window fits in `memory`, if its documents are in a file.
     ///
     /// # Errors
     /// If the window may need more memory than it is given.
     pub fn check(&self) -> Result<(), MemoryError> {
-        self.plan(0).map(drop)
+        self.plan(BYTES_IN_FILE).map(drop)
     }
 
-    /// Checks that the window fits in `memory` together with its digests.
+    /// Checks that the window fits in `memory`, if its documents are there too.
     ///
     /// # Errors
     /// If they may need more memory than they are given.
@@ -134,10 +136,10 @@ impl Options {
         self.article && self.mode == Mode::Balanced
     }
 
-    /// An empty index for the window, with the fastest layout in the memory that the window leaves. The digests are in a file.
+    /// An empty index for the window, with the fastest layout in the memory that the window leaves. The documents are in a file.
     #[cfg(any(feature = "state", test))]
     pub(crate) fn index(&self) -> Result<BlockIndex, OptionsError> {
-        self.index_in(self.plan(0)?)
+        self.index_in(self.plan(BYTES_IN_FILE)?)
     }
 
     /// An empty index for the window, with the fastest layout in the memory that the window and its digests leave.

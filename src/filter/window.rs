@@ -4,9 +4,9 @@
 //! in the index, its digests, and its aliases. An alias is the digest of a duplicate's body or text, by which later documents match the
 //! duplicate's representative. An alias also leaves when `entries` newer ones exist (`Engine::horizon`).
 //!
-//! In a file (`state/`), `signatures` has the representatives, `digests` their digests and aliases, and `documents` what is known of each
-//! document. A commit drops rows of `signatures` that have left the window, and of `documents` unless a crawl keeps them for its report.
-//! `digests` is swept each time 2^20 documents or aliases have left. `templates` does not depend on the window.
+//! In a file (`state/`), `signatures` has the representatives, `digests` the digests of these and of aliases, and `documents` what is known of
+//! each document. A commit drops rows of `signatures` and `digests` that have left the window, and of `documents` unless a crawl keeps them
+//! for its report. `templates` does not depend on the window.
 
 use std::{collections::VecDeque, num::NonZeroU64, time::Duration};
 

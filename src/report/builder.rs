@@ -1,184 +1,375 @@
-//! Counts a run in one pass over its decisions, and chooses the clusters that the report shows.
+//! Counts a run while it goes on, and chooses the clusters that the report shows.
 
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, HashMap, VecDeque},
 };
 
+use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::{
-    filter::Step,
-    page::site_of,
+    filter::{Kind, Step},
+    page::{DocId, Lang, site_of},
     report::{
-        CLUSTERS, Cluster, Counts, DeferredHost, Host, MEMBERS, Member, Omitted, Report, Warning,
-        warning::{Example, SEEDS, UnreachableSeed},
+        CLUSTERS, Cluster, Counts, Host, MEMBERS, Member, Omitted, Report, Warning, warning::SEEDS,
     },
-    sink::record::{Decision, SkippedLine, VerdictName},
-    state::{Reason, SkipCause},
+    sink::record::VerdictName,
+    state::{
+        ClusterRow, HostCounts, JudgedDocument, Reason, SkipCause, State, StateError, UrlId,
+        UrlRow, UrlState,
+    },
 };
 
-/// Members to hold in memory, over all clusters.
-const HELD: usize = 50_000;
-/// Clusters that keep their members when there are too many.
-const KEPT_CLUSTERS: usize = 1_000;
+/// The name in the state under which the builder is kept.
+const NAME: &str = "report";
+/// A report warns of at most this many unique pages with many duplicates.
+const WARNINGS: usize = 50;
 
-/// Counts a run, page by page in order of arrival. Its memory grows with the number of hosts and clusters, not of pages.
-#[derive(Debug, Default)]
+/// Documents are counted when there are this many new ones: few enough for a quick stop, and enough for the row of a host to change once
+/// for many pages.
+const INTERVAL: u64 = 10_000;
+
+/// Counts a run. The numbers of hosts and clusters are in the state; what is here does not grow with the run, and is [saved](Self::save) with
+/// each commit. URLs are counted at once. Documents are counted some thousand at a time: the state has them all, in order of arrival.
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Builder {
+    /// The last document that was counted.
+    last: DocId,
     counts: Counts,
-    /// By name; the name in the host itself is filled in at the end.
-    hosts: HashMap<String, Host>,
-    clusters: HashMap<String, Cluster>,
-    held: usize,
-    /// The first URL that was skipped for each reason.
-    examples: BTreeMap<Reason, Example>,
-    pub(crate) deferred: Vec<DeferredHost>,
-    /// The first seeds that could not be reached, and the number of all.
-    unreachable: Vec<UnreachableSeed>,
-    unreachable_count: u64,
+    kinds: Vec<ClusterKind>,
     /// Duplicates that were not stored: of the same site, of other sites.
     unstored: [u64; 2],
 }
 
+/// The clusters of one language, with or without near duplicates.
+#[derive(Debug, Serialize, Deserialize)]
+struct ClusterKind {
+    has_near: bool,
+    lang: Option<String>,
+    clusters: u64,
+    /// Duplicates in them.
+    pages: u64,
+}
+
 impl Builder {
-    /// Counts a page that was judged: the decision, whose ids are URLs, the titles of the page and of its match, and whether the page has
-    /// a line in `pages.jsonl`.
-    pub(crate) fn page(
+    /// What was saved last, or all URLs counted now if the run is of an earlier version; and all documents.
+    ///
+    /// # Errors
+    /// If the state cannot be read or written.
+    pub(crate) fn load(state: &State) -> Result<Self, StateError> {
+        let mut builder = match state.meta::<String>(NAME)? {
+            Some(text) => serde_json::from_str(&text)
+                .map_err(|_| StateError::Damaged("the counts of the report cannot be read"))?,
+            None => Self::of_urls(state)?,
+        };
+        builder.catch_up(state)?;
+        Ok(builder)
+    }
+
+    fn of_urls(state: &State) -> Result<Self, StateError> {
+        let mut builder = Self::default();
+        let is_skipped = |state| matches!(state, UrlState::Skipped(_));
+        state.for_each_url(is_skipped, |row| match row.state {
+            UrlState::Skipped(reason) => {
+                builder.skipped(state, (row.id, row.url.as_str()), reason, row.cause)
+            }
+            UrlState::Queued | UrlState::Judged => Ok(()),
+        })?;
+        Ok(builder)
+    }
+
+    /// Whether so many documents were judged before this one that they are to be counted.
+    pub(crate) fn is_due(&self, next: DocId) -> bool {
+        next.0 > self.last.0 + INTERVAL
+    }
+
+    /// Counts the documents that were judged since the last call.
+    ///
+    /// # Errors
+    /// If the state cannot be read or written.
+    pub(crate) fn catch_up(&mut self, state: &State) -> Result<(), StateError> {
+        let mut hosts = HashMap::new();
+        state.for_each_document(self.last, |document| {
+            let found = document.judgement.verdict.matched();
+            let of = found.map(|found| state.name_of(found.of)).transpose()?;
+            self.page(state, &mut hosts, &document, of.as_deref())?;
+            self.last = document.judgement.id;
+            if hosts.len() as u64 >= INTERVAL { save_hosts(state, &mut hosts) } else { Ok(()) }
+        })?;
+        save_hosts(state, &mut hosts)
+    }
+
+    /// Keeps the counts in the open transaction.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    ///
+    /// # Panics
+    /// Never: counts can be written as JSON.
+    pub(crate) fn save(&self, state: &State) -> Result<(), StateError> {
+        state.set_meta(NAME, serde_json::to_string(self).expect("counts are JSON"))
+    }
+
+    /// Counts a document, whose match has the URL `of`.
+    fn page(
         &mut self,
-        decision: &Decision<'_>,
-        title: Option<&str>,
-        kept_title: Option<&str>,
-        stored: bool,
-    ) {
-        let counts = &mut self.counts;
-        counts.fetched += 1;
-        counts.stored += u64::from(stored);
-        match (decision.verdict, decision.step) {
-            (VerdictName::Unique, _) => counts.unique += 1,
-            (VerdictName::Exact, Some(Step::Body)) => counts.exact.body += 1,
-            (VerdictName::Exact, _) => counts.exact.text += 1,
-            (VerdictName::Near, _) => counts.near += 1,
-        }
-        let url = Url::parse(&decision.id).ok();
-        let host = self.hosts.entry(name(url.as_ref())).or_default();
+        state: &State,
+        hosts: &mut HashMap<String, HostCounts>,
+        document: &JudgedDocument,
+        of: Option<&str>,
+    ) -> Result<(), StateError> {
+        let JudgedDocument { name: url, stored, judgement, .. } = document;
+        self.counts.fetched += 1;
+        self.counts.stored += u64::from(*stored);
+        let (url, kept) = (Url::parse(url).ok(), of.and_then(|of| Url::parse(of).ok()));
+        let host = hosts.entry(name(url.as_ref())).or_default();
         host.fetched += 1;
-        let Some(matched) = &decision.matched else {
+        let Some(found) = judgement.verdict.matched() else {
+            self.counts.unique += 1;
             host.unique += 1;
-            return;
+            return Ok(());
         };
-        let kept = Url::parse(&matched.id).ok();
+        match (found.kind, found.step) {
+            (Kind::Exact, Step::Body) => self.counts.exact.body += 1,
+            (Kind::Exact, _) => self.counts.exact.text += 1,
+            (Kind::Near, _) => self.counts.near += 1,
+        }
         let same_site = site(url.as_ref()) == site(kept.as_ref());
-        host.same_site += u64::from(same_site);
-        host.cross_site += u64::from(!same_site);
-        host.other_host += u64::from(name(url.as_ref()) != name(kept.as_ref()));
+        host.same_site += i64::from(same_site);
+        host.cross_site += i64::from(!same_site);
+        host.other_host += i64::from(name(url.as_ref()) != name(kept.as_ref()));
         self.unstored[usize::from(!same_site)] += u64::from(!stored);
-        if self.held >= HELD {
-            self.drop_members();
-        }
-        let cluster =
-            self.clusters.entry(matched.id.to_string()).or_insert_with_key(|url| Cluster {
-                url: url.clone(),
-                title: kept_title.map(ToOwned::to_owned),
-                lang: decision.lang.as_deref().map(ToOwned::to_owned),
-                ..Cluster::default()
-            });
-        cluster.count += 1;
-        cluster.near += u64::from(decision.verdict == VerdictName::Near);
-        if cluster.members.len() < MEMBERS {
-            self.held += 1;
-            cluster.members.push(Member {
-                url: decision.id.to_string(),
-                title: title.map(ToOwned::to_owned),
-                verdict: decision.verdict,
-                step: decision.step,
-                distance: matched.distance,
-                signature_distance: matched.signature_distance,
-                similarity: matched.similarity,
-                same_site,
-            });
-        }
+        let is_near = found.kind == Kind::Near;
+        let lang = judgement.facts.lang.as_ref().map(Lang::as_str);
+        let cluster = state.add_to_cluster(found.of, judgement.id, is_near, lang, MEMBERS)?;
+        self.count_cluster(&cluster, is_near);
+        Ok(())
     }
 
-    /// Counts a URL that has a line in `skipped.jsonl`, with the cause if the report depends on it.
-    pub(crate) fn skipped(&mut self, line: &SkippedLine<'_>, cause: Option<SkipCause>) {
-        *self.counts.skipped.entry(line.reason).or_default() += 1;
-        self.examples.entry(line.reason).or_insert_with(|| Example {
-            url: line.url.to_string(),
-            cause,
-            detail: line.detail.as_deref().map(ToOwned::to_owned),
+    /// Counts a cluster that has got a duplicate.
+    fn count_cluster(&mut self, cluster: &ClusterRow, is_near: bool) {
+        let &ClusterRow { count, near, ref lang, .. } = cluster;
+        // The first near duplicate of exact ones.
+        let moves = is_near && near == 1 && count > 1;
+        if moves {
+            let exact = self.kind(false, lang.as_deref());
+            exact.clusters = exact.clusters.saturating_sub(1);
+            exact.pages = exact.pages.saturating_sub(count - 1);
+        }
+        let kind = self.kind(near > 0, lang.as_deref());
+        kind.clusters += u64::from(moves || count == 1);
+        kind.pages += if moves { count } else { 1 };
+    }
+
+    fn kind(&mut self, has_near: bool, lang: Option<&str>) -> &mut ClusterKind {
+        let known = |kind: &ClusterKind| kind.has_near == has_near && kind.lang.as_deref() == lang;
+        let place = self.kinds.iter().position(known).unwrap_or_else(|| {
+            let lang = lang.map(str::to_owned);
+            self.kinds.push(ClusterKind { has_near, lang, clusters: 0, pages: 0 });
+            self.kinds.len() - 1
         });
+        &mut self.kinds[place]
+    }
+
+    /// Counts a URL that was skipped.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub(crate) fn skipped(
+        &mut self,
+        state: &State,
+        (id, url): (UrlId, &str),
+        reason: Reason,
+        cause: Option<SkipCause>,
+    ) -> Result<(), StateError> {
+        *self.counts.skipped.entry(reason).or_default() += 1;
         // Received with status 2xx, so `max_pages` counts it.
-        let fetched = matches!(line.reason, Reason::Noindex | Reason::ContentType);
-        let failed = matches!(line.reason, Reason::Status | Reason::Failure);
+        let fetched = matches!(reason, Reason::Noindex | Reason::ContentType);
         self.counts.fetched += u64::from(fetched);
-        if failed || fetched {
-            let name = name(Url::parse(&line.url).ok().as_ref());
-            let host = self.hosts.entry(name).or_default();
-            host.fetched += u64::from(fetched);
-            host.failed += u64::from(failed);
+        if fetched || is_failure(reason) {
+            let (fetched, failed) = (fetched.into(), is_failure(reason).into());
+            let change = HostCounts { fetched, failed, ..HostCounts::default() };
+            state.count_host(&name(Url::parse(url).ok().as_ref()), &change)?;
         }
+        if reason == Reason::Failure && cause == Some(SkipCause::Unreachable) {
+            state.add_unreachable_seed(id)?;
+        }
+        Ok(())
     }
 
-    /// Counts a seed that could not be reached.
-    pub(crate) fn unreachable_seed(&mut self, line: &SkippedLine<'_>) {
-        self.unreachable_count += 1;
-        if self.unreachable.len() < SEEDS {
-            let why = line.detail.as_deref().unwrap_or_default().to_owned();
-            self.unreachable.push(UnreachableSeed { url: line.url.to_string(), why });
+    /// Takes back that a URL was skipped for this reason: it is queued again.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub(crate) fn requeued(
+        &mut self,
+        state: &State,
+        (id, url): (UrlId, &str),
+        reason: Reason,
+    ) -> Result<(), StateError> {
+        if let Some(count) = self.counts.skipped.get_mut(&reason) {
+            *count = count.saturating_sub(1);
         }
+        self.counts.skipped.retain(|_, count| *count > 0);
+        if is_failure(reason) {
+            let change = HostCounts { failed: -1, ..HostCounts::default() };
+            state.count_host(&name(Url::parse(url).ok().as_ref()), &change)?;
+            state.drop_unreachable_seed(id)?;
+        }
+        Ok(())
     }
 
-    /// Adds what was counted to the report of a run. `keeps`: whether duplicates are stored, according to the current policy: of the same
-    /// site, of other sites.
-    #[must_use]
-    pub(crate) fn finish(mut self, run: Report, keeps: [bool; 2]) -> Report {
-        let open = Warning::of_open(run.end, &self.counts, self.deferred.len());
-        let unreachable = Warning::of_seeds(self.unreachable_count, self.unreachable);
-        let nothing = Warning::of_nothing(&self.counts, run.end, &self.examples);
-        // The seeds are named already.
-        let is_said = |warning: &Warning| {
-            let reason = Some(Reason::Failure);
-            unreachable.is_some()
-                && matches!(warning, Warning::Nothing { reason: most, .. } if *most == reason)
+    /// Duplicates that were not stored although their policy, of the same site or of other sites, is to keep them.
+    pub(crate) fn unstored(&self, keeps: [bool; 2]) -> u64 {
+        keeps.into_iter().zip(self.unstored).map(|(keeps, n)| if keeps { n } else { 0 }).sum()
+    }
+
+    /// Adds what was counted to the report of a run, which has its deferred hosts and the numbers of queued URLs already. `keeps`: whether
+    /// duplicates are stored, according to the current policy: of the same site, of other sites.
+    ///
+    /// # Errors
+    /// If SQLite fails or a row makes no sense.
+    pub(crate) fn finish(
+        &self,
+        state: &State,
+        mut run: Report,
+        keeps: [bool; 2],
+    ) -> Result<Report, StateError> {
+        let mut counts = self.counts.clone();
+        counts.skipped.append(&mut run.counts.skipped);
+        run.counts = counts;
+        run.deferred.sort_by(|a, b| b.urls.cmp(&a.urls).then_with(|| a.host.cmp(&b.host)));
+        let hosts: Vec<_> = state.host_counts()?.into_iter().map(host).collect();
+        let largest = self.largest_clusters(state)?;
+        let warnings = self.warnings(state, &run, keeps, &hosts, &largest)?;
+        let cluster_count = self.kinds.iter().map(|kind| kind.clusters).sum();
+        let (clusters, largest_omitted) = choose(largest, CLUSTERS);
+        let shown_pages: u64 = clusters.iter().map(|cluster| cluster.count).sum();
+        let near = |kind: &&ClusterKind| kind.has_near;
+        let all_near: u64 = self.kinds.iter().filter(near).map(|kind| kind.clusters).sum();
+        let all_pages: u64 = self.kinds.iter().map(|kind| kind.pages).sum();
+        let shown_near = clusters.iter().filter(|cluster| cluster.near > 0).count() as u64;
+        let omitted = Omitted {
+            clusters: cluster_count - clusters.len() as u64,
+            near: all_near - shown_near,
+            pages: all_pages - shown_pages,
+            largest: largest_omitted,
         };
-        let nothing = nothing.filter(|nothing| !is_said(nothing));
-        let unstored = Warning::of_unstored(keeps, self.unstored);
-        self.deferred.sort_by(|a, b| b.urls.cmp(&a.urls).then_with(|| a.host.cmp(&b.host)));
-        let named = self.hosts.into_iter().map(|(host, counts)| Host { host, ..counts });
-        let mut hosts: Vec<_> = named.collect();
-        hosts.sort_by(|a, b| b.fetched.cmp(&a.fetched).then_with(|| a.host.cmp(&b.host)));
-        let cluster_count = self.clusters.len() as u64;
-        let clusters = largest_first(self.clusters.into_values().collect());
-        let missed = Warning::of_audit(&run.search.audit);
-        let warnings =
-            unreachable.into_iter().chain(open).chain(nothing).chain(missed).chain(unstored);
-        let warnings = warnings.chain(hosts.iter().filter_map(Warning::of_host));
-        let warnings = warnings.chain(clusters.iter().filter_map(Warning::of_cluster)).collect();
-        let (clusters, omitted) = choose(clusters, CLUSTERS);
-        Report {
-            counts: self.counts,
+        Ok(Report {
             seconds: (run.seconds * 1000.0).round() / 1000.0,
             warnings,
             cluster_count,
-            clusters,
+            clusters: clusters.iter().map(|row| cluster(state, row)).collect::<Result<_, _>>()?,
             omitted,
             hosts,
-            deferred: self.deferred,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             ..run
-        }
+        })
     }
 
-    /// Drops the members of all but the largest clusters, but not their number: the report names only members of the largest.
-    fn drop_members(&mut self) {
-        let mut clusters: Vec<&mut Cluster> = self.clusters.values_mut().collect();
-        clusters.sort_by_key(|cluster| Reverse(cluster.count));
-        for cluster in clusters.iter_mut().skip(KEPT_CLUSTERS) {
-            cluster.members = Vec::new();
+    fn warnings(
+        &self,
+        state: &State,
+        run: &Report,
+        keeps: [bool; 2],
+        hosts: &[Host],
+        largest: &[ClusterRow],
+    ) -> Result<Vec<Warning>, StateError> {
+        let (unreachable_count, seeds) = state.unreachable_seeds(SEEDS)?;
+        let unreachable = Warning::of_seeds(unreachable_count, seeds);
+        let open = Warning::of_open(run.end, &run.counts, run.deferred.len());
+        let mut nothing =
+            Warning::of_nothing(&run.counts, run.end, |reason| example(state, reason))?;
+        if unreachable.is_some() {
+            // The seeds are named already.
+            let is_said = |warning: &Warning| {
+                matches!(warning, Warning::Nothing { reason: Some(Reason::Failure), .. })
+            };
+            nothing = nothing.filter(|nothing| !is_said(nothing));
         }
-        self.held = clusters.iter().map(|cluster| cluster.members.len()).sum();
+        let missed = Warning::of_audit(&run.search.audit);
+        let mut warnings: Vec<_> =
+            unreachable.into_iter().chain(open).chain(nothing).chain(missed).collect();
+        warnings.extend(Warning::of_unstored(keeps, self.unstored));
+        warnings.extend(hosts.iter().filter_map(Warning::of_host));
+        for row in largest.iter().take(WARNINGS) {
+            warnings.extend(Warning::of_cluster(row.count, || state.name_of(row.document))?);
+        }
+        Ok(warnings)
     }
+
+    /// The largest clusters of each kind, more than a report shows, the largest first.
+    fn largest_clusters(&self, state: &State) -> Result<Vec<ClusterRow>, StateError> {
+        let mut largest = Vec::new();
+        for kind in self.kinds.iter().filter(|kind| kind.clusters > 0) {
+            let limit = CLUSTERS + 1;
+            largest.append(&mut state.largest_clusters(
+                kind.has_near,
+                kind.lang.as_deref(),
+                limit,
+            )?);
+        }
+        Ok(largest_first(largest))
+    }
+}
+
+fn save_hosts(state: &State, hosts: &mut HashMap<String, HostCounts>) -> Result<(), StateError> {
+    hosts.drain().try_for_each(|(name, change)| state.count_host(&name, &change))
+}
+
+fn is_failure(reason: Reason) -> bool {
+    matches!(reason, Reason::Status | Reason::Failure)
+}
+
+/// A URL that is not judged for this reason.
+fn example(state: &State, reason: Reason) -> Result<Option<UrlRow>, StateError> {
+    if !matches!(reason, Reason::Host | Reason::Pending) {
+        return state.first_url(UrlState::Skipped(reason));
+    }
+    let Some(row) = state.first_url(UrlState::Queued)? else { return Ok(None) };
+    let deferred = state.deferred_hosts()?.into_iter().find(|host| host.host == row.host);
+    Ok(Some(UrlRow { detail: deferred.map(|host| host.to_string()), ..row }))
+}
+
+fn host((host, counts): (String, HostCounts)) -> Host {
+    let HostCounts { fetched, unique, same_site, cross_site, other_host, failed } = counts;
+    let [fetched, unique, same_site, cross_site, other_host, failed] =
+        [fetched, unique, same_site, cross_site, other_host, failed]
+            .map(|number| u64::try_from(number).unwrap_or_default());
+    Host { host, fetched, unique, same_site, cross_site, other_host, failed }
+}
+
+/// A cluster with its pages.
+fn cluster(state: &State, row: &ClusterRow) -> Result<Cluster, StateError> {
+    let document =
+        |id| state.document(id)?.ok_or(StateError::Damaged("a page of a cluster is no document"));
+    let kept = document(row.document)?;
+    let members = row.members.iter().map(|id| member(document(*id)?, &kept));
+    Ok(Cluster {
+        members: members.collect::<Result<_, _>>()?,
+        url: kept.name,
+        title: kept.title,
+        lang: row.lang.clone(),
+        count: row.count,
+        near: row.near,
+    })
+}
+
+fn member(document: JudgedDocument, kept: &JudgedDocument) -> Result<Member, StateError> {
+    let found = document.judgement.verdict.matched();
+    let found = found.ok_or(StateError::Damaged("a page of a cluster is unique"))?;
+    let (url, of) = (Url::parse(&document.name).ok(), Url::parse(&kept.name).ok());
+    Ok(Member {
+        same_site: site(url.as_ref()) == site(of.as_ref()),
+        url: document.name,
+        title: document.title,
+        verdict: if found.kind == Kind::Near { VerdictName::Near } else { VerdictName::Exact },
+        step: Some(found.step),
+        distance: found.distance,
+        signature_distance: found.signature_distance,
+        similarity: found.similarity(),
+    })
 }
 
 /// A host's name, with the port unless it is the scheme's default.
@@ -193,35 +384,30 @@ fn site(url: Option<&Url>) -> Option<&str> {
     url.and_then(Url::host_str).map(site_of)
 }
 
-/// Sorts clusters: the largest first, those of one size by URL.
-fn largest_first(mut clusters: Vec<Cluster>) -> Vec<Cluster> {
-    clusters.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.url.cmp(&b.url)));
+/// Sorts clusters: the largest first, of equally large ones the oldest.
+fn largest_first(mut clusters: Vec<ClusterRow>) -> Vec<ClusterRow> {
+    clusters.sort_by_key(|cluster| (Reverse(cluster.count), cluster.document));
     clusters
 }
 
-/// Takes `room` of the clusters, which come the largest first. Also returns what is left out.
+/// Takes `room` of the clusters, which come the largest first. Also returns how many duplicates the largest has that is left out.
 ///
 /// In a crawl of several languages or with a mirror, the largest clusters are often all of one kind. So half of the room goes to the
 /// largest of each kind in turn.
-fn choose(mut clusters: Vec<Cluster>, room: usize) -> (Vec<Cluster>, Omitted) {
+fn choose(mut clusters: Vec<ClusterRow>, room: usize) -> (Vec<ClusterRow>, u64) {
     let rest = clusters.split_off(clusters.len().min(room / 2));
     let mut rest = mixed(rest);
     let omitted = rest.split_off(rest.len().min(room - clusters.len()));
     clusters.append(&mut rest);
-    let omitted = Omitted {
-        clusters: omitted.len() as u64,
-        near: omitted.iter().filter(|cluster| cluster.near > 0).count() as u64,
-        pages: omitted.iter().map(|cluster| cluster.count).sum(),
-        largest: omitted.iter().map(|cluster| cluster.count).max().unwrap_or_default(),
-    };
+    let omitted = omitted.iter().map(|cluster| cluster.count).max().unwrap_or_default();
     let clusters = largest_first(clusters);
     let of_one_size = clusters.chunk_by(|a, b| a.count == b.count);
     (of_one_size.flat_map(|clusters| mixed(clusters.to_vec())).collect(), omitted)
 }
 
 /// One of each kind in turn, near ones first; within a kind the order stays.
-fn mixed(clusters: Vec<Cluster>) -> Vec<Cluster> {
-    let mut kinds = BTreeMap::<_, VecDeque<Cluster>>::new();
+fn mixed(clusters: Vec<ClusterRow>) -> Vec<ClusterRow> {
+    let mut kinds = BTreeMap::<_, VecDeque<ClusterRow>>::new();
     let whole = clusters.len();
     for cluster in clusters {
         let kind = (Reverse(cluster.near > 0), cluster.lang.clone());
@@ -239,9 +425,9 @@ fn mixed(clusters: Vec<Cluster>) -> Vec<Cluster> {
 mod tests {
     use super::*;
 
-    fn cluster(lang: &str, near: u64, count: u64, name: usize) -> Cluster {
-        let (url, lang) = (format!("http://{lang}.test/{name:03}"), Some(lang.to_owned()));
-        Cluster { url, lang, count, near, ..Cluster::default() }
+    fn cluster(lang: &str, near: u64, count: u64, number: usize) -> ClusterRow {
+        let lang = Some(lang.to_owned());
+        ClusterRow { document: DocId(number as u64), lang, count, near, members: Vec::new() }
     }
 
     #[test]
@@ -251,10 +437,10 @@ mod tests {
         let (chosen, omitted) = choose(largest_first(english.chain(others.clone()).collect()), 50);
         assert_eq!(chosen.len(), 50);
         for other in &others {
-            assert!(chosen.contains(other), "{}", other.url);
+            assert!(chosen.contains(other), "{other:?}");
         }
         assert!(chosen.is_sorted_by_key(|cluster| Reverse(cluster.count)));
-        assert_eq!(omitted, Omitted { clusters: 53, near: 0, pages: 53 * 9, largest: 9 });
+        assert_eq!(omitted, 9);
     }
 
     #[test]
@@ -274,6 +460,6 @@ mod tests {
             chosen.iter().map(|it| (it.lang.as_deref().unwrap(), it.near)).collect();
         let first = [("en", 1), ("zh", 1), ("en", 0), ("zh", 0)];
         assert_eq!(kinds[..4], first);
-        assert_eq!(omitted, Omitted::default());
+        assert_eq!(omitted, 0);
     }
 }

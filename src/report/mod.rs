@@ -1,7 +1,6 @@
 //! The summary of a run: for programs (`report.json`), for people (`report.html`), for a terminal ([`Display`](std::fmt::Display)).
 //!
-//! `builder` counts a run in one pass over its decisions, `warning` finds what needs attention, `render` writes for people. Reads no
-//! state: the crawl passes the rows in.
+//! `builder` counts a run while it goes on, `warning` finds what needs attention, `render` writes for people.
 
 mod builder;
 mod render;
@@ -103,7 +102,7 @@ pub struct Counts {
     pub near: u64,
     /// Lines of `pages.jsonl`.
     pub stored: u64,
-    /// Lines of `skipped.jsonl` by reason.
+    /// Other known URLs by reason: what `export` and `export --pending` print.
     pub skipped: BTreeMap<Reason, u64>,
 }
 
@@ -248,7 +247,7 @@ impl Counts {
         self.unique + self.duplicates()
     }
 
-    /// Lines of `skipped.jsonl`.
+    /// Known URLs that were not judged.
     #[must_use]
     pub fn all_skipped(&self) -> u64 {
         self.skipped.values().sum()

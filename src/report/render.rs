@@ -16,7 +16,7 @@ use crate::{
     index::{Audit, BlockIndex},
     page::numbers::thousands,
     report::{Cluster, DeferredHost, End, Exact, Member, Report, Search},
-    sink::{DUPLICATES, PAGES, SKIPPED, record::VerdictName},
+    sink::{DUPLICATES, PAGES, record::VerdictName},
     state::Reason,
 };
 

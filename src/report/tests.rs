@@ -1,74 +1,132 @@
 //! The numbers of a report, its warnings, and hostile text in it.
 
+use std::collections::HashMap;
+
 use tempfile::tempdir;
 
 use super::*;
-use crate::sink::record::{Decision, MatchFields, SkippedLine};
+use crate::{
+    filter::{Facts, Judgement, Kind, Match, Verdict},
+    page::{DocId, Lang},
+    state::{NewUrl, State, UrlKind, UrlLog, UrlState},
+};
 
-fn unique(id: &str) -> Decision<'_> {
-    Decision {
-        id: id.into(),
-        url: Some(id.into()),
-        verdict: VerdictName::Unique,
-        step: None,
-        matched: None,
-        fingerprint: None,
-        chars: 1834,
-        features: 402,
-        lang: Some("zh".into()),
-        thin: false,
+/// A page to be counted, and the URL that it repeats.
+#[derive(Clone)]
+struct Page<'a> {
+    url: &'a str,
+    repeats: Option<(Kind, Step, &'a str)>,
+    lang: &'a str,
+}
+
+fn unique(url: &str) -> Page<'_> {
+    Page { url, repeats: None, lang: "zh" }
+}
+
+fn near<'a>(url: &'a str, of: &'a str) -> Page<'a> {
+    Page { repeats: Some((Kind::Near, Step::Near, of)), ..unique(url) }
+}
+
+fn exact<'a>(url: &'a str, of: &'a str, step: Step) -> Page<'a> {
+    Page { repeats: Some((Kind::Exact, step, of)), ..unique(url) }
+}
+
+/// A run that is counted.
+struct Counted {
+    state: State,
+    urls: UrlLog,
+    builder: Builder,
+    /// The unique pages, by URL.
+    unique: HashMap<String, DocId>,
+    last: DocId,
+    /// After how many documents they are counted.
+    every: u64,
+    deferred: Vec<DeferredHost>,
+}
+
+impl Counted {
+    fn new() -> Self {
+        let state = State::in_memory().unwrap();
+        state.begin().unwrap();
+        let (builder, deferred) = (Builder::default(), Vec::new());
+        let urls = UrlLog::load(&state).unwrap();
+        Self {
+            state,
+            urls,
+            builder,
+            unique: HashMap::new(),
+            last: DocId(0),
+            every: u64::MAX,
+            deferred,
+        }
     }
-}
 
-fn near<'a>(id: &'a str, of: &'a str) -> Decision<'a> {
-    let matched = MatchFields {
-        id: of.into(),
-        distance: 2,
-        signature_distance: 11,
-        similarity: 0.990_912,
-        shared: None,
-    };
-    Decision {
-        verdict: VerdictName::Near,
-        step: Some(Step::Near),
-        matched: Some(matched),
-        ..unique(id)
+    /// Adds a page to the state, and what it repeats if that is not there.
+    fn add_document(&mut self, page: &Page<'_>, title: &str) -> Judgement {
+        let verdict = match page.repeats {
+            None => Verdict::Unique,
+            Some((kind, step, of)) => {
+                let known = self.unique.get(of).copied();
+                let of = known.unwrap_or_else(|| self.add_document(&unique(of), title).id);
+                let [distance, signature_distance] =
+                    if kind == Kind::Near { [2, 11] } else { [0, 0] };
+                let shared = None;
+                Verdict::Duplicate(Match { of, kind, step, distance, signature_distance, shared })
+            }
+        };
+        self.last.0 += 1;
+        let id = self.last;
+        let facts = Facts { lang: Lang::new(page.lang), ..Facts::default() };
+        let judgement = Judgement { id, at: crate::page::Timestamp(0), verdict, facts };
+        self.state.add_document(page.url, &judgement, None).unwrap();
+        let stored = page.repeats.is_none();
+        self.state.describe_document(id, Some(title), stored, None).unwrap();
+        if stored {
+            self.unique.insert(page.url.to_owned(), id);
+        }
+        judgement
     }
-}
 
-fn exact<'a>(id: &'a str, of: &'a str, step: Step) -> Decision<'a> {
-    let matched = MatchFields {
-        id: of.into(),
-        distance: 0,
-        signature_distance: 0,
-        similarity: 1.0,
-        shared: None,
-    };
-    Decision { verdict: VerdictName::Exact, step: Some(step), matched: Some(matched), ..unique(id) }
-}
+    fn add(&mut self, page: &Page<'_>, title: &str) {
+        self.add_document(page, title);
+        if self.last.0.is_multiple_of(self.every) {
+            self.builder.save(&self.state).unwrap();
+            self.builder = Builder::load(&self.state).unwrap();
+        }
+    }
 
-fn add(builder: &mut Builder, decision: &Decision<'_>, title: &str) {
-    let stored = decision.verdict == VerdictName::Unique;
-    let kept_title = decision.matched.is_some().then_some(title);
-    builder.page(decision, Some(title), kept_title, stored);
-}
+    fn skip(&mut self, url: &str, reason: Reason) {
+        let host = self.urls.host(&self.state, "a.test:80").unwrap();
+        let state = match reason {
+            Reason::Host | Reason::Pending => UrlState::Queued,
+            reason => UrlState::Skipped(reason),
+        };
+        let new = NewUrl {
+            url,
+            host,
+            kind: UrlKind::Page,
+            state,
+            cause: None,
+            seed: None,
+            depth: 0,
+            hops: 0,
+            referrer: None,
+            at: crate::page::Timestamp(0),
+        };
+        let id = self.urls.add(&self.state, &new).unwrap();
+        self.builder.skipped(&self.state, (id, url), reason, None).unwrap();
+    }
 
-fn skip(builder: &mut Builder, url: &str, reason: Reason) {
-    let line = SkippedLine {
-        url: url.into(),
-        reason,
-        detail: None,
-        status: None,
-        referrer: None,
-        depth: 0,
-        at: None,
-    };
-    builder.skipped(&line, None);
+    fn finish(mut self, run: Report) -> Report {
+        self.builder.catch_up(&self.state).unwrap();
+        let run = Report { deferred: self.deferred, ..run };
+        self.builder.finish(&self.state, run, [false; 2]).unwrap()
+    }
 }
 
 const INDEX: &str = "3 tables of 21, 21, 22 bits that no two share, 32 bits an entry, radius 0 to 3, for 10,000,000 entries, at most 300.0 MiB with their numbers";
 
-fn run() -> Report {
+fn facts() -> Report {
     Report {
         name: "docs".to_owned(),
         end: End::Done,
@@ -88,38 +146,38 @@ fn run() -> Report {
 }
 
 /// Three hosts: documentation, its mirror, and a shop that answers everything with one login page.
-fn builder() -> Builder {
-    let mut builder = Builder::default();
+fn counted_run(every: u64) -> Counted {
+    let mut run = Counted { every, ..Counted::new() };
     let doc = |n| format!("https://docs.example.org/zh/{n}.html");
     let mirror = |n| format!("http://mirror.test:8080/zh/{n}.html");
     let login = "https://shop.example.com/login";
     for n in 0..40 {
-        add(&mut builder, &unique(&doc(n)), "第一章 數據庫的安裝與配置");
+        run.add(&unique(&doc(n)), "第一章 數據庫的安裝與配置");
     }
     for n in 0..24 {
         let step = if n % 3 == 0 { Step::Text } else { Step::Body };
-        add(&mut builder, &exact(&mirror(n), &doc(n / 8), step), "第一章 數據庫的安裝與配置");
+        run.add(&exact(&mirror(n), &doc(n / 8), step), "第一章 數據庫的安裝與配置");
     }
     for n in 0..6 {
         let print = format!("https://www.example.org/print/{n}");
-        add(&mut builder, &near(&print, &doc(1)), "第一章 數據庫的安裝與配置（打印版）");
+        run.add(&near(&print, &doc(1)), "第一章 數據庫的安裝與配置（打印版）");
     }
-    add(&mut builder, &unique(login), "Sign in to continue");
+    run.add(&unique(login), "Sign in to continue");
     for n in 0..1_101 {
         let item = format!("https://shop.example.com/item?id={n}");
-        add(&mut builder, &exact(&item, login, Step::Body), "Sign in to continue");
+        run.add(&exact(&item, login, Step::Body), "Sign in to continue");
     }
     for n in 0..12 {
-        skip(&mut builder, &format!("https://docs.example.org/gone/{n}"), Reason::Status);
+        run.skip(&format!("https://docs.example.org/gone/{n}"), Reason::Status);
     }
-    skip(&mut builder, "https://docs.example.org/secret", Reason::Noindex);
-    skip(&mut builder, "https://elsewhere.test/", Reason::Scope);
-    skip(&mut builder, "https://docs.example.org/old", Reason::DuplicateLinks);
-    builder
+    run.skip("https://docs.example.org/secret", Reason::Noindex);
+    run.skip("https://elsewhere.test/", Reason::Scope);
+    run.skip("https://docs.example.org/old", Reason::DuplicateLinks);
+    run
 }
 
 fn report() -> Report {
-    builder().finish(run(), [false; 2])
+    counted_run(u64::MAX).finish(facts())
 }
 
 #[test]
@@ -171,45 +229,41 @@ fn a_mirror_and_a_page_with_many_duplicates_are_reported() {
 
 #[test]
 fn nineteen_pages_or_half_of_them_or_a_hundred_duplicates_give_no_warning() {
-    let mut builder = Builder::default();
+    let mut run = Counted::new();
     for n in 0..19 {
-        add(
-            &mut builder,
-            &near(&format!("http://small.test/{n}"), &format!("http://a.test/{n}")),
-            "",
-        );
+        run.add(&near(&format!("http://small.test/{n}"), &format!("http://a.test/{n}")), "");
     }
     for n in 0..20 {
-        add(
-            &mut builder,
-            &near(&format!("http://half.test/{n}"), &format!("http://a.test/{n}")),
-            "",
-        );
-        add(&mut builder, &unique(&format!("http://half.test/own/{n}")), "");
+        run.add(&near(&format!("http://half.test/{n}"), &format!("http://a.test/{n}")), "");
+        run.add(&unique(&format!("http://half.test/own/{n}")), "");
     }
     for n in 0..100 {
-        add(&mut builder, &near(&format!("http://one.test/{n}"), "http://one.test/"), "");
+        run.add(&near(&format!("http://one.test/{n}"), "http://one.test/"), "");
     }
-    assert_eq!(builder.finish(run(), [false; 2]).warnings, []);
+    assert_eq!(run.finish(facts()).warnings, []);
 }
 
 #[test]
-fn too_many_clusters_cost_members_but_no_counts() {
-    let mut builder = Builder::default();
+fn of_many_clusters_the_largest_are_shown_with_their_members() {
+    let mut run = Counted::new();
     for n in 0..60_000 {
-        let decision = near("http://a.test/copy", "http://a.test/");
-        let kept = format!("http://a.test/{n}");
-        let matched = MatchFields { id: kept.into(), ..decision.matched.clone().unwrap() };
-        add(&mut builder, &Decision { matched: Some(matched), ..decision }, "");
+        run.add(&near("http://a.test/copy", &format!("http://a.test/{n}")), "");
     }
     for n in 0..30 {
-        add(&mut builder, &near(&format!("http://a.test/x/{n}"), "http://a.test/7"), "");
+        run.add(&near(&format!("http://a.test/x/{n}"), "http://a.test/7"), "");
     }
-    let report = builder.finish(run(), [false; 2]);
+    let report = run.finish(facts());
     assert_eq!(report.cluster_count, 60_000);
     assert_eq!(report.clusters.len(), CLUSTERS);
     assert_eq!(report.clusters[0].count, 31);
     assert_eq!(report.clusters[0].members.len(), MEMBERS);
+}
+
+#[test]
+fn a_run_that_is_counted_in_parts_has_the_same_report() {
+    for every in [1, 7, 100] {
+        assert_eq!(counted_run(every).finish(facts()), report(), "{every}");
+    }
 }
 
 #[test]
@@ -261,8 +315,7 @@ fn the_summary_fits_a_terminal() {
 fn what_the_index_missed_or_refused_is_reported() {
     let search =
         Search { index: INDEX.to_owned(), audit: Audit { checked: 1_000, missed: 2, over: 3 } };
-    let report =
-        Builder::default().finish(Report { end: End::Interrupted, search, ..run() }, [false; 2]);
+    let report = Counted::new().finish(Report { end: End::Interrupted, search, ..facts() });
     assert_eq!(report.warnings, [Warning::Missed { missed: 2, checked: 1_000 }]);
     let (summary, html) = (report.to_string(), report.html());
     for output in [
@@ -285,12 +338,11 @@ fn a_report_without_an_index_is_read() {
 
 #[test]
 fn every_reason_fits_the_summary() {
-    let mut builder = Builder::default();
+    let mut run = Counted::new();
     for reason in Reason::ALL {
-        skip(&mut builder, "http://a.test/", reason);
+        run.skip("http://a.test/", reason);
     }
-    let summary =
-        Report { name: "名".repeat(100), ..builder.finish(run(), [false; 2]) }.to_string();
+    let summary = Report { name: "名".repeat(100), ..run.finish(facts()) }.to_string();
     for line in summary.lines() {
         assert!(line.chars().count() <= 80, "{line}");
     }
@@ -298,7 +350,7 @@ fn every_reason_fits_the_summary() {
 
 #[test]
 fn a_run_without_pages_has_a_report() {
-    let report = Builder::default().finish(Report { end: End::Interrupted, ..run() }, [false; 2]);
+    let report = Counted::new().finish(Report { end: End::Interrupted, ..facts() });
     let html = report.html();
     assert!(html.contains("No page repeats another."));
     assert!(html.contains("interrupted"));
@@ -310,15 +362,14 @@ const MARKS: &str = "evil\u{202e}gnp.exe\u{2066}\u{200f}\u{1b}[31m\0\r\nline\u{8
 
 /// A report in which every text that a stranger chooses is hostile.
 fn hostile(text: &str) -> Report {
-    let mut builder = Builder::default();
+    let mut run = Counted::new();
     let kept = format!("javascript:alert('{text}')");
     for url in [format!("http://a.test/{text}"), format!("data:text/html,{text}")] {
-        let decision = Decision { lang: Some(text.into()), ..near(&url, &kept) };
-        add(&mut builder, &decision, text);
+        run.add(&near(&url, &kept), text);
     }
     let scheme = Method { mode: text.into(), scheme: text.into(), seed_id: text.into(), radius: 3 };
-    let run = Report { name: text.into(), fingerprint: scheme, ..run() };
-    let mut report = builder.finish(run, [false; 2]);
+    let mut report = run.finish(Report { name: text.into(), fingerprint: scheme, ..facts() });
+    report.clusters[0].lang = Some(text.into());
     report.hosts[0].host = text.into();
     report.warnings.push(Warning::ManyDuplicates { url: text.into(), duplicates: 101 });
     report.warnings.push(Warning::Mirror { host: text.into(), pages: 20, duplicates: 20 });
@@ -379,13 +430,13 @@ fn deferred(host: &str, urls: u64) -> DeferredHost {
 
 #[test]
 fn deferred_hosts_are_listed_those_with_most_urls_first() {
-    let mut builder = builder();
-    builder.deferred.push(deferred("slow.test:80", 1));
-    builder.deferred.push(deferred(MARKS, 4));
+    let mut run = counted_run(u64::MAX);
+    run.deferred.push(deferred("slow.test:80", 1));
+    run.deferred.push(deferred(MARKS, 4));
     for n in 0..10 {
-        builder.deferred.push(deferred(&format!("{n}.test:80"), 2));
+        run.deferred.push(deferred(&format!("{n}.test:80"), 2));
     }
-    let report = builder.finish(run(), [false; 2]);
+    let report = run.finish(facts());
     let summary = report.to_string();
     assert!(summary.contains("deferred hosts          12\n    evil\\u{202e}gnp"), "{summary}");
     assert!(summary.contains("; 2 URLs, retried after 2026-11-21 00:01 UTC\n"), "{summary}");
@@ -400,12 +451,11 @@ fn deferred_hosts_are_listed_those_with_most_urls_first() {
 #[test]
 fn a_run_that_is_done_without_a_page_is_reported_with_the_next_step() {
     let nothing = |skips: &[(&str, Reason)], end| {
-        let mut builder = Builder::default();
+        let mut run = Counted::new();
         for (url, reason) in skips {
-            skip(&mut builder, url, *reason);
+            run.skip(url, *reason);
         }
-        builder
-            .finish(Report { end, ..run() }, [false; 2])
+        run.finish(Report { end, ..facts() })
             .warnings
             .iter()
             .map(ToString::to_string)
@@ -427,28 +477,28 @@ fn a_run_that_is_done_without_a_page_is_reported_with_the_next_step() {
         assert!(nothing(&[("http://a.test/", reason)], End::Done)[0].contains(&reason.to_string()));
     }
     assert_eq!(nothing(&skips, End::Interrupted), Vec::<String>::new());
-    let mut builder = Builder::default();
-    add(&mut builder, &unique("http://a.test/"), "");
-    assert_eq!(builder.finish(run(), [false; 2]).warnings, []);
+    let mut run = Counted::new();
+    run.add(&unique("http://a.test/"), "");
+    assert_eq!(run.finish(facts()).warnings, []);
 }
 
 #[test]
 fn what_a_report_leaves_out_is_counted() {
-    let mut builder = Builder::default();
+    let mut run = Counted::new();
     for n in 0..126 {
         let (kept, copy) = (format!("http://a.test/{n}"), format!("http://b.test/{n}"));
-        let decision =
-            if n % 3 == 0 { near(&copy, &kept) } else { exact(&copy, &kept, Step::Body) };
+        let page = if n % 3 == 0 { near(&copy, &kept) } else { exact(&copy, &kept, Step::Body) };
         let lang = if n < 100 { "en" } else { "zh" };
-        add(&mut builder, &Decision { lang: Some(lang.into()), ..decision }, "");
+        run.add(&Page { lang, ..page }, "");
     }
-    let report = builder.finish(run(), [false; 2]);
+    let report = run.finish(facts());
     let count =
         |wanted: fn(&Cluster) -> bool| report.clusters.iter().filter(|it| wanted(it)).count();
     assert_eq!(report.clusters.len(), CLUSTERS);
     assert!(count(|it| it.lang.as_deref() == Some("zh")) >= 12);
     assert!(count(|it| it.near > 0) >= 12);
-    assert_eq!((report.omitted.clusters, report.omitted.largest), (76, 1));
+    let near = 42 - count(|it| it.near > 0) as u64;
+    assert_eq!(report.omitted, Omitted { clusters: 76, near, pages: 76, largest: 1 });
     let html = report.html();
     assert!(html.contains("Shown are 50 of 126 groups") && html.contains("Left out are 76 groups"));
 }

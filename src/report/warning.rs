@@ -1,14 +1,14 @@
 //! Finds what needs attention in a run, and says what to do about it.
 
-use std::{cmp::Reverse, collections::BTreeMap, fmt};
+use std::{cmp::Reverse, fmt};
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
     index::Audit,
     page::numbers::thousands,
-    report::{Cluster, Counts, End, Host, counted, render::shown},
-    state::{Reason, SkipCause},
+    report::{Counts, End, Host, counted, render::shown},
+    state::{Reason, SkipCause, StateError, UrlRow},
 };
 
 /// A host with fewer judged pages is not reported as a mirror.
@@ -98,38 +98,30 @@ pub struct UnreachableSeed {
     pub why: String,
 }
 
-/// A skipped URL, as an example for its reason.
-#[derive(Debug)]
-pub(super) struct Example {
-    pub(super) url: String,
-    pub(super) detail: Option<String>,
-    pub(super) cause: Option<SkipCause>,
-}
-
 impl Warning {
     /// Warns of a run that is done without a judged page, with the most frequent reason. Redirects and sitemaps count only if there is no
-    /// other reason, because they lead to other URLs.
+    /// other reason, because they lead to other URLs. `example` finds a URL that was skipped for a reason.
     pub(super) fn of_nothing(
         counts: &Counts,
         end: End,
-        examples: &BTreeMap<Reason, Example>,
-    ) -> Option<Self> {
+        example: impl FnOnce(Reason) -> Result<Option<UrlRow>, StateError>,
+    ) -> Result<Option<Self>, StateError> {
         if end != End::Done || counts.judged() > 0 {
-            return None;
+            return Ok(None);
         }
         let leads_on = |reason| matches!(reason, Reason::Redirect | Reason::Sitemap);
         let skipped = counts.skipped.iter();
         let most =
             skipped.max_by_key(|&(&reason, &count)| (!leads_on(reason), count, Reverse(reason)));
-        let example = most.and_then(|(reason, _)| examples.get(reason));
-        Some(Self::Nothing {
+        let example = most.map(|(&reason, _)| example(reason)).transpose()?.flatten();
+        Ok(Some(Self::Nothing {
             reason: most.map(|(&reason, _)| reason),
             skipped: most.map_or(0, |(_, &count)| count),
             known: counts.all_skipped(),
-            example: example.map_or_else(String::new, |example| example.url.clone()),
-            detail: example.and_then(|example| example.detail.clone()),
-            cause: example.and_then(|example| example.cause),
-        })
+            example: example.as_ref().map_or_else(String::new, |example| example.url.to_string()),
+            cause: example.as_ref().and_then(|example| example.cause),
+            detail: example.and_then(|example| example.detail),
+        }))
     }
 
     /// Warns of a run that has ended with work left.
@@ -140,8 +132,12 @@ impl Warning {
     }
 
     /// Warns of seeds that could not be reached.
-    pub(super) fn of_seeds(count: u64, seeds: Vec<UnreachableSeed>) -> Option<Self> {
-        (count > 0).then_some(Self::Unreachable { count, seeds })
+    pub(super) fn of_seeds(count: u64, seeds: Vec<UrlRow>) -> Option<Self> {
+        let seeds = seeds.into_iter().map(|row| UnreachableSeed {
+            url: row.url.to_string(),
+            why: row.detail.unwrap_or_default(),
+        });
+        (count > 0).then(|| Self::Unreachable { count, seeds: seeds.collect() })
     }
 
     /// Warns of duplicates that are not stored although the policy now stores them: of the same site, of other sites.
@@ -166,9 +162,14 @@ impl Warning {
         })
     }
 
-    pub(super) fn of_cluster(cluster: &Cluster) -> Option<Self> {
-        (cluster.count > MANY_DUPLICATES)
-            .then(|| Self::ManyDuplicates { url: cluster.url.clone(), duplicates: cluster.count })
+    /// Warns of a page that so many repeat. `url` finds its URL.
+    pub(super) fn of_cluster(
+        duplicates: u64,
+        url: impl FnOnce() -> Result<String, StateError>,
+    ) -> Result<Option<Self>, StateError> {
+        (duplicates > MANY_DUPLICATES)
+            .then(|| Ok(Self::ManyDuplicates { url: url()?, duplicates }))
+            .transpose()
     }
 }
 

@@ -31,8 +31,6 @@ pub use replace::{Replacement, replace};
 pub const PAGES: &str = "pages.jsonl";
 /// A line for each duplicate that is not stored.
 pub const DUPLICATES: &str = "duplicates.jsonl";
-/// A line for each other known URL.
-pub const SKIPPED: &str = "skipped.jsonl";
 
 /// The `[store]` table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -125,6 +123,13 @@ impl SinkError {
     #[must_use]
     pub fn is_full(&self) -> bool {
         matches!(self, Self::Full { .. })
+    }
+
+    /// Whether nothing can be written where the file is.
+    #[must_use]
+    pub fn is_read_only(&self) -> bool {
+        let Self::Open { source, .. } = self else { return false };
+        matches!(source.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
     }
 
     fn open(path: &Path, source: io::Error) -> Self {

@@ -162,7 +162,7 @@ pub struct DuplicateLine<'a> {
     pub referrer: Option<Cow<'a, str>>,
 }
 
-/// A line of `skipped.jsonl`: a known URL that is neither stored nor a duplicate.
+/// A line that `export` prints: a known URL that is neither stored nor a duplicate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SkippedLine<'a> {
     /// The URL.

@@ -10,7 +10,7 @@ use rusqlite::Connection;
 
 use super::{
     State, StateError,
-    documents::{COLUMNS, read_document},
+    documents::{COLUMNS, Entered, read_document},
     signed, unsigned,
 };
 use crate::{
@@ -41,14 +41,6 @@ pub(crate) struct DigestIndex {
     pending: Vec<u8>,
     /// What the row of the current document has to say.
     entered: Option<Entered>,
-}
-
-/// What is remembered of a document in its row, to be found by its digests.
-#[derive(Clone, Debug)]
-pub(super) struct Entered {
-    pub(super) digests: Vec<u8>,
-    pub(super) alias: Option<u64>,
-    pub(super) key: Key,
 }
 
 /// A set of pairs of digest and document.

@@ -2,9 +2,9 @@
 
 use rusqlite::{Row, params};
 
-use super::{State, StateError, digests::Entered, signed, unknown_code, unsigned};
+use super::{State, StateError, signed, unknown_code, unsigned};
 use crate::{
-    filter::{Facts, Judgement, Kind, Match, Step, Verdict},
+    filter::{Facts, Judgement, Key, Kind, Match, Step, Verdict},
     fingerprint::Fingerprint,
     page::{DocId, Lang, Timestamp},
 };
@@ -33,12 +33,23 @@ pub struct Capture {
     pub at: Timestamp,
 }
 
+/// What is remembered of a document in its row, to be found by its digests.
+#[derive(Clone, Debug)]
+pub(crate) struct Entered {
+    pub(super) digests: Vec<u8>,
+    pub(super) alias: Option<u64>,
+    pub(super) key: Key,
+}
+
 pub(super) const COLUMNS: &str = "d.id, d.name, d.title, d.at, d.stored, d.kind, d.step, d.match, d.distance, \
                                   d.signature_distance, d.fingerprint, d.chars, d.features, d.lang, d.payload, d.asked, d.shared, d.thin";
 
 impl State {
     /// Adds a document.
-    pub(super) fn add_document(
+    ///
+    /// # Errors
+    /// If SQLite fails, or there is one of this number.
+    pub(crate) fn add_document(
         &self,
         name: &str,
         judgement: &Judgement,
@@ -120,17 +131,18 @@ impl State {
         self.execute("DELETE FROM documents WHERE id < ?", [signed(horizon.0)])
     }
 
-    /// Calls `visit` with every document, in order of arrival.
+    /// Calls `visit` with every document after this one, in order of arrival.
     ///
     /// # Errors
     /// If SQLite fails, a row makes no sense, or `visit` fails.
     pub(crate) fn for_each_document(
         &self,
+        after: DocId,
         mut visit: impl FnMut(JudgedDocument) -> Result<(), StateError>,
     ) -> Result<(), StateError> {
-        let sql = format!("SELECT {COLUMNS} FROM documents d ORDER BY d.id");
+        let sql = format!("SELECT {COLUMNS} FROM documents d WHERE d.id > ? ORDER BY d.id");
         let mut statement = self.db.prepare_cached(&sql)?;
-        for document in statement.query_map([], read_document)? {
+        for document in statement.query_map([signed(after.0)], read_document)? {
             visit(document?)?;
         }
         Ok(())

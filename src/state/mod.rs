@@ -29,6 +29,7 @@ mod templates;
 #[cfg(feature = "crawl")]
 mod texts;
 #[cfg(feature = "crawl")]
+mod totals;
 mod url_log;
 #[cfg(feature = "crawl")]
 mod urls;
@@ -63,8 +64,9 @@ pub(crate) use {
     known_urls::KnownUrl,
     recipe::Recorded,
     signatures::SignatureLog,
-    url_log::{UrlLog, UrlOutcome},
-    urls::{NewUrl, Queued},
+    totals::{ClusterRow, HostCounts},
+    url_log::UrlLog,
+    urls::{NewUrl, Queued, UrlOutcome},
 };
 
 use open::{OLDEST, VERSION};
@@ -94,6 +96,14 @@ pub enum StateError {
         path: PathBuf,
         /// Its version.
         found: i64,
+    },
+    /// It cannot be read where nothing can be written.
+    #[error("{} cannot be read where nothing can be written: {why}; copy its directory to a place that can be written", path.display())]
+    ReadOnly {
+        /// The file.
+        path: PathBuf,
+        /// What is missing.
+        why: String,
     },
     /// Another process writes to it.
     #[error("{} is in use by another process: wait for it to end", path.display())]
@@ -167,6 +177,22 @@ impl StateError {
                 | Self::Recipe(_)
                 | Self::Memory(_)
         )
+    }
+
+    /// Whether another process writes to it.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        matches!(self, Self::Busy { .. })
+    }
+
+    /// Whether nothing can be written where it is.
+    #[must_use]
+    pub fn is_read_only(&self) -> bool {
+        match self {
+            Self::ReadOnly { .. } => true,
+            Self::Lock { source, .. } => is_read_only(source),
+            _ => false,
+        }
     }
 
     /// Whether there is no room on the disk.
@@ -283,6 +309,11 @@ impl State {
     fn value<T: FromSql>(&self, sql: &str, parameters: impl Params) -> Result<T, StateError> {
         Ok(self.db.prepare_cached(sql)?.query_row(parameters, |row| row.get(0))?)
     }
+}
+
+/// Whether a file could not be written because of where it is.
+fn is_read_only(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
 }
 
 /// SQLite's integers are signed: the same 64 bits.

@@ -55,12 +55,17 @@ impl State {
     /// migrated first.
     ///
     /// # Errors
-    /// If it cannot be opened, is not a state of ours, or is of another version; or if it is to be migrated while another process writes to it.
+    /// If it cannot be opened, is not a state of ours, or is of another version; or if it is to be migrated while another process writes to it,
+    /// or where nothing can be written.
     pub(crate) fn read(path: &Path) -> Result<Self, StateError> {
-        let db = connect(path, OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-        match version(&db, path)? {
+        let (db, version) = open_to_read(path)?;
+        match version {
             None => return Err(StateError::Foreign { path: path.to_owned() }),
             Some(VERSION) => {}
+            Some(older) if db.is_readonly("main")? => {
+                let why = format!("it has layout version {older} and must be migrated first");
+                return Err(StateError::ReadOnly { path: path.to_owned(), why });
+            }
             Some(_) => Self::open(path)?.commit()?,
         }
         let prepare = || {
@@ -115,10 +120,15 @@ impl WriteLock {
     /// The file that is locked in place of the state.
     #[must_use]
     pub(crate) fn path(state: &Path) -> PathBuf {
-        let mut name = state.as_os_str().to_owned();
-        name.push("-lock");
-        PathBuf::from(name)
+        beside(state, "-lock")
     }
+}
+
+/// A file beside the state.
+fn beside(state: &Path, suffix: &str) -> PathBuf {
+    let mut name = state.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
 }
 
 /// How files are opened that nobody else may read.
@@ -137,6 +147,33 @@ fn connect(path: &Path, more: OpenFlags) -> Result<Connection, StateError> {
     let db = Connection::open_with_flags(path, flags).map_err(open)?;
     db.busy_timeout(PATIENCE).map_err(open)?;
     Ok(db)
+}
+
+/// Connects to a file to read it, and returns its version too. Readers of a WAL database write beside it; where that is impossible, the file
+/// alone is read.
+fn open_to_read(path: &Path) -> Result<(Connection, Option<i64>), StateError> {
+    use rusqlite::ErrorCode::{CannotOpen, ReadOnly};
+
+    let db = connect(path, OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    match version(&db, path) {
+        Err(StateError::Open { source: DatabaseError(source), .. })
+            if matches!(source.sqlite_error_code(), Some(CannotOpen | ReadOnly)) => {}
+        version => return version.map(|version| (db, version)),
+    }
+    let [wal, index] = ["-wal", "-shm"].map(|suffix| beside(path, suffix));
+    if wal.metadata().is_ok_and(|wal| wal.len() > 0) {
+        let [wal, index] = [wal, index].map(|path| path.display().to_string());
+        let why = format!("{wal} has its last commits, and {index} is missing or cannot be used");
+        return Err(StateError::ReadOnly { path: path.to_owned(), why });
+    }
+    let name = path.to_string_lossy();
+    let name = name.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    let uri = format!("file:{name}?mode=ro&immutable=1");
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+    let open = |error| StateError::Open { path: path.to_owned(), source: DatabaseError(error) };
+    let db = Connection::open_with_flags(uri, flags).map_err(open)?;
+    let version = version(&db, path)?;
+    Ok((db, version))
 }
 
 /// The version of the file, `None` if it is empty. Anything but a state that can be read or migrated is refused.

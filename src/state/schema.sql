@@ -122,3 +122,29 @@ CREATE TABLE url_log (
     packed BLOB NOT NULL
 ) STRICT;
 INSERT INTO meta VALUES ('url_hash_seed', random());
+
+-- What the report counts of each host, by its name there.
+CREATE TABLE host_counts (
+    name TEXT PRIMARY KEY,
+    fetched INTEGER NOT NULL,
+    unique_pages INTEGER NOT NULL,
+    same_site INTEGER NOT NULL,         -- duplicates of pages of the same site
+    cross_site INTEGER NOT NULL,        -- of other sites
+    other_host INTEGER NOT NULL,        -- of other hosts, of the same site or not
+    failed INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Unique pages that others repeat, for the report.
+CREATE TABLE clusters (
+    document INTEGER PRIMARY KEY,       -- the unique page
+    count INTEGER NOT NULL,             -- pages that repeat it
+    near INTEGER NOT NULL,              -- near duplicates among them
+    lang TEXT,                          -- of the first
+    members TEXT NOT NULL               -- the numbers of the first 20, with commas between them
+) STRICT;
+CREATE INDEX clusters_by_size ON clusters (near > 0, lang, count DESC);
+
+-- Seeds that could not be reached, and what these redirected to.
+CREATE TABLE unreachable_seeds (
+    url INTEGER PRIMARY KEY
+) STRICT;

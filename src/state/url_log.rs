@@ -14,9 +14,9 @@ use super::{
     hosts::{DeferCause, HostId, HostRow},
     known_urls::{KnownUrl, KnownUrls},
     queue::Queue,
-    reason::{Reason, SkipCause},
+    reason::Reason,
     unsigned,
-    urls::{NewUrl, QUEUED, Queued, UrlId, UrlRow, UrlState, state_code},
+    urls::{NewUrl, QUEUED, Queued, UrlId, UrlOutcome, UrlRow, UrlState, state_code},
 };
 use crate::page::Timestamp;
 
@@ -404,17 +404,6 @@ impl UrlLog {
     pub(crate) fn deferred_hosts(&self) -> impl Iterator<Item = (HostId, usize)> {
         self.queue.deferred()
     }
-}
-
-/// What has become of a URL, and more about it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct UrlOutcome<'a> {
-    pub(crate) state: UrlState,
-    pub(crate) cause: Option<SkipCause>,
-    pub(crate) detail: Option<&'a str>,
-    /// The status of the answer.
-    pub(crate) status: Option<u16>,
-    pub(crate) at: Timestamp,
 }
 
 const NO_URL: StateError = StateError::Damaged("a number is of no URL");

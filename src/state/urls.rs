@@ -7,7 +7,6 @@ use super::{
     hosts::HostId,
     reason::{Reason, SkipCause},
     unknown_code,
-    url_log::UrlOutcome,
 };
 use crate::page::{NormalUrl, Timestamp};
 
@@ -57,6 +56,17 @@ pub(crate) struct NewUrl<'a> {
     /// Where it was found.
     pub(crate) referrer: Option<UrlId>,
     /// When it was found.
+    pub(crate) at: Timestamp,
+}
+
+/// What has become of a URL, and more about it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct UrlOutcome<'a> {
+    pub(crate) state: UrlState,
+    pub(crate) cause: Option<SkipCause>,
+    pub(crate) detail: Option<&'a str>,
+    /// The status of the answer.
+    pub(crate) status: Option<u16>,
     pub(crate) at: Timestamp,
 }
 
@@ -183,6 +193,15 @@ impl State {
         self.execute(sql, [places])
     }
 
+    /// The first URL in this state, in the order in which they were found.
+    ///
+    /// # Errors
+    /// If SQLite fails or the row makes no sense.
+    pub(crate) fn first_url(&self, state: UrlState) -> Result<Option<UrlRow>, StateError> {
+        let sql = format!("SELECT {COLUMNS} FROM urls u WHERE u.state = ? ORDER BY u.id LIMIT 1");
+        self.find(&sql, [state_code(state)], read_url)
+    }
+
     /// The URLs whose failure may have passed, and that failed at this time or earlier.
     ///
     /// # Errors
@@ -207,7 +226,7 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails, a row makes no sense, or `visit` fails.
-    pub(super) fn for_each_url<E: From<StateError>>(
+    pub(crate) fn for_each_url<E: From<StateError>>(
         &self,
         wanted: impl Fn(UrlState) -> bool,
         mut visit: impl FnMut(UrlRow) -> Result<(), E>,

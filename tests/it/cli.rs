@@ -39,7 +39,9 @@ Disallow: /
 #[test]
 fn help_names_every_command() {
     let help = stdout(&pagesieve().arg("--help").assert().success());
-    for command in ["check", "filter", "fingerprint", "extract", "robots", "explain", "lookup"] {
+    let documented =
+        ["check", "filter", "fingerprint", "extract", "robots", "explain", "lookup", "export"];
+    for command in documented {
         assert!(help.contains(&format!("\n  {command}  ")), "{command}");
         let help = stdout(&pagesieve().args([command, "--help"]).assert().success());
         assert!(help.contains("Example") && help.contains("pagesieve "), "{command}");

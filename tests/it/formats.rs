@@ -106,8 +106,9 @@ fn every_field_of_a_run_is_in_the_tables_and_every_field_in_the_tables_occurs() 
     assert_eq!(fields(&read_lines("duplicates.jsonl")), &listed("`duplicates.jsonl`") | &decision);
 
     let reasons: Fields = Reason::ALL.iter().map(ToString::to_string).collect();
-    let skipped = &fields(&read_lines("skipped.jsonl")) | &reasons;
-    assert_eq!(skipped, listed("`skipped.jsonl`"));
+    let exported = pagesieve().arg("export").arg(directory.path().join("runs/run")).assert();
+    let exported = &fields(&lines(&exported.success())) | &reasons;
+    assert_eq!(exported, listed("Output of `export`"));
 
     let mut report: Value = serde_json::from_str(&read("report.json")).unwrap();
     report.as_object_mut().unwrap().insert("warnings".to_owned(), json!([]));

@@ -218,7 +218,7 @@ fn a_full_disk_is_an_error_of_its_own_with_advice() {
 #[test]
 fn a_replacement_replaces_the_file_only_when_complete() {
     let directory = tempdir().unwrap();
-    let path = directory.path().join("skipped.jsonl");
+    let path = directory.path().join("queued.jsonl");
     fs::write(&path, "old\n").unwrap();
     let mut abandoned = Replacement::create(path.clone()).unwrap();
     abandoned.write(&"never").unwrap();

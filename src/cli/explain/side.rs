@@ -36,7 +36,7 @@ impl Run<'_> {
     pub(super) fn explain(&self, url: &str) -> Result<UrlExplanation> {
         self.past.explain(url)?.ok_or_else(|| {
             let message = format!("the run in {} does not know {url}", self.directory.display());
-            let help = "pages.jsonl, duplicates.jsonl and skipped.jsonl list all known URLs, in their normal form";
+            let help = "pages.jsonl, duplicates.jsonl, `pagesieve export` and `pagesieve export --pending` list all known URLs, in their normal form";
             Failure::refused(Exit::Failed, message, help)
         })
     }

@@ -2,6 +2,7 @@
 //!
 //! Names go through [`GuardedNames`], the only resolver of the HTTP client, so that it connects only to checked addresses, whatever the
 //! name resolves to a moment later. Literal addresses are checked with the URL. The peer of the connection is checked once more.
+//! A proxy resolves names itself, so a name must have checked addresses only ([`Guard::resolve_all`]) before the proxy is asked.
 
 use std::{
     collections::BTreeMap,
@@ -143,6 +144,14 @@ impl Guard {
         Ok(self.admit(found)?)
     }
 
+    /// The first address of a name that something else resolves again and connects to: all its addresses must be ones that may be
+    /// connected to.
+    pub(super) async fn resolve_all(&self, name: &str) -> Result<IpAddr, Source> {
+        let found: Vec<_> = tokio::net::lookup_host((name, 0)).await?.collect();
+        found.iter().try_for_each(|address| self.check_address(address.ip()))?;
+        Ok(found.first().ok_or("the name has no address")?.ip())
+    }
+
     /// The addresses of these that may be connected to.
     fn admit(&self, found: impl Iterator<Item = SocketAddr>) -> Result<Vec<SocketAddr>, Refusal> {
         let (admitted, refused): (Vec<_>, Vec<_>) =
@@ -172,6 +181,11 @@ impl Guard {
         self.allowed.iter().any(|net| net.contains(&ip))
     }
 
+    /// Whether the host of `url` is mapped: then it is connected to without a proxy.
+    pub(super) fn is_mapped(&self, url: &Url) -> bool {
+        url.domain().is_some_and(|name| self.mapped(name).is_some())
+    }
+
     fn mapped(&self, name: &str) -> Option<SocketAddr> {
         self.mapped.get(undotted(name)).copied()
     }
@@ -184,13 +198,22 @@ fn undotted(name: &str) -> &str {
 
 /// The only resolver of the HTTP client: an address that it does not return cannot be connected to.
 #[derive(Clone, Debug)]
-pub(super) struct GuardedNames(pub(super) Arc<Guard>);
+pub(super) struct GuardedNames {
+    pub(super) guard: Arc<Guard>,
+    /// The name of the proxy, which may have a private address: the user has chosen it.
+    pub(super) proxy: Option<String>,
+}
 
 impl Resolve for GuardedNames {
     fn resolve(&self, name: Name) -> Resolving {
-        let guard = Arc::clone(&self.0);
+        let Self { guard, proxy } = self.clone();
         Box::pin(async move {
-            let found = guard.resolve(name.as_str()).await?;
+            let name = name.as_str();
+            if proxy.as_deref() == Some(name) && guard.mapped(name).is_none() {
+                let found: Vec<_> = tokio::net::lookup_host((name, 0)).await?.collect();
+                return Ok(Box::new(found.into_iter()) as Addrs);
+            }
+            let found = guard.resolve(name).await?;
             Ok(Box::new(found.into_iter()) as Addrs)
         })
     }

@@ -10,13 +10,15 @@ use std::{
     time::Duration,
 };
 
-use reqwest::{Client, ClientBuilder, redirect::Policy};
+use reqwest::{Certificate, Client, ClientBuilder, redirect::Policy};
 use tokio::time::Instant;
 use url::{Position, Url};
 
 use super::{
+    Options,
     address::{Guard, GuardedNames},
     failure::FetchError,
+    proxy::Proxy,
 };
 
 /// Idle connections of all hosts, if the process may have enough file descriptors.
@@ -66,10 +68,11 @@ pub(super) struct Lease<'a> {
 }
 
 impl Connections {
-    pub(super) fn new(guard: &Arc<Guard>, timeout: Duration) -> Result<Self, FetchError> {
+    pub(super) fn new(guard: &Arc<Guard>, options: &Options) -> Result<Self, FetchError> {
+        let roots = options.authorities().map_err(FetchError::setup)?;
         Ok(Self {
-            lasting: client(guard, timeout, IDLE_PER_HOST)?,
-            closing: client(guard, timeout, 0)?,
+            lasting: client(guard, options, &roots, IDLE_PER_HOST)?,
+            closing: client(guard, options, &roots, 0)?,
             places: Arc::new(Mutex::new(Places::new(IDLE.min(descriptors() / 4)))),
         })
     }
@@ -156,28 +159,46 @@ fn descriptors() -> usize {
     usize::MAX
 }
 
-fn client(guard: &Arc<Guard>, timeout: Duration, idle: usize) -> Result<Client, FetchError> {
-    let builder = || builder(guard, timeout).pool_max_idle_per_host(idle);
+fn client(
+    guard: &Arc<Guard>,
+    options: &Options,
+    roots: &[Certificate],
+    idle: usize,
+) -> Result<Client, FetchError> {
+    let builder = || builder(guard, options).pool_max_idle_per_host(idle);
     builder()
+        .tls_certs_merge(roots.to_vec())
         .build()
         .or_else(|error| {
             // A machine without root certificates can still crawl http hosts.
-            tracing::warn!(%error, "no root certificates found: every https host will be refused");
-            builder().tls_certs_only([]).build()
+            tracing::warn!(%error, "no root certificates found on this machine: only those of `fetch.ca_file` are trusted");
+            builder().tls_certs_only(roots.to_vec()).build()
         })
         .map_err(FetchError::setup)
 }
 
 /// A client that does nothing by itself: it decodes, follows and stores nothing. It uses no proxy from the environment, because a proxy
 /// would connect to addresses that the guard forbids.
-fn builder(guard: &Arc<Guard>, timeout: Duration) -> ClientBuilder {
-    Client::builder()
+fn builder(guard: &Arc<Guard>, options: &Options) -> ClientBuilder {
+    let proxy = options.proxy.as_ref();
+    let names = GuardedNames {
+        guard: Arc::clone(guard),
+        proxy: proxy.and_then(Proxy::name).map(str::to_owned),
+    };
+    let client = match proxy.cloned() {
+        Some(proxy) => {
+            let guard = Arc::clone(guard);
+            let via = move |url: &Url| (!guard.is_mapped(url)).then(|| proxy.url().clone());
+            Client::builder().no_proxy().proxy(reqwest::Proxy::custom(via))
+        }
+        None => Client::builder().no_proxy(),
+    };
+    client
         .redirect(Policy::none())
         .referer(false)
-        .no_proxy()
-        .dns_resolver(Arc::new(GuardedNames(Arc::clone(guard))))
+        .dns_resolver(Arc::new(names))
         // The addresses of a name share it, so that a dead one leaves time for the next.
-        .connect_timeout(timeout / 2)
+        .connect_timeout(options.timeout / 2)
         .pool_idle_timeout(IDLE_TIME)
         .http2_max_header_list_size(MAX_HEAD)
         // Browsers accept these too: a malformed header is no reason to lose a page.

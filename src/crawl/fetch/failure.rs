@@ -6,11 +6,13 @@ use std::{
     iter,
 };
 
+use reqwest::StatusCode;
 use url::Url;
 
 use super::{
     address::{Refusal, Source},
     body::BadBody,
+    proxy::{Proxy, ProxyError, Refused},
 };
 use crate::sink::warc::Cut;
 
@@ -32,7 +34,7 @@ pub struct FetchError {
 pub enum Contact {
     /// The host answered, but not as it should.
     Answered,
-    /// The host did not answer: its name, its connection, its certificate or its silence.
+    /// The host did not answer: its name, its connection, its certificate, its silence, or the proxy on the way.
     Unanswered,
     /// Its address is one that must not be connected to.
     Forbidden,
@@ -55,6 +57,7 @@ enum Kind {
     Address,
     Tls,
     Connect,
+    Proxy,
     Local,
     Http,
     Body,
@@ -72,6 +75,7 @@ impl Kind {
             Self::Address => ("address", "connect to the host of"),
             Self::Tls => ("tls", "trust the host of"),
             Self::Connect => ("connect", "connect to the host of"),
+            Self::Proxy => ("proxy", "connect to the host of"),
             Self::Local => ("local", "open a connection to the host of"),
             Self::Http => ("http", "read the head of"),
             Self::Body => ("body", "read the body of"),
@@ -106,7 +110,9 @@ impl FetchError {
         match self.kind {
             Kind::Local => Contact::Local,
             Kind::Address => Contact::Forbidden,
-            Kind::Timeout | Kind::Dns | Kind::Connect | Kind::Tls if !self.answered => {
+            Kind::Timeout | Kind::Dns | Kind::Connect | Kind::Tls | Kind::Proxy
+                if !self.answered =>
+            {
                 Contact::Unanswered
             }
             _ => Contact::Answered,
@@ -120,7 +126,7 @@ impl FetchError {
         self.retryable
     }
 
-    /// What failed, as one stable word: `timeout`, `dns`, `address`, `tls`, `connect`, `local`, `http`, `body`,
+    /// What failed, as one stable word: `timeout`, `dns`, `address`, `tls`, `connect`, `proxy`, `local`, `http`, `body`,
     /// `coding`, `bomb`, or `setup` for a client that could not be set up.
     #[must_use]
     pub fn kind(&self) -> &'static str {
@@ -166,10 +172,34 @@ impl FetchError {
     }
 
     /// A failure before the head of a response had arrived.
-    pub(super) fn head(url: &Url, error: reqwest::Error) -> Self {
+    pub(super) fn head(url: &Url, error: reqwest::Error, proxy: Option<&Proxy>) -> Self {
         let error = error.without_url();
         let (kind, retryable) = head_kind(&error);
-        Self::new(kind, url, retryable, Some(error.into()))
+        match proxy {
+            Some(proxy) if kind != Kind::Local && is_of_proxy(url, &error) => {
+                Self::behind(proxy, Kind::Proxy, url, true, error)
+            }
+            Some(proxy) if error.is_connect() => Self::behind(proxy, kind, url, retryable, error),
+            _ => Self::new(kind, url, retryable, Some(error.into())),
+        }
+    }
+
+    /// The proxy answered instead of the host.
+    pub(super) fn refused(url: &Url, proxy: &Proxy, refused: Refused) -> Self {
+        let wants_credentials = refused.0 == StatusCode::PROXY_AUTHENTICATION_REQUIRED;
+        let kind = if wants_credentials { Kind::Proxy } else { Kind::Connect };
+        Self::behind(proxy, kind, url, true, refused)
+    }
+
+    fn behind(
+        proxy: &Proxy,
+        kind: Kind,
+        url: &Url,
+        retryable: bool,
+        source: impl Into<Source>,
+    ) -> Self {
+        let source = ProxyError { proxy: proxy.clone(), source: source.into() };
+        Self::new(kind, url, retryable, Some(source.into()))
     }
 
     /// A failure while the body arrived or was decoded.
@@ -208,6 +238,15 @@ fn head_kind(error: &reqwest::Error) -> (Kind, bool) {
     } else {
         (Kind::Http, !error.is_builder())
     }
+}
+
+/// Whether an error of a request through a proxy is the proxy's, not the host's. The client's type for what went wrong with a tunnel is
+/// private, so this goes by its messages.
+fn is_of_proxy(url: &Url, error: &reqwest::Error) -> bool {
+    let tunnel = causes(error)
+        .find_map(|cause| cause.to_string().strip_prefix("tunnel error: ").map(str::to_owned));
+    // "unsuccessful" is an answer other than 200 or 407: usually, the proxy did not reach the host.
+    error.is_connect() && tunnel.map_or(url.scheme() == "http", |why| why != "unsuccessful")
 }
 
 /// Whether this machine is the cause, not the host.

@@ -8,19 +8,27 @@ mod body;
 mod connections;
 mod failure;
 mod media;
+mod proxy;
 mod response;
 
-use std::{collections::BTreeMap, net::SocketAddr, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    net::{IpAddr, SocketAddr},
+    path::PathBuf,
+    sync::Arc,
+    time::Duration,
+};
 
 use bytesize::ByteSize;
 use futures_util::TryStreamExt;
 use ipnet::IpNet;
 use reqwest::{
-    Method, Request,
+    Certificate, Client, Method, Request,
     header::{ACCEPT, ACCEPT_ENCODING, HeaderMap, HeaderValue, USER_AGENT},
 };
 use serde::{Deserialize, Serialize};
-use url::Url;
+use url::{Host, Url};
 
 use crate::{
     page::Timestamp,
@@ -29,12 +37,14 @@ use crate::{
 
 pub use failure::{Contact, FetchError};
 pub use media::is_html;
+pub use proxy::{BadProxy, Proxy};
 pub use response::{Extent, Response};
 
-use address::Guard;
+use address::{Guard, Source};
 use body::Coding;
 use connections::Connections;
 use media::Media;
+use proxy::{Refused, report_ignored};
 use response::exchange_of_head;
 
 /// A body that is not needed is read up to this length, so that its connection can be reused: up to about here that is cheaper than a
@@ -62,6 +72,34 @@ pub struct Options {
     /// Names with the address and port to use instead of the resolver's. The port replaces the URL's default port; a URL with
     /// another explicit port is refused unless `allow_private` covers the address.
     pub resolve: BTreeMap<String, SocketAddr>,
+    /// The HTTP proxy that requests go through, except those to hosts in `resolve`. It resolves names itself; a name is refused before
+    /// that unless all its addresses may be connected to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proxy: Option<Proxy>,
+    /// Certificates of authorities (PEM) that are trusted beside those of the system.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ca_file: Option<PathBuf>,
+}
+
+impl Options {
+    /// The certificates of `ca_file`.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read or has no valid certificate.
+    pub(crate) fn authorities(&self) -> io::Result<Vec<Certificate>> {
+        let Some(path) = &self.ca_file else { return Ok(Vec::new()) };
+        let fail = |why: String| io::Error::other(format!("{}: {why}", path.display()));
+        let pem = fs::read(path).map_err(|error| fail(error.to_string()))?;
+        let found = Certificate::from_pem_bundle(&pem).unwrap_or_default();
+        // The client reads them only when it is built.
+        let is_read = || Client::builder().tls_certs_only(found.clone()).build().is_ok();
+        if !found.is_empty() && is_read() {
+            Ok(found)
+        } else {
+            Err(fail("no valid certificate (PEM)".to_owned()))
+        }
+    }
 }
 
 impl Default for Options {
@@ -72,6 +110,8 @@ impl Default for Options {
             max_body: ByteSize::mib(8),
             allow_private: Vec::new(),
             resolve: BTreeMap::new(),
+            proxy: None,
+            ca_file: None,
         }
     }
 }
@@ -92,6 +132,7 @@ pub enum Limit {
 pub struct Fetcher {
     connections: Connections,
     guard: Arc<Guard>,
+    proxy: Option<Proxy>,
     headers: HeaderMap,
     timeout: Duration,
     max_page: usize,
@@ -104,14 +145,17 @@ impl Fetcher {
     ///
     /// # Errors
     ///
-    /// If `user_agent` cannot stand in a header, a key of `resolve` is not a host name, or TLS cannot be set up.
+    /// If `user_agent` cannot stand in a header, a key of `resolve` is not a host name, `ca_file` has no certificates, or TLS cannot be
+    /// set up.
     pub fn new(options: &Options, user_agent: &str) -> Result<Self, FetchError> {
         let guard = Arc::new(
             Guard::new(&options.allow_private, &options.resolve).map_err(FetchError::setup)?,
         );
+        report_ignored();
         Ok(Self {
-            connections: Connections::new(&guard, options.timeout)?,
+            connections: Connections::new(&guard, options)?,
             guard,
+            proxy: options.proxy.clone(),
             headers: headers(user_agent)?,
             timeout: options.timeout,
             max_page: usize::try_from(options.max_body.as_u64()).unwrap_or(usize::MAX),
@@ -147,13 +191,30 @@ impl Fetcher {
     /// If the name cannot be resolved, or no address of it may be connected to.
     pub async fn look_up(&self, url: &Url) -> Result<(), FetchError> {
         self.admit(url)?;
-        match url.domain() {
-            Some(name) => {
-                let found = self.guard.resolve(name).await;
-                found.map(drop).map_err(|source| FetchError::look_up(url, source))
+        let found = match url.domain() {
+            Some(name) if self.proxy_of(url).is_some() => {
+                self.guard.resolve_all(name).await.map(drop)
             }
+            Some(name) => self.guard.resolve(name).await.map(drop),
             None => Ok(()),
-        }
+        };
+        found.map_err(|source| FetchError::look_up(url, source))
+    }
+
+    /// The proxy that requests of `url` go through, if any.
+    fn proxy_of(&self, url: &Url) -> Option<&Proxy> {
+        self.proxy.as_ref().filter(|_| !self.guard.is_mapped(url))
+    }
+
+    /// An address of the host of `url`, which a proxy will connect to.
+    async fn behind_proxy(&self, url: &Url) -> Result<SocketAddr, Source> {
+        let ip: IpAddr = match url.host() {
+            Some(Host::Ipv4(ip)) => ip.into(),
+            Some(Host::Ipv6(ip)) => ip.into(),
+            Some(Host::Domain(name)) => self.guard.resolve_all(name).await?,
+            None => return Err("the URL has no host".into()),
+        };
+        Ok(SocketAddr::new(ip, url.port_or_known_default().unwrap_or(0)))
     }
 
     /// Requests `url` once, like [`Self::get`]. If exchanges are kept and a head arrived, also returns the exchange as it was sent and
@@ -194,21 +255,15 @@ impl Fetcher {
         exchange: &mut Option<Exchange>,
         answered: &mut bool,
     ) -> Result<Response, FetchError> {
-        self.guard.check_url(url).map_err(|refusal| FetchError::address(url, refusal))?;
+        self.admit(url)?;
         let started = Timestamp::now();
-        let mut request = Request::new(Method::GET, url.clone());
-        *request.headers_mut() = self.headers.clone();
         let lease = self.connections.lease(url);
-        let head = tokio::time::timeout(patience, lease.client().execute(request)).await;
-        let head = head.map_err(|_| FetchError::timeout(url))?;
-        let arriving = head.map_err(|error| FetchError::head(url, error))?;
+        let head = tokio::time::timeout(patience, self.head(url, lease.client())).await;
+        let (arriving, address) = head.map_err(|_| FetchError::timeout(url))??;
         *answered = true;
-        let address = self
-            .guard
-            .check_peer(url, arriving.remote_addr())
-            .map_err(|refusal| FetchError::address(url, refusal))?;
         let mut response = Response::of_head(&arriving, address);
         if self.keep_exchanges {
+            let address = self.proxy_of(url).is_none().then_some(address.ip());
             *exchange = Some(exchange_of_head(started, url, &self.headers, &arriving, address));
         }
         let received = exchange.as_mut().map(|exchange| &mut exchange.body);
@@ -228,6 +283,32 @@ impl Fetcher {
             exchange.truncated = (extent == Extent::Cut).then_some(Cut::Length);
         }
         Ok(response)
+    }
+
+    /// Sends the request, and receives the head of the response and the host's address.
+    async fn head(
+        &self,
+        url: &Url,
+        client: &Client,
+    ) -> Result<(reqwest::Response, SocketAddr), FetchError> {
+        let mut request = Request::new(Method::GET, url.clone());
+        *request.headers_mut() = self.headers.clone();
+        let Some(proxy) = self.proxy_of(url) else {
+            let sent = client.execute(request).await;
+            let arriving = sent.map_err(|error| FetchError::head(url, error, None))?;
+            let address = self.guard.check_peer(url, arriving.remote_addr());
+            return Ok((arriving, address.map_err(|refusal| FetchError::address(url, refusal))?));
+        };
+        let address = self.behind_proxy(url).await;
+        let address = address.map_err(|source| FetchError::look_up(url, source))?;
+        let sent = client.execute(request).await;
+        let arriving = sent.map_err(|error| FetchError::head(url, error, Some(proxy)))?;
+        match Refused::of(arriving.status(), arriving.headers()) {
+            Some(refused) if url.scheme() == "http" => {
+                Err(FetchError::refused(url, proxy, refused))
+            }
+            _ => Ok((arriving, address)),
+        }
     }
 
     /// Reads a body, and appends it as received to `received`.

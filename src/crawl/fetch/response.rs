@@ -1,6 +1,10 @@
 //! One response: what the crawler needs of its head, its decoded body, and on request the exchange for the archive.
 
-use std::{fmt::Write as _, net::SocketAddr, time::Duration};
+use std::{
+    fmt::Write as _,
+    net::{IpAddr, SocketAddr},
+    time::Duration,
+};
 
 use jiff::{civil::DateTime, tz::TimeZone};
 use reqwest::{
@@ -23,7 +27,7 @@ const HTTP_DATES: [&str; 3] =
 pub struct Response {
     /// The status.
     pub status: StatusCode,
-    /// The address that was connected to.
+    /// The address that was connected to; behind a proxy, the one that the host's name resolved to.
     pub address: SocketAddr,
     /// The `Content-Type` header; of several the last.
     pub content_type: Option<String>,
@@ -99,7 +103,7 @@ pub(super) fn exchange_of_head(
     url: &Url,
     sent: &HeaderMap,
     response: &reqwest::Response,
-    address: SocketAddr,
+    address: Option<IpAddr>,
 ) -> Exchange {
     let path = &url[Position::BeforePath..Position::AfterQuery];
     let host = &url[Position::BeforeHost..Position::AfterPort];
@@ -109,7 +113,7 @@ pub(super) fn exchange_of_head(
     Exchange {
         target_uri: url.as_str().to_owned(),
         at,
-        address: Some(address.ip()),
+        address,
         request_head: head(&format!("GET {path} HTTP/1.1\r\nhost: {host}"), sent),
         response_head: head(&status_line, response.headers()),
         ..Exchange::default()

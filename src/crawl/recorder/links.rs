@@ -133,8 +133,13 @@ impl Recorder {
         let &Found { kind, depth, hops, referrer, at, .. } = found;
         let (url, seed) = (url.as_str(), admitted.ok());
         let new = NewUrl { url, host, kind, state, cause, seed, depth, hops, referrer, at };
-        self.urls.add(self.filter.state(), &new)?;
-        if state == UrlState::Queued { self.count_queued(host) } else { Ok(()) }
+        let id = self.urls.add(self.filter.state(), &new)?;
+        match state {
+            UrlState::Skipped(reason) => {
+                Ok(self.builder.skipped(self.filter.state(), (id, url), reason, cause)?)
+            }
+            UrlState::Queued | UrlState::Judged => self.count_queued(host),
+        }
     }
 
     /// A known URL was found again. A shorter path lowers its depth, and queues it if it was too deep. A page whose links are followed
@@ -180,6 +185,9 @@ impl Recorder {
     /// Queues a URL that had been skipped.
     pub(super) fn requeue(&mut self, row: &UrlRow, seed: usize) -> Result<(), CrawlError> {
         self.urls.requeue(self.filter.state(), row, seed)?;
+        if let UrlState::Skipped(reason) = row.state {
+            self.builder.requeued(self.filter.state(), (row.id, row.url.as_str()), reason)?;
+        }
         self.count_queued(row.host)
     }
 

@@ -8,11 +8,21 @@ mod links;
 mod record;
 mod report;
 mod retry;
-#[cfg(all(test, target_os = "linux"))]
-mod scale;
 mod start;
 
-use std::{net::IpAddr, sync::Arc, time::Duration};
+#[cfg(test)]
+mod scale;
+
+use std::{
+    env,
+    net::IpAddr,
+    process,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
 
 use serde::{Deserialize, Serialize};
 use tokio::{
@@ -33,6 +43,7 @@ use crate::{
     fingerprint::Digest,
     index::Audit,
     page::{NormalUrl, Timestamp, UrlOptions},
+    report::Builder,
     sink::{Outputs, warc},
     state::{
         DeferCause, DurableFilter, HostId, HostRow, Reason, RobotsRow, SkipCause, State, UrlLog,
@@ -46,7 +57,7 @@ pub(super) use start::Start;
 /// A batch is committed after this many URLs, or after this time. The first batch after a start gets less time, and each one twice as
 /// much as the one before: so even a process that is killed again and again makes progress.
 const BATCH: u32 = 100;
-const BATCH_TIME: Duration = Duration::from_millis(200);
+const BATCH_TIME: Duration = Duration::from_secs(1);
 const FIRST_BATCH_TIME: Duration = Duration::from_millis(10);
 
 /// A request to the recorder. If a worker needs the answer, it comes with its sender; the loop gets an [`Update`].
@@ -218,6 +229,10 @@ pub(super) struct Recorder {
     audited: Audit,
     /// How long earlier starts of the run have worked.
     worked: Duration,
+    /// Counts for the report.
+    builder: Builder,
+    /// Whether it is recorded how this start judges.
+    has_judged: bool,
 }
 
 impl Recorder {
@@ -312,15 +327,25 @@ impl Recorder {
         if self.deadline.take().is_none() {
             return Ok(());
         }
-        for mark in self.sink.sync()? {
+        die_if_asked("begun");
+        let marks = self.sink.sync()?;
+        die_if_asked("outputs synced");
+        for mark in marks {
             self.state().set_file(&mark.file, mark.offset)?;
         }
         self.state().set_meta("audit", json(&(self.audited + self.filter.audit())))?;
         self.state().set_meta("counts", json(&self.counts))?;
         self.state().set_meta("spent", json(&self.spent))?;
         self.state().set_meta("worked", json(&self.worked().as_secs_f64()))?;
+        let state = self.filter.state();
+        if self.builder.is_due(self.filter.position().next) {
+            self.builder.catch_up(state)?;
+        }
+        self.builder.save(state)?;
         self.urls.commit(self.filter.state())?;
+        die_if_asked("state written");
         self.filter.commit()?;
+        die_if_asked("state committed");
         self.batch = 0;
         Ok(())
     }
@@ -332,6 +357,17 @@ impl Recorder {
     /// How long the run has worked, over all its starts.
     fn worked(&self) -> Duration {
         self.worked + self.started.elapsed()
+    }
+}
+
+/// For tests of the program as a whole: ends the process at once if the environment names this step of a commit, the fifth time it is reached.
+fn die_if_asked(step: &str) {
+    static REACHED: AtomicU32 = AtomicU32::new(0);
+    if cfg!(debug_assertions)
+        && env::var("PAGESIEVE_DIE_AT").is_ok_and(|name| name == step)
+        && REACHED.fetch_add(1, Ordering::Relaxed) == 4
+    {
+        process::abort();
     }
 }
 

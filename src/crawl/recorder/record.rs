@@ -149,6 +149,9 @@ impl Recorder {
         self.write_line(task, depth, received, parsed, &action, exchange)?;
         let title = parsed.and_then(|parsed| parsed.extracted.title.as_deref());
         self.state().describe_document(judgement.id, title, action.stored, capture)?;
+        if !std::mem::replace(&mut self.has_judged, true) {
+            self.record_method()?;
+        }
         if let Some(parsed) = parsed.filter(|_| !action.stored && self.plan.store.text) {
             self.keep_text(parsed, judgement)?;
         }
@@ -267,6 +270,8 @@ impl Recorder {
         let (state, detail, at) = (UrlState::Skipped(reason), detail.as_deref(), Timestamp::now());
         let outcome = UrlOutcome { state, cause, detail, status, at };
         self.urls.settle(self.filter.state(), row.id, &outcome)?;
+        let url = (row.id, row.url.as_str());
+        self.builder.skipped(self.filter.state(), url, reason, cause)?;
         self.failures.add(&task.queued.url, cause);
         Ok(())
     }

@@ -1,41 +1,36 @@
-//! The end of a run: the lines of skipped URLs, and the report.
+//! The end of a run, and its report.
 
-use std::{collections::HashMap, num::NonZeroUsize, path::Path};
-
-use lru::LruCache;
+use std::{collections::HashMap, path::Path};
 
 use super::{Recorder, json};
 use crate::{
     crawl::{
-        directory::{STATE, stored},
+        directory::{STATE, check_report, open_run, stored},
         plan::CrawlError,
     },
     filter::Options,
     page::Timestamp,
-    report::{Builder, DeferredHost, End, Method, Report, Search},
-    sink::{
-        Replacement, SKIPPED,
-        record::{Decision, SkippedLine},
-    },
-    state::{
-        DeferCause, DeferredRow, Reason, SkipCause, State, StateError, UrlId, UrlLog, UrlRow,
-        UrlState,
-    },
+    report::{Builder, DeferredHost, End, Method, Report, ReportError, Search},
+    state::{DeferCause, DeferredRow, Reason, State, StateError, UrlLog, WriteLock},
 };
 
-/// Rows that are cached in front of the state.
-const CACHED: NonZeroUsize = NonZeroUsize::new(1 << 12).expect("not zero");
-
 impl Recorder {
-    /// Writes `skipped.jsonl` and the report, and records how the run ends.
+    /// Records how the run ends, and writes the report.
     pub(in crate::crawl) fn finish(&mut self, end: End) -> Result<Report, CrawlError> {
-        self.state().set_meta("worked", json(&self.worked().as_secs_f64()))?;
-        self.state().set_meta("finished", Timestamp::now().0)?;
+        let state = self.filter.state();
+        state.begin()?;
+        state.set_meta("worked", json(&self.worked().as_secs_f64()))?;
+        state.set_meta("finished", Timestamp::now().0)?;
         let end =
             if end == End::Done && self.has_work_at_stopped_hosts()? { End::Open } else { end };
-        self.state().set_meta("end", json(&end))?;
+        state.set_meta("end", json(&end))?;
+        self.builder.catch_up(state)?;
+        self.builder.save(state)?;
+        state.commit()?;
         tracing::info!(name = self.plan.name, ?end, "the run ends");
-        write(&self.plan.directory, self.state())
+        let report = summarise(state, &self.builder, &self.urls, run(state)?)?;
+        report.write(&self.plan.directory)?;
+        Ok(report)
     }
 
     /// Whether URLs wait at hosts that had answered and do not any more.
@@ -48,121 +43,53 @@ impl Recorder {
     }
 }
 
-/// Writes `skipped.jsonl` and the report of a run directory again, from its state. While a crawl is running there, writes nothing,
-/// because the crawl does: the report is of the last commit, and its end is [`End::Running`].
+/// Writes the report of a run directory again, from its state. Returns it, and whether it was written. It is not while a crawl is running
+/// there, because the crawl does: then it is of the last commit, and its end is [`End::Running`]. Nor is it if the directory cannot be
+/// written.
 ///
 /// # Errors
-/// If the state cannot be read or the files cannot be written.
-pub fn report(directory: &Path) -> Result<Report, CrawlError> {
-    let path = directory.join(STATE);
-    if !path.is_file() {
-        return Err(CrawlError::NoRun(directory.to_owned()));
+/// If there is no run, its state cannot be read, its report is that of another run, or the files cannot be written.
+pub fn report(directory: &Path) -> Result<(Report, bool), CrawlError> {
+    // Without a run, there is nothing to lock.
+    open_run(directory)?;
+    let lock = match WriteLock::take(&directory.join(STATE)) {
+        Err(error) if !error.is_busy() && !error.is_read_only() => return Err(error.into()),
+        lock => lock,
+    };
+    let state = open_run(directory)?;
+    let mut facts = run(&state)?;
+    if lock.as_ref().is_err_and(StateError::is_busy) {
+        (facts.end, facts.finished) = (End::Running, Timestamp::now().into());
     }
-    match State::open(&path) {
-        Err(StateError::Busy { .. }) => {
-            let state = State::read(&path)?;
-            let run =
-                Report { end: End::Running, finished: Timestamp::now().into(), ..run(&state)? };
-            summarise(&state, run, |_| Ok(()))
-        }
-        state => write(directory, &state?),
+    state.count_aside()?;
+    let report = summarise(&state, &Builder::load(&state)?, &UrlLog::load(&state)?, facts)?;
+    if lock.is_err() {
+        return Ok((report, false));
+    }
+    check_report(directory, &report)?;
+    match report.write(directory) {
+        Err(ReportError::Write(error)) if error.is_read_only() => Ok((report, false)),
+        written => Ok(written.map(|()| (report, true))?),
     }
 }
 
-fn write(directory: &Path, state: &State) -> Result<Report, CrawlError> {
-    let mut file = Replacement::create(directory.join(SKIPPED))?;
-    let report = summarise(state, run(state)?, |line| Ok(file.write(line)?))?;
-    file.commit()?;
-    report.write(directory)?;
-    Ok(report)
-}
-
-/// Counts a run, and calls `write` with the line of each skipped URL.
+/// Summarises a run by what was counted while it went on.
 fn summarise(
     state: &State,
-    run: Report,
-    write: impl FnMut(&SkippedLine<'_>) -> Result<(), CrawlError>,
+    builder: &Builder,
+    urls: &UrlLog,
+    mut run: Report,
 ) -> Result<Report, CrawlError> {
-    let mut builder = Builder::default();
-    add_documents(state, &mut builder)?;
-    add_skipped(state, &mut builder, write)?;
-    Ok(builder.finish(run, stored(state, "keeps")?.unwrap_or_default()))
-}
-
-fn add_documents(state: &State, builder: &mut Builder) -> Result<(), CrawlError> {
-    // The same few matches come again and again.
-    let mut cache = LruCache::new(CACHED);
-    state.for_each_document(|document| {
-        let matched = document.judgement.verdict.matched().map(|matched| matched.of);
-        let kept = matched
-            .map(|of| cache.try_get_or_insert(of, || state.document(of)).cloned())
-            .transpose()?
-            .flatten();
-        let of = kept.as_ref().map(|kept| kept.name.as_str());
-        let decision = Decision::new(&document.name, Some(&document.name), &document.judgement, of);
-        let kept_title = kept.as_ref().and_then(|kept| kept.title.as_deref());
-        builder.page(&decision, document.title.as_deref(), kept_title, document.stored);
-        Ok(())
-    })?;
-    Ok(())
-}
-
-fn add_skipped(
-    state: &State,
-    builder: &mut Builder,
-    mut write: impl FnMut(&SkippedLine<'_>) -> Result<(), CrawlError>,
-) -> Result<(), CrawlError> {
-    let hosts = state.deferred_hosts()?.into_iter();
-    let mut deferred: HashMap<_, _> = hosts.map(|host| (host.host, (host, 0))).collect();
-    let mut referrers = LruCache::new(CACHED);
-    UrlLog::load(state)?.for_each(
-        state,
-        |state| state != UrlState::Judged,
-        |mut row| {
-            let reason = match row.state {
-                UrlState::Skipped(reason) => reason,
-                UrlState::Queued | UrlState::Judged => match deferred.get_mut(&row.host) {
-                    Some((host, urls)) => {
-                        *urls += 1;
-                        row.detail = Some(host.to_string());
-                        Reason::Host
-                    }
-                    None => Reason::Pending,
-                },
-            };
-            let url_of = |id: UrlId| {
-                state.url_by_id(id).map(|row: Option<UrlRow>| row.map(|row| row.url.to_string()))
-            };
-            let referrer = row
-                .referrer
-                .map(|id| referrers.try_get_or_insert(id, || url_of(id)).cloned())
-                .transpose()?
-                .flatten();
-            let queued = row.state == UrlState::Queued;
-            let line = SkippedLine {
-                url: row.url.as_str().into(),
-                reason,
-                detail: row.detail.map(Into::into),
-                status: row.status,
-                referrer: referrer.map(Into::into),
-                depth: row.depth,
-                at: (!queued).then(|| row.at.into()),
-            };
-            write(&line)?;
-            builder.skipped(&line, row.cause);
-            // Redirects of a seed have its depth.
-            let is_seed = row.referrer.is_none() || row.depth == 0 && row.hops > 0;
-            if is_seed && reason == Reason::Failure && row.cause == Some(SkipCause::Unreachable) {
-                builder.unreachable_seed(&line);
-            }
-            Ok::<_, CrawlError>(())
-        },
-    )?;
-    for (DeferredRow { name, cause, until, .. }, urls) in deferred.into_values() {
+    let queued: HashMap<_, _> = urls.deferred_hosts().collect();
+    for DeferredRow { host, name, cause, until } in state.deferred_hosts()? {
         let (why, until) = (cause.to_string(), until.into());
-        builder.deferred.push(DeferredHost { host: name, why, urls, until });
+        let urls = queued.get(&host).map_or(0, |urls| *urls as u64);
+        run.deferred.push(DeferredHost { host: name, why, urls, until });
     }
-    Ok(())
+    let deferred: u64 = run.deferred.iter().map(|host| host.urls).sum();
+    let waiting = [(Reason::Host, deferred), (Reason::Pending, urls.queue_len() - deferred)];
+    run.counts.skipped.extend(waiting.into_iter().filter(|(_, urls)| *urls > 0));
+    Ok(builder.finish(state, run, stored(state, "keeps")?.unwrap_or_default())?)
 }
 
 /// The facts about the run as a whole.

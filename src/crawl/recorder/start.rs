@@ -7,7 +7,7 @@ use std::{fs, sync::Arc, time::Duration};
 
 use super::{
     FIRST_BATCH_TIME, Recorder, Tally, json,
-    links::{Found, same_site},
+    links::Found,
     report::judged_by,
     retry::{Failures, failed_by},
 };
@@ -20,7 +20,7 @@ use crate::{
     },
     filter::Documents,
     page::{NormalUrl, Timestamp},
-    report::End,
+    report::{Builder, End},
     sink::{Mark, Outputs, warc},
     state::{
         DeferCause, DurableFilter, Reason, Restored, SkipCause, State, UrlLog, UrlOutcome, UrlRow,
@@ -71,6 +71,8 @@ impl Recorder {
         let sink = open_outputs(&plan, state)?;
         let (scope, roots) = plan.roots()?;
         let mut recorder = Self {
+            builder: Builder::load(state)?,
+            has_judged: false,
             scope,
             url_options: plan.crawl.url_options(),
             counts: stored(state, "counts")?.unwrap_or_default(),
@@ -124,12 +126,18 @@ impl Recorder {
         state.set_meta("warc", plan.store.warc)?;
         state.set_meta("end", json(&End::Interrupted))?;
         state.set_meta("dedup", json(&plan.dedup))?;
-        state.set_meta("judged_by", json(&judged_by(&plan.dedup.filter(), state)?))?;
         state.set_meta("index", self.filter.plan().to_string())?;
         if state.meta::<i64>("started")?.is_none() {
             state.set_meta("started", Timestamp::now().0)?;
+            self.record_method()?;
         }
         Ok(())
+    }
+
+    /// Records how pages are judged. A start that judges none leaves the record of those before it.
+    pub(super) fn record_method(&self) -> Result<(), CrawlError> {
+        let method = judged_by(&self.plan.dedup.filter(), self.state())?;
+        Ok(self.state().set_meta("judged_by", json(&method))?)
     }
 
     /// Records whether duplicates are stored, for the report. Warns if earlier ones were not stored that would be now: a URL has only one
@@ -140,15 +148,7 @@ impl Recorder {
         if !has_changed(self.state(), "keeps", &json(&keeps))? {
             return Ok(());
         }
-        let mut not_stored = 0_u64;
-        self.state().for_each_document(|document| {
-            let matched = document.judgement.verdict.matched();
-            if let Some(matched) = matched.filter(|_| !document.stored) {
-                let of = self.state().name_of(matched.of)?;
-                not_stored += u64::from(keeps[usize::from(!same_site(&document.name, &of))]);
-            }
-            Ok(())
-        })?;
+        let not_stored = self.builder.unstored(keeps);
         if not_stored > 0 {
             tracing::warn!(
                 duplicates = not_stored,
@@ -229,6 +229,8 @@ impl Recorder {
                     let (state, at) = (UrlState::Skipped(reason), Timestamp::now());
                     let outcome = UrlOutcome { state, cause: None, detail: None, status: None, at };
                     self.urls.settle(self.filter.state(), row.id, &outcome)?;
+                    let url = (row.id, row.url.as_str());
+                    self.builder.skipped(self.filter.state(), url, reason, None)?;
                 }
             }
         }

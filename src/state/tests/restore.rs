@@ -58,7 +58,7 @@ fn representative(place: u64) -> Representative {
 fn a_large_window_comes_back() {
     let entries: u64 = env::var("ENTRIES").map_or(1_000_000, |text| text.parse().unwrap());
     let window = WindowOptions { entries: entries.try_into().unwrap(), age: None };
-    // What the filter counts for digests in memory is not used: with a state they are in the file.
+    // Not all of what the filter counts is used: it reckons with a body and an article for each.
     let memory = ByteSize(entries * (364 + 60));
     let options = Options { memory, window, ..Options::default() };
     let directory = tempfile::tempdir().unwrap();

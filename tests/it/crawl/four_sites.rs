@@ -13,7 +13,7 @@ use tempfile::tempdir;
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
-use super::site::{asked, decisions, field, lines, plan, run, set};
+use super::site::{asked, decisions, field, lines, plan, run, set, skipped};
 use crate::{
     data::shared,
     server::{Reply, Request, Server},
@@ -40,7 +40,7 @@ fn every_reachable_page_is_fetched_once_and_no_other_host_gets_a_request() {
     assert_eq!(report.counts.fetched, REACHABLE as u64);
     assert_eq!(report.end, End::Done);
 
-    let skipped = lines(directory.path(), "skipped.jsonl");
+    let skipped = skipped(directory.path());
     let dead: Vec<_> = skipped.iter().filter(|line| line["reason"] == "status").cloned().collect();
     assert!(dead.iter().all(|line| line["status"] == 404), "what is dead is a 404");
     assert_eq!(fetched, REACHABLE + dead.len());

@@ -16,7 +16,7 @@ use tempfile::tempdir;
 
 use super::{
     laws,
-    site::{decisions, field, lines, page},
+    site::{decisions, field, lines, page, skipped},
 };
 use crate::server::{Reply, Request, Server};
 use pagesieve::report::Report;
@@ -58,9 +58,15 @@ impl Executioner {
 
     /// Runs the program until it is done or `more` requests have been made. Returns whether it ended successfully.
     fn run(&self, config: &Path, more: usize) -> bool {
+        self.run_until(config, more, "")
+    }
+
+    /// The same; it also ends at the fifth commit that reaches this step.
+    fn run_until(&self, config: &Path, more: usize, step: &str) -> bool {
         let mut waiting = self.next.lock().unwrap();
         let child = Command::new(env!("CARGO_BIN_EXE_pagesieve"))
             .args(["crawl", config.to_str().unwrap(), "--progress", "none"])
+            .env("PAGESIEVE_DIE_AT", step)
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
@@ -128,21 +134,88 @@ fn a_crawl_that_is_killed_repeatedly_ends_as_one_that_was_not() {
     assert!(executioner.run(&path, usize::MAX / 2), "it ends by itself");
 
     let (path, parts) = config("parts");
-    // Work that was not committed, a fifth of a second, is repeated: each start must get further than that.
+    // Work that was not committed is repeated: each start must get further than that.
     let kills = (0..40).map(|kill| 50 + kill * 11 % 29);
     let kills = kills.take_while(|more| !executioner.run(&path, *more)).count();
     assert!((4..40).contains(&kills), "{kills}");
-    assert_eq!(decisions(&parts), decisions(&whole));
-    for file in ["pages.jsonl", "duplicates.jsonl", "skipped.jsonl"] {
-        assert_eq!(
-            field(&lines(&parts, file), "url"),
-            field(&lines(&whole, file), "url"),
-            "{file}"
-        );
+    assert_equal(&parts, &whole);
+}
+
+/// Two runs came to the same, whatever interrupted them.
+fn assert_equal(parts: &Path, whole: &Path) {
+    assert_eq!(decisions(parts), decisions(whole));
+    for file in ["pages.jsonl", "duplicates.jsonl"] {
+        assert_eq!(field(&lines(parts, file), "url"), field(&lines(whole, file), "url"), "{file}");
     }
+    assert_eq!(field(&skipped(parts), "url"), field(&skipped(whole), "url"));
     for directory in [whole, parts] {
-        laws::checked(&directory, Report::read(&directory).unwrap());
+        laws::checked(directory, Report::read(directory).unwrap());
     }
+}
+
+/// Of a run in several processes, how many of them died at each step of a commit.
+fn killed_at_each_step(kills: usize) {
+    let executioner = Executioner::default();
+    let server = slow_server(&executioner);
+    let directory = tempdir().unwrap();
+    let config = |name: &str| config(directory.path(), &server, name);
+    let (path, whole) = config("whole");
+    assert!(executioner.run(&path, usize::MAX / 2), "it ends by itself");
+    for step in ["begun", "outputs synced", "state written", "state committed"] {
+        let mut died = 0;
+        while died < kills {
+            let (path, parts) = config(&format!("{step} {died}"));
+            let runs = (0..40).take_while(|_| !executioner.run_until(&path, usize::MAX / 2, step));
+            let runs = runs.count();
+            assert!((1..40).contains(&runs), "{step}: {runs}");
+            died += runs;
+            assert_equal(&parts, &whole);
+        }
+    }
+}
+
+#[test]
+fn a_crawl_that_is_killed_at_a_step_of_a_commit_ends_as_one_that_was_not() {
+    killed_at_each_step(1);
+}
+
+#[test]
+#[ignore = "it takes minutes"]
+fn a_crawl_that_is_killed_at_each_step_of_many_commits() {
+    killed_at_each_step(20);
+}
+
+/// Kills at random instants, until the run is done: again and again, so many in all.
+fn killed_at_random_instants(kills: usize) {
+    let executioner = Executioner::default();
+    let server = slow_server(&executioner);
+    let directory = tempdir().unwrap();
+    let config = |name: &str| config(directory.path(), &server, name);
+    let (path, whole) = config("whole");
+    assert!(executioner.run(&path, usize::MAX / 2), "it ends by itself");
+    let mut killed = 0;
+    while killed < kills {
+        let (path, parts) = config(&format!("parts {killed}"));
+        let runs = (0..100).take_while(|run| {
+            let more = 5 + (killed + run) * 37 % 61;
+            !executioner.run(&path, more)
+        });
+        let runs = runs.count();
+        assert!((1..100).contains(&runs), "{runs}");
+        killed += runs;
+        assert_equal(&parts, &whole);
+    }
+}
+
+#[test]
+fn a_crawl_that_is_killed_fifty_times_ends_as_one_that_was_not() {
+    killed_at_random_instants(50);
+}
+
+#[test]
+#[ignore = "it takes minutes"]
+fn a_crawl_that_is_killed_five_hundred_times() {
+    killed_at_random_instants(500);
 }
 
 #[test]

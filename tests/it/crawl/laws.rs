@@ -7,12 +7,16 @@ use std::{
 };
 
 use pagesieve::{
-    report::Report,
+    crawl,
+    report::{Host, Report},
     sink::record::{DuplicateLine, PageLine, SkippedLine},
 };
+use rusqlite::Connection;
 use serde_json::Value;
+use tempfile::TempDir;
+use url::Url;
 
-use super::site::lines;
+use super::site::{exported, lines, skipped};
 
 const DECISION: [&str; 10] =
     ["id", "url", "verdict", "step", "match", "fingerprint", "chars", "features", "lang", "thin"];
@@ -39,12 +43,14 @@ const SKIPPED: [&str; 7] = ["url", "reason", "detail", "status", "referrer", "de
 pub(crate) fn checked(directory: &Path, report: Report) -> Report {
     let pages = lines(directory, "pages.jsonl");
     let duplicates = lines(directory, "duplicates.jsonl");
-    let skipped = lines(directory, "skipped.jsonl");
+    let skipped = skipped(directory);
     fields_are_in_order(directory);
     a_url_has_one_line(&[&pages, &duplicates, &skipped]);
     matches_are_unique_pages(&pages, &duplicates);
     counts_are_those_of_the_files(&report, &pages, &duplicates, &skipped);
+    hosts_and_clusters_are_those_of_the_files(&report, &pages, &duplicates);
     assert_eq!(Report::read(directory).unwrap(), report, "report.json is what the run returns");
+    assert_eq!(counted_again(directory), report, "what was counted on the way is what there is");
     let html = fs::read_to_string(directory.join("report.html")).unwrap();
     assert!(html.starts_with("<!doctype html>") || html.starts_with("<!DOCTYPE html>"));
     let left: Vec<_> = fs::read_dir(directory)
@@ -53,6 +59,20 @@ pub(crate) fn checked(directory: &Path, report: Report) -> Report {
         .filter(|name| name.ends_with(".new"))
         .collect();
     assert_eq!(left, Vec::<String>::new(), "no temporary file is left");
+    report
+}
+
+/// The report of a copy of the run that has lost its counts.
+fn counted_again(directory: &Path) -> Report {
+    let copy = TempDir::new().unwrap();
+    fs::copy(directory.join("state.sqlite"), copy.path().join("state.sqlite")).unwrap();
+    let state = Connection::open(copy.path().join("state.sqlite")).unwrap();
+    let sql = "DELETE FROM host_counts; DELETE FROM clusters; DELETE FROM unreachable_seeds;
+               DELETE FROM meta WHERE name = 'report'";
+    state.execute_batch(sql).unwrap();
+    drop(state);
+    let (report, is_written) = crawl::report(copy.path()).unwrap();
+    assert!(is_written);
     report
 }
 
@@ -78,9 +98,9 @@ fn fields_are_in_order(directory: &Path) {
         assert_eq!(with_thin(names(line)), duplicate);
         serde_json::from_str::<DuplicateLine<'_>>(line).unwrap();
     }
-    for line in read("skipped.jsonl").lines() {
-        assert_eq!(names(line), SKIPPED);
-        serde_json::from_str::<SkippedLine<'_>>(line).unwrap();
+    for line in exported(directory) {
+        assert_eq!(names(&line), SKIPPED);
+        serde_json::from_str::<SkippedLine<'_>>(&line).unwrap();
     }
 }
 
@@ -152,4 +172,47 @@ fn counts_are_those_of_the_files(
     let unjudged = ["noindex", "content_type"].iter().filter_map(|reason| reasons.get(*reason));
     let fetched = (pages.len() + duplicates.len()) as u64 + unjudged.sum::<u64>();
     assert_eq!(counts.fetched, fetched);
+}
+
+fn hosts_and_clusters_are_those_of_the_files(
+    report: &Report,
+    pages: &[Value],
+    duplicates: &[Value],
+) {
+    let host = |url: &Value| {
+        let url = Url::parse(url.as_str().unwrap()).unwrap();
+        let port = url.port().map_or_else(String::new, |port| format!(":{port}"));
+        format!("{}{port}", url.host_str().unwrap())
+    };
+    let (mut hosts, mut clusters) = (BTreeMap::new(), BTreeMap::new());
+    for line in pages.iter().chain(duplicates) {
+        let counts: &mut (u64, u64, u64) = hosts.entry(host(&line["url"])).or_default();
+        let Some(of) = line["match"]["id"].as_str() else {
+            counts.0 += 1;
+            continue;
+        };
+        counts.1 += 1;
+        counts.2 += u64::from(host(&line["url"]) != host(&line["match"]["id"]));
+        let cluster: &mut (u64, u64) = clusters.entry(of).or_default();
+        cluster.0 += 1;
+        cluster.1 += u64::from(line["verdict"] == "near");
+    }
+    let judged = |host: &&Host| host.judged() > 0;
+    let counted = |host: &Host| {
+        (host.host.clone(), (host.unique, host.same_site + host.cross_site, host.other_host))
+    };
+    assert_eq!(report.hosts.iter().filter(judged).map(counted).collect::<BTreeMap<_, _>>(), hosts);
+    let fetched: u64 = report.hosts.iter().map(|host| host.fetched).sum();
+    assert_eq!(fetched, report.counts.fetched);
+    assert_eq!(report.cluster_count, clusters.len() as u64);
+    for cluster in &report.clusters {
+        let found = clusters.remove(&*cluster.url).unwrap();
+        assert_eq!((cluster.count, cluster.near), found, "{}", cluster.url);
+        assert_eq!(cluster.members.len() as u64, cluster.count.min(20));
+    }
+    let omitted = &report.omitted;
+    assert_eq!(omitted.clusters, clusters.len() as u64);
+    assert_eq!(omitted.near, clusters.values().filter(|(_, near)| *near > 0).count() as u64);
+    assert_eq!(omitted.pages, clusters.values().map(|(count, _)| count).sum::<u64>());
+    assert_eq!(omitted.largest, clusters.values().map(|(count, _)| *count).max().unwrap_or(0));
 }

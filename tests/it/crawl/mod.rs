@@ -13,11 +13,13 @@ mod outage;
 mod outputs;
 mod politeness;
 mod redirects;
+#[cfg(unix)]
+mod reports;
 mod restart;
 mod robots;
 mod scope;
 mod silent;
-mod site;
+pub(crate) mod site;
 mod sitemaps;
 mod stopping;
 mod templates;

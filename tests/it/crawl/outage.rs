@@ -9,7 +9,7 @@ use std::{
 };
 
 use pagesieve::{
-    crawl::{Control, Plan, Progress},
+    crawl::{Control, Plan, Progress, scope::Seed},
     report::{End, Report, Warning},
     state::Reason,
 };
@@ -50,7 +50,7 @@ fn a_seed_that_cannot_be_reached_is_reported_first_and_by_name() {
     for obey_robots in [true, false] {
         for (seed, kind) in cases {
             let site = Site::new(Routes::new(), &["a.test/"]).planned(|plan| {
-                plan.seeds = vec![pagesieve::crawl::scope::Seed::new(seed.parse().unwrap())];
+                plan.seeds = vec![Seed::new(seed.parse().unwrap())];
                 plan.fetch.resolve.insert("closed.test".to_owned(), closed());
                 plan.fetch.resolve.insert("plain.test".to_owned(), plain());
                 plan.fetch.retries = 0;
@@ -110,7 +110,9 @@ impl Web {
         let robots = if request.host == SLOW { "User-agent: *\nCrawl-delay: 20" } else { "" };
         let links: Vec<_> = (1..PAGES).map(|n| format!("/{n}")).collect();
         let links: Vec<_> = links.iter().map(String::as_str).collect();
-        match &*request.path {
+        // A proxy gets whole URLs.
+        let origin = format!("http://{}", request.host);
+        match request.path.trim_start_matches(&origin) {
             "/" => page(&request.host, &links),
             "/robots.txt" => Reply::text(robots),
             path => page(&format!("{}{path}", request.host), &[]),
@@ -158,6 +160,20 @@ fn disturbed(plan: Plan, pages: u64, disturb: impl FnOnce() + Send + 'static) ->
 fn an_outage_of_all_hosts_is_waited_for_and_counts_against_nothing() {
     let (web, directory) = (Web::start(), TempDir::new().unwrap());
     let plan = web.plan(&directory, &(0..HOSTS).collect::<Vec<_>>());
+    survives_an_outage(web, plan);
+}
+
+#[test]
+fn a_proxy_that_goes_down_is_waited_for_and_counts_against_nothing() {
+    let (web, directory) = (Web::start(), TempDir::new().unwrap());
+    let mut plan = web.plan(&directory, &[]);
+    let seed = |host| Seed::new(format!("http://1.1.1.{host}/").parse().unwrap());
+    plan.seeds = (0..HOSTS).map(seed).collect();
+    plan.fetch.proxy = Some(format!("http://{}", web.address).try_into().unwrap());
+    survives_an_outage(web, plan);
+}
+
+fn survives_an_outage(web: Arc<Web>, plan: Plan) {
     let report = disturbed(plan, 60, move || {
         web.stop();
         // By the clock of the run, some minutes.

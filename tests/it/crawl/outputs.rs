@@ -15,8 +15,9 @@ use pagesieve::{
 };
 use serde_json::Value;
 
-use super::site::{Site, html, page};
+use super::site::{Site, exported, html, page};
 use crate::{
+    cli::{pagesieve, stdout},
     server::{Reply, Routes},
     warc::warcio,
 };
@@ -283,13 +284,13 @@ fn a_kept_duplicate_has_a_response_of_its_own_unless_the_payload_is_equal() {
 fn a_report_is_written_again_from_the_state() {
     let site = all_kinds();
     let report = site.run_fast();
-    let files = ["report.json", "report.html", "skipped.jsonl"];
+    let files = ["report.json", "report.html"];
     let read = |file: &str| fs::read(site.path().join(file)).unwrap();
     let before = files.map(read);
     for file in files {
         fs::remove_file(site.path().join(file)).unwrap();
     }
-    assert_eq!(crawl::report(site.path()).unwrap(), report);
+    assert_eq!(crawl::report(site.path()).unwrap(), (report.clone(), true));
     assert_eq!(files.map(read), before);
 
     for file in files {
@@ -298,6 +299,23 @@ fn a_report_is_written_again_from_the_state() {
     let asked = site.server.requests().len();
     assert_eq!(site.run().counts, report.counts);
     assert_eq!(site.server.requests().len(), asked);
+}
+
+#[test]
+fn export_prints_the_urls_that_were_skipped_or_those_that_are_queued() {
+    let site = all_kinds().planned(|plan| plan.crawl.max_pages = 3);
+    site.run_fast();
+    let export = |more: &[&str]| {
+        stdout(&pagesieve().arg("export").arg(site.path()).args(more).assert().success())
+    };
+    let (skipped, pending) = (export(&[]), export(&["--pending"]));
+    assert!(!skipped.contains("\"pending\"") && pending.contains("\"pending\""), "{pending}");
+    assert_eq!(skipped.lines().chain(pending.lines()).collect::<Vec<_>>(), exported(site.path()));
+    let file = site.path().join("queued.jsonl");
+    fs::write(&file, "older").unwrap();
+    assert_eq!(export(&["--pending", "--output", file.to_str().unwrap()]), "");
+    assert_eq!(fs::read_to_string(file).unwrap(), pending);
+    assert!(!site.path().join("skipped.jsonl").exists());
 }
 
 #[test]

@@ -149,8 +149,8 @@ fn others(run: &std::path::Path) {
         std::thread::yield_now();
     };
     assert_eq!(first.reason(), None);
-    let report = crawl::report(run).unwrap();
-    assert_eq!((report.end, report.counts.unique), (End::Running, 1));
+    let (report, is_written) = crawl::report(run).unwrap();
+    assert_eq!((report.end, report.counts.unique, is_written), (End::Running, 1, false));
     let output = pagesieve().arg("report").arg(run).assert().success();
     assert!(stdout(&output).starts_with("test: running in"), "{}", stdout(&output));
     assert!(
@@ -160,7 +160,7 @@ fn others(run: &std::path::Path) {
     );
     let explained = pagesieve().args(["explain", "http://a.test/late", "--run"]).arg(run).assert();
     assert!(stdout(&explained.success()).contains("pending"));
-    for file in ["report.json", "report.html", "skipped.jsonl"] {
+    for file in ["report.json", "report.html"] {
         assert!(!run.join(file).exists(), "{file} is the crawl's to write");
     }
     let error = crawl::delete_run(run).unwrap_err();

@@ -9,9 +9,10 @@ use std::{
 };
 
 use pagesieve::{
-    crawl::{self, Control, CrawlError, Dedup, Plan, scope::Seed},
+    crawl::{self, Control, CrawlError, Dedup, PastRun, Plan, scope::Seed},
     fingerprint::{HashSeed, HashSeedChoice},
     report::Report,
+    sink::record::SkippedLine,
 };
 use serde_json::Value;
 use tempfile::TempDir;
@@ -80,6 +81,10 @@ impl Site {
         lines(self.path(), file)
     }
 
+    pub(crate) fn skipped(&self) -> Vec<Value> {
+        skipped(self.path())
+    }
+
     /// What became of each URL: the verdict, with `+` if a duplicate is stored, or the reason. URLs are without their scheme.
     pub(crate) fn outcomes(&self) -> BTreeMap<String, String> {
         let outcome = |line: &Value, stored: bool| {
@@ -90,16 +95,15 @@ impl Site {
         let file = |name: &str, stored| {
             self.lines(name).iter().map(|line| outcome(line, stored)).collect::<Vec<_>>()
         };
-        [file("pages.jsonl", true), file("duplicates.jsonl", false), file("skipped.jsonl", false)]
-            .concat()
-            .into_iter()
-            .collect()
+        let others: Vec<_> = self.skipped().iter().map(|line| outcome(line, false)).collect();
+        let files = [file("pages.jsonl", true), file("duplicates.jsonl", false), others];
+        files.concat().into_iter().collect()
     }
 
     /// The line of a URL, in whichever file it is.
     pub(crate) fn line(&self, url: &str) -> Value {
-        let files = ["pages.jsonl", "duplicates.jsonl", "skipped.jsonl"];
-        let mut lines = files.iter().flat_map(|file| self.lines(file));
+        let files = ["pages.jsonl", "duplicates.jsonl"].map(|file| self.lines(file)).concat();
+        let mut lines = files.into_iter().chain(self.skipped());
         lines.find(|line| bare(line) == url).unwrap_or_else(|| panic!("{url} has no line"))
     }
 
@@ -204,6 +208,23 @@ pub(crate) fn lines(directory: &Path, file: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
+/// The lines of all known URLs that were not judged: those that were skipped, then those that are still queued.
+pub(crate) fn skipped(directory: &Path) -> Vec<Value> {
+    exported(directory).iter().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// The same as `export` prints them.
+pub(crate) fn exported(directory: &Path) -> Vec<String> {
+    let (run, mut lines) = (PastRun::open(directory).unwrap(), Vec::new());
+    let mut keep = |line: &SkippedLine<'_>| {
+        lines.push(serde_json::to_string(line).unwrap());
+        Ok::<_, CrawlError>(())
+    };
+    run.for_each_skipped(&mut keep).unwrap();
+    run.for_each_pending(&mut keep).unwrap();
+    lines
+}
+
 /// The field of each line.
 pub(crate) fn field<'a>(lines: &'a [Value], name: &str) -> Vec<&'a str> {
     lines.iter().map(|line| line[name].as_str().unwrap()).collect()
@@ -220,7 +241,7 @@ pub(crate) fn decisions(directory: &Path) -> BTreeMap<String, String> {
             assert_eq!(known, None, "a URL has one line");
         }
     }
-    for line in lines(directory, "skipped.jsonl") {
+    for line in skipped(directory) {
         let known =
             decisions.insert(line["url"].as_str().unwrap().to_owned(), line["reason"].to_string());
         assert_eq!(known, None, "a URL has one line");

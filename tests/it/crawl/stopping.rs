@@ -156,9 +156,10 @@ fn interrupted_or_not(window: &WindowOptions) {
     assert_eq!(found.audit.checked > 0, *window == WindowOptions::default(), "{found:?}");
     assert_eq!(found.audit.missed, 0);
     assert_eq!(decisions(parts.path()), decisions(whole.path()));
-    for file in ["pages.jsonl", "duplicates.jsonl", "skipped.jsonl"] {
+    for file in ["pages.jsonl", "duplicates.jsonl"] {
         assert_eq!(field(&parts.lines(file), "url"), field(&whole.lines(file), "url"), "{file}");
     }
+    assert_eq!(field(&parts.skipped(), "url"), field(&whole.skipped(), "url"));
     let asked = |site: &Site| {
         let pages = site.server.requests().into_iter().filter(|asked| asked.path != "/robots.txt");
         pages.map(|asked| asked.host + &asked.path).collect::<Vec<_>>()
@@ -191,7 +192,7 @@ fn what_a_killed_process_wrote_after_the_last_commit_is_cut_off() {
         let mut file = OpenOptions::new().append(true).open(path).unwrap();
         file.write_all(b"{\"id\": \"torn").unwrap();
     }
-    fs::write(site.path().join("skipped.jsonl.new"), "torn").unwrap();
+    fs::write(site.path().join("report.json.new"), "torn").unwrap();
     fs::write(site.path().join("warc/test-00001.warc.gz"), "torn").unwrap();
     let report = site.run();
     assert_eq!(report.end, End::Done);

@@ -1,0 +1,150 @@
+//! When a report is written again, from what, and what can be read where nothing can be written.
+
+use std::{
+    fs::{self, Permissions},
+    os::unix::fs::PermissionsExt as _,
+    path::Path,
+    process::{Command, Output},
+};
+
+use pagesieve::{crawl, filter::Mode};
+
+use super::site::{Site, exported, page};
+use crate::{
+    cli::{pagesieve, stderr},
+    server::{Reply, Routes},
+};
+
+/// A run with a stored page, a duplicate, a URL that failed and one that is queued.
+fn run() -> Site {
+    let routes = Routes::new()
+        .at("*", "/", page("seed", &["/dead", "/same", "/late"]))
+        .at("*", "/same", page("seed", &[]))
+        .at("*", "/late", page("late", &[]))
+        .at("*", "/dead", Reply::new(404, ""));
+    let site = Site::new(routes, &["a.test/"]).planned(|plan| {
+        plan.crawl.max_pages = 2;
+        plan.crawl.concurrency = 1.try_into().unwrap();
+    });
+    site.run();
+    site
+}
+
+fn files(site: &Site) -> [Vec<u8>; 2] {
+    ["report.json", "report.html"].map(|file| fs::read(site.path().join(file)).unwrap())
+}
+
+/// What `report` says when it refuses the run, whose report stays as it is.
+fn refusal(site: &Site) -> String {
+    let before = files(site);
+    let refused = pagesieve().arg("report").arg(site.path()).assert().code(2).stdout("");
+    assert_eq!(files(site), before);
+    stderr(&refused).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_report_is_not_replaced_from_a_state_that_is_not_its_own() {
+    let site = run();
+    let state = site.path().join("state.sqlite");
+    let good = fs::read(&state).unwrap();
+    for bad in ["", "these are my notes, which are no database"] {
+        fs::write(&state, bad).unwrap();
+        let message = refusal(&site);
+        assert!(message.contains("state.sqlite"), "{message}");
+        assert_eq!(fs::read(&state).unwrap(), bad.as_bytes(), "nothing is made of it");
+    }
+    let error = site.try_run().unwrap_err();
+    assert!(error.is_configuration(), "{error}");
+
+    fs::remove_file(&state).unwrap();
+    pagesieve().args(["filter", "--state"]).arg(&state).write_stdin("").assert().success();
+    assert!(refusal(&site).contains("`pagesieve filter`"));
+
+    fs::copy(run().path().join("state.sqlite"), &state).unwrap();
+    let message = refusal(&site);
+    assert!(
+        message.contains("the report of another run") && message.contains("`test`"),
+        "{message}"
+    );
+
+    fs::write(&state, good).unwrap();
+    let before = files(&site);
+    assert!(crawl::report(site.path()).unwrap().1);
+    assert_eq!(files(&site), before);
+}
+
+#[test]
+fn a_start_that_judges_nothing_does_not_change_how_the_run_was_judged() {
+    let site = run().planned(|plan| plan.dedup.mode = Mode::Classic);
+    assert_eq!(site.run().fingerprint.mode, "balanced");
+    assert_eq!(crawl::report(site.path()).unwrap().0.fingerprint.mode, "balanced");
+    let site = site.planned(|plan| plan.crawl.max_pages = 3);
+    assert_eq!(site.run().fingerprint.mode, "classic", "its last page was judged so");
+}
+
+/// Runs the program as somebody who cannot write the run directory, which is readable for all then.
+fn read_only(site: &Site, arguments: &[&str]) -> Output {
+    let allow =
+        |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    for file in fs::read_dir(site.path()).unwrap() {
+        allow(&file.unwrap().path(), 0o444);
+    }
+    allow(site.path(), 0o555);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pagesieve"));
+    command.args(arguments).current_dir("/");
+    if rustix::process::geteuid().is_root() {
+        // Permissions are nothing to root.
+        std::os::unix::process::CommandExt::uid(&mut command, 65_534);
+    }
+    let output = command.output().unwrap();
+    allow(site.path(), 0o755);
+    output
+}
+
+#[test]
+fn a_run_that_cannot_be_written_can_be_read() {
+    let site = run();
+    let (before, directory) = (files(&site), site.path().to_str().unwrap());
+    let succeed = |arguments: &[&str]| {
+        let output = read_only(&site, arguments);
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{arguments:?}: {message}");
+        (String::from_utf8(output.stdout).unwrap(), message)
+    };
+    let (summary, message) = succeed(&["report", directory]);
+    assert!(summary.contains("fetched                  2"), "{summary}");
+    assert!(message.contains("its report stays as it is"), "{message}");
+    assert_eq!(files(&site), before);
+    let (skipped, _) = succeed(&["export", directory]);
+    let (pending, _) = succeed(&["export", directory, "--pending"]);
+    assert_eq!(skipped.lines().chain(pending.lines()).collect::<Vec<_>>(), exported(site.path()));
+    let (explained, _) = succeed(&["explain", "http://a.test/same", "--run", directory]);
+    assert!(explained.contains("exact duplicate of http://a.test/"), "{explained}");
+    let text = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/fingerprint/en-1.txt");
+    assert!(succeed(&["lookup", "--run", directory, text]).0.contains("unique"));
+}
+
+#[test]
+fn what_a_killed_crawl_left_is_read_where_nothing_can_be_written_or_it_says_what_is_missing() {
+    let site = run();
+    let (state, copy) = (site.path().join("state.sqlite"), run());
+    let db = rusqlite::Connection::open(&state).unwrap();
+    db.execute_batch("UPDATE meta SET value = 'killed' WHERE name = 'name'").unwrap();
+    for suffix in ["", "-wal", "-shm"] {
+        let name = format!("state.sqlite{suffix}");
+        fs::copy(site.path().join(&name), copy.path().join(&name)).unwrap();
+    }
+    let directory = copy.path().to_str().unwrap();
+    let output = read_only(&copy, &["report", directory]);
+    let (summary, message) = (output.stdout, String::from_utf8(output.stderr).unwrap());
+    assert!(summary.starts_with(b"killed: "), "its last commit is in the log: {message}");
+    fs::remove_file(copy.path().join("state.sqlite-shm")).unwrap();
+    let output = read_only(&copy, &["report", directory]);
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in ["state.sqlite-wal has its last commits", "state.sqlite-shm", "copy its directory"]
+    {
+        assert!(message.replace("│ ", "").contains(part), "{part}: {message}");
+    }
+}
