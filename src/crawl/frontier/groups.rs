@@ -124,7 +124,7 @@ impl Groups {
     pub(super) fn end(
         &mut self,
         group: &Group,
-        to: Group,
+        to: &Group,
         started: Instant,
         now: Instant,
         signal: Option<Signal>,
@@ -132,7 +132,7 @@ impl Groups {
         let delay = self.options.delay;
         if let Some(shared) = self.paces.get_mut(group) {
             shared.pace.withdraw(started);
-            if signal.is_some() && to == *group && matches!(to, Group::Unknown(_)) {
+            if signal.is_some() && to == group && matches!(to, Group::Unknown(_)) {
                 shared.pace.pause_until(started + delay);
             }
         }
@@ -144,7 +144,7 @@ impl Groups {
             signal => signal,
         });
         if let Some(signal) = signal.filter(|_| !matches!(to, Group::Unknown(_))) {
-            self.pace(&to, now).end(started, now, signal);
+            self.pace(to, now).end(started, now, signal);
         }
         if self.paces.get(group).is_some_and(|shared| !shared.waiting.is_empty()) {
             self.due.insert((now, group.clone()));

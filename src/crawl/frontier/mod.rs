@@ -651,8 +651,8 @@ impl Frontier {
                 let attempt = *attempt;
                 let request = redirect.clone().unwrap_or_else(|| RobotsRequest::new(&url));
                 let target: Arc<str> = request.host().into();
-                if let Some(waits) = self.wait_for(id, &target, now) {
-                    return waits;
+                if let Err(step) = self.wait_for(id, &target, now) {
+                    return step;
                 }
                 *self.hosts.get_mut(&id)?.robots(scheme, now) = RobotsState::Requested;
                 let host = id;
@@ -663,8 +663,8 @@ impl Frontier {
             }
         };
         if !over_budget {
-            if let Some(waits) = self.wait_for(id, &name, now) {
-                return waits;
+            if let Err(step) = self.wait_for(id, &name, now) {
+                return step;
             }
             if !self.budget.reserve(seed) {
                 self.waiting_for_budget.push(id);
@@ -678,23 +678,25 @@ impl Frontier {
         Some(Step::Fetch(Arc::new(task)))
     }
 
-    /// If a host must wait before its next request, which goes to `target`: the step that remains.
-    fn wait_for(&mut self, id: HostId, target: &str, now: Instant) -> Option<Option<Step>> {
+    /// Makes a host wait if its next request, which goes to `target`, must not start yet. The error is the step that remains, if any does.
+    fn wait_for(&mut self, id: HostId, target: &str, now: Instant) -> Result<(), Option<Step>> {
         let (address, group, other) = self.destination(id, target);
         let earliest = other.into_iter().chain(self.groups.earliest(target, &group)).max();
         let later = earliest.filter(|&earliest| earliest > now);
         if self.order == Order::RoundRobin {
-            return later.map(|earliest| Some(Step::Wait(earliest)));
+            return later.map_or(Ok(()), |earliest| Err(Some(Step::Wait(earliest))));
         }
         if later.is_some() || self.groups.is_full(&group) {
             self.groups.wait_for(&group, id, later, now);
         } else if let Some(address) = address.filter(|&address| self.addresses.is_full(address)) {
             self.addresses.wait_for(address, id);
         } else {
-            return None;
+            return Ok(());
         }
-        self.hosts.get_mut(&id)?.waits = true;
-        Some(None)
+        if let Some(host) = self.hosts.get_mut(&id) {
+            host.waits = true;
+        }
+        Err(None)
     }
 
     /// Where a request of a host goes to: the address if it is limited, the group, and when the pace of the target permits it if that is
@@ -1015,7 +1017,7 @@ impl Frontier {
             Some(_) => self.groups.of(&running.target, address),
             None => running.group.clone(),
         };
-        self.groups.end(&running.group, to, started, now, signal);
+        self.groups.end(&running.group, &to, started, now, signal);
         let pace = match self.hosts.get_mut(&host) {
             Some(entry) => {
                 entry.address = address.filter(|_| !goes_elsewhere).or(entry.address);
