@@ -29,6 +29,8 @@ pub enum Exit {
     Open = 3,
     /// The disk is full.
     NoRoom = 4,
+    /// The run is damaged.
+    Damaged = 5,
     /// Interrupted by Ctrl-C.
     Interrupted = 130,
     /// Terminated by a signal.

@@ -3,6 +3,7 @@
 //! Each command has a file of its own; `report` is in `crawl.rs`. Standard output has only data; errors, progress and logs go to
 //! standard error.
 
+mod backup;
 mod check;
 mod crawl;
 #[cfg(feature = "demo")]
@@ -17,8 +18,10 @@ mod filter;
 mod fingerprint;
 mod lookup;
 mod progress;
+mod repair;
 mod robots;
 mod rule;
+mod verify;
 
 use std::{
     fmt,
@@ -45,7 +48,7 @@ type Out = BufWriter<StdoutLock<'static>>;
     max_term_width = 100,
     after_help = "\
 Exit codes: 0 done, 1 failed (at least in part), 2 wrong usage or configuration, 3 work left, 4 disk full,
-130 and 143 interrupted. Standard output has only data; errors and logs go to standard error."
+5 damaged, 130 and 143 interrupted. Standard output has only data; errors and logs go to standard error."
 )]
 struct Cli {
     #[command(flatten)]
@@ -68,6 +71,9 @@ enum Command {
     Robots(robots::Args),
     Explain(explain::Args),
     Lookup(lookup::Args),
+    Verify(verify::Args),
+    Repair(repair::Args),
+    Backup(backup::Args),
     Eval(eval::Args),
 }
 
@@ -104,6 +110,9 @@ fn run(command: Command, out: &mut Out) -> Result<Exit> {
         Command::Robots(args) => robots::run(&args, out),
         Command::Explain(args) => explain::run(&args, out),
         Command::Lookup(args) => lookup::run(&args, out),
+        Command::Verify(args) => verify::run(&args, out),
+        Command::Repair(args) => repair::run(&args, out),
+        Command::Backup(args) => backup::run(&args, out),
         Command::Eval(args) => eval::run(&args, out),
     }
 }

@@ -1,13 +1,16 @@
 //! The run directory: whether it holds a run, what its state keeps as JSON, and how a run is deleted.
 
-use std::{fs, io, path::Path};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
 
 use serde::de::DeserializeOwned;
 
 use super::plan::CrawlError;
 use crate::{
     report::{HTML, JSON, Report},
-    sink::{DUPLICATES, PAGES, warc},
+    sink::{Checksums, DUPLICATES, Mark, PAGES, parts, warc},
     state::{State, StateError, WriteLock},
 };
 
@@ -16,6 +19,8 @@ pub(super) const STATE: &str = "state.sqlite";
 
 /// The other files of a run, except WARC files. Earlier versions wrote `skipped.jsonl`.
 const OUTPUTS: [&str; 5] = [PAGES, DUPLICATES, "skipped.jsonl", HTML, JSON];
+/// Those that are written again from the state.
+pub(super) const DERIVED: [&str; 2] = [HTML, JSON];
 
 /// Whether there is a run in this directory.
 #[must_use]
@@ -62,6 +67,21 @@ pub(super) fn stored<T: DeserializeOwned>(
     value.map_err(|_| StateError::Damaged("a value is not JSON"))
 }
 
+/// Records what the output files contain.
+pub(super) fn keep_marks(
+    state: &State,
+    marks: &[Mark],
+    checksums: &[(String, Checksums)],
+) -> Result<(), StateError> {
+    for mark in marks {
+        state.set_file(&mark.file, mark.offset)?;
+    }
+    for (file, Checksums { start, length, hashes }) in checksums {
+        state.set_checksums(file, *start, *length, hashes)?;
+    }
+    Ok(())
+}
+
 /// Refuses the state of another run or of a filter.
 pub(super) fn check_owner(state: &State, path: &Path, name: &str) -> Result<(), CrawlError> {
     if state.meta::<String>("kind")?.is_some() {
@@ -79,10 +99,15 @@ pub(super) fn check_owner(state: &State, path: &Path, name: &str) -> Result<(), 
 pub(super) fn check_unclaimed(directory: &Path) -> Result<(), CrawlError> {
     let claimed = OUTPUTS.iter().copied().chain([warc::DIRECTORY]);
     let found = claimed.map(|name| directory.join(name)).find(|path| path.exists());
-    match found {
+    match found.or_else(|| full_files(directory).ok()?.into_iter().next()) {
         Some(path) if !is_run(directory) => Err(CrawlError::Claimed(path)),
         _ => Ok(()),
     }
+}
+
+/// The files of lines in a directory, the full ones too.
+fn full_files(directory: &Path) -> io::Result<Vec<PathBuf>> {
+    Ok([parts(directory, PAGES)?, parts(directory, DUPLICATES)?].concat())
 }
 
 /// Deletes the files of a run, and nothing else in its directory. Deletes the state last, so that after a failure the rest is still
@@ -100,6 +125,9 @@ pub fn delete_run(directory: &Path) -> io::Result<()> {
         _ => Ok(()),
     };
     missing_is_fine(fs::remove_dir_all(directory.join(warc::DIRECTORY)))?;
+    for file in full_files(directory)? {
+        fs::remove_file(file)?;
+    }
     for file in OUTPUTS {
         missing_is_fine(fs::remove_file(directory.join(file)))?;
     }

@@ -12,6 +12,7 @@
 //! part that commits; its reports arrive in the order of its work. Every channel is bounded. The run ends when the frontier has nothing
 //! left and nothing runs.
 
+mod backup;
 mod directory;
 mod dry_run;
 pub mod fetch;
@@ -20,10 +21,12 @@ mod past;
 mod plan;
 pub mod politeness;
 mod recorder;
+mod repair;
 pub mod robots;
 pub mod scope;
 mod seeds;
 pub mod sitemap;
+mod verify;
 mod worker;
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
@@ -43,12 +46,15 @@ use recorder::{Outcome, Record, Recorder, Request, Start, Update};
 use worker::{Finished, RecorderGone, Worker};
 
 pub use crate::report::{End, Report};
+pub use backup::backup;
 pub use directory::{delete_run, is_run};
 pub use dry_run::{Forecast, ForecastUrl, dry_run};
 pub use past::{Lookup, NearPage, PastRun, UrlExplanation};
 pub use plan::{CrawlError, Dedup, Links, Options, Plan, Policy, Store};
 pub use recorder::{Tally, report};
+pub use repair::{Repair, repair};
 pub use seeds::{SeedProblem, check_seeds};
+pub use verify::{Damage, Verification, verify};
 
 /// Capacity of the channels to the recorder and to the loop.
 const CHANNEL: usize = 256;

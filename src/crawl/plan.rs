@@ -1,6 +1,11 @@
 //! What a crawl is to do: the plan of all configuration tables, and why a plan cannot be carried out.
 
-use std::{fs, io, num::NonZeroUsize, path::PathBuf, time::Duration};
+use std::{
+    fs, io,
+    num::NonZeroUsize,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use bytesize::ByteSize;
 use serde::{Deserialize, Serialize};
@@ -324,6 +329,17 @@ pub enum CrawlError {
     /// An output failed.
     #[error(transparent)]
     Sink(#[from] SinkError),
+    /// A backup would be written between other files.
+    #[error("{} is not empty: name a new directory", .0.display())]
+    Occupied(PathBuf),
+    /// A file of the run cannot be read or written.
+    #[error("cannot read or write {}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
     /// The report cannot be written.
     #[error("cannot write the report")]
     Report(#[from] ReportError),
@@ -342,12 +358,18 @@ impl From<StateError> for CrawlError {
 }
 
 impl CrawlError {
+    /// For `map_err`: this file cannot be read or written.
+    pub(super) fn file(path: &Path) -> impl Fn(io::Error) -> Self {
+        move |source| Self::File { path: path.to_owned(), source }
+    }
+
     /// Whether the disk is full.
     #[must_use]
     pub fn is_full(&self) -> bool {
         match self {
             Self::State(error) => error.is_full(),
             Self::Sink(error) => error.is_full(),
+            Self::File { source, .. } => source.kind() == io::ErrorKind::StorageFull,
             _ => false,
         }
     }
@@ -361,6 +383,7 @@ impl CrawlError {
             | Self::Fetcher(_)
             | Self::Threads(_)
             | Self::Sink(_)
+            | Self::File { .. }
             | Self::Report(_)
             | Self::Panicked => false,
             _ => true,

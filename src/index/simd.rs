@@ -1,6 +1,6 @@
 //! Compares a cache line of tags at once, with the instructions that the processor has.
 //!
-//! The only file with `unsafe` code: calls of functions for instructions that were detected before, and prefetches, which read nothing.
+//! One of two files with `unsafe` code: calls of functions for instructions that were detected before, and prefetches, which read nothing.
 //! Every kernel has a portable twin, with which the tests compare it.
 
 #![allow(unsafe_code, reason = "SIMD instructions and prefetching; a proof is at each block")]

@@ -8,7 +8,10 @@ use std::{
 
 use serde::Serialize;
 
-use crate::sink::SinkError;
+use super::{
+    SinkError,
+    checksums::{Checksums, Running},
+};
 
 /// Bytes that are buffered before they are written.
 const BUFFER: usize = 64 * 1024;
@@ -36,6 +39,7 @@ pub struct AppendFile {
     pending: Vec<u8>,
     written: u64,
     synced: bool,
+    checksums: Running,
 }
 
 impl AppendFile {
@@ -54,7 +58,18 @@ impl AppendFile {
         }
         file.set_len(committed).map_err(error)?;
         sync_parent(&path).map_err(error)?;
-        Ok(Self { path, file, pending: Vec::new(), written: committed, synced: true })
+        let checksums = Running::new(committed);
+        Ok(Self { path, file, pending: Vec::new(), written: committed, synced: true, checksums })
+    }
+
+    /// The same file after it was renamed.
+    pub(super) fn renamed(self, path: PathBuf) -> Self {
+        Self { path, ..self }
+    }
+
+    /// The checksums of what was written since the last call. Each part replaces the one with the same start.
+    pub(super) fn take_checksums(&mut self) -> Vec<Checksums> {
+        self.checksums.take()
     }
 
     /// Length of the file in bytes, including buffered ones.
@@ -110,6 +125,7 @@ impl AppendFile {
             .and_then(|_| self.file.write_all(&self.pending))
             .map_err(|source| SinkError::write(&self.path, source))?;
         self.written = self.offset();
+        self.checksums.update(&self.pending);
         self.pending.clear();
         Ok(())
     }

@@ -3,11 +3,13 @@
 //! A new output format becomes a part of [`Outputs`], and `OUTPUTS` in `crawl/directory.rs` lists the names of its files. A format whose files
 //! end in a footer closes a file with each `sync`, because what a commit names must be complete.
 //!
-//! Files only grow. [`Outputs::sync`] returns how far each one is durable; the recorder commits these offsets together with the
+//! Files only grow; a full one is followed by a new one (`parts.rs`). [`Outputs::sync`] returns how far each one is durable; the recorder commits these offsets together with the
 //! documents they belong to, and passes them to [`Outputs::open`] when the run continues, so that anything a killed process wrote
 //! past them is cut off. Takes plain rows; does not use the database or the network.
 
 mod append;
+mod checksums;
+mod parts;
 pub mod record;
 mod replace;
 pub mod warc;
@@ -17,14 +19,19 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use bytesize::ByteSize;
 use serde::{Deserialize, Serialize};
 
 use self::{
+    parts::Parts,
     record::{DuplicateLine, PageLine},
     warc::{Exchange, Kind, RunFields, Warc},
 };
 
 pub use append::AppendFile;
+pub use checksums::Checksums;
+pub(crate) use parts::checksums_name;
+pub use parts::{open_part, parts};
 pub use replace::{Replacement, replace};
 
 /// A line for each stored page.
@@ -41,11 +48,23 @@ pub struct Options {
     pub text: bool,
     /// Whether requests and responses are written to WARC files.
     pub warc: bool,
+    /// A file that has reached this size is followed by a new one; 0 never. WARC files have at most one GiB.
+    #[serde(serialize_with = "crate::page::numbers::serialize_size")]
+    pub rotate: ByteSize,
+    /// Whether full files of lines are compressed by zstd.
+    pub compress: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { text: true, warc: false }
+        Self { text: true, warc: false, rotate: ByteSize::gib(4), compress: false }
+    }
+}
+
+impl Options {
+    /// Whether a file of this many bytes is followed by a new one.
+    fn is_full(&self, bytes: u64) -> bool {
+        self.rotate.as_u64() > 0 && bytes >= self.rotate.as_u64()
     }
 }
 
@@ -99,7 +118,7 @@ pub enum SinkError {
     },
     /// A file is shorter than the state says.
     #[error(
-        "{} has {found} bytes but the run had written {committed}: it was changed by another program; restore it or start over with --fresh",
+        "{} has {found} bytes but the run had written {committed}: it was changed by another program; `pagesieve repair` keeps what is there; or restore it or start over with --fresh",
         path.display()
     )]
     Shorter {
@@ -152,8 +171,8 @@ fn is_full(error: &io::Error) -> bool {
 /// Lines and records are written in the order of the calls. They need not be durable before the next [`sync`](Self::sync).
 #[derive(Debug)]
 pub struct Outputs {
-    pages: AppendFile,
-    duplicates: AppendFile,
+    pages: Parts,
+    duplicates: Parts,
     warc: Option<Warc>,
 }
 
@@ -173,10 +192,19 @@ impl Outputs {
     ) -> Result<Self, SinkError> {
         std::fs::create_dir_all(directory).map_err(|source| SinkError::open(directory, source))?;
         Ok(Self {
-            pages: open_known(directory, PAGES, committed)?,
-            duplicates: open_known(directory, DUPLICATES, committed)?,
+            pages: Parts::open(directory, PAGES, committed)?,
+            duplicates: Parts::open(directory, DUPLICATES, committed)?,
             warc: warc.map(|run| Warc::open(directory, run, committed)).transpose()?,
         })
+    }
+
+    /// Sets the size at which files are full, and what becomes of them.
+    pub fn rotate(&mut self, options: Options) {
+        self.pages.rotate(options);
+        self.duplicates.rotate(options);
+        if let Some(warc) = &mut self.warc {
+            warc.rotate(options);
+        }
     }
 
     /// Writes the line of a stored page.
@@ -211,17 +239,36 @@ impl Outputs {
         self.warc.as_mut().map(|warc| warc.write(exchange, kind)).transpose()
     }
 
-    /// Makes everything written so far durable and returns how far each file has grown.
+    /// Makes everything written so far durable and returns how far each file has grown. A file that is full is followed by a new one; its
+    /// mark has the new name. What was returned must be committed before the next call.
     ///
     /// # Errors
     ///
     /// If a write fails. After a full disk it may be called again: nothing is lost or written twice.
     pub fn sync(&mut self) -> Result<Vec<Mark>, SinkError> {
         let mut marks = self.warc.as_mut().map(Warc::sync).transpose()?.unwrap_or_default();
-        for (name, file) in [(PAGES, &mut self.pages), (DUPLICATES, &mut self.duplicates)] {
-            marks.push(Mark { file: name.to_owned(), offset: file.sync()? });
-        }
+        marks.extend(self.pages.sync()?);
+        marks.extend(self.duplicates.sync()?);
         Ok(marks)
+    }
+
+    /// To be called when what [`sync`](Self::sync) returned is committed: removes files that were needed until then.
+    ///
+    /// # Errors
+    ///
+    /// If a file cannot be removed.
+    pub fn committed(&mut self) -> Result<(), SinkError> {
+        self.pages.committed()?;
+        self.duplicates.committed()
+    }
+
+    /// The checksums of what was synced since the last call, with the name of the file: of the current file of lines, the name that it gets
+    /// when it is full. Each part of a file replaces the one with the same start. To be committed with the marks.
+    pub fn take_checksums(&mut self) -> Vec<(String, Checksums)> {
+        let mut checksums = self.warc.as_mut().map(Warc::take_checksums).unwrap_or_default();
+        checksums.extend(self.pages.take_checksums());
+        checksums.extend(self.duplicates.take_checksums());
+        checksums
     }
 }
 

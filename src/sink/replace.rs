@@ -71,6 +71,6 @@ fn rename(new: &Path, path: &Path) -> Result<(), SinkError> {
 }
 
 /// The temporary name, in the same directory, because only there a rename is atomic.
-fn beside(path: &Path) -> PathBuf {
+pub(super) fn beside(path: &Path) -> PathBuf {
     path.with_added_extension("new")
 }

@@ -16,7 +16,7 @@ use sha1::{Digest as _, Sha1};
 use crate::{
     page::Timestamp,
     sink::{
-        Mark, Position, SinkError,
+        Checksums, Mark, Options, Position, SinkError,
         append::{AppendFile, sync_parent},
         open_known,
         record::Decision,
@@ -25,7 +25,7 @@ use crate::{
 
 /// The directory of the files within the run directory.
 pub const DIRECTORY: &str = "warc";
-/// A file that has reached this length in bytes is followed by a new one.
+/// A file that has reached this length in bytes is followed by a new one, or earlier by `store.rotate`.
 const ROTATE_AT: u64 = 1 << 30;
 const HTTP_REQUEST: &str = "application/http;msgtype=request";
 const HTTP_RESPONSE: &str = "application/http;msgtype=response";
@@ -149,6 +149,7 @@ pub struct Warc {
     file: AppendFile,
     /// Full files that [`sync`](Self::sync) has not yet returned.
     full: Vec<Mark>,
+    checksums: Vec<(String, Checksums)>,
     rotate_at: u64,
 }
 
@@ -173,7 +174,23 @@ impl Warc {
         let file = open_known(directory, &file_name(&run.name, number), committed)?;
         remove_from(directory, &run.name, number + 1)?;
         let directory = directory.to_owned();
-        Ok(Self { directory, run, number, file, full: Vec::new(), rotate_at: ROTATE_AT })
+        let (full, checksums) = (Vec::new(), Vec::new());
+        Ok(Self { directory, run, number, file, full, checksums, rotate_at: ROTATE_AT })
+    }
+
+    pub(super) fn rotate(&mut self, options: Options) {
+        let size = options.rotate.as_u64();
+        self.rotate_at = if size == 0 { ROTATE_AT } else { size.min(ROTATE_AT) };
+    }
+
+    pub(super) fn take_checksums(&mut self) -> Vec<(String, Checksums)> {
+        std::mem::take(&mut self.checksums)
+    }
+
+    fn collect_checksums(&mut self) {
+        let name = self.file_name();
+        let new = self.file.take_checksums().into_iter();
+        self.checksums.extend(new.map(|checksums| (name.clone(), checksums)));
     }
 
     /// Writes an exchange: its request, then response, revisit or metadata. Returns the position of the latter (of the response, if
@@ -227,6 +244,7 @@ impl Warc {
     /// If a write fails. After a full disk it may be called again.
     pub fn sync(&mut self) -> Result<Vec<Mark>, SinkError> {
         let offset = self.file.sync()?;
+        self.collect_checksums();
         let current = Mark { file: self.file_name(), offset };
         Ok(self.full.drain(..).chain([current]).collect())
     }
@@ -239,6 +257,7 @@ impl Warc {
     fn begin(&mut self, at: Timestamp) -> Result<(), SinkError> {
         if self.file.offset() >= self.rotate_at {
             let offset = self.file.sync()?;
+            self.collect_checksums();
             let path = self.directory.join(file_name(&self.run.name, self.number + 1));
             let next = AppendFile::open(path, 0)?;
             self.full.push(Mark { file: self.file_name(), offset });

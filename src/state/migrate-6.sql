@@ -31,3 +31,8 @@ CREATE INDEX clusters_by_size ON clusters (near > 0, lang, count DESC);
 CREATE TABLE unreachable_seeds (
     url INTEGER PRIMARY KEY
 ) STRICT;
+
+-- The next start adds the checksums of the files that are there.
+CREATE TABLE checksums (
+    file TEXT NOT NULL, start INTEGER NOT NULL, length INTEGER NOT NULL, hashes BLOB NOT NULL, PRIMARY KEY (file, start)
+) STRICT, WITHOUT ROWID;

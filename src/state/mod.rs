@@ -17,8 +17,12 @@ mod durable;
 #[cfg(feature = "crawl")]
 mod hosts;
 #[cfg(feature = "crawl")]
+mod inspect;
+#[cfg(feature = "crawl")]
 mod known_urls;
+mod log;
 mod open;
+mod pages;
 #[cfg(feature = "crawl")]
 mod queue;
 #[cfg(feature = "crawl")]
@@ -40,7 +44,7 @@ mod tests;
 use std::{io, path::PathBuf};
 
 use rusqlite::{
-    Connection, OptionalExtension, Params, Row,
+    Connection, OptionalExtension, Params, Row, ffi,
     types::{FromSql, ToSql},
 };
 
@@ -61,7 +65,10 @@ pub use {
 #[cfg(feature = "crawl")]
 pub(crate) use {
     hosts::{DeferCause, DeferredRow, HostRow, RobotsRow},
+    inspect::{Inspection, owners},
     known_urls::KnownUrl,
+    log::Log,
+    pages::{PAGE, is_sound, restore},
     recipe::Recorded,
     signatures::SignatureLog,
     totals::{ClusterRow, HostCounts},
@@ -96,6 +103,14 @@ pub enum StateError {
         path: PathBuf,
         /// Its version.
         found: i64,
+    },
+    /// A file that belongs to it cannot be read or written.
+    #[error("cannot read or write {}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
     },
     /// It cannot be read where nothing can be written.
     #[error("{} cannot be read where nothing can be written: {why}; copy its directory to a place that can be written", path.display())]
@@ -134,6 +149,9 @@ pub enum StateError {
     /// An earlier call failed, or the transaction was rolled back: memory and file may differ.
     #[error("an earlier change to the state was lost: open it again")]
     RolledBack,
+    /// The disk is full, or the quota used up.
+    #[error("no room left to write the state: make room and run the same command again")]
+    Full(#[source] DatabaseError),
     /// A statement failed.
     #[error("cannot read or write the state")]
     Database(#[source] DatabaseError),
@@ -141,7 +159,9 @@ pub enum StateError {
     #[error("a run knows at most 4,294,967,295 URLs: begin another one for further seeds")]
     TooManyUrls,
     /// What is stored makes no sense.
-    #[error("the state is damaged: {0}")]
+    #[error(
+        "the state is damaged: {0}; `pagesieve verify` shows what is affected, `pagesieve repair` restores what it can"
+    )]
     Damaged(&'static str),
 }
 
@@ -160,10 +180,22 @@ impl From<rusqlite::Error> for StateError {
             FromSqlConversionFailure(..) | IntegralValueOutOfRange(..) | InvalidColumnType(..) => {
                 Self::Damaged("a value of the wrong kind or size")
             }
-            source => Self::Database(DatabaseError(source)),
+            source => match source.sqlite_error() {
+                Some(error) if error.extended_code == ffi::SQLITE_IOERR_DATA => DAMAGED_PAGE,
+                Some(error) if error.code == rusqlite::ErrorCode::DiskFull => {
+                    Self::Full(DatabaseError(source))
+                }
+                Some(error) if error.code == rusqlite::ErrorCode::DatabaseCorrupt => {
+                    Self::Damaged("its structure is broken")
+                }
+                _ => Self::Database(DatabaseError(source)),
+            },
         }
     }
 }
+
+/// What was read is not what was written.
+const DAMAGED_PAGE: StateError = StateError::Damaged("a page does not match its checksum");
 
 impl StateError {
     /// Whether the state is not the one that was asked for: then another file or other options help.
@@ -199,10 +231,10 @@ impl StateError {
     #[must_use]
     pub fn is_full(&self) -> bool {
         match self {
-            Self::Database(source) | Self::Open { source, .. } => {
-                source.0.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull)
+            Self::Full(_) => true,
+            Self::Lock { source, .. } | Self::File { source, .. } => {
+                source.kind() == io::ErrorKind::StorageFull
             }
-            Self::Lock { source, .. } => source.kind() == io::ErrorKind::StorageFull,
             _ => false,
         }
     }
@@ -277,6 +309,67 @@ impl State {
     /// If SQLite fails.
     pub(crate) fn set_file(&self, name: &str, size: u64) -> Result<(), StateError> {
         self.execute("REPLACE INTO files VALUES (?, ?)", (name, signed(size)))
+    }
+
+    /// The checksums of an output file: start and length of each part, and its hashes.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    #[cfg(feature = "crawl")]
+    pub(crate) fn checksums(&self, file: &str) -> Result<Vec<(u64, u64, Vec<u64>)>, StateError> {
+        let sql = "SELECT start, length, hashes FROM checksums WHERE file = ? ORDER BY start";
+        self.all(sql, [file], |row| {
+            let hashes = row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?;
+            let (hashes, _) = hashes.as_chunks();
+            let hashes = hashes.iter().map(|hash| u64::from_le_bytes(*hash)).collect();
+            Ok((unsigned(row.get(0)?), unsigned(row.get(1)?), hashes))
+        })
+    }
+
+    /// How many bytes of an output file have checksums.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    #[cfg(feature = "crawl")]
+    pub(crate) fn checksummed(&self, file: &str) -> Result<u64, StateError> {
+        let sql = "SELECT ifnull(max(start + length), 0) FROM checksums WHERE file = ?";
+        self.value(sql, [file]).map(unsigned)
+    }
+
+    /// Forgets the checksums of an output file.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    #[cfg(feature = "crawl")]
+    pub(crate) fn drop_checksums(&self, file: &str) -> Result<(), StateError> {
+        self.execute("DELETE FROM checksums WHERE file = ?", [file])
+    }
+
+    /// What is wrong with the structure of the file, if something is.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    #[cfg(feature = "crawl")]
+    pub(crate) fn structure(&self) -> Result<Option<String>, StateError> {
+        let found: String = self.value("PRAGMA integrity_check(1)", [])?;
+        Ok((found != "ok").then_some(found))
+    }
+
+    /// Records the checksums of a part of an output file, in place of those with the same start.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    #[cfg(feature = "crawl")]
+    pub(crate) fn set_checksums(
+        &self,
+        file: &str,
+        start: u64,
+        length: u64,
+        hashes: &[u64],
+    ) -> Result<(), StateError> {
+        let hashes: Vec<u8> = hashes.iter().flat_map(|hash| hash.to_le_bytes()).collect();
+        let row = (file, signed(start), signed(length), hashes);
+        self.execute("REPLACE INTO checksums VALUES (?, ?, ?, ?)", row)
     }
 
     /// Executes a statement that returns no rows.

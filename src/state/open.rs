@@ -5,14 +5,19 @@
 //! keeps readers out too.
 
 use std::{
-    fs::{File, OpenOptions, TryLockError},
+    fs::{self, File, OpenOptions, TryLockError},
+    io::Read,
     path::{Path, PathBuf},
     time::Duration,
 };
 
-use rusqlite::{Connection, OpenFlags, config::DbConfig};
+use rusqlite::{Connection, FileControl, MAIN_DB, OpenFlags, config::DbConfig};
 
-use super::{DatabaseError, State, StateError};
+use super::{
+    DatabaseError, State, StateError,
+    log::Log,
+    pages::{self, PAGE, RESERVED, has_checksums},
+};
 
 /// The version of the file's layout.
 pub(super) const VERSION: i64 = 7;
@@ -26,6 +31,8 @@ const MIGRATIONS: [(i64, &str); 3] = [
 pub(super) const OLDEST: i64 = MIGRATIONS[0].0;
 /// Marks the file as ours in SQLite's header: "psve".
 const APPLICATION_ID: i64 = 0x7073_7665;
+/// How a database file begins.
+const MAGIC: &[u8] = b"SQLite format 3\0";
 const SCHEMA: &str = include_str!("schema.sql");
 /// How long another process may take to recover or tidy up the file.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -38,13 +45,19 @@ impl State {
     pub(crate) fn open(path: &Path) -> Result<Self, StateError> {
         // If it cannot be created, connecting to it fails too, and says why.
         drop(private().create_new(true).open(path));
-        let db = connect(path, OpenFlags::empty())?;
+        check_log(path)?;
+        let mut db = connect(path, OpenFlags::empty())?;
         // No lock file is created beside a file that is not a state.
         version(&db, path)?;
         let lock = WriteLock::take(path)?;
-        let prepare = || match version(&db, path)? {
+        let mut prepare = || match version(&db, path)? {
             None => create(&db),
-            Some(VERSION) => tune(&db),
+            Some(VERSION) => {
+                if is_plain(path) {
+                    add_checksums(&mut db, path)?;
+                }
+                tune(&db)
+            }
             Some(older) => migrate(&db, older),
         };
         prepare().map_err(|error| refine(error, path))?;
@@ -58,6 +71,7 @@ impl State {
     /// If it cannot be opened, is not a state of ours, or is of another version; or if it is to be migrated while another process writes to it,
     /// or where nothing can be written.
     pub(crate) fn read(path: &Path) -> Result<Self, StateError> {
+        check_log(path)?;
         let (db, version) = open_to_read(path)?;
         match version {
             None => return Err(StateError::Foreign { path: path.to_owned() }),
@@ -76,6 +90,20 @@ impl State {
         };
         prepare().map_err(|error| refine(error, path))?;
         Ok(Self { db, _lock: None })
+    }
+
+    /// Copies the state as it was committed last to a file that does not exist, also while another process writes to it.
+    ///
+    /// # Errors
+    /// If it cannot be read, or the copy cannot be written.
+    #[cfg(feature = "crawl")]
+    pub(crate) fn copy(path: &Path, copy: &Path) -> Result<(), StateError> {
+        Self::read(path)?;
+        let failed = |source| StateError::File { path: copy.to_owned(), source };
+        private().create_new(true).open(copy).map_err(failed)?;
+        let (db, _) = open_to_read(path)?;
+        db.execute("VACUUM INTO ?", [copy.to_string_lossy()])?;
+        Ok(())
     }
 
     /// A state that lives in memory.
@@ -144,9 +172,29 @@ fn private() -> OpenOptions {
 fn connect(path: &Path, more: OpenFlags) -> Result<Connection, StateError> {
     let open = |error| StateError::Open { path: path.to_owned(), source: DatabaseError(error) };
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | more;
-    let db = Connection::open_with_flags(path, flags).map_err(open)?;
+    let db = if is_plain(path) {
+        Connection::open_with_flags(path, flags)
+    } else {
+        Connection::open_with_flags_and_vfs(path, flags, pages::vfs())
+    };
+    let db = db.map_err(open)?;
     db.busy_timeout(PATIENCE).map_err(open)?;
     Ok(db)
+}
+
+/// The address of a file for SQLite, with checksums or without.
+fn uri(path: &str, has_checksums: bool) -> String {
+    let path = path.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    let vfs = pages::vfs().to_str().ok().filter(|_| has_checksums);
+    format!("file:{path}?{}", vfs.map(|vfs| format!("vfs={vfs}&")).unwrap_or_default())
+}
+
+/// Whether the file is a database whose pages have no checksums: of an earlier version, or of something else.
+fn is_plain(path: &Path) -> bool {
+    let mut first = Vec::with_capacity(PAGE);
+    let read = File::open(path).and_then(|file| file.take(PAGE as u64).read_to_end(&mut first));
+    // If it cannot be read, connecting to it fails too, and says why.
+    read.is_ok() && first.starts_with(MAGIC) && !has_checksums(&first)
 }
 
 /// Connects to a file to read it, and returns its version too. Readers of a WAL database write beside it; where that is impossible, the file
@@ -166,9 +214,7 @@ fn open_to_read(path: &Path) -> Result<(Connection, Option<i64>), StateError> {
         let why = format!("{wal} has its last commits, and {index} is missing or cannot be used");
         return Err(StateError::ReadOnly { path: path.to_owned(), why });
     }
-    let name = path.to_string_lossy();
-    let name = name.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
-    let uri = format!("file:{name}?mode=ro&immutable=1");
+    let uri = format!("{}mode=ro&immutable=1", uri(&path.to_string_lossy(), !is_plain(path)));
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
     let open = |error| StateError::Open { path: path.to_owned(), source: DatabaseError(error) };
     let db = Connection::open_with_flags(uri, flags).map_err(open)?;
@@ -205,8 +251,50 @@ fn set_up(db: &Connection, script: &str) -> Result<(), StateError> {
 }
 
 fn create(db: &Connection) -> Result<(), StateError> {
+    reserve(db)?;
     set_up(db, SCHEMA)?;
     Ok(db.execute_batch("COMMIT")?)
+}
+
+/// Refuses a state whose log is damaged. SQLite would ignore what the log has from there on, and the file would go back to an earlier state.
+fn check_log(path: &Path) -> Result<(), StateError> {
+    let failed = |source| StateError::File { path: Log::path(path), source };
+    if !Log::path(path).metadata().is_ok_and(|found| found.len() > 0) {
+        return Ok(());
+    }
+    // The log of a state in use grows. Where there can be no lock, nothing is written either.
+    let Ok(_lock) = WriteLock::take(path) else { return Ok(()) };
+    match Log::of(path).map_err(failed)? {
+        Some(Log { damage: Some(_), .. }) => Err(StateError::Damaged(
+            "a part of its log (state.sqlite-wal) does not match its checksum",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Copies a state of an earlier version to one whose pages have checksums, unless somebody reads it: then the next start does.
+fn add_checksums(db: &mut Connection, path: &Path) -> Result<(), StateError> {
+    let mode = |mode| db.pragma_update_and_check(None, "journal_mode", mode, |row| row.get(0));
+    let Some(name) =
+        path.to_str().filter(|_| mode("DELETE").is_ok_and(|mode: String| mode == "delete"))
+    else {
+        return Ok(());
+    };
+    reserve(db)?;
+    let new = format!("{name}.new");
+    let failed = |source| StateError::File { path: PathBuf::from(&new), source };
+    private().create(true).truncate(true).open(&new).map_err(failed)?;
+    db.execute("VACUUM INTO ?", [uri(&new, true)])?;
+    *db = Connection::open_in_memory()?;
+    fs::rename(&new, path).map_err(failed)?;
+    *db = connect(path, OpenFlags::empty())?;
+    Ok(())
+}
+
+/// Leaves room for a checksum in the pages of a new file.
+fn reserve(db: &Connection) -> Result<(), StateError> {
+    let mut bytes = RESERVED.into();
+    Ok(db.file_control(Some(MAIN_DB), FileControl::ReserveBytes(&mut bytes))?)
 }
 
 /// The migration becomes durable with the first commit, so that a state that is refused after all stays as it was.

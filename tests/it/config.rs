@@ -167,6 +167,8 @@ fn check_shows_the_whole_configuration() {
     [store]
     text = true
     warc = false
+    rotate = "4 GiB"
+    compress = false
 
     [[seeds]]
     url = "https://docs.example.org/"
@@ -261,7 +263,7 @@ fn an_unknown_key_like_no_other_is_reported_with_all_keys() {
       · ───┬──
       ·    ╰── unknown
       ╰────
-     help: the keys in [store] are `text`, `warc`
+     help: the keys in [store] are `text`, `warc`, `rotate`, `compress`
     ");
 }
 

@@ -6,6 +6,7 @@ use std::{
     net::{SocketAddr, TcpListener, TcpStream},
     sync::{Arc, Mutex},
     thread,
+    time::Duration,
 };
 
 use flate2::read::MultiGzDecoder;
@@ -44,8 +45,13 @@ fn closed() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
 
-/// A proxy that tunnels every request to `target`, or refuses with a status. Returns its address and the heads of the requests.
-fn tunnels(target: Result<SocketAddr, u16>) -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
+/// The head of a refusal with this status.
+fn status(status: u16) -> String {
+    format!("HTTP/1.1 {status} No\r\nContent-Length: 0\r\n\r\n")
+}
+
+/// A proxy that tunnels every request to `target`, or writes this instead. Returns its address and the heads of the requests.
+fn tunnels(target: Result<SocketAddr, String>) -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let heads = Arc::new(Mutex::new(Vec::new()));
@@ -55,12 +61,9 @@ fn tunnels(target: Result<SocketAddr, u16>) -> (SocketAddr, Arc<Mutex<Vec<String
             let lines = BufReader::new(&client).lines().map_while(Result::ok);
             let head: Vec<_> = lines.take_while(|line| !line.is_empty()).collect();
             log.lock().unwrap().push(head.join("\n"));
-            match target {
+            match &target {
                 Ok(target) => tunnel(client, TcpStream::connect(target).unwrap()),
-                Err(status) => {
-                    let reply = format!("HTTP/1.1 {status} No\r\nContent-Length: 0\r\n\r\n");
-                    (&client).write_all(reply.as_bytes()).unwrap();
-                }
+                Err(reply) => (&client).write_all(reply.as_bytes()).unwrap(),
             }
         }
     });
@@ -116,7 +119,7 @@ async fn a_request_with_tls_goes_through_a_tunnel() {
 #[tokio::test]
 async fn a_refusal_or_failure_of_the_proxy_says_whose_fault_it_is() {
     let unused = TlsServer::start(Authority::new().identity("1.1.1.1"), &[], |_, _| Answer::Reset);
-    for (status, url, kind, why) in [
+    for (code, url, kind, why) in [
         (407, "http://1.1.1.1/", "proxy", "407 Proxy Authentication Required"),
         (407, "https://1.1.1.1/", "proxy", "proxy authorization required"),
         (502, "http://1.1.1.1/", "connect", "502 Bad Gateway"),
@@ -125,7 +128,7 @@ async fn a_refusal_or_failure_of_the_proxy_says_whose_fault_it_is() {
         (0, "http://1.1.1.1/", "proxy", "refused"),
         (0, "https://1.1.1.1/", "proxy", "refused"),
     ] {
-        let proxy = if status == 0 { closed() } else { tunnels(Err(status)).0 };
+        let proxy = if code == 0 { closed() } else { tunnels(Err(status(code))).0 };
         let error = get(&options(proxy), url).await.unwrap_err();
         let text = error.explain();
         let start = format!("{kind}: connect to the host of {url}: `fetch.proxy` {proxy}: ");
@@ -133,13 +136,56 @@ async fn a_refusal_or_failure_of_the_proxy_says_whose_fault_it_is() {
         assert!(!text.contains("secret") && !format!("{error:?}").contains("secret"), "{text}");
         assert_eq!((error.contact(), error.is_retryable()), (Contact::Unanswered, true));
     }
-    let busy = get(&options(tunnels(Err(503)).0), "http://1.1.1.1/").await.unwrap();
+    let busy = get(&options(tunnels(Err(status(503))).0), "http://1.1.1.1/").await.unwrap();
     assert_eq!(busy.status.as_u16(), 503, "it may be the host's");
     let no_name = get(&options(unused.address), "http://no.such.name.invalid/").await.unwrap_err();
     assert_eq!((no_name.kind(), unused.connections()), ("dns", 0));
     let mut lost = Options::default();
     lost.proxy = Some("http://no.such.name.invalid:3128".to_owned().try_into().unwrap());
     assert_eq!(get(&lost, "http://1.1.1.1/").await.unwrap_err().kind(), "proxy");
+}
+
+#[tokio::test]
+async fn a_proxy_that_answers_nothing_or_garbage_is_a_failure_in_time() {
+    let endless = format!("HTTP/1.1 200 Connected\r\nx: {}", "x".repeat(1 << 20));
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    for (proxy, plain, tunnel) in [
+        (silent.local_addr().unwrap(), "timeout", "timeout"),
+        (tunnels(Err(String::new())).0, "http", "proxy"),
+        (tunnels(Err("garbage\r\n\r\n".to_owned())).0, "http", "connect"),
+        (tunnels(Err(endless)).0, "http", "proxy"),
+    ] {
+        let mut options = options(proxy);
+        options.timeout = Duration::from_secs(2);
+        for (url, kind) in [("http://1.1.1.1/", plain), ("https://1.1.1.1/", tunnel)] {
+            let error = get(&options, url).await.unwrap_err();
+            // With bytes unread, the end of the connection may be seen before the answer.
+            let reset = if url.starts_with("https") { "proxy" } else { "connect" };
+            assert!([kind, reset].contains(&error.kind()), "{kind}: {}", error.explain());
+            assert!(error.is_retryable());
+        }
+    }
+}
+
+#[tokio::test]
+async fn credentials_arrive_as_they_were_written() {
+    let proxy = Server::start(Routes::new().at("*", "http://1.1.1.1/", Reply::html("x")));
+    let letters: Vec<u8> = (b'A'..=b'Z').chain(b'a'..=b'z').chain(b'0'..=b'9').collect();
+    let letters = [&letters[..], b"+/"].concat();
+    for letter in ('!'..='~').filter(char::is_ascii_punctuation) {
+        let raw = if "/?#@%[\\]".contains(letter) { None } else { Some(letter.to_string()) };
+        for written in raw.into_iter().chain([format!("%{:02X}", letter as u32)]) {
+            let mut options = Options::default();
+            let url = format!("http://u:{written}@{}", proxy.address());
+            options.proxy = Some(url.try_into().unwrap());
+            get(&options, "http://1.1.1.1/").await.unwrap();
+            let bits = (u32::from(b'u') << 16) | (u32::from(b':') << 8) | letter as u32;
+            let coded = [18, 12, 6, 0].map(|at| char::from(letters[(bits >> at) as usize & 63]));
+            let expected = format!("Basic {}", String::from_iter(coded));
+            let request = proxy.requests().pop().unwrap();
+            assert_eq!(request.header("proxy-authorization"), Some(&*expected), "{written}");
+        }
+    }
 }
 
 #[tokio::test]

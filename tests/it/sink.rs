@@ -1,13 +1,15 @@
 //! The files of a run directory: the form of the lines, and what a killed run leaves behind.
 
-use std::{fs, path::Path};
+use std::{fs, io::BufRead, path::Path};
 
+use bytesize::ByteSize;
 use pagesieve::{
     Fingerprint, Signature,
     filter::Step,
     page::Timestamp,
     sink::{
-        AppendFile, DUPLICATES, Mark, Outputs, PAGES, Position, Replacement, SinkError,
+        AppendFile, DUPLICATES, Mark, Options, Outputs, PAGES, Position, Replacement, SinkError,
+        open_part, parts,
         record::{Decision, DuplicateLine, MatchFields, PageLine, SkippedLine, VerdictName},
         replace,
     },
@@ -253,6 +255,58 @@ fn a_run_continues_from_its_marks() {
 
     Outputs::open(&run, None, &start).unwrap();
     assert_eq!(content(&run.join(PAGES)), "");
+}
+
+/// Outputs that start a new file with each sync.
+fn rotating(run: &Path, committed: &[Mark], compress: bool) -> Outputs {
+    let mut outputs = Outputs::open(run, None, committed).unwrap();
+    let mut options = Options::default();
+    (options.rotate, options.compress) = (ByteSize::b(1), compress);
+    outputs.rotate(options);
+    outputs
+}
+
+/// The ids of the lines of all files of duplicates.
+fn duplicates(run: &Path) -> Vec<String> {
+    let files = parts(run, DUPLICATES).unwrap().into_iter();
+    let lines = files.flat_map(|path| open_part(&path).unwrap().lines().map(Result::unwrap));
+    lines
+        .map(|line| serde_json::from_str::<DuplicateLine<'_>>(&line).unwrap().decision.id.into())
+        .collect()
+}
+
+#[test]
+fn a_full_file_that_was_not_committed_is_the_current_one_again() {
+    for compress in [false, true] {
+        let directory = tempdir().unwrap();
+        let run = directory.path();
+        let mut committed = Outputs::open(run, None, &[]).unwrap().sync().unwrap();
+        let mut expected = Vec::new();
+        for id in ["a", "b", "c", "d", "e", "f"] {
+            // The file is full already, or only with the next line.
+            let mut outputs = rotating(run, &committed, compress);
+            if id > "b" {
+                outputs.write_duplicate(&duplicate("lost", "a")).unwrap();
+            }
+            outputs.sync().unwrap();
+            drop(outputs);
+            let mut outputs = rotating(run, &committed, compress);
+            assert_eq!(duplicates(run), expected, "what was not committed is gone");
+            outputs.write_duplicate(&duplicate(id, "x")).unwrap();
+            if id < "c" {
+                outputs.rotate(Options::default());
+            }
+            expected.push(id.to_owned());
+            let marks = outputs.sync().unwrap();
+            committed.retain(|mark| marks.iter().all(|new| new.file != mark.file));
+            committed.extend(marks);
+        }
+        drop(rotating(run, &committed, compress));
+        assert_eq!(duplicates(run), expected);
+        let ending = if compress { ".zst" } else { "" };
+        assert!(run.join(format!("duplicates-00004.jsonl{ending}")).exists());
+        assert_eq!(run.join("duplicates-00003.jsonl").exists(), !compress);
+    }
 }
 
 #[test]

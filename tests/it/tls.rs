@@ -10,6 +10,7 @@ use std::{
         atomic::{AtomicUsize, Ordering},
     },
     thread,
+    time::Duration,
 };
 
 use bytes::Bytes;
@@ -274,6 +275,16 @@ async fn a_certificate_that_cannot_be_trusted_is_a_failure_that_says_why() {
         assert!(text.contains(why), "{why}: {text}");
         assert!(!error.is_retryable());
     }
+}
+
+#[tokio::test]
+async fn a_handshake_that_does_not_end_is_a_timeout() {
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut options = Options::default();
+    options.resolve = [("a.test".to_owned(), silent.local_addr().unwrap())].into();
+    options.timeout = Duration::from_millis(400);
+    let error = get(&Fetcher::new(&options, "testsieve/1.0").unwrap(), "/").await.unwrap_err();
+    assert_eq!((error.kind(), error.is_retryable()), ("timeout", true));
 }
 
 #[tokio::test]

@@ -1,11 +1,6 @@
 //! One of the two documents of a comparison: reads it from a file or from a run.
 
-use std::{
-    fs::File,
-    io::{BufRead, BufReader},
-    ops::Range,
-    path::Path,
-};
+use std::{ops::Range, path::Path};
 
 use super::{
     super::{
@@ -21,7 +16,7 @@ use crate::{
     fingerprint::{Class, Feature, Fingerprinter, Signature},
     input::{Content, Input},
     page::{DocId, Origin, Outline, Timestamp},
-    sink::{PAGES, record::PageLine},
+    sink::{PAGES, open_part, parts, record::PageLine},
     state::{JudgedDocument, KeptText},
 };
 
@@ -269,27 +264,28 @@ pub(super) fn stored(run: &Run<'_>, page: &JudgedDocument) -> Result<Option<Stor
     }))
 }
 
-/// Reads the line of a URL in `pages.jsonl`, if there is one.
+/// Reads the line of a URL in `pages.jsonl` or a full file of its kind, if there is one.
 fn line(run: &Path, url: &str) -> Result<Option<Stored>> {
-    let path = run.join(PAGES);
-    let failure = |source| Failure::Read { path: path.clone(), source };
-    let mut pages = BufReader::new(File::open(&path).map_err(failure)?);
     let id = serde_json::to_string(url).expect("a string is JSON");
     // The id is the first field, so most lines need not be parsed.
     let prefix = format!("{{\"id\":{id},");
     let mut line = Vec::new();
-    while pages.read_until(b'\n', &mut line).map_err(failure)? > 0 {
-        if line.starts_with(prefix.as_bytes()) {
-            let page: PageLine<'_> =
-                serde_json::from_slice(&line).map_err(|error| failure(error.into()))?;
-            return Ok(Some(Stored {
-                text: page.text.map(Into::into),
-                signature: page.signature,
-                charset: page.charset.into(),
-                truncated: page.truncated.map(Into::into),
-            }));
+    for path in parts(run, PAGES).map_err(Failure::read(run))?.into_iter().rev() {
+        let failure = |source| Failure::Read { path: path.clone(), source };
+        let mut pages = open_part(&path).map_err(failure)?;
+        while pages.read_until(b'\n', &mut line).map_err(failure)? > 0 {
+            if line.starts_with(prefix.as_bytes()) {
+                let page: PageLine<'_> =
+                    serde_json::from_slice(&line).map_err(|error| failure(error.into()))?;
+                return Ok(Some(Stored {
+                    text: page.text.map(Into::into),
+                    signature: page.signature,
+                    charset: page.charset.into(),
+                    truncated: page.truncated.map(Into::into),
+                }));
+            }
+            line.clear();
         }
-        line.clear();
     }
     Ok(None)
 }

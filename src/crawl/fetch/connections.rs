@@ -171,8 +171,8 @@ fn client(
         .build()
         .or_else(|error| {
             // A machine without root certificates can still crawl http hosts.
-            tracing::warn!(%error, "no root certificates found on this machine: only those of `fetch.ca_file` are trusted");
-            builder().tls_certs_only(roots.to_vec()).build()
+            tracing::warn!(%error, "no root certificates found: every https host will be refused");
+            builder().tls_certs_only([]).build()
         })
         .map_err(FetchError::setup)
 }

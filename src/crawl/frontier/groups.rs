@@ -66,14 +66,14 @@ impl Groups {
         }
     }
 
-    /// The earliest instant of the next request to a host of this group, if there has been one. Under its own name it is known if its
+    /// The earliest instant of the next request to the host of this name, if its pace is known by that: under its own name it is if its
     /// address was known before.
-    pub(super) fn earliest(&self, name: &str, group: &Group) -> Option<Instant> {
-        let own = self.paces.get(&Group::Host(name.into())).map(|shared| shared.pace.earliest());
-        self.earliest_of(group).max(own)
+    pub(super) fn earliest_by_name(&self, name: &str) -> Option<Instant> {
+        self.earliest(&Group::Host(name.into()))
     }
 
-    fn earliest_of(&self, group: &Group) -> Option<Instant> {
+    /// The earliest instant of the next request to a host of this group, if there has been one.
+    pub(super) fn earliest(&self, group: &Group) -> Option<Instant> {
         let own = self.paces.get(group);
         let unknown = match group {
             Group::Address(site, _) => self.paces.get(&Group::Unknown(Arc::clone(site))),
@@ -191,7 +191,7 @@ impl Groups {
             if self.is_full(&group) {
                 continue;
             }
-            if let Some(earliest) = self.earliest_of(&group).filter(|&earliest| earliest > now) {
+            if let Some(earliest) = self.earliest(&group).filter(|&earliest| earliest > now) {
                 self.due.insert((earliest, group));
                 continue;
             }

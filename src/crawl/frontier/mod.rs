@@ -399,8 +399,9 @@ impl Frontier {
                 || self.groups.is_full(&group(host))
         };
         let earliest = |host: &Host| {
-            let shared = self.groups.earliest(&host.name, &group(host));
-            shared.into_iter().fold(host.pace.earliest(), Instant::max)
+            let shared = self.groups.earliest(&group(host));
+            let all = shared.into_iter().chain(self.groups.earliest_by_name(&host.name));
+            all.fold(host.pace.earliest(), Instant::max)
         };
         let is_free = |host: &Host| host.pace.in_flight() < most && !is_full(host);
         let may_start = |host: &Host| is_free(host) && earliest(host) <= now;
@@ -680,33 +681,38 @@ impl Frontier {
 
     /// Makes a host wait if its next request, which goes to `target`, must not start yet. The error is the step that remains, if any does.
     fn wait_for(&mut self, id: HostId, target: &str, now: Instant) -> Result<(), Option<Step>> {
-        let (address, group, other) = self.destination(id, target);
-        let earliest = other.into_iter().chain(self.groups.earliest(target, &group)).max();
-        let later = earliest.filter(|&earliest| earliest > now);
+        let (address, group, by_name) = self.destination(id, target);
+        let is_later = |at: &Instant| *at > now;
+        let by_group = self.groups.earliest(&group).filter(is_later);
+        let by_name = by_name.filter(is_later);
         if self.order == Order::RoundRobin {
-            return later.map_or(Ok(()), |earliest| Err(Some(Step::Wait(earliest))));
+            return by_name.max(by_group).map_or(Ok(()), |at| Err(Some(Step::Wait(at))));
         }
-        if later.is_some() || self.groups.is_full(&group) {
-            self.groups.wait_for(&group, id, later, now);
+        let Some(host) = self.hosts.get_mut(&id) else { return Err(None) };
+        if by_group.is_some() || self.groups.is_full(&group) {
+            host.waits = true;
+            self.groups.wait_for(&group, id, by_group, now);
+        } else if let Some(at) = by_name {
+            host.pace.pause_until(at);
+            self.schedule(id);
         } else if let Some(address) = address.filter(|&address| self.addresses.is_full(address)) {
+            host.waits = true;
             self.addresses.wait_for(address, id);
         } else {
             return Ok(());
         }
-        if let Some(host) = self.hosts.get_mut(&id) {
-            host.waits = true;
-        }
         Err(None)
     }
 
-    /// Where a request of a host goes to: the address if it is limited, the group, and when the pace of the target permits it if that is
-    /// another host.
+    /// Where a request of a host goes to: the address if it is limited, the group, and when the target permits it by what is known of it
+    /// apart from its group.
     fn destination(&self, id: HostId, target: &str) -> (Option<IpAddr>, Group, Option<Instant>) {
         let own = self.hosts.get(&id).filter(|host| *host.name == *target);
         let other = || self.hosts.values().find(|host| *host.name == *target);
         let host = own.or_else(other);
         let address = host.and_then(|host| host.address);
-        let earliest = host.filter(|_| own.is_none()).map(|other| other.pace.earliest());
+        let other = host.filter(|_| own.is_none()).map(|other| other.pace.earliest());
+        let earliest = other.max(self.groups.earliest_by_name(target));
         let group = self.groups.of(target, address);
         (address.filter(|address| !address.is_loopback()), group, earliest)
     }

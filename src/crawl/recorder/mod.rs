@@ -50,6 +50,7 @@ use crate::{
     },
 };
 
+use super::directory::keep_marks;
 pub use report::report;
 use retry::Failures;
 pub(super) use start::Start;
@@ -329,10 +330,9 @@ impl Recorder {
         }
         die_if_asked("begun");
         let marks = self.sink.sync()?;
+        let checksums = self.sink.take_checksums();
         die_if_asked("outputs synced");
-        for mark in marks {
-            self.state().set_file(&mark.file, mark.offset)?;
-        }
+        keep_marks(self.state(), &marks, &checksums)?;
         self.state().set_meta("audit", json(&(self.audited + self.filter.audit())))?;
         self.state().set_meta("counts", json(&self.counts))?;
         self.state().set_meta("spent", json(&self.spent))?;
@@ -346,6 +346,7 @@ impl Recorder {
         die_if_asked("state written");
         self.filter.commit()?;
         die_if_asked("state committed");
+        self.sink.committed()?;
         self.batch = 0;
         Ok(())
     }

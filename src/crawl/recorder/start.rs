@@ -3,7 +3,7 @@
 //! A later start queues again what was skipped for reasons that no longer hold: URLs that the seeds, budgets, policies or limits admit
 //! now, hosts whose deferral has expired, and URLs that failed for a reason that may have passed.
 
-use std::{fs, sync::Arc, time::Duration};
+use std::{fs, path::Path, sync::Arc, time::Duration};
 
 use super::{
     FIRST_BATCH_TIME, Recorder, Tally, json,
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     crawl::{
-        directory::{STATE, check_owner, check_unclaimed, stored},
+        directory::{STATE, check_owner, check_unclaimed, keep_marks, stored},
         frontier::Budget,
         plan::{CrawlError, Dedup, Links, Plan, Root, Store},
         robots::{self, product_token},
@@ -21,7 +21,7 @@ use crate::{
     filter::Documents,
     page::{NormalUrl, Timestamp},
     report::{Builder, End},
-    sink::{Mark, Outputs, warc},
+    sink::{Checksums, Mark, Outputs, SinkError, checksums_name, warc},
     state::{
         DeferCause, DurableFilter, Reason, Restored, SkipCause, State, UrlLog, UrlOutcome, UrlRow,
         UrlState,
@@ -289,10 +289,29 @@ fn open_outputs(plan: &Plan, state: &State) -> Result<Outputs, CrawlError> {
     let files = state.files()?;
     let marks: Vec<Mark> = files.into_iter().map(|(file, offset)| Mark { file, offset }).collect();
     let mut sink = Outputs::open(&plan.directory, run, &marks)?;
-    for mark in sink.sync()? {
-        state.set_file(&mark.file, mark.offset)?;
-    }
+    add_checksums(&plan.directory, state, &marks)?;
+    let marks = sink.sync()?;
+    keep_marks(state, &marks, &sink.take_checksums())?;
+    sink.rotate(plan.store);
     Ok(sink)
+}
+
+/// Adds the checksums of what earlier versions have written.
+fn add_checksums(directory: &Path, state: &State, marks: &[Mark]) -> Result<(), CrawlError> {
+    for Mark { file, offset } in marks {
+        let name = checksums_name(file, marks.iter().map(|mark| mark.file.as_str()));
+        let known = state.checksummed(&name)?;
+        let path = directory.join(file);
+        // Full files may have been moved away.
+        if known < *offset && path.exists() {
+            let failed = |source| SinkError::Open { path: path.clone(), source };
+            let checksums = Checksums::of_file(&path, known..*offset).map_err(failed)?;
+            let checksums: Vec<_> =
+                checksums.into_iter().map(|part| (name.clone(), part)).collect();
+            keep_marks(state, &[], &checksums)?;
+        }
+    }
+    Ok(())
 }
 
 /// Whether this value differs from that of the last start, if there was one. Keeps it for the next start.

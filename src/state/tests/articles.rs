@@ -2,6 +2,8 @@
 
 use std::num::NonZeroU64;
 
+use rusqlite::OpenFlags;
+
 use super::*;
 use crate::{
     extract::Extractor,
@@ -132,11 +134,11 @@ fn pages_of_version_5_are_still_compared_by_text() {
     }
     filter.commit().unwrap();
     drop(filter);
-    Connection::open(&path)
+    Connection::open_with_flags_and_vfs(&path, OpenFlags::SQLITE_OPEN_READ_WRITE, c"pagesieve")
         .unwrap()
         .execute_batch(
             "ALTER TABLE documents DROP COLUMN shared; ALTER TABLE documents DROP COLUMN thin;
-             ALTER TABLE templates DROP COLUMN name; DROP TABLE articles; DROP TABLE keys;
+             ALTER TABLE templates DROP COLUMN name; DROP TABLE articles; DROP TABLE keys; DROP TABLE checksums;
              DROP TABLE host_counts; DROP TABLE clusters; DROP TABLE unreachable_seeds;
              ALTER TABLE documents DROP COLUMN alias; ALTER TABLE documents DROP COLUMN key;
              DROP TABLE digests; CREATE TABLE digests (digest BLOB, document INTEGER, alias INTEGER, key INTEGER);

@@ -1,6 +1,7 @@
 #![cfg(feature = "crawl")]
 
 mod articles;
+mod damage;
 mod durable;
 mod migration;
 mod queue;

@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use pagesieve::{crawl::Plan, report::End};
-use rusqlite::Connection;
 
-use super::site::{Site, outcomes, page};
+use super::site::{Site, outcomes, page, state};
 use crate::server::{Reply, Request, Routes};
 
 /// A site whose second page is refused for `pause` seconds, once.
@@ -21,7 +20,7 @@ fn busy(pause: &'static str) -> Site {
 
 /// Pretends that this many milliseconds have passed since hosts were deferred.
 fn wait(site: &Site, millis: i64) {
-    let state = Connection::open(site.path().join("state.sqlite")).unwrap();
+    let state = state(site);
     let sql = "UPDATE hosts SET until = until - ? WHERE cause IS NOT NULL";
     assert_eq!(state.execute(sql, [millis]).unwrap(), 1);
 }
@@ -115,7 +114,7 @@ fn a_dead_host_of_a_finished_run_is_requested_again_a_day_later() {
 #[test]
 fn a_dead_host_of_an_unfinished_run_is_requested_once_more() {
     let site = dead(|_| {});
-    let state = Connection::open(site.path().join("state.sqlite")).unwrap();
+    let state = state(&site);
     // A killed process leaves it so.
     state.execute("UPDATE meta SET value = '\"interrupted\"' WHERE name = 'end'", []).unwrap();
     drop(state);

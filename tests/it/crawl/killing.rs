@@ -97,6 +97,8 @@ fn slow_server(executioner: &Executioner) -> Server {
 fn config(directory: &Path, server: &Server, name: &str) -> (PathBuf, PathBuf) {
     let (path, address) = (directory.join(format!("{name}.toml")), server.address());
     let output = directory.join(name);
+    // Only crawls that are killed start new files.
+    let rotate = if name == "whole" { "1 GiB" } else { "8 KiB" };
     let text = format!(
         r#"
         name = "killed"
@@ -113,6 +115,8 @@ fn config(directory: &Path, server: &Server, name: &str) -> (PathBuf, PathBuf) {
         seed = 1
         [store]
         warc = true
+        rotate = "{rotate}"
+        compress = true
         [[seeds]]
         url = "http://a.test/"
         [[seeds]]
@@ -138,6 +142,10 @@ fn a_crawl_that_is_killed_repeatedly_ends_as_one_that_was_not() {
     let kills = (0..40).map(|kill| 50 + kill * 11 % 29);
     let kills = kills.take_while(|more| !executioner.run(&path, *more)).count();
     assert!((4..40).contains(&kills), "{kills}");
+    assert!(
+        parts.join("pages-00002.jsonl.zst").exists()
+            && parts.join("warc/killed-00002.warc.gz").exists()
+    );
     assert_equal(&parts, &whole);
 }
 

@@ -7,16 +7,15 @@ use std::{
 };
 
 use pagesieve::{
-    crawl,
+    crawl::{self, verify},
     report::{Host, Report},
     sink::record::{DuplicateLine, PageLine, SkippedLine},
 };
-use rusqlite::Connection;
 use serde_json::Value;
 use tempfile::TempDir;
 use url::Url;
 
-use super::site::{exported, lines, skipped};
+use super::site::{exported, lines, skipped, state_in};
 
 const DECISION: [&str; 10] =
     ["id", "url", "verdict", "step", "match", "fingerprint", "chars", "features", "lang", "thin"];
@@ -41,6 +40,8 @@ const SKIPPED: [&str; 7] = ["url", "reason", "detail", "status", "referrer", "de
 
 /// Checks the files of a run, and returns its report.
 pub(crate) fn checked(directory: &Path, report: Report) -> Report {
+    let found = verify(directory).unwrap();
+    assert!(found.damage.is_empty(), "{:?}", found.damage);
     let pages = lines(directory, "pages.jsonl");
     let duplicates = lines(directory, "duplicates.jsonl");
     let skipped = skipped(directory);
@@ -66,7 +67,7 @@ pub(crate) fn checked(directory: &Path, report: Report) -> Report {
 fn counted_again(directory: &Path) -> Report {
     let copy = TempDir::new().unwrap();
     fs::copy(directory.join("state.sqlite"), copy.path().join("state.sqlite")).unwrap();
-    let state = Connection::open(copy.path().join("state.sqlite")).unwrap();
+    let state = state_in(copy.path());
     let sql = "DELETE FROM host_counts; DELETE FROM clusters; DELETE FROM unreachable_seeds;
                DELETE FROM meta WHERE name = 'report'";
     state.execute_batch(sql).unwrap();

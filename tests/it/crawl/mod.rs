@@ -1,5 +1,6 @@
 //! Whole crawls of servers on loopback.
 
+mod damage;
 mod deferred;
 mod dry_run;
 mod explain;

@@ -13,11 +13,10 @@ use pagesieve::{
     report::{End, Report, Warning},
     state::Reason,
 };
-use rusqlite::Connection;
 use tempfile::TempDir;
 use tokio::sync::watch;
 
-use super::site::{self, Site, outcomes, page, run_fast};
+use super::site::{self, Site, outcomes, page, run_fast, state};
 use crate::server::{Reply, Request, Routes, Server};
 
 /// An address at which nothing listens.
@@ -268,7 +267,7 @@ fn a_failed_url_is_fetched_again_some_hours_later() {
     assert_eq!(site.outcomes()["a.test/cut"], "failure");
     assert_eq!(report.end, End::Done);
     for (minutes, times) in [(5 * 60 + 59, 1), (1, 2)] {
-        let state = Connection::open(site.path().join("state.sqlite")).unwrap();
+        let state = state(&site);
         state.execute("UPDATE urls SET at = at - ?", [minutes * 60_000]).unwrap();
         drop(state);
         site.run_fast();

@@ -2,8 +2,8 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs,
     hash::{DefaultHasher, Hash, Hasher},
+    io::Read,
     path::Path,
     time::Duration,
 };
@@ -12,8 +12,9 @@ use pagesieve::{
     crawl::{self, Control, CrawlError, Dedup, PastRun, Plan, scope::Seed},
     fingerprint::{HashSeed, HashSeedChoice},
     report::Report,
-    sink::record::SkippedLine,
+    sink::{open_part, parts, record::SkippedLine},
 };
+use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::{
@@ -24,6 +25,18 @@ use tokio::{
 
 use super::laws;
 use crate::server::{Reply, Request, Routes, Server};
+
+/// The state of a run, to change it. Its pages get checksums, as those that the program writes.
+pub(crate) fn state(site: &Site) -> Connection {
+    state_in(site.path())
+}
+
+/// The same of the run in this directory.
+pub(crate) fn state_in(run: &Path) -> Connection {
+    let path = run.join("state.sqlite");
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE;
+    Connection::open_with_flags_and_vfs(path, flags, c"pagesieve").unwrap()
+}
 
 /// A server with a plan to crawl it.
 pub(crate) struct Site {
@@ -202,9 +215,12 @@ pub(crate) fn run_fast(plan: Plan, control: Control) -> Result<Report, CrawlErro
     })
 }
 
-/// The lines of a file of the run.
+/// The lines of a file of the run, and of the full ones of its kind.
 pub(crate) fn lines(directory: &Path, file: &str) -> Vec<Value> {
-    let text = fs::read_to_string(directory.join(file)).unwrap();
+    let mut text = String::new();
+    for part in parts(directory, file).unwrap() {
+        open_part(&part).unwrap().read_to_string(&mut text).unwrap();
+    }
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 

@@ -1,3 +1,5 @@
+//! fjall: log-structured merge trees in Rust.
+
 use std::path::Path;
 
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};

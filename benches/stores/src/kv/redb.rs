@@ -1,3 +1,5 @@
+//! redb: copy-on-write B-trees in Rust.
+
 use std::path::Path;
 
 use redb::{Database, ReadOnlyTable, ReadableDatabase, TableDefinition};

@@ -1,3 +1,5 @@
+//! RocksDB: log-structured merge trees in C++.
+
 use std::path::Path;
 
 use rocksdb::{

@@ -1,3 +1,5 @@
+//! SQLite: B-trees in one file, with a WAL, set up as pagesieve sets up its own.
+
 use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension};

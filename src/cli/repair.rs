@@ -1,0 +1,25 @@
+//! `pagesieve repair`: restores a damaged run.
+
+use std::{io::Write, path::PathBuf};
+
+use super::{Exit, Failure, Out, Result};
+use crate::crawl;
+
+/// Repair a damaged run
+///
+/// Restores every block of 4 KiB in which one byte was changed. Lines in other damaged blocks of `pages.jsonl` and `duplicates.jsonl` are
+/// dropped and listed. A damaged file stays beside the new one, as `NAME.damaged`. The exit code is 5 if damage is left.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+    pagesieve repair runs/docs")]
+pub(super) struct Args {
+    /// The run directory, or the state of a filter
+    run: PathBuf,
+}
+
+pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
+    let done = crawl::repair(&args.run)?;
+    write!(out, "{done}").map_err(Failure::Output)?;
+    Ok(if done.left.is_empty() { Exit::Done } else { Exit::Damaged })
+}

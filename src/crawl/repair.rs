@@ -1,0 +1,237 @@
+//! Repairs a damaged run.
+//!
+//! A block in which one byte was changed is restored: no other change makes it match its checksum again. Lines in other damaged blocks are
+//! dropped, and the others kept. Nothing is changed in place: a file that was damaged stays, as `<name>.damaged`.
+
+use std::{
+    fmt,
+    fs::{self, File, OpenOptions},
+    io::{self, BufWriter, Read, Seek, SeekFrom, Write},
+    ops::Range,
+    path::{Path, PathBuf},
+};
+
+use super::{
+    directory::keep_marks,
+    plan::CrawlError,
+    verify::{Known, bytes_of, check, each_line, has_lines, inspect, joined, state_of, url_in},
+};
+use crate::{
+    report::counted,
+    sink::{Checksums, Mark, open_part},
+    state::{Inspection, Log, State, WriteLock, is_sound, restore},
+};
+
+/// In a file with more damaged blocks than this, more than single bytes were changed: to try to restore each would take long.
+const TRIED: usize = 16;
+
+/// What a repair has done.
+#[derive(Clone, Debug, Default)]
+pub struct Repair {
+    /// How many blocks were restored.
+    pub restored: usize,
+    /// What was dropped: the file, and the URL of the line as far as it can be read.
+    pub dropped: Vec<String>,
+    /// Where the damaged files are now.
+    pub aside: Vec<PathBuf>,
+    /// What is still damaged.
+    pub left: Vec<String>,
+}
+
+impl fmt::Display for Repair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.aside.is_empty() && self.left.is_empty() {
+            return writeln!(f, "nothing to repair");
+        }
+        writeln!(f, "restored  {}", counted(self.restored, "block"))?;
+        self.dropped.iter().try_for_each(|what| writeln!(f, "dropped   {what}"))?;
+        self.aside.iter().try_for_each(|path| writeln!(f, "kept      {}", path.display()))?;
+        self.left.iter().try_for_each(|what| writeln!(f, "damaged   {what}"))
+    }
+}
+
+/// Repairs a run, or the state of a filter.
+///
+/// # Errors
+/// If there is no run, a crawl is running, or a file cannot be read or written.
+pub fn repair(run: &Path) -> Result<Repair, CrawlError> {
+    let path = state_of(run)?;
+    let mut done = Repair::default();
+    let lock = WriteLock::take(&path)?;
+    if inspect(&path)?.log.is_some_and(|log| log.damage.is_some()) {
+        let log = Log::path(&path);
+        repair_log(&log, &mut done).map_err(CrawlError::file(&log))?;
+    }
+    let state = inspect(&path)?;
+    if !state.is_sound() {
+        repair_state(&path, &state, &mut done).map_err(CrawlError::file(&path))?;
+    }
+    drop(lock);
+    if done.left.is_empty() {
+        let state = State::open(&path)?;
+        done.left.extend(state.structure()?.map(|what| format!("{}: {what}", path.display())));
+        let files = if run.is_dir() { Known::all(&state)? } else { Vec::new() };
+        for known in files {
+            repair_file(run, &known, &state, &mut done)?;
+        }
+    }
+    Ok(done)
+}
+
+/// Restores frames of the log. Behind one that cannot be restored, nothing counts.
+fn repair_log(path: &Path, done: &mut Repair) -> io::Result<()> {
+    let mut bytes = fs::read(path)?;
+    while let Log { damage: Some(_), committed, .. } = Log::parse(&bytes) {
+        if Log::restore(&mut bytes) {
+            done.restored += 1;
+        } else {
+            let lost = "the last commits: the crawl repeats their requests";
+            done.dropped.push(format!("{}: {lost}", path.display()));
+            bytes.truncate(usize::try_from(committed).unwrap_or_default());
+        }
+    }
+    fs::write(new(path), bytes)?;
+    replace(path, done)
+}
+
+/// Restores pages of the state, unless there is one that cannot be restored.
+fn repair_state(path: &Path, state: &Inspection, done: &mut Repair) -> io::Result<()> {
+    let copy = copied(path)?;
+    let is_tried = state.pages.len() <= TRIED;
+    for &page in &state.pages {
+        let bytes = bytes_of(page);
+        if is_tried && restore_block(&copy, &bytes, is_sound)? {
+            done.restored += 1;
+        } else {
+            let advice = "restore a backup, or start a new run with --out; the output files of this one stay";
+            done.left.push(format!("{}: bytes {bytes:?}: {advice}", path.display()));
+        }
+    }
+    match &state.end {
+        Some(end) if copy.metadata()?.len() == end.end => copy.set_len(end.start)?,
+        Some(end) => done.left.push(format!("{}: bytes {end:?} are missing", path.display())),
+        None => {}
+    }
+    copy.sync_all()?;
+    if done.left.is_empty() { replace(path, done) } else { fs::remove_file(new(path)) }
+}
+
+/// Restores what can be restored of an output file, and drops the lines that cannot be.
+fn repair_file(
+    run: &Path,
+    known: &Known,
+    state: &State,
+    done: &mut Repair,
+) -> Result<(), CrawlError> {
+    let path = run.join(&known.file);
+    let failed = CrawlError::file(&path);
+    if !path.exists() {
+        if known.is_full() {
+            return Ok(());
+        }
+        File::create(&path).map_err(&failed)?;
+    }
+    let wrong = check(run, known, state)?;
+    if wrong.blocks.is_empty() && wrong.length == known.size {
+        return Ok(());
+    }
+    let copy = copied(&path).map_err(&failed)?;
+    let mut damaged = Vec::new();
+    let is_tried = wrong.blocks.len() <= TRIED;
+    for (bytes, hash) in wrong.blocks {
+        if is_tried
+            && restore_block(&copy, &bytes, |block| Checksums::hash(block) == hash)
+                .map_err(&failed)?
+        {
+            done.restored += 1;
+        } else {
+            damaged.push(bytes);
+        }
+    }
+    if wrong.length > known.size {
+        copy.set_len(known.size).map_err(&failed)?;
+    }
+    copy.sync_all().map_err(&failed)?;
+    if damaged.is_empty() && wrong.length >= known.size {
+        return replace(&path, done).map_err(&failed);
+    }
+    if !has_lines(&path) {
+        done.left.push(format!("{}: bytes {damaged:?}: restore it from a backup", path.display()));
+        return fs::remove_file(new(&path)).map_err(&failed);
+    }
+    let size = drop_lines(&path, &joined(damaged.into_iter()), done).map_err(&failed)?;
+    replace(&path, done).map_err(&failed)?;
+    let checksums = Checksums::of_file(&path, 0..size).map_err(&failed)?;
+    let checksums: Vec<_> = checksums.into_iter().map(|part| (known.name.clone(), part)).collect();
+    state.begin()?;
+    state.drop_checksums(&known.name)?;
+    keep_marks(state, &[Mark { file: known.file.clone(), offset: size }], &checksums)?;
+    Ok(state.commit()?)
+}
+
+/// Writes the new version without the lines that have some of these bytes, or no end. Returns its length.
+fn drop_lines(path: &Path, damaged: &[Range<u64>], done: &mut Repair) -> io::Result<u64> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let whole = path.with_added_extension("whole");
+    fs::rename(new(path), &whole)?;
+    let mut lines = BufWriter::new(File::create(new(path))?);
+    let (mut written, mut failed) = (0, None);
+    each_line(open_part(&whole)?, |at, line| {
+        let end = at + line.len() as u64;
+        let next = damaged.partition_point(|bytes| bytes.end <= at);
+        let is_hit = damaged.get(next).is_some_and(|bytes| bytes.start < end);
+        if is_hit || !line.ends_with(b"\n") {
+            done.dropped.push(format!("{name}: {}", url_in(line)));
+        } else {
+            written += line.len() as u64;
+            failed = failed.take().or(lines.write_all(line).err());
+        }
+    })?;
+    fs::remove_file(whole)?;
+    let file = lines.into_inner()?;
+    failed.map_or(Ok(()), Err)?;
+    file.sync_all()?;
+    Ok(written)
+}
+
+/// Restores a block in place, if one byte of it was changed. Returns whether it did.
+fn restore_block(
+    mut file: &File,
+    bytes: &Range<u64>,
+    is_sound: impl Fn(&[u8]) -> bool,
+) -> io::Result<bool> {
+    let mut block = Vec::new();
+    file.seek(SeekFrom::Start(bytes.start))?;
+    file.take(bytes.end - bytes.start).read_to_end(&mut block)?;
+    if !restore(&mut block, is_sound) {
+        return Ok(false);
+    }
+    file.seek(SeekFrom::Start(bytes.start))?;
+    file.write_all(&block).map(|()| true)
+}
+
+/// Where the new version of a file is written.
+fn new(path: &Path) -> PathBuf {
+    path.with_added_extension("repaired")
+}
+
+/// A copy of a file, to be the new version.
+fn copied(path: &Path) -> io::Result<File> {
+    fs::copy(path, new(path))?;
+    OpenOptions::new().read(true).write(true).open(new(path))
+}
+
+/// Replaces a file by its new version, and keeps the old one under another name.
+fn replace(path: &Path, done: &mut Repair) -> io::Result<()> {
+    let mut aside = path.with_added_extension("damaged");
+    for number in 2.. {
+        if !aside.exists() {
+            break;
+        }
+        aside = path.with_added_extension(format!("damaged-{number}"));
+    }
+    fs::rename(path, &aside)?;
+    fs::rename(new(path), path)?;
+    done.aside.push(aside);
+    Ok(())
+}

@@ -1,0 +1,336 @@
+//! Looks for damage in a run: in its state, and in the files that it has written.
+//!
+//! Everything is compared with checksums that were committed with it: pages of the state, frames of its log, and blocks of 4 KiB of each output
+//! file. The reports have none: `pagesieve report` writes them again.
+
+use std::{
+    borrow::Cow,
+    collections::HashMap,
+    fmt,
+    fs::File,
+    io::{self, BufRead, BufReader, Read},
+    ops::Range,
+    path::{Path, PathBuf},
+};
+
+use serde::Deserialize;
+
+use super::{directory::STATE, plan::CrawlError};
+use crate::{
+    report::counted,
+    sink::{Checksums, DUPLICATES, PAGES, Position, checksums_name, open_part, parts},
+    state::{Inspection, Log, PAGE, State, StateError, WriteLock, owners},
+};
+
+/// URLs that a damage is shown with, at most.
+const SHOWN: usize = 10;
+
+/// A part of a file that is not as it was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damage {
+    /// The file, relative to the run directory.
+    pub file: String,
+    /// The bytes among which the damaged ones are.
+    pub bytes: Range<u64>,
+    /// What is affected.
+    pub affected: String,
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { file, bytes, affected } = self;
+        write!(f, "{file}: bytes {} to {}: {affected}", bytes.start, bytes.end.saturating_sub(1))
+    }
+}
+
+/// What a look at all files of a run has found.
+#[derive(Clone, Debug, Default)]
+pub struct Verification {
+    /// The damage.
+    pub damage: Vec<Damage>,
+    /// What could not be verified, and why.
+    pub notes: Vec<String>,
+    /// Bytes that were verified.
+    pub bytes: u64,
+}
+
+/// Reads all files of a run, or the state of a filter, and compares them with their checksums.
+///
+/// # Errors
+/// If there is no run, a crawl is running, or a file cannot be read.
+pub fn verify(run: &Path) -> Result<Verification, CrawlError> {
+    let path = state_of(run)?;
+    let mut found = Verification::default();
+    // Where there can be no lock, nobody writes.
+    let lock = match WriteLock::take(&path) {
+        Err(error @ StateError::Busy { .. }) => return Err(error.into()),
+        lock => lock.ok(),
+    };
+    let state = inspect(&path)?;
+    drop(lock);
+    for file in [&path, &Log::path(&path)] {
+        found.bytes += file.metadata().map_or(0, |file| file.len());
+    }
+    found.add_state(&path, &state);
+    let is_damaged = !found.damage.is_empty();
+    match found.add_outputs(run, &path, state.log.is_some()) {
+        Err(CrawlError::State(_)) if is_damaged => {
+            let note = "the output files were not verified, because their checksums are in the damaged state: repair it first";
+            found.notes.push(note.to_owned());
+            Ok(found)
+        }
+        result => result.map(|()| found),
+    }
+}
+
+/// The state's file of a run directory, or of a filter.
+pub(super) fn state_of(run: &Path) -> Result<PathBuf, CrawlError> {
+    let path = if run.is_file() { run.to_owned() } else { run.join(STATE) };
+    if path.is_file() { Ok(path) } else { Err(CrawlError::NoRun(run.to_owned())) }
+}
+
+pub(super) fn inspect(path: &Path) -> Result<Inspection, CrawlError> {
+    Inspection::of(path).map_err(CrawlError::file(path))
+}
+
+/// An output file, and what its state says of it.
+#[derive(Debug)]
+pub(super) struct Known {
+    pub(super) file: String,
+    /// The name of its checksums.
+    pub(super) name: String,
+    pub(super) size: u64,
+}
+
+impl Known {
+    /// All output files of a run.
+    pub(super) fn all(state: &State) -> Result<Vec<Self>, StateError> {
+        let files = state.files()?;
+        let known = |(file, size): &(String, u64)| {
+            let name = checksums_name(file, files.iter().map(|(file, _)| file.as_str()));
+            Self { file: file.clone(), name, size: *size }
+        };
+        Ok(files.iter().map(known).collect())
+    }
+
+    /// Whether the file is full: it may have been moved away.
+    pub(super) fn is_full(&self) -> bool {
+        self.file == self.name
+    }
+
+    fn checksums(&self, state: &State) -> Result<Vec<Checksums>, StateError> {
+        let parts = state.checksums(&self.name)?.into_iter();
+        Ok(parts.map(|(start, length, hashes)| Checksums { start, length, hashes }).collect())
+    }
+}
+
+/// What is wrong with an output file.
+#[derive(Debug, Default)]
+pub(super) struct Wrong {
+    /// The damaged blocks, and the hashes that they should have.
+    pub(super) blocks: Vec<(Range<u64>, u64)>,
+    /// Its length in bytes.
+    pub(super) length: u64,
+    /// How many bytes have checksums.
+    checked: u64,
+}
+
+/// Compares a file with its checksums. Blocks that it lacks are none of the damaged ones.
+pub(super) fn check(run: &Path, known: &Known, state: &State) -> Result<Wrong, CrawlError> {
+    let checksums = known.checksums(state)?;
+    let path = run.join(&known.file);
+    compare(&path, &checksums).map_err(CrawlError::file(&path))
+}
+
+fn compare(path: &Path, checksums: &[Checksums]) -> io::Result<Wrong> {
+    let file = File::open(path)?;
+    let mut wrong = Wrong { length: file.metadata()?.len(), ..Wrong::default() };
+    let mut file = BufReader::with_capacity(1 << 20, file);
+    let mut block = Vec::new();
+    for (bytes, hash) in checksums.iter().flat_map(Checksums::blocks) {
+        wrong.checked = bytes.end;
+        block.clear();
+        (&mut file).take(bytes.end - bytes.start).read_to_end(&mut block)?;
+        if bytes.end > wrong.length {
+            break;
+        }
+        if Checksums::hash(&block) != hash {
+            wrong.blocks.push((bytes, hash));
+        }
+    }
+    Ok(wrong)
+}
+
+impl Verification {
+    fn add(&mut self, file: &str, bytes: Range<u64>, affected: String) {
+        self.damage.push(Damage { file: file.to_owned(), bytes, affected });
+    }
+
+    fn add_state(&mut self, path: &Path, state: &Inspection) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        // To ask SQLite would apply the log.
+        let ask = state.log.is_none() && !state.pages.is_empty();
+        let owners = if ask { owners(path) } else { HashMap::new() };
+        for page in &state.pages {
+            let owner = owners.get(page).map_or("structure or free space", String::as_str);
+            self.add(&name, bytes_of(*page), format!("a page of the state: {owner}"));
+        }
+        if let Some(end) = &state.end {
+            let is_short = path.metadata().is_ok_and(|file| file.len() == end.start);
+            let what = if is_short { "are missing" } else { "do not belong to it" };
+            self.add(&name, end.clone(), format!("the end of the state: these bytes {what}"));
+        }
+        if let Some(damage) = state.log.as_ref().and_then(|log| log.damage.clone()) {
+            let what = "what was committed last, and not yet moved to the state's file";
+            self.add(&format!("{name}-wal"), damage, what.to_owned());
+        }
+        if !state.has_checksums {
+            let note = format!(
+                "{name} is of an earlier version, without checksums: the next start of the crawl adds them"
+            );
+            self.notes.push(note);
+        }
+    }
+
+    /// Adds what only the state knows: whether it is one as a whole, and the output files.
+    fn add_outputs(&mut self, run: &Path, path: &Path, was_killed: bool) -> Result<(), CrawlError> {
+        let state = State::read(path)?;
+        if self.damage.is_empty()
+            && let Some(what) = state.structure()?
+        {
+            self.add(STATE, 0..self.bytes, what);
+        }
+        let files = if run.is_dir() { Known::all(&state)? } else { Vec::new() };
+        files.iter().try_for_each(|known| self.add_file(run, known, &state, was_killed))
+    }
+
+    fn add_file(
+        &mut self,
+        run: &Path,
+        known: &Known,
+        state: &State,
+        was_killed: bool,
+    ) -> Result<(), CrawlError> {
+        let (file, path) = (&known.file, run.join(&known.file));
+        if !path.exists() && known.is_full() {
+            self.notes.push(format!("{file} is not there: moved away?"));
+            return Ok(());
+        }
+        let wrong = check(run, known, state)?;
+        self.bytes += wrong.length;
+        if wrong.checked < known.size.min(wrong.length) {
+            let note = "was written by an earlier version, without checksums";
+            self.notes.push(format!("{file} {note}: the next start of the crawl adds them"));
+        }
+        for bytes in joined(wrong.blocks.into_iter().map(|(bytes, _)| bytes)) {
+            let affected = affected(run, file, &bytes).map_err(CrawlError::file(&path))?;
+            self.add(file, bytes, affected);
+        }
+        if wrong.length < known.size {
+            let lost = "its end is missing, with the lines or records that it had";
+            self.add(file, wrong.length..known.size, lost.to_owned());
+        } else if wrong.length > known.size && !was_killed {
+            let more = "these bytes do not belong to it; the next start cuts them off";
+            self.add(file, known.size..wrong.length, more.to_owned());
+        }
+        Ok(())
+    }
+}
+
+/// The bytes of a page of the state.
+pub(super) fn bytes_of(page: u32) -> Range<u64> {
+    let end = u64::from(page) * PAGE as u64;
+    end - PAGE as u64..end
+}
+
+/// Ranges in order, those that touch as one.
+pub(super) fn joined(ranges: impl Iterator<Item = Range<u64>>) -> Vec<Range<u64>> {
+    let mut joined: Vec<Range<u64>> = Vec::new();
+    for range in ranges {
+        match joined.last_mut() {
+            Some(last) if last.end == range.start => last.end = range.end,
+            _ => joined.push(range),
+        }
+    }
+    joined
+}
+
+/// The lines or records that have some of these bytes.
+fn affected(run: &Path, file: &str, bytes: &Range<u64>) -> io::Result<String> {
+    let path = run.join(file);
+    if path.extension().is_some_and(|ending| ending == "zst") {
+        return Ok("the lines that are compressed there, and perhaps all after them".to_owned());
+    }
+    let mut urls = Vec::new();
+    if !has_lines(&path) {
+        for name in [PAGES, DUPLICATES] {
+            for path in parts(run, name)? {
+                each_line(open_part(&path)?, |_, line| {
+                    urls.extend(archived(line, file, bytes));
+                })?;
+            }
+        }
+        return Ok(format!("records of {}", shown(&urls, "a redirect, an error or robots.txt")));
+    }
+    let (mut number, mut first) = (0_u64, 0);
+    each_line(open_part(&path)?, |at, line| {
+        number += 1;
+        if at < bytes.end && at + line.len() as u64 > bytes.start {
+            first = if first == 0 { number } else { first };
+            urls.push(url_in(line));
+        }
+    })?;
+    let lines = counted(urls.len(), "line");
+    Ok(format!("{lines} from line {first}: {}", shown(&urls, "")))
+}
+
+/// Whether a file has lines as they are.
+pub(super) fn has_lines(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "jsonl")
+}
+
+/// Calls `visit` with the position and the bytes of each line.
+pub(super) fn each_line(
+    mut file: impl BufRead,
+    mut visit: impl FnMut(u64, &[u8]),
+) -> io::Result<()> {
+    let (mut at, mut line) = (0, Vec::new());
+    while file.read_until(b'\n', &mut line)? > 0 {
+        visit(at, &line);
+        at += line.len() as u64;
+        line.clear();
+    }
+    Ok(())
+}
+
+/// The URL of a line, as far as it can be read.
+pub(super) fn url_in(line: &[u8]) -> String {
+    let line = String::from_utf8_lossy(line);
+    let id = line.split_once("\"id\":\"").map(|(_, rest)| rest);
+    let url = id.and_then(|rest| rest.split('"').next()).unwrap_or("a URL that cannot be read");
+    url.chars().take(2_000).collect()
+}
+
+fn shown(urls: &[String], none: &str) -> String {
+    let mut text = urls.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
+    if urls.is_empty() {
+        text.push_str(none);
+    } else if urls.len() > SHOWN {
+        return format!("{text} and {} more", urls.len() - SHOWN);
+    }
+    text
+}
+
+/// The URL of a line whose record has some of these bytes of a WARC file.
+fn archived(line: &[u8], file: &str, bytes: &Range<u64>) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Archived<'a> {
+        #[serde(borrow)]
+        id: Cow<'a, str>,
+        warc: Option<Position>,
+    }
+    let line: Archived<'_> = serde_json::from_slice(line).ok()?;
+    let position = line.warc.filter(|position| position.file == file)?;
+    let is_hit = position.offset < bytes.end && position.offset + position.length > bytes.start;
+    is_hit.then(|| line.id.into_owned())
+}

@@ -1,0 +1,108 @@
+//! States that are damaged, or of a time when pages had no checksums.
+
+use std::path::Path;
+
+use super::{
+    super::{inspect::Inspection, log::Log},
+    *,
+};
+
+/// A state that a killed process has left: nothing of its log is in the file.
+fn killed(directory: &TempDir) -> PathBuf {
+    let (from, to) = (directory.path().join("live"), path(directory));
+    let state = State::open(&from).unwrap();
+    for batch in 0..6_i64 {
+        state.begin().unwrap();
+        for number in 0..20 {
+            state.set_meta(&format!("{batch} {number}"), "value ".repeat(40)).unwrap();
+        }
+        state.commit().unwrap();
+    }
+    fs::copy(&from, &to).unwrap();
+    fs::copy(Log::path(&from), Log::path(&to)).unwrap();
+    to
+}
+
+fn rows(path: &Path) -> i64 {
+    State::read(path)
+        .unwrap()
+        .value("SELECT count(*) FROM meta WHERE value LIKE 'value%'", [])
+        .unwrap()
+}
+
+#[test]
+fn a_damaged_log_is_found_and_restored() {
+    let directory = TempDir::new().unwrap();
+    let path = killed(&directory);
+    let log = fs::read(Log::path(&path)).unwrap();
+    let whole = fs::read(&path).unwrap();
+    assert!(Inspection::of(&path).unwrap().is_sound());
+    // The header, frames and pages; the last frame is the last commit.
+    for at in [
+        0,
+        5,
+        9,
+        17,
+        30,
+        32,
+        37,
+        41,
+        45,
+        50,
+        60,
+        4_200,
+        log.len() / 2,
+        log.len() - 4_100,
+        log.len() - 20,
+    ] {
+        let mut damaged = log.clone();
+        damaged[at] ^= 64;
+        fs::write(Log::path(&path), &damaged).unwrap();
+        assert!(matches!(State::open(&path), Err(StateError::Damaged(_))), "byte {at}");
+        assert!(matches!(State::read(&path), Err(StateError::Damaged(_))), "byte {at}");
+        let found = Log::parse(&damaged).damage.unwrap();
+        assert!(found.contains(&(at as u64)), "byte {at}: {found:?}");
+        // To try all bytes of a page takes time.
+        if at < 100 {
+            assert!(Log::restore(&mut damaged));
+            assert!(damaged == log, "byte {at}");
+        }
+    }
+    // What a kill leaves behind is not damage.
+    for end in [0, 1, 31, 32, 40, 60, 32 + 4_120, log.len() - 1, log.len() - 4_110] {
+        assert_eq!(Log::parse(&log[..end]).damage, None, "{end} bytes");
+    }
+    fs::write(&path, whole).unwrap();
+    fs::write(Log::path(&path), &log).unwrap();
+    assert_eq!(rows(&path), 120);
+}
+
+#[test]
+fn a_state_of_an_earlier_version_gets_checksums() {
+    let directory = TempDir::new().unwrap();
+    let path = path(&directory);
+    fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/state/crawl-v4.sqlite"), &path)
+        .unwrap();
+    State::open(&path).unwrap().commit().unwrap();
+    assert!(!Inspection::of(&path).unwrap().has_checksums);
+    drop(State::open(&path).unwrap());
+    let inspection = Inspection::of(&path).unwrap();
+    assert!(inspection.has_checksums && inspection.is_sound());
+    assert_eq!(State::open(&path).unwrap().structure().unwrap(), None);
+}
+
+#[test]
+fn every_byte_of_the_first_page_counts() {
+    let directory = TempDir::new().unwrap();
+    let path = path(&directory);
+    drop(State::open(&path).unwrap());
+    let sound = fs::read(&path).unwrap();
+    for (at, change) in (0..110).flat_map(|at| [1, 8, 16, 48, 255].map(|change| (at, change))) {
+        let mut damaged = sound.clone();
+        damaged[at] ^= change;
+        fs::write(&path, &damaged).unwrap();
+        assert_eq!(Inspection::of(&path).unwrap().pages, [1], "byte {at}");
+        let error = State::open(&path).unwrap_err();
+        assert!(matches!(error, StateError::Damaged(_)), "byte {at}: {error:?}");
+    }
+}

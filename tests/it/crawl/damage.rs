@@ -1,0 +1,233 @@
+//! Files of a run that are full, damaged, repaired or copied.
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, OpenOptions},
+    io::{Read, Seek, SeekFrom, Write},
+    path::Path,
+    thread,
+    time::Duration,
+};
+
+use bytesize::ByteSize;
+use pagesieve::{
+    crawl::{self, CrawlError, backup, repair, verify},
+    sink::{open_part, parts},
+};
+use rand::{RngExt, SeedableRng, rngs::StdRng};
+use tempfile::TempDir;
+
+use super::site::{Site, lines, page};
+use crate::{
+    cli::{pagesieve, stdout},
+    server::{Reply, Request},
+};
+
+/// A site of this many pages, of which every third repeats another.
+fn site(pages: usize) -> Site {
+    let reply = move |request: &Request, _| {
+        let number = request.path.trim_start_matches('/').parse().unwrap_or(0);
+        let links: Vec<_> = (1..=2).map(|step| format!("/{}", 2 * number + step)).collect();
+        let links: Vec<_> = links.iter().map(String::as_str).collect();
+        match number % 3 {
+            _ if number >= pages => Reply::new(404, "not here"),
+            2 => page(&(number - 1).to_string(), &links),
+            _ => page(&number.to_string(), &links),
+        }
+    };
+    Site::answering(reply, &["a.test/"]).planned(|plan| {
+        plan.crawl.concurrency = 1.try_into().unwrap();
+        plan.store.warc = true;
+    })
+}
+
+/// The text of all files of this name.
+fn whole(run: &Path, name: &str) -> String {
+    let mut text = String::new();
+    for path in parts(run, name).unwrap() {
+        open_part(&path).unwrap().read_to_string(&mut text).unwrap();
+    }
+    text
+}
+
+/// The files that are verified, with their content.
+fn files(run: &Path) -> BTreeMap<String, Vec<u8>> {
+    let names = ["state.sqlite", "state.sqlite-wal", "pages.jsonl", "duplicates.jsonl"];
+    let names = names.map(str::to_owned).into_iter().chain(["warc/test-00000.warc.gz".to_owned()]);
+    names.filter_map(|name| Some((name.clone(), fs::read(run.join(name)).ok()?))).collect()
+}
+
+fn copy(files: &BTreeMap<String, Vec<u8>>) -> TempDir {
+    let directory = TempDir::new().unwrap();
+    fs::create_dir(directory.path().join("warc")).unwrap();
+    for (name, content) in files {
+        fs::write(directory.path().join(name), content).unwrap();
+    }
+    directory
+}
+
+fn write_at(path: &Path, at: u64, bytes: &[u8]) {
+    let mut file = OpenOptions::new().write(true).open(path).unwrap();
+    file.seek(SeekFrom::Start(at)).unwrap();
+    file.write_all(bytes).unwrap();
+}
+
+fn assert_sound(run: &Path) {
+    let found = verify(run).unwrap();
+    assert_eq!((found.damage, found.notes), (vec![], vec![]));
+}
+
+#[test]
+fn full_files_are_renamed_or_compressed_and_still_read() {
+    let small = site(60).planned(|plan| plan.store.rotate = ByteSize::kib(8));
+    let packed = site(60).planned(|plan| {
+        plan.store.rotate = ByteSize::kib(8);
+        plan.store.compress = true;
+    });
+    let one = site(60);
+    for site in [&one, &small, &packed] {
+        crate::crawl::site::run(site.plan.clone());
+        assert_sound(site.path());
+    }
+    let urls = |text: String| {
+        text.lines().map(|line| line.split("\",").next().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    for (site, ending) in [(&small, "jsonl"), (&packed, "jsonl.zst")] {
+        for name in ["pages.jsonl", "duplicates.jsonl"] {
+            assert_eq!(urls(whole(site.path(), name)), urls(whole(one.path(), name)), "{name}");
+        }
+        let first = site.path().join(format!("pages-00001.{ending}"));
+        assert!(first.exists() && site.path().join("warc/test-00001.warc.gz").exists());
+        // The next start goes on with the files, and leaves nothing behind.
+        crate::crawl::site::run(site.plan.clone());
+        assert_sound(site.path());
+        assert!(ending == "jsonl" || !site.path().join("pages-00001.jsonl").exists());
+        let mut explain = pagesieve();
+        explain.current_dir(site.path()).args(["explain", "http://a.test/", "http://a.test/1"]);
+        let explained = stdout(&explain.args(["--run", "."]).assert().success());
+        assert!(!explained.contains("neither its text"), "{explained}");
+        crawl::delete_run(site.path()).unwrap();
+        assert_eq!(fs::read_dir(site.path()).unwrap().count(), 0);
+    }
+}
+
+#[test]
+fn every_changed_byte_is_found_and_restored() {
+    let site = site(40);
+    site.run();
+    assert_sound(site.path());
+    let sound = files(site.path());
+    assert!(!sound.contains_key("state.sqlite-wal"));
+    let mut random = StdRng::seed_from_u64(17);
+    for number in 0..24 {
+        let (name, content) = sound.iter().nth(number % sound.len()).unwrap();
+        let at = random.random_range(0..content.len());
+        let run = copy(&sound);
+        write_at(&run.path().join(name), at as u64, &[content[at] ^ random.random_range(1..=255)]);
+        let found = verify(run.path()).unwrap();
+        assert_eq!(found.damage.len(), 1, "{name}, byte {at}: {found:?}");
+        assert_eq!(found.damage[0].file, *name);
+        assert!(found.damage[0].bytes.contains(&(at as u64)), "{name}, byte {at}: {found:?}");
+        let done = repair(run.path()).unwrap();
+        assert_eq!((done.restored, done.dropped, done.left), (1, vec![], vec![]));
+        assert_sound(run.path());
+        assert!(files(run.path()) == sound, "{name}, byte {at}");
+        assert!(run.path().join(format!("{name}.damaged")).exists());
+    }
+}
+
+#[test]
+fn a_damaged_page_of_the_state_is_an_error_with_advice_and_never_a_wrong_row() {
+    let site = site(40);
+    site.run();
+    let content = fs::read(site.path().join("state.sqlite")).unwrap();
+    for page in 0..content.len() / 4096 {
+        let byte = content[page * 4096 + 2_000];
+        write_at(&site.path().join("state.sqlite"), page as u64 * 4096 + 2_000, &[!byte]);
+        if let Err(error) = site.try_run() {
+            assert!(matches!(error, CrawlError::State(_)), "{error:?}");
+            assert!(error.to_string().contains("pagesieve repair"), "{error}");
+        }
+        write_at(&site.path().join("state.sqlite"), 0, &content);
+    }
+}
+
+#[test]
+fn lines_that_cannot_be_restored_are_dropped_and_the_others_kept() {
+    let site = site(40);
+    site.run();
+    let sound = whole(site.path(), "pages.jsonl");
+    write_at(&site.path().join("pages.jsonl"), 5_000, b"\0\0\0\0");
+    let found = verify(site.path()).unwrap();
+    assert_eq!(found.damage.len(), 1);
+    let done = repair(site.path()).unwrap();
+    assert!(done.left.is_empty() && !done.dropped.is_empty(), "{done}");
+    let kept = whole(site.path(), "pages.jsonl");
+    assert!(kept.lines().all(|line| sound.contains(line)));
+    assert_eq!(kept.lines().count() + done.dropped.len(), sound.lines().count());
+    assert_sound(site.path());
+    crate::crawl::site::run(site.plan.clone());
+
+    // A file that is too short loses its last lines only.
+    let file = OpenOptions::new().write(true).open(site.path().join("pages.jsonl")).unwrap();
+    file.set_len(kept.len() as u64 - 10).unwrap();
+    assert_eq!(verify(site.path()).unwrap().damage.len(), 1);
+    assert_eq!(repair(site.path()).unwrap().dropped.len(), 1);
+    assert_eq!(whole(site.path(), "pages.jsonl").lines().count() + 1, kept.lines().count());
+    assert_sound(site.path());
+    crate::crawl::site::run(site.plan.clone());
+}
+
+#[test]
+fn copies_made_while_a_crawl_writes_fit_together() {
+    for compress in [false, true] {
+        let reply = |request: &Request, _| {
+            let number: u32 = request.path.trim_start_matches('/').parse().unwrap_or(0);
+            let next = format!("/{}", number + 1);
+            let links = [next.as_str()];
+            let links = if number < 150 { &links[..] } else { &[] };
+            page(&request.path, links).after(Duration::from_millis(8))
+        };
+        let site = Site::answering(reply, &["a.test/"]).planned(|plan| {
+            (plan.store.rotate, plan.store.compress) = (ByteSize::kib(6), compress);
+        });
+        let plan = site.plan.clone();
+        let crawl = thread::spawn(|| crate::crawl::site::run(plan));
+        let copies = TempDir::new().unwrap();
+        let mut sizes = Vec::new();
+        while !crawl.is_finished() {
+            if !crawl::is_run(site.path()) {
+                continue;
+            }
+            let copy = copies.path().join(sizes.len().to_string());
+            match backup(site.path(), &copy) {
+                Ok(_) => {
+                    assert_sound(&copy);
+                    sizes.push(lines(&copy, "pages.jsonl").len());
+                }
+                // The crawl has just created it.
+                Err(error) => assert!(sizes.is_empty(), "{error}"),
+            }
+        }
+        crawl.join().unwrap();
+        assert!(sizes.is_sorted() && sizes.len() > 3, "{sizes:?}");
+        assert!(sizes.iter().any(|lines| (1..150).contains(lines)), "{sizes:?}");
+    }
+}
+
+#[test]
+fn a_backup_is_a_run_of_its_own() {
+    let site = site(40);
+    site.run();
+    let directory = TempDir::new().unwrap();
+    let copy = directory.path().join("copy");
+    backup(site.path(), &copy).unwrap();
+    assert_sound(&copy);
+    assert_eq!(whole(&copy, "pages.jsonl"), whole(site.path(), "pages.jsonl"));
+    assert!(matches!(backup(site.path(), &copy), Err(CrawlError::Occupied(_))));
+    let mut plan = site.plan.clone();
+    plan.directory = copy;
+    let requests = site.server.requests().len();
+    crate::crawl::site::run(plan);
+    assert_eq!(site.server.requests().len(), requests, "nothing is left to be fetched");
+}
