@@ -51,7 +51,8 @@ pub mod filter;
 pub mod fingerprint;
 pub mod index;
 #[cfg(feature = "cli")]
-mod input;
+#[doc(hidden)]
+pub mod input;
 pub mod page;
 #[cfg(feature = "crawl")]
 pub mod report;

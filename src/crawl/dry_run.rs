@@ -12,7 +12,7 @@ use super::{
     directory::{STATE, check_owner, check_unclaimed},
     fetch::{Contact, FetchError, Fetcher, Limit, Response},
     plan::{CrawlError, Plan},
-    robots::{Robots, RobotsRequest, RobotsResponse, product_token},
+    robots::{self, Robots, RobotsRequest, RobotsResponse, product_token},
     scope::Scope,
     sitemap,
 };
@@ -85,6 +85,7 @@ pub async fn dry_run(plan: &Plan) -> Result<Forecast, CrawlError> {
         fetcher: Fetcher::new(&plan.fetch, &plan.crawl.user_agent)?,
         options,
         robots: HashMap::new(),
+        sitemaps: HashMap::new(),
         not_before: HashMap::new(),
         seen: HashSet::new(),
         found: Vec::new(),
@@ -93,8 +94,14 @@ pub async fn dry_run(plan: &Plan) -> Result<Forecast, CrawlError> {
         match kind {
             UrlKind::Page => {
                 for url in urls {
+                    let origin = format!("{}://{}", url.scheme(), url.origin());
                     let admitted = dry_run.scope.admit_seed(seed, &url, |_| false);
                     dry_run.check_page(url, admitted).await?;
+                    if plan.seeds[seed].sitemaps
+                        && let Some(sitemaps) = dry_run.sitemaps.remove(&origin)
+                    {
+                        dry_run.check_sitemaps(sitemaps).await?;
+                    }
                 }
             }
             UrlKind::Sitemap => dry_run.check_sitemaps(urls.into()).await?,
@@ -123,6 +130,8 @@ struct DryRun<'a> {
     known: Option<UrlLog>,
     fetcher: Fetcher,
     robots: HashMap<String, Robots>,
+    /// The sitemaps that the robots.txt of an origin names.
+    sitemaps: HashMap<String, VecDeque<NormalUrl>>,
     /// When each host may get its next request.
     not_before: HashMap<Origin, Instant>,
     seen: HashSet<NormalUrl>,
@@ -219,7 +228,7 @@ impl DryRun<'_> {
         }
         let origin = format!("{}://{}", url.scheme(), url.origin());
         if !self.robots.contains_key(&origin) {
-            let robots = self.ask(url).await;
+            let robots = self.ask(url, &origin).await;
             self.robots.insert(origin.clone(), robots);
         }
         let robots = self.robots.get(&origin)?;
@@ -234,7 +243,7 @@ impl DryRun<'_> {
         robots.refusal(url.as_url()).map(|why| because(reason, why))
     }
 
-    async fn ask(&mut self, url: &NormalUrl) -> Robots {
+    async fn ask(&mut self, url: &NormalUrl, origin: &str) -> Robots {
         let mut request = RobotsRequest::new(url);
         loop {
             let url = request.url().clone();
@@ -242,6 +251,9 @@ impl DryRun<'_> {
             match request.receive(got) {
                 RobotsResponse::Redirect => {}
                 RobotsResponse::Content(body) => {
+                    let normal = |url| NormalUrl::new(&url, &self.options).ok();
+                    let sitemaps = robots::sitemaps(&body).into_iter().filter_map(normal);
+                    self.sitemaps.insert(origin.to_owned(), sitemaps.collect());
                     return Robots::parse(&body, product_token(&self.plan.crawl.user_agent));
                 }
                 RobotsResponse::Unreachable(why, contact) => {

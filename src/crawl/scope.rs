@@ -33,6 +33,8 @@ pub struct Seed {
     pub max_depth: u32,
     /// The maximum number of pages that are received for this seed list.
     pub max_pages: u64,
+    /// Whether to follow the sitemaps that the robots.txt of its URLs' hosts name.
+    pub sitemaps: bool,
     /// Written with each page of this seed list.
     pub tags: Vec<String>,
 }
@@ -85,6 +87,7 @@ struct Fields {
     exclude: Vec<String>,
     max_depth: Option<u32>,
     max_pages: Option<u64>,
+    sitemaps: bool,
     tags: Vec<String>,
 }
 
@@ -110,9 +113,9 @@ impl Seed {
     }
 
     fn of(source: Source, fields: Fields) -> Self {
-        let Fields { scope, include, exclude, max_depth, max_pages, tags, .. } = fields;
+        let Fields { scope, include, exclude, max_depth, max_pages, sitemaps, tags, .. } = fields;
         let (max_depth, max_pages) = (max_depth.unwrap_or(20), max_pages.unwrap_or(100_000));
-        Self { source, scope, include, exclude, max_depth, max_pages, tags }
+        Self { source, scope, include, exclude, max_depth, max_pages, sitemaps, tags }
     }
 }
 

@@ -26,6 +26,9 @@ const MAX_DEPTH: usize = 64;
 /// Further problems are only counted.
 const MAX_PROBLEMS: usize = 100;
 
+/// The longest URL, encoded: no longer one is fetched.
+const MAX_URL: usize = 2048;
+
 /// The longest text of an element that is kept: longer than any URL may be, however it is encoded.
 const MAX_TEXT: usize = 8 * 1024;
 
@@ -69,7 +72,7 @@ pub enum Problem {
         /// The error.
         message: String,
     },
-    /// The URL of an entry is invalid, or neither `http` nor `https`.
+    /// The URL of an entry is invalid, too long, or neither `http` nor `https`.
     #[error("not a fetchable URL: {0:?}")]
     Url(String),
     /// An entry has no URL.
@@ -163,7 +166,9 @@ impl Sitemap {
     }
 
     fn checked(&mut self, url: Result<Url, url::ParseError>, written: &str) -> Option<Url> {
-        let url = url.ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+        let is_fetched =
+            |url: &Url| matches!(url.scheme(), "http" | "https") && url.as_str().len() <= MAX_URL;
+        let url = url.ok().filter(is_fetched);
         if url.is_none() {
             self.note(Problem::Url(written.chars().take(200).collect()));
         }

@@ -31,6 +31,9 @@ use crate::{
 /// How long a host may take to show that it answers.
 const PROBE_TIME: Duration = Duration::from_secs(10);
 
+/// How much of a target is recorded that is none.
+const LONGEST_TARGET: usize = 1 << 10;
+
 /// What all workers share.
 #[derive(Debug)]
 pub(super) struct Worker {
@@ -167,6 +170,7 @@ impl Worker {
             content_type: response.content_type.take(),
             at: Timestamp::now(),
             is_cut: response.extent == Extent::Cut,
+            share: response.share.take(),
         };
         let outcome = if response.is_redirect() {
             Outcome::Redirect { status, target: self.redirect_target(url, &response) }
@@ -194,7 +198,9 @@ impl Worker {
 
     fn redirect_target(&self, url: &Url, response: &Response) -> Result<NormalUrl, String> {
         let Some(target) = response.redirect_target(url) else {
-            return Err(format!("no target: {}", response.location.as_deref().unwrap_or_default()));
+            let location = response.location.as_deref().unwrap_or_default();
+            let shown = &location[..location.floor_char_boundary(LONGEST_TARGET)];
+            return Err(format!("no target: {shown}"));
         };
         NormalUrl::new(&target, &self.url_options).map_err(|error| error.to_string())
     }

@@ -1,6 +1,6 @@
 //! Reads the documents that the commands judge, fingerprint and extract: JSON lines, HTML files and directories of them.
 //!
-//! [`Documents`] yields one document after another from files and standard input; [`Chunks`] reads them ahead on a thread. An input
+//! `Documents` yields one document after another from files and standard input; `Chunks` reads them ahead on a thread. An input
 //! that cannot be read is an error item with its place, and reading continues after it. Memory is bounded, whatever the input holds.
 
 mod chunks;
@@ -83,6 +83,16 @@ pub(crate) enum InputError {
         /// Why, and what to do instead.
         why: &'static str,
     },
+}
+
+/// How many documents a file of JSON lines has, and how many of its lines cannot be read. For fuzzing.
+#[must_use]
+pub fn count_lines(file: Vec<u8>) -> [usize; 2] {
+    let mut counts = [0, 0];
+    for line in lines::Lines::new(Box::new(io::Cursor::new(file)), String::new()) {
+        counts[usize::from(line.is_err())] += 1;
+    }
+    counts
 }
 
 impl Input {

@@ -177,6 +177,7 @@ fn check_shows_the_whole_configuration() {
     exclude = []
     max_depth = 20
     max_pages = 100000
+    sitemaps = false
     tags = []
     "#);
 }

@@ -267,6 +267,8 @@ async fn malformed_answers_are_errors_and_never_panics() {
     ] {
         let error = page(&open(), Reply::raw(bytes.as_str())).await.unwrap_err();
         assert_eq!(error.kind(), kind, "{bytes:.80}");
+        let is_large = bytes.contains(&many) || bytes.contains(&large);
+        assert_eq!(error.is_retryable(), !is_large, "{bytes:.80}");
     }
 }
 

@@ -33,7 +33,10 @@ const CRAWL: &[(&str, &[&str])] = &[
     ("dry_run", &["plan", "directory", "sitemap", "robots", "scope", "fetch"]),
     ("seeds", &["plan", "fetch"]),
     ("worker", &["recorder", "frontier", "plan", "sitemap", "robots", "politeness", "fetch"]),
-    ("recorder", &["frontier", "plan", "directory", "sitemap", "robots", "scope", "politeness"]),
+    (
+        "recorder",
+        &["frontier", "plan", "directory", "sitemap", "robots", "scope", "politeness", "fetch"],
+    ),
     ("frontier", &["robots", "politeness"]),
     ("directory", &["plan"]),
     ("plan", &["scope", "politeness", "fetch"]),

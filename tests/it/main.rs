@@ -24,6 +24,7 @@ mod fetch;
 mod filter_cmd;
 mod filter_stream;
 mod formats;
+mod fuzz;
 mod golden;
 mod house;
 mod imports;

@@ -1,6 +1,7 @@
 //! Reads a body: removes its content coding while it arrives, counts the decoded bytes, stops at the limit.
 //!
-//! No declared length is trusted. Memory is bounded by the limit, the decoder's window (at most 16 MiB) and one chunk from the network.
+//! No declared length is trusted. Memory is bounded by the limit, the decoder's window (at most 16 MiB) and one chunk from the network,
+//! and that of all bodies together by their shares.
 
 use std::{
     io, iter,
@@ -20,7 +21,7 @@ use reqwest::header::{CONTENT_ENCODING, HeaderMap};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncReadExt, copy_buf, sink};
 use tokio_util::io::StreamReader;
 
-use super::response::Extent;
+use super::{response::Extent, share::Share};
 
 /// Bytes decoded in one step, and the first allocation for a body.
 const STEP: usize = 32 << 10;
@@ -84,6 +85,14 @@ impl Coding {
         };
         if codings.next().is_some() { Err(BadBody::SeveralCodings(value)) } else { Ok(coding) }
     }
+
+    /// Bytes of memory for each decoded byte: the window of some may be as long as the body.
+    pub(super) fn memory(self) -> usize {
+        match self {
+            Self::Identity | Self::Gzip | Self::Deflate => 1,
+            Self::Brotli | Self::Zstd => 2,
+        }
+    }
 }
 
 fn is_meaningless(coding: &str) -> bool {
@@ -100,6 +109,7 @@ pub(super) async fn read<S>(
     chunks: S,
     coding: Coding,
     limit: usize,
+    share: &mut Share,
 ) -> io::Result<(Vec<u8>, Extent)>
 where
     S: Stream<Item = reqwest::Result<Bytes>> + Send + Unpin,
@@ -122,7 +132,7 @@ where
     let mut extent = Extent::Whole;
     while let Some(&first) = wire.fill_buf().await?.first() {
         let reader = decoder(coding, first, &mut wire)?;
-        let filled = fill(&mut decoded, reader, limit, &consumed).await;
+        let filled = fill(&mut decoded, reader, limit, share, &consumed).await;
         // A decoder that fails after the last byte wanted more. Without a declared length nothing else notices a cut body.
         let ended = wire.get_ref().is_terminated();
         extent = filled
@@ -180,13 +190,16 @@ async fn fill(
     body: &mut Vec<u8>,
     mut decoder: impl AsyncRead + Unpin,
     limit: usize,
+    share: &mut Share,
     consumed: &AtomicUsize,
 ) -> io::Result<Extent> {
     // One byte more than the limit distinguishes a body that is too long from one that just fits.
     let most = limit.saturating_add(1);
     while body.len() < most {
         if body.len() == body.capacity() {
-            body.reserve_exact(body.len().max(STEP).min(most - body.len()));
+            let more = body.len().max(STEP).min(most - body.len());
+            share.grow(body.len() + more).await;
+            body.reserve_exact(more);
         }
         let step = STEP.min(most - body.len());
         if decoder.read_buf(&mut (&mut *body).limit(step)).await? == 0 {

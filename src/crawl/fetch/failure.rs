@@ -49,6 +49,9 @@ const LOCAL_ERRORS: [i32; 3] = [24, 23, if cfg!(target_os = "linux") { 105 } els
 /// Messages of the HTTP client's layers that only say that something failed.
 const EMPTY_MESSAGES: [&str; 2] = ["error sending request", "client error (Connect)"];
 
+/// The HTTP client's message for a head of more than 100 headers or 400 KiB.
+const LARGE_HEAD: &str = "message head is too large";
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Setup,
@@ -120,7 +123,7 @@ impl FetchError {
     }
 
     /// Whether the same request may succeed later: after timeouts, broken connections, cut bodies and malformed responses (one bad server
-    /// of several), but not after refused addresses, bad certificates, names that do not exist or bodies that cannot be decoded.
+    /// of several), but not after heads that are too large, refused addresses, bad certificates, names that do not exist or bodies that cannot be decoded.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         self.retryable
@@ -236,7 +239,8 @@ fn head_kind(error: &reqwest::Error) -> (Kind, bool) {
     } else if error.is_connect() || io_kinds().next().is_some() {
         (Kind::Connect, true)
     } else {
-        (Kind::Http, !error.is_builder())
+        let is_large = causes(error).any(|cause| cause.to_string() == LARGE_HEAD);
+        (Kind::Http, !error.is_builder() && !is_large)
     }
 }
 

@@ -10,6 +10,7 @@ mod failure;
 mod media;
 mod proxy;
 mod response;
+mod share;
 
 use std::{
     collections::BTreeMap,
@@ -39,6 +40,7 @@ pub use failure::{Contact, FetchError};
 pub use media::is_html;
 pub use proxy::{BadProxy, Proxy};
 pub use response::{Extent, Response};
+pub(super) use share::Share;
 
 use address::{Guard, Source};
 use body::Coding;
@@ -46,6 +48,7 @@ use connections::Connections;
 use media::Media;
 use proxy::{Refused, report_ignored};
 use response::exchange_of_head;
+use share::Budget;
 
 /// A body that is not needed is read up to this length, so that its connection can be reused: up to about here that is cheaper than a
 /// new connection.
@@ -132,6 +135,8 @@ pub enum Limit {
 pub struct Fetcher {
     connections: Connections,
     guard: Arc<Guard>,
+    pages: Budget,
+    sitemaps: Budget,
     proxy: Option<Proxy>,
     headers: HeaderMap,
     timeout: Duration,
@@ -155,6 +160,8 @@ impl Fetcher {
         Ok(Self {
             connections: Connections::new(&guard, options)?,
             guard,
+            pages: Budget::of_pages(),
+            sitemaps: Budget::of_sitemaps(),
             proxy: options.proxy.clone(),
             headers: headers(user_agent)?,
             timeout: options.timeout,
@@ -268,12 +275,11 @@ impl Fetcher {
         }
         let received = exchange.as_mut().map(|exchange| &mut exchange.body);
         let extent = if is_needed(&response, limit) {
-            let read = self.read(arriving, limit, received).await;
-            (response.body, response.extent) =
-                read.map_err(|error| FetchError::body(url, error))?;
+            let read = self.read(arriving, limit, received, &mut response).await;
+            read.map_err(|error| FetchError::body(url, error))?;
             response.extent
         } else {
-            let (body, extent) = read_unneeded(arriving).await;
+            let (body, extent) = read_unneeded(arriving, self.pages.share(1)).await;
             if let Some(received) = received {
                 *received = body;
             }
@@ -311,25 +317,30 @@ impl Fetcher {
         }
     }
 
-    /// Reads a body, and appends it as received to `received`.
+    /// Reads a body into `response`, and appends it as received to `received`.
     async fn read(
         &self,
-        response: reqwest::Response,
+        arriving: reqwest::Response,
         limit: Limit,
         mut received: Option<&mut Vec<u8>>,
-    ) -> std::io::Result<(Vec<u8>, Extent)> {
-        let coding = Coding::of(response.headers())?;
-        let limit = match limit {
-            Limit::Page => self.max_page,
-            Limit::Robots => 500 << 10,
-            Limit::Sitemap => 50 << 20,
+        response: &mut Response,
+    ) -> std::io::Result<()> {
+        let coding = Coding::of(arriving.headers())?;
+        let (limit, budget) = match limit {
+            Limit::Page => (self.max_page, &self.pages),
+            Limit::Robots => (500 << 10, &self.pages),
+            Limit::Sitemap => (50 << 20, &self.sitemaps),
         };
-        let chunks = response.bytes_stream().inspect_ok(|chunk| {
+        let mut share = budget.share(coding.memory() + usize::from(received.is_some()));
+        let chunks = arriving.bytes_stream().inspect_ok(|chunk| {
             if let Some(received) = &mut received {
                 received.extend_from_slice(chunk);
             }
         });
-        body::read(Box::pin(chunks), coding, limit).await
+        (response.body, response.extent) =
+            body::read(Box::pin(chunks), coding, limit, &mut share).await?;
+        response.share = Some(Arc::new(share));
+        Ok(())
     }
 }
 
@@ -341,13 +352,13 @@ fn is_needed(response: &Response, limit: Limit) -> bool {
 }
 
 /// Reads a body that is not needed, if it is short and fast. A failure here is not an error.
-async fn read_unneeded(response: reqwest::Response) -> (Vec<u8>, Extent) {
+async fn read_unneeded(response: reqwest::Response, mut share: Share) -> (Vec<u8>, Extent) {
     let nothing = (Vec::new(), Extent::Cut);
     if response.content_length().is_some_and(|length| length > UNNEEDED_BODY as u64) {
         return nothing;
     }
     let chunks = Box::pin(response.bytes_stream());
-    let rest = body::read(chunks, Coding::Identity, UNNEEDED_BODY);
+    let rest = body::read(chunks, Coding::Identity, UNNEEDED_BODY, &mut share);
     match tokio::time::timeout(UNNEEDED_TIME, rest).await {
         Ok(Ok(rest)) => rest,
         _ => nothing,

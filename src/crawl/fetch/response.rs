@@ -3,6 +3,7 @@
 use std::{
     fmt::Write as _,
     net::{IpAddr, SocketAddr},
+    sync::Arc,
     time::Duration,
 };
 
@@ -13,10 +14,14 @@ use reqwest::{
 };
 use url::{Position, Url};
 
+use super::share::Share;
 use crate::{page::Timestamp, sink::warc::Exchange};
 
 /// A longer `Retry-After` is shortened to this, so that the caller can add it to any instant.
 const MAX_RETRY_AFTER: Duration = Duration::from_hours(366 * 24);
+
+/// A longer content type is none: it would be stored with the page.
+const LONGEST_TYPE: usize = 1 << 10;
 
 /// The three forms of a date in HTTP (RFC 9110, section 5.6.7).
 const HTTP_DATES: [&str; 3] =
@@ -29,7 +34,7 @@ pub struct Response {
     pub status: StatusCode,
     /// The address that was connected to; behind a proxy, the one that the host's name resolved to.
     pub address: SocketAddr,
-    /// The `Content-Type` header; of several the last.
+    /// The `Content-Type` header; of several the last. One of more than 1 KiB is none.
     pub content_type: Option<String>,
     /// The `Location` header, with bytes that are not ASCII percent-encoded.
     pub location: Option<String>,
@@ -41,6 +46,8 @@ pub struct Response {
     pub body: Vec<u8>,
     /// How much of the body was kept.
     pub extent: Extent,
+    /// The memory that the body holds of the budget for all.
+    pub(in crate::crawl) share: Option<Arc<Share>>,
 }
 
 /// How much of a body was kept.
@@ -64,7 +71,7 @@ impl Response {
         Self {
             status: response.status(),
             address,
-            content_type: texts(&CONTENT_TYPE).pop(),
+            content_type: texts(&CONTENT_TYPE).pop().filter(|it| it.len() <= LONGEST_TYPE),
             location: headers.get(LOCATION).map(|value| ascii_of(value.as_bytes())),
             retry_after: texts(&RETRY_AFTER)
                 .pop()
@@ -72,6 +79,7 @@ impl Response {
             x_robots_tag: texts(&HeaderName::from_static("x-robots-tag")),
             body: Vec::new(),
             extent: Extent::Skipped,
+            share: None,
         }
     }
 

@@ -1,17 +1,56 @@
 //! The links that a recorded URL leads to: which are new, and which are queued.
 
+use std::collections::{BTreeMap, HashMap};
+
 use super::{Parsed, Received, Recorder, Skipped};
 use crate::{
-    crawl::{frontier::Task, plan::CrawlError, sitemap::Sitemap},
-    page::{NormalUrl, Timestamp, site_of},
+    crawl::{
+        frontier::Task,
+        plan::{CrawlError, Root},
+        robots,
+        scope::Seed,
+        sitemap::Sitemap,
+    },
+    page::{NormalUrl, Origin, Timestamp, site_of},
     report::counted,
     state::{
-        HostId, KnownUrl, NewUrl, Reason, SkipCause, UrlId, UrlKind, UrlLog, UrlRow, UrlState,
+        HostId, KnownUrl, NewUrl, Reason, RobotsRow, SkipCause, UrlId, UrlKind, UrlLog, UrlRow,
+        UrlState,
     },
 };
 
 /// Redirects in a row that are followed.
 const MAX_REDIRECTS: u32 = 10;
+
+/// Sitemaps of one host that are queued by one start of a run; further ones are a trap for crawlers.
+const MAX_SITEMAPS: usize = 1_000;
+
+/// Which sitemaps are followed.
+#[derive(Debug, Default)]
+pub(super) struct Sitemaps {
+    /// The origins, with their scheme, whose robots.txt names sitemaps for a seed list.
+    seeds: BTreeMap<String, usize>,
+    /// How many sitemaps of each host were found.
+    found: HashMap<Origin, usize>,
+}
+
+impl Sitemaps {
+    pub(super) fn new(seeds: &[Seed], roots: &[Root]) -> Self {
+        let lists = seeds.iter().zip(roots).enumerate().filter(|(_, (seed, _))| seed.sitemaps);
+        let origin = |url: &NormalUrl| format!("{}://{}", url.scheme(), url.origin());
+        let seeds = lists
+            .rev()
+            .flat_map(|(seed, (_, (_, urls)))| urls.iter().map(move |url| (origin(url), seed)));
+        Self { seeds: seeds.collect(), found: HashMap::new() }
+    }
+
+    /// Whether one more sitemap of this host may be queued.
+    fn admit(&mut self, url: &NormalUrl) -> bool {
+        let count = self.found.entry(url.origin()).or_default();
+        *count += 1;
+        *count <= MAX_SITEMAPS
+    }
+}
 
 /// Where a URL was found.
 #[derive(Clone, Copy, Debug)]
@@ -95,22 +134,57 @@ impl Recorder {
     ) -> Result<Skipped, CrawlError> {
         let row = &task.queued.url;
         let found = Found::page(Some(row.id), 0, received.at);
-        let pages = sitemap.urls.iter().map(|url| (url, UrlKind::Page));
-        let nested = sitemap.nested.iter().map(|url| (url, UrlKind::Sitemap));
-        for (url, kind) in pages.chain(nested) {
+        let mut problems = sitemap.problems.len() + sitemap.more_problems;
+        for url in &sitemap.urls {
             if let Ok(url) = NormalUrl::new(url, &self.url_options) {
-                self.discover(&url, &Found { kind, ..found })?;
+                self.discover(&url, &found)?;
+            }
+        }
+        for url in &sitemap.nested {
+            match NormalUrl::new(url, &self.url_options) {
+                Ok(url) if self.sitemaps.admit(&url) => {
+                    self.discover(&url, &Found { kind: UrlKind::Sitemap, ..found })?;
+                }
+                _ => problems += 1,
             }
         }
         for problem in &sitemap.problems {
             tracing::warn!(url = %row.url, %problem, "sitemap");
         }
         let mut detail = sitemap.counts();
-        let problems = sitemap.problems.len() + sitemap.more_problems;
         if problems > 0 {
             detail = format!("{detail}, {}", counted(problems, "problem"));
         }
         Ok(Skipped::new(Reason::Sitemap, Some(received.status), Some(detail)))
+    }
+
+    /// Enters the sitemaps that a robots.txt names, if a seed list asks for them.
+    pub(super) fn follow_robots(
+        &mut self,
+        origin: &str,
+        robots: &RobotsRow,
+    ) -> Result<(), CrawlError> {
+        let Some(&seed) = self.sitemaps.seeds.get(origin) else { return Ok(()) };
+        let found = Found { seed: Some(seed), ..Found::page(None, 0, robots.at) };
+        for url in robots::sitemaps(&robots.body) {
+            if let Ok(url) = NormalUrl::new(&url, &self.url_options)
+                && self.sitemaps.admit(&url)
+            {
+                self.discover(&url, &Found { kind: UrlKind::Sitemap, ..found })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The same for the robots.txt files that earlier starts have received.
+    pub(super) fn follow_known_robots(&mut self) -> Result<(), CrawlError> {
+        let origins: Vec<String> = self.sitemaps.seeds.keys().cloned().collect();
+        for origin in origins {
+            if let Some(robots) = self.state().robots(&origin)? {
+                self.follow_robots(&origin, &robots)?;
+            }
+        }
+        Ok(())
     }
 
     /// Enters a URL that was found, and queues it if it is new and a seed admits it.

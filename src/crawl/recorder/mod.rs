@@ -31,6 +31,7 @@ use tokio::{
 };
 
 use super::{
+    fetch::Share,
     frontier::{Loaded, Pardon, Query, Recorded, Task, TaskId},
     plan::{CrawlError, Plan},
     politeness::Signal,
@@ -51,6 +52,7 @@ use crate::{
 };
 
 use super::directory::keep_marks;
+use links::Sitemaps;
 pub use report::report;
 use retry::Failures;
 pub(super) use start::Start;
@@ -154,6 +156,9 @@ pub(super) struct Received {
     pub(super) at: Timestamp,
     /// Whether the body was cut at the limit.
     pub(super) is_cut: bool,
+    /// The memory that the body holds of the budget for all, until the outcome is recorded.
+    #[expect(dead_code, reason = "it ends with the value")]
+    pub(super) share: Option<Arc<Share>>,
 }
 
 /// Why there is nothing to be judged.
@@ -215,6 +220,7 @@ pub(super) struct Recorder {
     counts: Tally,
     /// Pages fetched for each seed.
     spent: Vec<u64>,
+    sitemaps: Sitemaps,
     /// Whether hosts are visited in round-robin order.
     round_robin: bool,
     /// Hosts of which a URL was queued since the last [`Update::Recorded`].
@@ -294,7 +300,10 @@ impl Recorder {
                 self.sink.write_exchange(&exchange, &warc::Kind::Response)?;
             }
             Request::Robots(origin, reply) => drop(reply.send(self.state().robots(&origin)?)),
-            Request::KeepRobots(origin, robots) => self.state().set_robots(&origin, &robots)?,
+            Request::KeepRobots(origin, robots) => {
+                self.state().set_robots(&origin, &robots)?;
+                self.follow_robots(&origin, &robots)?;
+            }
             Request::Defer(host, cause) => {
                 tracing::warn!(host = self.state().host_name(host)?, %cause, "host deferred");
                 let until = start::deferred_until(cause);

@@ -121,8 +121,13 @@ fn crawl(
         }
         let queued = waiting.pop_front().expect("there are always new URLs");
         let parsed = web.page(&queued.url.url, &documents, new);
-        let received =
-            Received { status: 200, content_type: None, at: Timestamp::now(), is_cut: false };
+        let received = Received {
+            status: 200,
+            content_type: None,
+            at: Timestamp::now(),
+            is_cut: false,
+            share: None,
+        };
         let outcome = Outcome::Page(received, Box::new(parsed));
         let record = Record { task: task(queued), outcome, exchange: None };
         let began = cpu();

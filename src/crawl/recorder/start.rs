@@ -7,7 +7,7 @@ use std::{fs, path::Path, sync::Arc, time::Duration};
 
 use super::{
     FIRST_BATCH_TIME, Recorder, Tally, json,
-    links::Found,
+    links::{Found, Sitemaps},
     report::judged_by,
     retry::{Failures, failed_by},
 };
@@ -77,6 +77,7 @@ impl Recorder {
             url_options: plan.crawl.url_options(),
             counts: stored(state, "counts")?.unwrap_or_default(),
             spent: stored(state, "spent")?.unwrap_or_default(),
+            sitemaps: Sitemaps::new(&plan.seeds, &roots),
             round_robin: plan.crawl.concurrency.get() == 1,
             urls: UrlLog::load(state)?,
             queued: Vec::new(),
@@ -111,6 +112,7 @@ impl Recorder {
         self.resume_hosts(ended)?;
         let seeds_moved = self.update_seed_lists()?;
         self.queue_seeds(roots)?;
+        self.follow_known_robots()?;
         if seeds_moved {
             self.reassign_queued()?;
         }

@@ -139,6 +139,19 @@ impl Robots {
     }
 }
 
+/// The sitemaps that a robots.txt names, for all agents alike: the first 1,000.
+///
+/// ```
+/// use pagesieve::crawl::robots::sitemaps;
+///
+/// let found = sitemaps(b"Disallow: /private/\nSitemap: http://example.org/sitemap.xml");
+/// assert_eq!(found[0].as_str(), "http://example.org/sitemap.xml");
+/// ```
+#[must_use]
+pub fn sitemaps(file: &[u8]) -> Vec<Url> {
+    parse::sitemaps(file)
+}
+
 /// The request for the robots.txt of one origin, and its redirects.
 #[derive(Clone, Debug)]
 pub(super) struct RobotsRequest {

@@ -3,6 +3,7 @@
 use std::{borrow::Cow, time::Duration};
 
 use encoding_rs::{Encoding, UTF_8};
+use url::Url;
 
 use super::{Robots, Rule, product_token};
 
@@ -13,11 +14,15 @@ const MAX_LINE: usize = 16 * 1024;
 /// Further rules are ignored.
 const MAX_RULES: usize = 10_000;
 
+/// Further sitemaps are ignored.
+const MAX_SITEMAPS: usize = 1_000;
+
 /// Spellings of the directives, with the slips that Google's parser accepts, and `desallow`.
 const USER_AGENT: &[&str] = &["user-agent", "useragent", "user agent"];
 const DISALLOW: &[&str] =
     &["disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw", "desallow"];
 const CRAWL_DELAY: &[&str] = &["crawl-delay", "crawldelay", "crawl delay"];
+const SITEMAP: &[&str] = &["sitemap", "site-map"];
 
 /// The rules for our agent, or for all others.
 #[derive(Default)]
@@ -46,6 +51,17 @@ pub(super) fn parse(file: &[u8], agent: &str) -> Robots {
         parser.line(line, number);
     }
     parser.finish()
+}
+
+/// The sitemaps that the file names, for all agents alike.
+pub(super) fn sitemaps(file: &[u8]) -> Vec<Url> {
+    let bytes = without_bom(whole_lines(file));
+    lines(&bytes)
+        .filter_map(directive)
+        .filter(|(name, _)| SITEMAP.iter().any(|it| name.eq_ignore_ascii_case(it.as_bytes())))
+        .filter_map(|(_, url)| Url::parse(str::from_utf8(url).ok()?).ok())
+        .take(MAX_SITEMAPS)
+        .collect()
 }
 
 /// The part of the file that is read.

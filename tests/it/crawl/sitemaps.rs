@@ -145,3 +145,72 @@ fn broken_sitemaps_are_recorded_and_the_readable_part_is_used() {
     assert!(detail.contains("problems"), "{detail}");
     assert_eq!(site.all_asked().values().max(), Some(&1));
 }
+
+fn with_sitemaps(routes: Routes) -> Site {
+    Site::new(routes, &["a.test/"]).planned(|plan| plan.seeds[0].sitemaps = true)
+}
+
+#[test]
+fn sitemaps_that_robots_txt_names_are_followed_if_a_seed_asks_for_them() {
+    let robots = "User-agent: *\nDisallow: /blog/\n\nSitemap: http://a.test/sitemap.xml\nsitemap:http://b.test/a.xml\nSitemap: /none.xml";
+    let routes = || {
+        let elsewhere = xml(sitemap(&["http://a.test/docs/4", "http://b.test/docs/4"]));
+        three()
+            .at("a.test", "/", page("home", &[]))
+            .at("a.test", "/robots.txt", Reply::text(robots))
+            .at("b.test", "/a.xml", elsewhere)
+            .at("a.test", "/docs/4", page("docs 4", &[]))
+    };
+    let plain = Site::new(routes(), &["a.test/"]);
+    plain.run();
+    assert_eq!(plain.outcomes(), outcomes([("a.test/", "unique")]));
+
+    let expected = outcomes([
+        ("a.test/", "unique"),
+        ("a.test/sitemap.xml", "sitemap"),
+        ("b.test/a.xml", "sitemap"),
+        ("a.test/maps/1.xml", "sitemap"),
+        ("a.test/maps/2.xml.gz", "sitemap"),
+        ("b.test/3.xml", "scope"),
+        ("b.test/x", "scope"),
+        ("b.test/docs/4", "scope"),
+        ("a.test/docs/1", "unique"),
+        ("a.test/docs/2", "unique"),
+        ("a.test/docs/3", "unique"),
+        ("a.test/docs/4", "unique"),
+        ("a.test/blog/1", "robots"),
+    ]);
+    let site = with_sitemaps(routes());
+    site.run();
+    assert_eq!(site.outcomes(), expected);
+    assert_eq!(site.line("a.test/docs/4")["depth"], 0);
+    // A run that goes on with the key has the robots.txt already.
+    let plain = plain.planned(|plan| plan.seeds[0].sitemaps = true);
+    plain.run();
+    assert_eq!(plain.outcomes(), expected);
+    assert_eq!(plain.server.count("a.test", "/robots.txt"), 1);
+}
+
+#[test]
+fn an_endless_chain_of_sitemaps_ends_after_1000() {
+    let names = |from: usize| {
+        let urls: Vec<_> =
+            (0..40).map(|n| format!("http://a.test/{}.xml", from * 40 + n)).collect();
+        index(&urls.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    let mut site = Site::answering(
+        move |request, _| match &*request.path {
+            "/robots.txt" => Reply::text("Sitemap: http://a.test/1.xml"),
+            "/" => page("home", &[]),
+            path => {
+                let number = path.trim_matches(|it: char| !it.is_ascii_digit()).parse();
+                xml(names(number.unwrap_or(0)))
+            }
+        },
+        &["a.test/"],
+    );
+    site = site.planned(|plan| plan.seeds[0].sitemaps = true);
+    site.run();
+    let sitemaps = site.outcomes().values().filter(|it| *it == "sitemap").count();
+    assert_eq!(sitemaps, 1_000);
+}
