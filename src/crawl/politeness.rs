@@ -2,7 +2,8 @@
 //!
 //! Pure: the time is an argument. The delay runs from the end of a response to the start of the next request. If a host may have
 //! several requests in flight, it also runs from start to start. A longer Crawl-delay of robots.txt enters through `Pace::slow_down`; the
-//! frontier defers hosts whose Crawl-delay or pause is longer than the configured limits.
+//! frontier defers hosts whose Crawl-delay or pause is longer than the configured limits. `frontier/groups.rs` decides which hosts share a
+//! pace.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -19,6 +20,22 @@ use crate::state::HostId;
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_DOUBLING: u32 = 10;
 
+/// The weight of the latest response time in the smoothed one: one of this many.
+const SMOOTHING: u32 = 4;
+
+/// Which hosts of a site (registrable domain) share the delay.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ShareDelay {
+    /// None: each host keeps it by itself.
+    Host,
+    /// Those at one address that is not a loopback address.
+    #[default]
+    Address,
+    /// All.
+    Site,
+}
+
 /// The `[politeness]` table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -27,7 +44,11 @@ pub struct Options {
     /// Minimum time between the end of a response and the next request to the same host.
     #[serde(with = "humantime_serde")]
     pub delay: Duration,
-    /// Requests in flight to one host.
+    /// Which hosts of a site share the delay and what is in flight.
+    pub share_delay: ShareDelay,
+    /// The delay is at least this many times the smoothed response time, up to `max_crawl_delay`. Off if 0.
+    pub adaptive: u32,
+    /// Requests in flight to one host, or to hosts that share the delay.
     pub per_host: NonZeroUsize,
     /// Requests in flight to one address, over all hosts. Loopback is exempt.
     pub per_address: NonZeroUsize,
@@ -45,6 +66,8 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             delay: Duration::from_secs(1),
+            share_delay: ShareDelay::default(),
+            adaptive: 0,
             per_host: NonZeroUsize::MIN,
             per_address: NonZeroUsize::new(4).expect("not zero"),
             obey_robots: true,
@@ -72,10 +95,15 @@ pub(super) enum Signal {
     },
 }
 
-/// The pace of one host.
+/// The pace of one host, or of hosts that share it.
 #[derive(Clone, Debug)]
 pub(super) struct Pace {
+    /// The configured delay, or a longer Crawl-delay.
     delay: Duration,
+    adaptive: u32,
+    longest: Duration,
+    /// The smoothed response time.
+    response_time: Option<Duration>,
     earliest: Instant,
     /// When the requests in flight started.
     in_flight: Vec<Instant>,
@@ -85,8 +113,22 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    pub(super) fn new(delay: Duration, now: Instant) -> Self {
-        Self { delay, earliest: now, in_flight: Vec::new(), pauses: 0, paused_at: None }
+    pub(super) fn new(options: &Options, now: Instant) -> Self {
+        Self {
+            delay: options.delay,
+            adaptive: options.adaptive,
+            longest: options.max_crawl_delay,
+            response_time: None,
+            earliest: now,
+            in_flight: Vec::new(),
+            pauses: 0,
+            paused_at: None,
+        }
+    }
+
+    /// The delay without regard to response times.
+    pub(super) fn delay(&self) -> Duration {
+        self.delay
     }
 
     /// Uses the longer of the configured delay and the host's own.
@@ -96,10 +138,16 @@ impl Pace {
         self.delay += longer;
     }
 
+    /// The delay with regard to response times.
+    fn adapted_delay(&self) -> Duration {
+        let times = self.response_time.map(|time| time.saturating_mul(self.adaptive));
+        self.delay.max(times.unwrap_or_default().min(self.longest))
+    }
+
     /// The earliest instant of the next request.
     pub(super) fn earliest(&self) -> Instant {
         let latest = self.in_flight.iter().max();
-        latest.map_or(self.earliest, |&started| self.earliest.max(started + self.delay))
+        latest.map_or(self.earliest, |&started| self.earliest.max(started + self.adapted_delay()))
     }
 
     pub(super) fn in_flight(&self) -> usize {
@@ -111,31 +159,32 @@ impl Pace {
         self.in_flight.push(now);
     }
 
-    /// A request that started at `started` has ended at `now`. If several responses in flight together ask for a pause, only the first
-    /// one lengthens it.
+    /// A request that started at `started` has ended at `now`. Responses of requests in flight together that ask for a pause are one event:
+    /// the first one doubles the pause, and only a request that started after it ends the doubling.
     pub(super) fn end(&mut self, started: Instant, now: Instant, signal: Signal) {
         self.withdraw(started);
+        let is_news = self.paused_at.is_none_or(|paused| started >= paused);
         let wait = match signal {
             Signal::Fine => {
-                self.pauses = 0;
-                self.delay
+                if is_news {
+                    self.pauses = 0;
+                }
+                let time = now.saturating_duration_since(started);
+                let last = self.response_time.unwrap_or(time);
+                self.response_time = Some((last * (SMOOTHING - 1) + time) / SMOOTHING);
+                Duration::ZERO
             }
-            Signal::Unanswered | Signal::Local | Signal::None => self.delay,
+            Signal::Unanswered | Signal::Local | Signal::None => Duration::ZERO,
             Signal::Overload { retry_after } => {
-                if self.paused_at.is_none_or(|paused| started >= paused) {
+                if is_news {
                     self.pauses = (self.pauses + 1).min(LONGEST_DOUBLING);
                     self.paused_at = Some(now);
                 }
                 let pause = FIRST_PAUSE * (1 << (self.pauses.max(1) - 1));
-                retry_after.unwrap_or_default().max(pause).max(self.delay)
+                retry_after.unwrap_or_default().max(pause)
             }
         };
-        self.earliest = self.earliest.max(now + wait);
-    }
-
-    /// The host gets one request on behalf of another host.
-    pub(super) fn touch(&mut self, now: Instant) {
-        self.pause_until(now + self.delay);
+        self.pause_until(now + wait.max(self.adapted_delay()));
     }
 
     /// Allows no request before this instant.
@@ -231,10 +280,14 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
+    fn pace(delay: Duration, now: Instant) -> Pace {
+        Pace::new(&Options { delay, ..Options::default() }, now)
+    }
+
     #[test]
     fn the_delay_runs_from_the_end_of_the_response() {
         let start = Instant::now();
-        let mut pace = Pace::new(SECOND, start);
+        let mut pace = pace(SECOND, start);
         pace.start(start);
         pace.end(start, start + 5 * SECOND, Signal::Fine);
         assert_eq!(pace.earliest(), start + 6 * SECOND);
@@ -243,7 +296,7 @@ mod tests {
     #[test]
     fn requests_in_flight_together_start_a_delay_apart() {
         let start = Instant::now();
-        let mut pace = Pace::new(SECOND, start);
+        let mut pace = pace(SECOND, start);
         pace.start(start);
         assert_eq!(pace.earliest(), start + SECOND);
         pace.withdraw(start);
@@ -253,7 +306,7 @@ mod tests {
     #[test]
     fn a_burst_of_refusals_counts_once() {
         let start = Instant::now();
-        let mut pace = Pace::new(Duration::ZERO, start);
+        let mut pace = pace(Duration::ZERO, start);
         (0..8).for_each(|_| pace.start(start));
         (0..8)
             .for_each(|_| pace.end(start, start + SECOND, Signal::Overload { retry_after: None }));
@@ -262,9 +315,56 @@ mod tests {
     }
 
     #[test]
+    fn each_burst_of_mixed_responses_doubles_the_pause_once() {
+        let mut now = Instant::now();
+        let mut pace = pace(Duration::ZERO, now);
+        for pause in [1, 2, 4, 8] {
+            let start = now;
+            (0..9).for_each(|_| pace.start(start));
+            now += SECOND;
+            for seconds in [None, Some(0), Some(1)] {
+                let retry_after = seconds.map(Duration::from_secs);
+                pace.end(start, now, Signal::Overload { retry_after });
+                // Its request started before the pause.
+                pace.end(start, now, Signal::Fine);
+                pace.end(start, now, Signal::Unanswered);
+            }
+            assert_eq!(pace.earliest(), now + pause * SECOND);
+            now = pace.earliest();
+        }
+    }
+
+    #[test]
+    fn an_adaptive_delay_follows_the_response_times_up_to_a_limit() {
+        let start = Instant::now();
+        let options = Options { delay: SECOND, adaptive: 5, ..Options::default() };
+        let mut pace = Pace::new(&options, start);
+        let mut now = start;
+        let mut delay_after = |time: Duration, signal| {
+            pace.start(now);
+            pace.end(now, now + time, signal);
+            now += time;
+            let delay = pace.earliest() - now;
+            now = pace.earliest();
+            delay
+        };
+        assert_eq!(delay_after(SECOND / 10, Signal::Fine), SECOND, "never less than `delay`");
+        assert_eq!(delay_after(SECOND * 41 / 10, Signal::Fine), SECOND * 55 / 10);
+        assert_eq!(
+            delay_after(SECOND * 30, Signal::Unanswered),
+            SECOND * 55 / 10,
+            "it has sent no response"
+        );
+        assert_eq!(delay_after(SECOND * 1000, Signal::Fine), SECOND * 60);
+        let delays: Vec<_> = (0..40).map(|_| delay_after(SECOND / 10, Signal::Fine)).collect();
+        assert!(delays.is_sorted_by(|a, b| a >= b), "{delays:?}");
+        assert_eq!(delays[39], SECOND);
+    }
+
+    #[test]
     fn a_retry_after_of_zero_does_not_end_the_pause() {
         let start = Instant::now();
-        let mut pace = Pace::new(Duration::ZERO, start);
+        let mut pace = pace(Duration::ZERO, start);
         pace.end(start, start, Signal::Overload { retry_after: Some(Duration::ZERO) });
         pace.end(
             start + SECOND,
@@ -277,7 +377,7 @@ mod tests {
     #[test]
     fn a_response_without_complaint_ends_the_doubling() {
         let start = Instant::now();
-        let mut pace = Pace::new(Duration::ZERO, start);
+        let mut pace = pace(Duration::ZERO, start);
         for second in 0..4 {
             pace.end(
                 start + second * SECOND,

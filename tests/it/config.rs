@@ -125,6 +125,8 @@ fn check_shows_the_whole_configuration() {
 
     [politeness]
     delay = "1s"
+    share_delay = "address"
+    adaptive = 0
     per_host = 1
     per_address = 4
     obey_robots = true

@@ -191,6 +191,7 @@ pub(crate) struct Server {
 #[derive(Debug, Default)]
 struct Shared {
     log: Mutex<Vec<Request>>,
+    counts: Mutex<HashMap<(String, String), usize>>,
     connections: AtomicUsize,
     ended: AtomicBool,
 }
@@ -274,11 +275,11 @@ impl Shared {
 
     /// Records the request and returns how often the same was made before.
     fn observe(&self, request: &Request) -> usize {
-        let mut log = self.log();
-        let same = |asked: &&Request| asked.host == request.host && asked.path == request.path;
-        let count = log.iter().filter(same).count();
-        log.push(request.clone());
-        count
+        self.log().push(request.clone());
+        let mut counts = self.counts.lock().unwrap();
+        let count = counts.entry((request.host.clone(), request.path.clone())).or_default();
+        *count += 1;
+        *count - 1
     }
 }
 

@@ -11,6 +11,7 @@
 
 mod absent;
 mod budget;
+mod groups;
 mod host;
 mod network;
 
@@ -40,6 +41,7 @@ pub(super) use budget::Budget;
 pub(super) use host::Scheme;
 
 use absent::AbsentHosts;
+use groups::{Group, Groups};
 use host::{Contact, Host, RobotsState};
 use network::{Gate, Network};
 
@@ -127,7 +129,6 @@ impl Task {
 #[derive(Debug)]
 pub(super) struct RobotsTask {
     pub(super) id: TaskId,
-    pub(super) host: HostId,
     /// Name and port.
     pub(super) name: Arc<str>,
     pub(super) scheme: Scheme,
@@ -229,10 +230,14 @@ pub(super) enum RobotsResult {
 struct Running {
     host: HostId,
     started: Instant,
+    /// Name and port of the host that gets the request.
+    target: Arc<str>,
+    /// Whether that is another host.
+    goes_elsewhere: bool,
     /// The address whose requests it counts among, if that is known.
     address: Option<IpAddr>,
-    /// Whether the request goes to another host.
-    goes_elsewhere: bool,
+    /// The group whose pace it keeps.
+    group: Group,
     /// Whether the request has not ended.
     in_flight: bool,
     /// Whether a failure counts as an attempt.
@@ -269,6 +274,7 @@ pub(super) struct Frontier {
     running: HashMap<TaskId, Running>,
     last_task: u64,
     addresses: Addresses,
+    groups: Groups,
     network: Network,
     absent: AbsentHosts,
     doubtful: Doubtful,
@@ -305,6 +311,7 @@ impl Frontier {
             doubtful: Doubtful::default(),
             awaited: 0,
             addresses: Addresses::new(options.per_address.get()),
+            groups: Groups::new(options.clone()),
             options,
             clock,
             order,
@@ -361,12 +368,12 @@ impl Frontier {
             Order::Earliest => self.next_earliest(now),
             Order::RoundRobin => self.next_round_robin(now),
         };
-        let asked_again = self.absent.next_at();
+        let later = self.absent.next_at().into_iter().chain(self.groups.next_due()).min();
         match step {
-            Some(Step::Wait(at)) => Step::Wait(asked_again.map_or(at, |again| at.min(again))),
+            Some(Step::Wait(at)) => Step::Wait(later.map_or(at, |later| at.min(later))),
             Some(step) => step,
             None if self.is_done() => Step::Done,
-            None => asked_again.map_or(Step::Blocked, Step::Wait),
+            None => later.map_or(Step::Blocked, Step::Wait),
         }
     }
 
@@ -385,12 +392,19 @@ impl Frontier {
     /// network is in order.
     fn next_probe(&mut self, now: Instant) -> Option<Step> {
         let most = self.options.per_host.get();
+        let group = |host: &Host| self.groups.of(&host.name, host.address);
         let is_full = |host: &Host| {
             let address = host.address.filter(|address| !address.is_loopback());
             address.is_some_and(|address| self.addresses.is_full(address))
+                || self.groups.is_full(&group(host))
+        };
+        let earliest = |host: &Host| {
+            let shared = self.groups.earliest(&group(host));
+            let all = shared.into_iter().chain(self.groups.earliest_by_name(&host.name));
+            all.fold(host.pace.earliest(), Instant::max)
         };
         let is_free = |host: &Host| host.pace.in_flight() < most && !is_full(host);
-        let may_start = |host: &Host| is_free(host) && host.pace.earliest() <= now;
+        let may_start = |host: &Host| is_free(host) && earliest(host) <= now;
         let is_sound = |host: &Host| matches!(host.contact, Contact::Answers | Contact::Unknown);
         let sound = self.hosts.iter().find(|(_, host)| is_sound(host) && may_start(host));
         let suspect = |id| self.hosts.get(&id).is_some_and(may_start);
@@ -401,7 +415,7 @@ impl Frontier {
         let suspects = self.network.suspects().filter_map(|id| self.hosts.get(&id));
         let others = self.hosts.values().filter(|host| is_sound(host));
         let later = suspects.chain(others).filter(|host| is_free(host));
-        match later.map(|host| host.pace.earliest()).min() {
+        match later.map(earliest).min() {
             Some(at) => Some(Step::Wait(at)),
             None if self.running.is_empty() => {
                 self.network.forget();
@@ -414,10 +428,10 @@ impl Frontier {
     fn probe(&mut self, id: HostId, now: Instant) -> Option<Step> {
         let host = self.hosts.get(&id)?;
         let path = if self.options.obey_robots { "/robots.txt" } else { "/" };
-        let (url, address) = (host.url(path)?, host.address);
+        let (url, name) = (host.url(path)?, Arc::clone(&host.name));
         self.network.probe(id);
         let task = ProbeTask { id: self.next_id(), url };
-        self.run(task.id, id, address.filter(|address| !address.is_loopback()), None, now);
+        self.run(task.id, id, name, None, now);
         Some(Step::Probe(Arc::new(task)))
     }
 
@@ -466,17 +480,12 @@ impl Frontier {
         if waits && self.wants_hosts() { Some(self.load_hosts()) } else { step }
     }
 
-    /// A step for a host that waited for a request to its address to end.
+    /// A step for a host that waited for a request to end, or for the pace of its group.
     fn next_released(&mut self, now: Instant) -> Option<Step> {
-        while let Some(id) = self.addresses.release() {
-            if let Some(host) = self.hosts.get_mut(&id) {
-                host.waits = false;
-                if let Some(step) = self.step_of(id, now) {
-                    return Some(step);
-                }
-            }
-        }
-        while let Some(id) = self.next_with_room(now) {
+        while let Some(id) = (self.addresses.release())
+            .or_else(|| self.groups.release(now))
+            .or_else(|| self.next_with_room(now))
+        {
             if let Some(host) = self.hosts.get_mut(&id) {
                 host.waits = false;
                 if let Some(step) = self.step_of(id, now) {
@@ -603,20 +612,12 @@ impl Frontier {
         if host.pace.in_flight() >= self.options.per_host.get() || host.may_be_dead(MAX_FAILURES) {
             return None;
         }
-        let (address, contact) = (host.address.filter(|it| !it.is_loopback()), host.contact);
+        let contact = host.contact;
         if !self.has_room(contact, now) {
             self.wait_for_room(id, contact);
             return None;
         }
-        let host = self.hosts.get_mut(&id)?;
-        if let Some(address) = address
-            && self.addresses.is_full(address)
-        {
-            host.waits = true;
-            self.addresses.wait_for(address, id);
-            return None;
-        }
-        let step = self.start(id, address, now)?;
+        let step = self.start(id, now)?;
         self.schedule(id);
         Some(step)
     }
@@ -632,7 +633,7 @@ impl Frontier {
     }
 
     /// Starts the next fetch of a host, or that of the robots.txt that it needs first.
-    fn start(&mut self, id: HostId, address: Option<IpAddr>, now: Instant) -> Option<Step> {
+    fn start(&mut self, id: HostId, now: Instant) -> Option<Step> {
         let contact = self.hosts.get(&id)?.contact;
         let patience = self.patience(contact, now);
         let host = self.hosts.get_mut(&id)?;
@@ -649,59 +650,71 @@ impl Frontier {
             RobotsState::Requested => return None,
             RobotsState::Unknown { attempt, redirect } => {
                 let attempt = *attempt;
-                let request = redirect.take().unwrap_or_else(|| RobotsRequest::new(&url));
-                *known = RobotsState::Requested;
-                let task_id = self.next_id();
-                let (id, host) = (task_id, id);
-                let task = RobotsTask { id, host, name, scheme, attempt, request, patience };
-                return self.start_robots(task, address, now);
+                let request = redirect.clone().unwrap_or_else(|| RobotsRequest::new(&url));
+                let target: Arc<str> = request.host().into();
+                if let Err(step) = self.wait_for(id, &target, now) {
+                    return step;
+                }
+                *self.hosts.get_mut(&id)?.robots(scheme, now) = RobotsState::Requested;
+                let host = id;
+                let id = self.next_id();
+                self.run(id, host, target, patience, now);
+                let task = RobotsTask { id, name, scheme, attempt, request, patience };
+                return Some(Step::FetchRobots(Arc::new(task)));
             }
         };
-        if !over_budget && !self.budget.reserve(seed) {
-            self.waiting_for_budget.push(id);
-            return None;
+        if !over_budget {
+            if let Err(step) = self.wait_for(id, &name, now) {
+                return step;
+            }
+            if !self.budget.reserve(seed) {
+                self.waiting_for_budget.push(id);
+                return None;
+            }
         }
-        let queued = host.take(seq)?;
+        let queued = self.hosts.get_mut(&id)?.take(seq)?;
         let task_id = self.next_id();
         let task = Task { id: task_id, queued, attempt, robots, over_budget, patience };
-        self.run(task.id, id, address, patience, now);
+        self.run(task.id, id, name, patience, now);
         Some(Step::Fetch(Arc::new(task)))
     }
 
-    /// Starts the fetch of a robots.txt. If a redirect has led to another host that is here, it waits for that host's delay.
-    fn start_robots(
-        &mut self,
-        task: RobotsTask,
-        own: Option<IpAddr>,
-        now: Instant,
-    ) -> Option<Step> {
-        let target = task.request.host();
-        if *target == *task.name {
-            self.run(task.id, task.host, own, task.patience, now);
-            return Some(Step::FetchRobots(Arc::new(task)));
+    /// Makes a host wait if its next request, which goes to `target`, must not start yet. The error is the step that remains, if any does.
+    fn wait_for(&mut self, id: HostId, target: &str, now: Instant) -> Result<(), Option<Step>> {
+        let (address, group, by_name) = self.destination(id, target);
+        let is_later = |at: &Instant| *at > now;
+        let by_group = self.groups.earliest(&group).filter(is_later);
+        let by_name = by_name.filter(is_later);
+        if self.order == Order::RoundRobin {
+            return by_name.max(by_group).map_or(Ok(()), |at| Err(Some(Step::Wait(at))));
         }
-        let other = self.hosts.values_mut().find(|host| *host.name == *target);
-        let address = other.as_ref().and_then(|other| other.address).filter(|it| !it.is_loopback());
-        if let Some(other) = other {
-            let earliest = other.pace.earliest();
-            if earliest > now {
-                return self.start_robots_later(task, earliest);
-            }
-            other.pace.touch(now);
+        let Some(host) = self.hosts.get_mut(&id) else { return Err(None) };
+        if by_group.is_some() || self.groups.is_full(&group) {
+            host.waits = true;
+            self.groups.wait_for(&group, id, by_group, now);
+        } else if let Some(at) = by_name {
+            host.pace.pause_until(at);
+            self.schedule(id);
+        } else if let Some(address) = address.filter(|&address| self.addresses.is_full(address)) {
+            host.waits = true;
+            self.addresses.wait_for(address, id);
+        } else {
+            return Ok(());
         }
-        self.run(task.id, task.host, address, task.patience, now);
-        if let Some(running) = self.running.get_mut(&task.id) {
-            running.goes_elsewhere = true;
-        }
-        Some(Step::FetchRobots(Arc::new(task)))
+        Err(None)
     }
 
-    fn start_robots_later(&mut self, task: RobotsTask, earliest: Instant) -> Option<Step> {
-        let host = self.hosts.get_mut(&task.host)?;
-        host.pace.pause_until(earliest);
-        host.request_robots_again(task.scheme, task.attempt, Some(task.request));
-        self.schedule(task.host);
-        (self.order == Order::RoundRobin).then_some(Step::Wait(earliest))
+    /// Where a request of a host goes to: the address if it is limited, the group, and when the target permits it by what is known of it
+    /// apart from its group.
+    fn destination(&self, id: HostId, target: &str) -> (Option<IpAddr>, Group, Option<Instant>) {
+        let own = self.hosts.get(&id).filter(|host| *host.name == *target);
+        let other = || self.hosts.values().find(|host| *host.name == *target);
+        let host = own.or_else(other);
+        let address = host.and_then(|host| host.address);
+        let other = host.filter(|_| own.is_none()).map(|other| other.pace.earliest());
+        let earliest = other.max(self.groups.earliest_by_name(target));
+        let group = self.groups.of(target, address);
+        (address.filter(|address| !address.is_loopback()), group, earliest)
     }
 
     fn next_id(&mut self) -> TaskId {
@@ -713,13 +726,18 @@ impl Frontier {
         &mut self,
         id: TaskId,
         host: HostId,
-        address: Option<IpAddr>,
+        target: Arc<str>,
         patience: Option<Duration>,
         now: Instant,
     ) {
+        let (address, group, _) = self.destination(host, &target);
+        let mut goes_elsewhere = false;
         if let Some(host) = self.hosts.get_mut(&host) {
             host.pace.start(now);
             host.tasks += 1;
+            goes_elsewhere = *host.name != *target;
+            let delay = if goes_elsewhere { Duration::ZERO } else { host.pace.delay() };
+            self.groups.start(&group, delay, now);
         }
         if let Some(address) = address {
             self.addresses.start(address);
@@ -729,8 +747,10 @@ impl Frontier {
         let running = Running {
             host,
             started: now,
+            target,
+            goes_elsewhere,
             address,
-            goes_elsewhere: false,
+            group,
             in_flight: true,
             counts: true,
             patience,
@@ -960,7 +980,11 @@ impl Frontier {
         }
         if let Some(entry) = self.hosts.get_mut(&host) {
             match result {
-                RobotsResult::Rules(robots, age) => entry.set_robots(task.scheme, robots, now, age),
+                RobotsResult::Rules(robots, age) => {
+                    entry.set_robots(task.scheme, robots, now, age);
+                    let group = self.groups.of(&entry.name, entry.address);
+                    self.groups.slow_down(&group, entry.pace.delay());
+                }
                 RobotsResult::Redirect(request) => {
                     entry.request_robots_again(task.scheme, task.attempt, Some(request));
                 }
@@ -990,20 +1014,25 @@ impl Frontier {
         if !std::mem::replace(&mut running.in_flight, false) {
             return;
         }
-        let &mut Running { host, started, address: counted, goes_elsewhere, patience, .. } =
-            running;
+        let Running { host, started, goes_elsewhere, address: counted, patience, .. } = *running;
         self.doubtful.in_flight -= usize::from(patience.is_some());
         self.doubtful.patient -= usize::from(patience == Some(PATIENCE));
-        let (entry, address) = (self.hosts.get_mut(&host), end.and_then(|(address, _)| address));
-        let pace = match entry {
+        let (address, signal) = end.unzip();
+        let address = address.flatten();
+        let to = match address {
+            Some(_) => self.groups.of(&running.target, address),
+            None => running.group.clone(),
+        };
+        self.groups.end(&running.group, &to, started, now, signal);
+        let pace = match self.hosts.get_mut(&host) {
             Some(entry) => {
                 entry.address = address.filter(|_| !goes_elsewhere).or(entry.address);
                 Some(&mut entry.pace)
             }
             None => self.absent.pace(host),
         };
-        match (pace, end) {
-            (Some(pace), Some((_, signal))) => pace.end(started, now, signal),
+        match (pace, signal) {
+            (Some(pace), Some(signal)) => pace.end(started, now, signal),
             (Some(pace), None) => pace.withdraw(started),
             (None, _) => {}
         }
@@ -1057,7 +1086,7 @@ impl Frontier {
             Order::RoundRobin => 1,
         };
         let pace = self.absent.take_pace(id);
-        let mut pace = pace.unwrap_or_else(|| Pace::new(self.options.delay, now));
+        let mut pace = pace.unwrap_or_else(|| Pace::new(&self.options, now));
         if let Some(until) = not_before {
             pace.pause_until(self.clock.instant_of(until));
         }

@@ -5,6 +5,7 @@ mod world;
 use proptest::{prelude::*, sample::select};
 
 use super::*;
+use crate::crawl::politeness::ShareDelay;
 use world::{Outcome, Scenario, World};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -309,11 +310,14 @@ prop_compose! {
         max_pages in select(vec![1, 5, 1000]),
         seed_limits in prop::collection::vec(select(vec![0, 1, 4, 1000]), 2),
         (max_urls, probes_answered) in (0..60_usize, any::<bool>()),
+        (sites, adaptive) in (0..4_usize, select(vec![0, 0, 5])),
+        share in select(vec![ShareDelay::Host, ShareDelay::Address, ShareDelay::Site]),
+        robots_redirects in prop::collection::vec(prop::option::weighted(0.3, 0..HOSTS + 2), 1..4),
     ) -> Scenario {
         Scenario {
             hosts: HOSTS, seeds, outcomes, replies, limits: Limits { hosts, urls, requests: 64 }, order,
             delay: Duration::from_millis(delay), per_host, concurrency, addresses, loopback, obey_robots,
-            crawl_delays, max_pages, seed_limits, max_urls, probes_answered,
+            crawl_delays, max_pages, seed_limits, max_urls, probes_answered, sites, adaptive, share, robots_redirects,
         }
     }
 }
@@ -351,6 +355,46 @@ proptest! {
         worlds.iter_mut().for_each(World::run);
         prop_assert_eq!(&worlds[0].log.fetched, &worlds[1].log.fetched);
     }
+}
+
+/// The answers of a world in which much goes wrong, also many requests in a row.
+fn mishaps() -> Vec<Outcome> {
+    let overload = |seconds| Signal::Overload { retry_after: Some(seconds * SECOND) };
+    let outcome = |n: u64| Outcome {
+        latency: (n * 37 % 3000, n % 50),
+        signal: match n {
+            5 | 6 => Signal::Overload { retry_after: None },
+            11 => overload(3),
+            12 => overload(0),
+            _ => Signal::Fine,
+        },
+        retry: n.is_multiple_of(13),
+        unanswered: n.is_multiple_of(17) || (60..90).contains(&n),
+        ..Outcome::default()
+    };
+    (0..997).map(outcome).collect()
+}
+
+#[test]
+fn a_hundred_thousand_requests_with_a_thousand_in_flight_keep_each_delay() {
+    const HOSTS: usize = 10_000;
+    let mut world = World::new(Scenario {
+        hosts: HOSTS,
+        seeds: (0..9 * HOSTS).map(|n| (n % HOSTS, 0)).collect(),
+        outcomes: mishaps(),
+        limits: Limits { hosts: 4096, urls: 32, requests: 1000 },
+        concurrency: 1000,
+        addresses: 250,
+        sites: 5000,
+        crawl_delays: vec![(0, 0), (0, 1), (2, 0), (0, 0), (30, 0), (0, 2)],
+        robots_redirects: vec![None, Some(7), None, Some(HOSTS + 1), None, None, None],
+        ..Scenario::default()
+    });
+    world.run();
+    let log = &world.log;
+    assert!(log.requests >= 100_000, "{} requests", log.requests);
+    assert_eq!(log.most_in_flight, 1000);
+    assert!(log.probes > 0 && log.redirected > 1000, "{} {}", log.probes, log.redirected);
 }
 
 /// The tasks that a frontier of these hosts starts at once, with `requests` slots. The hosts below `answering` have answered.

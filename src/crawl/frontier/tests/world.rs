@@ -26,8 +26,8 @@ use super::{
 };
 use crate::{
     crawl::{
-        politeness::{Options, Signal},
-        robots::Robots,
+        politeness::{Options, ShareDelay, Signal},
+        robots::{Robots, RobotsRequest},
     },
     page::{NormalUrl, Timestamp},
     state::{HostId, HostRow, Queued, UrlId, UrlKind, UrlRow, UrlState},
@@ -35,6 +35,9 @@ use crate::{
 
 /// The longest outage that is waited for.
 const OUTAGE: Duration = Duration::from_mins(5);
+
+/// The default of `politeness.max_retry_after`.
+const MAX_RETRY_AFTER: Duration = Duration::from_mins(10);
 
 /// How one fetch goes; they are used one after the other, in a cycle.
 #[derive(Clone, Copy, Debug)]
@@ -80,6 +83,12 @@ pub(super) struct Scenario {
     pub(super) concurrency: usize,
     pub(super) addresses: usize,
     pub(super) loopback: bool,
+    /// Host i belongs to site i modulo this number, unless that is 0: then each is a site of its own.
+    pub(super) sites: usize,
+    pub(super) share: ShareDelay,
+    pub(super) adaptive: u32,
+    /// The host, which may be an unknown one, to which the robots.txt of host i, modulo the length, is redirected.
+    pub(super) robots_redirects: Vec<Option<usize>>,
     pub(super) obey_robots: bool,
     /// The crawl delay of host i, modulo the length, in seconds; and how many fetches of its robots.txt fail.
     pub(super) crawl_delays: Vec<(u64, u32)>,
@@ -104,6 +113,10 @@ impl Default for Scenario {
             concurrency: 8,
             addresses: 3,
             loopback: false,
+            sites: 0,
+            share: ShareDelay::default(),
+            adaptive: 0,
+            robots_redirects: vec![None],
             obey_robots: true,
             crawl_delays: vec![(0, 0)],
             max_pages: u64::MAX,
@@ -118,20 +131,24 @@ impl Default for Scenario {
 #[derive(Debug)]
 pub(super) struct FakeState {
     queues: BTreeMap<usize, BTreeMap<i64, usize>>,
+    sites: usize,
     ranks: Vec<i64>,
+    last_rank: i64,
     pub(super) deferred: BTreeSet<usize>,
     pub(super) last_seq: i64,
 }
 
 impl FakeState {
-    pub(super) fn new(hosts: usize, seeds: &[(usize, usize)]) -> Self {
+    fn new(scenario: &Scenario) -> Self {
         let mut state = Self {
             queues: BTreeMap::new(),
-            ranks: (1..=hosts as i64).collect(),
+            sites: scenario.sites,
+            ranks: (1..=scenario.hosts as i64).collect(),
+            last_rank: scenario.hosts as i64,
             deferred: BTreeSet::new(),
             last_seq: 0,
         };
-        for &(host, seed) in seeds {
+        for &(host, seed) in &scenario.seeds {
             state.enqueue(host, seed);
         }
         state
@@ -163,26 +180,41 @@ impl FakeState {
     pub(super) fn urls(&self, host: usize, after: i64, limit: usize) -> Vec<Queued> {
         let queue = self.queues.get(&host).into_iter();
         let after_it = queue.flat_map(|queue| queue.range(after + 1..)).take(limit);
-        after_it.map(|(&seq, &seed)| queued(host, seq, seed)).collect()
+        let name = name(host, self.sites);
+        after_it.map(|(&seq, &seed)| queued(&name, host, seq, seed)).collect()
     }
 
     pub(super) fn row(&self, host: usize) -> HostRow {
-        let (id, name) = (HostId(host as i64), format!("h{host}:80"));
+        let (id, name) = (HostId(host as i64), name(host, self.sites));
         HostRow { id, name, rank: self.ranks[host], not_before: None, has_answered: false }
     }
 
     pub(super) fn move_to_end(&mut self, host: usize) -> i64 {
-        self.ranks[host] = self.ranks.iter().max().unwrap() + 1;
-        self.ranks[host]
+        self.last_rank += 1;
+        self.ranks[host] = self.last_rank;
+        self.last_rank
     }
 }
 
+fn name(host: usize, sites: usize) -> String {
+    match host.checked_rem(sites) {
+        Some(site) => format!("h{host}.s{site}.test:80"),
+        None => format!("h{host}:80"),
+    }
+}
+
+/// The host of a name.
+fn named(name: &str) -> usize {
+    let number = name.trim_start_matches('h').split(['.', ':']).next();
+    number.and_then(|number| number.parse().ok()).unwrap()
+}
+
 /// Every fifth URL has the other scheme.
-fn queued(host: usize, seq: i64, seed: usize) -> Queued {
+fn queued(name: &str, host: usize, seq: i64, seed: usize) -> Queued {
     let scheme = if seq % 5 == 4 { "https" } else { "http" };
     let url = UrlRow {
         id: UrlId(seq),
-        url: NormalUrl::stored(&format!("{scheme}://h{host}:80/{seq}")).unwrap(),
+        url: NormalUrl::stored(&format!("{scheme}://{name}/{seq}")).unwrap(),
         host: HostId(host as i64),
         kind: UrlKind::Page,
         state: UrlState::Queued,
@@ -202,7 +234,11 @@ fn queued(host: usize, seq: i64, seed: usize) -> Queued {
 pub(super) struct Log {
     /// Host and number of each URL, as often as it was handed out.
     pub(super) fetched: Vec<(usize, i64)>,
-    pub(super) asked: Vec<(i64, &'static str)>,
+    pub(super) asked: Vec<(usize, &'static str)>,
+    pub(super) requests: usize,
+    pub(super) most_in_flight: usize,
+    pub(super) probes: usize,
+    pub(super) redirected: usize,
     pub(super) deferred: Vec<HostId>,
     pub(super) over_budget: usize,
     pub(super) hosts_loaded: usize,
@@ -215,7 +251,8 @@ pub(super) struct Log {
 
 #[derive(Debug)]
 enum Event {
-    Responded(TaskId, i64, Option<IpAddr>, Signal),
+    /// The request of a task, to this host, has ended.
+    Responded(TaskId, usize, Option<IpAddr>, Signal),
     Finished(Arc<Task>, Outcome),
     Robots(Arc<RobotsTask>),
     Loaded(Loaded),
@@ -232,7 +269,9 @@ enum Event {
 struct Seen {
     in_flight: usize,
     not_before: Option<Instant>,
-    address_known: bool,
+    /// When the latest request on its own behalf started or ended, and the Crawl-delay of its robots.txt.
+    latest: Option<Instant>,
+    crawl_delay: Duration,
 }
 
 pub(super) struct World {
@@ -246,7 +285,9 @@ pub(super) struct World {
     events: BinaryHeap<Reverse<(Instant, usize)>>,
     pending: BTreeMap<usize, Event>,
     event: usize,
-    seen: Vec<Seen>,
+    seen: BTreeMap<usize, Seen>,
+    /// When the hosts of a site, at an address, may be asked again.
+    shared: BTreeMap<(usize, Option<IpAddr>), Instant>,
     /// Requests to an address that the frontier can know of.
     to_address: BTreeMap<IpAddr, usize>,
     counted_as: BTreeMap<TaskId, IpAddr>,
@@ -260,6 +301,8 @@ impl World {
             delay: scenario.delay,
             per_host: NonZeroUsize::new(scenario.per_host).unwrap(),
             per_address: NonZeroUsize::new(2).unwrap(),
+            share_delay: scenario.share,
+            adaptive: scenario.adaptive,
             obey_robots: scenario.obey_robots,
             ..Options::default()
         };
@@ -271,13 +314,14 @@ impl World {
         Self {
             frontier,
             log: Log::default(),
-            state: FakeState::new(scenario.hosts, &scenario.seeds),
+            state: FakeState::new(&scenario),
             replies: 0,
             reported_at: None,
             events: BinaryHeap::new(),
             pending: BTreeMap::new(),
             event: 0,
-            seen: vec![Seen::default(); scenario.hosts],
+            seen: BTreeMap::new(),
+            shared: BTreeMap::new(),
             to_address: BTreeMap::new(),
             counted_as: BTreeMap::new(),
             in_flight: BTreeSet::new(),
@@ -303,6 +347,17 @@ impl World {
         } else {
             Ipv4Addr::new(192, 0, 2, last)
         })
+    }
+
+    /// Which hosts share the delay with this one, if any do.
+    fn group(&self, host: usize) -> Option<(usize, Option<IpAddr>)> {
+        let site = host.checked_rem(self.scenario.sites)?;
+        match self.scenario.share {
+            ShareDelay::Host => None,
+            ShareDelay::Site => Some((site, None)),
+            ShareDelay::Address if self.scenario.loopback => None,
+            ShareDelay::Address => Some((site, Some(self.address(host)))),
+        }
     }
 
     /// The next step that is not a query; queries are answered at once.
@@ -401,7 +456,7 @@ impl World {
         while self.tasks < self.scenario.concurrency {
             let step = self.frontier.next(now);
             self.log.steps += 1;
-            assert!(self.log.steps < 200_000, "busy without end");
+            assert!(self.log.steps < 2_000_000, "busy without end");
             assert!(self.frontier.hosts.len() <= self.scenario.limits.hosts, "too many hosts");
             assert!(
                 self.frontier.schedule.len()
@@ -425,25 +480,26 @@ impl World {
                 }
                 Step::Probe(task) => {
                     self.tasks += 1;
-                    let name = task.url.host_str().unwrap();
-                    let host: usize = name.trim_start_matches('h').parse().unwrap();
-                    self.start(task.id, host, now);
+                    self.log.probes += 1;
+                    let host = named(task.url.host_str().unwrap());
+                    self.start(task.id, host, host, now);
                     let answers = self.scenario.probes_answered;
                     let (address, signal) = if answers {
                         (Some(self.address(host)), Signal::Fine)
                     } else {
                         (None, Signal::Unanswered)
                     };
-                    self.later(now, 7, Event::Responded(task.id, host as i64, address, signal));
+                    self.later(now, 7, Event::Responded(task.id, host, address, signal));
                     self.later(now, 9, Event::Probed(task));
                 }
                 Step::FetchRobots(task) => {
                     self.tasks += 1;
-                    let host = task.host.0 as usize;
-                    self.log.asked.push((task.host.0, task.scheme.as_str()));
-                    self.start(task.id, host, now);
-                    let address = Some(self.address(host));
-                    let responded = Event::Responded(task.id, task.host.0, address, Signal::Fine);
+                    let (host, target) = (named(&task.name), named(&task.request.host()));
+                    self.log.asked.push((host, task.scheme.as_str()));
+                    self.log.redirected += usize::from(target != host);
+                    self.start(task.id, host, target, now);
+                    let address = Some(self.address(target));
+                    let responded = Event::Responded(task.id, target, address, Signal::Fine);
                     self.later(now, 7, responded);
                     self.later(now, 9, Event::Robots(task));
                 }
@@ -492,10 +548,10 @@ impl World {
             self.log.over_budget += 1;
             outcome = Outcome { silent: true, fetched: false, ..Outcome::default() };
         } else if !outcome.silent {
-            self.start(task.id, host, now);
+            self.start(task.id, host, host, now);
             let address = (!outcome.unanswered).then(|| self.address(host));
             let signal = if outcome.unanswered { Signal::Unanswered } else { outcome.signal };
-            let responded = Event::Responded(task.id, host as i64, address, signal);
+            let responded = Event::Responded(task.id, host, address, signal);
             self.later(now, outcome.latency.0, responded);
         }
         if task.attempt == 0 {
@@ -505,17 +561,29 @@ impl World {
         self.later(now, outcome.latency.0 + outcome.latency.1, Event::Finished(task, outcome));
     }
 
-    /// A request starts: all rules of politeness must hold.
-    fn start(&mut self, id: TaskId, host: usize, now: Instant) {
-        let address = self.address(host);
-        let seen = &mut self.seen[host];
+    /// A request of a host starts, to `target`: all rules of politeness must hold.
+    fn start(&mut self, id: TaskId, host: usize, target: usize, now: Instant) {
+        let (address, delay, group) =
+            (self.address(target), self.scenario.delay, self.group(target));
+        self.log.requests += 1;
+        self.log.most_in_flight = self.log.most_in_flight.max(self.tasks);
+        if let Some(group) = group {
+            let before = self.shared.insert(group, now + delay);
+            assert!(before.is_none_or(|instant| instant <= now), "{group:?} is asked too early");
+        }
+        let seen = self.seen.entry(target).or_default();
         assert!(
             seen.not_before.is_none_or(|instant| instant <= now),
-            "host {host} is asked too early"
+            "host {target} is asked too early"
         );
-        seen.in_flight += 1;
-        seen.not_before = seen.not_before.max(Some(now + self.scenario.delay));
-        assert!(seen.in_flight <= self.scenario.per_host, "too many requests to host {host}");
+        seen.not_before = seen.not_before.max(Some(now + delay));
+        if host == target {
+            let own = seen.latest.map(|latest| latest + seen.crawl_delay);
+            assert!(own.is_none_or(|instant| instant <= now), "the Crawl-delay of {host}");
+            seen.latest = Some(now);
+            seen.in_flight += 1;
+            assert!(seen.in_flight <= self.scenario.per_host, "too many requests to host {host}");
+        }
         let known = self.frontier.running[&id].address;
         assert!(known.is_none_or(|known| known == address && !known.is_loopback()));
         if known.is_some() {
@@ -530,14 +598,24 @@ impl World {
         match event {
             Event::Responded(id, host, address, signal) => {
                 let delay = self.scenario.delay;
-                let seen = &mut self.seen[host as usize];
-                seen.in_flight -= 1;
+                let goes_elsewhere = self.frontier.running[&id].goes_elsewhere;
+                let group = self.group(host).filter(|_| address.is_some());
+                let seen = self.seen.entry(host).or_default();
                 let pause = match signal {
                     Signal::Fine | Signal::Unanswered | Signal::Local | Signal::None => delay,
-                    Signal::Overload { retry_after } => delay.max(retry_after.unwrap_or(SECOND)),
+                    Signal::Overload { retry_after } => {
+                        // Whoever asks for more is deferred, and is asked only by others.
+                        delay.max(retry_after.unwrap_or(SECOND).min(MAX_RETRY_AFTER))
+                    }
                 };
                 seen.not_before = seen.not_before.max(Some(now + pause));
-                seen.address_known |= address.is_some();
+                if !goes_elsewhere {
+                    seen.in_flight -= 1;
+                    seen.latest = Some(now);
+                }
+                if let Some(instant) = group.and_then(|group| self.shared.get_mut(&group)) {
+                    *instant = (*instant).max(now + pause);
+                }
                 if let Some(address) = self.counted_as.remove(&id) {
                     *self.to_address.get_mut(&address).unwrap() -= 1;
                 }
@@ -545,12 +623,20 @@ impl World {
             }
             Event::Robots(task) => {
                 self.tasks -= 1;
-                let (host, delays) = (task.host.0 as usize, &self.scenario.crawl_delays);
+                let (host, delays) = (named(&task.name), &self.scenario.crawl_delays);
+                let redirects = &self.scenario.robots_redirects;
                 let (seconds, failures) = delays[host % delays.len()];
                 let result = if task.attempt < failures {
-                    self.seen[host].not_before = self.seen[host].not_before.max(Some(now + SECOND));
+                    let seen = self.seen.entry(host).or_default();
+                    seen.not_before = seen.not_before.max(Some(now + SECOND));
                     RobotsResult::Retry { chance: 0.0 }
+                } else if let Some(target) = redirects[host % redirects.len()]
+                    && !task.request.is_redirected()
+                {
+                    let url = format!("http://{}/robots.txt", name(target, self.scenario.sites));
+                    RobotsResult::Redirect(RobotsRequest::redirected_to(&url))
                 } else {
+                    self.seen.entry(host).or_default().crawl_delay = Duration::from_secs(seconds);
                     let file = format!("User-agent: *\nCrawl-delay: {seconds}\nDisallow: /no");
                     let robots = Robots::parse(file.as_bytes(), "pagesieve");
                     RobotsResult::Rules(Arc::new(robots), Duration::ZERO)
