@@ -173,9 +173,10 @@ fn killed_at_each_step(kills: usize) {
         let mut died = 0;
         while died < kills {
             let (path, parts) = config(&format!("{step} {died}"));
-            let runs = (0..40).take_while(|_| !executioner.run_until(&path, usize::MAX / 2, step));
+            // On a busy machine, five commits are a few pages only.
+            let runs = (0..150).take_while(|_| !executioner.run_until(&path, usize::MAX / 2, step));
             let runs = runs.count();
-            assert!((1..40).contains(&runs), "{step}: {runs}");
+            assert!((1..150).contains(&runs), "{step}: {runs}");
             died += runs;
             assert_equal(&parts, &whole);
         }
