@@ -97,8 +97,8 @@ fn slow_server(executioner: &Executioner) -> Server {
 fn config(directory: &Path, server: &Server, name: &str) -> (PathBuf, PathBuf) {
     let (path, address) = (directory.join(format!("{name}.toml")), server.address());
     let output = directory.join(name);
-    // Only crawls that are killed start new files.
-    let rotate = if name == "whole" { "1 GiB" } else { "8 KiB" };
+    // Crawls that are killed at any time start new files.
+    let rotate = if name.starts_with("parts") { "8 KiB" } else { "1 GiB" };
     let text = format!(
         r#"
         name = "killed"
