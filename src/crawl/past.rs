@@ -161,8 +161,8 @@ impl PastRun {
         let kept = NormalUrl::parse(url, &UrlOptions { tracking: Vec::new() })?;
         let urls = UrlLog::load(state)?;
         let found = urls.find(normal.as_str()).or_else(|| urls.find(kept.as_str()));
-        let found = found.map(|found| state.url_by_id(found.id)).transpose()?.flatten();
-        let Some(url) = found else { return Ok(None) };
+        let Some(found) = found else { return Ok(None) };
+        let url = UrlLog::row(state, found)?;
         let seeds: Vec<String> = stored(&self.state, "seed_lists")?.unwrap_or_default();
         let referrer = url.referrer.map(|id| state.url_by_id(id)).transpose()?.flatten();
         let deferred = state.deferred_hosts()?.into_iter().find(|host| host.host == url.host);

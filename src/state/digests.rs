@@ -1,8 +1,12 @@
-//! The filter's table of digests in the file, and a cache of the latest in memory.
+//! The digests by which the filter recognises exact duplicates: an index of them in memory, and the log from which it comes back.
+//!
+//! The index has the beginning of each digest and the number of its document, some 14 bytes; the row of the document has the whole digests.
+//! The log grows at its end only, so that what is written does not depend on how many digests are known.
 
-use std::num::NonZeroUsize;
+use std::collections::VecDeque;
 
-use lru::LruCache;
+use hashbrown::HashTable;
+use rusqlite::Connection;
 
 use super::{
     State, StateError,
@@ -15,33 +19,192 @@ use crate::{
     page::DocId,
 };
 
-/// Digests kept in memory in front of a table that is asked again and again.
-pub(crate) const CACHED_DIGESTS: NonZeroUsize = NonZeroUsize::new(1 << 16).expect("not zero");
-/// Rows beyond the horizon are dropped each time this many documents have left the window.
-const SWEEP_EVERY: u64 = 1 << 20;
+/// Parts of a table, each of which grows by itself.
+const PARTS: u64 = 1 << 10;
+/// Of so many aliases, one remembers its document.
+const MARK_EVERY: u64 = 1 << 8;
+/// Bytes of an entry of the log: the number of the document, that of the alias, and the beginning of the digest.
+const ENTRY: usize = 24;
+const NO_ALIAS: u64 = u64::MAX;
 
-/// The digests seen last, in front of the table in the file.
+/// The known digests, and what the current document adds.
 #[derive(Debug)]
-pub(crate) struct DigestCache {
-    cache: LruCache<Digest, Vec<Known>>,
-    /// The horizon at which rows were dropped last.
-    swept: Horizon,
-    sweep_every: u64,
+pub(crate) struct DigestIndex {
+    representatives: Table,
+    aliases: Table,
+    /// Some aliases with their documents, to know which documents are before an alias.
+    marks: VecDeque<(u64, DocId)>,
+    /// What has left, by number of the document: representatives, and aliases.
+    left: (DocId, DocId),
+    latest: DocId,
+    /// What was entered since the last commit.
+    pending: Vec<u8>,
+    /// What the row of the current document has to say.
+    entered: Option<Entered>,
 }
 
-impl DigestCache {
-    /// A cache with room for this many digests.
-    pub(crate) fn new(size: NonZeroUsize) -> Self {
-        let swept = Horizon { representative: DocId(0), alias: 0 };
-        Self { cache: LruCache::new(size), swept, sweep_every: SWEEP_EVERY }
+/// What is remembered of a document in its row, to be found by its digests.
+#[derive(Clone, Debug)]
+pub(super) struct Entered {
+    pub(super) digests: Vec<u8>,
+    pub(super) alias: Option<u64>,
+    pub(super) key: Key,
+}
+
+/// A set of pairs of digest and document.
+#[derive(Debug)]
+struct Table {
+    parts: Box<[HashTable<Entry>]>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    tag: u32,
+    /// The number of the document modulo 2^32.
+    document: u32,
+}
+
+impl Table {
+    fn new() -> Self {
+        Self { parts: (0..PARTS).map(|_| HashTable::new()).collect() }
+    }
+
+    /// Adds a pair. Pairs of documents before `left` are dropped when their part is full.
+    fn insert(&mut self, beginning: u64, document: DocId, left: DocId, latest: DocId) {
+        let (part, tag) = split(beginning);
+        let part = &mut self.parts[part];
+        if part.len() == part.capacity() {
+            part.retain(|entry| number(*entry, latest) >= left);
+            let room = part.len() / 8 + 1;
+            part.reserve(room, |entry| spread(entry.tag));
+        }
+        let entry = Entry { tag, document: low(document) };
+        part.insert_unique(spread(tag), entry, |entry| spread(entry.tag));
+    }
+
+    /// The documents from `left` on that may have this digest.
+    fn find(&self, digest: Digest, left: DocId, latest: DocId) -> impl Iterator<Item = DocId> {
+        let (part, tag) = split(beginning(digest));
+        let equal = self.parts[part].iter_hash(spread(tag)).filter(move |entry| entry.tag == tag);
+        equal.map(move |entry| number(*entry, latest)).filter(move |document| *document >= left)
     }
 }
 
-/// The state's table of digests.
+/// The number of the document of an entry, which is at most `latest`.
+fn number(entry: Entry, latest: DocId) -> DocId {
+    let age = low(latest).wrapping_sub(entry.document);
+    DocId(latest.0.saturating_sub(age.into()))
+}
+
+fn beginning(Digest(bytes): Digest) -> u64 {
+    u64::from_le_bytes(*bytes.first_chunk().expect("a digest is longer"))
+}
+
+/// The part of the table, and what tells the digests of a part apart.
+fn split(beginning: u64) -> (usize, u32) {
+    ((beginning % PARTS) as usize, (beginning >> 32) as u32)
+}
+
+/// The number modulo 2^32.
+#[expect(clippy::cast_possible_truncation, reason = "entries have no more")]
+fn low(document: DocId) -> u32 {
+    document.0 as u32
+}
+
+fn spread(tag: u32) -> u64 {
+    u64::from(tag).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+impl DigestIndex {
+    /// Loads the digests of the documents from `oldest` on.
+    ///
+    /// # Errors
+    /// If SQLite fails or the log is damaged.
+    pub(super) fn load(state: &State, oldest: DocId) -> Result<Self, StateError> {
+        let mut this = Self {
+            representatives: Table::new(),
+            aliases: Table::new(),
+            marks: VecDeque::new(),
+            left: (oldest, oldest),
+            latest: DocId(0),
+            pending: Vec::new(),
+            entered: None,
+        };
+        state.for_each_digest(|document, alias, beginning| {
+            if document >= oldest {
+                this.enter(document, alias, beginning);
+            }
+        })?;
+        Ok(this)
+    }
+
+    fn enter(&mut self, document: DocId, alias: Option<u64>, beginning: u64) {
+        self.latest = self.latest.max(document);
+        let Some(alias) = alias else {
+            self.representatives.insert(beginning, document, self.left.0, self.latest);
+            return;
+        };
+        let is_new = self.marks.back().is_none_or(|(last, _)| *last < alias);
+        if alias.is_multiple_of(MARK_EVERY) && is_new {
+            self.marks.push_back((alias, document));
+        }
+        self.aliases.insert(beginning, document, self.left.1, self.latest);
+    }
+
+    /// The documents that may have this digest, oldest first.
+    fn candidates(&self, digest: Digest) -> Vec<DocId> {
+        let (left, latest) = (self.left, self.latest);
+        let representatives = self.representatives.find(digest, left.0, latest);
+        let mut found: Vec<_> =
+            representatives.chain(self.aliases.find(digest, left.1, latest)).collect();
+        found.sort_unstable();
+        found
+    }
+
+    /// The documents that have this digest, oldest first.
+    ///
+    /// # Errors
+    /// If SQLite fails or a row is damaged.
+    #[cfg(feature = "crawl")]
+    pub(super) fn verified(&self, state: &State, digest: Digest) -> Result<Vec<DocId>, StateError> {
+        let known = self.candidates(digest).into_iter();
+        let known = known.map(|document| Ok(state.known(document, digest)?.map(|known| known.id)));
+        known.filter_map(Result::transpose).collect()
+    }
+
+    /// What the row of the document that was just judged has to say of its digests.
+    pub(super) fn take_entered(&mut self) -> Option<Entered> {
+        self.entered.take()
+    }
+
+    /// Writes what was entered, and drops what is before `horizon`.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub(super) fn commit(&mut self, state: &State, horizon: DocId) -> Result<(), StateError> {
+        if !self.pending.is_empty() {
+            let sql = "INSERT INTO digests VALUES (?, ?)";
+            state.execute(sql, (signed(self.latest.0), &self.pending))?;
+            self.pending.clear();
+        }
+        state.execute("DELETE FROM digests WHERE last < ?", [signed(horizon.0)])
+    }
+}
+
+#[cfg(test)]
+impl DigestIndex {
+    /// How many digests it holds.
+    pub(super) fn len(&self) -> usize {
+        let tables = [&self.representatives, &self.aliases];
+        tables.iter().flat_map(|table| &table.parts).map(HashTable::len).sum()
+    }
+}
+
+/// The index, and the rows of documents that it leads to.
 #[derive(Debug)]
 pub(crate) struct DigestTable<'a> {
     pub(super) state: &'a State,
-    pub(super) cache: &'a mut DigestCache,
+    pub(super) index: &'a mut DigestIndex,
 }
 
 impl State {
@@ -49,16 +212,54 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails or a row is damaged.
+    #[cfg(feature = "crawl")]
     pub(crate) fn known_by(&self, digest: Digest) -> Result<Vec<Known>, StateError> {
-        let sql = format!(
-            "SELECT {COLUMNS}, g.alias, g.key FROM digests g JOIN documents d ON d.id = g.document WHERE g.digest = ? ORDER BY d.id"
-        );
-        self.all(&sql, [digest.0], |row| {
+        let mut found = Vec::new();
+        self.for_each_digest(|document, _, other| {
+            if other == beginning(digest) {
+                found.push(document);
+            }
+        })?;
+        let known = found.into_iter().map(|document| self.known(document, digest));
+        known.filter_map(Result::transpose).collect()
+    }
+
+    /// The document of this number, if it has this digest.
+    fn known(&self, document: DocId, digest: Digest) -> Result<Option<Known>, StateError> {
+        let sql =
+            format!("SELECT {COLUMNS}, d.alias, d.key, d.digests FROM documents d WHERE d.id = ?");
+        let row = self.find(&sql, [signed(document.0)], |row| {
             let Judgement { id, verdict, facts, .. } = read_document(row)?.judgement;
-            let (alias, key): (Option<i64>, _) = (row.get("alias")?, row.get("key")?);
-            let (alias, key) = (alias.map(unsigned), Key(unsigned(key)));
-            Ok(Known { id, key, verdict, alias, facts })
-        })
+            let (alias, key): (Option<i64>, Option<i64>) = (row.get("alias")?, row.get("key")?);
+            let key = Key(key.map_or(0, unsigned));
+            let known = Known { id, key, verdict, alias: alias.map(unsigned), facts };
+            Ok((known, row.get::<_, Option<Vec<u8>>>("digests")?.unwrap_or_default()))
+        })?;
+        let has = |digests: &[u8]| digests.as_chunks::<16>().0.contains(&digest.0);
+        Ok(row.filter(|(_, digests)| has(digests)).map(|(known, _)| known))
+    }
+
+    /// Calls `visit` with document, alias and beginning of each digest, in the order in which they were entered.
+    fn for_each_digest(
+        &self,
+        mut visit: impl FnMut(DocId, Option<u64>, u64),
+    ) -> Result<(), StateError> {
+        let mut statement = self.db.prepare_cached("SELECT packed FROM digests ORDER BY last")?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let packed = row.get_ref(0)?.as_blob().map_err(rusqlite::Error::from)?;
+            let (entries, rest) = packed.as_chunks::<ENTRY>();
+            if !rest.is_empty() {
+                return Err(StateError::Damaged("a row of digests has the wrong length"));
+            }
+            for entry in entries {
+                let words = entry.as_chunks::<8>().0;
+                let [document, alias, beginning] =
+                    std::array::from_fn(|word| u64::from_le_bytes(words[word]));
+                visit(DocId(document), Some(alias).filter(|it| *it != NO_ALIAS), beginning);
+            }
+        }
+        Ok(())
     }
 }
 
@@ -66,27 +267,21 @@ impl Digests for DigestTable<'_> {
     type Error = StateError;
 
     fn find(&mut self, digest: Digest, out: &mut Vec<Known>) -> Result<(), StateError> {
-        if let Some(known) = self.cache.cache.get(&digest) {
-            out.extend_from_slice(known);
-            return Ok(());
+        for document in self.index.candidates(digest) {
+            out.extend(self.state.known(document, digest)?);
         }
-        let known = self.state.known_by(digest)?;
-        out.extend_from_slice(&known);
-        // Even if nothing is known of it: then it is most likely entered next.
-        self.cache.cache.put(digest, known);
         Ok(())
     }
 
     fn insert(&mut self, digests: &[Digest], known: &Known) -> Result<(), StateError> {
-        let sql = "INSERT OR IGNORE INTO digests VALUES (?, ?, ?, ?)";
-        let (document, alias) = (signed(known.id.0), known.alias.map(signed));
+        let mut all = Vec::new();
         for digest in digests {
-            self.state.execute(sql, (digest.0, document, alias, signed(known.key.0)))?;
-            // What the cache does not know of this digest it must read, not guess.
-            if let Some(cached) = self.cache.cache.get_mut(digest) {
-                cached.push(known.clone());
-            }
+            all.extend(digest.0);
+            let beginning = beginning(*digest);
+            self.index.enter(known.id, known.alias, beginning);
+            write_entry(&mut self.index.pending, known.id, known.alias, beginning);
         }
+        self.index.entered = Some(Entered { digests: all, alias: known.alias, key: known.key });
         Ok(())
     }
 
@@ -104,23 +299,58 @@ impl Digests for DigestTable<'_> {
     }
 
     fn expire(&mut self, horizon: Horizon) -> Result<(), StateError> {
-        let swept = self.cache.swept;
-        let representatives = horizon.representative.0.saturating_sub(swept.representative.0);
-        let aliases = horizon.alias.saturating_sub(swept.alias);
-        if representatives.max(aliases) < self.cache.sweep_every {
-            return Ok(());
+        let DigestIndex { marks, left, .. } = &mut *self.index;
+        left.0 = horizon.representative;
+        while let Some((_, document)) = marks.pop_front_if(|(alias, _)| *alias <= horizon.alias) {
+            left.1 = document;
         }
-        let sql = "DELETE FROM digests WHERE alias < ?2 OR alias IS NULL AND document < ?1";
-        self.state.execute(sql, (signed(horizon.representative.0), signed(horizon.alias)))?;
-        self.cache.swept = horizon;
         Ok(())
     }
 }
 
-#[cfg(test)]
-impl DigestCache {
-    /// The same, but it drops rows whenever there are some to drop.
-    pub(super) fn sweeping_always(self) -> Self {
-        Self { sweep_every: 1, ..self }
+fn write_entry(out: &mut Vec<u8>, document: DocId, alias: Option<u64>, beginning: u64) {
+    for word in [document.0, alias.unwrap_or(NO_ALIAS), beginning] {
+        out.extend(word.to_le_bytes());
     }
+}
+
+/// Brings the digests of an earlier layout into the rows of their documents and into the log.
+///
+/// # Errors
+/// If SQLite fails.
+pub(super) fn migrate(db: &Connection) -> Result<(), StateError> {
+    let sql = "SELECT document, alias, key, digest FROM digests_6 ORDER BY document";
+    let mut statement = db.prepare(sql)?;
+    let mut rows = statement.query([])?;
+    let update = "UPDATE documents SET digests = ?2, alias = ?3, key = ?4 WHERE id = ?1";
+    let (mut packed, mut last) = (Vec::new(), 0);
+    while let Some(row) = rows.next()? {
+        let (document, alias, key): (i64, Option<i64>, i64) =
+            (row.get(0)?, row.get(1)?, row.get(2)?);
+        let digest: [u8; 16] = row.get(3)?;
+        if document != last && packed.len() > 1 << 16 {
+            db.execute("INSERT INTO digests VALUES (?, ?)", (last, &packed))?;
+            packed.clear();
+        }
+        last = document;
+        write_entry(
+            &mut packed,
+            DocId(unsigned(document)),
+            alias.map(unsigned),
+            beginning(Digest(digest)),
+        );
+        let earlier = "SELECT digests FROM documents WHERE id = ?";
+        let found = db
+            .prepare_cached(earlier)?
+            .query_row([document], |row| row.get::<_, Option<Vec<u8>>>(0));
+        let Ok(digests) = found else { continue };
+        let digests = [digests.unwrap_or_default(), digest.to_vec()].concat();
+        db.prepare_cached(update)?.execute((document, digests, alias, key))?;
+    }
+    if !packed.is_empty() {
+        db.execute("INSERT INTO digests VALUES (?, ?)", (last, &packed))?;
+    }
+    drop(rows);
+    statement.finalize()?;
+    Ok(db.execute_batch("DROP TABLE digests_6")?)
 }

@@ -1,8 +1,8 @@
 //! Every document judged, with its verdict.
 
-use rusqlite::Row;
+use rusqlite::{Row, params};
 
-use super::{State, StateError, signed, unknown_code, unsigned};
+use super::{State, StateError, digests::Entered, signed, unknown_code, unsigned};
 use crate::{
     filter::{Facts, Judgement, Kind, Match, Step, Verdict},
     fingerprint::Fingerprint,
@@ -38,11 +38,16 @@ pub(super) const COLUMNS: &str = "d.id, d.name, d.title, d.at, d.stored, d.kind,
 
 impl State {
     /// Adds a document.
-    pub(super) fn add_document(&self, name: &str, judgement: &Judgement) -> Result<(), StateError> {
+    pub(super) fn add_document(
+        &self,
+        name: &str,
+        judgement: &Judgement,
+        entered: Option<&Entered>,
+    ) -> Result<(), StateError> {
         let Judgement { id, at, verdict, facts } = judgement;
         let found = verdict.matched();
-        let sql = "INSERT INTO documents VALUES (?, ?, NULL, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, ?, ?)";
-        let parameters = (
+        let sql = "INSERT INTO documents VALUES (?, ?, NULL, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, ?, ?, ?, ?, ?)";
+        let parameters = params![
             signed(id.0),
             name,
             at.0,
@@ -57,7 +62,10 @@ impl State {
             facts.lang.as_ref().map(Lang::as_str),
             found.and_then(|found| found.shared),
             facts.thin,
-        );
+            entered.map(|entered| &entered.digests),
+            entered.and_then(|entered| entered.alias).map(signed),
+            entered.map(|entered| signed(entered.key.0)),
+        ];
         self.execute(sql, parameters)
     }
 

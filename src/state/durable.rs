@@ -7,7 +7,7 @@ use std::{ops::Deref, path::Path};
 
 use super::{
     State, StateError,
-    digests::{CACHED_DIGESTS, DigestCache, DigestTable},
+    digests::{DigestIndex, DigestTable},
     recipe::Recorded,
     signatures::{Restored, SignatureLog},
 };
@@ -51,7 +51,7 @@ const KIND: &str = "filter";
 pub struct DurableFilter {
     pub(super) state: State,
     engine: Engine,
-    digests: DigestCache,
+    digests: DigestIndex,
     log: SignatureLog,
     kept: Kept,
     transaction: Transaction,
@@ -136,8 +136,7 @@ impl DurableFilter {
         let mut engine = Engine::new(options, recipe, options.index()?);
         state.begin()?;
         Recorded::write(&state, recipe)?;
-        let log = state.restore(&mut engine, report)?;
-        let digests = DigestCache::new(CACHED_DIGESTS);
+        let (log, digests) = state.restore(&mut engine, report)?;
         Ok(Self { state, engine, digests, log, kept, transaction: Transaction::Open })
     }
 
@@ -150,7 +149,7 @@ impl DurableFilter {
     /// If the document was made for a filter with another recipe.
     pub fn judge(&mut self, document: &Document) -> Result<Judgement, StateError> {
         self.attempt(|this| {
-            let mut digests = DigestTable { state: &this.state, cache: &mut this.digests };
+            let mut digests = DigestTable { state: &this.state, index: &mut this.digests };
             let change = this.engine.judge(&mut digests, document)?;
             this.record(&document.id, &change)?;
             Ok(change.judgement)
@@ -169,7 +168,7 @@ impl DurableFilter {
         at: Timestamp,
     ) -> Result<Option<Judgement>, StateError> {
         self.attempt(|this| {
-            let mut digests = DigestTable { state: &this.state, cache: &mut this.digests };
+            let mut digests = DigestTable { state: &this.state, index: &mut this.digests };
             let change = this.engine.judge_body(&mut digests, Key::of(id), body, at)?;
             change.map(|change| this.record(id, &change).map(|()| change.judgement)).transpose()
         })
@@ -183,7 +182,7 @@ impl DurableFilter {
         at: Timestamp,
     ) -> Result<Option<Match>, StateError> {
         self.attempt(|this| {
-            let mut digests = DigestTable { state: &this.state, cache: &mut this.digests };
+            let mut digests = DigestTable { state: &this.state, index: &mut this.digests };
             this.engine.peek_body(&mut digests, Key::of(id), body, at)
         })
     }
@@ -196,6 +195,7 @@ impl DurableFilter {
         self.attempt(|this| {
             let horizon = this.engine.horizon().representative;
             this.log.commit(&this.state, horizon)?;
+            this.digests.commit(&this.state, horizon)?;
             this.state.set_position(&this.engine.position())?;
             this.state.drop_articles(horizon)?;
             if this.kept == Kept::Window {
@@ -225,6 +225,19 @@ impl DurableFilter {
             return Err(StateError::RolledBack);
         }
         self.state.name_of(id)
+    }
+
+    /// Notes that the text of a document is that of an earlier one with the same body, if that text is kept.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    #[cfg(feature = "crawl")]
+    pub(crate) fn keep_text_of_body(
+        &self,
+        document: DocId,
+        body: Digest,
+    ) -> Result<(), StateError> {
+        self.state.keep_text_of(document, &self.digests.verified(&self.state, body)?)
     }
 
     /// The state, in whose open transaction the caller can read and write other tables.
@@ -260,7 +273,8 @@ impl DurableFilter {
 
     /// Writes what a judgement changes, beside the digests.
     fn record(&mut self, id: &str, change: &Change) -> Result<(), StateError> {
-        self.state.add_document(id, &change.judgement)?;
+        let entered = self.digests.take_entered();
+        self.state.add_document(id, &change.judgement, entered.as_ref())?;
         if let Some(representative) = &change.representative {
             self.log.push(&self.state, representative)?;
         }
@@ -288,7 +302,7 @@ impl Judge for DurableFilter {
 }
 
 impl State {
-    /// Restores the window, the templates and the position into an empty engine, and returns the log to continue with.
+    /// Restores the window, the templates and the position into an empty engine, and returns the log and the digests to continue with.
     ///
     /// # Errors
     /// If SQLite fails or a row is damaged.
@@ -296,7 +310,7 @@ impl State {
         &self,
         engine: &mut Engine<I>,
         report: impl FnMut(Restored),
-    ) -> Result<SignatureLog, StateError> {
+    ) -> Result<(SignatureLog, DigestIndex), StateError> {
         let position = self.position()?;
         let oldest = position.map_or(DocId(0), |position| position.oldest);
         let log = SignatureLog::restore(self, engine, oldest, report)?;
@@ -306,7 +320,7 @@ impl State {
         if let Some(position) = position {
             engine.resume(position);
         }
-        Ok(log)
+        Ok((log, DigestIndex::load(self, oldest)?))
     }
 
     fn set_position(&self, position: &Position) -> Result<(), StateError> {
@@ -334,7 +348,6 @@ impl DurableFilter {
     pub(super) fn for_tests(
         state: State,
         options: &Options,
-        digests: DigestCache,
         equal_limit: std::num::NonZeroU32,
         bounds: crate::filter::Bounds,
     ) -> Self {
@@ -342,8 +355,7 @@ impl DurableFilter {
         let (recipe, index) = (this.documents().fingerprinter().recipe(), options.index().unwrap());
         let index = index.with_equal_limit(equal_limit);
         this.engine = Engine::new(options, recipe, index).bounded(bounds, equal_limit);
-        this.log = this.state.restore(&mut this.engine, drop).unwrap();
-        this.digests = digests;
+        (this.log, this.digests) = this.state.restore(&mut this.engine, drop).unwrap();
         this
     }
 

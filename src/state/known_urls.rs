@@ -8,7 +8,7 @@ use super::urls::{UrlId, UrlState};
 /// URLs of a block, so that growth copies none.
 const BLOCK: usize = 1 << 16;
 /// Parts of the table, each of which grows by itself.
-const PARTS: usize = 64;
+const PARTS: u64 = 64;
 /// Marks a free place of the table.
 const FREE: u32 = 0;
 
@@ -47,8 +47,8 @@ struct Part {
 
 impl Default for KnownUrls {
     fn default() -> Self {
-        let part = Part { ids: vec![FREE; 8], used: 0 };
-        Self { blocks: Vec::new(), len: 0, parts: vec![part; PARTS].into() }
+        let part = |_| Part { ids: vec![FREE; 8], used: 0 };
+        Self { blocks: Vec::new(), len: 0, parts: (0..PARTS).map(part).collect() }
     }
 }
 
@@ -56,7 +56,7 @@ impl KnownUrls {
     /// Enters a URL that is not known. `None` if there is no number left for it.
     pub(super) fn push(&mut self, hash: u64, depth: u32, state: UrlState) -> Option<UrlId> {
         let id = self.len.checked_add(1)?;
-        if self.len as usize % BLOCK == 0 {
+        if (self.len as usize).is_multiple_of(BLOCK) {
             self.blocks.push(Block {
                 hashes: Vec::with_capacity(BLOCK),
                 depths: Vec::with_capacity(BLOCK),
@@ -144,10 +144,11 @@ impl Part {
 }
 
 fn part_of(hash: u64) -> usize {
-    hash as usize % PARTS
+    (hash % PARTS) as usize
 }
 
 /// The place of a table with `len` places to which a hash points: by its upper bits.
+#[expect(clippy::cast_possible_truncation, reason = "it is less than the length")]
 fn home(hash: u64, len: usize) -> usize {
     ((u128::from(hash) * len as u128) >> 64) as usize
 }
@@ -172,21 +173,23 @@ mod tests {
     fn it_is_a_map() {
         let (mut known, mut model) = (KnownUrls::default(), HashMap::new());
         // Many hashes that point to the same place of the same part, and others.
-        let hash = |n: u64| if n % 3 == 0 { n << 6 } else { n.wrapping_mul(0x9e37_79b9_7f4a_7c15) };
-        for n in 1..200_000_u64 {
-            assert_eq!(known.find(hash(n)), None, "{n}");
-            let (depth, state) = (n as u32 % 70_000, UrlState::Queued);
-            let id = known.push(hash(n), depth, state).unwrap();
-            assert_eq!(id.0, i64::try_from(n).unwrap());
+        let hash = |n: u64| {
+            if n.is_multiple_of(3) { n << 6 } else { n.wrapping_mul(0x9e37_79b9_7f4a_7c15) }
+        };
+        for n in 1..200_000_u32 {
+            assert_eq!(known.find(hash(n.into())), None, "{n}");
+            let (depth, state) = (n % 70_000, UrlState::Queued);
+            let id = known.push(hash(n.into()), depth, state).unwrap();
+            assert_eq!(id.0, i64::from(n));
             model.insert(n, KnownUrl { id, depth: depth.min(65_535), state });
         }
         for n in (1..200_000).step_by(7) {
             let one = model.get_mut(&n).unwrap();
-            (one.depth, one.state) = (n as u32 % 5, UrlState::Judged);
+            (one.depth, one.state) = (n % 5, UrlState::Judged);
             assert!(known.set_depth(one.id, one.depth) && known.set_state(one.id, one.state));
         }
         for (n, one) in &model {
-            assert_eq!(known.find(hash(*n)), Some(*one), "{n}");
+            assert_eq!(known.find(hash((*n).into())), Some(*one), "{n}");
             assert_eq!(known.get(one.id), Some((one.depth, one.state)));
         }
         for id in [0, -1, 200_000, i64::MAX] {

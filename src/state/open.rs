@@ -176,6 +176,7 @@ fn create(db: &Connection) -> Result<(), StateError> {
 fn migrate(db: &Connection, from: i64) -> Result<(), StateError> {
     let scripts = MIGRATIONS.iter().filter(|(version, _)| *version >= from);
     set_up(db, &scripts.map(|(_, script)| *script).collect::<String>())?;
+    super::digests::migrate(db)?;
     // Without the crawler, the state of a crawl is refused.
     #[cfg(feature = "crawl")]
     super::url_log::migrate(db)?;

@@ -62,7 +62,8 @@ impl Queue {
             HostQueue { first, urls: VecDeque::new(), rank }
         });
         queue.urls.push_back(u32::try_from(url.0).unwrap_or(GONE));
-        self.next_seq = self.next_seq.max(queue.first + queue.urls.len() as i64);
+        let end = queue.first.saturating_add_unsigned(queue.urls.len() as u64);
+        self.next_seq = self.next_seq.max(end);
         self.len += 1;
     }
 
@@ -85,19 +86,19 @@ impl Queue {
         }
     }
 
-    /// Takes out all URLs but those that `stays` accepts, and all but the last occurrence of each.
+    /// Takes out all URLs but those that `stays` accepts. It is asked from the end of each queue to its beginning.
     pub(super) fn retain(&mut self, mut stays: impl FnMut(UrlId) -> bool) {
         let mut emptied = Vec::new();
         for (&host, queue) in &mut self.hosts {
-            let mut seen = HashSet::new();
             for url in queue.urls.iter_mut().rev() {
-                if !stays(UrlId((*url).into())) || !seen.insert(*url) {
+                if !stays(UrlId((*url).into())) {
                     *url = GONE;
                 }
             }
             let before = queue.urls.len();
             queue.urls.retain(|url| *url != GONE);
-            queue.first += (before - queue.urls.len()) as i64;
+            let gone = (before - queue.urls.len()) as u64;
+            queue.first = queue.first.saturating_add_unsigned(gone);
             queue.urls.shrink_to_fit();
             if queue.urls.is_empty() {
                 emptied.push((queue.rank, host));

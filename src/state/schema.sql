@@ -32,7 +32,10 @@ CREATE TABLE documents (
     payload BLOB,                       -- SHA-1 of the body as received, if WARC files are written
     asked INTEGER,                      -- when it was requested, if WARC files are written
     shared INTEGER,                     -- the share of the article that it has in common with its match, in per cent
-    thin INTEGER NOT NULL DEFAULT 0     -- whether it has hardly any content of its own
+    thin INTEGER NOT NULL DEFAULT 0,    -- whether it has hardly any content of its own
+    digests BLOB,                       -- of body and text, if it is known by them
+    alias INTEGER,                      -- the number among aliases; NULL for a representative
+    key INTEGER                         -- the document's key
 ) STRICT;
 
 -- The texts of near duplicates that are not stored, if texts are written at all.
@@ -44,14 +47,11 @@ CREATE TABLE texts (
     truncated TEXT                      -- why the text is not whole
 ) STRICT;
 
--- Digests of bodies and texts, of representatives and of aliases.
+-- The index of digests comes back from these, packed: those of a batch, of documents up to this number (digests.rs).
 CREATE TABLE digests (
-    digest BLOB NOT NULL,
-    document INTEGER NOT NULL,
-    alias INTEGER,                      -- the number among aliases; NULL for a representative
-    key INTEGER NOT NULL,               -- the document's key
-    PRIMARY KEY (digest, document)
-) STRICT, WITHOUT ROWID;
+    last INTEGER PRIMARY KEY,
+    packed BLOB NOT NULL
+) STRICT;
 
 -- The window's representatives, packed: up to 256 a row.
 CREATE TABLE signatures (

@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use flate2::{Compression, read::ZlibDecoder, write::ZlibEncoder};
 
 use super::{State, StateError, signed};
-use crate::{fingerprint::Digest, page::DocId};
+use crate::page::DocId;
 
 /// A text, and how it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,18 +37,19 @@ impl State {
         self.execute(sql, (signed(document.0), compressed(text), charset, truncated))
     }
 
-    /// Notes that the text of the document of this number is that of an earlier one with the same body, if that text is kept.
+    /// Notes that the text of the document of this number is that of one of these, which have the same body, if one of them has a text.
     ///
     /// # Errors
     /// If SQLite fails.
-    pub(crate) fn keep_text_of_body(
-        &self,
-        document: DocId,
-        body: Digest,
-    ) -> Result<(), StateError> {
-        let sql = "INSERT INTO texts (document, same) SELECT ?1, t.document \
-                   FROM digests g JOIN texts t ON t.document = g.document WHERE g.digest = ?2 LIMIT 1";
-        self.execute(sql, (signed(document.0), body.0))
+    pub(super) fn keep_text_of(&self, document: DocId, equal: &[DocId]) -> Result<(), StateError> {
+        let sql =
+            "INSERT INTO texts (document, same) SELECT ?1, document FROM texts WHERE document = ?2";
+        for same in equal {
+            if self.db.prepare_cached(sql)?.execute((signed(document.0), signed(same.0)))? > 0 {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// The text of the document of this number, if it is kept.

@@ -4,6 +4,8 @@
 //! its end, by what the batch of a commit has changed. The rows of `urls` are added in the order of their numbers, and one is changed
 //! only when its URL was fetched. So what is written does not depend on how many URLs are known.
 
+use std::collections::HashSet;
+
 use rusqlite::Connection;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -128,17 +130,22 @@ impl UrlLog {
         let mut log = Self { hash_seed, known: KnownUrls::default(), queue, pending: Vec::new() };
         let mut statement = state.db.prepare_cached("SELECT packed FROM url_log ORDER BY seq")?;
         let mut rows = statement.query([])?;
-        let ranks = state.ranks()?;
+        let (ranks, mut again) = (state.ranks()?, HashSet::new());
         while let Some(row) = rows.next()? {
             let mut packed = row.get_ref(0)?.as_blob().map_err(rusqlite::Error::from)?;
             while !packed.is_empty() {
                 let event = Event::read(&mut packed);
+                if let Some(Event::Queued { id, .. }) = event {
+                    again.insert(i64::from(id));
+                }
                 let applied = event.and_then(|event| log.apply(event, &ranks));
                 applied.ok_or(StateError::Damaged("the log of URLs cannot be read"))?;
             }
         }
-        let Self { known, queue, .. } = &mut log;
-        queue.retain(|id| known.get(id).is_some_and(|(_, state)| state == UrlState::Queued));
+        log.dequeue_settled();
+        // Of a URL that was queued several times, the last time counts.
+        let mut seen = HashSet::new();
+        log.queue.retain(|id| !again.contains(&id.0) || seen.insert(id));
         if i64::from(log.known.len()) != state.last_url()? {
             return Err(StateError::Damaged("the log of URLs does not have all of them"));
         }
@@ -250,24 +257,18 @@ impl UrlLog {
         id: UrlId,
         outcome: &UrlOutcome<'_>,
     ) -> Result<(), StateError> {
-        state.set_url_state(id, outcome)?;
-        let is_known = self.known.set_state(id, outcome.state);
-        let id = u32::try_from(id.0).ok().filter(|_| is_known).ok_or(NO_URL)?;
+        state.set_url_state(id, self.depth(id)?, outcome)?;
+        self.known.set_state(id, outcome.state);
+        let id = u32::try_from(id.0).map_err(|_| NO_URL)?;
         Event::Settled { id, state: event_code(outcome.state) }.write(&mut self.pending);
         Ok(())
     }
 
-    /// Says that a URL is fewer links from its seed than was known.
+    /// Says that a URL is fewer links from its seed than was known. Its row says so when the URL is settled.
     ///
     /// # Errors
-    /// If SQLite fails.
-    pub(crate) fn set_depth(
-        &mut self,
-        state: &State,
-        id: UrlId,
-        depth: u32,
-    ) -> Result<(), StateError> {
-        state.set_depth(id, depth)?;
+    /// If there is none.
+    pub(crate) fn set_depth(&mut self, id: UrlId, depth: u32) -> Result<(), StateError> {
         let is_known = self.known.set_depth(id, depth);
         let id = u32::try_from(id.0).ok().filter(|_| is_known).ok_or(NO_URL)?;
         let depth = u16::try_from(depth).unwrap_or(u16::MAX);
@@ -303,8 +304,33 @@ impl UrlLog {
         limit: usize,
     ) -> Result<Vec<Queued>, StateError> {
         let urls = self.queue.of_host(host, after, limit);
-        let row = |(seq, id)| Ok(Queued { seq, url: state.url_by_id(id)?.ok_or(NO_URL)? });
+        let row = |(seq, id)| {
+            let row = state.url_by_id(id)?.ok_or(NO_URL)?;
+            Ok(Queued { seq, url: UrlRow { depth: self.depth(id)?, ..row } })
+        };
         urls.map(row).collect()
+    }
+
+    /// The row of a known URL.
+    ///
+    /// # Errors
+    /// If SQLite fails or the row makes no sense.
+    pub(crate) fn row(state: &State, known: KnownUrl) -> Result<UrlRow, StateError> {
+        let row = state.url_by_id(known.id)?.ok_or(NO_URL)?;
+        Ok(UrlRow { depth: known.depth, ..row })
+    }
+
+    /// Calls `visit` with every URL that was not judged and is in one of these states, in the order in which they were found.
+    ///
+    /// # Errors
+    /// If SQLite fails, a row makes no sense, or `visit` fails.
+    pub(crate) fn for_each<E: From<StateError>>(
+        &self,
+        state: &State,
+        wanted: impl Fn(UrlState) -> bool,
+        mut visit: impl FnMut(UrlRow) -> Result<(), E>,
+    ) -> Result<(), E> {
+        state.for_each_url(wanted, |row| visit(UrlRow { depth: self.depth(row.id)?, ..row }))
     }
 
     /// The number of the host of this name; a new one comes last in the rotation.

@@ -144,20 +144,20 @@ impl State {
         self.value("SELECT coalesce(max(id), 0) FROM urls", [])
     }
 
-    /// Says what has become of a URL.
+    /// Says what has become of a URL, and how many links it is from its seed.
     ///
     /// # Errors
     /// If SQLite fails.
     pub(super) fn set_url_state(
         &self,
         id: UrlId,
+        depth: u32,
         outcome: &UrlOutcome<'_>,
     ) -> Result<(), StateError> {
         let &UrlOutcome { state, cause, detail, status, at } = outcome;
-        let sql =
-            "UPDATE urls SET state = ?, detail = ?, status = ?, at = ?, cause = ? WHERE id = ?";
+        let sql = "UPDATE urls SET state = ?, detail = ?, status = ?, depth = ?, at = ?, cause = ? WHERE id = ?";
         let cause = cause.map(SkipCause::as_code);
-        self.execute(sql, (state_code(state), detail, status, at.0, cause, id.0))
+        self.execute(sql, (state_code(state), detail, status, depth, at.0, cause, id.0))
     }
 
     /// Says that a URL waits, for a seed and at a depth.
@@ -181,14 +181,6 @@ impl State {
         let places = serde_json::to_string(places).expect("numbers are JSON");
         let sql = "UPDATE urls SET seed = (SELECT value FROM json_each(?1) WHERE key = seed) WHERE seed IS NOT NULL";
         self.execute(sql, [places])
-    }
-
-    /// Says that a URL is fewer links from its seed than was known.
-    ///
-    /// # Errors
-    /// If SQLite fails.
-    pub(super) fn set_depth(&self, id: UrlId, depth: u32) -> Result<(), StateError> {
-        self.execute("UPDATE urls SET depth = ? WHERE id = ?", (depth, id.0))
     }
 
     /// The URLs whose failure may have passed, and that failed at this time or earlier.
@@ -215,7 +207,7 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails, a row makes no sense, or `visit` fails.
-    pub(crate) fn for_each_url<E: From<StateError>>(
+    pub(super) fn for_each_url<E: From<StateError>>(
         &self,
         wanted: impl Fn(UrlState) -> bool,
         mut visit: impl FnMut(UrlRow) -> Result<(), E>,

@@ -6,7 +6,7 @@ use crate::{
     page::{NormalUrl, Timestamp, site_of},
     report::counted,
     state::{
-        HostId, KnownUrl, NewUrl, Reason, SkipCause, StateError, UrlId, UrlKind, UrlRow, UrlState,
+        HostId, KnownUrl, NewUrl, Reason, SkipCause, UrlId, UrlKind, UrlLog, UrlRow, UrlState,
     },
 };
 
@@ -165,15 +165,14 @@ impl Recorder {
             | UrlState::Judged => return Ok(()),
         };
         if may_requeue {
-            let row = self.state().url_by_id(known.id)?;
-            let row = row.ok_or(StateError::Damaged("a URL of the log has no row"))?;
+            let row = UrlLog::row(self.state(), known)?;
             if let Ok(seed) = self.admit(url, row.kind, found.depth, found.seed) {
                 return self.requeue(&UrlRow { depth: found.depth, ..row }, seed);
             }
         }
         let skipped = known.state == UrlState::Skipped(Reason::DuplicateLinks);
         if is_nearer && (followed || skipped) {
-            self.urls.set_depth(self.filter.state(), known.id, found.depth)?;
+            self.urls.set_depth(known.id, found.depth)?;
         }
         Ok(())
     }

@@ -39,7 +39,7 @@ impl Recorder {
         let Probe { task, received, body, exchange } = probe;
         let Some(judgement) = self.judge_body(task, *body, received.at)? else { return Ok(None) };
         self.record_judged(task, received, None, &judgement, exchange.as_ref())?;
-        self.state().keep_text_of_body(judgement.id, *body)?;
+        self.filter.keep_text_of_body(judgement.id, *body)?;
         self.finish_url(Arc::clone(task), true, false).map(Some)
     }
 
@@ -201,7 +201,7 @@ impl Recorder {
         let Some(found) = found.filter(|found| found.kind == Kind::Near) else { return Ok(()) };
         if let (Step::Body, Some(body)) = (found.step, parsed.document.body) {
             // Its text is that of the page with the same body.
-            return Ok(self.state().keep_text_of_body(judgement.id, body)?);
+            return Ok(self.filter.keep_text_of_body(judgement.id, body)?);
         }
         let Extracted { text, charset, truncated, .. } = &parsed.extracted;
         let truncated = truncated.map(Truncation::as_str);

@@ -18,7 +18,8 @@ use crate::{
         record::{Decision, SkippedLine},
     },
     state::{
-        DeferCause, DeferredRow, Reason, SkipCause, State, StateError, UrlId, UrlRow, UrlState,
+        DeferCause, DeferredRow, Reason, SkipCause, State, StateError, UrlId, UrlLog, UrlRow,
+        UrlState,
     },
 };
 
@@ -114,7 +115,8 @@ fn add_skipped(
     let hosts = state.deferred_hosts()?.into_iter();
     let mut deferred: HashMap<_, _> = hosts.map(|host| (host.host, (host, 0))).collect();
     let mut referrers = LruCache::new(CACHED);
-    state.for_each_url(
+    UrlLog::load(state)?.for_each(
+        state,
         |state| state != UrlState::Judged,
         |mut row| {
             let reason = match row.state {

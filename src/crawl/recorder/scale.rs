@@ -2,7 +2,12 @@
 //!
 //!     URLS=10000000 cargo test --profile bench --lib -- --ignored --nocapture many_known_urls
 
-#![expect(clippy::print_stderr, reason = "it is asked for its figures")]
+#![expect(
+    clippy::print_stderr,
+    clippy::unwrap_used,
+    clippy::cast_precision_loss,
+    reason = "it is asked for its figures"
+)]
 
 use std::{collections::VecDeque, env, fs, path::Path, time::Instant as Clock};
 

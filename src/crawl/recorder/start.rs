@@ -214,7 +214,8 @@ impl Recorder {
     /// Queued URLs whose seed list is gone move to another that admits them, or are skipped.
     fn reassign_queued(&mut self) -> Result<(), CrawlError> {
         let mut without_seed = Vec::new();
-        self.state().for_each_url(
+        self.urls.for_each(
+            self.state(),
             |state| state == UrlState::Queued,
             |row| {
                 without_seed.extend(Some(row).filter(|row| row.seed.is_none()));
@@ -256,7 +257,8 @@ impl Recorder {
         };
         let mut admitted = Vec::new();
         if admission_changed || policy_changed {
-            self.state().for_each_url(
+            self.urls.for_each(
+                self.state(),
                 |state| matches!(state, UrlState::Skipped(_)),
                 |row| {
                     if has_ceased(&row)

@@ -137,6 +137,10 @@ fn pages_of_version_5_are_still_compared_by_text() {
         .execute_batch(
             "ALTER TABLE documents DROP COLUMN shared; ALTER TABLE documents DROP COLUMN thin;
              ALTER TABLE templates DROP COLUMN name; DROP TABLE articles; DROP TABLE keys;
+             ALTER TABLE documents DROP COLUMN alias; ALTER TABLE documents DROP COLUMN key;
+             DROP TABLE digests; CREATE TABLE digests (digest BLOB, document INTEGER, alias INTEGER, key INTEGER);
+             INSERT INTO digests SELECT substr(digests, n, 16), id, NULL, 0 FROM documents JOIN (SELECT 1 AS n UNION SELECT 17) WHERE length(digests) > n;
+             ALTER TABLE documents DROP COLUMN digests;
              DELETE FROM meta WHERE name = 'url_hash_seed';
              DROP TABLE url_log; DROP INDEX urls_failed; CREATE INDEX hosts_by_rank ON hosts (rank);
              ALTER TABLE urls ADD COLUMN key INTEGER; CREATE INDEX urls_by_key ON urls (key);

@@ -56,7 +56,7 @@ fn a_crawl_of_version_4_keeps_its_causes_and_options() {
         skipped.extend(row.cause.map(|cause| (cause, row.detail.unwrap())));
         Ok::<_, StateError>(())
     };
-    state.for_each_url(|_| true, collect).unwrap();
+    UrlLog::load(&state).unwrap().for_each(&state, |_| true, collect).unwrap();
     let count = |wanted| skipped.iter().filter(|(cause, _)| *cause == wanted).count();
     assert_eq!((count(SkipCause::RobotsNotReceived), count(SkipCause::SameSite)), (1, 2));
     let details: Vec<&str> = skipped.iter().map(|(_, detail)| detail.as_str()).collect();

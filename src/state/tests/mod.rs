@@ -7,16 +7,13 @@ mod queue;
 mod restore;
 mod texts;
 
-use std::{
-    fs,
-    num::{NonZeroU32, NonZeroUsize},
-};
+use std::{fs, num::NonZeroU32};
 
 use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::{
-    digests::{DigestCache, DigestTable},
+    digests::{DigestIndex, DigestTable},
     open::VERSION,
     *,
 };
@@ -51,9 +48,8 @@ impl InState {
     }
 
     fn open(&mut self, state: State) {
-        let digests = DigestCache::new(NonZeroUsize::new(2).unwrap()).sweeping_always();
         let (bounds, equal_limit) = (self.bounds, self.equal_limit);
-        let filter = DurableFilter::for_tests(state, &self.options, digests, equal_limit, bounds);
+        let filter = DurableFilter::for_tests(state, &self.options, equal_limit, bounds);
         self.filter = Some(filter);
     }
 
@@ -273,7 +269,7 @@ fn damaged_rows_are_errors() {
     let mut urls = UrlLog::load(&state).unwrap();
     let host = urls.host(&state, "a:80").unwrap();
     let id = urls.add(&state, &queue::new_url("http://a/", host)).unwrap();
-    state.add_document("a", &unique(1)).unwrap();
+    state.add_document("a", &unique(1), None).unwrap();
     let damage = |sql: &str| state.db.execute_batch(sql).unwrap();
     let is_damage = |error: StateError| matches!(error, StateError::Damaged(_));
 
@@ -324,25 +320,62 @@ fn damaged_rows_are_errors() {
 }
 
 #[test]
-fn digests_beyond_the_horizon_leave_the_table() {
+fn digests_beyond_the_horizon_leave_index_and_log() {
+    const WINDOW: u64 = 10_000;
+    const MOST: usize = 60_000;
     let state = State::in_memory().unwrap();
-    let mut cache = DigestCache::new(NonZeroUsize::MIN);
-    let mut table = DigestTable { state: &state, cache: &mut cache };
-    for id in 1..=3 {
+    let mut index = DigestIndex::load(&state, DocId(0)).unwrap();
+    for id in 1..=20 * WINDOW {
+        let alias = id.is_multiple_of(2).then_some(id / 2);
         let judgement = unique(id);
-        state.add_document(&id.to_string(), &judgement).unwrap();
         let known = crate::filter::Known {
             id: DocId(id),
-            key: Key::of(&id.to_string()),
+            key: Key(id),
             verdict: judgement.verdict,
-            alias: None,
+            alias,
             facts: judgement.facts,
         };
+        let left = id.saturating_sub(WINDOW);
+        let horizon = Horizon { representative: DocId(left), alias: left / 2 };
+        let mut table = DigestTable { state: &state, index: &mut index };
         table.insert(&[Digest::of(b"same"), Digest::of(&id.to_le_bytes())], &known).unwrap();
+        table.expire(horizon).unwrap();
+        if id.is_multiple_of(100) {
+            index.commit(&state, horizon.representative).unwrap();
+        }
     }
-    let horizon = Horizon { representative: DocId(1 << 21), alias: 0 };
-    table.expire(horizon).unwrap();
-    let left: i64 =
+    assert!(index.len() < MOST, "{}", index.len());
+    let rows: i64 =
         state.db.query_row("SELECT count(*) FROM digests", [], |row| row.get(0)).unwrap();
-    assert_eq!(left, 0);
+    assert!(rows <= 102, "{rows}");
+}
+
+#[test]
+fn digests_come_back_from_the_log() {
+    let state = State::in_memory().unwrap();
+    let mut index = DigestIndex::load(&state, DocId(0)).unwrap();
+    for id in 1..=500_u64 {
+        let mut table = DigestTable { state: &state, index: &mut index };
+        let (alias, facts) = (id.is_multiple_of(3).then_some(id / 3), unique(id).facts);
+        let (key, verdict) = (Key(id), Verdict::Unique);
+        let known = crate::filter::Known { id: DocId(id), key, verdict, alias, facts };
+        table.insert(&[Digest::of(&(id % 50).to_le_bytes())], &known).unwrap();
+        let entered = index.take_entered();
+        state.add_document("a", &unique(id), entered.as_ref()).unwrap();
+        index.commit(&state, DocId(0)).unwrap();
+    }
+    for oldest in [0, 1, 77, 500, 501] {
+        let mut index = DigestIndex::load(&state, DocId(oldest)).unwrap();
+        for class in 0..51_u64 {
+            let mut found = Vec::new();
+            let digest = Digest::of(&class.to_le_bytes());
+            DigestTable { state: &state, index: &mut index }.find(digest, &mut found).unwrap();
+            let found: Vec<_> = found.iter().map(|known| (known.id.0, known.alias)).collect();
+            let expected = (oldest.max(1)..=500).filter(|id| id % 50 == class);
+            let expected: Vec<_> =
+                expected.map(|id| (id, id.is_multiple_of(3).then_some(id / 3))).collect();
+            assert_eq!(found, expected, "{class} from {oldest} on");
+            assert_eq!(index.verified(&state, digest).unwrap().len(), found.len());
+        }
+    }
 }

@@ -63,12 +63,12 @@ fn a_url_that_is_queued_again_comes_last_also_after_a_start() {
     let row = UrlRow { depth: 7, ..first.url };
     urls.requeue(&state, &row, 3).unwrap();
     urls.dequeue(host, first.seq);
-    urls.set_depth(&state, ids[1], 70_000).unwrap();
+    urls.set_depth(ids[1], 70_000).unwrap();
     let order = |urls: &UrlLog| {
         let queued = urls.queued(&state, host, 0, 9).unwrap();
         queued.iter().map(|it| (it.url.id, it.url.seed, it.url.depth)).collect::<Vec<_>>()
     };
-    let expected = [(ids[1], Some(0), 70_000), (ids[0], Some(3), 7)];
+    let expected = [(ids[1], Some(0), 65_535), (ids[0], Some(3), 7)];
     assert_eq!(order(&urls), expected);
     let urls = urls.reloaded(&state);
     assert_eq!(order(&urls), expected);

@@ -3,17 +3,13 @@
 use proptest::prelude::*;
 
 use super::super::{
-    digests::{DigestCache, DigestTable},
     texts::{compressed, decompressed},
     *,
 };
 use crate::{
-    filter::{Digests, Facts, Judgement, Key, Kind, Known, Match, Step, Verdict},
-    fingerprint::Digest,
+    filter::{Facts, Judgement, Kind, Match, Step, Verdict},
     page::{DocId, Timestamp},
 };
-
-const BODY: Digest = Digest([7; 16]);
 
 /// Adds a near duplicate with this number, whose text has this many characters.
 fn add(state: &State, id: u64, chars: usize) -> Judgement {
@@ -27,7 +23,7 @@ fn add(state: &State, id: u64, chars: usize) -> Judgement {
     });
     let facts = Facts { chars: chars.try_into().unwrap(), ..Facts::default() };
     let judgement = Judgement { id: DocId(id), at: Timestamp(0), verdict, facts };
-    state.add_document("near", &judgement).unwrap();
+    state.add_document("near", &judgement, None).unwrap();
     judgement
 }
 
@@ -101,14 +97,11 @@ fn of_a_text_that_is_too_long_no_more_is_read() {
 #[test]
 fn the_text_of_a_body_that_is_known_is_kept_once() {
     let state = State::in_memory().unwrap();
-    let mut cache = DigestCache::new(std::num::NonZeroUsize::MIN);
-    let mut digests = DigestTable { state: &state, cache: &mut cache };
-    state.keep_text_of_body(DocId(3), BODY).unwrap();
-    let Judgement { id, verdict, facts, .. } = keep(&state, "ebbs");
-    digests.insert(&[BODY], &Known { id, key: Key(1), verdict, alias: Some(0), facts }).unwrap();
+    state.keep_text_of(DocId(3), &[DocId(2)]).unwrap();
+    keep(&state, "ebbs");
     assert_eq!(state.text_of(DocId(3)).unwrap(), None, "there was none");
-    state.keep_text_of_body(DocId(4), BODY).unwrap();
-    state.keep_text_of_body(DocId(5), Digest([8; 16])).unwrap();
+    state.keep_text_of(DocId(4), &[DocId(1), DocId(2), DocId(3)]).unwrap();
+    state.keep_text_of(DocId(5), &[]).unwrap();
     // The same body can be read in another way elsewhere.
     for id in [3, 4, 5] {
         add(&state, id, 7);
