@@ -17,11 +17,11 @@ use super::{
 use crate::{
     config::Config,
     extract::Truncation,
-    filter::{Filter, Judgement, SteadyQueue},
+    filter::{Filter, Judgement},
     fingerprint::HashSeed,
     index::{Audit, BlockIndex},
     input::Documents,
-    page::numbers::thousands,
+    page::{DocId, numbers::thousands},
     report::audited,
     sink::record::Decision,
     state::{DurableFilter, Restored, State, StateError},
@@ -86,21 +86,19 @@ fn in_memory(config: &Config, input: Documents, out: &mut Out) -> Result<(Exit, 
     let mut filter = Filter::of_recipe(&config.dedup.filter(), recipe(config))?;
     let preparation = Preparation::new(config, filter.documents());
     // The ids of the documents in the window.
-    let mut ids = SteadyQueue::default();
+    let mut ids = Ids::default();
     let exit = in_chunks(
         input,
         |input| preparation.prepare(input),
         |documents| {
             for document in &documents {
                 let judgement = filter.judge(&document.document);
-                let oldest = filter.oldest();
-                while ids.pop_if(|(id, _)| *id < oldest).is_some() {}
+                ids.expire(filter.oldest());
                 if judgement.verdict.is_unique() {
-                    ids.push((judgement.id, Box::<str>::from(document.document.id())));
+                    ids.push(judgement.id, document.document.id());
                 }
-                let matched = judgement.verdict.matched();
-                let of = matched.and_then(|found| ids.find(&found.of, |(id, _)| *id));
-                write(out, document, &judgement, of.map(|(_, of)| &**of))?;
+                let of = judgement.verdict.matched().and_then(|found| ids.get(found.of));
+                write(out, document, &judgement, of)?;
             }
             out.flush().map_err(Failure::Output)
         },
@@ -112,6 +110,50 @@ fn in_memory(config: &Config, input: Documents, out: &mut Out) -> Result<(Exit, 
         ));
     }
     Ok((exit, filter.audit()))
+}
+
+/// The ids of unique documents, oldest first, in blocks: a block is one allocation for many.
+#[derive(Default)]
+struct Ids(VecDeque<IdBlock>);
+
+#[derive(Default)]
+struct IdBlock {
+    numbers: Vec<DocId>,
+    /// Where each id ends in the text.
+    ends: Vec<usize>,
+    text: String,
+}
+
+impl Ids {
+    const BLOCK: usize = 1024;
+
+    /// Numbers grow from call to call.
+    fn push(&mut self, number: DocId, id: &str) {
+        if let Some(last) = self.0.back_mut().filter(|last| last.numbers.len() == Self::BLOCK) {
+            last.text.shrink_to_fit();
+        }
+        if self.0.back().is_none_or(|last| last.numbers.len() == Self::BLOCK) {
+            self.0.push_back(IdBlock::default());
+        }
+        let block = self.0.back_mut().expect("there is one");
+        block.text.push_str(id);
+        block.numbers.push(number);
+        block.ends.push(block.text.len());
+    }
+
+    fn get(&self, number: DocId) -> Option<&str> {
+        let after = self.0.partition_point(|block| block.numbers[0] <= number);
+        let block = &self.0[after.checked_sub(1)?];
+        let place = block.numbers.binary_search(&number).ok()?;
+        let start = place.checked_sub(1).map_or(0, |before| block.ends[before]);
+        Some(&block.text[start..block.ends[place]])
+    }
+
+    /// Drops blocks in which all are older.
+    fn expire(&mut self, oldest: DocId) {
+        let is_past = |block: &mut IdBlock| block.numbers.last().is_some_and(|last| *last < oldest);
+        while self.0.pop_front_if(is_past).is_some() {}
+    }
 }
 
 fn durable(path: &Path, config: &Config, input: Documents, out: &mut Out) -> Result<(Exit, Audit)> {

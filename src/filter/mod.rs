@@ -68,8 +68,6 @@ pub use key::Key;
 pub(crate) use key::OriginKey;
 pub use options::{MemoryError, Mode, Options, OptionsError, Radius, RadiusError};
 pub use rule::Rule;
-#[cfg(feature = "cli")]
-pub(crate) use steady::SteadyQueue;
 pub use stream::{Judge, Judged, NearDedup, NearDupExt};
 #[cfg(test)]
 pub(crate) use templates::Bounds;

@@ -13,7 +13,7 @@ const PARTS: usize = 1024;
 
 /// A queue in blocks: growth moves no value, only now and then the list of blocks, and what has left gives its memory back.
 #[derive(Clone, Debug)]
-pub(crate) struct SteadyQueue<T> {
+pub(super) struct SteadyQueue<T> {
     /// None is empty, and all but the first and the last are full.
     blocks: VecDeque<VecDeque<T>>,
     len: usize,
@@ -39,14 +39,14 @@ impl<T> SteadyQueue<T> {
     }
 
     /// The value with this key, in a queue whose keys grow.
-    pub(crate) fn find<K: Ord>(&self, key: &K, key_of: impl Fn(&T) -> K) -> Option<&T> {
+    pub(super) fn find<K: Ord>(&self, key: &K, key_of: impl Fn(&T) -> K) -> Option<&T> {
         let is_up_to = |block: &VecDeque<T>| block.front().is_some_and(|it| key_of(it) <= *key);
         let block = &self.blocks[self.blocks.partition_point(is_up_to).checked_sub(1)?];
         block.get(block.binary_search_by_key(key, key_of).ok()?)
     }
 
     /// Adds a value at the end.
-    pub(crate) fn push(&mut self, value: T) {
+    pub(super) fn push(&mut self, value: T) {
         match self.blocks.back_mut() {
             Some(block) if block.len() < BLOCK => block.push_back(value),
             _ => {
@@ -59,7 +59,7 @@ impl<T> SteadyQueue<T> {
     }
 
     /// Takes the first value, if it leaves.
-    pub(crate) fn pop_if(&mut self, leaves: impl FnOnce(&mut T) -> bool) -> Option<T> {
+    pub(super) fn pop_if(&mut self, leaves: impl FnOnce(&mut T) -> bool) -> Option<T> {
         let block = self.blocks.front_mut()?;
         let value = block.pop_front_if(leaves)?;
         self.len -= 1;
