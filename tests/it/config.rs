@@ -643,14 +643,14 @@ fn patterns_memory_names_and_timeouts_are_checked() {
     assert!(too_large.contains("is larger than any index"), "{too_large}");
     assert!(too_large.contains("too many") && !too_large.contains("EiB"), "{too_large}");
     insta::assert_snapshot!(refusal(SMALL, &["dedup.memory=512 MiB"]), @r#"
-     × a window of 5,000,000 entries at radius 9 needs 1.7 GiB; `memory` is 512.0
-     │ MiB, which has room for 1,424,248
+     × a window of 5,000,000 entries at radius 9 needs 1.9 GiB; `memory` is 512.0
+     │ MiB, which has room for 1,324,409
       ╭─[--set:1:16]
     1 │ dedup.memory = "512 MiB"
       ·                ────┬────
       ·                    ╰── too little
       ╰────
-     help: write `memory = "1.8 GiB"`, or `entries = 1400000` in `window`
+     help: write `memory = "1.9 GiB"`, or `entries = 1300000` in `window`
     "#);
     insta::assert_snapshot!(refusal(SMALL, &["name=a/b"]), @r#"
      × `name`: "a/b" is not a directory name
