@@ -34,6 +34,7 @@ mod templates;
 mod texts;
 #[cfg(feature = "crawl")]
 mod totals;
+#[cfg(feature = "crawl")]
 mod url_log;
 #[cfg(feature = "crawl")]
 mod urls;

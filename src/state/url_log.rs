@@ -245,6 +245,14 @@ impl UrlLog {
         Ok(())
     }
 
+    /// Gives a URL that waits to another seed.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub(crate) fn set_seed(state: &State, row: &UrlRow, seed: usize) -> Result<(), StateError> {
+        state.revive_url(row.id, seed, row.depth)
+    }
+
     /// Adds a URL to the queue of its host. Returns the number of the host in the log.
     fn push(&mut self, state: &State, host: HostId, url: UrlId) -> Result<u32, StateError> {
         let rank = if self.queue.has(host) { 0 } else { state.rank(host)? };

@@ -226,7 +226,7 @@ impl Recorder {
         )?;
         for row in without_seed {
             match self.admit(&row.url, row.kind, row.depth, None) {
-                Ok(seed) => self.urls.requeue(self.filter.state(), &row, seed)?,
+                Ok(seed) => UrlLog::set_seed(self.state(), &row, seed)?,
                 Err(reason) => {
                     let (state, at) = (UrlState::Skipped(reason), Timestamp::now());
                     let outcome = UrlOutcome { state, cause: None, detail: None, status: None, at };

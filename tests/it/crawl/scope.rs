@@ -371,6 +371,30 @@ fn a_seed_that_one_list_excludes_belongs_to_the_other_list_that_names_it() {
 }
 
 #[test]
+fn queued_urls_of_a_removed_seed_are_fetched_once_for_another() {
+    let routes = Routes::new()
+        .at("a.test", "/", page("home", &["/one", "/two"]))
+        .at("a.test", "/one", page("one", &[]))
+        .at("a.test", "/two", page("two", &[]))
+        .at("a.test", "/other", page("other", &[]));
+    let mut site = Site::new(routes, &["a.test/", "a.test/other"]).planned(|plan| {
+        plan.crawl.concurrency = 1.try_into().unwrap();
+        plan.crawl.max_pages = 2;
+    });
+    site.run();
+    site.plan.seeds.remove(0);
+    site.plan.crawl.max_pages = 100;
+    let report = site.run();
+    assert_eq!((report.counts.fetched, report.counts.queued), (4, 0));
+    let mut urls: Vec<_> =
+        site.lines("pages.jsonl").iter().map(|it| it["url"].to_string()).collect();
+    urls.sort();
+    let all = urls.len();
+    urls.dedup();
+    assert_eq!((all, urls.len()), (4, 4), "{urls:?}");
+}
+
+#[test]
 fn queued_urls_keep_their_seed_when_seeds_are_moved_and_lose_it_when_they_are_removed() {
     let routes = ["a.test", "b.test", "c.test"].into_iter().fold(Routes::new(), |routes, host| {
         routes.at(host, "/", page(host, &["/next"])).at(
