@@ -163,7 +163,7 @@ fn size(recorder: &Recorder) -> u64 {
 }
 
 #[test]
-#[ignore = "it takes minutes and much disk"]
+#[ignore = "it takes minutes and much disk; the head of the file has its command"]
 fn many_known_urls() {
     let urls: u64 = env::var("URLS").map_or(300_000, |text| text.parse().unwrap());
     let directory = tempfile::tempdir().unwrap();

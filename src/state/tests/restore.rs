@@ -54,7 +54,7 @@ fn representative(place: u64) -> Representative {
 }
 
 #[test]
-#[ignore = "it takes minutes and much memory"]
+#[ignore = "it takes minutes and much memory; the head of the file has its command"]
 fn a_large_window_comes_back() {
     let entries: u64 = env::var("ENTRIES").map_or(1_000_000, |text| text.parse().unwrap());
     let window = WindowOptions { entries: entries.try_into().unwrap(), age: None };

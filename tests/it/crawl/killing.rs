@@ -161,40 +161,9 @@ fn assert_equal(parts: &Path, whole: &Path) {
     }
 }
 
-/// Of a run in several processes, how many of them died at each step of a commit.
-fn killed_at_each_step(kills: usize) {
-    let executioner = Executioner::default();
-    let server = slow_server(&executioner);
-    let directory = tempdir().unwrap();
-    let config = |name: &str| config(directory.path(), &server, name);
-    let (path, whole) = config("whole");
-    assert!(executioner.run(&path, usize::MAX / 2), "it ends by itself");
-    for step in ["begun", "outputs synced", "state written", "state committed"] {
-        let mut died = 0;
-        while died < kills {
-            let (path, parts) = config(&format!("{step} {died}"));
-            let runs = (0..400).take_while(|_| !executioner.run_until(&path, usize::MAX / 2, step));
-            let runs = runs.count();
-            assert!((1..400).contains(&runs), "{step}: {runs}");
-            died += runs;
-            assert_equal(&parts, &whole);
-        }
-    }
-}
-
-#[test]
-fn a_crawl_that_is_killed_at_a_step_of_a_commit_ends_as_one_that_was_not() {
-    killed_at_each_step(1);
-}
-
-#[test]
-#[ignore = "it takes minutes"]
-fn a_crawl_that_is_killed_at_each_step_of_many_commits() {
-    killed_at_each_step(20);
-}
-
-/// Kills at random instants, until the run is done: again and again, so many in all.
-fn killed_at_random_instants(kills: usize) {
+/// Starts a crawl again whenever `run` has ended it, and a new one when it is done, until so many were ended in all. `run` gets the
+/// configuration and how many were ended before, and returns whether the crawl ended by itself.
+fn killed(kills: usize, run: impl Fn(&Executioner, &Path, usize) -> bool) {
     let executioner = Executioner::default();
     let server = slow_server(&executioner);
     let directory = tempdir().unwrap();
@@ -204,15 +173,32 @@ fn killed_at_random_instants(kills: usize) {
     let mut killed = 0;
     while killed < kills {
         let (path, parts) = config(&format!("parts {killed}"));
-        let runs = (0..100).take_while(|run| {
-            let more = 5 + (killed + run) * 37 % 61;
-            !executioner.run(&path, more)
-        });
-        let runs = runs.count();
-        assert!((1..100).contains(&runs), "{runs}");
-        killed += runs;
+        let ended = (0..400).take_while(|ended| !run(&executioner, &path, killed + ended)).count();
+        assert!((1..400).contains(&ended), "{ended}");
+        killed += ended;
         assert_equal(&parts, &whole);
     }
+}
+
+fn killed_at_each_step(kills: usize) {
+    for step in ["begun", "outputs synced", "state written", "state committed"] {
+        killed(kills, |executioner, path, _| executioner.run_until(path, usize::MAX / 2, step));
+    }
+}
+
+fn killed_at_random_instants(kills: usize) {
+    killed(kills, |executioner, path, before| executioner.run(path, 5 + before * 37 % 61));
+}
+
+#[test]
+fn a_crawl_that_is_killed_at_a_step_of_a_commit_ends_as_one_that_was_not() {
+    killed_at_each_step(1);
+}
+
+#[test]
+#[ignore = "it takes minutes: `cargo test --test it each_step -- --ignored`"]
+fn a_crawl_that_is_killed_at_each_step_of_many_commits() {
+    killed_at_each_step(20);
 }
 
 #[test]
@@ -221,7 +207,7 @@ fn a_crawl_that_is_killed_fifty_times_ends_as_one_that_was_not() {
 }
 
 #[test]
-#[ignore = "it takes minutes"]
+#[ignore = "it takes minutes: `cargo test --test it five_hundred -- --ignored`"]
 fn a_crawl_that_is_killed_five_hundred_times() {
     killed_at_random_instants(500);
 }
