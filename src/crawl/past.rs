@@ -185,34 +185,21 @@ impl PastRun {
         }))
     }
 
-    /// Calls `visit` with each URL that was skipped, in the order in which they were found.
+    /// Calls `visit` with each URL that was skipped, or with each one that is still `pending`, in the order in which they were found. The reason
+    /// of those that are pending is [`Reason::Host`] if their host is deferred, or [`Reason::Pending`].
     ///
     /// # Errors
     /// If the state cannot be read, or `visit` fails.
     pub fn for_each_skipped<E: From<StateError>>(
         &self,
-        visit: impl FnMut(&SkippedLine<'_>) -> Result<(), E>,
-    ) -> Result<(), E> {
-        self.for_each_url(|state| matches!(state, UrlState::Skipped(_)), visit)
-    }
-
-    /// Calls `visit` with each URL that is still queued, in the order in which they were found. The reason is [`Reason::Host`] if its host is
-    /// deferred, or [`Reason::Pending`].
-    ///
-    /// # Errors
-    /// If the state cannot be read, or `visit` fails.
-    pub fn for_each_pending<E: From<StateError>>(
-        &self,
-        visit: impl FnMut(&SkippedLine<'_>) -> Result<(), E>,
-    ) -> Result<(), E> {
-        self.for_each_url(|state| state == UrlState::Queued, visit)
-    }
-
-    fn for_each_url<E: From<StateError>>(
-        &self,
-        wanted: impl Fn(UrlState) -> bool,
+        pending: bool,
         mut visit: impl FnMut(&SkippedLine<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
+        let wanted = |state| match state {
+            UrlState::Judged => false,
+            UrlState::Queued => pending,
+            UrlState::Skipped(_) => !pending,
+        };
         let deferred = self.state.deferred_hosts()?.into_iter();
         let deferred: HashMap<_, _> = deferred.map(|row| (row.host, row.to_string())).collect();
         // The same few pages come again and again.
@@ -250,7 +237,6 @@ impl PastRun {
     }
 
     /// What the run keeps of a page to compare its article, if it does.
-    #[cfg(feature = "cli")]
     pub(crate) fn article(&self, id: DocId) -> Result<Option<ArticleSketch>, CrawlError> {
         Ok(self.state.article(id)?)
     }
