@@ -368,8 +368,7 @@ impl CrawlError {
     pub fn is_full(&self) -> bool {
         match self {
             Self::State(error) => error.is_full(),
-            Self::Sink(error) => error.is_full(),
-            Self::Report(ReportError::Write(error)) => error.is_full(),
+            Self::Sink(error) | Self::Report(ReportError::Write(error)) => error.is_full(),
             Self::Directory { source, .. } | Self::File { source, .. } => is_full(source),
             _ => false,
         }

@@ -12,10 +12,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{
-    open::beside,
-    pages::{PAGE, restore},
-};
+use super::pages::{PAGE, restore};
 
 const HEADER: usize = 32;
 const FRAME_HEADER: usize = 24;
@@ -105,6 +102,13 @@ impl Log {
             }
         }
     }
+}
+
+/// A file beside the state.
+pub(super) fn beside(state: &Path, suffix: &str) -> PathBuf {
+    let mut name = state.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
 }
 
 /// The running checksum.

@@ -72,7 +72,7 @@ pub(crate) use {
     pages::{PAGE, is_sound, restore},
     recipe::Recorded,
     signatures::SignatureLog,
-    totals::{ClusterRow, HostCounts},
+    totals::{ClusterKind, ClusterRow, HostCounts},
     url_log::UrlLog,
     urls::{NewUrl, Queued, UrlOutcome},
 };

@@ -15,7 +15,7 @@ use rusqlite::{Connection, FileControl, MAIN_DB, OpenFlags, config::DbConfig};
 
 use super::{
     DatabaseError, State, StateError,
-    log::Log,
+    log::{Log, beside},
     pages::{self, PAGE, RESERVED, has_checksums},
 };
 
@@ -143,13 +143,6 @@ impl WriteLock {
             Err(TryLockError::Error(source)) => Err(failed(source)),
         }
     }
-}
-
-/// A file beside the state.
-pub(super) fn beside(state: &Path, suffix: &str) -> PathBuf {
-    let mut name = state.as_os_str().to_owned();
-    name.push(suffix);
-    PathBuf::from(name)
 }
 
 /// How files are opened that nobody else may read.
