@@ -14,10 +14,10 @@ use super::{
 };
 use crate::{
     filter::{
-        ArticleSketch, Digests, Document, Engine, Horizon, Key, Kind, Known, Match, MemoryDigests,
-        Options, Position, Representative, Rule, Share, Verdict,
+        ArticleSketch, Digests, Document, Engine, Key, Kind, Match, MemoryDigests, Options,
+        Position, Representative, Rule, Share, Verdict,
     },
-    fingerprint::{Digest, HashSeed, Recipe},
+    fingerprint::{HashSeed, Recipe},
     index::{Index, Scan},
     page::{DocId, NormalUrl, Timestamp, UrlOptions},
     sink::record::SkippedLine,
@@ -29,37 +29,6 @@ use crate::{
 
 /// Pages whose URLs are cached while their links are listed.
 const REFERRERS: NonZeroUsize = NonZeroUsize::new(1 << 12).expect("not zero");
-
-/// The digests of one document, and all sketches of the state. Nothing is kept.
-struct Consulted<'a> {
-    digests: MemoryDigests,
-    state: &'a State,
-}
-
-impl Digests for Consulted<'_> {
-    type Error = StateError;
-
-    fn find(&mut self, digest: Digest, out: &mut Vec<Known>) -> Result<(), StateError> {
-        let Ok(()) = self.digests.find(digest, out);
-        Ok(())
-    }
-
-    fn article(&mut self, id: DocId) -> Result<Option<ArticleSketch>, StateError> {
-        self.state.article(id)
-    }
-
-    fn insert(&mut self, _: &[Digest], _: &Known) -> Result<(), StateError> {
-        Ok(())
-    }
-
-    fn keep_article(&mut self, _: DocId, _: &ArticleSketch, _: &[u64]) -> Result<(), StateError> {
-        Ok(())
-    }
-
-    fn expire(&mut self, _: Horizon) -> Result<(), StateError> {
-        Ok(())
-    }
-}
 
 /// A run as of its last commit. A crawl may continue it meanwhile.
 #[derive(Debug)]
@@ -259,7 +228,7 @@ impl PastRun {
         let verdicts_hold = Rule::new(options) == Rule::new(&own)
             && options.templates == own.templates
             && options.knows_articles() == own.knows_articles();
-        let (digests, mut candidates) = self.equal(document, verdicts_hold)?;
+        let (mut digests, mut candidates) = self.equal(document, verdicts_hold)?;
         let mut engine = Engine::new(options, document.recipe, Scan::default());
         self.state.restore_templates(&mut engine, None)?;
         let pages = self.state.articles()?;
@@ -267,7 +236,7 @@ impl PastRun {
         let next = self.state.position()?.map_or(DocId(1), |position| position.next);
         candidates.extend(engine.sharing_keys(document, next));
         let signature = (document.sketch.features > 0).then_some(document.sketch.signature);
-        let (mut nearest, mut compared) = (BinaryHeap::new(), 0);
+        let (mut nearest, mut compared, mut taken) = (BinaryHeap::new(), 0, Vec::new());
         let position = self.state.position()?;
         engine.restore(|take| {
             self.for_each_in_window(options, position, |representative| {
@@ -285,6 +254,7 @@ impl PastRun {
                 // No other document can be the match.
                 let is_near = distance.is_some_and(|(distance, _)| distance <= options.radius());
                 if is_near || candidates.contains(&representative.id) {
+                    taken.push(representative.id);
                     take(representative);
                 }
             })
@@ -298,8 +268,12 @@ impl PastRun {
         });
         let nearest = nearest.collect::<Result<_, StateError>>()?;
         let template = engine.template(document);
-        let mut digests = Consulted { digests, state: &self.state };
-        let change = engine.judge(&mut digests, document)?;
+        for id in taken {
+            if let Some(sketch) = self.state.article(id)? {
+                let Ok(()) = digests.keep_article(id, &sketch, &[]);
+            }
+        }
+        let Ok(change) = engine.judge(&mut digests, document);
         let matched = match change.judgement.verdict {
             Verdict::Duplicate(found) => Some((found, self.page(found.of)?)),
             Verdict::Unique => None,

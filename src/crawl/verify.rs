@@ -18,7 +18,7 @@ use serde::Deserialize;
 use super::{directory::STATE, plan::CrawlError};
 use crate::{
     report::counted,
-    sink::{Checksums, DUPLICATES, PAGES, Position, checksums_name, open_part, parts},
+    sink::{Checksums, DUPLICATES, PAGES, Position, checksums_name, open_part, parts, warc},
     state::{Inspection, Log, PAGE, State, StateError, WriteLock, owners},
 };
 
@@ -111,8 +111,9 @@ impl Known {
         let files = state.files()?;
         let known = |(place, (file, size)): (usize, &(String, u64))| {
             let name = checksums_name(file, files.iter().map(|(file, _)| file.as_str()));
-            // By name, the current WARC file is the last of all.
-            let is_full = *file == name && place + 1 < files.len();
+            // By name, the current WARC file is the last of all files.
+            let is_last_warc = place + 1 == files.len() && file.starts_with(warc::DIRECTORY);
+            let is_full = *file == name && !is_last_warc;
             Self { file: file.clone(), name, size: *size, is_full }
         };
         Ok(files.iter().enumerate().map(known).collect())
