@@ -224,11 +224,7 @@ impl PastRun {
         limit: usize,
     ) -> Result<Lookup, CrawlError> {
         let document = &document.clone().with_key(Key::of("")).with_time(Timestamp(i64::MIN));
-        let own = self.options()?.filter();
-        let verdicts_hold = Rule::new(options) == Rule::new(&own)
-            && options.templates == own.templates
-            && options.knows_articles() == own.knows_articles();
-        let (mut digests, mut candidates) = self.equal(document, verdicts_hold)?;
+        let (mut digests, mut candidates) = self.equal(document, options)?;
         let mut engine = Engine::new(options, document.recipe, Scan::default());
         self.state.restore_templates(&mut engine, None)?;
         let pages = self.state.articles()?;
@@ -281,13 +277,17 @@ impl PastRun {
         Ok(Lookup { nearest, compared, matched, template })
     }
 
-    /// The documents that have this one's body or text, and their representatives. Unless verdicts hold, recorded near duplicates may not be
-    /// any: documents equal to them are judged again.
+    /// The documents that have this one's body or text, and their representatives. With other options than the run's, recorded near
+    /// duplicates may not be any: documents equal to them are judged again.
     fn equal(
         &self,
         document: &Document,
-        verdicts_hold: bool,
-    ) -> Result<(MemoryDigests, Vec<DocId>), StateError> {
+        options: &Options,
+    ) -> Result<(MemoryDigests, Vec<DocId>), CrawlError> {
+        let own = self.options()?.filter();
+        let verdicts_hold = Rule::new(options) == Rule::new(&own)
+            && options.templates == own.templates
+            && options.knows_articles() == own.knows_articles();
         let (mut digests, mut equal) = (MemoryDigests::default(), Vec::new());
         for digest in document.body.into_iter().chain(document.sketch.digest) {
             for known in self.state.known_by(digest)? {

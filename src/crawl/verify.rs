@@ -18,7 +18,7 @@ use serde::Deserialize;
 use super::{directory::STATE, plan::CrawlError};
 use crate::{
     report::counted,
-    sink::{Checksums, DUPLICATES, PAGES, Position, checksums_name, open_part, parts, warc},
+    sink::{Checksums, DUPLICATES, PAGES, Position, checksums_name, open_part, parts},
     state::{Inspection, Log, PAGE, State, StateError, WriteLock, owners},
 };
 
@@ -108,12 +108,12 @@ pub(super) struct Known {
 impl Known {
     /// All output files of a run.
     pub(super) fn all(state: &State) -> Result<Vec<Self>, StateError> {
-        let files = state.files()?;
+        let (files, writes_warc) = (state.files()?, state.meta("warc")?.unwrap_or(false));
         let known = |(place, (file, size)): (usize, &(String, u64))| {
             let name = checksums_name(file, files.iter().map(|(file, _)| file.as_str()));
             // By name, the current WARC file is the last of all files.
-            let is_last_warc = place + 1 == files.len() && file.starts_with(warc::DIRECTORY);
-            let is_full = *file == name && !is_last_warc;
+            let is_current = writes_warc && place + 1 == files.len();
+            let is_full = *file == name && !is_current;
             Self { file: file.clone(), name, size: *size, is_full }
         };
         Ok(files.iter().enumerate().map(known).collect())

@@ -160,8 +160,8 @@ impl Fetcher {
         Ok(Self {
             connections: Connections::new(&guard, options)?,
             guard,
-            pages: Budget::of_pages(),
-            sitemaps: Budget::of_sitemaps(),
+            pages: Budget::new(share::PAGES),
+            sitemaps: Budget::new(share::SITEMAPS),
             proxy: options.proxy.clone(),
             headers: headers(user_agent)?,
             timeout: options.timeout,
