@@ -28,6 +28,7 @@ mod fuzz;
 mod golden;
 mod house;
 mod imports;
+mod preload;
 mod proxy;
 mod robots;
 mod scope;
