@@ -5,6 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use super::host::Host;
 use crate::{crawl::politeness::Pace, state::HostId};
 
 /// The pause before a host that had answered is asked again, and before one that never had; doubled each time.
@@ -28,6 +29,12 @@ pub(super) struct AbsentHosts {
 #[derive(Debug)]
 struct Absent {
     had_answered: bool,
+    /// When it answered last since this start, if it has.
+    last_answer: Option<Instant>,
+    /// URLs in a row that got no response.
+    failures: u32,
+    /// Whether it has answered the question since it was resumed.
+    questioned: bool,
     /// Its pace, unless it is in the frontier: its delay goes on, and requests to it may still be in flight.
     pace: Option<Pace>,
     /// How often it was asked again.
@@ -35,24 +42,39 @@ struct Absent {
 }
 
 impl AbsentHosts {
-    /// A host does not answer, for the first time or again.
-    pub(super) fn add(&mut self, id: HostId, had_answered: bool, pace: Pace, now: Instant) {
-        let new = Absent { had_answered, pace: None, times: 0 };
-        let absent = self.hosts.entry(id).or_insert(new);
-        absent.pace = Some(pace);
+    /// A host does not answer, for the first time or again. Returns how many URLs in a row got no response before.
+    pub(super) fn add(&mut self, id: HostId, host: &Host, now: Instant) -> u32 {
+        let absent = self.hosts.entry(id).or_insert(Absent {
+            had_answered: host.contact.had_answered(),
+            last_answer: host.last_answer,
+            failures: host.failures,
+            questioned: false,
+            pace: None,
+            times: 0,
+        });
+        absent.pace = Some(host.pace.clone());
+        absent.questioned = false;
         let first = if absent.had_answered { FIRST_PAUSE } else { FIRST_PAUSE_OF_UNKNOWN };
         let pause = first * (1 << absent.times.min(10));
         self.schedule.insert((now + pause.min(LONGEST_PAUSE), id));
+        absent.failures
     }
 
-    /// Whether it is absent, and had answered before.
-    pub(super) fn had_answered(&self, id: HostId) -> bool {
-        self.hosts.get(&id).is_some_and(|host| host.had_answered)
+    /// If it is absent: whether it had answered before, and when it did last since this start.
+    pub(super) fn last_answer(&self, id: HostId) -> Option<(bool, Option<Instant>)> {
+        self.hosts.get(&id).map(|host| (host.had_answered, host.last_answer))
     }
 
-    /// Whether it did not answer the last time.
-    pub(super) fn contains(&self, id: HostId) -> bool {
-        self.hosts.contains_key(&id)
+    /// Whether it is to be asked before one of its URLs is: then no URL is to blame if it does not answer.
+    pub(super) fn is_questionable(&self, id: HostId) -> bool {
+        self.hosts.get(&id).is_some_and(|host| !host.questioned)
+    }
+
+    /// It has answered the question. One URL shows whether it is back.
+    pub(super) fn answered_question(&mut self, id: HostId) {
+        if let Some(host) = self.hosts.get_mut(&id) {
+            host.questioned = true;
+        }
     }
 
     /// When the next host is to be asked.

@@ -205,6 +205,11 @@ impl Host {
         is_doubtful && self.failures as usize + self.tasks >= limit as usize
     }
 
+    /// Whether it does not answer any more: `limit` URLs in a row got no response, or the last ones of a host that had answered.
+    pub(super) fn is_absent(&self, limit: u32) -> bool {
+        self.failures >= limit || self.failures > 0 && self.contact.had_answered() && self.is_idle()
+    }
+
     /// The earliest instant at which it can do something: make a request, load URLs or, if other hosts wait for room, be evicted.
     pub(super) fn next_moment(&self, full: bool) -> Option<Instant> {
         let has_fresh = !self.urls.is_empty() && self.may_start_another();
@@ -248,6 +253,14 @@ impl Host {
         let next = self.urls.front().map(|queued| Scheme::of(&queued.url.url));
         let scheme = next.unwrap_or(self.scheme).as_str();
         Url::parse(&format!("{scheme}://{}{path}", self.name)).ok()
+    }
+
+    /// It has answered. If URLs failed because it did not, returns since when.
+    pub(super) fn answered(&mut self, now: Instant) -> Option<Option<Instant>> {
+        let failures = std::mem::take(&mut self.failures);
+        (self.contact, self.faults) = (Contact::Answers, 0);
+        let before = self.last_answer.replace(now);
+        (failures > 0).then_some(before)
     }
 
     /// Takes back what was counted against it and its URLs during an outage.

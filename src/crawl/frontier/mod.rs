@@ -146,6 +146,8 @@ pub(super) struct ProbeTask {
     pub(super) id: TaskId,
     /// Its robots.txt, or its first page if robots.txt is not obeyed.
     pub(super) url: Url,
+    /// Whether the network is in doubt, not the host.
+    of_network: bool,
 }
 
 /// Failures that are not to be counted.
@@ -242,6 +244,8 @@ struct Running {
     in_flight: bool,
     /// Whether a failure counts as an attempt.
     counts: bool,
+    /// Whether it only asks whether the host answers.
+    is_probe: bool,
     /// The longest time until the head of the response, if its host may not answer.
     patience: Option<Duration>,
 }
@@ -410,7 +414,7 @@ impl Frontier {
         let suspect = |id: &HostId| self.hosts.get(id).is_some_and(may_start);
         let found = sound.map(|(&id, _)| id).or_else(|| self.network.suspects().find(suspect));
         if let Some(id) = found {
-            return self.probe(id, now);
+            return self.probe(id, None, now);
         }
         let suspects = self.network.suspects().filter_map(|id| self.hosts.get(&id));
         let others = self.hosts.values().filter(|host| is_sound(host));
@@ -425,13 +429,18 @@ impl Frontier {
         }
     }
 
-    fn probe(&mut self, id: HostId, now: Instant) -> Option<Step> {
+    /// Asks a host whether it answers; without `patience`, because the network is in doubt.
+    fn probe(&mut self, id: HostId, patience: Option<Duration>, now: Instant) -> Option<Step> {
         let host = self.hosts.get(&id)?;
         let path = if self.options.obey_robots { "/robots.txt" } else { "/" };
         let (url, name) = (host.url(path)?, Arc::clone(&host.name));
-        self.network.probe(id);
-        let task = ProbeTask { id: self.next_id(), url };
-        self.run(task.id, id, name, None, now);
+        let of_network = patience.is_none();
+        if of_network {
+            self.network.probe(id);
+        }
+        let task = ProbeTask { id: self.next_id(), url, of_network };
+        self.run(task.id, id, name, patience, now);
+        self.running.entry(task.id).and_modify(|running| running.is_probe = true);
         Some(Step::Probe(Arc::new(task)))
     }
 
@@ -637,6 +646,13 @@ impl Frontier {
         let contact = self.hosts.get(&id)?.contact;
         let patience = self.patience(contact, now);
         let host = self.hosts.get_mut(&id)?;
+        if self.absent.is_questionable(id) {
+            let name = Arc::clone(&host.name);
+            return match self.wait_for(id, &name, now) {
+                Ok(()) => self.probe(id, patience, now),
+                Err(step) => step,
+            };
+        }
         let (queued, attempt) = host.head(now)?;
         let (seq, seed, url) = (queued.seq, queued.url.seed, queued.url.url.clone());
         let scheme = Scheme::of(&url);
@@ -753,6 +769,7 @@ impl Frontier {
             group,
             in_flight: true,
             counts: true,
+            is_probe: false,
             patience,
         };
         self.running.insert(id, running);
@@ -765,6 +782,7 @@ impl Frontier {
             Loaded::Urls(id, urls) => {
                 if let Some(host) = self.hosts.get_mut(&id) {
                     host.loaded(urls, self.limits.urls);
+                    self.defer_if_absent(id, now);
                     self.schedule(id);
                 }
             }
@@ -831,29 +849,35 @@ impl Frontier {
     fn answered(&mut self, id: TaskId, now: Instant) {
         let running = self.running.get(&id).filter(|running| !running.goes_elsewhere);
         let host = running.map(|running| running.host);
+        let is_probe = running.is_some_and(|running| running.is_probe);
+        let mut pardon = None;
         if let Some(id) = host
             && let Some(host) = self.hosts.get_mut(&id)
         {
-            self.absent.remove(id);
-            host.contact = Contact::Answers;
-            host.last_answer = Some(now);
-            host.faults = 0;
+            if is_probe {
+                self.absent.answered_question(id);
+            } else {
+                pardon = host.answered(now).map(|since| Pardon { host: Some(id), since });
+                self.absent.remove(id);
+            }
         }
         if !self.network.is_suspicious() {
             self.network.answered(now);
+            self.orders.extend(pardon.map(Step::Pardon));
             return;
         }
         let suspects: Vec<_> = self.network.suspects().collect();
         let outage = self.network.answered(now);
         if let Some(since) = outage {
             self.hosts.values_mut().for_each(Host::forgive);
-            self.orders.push_back(Step::Pardon(Pardon { host: None, since: Some(since) }));
+            pardon = Some(Pardon { host: None, since: Some(since) });
         }
+        self.orders.extend(pardon.map(Step::Pardon));
         let by_suspect = host.is_some_and(|host| suspects.contains(&host));
         let is_absent = |id: &HostId| match outage {
             // Another host answers: it is the fault of these.
             Some(_) => !by_suspect && suspects.contains(id),
-            None => self.hosts[id].failures >= MAX_FAILURES,
+            None => self.hosts[id].is_absent(MAX_FAILURES),
         };
         let absent: Vec<_> = self.hosts.keys().copied().filter(is_absent).collect();
         for id in absent {
@@ -889,9 +913,15 @@ impl Frontier {
 
     /// A probe has ended.
     pub(super) fn probed(&mut self, task: &ProbeTask, now: Instant) {
-        self.end_task(task.id, now);
-        if let Some(since) = self.network.probe_failed(now) {
-            self.orders.push_back(Step::Pardon(Pardon { host: None, since: Some(since) }));
+        let Some(Running { host, .. }) = self.end_task(task.id, now) else { return };
+        if task.of_network {
+            if let Some(since) = self.network.probe_failed(now) {
+                self.orders.push_back(Step::Pardon(Pardon { host: None, since: Some(since) }));
+            }
+        } else if self.absent.is_questionable(host) {
+            self.defer_absent(host, now);
+        } else {
+            self.schedule(host);
         }
     }
 
@@ -921,18 +951,23 @@ impl Frontier {
         }
         let Some(Running { host, .. }) = self.end_task(task.id, now) else { return };
         if let Some(entry) = self.hosts.get_mut(&host) {
-            entry.failures = if recorded.unanswered { entry.failures + 1 } else { 0 };
+            entry.failures += u32::from(recorded.unanswered);
             if let Some(rank) = recorded.rank {
                 self.ranks.remove(&(entry.rank, host));
                 entry.rank = rank;
                 self.ranks.insert((rank, host));
             }
-            // Otherwise it will turn out whose fault it is.
-            if entry.failures >= MAX_FAILURES && !self.network.is_suspicious() {
-                self.defer_absent(host, now);
-            }
         }
+        self.defer_if_absent(host, now);
         self.end_fetch(host, task, recorded.fetched);
+    }
+
+    /// Defers a host that does not answer, unless it is to turn out whose fault that is.
+    fn defer_if_absent(&mut self, id: HostId, now: Instant) {
+        let is_absent = self.hosts.get(&id).is_some_and(|host| host.is_absent(MAX_FAILURES));
+        if is_absent && !self.network.is_suspicious() {
+            self.defer_absent(id, now);
+        }
     }
 
     /// A host does not answer: it is asked again later. If it had answered, the URLs that failed meanwhile are queued again.
@@ -940,12 +975,12 @@ impl Frontier {
         let Some(host) = self.hosts.get(&id) else { return };
         let pardon = Pardon { host: Some(id), since: host.last_answer };
         let had_answered = host.contact.had_answered();
-        self.absent.add(id, had_answered, host.pace.clone(), now);
+        let failures = self.absent.add(id, host, now);
         if had_answered {
-            self.defer(id, DeferCause::Stopped(MAX_FAILURES));
+            self.defer(id, DeferCause::Stopped(failures));
             self.orders.push_back(Step::Pardon(pardon));
         } else {
-            self.defer(id, DeferCause::Unanswered(MAX_FAILURES));
+            self.defer(id, DeferCause::Unanswered(failures));
         }
     }
 
@@ -1091,11 +1126,10 @@ impl Frontier {
             pace.pause_until(self.clock.instant_of(until));
         }
         let mut host = Host::new(name.as_str().into(), rank, pace, has_answered, max_retries);
-        if self.absent.contains(id) {
-            // One URL shows whether it answers again.
-            let had_answered = self.absent.had_answered(id);
+        if let Some((had_answered, last_answer)) = self.absent.last_answer(id) {
+            // One request shows whether it answers again.
             host.contact = if had_answered { Contact::Stopped } else { Contact::Silent };
-            (host.failures, host.last_answer) = (MAX_FAILURES - 1, Some(now));
+            (host.failures, host.last_answer) = (MAX_FAILURES - 1, last_answer);
         }
         self.hosts.insert(id, host);
         self.schedule(id);

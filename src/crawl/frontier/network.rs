@@ -140,7 +140,9 @@ impl Network {
         if !self.suspects.contains(&host) {
             self.suspects.push_back(host);
         }
-        if self.failures >= SUSPICIOUS && self.outage.is_none() {
+        // If nothing has answered since the start, one host is no network.
+        let is_network = self.last_answer.is_some() || self.suspects.len() >= PROBES;
+        if self.failures >= SUSPICIOUS && is_network && self.outage.is_none() {
             let since = self.last_answer.unwrap_or(now);
             let (to_probe, probe_at) = (PROBES, now);
             self.outage = Some(Outage { since, probing: 0, to_probe, probe_at, pause: None });
@@ -273,6 +275,21 @@ mod tests {
         network.probe(HostId(0));
         assert_eq!(network.gate(0, start + 24 * HOUR), Gate::Probe, "a probe is in flight");
         assert_eq!(network.end_outage(), Some(start));
+    }
+
+    #[test]
+    fn one_host_is_no_network_unless_something_has_answered_since_the_start() {
+        let start = Instant::now();
+        for (hosts, answered, is_suspicious) in
+            [(1, false, false), (2, false, false), (3, false, true), (1, true, true)]
+        {
+            let mut network = Network::new(HOUR);
+            if answered {
+                network.answered(start);
+            }
+            (0..20).for_each(|n| network.failed(HostId(n % hosts), start));
+            assert_eq!(network.is_suspicious(), is_suspicious, "{hosts} hosts");
+        }
     }
 
     #[test]

@@ -207,18 +207,25 @@ fn an_outage_that_lasts_too_long_leaves_the_run_open_and_the_next_start_goes_on(
     assert_eq!(report.warnings, []);
 }
 
-/// Two webs: the hosts h2 and h3 of the second stop answering while those of the first go on.
-fn partly_down(sound: &[usize], again: bool) -> (Report, Arc<Web>, Plan, TempDir) {
+/// Two webs: the hosts h2 and h3 of the second stop answering after `pages` pages, for some time or for good, while those of the first
+/// go on.
+fn partly_down(
+    sound: &[usize],
+    pages: u64,
+    time: Option<Duration>,
+    retries: u32,
+) -> (Report, Arc<Web>, Plan, TempDir) {
     let (web, other, directory) = (Web::start(), Web::start(), TempDir::new().unwrap());
     let mut plan = web.plan(&directory, &[sound, &[2, 3]].concat());
     for name in ["h2.test", "h3.test"] {
         plan.fetch.resolve.insert(name.to_owned(), other.address);
     }
+    plan.fetch.retries = retries;
     let stopping = Arc::clone(&other);
-    let report = disturbed(plan.clone(), 10, move || {
+    let report = disturbed(plan.clone(), pages, move || {
         stopping.stop();
-        if again {
-            thread::sleep(Duration::from_millis(600));
+        if let Some(time) = time {
+            thread::sleep(time);
             stopping.go_on();
         }
     });
@@ -228,14 +235,32 @@ fn partly_down(sound: &[usize], again: bool) -> (Report, Arc<Web>, Plan, TempDir
 
 #[test]
 fn a_host_that_stops_answering_is_asked_again_while_the_run_lasts() {
-    let (report, ..) = partly_down(&[0, 1], true);
+    // By the clock of the run, a minute; and less than it takes for ten URLs to fail.
+    for (millis, retries) in [(600, 0), (60, 0), (250, 3)] {
+        let time = Some(Duration::from_millis(millis));
+        let (report, ..) = partly_down(&[0, 1], 10, time, retries);
+        assert_eq!((report.end, report.counts.unique), (End::Done, 4 * PAGES as u64));
+        assert_eq!(report.counts.skipped, [].into());
+    }
+}
+
+#[test]
+fn hosts_that_stop_answering_at_their_last_urls_leave_the_run_open_and_are_no_outage() {
+    let (report, web, plan, _directory) = partly_down(&[0, 1], 64, None, 0);
+    let left = 4 * PAGES as u64 - report.counts.unique;
+    assert!((1..20).contains(&left), "{left}");
+    assert_eq!((report.end, &report.counts.skipped), (End::Open, &[(Reason::Host, left)].into()));
+    // Nothing else is left, and it does not wait for a day.
+    let report = run_fast(plan.clone(), Control::default()).unwrap();
+    assert_eq!((report.end, &report.counts.skipped), (End::Open, &[(Reason::Host, left)].into()));
+    web.go_on();
+    let report = run_fast(plan, Control::default()).unwrap();
     assert_eq!((report.end, report.counts.unique), (End::Done, 4 * PAGES as u64));
-    assert_eq!(report.counts.skipped, [].into());
 }
 
 #[test]
 fn hosts_that_stop_answering_leave_the_run_open() {
-    let (report, web, plan, _directory) = partly_down(&[0, 1], false);
+    let (report, web, plan, _directory) = partly_down(&[0, 1], 10, None, 0);
     assert_eq!(report.end, End::Open);
     assert!(report.counts.unique >= 2 * PAGES as u64, "the others are not held up");
     assert_eq!(report.deferred.len(), 2, "{:?}", report.deferred);
@@ -247,7 +272,7 @@ fn hosts_that_stop_answering_leave_the_run_open() {
 
 #[test]
 fn hosts_that_stop_answering_do_not_hold_up_one_that_answers_seldom() {
-    let (report, ..) = partly_down(&[99], false);
+    let (report, ..) = partly_down(&[99], 10, None, 0);
     assert_eq!(report.end, End::Open);
     let slow = report.hosts.iter().find(|host| host.host == SLOW).unwrap();
     assert_eq!((slow.fetched, slow.failed), (PAGES as u64, 0));

@@ -196,6 +196,62 @@ fn a_host_that_stops_responding_gets_no_more_requests_than_were_in_flight() {
     );
 }
 
+/// Ends the next fetch, with or without an answer, and returns the orders that follow.
+fn fetch_once(world: &mut World, now: &mut Instant, answered: bool) -> Vec<Step> {
+    let task = world.fetched(*now);
+    let address = answered.then_some(IpAddr::from([192, 0, 2, 1]));
+    let signal = if answered { Signal::Fine } else { Signal::Unanswered };
+    world.frontier.responded(task.id, address, signal, *now);
+    world.state.dequeue(0, task.queued.seq);
+    let recorded = Recorded { unanswered: !answered, ..Recorded::default() };
+    world.frontier.recorded(&task, &recorded, *now);
+    *now += SECOND;
+    let orders = world.frontier.orders.drain(..);
+    orders.collect()
+}
+
+#[test]
+fn failures_are_taken_back_once_their_host_answers_again() {
+    let scenario = Scenario { obey_robots: false, ..two_hosts() };
+    let mut world = World::new(Scenario { seeds: vec![(0, 0); 4], ..scenario });
+    let mut now = Instant::now();
+    let start = now;
+    let ends = [true, false, false, true];
+    let orders = ends.map(|answered| fetch_once(&mut world, &mut now, answered)).concat();
+    let since = Pardon { host: Some(HostId(0)), since: Some(start) };
+    assert!(matches!(&*orders, [Step::Pardon(pardon)] if *pardon == since), "{orders:?}");
+}
+
+#[test]
+fn a_host_whose_last_urls_fail_is_asked_again_before_the_run_ends() {
+    let scenario = Scenario { obey_robots: false, ..two_hosts() };
+    let mut world = World::new(Scenario { seeds: vec![(0, 0); 3], ..scenario });
+    let mut now = Instant::now();
+    let start = now;
+    let orders = [true, false, false].map(|it| fetch_once(&mut world, &mut now, it)).concat();
+    let (since, stopped) = (Some(start), DeferCause::Stopped(2));
+    let [Step::Defer(HostId(0), cause), Step::Pardon(pardon)] = &*orders else {
+        panic!("{orders:?}")
+    };
+    assert_eq!((*cause, *pardon), (stopped, Pardon { host: Some(HostId(0)), since }));
+    // The failed URLs are queued again.
+    world.state.enqueue(0, 0);
+    for _ in 0..3 {
+        let Step::Wait(at) = world.next(now) else { panic!("it is asked after a pause") };
+        now = at;
+        assert!(matches!(world.next(now), Step::Resume(HostId(0))));
+        let row = world.row(0);
+        world.frontier.resumed(HostId(0), Some(&row), now);
+        // No URL is to blame.
+        let Step::Probe(task) = world.next(now) else { panic!("not asked") };
+        world.frontier.responded(task.id, None, Signal::Unanswered, now);
+        world.frontier.probed(&task, now);
+        let orders: Vec<_> = world.frontier.orders.drain(..).collect();
+        assert!(matches!(&*orders, [Step::Defer(_, cause), _] if *cause == stopped), "{orders:?}");
+    }
+    assert!(matches!(world.next(now), Step::Done));
+}
+
 #[test]
 fn a_resumed_host_waits_for_the_pause_that_it_asked_for() {
     let mut world = World::new(Scenario { obey_robots: false, ..two_hosts() });
