@@ -21,6 +21,10 @@ use crate::{
     report::{End, HTML, Report, Warning, counted},
 };
 
+/// The fewest file descriptors with which a crawl makes progress.
+#[cfg(unix)]
+const MIN_DESCRIPTORS: u64 = 32;
+
 /// More file descriptors than any crawl needs; a system may allow a billion, which some libraries try to close one by one.
 #[cfg(unix)]
 const MAX_DESCRIPTORS: u64 = 1 << 16;
@@ -108,7 +112,7 @@ pub(super) fn report(args: &ReportArgs, out: &mut Out) -> Result<Exit> {
 }
 
 pub(super) fn runtime() -> Result<Runtime> {
-    raise_descriptor_limit();
+    raise_descriptor_limit()?;
     Builder::new_multi_thread().enable_all().build().map_err(Failure::Runtime)
 }
 
@@ -141,7 +145,7 @@ pub(super) async fn run_plan(plan: Plan, show: Show) -> Result<(Report, Exit)> {
 
 /// Lets the process open as many files and connections as the system allows it; many systems start it with 1,024.
 #[cfg(unix)]
-fn raise_descriptor_limit() {
+fn raise_descriptor_limit() -> Result<()> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
     let limit = getrlimit(Resource::Nofile);
@@ -151,10 +155,20 @@ fn raise_descriptor_limit() {
     {
         tracing::warn!(%error, "cannot raise the limit of open files");
     }
+    match getrlimit(Resource::Nofile).current {
+        Some(limit) if limit < MIN_DESCRIPTORS => Err(Failure::refused(
+            Exit::Failed,
+            format!("this process may open {limit} files, too few for a request beside the state"),
+            format!("raise the limit: `ulimit -n {MIN_DESCRIPTORS}`, or better `ulimit -n 1024`"),
+        )),
+        _ => Ok(()),
+    }
 }
 
 #[cfg(not(unix))]
-fn raise_descriptor_limit() {}
+fn raise_descriptor_limit() -> Result<()> {
+    Ok(())
+}
 
 /// The first signal stops the run in order and sets `stopped`; the second ends the process.
 async fn stop_on_signals(stop: CancellationToken, stopped: &Cell<Exit>) {

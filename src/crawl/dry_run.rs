@@ -17,7 +17,7 @@ use super::{
     sitemap,
 };
 use crate::{
-    page::{NormalUrl, Origin, UrlOptions},
+    page::{NormalUrl, Origin, Timestamp, UrlOptions},
     state::{DeferCause, Reason, State, UrlKind, UrlLog, UrlState},
 };
 
@@ -107,12 +107,12 @@ pub async fn dry_run(plan: &Plan) -> Result<Forecast, CrawlError> {
             UrlKind::Sitemap => dry_run.check_sitemaps(urls.into()).await?,
         }
     }
-    let queued = dry_run.known.as_ref().map_or(0, UrlLog::queue_len);
+    let queued = dry_run.known.as_ref().map_or(0, |(_, known)| known.queue_len());
     Ok(Forecast { urls: dry_run.found, queued })
 }
 
 /// The URLs that the run knows, if it was started.
-fn known_urls(plan: &Plan) -> Result<Option<UrlLog>, CrawlError> {
+fn known_urls(plan: &Plan) -> Result<Option<(State, UrlLog)>, CrawlError> {
     let path = plan.directory.join(STATE);
     if !path.is_file() {
         check_unclaimed(&plan.directory)?;
@@ -120,14 +120,15 @@ fn known_urls(plan: &Plan) -> Result<Option<UrlLog>, CrawlError> {
     }
     let state = State::read(&path)?;
     check_owner(&state, &plan.directory, &plan.name)?;
-    Ok(Some(UrlLog::load(&state)?))
+    let urls = UrlLog::load(&state)?;
+    Ok(Some((state, urls)))
 }
 
 struct DryRun<'a> {
     plan: &'a Plan,
     options: UrlOptions,
     scope: Scope,
-    known: Option<UrlLog>,
+    known: Option<(State, UrlLog)>,
     fetcher: Fetcher,
     robots: HashMap<String, Robots>,
     /// The sitemaps that the robots.txt of an origin names.
@@ -206,11 +207,9 @@ impl DryRun<'_> {
         if !self.seen.insert(url.clone()) {
             return Ok(());
         }
-        let known = self.known.as_ref().and_then(|known| known.find(url.as_str()));
+        let is_done = self.is_done(&url)?;
         let (action, detail) = match admitted {
-            _ if known.is_some_and(|known| known.state != UrlState::Queued) => {
-                (Action::Skip, "the run is done with it".to_owned())
-            }
+            _ if is_done => (Action::Skip, "the run is done with it".to_owned()),
             Err(reason) => (Action::Skip, reason.to_string()),
             Ok(seed) => match self.objection(&url).await {
                 Some(why) => (Action::Skip, why),
@@ -219,6 +218,14 @@ impl DryRun<'_> {
         };
         self.note(&url, action, detail);
         Ok(())
+    }
+
+    /// Whether the run knows a URL, and its next start would not fetch it.
+    fn is_done(&self, url: &NormalUrl) -> Result<bool, CrawlError> {
+        let Some((state, urls)) = &self.known else { return Ok(false) };
+        let known = urls.find(url.as_str()).filter(|known| known.state != UrlState::Queued);
+        let row = known.map(|known| UrlLog::row(state, known)).transpose()?;
+        Ok(row.is_some_and(|row| !row.is_retried(Timestamp::now())))
     }
 
     /// Why robots.txt would keep a URL from being fetched: it forbids it, or asks for a delay for which the host would be deferred.

@@ -175,7 +175,8 @@ impl Worker {
         let outcome = if response.is_redirect() {
             Outcome::Redirect { status, target: self.redirect_target(url, &response) }
         } else if !response.status.is_success() {
-            Outcome::Skipped(Skipped::new(Reason::Status, Some(status), None))
+            let cause = may_pass(status).then_some(SkipCause::Incomplete);
+            Outcome::Skipped(Skipped { cause, ..Skipped::new(Reason::Status, Some(status), None) })
         } else if task.queued.url.kind == UrlKind::Sitemap {
             let url = url.clone();
             let sitemap = self.compute(move || sitemap::parse(&response.body, &url)).await;
@@ -376,12 +377,12 @@ fn signal(error: &FetchError) -> Signal {
     match error.contact() {
         Contact::Local => Signal::Local,
         Contact::Unanswered if error.is_retryable() => Signal::Unanswered,
-        Contact::Answered => Signal::Fine,
+        Contact::Answered | Contact::Broken => Signal::Fine,
         Contact::Unanswered | Contact::Forbidden => Signal::None,
     }
 }
 
-/// Why a URL is skipped that robots.txt refuses. Without a connection to the host, that is the reason, not robots.txt.
+/// Why a URL is skipped that robots.txt refuses. Without a response of the host, that is the reason, not robots.txt.
 fn refused(robots: &Robots, refusal: String) -> Skipped {
     let (reason, cause) = match robots.contact() {
         None => (Reason::Robots, None),
@@ -416,6 +417,13 @@ fn trace(url: &Url, attempt: u32, got: &Result<Response, FetchError>) {
         }
         Err(error) => tracing::debug!(%url, attempt, error = error.explain(), "no response"),
     }
+}
+
+/// Whether the same request may get another status some hours later: the server is out of order or overloaded, rather than unable to
+/// answer this request.
+fn may_pass(status: u16) -> bool {
+    matches!(status, 408 | 425 | 429 | 500..600)
+        && !matches!(status, 501 | 505 | 506 | 508 | 510 | 511)
 }
 
 /// Whether another attempt may succeed.

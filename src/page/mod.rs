@@ -12,7 +12,7 @@ pub(crate) mod percent;
 
 use std::{
     fmt,
-    ops::Sub,
+    ops::{Add, Sub},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
@@ -62,6 +62,15 @@ impl Timestamp {
     #[must_use]
     pub fn now() -> Self {
         Self(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, millis))
+    }
+}
+
+impl Add<Duration> for Timestamp {
+    type Output = Self;
+
+    /// The instant `time` later, or the latest representable one.
+    fn add(self, time: Duration) -> Self {
+        Self(self.0.saturating_add(millis(time)))
     }
 }
 

@@ -154,7 +154,7 @@ impl Builder {
             let change = HostCounts { fetched, failed, ..HostCounts::default() };
             state.count_host(&name(Url::parse(url).ok().as_ref()), &change)?;
         }
-        if reason == Reason::Failure && cause == Some(SkipCause::Unreachable) {
+        if reason == Reason::Failure && cause.is_some() {
             state.add_unreachable_seed(id)?;
         }
         Ok(())
@@ -251,9 +251,10 @@ impl Builder {
             };
             nothing = nothing.filter(|nothing| !is_said(nothing));
         }
+        let retry = state.failures_to_retry()?.map(Warning::of_failures);
         let missed = Warning::of_audit(&run.search.audit);
-        let mut warnings: Vec<_> =
-            unreachable.into_iter().chain(open).chain(nothing).chain(missed).collect();
+        let first = unreachable.into_iter().chain(open).chain(nothing);
+        let mut warnings: Vec<_> = first.chain(retry).chain(missed).collect();
         warnings.extend(Warning::of_unstored(keeps, self.unstored));
         warnings.extend(hosts.iter().filter_map(Warning::of_host));
         for row in largest.iter().take(WARNINGS) {

@@ -86,6 +86,10 @@ impl fmt::Display for Report {
         let Exact { body, text } = counts.exact;
         let steps = format!("{} by body, {} by text", thousands(body), thousands(text));
         let exact = counts.exact.sum();
+        for warning in self.warnings.iter().filter(|warning| warning.is_first()) {
+            wrap(f, 0, &format!("warning: {warning}"))?;
+            writeln!(f)?;
+        }
         writeln!(f, "{}: {} in {}", shown(&self.name, 40), self.end, duration(self.seconds))?;
         writeln!(f)?;
         line(f, "fetched", counts.fetched, "", "")?;
@@ -156,11 +160,12 @@ fn deferred(f: &mut Formatter<'_>, hosts: &[DeferredHost]) -> fmt::Result {
 }
 
 fn warnings(f: &mut Formatter<'_>, Report { warnings, .. }: &Report) -> fmt::Result {
-    for warning in warnings.iter().take(SUMMARY_WARNINGS) {
+    let others = || warnings.iter().filter(|warning| !warning.is_first());
+    for warning in others().take(SUMMARY_WARNINGS) {
         writeln!(f)?;
         wrap(f, 0, &format!("warning: {warning}"))?;
     }
-    match warnings.len().saturating_sub(SUMMARY_WARNINGS) {
+    match others().count().saturating_sub(SUMMARY_WARNINGS) {
         0 => Ok(()),
         more => writeln!(f, "\nand {} in the report", counted(more, "more warning")),
     }
@@ -214,7 +219,7 @@ pub(super) fn shown(text: &str, limit: usize) -> String {
 }
 
 /// A time to the minute.
-fn minute(at: jiff::Timestamp) -> String {
+pub(super) fn minute(at: jiff::Timestamp) -> String {
     at.strftime("%Y-%m-%d %H:%M UTC").to_string()
 }
 

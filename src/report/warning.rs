@@ -2,12 +2,16 @@
 
 use std::{cmp::Reverse, fmt};
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     index::Audit,
     page::numbers::thousands,
-    report::{Counts, End, Host, counted, render::shown},
+    report::{
+        Counts, End, Host, counted,
+        render::{minute, shown},
+    },
     state::{Reason, SkipCause, StateError, UrlRow},
 };
 
@@ -50,6 +54,18 @@ pub enum Warning {
         /// More about the reason.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cause: Option<SkipCause>,
+    },
+    /// URLs failed for a reason that may pass: they are fetched again some hours later.
+    Retry {
+        /// Their number.
+        urls: u64,
+        /// The one that failed first.
+        example: String,
+        /// The status of its response, if there was one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        status: Option<u16>,
+        /// When a start fetches it again.
+        due: Timestamp,
     },
     /// Duplicates are stored now, but were not when these were found.
     NotKept {
@@ -99,6 +115,11 @@ pub struct UnreachableSeed {
 }
 
 impl Warning {
+    /// Whether it comes before everything else.
+    pub(super) fn is_first(&self) -> bool {
+        matches!(self, Self::Unreachable { .. })
+    }
+
     /// Warns of a run that is done without a judged page, with the most frequent reason. Redirects and sitemaps count only if there is no
     /// other reason, because they lead to other URLs. `example` finds a URL that was skipped for a reason.
     pub(super) fn of_nothing(
@@ -138,6 +159,12 @@ impl Warning {
             why: row.detail.unwrap_or_default(),
         });
         (count > 0).then(|| Self::Unreachable { count, seeds: seeds.collect() })
+    }
+
+    /// Says how many URLs are fetched again some hours after their failure, of which this one failed first.
+    pub(super) fn of_failures((urls, first): (u64, UrlRow)) -> Self {
+        let due = first.due_at().into();
+        Self::Retry { urls, example: first.url.to_string(), status: first.status, due }
     }
 
     /// Warns of duplicates that are not stored although the policy now stores them: of the same site, of other sites.
@@ -191,6 +218,17 @@ impl fmt::Display for Warning {
                 detail.as_deref().map_or_else(String::new, |detail| format!(" ({})", shown(detail, 300))),
                 next_step(*reason, *cause),
             ),
+            Self::Retry { urls, example, status, due } => {
+                let status = status.map_or_else(String::new, |status| format!(" (status {status})"));
+                write!(
+                    f,
+                    "{} failed for a reason that may pass, such as {}{status}. Run the same command after {} to fetch what has failed \
+                     six hours before.",
+                    counted(*urls, "URL"),
+                    shown(example, 500),
+                    minute(*due),
+                )
+            }
             Self::NotKept { duplicates, key } => write!(
                 f,
                 "{} found before {key} = \"keep\" was set: their pages are not stored. To store them, start over with --fresh.",

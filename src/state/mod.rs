@@ -74,7 +74,7 @@ pub(crate) use {
     signatures::SignatureLog,
     totals::{ClusterKind, ClusterRow, HostCounts},
     url_log::UrlLog,
-    urls::{NewUrl, Queued, UrlOutcome},
+    urls::{NewUrl, Queued, RETRY_AFTER, UrlOutcome},
 };
 
 use open::{OLDEST, VERSION};

@@ -26,7 +26,7 @@ pub enum SkipCause {
     CrossSite = 3,
     /// [`Reason::Failure`], and the host could not be reached: its name, its connection, its certificate or its address.
     Unreachable = 4,
-    /// [`Reason::Failure`] that may have passed some hours later.
+    /// [`Reason::Failure`] or [`Reason::Status`] that may have passed some hours later.
     Incomplete = 5,
 }
 

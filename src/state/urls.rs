@@ -1,5 +1,7 @@
 //! The rows of the known URLs. `url_log.rs` finds them, and says which of them wait.
 
+use std::time::Duration;
+
 use rusqlite::{Error::InvalidColumnType, Row, types::Type};
 
 use super::{
@@ -9,6 +11,9 @@ use super::{
     unknown_code,
 };
 use crate::page::{NormalUrl, Timestamp};
+
+/// How long after a failure that may pass a URL is fetched again.
+pub(crate) const RETRY_AFTER: Duration = Duration::from_hours(6);
 
 /// The number of a URL in the state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -99,6 +104,22 @@ pub struct UrlRow {
     pub referrer: Option<UrlId>,
     /// When its state changed last.
     pub at: Timestamp,
+}
+
+impl UrlRow {
+    /// When it is fetched again while the run lasts, if it has failed for a reason that may pass.
+    pub(crate) fn due_at(&self) -> Timestamp {
+        self.at + RETRY_AFTER
+    }
+
+    /// Whether it has failed, and a start at this time fetches it again.
+    pub(crate) fn is_retried(&self, now: Timestamp) -> bool {
+        match self.cause {
+            Some(SkipCause::RobotsNotReceived | SkipCause::Unreachable) => true,
+            Some(SkipCause::Incomplete) => self.due_at() <= now,
+            Some(SkipCause::SameSite | SkipCause::CrossSite) | None => false,
+        }
+    }
 }
 
 /// A URL that waits, with its place in its host's queue.
@@ -212,6 +233,18 @@ impl State {
             "SELECT {COLUMNS} FROM urls u INDEXED BY urls_failed WHERE u.cause IN (1, 4, 5) AND u.at <= ? ORDER BY u.id"
         );
         self.all(&sql, [until.0], read_url)
+    }
+
+    /// How many URLs have failed for a reason that may pass, apart from seeds and hosts that could not be reached; and the first.
+    ///
+    /// # Errors
+    /// If SQLite fails or a row makes no sense.
+    pub(crate) fn failures_to_retry(&self) -> Result<Option<(u64, UrlRow)>, StateError> {
+        let failed = "FROM urls u WHERE u.cause IN (1, 4, 5) AND u.cause = 5 AND u.id NOT IN (SELECT url FROM unreachable_seeds)";
+        let urls = self.value::<i64>(&format!("SELECT count(*) {failed}"), [])?.unsigned_abs();
+        let first =
+            self.find(&format!("SELECT {COLUMNS} {failed} ORDER BY u.at LIMIT 1"), [], read_url)?;
+        Ok(first.map(|first| (urls, first)))
     }
 
     /// When the first of the URLs failed whose failure may have passed, if there are any.

@@ -34,6 +34,8 @@ pub struct FetchError {
 pub enum Contact {
     /// The host answered, but not as it should.
     Answered,
+    /// The host was reached, but sent no complete response, or none that can be read.
+    Broken,
     /// The host did not answer: its name, its connection, its certificate, its silence, or the proxy on the way.
     Unanswered,
     /// Its address is one that must not be connected to.
@@ -118,7 +120,7 @@ impl FetchError {
             {
                 Contact::Unanswered
             }
-            _ => Contact::Answered,
+            _ => Contact::Broken,
         }
     }
 

@@ -835,7 +835,12 @@ impl Frontier {
             _ if address.is_some() => self.answered(id, now),
             Signal::Unanswered => self.not_answered(id, now),
             Signal::Local => self.faulted(id, now),
-            Signal::Fine | Signal::Overload { .. } | Signal::None => {}
+            // It was reached; that says little about the network.
+            Signal::Fine => {
+                let pardon = self.host_answered(id, now);
+                self.orders.extend(pardon.map(Step::Pardon));
+            }
+            Signal::Overload { .. } | Signal::None => {}
         }
         if let Signal::Overload { retry_after: Some(pause) } = signal
             && pause > self.options.max_retry_after
@@ -849,18 +854,7 @@ impl Frontier {
     fn answered(&mut self, id: TaskId, now: Instant) {
         let running = self.running.get(&id).filter(|running| !running.goes_elsewhere);
         let host = running.map(|running| running.host);
-        let is_probe = running.is_some_and(|running| running.is_probe);
-        let mut pardon = None;
-        if let Some(id) = host
-            && let Some(host) = self.hosts.get_mut(&id)
-        {
-            if is_probe {
-                self.absent.answered_question(id);
-            } else {
-                pardon = host.answered(now).map(|since| Pardon { host: Some(id), since });
-                self.absent.remove(id);
-            }
-        }
+        let mut pardon = self.host_answered(id, now);
         if !self.network.is_suspicious() {
             self.network.answered(now);
             self.orders.extend(pardon.map(Step::Pardon));
@@ -886,6 +880,19 @@ impl Frontier {
         if outage.is_some() {
             self.schedule_all();
         }
+    }
+
+    /// The host of this task has answered. If some of its URLs had failed because it did not, returns what is not to be counted.
+    fn host_answered(&mut self, id: TaskId, now: Instant) -> Option<Pardon> {
+        let running = self.running.get(&id).filter(|running| !running.goes_elsewhere)?;
+        let (id, is_probe) = (running.host, running.is_probe);
+        let host = self.hosts.get_mut(&id)?;
+        if is_probe {
+            self.absent.answered_question(id);
+            return None;
+        }
+        self.absent.remove(id);
+        host.answered(now).map(|since| Pardon { host: Some(id), since })
     }
 
     fn not_answered(&mut self, id: TaskId, now: Instant) {

@@ -264,7 +264,7 @@ impl Recorder {
             self.counts.failed += 1;
         }
         let row = &task.queued.url;
-        if cause == Some(SkipCause::Unreachable) && row.referrer.is_none() {
+        if reason == Reason::Failure && cause.is_some() && row.referrer.is_none() {
             tracing::warn!(url = %row.url, why = detail, "seed cannot be reached");
         }
         let (state, detail, at) = (UrlState::Skipped(reason), detail.as_deref(), Timestamp::now());
@@ -272,7 +272,7 @@ impl Recorder {
         self.urls.settle(self.filter.state(), row.id, &outcome)?;
         let url = (row.id, row.url.as_str());
         self.builder.skipped(self.filter.state(), url, reason, cause)?;
-        self.failures.add(&task.queued.url, cause);
+        self.failures.add(&task.queued.url, reason, cause);
         Ok(())
     }
 

@@ -14,11 +14,9 @@ use super::{Recorder, Update};
 use crate::{
     crawl::{frontier::Pardon, plan::CrawlError},
     page::Timestamp,
-    state::{HostId, Reason, SkipCause, UrlId, UrlRow, UrlState},
+    state::{HostId, RETRY_AFTER, Reason, SkipCause, UrlId, UrlRow, UrlState},
 };
 
-/// How long after its failure a URL is fetched again.
-const RETRY_AFTER: Duration = Duration::from_hours(6);
 /// How often failed URLs are looked for, at most.
 const LOOK_EVERY: Duration = Duration::from_mins(10);
 /// Failures that can be taken back.
@@ -43,24 +41,15 @@ fn may_pass(cause: Option<SkipCause>) -> bool {
     )
 }
 
-/// A URL that failed at this time or earlier is fetched again now.
-pub(super) fn failed_by(now: Timestamp) -> Timestamp {
-    now - RETRY_AFTER
-}
-
-fn due_at(failed: Timestamp) -> Timestamp {
-    later(failed, RETRY_AFTER)
-}
-
-fn later(at: Timestamp, by: Duration) -> Timestamp {
-    Timestamp(at.0.saturating_add(i64::try_from(by.as_millis()).unwrap_or(i64::MAX)))
-}
-
 impl Failures {
     /// Remembers a URL that was skipped for this cause, if it is a failure that may pass.
-    pub(super) fn add(&mut self, row: &UrlRow, cause: Option<SkipCause>) {
-        if may_pass(cause) {
-            self.look_at.get_or_insert_with(|| due_at(Timestamp::now()));
+    pub(super) fn add(&mut self, row: &UrlRow, reason: Reason, cause: Option<SkipCause>) {
+        if !may_pass(cause) {
+            return;
+        }
+        self.look_at.get_or_insert_with(|| Timestamp::now() + RETRY_AFTER);
+        // A status is an answer.
+        if reason != Reason::Status {
             if self.lately.len() == PARDONABLE {
                 self.lately.pop_front();
             }
@@ -70,7 +59,7 @@ impl Failures {
 
     /// A start has looked for failed URLs. Others that failed since may be due soon.
     pub(super) fn looked(&mut self) {
-        self.look_at = Some(later(Timestamp::now(), LOOK_EVERY));
+        self.look_at = Some(Timestamp::now() + LOOK_EVERY);
     }
 }
 
@@ -81,10 +70,10 @@ impl Recorder {
         if self.failures.look_at.is_none_or(|at| at > now) {
             return Ok(());
         }
-        let due = self.state().failed_urls(failed_by(now))?;
+        let due = self.state().failed_urls(now - RETRY_AFTER)?;
         due.iter().try_for_each(|row| self.retry_failure(row))?;
-        let first = self.state().first_failure()?.map(due_at);
-        self.failures.look_at = first.map(|first| first.max(later(now, LOOK_EVERY)));
+        let first = self.state().first_failure()?.map(|at| at + RETRY_AFTER);
+        self.failures.look_at = first.map(|first| first.max(now + LOOK_EVERY));
         Ok(())
     }
 
@@ -93,7 +82,7 @@ impl Recorder {
         // A seed is admitted by its own list.
         let list = row.seed.filter(|_| row.referrer.is_none());
         if let Ok(seed) = self.admit(&row.url, row.kind, row.depth, list) {
-            if row.state == UrlState::Skipped(Reason::Failure) {
+            if matches!(row.state, UrlState::Skipped(Reason::Failure | Reason::Status)) {
                 self.counts.failed = self.counts.failed.saturating_sub(1);
             }
             self.requeue(row, seed)?;
@@ -118,6 +107,12 @@ impl Recorder {
             {
                 self.retry_failure(&row)?;
             }
+        }
+        if let Some(host) = pardon.host.filter(|&host| self.urls.is_deferred(host))
+            && self.urls.queued(self.state(), host, 0, 1)?.is_empty()
+        {
+            // There is nothing to ask it for.
+            return self.resume(host);
         }
         Ok(Update::Pardoned(std::mem::take(&mut self.queued), self.counts))
     }

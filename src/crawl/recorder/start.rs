@@ -9,7 +9,7 @@ use super::{
     FIRST_BATCH_TIME, Recorder, Tally, json,
     links::{Found, Sitemaps},
     report::judged_by,
-    retry::{Failures, failed_by},
+    retry::Failures,
 };
 use crate::{
     crawl::{
@@ -50,8 +50,7 @@ pub(super) fn deferred_until(cause: DeferCause) -> Timestamp {
         // Every start asks it again.
         DeferCause::Stopped(_) => Duration::ZERO,
     };
-    let pause = i64::try_from(pause.as_millis()).unwrap_or(i64::MAX);
-    Timestamp(Timestamp::now().0.saturating_add(pause))
+    Timestamp::now() + pause
 }
 
 impl Recorder {
@@ -249,7 +248,7 @@ impl Recorder {
         let policy_changed = has_changed(self.state(), "robots", &robots_policy(&self.plan))?;
         let Dedup { same_site, cross_site, .. } = &self.plan.dedup;
         let mut failed = self.state().failed_urls(now)?;
-        failed.retain(|row| row.cause != Some(SkipCause::Incomplete) || row.at <= failed_by(now));
+        failed.retain(|row| row.is_retried(now));
         let has_ceased = |row: &UrlRow| match (row.state, row.cause) {
             (_, Some(SkipCause::SameSite)) => same_site.links == Links::Follow,
             (_, Some(SkipCause::CrossSite)) => cross_site.links == Links::Follow,

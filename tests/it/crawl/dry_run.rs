@@ -31,6 +31,20 @@ fn a_dry_run_of_an_unfinished_run_counts_the_queued_urls() {
 }
 
 #[test]
+fn a_dry_run_knows_that_a_seed_that_could_not_be_reached_is_fetched_again() {
+    let site = Site::new(Routes::new().at("*", "/", page("seed", &[])), &["a.test/"]);
+    let address = site.server.address();
+    let at = |site: Site, address| {
+        site.planned(|plan| _ = plan.fetch.resolve.insert("a.test".to_owned(), address))
+    };
+    let site = at(site, "127.0.0.1:1".parse().unwrap()).planned(|plan| plan.fetch.retries = 0);
+    site.run();
+    assert!(look(&site)[0].starts_with("skip\thttp://a.test/\tfailure: connect: "));
+    let site = at(site, address);
+    assert_eq!(look(&site), ["fetch\thttp://a.test/\tseed 1"]);
+}
+
+#[test]
 fn a_dry_run_reports_hosts_that_would_be_deferred() {
     let slow = Reply::text("User-agent: *\nCrawl-delay: 61\nDisallow: /no");
     let site = Site::new(Routes::new().at("a.test", "/robots.txt", slow), &["a.test/", "b.test/"]);

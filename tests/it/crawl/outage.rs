@@ -38,6 +38,19 @@ fn plain() -> SocketAddr {
     address
 }
 
+/// The address of a server that answers each request with these bytes, and closes the connection.
+fn raw(answer: &'static [u8]) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let read = stream.read(&mut [0; 1 << 10]);
+            drop(read.and_then(|_| stream.write_all(answer)));
+        }
+    });
+    address
+}
+
 #[test]
 fn a_seed_that_cannot_be_reached_is_reported_first_and_by_name() {
     let cases = [
@@ -45,6 +58,15 @@ fn a_seed_that_cannot_be_reached_is_reported_first_and_by_name() {
         ("http://10.1.2.3/", "address: "),
         ("http://no.such.name.invalid/", "dns: "),
         ("https://plain.test/", "tls: "),
+        ("http://shut.test/", "http: "),
+        ("http://noise.test/", "http: "),
+        ("http://cut.test/", "body: "),
+    ];
+    let cut = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 9\r\n\r\ncut";
+    let raw = [
+        ("shut.test", raw(b"")),
+        ("noise.test", raw(b"\0\xff noise\r\n\r\n")),
+        ("cut.test", raw(cut)),
     ];
     for obey_robots in [true, false] {
         for (seed, kind) in cases {
@@ -52,6 +74,7 @@ fn a_seed_that_cannot_be_reached_is_reported_first_and_by_name() {
                 plan.seeds = vec![Seed::new(seed.parse().unwrap())];
                 plan.fetch.resolve.insert("closed.test".to_owned(), closed());
                 plan.fetch.resolve.insert("plain.test".to_owned(), plain());
+                plan.fetch.resolve.extend(raw.map(|(name, address)| (name.to_owned(), address)));
                 plan.fetch.retries = 0;
                 plan.politeness.obey_robots = obey_robots;
             });
@@ -62,7 +85,8 @@ fn a_seed_that_cannot_be_reached_is_reported_first_and_by_name() {
             assert_eq!(seeds[0].url, seed);
             assert!(seeds[0].why.starts_with(kind), "{seed}: {}", seeds[0].why);
             assert_eq!(report.counts.skipped.get(&Reason::Failure), Some(&1), "{seed}");
-            assert!(report.to_string().contains("1 seed could not be reached"), "{report}");
+            let first = "warning: 1 seed could not be reached";
+            assert!(report.to_string().starts_with(first), "{report}");
         }
     }
 }
@@ -282,22 +306,38 @@ fn hosts_that_stop_answering_do_not_hold_up_one_that_answers_seldom() {
 #[test]
 fn a_failed_url_is_fetched_again_some_hours_later() {
     let reply = |request: &Request, count: usize| match &*request.path {
-        "/" => page("seed", &["/cut"]),
+        "/" => page("seed", &["/cut", "/gateway", "/never"]),
         "/cut" if count == 0 => page("cut", &[]).cut(20),
         "/cut" => page("cut", &[]),
+        "/gateway" if count == 0 => Reply::new(502, ""),
+        "/gateway" => page("gateway", &[]),
+        "/never" => Reply::new(501, ""),
         _ => Reply::new(404, ""),
     };
     let site = Site::answering(reply, &["a.test/"]).planned(|plan| plan.fetch.retries = 0);
     let report = site.run_fast();
     assert_eq!(site.outcomes()["a.test/cut"], "failure");
+    assert_eq!(site.outcomes()["a.test/gateway"], "status");
     assert_eq!(report.end, End::Done);
+    let [Warning::Retry { urls: 2, .. }] = &*report.warnings else {
+        panic!("{:?}", report.warnings)
+    };
+    assert!(report.to_string().contains("2 URLs failed for a reason that may pass"), "{report}");
     for (minutes, times) in [(5 * 60 + 59, 1), (1, 2)] {
         let state = state(&site);
         state.execute("UPDATE urls SET at = at - ?", [minutes * 60_000]).unwrap();
         drop(state);
         site.run_fast();
-        assert_eq!(site.asked("a.test/cut"), times, "after {minutes} minutes more");
+        for url in ["a.test/cut", "a.test/gateway"] {
+            assert_eq!(site.asked(url), times, "{url}, after {minutes} minutes more");
+        }
     }
-    let expected = outcomes([("a.test/", "unique"), ("a.test/cut", "unique")]);
+    let expected = outcomes([
+        ("a.test/", "unique"),
+        ("a.test/cut", "unique"),
+        ("a.test/gateway", "unique"),
+        ("a.test/never", "status"),
+    ]);
     assert_eq!(site.outcomes(), expected);
+    assert_eq!(site.asked("a.test/never"), 1);
 }

@@ -142,6 +142,18 @@ fn a_process_with_few_file_descriptors_loses_nothing() {
     assert_eq!((report.counts.unique, report.counts.skipped), (200, [].into()));
 }
 
+#[cfg(unix)]
+#[test]
+fn a_process_with_too_few_file_descriptors_says_so_at_once() {
+    let (server, directory) = (Server::answering(one_page), TempDir::new().unwrap());
+    config(&directory, &[("h.test".to_owned(), server.address())].into());
+    let ended = program(&directory, "ulimit -n 31").wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(1), "{said}");
+    assert!(said.contains("31 files") && said.contains("ulimit -n"), "{said}");
+    assert_eq!(server.requests().len(), 0);
+}
+
 fn one_page(request: &Request, _: usize) -> Reply {
     page(&request.host, &[])
 }
