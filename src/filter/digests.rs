@@ -236,7 +236,9 @@ impl<M> Ledger<M> {
         let facts = self.first_facts.wrapping_add(ordinal(self.facts.len()));
         let has_facts = its_facts.is_some();
         self.records.push(Record { id, key, facts, has_facts, digests: count, more });
-        its_facts.into_iter().for_each(|facts| self.facts.push(facts));
+        if let Some(facts) = its_facts {
+            self.facts.push(facts);
+        }
         for &digest in digests {
             let entry = self.first.wrapping_add(ordinal(self.entries.len()));
             let (part, chain) = beginning(digest);
