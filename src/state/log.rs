@@ -48,9 +48,7 @@ impl Log {
     /// The file of the log.
     #[must_use]
     pub(crate) fn path(state: &Path) -> PathBuf {
-        let mut name = state.as_os_str().to_owned();
-        name.push("-wal");
-        PathBuf::from(name)
+        beside(state, "-wal")
     }
 
     pub(crate) fn parse(bytes: &[u8]) -> Self {
@@ -106,6 +104,13 @@ impl Log {
     }
 }
 
+/// A file beside the state.
+pub(super) fn beside(state: &Path, suffix: &str) -> PathBuf {
+    let mut name = state.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
 /// The running checksum.
 type Sum = (u32, u32);
 
@@ -132,7 +137,8 @@ fn frame_sum(header: &[u8], before: Sum, frame: &[u8]) -> Option<Sum> {
     (sum == (word(frame, 16), word(frame, 20))).then_some(sum)
 }
 
-fn word(bytes: &[u8], at: usize) -> u32 {
+/// The number of four bytes at this place; 0 if there are fewer.
+pub(super) fn word(bytes: &[u8], at: usize) -> u32 {
     bytes
         .get(at..)
         .and_then(|bytes| bytes.first_chunk())
