@@ -10,6 +10,7 @@ mod world;
 
 use std::{
     fs,
+    path::Path,
     sync::{Arc, atomic::Ordering},
     thread,
     time::Duration,
@@ -24,6 +25,10 @@ use self::{
     world::{World, mixed},
 };
 use crate::preload;
+
+/// If nothing is requested for so long, and the program uses no more CPU time than this, it waits.
+const IDLE: Duration = Duration::from_millis(250);
+const IDLE_CPU: Duration = Duration::from_millis(30);
 
 /// The month, and what happens in it.
 #[derive(Clone, Copy, Debug)]
@@ -102,10 +107,8 @@ impl Month {
     fn run(self) {
         let Some(library) = preload::library("machine") else { return };
         // Thousands of commits a minute: on a disk, waiting for it would take the time.
-        let directory = match fs::exists("/dev/shm").unwrap() {
-            true => TempDir::new_in("/dev/shm").unwrap(),
-            false => TempDir::new().unwrap(),
-        };
+        let memory = ["/dev/shm"].into_iter().find(|path| Path::new(path).exists());
+        let directory = memory.map_or_else(TempDir::new, TempDir::new_in).unwrap();
         let path = |name: &str| directory.path().join(name);
         let machine = Arc::new(Machine::new(&path("machine")));
         let mut web = Web::new(self.world, Arc::clone(&machine));
@@ -142,7 +145,7 @@ impl Month {
             thread::sleep(Duration::from_millis(20));
             let (now, pages) = (web.ledger().now(), web.ledger().pages.load(Ordering::Relaxed));
             if let Some(code) = program.ended() {
-                assert!(matches!(code, Some(0 | 3)), "{code:?}: {}", program.errors());
+                assert!(matches!(code, 0 | 3), "{code}: {}", program.errors());
                 // If starts find no new page any more, the checks say what is missing.
                 starts_without_a_page =
                     if pages > pages_at_start { 0 } else { starts_without_a_page + 1 };
@@ -150,7 +153,7 @@ impl Month {
                 if is_over && events.is_empty() {
                     return;
                 }
-                println!("{:>7.1} s, {pages:>8} pages: it ends, {code:?}", now.as_secs_f64());
+                println!("{:>7.1} s, {pages:>8} pages: it ends, {code}", now.as_secs_f64());
                 machine.skip(Duration::from_hours(6));
                 pages_at_start = pages;
                 program.start(now);
@@ -178,7 +181,7 @@ impl Month {
                     Event::FullDisk => {
                         machine.fill_disk(true);
                         let code = program.wait();
-                        assert_eq!(code, Some(4), "{}", program.errors());
+                        assert_eq!(code, 4, "{}", program.errors());
                         program.disturbances.push(web.ledger().now());
                         machine.fill_disk(false);
                         program.start(web.ledger().now());
@@ -187,15 +190,13 @@ impl Month {
                 }
             }
             // What happens when nothing is going on happens at once.
-            let in_flight = web.ledger().in_flight.load(Ordering::Relaxed);
-            if in_flight > 0
-                || web.ledger().idle() < Duration::from_millis(250)
+            let is_busy = web.ledger().in_flight.load(Ordering::Relaxed) > 0
+                || web.ledger().idle() < IDLE
                 || outage_ends.is_some()
-            {
+                || program.cpu() > idle_since.1 + IDLE_CPU;
+            if is_busy {
                 idle_since = (now, program.cpu());
-            } else if program.cpu() > idle_since.1 + Duration::from_millis(30) {
-                idle_since = (now, program.cpu());
-            } else if now > idle_since.0 + Duration::from_millis(250) {
+            } else if now > idle_since.0 + IDLE {
                 machine.skip(Duration::from_mins(20));
                 idle_since = (now, program.cpu());
             }

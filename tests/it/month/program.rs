@@ -74,11 +74,11 @@ impl Program {
         self.child = Some(child);
     }
 
-    /// Its exit code, if it has ended by itself. None in it if a signal ended it.
-    pub(super) fn ended(&mut self) -> Option<Option<i32>> {
+    /// Its exit code, or 128 and the signal that ended it, once it has ended.
+    pub(super) fn ended(&mut self) -> Option<i32> {
         let status = self.child.as_mut()?.try_wait().unwrap()?;
         self.forget();
-        Some(status.code().or_else(|| status.signal().map(|signal| 128 + signal)))
+        status.code().or_else(|| Some(128 + status.signal()?))
     }
 
     fn forget(&mut self) {
@@ -97,7 +97,7 @@ impl Program {
     }
 
     /// Waits until it has ended.
-    pub(super) fn wait(&mut self) -> Option<i32> {
+    pub(super) fn wait(&mut self) -> i32 {
         for _ in 0..6_000 {
             if let Some(code) = self.ended() {
                 return code;
@@ -152,8 +152,8 @@ impl Program {
     pub(super) fn print(&self, pages: u64) {
         for Sample { pages, cpu, memory, files } in self.tenths(pages) {
             println!(
-                "{pages:>8} pages, {:>6.0} us of CPU time each, {:>4} MiB, {files:>4} files",
-                cpu.as_secs_f64() * 1e6 / pages.max(1) as f64,
+                "{pages:>8} pages, {:>6} us of CPU time each, {:>4} MiB, {files:>4} files",
+                cpu.as_micros() / u128::from(pages.max(1)),
                 memory >> 20
             );
         }

@@ -120,7 +120,7 @@ fn wrong_verdicts(world: &World, verdicts: &Verdicts, window: usize) {
     let mut repeated = std::collections::HashSet::new();
     for page in reachable(world) {
         let original =
-            world.original(page).filter(|original| verdicts.contains_key(&(*original, false)));
+            World::original(page).filter(|original| verdicts.contains_key(&(*original, false)));
         let Some(original) = original else { continue };
         repeated.extend([original, page]);
         let verdict = |page| {

@@ -77,9 +77,14 @@ pub(super) fn mixed(number: u64) -> u64 {
     number ^ number >> 32
 }
 
+/// A number below a limit, by these bits.
+fn below(limit: usize, bits: u64) -> usize {
+    usize::try_from(bits % limit as u64).expect("it is below the limit")
+}
+
 impl World {
     /// The page whose article this page repeats, word by word or with one other word.
-    pub(super) fn original(&self, (host, page): Page) -> Option<Page> {
+    pub(super) fn original((host, page): Page) -> Option<Page> {
         match page % 10 {
             9 => Some((host, page - 1)),
             7 if host % 2 == 1 => Some((host - 1, page)),
@@ -156,7 +161,7 @@ impl World {
 
     fn html(&self, page: Page) -> String {
         let (host, number) = page;
-        let article = self.original(page).unwrap_or(page);
+        let article = Self::original(page).unwrap_or(page);
         let (words, title) = (words(article, 160), words(article, 4));
         let mut paragraphs = String::new();
         for (place, chunk) in words.chunks(40).enumerate() {
@@ -164,7 +169,7 @@ impl World {
             if place == 2 && article.0 != host {
                 chunk.push_str(" Corrected.");
             }
-            write!(paragraphs, "<p>{chunk}.</p>\n").expect("a string takes all");
+            writeln!(paragraphs, "<p>{chunk}.</p>").expect("a string takes all");
         }
         let links: String =
             self.links(page).iter().map(|to| format!("<a href='{to}'>{to}</a>\n")).collect();
@@ -183,7 +188,7 @@ impl World {
         let bad = (0..12).filter(|_| kind(host) == Kind::Hostile && page == 0);
         let far = (0..3).map(|far| {
             let to = mixed((host * self.pages + page) as u64 * 3 + far);
-            let (host, page) = (to as usize % self.hosts, (to >> 32) as usize % self.pages);
+            let (host, page) = (below(self.hosts, to), below(self.pages, to >> 32));
             format!(
                 "http://h{host}.test/{}",
                 if page == 0 { String::new() } else { page.to_string() }
@@ -195,7 +200,7 @@ impl World {
 }
 
 fn separator(host: usize) -> &'static str {
-    if host % 4 == 0 { "" } else { " " }
+    if host.is_multiple_of(4) { "" } else { " " }
 }
 
 /// The words of an article. Every fourth host is Chinese.
@@ -208,13 +213,13 @@ fn words((host, page): Page, count: u64) -> Vec<String> {
     const CHARACTERS: &str = "的一是在不了有和人这中大为上个国我以要他时来用们生到作地于出就分对成会可主发年动同工也能下过子说产种面而方后多定行学法所民得经十三之进着等部度家电力里如水化高自二理起小物现实加量都两体制机当使点从业本去把性好应开它合还因由其些然前外天政四日那社义事平形相全表间样与关各重新线内数正心反你明看原又么利比或但质气第向道命此变条只没结解问意建月公无系军很情者最立代想已通并提直题党程展五果料象员革位入常文总次品式活设及管特件长求老头基资边流路级少图山统接知较将组见计别她手角期根论运农指几九区强放决西被干做必战先回则任取据处队南给色光门即保治北造百规热领七海口东导器压志世金增争济阶油思术极交受联什认六共权收证改清己美再采转更单风切打白教速花带安场身车例真务具万每目至达走积示议声报斗完类八离华名确才科张信马节话米整空元况今集温传土许步群广石记需段研界拉林律叫且究观越织装影算低持音众书布复容儿须际商非验连断深难近矿千周委素技备半办青省列习响约支般史感劳便团往酸历市克何除消构府称太准精值号率族维划选标写存候毛亲快效斯院查江型眼王按格养易置派层片始却专状育厂京识适属圆包火住调满县局照参红细引听该铁价严";
     static EACH: LazyLock<Vec<char>> = LazyLock::new(|| CHARACTERS.chars().collect());
     let seed = mixed((host as u64) << 32 | page as u64);
-    let word = |number: u64| {
-        let bits = mixed(seed.wrapping_add(number)) as usize;
-        if host % 4 == 0 {
-            [0, 12].map(|shift| EACH[(bits >> shift & 0xfff) % EACH.len()]).iter().collect()
+    let word = |number: u64| -> String {
+        let bits = mixed(seed.wrapping_add(number));
+        if host.is_multiple_of(4) {
+            [0, 24].map(|shift| EACH[below(EACH.len(), bits >> shift)]).iter().collect()
         } else {
-            let syllables = 2 + (bits >> 20) % 2;
-            (0..syllables).map(|place| SYLLABLES[bits >> (5 * place) & 31]).collect()
+            let syllables = 2 + (bits >> 40) % 2;
+            (0..syllables).map(|place| SYLLABLES[below(32, bits >> (8 * place))]).collect()
         }
     };
     (0..count).map(word).collect()
@@ -243,7 +248,7 @@ fn hostile(next: usize, number: &str) -> Answer {
         "4" => whole(302, "Location: /bad/4\r\n", b""),
         "5" => whole(302, &format!("Location: http://h{next}.test/bad/5\r\n"), b""),
         "6" => whole(200, "Content-Encoding: gzip\r\n", b"no gzip"),
-        "7" => whole(200, "", &[0; 100_000]),
+        "7" => whole(200, "", &vec![0; 100_000]),
         "8" => whole(200, "", "<a href='/bad/".repeat(1_000).as_bytes()),
         "9" => Answer::Torn(
             b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n".to_vec(),
