@@ -28,7 +28,7 @@ use self::{
     warc::{Exchange, Kind, RunFields, Warc},
 };
 
-pub use append::AppendFile;
+pub use append::{AppendFile, create_directory};
 pub use checksums::Checksums;
 pub(crate) use parts::checksums_name;
 pub use parts::{open_part, parts};
@@ -190,7 +190,7 @@ impl Outputs {
         warc: Option<RunFields>,
         committed: &[Mark],
     ) -> Result<Self, SinkError> {
-        std::fs::create_dir_all(directory).map_err(|source| SinkError::open(directory, source))?;
+        create_directory(directory).map_err(|source| SinkError::open(directory, source))?;
         Ok(Self {
             pages: Parts::open(directory, PAGES, committed)?,
             duplicates: Parts::open(directory, DUPLICATES, committed)?,

@@ -126,34 +126,33 @@ fn random(seed: u64, place: usize) -> u64 {
 impl Content {
     /// The content after the power has failed. `synced` has all changes, or none.
     fn after(&self, seed: u64) -> Vec<u8> {
-        let all = self.changes.len() as u64;
-        let last = |place: usize| match seed % 4 {
+        let all = self.changes.len();
+        let changes_of = |place: usize| match seed % 4 {
             0 => 0,
             1 => all,
-            _ => random(seed.wrapping_add(all), place) % (all + 1),
+            _ => random(seed.wrapping_add(all as u64), place) as usize % (all + 1),
         };
-        let block = if seed & 8 == 0 { 512 } else { 4096 };
-        let (mut bytes, mut length, mut length_after) =
-            (self.synced.clone(), self.synced.len(), self.synced.len());
+        let (kept, block) = (changes_of(usize::MAX), if seed & 8 == 0 { 512 } else { 4096 });
+        let (mut bytes, mut length) = (self.synced.clone(), self.synced.len());
         for (number, change) in self.changes.iter().enumerate() {
-            let (Change::Write(at, _) | Change::Length(at)) = change;
-            let written = if let Change::Write(_, bytes) = change { &bytes[..] } else { &[] };
-            length = match change {
-                Change::Write(..) => length.max(at + written.len()),
-                Change::Length(length) => *length,
-            };
-            let zeros = if written.is_empty() { bytes.len().max(length) - at } else { 0 };
-            bytes.resize(bytes.len().max(length), 0);
-            for place in *at..at + written.len() + zeros {
-                if (number as u64) < last(place / block) {
-                    bytes[place] = written.get(place - at).copied().unwrap_or(0);
+            match change {
+                // Nothing can be written to blocks that the file has not got.
+                Change::Length(_) if number >= kept => break,
+                Change::Length(new) => {
+                    length = *new;
+                    bytes.truncate(length);
+                }
+                Change::Write(at, written) => {
+                    let end = at + written.len();
+                    length = if number < kept { length.max(end) } else { length };
+                    bytes.resize(bytes.len().max(end), 0);
+                    for place in (*at..end).filter(|place| number < changes_of(place / block)) {
+                        bytes[place] = written[place - at];
+                    }
                 }
             }
-            if (number as u64) < last(usize::MAX) {
-                length_after = length;
-            }
         }
-        bytes.resize(length_after, 0);
+        bytes.resize(length, 0);
         bytes
     }
 
