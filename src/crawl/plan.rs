@@ -22,7 +22,7 @@ use crate::{
     page::{NormalUrl, UrlError, UrlOptions},
     report::{ReportError, counted},
     sink::{self, SinkError},
-    state::{Difference, StateError, UrlKind},
+    state::{Difference, StateError, UrlKind, is_full},
 };
 
 /// The `[crawl]` table.
@@ -384,7 +384,7 @@ impl CrawlError {
         match self {
             Self::State(error) => error.is_full(),
             Self::Sink(error) | Self::Report(ReportError::Write(error)) => error.is_full(),
-            Self::File { source, .. } => source.kind() == io::ErrorKind::StorageFull,
+            Self::Directory { source, .. } | Self::File { source, .. } => is_full(source),
             _ => false,
         }
     }

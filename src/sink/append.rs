@@ -67,9 +67,10 @@ impl AppendFile {
         Self { path, ..self }
     }
 
-    /// The checksums of what was written since the last call. Each part replaces the one with the same start.
-    pub(super) fn take_checksums(&mut self) -> Vec<Checksums> {
-        self.checksums.take()
+    /// The checksums of what was written since the last call, with the `name` under which they are kept. Each part replaces the one with the
+    /// same start.
+    pub(super) fn take_checksums(&mut self, name: &str) -> Vec<(String, Checksums)> {
+        self.checksums.take().into_iter().map(|part| (name.to_owned(), part)).collect()
     }
 
     /// Length of the file in bytes, including buffered ones.

@@ -91,9 +91,7 @@ impl Parts {
     }
 
     fn collect_checksums(&mut self) {
-        let name = part(self.name, self.number);
-        let new = self.file.take_checksums().into_iter();
-        self.checksums.extend(new.map(|checksums| (name.clone(), checksums)));
+        self.checksums.extend(self.file.take_checksums(&part(self.name, self.number)));
     }
 
     /// Starts a new file. Until the mark of the full one is committed, all that it had is on the disk under either name.
@@ -106,8 +104,7 @@ impl Parts {
             let compressed = self.directory.join(&mark.file);
             let mut compressed = compress(&path, &compressed)?;
             mark.offset = compressed.offset();
-            let checksums = compressed.take_checksums().into_iter();
-            self.checksums.extend(checksums.map(|checksums| (mark.file.clone(), checksums)));
+            self.checksums.extend(compressed.take_checksums(&mark.file));
             self.obsolete = Some(target.clone());
         }
         let next = AppendFile::open(beside(&path), 0)?;

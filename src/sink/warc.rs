@@ -186,9 +186,7 @@ impl Warc {
     }
 
     fn collect_checksums(&mut self) {
-        let name = self.file_name();
-        let new = self.file.take_checksums().into_iter();
-        self.checksums.extend(new.map(|checksums| (name.clone(), checksums)));
+        self.checksums.extend(self.file.take_checksums(&self.file_name()));
     }
 
     /// Writes an exchange: its request, then response, revisit or metadata. Returns the position of the latter (of the response, if

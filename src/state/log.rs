@@ -51,9 +51,7 @@ impl Log {
     /// The file of the log.
     #[must_use]
     pub(crate) fn path(state: &Path) -> PathBuf {
-        let mut name = state.as_os_str().to_owned();
-        name.push("-wal");
-        PathBuf::from(name)
+        beside(state, "-wal")
     }
 
     pub(crate) fn parse(bytes: &[u8]) -> Self {
@@ -147,6 +145,13 @@ fn restore_frame(header: &[u8], before: Sum, frames: &mut [u8]) -> bool {
     false
 }
 
+/// A file beside the state.
+pub(super) fn beside(state: &Path, suffix: &str) -> PathBuf {
+    let mut name = state.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
 /// The running checksum.
 type Sum = (u32, u32);
 
@@ -181,7 +186,8 @@ fn is_big_endian(header: &[u8]) -> bool {
     word(header, 0) & 1 == 1
 }
 
-fn word(bytes: &[u8], at: usize) -> u32 {
+/// The number of four bytes at this place; 0 if there are fewer.
+pub(super) fn word(bytes: &[u8], at: usize) -> u32 {
     bytes
         .get(at..)
         .and_then(|bytes| bytes.first_chunk())

@@ -15,7 +15,7 @@ use rusqlite::{Connection, FileControl, MAIN_DB, OpenFlags, config::DbConfig};
 
 use super::{
     DatabaseError, State, StateError,
-    log::Log,
+    log::{Log, beside},
     pages::{self, PAGE, RESERVED, has_checksums},
 };
 
@@ -97,7 +97,6 @@ impl State {
     ///
     /// # Errors
     /// If it cannot be read, or the copy cannot be written.
-    #[cfg(feature = "crawl")]
     pub(crate) fn copy(path: &Path, copy: &Path) -> Result<(), StateError> {
         Self::read(path)?;
         let failed = |source| StateError::File { path: copy.to_owned(), source };
@@ -136,28 +135,15 @@ impl WriteLock {
     /// # Errors
     /// [`StateError::Busy`] at once if another process holds it, and [`StateError::Lock`] if there can be no lock.
     pub(crate) fn take(path: &Path) -> Result<Self, StateError> {
-        let beside = Self::path(path);
-        let failed = |source| StateError::Lock { path: beside.clone(), source };
-        let file = private().create(true).truncate(false).open(&beside).map_err(failed)?;
+        let lock = beside(path, "-lock");
+        let failed = |source| StateError::Lock { path: lock.clone(), source };
+        let file = private().create(true).truncate(false).open(&lock).map_err(failed)?;
         match file.try_lock() {
             Ok(()) => Ok(Self { file }),
             Err(TryLockError::WouldBlock) => Err(StateError::Busy { path: path.to_owned() }),
             Err(TryLockError::Error(source)) => Err(failed(source)),
         }
     }
-
-    /// The file that is locked in place of the state.
-    #[must_use]
-    pub(crate) fn path(state: &Path) -> PathBuf {
-        beside(state, "-lock")
-    }
-}
-
-/// A file beside the state.
-fn beside(state: &Path, suffix: &str) -> PathBuf {
-    let mut name = state.as_os_str().to_owned();
-    name.push(suffix);
-    PathBuf::from(name)
 }
 
 /// How files are opened that nobody else may read.
@@ -209,7 +195,7 @@ fn open_to_read(path: &Path) -> Result<(Connection, Option<i64>), StateError> {
             if matches!(source.sqlite_error_code(), Some(CannotOpen | ReadOnly)) => {}
         version => return version.map(|version| (db, version)),
     }
-    let [wal, index] = ["-wal", "-shm"].map(|suffix| beside(path, suffix));
+    let (wal, index) = (Log::path(path), beside(path, "-shm"));
     if wal.metadata().is_ok_and(|wal| wal.len() > 0) {
         let [wal, index] = [wal, index].map(|path| path.display().to_string());
         let why = format!("{wal} has its last commits, and {index} is missing or cannot be used");

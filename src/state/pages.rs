@@ -48,12 +48,16 @@ pub(crate) fn is_blank(page: &[u8]) -> bool {
     page.iter().all(|byte| *byte == 0)
 }
 
-/// Restores bytes of which one at these places was changed: tries every value at each. Returns whether they are sound then.
+/// Restores bytes of which one at these places was changed: tries every value at each. Returns whether they are sound then; a page of zeros
+/// where there was another one is sound before, and cannot be restored.
 pub(crate) fn restore(
     bytes: &mut [u8],
     places: Range<usize>,
     is_sound: impl Fn(&[u8]) -> bool,
 ) -> bool {
+    if is_sound(bytes) {
+        return false;
+    }
     for at in places {
         let was = bytes[at];
         for byte in 0..=u8::MAX {

@@ -87,7 +87,7 @@ impl Recorder {
             batch_time: FIRST_BATCH_TIME,
             started: std::time::Instant::now(),
             audited: stored(state, "audit")?.unwrap_or_default(),
-            worked: stored(state, "worked")?.map_or(Duration::ZERO, Duration::from_secs_f64),
+            worked: stored(state, "worked")?.unwrap_or_default(),
             plan,
             filter,
             sink,
