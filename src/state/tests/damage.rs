@@ -86,7 +86,7 @@ fn a_commit_that_is_torn_by_a_loss_of_power_is_not_damage() {
     assert!(last > last_but_one + FRAME, "the last commit has several frames");
     let without = |at: usize| {
         let mut torn = log.clone();
-        torn[at + 600..at + 1112].fill(0);
+        torn[at + 600..at + 1112].fill(7);
         torn
     };
     assert!(Log::parse(&without(last_but_one)).damage.is_some());
