@@ -11,10 +11,12 @@ use std::{
     process::Command,
 };
 
+use crate::data::skip;
+
 /// The path of the library `name`, which is compiled now. None where it cannot be: then the test says that it is skipped.
 pub(crate) fn library(name: &str) -> Option<PathBuf> {
     if !cfg!(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64")) {
-        eprintln!("SKIPPED: libraries can be preloaded on Linux only");
+        skip("libraries can be preloaded on Linux only");
         return None;
     }
     let source = format!("{}/tests/it/preload/{name}.rs", env!("CARGO_MANIFEST_DIR"));
@@ -33,7 +35,7 @@ pub(crate) fn library(name: &str) -> Option<PathBuf> {
         Ok(compiled) if compiled.status.success() => Some(library),
         Ok(compiled) => panic!("{source}: {}", String::from_utf8_lossy(&compiled.stderr)),
         Err(error) => {
-            eprintln!("SKIPPED: rustc cannot be run: {error}");
+            skip(format_args!("rustc cannot be run: {error}"));
             None
         }
     }
