@@ -363,6 +363,21 @@ impl CrawlError {
         move |source| Self::File { path: path.to_owned(), source }
     }
 
+    /// Whether a file could not be read or written: what was committed is kept.
+    #[must_use]
+    pub fn is_io(&self) -> bool {
+        match self {
+            Self::State(error) => error.is_io(),
+            Self::Sink(error) => {
+                !matches!(error, SinkError::Shorter { .. } | SinkError::Foreign { .. })
+            }
+            Self::Directory { .. } | Self::File { .. } | Self::Report(ReportError::Write(_)) => {
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// Whether the disk is full.
     #[must_use]
     pub fn is_full(&self) -> bool {

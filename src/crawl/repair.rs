@@ -199,7 +199,8 @@ fn restore_block(
     let mut block = Vec::new();
     file.seek(SeekFrom::Start(bytes.start))?;
     file.take(bytes.end - bytes.start).read_to_end(&mut block)?;
-    if !restore(&mut block, is_sound) {
+    let whole = 0..block.len();
+    if !restore(&mut block, whole, is_sound) {
         return Ok(false);
     }
     file.seek(SeekFrom::Start(bytes.start))?;

@@ -29,7 +29,7 @@ use self::{
 };
 use crate::state::{is_full, is_read_only};
 
-pub use append::AppendFile;
+pub use append::{AppendFile, create_directory};
 pub use checksums::Checksums;
 pub(crate) use parts::checksums_name;
 pub use parts::{open_part, parts};
@@ -187,7 +187,7 @@ impl Outputs {
         warc: Option<RunFields>,
         committed: &[Mark],
     ) -> Result<Self, SinkError> {
-        std::fs::create_dir_all(directory).map_err(|source| SinkError::open(directory, source))?;
+        create_directory(directory).map_err(|source| SinkError::open(directory, source))?;
         Ok(Self {
             pages: Parts::open(directory, PAGES, committed)?,
             duplicates: Parts::open(directory, DUPLICATES, committed)?,

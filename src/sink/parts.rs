@@ -51,6 +51,7 @@ impl Parts {
         if next.exists() && (length(&path) < wanted || wanted == 0) && length(&next) >= wanted {
             fs::rename(&next, &path).map_err(|source| SinkError::open(&path, source))?;
         }
+        remove(&beside(&path))?;
         remove(&next.with_added_extension("zst"))?;
         let last = directory.join(part(name, number - 1));
         if number > 1 && last.with_added_extension("zst").exists() {
@@ -107,7 +108,9 @@ impl Parts {
             self.obsolete = Some(target.clone());
         }
         let next = AppendFile::open(beside(&path), 0)?;
+        // Each name is durable before the next one changes: otherwise only the second change may survive a loss of power.
         fs::rename(&path, &target)
+            .and_then(|()| sync_parent(&path))
             .and_then(|()| fs::rename(beside(&path), &path))
             .and_then(|()| sync_parent(&path))
             .map_err(|source| SinkError::open(&path, source))?;

@@ -17,7 +17,7 @@ use crate::{
     page::Timestamp,
     sink::{
         Checksums, Mark, Options, Position, SinkError,
-        append::{AppendFile, sync_parent},
+        append::{AppendFile, create_directory},
         open_known,
         record::Decision,
     },
@@ -163,9 +163,7 @@ impl Warc {
     /// [`SinkError::Shorter`] and [`SinkError::Foreign`] if the files do not fit the marks, [`SinkError::Open`] if they cannot be opened.
     pub fn open(directory: &Path, run: RunFields, committed: &[Mark]) -> Result<Self, SinkError> {
         let folder = directory.join(DIRECTORY);
-        fs::create_dir_all(&folder)
-            .and_then(|()| sync_parent(&folder))
-            .map_err(|source| SinkError::open(&folder, source))?;
+        create_directory(&folder).map_err(|source| SinkError::open(&folder, source))?;
         let is_committed = |number: &u32| {
             let name = file_name(&run.name, *number);
             committed.iter().any(|mark| mark.file == name)

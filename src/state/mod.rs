@@ -228,6 +228,19 @@ impl StateError {
         }
     }
 
+    /// Whether a file could not be read or written.
+    #[must_use]
+    pub fn is_io(&self) -> bool {
+        matches!(
+            self,
+            Self::Open { .. }
+                | Self::File { .. }
+                | Self::Lock { .. }
+                | Self::Full(_)
+                | Self::Database(_)
+        )
+    }
+
     /// Whether there is no room on the disk.
     #[must_use]
     pub fn is_full(&self) -> bool {

@@ -45,7 +45,7 @@ impl State {
     pub(crate) fn open(path: &Path) -> Result<Self, StateError> {
         // If it cannot be created, connecting to it fails too, and says why.
         drop(private().create_new(true).open(path));
-        check_log(path)?;
+        let is_torn = check_log(path)?;
         let mut db = connect(path, OpenFlags::empty())?;
         // No lock file is created beside a file that is not a state.
         version(&db, path)?;
@@ -56,7 +56,8 @@ impl State {
                 if is_plain(path) {
                     add_checksums(&mut db, path)?;
                 }
-                tune(&db)
+                tune(&db)?;
+                if is_torn { empty_log(&db) } else { Ok(()) }
             }
             Some(older) => migrate(&db, older),
         };
@@ -243,19 +244,25 @@ fn create(db: &Connection) -> Result<(), StateError> {
 }
 
 /// Refuses a state whose log is damaged. SQLite would ignore what the log has from there on, and the file would go back to an earlier state.
-fn check_log(path: &Path) -> Result<(), StateError> {
+/// Returns whether the log ends in frames that were never committed.
+fn check_log(path: &Path) -> Result<bool, StateError> {
     let failed = |source| StateError::File { path: Log::path(path), source };
     if !Log::path(path).metadata().is_ok_and(|found| found.len() > 0) {
-        return Ok(());
+        return Ok(false);
     }
     // The log of a state in use grows. Where there can be no lock, nothing is written either.
-    let Ok(_lock) = WriteLock::take(path) else { return Ok(()) };
+    let Ok(_lock) = WriteLock::take(path) else { return Ok(false) };
     match Log::of(path).map_err(failed)? {
         Some(Log { damage: Some(_), .. }) => Err(StateError::Damaged(
             "a part of its log (state.sqlite-wal) does not match its checksum",
         )),
-        _ => Ok(()),
+        log => Ok(log.is_some_and(|log| log.committed < log.length)),
     }
+}
+
+/// Begins a new log. The old one's last frames, which were never committed, would look like damage behind the next commit.
+fn empty_log(db: &Connection) -> Result<(), StateError> {
+    Ok(db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?)
 }
 
 /// Copies a state of an earlier version to one whose pages have checksums, unless somebody reads it: then the next start does.
