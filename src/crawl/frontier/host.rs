@@ -255,12 +255,12 @@ impl Host {
         Url::parse(&format!("{scheme}://{}{path}", self.name)).ok()
     }
 
-    /// It has answered. If URLs failed because it did not, returns since when.
-    pub(super) fn answered(&mut self, now: Instant) -> Option<Option<Instant>> {
+    /// It has answered. Returns whether URLs failed because it did not.
+    pub(super) fn answered(&mut self, now: Instant) -> bool {
         let failures = std::mem::take(&mut self.failures);
         (self.contact, self.faults) = (Contact::Answers, 0);
-        let before = self.last_answer.replace(now);
-        (failures > 0).then_some(before)
+        self.last_answer = Some(now);
+        failures > 0
     }
 
     /// Takes back what was counted against it and its URLs during an outage.

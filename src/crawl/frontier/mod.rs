@@ -227,6 +227,15 @@ pub(super) enum RobotsResult {
     },
 }
 
+/// What a request is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Purpose {
+    /// A URL or a robots.txt.
+    Fetch,
+    /// Only whether the host answers.
+    Probe,
+}
+
 /// A task that has not finished.
 #[derive(Debug)]
 struct Running {
@@ -244,8 +253,7 @@ struct Running {
     in_flight: bool,
     /// Whether a failure counts as an attempt.
     counts: bool,
-    /// Whether it only asks whether the host answers.
-    is_probe: bool,
+    purpose: Purpose,
     /// The longest time until the head of the response, if its host may not answer.
     patience: Option<Duration>,
 }
@@ -440,7 +448,7 @@ impl Frontier {
         }
         let task = ProbeTask { id: self.next_id(), url, of_network };
         self.run(task.id, id, name, patience, now);
-        self.running.entry(task.id).and_modify(|running| running.is_probe = true);
+        self.running.entry(task.id).and_modify(|running| running.purpose = Purpose::Probe);
         Some(Step::Probe(Arc::new(task)))
     }
 
@@ -769,7 +777,7 @@ impl Frontier {
             group,
             in_flight: true,
             counts: true,
-            is_probe: false,
+            purpose: Purpose::Fetch,
             patience,
         };
         self.running.insert(id, running);
@@ -885,14 +893,15 @@ impl Frontier {
     /// The host of this task has answered. If some of its URLs had failed because it did not, returns what is not to be counted.
     fn host_answered(&mut self, id: TaskId, now: Instant) -> Option<Pardon> {
         let running = self.running.get(&id).filter(|running| !running.goes_elsewhere)?;
-        let (id, is_probe) = (running.host, running.is_probe);
+        let (id, purpose) = (running.host, running.purpose);
         let host = self.hosts.get_mut(&id)?;
-        if is_probe {
+        if purpose == Purpose::Probe {
             self.absent.answered_question(id);
             return None;
         }
         self.absent.remove(id);
-        host.answered(now).map(|since| Pardon { host: Some(id), since })
+        let since = host.last_answer;
+        host.answered(now).then_some(Pardon { host: Some(id), since })
     }
 
     fn not_answered(&mut self, id: TaskId, now: Instant) {

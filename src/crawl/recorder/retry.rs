@@ -45,12 +45,11 @@ fn may_pass(cause: Option<SkipCause>) -> bool {
 impl Failures {
     /// Remembers a URL that was skipped for this cause, if it is a failure that may pass.
     pub(super) fn add(&mut self, row: &UrlRow, reason: Reason, cause: Option<SkipCause>) {
-        if !may_pass(cause) {
-            return;
+        if may_pass(cause) {
+            self.look_at.get_or_insert_with(|| Timestamp::now() + RETRY_AFTER);
         }
-        self.look_at.get_or_insert_with(|| Timestamp::now() + RETRY_AFTER);
-        // A status is an answer.
-        if reason != Reason::Status {
+        // A status is an answer of the host.
+        if may_pass(cause) && reason != Reason::Status {
             if self.lately.len() == PARDONABLE {
                 self.lately.pop_front();
             }
