@@ -1,5 +1,6 @@
 """A step of datatrove that drops near duplicates while documents stream through it.
 
+    pip install datatrove orjson regex
     python datatrove_filter.py input/ output/     # folders of JSON lines with "id" and "text"
 
 Each task has a window of its own, so one task finds most. With a folder for windows, a later run also drops what repeats an

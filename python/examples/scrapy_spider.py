@@ -18,7 +18,7 @@ class Pages(scrapy.Spider):
     def __init__(self, url: str, **arguments):
         super().__init__(**arguments)
         self.start_urls = [url]
-        self.links = LinkExtractor(allow_domains=[urlsplit(url).hostname])
+        self.links = LinkExtractor(allow_domains=[urlsplit(url).netloc])
 
     def parse(self, response):
         decision = response.meta["pagesieve"]
