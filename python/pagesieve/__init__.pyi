@@ -10,7 +10,7 @@ __all__ = ["Decision", "Decisions", "Filter", "StateError", "__version__", "extr
 
 __version__: str
 
-Id = str | int
+_Id = str | int
 
 class _ArrowStream(Protocol):
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
@@ -54,7 +54,7 @@ class _Explanation(TypedDict):
     more_in_a: list[tuple[str, int, int]]
     more_in_b: list[tuple[str, int, int]]
 
-_Document = str | tuple[Id, str] | Mapping[str, Any]
+_Document = str | tuple[_Id, str] | Mapping[str, Any]
 
 class StateError(Exception):
     """The file of a filter cannot be read or written."""
@@ -64,7 +64,7 @@ class Decision:
     """A decision about a document, with the fields of a line that ``pagesieve filter`` prints."""
 
     @property
-    def id(self) -> Id: ...
+    def id(self) -> _Id: ...
     @property
     def url(self) -> str | None: ...
     @property
@@ -72,7 +72,7 @@ class Decision:
     @property
     def is_unique(self) -> bool: ...
     @property
-    def match(self) -> Id | None: ...
+    def match(self) -> _Id | None: ...
     @property
     def kind(self) -> Literal["exact", "near"] | None: ...
     @property
@@ -117,7 +117,7 @@ class Filter:
         self,
         text: str | None = None,
         *,
-        id: Id | None = None,
+        id: _Id | None = None,
         html: str | bytes | None = None,
         url: str | None = None,
         time: int | str | datetime | None = None,
@@ -128,7 +128,7 @@ class Filter:
     ) -> Decisions: ...
     def explain(self, a: _Document, b: _Document) -> _Explanation: ...
     def fingerprint(self, text: str) -> _Fingerprint: ...
-    def remove(self, id: Id) -> bool: ...
+    def remove(self, id: _Id) -> bool: ...
     def stats(self) -> dict[Literal["judged", "unique", "exact", "near", "window"], int]: ...
     def close(self) -> None: ...
     def __enter__(self) -> Filter: ...

@@ -55,7 +55,10 @@ class Middleware(BaseSpiderMiddleware):
         # If the filter cannot be opened, the crawl does not begin.
         self.filter = Filter(path or None, **options)
         self.failed = False
-        crawler.signals.connect(self.filter.close, signals.spider_closed)
+        crawler.signals.connect(self.close, signals.spider_closed)
+
+    def close(self) -> None:
+        self.filter.close()
 
     def process_spider_input(self, response: Response, spider: Any = None) -> None:
         request = response.request
@@ -66,13 +69,13 @@ class Middleware(BaseSpiderMiddleware):
         if not wanted or self.failed or not isinstance(response, HtmlResponse):
             return
         began = perf_counter()
-        content_type = response.headers.get("Content-Type")
+        content_type = response.headers.get("Content-Type") or b""
         try:
             decision = self.filter.judge(
                 html=response.body,
                 id=response.url,
                 url=response.url,
-                content_type=content_type and content_type.decode("latin-1"),
+                content_type=content_type.decode("latin-1"),
             )
         except (StateError, OSError) as error:
             self.fail(error)
@@ -124,5 +127,5 @@ def is_duplicate(response: Response | None) -> bool:
     return decision is not None and decision["verdict"] != "unique"
 
 
-def is_start(response: Response) -> bool:
-    return response.meta.get("is_start_request", False)
+def is_start(response: Response | None) -> bool:
+    return response is not None and response.meta.get("is_start_request", False)

@@ -12,8 +12,9 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 
 def test_datatrove_drops_near_duplicates(tmp_path):
     pytest.importorskip("datatrove")
-    text = "The harbour master wrote every ship into the book, with its captain, its cargo and the port it had come from."
-    texts = {"a": text, "b": "Another text of some words.", "c": text.upper(), "d": text.replace("book", "register")}
+    text = "The harbour master wrote every ship into the book, with its captain, cargo and the port from which it had come. "
+    text += "Ships that came at night were entered in the morning, when the clerk had counted the lanterns on the pier."
+    texts = {"a": text, "b": "Another text of some words.", "c": text.upper(), "d": text.replace("lanterns", "lamps")}
     (tmp_path / "in").mkdir()
     lines = "".join(json.dumps({"id": id, "text": text}) + "\n" for id, text in texts.items())
     (tmp_path / "in/documents.jsonl").write_text(lines)

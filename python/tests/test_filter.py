@@ -181,8 +181,8 @@ def test_a_window_on_disk_is_there_when_it_is_opened_again(tmp_path):
         assert seen.stats()["judged"] == 5
     with pytest.raises(ValueError, match="segment would be ngrams, but the state's fingerprints were made with jieba"):
         Filter(path, segment="ngrams")
-    with pytest.raises(ValueError, match="is not a state of pagesieve|cannot open"):
-        (tmp_path / "text").write_text(LONG * 100)
+    (tmp_path / "text").write_text(LONG * 100)
+    with pytest.raises((StateError, ValueError), match="/text"):
         Filter(tmp_path / "text")
     with pytest.raises(StateError, match="absent/seen.db"):
         Filter(tmp_path / "absent/seen.db")
@@ -285,9 +285,9 @@ def test_explain_says_in_what_two_documents_differ():
     assert found["decision"].verdict == "near"
     assert found["signature_distance"] == found["decision"].signature_distance
     assert ("lanterns", 16, 0) in found["more_in_a"] and ("lamps", 16, 0) in found["more_in_b"]
-    assert found["rule"] == "fingerprints differ in at most 9 of 64 bits, signatures in at most 23 of 256"
+    assert found["rule"] == "fingerprints differ in at most 9 of 64 bits, signatures in at most 26 of 256"
     assert "only equal texts" in seen.explain("one", "two")["rule"]
-    assert seen.explain({"id": "a", "html": "<p>One page."}, {"id": "a", "html": "<p>One page!"})["decision"].verdict == "exact"
+    assert seen.explain({"id": "a", "html": f"<p>{LONG}"}, {"id": "a", "html": f"<b>{LONG}"})["decision"].verdict == "exact"
     assert seen.stats()["judged"] == 0
 
 
