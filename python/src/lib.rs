@@ -17,10 +17,6 @@ use pyo3::{
 
 use crate::{decision::Decision, filter::Filter, input::Input, many::Decisions};
 
-/// As in the program.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 pyo3::create_exception!(
     pagesieve,
     StateError,

@@ -10,7 +10,7 @@ use arrow_schema::DataType;
 use pyo3::{
     exceptions::{PyTypeError, PyValueError},
     prelude::*,
-    types::{PyDict, PyIterator, PyString},
+    types::{PyDict, PyIterator},
 };
 use pyo3_arrow::input::AnyRecordBatch;
 
@@ -63,9 +63,8 @@ impl Decisions {
             documents.hasattr("__arrow_c_stream__")? || documents.hasattr("__arrow_c_array__")?;
         let source = if is_table {
             let batches = documents.extract::<AnyRecordBatch>()?.into_reader()?;
-            let names: Vec<&str> = COLUMNS[1..3].to_vec();
             let schema = batches.schema();
-            if !names.iter().any(|name| schema.column_with_name(name).is_some()) {
+            if ["text", "html"].iter().all(|name| schema.column_with_name(name).is_none()) {
                 let found: Vec<&str> =
                     schema.fields().iter().map(|it| it.name().as_str()).collect();
                 let found = found.join(", ");
@@ -200,18 +199,15 @@ impl Rows {
             let column = column.as_ref().filter(|column| column.is_valid(row));
             column.map(|column| column.value(row))
         });
-        if let [id, Some(text), None, None] = values {
-            let id = id.map(|id| if self.ids_are_numbers { number_id(id) } else { id.to_owned() });
+        let [id, fields @ ..] = values;
+        let id = id.map(|id| if self.ids_are_numbers { number_id(id) } else { id.to_owned() });
+        if let [Some(text), None, None] = fields {
             return Ok(Input::text(id, text.to_owned()));
         }
-        let fields = PyDict::new(py);
-        for (name, value) in COLUMNS.into_iter().zip(values).skip(1) {
-            if let Some(value) = value {
-                fields.set_item(name, PyString::new(py, value))?;
-            }
+        let given = PyDict::new(py);
+        for (name, value) in COLUMNS[1..].iter().zip(fields) {
+            given.set_item(name, value)?;
         }
-        let id =
-            values[0].map(|id| if self.ids_are_numbers { number_id(id) } else { id.to_owned() });
-        Ok(Input { id, ..Input::of_fields(&fields)? })
+        Ok(Input { id, ..Input::of_fields(&given)? })
     }
 }
