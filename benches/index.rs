@@ -5,7 +5,7 @@ use std::hint::black_box;
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use pagesieve::{
     DocId, Fingerprint, Index,
-    index::{BlockIndex, Scan},
+    index::{BlockIndex, Pigeonhole, Scan},
 };
 
 const SIZES: [u64; 3] = [10_000, 100_000, 1_000_000];
@@ -68,6 +68,7 @@ fn benches(c: &mut Criterion) {
     };
     measure(c, "blocks, radius 3", 3, blocks(3));
     measure(c, "blocks, radius 8", 8, blocks(8));
+    measure(c, "pigeonhole, radius 3", 3, |_| Pigeonhole::new(3).expect("it serves 3"));
     measure(c, "scan, radius 3", 3, |_| Scan::default());
 }
 

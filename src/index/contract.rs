@@ -4,7 +4,9 @@ use std::num::NonZeroU32;
 
 use proptest::{prelude::*, sample::Index as Pick};
 
-use super::{BlockIndex, Candidate, Index, Plan, Scan, tests::planned};
+use super::{
+    BlockIndex, Candidate, Index, Pigeonhole, Plan, Scan, pigeonhole::MAX_RADIUS, tests::planned,
+};
 use crate::{fingerprint::Fingerprint, page::DocId};
 
 /// What happens to an index.
@@ -124,6 +126,16 @@ fn smaller() -> impl Strategy<Value = Vec<(Vec<u32>, u64)>> {
 
 proptest! {
     #[test]
+    fn recall_is_total(events in events(), radius in 0..=MAX_RADIUS, gap in 1..4_u64) {
+        agrees_with_the_scan(Pigeonhole::new(radius).unwrap(), Scan::default(), &events, gap)?;
+    }
+
+    #[test]
+    fn recall_is_total_where_ordinals_wrap_around(events in events(), radius in 0..=MAX_RADIUS, before in 0..1200_u32) {
+        agrees_with_the_scan(Pigeonhole::starting_at(radius, u32::MAX - before).unwrap(), Scan::default(), &events, 1)?;
+    }
+
+    #[test]
     fn recall_is_total_with_any_tables((keys, radius) in tables(), smaller in smaller(), events in events(), gap in 1..4_u64, entries in 1..3000_u64, limit in 1..300_u32, portable: bool) {
         let limit = NonZeroU32::new(limit).unwrap();
         let smaller = smaller.into_iter().filter(|_| !keys.is_empty());
@@ -170,6 +182,7 @@ proptest! {
 
 #[test]
 fn every_fingerprint_of_the_ball_is_found() {
+    finds_the_ball(Pigeonhole::new(3).unwrap());
     for (keys, radius) in [
         (&[20, 20, 20][..], 8),
         (&[16, 16, 16, 16], 9),
@@ -205,9 +218,42 @@ fn finds_the_ball(mut index: impl Index) {
 }
 
 #[test]
+fn links_left_by_an_earlier_round_of_ordinals_lead_nowhere() {
+    let lonely = Fingerprint(0xffff_0000_ffff_0000);
+    let mut index = Pigeonhole::starting_at(3, u32::MAX - 3).unwrap();
+    index.insert(DocId(1), lonely);
+    index.expire(DocId(2));
+    // As after 2^32 insertions elsewhere: the ordinal to which the chain still leads is given again, to a stranger.
+    let mut later = index.clone().restarted_at(u32::MAX - 3);
+    let stranger = Fingerprint(0);
+    for id in 2..9 {
+        later.insert(DocId(id), stranger);
+    }
+    let mut found = Vec::new();
+    later.candidates(lonely, 3, &mut found);
+    assert!(found.is_empty());
+    later.candidates(stranger, 3, &mut found);
+    assert_eq!(found.len(), 7);
+    // One of the chain, linked to the stranger: each is found once, and the walk ends.
+    later.insert(DocId(9), lonely);
+    later.candidates(lonely, 3, &mut found);
+    assert_eq!(found, [Candidate { id: DocId(9), distance: 0 }]);
+}
+
+#[test]
+fn an_index_that_rolls_does_not_grow() {
+    let mut index = Pigeonhole::new(3).unwrap();
+    for id in 1..50_000 {
+        index.insert(DocId(id), Fingerprint(id.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+        index.expire(DocId(id.saturating_sub(999)));
+    }
+    assert_eq!((index.len(), index.capacity()), (1000, 1024));
+}
+
+#[test]
 #[should_panic(expected = "ids grow")]
 fn ids_that_do_not_grow_are_refused() {
-    let mut index = BlockIndex::new(3, 100, 1 << 20).unwrap();
+    let mut index = Pigeonhole::new(3).unwrap();
     index.insert(DocId(2), Fingerprint(0));
     index.insert(DocId(2), Fingerprint(0));
 }
@@ -215,6 +261,10 @@ fn ids_that_do_not_grow_are_refused() {
 #[test]
 #[should_panic(expected = "radius 3 asked of an index for 2")]
 fn a_radius_beyond_the_largest_is_refused() {
-    let index = BlockIndex::new(2, 100, 1 << 20).unwrap();
-    index.candidates(Fingerprint(0), 3, &mut Vec::new());
+    Pigeonhole::new(2).unwrap().candidates(Fingerprint(0), 3, &mut Vec::new());
+}
+
+#[test]
+fn a_radius_that_the_layout_cannot_serve_is_refused() {
+    assert_eq!(Pigeonhole::new(4).err(), Some(super::RadiusError(4)));
 }

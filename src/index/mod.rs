@@ -1,7 +1,8 @@
 //! Finds the documents of the window whose fingerprint differs in few bits.
 //!
 //! Every fingerprint within the radius is found: exact by construction, and tested against [`Scan`], which compares with all. [`BlockIndex`] is
-//! the index to use. Sits between [`crate::fingerprint`] and [`crate::filter`]; knows nothing of texts, signatures or time.
+//! the index to use; [`Pigeonhole`] is the plain scheme of the literature, for reading and for comparison. Sits between
+//! [`crate::fingerprint`] and [`crate::filter`]; knows nothing of texts, signatures or time.
 //!
 //! # How it works
 //!
@@ -65,6 +66,7 @@ mod buckets;
 mod contract;
 mod growth;
 mod memory;
+mod pigeonhole;
 mod plan;
 mod probes;
 mod queue;
@@ -85,6 +87,7 @@ use crate::{fingerprint::Fingerprint, page::DocId};
 
 pub use block_index::BlockIndex;
 pub use memory::RefusedError;
+pub use pigeonhole::{Pigeonhole, RadiusError};
 pub use plan::{BudgetError, IndexError, MAX_ENTRIES, MAX_RADIUS, Plan};
 pub use scan::Scan;
 

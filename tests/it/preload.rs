@@ -3,6 +3,8 @@
 //!
 //! Their sources are in `tests/it/preload`, one file each. rustc compiles them on the way, because cargo builds no library for a test.
 
+#![allow(clippy::print_stderr, reason = "a test that is skipped says so")]
+
 use std::{
     env,
     path::{Path, PathBuf},
