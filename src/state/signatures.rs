@@ -106,7 +106,8 @@ impl SignatureLog {
             self.changed = true;
             return Ok(());
         }
-        let sql = "SELECT first, packed FROM signatures WHERE first <= ? ORDER BY first DESC LIMIT 1";
+        let sql =
+            "SELECT first, packed FROM signatures WHERE first <= ? ORDER BY first DESC LIMIT 1";
         let row = state.find(sql, [signed(id.0)], |row| Ok((row.get(0)?, row.get(1)?)))?;
         let Some((first, packed)): Option<(i64, Vec<u8>)> = row else { return Ok(()) };
         let packed: Vec<u8> = without(&packed);
