@@ -81,6 +81,7 @@ impl fmt::Display for DeferCause {
                     "it asks for a pause of {seconds} s, more than politeness.max_retry_after"
                 )
             }
+            Self::Stopped(1) => write!(f, "it had answered, but its last URL got no response"),
             Self::Unanswered(urls) => write!(f, "{urls} URLs in a row got no response"),
             Self::Stopped(urls) => {
                 write!(f, "it had answered, but then {urls} URLs in a row got no response")

@@ -132,6 +132,7 @@ fn warnings() -> Vec<Value> {
             detail: None,
             cause: None,
         },
+        Warning::Retry { urls: 1, example: name(), status: Some(502), due: jiff::Timestamp::MIN },
         Warning::NotKept { duplicates: 1, key: name() },
         Warning::Missed { missed: 1, checked: 1 },
         Warning::Mirror { host: name(), pages: 1, duplicates: 1 },

@@ -47,7 +47,7 @@ impl AbsentHosts {
         let absent = self.hosts.entry(id).or_insert(Absent {
             had_answered: host.contact.had_answered(),
             last_answer: host.last_answer,
-            failures: host.failures,
+            failures: host.failures.max(1),
             questioned: false,
             pace: None,
             times: 0,

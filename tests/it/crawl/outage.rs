@@ -260,7 +260,7 @@ fn partly_down(
 #[test]
 fn a_host_that_stops_answering_is_asked_again_while_the_run_lasts() {
     // By the clock of the run, a minute; and less than it takes for ten URLs to fail.
-    for (millis, retries) in [(600, 0), (60, 0), (250, 3)] {
+    for (millis, retries) in [(600, 0), (60, 1), (250, 3)] {
         let time = Some(Duration::from_millis(millis));
         let (report, ..) = partly_down(&[0, 1], 10, time, retries);
         assert_eq!((report.end, report.counts.unique), (End::Done, 4 * PAGES as u64));
@@ -270,7 +270,7 @@ fn a_host_that_stops_answering_is_asked_again_while_the_run_lasts() {
 
 #[test]
 fn hosts_that_stop_answering_at_their_last_urls_leave_the_run_open_and_are_no_outage() {
-    let (report, web, plan, _directory) = partly_down(&[0, 1], 64, None, 0);
+    let (report, web, plan, _directory) = partly_down(&[0, 1], 60, None, 1);
     let left = 4 * PAGES as u64 - report.counts.unique;
     assert!((1..20).contains(&left), "{left}");
     assert_eq!((report.end, &report.counts.skipped), (End::Open, &[(Reason::Host, left)].into()));
