@@ -172,7 +172,6 @@ impl Window {
     }
 
     /// All representatives, oldest first.
-    #[cfg(test)]
     pub(super) fn iter(&self) -> impl Iterator<Item = Representative> {
         self.queue.iter().map(Packed::unpacked)
     }
@@ -252,7 +251,6 @@ impl Queue {
         taken
     }
 
-    #[cfg(test)]
     fn iter(&self) -> impl Iterator<Item = &Packed> {
         self.blocks.iter().flat_map(|block| &block.packed)
     }

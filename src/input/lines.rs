@@ -103,6 +103,7 @@ impl Iterator for Lines {
 /// The fields that are read; others are ignored.
 #[derive(Deserialize)]
 struct Fields {
+    #[serde(deserialize_with = "id")]
     id: String,
     text: Option<String>,
     html: Option<String>,
@@ -115,8 +116,8 @@ struct Fields {
 /// forget everything before it.
 const LATEST: i64 = 253_402_300_799_999;
 
-/// Parses the line at this place.
-fn parse(line: &[u8], place: String) -> Result<Input, LineError> {
+/// Parses the document at this place: a line, or a body.
+pub(crate) fn parse(line: &[u8], place: String) -> Result<Input, LineError> {
     // Serde would accept a list of the fields in order.
     if !line.trim_ascii_start().starts_with(b"{") {
         return Err(LineError::Form(NO_OBJECT));
@@ -142,6 +143,15 @@ fn plain(error: &serde_json::Error) -> String {
     match message.strip_suffix(&place) {
         Some(message) => format!("column {}: {message}", error.column()),
         None => message,
+    }
+}
+
+/// An id is text; a whole number is taken as text.
+fn id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    match Value::deserialize(deserializer)? {
+        Value::String(text) => Ok(text),
+        Value::Number(number) if !number.is_f64() => Ok(number.to_string()),
+        other => Err(D::Error::custom(format!("invalid id: {other}, expected a string or a whole number"))),
     }
 }
 

@@ -187,6 +187,18 @@ impl DurableFilter {
         })
     }
 
+    /// Judges a document and remembers nothing.
+    ///
+    /// # Errors
+    /// As [`judge`](Self::judge).
+    #[cfg(feature = "serve")]
+    pub(crate) fn peek(&mut self, document: &Document) -> Result<Judgement, StateError> {
+        self.attempt(|this| {
+            let mut digests = DigestTable { state: &this.state, index: &mut this.digests };
+            this.engine.peek(&mut digests, document)
+        })
+    }
+
     /// Makes everything durable that was judged.
     ///
     /// # Errors

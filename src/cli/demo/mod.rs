@@ -12,7 +12,8 @@ pub use web::{NOTICES, Server, Site, serve};
 
 use super::{
     Exit, Failure, Out, Result,
-    crawl::{print_summary, run_plan, runtime},
+    crawl::{print_summary, run_plan},
+    signals::runtime,
     notify,
     progress::Show,
 };
