@@ -6,7 +6,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use bytesize::ByteSize;
 use super::{
     Exit, Failure, Out, Result,
     document::{Source, in_chunks, preparation, recipe},
@@ -22,6 +21,7 @@ use crate::{
     report::audited,
     state::{DurableFilter, Restored, State, StateError},
 };
+use bytesize::ByteSize;
 
 /// Report which documents are unique, and which repeat an earlier one
 ///

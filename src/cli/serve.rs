@@ -75,7 +75,8 @@ pub(super) fn run(args: &Args) -> Result<Exit> {
     if args.max_batch > args.queue || args.queue == 0 || args.connections == 0 {
         return Err(Failure::refused(
             Exit::Usage,
-            "--queue must be at least --max-batch, and neither --queue nor --connections can be 0".to_owned(),
+            "--queue must be at least --max-batch, and neither --queue nor --connections can be 0"
+                .to_owned(),
             "raise --queue or lower --max-batch",
         ));
     }

@@ -57,4 +57,3 @@ pub(super) async fn next_signal() -> Exit {
         Err(_) => future::pending().await,
     }
 }
-

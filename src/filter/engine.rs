@@ -351,6 +351,18 @@ impl<I: Index> Engine<I> {
         sorted.map(|(of_signature, id, distance)| (id, distance, of_signature)).collect()
     }
 
+    /// How many documents it has judged since its window was begun.
+    #[must_use]
+    pub fn judged(&self) -> u64 {
+        self.next.0 - 1
+    }
+
+    /// The unique documents of the window that have this key, oldest first: versions of one document. Looks at the whole window.
+    #[must_use]
+    pub fn versions(&self, key: Key) -> Vec<DocId> {
+        self.window.iter().filter(|it| it.key == key).map(|it| it.id).collect()
+    }
+
     /// What the index counted of its own work since the filter was made or opened.
     #[must_use]
     pub fn audit(&self) -> Audit {

@@ -151,7 +151,9 @@ fn id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     match Value::deserialize(deserializer)? {
         Value::String(text) => Ok(text),
         Value::Number(number) if !number.is_f64() => Ok(number.to_string()),
-        other => Err(D::Error::custom(format!("invalid id: {other}, expected a string or a whole number"))),
+        other => Err(D::Error::custom(format!(
+            "invalid id: {other}, expected a string or a whole number"
+        ))),
     }
 }
 

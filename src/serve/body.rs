@@ -38,7 +38,8 @@ pub(super) async fn read(body: Body, limit: usize) -> Result<Vec<u8>, Problem> {
 async fn collect(mut stream: BodyDataStream, limit: usize) -> Result<Vec<u8>, Problem> {
     let (mut bytes, mut length) = (Vec::new(), 0);
     while let Some(chunk) = stream.next().await {
-        let broken = |error| Problem::new(StatusCode::BAD_REQUEST, format!("the body broke off: {error}"));
+        let broken =
+            |error| Problem::new(StatusCode::BAD_REQUEST, format!("the body broke off: {error}"));
         let chunk: Bytes = chunk.map_err(broken)?;
         length += chunk.len();
         if length <= limit {
@@ -73,7 +74,8 @@ impl Documents {
             return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, error));
         }
         let parse = |(place, item): (usize, &&RawValue)| {
-            document(item.get().as_bytes(), String::new()).map_err(|error| wrong(&error, Some(place)))
+            document(item.get().as_bytes(), String::new())
+                .map_err(|error| wrong(&error, Some(place)))
         };
         let inputs = items.iter().enumerate().map(parse).collect::<Result<_, _>>()?;
         Ok(Self { inputs, is_array: true })

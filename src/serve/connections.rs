@@ -37,9 +37,7 @@ pub(super) async fn accept(
 ) {
     let (places, ending) = (Arc::new(Semaphore::new(most)), GracefulShutdown::new());
     let mut connections = JoinSet::new();
-    while let Some((stream, place)) =
-        stopping.run_until_cancelled(next(&listener, &places)).await
-    {
+    while let Some((stream, place)) = stopping.run_until_cancelled(next(&listener, &places)).await {
         connections.spawn(serve(stream, router.clone(), place, &ending));
         while connections.try_join_next().is_some() {}
     }

@@ -1,7 +1,10 @@
 //! What is asked about documents without judging them: how two compare, which of the window are nearest; and removal.
 
+use std::path::PathBuf;
+
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
+use tokio::sync::oneshot;
 use utoipa::ToSchema;
 
 use crate::{
@@ -9,7 +12,8 @@ use crate::{
     fingerprint::similarity,
     input::Prepared,
     page::DocId,
-    state::{DurableFilter, StateError},
+    sink::record::Decision,
+    state::{DurableFilter, State, StateError},
 };
 
 /// How two documents compare.
@@ -32,6 +36,15 @@ pub(super) struct Explanation {
     features: [u32; 2],
     /// The characters of both texts.
     chars: [u32; 2],
+}
+
+/// A document that the file holds.
+#[derive(Debug)]
+pub(super) struct Held {
+    pub(super) number: DocId,
+    pub(super) is_unique: bool,
+    /// Its decision, as JSON.
+    pub(super) decision: String,
 }
 
 /// The nearest documents of the window.
@@ -103,12 +116,25 @@ pub(super) fn lookup(
     Ok(serde_json::to_string(&found).expect("it is JSON"))
 }
 
-/// Removes the unique versions of a document. Returns whether there was one; none if the document is not known.
-pub(super) fn remove(filter: &mut DurableFilter, id: &str) -> Result<Option<bool>, StateError> {
-    let found: Vec<DocId> = filter.state().documents_named(id)?;
-    let mut removed = None;
-    for id in found {
-        removed = Some(filter.remove(id)? || removed == Some(true));
-    }
-    Ok(removed)
+/// The documents of this id that the file holds, beside the thread that owns the filter: this reads the whole table.
+pub(super) async fn named(state: PathBuf, id: String) -> Result<Vec<Held>, StateError> {
+    let (found, finding) = oneshot::channel();
+    let find = move || {
+        let state = State::read(&state)?;
+        let held = |number| {
+            let document =
+                state.document(number)?.ok_or(StateError::Damaged("a document is gone"))?;
+            let matched = document.judgement.verdict.matched();
+            // The match may have left the window.
+            let of = matched.map(|found| state.document(found.of)).transpose()?.flatten();
+            let of = of.map(|of| of.name);
+            let decision = Decision::new(&document.name, None, &document.judgement, of.as_deref());
+            let decision = serde_json::to_string(&decision).expect("a decision is JSON");
+            Ok(Held { number, is_unique: matched.is_none(), decision })
+        };
+        state.documents_named(&id)?.into_iter().map(held).collect()
+    };
+    // The request may be gone.
+    rayon::spawn(move || drop(found.send(find())));
+    finding.await.unwrap_or(Err(StateError::Damaged("reading it panicked")))
 }

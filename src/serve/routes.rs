@@ -25,8 +25,6 @@ use super::{
     problem::{Problem, Said},
     stream,
 };
-use crate::sink::record::Decision;
-
 type Shared = State<Arc<Service>>;
 
 /// A document to be judged. It has either `text` or `html`.
@@ -55,7 +53,10 @@ struct Judging {
 
 #[derive(OpenApi)]
 #[openapi(
-    info(title = "pagesieve", description = "A streaming filter for near-duplicate texts and pages."),
+    info(
+        title = "pagesieve",
+        description = "A streaming filter for near-duplicate texts and pages."
+    ),
     paths(judge, judge_lines, explain, lookup, document, remove, stats, livez, readyz, metrics)
 )]
 struct Description;
@@ -76,9 +77,14 @@ pub(super) fn router(service: Arc<Service>) -> Router {
         .route("/openapi.json", get(|| async { Json(Description::openapi()) }));
     judging
         .merge(open)
-        .fallback(|| async { Problem::new(StatusCode::NOT_FOUND, "no such route; see /openapi.json") })
+        .fallback(|| async {
+            Problem::new(StatusCode::NOT_FOUND, "no such route; see /openapi.json")
+        })
         .method_not_allowed_fallback(|| async {
-            Problem::new(StatusCode::METHOD_NOT_ALLOWED, "this route has other methods; see /openapi.json")
+            Problem::new(
+                StatusCode::METHOD_NOT_ALLOWED,
+                "this route has other methods; see /openapi.json",
+            )
         })
         .layer(CatchPanicLayer::new())
         .layer(middleware::from_fn_with_state(Arc::clone(&service), admitted))
@@ -87,13 +93,18 @@ pub(super) fn router(service: Arc<Service>) -> Router {
 }
 
 /// Requires the token, except for the questions whether the service lives and is ready.
-async fn admitted(State(service): Shared, request: Request, next: Next) -> Result<Response, Problem> {
+async fn admitted(
+    State(service): Shared,
+    request: Request,
+    next: Next,
+) -> Result<Response, Problem> {
     let is_open = ["/livez", "/readyz"].contains(&request.uri().path());
     let Some(token) = service.options.token.as_deref().filter(|_| !is_open) else {
         return Ok(next.run(request).await);
     };
     let given = request.headers().get(header::AUTHORIZATION);
-    let given = given.and_then(|given| given.as_bytes().strip_prefix(b"Bearer ")).unwrap_or_default();
+    let given =
+        given.and_then(|given| given.as_bytes().strip_prefix(b"Bearer ")).unwrap_or_default();
     // Hashes are compared in constant time.
     if blake3::hash(given) == blake3::hash(token.as_bytes()) {
         return Ok(next.run(request).await);
@@ -109,13 +120,21 @@ async fn counted(State(service): Shared, request: Request, next: Next) -> Respon
     let began = Instant::now();
     let response = next.run(request).await;
     let status = response.status().as_u16();
-    service.metrics.seconds.get_or_create(&[("route", route.clone())]).observe(began.elapsed().as_secs_f64());
+    service
+        .metrics
+        .seconds
+        .get_or_create(&[("route", route.clone())])
+        .observe(began.elapsed().as_secs_f64());
     service.metrics.requests.get_or_create(&OfRequest { route, status }).inc();
     response
 }
 
 /// Answers 503 until the window is restored, and once the service is stopping.
-async fn when_ready(State(service): Shared, request: Request, next: Next) -> Result<Response, Problem> {
+async fn when_ready(
+    State(service): Shared,
+    request: Request,
+    next: Next,
+) -> Result<Response, Problem> {
     readiness(&service)?;
     Ok(next.run(request).await)
 }
@@ -144,7 +163,11 @@ fn readiness(service: &Service) -> Result<(), Problem> {
     (status = 429, description = "The queue is full; nothing was judged", body = Said),
     (status = 503, description = "The window is being restored, or the service is stopping", body = Said),
 ))]
-async fn judge(State(service): Shared, Query(judging): Query<Judging>, body: Body) -> Result<Response, Problem> {
+async fn judge(
+    State(service): Shared,
+    Query(judging): Query<Judging>,
+    body: Body,
+) -> Result<Response, Problem> {
     let bytes = body::read(body, service.options.max_body).await?;
     let Documents { inputs, is_array } = Documents::parse(&bytes, service.options.max_batch)?;
     drop(bytes);
@@ -160,7 +183,11 @@ async fn judge(State(service): Shared, Query(judging): Query<Judging>, body: Bod
 /// is answered by a line with `error`, and the next ones are judged. Both may stay open as long as there is something to judge.
 #[utoipa::path(post, path = "/v1/judge.ndjson", params(Judging), request_body(content = Submitted, content_type = "application/x-ndjson"),
     responses((status = 200, description = "A decision, or `{\"error\", \"line\"}`, for each line", content_type = "application/x-ndjson")))]
-async fn judge_lines(State(service): Shared, Query(judging): Query<Judging>, body: Body) -> Response {
+async fn judge_lines(
+    State(service): Shared,
+    Query(judging): Query<Judging>,
+    body: Body,
+) -> Response {
     let answers = stream::answers(service, body, judging.dry != 0);
     ([(header::CONTENT_TYPE, "application/x-ndjson")], answers).into_response()
 }
@@ -186,7 +213,10 @@ struct Pair<'a> {
 async fn explain(State(service): Shared, body: Body) -> Result<Json<Explanation>, Problem> {
     let bytes = body::read(body, service.options.max_body).await?;
     let pair: Pair<'_> = serde_json::from_slice(&bytes).map_err(|error| {
-        Problem::document(format!("the body must be {{\"a\": DOCUMENT, \"b\": DOCUMENT}}: {error}"), None)
+        Problem::document(
+            format!("the body must be {{\"a\": DOCUMENT, \"b\": DOCUMENT}}: {error}"),
+            None,
+        )
     })?;
     let parse = |place, text: &RawValue| {
         let document = crate::input::document(text.get().as_bytes(), String::new());
@@ -211,9 +241,14 @@ struct Looking {
 /// Lists the unique documents of the window whose signatures differ least, and how the document would be judged. Compares it with all of
 /// the window. Nothing is remembered.
 #[utoipa::path(post, path = "/v1/lookup", params(Looking), request_body = Submitted, responses((status = 200, body = Lookup), (status = 422, body = Said)))]
-async fn lookup(State(service): Shared, Query(looking): Query<Looking>, body: Body) -> Result<Response, Problem> {
+async fn lookup(
+    State(service): Shared,
+    Query(looking): Query<Looking>,
+    body: Body,
+) -> Result<Response, Problem> {
     let bytes = body::read(body, service.options.max_body).await?;
-    let input = crate::input::document(&bytes, String::new()).map_err(|error| Problem::document(error.to_string(), None))?;
+    let input = crate::input::document(&bytes, String::new())
+        .map_err(|error| Problem::document(error.to_string(), None))?;
     let room = service.room(1).ok_or_else(Problem::busy)?;
     let mut prepared = service.prepare(vec![input]).await;
     let document = prepared.pop().ok_or_else(Problem::busy)?;
@@ -229,30 +264,35 @@ async fn lookup(State(service): Shared, Query(looking): Query<Looking>, body: Bo
 #[utoipa::path(get, path = "/v1/documents/{id}", params(("id" = String, Path, description = "The document's id")),
     responses((status = 200, description = "Its decision"), (status = 404, body = Said)))]
 async fn document(State(service): Shared, Path(id): Path<String>) -> Result<Response, Problem> {
-    let asked = id.clone();
-    let found = service.judge.ask(move |filter| {
-        let Some(found) = filter.state().document_named(&asked)? else { return Ok(None) };
-        let of = found.judgement.verdict.matched().map(|it| filter.id_of(it.of)).transpose()?;
-        let decision = Decision::new(&found.name, None, &found.judgement, of.as_deref());
-        Ok(Some(serde_json::to_string(&decision).expect("a decision is JSON")))
-    });
-    found.await?.map(json).ok_or_else(|| unknown(&id))
+    let latest = held(&service, &id).await?.pop();
+    latest.map(|latest| json(latest.decision)).ok_or_else(|| unknown(&id))
 }
 
 /// Remove a unique document: from now on nothing repeats it
 #[utoipa::path(delete, path = "/v1/documents/{id}", params(("id" = String, Path, description = "The document's id")),
     responses((status = 204, description = "It is removed, and all its versions"), (status = 404, body = Said), (status = 409, description = "It is a duplicate", body = Said)))]
 async fn remove(State(service): Shared, Path(id): Path<String>) -> Result<StatusCode, Problem> {
-    let asked = id.clone();
-    let removed = service.judge.ask(move |filter| nearest::remove(filter, &asked));
-    match removed.await? {
-        Some(true) => Ok(StatusCode::NO_CONTENT),
-        Some(false) => Err(Problem::new(
-            StatusCode::CONFLICT,
-            format!("{id:?} is a duplicate: only unique documents are matched, so there is nothing to remove"),
-        )),
-        None => Err(unknown(&id)),
+    let all = held(&service, &id).await?;
+    if all.is_empty() {
+        return Err(unknown(&id));
     }
+    let unique: Vec<_> = all.iter().filter(|it| it.is_unique).map(|it| it.number).collect();
+    let removed = service.judge.ask(move |filter| {
+        let removed = unique.iter().map(|&number| filter.remove(number));
+        Ok(removed.collect::<Result<Vec<_>, _>>()?.contains(&true))
+    });
+    if removed.await? {
+        return Ok(StatusCode::NO_CONTENT);
+    }
+    let error = format!(
+        "{id:?} is a duplicate: only unique documents are matched, so there is nothing to remove"
+    );
+    Err(Problem::new(StatusCode::CONFLICT, error))
+}
+
+async fn held(service: &Service, id: &str) -> Result<Vec<nearest::Held>, Problem> {
+    let found = nearest::named(service.options.state.clone(), id.to_owned()).await;
+    found.map_err(|error| Problem::not_ready(format!("cannot read the state: {error}")))
 }
 
 fn unknown(id: &str) -> Problem {

@@ -142,6 +142,13 @@ impl State {
         self.execute("DELETE FROM documents WHERE id < ?", [signed(horizon.0)])
     }
 
+    /// Drops a document and what is kept of its article.
+    pub(super) fn drop_document(&self, id: DocId) -> Result<(), StateError> {
+        self.execute("DELETE FROM documents WHERE id = ?", [signed(id.0)])?;
+        self.execute("DELETE FROM articles WHERE document = ?", [signed(id.0)])?;
+        self.execute("DELETE FROM keys WHERE document = ?", [signed(id.0)])
+    }
+
     /// Calls `visit` with every document after this one, in order of arrival.
     ///
     /// # Errors

@@ -199,7 +199,22 @@ impl DurableFilter {
         })
     }
 
-    /// Makes everything durable that was judged.
+    /// Removes a unique document, as part of the open transaction: from now on nothing repeats it. Returns whether it was in the window.
+    ///
+    /// # Errors
+    /// As [`judge`](Self::judge).
+    pub fn remove(&mut self, id: DocId) -> Result<bool, StateError> {
+        self.attempt(|this| {
+            let was_there = this.engine.remove(id);
+            if was_there {
+                this.log.remove(&this.state, id)?;
+                this.state.drop_document(id)?;
+            }
+            Ok(was_there)
+        })
+    }
+
+    /// Makes everything durable that was judged or removed.
     ///
     /// # Errors
     /// If the file cannot be written, for instance because the disk is full, or an earlier call failed.

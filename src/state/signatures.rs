@@ -92,6 +92,28 @@ impl SignatureLog {
         Ok(())
     }
 
+    /// Removes a representative.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub(super) fn remove(&mut self, state: &State, id: DocId) -> Result<(), StateError> {
+        let without = |packed: &[u8]| {
+            let entries = packed.as_chunks::<BYTES>().0;
+            entries.iter().filter(|it| it[..8] != id.0.to_le_bytes()).flatten().copied().collect()
+        };
+        if let Some((_, packed)) = self.open.as_mut().filter(|(first, _)| *first <= id) {
+            *packed = without(packed);
+            self.changed = true;
+            return Ok(());
+        }
+        let sql =
+            "SELECT first, packed FROM signatures WHERE first <= ? ORDER BY first DESC LIMIT 1";
+        let row = state.find(sql, [signed(id.0)], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let Some((first, packed)): Option<(i64, Vec<u8>)> = row else { return Ok(()) };
+        let packed: Vec<u8> = without(&packed);
+        state.execute("REPLACE INTO signatures VALUES (?, ?)", (first, packed))
+    }
+
     /// Writes what was pushed, and drops what is before `horizon`.
     ///
     /// # Errors

@@ -17,8 +17,11 @@ pub(crate) fn library(name: &str) -> Option<PathBuf> {
     }
     let source = format!("{}/tests/it/preload/{name}.rs", env!("CARGO_MANIFEST_DIR"));
     // Tests run at the same time: each compiles its own.
-    let library = Path::new(env!("CARGO_TARGET_TMPDIR"))
-        .join(format!("{}-{:?}-lib{name}.so", std::process::id(), std::thread::current().id()));
+    let library = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!(
+        "{}-{:?}-lib{name}.so",
+        std::process::id(),
+        std::thread::current().id()
+    ));
     let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let compiled = Command::new(rustc)
         .args(["--edition=2024", "--crate-type=cdylib", "-O", "-Cpanic=abort", "-o"])

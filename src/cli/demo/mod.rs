@@ -13,9 +13,9 @@ pub use web::{NOTICES, Server, Site, serve};
 use super::{
     Exit, Failure, Out, Result,
     crawl::{print_summary, run_plan},
-    signals::runtime,
     notify,
     progress::Show,
+    signals::runtime,
 };
 use crate::{config::Draft, crawl, report::Report};
 

@@ -19,7 +19,7 @@ use super::{
 use crate::{
     config::Config,
     filter::{
-        ComparedArticles, Document, Documents, Filter, Key, Kind, Match, Options, Share, Verdict,
+        ComparedArticles, Document, Documents, Filter, Kind, Match, Options, Share, Verdict,
         WindowOptions,
     },
     fingerprint::{Feature, Recipe, similarity},

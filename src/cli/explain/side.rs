@@ -3,11 +3,7 @@
 use std::{ops::Range, path::Path};
 
 use super::{
-    super::{
-        Exit, Failure, Result,
-        document::read,
-        rule::kind_in_run,
-    },
+    super::{Exit, Failure, Result, document::read, rule::kind_in_run},
     is_url,
 };
 use crate::{

@@ -48,10 +48,17 @@ fn a_window_that_is_closed_and_opened_again_judges_as_one_that_stayed_open() {
     let options = options(150);
     let mut free = Filter::of_recipe(&options, Recipe::default()).unwrap();
     let mut filter = durable(State::in_memory().unwrap(), &options);
-    let mut duplicates = 0;
+    let (mut duplicates, mut removed) = (0, 0);
     for number in 1..2000 {
         if number % 97 == 0 {
             filter = durable(filter.into_state(), &options);
+        }
+        if number % 7 == 0 {
+            let id = DocId(number - number % 300);
+            let was_there = filter.remove(id).unwrap();
+            assert_eq!(was_there, free.remove(id), "document {id}");
+            assert_eq!(filter.versions(Key(id.0)), free.versions(Key(id.0)));
+            removed += u32::from(was_there);
         }
         let subject = Document { id: number.to_string(), ..subject(number) };
         let expected = free.judge(&subject);
@@ -63,6 +70,7 @@ fn a_window_that_is_closed_and_opened_again_judges_as_one_that_stayed_open() {
         }
     }
     assert!((200..1500).contains(&duplicates), "{duplicates}");
+    assert!(removed > 5 && filter.judged() == 1999 && free.judged() == 1999, "{removed}");
 }
 
 #[test]
