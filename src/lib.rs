@@ -32,7 +32,11 @@
 //! Without `jieba`, set `segment` to [`Segment::Ngrams`](fingerprint::Segment::Ngrams): a recipe never depends on features by itself.
 #![cfg_attr(
     not(feature = "cli"),
-    allow(dead_code, reason = "with all features everything is used, and checked to be")
+    allow(
+        dead_code,
+        unused_imports,
+        reason = "with all features everything is used, and checked to be"
+    )
 )]
 
 #[cfg(feature = "cli")]

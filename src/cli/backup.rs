@@ -13,7 +13,7 @@ use crate::crawl;
 Examples:
     pagesieve backup runs/docs /backup/docs-monday")]
 pub(super) struct Args {
-    /// The run directory
+    /// The run directory, or the state of a filter
     run: PathBuf,
     /// The directory of the copy: a new or empty one
     directory: PathBuf,

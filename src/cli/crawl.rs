@@ -80,7 +80,14 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
     let run = runtime.block_on(run_plan(plan, args.progress));
     // Look-ups of names that still run are not waited for.
     runtime.shutdown_background();
-    let (report, exit) = run?;
+    let (report, exit) = run.inspect_err(|failure| {
+        if matches!(failure, Failure::Crawl(error) if error.is_io()) {
+            let directory = directory.display();
+            notify(format_args!(
+                "what was committed is kept: run the same command again when files in {directory} can be read and written"
+            ));
+        }
+    })?;
     print_summary(&report, &directory, out)?;
     if matches!(report.end, End::Interrupted | End::Open) {
         notify("run the same command again to continue");

@@ -12,8 +12,11 @@ use miette::Diagnostic;
 
 use super::notify;
 use crate::{
-    config::ConfigError, crawl::CrawlError, eval::CorpusError, filter::OptionsError,
-    state::StateError,
+    config::ConfigError,
+    crawl::CrawlError,
+    eval::CorpusError,
+    filter::OptionsError,
+    state::{StateError, is_full},
 };
 
 /// The exit code of the program.
@@ -109,7 +112,7 @@ impl Failure {
             Self::State { source, .. } if source.is_misuse() => Exit::Usage,
             // The reader of the output has stopped reading, as in `… | head`.
             Self::Output(source) if source.kind() == ErrorKind::BrokenPipe => Exit::Done,
-            Self::Output(source) if source.kind() == ErrorKind::StorageFull => Exit::NoRoom,
+            Self::Output(source) | Self::Write { source, .. } if is_full(source) => Exit::NoRoom,
             _ => Exit::Failed,
         }
     }

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use super::{Exit, Failure, Out, Result, write_line};
+use super::{Exit, Out, Result, write_line};
 use crate::{
     crawl::{CrawlError, PastRun},
-    sink::{Replacement, record::SkippedLine},
+    sink::Replacement,
 };
 
 /// Print the URLs that a run skipped, or those that are still queued
@@ -32,19 +32,11 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
     let run = PastRun::open(&args.directory)?;
     let Some(path) = &args.output else {
-        visit(&run, args.pending, |line| write_line(out, line))?;
+        run.for_each_skipped(args.pending, |line| write_line(out, line))?;
         return Ok(Exit::Done);
     };
     let mut file = Replacement::create(path.clone()).map_err(CrawlError::from)?;
-    visit(&run, args.pending, |line| Ok(file.write(line).map_err(CrawlError::from)?))?;
+    run.for_each_skipped(args.pending, |line| file.write(line).map_err(CrawlError::from))?;
     file.commit().map_err(CrawlError::from)?;
     Ok(Exit::Done)
-}
-
-fn visit(
-    run: &PastRun,
-    pending: bool,
-    write: impl FnMut(&SkippedLine<'_>) -> Result<(), Failure>,
-) -> Result<()> {
-    if pending { run.for_each_pending(write) } else { run.for_each_skipped(write) }
 }

@@ -158,12 +158,19 @@ fn durable(path: &Path, config: &Config, input: Documents, out: &mut Out) -> Res
         notify(format_args!("window: {} of {} restored", thousands(read), thousands(all)));
     };
     let options = config.dedup.filter();
-    let state = State::open(path).map_err(failed)?;
-    let mut filter =
-        DurableFilter::of_filter(state, &options, || HashSeed::PUBLIC, report).map_err(failed)?;
-    let preparation = preparation(config, filter.documents());
-    let mut unprinted = Unprinted::read(filter.state()).map_err(failed)?;
+    let open = || {
+        let state = State::open(path)?;
+        let filter = DurableFilter::of_filter(state, &options, || HashSeed::PUBLIC, report)?;
+        let unprinted = Unprinted::read(filter.state())?;
+        Ok((filter, unprinted))
+    };
     let mut batch = Batch::default();
+    let (mut filter, mut unprinted) = open().map_err(failed).inspect_err(|failure| {
+        if matches!(failure, Failure::State { source, .. } if source.is_io()) {
+            batch.say_where_to_continue(failure);
+        }
+    })?;
+    let preparation = preparation(config, filter.documents());
     let mut judge_all = |documents: Vec<Prepared>| {
         let again = unprinted.answer(&documents);
         for line in &again {
@@ -184,10 +191,12 @@ fn durable(path: &Path, config: &Config, input: Documents, out: &mut Out) -> Res
         batch.print(&mut filter, failed, out)
     };
     let ended = in_chunks(input, |input| preparation.prepare(input), &mut judge_all);
-    let exit = ended.inspect_err(|failure| batch.say_where_to_continue(failure))?;
-    filter.begin().and_then(|()| filter.state().set_meta(UNPRINTED, "")).map_err(failed)?;
-    filter.commit().map_err(failed)?;
-    Ok((exit, filter.audit()))
+    let ended = ended.and_then(|exit| {
+        filter.begin().and_then(|()| filter.state().set_meta(UNPRINTED, "")).map_err(failed)?;
+        filter.commit().map_err(failed)?;
+        Ok((exit, filter.audit()))
+    });
+    ended.inspect_err(|failure| batch.say_where_to_continue(failure))
 }
 
 /// The value of the state's `meta` table that has the decisions of the last commit, until they are all printed.

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{sink::open_part, state::State};
 
-/// Copies a run into a directory, which must be empty or not exist. Returns the number of bytes copied.
+/// Copies a run, or the state of a filter, into a directory, which must be empty or not exist. Returns the number of bytes copied.
 ///
 /// # Errors
 /// If there is no run, the directory has files, or a file cannot be read or written.
@@ -43,7 +43,8 @@ fn copy_run(run: &Path, state: &Path, directory: &Path) -> Result<u64, CrawlErro
         let target = directory.join(&known.file);
         bytes += copy_file(run, &known, &target).map_err(CrawlError::file(&target))?;
     }
-    for name in DERIVED {
+    // The state of a filter has none.
+    for name in DERIVED.into_iter().filter(|_| run.is_dir()) {
         match fs::copy(run.join(name), directory.join(name)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 return Err(CrawlError::file(&run.join(name))(error));

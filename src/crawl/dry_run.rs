@@ -257,7 +257,7 @@ impl DryRun<'_> {
                     return Robots::parse(&body, product_token(&self.plan.crawl.user_agent));
                 }
                 RobotsResponse::Unreachable(why, contact) => {
-                    return Robots::unreached(&why, contact);
+                    return Robots::unreachable(&why, contact);
                 }
             }
         }

@@ -14,10 +14,10 @@ use super::{
 };
 use crate::{
     filter::{
-        ArticleSketch, Digests, Document, Engine, Horizon, Key, Kind, Known, Match, MemoryDigests,
-        Options, Position, Representative, Rule, Share, Verdict,
+        ArticleSketch, Digests, Document, Engine, Key, Kind, Match, MemoryDigests, Options,
+        Position, Representative, Rule, Share, Verdict,
     },
-    fingerprint::{Digest, HashSeed, Recipe},
+    fingerprint::{HashSeed, Recipe},
     index::{Index, Scan},
     page::{DocId, NormalUrl, Timestamp, UrlOptions},
     sink::record::SkippedLine,
@@ -29,37 +29,6 @@ use crate::{
 
 /// Pages whose URLs are cached while their links are listed.
 const REFERRERS: NonZeroUsize = NonZeroUsize::new(1 << 12).expect("not zero");
-
-/// The digests of one document, and all sketches of the state. Nothing is kept.
-struct Consulted<'a> {
-    digests: MemoryDigests,
-    state: &'a State,
-}
-
-impl Digests for Consulted<'_> {
-    type Error = StateError;
-
-    fn find(&mut self, digest: Digest, out: &mut Vec<Known>) -> Result<(), StateError> {
-        let Ok(()) = self.digests.find(digest, out);
-        Ok(())
-    }
-
-    fn article(&mut self, id: DocId) -> Result<Option<ArticleSketch>, StateError> {
-        self.state.article(id)
-    }
-
-    fn insert(&mut self, _: &[Digest], _: &Known) -> Result<(), StateError> {
-        Ok(())
-    }
-
-    fn keep_article(&mut self, _: DocId, _: &ArticleSketch, _: &[u64]) -> Result<(), StateError> {
-        Ok(())
-    }
-
-    fn expire(&mut self, _: Horizon) -> Result<(), StateError> {
-        Ok(())
-    }
-}
 
 /// A run as of its last commit. A crawl may continue it meanwhile.
 #[derive(Debug)]
@@ -185,34 +154,21 @@ impl PastRun {
         }))
     }
 
-    /// Calls `visit` with each URL that was skipped, in the order in which they were found.
+    /// Calls `visit` with each URL that was skipped, or with each one that is still `pending`, in the order in which they were found. The reason
+    /// of those that are pending is [`Reason::Host`] if their host is deferred, or [`Reason::Pending`].
     ///
     /// # Errors
     /// If the state cannot be read, or `visit` fails.
     pub fn for_each_skipped<E: From<StateError>>(
         &self,
-        visit: impl FnMut(&SkippedLine<'_>) -> Result<(), E>,
-    ) -> Result<(), E> {
-        self.for_each_url(|state| matches!(state, UrlState::Skipped(_)), visit)
-    }
-
-    /// Calls `visit` with each URL that is still queued, in the order in which they were found. The reason is [`Reason::Host`] if its host is
-    /// deferred, or [`Reason::Pending`].
-    ///
-    /// # Errors
-    /// If the state cannot be read, or `visit` fails.
-    pub fn for_each_pending<E: From<StateError>>(
-        &self,
-        visit: impl FnMut(&SkippedLine<'_>) -> Result<(), E>,
-    ) -> Result<(), E> {
-        self.for_each_url(|state| state == UrlState::Queued, visit)
-    }
-
-    fn for_each_url<E: From<StateError>>(
-        &self,
-        wanted: impl Fn(UrlState) -> bool,
+        pending: bool,
         mut visit: impl FnMut(&SkippedLine<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
+        let wanted = |state| match state {
+            UrlState::Judged => false,
+            UrlState::Queued => pending,
+            UrlState::Skipped(_) => !pending,
+        };
         let deferred = self.state.deferred_hosts()?.into_iter();
         let deferred: HashMap<_, _> = deferred.map(|row| (row.host, row.to_string())).collect();
         // The same few pages come again and again.
@@ -250,7 +206,6 @@ impl PastRun {
     }
 
     /// What the run keeps of a page to compare its article, if it does.
-    #[cfg(feature = "cli")]
     pub(crate) fn article(&self, id: DocId) -> Result<Option<ArticleSketch>, CrawlError> {
         Ok(self.state.article(id)?)
     }
@@ -269,11 +224,7 @@ impl PastRun {
         limit: usize,
     ) -> Result<Lookup, CrawlError> {
         let document = &document.clone().with_key(Key::of("")).with_time(Timestamp(i64::MIN));
-        let own = self.options()?.filter();
-        let verdicts_hold = Rule::new(options) == Rule::new(&own)
-            && options.templates == own.templates
-            && options.knows_articles() == own.knows_articles();
-        let (digests, mut candidates) = self.equal(document, verdicts_hold)?;
+        let (mut digests, mut candidates) = self.equal(document, options)?;
         let mut engine = Engine::new(options, document.recipe, Scan::default());
         self.state.restore_templates(&mut engine, None)?;
         let pages = self.state.articles()?;
@@ -281,7 +232,7 @@ impl PastRun {
         let next = self.state.position()?.map_or(DocId(1), |position| position.next);
         candidates.extend(engine.sharing_keys(document, next));
         let signature = (document.sketch.features > 0).then_some(document.sketch.signature);
-        let (mut nearest, mut compared) = (BinaryHeap::new(), 0);
+        let (mut nearest, mut compared, mut taken) = (BinaryHeap::new(), 0, Vec::new());
         let position = self.state.position()?;
         engine.restore(|take| {
             self.for_each_in_window(options, position, |representative| {
@@ -299,6 +250,7 @@ impl PastRun {
                 // No other document can be the match.
                 let is_near = distance.is_some_and(|(distance, _)| distance <= options.radius());
                 if is_near || candidates.contains(&representative.id) {
+                    taken.push(representative.id);
                     take(representative);
                 }
             })
@@ -312,8 +264,12 @@ impl PastRun {
         });
         let nearest = nearest.collect::<Result<_, StateError>>()?;
         let template = engine.template(document);
-        let mut digests = Consulted { digests, state: &self.state };
-        let change = engine.judge(&mut digests, document)?;
+        for id in taken {
+            if let Some(sketch) = self.state.article(id)? {
+                let Ok(()) = digests.keep_article(id, &sketch, &[]);
+            }
+        }
+        let Ok(change) = engine.judge(&mut digests, document);
         let matched = match change.judgement.verdict {
             Verdict::Duplicate(found) => Some((found, self.page(found.of)?)),
             Verdict::Unique => None,
@@ -321,13 +277,17 @@ impl PastRun {
         Ok(Lookup { nearest, compared, matched, template })
     }
 
-    /// The documents that have this one's body or text, and their representatives. Unless verdicts hold, recorded near duplicates may not be
-    /// any: documents equal to them are judged again.
+    /// The documents that have this one's body or text, and their representatives. With other options than the run's, recorded near
+    /// duplicates may not be any: documents equal to them are judged again.
     fn equal(
         &self,
         document: &Document,
-        verdicts_hold: bool,
-    ) -> Result<(MemoryDigests, Vec<DocId>), StateError> {
+        options: &Options,
+    ) -> Result<(MemoryDigests, Vec<DocId>), CrawlError> {
+        let own = self.options()?.filter();
+        let verdicts_hold = Rule::new(options) == Rule::new(&own)
+            && options.templates == own.templates
+            && options.knows_articles() == own.knows_articles();
         let (mut digests, mut equal) = (MemoryDigests::default(), Vec::new());
         for digest in document.body.into_iter().chain(document.sketch.digest) {
             for known in self.state.known_by(digest)? {

@@ -22,7 +22,7 @@ use crate::{
     page::{NormalUrl, UrlError, UrlOptions},
     report::{ReportError, counted},
     sink::{self, SinkError},
-    state::{Difference, StateError, UrlKind},
+    state::{Difference, StateError, UrlKind, is_full},
 };
 
 /// The `[crawl]` table.
@@ -363,13 +363,28 @@ impl CrawlError {
         move |source| Self::File { path: path.to_owned(), source }
     }
 
+    /// Whether a file could not be read or written: what was committed is kept.
+    #[must_use]
+    pub fn is_io(&self) -> bool {
+        match self {
+            Self::State(error) => error.is_io(),
+            Self::Sink(error) => {
+                !matches!(error, SinkError::Shorter { .. } | SinkError::Foreign { .. })
+            }
+            Self::Directory { .. } | Self::File { .. } | Self::Report(ReportError::Write(_)) => {
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// Whether the disk is full.
     #[must_use]
     pub fn is_full(&self) -> bool {
         match self {
             Self::State(error) => error.is_full(),
-            Self::Sink(error) => error.is_full(),
-            Self::File { source, .. } => source.kind() == io::ErrorKind::StorageFull,
+            Self::Sink(error) | Self::Report(ReportError::Write(error)) => error.is_full(),
+            Self::Directory { source, .. } | Self::File { source, .. } => is_full(source),
             _ => false,
         }
     }

@@ -112,7 +112,6 @@ fn repair_state(path: &Path, state: &Inspection, done: &mut Repair) -> io::Resul
         Some(end) => done.left.push(format!("{}: bytes {end:?} are missing", path.display())),
         None => {}
     }
-    copy.sync_all()?;
     if done.left.is_empty() { replace(path, done) } else { fs::remove_file(new(path)) }
 }
 
@@ -126,7 +125,7 @@ fn repair_file(
     let path = run.join(&known.file);
     let failed = CrawlError::file(&path);
     if !path.exists() {
-        if known.is_full() {
+        if known.is_full {
             return Ok(());
         }
         File::create(&path).map_err(&failed)?;
@@ -151,7 +150,6 @@ fn repair_file(
     if wrong.length > known.size {
         copy.set_len(known.size).map_err(&failed)?;
     }
-    copy.sync_all().map_err(&failed)?;
     if damaged.is_empty() && wrong.length >= known.size {
         return replace(&path, done).map_err(&failed);
     }
@@ -160,12 +158,12 @@ fn repair_file(
         return fs::remove_file(new(&path)).map_err(&failed);
     }
     let size = drop_lines(&path, &joined(damaged.into_iter()), done).map_err(&failed)?;
-    replace(&path, done).map_err(&failed)?;
-    let checksums = Checksums::of_file(&path, 0..size).map_err(&failed)?;
+    let checksums = Checksums::of_file(&new(&path), 0..size).map_err(&failed)?;
     let checksums: Vec<_> = checksums.into_iter().map(|part| (known.name.clone(), part)).collect();
     state.begin()?;
     state.drop_checksums(&known.name)?;
     keep_marks(state, &[Mark { file: known.file.clone(), offset: size }], &checksums)?;
+    replace(&path, done).map_err(&failed)?;
     Ok(state.commit()?)
 }
 
@@ -188,10 +186,8 @@ fn drop_lines(path: &Path, damaged: &[Range<u64>], done: &mut Repair) -> io::Res
         }
     })?;
     fs::remove_file(whole)?;
-    let file = lines.into_inner()?;
-    failed.map_or(Ok(()), Err)?;
-    file.sync_all()?;
-    Ok(written)
+    lines.flush()?;
+    failed.map_or(Ok(written), Err)
 }
 
 /// Restores a block in place, if one byte of it was changed. Returns whether it did.
@@ -203,7 +199,8 @@ fn restore_block(
     let mut block = Vec::new();
     file.seek(SeekFrom::Start(bytes.start))?;
     file.take(bytes.end - bytes.start).read_to_end(&mut block)?;
-    if !restore(&mut block, is_sound) {
+    let whole = 0..block.len();
+    if !restore(&mut block, whole, is_sound) {
         return Ok(false);
     }
     file.seek(SeekFrom::Start(bytes.start))?;
@@ -230,6 +227,8 @@ fn replace(path: &Path, done: &mut Repair) -> io::Result<()> {
         }
         aside = path.with_added_extension(format!("damaged-{number}"));
     }
+    // It must not be lost when the old one has another name.
+    OpenOptions::new().write(true).open(new(path))?.sync_all()?;
     fs::rename(path, &aside)?;
     fs::rename(new(path), path)?;
     done.aside.push(aside);

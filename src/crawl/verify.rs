@@ -67,7 +67,8 @@ pub fn verify(run: &Path) -> Result<Verification, CrawlError> {
         lock => lock.ok(),
     };
     let state = inspect(&path)?;
-    drop(lock);
+    // A state of an earlier version is migrated when it is read, which takes the lock.
+    let _lock = lock.filter(|_| state.has_checksums);
     for file in [&path, &Log::path(&path)] {
         found.bytes += file.metadata().map_or(0, |file| file.len());
     }
@@ -100,22 +101,22 @@ pub(super) struct Known {
     /// The name of its checksums.
     pub(super) name: String,
     pub(super) size: u64,
+    /// Whether it is full: it may have been moved away.
+    pub(super) is_full: bool,
 }
 
 impl Known {
     /// All output files of a run.
     pub(super) fn all(state: &State) -> Result<Vec<Self>, StateError> {
-        let files = state.files()?;
-        let known = |(file, size): &(String, u64)| {
+        let (files, writes_warc) = (state.files()?, state.meta("warc")?.unwrap_or(false));
+        let known = |(place, (file, size)): (usize, &(String, u64))| {
             let name = checksums_name(file, files.iter().map(|(file, _)| file.as_str()));
-            Self { file: file.clone(), name, size: *size }
+            // By name, the current WARC file is the last of all files.
+            let is_current = writes_warc && place + 1 == files.len();
+            let is_full = *file == name && !is_current;
+            Self { file: file.clone(), name, size: *size, is_full }
         };
-        Ok(files.iter().map(known).collect())
-    }
-
-    /// Whether the file is full: it may have been moved away.
-    pub(super) fn is_full(&self) -> bool {
-        self.file == self.name
+        Ok(files.iter().enumerate().map(known).collect())
     }
 
     fn checksums(&self, state: &State) -> Result<Vec<Checksums>, StateError> {
@@ -167,7 +168,7 @@ impl Verification {
     }
 
     fn add_state(&mut self, path: &Path, state: &Inspection) {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let name = name_of(path);
         // To ask SQLite would apply the log.
         let ask = state.log.is_none() && !state.pages.is_empty();
         let owners = if ask { owners(path) } else { HashMap::new() };
@@ -198,7 +199,7 @@ impl Verification {
         if self.damage.is_empty()
             && let Some(what) = state.structure()?
         {
-            self.add(STATE, 0..self.bytes, what);
+            self.add(&name_of(path), 0..self.bytes, what);
         }
         let files = if run.is_dir() { Known::all(&state)? } else { Vec::new() };
         files.iter().try_for_each(|known| self.add_file(run, known, &state, was_killed))
@@ -212,8 +213,12 @@ impl Verification {
         was_killed: bool,
     ) -> Result<(), CrawlError> {
         let (file, path) = (&known.file, run.join(&known.file));
-        if !path.exists() && known.is_full() {
-            self.notes.push(format!("{file} is not there: moved away?"));
+        if !path.exists() {
+            if known.is_full {
+                self.notes.push(format!("{file} is not there: moved away?"));
+            } else if known.size > 0 {
+                self.add(file, 0..known.size, "the file is missing".to_owned());
+            }
             return Ok(());
         }
         let wrong = check(run, known, state)?;
@@ -235,6 +240,10 @@ impl Verification {
         }
         Ok(())
     }
+}
+
+fn name_of(path: &Path) -> Cow<'_, str> {
+    path.file_name().unwrap_or_default().to_string_lossy()
 }
 
 /// The bytes of a page of the state.
@@ -265,9 +274,11 @@ fn affected(run: &Path, file: &str, bytes: &Range<u64>) -> io::Result<String> {
     if !has_lines(&path) {
         for name in [PAGES, DUPLICATES] {
             for path in parts(run, name)? {
-                each_line(open_part(&path)?, |_, line| {
-                    urls.extend(archived(line, file, bytes));
-                })?;
+                let read = open_part(&path).and_then(|lines| {
+                    each_line(lines, |_, line| urls.extend(archived(line, file, bytes)))
+                });
+                // What cannot be read there is damage of its own.
+                drop(read);
             }
         }
         return Ok(format!("records of {}", shown(&urls, "a redirect, an error or robots.txt")));

@@ -142,7 +142,7 @@ impl Worker {
         limit: Limit,
         patience: Option<Duration>,
     ) -> (Result<Response, FetchError>, Option<Exchange>) {
-        let (got, exchange) = self.fetcher.exchange_within(url, limit, patience).await;
+        let (got, exchange) = self.fetcher.exchange(url, limit, patience).await;
         let (address, signal) = match &got {
             Ok(response) if matches!(response.status.as_u16(), 429 | 503) => (
                 Some(response.address.ip()),
@@ -368,7 +368,7 @@ impl Worker {
 }
 
 fn unreachable(why: &str, contact: Contact) -> RobotsResult {
-    RobotsResult::Rules(Arc::new(Robots::unreached(why, contact)), Duration::ZERO)
+    RobotsResult::Rules(Arc::new(Robots::unreachable(why, contact)), Duration::ZERO)
 }
 
 /// What a failure says about its host.
@@ -405,7 +405,7 @@ fn failed(error: &FetchError) -> Skipped {
 }
 
 fn age(at: Timestamp) -> Duration {
-    Duration::from_millis(u64::try_from(Timestamp::now().0 - at.0).unwrap_or(0))
+    Duration::from_millis(u64::try_from(Timestamp::now().0.saturating_sub(at.0)).unwrap_or(0))
 }
 
 fn trace(url: &Url, attempt: u32, got: &Result<Response, FetchError>) {

@@ -8,10 +8,7 @@ use super::{
     steady::{SteadyMap, SteadyQueue},
     verdict::{Facts, Kind, Match, Step, Verdict},
 };
-use crate::{
-    fingerprint::{Digest, Fingerprint},
-    page::{DocId, Lang},
-};
+use crate::{fingerprint::Digest, page::DocId};
 
 /// A document that is known by the digest of its body or of its text.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,8 +21,8 @@ pub(crate) struct Known {
     pub(crate) verdict: Verdict,
     /// The number of the alias among aliases, from 0; `None` for a representative.
     pub(crate) alias: Option<u64>,
-    /// The facts about its text, which a document with the same body gets.
-    pub(crate) facts: Facts,
+    /// The facts about its text, which a document with the same body gets; `None` if it has no body.
+    pub(crate) facts: Option<Facts>,
 }
 
 impl Known {
@@ -102,8 +99,8 @@ pub(crate) trait Digests {
 /// Documents that leave at a time: many more than arrive.
 const AT_ONCE: usize = 64;
 
-/// The tables in memory, and what the sketches take. A representative takes up to 88 bytes, an alias 120, and each of its digests but the first
-/// 46 more.
+/// The tables in memory, and what the sketches take. A representative takes up to 72 bytes, an alias 104, 32 more if it has a body, and each of
+/// its digests but the first 46 more.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MemoryDigests {
     representatives: Ledger<()>,
@@ -132,10 +129,12 @@ impl Digests for MemoryDigests {
 
     fn find(&mut self, digest: Digest, out: &mut Vec<Known>) -> Result<(), Infallible> {
         let representatives = self.representatives.find(digest);
-        out.extend(representatives.map(|record| record.known(Verdict::Unique, None)));
+        out.extend(
+            representatives.map(|record| self.representatives.known(record, Verdict::Unique, None)),
+        );
         out.extend(self.aliases.find(digest).map(|record| {
             let Alias { number, matched } = record.more;
-            record.known(Verdict::Duplicate(matched), Some(number))
+            self.aliases.known(record, Verdict::Duplicate(matched), Some(number))
         }));
         Ok(())
     }
@@ -186,6 +185,10 @@ struct Ledger<M> {
     records: SteadyQueue<Record<M>>,
     /// The ordinal of the first record.
     first_record: u32,
+    /// The facts of the records that have some.
+    facts: SteadyQueue<Facts>,
+    /// The ordinal of the first facts.
+    first_facts: u32,
     entries: SteadyQueue<Entry>,
     /// The ordinal of the first entry.
     first: u32,
@@ -198,18 +201,15 @@ struct Ledger<M> {
 struct Record<M> {
     id: DocId,
     key: Key,
-    fingerprint: Fingerprint,
-    chars: u32,
-    features: u32,
-    lang: Option<Lang>,
-    has_fingerprint: bool,
-    thin: bool,
+    /// The ordinal of its facts, if it has some.
+    facts: u32,
+    has_facts: bool,
     /// How many digests it is known by.
     digests: u8,
     more: M,
 }
 
-const _: () = assert!(size_of::<Record<()>>() == 40);
+const _: () = assert!(size_of::<Record<()>>() == 24);
 
 #[derive(Clone, Debug)]
 struct Entry {
@@ -220,19 +220,10 @@ struct Entry {
     record: u32,
 }
 
-impl<M> Record<M> {
-    fn known(&self, verdict: Verdict, alias: Option<u64>) -> Known {
-        let &Self { id, key, chars, features, lang, thin, .. } = self;
-        let fingerprint = self.has_fingerprint.then_some(self.fingerprint);
-        let facts = Facts { fingerprint, chars, features, lang, thin };
-        Known { id, key, verdict, alias, facts }
-    }
-}
-
 impl<M> Default for Ledger<M> {
     fn default() -> Self {
-        let (records, entries, newest) = Default::default();
-        Self { records, first_record: 0, entries, first: 0, newest }
+        let (records, facts, entries, newest) = Default::default();
+        Self { records, first_record: 0, facts, first_facts: 0, entries, first: 0, newest }
     }
 }
 
@@ -241,20 +232,13 @@ impl<M> Ledger<M> {
         // What is known by nothing is never found.
         let Ok(count @ 1..) = u8::try_from(digests.len()) else { return };
         let record = self.first_record.wrapping_add(ordinal(self.records.len()));
-        let Known { id, key, facts, .. } = *known;
-        let Facts { fingerprint, chars, features, lang, thin } = facts;
-        self.records.push(Record {
-            id,
-            key,
-            fingerprint: fingerprint.unwrap_or_default(),
-            chars,
-            features,
-            lang,
-            has_fingerprint: fingerprint.is_some(),
-            thin,
-            digests: count,
-            more,
-        });
+        let Known { id, key, facts: its_facts, .. } = *known;
+        let facts = self.first_facts.wrapping_add(ordinal(self.facts.len()));
+        let has_facts = its_facts.is_some();
+        self.records.push(Record { id, key, facts, has_facts, digests: count, more });
+        if let Some(facts) = its_facts {
+            self.facts.push(facts);
+        }
         for &digest in digests {
             let entry = self.first.wrapping_add(ordinal(self.entries.len()));
             let (part, chain) = beginning(digest);
@@ -278,11 +262,21 @@ impl<M> Ledger<M> {
         })
     }
 
+    fn known(&self, record: &Record<M>, verdict: Verdict, alias: Option<u64>) -> Known {
+        let place = record.facts.wrapping_sub(self.first_facts) as usize;
+        let facts = self.facts.get(place).copied().filter(|_| record.has_facts);
+        Known { id: record.id, key: record.key, verdict, alias, facts }
+    }
+
     /// Drops what is past: some at a time, so that no document waits for many others.
     fn drop_while(&mut self, is_past: impl Fn(&Record<M>) -> bool) {
         for _ in 0..AT_ONCE {
             let Some(record) = self.records.pop_if(|record| is_past(record)) else { return };
             self.first_record = self.first_record.wrapping_add(1);
+            if record.has_facts {
+                self.facts.pop_if(|_| true);
+                self.first_facts = self.first_facts.wrapping_add(1);
+            }
             for _ in 0..record.digests {
                 let Some(entry) = self.entries.pop_if(|_| true) else { return };
                 let (part, chain) = beginning(entry.digest);
@@ -329,7 +323,8 @@ mod tests {
     use super::*;
 
     fn known(id: u64) -> Known {
-        let facts = Facts { chars: 7, thin: id.is_multiple_of(2), ..Facts::default() };
+        let facts = Facts { features: 7, thin: id.is_multiple_of(2), ..Facts::default() };
+        let facts = (!id.is_multiple_of(3)).then_some(facts);
         Known { id: DocId(id), key: Key(id), verdict: Verdict::Unique, alias: None, facts }
     }
 
@@ -344,7 +339,8 @@ mod tests {
                 (digest[4], digest[15]) = (chain, end);
                 Digest(digest)
             };
-            let mut ledger: Ledger<()> = Ledger { first, first_record: first, ..Ledger::default() };
+            let mut ledger: Ledger<()> =
+                Ledger { first, first_record: first, first_facts: first, ..Ledger::default() };
             let (mut all, mut horizon) = (Vec::new(), 0);
             for (id, (digests, leave)) in (0..).zip(steps) {
                 let digests: Vec<_> = digests.into_iter().map(digest).collect();
@@ -353,7 +349,7 @@ mod tests {
                 horizon = (horizon + leave).min(id);
                 ledger.drop_while(|record| record.id.0 < horizon);
                 for asked in (0..12).map(|number| digest((number / 4, number % 4))) {
-                    let found = ledger.find(asked).map(|record| record.known(Verdict::Unique, None));
+                    let found = ledger.find(asked).map(|record| ledger.known(record, Verdict::Unique, None));
                     let inside = all.iter().rev().filter(|(id, _)| *id >= horizon);
                     let expected = inside.flat_map(|(id, digests)| {
                         digests.iter().filter(|digest| **digest == asked).map(|_| known(*id))

@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
-#[cfg(feature = "cli")]
-use super::article::ArticleSketch;
-use super::{article::Article, key::Key, templates::Blocks, verdict::Facts};
+use super::{
+    article::{Article, ArticleSketch},
+    key::Key,
+    templates::Blocks,
+    verdict::Facts,
+};
 #[cfg(feature = "html")]
 use crate::{
     extract::{Extracted, Extractor},
@@ -76,7 +79,6 @@ impl Document {
     }
 
     /// The same document with the article of which a run keeps this sketch. It can be judged with others that are made in this way.
-    #[cfg(feature = "cli")]
     pub(crate) fn with_sketch(self, sketch: ArticleSketch) -> Self {
         let article = Article::of_sketch(sketch);
         let blocks = self.blocks.map(|it| it.with_page(article.name(), article.blocks()));

@@ -316,6 +316,12 @@ impl<I: Index> Engine<I> {
         self.documents.clone()
     }
 
+    /// The number of pages in the window, without texts.
+    #[cfg(feature = "state")]
+    pub(crate) fn pages(&self) -> usize {
+        self.window.articles()
+    }
+
     /// The number of unique documents in the window.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -454,7 +460,9 @@ impl<I: Index> Engine<I> {
             .iter()
             .filter(|known| self.may_match(known, key, horizon))
             .min_by_key(|known| known.id);
-        let found = oldest.map(|known| (Verdict::Duplicate(known.matched_at(step)), known.facts));
+        let found = oldest.map(|known| {
+            (Verdict::Duplicate(known.matched_at(step)), known.facts.unwrap_or_default())
+        });
         if known.len() >= self.equal_limit && self.is_at_limit(&known) {
             self.at_limit.push(digest);
         }
@@ -637,6 +645,7 @@ impl<I: Index> Engine<I> {
         facts: Facts,
     ) -> Result<Representative, D::Error> {
         let id = self.next;
+        let facts = document.body.map(|_| facts);
         let known = Known { id, key: document.key, verdict: Verdict::Unique, alias: None, facts };
         known_by.retain(|digest| !self.at_limit.contains(digest));
         digests.insert(&known_by, &known)?;
@@ -670,7 +679,7 @@ impl<I: Index> Engine<I> {
             return Ok(());
         }
         let (id, alias) = (self.next, Some(self.aliases));
-        let key = document.key;
+        let (key, facts) = (document.key, document.body.map(|_| facts));
         digests.insert(known_by, &Known { id, key, verdict, alias, facts })?;
         self.aliases += 1;
         Ok(())

@@ -50,21 +50,16 @@ use crate::{
     page::{DocId, Timestamp},
 };
 
-#[cfg(feature = "state")]
-pub(crate) use article::ArticleSketch;
-#[cfg(feature = "cli")]
-pub(crate) use article::{Article, Figures, Names, Obstacle, Part, Passage, Shared, WORD};
-pub(crate) use digests::MemoryDigests;
-#[cfg(feature = "state")]
-pub(crate) use digests::{Digests, Horizon, Known};
+pub(crate) use article::{
+    Article, ArticleSketch, Figures, Names, Obstacle, Part, Passage, Shared, WORD,
+};
+pub(crate) use digests::{Digests, Horizon, Known, MemoryDigests};
 pub use document::{Document, Documents};
 #[cfg(feature = "cli")]
 pub(crate) use engine::ComparedArticles;
 pub use engine::Engine;
-#[cfg(feature = "state")]
 pub(crate) use engine::{Change, Position};
 pub use key::Key;
-#[cfg(feature = "state")]
 pub(crate) use key::OriginKey;
 pub use options::{MemoryError, Mode, Options, OptionsError, Radius, RadiusError};
 pub use rule::Rule;
@@ -72,7 +67,6 @@ pub use stream::{Judge, Judged, NearDedup, NearDupExt};
 #[cfg(test)]
 pub(crate) use templates::Bounds;
 pub use templates::Share;
-#[cfg(feature = "state")]
 pub(crate) use templates::{TemplateChange, TemplateSample};
 pub use verdict::{Facts, Judgement, Kind, Match, Step, Verdict};
 pub use window::WindowOptions;

@@ -133,7 +133,6 @@ impl Blocks {
     }
 
     /// The blocks of a page of this name from the same origin: hashes and weights.
-    #[cfg(feature = "cli")]
     pub(crate) fn with_page(&self, name: u32, blocks: impl Iterator<Item = (u64, u32)>) -> Self {
         let all = blocks.map(|(hash, chars)| Block { hash, chars }).collect();
         Self { origin: self.origin, name: Some(name), all }

@@ -96,7 +96,6 @@ impl Packed {
     }
 
     /// Whether it is what an earlier version appended when a duplicate refreshed its match: representatives leave in order of arrival.
-    #[cfg(feature = "state")]
     pub(crate) fn is_copy(&self) -> bool {
         self.0[3] & !HAS_ARTICLE > 1
     }

@@ -104,7 +104,6 @@ pub fn language(text: &str) -> Option<&'static str> {
 }
 
 /// The ISO 639-1 code with which a language tag such as `zh-Hant-TW` starts.
-#[cfg(feature = "html")]
 pub(crate) fn of_tag(tag: &str) -> Option<&'static str> {
     let primary = tag.trim().split(['-', '_']).next()?;
     codes()

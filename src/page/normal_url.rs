@@ -125,7 +125,6 @@ impl NormalUrl {
     }
 
     /// A URL that was in normal form when it was stored; `None` if it is none that can be fetched.
-    #[cfg(feature = "crawl")]
     pub(crate) fn stored(text: &str) -> Option<Self> {
         let url = Url::parse(text).ok()?;
         matches!(url.scheme(), "http" | "https").then_some(Self(url))

@@ -1,8 +1,6 @@
 //! How numbers are written for people: grouped digits, sizes with a unit.
 
-#[cfg(feature = "crawl")]
 use bytesize::{ByteSize, GIB, KIB, MIB};
-#[cfg(feature = "crawl")]
 use serde::Serializer;
 
 /// Writes 4920 as `4,920`.
@@ -19,7 +17,6 @@ pub(crate) fn thousands(number: u64) -> String {
 }
 
 /// Serialises a size in the largest unit that divides it, so that a configuration reads back the same value.
-#[cfg(feature = "crawl")]
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes the field by reference")]
 pub(crate) fn serialize_size<S: Serializer>(
     size: &ByteSize,

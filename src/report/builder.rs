@@ -16,8 +16,8 @@ use crate::{
     },
     sink::record::VerdictName,
     state::{
-        ClusterRow, HostCounts, JudgedDocument, Reason, SkipCause, State, StateError, UrlId,
-        UrlRow, UrlState,
+        ClusterKind, ClusterRow, HostCounts, JudgedDocument, Reason, SkipCause, State, StateError,
+        UrlId, UrlRow, UrlState,
     },
 };
 
@@ -37,19 +37,8 @@ pub(crate) struct Builder {
     /// The last document that was counted.
     last: DocId,
     counts: Counts,
-    kinds: Vec<ClusterKind>,
     /// Duplicates that were not stored: of the same site, of other sites.
     unstored: [u64; 2],
-}
-
-/// The clusters of one language, with or without near duplicates.
-#[derive(Debug, Serialize, Deserialize)]
-struct ClusterKind {
-    has_near: bool,
-    lang: Option<String>,
-    clusters: u64,
-    /// Duplicates in them.
-    pages: u64,
 }
 
 impl Builder {
@@ -142,34 +131,7 @@ impl Builder {
         self.unstored[usize::from(!same_site)] += u64::from(!stored);
         let is_near = found.kind == Kind::Near;
         let lang = judgement.facts.lang.as_ref().map(Lang::as_str);
-        let cluster = state.add_to_cluster(found.of, judgement.id, is_near, lang, MEMBERS)?;
-        self.count_cluster(&cluster, is_near);
-        Ok(())
-    }
-
-    /// Counts a cluster that has got a duplicate.
-    fn count_cluster(&mut self, cluster: &ClusterRow, is_near: bool) {
-        let &ClusterRow { count, near, ref lang, .. } = cluster;
-        // The first near duplicate of exact ones.
-        let moves = is_near && near == 1 && count > 1;
-        if moves {
-            let exact = self.kind(false, lang.as_deref());
-            exact.clusters = exact.clusters.saturating_sub(1);
-            exact.pages = exact.pages.saturating_sub(count - 1);
-        }
-        let kind = self.kind(near > 0, lang.as_deref());
-        kind.clusters += u64::from(moves || count == 1);
-        kind.pages += if moves { count } else { 1 };
-    }
-
-    fn kind(&mut self, has_near: bool, lang: Option<&str>) -> &mut ClusterKind {
-        let known = |kind: &ClusterKind| kind.has_near == has_near && kind.lang.as_deref() == lang;
-        let place = self.kinds.iter().position(known).unwrap_or_else(|| {
-            let lang = lang.map(str::to_owned);
-            self.kinds.push(ClusterKind { has_near, lang, clusters: 0, pages: 0 });
-            self.kinds.len() - 1
-        });
-        &mut self.kinds[place]
+        state.add_to_cluster(found.of, judgement.id, is_near, lang, MEMBERS)
     }
 
     /// Counts a URL that was skipped.
@@ -241,14 +203,15 @@ impl Builder {
         run.counts = counts;
         run.deferred.sort_by(|a, b| b.urls.cmp(&a.urls).then_with(|| a.host.cmp(&b.host)));
         let hosts: Vec<_> = state.host_counts()?.into_iter().map(host).collect();
-        let largest = self.largest_clusters(state)?;
+        let kinds = state.cluster_kinds()?;
+        let largest = largest_clusters(state, &kinds)?;
         let warnings = self.warnings(state, &run, keeps, &hosts, &largest)?;
-        let cluster_count = self.kinds.iter().map(|kind| kind.clusters).sum();
+        let cluster_count = kinds.iter().map(|kind| kind.clusters).sum();
         let (clusters, largest_omitted) = choose(largest, CLUSTERS);
         let shown_pages: u64 = clusters.iter().map(|cluster| cluster.count).sum();
         let near = |kind: &&ClusterKind| kind.has_near;
-        let all_near: u64 = self.kinds.iter().filter(near).map(|kind| kind.clusters).sum();
-        let all_pages: u64 = self.kinds.iter().map(|kind| kind.pages).sum();
+        let all_near: u64 = kinds.iter().filter(near).map(|kind| kind.clusters).sum();
+        let all_pages: u64 = kinds.iter().map(|kind| kind.pages).sum();
         let shown_near = clusters.iter().filter(|cluster| cluster.near > 0).count() as u64;
         let omitted = Omitted {
             clusters: cluster_count - clusters.len() as u64,
@@ -298,20 +261,15 @@ impl Builder {
         }
         Ok(warnings)
     }
+}
 
-    /// The largest clusters of each kind, more than a report shows, the largest first.
-    fn largest_clusters(&self, state: &State) -> Result<Vec<ClusterRow>, StateError> {
-        let mut largest = Vec::new();
-        for kind in self.kinds.iter().filter(|kind| kind.clusters > 0) {
-            let limit = CLUSTERS + 1;
-            largest.append(&mut state.largest_clusters(
-                kind.has_near,
-                kind.lang.as_deref(),
-                limit,
-            )?);
-        }
-        Ok(largest_first(largest))
+/// The largest clusters of each kind, more than a report shows, the largest first.
+fn largest_clusters(state: &State, kinds: &[ClusterKind]) -> Result<Vec<ClusterRow>, StateError> {
+    let mut largest = Vec::new();
+    for ClusterKind { has_near, lang, .. } in kinds {
+        largest.append(&mut state.largest_clusters(*has_near, lang.as_deref(), CLUSTERS + 1)?);
     }
+    Ok(largest_first(largest))
 }
 
 fn save_hosts(state: &State, hosts: &mut HashMap<String, HostCounts>) -> Result<(), StateError> {

@@ -22,7 +22,6 @@ use crate::{
 };
 
 pub(crate) use builder::Builder;
-#[cfg(feature = "cli")]
 pub(crate) use render::audited;
 pub(crate) use render::counted;
 pub use warning::{UnreachableSeed, Warning};

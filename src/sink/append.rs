@@ -1,7 +1,7 @@
 //! A file that only grows, starting at a committed offset.
 
 use std::{
-    fs::{File, OpenOptions},
+    fs::{self, File, OpenOptions},
     io::{self, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
 };
@@ -67,9 +67,10 @@ impl AppendFile {
         Self { path, ..self }
     }
 
-    /// The checksums of what was written since the last call. Each part replaces the one with the same start.
-    pub(super) fn take_checksums(&mut self) -> Vec<Checksums> {
-        self.checksums.take()
+    /// The checksums of what was written since the last call, with the `name` under which they are kept. Each part replaces the one with the
+    /// same start.
+    pub(super) fn take_checksums(&mut self, name: &str) -> Vec<(String, Checksums)> {
+        self.checksums.take().into_iter().map(|part| (name.to_owned(), part)).collect()
     }
 
     /// Length of the file in bytes, including buffered ones.
@@ -129,6 +130,21 @@ impl AppendFile {
         self.pending.clear();
         Ok(())
     }
+}
+
+/// Creates a directory and those above it. Their names survive a loss of power.
+///
+/// # Errors
+///
+/// If it cannot be created.
+pub fn create_directory(path: &Path) -> io::Result<()> {
+    let missing: Vec<_> = path.ancestors().skip(1).take_while(|above| !above.is_dir()).collect();
+    fs::create_dir_all(path)?;
+    [path].into_iter().chain(missing).try_for_each(|created| match sync_parent(created) {
+        // Where nothing can be listed, nothing was created just now.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(()),
+        synced => synced,
+    })
 }
 
 /// Makes a new or renamed directory entry durable; otherwise the file's name may be lost although its bytes are not.

@@ -27,8 +27,9 @@ use self::{
     record::{DuplicateLine, PageLine},
     warc::{Exchange, Kind, RunFields, Warc},
 };
+use crate::state::{is_full, is_read_only};
 
-pub use append::AppendFile;
+pub use append::{AppendFile, create_directory};
 pub use checksums::Checksums;
 pub(crate) use parts::checksums_name;
 pub use parts::{open_part, parts};
@@ -148,7 +149,7 @@ impl SinkError {
     #[must_use]
     pub fn is_read_only(&self) -> bool {
         let Self::Open { source, .. } = self else { return false };
-        matches!(source.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
+        is_read_only(source)
     }
 
     fn open(path: &Path, source: io::Error) -> Self {
@@ -160,10 +161,6 @@ impl SinkError {
         let path = path.to_owned();
         if is_full(&source) { Self::Full { path, source } } else { Self::Write { path, source } }
     }
-}
-
-fn is_full(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
 /// The growing files of a run directory: `pages.jsonl`, `duplicates.jsonl` and, if configured, `warc/*.warc.gz`.
@@ -190,7 +187,7 @@ impl Outputs {
         warc: Option<RunFields>,
         committed: &[Mark],
     ) -> Result<Self, SinkError> {
-        std::fs::create_dir_all(directory).map_err(|source| SinkError::open(directory, source))?;
+        create_directory(directory).map_err(|source| SinkError::open(directory, source))?;
         Ok(Self {
             pages: Parts::open(directory, PAGES, committed)?,
             duplicates: Parts::open(directory, DUPLICATES, committed)?,

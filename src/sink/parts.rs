@@ -51,6 +51,7 @@ impl Parts {
         if next.exists() && (length(&path) < wanted || wanted == 0) && length(&next) >= wanted {
             fs::rename(&next, &path).map_err(|source| SinkError::open(&path, source))?;
         }
+        remove(&beside(&path))?;
         remove(&next.with_added_extension("zst"))?;
         let last = directory.join(part(name, number - 1));
         if number > 1 && last.with_added_extension("zst").exists() {
@@ -90,9 +91,7 @@ impl Parts {
     }
 
     fn collect_checksums(&mut self) {
-        let name = part(self.name, self.number);
-        let new = self.file.take_checksums().into_iter();
-        self.checksums.extend(new.map(|checksums| (name.clone(), checksums)));
+        self.checksums.extend(self.file.take_checksums(&part(self.name, self.number)));
     }
 
     /// Starts a new file. Until the mark of the full one is committed, all that it had is on the disk under either name.
@@ -105,12 +104,13 @@ impl Parts {
             let compressed = self.directory.join(&mark.file);
             let mut compressed = compress(&path, &compressed)?;
             mark.offset = compressed.offset();
-            let checksums = compressed.take_checksums().into_iter();
-            self.checksums.extend(checksums.map(|checksums| (mark.file.clone(), checksums)));
+            self.checksums.extend(compressed.take_checksums(&mark.file));
             self.obsolete = Some(target.clone());
         }
         let next = AppendFile::open(beside(&path), 0)?;
+        // Each name is durable before the next one changes: otherwise only the second change may survive a loss of power.
         fs::rename(&path, &target)
+            .and_then(|()| sync_parent(&path))
             .and_then(|()| fs::rename(beside(&path), &path))
             .and_then(|()| sync_parent(&path))
             .map_err(|source| SinkError::open(&path, source))?;

@@ -17,7 +17,7 @@ use crate::{
     page::Timestamp,
     sink::{
         Checksums, Mark, Options, Position, SinkError,
-        append::{AppendFile, sync_parent},
+        append::{AppendFile, create_directory},
         open_known,
         record::Decision,
     },
@@ -163,9 +163,7 @@ impl Warc {
     /// [`SinkError::Shorter`] and [`SinkError::Foreign`] if the files do not fit the marks, [`SinkError::Open`] if they cannot be opened.
     pub fn open(directory: &Path, run: RunFields, committed: &[Mark]) -> Result<Self, SinkError> {
         let folder = directory.join(DIRECTORY);
-        fs::create_dir_all(&folder)
-            .and_then(|()| sync_parent(&folder))
-            .map_err(|source| SinkError::open(&folder, source))?;
+        create_directory(&folder).map_err(|source| SinkError::open(&folder, source))?;
         let is_committed = |number: &u32| {
             let name = file_name(&run.name, *number);
             committed.iter().any(|mark| mark.file == name)
@@ -188,9 +186,7 @@ impl Warc {
     }
 
     fn collect_checksums(&mut self) {
-        let name = self.file_name();
-        let new = self.file.take_checksums().into_iter();
-        self.checksums.extend(new.map(|checksums| (name.clone(), checksums)));
+        self.checksums.extend(self.file.take_checksums(&self.file_name()));
     }
 
     /// Writes an exchange: its request, then response, revisit or metadata. Returns the position of the latter (of the response, if

@@ -19,7 +19,6 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails.
-    #[cfg(feature = "crawl")]
     pub(crate) fn articles(&self) -> Result<usize, StateError> {
         let count: i64 = self.value("SELECT count(*) FROM keys", [])?;
         Ok(usize::try_from(count).unwrap_or(0))

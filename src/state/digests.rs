@@ -224,7 +224,7 @@ impl State {
             let Judgement { id, verdict, facts, .. } = read_document(row)?.judgement;
             let (alias, key): (Option<i64>, Option<i64>) = (row.get("alias")?, row.get("key")?);
             let key = Key(key.map_or(0, unsigned));
-            let known = Known { id, key, verdict, alias: alias.map(unsigned), facts };
+            let known = Known { id, key, verdict, alias: alias.map(unsigned), facts: Some(facts) };
             Ok((known, row.get::<_, Option<Vec<u8>>>("digests")?.unwrap_or_default()))
         })?;
         let has = |digests: &[u8]| digests.as_chunks::<16>().0.contains(&digest.0);

@@ -341,7 +341,7 @@ impl State {
         let position = self.position()?;
         let oldest = position.map_or(DocId(0), |position| position.oldest);
         let log = SignatureLog::restore(self, engine, oldest, report)?;
-        let pages = engine.len();
+        let pages = engine.pages();
         self.for_each_article(oldest, |id, keys| engine.enter_article(id, keys, pages))?;
         self.restore_templates(engine, None)?;
         if let Some(position) = position {

@@ -229,14 +229,6 @@ impl State {
         found.ok_or(NO_HOST)
     }
 
-    /// The name of a host.
-    ///
-    /// # Errors
-    /// If SQLite fails or there is none.
-    pub(crate) fn host_name(&self, host: HostId) -> Result<String, StateError> {
-        self.value("SELECT name FROM hosts WHERE id = ?", [host.0])
-    }
-
     /// The deferred hosts, by name.
     ///
     /// # Errors

@@ -11,7 +11,7 @@ use std::{
 use rusqlite::{Connection, OpenFlags};
 
 use super::{
-    log::Log,
+    log::{Log, word},
     pages::{PAGE, has_checksums, is_blank, is_sound},
 };
 
@@ -78,7 +78,7 @@ impl Inspection {
             }
         }
         if logged.is_empty() {
-            let wanted = u64::from(number_at(&first, 28)) * PAGE as u64;
+            let wanted = u64::from(word(&first, 28)) * PAGE as u64;
             // Of a damaged page, no number counts.
             if !first.is_empty() && wanted != length && self.pages.first() != Some(&1) {
                 self.end = Some(wanted.min(length)..wanted.max(length));
@@ -93,26 +93,19 @@ impl Inspection {
     }
 }
 
-fn number_at(bytes: &[u8], at: usize) -> u32 {
-    bytes
-        .get(at..)
-        .and_then(|bytes| bytes.first_chunk())
-        .map_or(0, |bytes| u32::from_be_bytes(*bytes))
-}
-
 /// The pages that the file's list of free pages names.
 fn free_pages(path: &Path, first: &[u8]) -> io::Result<HashSet<u32>> {
     let mut file = File::open(path)?;
     let (mut free, mut trunk) = (HashSet::new(), vec![0; PAGE]);
-    let mut next = number_at(first, 32);
+    let mut next = word(first, 32);
     while next != 0 && free.insert(next) {
         file.seek(SeekFrom::Start(u64::from(next - 1) * PAGE as u64))?;
         if file.read_exact(&mut trunk).is_err() {
             break;
         }
-        let leaves = (number_at(&trunk, 4) as usize).min(PAGE / 4 - 2);
-        free.extend((0..leaves).map(|leaf| number_at(&trunk, 8 + 4 * leaf)));
-        next = number_at(&trunk, 0);
+        let leaves = (word(&trunk, 4) as usize).min(PAGE / 4 - 2);
+        free.extend((0..leaves).map(|leaf| word(&trunk, 8 + 4 * leaf)));
+        next = word(&trunk, 0);
     }
     Ok(free)
 }

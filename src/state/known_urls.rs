@@ -3,12 +3,16 @@
 //! Some 17 bytes a URL. Nothing is ever removed, and growth moves a 64th of the table at a time. Two URLs are taken for one if their hashes of
 //! 64 bits are equal: with a secret seed, 10^7 URLs have such a pair with a probability of 3 in a million.
 
+use std::hint::black_box;
+
 use super::urls::{UrlId, UrlState};
 
 /// URLs of a block, so that growth copies none.
 const BLOCK: usize = 1 << 16;
 /// Parts of the table, each of which grows by itself.
 const PARTS: u64 = 64;
+/// URLs that enter the table together.
+const TOGETHER: usize = 64;
 /// Marks a free place of the table.
 const FREE: u32 = 0;
 
@@ -53,16 +57,16 @@ impl Default for KnownUrls {
 }
 
 impl KnownUrls {
-    /// Takes room for so many URLs, as long as there are none.
-    pub(super) fn reserve(&mut self, urls: usize) {
-        let places = urls / self.parts.len() * 4 / 3;
-        for part in self.parts.iter_mut().filter(|part| part.ids.len() < places) {
-            part.grow(places, &self.blocks);
-        }
-    }
-
     /// Enters a URL that is not known. `None` if there is no number left for it.
     pub(super) fn push(&mut self, hash: u64, depth: u32, state: UrlState) -> Option<UrlId> {
+        let id = self.append(hash, depth, state)?;
+        let block = self.blocks.len() - 1;
+        self.enter(block, self.blocks[block].hashes.len() - 1);
+        Some(id)
+    }
+
+    /// Enters a URL that is not known, and that is not found before [`index`](Self::index). `None` if there is no number left for it.
+    pub(super) fn append(&mut self, hash: u64, depth: u32, state: UrlState) -> Option<UrlId> {
         let id = self.len.checked_add(1)?;
         if (self.len as usize).is_multiple_of(BLOCK) {
             self.blocks.push(Block {
@@ -76,13 +80,38 @@ impl KnownUrls {
         block.depths.push(saturated(depth));
         block.states.push(state);
         self.len = id;
+        Some(UrlId(id.into()))
+    }
+
+    /// Makes the appended URLs found: all that there are.
+    pub(super) fn index(&mut self) {
+        let places = self.len as usize / self.parts.len() * 4 / 3 + 8;
+        self.parts.fill(Part { ids: vec![FREE; places], used: 0 });
+        for block in 0..self.blocks.len() {
+            let rows = self.blocks[block].hashes.len();
+            for first in (0..rows).step_by(TOGETHER) {
+                let together = first..rows.min(first + TOGETHER);
+                // Reads that do not wait for each other bring the places into the cache.
+                let is_free = |hash: &u64| {
+                    let ids = &self.parts[part_of(*hash)].ids;
+                    ids[home(*hash, ids.len())] == FREE
+                };
+                let hashes = &self.blocks[block].hashes[together.clone()];
+                black_box(hashes.iter().filter(|hash| is_free(hash)).count());
+                together.for_each(|row| self.enter(block, row));
+            }
+        }
+    }
+
+    /// Enters a URL in the table.
+    fn enter(&mut self, block: usize, row: usize) {
+        let hash = self.blocks[block].hashes[row];
         let part = &mut self.parts[part_of(hash)];
         if part.used * 20 >= part.ids.len() * 17 {
             part.grow(part.ids.len() * 5 / 4 + 1, &self.blocks);
         }
-        part.put(hash, id);
+        part.put(hash, number(block, row));
         part.used += 1;
-        Some(UrlId(id.into()))
     }
 
     /// The URL with this hash.
@@ -160,6 +189,12 @@ fn home(hash: u64, len: usize) -> usize {
     ((u128::from(hash) * len as u128) >> 64) as usize
 }
 
+/// The number of the URL in this row of a block.
+#[expect(clippy::cast_possible_truncation, reason = "there are at most 2^32 URLs")]
+fn number(block: usize, row: usize) -> u32 {
+    (block * BLOCK + row + 1) as u32
+}
+
 /// Its block, and its row there.
 fn index(id: UrlId, len: u32) -> Option<(usize, usize)> {
     let row = usize::try_from(id.0.checked_sub(1)?).ok().filter(|row| *row < len as usize)?;
@@ -194,6 +229,15 @@ mod tests {
             let one = model.get_mut(&n).unwrap();
             (one.depth, one.state) = (n % 5, UrlState::Judged);
             assert!(known.set_depth(one.id, one.depth) && known.set_state(one.id, one.state));
+        }
+        let mut loaded = KnownUrls::default();
+        for n in 1..20_000_u32 {
+            let one = model[&n];
+            loaded.append(hash(n.into()), one.depth, one.state).unwrap();
+        }
+        loaded.index();
+        for n in 1..20_000_u32 {
+            assert_eq!(loaded.find(hash(n.into())), Some(model[&n]), "{n}");
         }
         for (n, one) in &model {
             assert_eq!(known.find(hash((*n).into())), Some(*one), "{n}");

@@ -1,7 +1,8 @@
 //! The log (`state.sqlite-wal`) that a killed process leaves: what it has committed, and whether it is damaged.
 //!
-//! SQLite reads it up to the first frame that does not match its checksum, and takes the rest for what was never committed. Frames of the same
-//! log behind such a one show that it was damaged. Of the very last frame, nobody can say, unless the file ends with it.
+//! SQLite reads it up to the first frame that does not match its checksum, and takes the rest for what was never committed. That is right
+//! after a loss of power. But each commit is synced before the next one is written, so a loss of power leaves parts of one commit only: if
+//! frames of another one follow, the log was damaged. So it was if a change of one byte makes the frame match.
 //!
 //! The format: <https://sqlite.org/fileformat.html#the_write_ahead_log>.
 
@@ -27,6 +28,8 @@ pub(crate) struct Log {
     pub(crate) pages: HashSet<u32>,
     /// The bytes up to the last commit.
     pub(crate) committed: u64,
+    /// The bytes of the file.
+    pub(crate) length: u64,
     /// The first part that is damaged.
     pub(crate) damage: Option<Range<u64>>,
 }
@@ -48,9 +51,7 @@ impl Log {
     /// The file of the log.
     #[must_use]
     pub(crate) fn path(state: &Path) -> PathBuf {
-        let mut name = state.as_os_str().to_owned();
-        name.push("-wal");
-        PathBuf::from(name)
+        beside(state, "-wal")
     }
 
     pub(crate) fn parse(bytes: &[u8]) -> Self {
@@ -59,10 +60,11 @@ impl Log {
 
     /// The log, and the checksum of what is before its damage.
     fn parse_with_sum(bytes: &[u8]) -> (Self, Sum) {
-        let mut log = Self::default();
+        let mut log = Self { length: bytes.len() as u64, ..Self::default() };
         let Some((header, frames)) = bytes.split_at_checked(HEADER) else { return (log, (0, 0)) };
         let Some(mut sum) = header_sum(header) else {
-            log.damage = Some(0..HEADER as u64);
+            // A header is synced before frames are written.
+            log.damage = (!frames.is_empty()).then_some(0..HEADER as u64);
             return (log, (0, 0));
         };
         let (mut uncommitted, mut end) = (Vec::new(), HEADER);
@@ -79,8 +81,9 @@ impl Log {
         let is_ours =
             |frame: &[u8]| frame[8..12] == header[16..20] || frame[12..16] == header[20..24];
         let mut rest = bytes[end..].chunks_exact(FRAME);
-        let first = rest.next().is_some_and(is_ours);
-        if rest.any(is_ours) || first && end + FRAME == bytes.len() {
+        let is_followed =
+            rest.any(|frame| is_ours(frame) && word(frame, 4) != 0) && rest.any(is_ours);
+        if is_followed || restore_frame(header, sum, &mut bytes[end..].to_vec()) {
             log.damage = Some(end as u64..(end + FRAME) as u64);
         }
         (log, sum)
@@ -94,16 +97,59 @@ impl Log {
             None => false,
             Some(damage) if damage.start == 0 => {
                 let next = frames.get(..FRAME);
-                restore(header, |header| is_followed(header, header_sum(header), next))
+                restore(header, 0..HEADER, |header| is_followed(header, header_sum(header), next))
             }
             Some(damage) => {
                 let start = usize::try_from(damage.start).unwrap_or(usize::MAX) - HEADER;
-                let (frame, next) = frames[start..].split_at_mut(FRAME);
-                let next = next.get(..FRAME).filter(|next| next[8..16] == header[16..24]);
-                restore(frame, |frame| is_followed(header, frame_sum(header, sum, frame), next))
+                restore_frame(header, sum, &mut frames[start..])
             }
         }
     }
+}
+
+/// Restores the first of these frames if one byte of it was changed. Returns whether it did.
+fn restore_frame(header: &[u8], before: Sum, frames: &mut [u8]) -> bool {
+    let Some((frame, next)) = frames.split_at_mut_checked(FRAME) else { return false };
+    let next = next.get(..FRAME).filter(|next| next[8..16] == header[16..24]);
+    let is_sound = |frame: &[u8]| is_followed(header, frame_sum(header, before, frame), next);
+    let (salts_and_sum, is_big_endian) = (8..FRAME_HEADER, is_big_endian(header));
+    if restore(frame, salts_and_sum, is_sound) {
+        return true;
+    }
+    // The checksum is linear: a change of a word counts with a weight that depends only on how many follow.
+    let sum = content_sum(before, frame, is_big_endian);
+    let missing = (word(frame, 16).wrapping_sub(sum.0), word(frame, 20).wrapping_sub(sum.1));
+    let (mut first, mut second): (Sum, Sum) = ((1, 1), (0, 1));
+    for pair in (FRAME_HEADER..FRAME).step_by(8).rev().chain([0]) {
+        for at in pair..pair + 8 {
+            let weight = if at < pair + 4 { first } else { second };
+            let place = if is_big_endian { 3 - at % 4 } else { at % 4 };
+            let was = frame[at];
+            for byte in 0..=u8::MAX {
+                let change = u32::from(byte).wrapping_sub(u32::from(was)) << (8 * place);
+                let counts = (weight.0.wrapping_mul(change), weight.1.wrapping_mul(change));
+                if counts == missing {
+                    frame[at] = byte;
+                    if is_sound(frame) {
+                        return true;
+                    }
+                }
+            }
+            frame[at] = was;
+        }
+        for (a, b) in [&mut first, &mut second] {
+            *a = a.wrapping_add(*b);
+            *b = b.wrapping_add(*a);
+        }
+    }
+    false
+}
+
+/// A file beside the state.
+pub(super) fn beside(state: &Path, suffix: &str) -> PathBuf {
+    let mut name = state.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
 }
 
 /// The running checksum.
@@ -123,16 +169,25 @@ fn header_sum(header: &[u8]) -> Option<Sum> {
 
 /// The checksum up to the end of a frame, if it matches and the frame is of this log.
 fn frame_sum(header: &[u8], before: Sum, frame: &[u8]) -> Option<Sum> {
-    let is_big_endian = word(header, 0) & 1 == 1;
     if frame[8..16] != header[16..24] {
         return None;
     }
-    let sum = checksum(before, &frame[..8], is_big_endian);
-    let sum = checksum(sum, &frame[FRAME_HEADER..], is_big_endian);
+    let sum = content_sum(before, frame, is_big_endian(header));
     (sum == (word(frame, 16), word(frame, 20))).then_some(sum)
 }
 
-fn word(bytes: &[u8], at: usize) -> u32 {
+/// The checksum up to the end of a frame, without its salts and its own checksum.
+fn content_sum(before: Sum, frame: &[u8], is_big_endian: bool) -> Sum {
+    let sum = checksum(before, &frame[..8], is_big_endian);
+    checksum(sum, &frame[FRAME_HEADER..], is_big_endian)
+}
+
+fn is_big_endian(header: &[u8]) -> bool {
+    word(header, 0) & 1 == 1
+}
+
+/// The number of four bytes at this place; 0 if there are fewer.
+pub(super) fn word(bytes: &[u8], at: usize) -> u32 {
     bytes
         .get(at..)
         .and_then(|bytes| bytes.first_chunk())

@@ -72,7 +72,7 @@ pub(crate) use {
     pages::{PAGE, is_sound, restore},
     recipe::Recorded,
     signatures::SignatureLog,
-    totals::{ClusterRow, HostCounts},
+    totals::{ClusterKind, ClusterRow, HostCounts},
     url_log::UrlLog,
     urls::{NewUrl, Queued, UrlOutcome},
 };
@@ -228,14 +228,25 @@ impl StateError {
         }
     }
 
+    /// Whether a file could not be read or written.
+    #[must_use]
+    pub fn is_io(&self) -> bool {
+        matches!(
+            self,
+            Self::Open { .. }
+                | Self::File { .. }
+                | Self::Lock { .. }
+                | Self::Full(_)
+                | Self::Database(_)
+        )
+    }
+
     /// Whether there is no room on the disk.
     #[must_use]
     pub fn is_full(&self) -> bool {
         match self {
             Self::Full(_) => true,
-            Self::Lock { source, .. } | Self::File { source, .. } => {
-                source.kind() == io::ErrorKind::StorageFull
-            }
+            Self::Lock { source, .. } | Self::File { source, .. } => is_full(source),
             _ => false,
         }
     }
@@ -316,7 +327,6 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails.
-    #[cfg(feature = "crawl")]
     pub(crate) fn checksums(&self, file: &str) -> Result<Vec<(u64, u64, Vec<u64>)>, StateError> {
         let sql = "SELECT start, length, hashes FROM checksums WHERE file = ? ORDER BY start";
         self.all(sql, [file], |row| {
@@ -331,7 +341,6 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails.
-    #[cfg(feature = "crawl")]
     pub(crate) fn checksummed(&self, file: &str) -> Result<u64, StateError> {
         let sql = "SELECT ifnull(max(start + length), 0) FROM checksums WHERE file = ?";
         self.value(sql, [file]).map(unsigned)
@@ -341,7 +350,6 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails.
-    #[cfg(feature = "crawl")]
     pub(crate) fn drop_checksums(&self, file: &str) -> Result<(), StateError> {
         self.execute("DELETE FROM checksums WHERE file = ?", [file])
     }
@@ -350,7 +358,6 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails.
-    #[cfg(feature = "crawl")]
     pub(crate) fn structure(&self) -> Result<Option<String>, StateError> {
         let found: String = self.value("PRAGMA integrity_check(1)", [])?;
         Ok((found != "ok").then_some(found))
@@ -360,7 +367,6 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails.
-    #[cfg(feature = "crawl")]
     pub(crate) fn set_checksums(
         &self,
         file: &str,
@@ -405,8 +411,13 @@ impl State {
     }
 }
 
+/// Whether a file could not be written because the disk is full, or the quota used up.
+pub(crate) fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}
+
 /// Whether a file could not be written because of where it is.
-fn is_read_only(error: &io::Error) -> bool {
+pub(crate) fn is_read_only(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
 }
 

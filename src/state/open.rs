@@ -15,7 +15,7 @@ use rusqlite::{Connection, FileControl, MAIN_DB, OpenFlags, config::DbConfig};
 
 use super::{
     DatabaseError, State, StateError,
-    log::Log,
+    log::{Log, beside},
     pages::{self, PAGE, RESERVED, has_checksums},
 };
 
@@ -45,7 +45,7 @@ impl State {
     pub(crate) fn open(path: &Path) -> Result<Self, StateError> {
         // If it cannot be created, connecting to it fails too, and says why.
         drop(private().create_new(true).open(path));
-        check_log(path)?;
+        let is_torn = check_log(path)?;
         let mut db = connect(path, OpenFlags::empty())?;
         // No lock file is created beside a file that is not a state.
         version(&db, path)?;
@@ -56,7 +56,8 @@ impl State {
                 if is_plain(path) {
                     add_checksums(&mut db, path)?;
                 }
-                tune(&db)
+                tune(&db)?;
+                if is_torn { empty_log(&db) } else { Ok(()) }
             }
             Some(older) => migrate(&db, older),
         };
@@ -96,7 +97,6 @@ impl State {
     ///
     /// # Errors
     /// If it cannot be read, or the copy cannot be written.
-    #[cfg(feature = "crawl")]
     pub(crate) fn copy(path: &Path, copy: &Path) -> Result<(), StateError> {
         Self::read(path)?;
         let failed = |source| StateError::File { path: copy.to_owned(), source };
@@ -135,28 +135,15 @@ impl WriteLock {
     /// # Errors
     /// [`StateError::Busy`] at once if another process holds it, and [`StateError::Lock`] if there can be no lock.
     pub(crate) fn take(path: &Path) -> Result<Self, StateError> {
-        let beside = Self::path(path);
-        let failed = |source| StateError::Lock { path: beside.clone(), source };
-        let file = private().create(true).truncate(false).open(&beside).map_err(failed)?;
+        let lock = beside(path, "-lock");
+        let failed = |source| StateError::Lock { path: lock.clone(), source };
+        let file = private().create(true).truncate(false).open(&lock).map_err(failed)?;
         match file.try_lock() {
             Ok(()) => Ok(Self { file }),
             Err(TryLockError::WouldBlock) => Err(StateError::Busy { path: path.to_owned() }),
             Err(TryLockError::Error(source)) => Err(failed(source)),
         }
     }
-
-    /// The file that is locked in place of the state.
-    #[must_use]
-    pub(crate) fn path(state: &Path) -> PathBuf {
-        beside(state, "-lock")
-    }
-}
-
-/// A file beside the state.
-fn beside(state: &Path, suffix: &str) -> PathBuf {
-    let mut name = state.as_os_str().to_owned();
-    name.push(suffix);
-    PathBuf::from(name)
 }
 
 /// How files are opened that nobody else may read.
@@ -208,7 +195,7 @@ fn open_to_read(path: &Path) -> Result<(Connection, Option<i64>), StateError> {
             if matches!(source.sqlite_error_code(), Some(CannotOpen | ReadOnly)) => {}
         version => return version.map(|version| (db, version)),
     }
-    let [wal, index] = ["-wal", "-shm"].map(|suffix| beside(path, suffix));
+    let (wal, index) = (Log::path(path), beside(path, "-shm"));
     if wal.metadata().is_ok_and(|wal| wal.len() > 0) {
         let [wal, index] = [wal, index].map(|path| path.display().to_string());
         let why = format!("{wal} has its last commits, and {index} is missing or cannot be used");
@@ -257,19 +244,25 @@ fn create(db: &Connection) -> Result<(), StateError> {
 }
 
 /// Refuses a state whose log is damaged. SQLite would ignore what the log has from there on, and the file would go back to an earlier state.
-fn check_log(path: &Path) -> Result<(), StateError> {
+/// Returns whether the log ends in frames that were never committed.
+fn check_log(path: &Path) -> Result<bool, StateError> {
     let failed = |source| StateError::File { path: Log::path(path), source };
     if !Log::path(path).metadata().is_ok_and(|found| found.len() > 0) {
-        return Ok(());
+        return Ok(false);
     }
     // The log of a state in use grows. Where there can be no lock, nothing is written either.
-    let Ok(_lock) = WriteLock::take(path) else { return Ok(()) };
+    let Ok(_lock) = WriteLock::take(path) else { return Ok(false) };
     match Log::of(path).map_err(failed)? {
         Some(Log { damage: Some(_), .. }) => Err(StateError::Damaged(
             "a part of its log (state.sqlite-wal) does not match its checksum",
         )),
-        _ => Ok(()),
+        log => Ok(log.is_some_and(|log| log.committed < log.length)),
     }
+}
+
+/// Begins a new log. The old one's last frames, which were never committed, would look like damage behind the next commit.
+fn empty_log(db: &Connection) -> Result<(), StateError> {
+    Ok(db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?)
 }
 
 /// Copies a state of an earlier version to one whose pages have checksums, unless somebody reads it: then the next start does.

@@ -9,6 +9,7 @@
 
 use std::{
     ffi::{CStr, c_char, c_int, c_void},
+    ops::Range,
     ptr, slice,
     sync::Once,
 };
@@ -47,9 +48,17 @@ pub(crate) fn is_blank(page: &[u8]) -> bool {
     page.iter().all(|byte| *byte == 0)
 }
 
-/// Restores bytes of which one was changed: tries every value at every place. Returns whether they are sound then.
-pub(crate) fn restore(bytes: &mut [u8], is_sound: impl Fn(&[u8]) -> bool) -> bool {
-    for at in 0..bytes.len() {
+/// Restores bytes of which one at these places was changed: tries every value at each. Returns whether they are sound then; a page of zeros
+/// where there was another one is sound before, and cannot be restored.
+pub(crate) fn restore(
+    bytes: &mut [u8],
+    places: Range<usize>,
+    is_sound: impl Fn(&[u8]) -> bool,
+) -> bool {
+    if is_sound(bytes) {
+        return false;
+    }
+    for at in places {
         let was = bytes[at];
         for byte in 0..=u8::MAX {
             bytes[at] = byte;

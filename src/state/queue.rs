@@ -38,6 +38,37 @@ impl Queue {
         Self { next_seq: 1, last_rank, deferred: deferred.collect(), ..Self::default() }
     }
 
+    /// Fills an empty queue with these URLs, in this order, each with its host. `ranks` has the rank of each host, by number. `None` if it has
+    /// not that of a host.
+    pub(super) fn fill(
+        &mut self,
+        ranks: &[i64],
+        urls: impl Iterator<Item = (u32, u32)> + Clone,
+    ) -> Option<()> {
+        let mut counts = vec![0_usize; ranks.len()];
+        for (host, _) in urls.clone() {
+            *counts.get_mut(host as usize)? += 1;
+        }
+        let queues = counts.into_iter().map(VecDeque::with_capacity);
+        let mut queues: Vec<VecDeque<u32>> = queues.collect();
+        for (host, url) in urls {
+            queues[host as usize].push_back(url);
+        }
+        let first = self.next_seq;
+        for ((host, urls), rank) in (0..).map(HostId).zip(queues).zip(ranks) {
+            if urls.is_empty() {
+                continue;
+            }
+            if !self.deferred.contains(&host) {
+                self.rotation.insert((*rank, host));
+            }
+            self.len += urls.len() as u64;
+            self.next_seq = self.next_seq.max(first.saturating_add_unsigned(urls.len() as u64));
+            self.hosts.insert(host, HostQueue { first, urls, rank: *rank });
+        }
+        Some(())
+    }
+
     /// How many URLs wait.
     pub(super) fn len(&self) -> u64 {
         self.len

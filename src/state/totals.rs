@@ -32,6 +32,16 @@ pub(crate) struct ClusterRow {
     pub(crate) members: Vec<DocId>,
 }
 
+/// The clusters of one language, with or without near duplicates.
+#[derive(Clone, Debug)]
+pub(crate) struct ClusterKind {
+    pub(crate) has_near: bool,
+    pub(crate) lang: Option<String>,
+    pub(crate) clusters: u64,
+    /// Duplicates in them.
+    pub(crate) pages: u64,
+}
+
 /// The tables of what is counted.
 const TABLES: [&str; 3] = ["host_counts", "clusters", "unreachable_seeds"];
 
@@ -81,8 +91,7 @@ impl State {
         })
     }
 
-    /// Adds a duplicate to the cluster of a unique page, which keeps the first `limit` numbers of its members. Returns the cluster without
-    /// its members.
+    /// Adds a duplicate to the cluster of a unique page, which keeps the first `limit` numbers of its members.
     ///
     /// # Errors
     /// If SQLite fails.
@@ -93,17 +102,26 @@ impl State {
         is_near: bool,
         lang: Option<&str>,
         limit: usize,
-    ) -> Result<ClusterRow, StateError> {
+    ) -> Result<(), StateError> {
         let sql = "INSERT INTO clusters VALUES (?, 1, ?, ?, ?) ON CONFLICT DO UPDATE SET \
                    count = count + 1, near = near + excluded.near, \
-                   members = CASE WHEN count < ? THEN members || ',' || excluded.members ELSE members END \
-                   RETURNING count, near, lang";
+                   members = CASE WHEN count < ? THEN members || ',' || excluded.members ELSE members END";
         let parameters = (signed(document.0), is_near, lang, member.0.to_string(), count(limit));
-        let row = self.find(sql, parameters, |row| {
-            let (count, near) = (unsigned(row.get(0)?), unsigned(row.get(1)?));
-            Ok(ClusterRow { document, count, near, lang: row.get(2)?, members: Vec::new() })
-        })?;
-        row.ok_or(StateError::Damaged("a cluster is lost"))
+        self.execute(sql, parameters)
+    }
+
+    /// How many clusters there are of each kind.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub(crate) fn cluster_kinds(&self) -> Result<Vec<ClusterKind>, StateError> {
+        let sql =
+            "SELECT near > 0, lang, count(*), sum(count) FROM clusters GROUP BY near > 0, lang";
+        self.all(sql, [], |row| {
+            let (has_near, lang) = (row.get(0)?, row.get(1)?);
+            let (clusters, pages) = (unsigned(row.get(2)?), unsigned(row.get(3)?));
+            Ok(ClusterKind { has_near, lang, clusters, pages })
+        })
     }
 
     /// The largest clusters of one language, with or without near duplicates; of equally large ones, the oldest first.

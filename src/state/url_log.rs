@@ -4,7 +4,7 @@
 //! its end, by what the batch of a commit has changed. The rows of `urls` are added in the order of their numbers, and one is changed
 //! only when its URL was fetched. So what is written does not depend on how many URLs are known.
 
-use std::collections::HashSet;
+use std::{iter, mem};
 
 use rusqlite::Connection;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -108,6 +108,72 @@ impl Event {
     }
 }
 
+/// Applies an event of the log; `None` if it makes no sense.
+fn apply(event: Event, known: &mut KnownUrls, arrivals: &mut Arrivals) -> Option<()> {
+    let is_known = match event {
+        Event::Found { hash, depth, state } => {
+            arrivals.found.push(NO_HOST);
+            known.append(hash, depth.into(), state_of(state)?).is_some()
+        }
+        Event::FoundAndQueued { hash, depth, host } => {
+            arrivals.found.push(host);
+            known.append(hash, depth.into(), UrlState::Queued).is_some()
+        }
+        Event::Queued { id, depth, host } => {
+            arrivals.again.push(Again { id, host, known: known.len() });
+            let id = UrlId(id.into());
+            known.set_state(id, UrlState::Queued) && known.set_depth(id, depth.into())
+        }
+        Event::Settled { id, state } => known.set_state(UrlId(id.into()), state_of(state)?),
+        Event::Nearer { id, depth } => known.set_depth(UrlId(id.into()), depth.into()),
+    };
+    is_known.then_some(())
+}
+
+/// In which order URLs were queued, by the log.
+#[derive(Debug, Default)]
+struct Arrivals {
+    /// The host of each known URL, if it was queued when it was found.
+    found: Vec<u32>,
+    /// Those that were queued later, or again.
+    again: Vec<Again>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Again {
+    id: u32,
+    host: u32,
+    /// How many URLs were known.
+    known: u32,
+}
+
+/// Instead of a host: the URL was not queued when it was found.
+const NO_HOST: u32 = u32::MAX;
+/// Instead of a host: the URL was queued again.
+const AGAIN: u32 = NO_HOST - 1;
+
+impl Arrivals {
+    /// Of a URL that was queued several times, the last time counts.
+    fn keep_last(&mut self) {
+        let Self { found, again } = self;
+        again.reverse();
+        again.retain(|it| mem::replace(&mut found[it.id as usize - 1], AGAIN) != AGAIN);
+        again.reverse();
+    }
+
+    /// The host and the number of each URL, in the order in which they wait.
+    fn in_order(&self) -> impl Iterator<Item = (u32, u32)> + Clone {
+        let mut found = self.found.iter().copied().zip(1..).peekable();
+        let mut again = self.again.iter().peekable();
+        let all = iter::from_fn(move || {
+            let is_next = |it: &&Again| found.peek().is_none_or(|(_, id)| it.known < *id);
+            let next = again.next_if(is_next).map(|it| (it.host, it.id));
+            next.or_else(|| found.next())
+        });
+        all.filter(|(host, _)| *host < AGAIN)
+    }
+}
+
 /// The known URLs and the queue. What changes here is written by [`commit`](Self::commit), with the rows that it belongs to.
 #[derive(Debug)]
 pub(crate) struct UrlLog {
@@ -124,60 +190,31 @@ impl UrlLog {
     /// # Errors
     /// If SQLite fails or the log is damaged.
     pub(crate) fn load(state: &State) -> Result<Self, StateError> {
-        let hash_seed = hash_seed(state)?;
-        let deferred = state.deferred_hosts()?.into_iter().map(|host| host.host);
-        let queue = Queue::new(state.last_rank()?, deferred);
-        let mut log = Self { hash_seed, known: KnownUrls::default(), queue, pending: Vec::new() };
-        let last = state.last_url()?;
-        log.known.reserve(usize::try_from(last).unwrap_or(0));
+        let (mut known, mut arrivals) = (KnownUrls::default(), Arrivals::default());
         let mut statement = state.db.prepare_cached("SELECT packed FROM url_log ORDER BY seq")?;
         let mut rows = statement.query([])?;
-        let (ranks, mut again) = (state.ranks()?, HashSet::new());
+        let damaged = || StateError::Damaged("the log of URLs cannot be read");
         while let Some(row) = rows.next()? {
             let mut packed = row.get_ref(0)?.as_blob().map_err(rusqlite::Error::from)?;
             while !packed.is_empty() {
-                let event = Event::read(&mut packed);
-                if let Some(Event::Queued { id, .. }) = event {
-                    again.insert(i64::from(id));
-                }
-                let applied = event.and_then(|event| log.apply(event, &ranks));
-                applied.ok_or(StateError::Damaged("the log of URLs cannot be read"))?;
+                let event = Event::read(&mut packed).ok_or_else(damaged)?;
+                apply(event, &mut known, &mut arrivals).ok_or_else(damaged)?;
             }
         }
-        let Self { known, queue, .. } = &mut log;
-        // Of a URL that was queued several times, the last time counts: the queue is read from its end.
-        let mut seen = HashSet::new();
-        let waits = |id| known.get(id).is_some_and(|(_, state)| state == UrlState::Queued);
-        queue.retain(|id| {
-            waits(id) && (again.is_empty() || !again.contains(&id.0) || seen.insert(id))
-        });
-        if i64::from(log.known.len()) != last {
+        if i64::from(known.len()) != state.last_url()? {
             return Err(StateError::Damaged("the log of URLs does not have all of them"));
         }
-        Ok(log)
-    }
-
-    /// Applies an event of the log; `None` if it makes no sense. The queue may keep URLs that do not wait any more.
-    fn apply(&mut self, event: Event, ranks: &[i64]) -> Option<()> {
-        let known = &mut self.known;
-        let is_known = match event {
-            Event::Found { hash, depth, state } => {
-                known.push(hash, depth.into(), state_of(state)?).is_some()
-            }
-            Event::FoundAndQueued { hash, depth, host } => {
-                let id = known.push(hash, depth.into(), UrlState::Queued)?;
-                self.queue.push(HostId(host.into()), *ranks.get(host as usize)?, id);
-                true
-            }
-            Event::Queued { id, depth, host } => {
-                let id = UrlId(id.into());
-                self.queue.push(HostId(host.into()), *ranks.get(host as usize)?, id);
-                known.set_state(id, UrlState::Queued) && known.set_depth(id, depth.into())
-            }
-            Event::Settled { id, state } => known.set_state(UrlId(id.into()), state_of(state)?),
-            Event::Nearer { id, depth } => known.set_depth(UrlId(id.into()), depth.into()),
+        arrivals.keep_last();
+        let waits = |id: u32| {
+            known.get(UrlId(id.into())).is_some_and(|(_, state)| state == UrlState::Queued)
         };
-        is_known.then_some(())
+        let deferred = state.deferred_hosts()?.into_iter().map(|host| host.host);
+        let mut queue = Queue::new(state.last_rank()?, deferred);
+        let waiting = arrivals.in_order().filter(|(_, id)| waits(*id));
+        queue.fill(&state.ranks()?, waiting).ok_or_else(damaged)?;
+        drop(arrivals);
+        known.index();
+        Ok(Self { hash_seed: hash_seed(state)?, known, queue, pending: Vec::new() })
     }
 
     /// Writes what has changed since the last call, as part of the open transaction.

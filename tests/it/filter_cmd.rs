@@ -19,7 +19,7 @@ fn text(number: u32) -> String {
 }
 
 /// So many documents, every third of which repeats an earlier one.
-fn documents(count: u32) -> String {
+pub(crate) fn documents(count: u32) -> String {
     let line = |number: u32| {
         let subject = if number % 3 == 2 { number / 2 } else { number };
         json!({"id": format!("doc {number}"), "text": text(subject), "time": number}).to_string()
@@ -187,7 +187,7 @@ fn verdicts_do_not_depend_on_the_number_of_threads() {
 }
 
 /// A window that rolls.
-const ROLLING: [&str; 2] = ["--set", "dedup.window={entries = 300, age = '1h'}"];
+pub(crate) const ROLLING: [&str; 2] = ["--set", "dedup.window={entries = 300, age = '1h'}"];
 
 #[test]
 fn two_runs_over_one_state_are_as_one() {
@@ -273,13 +273,13 @@ fn whoever_waits_for_each_answer_gets_it() {
 }
 
 /// The complete lines.
-fn complete(output: &[u8]) -> String {
+pub(crate) fn complete(output: &[u8]) -> String {
     let output = str::from_utf8(output).unwrap();
     output[..output.rfind('\n').map_or(0, |end| end + 1)].to_owned()
 }
 
 /// The lines of the input after those that have a decision.
-fn rest<'a>(input: &'a str, decisions: &str) -> &'a str {
+pub(crate) fn rest<'a>(input: &'a str, decisions: &str) -> &'a str {
     let decided = decisions.lines().count();
     let end = input.split_inclusive('\n').take(decided).map(str::len).sum();
     &input[end..]

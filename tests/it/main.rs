@@ -28,6 +28,8 @@ mod fuzz;
 mod golden;
 mod house;
 mod imports;
+#[cfg(target_os = "linux")]
+mod month;
 mod preload;
 mod proxy;
 mod robots;

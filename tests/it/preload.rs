@@ -3,16 +3,20 @@
 //!
 //! Their sources are in `tests/it/preload`, one file each. rustc compiles them on the way, because cargo builds no library for a test.
 
+#![allow(clippy::print_stderr, reason = "a test that is skipped says so")]
+
 use std::{
     env,
     path::{Path, PathBuf},
     process::Command,
 };
 
+use crate::data::skip;
+
 /// The path of the library `name`, which is compiled now. None where it cannot be: then the test says that it is skipped.
 pub(crate) fn library(name: &str) -> Option<PathBuf> {
     if !cfg!(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64")) {
-        eprintln!("SKIPPED: libraries can be preloaded on Linux only");
+        skip("libraries can be preloaded on Linux only");
         return None;
     }
     let source = format!("{}/tests/it/preload/{name}.rs", env!("CARGO_MANIFEST_DIR"));
@@ -31,7 +35,7 @@ pub(crate) fn library(name: &str) -> Option<PathBuf> {
         Ok(compiled) if compiled.status.success() => Some(library),
         Ok(compiled) => panic!("{source}: {}", String::from_utf8_lossy(&compiled.stderr)),
         Err(error) => {
-            eprintln!("SKIPPED: rustc cannot be run: {error}");
+            skip(format_args!("rustc cannot be run: {error}"));
             None
         }
     }

@@ -2,7 +2,10 @@
 
 use std::{collections::HashMap, fs, time::Duration};
 
-use pagesieve::crawl::robots::{Robots, product_token};
+use pagesieve::crawl::{
+    fetch::Contact,
+    robots::{Robots, product_token},
+};
 use proptest::prelude::*;
 use serde::Deserialize;
 use url::Url;
@@ -212,8 +215,8 @@ fn robots_txt_itself_may_always_be_fetched() {
 
 #[test]
 fn without_rules_everything_is_allowed_or_nothing() {
-    let unreachable = Robots::unreachable("timed out");
-    assert_eq!(unreachable.unreachable_reason(), Some("timed out"));
+    let unreachable = Robots::unreachable("timed out", Contact::Unanswered);
+    assert_eq!(unreachable.refusal(&url("/a")).as_deref(), Some("timed out"));
     assert!(!allows(&unreachable, "/a"));
     assert!(allows(&Robots::default(), "/a"));
 }

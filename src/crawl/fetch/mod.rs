@@ -160,8 +160,8 @@ impl Fetcher {
         Ok(Self {
             connections: Connections::new(&guard, options)?,
             guard,
-            pages: Budget::of_pages(),
-            sitemaps: Budget::of_sitemaps(),
+            pages: Budget::new(share::PAGES),
+            sitemaps: Budget::new(share::SITEMAPS),
             proxy: options.proxy.clone(),
             headers: headers(user_agent)?,
             timeout: options.timeout,
@@ -179,7 +179,7 @@ impl Fetcher {
     ///
     /// If no whole response arrived before the deadline; [`FetchError::kind`] says why.
     pub async fn get(&self, url: &Url, limit: Limit) -> Result<Response, FetchError> {
-        self.exchange(url, limit).await.0
+        self.exchange(url, limit, None).await.0
     }
 
     /// Checks what can be known of `url` without a look-up: its scheme, and its host if that is an address or mapped.
@@ -224,18 +224,9 @@ impl Fetcher {
         Ok(SocketAddr::new(ip, url.port_or_known_default().unwrap_or(0)))
     }
 
-    /// Requests `url` once, like [`Self::get`]. If exchanges are kept and a head arrived, also returns the exchange as it was sent and
-    /// received, content coding kept.
+    /// Requests `url` once, like [`Self::get`]; the head must arrive within `patience`, if that is given. If exchanges are kept and a head
+    /// arrived, also returns the exchange as it was sent and received, content coding kept.
     pub async fn exchange(
-        &self,
-        url: &Url,
-        limit: Limit,
-    ) -> (Result<Response, FetchError>, Option<Exchange>) {
-        self.exchange_within(url, limit, None).await
-    }
-
-    /// The same, but the head must arrive within `patience`, if that is given.
-    pub(super) async fn exchange_within(
         &self,
         url: &Url,
         limit: Limit,

@@ -13,7 +13,10 @@ const FREE: usize = 256 << 10;
 
 /// The budget of pages and robots.txt files, for what their bodies have beyond that. With 64 requests in flight and the default of
 /// `fetch.max_body`, all bodies together take at most 64 MiB.
-const ALL: usize = 40 << 20;
+pub(super) const PAGES: usize = 40 << 20;
+
+/// That of sitemaps, which may have 50 MiB: only one at a time is long.
+pub(super) const SITEMAPS: usize = 0;
 
 /// The bytes of a permit.
 const UNIT: usize = 1 << 10;
@@ -38,17 +41,7 @@ pub(in crate::crawl) struct Share {
 }
 
 impl Budget {
-    /// The budget of pages and robots.txt files.
-    pub(super) fn of_pages() -> Self {
-        Self::new(ALL)
-    }
-
-    /// The budget of sitemaps, which may have 50 MiB: only one at a time is long.
-    pub(super) fn of_sitemaps() -> Self {
-        Self::new(0)
-    }
-
-    fn new(bytes: usize) -> Self {
+    pub(super) fn new(bytes: usize) -> Self {
         Self {
             permits: Arc::new(Semaphore::new(bytes / UNIT)),
             beyond: Arc::new(Semaphore::new(1)),
@@ -96,7 +89,7 @@ mod tests {
 
     #[tokio::test]
     async fn bodies_in_flight_have_one_budget_and_one_goes_on_beyond_it() {
-        let budget = Budget::of_pages();
+        let budget = Budget::new(PAGES);
         let mut shares: Vec<Share> = Vec::new();
         for _ in 0..9 {
             let mut share = budget.share(1);
@@ -108,7 +101,7 @@ mod tests {
             shares.push(share);
         }
         let held: usize = shares.iter().map(|it| it.bytes - FREE).sum();
-        assert!(held <= ALL, "{held}");
+        assert!(held <= PAGES, "{held}");
         assert_eq!(shares.iter().filter(|it| it.beyond.is_some()).count(), 1);
         let mut short = budget.share(1);
         assert!(short.grow(FREE).now_or_never().is_some(), "short bodies never wait");
@@ -116,6 +109,6 @@ mod tests {
         shares.retain(|it| it.beyond.is_none());
         assert!(short.grow(4 << 20).now_or_never().is_some());
         drop((shares, short));
-        assert_eq!(budget.permits.available_permits(), ALL / UNIT);
+        assert_eq!(budget.permits.available_permits(), PAGES / UNIT);
     }
 }

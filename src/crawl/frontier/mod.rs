@@ -407,8 +407,8 @@ impl Frontier {
         let may_start = |host: &Host| is_free(host) && earliest(host) <= now;
         let is_sound = |host: &Host| matches!(host.contact, Contact::Answers | Contact::Unknown);
         let sound = self.hosts.iter().find(|(_, host)| is_sound(host) && may_start(host));
-        let suspect = |id| self.hosts.get(&id).is_some_and(may_start);
-        let found = sound.map(|(&id, _)| id).or_else(|| self.network.next_suspect(suspect));
+        let suspect = |id: &HostId| self.hosts.get(id).is_some_and(may_start);
+        let found = sound.map(|(&id, _)| id).or_else(|| self.network.suspects().find(suspect));
         if let Some(id) = found {
             return self.probe(id, now);
         }

@@ -234,8 +234,8 @@ pub(super) struct Recorder {
     started: std::time::Instant,
     /// What the indexes of earlier starts counted.
     audited: Audit,
-    /// How long earlier starts of the run have worked.
-    worked: Duration,
+    /// Seconds that earlier starts of the run have worked.
+    worked: f64,
     /// Counts for the report.
     builder: Builder,
     /// Whether it is recorded how this start judges.
@@ -305,7 +305,7 @@ impl Recorder {
                 self.follow_robots(&origin, &robots)?;
             }
             Request::Defer(host, cause) => {
-                tracing::warn!(host = self.state().host_name(host)?, %cause, "host deferred");
+                tracing::warn!(host = self.state().host_by_id(host)?.name, %cause, "host deferred");
                 let until = start::deferred_until(cause);
                 self.urls.defer_host(self.filter.state(), host, cause, until)?;
             }
@@ -345,7 +345,7 @@ impl Recorder {
         self.state().set_meta("audit", json(&(self.audited + self.filter.audit())))?;
         self.state().set_meta("counts", json(&self.counts))?;
         self.state().set_meta("spent", json(&self.spent))?;
-        self.state().set_meta("worked", json(&self.worked().as_secs_f64()))?;
+        self.state().set_meta("worked", json(&self.worked()))?;
         let state = self.filter.state();
         if self.builder.is_due(self.filter.position().next) {
             self.builder.catch_up(state)?;
@@ -364,9 +364,9 @@ impl Recorder {
         self.filter.state()
     }
 
-    /// How long the run has worked, over all its starts.
-    fn worked(&self) -> Duration {
-        self.worked + self.started.elapsed()
+    /// Seconds that the run has worked, over all its starts.
+    fn worked(&self) -> f64 {
+        self.worked + self.started.elapsed().as_secs_f64()
     }
 }
 

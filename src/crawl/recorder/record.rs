@@ -158,6 +158,7 @@ impl Recorder {
         let (state, status, at) = (UrlState::Judged, Some(received.status), received.at);
         let outcome = UrlOutcome { state, cause: None, detail: None, status, at };
         self.urls.settle(self.filter.state(), row.id, &outcome)?;
+        self.failures.judged(row.id);
         tracing::debug!(url = %row.url, number = judgement.id.0, verdict = ?judgement.verdict, "judged");
         match judgement.verdict {
             Verdict::Unique => self.counts.unique += 1,

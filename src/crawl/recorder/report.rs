@@ -19,7 +19,7 @@ impl Recorder {
     pub(in crate::crawl) fn finish(&mut self, end: End) -> Result<Report, CrawlError> {
         let state = self.filter.state();
         state.begin()?;
-        state.set_meta("worked", json(&self.worked().as_secs_f64()))?;
+        state.set_meta("worked", json(&self.worked()))?;
         state.set_meta("finished", Timestamp::now().0)?;
         let end =
             if end == End::Done && self.has_work_at_stopped_hosts()? { End::Open } else { end };

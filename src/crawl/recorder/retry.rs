@@ -29,7 +29,8 @@ const PARDONABLE: usize = 1 << 13;
 pub(super) struct Failures {
     /// The last URLs that failed so.
     lately: VecDeque<(Instant, UrlRow)>,
-    /// URLs whose failure was taken back because of their host: a second one counts. Eight bytes each.
+    /// URLs whose failure was taken back because of their host, until they have another outcome: a second failure counts. So it has no more
+    /// URLs than wait.
     pardoned: HashSet<UrlId>,
     /// When failed URLs are to be looked for, if there are any.
     look_at: Option<Timestamp>,
@@ -65,7 +66,14 @@ impl Failures {
                 self.lately.pop_front();
             }
             self.lately.push_back((Instant::now(), row.clone()));
+        } else {
+            self.pardoned.remove(&row.id);
         }
+    }
+
+    /// A URL was judged.
+    pub(super) fn judged(&mut self, id: UrlId) {
+        self.pardoned.remove(&id);
     }
 
     /// A start has looked for failed URLs. Others that failed since may be due soon.
@@ -111,9 +119,12 @@ impl Recorder {
         let (meant, others) = lately.into_iter().partition(is_meant);
         self.failures.lately = others;
         for (_, row) in meant {
+            if pardon.host.is_some() && !self.failures.pardoned.insert(row.id) {
+                self.failures.pardoned.remove(&row.id);
+                continue;
+            }
             // Another start may have decided otherwise.
-            if (pardon.host.is_none() || self.failures.pardoned.insert(row.id))
-                && let Some(row) = self.state().url_by_id(row.id)?
+            if let Some(row) = self.state().url_by_id(row.id)?
                 && row.state == UrlState::Skipped(Reason::Failure)
             {
                 self.retry_failure(&row)?;

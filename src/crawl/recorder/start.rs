@@ -3,7 +3,7 @@
 //! A later start queues again what was skipped for reasons that no longer hold: URLs that the seeds, budgets, policies or limits admit
 //! now, hosts whose deferral has expired, and URLs that failed for a reason that may have passed.
 
-use std::{fs, path::Path, sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use super::{
     FIRST_BATCH_TIME, Recorder, Tally, json,
@@ -21,7 +21,7 @@ use crate::{
     filter::Documents,
     page::{NormalUrl, Timestamp},
     report::{Builder, End},
-    sink::{Checksums, Mark, Outputs, SinkError, checksums_name, warc},
+    sink::{Checksums, Mark, Outputs, SinkError, checksums_name, create_directory, warc},
     state::{
         DeferCause, DurableFilter, Reason, Restored, SkipCause, State, UrlLog, UrlOutcome, UrlRow,
         UrlState,
@@ -61,7 +61,7 @@ impl Recorder {
         report: impl FnMut(Restored),
     ) -> Result<(Self, Start), CrawlError> {
         let directory = &plan.directory;
-        fs::create_dir_all(directory)
+        create_directory(directory)
             .map_err(|source| CrawlError::Directory { path: directory.clone(), source })?;
         check_unclaimed(directory)?;
         let state = State::open(&directory.join(STATE))?;
@@ -87,7 +87,7 @@ impl Recorder {
             batch_time: FIRST_BATCH_TIME,
             started: std::time::Instant::now(),
             audited: stored(state, "audit")?.unwrap_or_default(),
-            worked: stored(state, "worked")?.map_or(Duration::ZERO, Duration::from_secs_f64),
+            worked: stored(state, "worked")?.unwrap_or_default(),
             plan,
             filter,
             sink,

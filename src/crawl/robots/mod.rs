@@ -77,22 +77,10 @@ impl Robots {
         parse::parse(file, agent)
     }
 
-    /// No usable response: every URL is refused for now, for this reason.
+    /// No usable response to a request that came so far: every URL is refused for now, for this reason.
     #[must_use]
-    pub fn unreachable(reason: &str) -> Self {
-        Self::unreached(reason, Contact::Answered)
-    }
-
-    /// The same for a request that came only so far.
-    #[must_use]
-    pub(super) fn unreached(reason: &str, contact: Contact) -> Self {
+    pub fn unreachable(reason: &str, contact: Contact) -> Self {
         Self { unreachable: Some((reason.into(), contact)), ..Self::default() }
-    }
-
-    /// Why robots.txt is unreachable, if it is; then every URL is refused until it has been fetched.
-    #[must_use]
-    pub fn unreachable_reason(&self) -> Option<&str> {
-        self.unreachable.as_ref().map(|(why, _)| &**why)
     }
 
     /// How far the request for robots.txt came, if it is unreachable.

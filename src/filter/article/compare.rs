@@ -56,7 +56,6 @@ pub(crate) struct Side<'a> {
 }
 
 /// How a passage of a page compares with another page.
-#[cfg(feature = "cli")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
     /// Both have it.
@@ -68,7 +67,6 @@ pub(crate) enum Part {
 }
 
 /// A passage of a block: its words, and how they compare with another page.
-#[cfg(feature = "cli")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Passage {
     /// The number of the block.
@@ -396,7 +394,6 @@ impl<'a> Side<'a> {
     }
 
     /// Its passages in page order, and how each compares with another page.
-    #[cfg(feature = "cli")]
     pub(crate) fn passages(&self, other: &Side<'_>) -> Vec<Passage> {
         let covered = self.covered(other);
         let mut found = Vec::new();

@@ -30,11 +30,9 @@ use self::{
 use crate::{fingerprint::Fingerprinter, page::outline::Outline};
 
 pub(super) use compare::{Acquaintance, Side};
-#[cfg(feature = "cli")]
 pub(crate) use compare::{Figures, Names, Obstacle, Part, Passage, Shared};
 pub(crate) use keys::{BYTES_PER_PAGE, KeyIndex, Keys};
 pub(crate) use sketch::Sketch as ArticleSketch;
-#[cfg(feature = "cli")]
 pub(crate) use tokens::WORD;
 
 /// A page whose own content weighs less is thin: fewer than three words.
@@ -82,7 +80,6 @@ impl Article {
     }
 
     /// The lines of each block of a page with this outline.
-    #[cfg(feature = "cli")]
     pub(crate) fn lines(outline: &Outline, fingerprinter: &Fingerprinter) -> Vec<Range<usize>> {
         let mut blocks = Vec::new();
         Self::read(outline, fingerprinter, |lines| blocks.push(lines));
@@ -90,7 +87,6 @@ impl Article {
     }
 
     /// The lines of each block of the body text that is links, by which lists are compared.
-    #[cfg(feature = "cli")]
     pub(crate) fn links(outline: &Outline) -> Vec<Range<usize>> {
         let mut blocks = Vec::new();
         prose(outline, |block| blocks.push(block.lines.clone()));
@@ -98,7 +94,6 @@ impl Article {
     }
 
     /// The article of which only the sketch is known. Its keys are not those of the page, but those of articles made in this way agree.
-    #[cfg(feature = "cli")]
     pub(crate) fn of_sketch(sketch: ArticleSketch) -> Self {
         let spread = |token: &Token| u64::from(token.0).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let hashes = sketch.tokens.iter().map(spread).collect();

@@ -334,7 +334,7 @@ fn digests_beyond_the_horizon_leave_index_and_log() {
             key: Key(id),
             verdict: judgement.verdict,
             alias,
-            facts: judgement.facts,
+            facts: Some(judgement.facts),
         };
         let left = id.saturating_sub(WINDOW);
         let horizon = Horizon { representative: DocId(left), alias: left / 2 };
@@ -357,7 +357,7 @@ fn digests_come_back_from_the_log() {
     let mut index = DigestIndex::load(&state, DocId(0)).unwrap();
     for id in 1..=500_u64 {
         let mut table = DigestTable { state: &state, index: &mut index };
-        let (alias, facts) = (id.is_multiple_of(3).then_some(id / 3), unique(id).facts);
+        let (alias, facts) = (id.is_multiple_of(3).then_some(id / 3), Some(unique(id).facts));
         let (key, verdict) = (Key(id), Verdict::Unique);
         let known = crate::filter::Known { id: DocId(id), key, verdict, alias, facts };
         table.insert(&[Digest::of(&(id % 50).to_le_bytes())], &known).unwrap();

@@ -58,17 +58,19 @@ fn a_url_that_is_queued_again_comes_last_also_after_a_start() {
     let host = urls.host(&state, "a:80").unwrap();
     let ids =
         ["http://a/1", "http://a/2"].map(|url| urls.add(&state, &new_url(url, host)).unwrap());
-    let first = urls.queued(&state, host, 0, 1).unwrap().remove(0);
-    settle(&mut urls, &state, ids[0], Reason::Depth);
-    let row = UrlRow { depth: 7, ..first.url };
-    urls.requeue(&state, &row, 3).unwrap();
-    urls.dequeue(host, first.seq);
+    for place in 0..2 {
+        let queued = urls.queued(&state, host, 0, 9).unwrap().remove(place);
+        settle(&mut urls, &state, ids[0], Reason::Depth);
+        urls.dequeue(host, queued.seq);
+        urls.requeue(&state, &UrlRow { depth: 7, ..queued.url }, 3).unwrap();
+    }
+    let last = urls.add(&state, &new_url("http://a/3", host)).unwrap();
     urls.set_depth(ids[1], 70_000).unwrap();
     let order = |urls: &UrlLog| {
         let queued = urls.queued(&state, host, 0, 9).unwrap();
         queued.iter().map(|it| (it.url.id, it.url.seed, it.url.depth)).collect::<Vec<_>>()
     };
-    let expected = [(ids[1], Some(0), 65_535), (ids[0], Some(3), 7)];
+    let expected = [(ids[1], Some(0), 65_535), (ids[0], Some(3), 7), (last, Some(0), 0)];
     assert_eq!(order(&urls), expected);
     let urls = urls.reloaded(&state);
     assert_eq!(order(&urls), expected);

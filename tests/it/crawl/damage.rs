@@ -231,3 +231,70 @@ fn a_backup_is_a_run_of_its_own() {
     crate::crawl::site::run(plan);
     assert_eq!(site.server.requests().len(), requests, "nothing is left to be fetched");
 }
+
+#[test]
+fn a_page_of_zeros_is_found_and_never_taken_for_restored() {
+    let site = site(40);
+    site.run();
+    let path = site.path().join("state.sqlite");
+    let sound = fs::read(&path).unwrap();
+    for at in (4096..sound.len()).step_by(4096) {
+        write_at(&path, at as u64, &[0; 4096]);
+        let zeroed = fs::read(&path).unwrap();
+        if zeroed != sound {
+            assert_eq!(verify(site.path()).unwrap().damage.len(), 1, "byte {at}");
+            let done = repair(site.path()).unwrap();
+            assert_eq!((done.restored, done.left.len()), (0, 1), "byte {at}: {done}");
+            assert!(fs::read(&path).unwrap() == zeroed, "it stays as it is");
+        }
+        write_at(&path, 0, &sound);
+    }
+}
+
+#[test]
+fn files_that_are_missing_are_damage_unless_they_are_full() {
+    let (one, many) = (site(10), site(60).planned(|plan| plan.store.rotate = ByteSize::kib(8)));
+    one.run();
+    many.run();
+    let files = fs::read_dir(many.path().join("warc")).unwrap();
+    let last = files.map(|file| file.unwrap().file_name().into_string().unwrap()).max().unwrap();
+    for (site, name, is_damage) in [
+        (&one, "pages.jsonl", true),
+        (&many, "pages-00001.jsonl", false),
+        (&one, "warc/test-00000.warc.gz", true),
+        (&many, "warc/test-00000.warc.gz", false),
+        (&many, &format!("warc/{last}"), true),
+    ] {
+        let (path, aside) = (site.path().join(name), site.path().join("aside"));
+        fs::rename(&path, &aside).unwrap();
+        let found = verify(site.path()).unwrap();
+        assert_eq!(found.damage.iter().any(|damage| damage.file == name), is_damage, "{found:?}");
+        assert_eq!(found.notes.iter().any(|note| note.contains(name)), !is_damage, "{found:?}");
+        fs::rename(aside, path).unwrap();
+        assert_sound(site.path());
+    }
+}
+
+#[test]
+fn a_damaged_compressed_file_hides_no_other_damage() {
+    let site = site(60).planned(|plan| {
+        (plan.store.rotate, plan.store.compress) = (ByteSize::kib(8), true);
+    });
+    site.run();
+    for name in ["pages-00001.jsonl.zst", "warc/test-00000.warc.gz"] {
+        write_at(&site.path().join(name), 20, &[0; 200]);
+    }
+    let found = verify(site.path()).unwrap();
+    assert_eq!(found.damage.len(), 2, "{found:?}");
+}
+
+#[test]
+fn the_state_of_a_filter_is_copied_too() {
+    let directory = TempDir::new().unwrap();
+    let (state, copy) = (directory.path().join("seen.db"), directory.path().join("copy"));
+    let mut filter = pagesieve();
+    filter.args(["filter", "--state"]).arg(&state).write_stdin("{\"id\":\"a\",\"text\":\"b\"}\n");
+    filter.assert().success();
+    backup(&state, &copy).unwrap();
+    assert_sound(&copy.join("state.sqlite"));
+}

@@ -21,10 +21,10 @@ use super::{
 use crate::server::{Reply, Request, Server};
 use pagesieve::report::Report;
 
-/// The server's pages: eighty for each host, of which every fourth repeats another.
-fn web(request: &Request) -> Reply {
+/// The server's pages: so many for each host, of which every fourth repeats another.
+pub(super) fn web(request: &Request, pages: usize) -> Reply {
     let number: usize = match request.path.trim_start_matches('/').parse() {
-        Ok(number) if number < 80 => number,
+        Ok(number) if number < pages => number,
         _ if request.path == "/" => 0,
         _ => return Reply::new(404, "not here"),
     };
@@ -89,12 +89,12 @@ fn slow_server(executioner: &Executioner) -> Server {
     let theirs = executioner.clone();
     Server::answering(move |request, _| {
         theirs.observe();
-        web(request).after(Duration::from_millis(6))
+        web(request, 80).after(Duration::from_millis(6))
     })
 }
 
 /// The configuration of a crawl of this server, and its run directory.
-fn config(directory: &Path, server: &Server, name: &str) -> (PathBuf, PathBuf) {
+pub(super) fn config(directory: &Path, server: &Server, name: &str) -> (PathBuf, PathBuf) {
     let (path, address) = (directory.join(format!("{name}.toml")), server.address());
     let output = directory.join(name);
     // Crawls that are killed at any time start new files.
@@ -150,7 +150,7 @@ fn a_crawl_that_is_killed_repeatedly_ends_as_one_that_was_not() {
 }
 
 /// Two runs came to the same, whatever interrupted them.
-fn assert_equal(parts: &Path, whole: &Path) {
+pub(super) fn assert_equal(parts: &Path, whole: &Path) {
     assert_eq!(decisions(parts), decisions(whole));
     for file in ["pages.jsonl", "duplicates.jsonl"] {
         assert_eq!(field(&lines(parts, file), "url"), field(&lines(whole, file), "url"), "{file}");

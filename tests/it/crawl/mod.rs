@@ -5,6 +5,7 @@ mod deferred;
 mod dry_run;
 mod explain;
 mod failures;
+mod faults;
 mod four_sites;
 mod killing;
 mod laws;

@@ -148,3 +148,13 @@ fn what_a_killed_crawl_left_is_read_where_nothing_can_be_written_or_it_says_what
         assert!(message.replace("│ ", "").contains(part), "{part}: {message}");
     }
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_report_on_a_full_disk_ends_with_4() {
+    let site = run();
+    let before = files(&site);
+    std::os::unix::fs::symlink("/dev/full", site.path().join("report.json.new")).unwrap();
+    pagesieve().arg("report").arg(site.path()).assert().code(4);
+    assert_eq!(files(&site), before);
+}

@@ -241,8 +241,8 @@ pub(crate) fn exported(directory: &Path) -> Vec<String> {
         lines.push(serde_json::to_string(line).unwrap());
         Ok::<_, CrawlError>(())
     };
-    run.for_each_skipped(&mut keep).unwrap();
-    run.for_each_pending(&mut keep).unwrap();
+    run.for_each_skipped(false, &mut keep).unwrap();
+    run.for_each_skipped(true, &mut keep).unwrap();
     lines
 }
 
