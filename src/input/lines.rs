@@ -12,7 +12,7 @@ use crate::page::Timestamp;
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
 const NO_OBJECT: &str =
-    r#"a line must be an object: {"id": "…", "text": "…"} or {"id": "…", "html": "…"}"#;
+    r#"a document must be an object: {"id": "…", "text": "…"} or {"id": "…", "html": "…"}"#;
 
 /// What is wrong with a line.
 #[derive(Debug, thiserror::Error)]
@@ -200,17 +200,17 @@ mod tests {
 
     #[test]
     fn a_line_that_is_not_a_document_is_an_error_with_its_number() {
-        let bad = b"[1]\n{\n{\"text\":\"\"}\n{\"id\":\"a\"}\n{\"id\":\"a\",\"id\":\"b\",\"text\":\"\"}\n{\"id\":\"\xFF\",\"text\":\"\"}\n\0\n{\"id\":1,\"text\":\"\"}";
+        let bad = b"[1]\n{\n{\"text\":\"\"}\n{\"id\":\"a\"}\n{\"id\":\"a\",\"id\":\"b\",\"text\":\"\"}\n{\"id\":\"\xFF\",\"text\":\"\"}\n\0\n{\"id\":[1],\"text\":\"\"}";
         let errors: Vec<_> = read(bad, 999).into_iter().map(Result::unwrap_err).collect();
         insta::assert_snapshot!(errors.join("\n"), @r#"
-    in:1: a line must be an object: {"id": "…", "text": "…"} or {"id": "…", "html": "…"}
+    in:1: a document must be an object: {"id": "…", "text": "…"} or {"id": "…", "html": "…"}
     in:2: column 1: EOF while parsing an object
     in:3: column 11: missing field `id`
     in:4: either `text` or `html` is missing
     in:5: column 14: duplicate field `id`
     in:6: column 8: invalid unicode code point
-    in:7: a line must be an object: {"id": "…", "text": "…"} or {"id": "…", "html": "…"}
-    in:8: column 7: invalid type: integer `1`, expected a string
+    in:7: a document must be an object: {"id": "…", "text": "…"} or {"id": "…", "html": "…"}
+    in:8: column 10: invalid id: [1], expected a string or a whole number
     "#);
     }
 

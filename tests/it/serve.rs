@@ -41,7 +41,10 @@ impl Answer {
 
 fn program(state: &Path, more: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pagesieve"));
-    command.args(["serve", "--listen", "127.0.0.1:0", "--state"]).arg(state).args(more);
+    command.args(["serve", "--state"]).arg(state).args(more);
+    if !more.contains(&"--listen") {
+        command.args(["--listen", "127.0.0.1:0"]);
+    }
     command.env_remove("PAGESIEVE_TOKEN").stderr(Stdio::piped());
     command
 }
@@ -238,9 +241,18 @@ fn a_wrong_request_is_told_what_is_wrong() {
             said("/v1/lookup", ""),
             said("/v2", ""),
             said("/v1/stats", ""),
-        ]
-        .join("\n")
-    );
+    ].join("\n"), @r#"
+    422 column 1: EOF while parsing an object
+    422 the body is not JSON: key must be a string at line 1 column 3
+    422 column 10: invalid id: 1.5, expected a string or a whole number
+    422 either `text` or `html` is missing
+    413 the body is longer than 4096 bytes; send fewer documents at a time, use /v1/judge.ndjson, or start the service with a larger --max-body
+    413 4 documents are more than the 3 of one request; send them in several, or to /v1/judge.ndjson
+    422 the body must be {"a": DOCUMENT, "b": DOCUMENT}: missing field `b` at line 1 column 8
+    422 a document must be an object: {"id": "…", "text": "…"} or {"id": "…", "html": "…"}
+    404 no such route; see /openapi.json
+    405 this route has other methods; see /openapi.json
+    "#);
     assert_eq!(service.post("/v1/judge", &second.to_string()).json()["document"], 1);
     assert_eq!(
         service.get("/v1/stats").json()["judged"],
