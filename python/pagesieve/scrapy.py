@@ -1,0 +1,131 @@
+"""An add-on for Scrapy that drops items and links of duplicate pages.
+
+One line in the settings enables it::
+
+    ADDONS = {"pagesieve.scrapy.Addon": 600}
+
+Each HTML response is judged before its callback is called, which finds the decision in ``response.meta["pagesieve"]``. README.md
+describes the settings.
+"""
+
+from __future__ import annotations
+
+import logging
+from os import makedirs
+from os.path import dirname, join
+from time import perf_counter
+from typing import Any
+
+from scrapy import Request, signals
+from scrapy.crawler import Crawler
+from scrapy.exceptions import NotConfigured
+from scrapy.http import HtmlResponse, Response
+from scrapy.settings import BaseSettings
+from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
+from scrapy.utils.defer import deferred_from_coro
+
+from pagesieve import Filter, StateError
+
+logger = logging.getLogger(__name__)
+
+
+class Addon:
+    """Adds the middleware nearest to the spider: other middlewares do not see what it drops."""
+
+    def update_settings(self, settings: BaseSettings) -> None:
+        settings.setdefault_in_component_priority_dict("SPIDER_MIDDLEWARES", Middleware, 950)
+
+
+class Middleware(BaseSpiderMiddleware):
+    """Judges responses, and drops what spiders yield for duplicates, as far as the settings say so."""
+
+    def __init__(self, crawler: Crawler):
+        super().__init__(crawler)
+        settings = crawler.settings
+        if not settings.getbool("PAGESIEVE_ENABLED", True):
+            raise NotConfigured
+        self.drops_items = choice(settings, "PAGESIEVE_ITEMS", "skip", "keep") == "skip"
+        self.drops_links = choice(settings, "PAGESIEVE_LINKS", "skip", "follow") == "skip"
+        path = settings.get("PAGESIEVE_STATE")
+        if not path and (jobdir := settings.get("JOBDIR")):
+            path = join(jobdir, "pagesieve.sqlite")
+        if path:
+            makedirs(dirname(path) or ".", exist_ok=True)
+        options = {"seed": "secret", **settings.getdict("PAGESIEVE_OPTIONS")}
+        # If the filter cannot be opened, the crawl does not begin.
+        self.filter = Filter(path or None, **options)
+        self.failed = False
+        crawler.signals.connect(self.close, signals.spider_closed)
+
+    def close(self) -> None:
+        self.filter.close()
+
+    def process_spider_input(self, response: Response, spider: Any = None) -> None:
+        request = response.request
+        if request is None:
+            return
+        request.meta.pop("pagesieve", None)
+        wanted = request.meta.get("pagesieve_enabled", True)
+        if not wanted or self.failed or not isinstance(response, HtmlResponse):
+            return
+        began = perf_counter()
+        content_type = response.headers.get("Content-Type") or b""
+        try:
+            decision = self.filter.judge(
+                html=response.body,
+                id=response.url,
+                url=response.url,
+                content_type=content_type.decode("latin-1"),
+            )
+        except (StateError, OSError) as error:
+            self.fail(error)
+            return
+        request.meta["pagesieve"] = decision.to_dict()
+        self.count(decision.verdict, len(response.body), (perf_counter() - began) * 1000)
+
+    def fail(self, error: Exception) -> None:
+        """Ends the crawl. Pages that cannot be judged are kept."""
+        logger.error("cannot judge pages, the crawl ends: %s", error)
+        self.failed = True
+        deferred_from_coro(self.crawler.engine.close_spider_async(reason="pagesieve_failed"))
+
+    def count(self, verdict: str, size: int, milliseconds: float) -> None:
+        stats = self.crawler.stats
+        stats.inc_value("pagesieve/judged")
+        stats.max_value("pagesieve/judge_ms", round(milliseconds, 3))
+        if verdict == "unique":
+            stats.inc_value("pagesieve/unique")
+        else:
+            stats.inc_value(f"pagesieve/duplicate/{verdict}")
+            stats.inc_value("pagesieve/duplicate_bytes", size)
+
+    def get_processed_request(self, request: Request, response: Response | None) -> Request | None:
+        # The links of a start page are always followed: otherwise the crawl could not begin.
+        if self.drops_links and is_duplicate(response) and not is_start(response):
+            self.crawler.stats.inc_value("pagesieve/links_dropped")
+            return None
+        return request
+
+    def get_processed_item(self, item: Any, response: Response | None) -> Any:
+        if self.drops_items and is_duplicate(response):
+            self.crawler.stats.inc_value("pagesieve/items_dropped")
+            return None
+        return item
+
+
+def choice(settings: BaseSettings, name: str, default: str, other: str) -> str:
+    value = settings.get(name, default)
+    if value not in (default, other):
+        raise ValueError(f"{name} is {value!r}: write {default!r} or {other!r}")
+    return value
+
+
+def is_duplicate(response: Response | None) -> bool:
+    if response is None or response.request is None:
+        return False
+    decision = response.meta.get("pagesieve")
+    return decision is not None and decision["verdict"] != "unique"
+
+
+def is_start(response: Response | None) -> bool:
+    return response is not None and response.meta.get("is_start_request", False)

@@ -1,0 +1,60 @@
+//! The options of a filter, from keyword arguments with the names of the keys of a crawl's `[dedup]` table.
+
+use pagesieve::{
+    filter::Options,
+    fingerprint::{HashSeed, HashSeedChoice},
+};
+use pyo3::{
+    exceptions::{PyTypeError, PyValueError},
+    prelude::*,
+    types::PyDict,
+};
+use serde::de::DeserializeOwned;
+
+const KEYS: &str = "article, audit, fold_chinese, memory, min_features, mode, radius, seed, segment, templates, window";
+
+/// The options with these keys set; the seed is the public one unless another is given.
+pub(crate) fn read(given: Option<&Bound<'_, PyDict>>) -> PyResult<Options> {
+    let mut options = Options::default();
+    let mut seed = HashSeedChoice::Public;
+    for (key, value) in given.into_iter().flatten() {
+        let key: String = key.extract()?;
+        let key = key.as_str();
+        match key {
+            "article" => options.article = parse(key, &value)?,
+            "audit" => options.audit = parse(key, &value)?,
+            "fold_chinese" => options.fold_chinese = parse(key, &value)?,
+            "memory" => options.memory = parse(key, &value)?,
+            "min_features" => options.min_features = parse(key, &value)?,
+            "mode" => options.mode = parse(key, &value)?,
+            "radius" => options.radius = parse(key, &value)?,
+            "seed" => seed = parse(key, &value)?,
+            "segment" => options.segment = parse(key, &value)?,
+            "templates" => options.templates = parse(key, &value)?,
+            "window" => options.window = parse(key, &value)?,
+            _ => {
+                let message = format!("there is no option `{key}`; the options are {KEYS}");
+                return Err(PyTypeError::new_err(message));
+            }
+        }
+    }
+    options.hash_seed = seed;
+    Ok(options)
+}
+
+/// The seed that the options name, or one that is drawn now.
+pub(crate) fn seed(options: &Options) -> HashSeed {
+    options.hash_seed.seed().unwrap_or_else(HashSeed::random)
+}
+
+/// A value, read as the configuration reads it.
+fn parse<T: DeserializeOwned>(key: &str, value: &Bound<'_, PyAny>) -> PyResult<T> {
+    let wrong = |why: &str| PyValueError::new_err(format!("`{key}`: {why}"));
+    let json = value.py().import("json")?.call_method1("dumps", (value,));
+    let json: String =
+        json.map_err(|error| wrong(&error.value(value.py()).to_string()))?.extract()?;
+    serde_json::from_str(&json).map_err(|error| {
+        let message = error.to_string();
+        wrong(message.split(" at line ").next().unwrap_or(&message))
+    })
+}

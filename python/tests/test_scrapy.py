@@ -1,0 +1,167 @@
+"""Real crawls by Scrapy, of pages that are served on loopback."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("scrapy")
+
+SPIDER = Path(__file__).parents[1] / "examples/scrapy_spider.py"
+# One request at a time, in the order in which links were found.
+IN_ORDER = {
+    "CONCURRENT_REQUESTS": 1,
+    "DEPTH_PRIORITY": 1,
+    "SCHEDULER_DISK_QUEUE": "scrapy.squeues.PickleFifoDiskQueue",
+    "SCHEDULER_MEMORY_QUEUE": "scrapy.squeues.FifoMemoryQueue",
+    "TELNETCONSOLE_ENABLED": "False",
+    "DOWNLOAD_DELAY": 0,
+    "AUTOTHROTTLE_ENABLED": "False",
+    "CONCURRENT_REQUESTS_PER_DOMAIN": 1,
+}
+
+
+def command(url, folder, **settings):
+    settings = {**IN_ORDER, "STATS_DUMP": "True", **settings}
+    options = [part for name, value in settings.items() for part in ("-s", f"{name}={value}")]
+    output = ["-o", str(folder / "pages.jsonl")]
+    return [sys.executable, "-m", "scrapy", "runspider", str(SPIDER), "-a", f"url={url}", *output, *options]
+
+
+def changed(folder, line, replacements):
+    """The command with a spider that differs from the example."""
+    code = SPIDER.read_text()
+    for old, new in replacements.items():
+        assert old in code
+        code = code.replace(old, new)
+    (folder / "spider.py").write_text(code)
+    return [str(folder / "spider.py") if part == str(SPIDER) else part for part in line]
+
+
+def crawl(url, folder, **settings):
+    """The pages that were kept, and the log."""
+    done = subprocess.run(command(url, folder, **settings), capture_output=True, text=True, cwd=folder, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return kept(folder), done.stderr
+
+
+def kept(folder):
+    output = folder / "pages.jsonl"
+    return [json.loads(line)["url"] for line in output.read_text().splitlines()] if output.exists() else []
+
+
+def stat(log, name):
+    found = [line for line in log.splitlines() if f"'pagesieve/{name}'" in line]
+    return int(found[0].split(": ")[1].rstrip(",}")) if found else 0
+
+
+def test_items_and_links_of_duplicates_are_dropped(serve, site, tmp_path):
+    server = serve(site)
+    found, log = crawl(server.url + "index.html", tmp_path)
+    assert len(found) == 11 and not any("print" in url for url in found)
+    assert not any("only" in path for path in server.requested)
+    assert [stat(log, name) for name in ("judged", "unique", "duplicate/exact", "items_dropped", "links_dropped")] == [14, 11, 3, 3, 3]
+    assert "ERROR" not in log and "Warning" not in log, log
+
+
+def test_the_settings_choose_what_is_dropped(serve, site, tmp_path):
+    server = serve(site)
+    found, log = crawl(server.url + "index.html", tmp_path, PAGESIEVE_ITEMS="keep", PAGESIEVE_LINKS="follow")
+    assert len(found) == 17 and stat(log, "judged") == 17
+    (tmp_path / "links").mkdir()
+    found, _ = crawl(server.url + "index.html", tmp_path / "links", PAGESIEVE_LINKS="follow")
+    assert len(found) == 14 and sum("only" in url for url in found) == 3
+    (tmp_path / "strict").mkdir()
+    _, log = crawl(server.url + "index.html", tmp_path / "strict", PAGESIEVE_OPTIONS='{"mode": "strict"}')
+    assert stat(log, "judged") == 14
+    wrong = subprocess.run(command(server.url, tmp_path, PAGESIEVE_ITEMS="drop"), capture_output=True, text=True, cwd=tmp_path)
+    assert "PAGESIEVE_ITEMS is 'drop': write 'skip' or 'keep'" in wrong.stderr
+
+
+def test_it_can_be_switched_off(serve, site, tmp_path):
+    server = serve(site)
+    line = command(server.url + "index.html", tmp_path, PAGESIEVE_ENABLED="False")
+    line = changed(tmp_path, line, {'response.meta["pagesieve"]': '{"lang": None}'})
+    assert subprocess.run(line, capture_output=True, cwd=tmp_path).returncode == 0
+    assert len(kept(tmp_path)) == 17
+
+
+def test_a_crawl_that_is_stopped_and_continued_keeps_its_window(serve, site, tmp_path):
+    server = serve(site)
+    url, settings = server.url + "index.html", {"JOBDIR": "job", "DOWNLOAD_DELAY": 0.1, "RANDOMIZE_DOWNLOAD_DELAY": "False"}
+    first = subprocess.Popen(command(url, tmp_path, **settings), cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while len(server.requested) < 6 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    first.send_signal(signal.SIGINT)
+    _, log = first.communicate(timeout=60)
+    before = stat(log, "judged")
+    assert 4 <= before < 14, log
+    assert (tmp_path / "job/pagesieve.sqlite").exists()
+    found, second = crawl(url, tmp_path, JOBDIR="job")
+    # Scrapy fetches the start page again.
+    assert before + stat(second, "judged") == 14 + 1
+    assert len(found) == 11 + 1 and len(set(found)) == 11 and not any("print" in url for url in found)
+    assert stat(log, "duplicate/exact") + stat(second, "duplicate/exact") == 3
+
+
+def test_a_file_of_something_else_is_refused_before_the_crawl(serve, site, tmp_path):
+    server = serve(site)
+    (tmp_path / "seen.db").write_text("no state" * 1000)
+    line = command(server.url + "index.html", tmp_path, PAGESIEVE_STATE="seen.db")
+    done = subprocess.run(line, capture_output=True, text=True, cwd=tmp_path)
+    assert "Error: seen.db" in done.stderr and server.requested == []
+
+
+BROKEN = """
+import pagesieve.scrapy
+
+class Broken:
+    def __init__(self, *_, **options): pass
+    def judge(self, **page): raise pagesieve.StateError("no room left")
+    def close(self): pass
+
+pagesieve.scrapy.Filter = Broken
+"""
+
+
+def test_a_state_that_fails_ends_the_crawl_and_the_page_is_kept(serve, site, tmp_path):
+    server = serve(site)
+    line = changed(tmp_path, command(server.url + "apple.html", tmp_path), {})
+    spider = tmp_path / "spider.py"
+    spider.write_text(BROKEN + spider.read_text().replace('response.meta["pagesieve"]', '{"lang": None}'))
+    done = subprocess.run(line, capture_output=True, text=True, cwd=tmp_path)
+    assert "cannot judge pages, the crawl ends: no room left" in done.stderr
+    assert "'finish_reason': 'pagesieve_failed'" in done.stderr
+    assert len(kept(tmp_path)) == 1
+
+
+def test_verdicts_are_those_of_the_crawler(serve, program, data, tmp_path):
+    """A site of real pages with an older version and translations, by Scrapy and by `pagesieve crawl`."""
+    server = serve(data / "pages/faq")
+    start = f"{server.url}bookworm/en/index.en.html"
+    other = start.replace("bookworm", "bullseye")
+    line = command(start, tmp_path, PAGESIEVE_OPTIONS='{"seed": "public"}')
+    line = changed(tmp_path, line, {"self.start_urls = [url]": f"self.start_urls = [url, {other!r}]"})
+    done = subprocess.run(line, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    config = f"""
+        crawl = {{ user_agent = "test/1.0 (+https://example.org/)", concurrency = 1 }}
+        politeness = {{ delay = "0s" }}
+        fetch = {{ allow_private = ["127.0.0.0/8"] }}
+        dedup = {{ seed = "public" }}
+        [[seeds]]
+        url = "{start}"
+        [[seeds]]
+        url = "{other}"
+    """
+    (tmp_path / "faq.toml").write_text(config)
+    subprocess.run([program, "crawl", "faq.toml"], cwd=tmp_path, check=True, capture_output=True)
+    stored = [json.loads(line)["url"] for line in (tmp_path / "runs/faq/pages.jsonl").open()]
+    assert len(stored) > 15
+    # Scrapy fetches start pages again if other pages link to them.
+    assert sorted(set(kept(tmp_path))) == sorted(stored)
