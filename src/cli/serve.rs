@@ -43,7 +43,7 @@ pub(super) struct Args {
     listen: SocketAddr,
     /// Require the token in the first line of this file: `Authorization: Bearer TOKEN`
     ///
-    /// The variable PAGESIEVE_TOKEN has the same meaning. An address that others can reach requires a token.
+    /// The variable `PAGESIEVE_TOKEN` has the same meaning. An address that others can reach requires a token.
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
     /// The longest body of a request, and the longest line of a stream

@@ -3,7 +3,10 @@
 //! Requests send it what is to be done with the filter, in order. Whatever has arrived meanwhile is one commit, and each caller gets its
 //! answer after it: what was acknowledged is durable.
 
-use std::{path::PathBuf, thread};
+use std::{
+    path::{Path, PathBuf},
+    thread,
+};
 
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -52,7 +55,7 @@ impl Judge {
         let (phase, watched) = watch::channel(Phase::Restoring(nothing));
         let (ended, end) = oneshot::channel();
         let work = move || {
-            let result = open(path, &options, &phase).and_then(|filter| work(filter, receiver));
+            let result = open(&path, &options, &phase).and_then(|filter| work(filter, receiver));
             if result.is_err() {
                 phase.send_replace(Phase::Failed);
             }
@@ -80,14 +83,14 @@ impl Judge {
 }
 
 fn open(
-    path: PathBuf,
+    path: &Path,
     options: &Options,
     phase: &watch::Sender<Phase>,
 ) -> Result<DurableFilter, StateError> {
     let report = |restored| {
         phase.send_replace(Phase::Restoring(restored));
     };
-    let state = State::open(&path)?;
+    let state = State::open(path)?;
     let filter = DurableFilter::of_filter(state, options, || HashSeed::PUBLIC, report)?;
     phase.send_replace(Phase::Ready);
     Ok(filter)
@@ -102,7 +105,9 @@ fn work(mut filter: DurableFilter, mut tasks: mpsc::Receiver<Task>) -> Result<()
             told.push(task(&mut filter)?);
         }
         filter.commit()?;
-        told.into_iter().for_each(|tell| tell());
+        for tell in told {
+            tell();
+        }
     }
     Ok(())
 }

@@ -21,13 +21,18 @@ pub(super) struct OfRequest {
     pub(super) status: u16,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(super) struct OfRoute {
+    pub(super) route: String,
+}
+
 #[derive(Debug)]
 pub(super) struct Metrics {
     registry: Registry,
     /// Documents that were judged and remembered.
     pub(super) judged: Family<OfVerdict, Counter>,
     pub(super) requests: Family<OfRequest, Counter>,
-    pub(super) seconds: Family<[(&'static str, String); 1], Histogram, fn() -> Histogram>,
+    pub(super) seconds: Family<OfRoute, Histogram, fn() -> Histogram>,
     pub(super) queued: Gauge,
     pub(super) window: Gauge,
 }

@@ -1,4 +1,4 @@
-//! What each route does, and its description for OpenAPI.
+//! What each route does, and its description (`OpenAPI`).
 
 use std::{sync::Arc, time::Instant};
 
@@ -20,7 +20,7 @@ use super::{
     Service,
     body::{self, Documents},
     judge::Phase,
-    metrics::OfRequest,
+    metrics::{OfRequest, OfRoute},
     nearest::{self, Explanation, Lookup},
     problem::{Problem, Said},
     stream,
@@ -123,7 +123,7 @@ async fn counted(State(service): Shared, request: Request, next: Next) -> Respon
     service
         .metrics
         .seconds
-        .get_or_create(&[("route", route.clone())])
+        .get_or_create(&OfRoute { route: route.clone() })
         .observe(began.elapsed().as_secs_f64());
     service.metrics.requests.get_or_create(&OfRequest { route, status }).inc();
     response

@@ -109,7 +109,7 @@ impl Drop for Service {
 
 /// Reads to the end of the connection. Chunks stay as they are framed.
 fn answer(stream: &mut TcpStream) -> Answer {
-    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    stream.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
     let mut bytes = Vec::new();
     drop(stream.read_to_end(&mut bytes));
     let text = String::from_utf8_lossy(&bytes).into_owned();
@@ -408,10 +408,7 @@ fn acknowledged_survives(kills: usize) {
         loop {
             // The last one may have been judged before the kill: it is unique all the same.
             let document = json!({ "id": next, "text": text(next) });
-            let mut stream = match TcpStream::connect(service.address) {
-                Ok(stream) => stream,
-                Err(_) => break,
-            };
+            let Ok(mut stream) = TcpStream::connect(service.address) else { break };
             let body = document.to_string();
             drop(write!(
                 stream,
@@ -450,7 +447,7 @@ fn mutated_requests_are_4xx_and_nothing_breaks() {
             random = random
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1_442_695_040_888_963_407);
-            let (at, byte) = ((random >> 33) as usize % body.len(), (random >> 24) as u8);
+            let (at, byte) = ((random >> 33) as usize % body.len(), random.to_be_bytes()[4]);
             match round % 4 {
                 0 => body[at] = byte,
                 1 => drop(body.remove(at)),
