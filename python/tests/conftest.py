@@ -1,6 +1,7 @@
 """What the tests share: development data, the program `pagesieve`, and a server of pages on loopback."""
 
 import os
+import random
 import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -63,14 +64,12 @@ def serve():
         server.server_close()
 
 
-def article(topic: str, paragraphs: int = 6) -> str:
-    """Prose about something, which is no near duplicate of that about something else."""
-    words = "tide moon harbour rope engine garden letter winter bridge copper market signal river stone lamp".split()
-    sentences = []
-    for number in range(paragraphs * 4):
-        chosen = [words[(number * k + len(topic) * 7 + sum(map(ord, topic)) * k) % len(words)] for k in range(1, 9)]
-        sentences.append(f"The {topic} of {' '.join(chosen)} was seen in year {number * 13 + len(topic)}.")
-    return "\n".join(f"<p>{' '.join(sentences[i::paragraphs])}</p>" for i in range(paragraphs))
+def article(topic: str) -> str:
+    """Prose of words that no other article has."""
+    chance = random.Random(topic)
+    words = ["".join(chance.choices("abcdefghijklmnoprstuvw", k=chance.randint(3, 9))) for _ in range(200)]
+    sentences = [" ".join(chance.choices(words, k=12)).capitalize() + "." for _ in range(30)]
+    return "\n".join(f"<p>{' '.join(sentences[place : place + 5])}</p>" for place in range(0, 30, 5))
 
 
 @pytest.fixture
