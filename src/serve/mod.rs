@@ -1,8 +1,10 @@
 //! The duplicate filter over HTTP: `pagesieve serve`.
 //!
-//!     connection ── routes ── body, stream: documents ── pool: prepared ──► judge (a thread): filter, state
-//!                     ▲                                                          │
-//!                     └──────────────────── decisions, once committed ◄──────────┘
+//! ```text
+//! connection ── routes ── body, stream: documents ── pool: prepared ──► judge (a thread): filter, state
+//!                 ▲                                                          │
+//!                 └──────────────────── decisions, once committed ◄──────────┘
+//! ```
 //!
 //! Documents of all requests share one queue of bounded length. What was acknowledged is committed.
 
