@@ -26,6 +26,7 @@
 //! | `state` | `DurableFilter`: the filter's window in a file |
 //! | `crawl` | the `crawl` module: the crawler |
 //! | `cli` | the program `pagesieve` |
+//! | `serve` | `pagesieve serve`: the filter over HTTP |
 //! | `demo` | the pages of `pagesieve demo` |
 //!
 //! Without `jieba`, set `segment` to [`Segment::Ngrams`](fingerprint::Segment::Ngrams): a recipe never depends on features by itself.
@@ -60,6 +61,8 @@ pub mod input;
 pub mod page;
 #[cfg(feature = "crawl")]
 pub mod report;
+#[cfg(feature = "serve")]
+mod serve;
 #[cfg(feature = "crawl")]
 pub mod sink;
 #[cfg(feature = "state")]

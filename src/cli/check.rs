@@ -2,7 +2,7 @@
 
 use std::{io::Write, path::PathBuf};
 
-use super::{Exit, Failure, Out, Result, crawl::runtime, notify};
+use super::{Exit, Failure, Out, Result, notify, signals::runtime};
 use crate::{
     config::{Config, Draft},
     crawl::{SeedProblem, check_seeds},

@@ -2,32 +2,23 @@
 
 use std::{
     cell::Cell,
-    future,
     io::{self, IsTerminal, Write},
     path::{Path, PathBuf},
     process,
 };
 
-use tokio::runtime::{Builder, Runtime};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     Exit, Failure, Out, Result, notify,
     progress::{self, Show},
+    signals::{next_signal, runtime},
 };
 use crate::{
     config::Draft,
     crawl::{self, Control, Plan, Progress},
     report::{End, HTML, Report, Warning, counted},
 };
-
-/// The fewest file descriptors with which a crawl makes progress.
-#[cfg(unix)]
-const MIN_DESCRIPTORS: u64 = 32;
-
-/// More file descriptors than any crawl needs; a system may allow a billion, which some libraries try to close one by one.
-#[cfg(unix)]
-const MAX_DESCRIPTORS: u64 = 1 << 16;
 
 /// Run the crawl of a configuration, or continue it
 ///
@@ -118,11 +109,6 @@ pub(super) fn report(args: &ReportArgs, out: &mut Out) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-pub(super) fn runtime() -> Result<Runtime> {
-    raise_descriptor_limit()?;
-    Builder::new_multi_thread().enable_all().build().map_err(Failure::Runtime)
-}
-
 /// Runs a plan to its end and shows its progress. A signal stops it and decides the exit code.
 pub(super) async fn run_plan(plan: Plan, show: Show) -> Result<(Report, Exit)> {
     let (stop, ended) = (CancellationToken::new(), CancellationToken::new());
@@ -150,33 +136,6 @@ pub(super) async fn run_plan(plan: Plan, show: Show) -> Result<(Report, Exit)> {
     Ok((report, exit))
 }
 
-/// Lets the process open as many files and connections as the system allows it; many systems start it with 1,024.
-#[cfg(unix)]
-fn raise_descriptor_limit() -> Result<()> {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-
-    let limit = getrlimit(Resource::Nofile);
-    let wanted = limit.maximum.map_or(MAX_DESCRIPTORS, |hard| hard.min(MAX_DESCRIPTORS));
-    if limit.current.is_some_and(|soft| soft < wanted)
-        && let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), ..limit })
-    {
-        tracing::warn!(%error, "cannot raise the limit of open files");
-    }
-    match getrlimit(Resource::Nofile).current {
-        Some(limit) if limit < MIN_DESCRIPTORS => Err(Failure::refused(
-            Exit::Failed,
-            format!("this process may open {limit} files, too few for a request beside the state"),
-            format!("raise the limit: `ulimit -n {MIN_DESCRIPTORS}`, or better `ulimit -n 1024`"),
-        )),
-        _ => Ok(()),
-    }
-}
-
-#[cfg(not(unix))]
-fn raise_descriptor_limit() -> Result<()> {
-    Ok(())
-}
-
 /// The first signal stops the run in order and sets `stopped`; the second ends the process.
 async fn stop_on_signals(stop: CancellationToken, stopped: &Cell<Exit>) {
     loop {
@@ -187,31 +146,6 @@ async fn stop_on_signals(stop: CancellationToken, stopped: &Cell<Exit>) {
         notify("stopping: finishing the requests in flight (a second signal stops at once)");
         stopped.set(exit);
         stop.cancel();
-    }
-}
-
-/// Waits for a signal that asks to stop. Returns the exit code that goes with it.
-#[cfg(unix)]
-async fn next_signal() -> Exit {
-    use futures_util::future::{Either, select};
-    use tokio::signal::unix::{SignalKind, signal};
-
-    let signals = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()));
-    let (Ok(mut interrupt), Ok(mut terminate)) = signals else {
-        // Without handlers, a signal ends the process at once, and the state stays consistent.
-        return future::pending().await;
-    };
-    match select(Box::pin(interrupt.recv()), Box::pin(terminate.recv())).await {
-        Either::Left(_) => Exit::Interrupted,
-        Either::Right(_) => Exit::Terminated,
-    }
-}
-
-#[cfg(not(unix))]
-async fn next_signal() -> Exit {
-    match tokio::signal::ctrl_c().await {
-        Ok(()) => Exit::Interrupted,
-        Err(_) => future::pending().await,
     }
 }
 

@@ -9,16 +9,14 @@ use std::{
 use clap::Args;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use serde::Serialize;
-use url::Url;
 
 use crate::{
     config::{Config, Draft},
     crawl::{PastRun, fetch, robots::product_token},
-    extract::{self, Extracted, Extractor, Truncation},
-    filter::{self, Document, Key},
-    fingerprint::{Digest, HashSeed, Recipe},
-    input::{Chunks, Content, Documents, Input, InputError, is_html},
-    page::{NormalUrl, Origin, Page, Timestamp, UrlOptions, language},
+    extract::{self, Extractor},
+    filter,
+    fingerprint::{HashSeed, Recipe},
+    input::{Chunks, Content, Documents, Input, InputError, Preparation, is_html},
 };
 
 use super::{Exit, Failure, Out, Result, exit::print_error, notify, write_line};
@@ -123,22 +121,6 @@ pub(super) fn extractor(config: &Config) -> Extractor {
     Extractor::new(extract::Options { agent, rules: config.extract.clone() })
 }
 
-/// Extracts the text of an input. A plain text has no title and no links.
-pub(super) fn extracted(extractor: &Extractor, input: Input) -> (Extracted, Option<Digest>) {
-    match input.content {
-        Content::Text(text) => {
-            let lang = language(&text);
-            (Extracted { text, lang, charset: "UTF-8", ..Extracted::default() }, None)
-        }
-        Content::Html { body, charset } => {
-            let digest = Digest::of(&body);
-            let content_type = charset.map(|charset| format!("text/html; charset={charset}"));
-            let page = Page { url: input.url, content_type, body, ..Page::default() };
-            (extractor.extract(&page), Some(digest))
-        }
-    }
-}
-
 /// Reads a file as one document: a page if its name or its beginning says so, else text.
 pub(super) fn read(path: &Path) -> Result<Content> {
     let bytes = fs::read(path).map_err(Failure::read(path))?;
@@ -148,49 +130,7 @@ pub(super) fn read(path: &Path) -> Result<Content> {
     Ok(Content::Text(String::from_utf8_lossy(&bytes).into_owned()))
 }
 
-/// Turns inputs into documents. Threads can share one.
-#[derive(Debug)]
-pub(super) struct Preparation {
-    extractor: Extractor,
-    pub(super) documents: filter::Documents,
-    urls: UrlOptions,
-}
-
-/// A document that is ready to be judged.
-#[derive(Debug)]
-pub(super) struct Prepared {
-    /// Where it was read, for messages.
-    pub(super) place: String,
-    /// A hash of the input.
-    pub(super) hash: u64,
-    pub(super) url: Option<String>,
-    pub(super) document: Document,
-    /// Why the document is truncated, if it is.
-    pub(super) truncated: Option<Truncation>,
-}
-
-impl Preparation {
-    pub(super) fn new(config: &Config, documents: filter::Documents) -> Self {
-        Self { extractor: extractor(config), documents, urls: config.crawl.url_options() }
-    }
-
-    pub(super) fn prepare(&self, input: Input) -> Prepared {
-        self.prepare_with_text(input).0
-    }
-
-    /// Also returns what was extracted.
-    pub(super) fn prepare_with_text(&self, mut input: Input) -> (Prepared, Extracted) {
-        let hash = input.hash();
-        let (id, place) = (std::mem::take(&mut input.id), std::mem::take(&mut input.place));
-        let (url, at) = (input.url.clone(), input.at.unwrap_or_else(Timestamp::now));
-        let normal = url.as_ref().and_then(|url| NormalUrl::new(url, &self.urls).ok());
-        let key = normal.as_ref().map(NormalUrl::as_str).or(url.as_ref().map(Url::as_str));
-        let key = Key::of(key.unwrap_or(&id));
-        let origin = url.as_ref().map_or_else(|| Origin::named(&id), Origin::of);
-        let (extracted, body) = extracted(&self.extractor, input);
-        let document = self.documents.extracted(&id, origin.as_ref(), &extracted, body);
-        let document = document.with_key(key).with_time(at);
-        let (url, truncated) = (url.map(String::from), extracted.truncated);
-        (Prepared { place, hash, url, document, truncated }, extracted)
-    }
+/// What turns inputs into documents by this configuration.
+pub(super) fn preparation(config: &Config, documents: filter::Documents) -> Preparation {
+    Preparation::new(extractor(config), config.crawl.url_options(), documents)
 }

@@ -12,13 +12,13 @@ use serde::Serialize;
 
 use super::{
     Exit, Failure, Out, Result,
-    document::{Settings, extracted, extractor, in_chunks, recipe},
+    document::{Settings, extractor, in_chunks, recipe},
     notify, write_line,
 };
 use crate::{
     config::Config,
     eval::{self, Corpus, CorpusError, Method, Text, Unlisted, compare, evaluate, read_texts},
-    input::Documents,
+    input::{Documents, extracted},
 };
 
 /// Measure the quality of the filter on pairs whose similarity is known

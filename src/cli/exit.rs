@@ -74,6 +74,10 @@ pub(super) enum Failure {
     Runtime(#[source] io::Error),
     #[error(transparent)]
     Crawl(#[from] CrawlError),
+    #[cfg(feature = "serve")]
+    #[error("cannot listen on {address}")]
+    #[diagnostic(help("use another --listen, or end what listens there"))]
+    Listen { address: std::net::SocketAddr, source: io::Error },
     #[cfg(feature = "demo")]
     #[error("cannot serve the demo's pages")]
     Demo(#[source] io::Error),

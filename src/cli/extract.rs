@@ -5,11 +5,11 @@ use url::Url;
 
 use super::{
     Exit, Out, Result,
-    document::{Source, extracted, extractor},
+    document::{Source, extractor},
 };
 use crate::{
     extract::{Extracted, Truncation},
-    input::Input,
+    input::{Input, extracted},
 };
 
 /// Print the body text, title and links of pages

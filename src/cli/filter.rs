@@ -6,26 +6,22 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use bytesize::ByteSize;
-use serde::Serialize;
-
 use super::{
     Exit, Failure, Out, Result,
-    document::{Preparation, Prepared, Source, in_chunks, recipe},
+    document::{Source, in_chunks, preparation, recipe},
     notify, write_line,
 };
 use crate::{
     config::Config,
-    extract::Truncation,
     filter::{Filter, Judgement},
     fingerprint::HashSeed,
     index::{Audit, BlockIndex},
-    input::Documents,
+    input::{Documents, Prepared},
     page::{DocId, numbers::thousands},
     report::audited,
-    sink::record::Decision,
     state::{DurableFilter, Restored, State, StateError},
 };
+use bytesize::ByteSize;
 
 /// Report which documents are unique, and which repeat an earlier one
 ///
@@ -84,7 +80,7 @@ pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit> {
 
 fn in_memory(config: &Config, input: Documents, out: &mut Out) -> Result<(Exit, Audit)> {
     let mut filter = Filter::of_recipe(&config.dedup.filter(), recipe(config))?;
-    let preparation = Preparation::new(config, filter.documents());
+    let preparation = preparation(config, filter.documents());
     // The ids of the documents in the window.
     let mut ids = Ids::default();
     let exit = in_chunks(
@@ -174,7 +170,7 @@ fn durable(path: &Path, config: &Config, input: Documents, out: &mut Out) -> Res
             batch.say_where_to_continue(failure);
         }
     })?;
-    let preparation = Preparation::new(config, filter.documents());
+    let preparation = preparation(config, filter.documents());
     let mut judge_all = |documents: Vec<Prepared>| {
         let again = unprinted.answer(&documents);
         for line in &again {
@@ -290,21 +286,11 @@ impl Unprinted {
     }
 }
 
-/// A decision, and whether it is about the whole document.
-#[derive(Serialize)]
-struct Line<'a> {
-    #[serde(flatten)]
-    decision: Decision<'a>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    truncated: Option<Truncation>,
-}
-
 fn write(
     out: &mut impl Write,
     prepared: &Prepared,
     judged: &Judgement,
     of: Option<&str>,
 ) -> Result<()> {
-    let decision = Decision::new(prepared.document.id(), prepared.url.as_deref(), judged, of);
-    write_line(out, &Line { decision, truncated: prepared.truncated })
+    write_line(out, &prepared.line(judged, of))
 }

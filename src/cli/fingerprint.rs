@@ -4,12 +4,13 @@ use serde::Serialize;
 
 use super::{
     Exit, Out, Result,
-    document::{Preparation, Prepared, Source, recipe},
+    document::{Source, preparation, recipe},
 };
 use crate::{
     extract::Truncation,
     filter::Documents,
     fingerprint::{Fingerprint, Signature},
+    input::Prepared,
 };
 
 /// Print the fingerprints of documents
@@ -39,7 +40,7 @@ struct Line {
 
 pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit> {
     let config = args.source.settings.config()?;
-    let preparation = Preparation::new(&config, Documents::new(recipe(&config), false));
+    let preparation = preparation(&config, Documents::new(recipe(&config), false));
     args.source.write_lines(out, |input| {
         let Prepared { document, truncated, .. } = preparation.prepare(input);
         let (id, sketch) = (document.id().to_owned(), document.sketch());

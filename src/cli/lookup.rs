@@ -7,14 +7,14 @@ use std::{
 
 use super::{
     Exit, Failure, Out, Result,
-    document::{Preparation, Prepared, Settings, in_chunks, read},
+    document::{Settings, in_chunks, preparation, read},
     rule::{distances, kind_in_run, only_equal, rule},
 };
 use crate::{
     crawl::{Lookup, NearPage, PastRun},
     filter::{self, Document, Kind, Options},
     fingerprint::similarity,
-    input::{Content, Documents, Input, InputError},
+    input::{Content, Documents, Input, InputError, Prepared},
     report::counted,
 };
 
@@ -49,7 +49,7 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
     let (config, recipe) = args.settings.config_over_run(&run)?;
     let options = config.dedup.filter();
     let preparation =
-        Preparation::new(&config, filter::Documents::new(recipe, options.knows_articles()));
+        preparation(&config, filter::Documents::new(recipe, options.knows_articles()));
     let mut is_first = true;
     in_chunks(
         inputs(&args.file)?,

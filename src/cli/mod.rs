@@ -21,6 +21,9 @@ mod progress;
 mod repair;
 mod robots;
 mod rule;
+#[cfg(feature = "serve")]
+mod serve;
+mod signals;
 mod verify;
 
 use std::{
@@ -66,6 +69,8 @@ enum Command {
     Export(export::Args),
     Check(check::Args),
     Filter(filter::Args),
+    #[cfg(feature = "serve")]
+    Serve(serve::Args),
     Fingerprint(fingerprint::Args),
     Extract(extract::Args),
     Robots(robots::Args),
@@ -105,6 +110,8 @@ fn run(command: Command, out: &mut Out) -> Result<Exit> {
         Command::Export(args) => export::run(&args, out),
         Command::Check(args) => check::run(&args, out),
         Command::Filter(args) => filter::run(args, out),
+        #[cfg(feature = "serve")]
+        Command::Serve(args) => serve::run(&args),
         Command::Fingerprint(args) => fingerprint::run(args, out),
         Command::Extract(args) => extract::run(args, out),
         Command::Robots(args) => robots::run(&args, out),

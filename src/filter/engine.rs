@@ -3,7 +3,7 @@
 //! The engine holds index, window and templates in memory. The table of digests is passed to each call: it is in memory or in a file, and
 //! only a file can fail.
 
-use std::{cell::LazyCell, cmp::Reverse};
+use std::{cell::LazyCell, cmp::Reverse, collections::BinaryHeap};
 
 #[cfg(feature = "cli")]
 use super::article::{Figures, Passage};
@@ -64,6 +64,16 @@ pub(crate) struct Change {
     /// The document's entry in the window, if it is unique.
     pub(crate) representative: Option<Representative>,
     pub(crate) template: Option<TemplateChange>,
+}
+
+/// How a document is judged, and what is remembered of it.
+struct Decided {
+    verdict: Verdict,
+    facts: Facts,
+    /// Its digests that are not known yet.
+    new: Vec<Digest>,
+    /// The keys of its article, if it is compared.
+    keys: Option<Keys>,
 }
 
 /// The article of the page that is judged.
@@ -140,10 +150,46 @@ impl<I: Index> Engine<I> {
         let recipe = self.documents.fingerprinter().recipe();
         assert!(document.recipe == recipe, "a document is made by the recipe of its filter");
         self.advance(digests, document.at)?;
+        let Decided { verdict, facts, new, keys } = self.decide(digests, document)?;
+        if !verdict.is_unique() {
+            self.remember_alias(digests, document, &new, verdict, facts)?;
+            return Ok(self.change(verdict, facts));
+        }
+        let representative = self.remember_representative(digests, document, new, facts)?;
+        if let Some((article, keys)) = document.article.as_ref().zip(keys) {
+            digests.keep_article(self.next, article.sketch(), &keys.own)?;
+            self.enter_article(self.next, &keys.own, self.window.articles());
+        }
+        let template = self.learn(document);
+        let change = self.change(Verdict::Unique, facts);
+        Ok(Change { representative: Some(representative), template, ..change })
+    }
+
+    /// Judges a document and remembers nothing. The number is that of the next document.
+    ///
+    /// # Errors
+    /// If the table of digests fails.
+    #[cfg(feature = "serve")]
+    pub(crate) fn peek<D: Digests>(
+        &mut self,
+        digests: &mut D,
+        document: &Document,
+    ) -> Result<Judgement, D::Error> {
+        self.at_limit.clear();
+        let Decided { verdict, facts, .. } = self.decide(digests, document)?;
+        Ok(Judgement { id: self.next, at: self.window.clock(), verdict, facts })
+    }
+
+    /// Decides whether a document is a duplicate of one in the window.
+    fn decide<D: Digests>(
+        &mut self,
+        digests: &mut D,
+        document: &Document,
+    ) -> Result<Decided, D::Error> {
         if let Some(body) = document.body
             && let Some((verdict, facts)) = self.look_up(digests, document.key, body, Step::Body)?
         {
-            return Ok(self.change(verdict, facts));
+            return Ok(Decided { verdict, facts, new: Vec::new(), keys: None });
         }
         let subject = self.subject(document);
         let thin = subject.as_ref().is_some_and(|subject| subject.is_thin);
@@ -152,29 +198,16 @@ impl<I: Index> Engine<I> {
             && let Some((verdict, _)) = self.look_up(digests, document.key, text, Step::Text)?
             && self.is_the_same_page(digests, document, subject.as_ref(), verdict)?
         {
-            self.remember_alias(digests, document, document.body.as_slice(), verdict, facts)?;
-            return Ok(self.change(verdict, facts));
+            return Ok(Decided { verdict, facts, new: Vec::from_iter(document.body), keys: None });
         }
-        let known_by: Vec<Digest> =
-            document.body.into_iter().chain(document.sketch.digest).collect();
+        let new = document.body.into_iter().chain(document.sketch.digest).collect();
         let subject = subject.map(|subject| {
             let keys = subject.article.keys(&subject.boilerplate);
             (subject, keys)
         });
         let near = if thin { None } else { self.near(digests, document, subject.as_ref())? };
-        if let Some(found) = near {
-            let verdict = Verdict::Duplicate(found);
-            self.remember_alias(digests, document, &known_by, verdict, facts)?;
-            return Ok(self.change(verdict, facts));
-        }
-        let representative = self.remember_representative(digests, document, known_by, facts)?;
-        if let Some((subject, keys)) = subject {
-            digests.keep_article(self.next, subject.article.sketch(), &keys.own)?;
-            self.enter_article(self.next, &keys.own, self.window.articles());
-        }
-        let template = self.learn(document);
-        let change = self.change(Verdict::Unique, facts);
-        Ok(Change { representative: Some(representative), template, ..change })
+        let verdict = near.map_or(Verdict::Unique, Verdict::Duplicate);
+        Ok(Decided { verdict, facts, new, keys: subject.map(|(_, keys)| keys) })
     }
 
     /// The article of a document, if it has one.
@@ -305,6 +338,23 @@ impl<I: Index> Engine<I> {
     #[must_use]
     pub fn oldest(&self) -> DocId {
         self.window.horizon(self.next)
+    }
+
+    /// The documents of the window whose signatures differ least from this one, the nearest first, with the bits in which fingerprints and
+    /// signatures differ. Compares with all of the window.
+    #[cfg(feature = "serve")]
+    pub(crate) fn nearest(&self, signature: Signature, limit: usize) -> Vec<(DocId, u32, u32)> {
+        let mut nearest = BinaryHeap::new();
+        for other in self.window.iter() {
+            let Some(of_other) = other.signature else { continue };
+            let distance = signature.fingerprint().distance(of_other.fingerprint());
+            nearest.push((signature.distance(&of_other), other.id, distance));
+            if nearest.len() > limit {
+                nearest.pop();
+            }
+        }
+        let sorted = nearest.into_sorted_vec().into_iter();
+        sorted.map(|(of_signature, id, distance)| (id, distance, of_signature)).collect()
     }
 
     /// How many documents it has judged since its window was begun.

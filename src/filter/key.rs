@@ -12,6 +12,12 @@ impl Key {
     pub fn of(id: &str) -> Self {
         Self(xxhash_rust::xxh3::xxh3_64(id.as_bytes()))
     }
+
+    /// Another one.
+    #[cfg(feature = "cli")]
+    pub(crate) fn other(self) -> Self {
+        Self(!self.0)
+    }
 }
 
 /// Identifies an origin, whose pages may share a template: the hash of its name.

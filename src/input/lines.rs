@@ -12,7 +12,7 @@ use crate::page::Timestamp;
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
 const NO_OBJECT: &str =
-    r#"a line must be an object: {"id": "…", "text": "…"} or {"id": "…", "html": "…"}"#;
+    r#"a document must be an object: {"id": "…", "text": "…"} or {"id": "…", "html": "…"}"#;
 
 /// What is wrong with a line.
 #[derive(Debug, thiserror::Error)]
@@ -103,6 +103,7 @@ impl Iterator for Lines {
 /// The fields that are read; others are ignored.
 #[derive(Deserialize)]
 struct Fields {
+    #[serde(deserialize_with = "id")]
     id: String,
     text: Option<String>,
     html: Option<String>,
@@ -115,8 +116,8 @@ struct Fields {
 /// forget everything before it.
 const LATEST: i64 = 253_402_300_799_999;
 
-/// Parses the line at this place.
-fn parse(line: &[u8], place: String) -> Result<Input, LineError> {
+/// Parses the document at this place: a line, or a body.
+pub(crate) fn parse(line: &[u8], place: String) -> Result<Input, LineError> {
     // Serde would accept a list of the fields in order.
     if !line.trim_ascii_start().starts_with(b"{") {
         return Err(LineError::Form(NO_OBJECT));
@@ -142,6 +143,17 @@ fn plain(error: &serde_json::Error) -> String {
     match message.strip_suffix(&place) {
         Some(message) => format!("column {}: {message}", error.column()),
         None => message,
+    }
+}
+
+/// An id is text; a whole number is taken as text.
+fn id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    match Value::deserialize(deserializer)? {
+        Value::String(text) => Ok(text),
+        Value::Number(number) if !number.is_f64() => Ok(number.to_string()),
+        other => Err(D::Error::custom(format!(
+            "invalid id: {other}, expected a string or a whole number"
+        ))),
     }
 }
 
@@ -188,17 +200,17 @@ mod tests {
 
     #[test]
     fn a_line_that_is_not_a_document_is_an_error_with_its_number() {
-        let bad = b"[1]\n{\n{\"text\":\"\"}\n{\"id\":\"a\"}\n{\"id\":\"a\",\"id\":\"b\",\"text\":\"\"}\n{\"id\":\"\xFF\",\"text\":\"\"}\n\0\n{\"id\":1,\"text\":\"\"}";
+        let bad = b"[1]\n{\n{\"text\":\"\"}\n{\"id\":\"a\"}\n{\"id\":\"a\",\"id\":\"b\",\"text\":\"\"}\n{\"id\":\"\xFF\",\"text\":\"\"}\n\0\n{\"id\":[1],\"text\":\"\"}";
         let errors: Vec<_> = read(bad, 999).into_iter().map(Result::unwrap_err).collect();
         insta::assert_snapshot!(errors.join("\n"), @r#"
-    in:1: a line must be an object: {"id": "…", "text": "…"} or {"id": "…", "html": "…"}
+    in:1: a document must be an object: {"id": "…", "text": "…"} or {"id": "…", "html": "…"}
     in:2: column 1: EOF while parsing an object
     in:3: column 11: missing field `id`
     in:4: either `text` or `html` is missing
     in:5: column 14: duplicate field `id`
     in:6: column 8: invalid unicode code point
-    in:7: a line must be an object: {"id": "…", "text": "…"} or {"id": "…", "html": "…"}
-    in:8: column 7: invalid type: integer `1`, expected a string
+    in:7: a document must be an object: {"id": "…", "text": "…"} or {"id": "…", "html": "…"}
+    in:8: column 10: invalid id: [1], expected a string or a whole number
     "#);
     }
 

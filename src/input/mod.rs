@@ -5,6 +5,7 @@
 
 mod chunks;
 mod lines;
+mod prepare;
 mod walk;
 
 use std::{
@@ -19,7 +20,8 @@ use xxhash_rust::xxh3::Xxh3;
 use crate::page::Timestamp;
 
 pub(crate) use chunks::Chunks;
-pub(crate) use lines::LineError;
+pub(crate) use lines::{LineError, parse as document};
+pub(crate) use prepare::{Preparation, Prepared, extracted};
 pub(crate) use walk::{Documents, is_html};
 
 /// The length in bytes of the longest line and the longest HTML file that is read.

@@ -116,6 +116,17 @@ impl State {
         self.find(&sql, [name], read_document)
     }
 
+    /// The numbers of all documents of this name.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    #[cfg(feature = "serve")]
+    pub(crate) fn documents_named(&self, name: &str) -> Result<Vec<DocId>, StateError> {
+        let mut statement = self.db.prepare_cached("SELECT id FROM documents WHERE name = ?")?;
+        let ids = statement.query_map([name], |row| row.get(0))?;
+        ids.map(|id| Ok(DocId(unsigned(id?)))).collect()
+    }
+
     /// The name of the document of this number.
     ///
     /// # Errors

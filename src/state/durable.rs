@@ -187,6 +187,18 @@ impl DurableFilter {
         })
     }
 
+    /// Judges a document and remembers nothing.
+    ///
+    /// # Errors
+    /// As [`judge`](Self::judge).
+    #[cfg(feature = "serve")]
+    pub(crate) fn peek(&mut self, document: &Document) -> Result<Judgement, StateError> {
+        self.attempt(|this| {
+            let mut digests = DigestTable { state: &this.state, index: &mut this.digests };
+            this.engine.peek(&mut digests, document)
+        })
+    }
+
     /// Removes a unique document, as part of the open transaction: from now on nothing repeats it. Returns whether it was in the window.
     ///
     /// # Errors

@@ -108,10 +108,10 @@ fn lines_that_cannot_be_read_are_reported_and_skipped() {
     assert_eq!(ids, ["a", "g"]);
     insta::assert_snapshot!(stderr(&assert), @r#"
     bad.jsonl:2: column 9: EOF while parsing an object
-    bad.jsonl:3: a line must be an object: {"id": "…", "text": "…"} or {"id": "…", "html": "…"}
+    bad.jsonl:3: a document must be an object: {"id": "…", "text": "…"} or {"id": "…", "html": "…"}
     bad.jsonl:5: column 35: invalid value: string "noon", expected a time (RFC 3339, or whole milliseconds since 1970)
     bad.jsonl:6: column 12: missing field `id`
-    bad.jsonl:7: a line must be an object: {"id": "…", "text": "…"} or {"id": "…", "html": "…"}
+    bad.jsonl:7: a document must be an object: {"id": "…", "text": "…"} or {"id": "…", "html": "…"}
     bad.jsonl:8: there must be either `text` or `html`, not both
     bad.jsonl:9: `url`: "/x" is not an absolute URL: relative URL without a base
     read absent.jsonl: No such file or directory (os error 2)

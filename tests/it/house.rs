@@ -12,7 +12,7 @@ use crate::{imports::Imports, tokens::Source};
 /// The modules; each imports only from rows below its own.
 const MODULES: &[&[&str]] = &[
     &["cli"],
-    &["config"],
+    &["config", "serve"],
     &["crawl", "input", "eval"],
     &["report"],
     &["sink"],

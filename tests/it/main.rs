@@ -34,6 +34,8 @@ mod preload;
 mod proxy;
 mod robots;
 mod scope;
+#[cfg(all(unix, feature = "serve"))]
+mod serve;
 mod server;
 mod sink;
 mod sitemap;

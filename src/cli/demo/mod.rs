@@ -12,9 +12,10 @@ pub use web::{NOTICES, Server, Site, serve};
 
 use super::{
     Exit, Failure, Out, Result,
-    crawl::{print_summary, run_plan, runtime},
+    crawl::{print_summary, run_plan},
     notify,
     progress::Show,
+    signals::runtime,
 };
 use crate::{config::Draft, crawl, report::Report};
 

@@ -10,7 +10,7 @@ use std::{
 use super::{
     super::{
         Failure, Out, Result,
-        document::Preparation,
+        document::preparation,
         rule::{distances, kind, only_equal, rule},
     },
     article,
@@ -19,7 +19,7 @@ use super::{
 use crate::{
     config::Config,
     filter::{
-        ComparedArticles, Document, Documents, Filter, Key, Kind, Match, Options, Share, Verdict,
+        ComparedArticles, Document, Documents, Filter, Kind, Match, Options, Share, Verdict,
         WindowOptions,
     },
     fingerprint::{Feature, Recipe, similarity},
@@ -40,7 +40,7 @@ pub(super) fn compare(
     run: Option<&Run<'_>>,
 ) -> Result<()> {
     let preparation =
-        Preparation::new(config, Documents::new(recipe, config.dedup.filter().knows_articles()));
+        preparation(config, Documents::new(recipe, config.dedup.filter().knows_articles()));
     let [a, b] = names.map(|name| side(name, run, &preparation));
     let sides = [a?, b?];
     let options = &config.dedup.filter();
@@ -198,7 +198,7 @@ fn judge(
     let [a, b] = documents(sides, texts);
     let mut filter = Filter::of_recipe(&two, a.recipe)?;
     // The key of the first document may be known to the run's templates; the second must differ from it, since no document repeats itself.
-    let b = b.with_key(Key(!a.key.0));
+    let b = b.with_key(a.key.other());
     if let Some(run) = run {
         run.past.restore_template(&mut filter.engine, &b)?;
         let [of_a, of_b] = [&a, &b].map(|page| page.blocks.as_ref().map(|blocks| blocks.origin));

@@ -3,18 +3,14 @@
 use std::{ops::Range, path::Path};
 
 use super::{
-    super::{
-        Exit, Failure, Result,
-        document::{Preparation, Prepared, read},
-        rule::kind_in_run,
-    },
+    super::{Exit, Failure, Result, document::read, rule::kind_in_run},
     is_url,
 };
 use crate::{
     crawl::{PastRun, UrlExplanation},
     filter::{Article, ArticleSketch, Document, Facts, Kind, Verdict},
     fingerprint::{Class, Feature, Fingerprinter, Signature},
-    input::{Content, Input},
+    input::{Content, Input, Preparation, Prepared},
     page::{DocId, Origin, Outline, Timestamp},
     sink::{PAGES, open_part, parts, record::PageLine},
     state::{JudgedDocument, KeptText},

@@ -1,0 +1,134 @@
+//! `pagesieve serve`: the filter over HTTP.
+
+use std::{
+    env, fs,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+};
+
+use bytesize::ByteSize;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    Exit, Failure, Result,
+    document::{Settings, preparation},
+    notify,
+    signals::{next_signal, runtime},
+};
+use crate::{
+    config::Config,
+    serve::{self, Options, ServeError},
+};
+
+/// The variable that has the token.
+const TOKEN: &str = "PAGESIEVE_TOKEN";
+
+/// Judge documents over HTTP
+///
+/// POST a document or an array of them to /v1/judge, or lines to /v1/judge.ndjson: the same documents and decisions as those of `filter`.
+/// A decision is durable when it is answered. /openapi.json describes all routes, /metrics is for Prometheus. A signal ends the service
+/// within ten seconds.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+    pagesieve serve --state seen.db
+    curl -d '{\"id\": \"a\", \"text\": \"The tide is high.\"}' http://127.0.0.1:8040/v1/judge
+    PAGESIEVE_TOKEN=secret pagesieve serve --state seen.db --listen 0.0.0.0:8040")]
+pub(super) struct Args {
+    /// The file of the window; it is created if there is none
+    #[arg(long, value_name = "FILE")]
+    state: PathBuf,
+    /// The address and port to listen on; port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8040")]
+    listen: SocketAddr,
+    /// Require the token in the first line of this file: `Authorization: Bearer TOKEN`
+    ///
+    /// The variable `PAGESIEVE_TOKEN` has the same meaning. An address that others can reach requires a token.
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+    /// The longest body of a request, and the longest line of a stream
+    #[arg(long, value_name = "SIZE", default_value = "8 MiB")]
+    max_body: ByteSize,
+    /// The most documents of an array
+    #[arg(long, value_name = "N", default_value_t = 256)]
+    max_batch: usize,
+    /// The most documents of all requests that are prepared or judged at a time; further requests get 429
+    #[arg(long, value_name = "N", default_value_t = 1024)]
+    queue: usize,
+    /// The most connections; others wait
+    #[arg(long, value_name = "N", default_value_t = 256)]
+    connections: usize,
+    #[command(flatten)]
+    settings: Settings,
+}
+
+pub(super) fn run(args: &Args) -> Result<Exit> {
+    let config = args.settings.draft(&Config::default())?.check_dedup()?;
+    let token = token(args.token_file.as_deref())?;
+    if token.is_none() && !args.listen.ip().is_loopback() {
+        return Err(Failure::refused(
+            Exit::Usage,
+            format!("anybody who reaches {} could use the filter", args.listen),
+            "set PAGESIEVE_TOKEN or --token-file, or listen on 127.0.0.1",
+        ));
+    }
+    if args.max_batch > args.queue || args.queue == 0 || args.connections == 0 {
+        return Err(Failure::refused(
+            Exit::Usage,
+            "--queue must be at least --max-batch, and neither --queue nor --connections can be 0"
+                .to_owned(),
+            "raise --queue or lower --max-batch",
+        ));
+    }
+    let options = Options {
+        state: args.state.clone(),
+        filter: config.dedup.filter(),
+        token,
+        max_body: usize::try_from(args.max_body.as_u64()).unwrap_or(usize::MAX),
+        max_batch: args.max_batch,
+        queue: args.queue,
+        connections: args.connections,
+    };
+    let (stopping, listen) = (CancellationToken::new(), args.listen);
+    let served = runtime()?.block_on(async {
+        let prepare = |documents| preparation(&config, documents);
+        let listening = |address| notify(format_args!("listening on http://{address}"));
+        let (done, stop) = (CancellationToken::new(), stopping.clone());
+        let signals = done.run_until_cancelled(async {
+            let exit = next_signal().await;
+            notify("stopping");
+            stop.cancel();
+            exit
+        });
+        let serving = async {
+            let served = serve::run(listen, options, prepare, listening, stopping.clone()).await;
+            done.cancel();
+            served
+        };
+        let (served, exit) = tokio::join!(serving, signals);
+        served.map(|()| exit.unwrap_or(Exit::Done))
+    });
+    served.map_err(|error| match error {
+        ServeError::State(source) => Failure::State { path: args.state.clone(), source },
+        ServeError::Listen { address, source } => Failure::Listen { address, source },
+    })
+}
+
+/// The token of the file, or of the environment.
+fn token(file: Option<&Path>) -> Result<Option<String>> {
+    let (token, from) = match file {
+        Some(path) => {
+            let text = fs::read_to_string(path).map_err(Failure::read(path))?;
+            (text.lines().next().unwrap_or_default().trim().to_owned(), path.display().to_string())
+        }
+        None => match env::var(TOKEN) {
+            Ok(token) => (token, TOKEN.to_owned()),
+            Err(_) => return Ok(None),
+        },
+    };
+    if token.is_empty() {
+        let help = "put a token there, for instance of `openssl rand -hex 32`";
+        return Err(Failure::refused(Exit::Usage, format!("{from} has no token"), help));
+    }
+    Ok(Some(token))
+}

@@ -1,0 +1,101 @@
+//! Turns inputs into documents for the filter.
+
+use serde::Serialize;
+use url::Url;
+
+use super::{Content, Input};
+use crate::{
+    extract::{Extracted, Extractor, Truncation},
+    filter::{self, Document, Judgement, Key},
+    fingerprint::Digest,
+    page::{NormalUrl, Origin, Page, Timestamp, UrlOptions, language},
+    sink::record::Decision,
+};
+
+/// Extracts the text of an input. A plain text has no title and no links.
+pub(crate) fn extracted(extractor: &Extractor, input: Input) -> (Extracted, Option<Digest>) {
+    match input.content {
+        Content::Text(text) => {
+            let lang = language(&text);
+            (Extracted { text, lang, charset: "UTF-8", ..Extracted::default() }, None)
+        }
+        Content::Html { body, charset } => {
+            let digest = Digest::of(&body);
+            let content_type = charset.map(|charset| format!("text/html; charset={charset}"));
+            let page = Page { url: input.url, content_type, body, ..Page::default() };
+            (extractor.extract(&page), Some(digest))
+        }
+    }
+}
+
+/// Turns inputs into documents. Threads can share one.
+#[derive(Debug)]
+pub(crate) struct Preparation {
+    extractor: Extractor,
+    pub(crate) documents: filter::Documents,
+    urls: UrlOptions,
+}
+
+/// A document that is ready to be judged.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    /// Where it was read, for messages.
+    pub(crate) place: String,
+    /// A hash of the input.
+    pub(crate) hash: u64,
+    pub(crate) url: Option<String>,
+    pub(crate) document: Document,
+    /// Why the document is truncated, if it is.
+    pub(crate) truncated: Option<Truncation>,
+}
+
+impl Preparation {
+    pub(crate) fn new(
+        extractor: Extractor,
+        urls: UrlOptions,
+        documents: filter::Documents,
+    ) -> Self {
+        Self { extractor, documents, urls }
+    }
+
+    pub(crate) fn prepare(&self, input: Input) -> Prepared {
+        self.prepare_with_text(input).0
+    }
+
+    /// Also returns what was extracted.
+    pub(crate) fn prepare_with_text(&self, mut input: Input) -> (Prepared, Extracted) {
+        let hash = input.hash();
+        let (id, place) = (std::mem::take(&mut input.id), std::mem::take(&mut input.place));
+        let (url, at) = (input.url.clone(), input.at.unwrap_or_else(Timestamp::now));
+        let normal = url.as_ref().and_then(|url| NormalUrl::new(url, &self.urls).ok());
+        let key = normal.as_ref().map(NormalUrl::as_str).or(url.as_ref().map(Url::as_str));
+        let key = Key::of(key.unwrap_or(&id));
+        let origin = url.as_ref().map_or_else(|| Origin::named(&id), Origin::of);
+        let (extracted, body) = extracted(&self.extractor, input);
+        let document = self.documents.extracted(&id, origin.as_ref(), &extracted, body);
+        let document = document.with_key(key).with_time(at);
+        let (url, truncated) = (url.map(String::from), extracted.truncated);
+        (Prepared { place, hash, url, document, truncated }, extracted)
+    }
+}
+
+/// A decision, and whether it is about the whole document.
+#[derive(Serialize)]
+struct Line<'a> {
+    #[serde(flatten)]
+    decision: Decision<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    truncated: Option<Truncation>,
+}
+
+impl Prepared {
+    /// The decision as a line of the output; `of` is the id of the match.
+    pub(crate) fn line<'a>(
+        &'a self,
+        judged: &'a Judgement,
+        of: Option<&'a str>,
+    ) -> impl Serialize + 'a {
+        let decision = Decision::new(self.document.id(), self.url.as_deref(), judged, of);
+        Line { decision, truncated: self.truncated }
+    }
+}

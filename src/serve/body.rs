@@ -1,0 +1,87 @@
+//! Reads the documents of a request.
+
+use std::time::Duration;
+
+use axum::{
+    body::{Body, BodyDataStream},
+    http::StatusCode,
+};
+use bytes::Bytes;
+use futures_util::StreamExt;
+use serde_json::value::RawValue;
+use tokio::time::timeout;
+
+use super::problem::Problem;
+use crate::input::{Input, LineError, document};
+
+/// How long a body may take.
+const TIME: Duration = Duration::from_secs(30);
+/// How much of a body that is too long is read, so that the client gets the answer and not a broken connection: so many times the limit.
+const DRAINED: usize = 8;
+
+/// The documents of a body, and whether it is an array.
+#[derive(Debug)]
+pub(super) struct Documents {
+    pub(super) inputs: Vec<Input>,
+    pub(super) is_array: bool,
+}
+
+/// Reads a body of at most `limit` bytes.
+pub(super) async fn read(body: Body, limit: usize) -> Result<Vec<u8>, Problem> {
+    let reading = collect(body.into_data_stream(), limit);
+    timeout(TIME, reading).await.unwrap_or_else(|_| {
+        let error = format!("the body did not arrive within {} s", TIME.as_secs());
+        Err(Problem::new(StatusCode::REQUEST_TIMEOUT, error))
+    })
+}
+
+async fn collect(mut stream: BodyDataStream, limit: usize) -> Result<Vec<u8>, Problem> {
+    let (mut bytes, mut length) = (Vec::new(), 0);
+    while let Some(chunk) = stream.next().await {
+        let broken =
+            |error| Problem::new(StatusCode::BAD_REQUEST, format!("the body broke off: {error}"));
+        let chunk: Bytes = chunk.map_err(broken)?;
+        length += chunk.len();
+        if length <= limit {
+            bytes.extend_from_slice(&chunk);
+        } else if length > DRAINED * limit {
+            break;
+        }
+    }
+    if length > limit {
+        let error = format!(
+            "the body is longer than {limit} bytes; send fewer documents at a time, use /v1/judge.ndjson, or start the service with a larger --max-body"
+        );
+        return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, error));
+    }
+    Ok(bytes)
+}
+
+impl Documents {
+    /// One document, or an array of at most so many.
+    pub(super) fn parse(body: &[u8], most: usize) -> Result<Self, Problem> {
+        if !body.trim_ascii_start().starts_with(b"[") {
+            let input = document(body, String::new()).map_err(|error| wrong(&error, None))?;
+            return Ok(Self { inputs: vec![input], is_array: false });
+        }
+        let items: Vec<&RawValue> = serde_json::from_slice(body)
+            .map_err(|error| Problem::document(format!("the body is not JSON: {error}"), None))?;
+        if items.len() > most {
+            let error = format!(
+                "{} documents are more than the {most} of one request; send them in several, or to /v1/judge.ndjson",
+                items.len()
+            );
+            return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, error));
+        }
+        let parse = |(place, item): (usize, &&RawValue)| {
+            document(item.get().as_bytes(), String::new())
+                .map_err(|error| wrong(&error, Some(place)))
+        };
+        let inputs = items.iter().enumerate().map(parse).collect::<Result<_, _>>()?;
+        Ok(Self { inputs, is_array: true })
+    }
+}
+
+fn wrong(error: &LineError, place: Option<usize>) -> Problem {
+    Problem::document(error.to_string(), place)
+}

@@ -1,0 +1,73 @@
+//! Counts for Prometheus: `GET /metrics`.
+
+use prometheus_client::{
+    encoding::{EncodeLabelSet, text::encode},
+    metrics::{counter::Counter, family::Family, gauge::Gauge, histogram::Histogram},
+    registry::{Registry, Unit},
+};
+
+/// The limits of the histogram, in seconds.
+const BUCKETS: [f64; 12] =
+    [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0];
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(super) struct OfVerdict {
+    pub(super) verdict: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(super) struct OfRequest {
+    pub(super) route: String,
+    pub(super) status: u16,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(super) struct OfRoute {
+    pub(super) route: String,
+}
+
+#[derive(Debug)]
+pub(super) struct Metrics {
+    registry: Registry,
+    /// Documents that were judged and remembered.
+    pub(super) judged: Family<OfVerdict, Counter>,
+    pub(super) requests: Family<OfRequest, Counter>,
+    pub(super) seconds: Family<OfRoute, Histogram, fn() -> Histogram>,
+    pub(super) queued: Gauge,
+    pub(super) window: Gauge,
+}
+
+impl Metrics {
+    pub(super) fn new() -> Self {
+        let mut registry = Registry::with_prefix("pagesieve");
+        let (judged, requests) = (Family::default(), Family::default());
+        let histogram: fn() -> Histogram = || Histogram::new(BUCKETS);
+        let seconds = Family::new_with_constructor(histogram);
+        let (queued, window) = (Gauge::default(), Gauge::default());
+        registry.register(
+            "documents_judged",
+            "Documents that were judged, by verdict",
+            judged.clone(),
+        );
+        registry.register("http_requests", "Requests, by route and status", requests.clone());
+        registry.register_with_unit(
+            "http_request_duration",
+            "Time from the head of a request to the head of its answer",
+            Unit::Seconds,
+            seconds.clone(),
+        );
+        registry.register(
+            "queue_documents",
+            "Documents that are being prepared or judged",
+            queued.clone(),
+        );
+        registry.register("window_documents", "Unique documents in the window", window.clone());
+        Self { registry, judged, requests, seconds, queued, window }
+    }
+
+    pub(super) fn text(&self) -> String {
+        let mut text = String::new();
+        encode(&mut text, &self.registry).expect("a string takes all");
+        text
+    }
+}

@@ -1,0 +1,190 @@
+//! The duplicate filter over HTTP: `pagesieve serve`.
+//!
+//! ```text
+//! connection ── routes ── body, stream: documents ── pool: prepared ──► judge (a thread): filter, state
+//!                 ▲                                                          │
+//!                 └──────────────────── decisions, once committed ◄──────────┘
+//! ```
+//!
+//! Documents of all requests share one queue of bounded length. What was acknowledged is committed.
+
+mod body;
+mod connections;
+mod judge;
+mod metrics;
+mod nearest;
+mod problem;
+mod routes;
+mod stream;
+
+use std::{io, net::SocketAddr, path::PathBuf, sync::Arc};
+
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
+use tokio::{
+    net::TcpListener,
+    sync::{OwnedSemaphorePermit, Semaphore, oneshot},
+};
+use tokio_util::sync::CancellationToken;
+
+use self::{
+    judge::{Gone, Judge},
+    metrics::{Metrics, OfVerdict},
+};
+use crate::{
+    filter,
+    fingerprint::HashSeed,
+    input::{Input, Preparation, Prepared},
+    state::{DurableFilter, StateError},
+};
+
+/// How the service is run.
+#[derive(Clone, Debug)]
+pub(crate) struct Options {
+    /// The file of the window.
+    pub(crate) state: PathBuf,
+    pub(crate) filter: filter::Options,
+    /// What a client must send as `Authorization: Bearer`, if anything.
+    pub(crate) token: Option<String>,
+    /// The longest body in bytes, and the longest line of a stream.
+    pub(crate) max_body: usize,
+    /// The most documents of an array.
+    pub(crate) max_batch: usize,
+    /// The most documents of all requests that are prepared or judged at a time.
+    pub(crate) queue: usize,
+    /// The most connections.
+    pub(crate) connections: usize,
+}
+
+/// What all requests share.
+#[derive(Debug)]
+struct Service {
+    options: Options,
+    preparation: Arc<Preparation>,
+    judge: Judge,
+    /// A permit for each document of the queue.
+    room: Arc<Semaphore>,
+    metrics: Metrics,
+    stopping: CancellationToken,
+}
+
+/// Why the service has ended before it was asked to.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ServeError {
+    #[error("cannot listen on {address}")]
+    Listen { address: SocketAddr, source: io::Error },
+    #[error("cannot use the state")]
+    State(#[from] StateError),
+}
+
+/// Serves until `stopping` is cancelled. `prepare` makes what turns inputs into documents; `listening` gets the address.
+pub(crate) async fn run(
+    address: SocketAddr,
+    options: Options,
+    prepare: impl FnOnce(filter::Documents) -> Preparation,
+    listening: impl FnOnce(SocketAddr),
+    stopping: CancellationToken,
+) -> Result<(), ServeError> {
+    let failed = |source| ServeError::Listen { address, source };
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    listening(listener.local_addr().map_err(failed)?);
+    let recipe = options.filter.recipe(options.filter.hash_seed.seed().unwrap_or(HashSeed::PUBLIC));
+    let documents = filter::Documents::new(recipe, options.filter.knows_articles());
+    let (judge, ended) = Judge::start(options.state.clone(), options.filter.clone());
+    let service = Service {
+        preparation: Arc::new(prepare(documents)),
+        judge,
+        room: Arc::new(Semaphore::new(options.queue)),
+        metrics: Metrics::new(),
+        stopping: stopping.clone(),
+        options,
+    };
+    let most = service.options.connections;
+    let router = routes::router(Arc::new(service));
+    let serving = async {
+        connections::accept(listener, router, most, &stopping).await;
+    };
+    // The judge ends by itself only if the state fails; otherwise when the last request is gone.
+    let judging = async {
+        let ended = ended.await;
+        stopping.cancel();
+        ended.unwrap_or(Ok(()))
+    };
+    let ((), ended) = tokio::join!(serving, judging);
+    Ok(ended?)
+}
+
+impl Service {
+    /// Takes room in the queue for documents.
+    fn room(&self, documents: usize) -> Option<OwnedSemaphorePermit> {
+        let documents = u32::try_from(documents).ok()?;
+        Arc::clone(&self.room).try_acquire_many_owned(documents).ok()
+    }
+
+    /// Prepares documents on the pool.
+    async fn prepare(&self, inputs: Vec<Input>) -> Vec<Prepared> {
+        let (prepared, preparing) = oneshot::channel();
+        let preparation = Arc::clone(&self.preparation);
+        rayon::spawn(move || {
+            let all = inputs.into_par_iter().map(|input| preparation.prepare(input));
+            // The request may be gone.
+            drop(prepared.send(all.collect()));
+        });
+        preparing.await.unwrap_or_default()
+    }
+
+    /// Judges documents when there is room in the queue. The decisions are in their order.
+    async fn judge_all(&self, inputs: Vec<Input>, dry: bool) -> Result<Vec<String>, Gone> {
+        let most = u32::try_from(inputs.len().min(self.options.queue)).unwrap_or(u32::MAX);
+        let room = Arc::clone(&self.room).acquire_many_owned(most).await.map_err(|_| Gone)?;
+        self.judge_in(room, inputs, dry).await
+    }
+
+    async fn judge_in(
+        &self,
+        room: OwnedSemaphorePermit,
+        inputs: Vec<Input>,
+        dry: bool,
+    ) -> Result<Vec<String>, Gone> {
+        if inputs.is_empty() {
+            return Ok(Vec::new());
+        }
+        let count = i64::try_from(inputs.len()).unwrap_or(i64::MAX);
+        self.metrics.queued.inc_by(count);
+        let prepared = self.prepare(inputs).await;
+        let judged = self.judge.ask(move |filter| {
+            // The queue has room again when this is judged, whether the client waits or not.
+            let _room = room;
+            let all = prepared.iter().map(|document| judge(filter, document, dry));
+            Ok((all.collect::<Result<Vec<_>, _>>()?, filter.len()))
+        });
+        let judged = judged.await;
+        self.metrics.queued.dec_by(count);
+        let (judged, len) = judged?;
+        self.metrics.window.set(i64::try_from(len).unwrap_or(i64::MAX));
+        if !dry {
+            for (verdict, _) in &judged {
+                self.metrics.judged.get_or_create(&OfVerdict { verdict }).inc();
+            }
+        }
+        Ok(judged.into_iter().map(|(_, decision)| decision).collect())
+    }
+}
+
+/// Judges a document, or finds how it would be judged. Returns the verdict's name and the decision.
+fn judge(
+    filter: &mut DurableFilter,
+    document: &Prepared,
+    dry: bool,
+) -> Result<(&'static str, String), StateError> {
+    let judged =
+        if dry { filter.peek(&document.document)? } else { filter.judge(&document.document)? };
+    let matched = judged.verdict.matched();
+    let of = matched.map(|found| filter.id_of(found.of)).transpose()?;
+    let verdict = match matched.map(|found| found.kind) {
+        None => "unique",
+        Some(filter::Kind::Exact) => "exact",
+        Some(filter::Kind::Near) => "near",
+    };
+    let line = serde_json::to_string(&document.line(&judged, of.as_deref()));
+    Ok((verdict, line.expect("a decision is JSON")))
+}

@@ -1,0 +1,353 @@
+//! What each route does, and its description (`OpenAPI`).
+
+use std::{sync::Arc, time::Instant};
+
+use axum::{
+    Json, Router,
+    body::Body,
+    extract::{MatchedPath, Path, Query, Request, State},
+    http::{StatusCode, header},
+    middleware::{self, Next},
+    response::{IntoResponse, Response},
+    routing::{get, post},
+};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use tower_http::catch_panic::CatchPanicLayer;
+use utoipa::{IntoParams, OpenApi, ToSchema};
+
+use super::{
+    Service,
+    body::{self, Documents},
+    judge::Phase,
+    metrics::{OfRequest, OfRoute},
+    nearest::{self, Explanation, Lookup},
+    problem::{Problem, Said},
+    stream,
+};
+type Shared = State<Arc<Service>>;
+
+/// A document to be judged. It has either `text` or `html`.
+#[derive(Debug, ToSchema)]
+#[expect(dead_code, reason = "it describes what `input::document` reads")]
+struct Submitted {
+    /// What the document is called. A later one with the same id (or URL) is a version of it, not its duplicate. A number is taken as text.
+    id: String,
+    /// Text without markup.
+    text: Option<String>,
+    /// A page.
+    html: Option<String>,
+    /// The page's URL: links and templates are those of its site.
+    url: Option<String>,
+    /// When it arrived: RFC 3339, or milliseconds since 1970. Default: now.
+    time: Option<String>,
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+struct Judging {
+    /// 1: only find how the documents would be judged, each by itself; remember nothing.
+    #[serde(default)]
+    dry: u8,
+}
+
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "pagesieve",
+        description = "A streaming filter for near-duplicate texts and pages."
+    ),
+    paths(judge, judge_lines, explain, lookup, document, remove, stats, livez, readyz, metrics)
+)]
+struct Description;
+
+pub(super) fn router(service: Arc<Service>) -> Router {
+    let judging = Router::new()
+        .route("/v1/judge", post(judge))
+        .route("/v1/judge.ndjson", post(judge_lines))
+        .route("/v1/explain", post(explain))
+        .route("/v1/lookup", post(lookup))
+        .route("/v1/documents/{*id}", get(document).delete(remove))
+        .route("/v1/stats", get(stats))
+        .route_layer(middleware::from_fn_with_state(Arc::clone(&service), when_ready));
+    let open = Router::new()
+        .route("/livez", get(livez))
+        .route("/readyz", get(readyz))
+        .route("/metrics", get(metrics))
+        .route("/openapi.json", get(|| async { Json(Description::openapi()) }));
+    judging
+        .merge(open)
+        .fallback(|| async {
+            Problem::new(StatusCode::NOT_FOUND, "no such route; see /openapi.json")
+        })
+        .method_not_allowed_fallback(|| async {
+            Problem::new(
+                StatusCode::METHOD_NOT_ALLOWED,
+                "this route has other methods; see /openapi.json",
+            )
+        })
+        .layer(CatchPanicLayer::new())
+        .layer(middleware::from_fn_with_state(Arc::clone(&service), admitted))
+        .layer(middleware::from_fn_with_state(Arc::clone(&service), counted))
+        .with_state(service)
+}
+
+/// Requires the token, except for the questions whether the service lives and is ready.
+async fn admitted(
+    State(service): Shared,
+    request: Request,
+    next: Next,
+) -> Result<Response, Problem> {
+    let is_open = ["/livez", "/readyz"].contains(&request.uri().path());
+    let Some(token) = service.options.token.as_deref().filter(|_| !is_open) else {
+        return Ok(next.run(request).await);
+    };
+    let given = request.headers().get(header::AUTHORIZATION);
+    let given =
+        given.and_then(|given| given.as_bytes().strip_prefix(b"Bearer ")).unwrap_or_default();
+    // Hashes are compared in constant time.
+    if blake3::hash(given) == blake3::hash(token.as_bytes()) {
+        return Ok(next.run(request).await);
+    }
+    let error = "send the service's token: `Authorization: Bearer TOKEN`";
+    Err(Problem::new(StatusCode::UNAUTHORIZED, error))
+}
+
+/// Counts the request and measures its time.
+async fn counted(State(service): Shared, request: Request, next: Next) -> Response {
+    let matched = request.extensions().get::<MatchedPath>();
+    let route = matched.map_or("none", MatchedPath::as_str).to_owned();
+    let began = Instant::now();
+    let response = next.run(request).await;
+    let status = response.status().as_u16();
+    service
+        .metrics
+        .seconds
+        .get_or_create(&OfRoute { route: route.clone() })
+        .observe(began.elapsed().as_secs_f64());
+    service.metrics.requests.get_or_create(&OfRequest { route, status }).inc();
+    response
+}
+
+/// Answers 503 until the window is restored, and once the service is stopping.
+async fn when_ready(
+    State(service): Shared,
+    request: Request,
+    next: Next,
+) -> Result<Response, Problem> {
+    readiness(&service)?;
+    Ok(next.run(request).await)
+}
+
+fn readiness(service: &Service) -> Result<(), Problem> {
+    if service.stopping.is_cancelled() {
+        return Err(Problem::not_ready("the service is stopping"));
+    }
+    match *service.judge.phase.borrow() {
+        Phase::Ready => Ok(()),
+        Phase::Restoring(restored) => {
+            let (read, all) = (restored.read, restored.all);
+            Err(Problem::not_ready(format!("the window is being restored: {read} of {all}")))
+        }
+        Phase::Failed => Err(Problem::not_ready("the state cannot be used; see the service's log")),
+    }
+}
+
+/// Judge a document, or an array of them
+///
+/// Each is judged and remembered. An array is answered by an array of decisions in its order; they are durable when they are sent.
+#[utoipa::path(post, path = "/v1/judge", params(Judging), request_body = Submitted, responses(
+    (status = 200, description = "The decision, or an array of them: the same as a line of `pagesieve filter`"),
+    (status = 413, description = "The body is too long, or has too many documents", body = Said),
+    (status = 422, description = "A document is not what it must be; nothing was judged", body = Said),
+    (status = 429, description = "The queue is full; nothing was judged", body = Said),
+    (status = 503, description = "The window is being restored, or the service is stopping", body = Said),
+))]
+async fn judge(
+    State(service): Shared,
+    Query(judging): Query<Judging>,
+    body: Body,
+) -> Result<Response, Problem> {
+    let bytes = body::read(body, service.options.max_body).await?;
+    let Documents { inputs, is_array } = Documents::parse(&bytes, service.options.max_batch)?;
+    drop(bytes);
+    let room = service.room(inputs.len()).ok_or_else(Problem::busy)?;
+    let decisions = service.judge_in(room, inputs, judging.dry != 0).await?;
+    let text = if is_array { format!("[{}]", decisions.join(",")) } else { decisions.concat() };
+    Ok(json(text))
+}
+
+/// Judge documents as they come
+///
+/// The body has a document a line; the answer has a decision a line, in the same order, as soon as it is durable. A line that is no document
+/// is answered by a line with `error`, and the next ones are judged. Both may stay open as long as there is something to judge.
+#[utoipa::path(post, path = "/v1/judge.ndjson", params(Judging), request_body(content = Submitted, content_type = "application/x-ndjson"),
+    responses((status = 200, description = "A decision, or `{\"error\", \"line\"}`, for each line", content_type = "application/x-ndjson")))]
+async fn judge_lines(
+    State(service): Shared,
+    Query(judging): Query<Judging>,
+    body: Body,
+) -> Response {
+    let answers = stream::answers(service, body, judging.dry != 0);
+    ([(header::CONTENT_TYPE, "application/x-ndjson")], answers).into_response()
+}
+
+/// Two documents to be compared.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct Pair<'a> {
+    /// A document as for `/v1/judge`.
+    #[serde(borrow)]
+    #[schema(value_type = Submitted)]
+    a: &'a RawValue,
+    /// The one that comes after it.
+    #[serde(borrow)]
+    #[schema(value_type = Submitted)]
+    b: &'a RawValue,
+}
+
+/// Compare two documents
+///
+/// Says how the second would be judged after the first, by the service's options, and in how much the two differ. Nothing is remembered.
+#[utoipa::path(post, path = "/v1/explain", request_body = Pair, responses((status = 200, body = Explanation), (status = 422, body = Said)))]
+async fn explain(State(service): Shared, body: Body) -> Result<Json<Explanation>, Problem> {
+    let bytes = body::read(body, service.options.max_body).await?;
+    let pair: Pair<'_> = serde_json::from_slice(&bytes).map_err(|error| {
+        Problem::document(
+            format!("the body must be {{\"a\": DOCUMENT, \"b\": DOCUMENT}}: {error}"),
+            None,
+        )
+    })?;
+    let parse = |place, text: &RawValue| {
+        let document = crate::input::document(text.get().as_bytes(), String::new());
+        document.map_err(|error| Problem::document(error.to_string(), Some(place)))
+    };
+    let inputs = vec![parse(0, pair.a)?, parse(1, pair.b)?];
+    let _room = service.room(inputs.len()).ok_or_else(Problem::busy)?;
+    let prepared = service.prepare(inputs).await;
+    let explained = nearest::explain(&prepared, &service.options.filter);
+    explained.map(Json).ok_or_else(|| Problem::document("the documents cannot be compared", None))
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+struct Looking {
+    /// How many documents to list, at most 1000. Default: 10.
+    limit: Option<usize>,
+}
+
+/// Find the nearest documents
+///
+/// Lists the unique documents of the window whose signatures differ least, and how the document would be judged. Compares it with all of
+/// the window. Nothing is remembered.
+#[utoipa::path(post, path = "/v1/lookup", params(Looking), request_body = Submitted, responses((status = 200, body = Lookup), (status = 422, body = Said)))]
+async fn lookup(
+    State(service): Shared,
+    Query(looking): Query<Looking>,
+    body: Body,
+) -> Result<Response, Problem> {
+    let bytes = body::read(body, service.options.max_body).await?;
+    let input = crate::input::document(&bytes, String::new())
+        .map_err(|error| Problem::document(error.to_string(), None))?;
+    let room = service.room(1).ok_or_else(Problem::busy)?;
+    let mut prepared = service.prepare(vec![input]).await;
+    let document = prepared.pop().ok_or_else(Problem::busy)?;
+    let limit = looking.limit.unwrap_or(10).min(1000);
+    let found = service.judge.ask(move |filter| {
+        let _room = room;
+        nearest::lookup(filter, &document, limit)
+    });
+    Ok(json(found.await?))
+}
+
+/// A document of the window
+#[utoipa::path(get, path = "/v1/documents/{id}", params(("id" = String, Path, description = "The document's id")),
+    responses((status = 200, description = "Its decision"), (status = 404, body = Said)))]
+async fn document(State(service): Shared, Path(id): Path<String>) -> Result<Response, Problem> {
+    let latest = held(&service, &id).await?.pop();
+    latest.map(|latest| json(latest.decision)).ok_or_else(|| unknown(&id))
+}
+
+/// Remove a unique document: from now on nothing repeats it
+#[utoipa::path(delete, path = "/v1/documents/{id}", params(("id" = String, Path, description = "The document's id")),
+    responses((status = 204, description = "It is removed, and all its versions"), (status = 404, body = Said), (status = 409, description = "It is a duplicate", body = Said)))]
+async fn remove(State(service): Shared, Path(id): Path<String>) -> Result<StatusCode, Problem> {
+    let all = held(&service, &id).await?;
+    if all.is_empty() {
+        return Err(unknown(&id));
+    }
+    let unique: Vec<_> = all.iter().filter(|it| it.is_unique).map(|it| it.number).collect();
+    let removed = service.judge.ask(move |filter| {
+        let removed = unique.iter().map(|&number| filter.remove(number));
+        Ok(removed.collect::<Result<Vec<_>, _>>()?.contains(&true))
+    });
+    if removed.await? {
+        return Ok(StatusCode::NO_CONTENT);
+    }
+    let error = format!(
+        "{id:?} is a duplicate: only unique documents are matched, so there is nothing to remove"
+    );
+    Err(Problem::new(StatusCode::CONFLICT, error))
+}
+
+async fn held(service: &Service, id: &str) -> Result<Vec<nearest::Held>, Problem> {
+    let found = nearest::named(service.options.state.clone(), id.to_owned()).await;
+    found.map_err(|error| Problem::not_ready(format!("cannot read the state: {error}")))
+}
+
+fn unknown(id: &str) -> Problem {
+    Problem::new(StatusCode::NOT_FOUND, format!("no document {id:?} is in the window"))
+}
+
+/// What the filter holds.
+#[derive(Debug, Serialize, ToSchema)]
+struct Stats {
+    /// Unique documents in the window.
+    documents: usize,
+    /// The most that it can hold.
+    capacity: u64,
+    /// The documents judged since the state was created.
+    judged: u64,
+    /// Documents that are being prepared or judged.
+    queued: i64,
+    /// The version of the program.
+    version: &'static str,
+}
+
+/// What the filter holds
+#[utoipa::path(get, path = "/v1/stats", responses((status = 200, body = Stats)))]
+async fn stats(State(service): Shared) -> Result<Json<Stats>, Problem> {
+    let asked = service.judge.ask(|filter| Ok((filter.len(), filter.judged())));
+    let (documents, judged) = asked.await?;
+    Ok(Json(Stats {
+        documents,
+        capacity: service.options.filter.window.entries.get(),
+        judged,
+        queued: service.metrics.queued.get(),
+        version: env!("CARGO_PKG_VERSION"),
+    }))
+}
+
+/// Whether the process lives
+#[utoipa::path(get, path = "/livez", responses((status = 200)))]
+async fn livez() -> &'static str {
+    "ok\n"
+}
+
+/// Whether documents can be judged
+#[utoipa::path(get, path = "/readyz", responses((status = 200), (status = 503, body = Said)))]
+async fn readyz(State(service): Shared) -> Result<&'static str, Problem> {
+    readiness(&service).map(|()| "ok\n")
+}
+
+/// Metrics for Prometheus
+#[utoipa::path(get, path = "/metrics", responses((status = 200, content_type = "application/openmetrics-text")))]
+async fn metrics(State(service): Shared) -> Response {
+    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    ([(header::CONTENT_TYPE, kind)], service.metrics.text()).into_response()
+}
+
+/// A response with this JSON.
+fn json(text: String) -> Response {
+    ([(header::CONTENT_TYPE, "application/json")], text).into_response()
+}

@@ -1,0 +1,525 @@
+//! `pagesieve serve`: the filter over HTTP.
+#![allow(clippy::print_stdout, reason = "the figures are for whoever runs the measurement")]
+
+use std::{
+    fs,
+    io::{BufRead, BufReader, Read, Write},
+    net::{SocketAddr, TcpStream},
+    path::Path,
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+use tempfile::{TempDir, tempdir};
+
+/// A service that runs. It is killed when it is dropped.
+#[derive(Debug)]
+struct Service {
+    child: Child,
+    address: SocketAddr,
+}
+
+/// An answer: its status, head and body.
+#[derive(Debug)]
+struct Answer {
+    status: u16,
+    head: String,
+    body: String,
+}
+
+impl Answer {
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    fn error(&self) -> String {
+        self.json()["error"].as_str().unwrap_or_else(|| panic!("{self:?}")).to_owned()
+    }
+}
+
+fn program(state: &Path, more: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pagesieve"));
+    command.args(["serve", "--state"]).arg(state).args(more);
+    if !more.contains(&"--listen") {
+        command.args(["--listen", "127.0.0.1:0"]);
+    }
+    command.env_remove("PAGESIEVE_TOKEN").stderr(Stdio::piped());
+    command
+}
+
+impl Service {
+    fn start(state: &Path, more: &[&str]) -> Self {
+        let mut child = program(state, more).spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let line = lines.next().unwrap().unwrap();
+        let address = line.strip_prefix("listening on http://").expect(&line).parse().unwrap();
+        // What it says later must not fill the pipe.
+        thread::spawn(move || lines.for_each(drop));
+        let service = Self { child, address };
+        while service.get("/readyz").status != 200 {
+            thread::sleep(Duration::from_millis(5));
+        }
+        service
+    }
+
+    fn connect(&self) -> TcpStream {
+        TcpStream::connect(self.address).unwrap()
+    }
+
+    fn send(&self, head: &str, body: &[u8]) -> Answer {
+        let mut stream = self.connect();
+        write!(
+            stream,
+            "{head} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
+            body.len()
+        )
+        .unwrap();
+        drop(stream.write_all(body));
+        answer(&mut stream)
+    }
+
+    fn get(&self, path: &str) -> Answer {
+        self.send(&format!("GET {path}"), b"")
+    }
+
+    fn post(&self, path: &str, body: &str) -> Answer {
+        self.send(&format!("POST {path}"), body.as_bytes())
+    }
+
+    fn judge(&self, document: &Value) -> Value {
+        let answer = self.post("/v1/judge", &document.to_string());
+        assert_eq!(answer.status, 200, "{answer:?}");
+        answer.json()
+    }
+
+    fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+/// Reads to the end of the connection. Chunks stay as they are framed.
+fn answer(stream: &mut TcpStream) -> Answer {
+    stream.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
+    let mut bytes = Vec::new();
+    drop(stream.read_to_end(&mut bytes));
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
+    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
+    Answer { status, head: head.to_owned(), body: body.to_owned() }
+}
+
+/// A text of a hundred words, the same for the same number.
+fn text(number: usize) -> String {
+    let word = |place: usize| format!("w{}", (number * 7919 + place * 104_729) % 50_021);
+    (0..100).map(word).collect::<Vec<_>>().join(" ")
+}
+
+/// Documents of which every third repeats an earlier one, with another word or as it is.
+fn documents(count: usize) -> Vec<Value> {
+    let document = |number: usize| match number % 6 {
+        3 => json!({ "id": number, "text": text(number - 1) }),
+        5 => json!({ "id": number, "text": format!("{} changed", text(number - 3)) }),
+        _ => json!({ "id": number, "text": text(number) }),
+    };
+    (0..count).map(document).collect()
+}
+
+fn lines(documents: &[Value]) -> String {
+    documents.iter().map(|document| format!("{document}\n")).collect()
+}
+
+/// What `filter` decides.
+fn by_filter(directory: &TempDir, documents: &[Value]) -> Vec<Value> {
+    let file = directory.path().join("documents.jsonl");
+    fs::write(&file, lines(documents)).unwrap();
+    let ended =
+        Command::new(env!("CARGO_BIN_EXE_pagesieve")).arg("filter").arg(file).output().unwrap();
+    String::from_utf8(ended.stdout)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+#[test]
+fn decisions_are_those_of_the_filter_however_documents_are_sent() {
+    let directory = tempdir().unwrap();
+    let documents = documents(120);
+    let expected = by_filter(&directory, &documents);
+    let state = directory.path().join("seen.db");
+    let service = Service::start(&state, &[]);
+    let single: Vec<_> = documents[..30].iter().map(|document| service.judge(document)).collect();
+    let array = service.judge(&json!(documents[30..80]));
+    // Another process goes on with what was acknowledged.
+    service.kill();
+    let service = Service::start(&state, &[]);
+    let streamed = service.post("/v1/judge.ndjson", &lines(&documents[80..]));
+    let streamed = streamed.body.lines().filter_map(|line| serde_json::from_str(line).ok());
+    let streamed = streamed.filter(Value::is_object);
+    let found: Vec<_> =
+        single.into_iter().chain(array.as_array().unwrap().clone()).chain(streamed).collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn a_dry_judgement_is_not_remembered() {
+    let directory = tempdir().unwrap();
+    let service = Service::start(&directory.path().join("seen.db"), &[]);
+    let document = json!({ "id": "a", "text": text(1) }).to_string();
+    for _ in 0..2 {
+        assert_eq!(service.post("/v1/judge?dry=1", &document).json()["verdict"], "unique");
+    }
+    assert_eq!(service.get("/v1/stats").json()["documents"], 0);
+    service.judge(&json!({ "id": "b", "text": text(1) }));
+    let found = service.post("/v1/judge?dry=1", &document).json();
+    assert_eq!((&found["verdict"], &found["match"]["id"]), (&json!("exact"), &json!("b")));
+}
+
+#[test]
+fn documents_are_compared_found_and_removed() {
+    let directory = tempdir().unwrap();
+    let service = Service::start(&directory.path().join("seen.db"), &[]);
+    let of = |id: &str, number| json!({ "id": id, "text": text(number) });
+    service.judge(&json!([of("https://a.test/x y", 1), of("b", 2), of("c", 1)]));
+    let pair =
+        json!({ "a": of("same", 1), "b": { "id": "same", "text": format!("{} end", text(1)) } });
+    let explained = service.post("/v1/explain", &pair.to_string()).json();
+    assert_eq!(
+        (&explained["decision"]["verdict"], &explained["features"][0]),
+        (&json!("near"), &json!(199))
+    );
+
+    let found = service.post("/v1/lookup?limit=1", &of("d", 2).to_string()).json();
+    assert_eq!(
+        (&found["nearest"][0]["id"], &found["nearest"][0]["similarity"]),
+        (&json!("b"), &json!(1.0))
+    );
+    assert_eq!((&found["compared"], found["nearest"].as_array().unwrap().len()), (&json!(2), 1));
+
+    let path = "/v1/documents/https:%2F%2Fa.test%2Fx%20y";
+    assert_eq!(service.get(path).json()["verdict"], "unique");
+    assert_eq!(service.get("/v1/documents/c").json()["match"]["id"], "https://a.test/x y");
+    assert_eq!(service.send("DELETE /v1/documents/c", b"").status, 409);
+    assert_eq!(service.send(&format!("DELETE {path}"), b"").status, 204);
+    assert_eq!(service.send("DELETE /v1/documents/none", b"").status, 404);
+    assert_eq!(service.judge(&of("e", 1))["verdict"], "unique", "nothing repeats what was removed");
+}
+
+#[test]
+fn a_wrong_request_is_told_what_is_wrong() {
+    let directory = tempdir().unwrap();
+    let service = Service::start(
+        &directory.path().join("seen.db"),
+        &["--max-body", "4 KiB", "--max-batch", "3"],
+    );
+    let said = |path: &str, body: &str| {
+        let answer = service.post(path, body);
+        format!("{} {}", answer.status, answer.error())
+    };
+    let long = json!({ "id": "a", "text": "word ".repeat(2_000) }).to_string();
+    let many = json!(documents(4)).to_string();
+    let second = json!([{ "id": "a", "text": "" }, { "id": "b" }]);
+    insta::assert_snapshot!(
+        [
+            said("/v1/judge", "{"),
+            said("/v1/judge", "[{]"),
+            said("/v1/judge", r#"{"id": 1.5, "text": ""}"#),
+            said("/v1/judge", &second.to_string()),
+            said("/v1/judge", &long),
+            said("/v1/judge", &many),
+            said("/v1/explain", r#"{"a": 1}"#),
+            said("/v1/lookup", ""),
+            said("/v2", ""),
+            said("/v1/stats", ""),
+    ].join("\n"), @r#"
+    422 column 1: EOF while parsing an object
+    422 the body is not JSON: key must be a string at line 1 column 3
+    422 column 10: invalid id: 1.5, expected a string or a whole number
+    422 either `text` or `html` is missing
+    413 the body is longer than 4096 bytes; send fewer documents at a time, use /v1/judge.ndjson, or start the service with a larger --max-body
+    413 4 documents are more than the 3 of one request; send them in several, or to /v1/judge.ndjson
+    422 the body must be {"a": DOCUMENT, "b": DOCUMENT}: missing field `b` at line 1 column 8
+    422 a document must be an object: {"id": "…", "text": "…"} or {"id": "…", "html": "…"}
+    404 no such route; see /openapi.json
+    405 this route has other methods; see /openapi.json
+    "#);
+    assert_eq!(service.post("/v1/judge", &second.to_string()).json()["document"], 1);
+    assert_eq!(
+        service.get("/v1/stats").json()["judged"],
+        0,
+        "nothing of a wrong request is judged"
+    );
+    let body = format!("{{\n\n{}\n{long}\n{{}}\n", json!({ "id": 7, "text": "seven" }));
+    let answers = service.post("/v1/judge.ndjson", &body);
+    let answers: Vec<Value> = answers
+        .body
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .filter(Value::is_object)
+        .collect();
+    assert_eq!(answers[0]["line"], 1);
+    assert_eq!((&answers[1]["id"], &answers[1]["verdict"]), (&json!("7"), &json!("unique")));
+    assert_eq!(
+        (answers.len(), &answers[2]["line"]),
+        (3, &json!(4)),
+        "nothing is read after a line without end"
+    );
+}
+
+#[test]
+fn a_full_queue_is_429_and_the_next_request_is_served() {
+    let directory = tempdir().unwrap();
+    let service =
+        Service::start(&directory.path().join("seen.db"), &["--queue", "40", "--max-batch", "40"]);
+    let batch = json!(documents(40)).to_string();
+    let statuses: Vec<Answer> = thread::scope(|scope| {
+        let clients: Vec<_> =
+            (0..16).map(|_| scope.spawn(|| service.post("/v1/judge", &batch))).collect();
+        clients.into_iter().map(|client| client.join().unwrap()).collect()
+    });
+    let refused: Vec<_> = statuses.iter().filter(|answer| answer.status == 429).collect();
+    assert!(statuses.iter().all(|answer| [200, 429].contains(&answer.status)), "{statuses:?}");
+    assert!(!refused.is_empty() && refused.len() < 16, "{}", refused.len());
+    assert!(refused.iter().all(|answer| answer.head.to_lowercase().contains("retry-after: 1")));
+    assert_eq!(service.post("/v1/judge", &batch).status, 200);
+}
+
+#[test]
+fn a_token_is_required_where_others_can_reach_the_service() {
+    let directory = tempdir().unwrap();
+    let (state, token) = (directory.path().join("seen.db"), directory.path().join("token"));
+    let refused = program(&state, &["--listen", "0.0.0.0:0"]).output().unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("PAGESIEVE_TOKEN"));
+    fs::write(&token, "\n").unwrap();
+    let file = token.to_str().unwrap();
+    assert_eq!(program(&state, &["--token-file", file]).output().unwrap().status.code(), Some(2));
+    fs::write(&token, "a secret\n").unwrap();
+    let service = Service::start(&state, &["--token-file", file]);
+    let with = |token: &str| {
+        service
+            .send(&format!("GET /v1/stats HTTP/1.1\r\nAuthorization: Bearer {token}\r\nX: y"), b"")
+    };
+    // The request line ends early here, so the rest of it is a header.
+    assert_eq!(service.get("/v1/stats").status, 401);
+    assert_eq!(with("a secre").status, 401);
+    assert_eq!(with("a secret").status, 200);
+    assert_eq!((service.get("/livez").status, service.get("/metrics").status), (200, 401));
+}
+
+#[test]
+fn a_signal_ends_the_service_beside_open_streams() {
+    let directory = tempdir().unwrap();
+    let state = directory.path().join("seen.db");
+    let mut service = Service::start(&state, &[]);
+    let mut stream = service.connect();
+    write!(
+        stream,
+        "POST /v1/judge.ndjson HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+    )
+    .unwrap();
+    let line = format!("{}\n", json!({ "id": "a", "text": "one" }));
+    write!(stream, "{:x}\r\n{line}\r\n", line.len()).unwrap();
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let mut read = String::new();
+    while !read.contains("unique") {
+        assert!(reader.read_line(&mut read).unwrap() > 0, "{read}");
+    }
+    // Beside it, one that sends nothing, and one that has sent half a request.
+    let _idle = service.connect();
+    let mut half = service.connect();
+    write!(half, "POST /v1/judge HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{{").unwrap();
+    let began = Instant::now();
+    Command::new("kill").args(["-TERM", &service.child.id().to_string()]).status().unwrap();
+    let status = service.child.wait().unwrap();
+    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+    assert_eq!(status.code(), Some(143));
+    reader.read_to_string(&mut read).unwrap();
+    assert!(read.contains("the service is stopping") && read.contains("\"line\":2"), "{read}");
+    let service = Service::start(&state, &[]);
+    assert_eq!(service.judge(&json!({ "id": "b", "text": "One!" }))["verdict"], "exact");
+}
+
+#[test]
+fn slow_clients_hold_up_nobody() {
+    let directory = tempdir().unwrap();
+    let service = Service::start(&directory.path().join("seen.db"), &["--connections", "64"]);
+    let mut slow: Vec<_> = (0..40).map(|_| service.connect()).collect();
+    for (place, stream) in slow.iter_mut().enumerate() {
+        match place % 3 {
+            0 => drop(stream.write_all(b"POST /v1/judge HTTP/1.1\r\nHost")),
+            1 => drop(stream.write_all(
+                b"POST /v1/judge HTTP/1.1\r\nHost: a\r\nContent-Length: 9000000\r\n\r\n{",
+            )),
+            // It reads none of its answers.
+            _ => {
+                let lines = lines(&documents(2_000));
+                write!(
+                    stream,
+                    "POST /v1/judge.ndjson HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n",
+                    lines.len()
+                )
+                .unwrap();
+                stream.set_write_timeout(Some(Duration::from_millis(50))).unwrap();
+                drop(stream.write_all(lines.as_bytes()));
+            }
+        }
+    }
+    let began = Instant::now();
+    for document in documents(20) {
+        service.judge(&document);
+    }
+    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+}
+
+#[test]
+fn what_was_acknowledged_survives_ten_kills() {
+    acknowledged_survives(10);
+}
+
+#[test]
+#[ignore = "it takes minutes: `cargo test --test it acknowledged_survives -- --ignored`"]
+fn what_was_acknowledged_survives_two_hundred_kills() {
+    acknowledged_survives(200);
+}
+
+/// No acknowledged document is forgotten, and none repeats itself when it is sent again.
+fn acknowledged_survives(kills: usize) {
+    let directory = tempdir().unwrap();
+    let state = directory.path().join("seen.db");
+    let (mut next, mut acknowledged) = (0, Vec::new());
+    for kill in 0..kills {
+        let service = Service::start(&state, &[]);
+        let pid = service.child.id().to_string();
+        let killer = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(20 + kill as u64 * 7 % 60));
+            Command::new("kill").args(["-KILL", &pid]).status().unwrap();
+        });
+        loop {
+            // The last one may have been judged before the kill: it is unique all the same.
+            let document = json!({ "id": next, "text": text(next) });
+            let Ok(mut stream) = TcpStream::connect(service.address) else { break };
+            let body = document.to_string();
+            drop(write!(
+                stream,
+                "POST /v1/judge HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
+                body.len()
+            ));
+            let answer = answer(&mut stream);
+            if answer.status != 200 || !answer.body.ends_with('}') {
+                break;
+            }
+            assert_eq!(answer.json()["verdict"], "unique", "{next}");
+            acknowledged.push(next);
+            next += 1;
+        }
+        killer.join().unwrap();
+    }
+    let service = Service::start(&state, &[]);
+    for number in acknowledged.iter().rev().take(500) {
+        let repeated =
+            service.judge(&json!({ "id": format!("again {number}"), "text": text(*number) }));
+        assert_eq!(repeated["match"]["id"], number.to_string());
+    }
+    println!("{} documents acknowledged, {kills} kills", acknowledged.len());
+}
+
+#[test]
+fn mutated_requests_are_4xx_and_nothing_breaks() {
+    let directory = tempdir().unwrap();
+    let service = Service::start(&directory.path().join("seen.db"), &[]);
+    let valid = json!([{ "id": "a", "text": "some words" }, { "id": 2, "html": "<p>some words</p>", "url": "https://a.test/", "time": 0 }]).to_string();
+    let mut stream = BufReader::new(service.connect());
+    let mut random = 1_u64;
+    for round in 0..mutations() {
+        let mut body = valid.clone().into_bytes();
+        for _ in 0..=round % 3 {
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            let (at, byte) = ((random >> 33) as usize % body.len(), random.to_be_bytes()[4]);
+            match round % 4 {
+                0 => body[at] = byte,
+                1 => drop(body.remove(at)),
+                2 => body.insert(at, byte),
+                _ => body.truncate(at.max(1)),
+            }
+        }
+        let socket = stream.get_mut();
+        write!(
+            socket,
+            "POST /v1/judge HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n",
+            body.len()
+        )
+        .unwrap();
+        socket.write_all(&body).unwrap();
+        let (status, answer) = next_answer(&mut stream);
+        assert!(
+            [200, 413, 422].contains(&status),
+            "{status} {answer} to {:?}",
+            String::from_utf8_lossy(&body)
+        );
+    }
+    for garbage in [
+        "GET",
+        "\r\n\r\n\r\n",
+        "POST /v1/judge HTTP/9.9\r\n\r\n",
+        "POST /v1/judge HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+    ] {
+        let mut stream = service.connect();
+        stream.write_all(garbage.as_bytes()).unwrap();
+        stream.shutdown(std::net::Shutdown::Write).unwrap();
+        let status = answer(&mut stream).status;
+        assert!([0, 400, 505].contains(&status), "{status} to {garbage:?}");
+    }
+    assert_eq!(service.get("/readyz").status, 200);
+}
+
+fn mutations() -> usize {
+    std::env::var("MUTATIONS").ok().and_then(|count| count.parse().ok()).unwrap_or(1_000)
+}
+
+/// The next answer of a connection that stays open.
+fn next_answer(stream: &mut BufReader<TcpStream>) -> (u16, String) {
+    let (mut head, mut length) = (String::new(), 0);
+    while !head.ends_with("\r\n\r\n") {
+        let start = head.len();
+        assert!(stream.read_line(&mut head).unwrap() > 0, "{head}");
+        if let Some(value) = head[start..].to_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse().unwrap();
+        }
+    }
+    let mut body = vec![0; length];
+    stream.read_exact(&mut body).unwrap();
+    (head.split(' ').nth(1).unwrap().parse().unwrap(), String::from_utf8(body).unwrap())
+}
+
+#[test]
+fn metrics_and_the_description_of_the_routes_can_be_read() {
+    let directory = tempdir().unwrap();
+    let service = Service::start(&directory.path().join("seen.db"), &[]);
+    service.judge(&json!(documents(12)));
+    let metrics = service.get("/metrics").body;
+    for line in [
+        "pagesieve_documents_judged_total{verdict=\"unique\"} 8",
+        "pagesieve_window_documents 8",
+        "pagesieve_queue_documents 0",
+        "pagesieve_http_requests_total{route=\"/v1/judge\",status=\"200\"} 1",
+        "# UNIT pagesieve_http_request_duration_seconds seconds",
+    ] {
+        assert!(metrics.contains(line), "{line}\n{metrics}");
+    }
+    let description = service.get("/openapi.json").json();
+    let paths: Vec<_> = description["paths"].as_object().unwrap().keys().cloned().collect();
+    assert_eq!(paths.len(), 9, "{paths:?}");
+}
