@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeSet, HashMap},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -28,6 +29,7 @@ pub(super) struct AbsentHosts {
 
 #[derive(Debug)]
 struct Absent {
+    name: Arc<str>,
     had_answered: bool,
     /// When it answered last since this start, if it has.
     last_answer: Option<Instant>,
@@ -35,8 +37,8 @@ struct Absent {
     failures: u32,
     /// Whether it has answered the question since it was resumed.
     questioned: bool,
-    /// Its pace, unless it is in the frontier: its delay goes on, and requests to it may still be in flight.
-    pace: Option<Pace>,
+    /// Its pace when it left the frontier: its delay goes on, and requests to it may still be in flight.
+    pace: Pace,
     /// How often it was asked again.
     times: u32,
 }
@@ -45,14 +47,15 @@ impl AbsentHosts {
     /// A host does not answer, for the first time or again. Returns how many URLs in a row got no response before.
     pub(super) fn add(&mut self, id: HostId, host: &Host, now: Instant) -> u32 {
         let absent = self.hosts.entry(id).or_insert(Absent {
+            name: Arc::clone(&host.name),
             had_answered: host.contact.had_answered(),
             last_answer: host.last_answer,
             failures: host.failures.max(1),
             questioned: false,
-            pace: None,
+            pace: host.pace.clone(),
             times: 0,
         });
-        absent.pace = Some(host.pace.clone());
+        absent.pace = host.pace.clone();
         absent.questioned = false;
         let first = if absent.had_answered { FIRST_PAUSE } else { FIRST_PAUSE_OF_UNKNOWN };
         let pause = first * (1 << absent.times.min(10));
@@ -91,7 +94,7 @@ impl AbsentHosts {
         while self.next_at()? <= now {
             let (_, id) = self.schedule.pop_first()?;
             let Some(host) = self.hosts.get_mut(&id) else { continue };
-            let earliest = host.pace.as_ref().map_or(now, Pace::earliest);
+            let earliest = host.pace.earliest();
             if is_busy(id) || earliest > now {
                 self.schedule.insert((earliest.max(now + BUSY), id));
                 continue;
@@ -104,12 +107,13 @@ impl AbsentHosts {
 
     /// The pace of a host that is not in the frontier.
     pub(super) fn pace(&mut self, id: HostId) -> Option<&mut Pace> {
-        self.hosts.get_mut(&id)?.pace.as_mut()
+        self.hosts.get_mut(&id).map(|host| &mut host.pace)
     }
 
-    /// Takes the pace of a host that comes back to the frontier.
-    pub(super) fn take_pace(&mut self, id: HostId) -> Option<Pace> {
-        self.hosts.get_mut(&id)?.pace.take()
+    /// The earliest instant of the next request to the host of this name, if it is absent and not in the frontier.
+    pub(super) fn earliest(&self, name: &str) -> Option<Instant> {
+        let host = self.hosts.values().find(|host| *host.name == *name)?;
+        Some(host.pace.earliest())
     }
 
     /// When the next host is to be asked for which the run must not end yet.
@@ -120,7 +124,17 @@ impl AbsentHosts {
         self.schedule.iter().find(|(_, id)| is_awaited(id)).map(|&(at, _)| at)
     }
 
-    /// It has answered, or has nothing to be fetched.
+    /// It has nothing to be fetched, and is forgotten once its delay is over.
+    pub(super) fn has_nothing(&mut self, id: HostId, now: Instant) {
+        let Some(host) = self.hosts.get_mut(&id) else { return };
+        if host.pace.earliest() > now {
+            host.times = LAST_TIMES;
+        } else {
+            self.remove(id);
+        }
+    }
+
+    /// It has answered.
     pub(super) fn remove(&mut self, id: HostId) {
         self.hosts.remove(&id);
     }

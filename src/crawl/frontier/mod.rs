@@ -417,7 +417,12 @@ impl Frontier {
         };
         let is_free = |host: &Host| host.pace.in_flight() < most && !is_full(host);
         let may_start = |host: &Host| is_free(host) && earliest(host) <= now;
-        let is_sound = |host: &Host| matches!(host.contact, Contact::Answers | Contact::Unknown);
+        // The Crawl-delay of a host that has not been asked is not known: it gets one request.
+        let is_sound = |host: &Host| match host.contact {
+            Contact::Answers => true,
+            Contact::Unknown => host.tasks == 0,
+            Contact::Silent | Contact::Stopped => false,
+        };
         let sound = self.hosts.iter().find(|(_, host)| is_sound(host) && may_start(host));
         let suspect = |id: &HostId| self.hosts.get(id).is_some_and(may_start);
         let found = sound.map(|(&id, _)| id).or_else(|| self.network.suspects().find(suspect));
@@ -735,7 +740,11 @@ impl Frontier {
         let other = || self.hosts.values().find(|host| *host.name == *target);
         let host = own.or_else(other);
         let address = host.and_then(|host| host.address);
-        let other = host.filter(|_| own.is_none()).map(|other| other.pace.earliest());
+        let other = match host {
+            Some(_) if own.is_some() => None,
+            Some(other) => Some(other.pace.earliest()),
+            None => self.absent.earliest(target),
+        };
         let earliest = other.max(self.groups.earliest_by_name(target));
         let group = self.groups.of(target, address);
         (address.filter(|address| !address.is_loopback()), group, earliest)
@@ -955,7 +964,7 @@ impl Frontier {
         self.deferred.remove(&id);
         match host {
             Some(host) => self.queued(host, now),
-            None => self.absent.remove(id),
+            None => self.absent.has_nothing(id, now),
         }
     }
 
@@ -1136,7 +1145,7 @@ impl Frontier {
             Order::Earliest => MAX_RETRIES,
             Order::RoundRobin => 1,
         };
-        let pace = self.absent.take_pace(id);
+        let pace = self.absent.pace(id).cloned();
         let mut pace = pace.unwrap_or_else(|| Pace::new(&self.options, now));
         if let Some(until) = not_before {
             pace.pause_until(self.clock.instant_of(until));

@@ -470,13 +470,11 @@ impl World {
                     self.later(now, delay, Event::Deferred(host));
                 }
                 Step::Pardon(_) => {
-                    let delay = self.reply_time();
-                    self.later(now, delay, Event::Pardoned);
+                    self.report(now, Event::Pardoned);
                 }
                 Step::Resume(host) => {
                     self.state.deferred.remove(&(host.0 as usize));
-                    let delay = self.reply_time();
-                    self.later(now, delay, Event::Resumed(host));
+                    self.report(now, Event::Resumed(host));
                 }
                 Step::Probe(task) => {
                     self.tasks += 1;
