@@ -210,7 +210,7 @@ mod tests {
     in:5: column 14: duplicate field `id`
     in:6: column 8: invalid unicode code point
     in:7: a document must be an object: {"id": "…", "text": "…"} or {"id": "…", "html": "…"}
-    in:8: column 10: invalid id: [1], expected a string or a whole number
+    in:8: column 9: invalid id: [1], expected a string or a whole number
     "#);
     }
 
