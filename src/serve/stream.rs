@@ -96,6 +96,7 @@ impl Lines {
 
     /// Takes complete lines, and at the end the last one.
     fn take(&mut self, is_end: bool) -> Vec<Line> {
+        let limit = self.service.options.max_body;
         let (mut lines, mut start) = (Vec::new(), 0);
         while lines.len() < TOGETHER {
             let rest = &self.read[start..];
@@ -104,6 +105,9 @@ impl Lines {
                 None if is_end && !rest.is_empty() => (rest, self.read.len()),
                 None => break,
             };
+            if line.len() > limit {
+                break;
+            }
             self.number += 1;
             if !line.trim_ascii().is_empty() {
                 let document = document(line, String::new()).map_err(|error| error.to_string());
@@ -112,7 +116,6 @@ impl Lines {
             start = next;
         }
         self.read.drain(..start);
-        let limit = self.service.options.max_body;
         if lines.is_empty() && self.read.len() > limit {
             self.is_over = true;
             let error = format!("the line is longer than {limit} bytes; nothing after it was read");
