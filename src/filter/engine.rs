@@ -3,7 +3,9 @@
 //! The engine holds index, window and templates in memory. The table of digests is passed to each call: it is in memory or in a file, and
 //! only a file can fail.
 
-use std::{cell::LazyCell, cmp::Reverse, collections::BinaryHeap};
+#[cfg(feature = "serve")]
+use std::collections::BinaryHeap;
+use std::{cell::LazyCell, cmp::Reverse};
 
 #[cfg(feature = "cli")]
 use super::article::{Figures, Passage};

@@ -20,7 +20,9 @@ use xxhash_rust::xxh3::Xxh3;
 use crate::page::Timestamp;
 
 pub(crate) use chunks::Chunks;
-pub(crate) use lines::{LineError, parse as document};
+pub(crate) use lines::LineError;
+#[cfg(feature = "serve")]
+pub(crate) use lines::parse as document;
 pub(crate) use prepare::{Preparation, Prepared, extracted};
 pub(crate) use walk::{Documents, is_html};
 
