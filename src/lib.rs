@@ -58,6 +58,8 @@ pub mod index;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod input;
+#[cfg(feature = "crawl")]
+mod learn;
 pub mod page;
 #[cfg(feature = "crawl")]
 pub mod report;

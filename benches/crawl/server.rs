@@ -6,13 +6,19 @@ use std::{
     fs::{self, File},
     io::Read,
     path::Path,
+    sync::Once,
 };
 
 use bytes::Bytes;
 use regex::{Captures, Regex};
+use tokio::net::TcpListener;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::{Outcome, serve};
+use super::{
+    Outcome,
+    process::say,
+    serve::{self, Reply},
+};
 
 /// The pages, by path.
 pub(super) struct Manual {
@@ -111,10 +117,16 @@ fn sentences(url: &str) -> String {
     (0..4).map(|_| sentence()).collect()
 }
 
-/// Serves the manual.
+/// Serves the manual. Says where it listens, then when it is asked for the first time.
 pub(super) async fn serve() -> Outcome<()> {
-    let manual = Manual::load()?;
-    serve::serve(move |host, path| manual.at(host, path)).await
+    let (manual, asked) = (Manual::load()?, Once::new());
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    say(&listener.local_addr()?.to_string())?;
+    let reply = move |host: &str, path: &str| {
+        asked.call_once(|| drop(say("asked")));
+        manual.at(host, path).map_or(Reply::Missing, Reply::Page)
+    };
+    serve::serve(listener, reply).await
 }
 
 const WORDS: [&str; 64] = [

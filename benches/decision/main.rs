@@ -30,10 +30,11 @@ use pagesieve::{
     fingerprint::Segment,
     page::{Origin, Page, Timestamp},
 };
-use tokio::runtime::Builder;
+use tokio::{net::TcpListener, runtime::Builder};
 
 use pages::Pages;
 use process::{Outcome, Process, say};
+use serve::Reply;
 use turns::{Spread, Target, cpu, ratio};
 
 /// As the program has it.
@@ -72,7 +73,13 @@ fn main() -> Outcome<()> {
         return say("SKIPPED: the development data is absent (see PAGESIEVE_DATA)");
     };
     if arguments == ["serve"] {
-        let serve = serve::serve(move |_, path| pages.body(path));
+        let serve = async move {
+            let listener = TcpListener::bind("127.0.0.1:0").await?;
+            say(&listener.local_addr()?.to_string())?;
+            let reply =
+                move |_: &str, path: &str| pages.body(path).map_or(Reply::Missing, Reply::Page);
+            serve::serve(listener, reply).await
+        };
         return Builder::new_current_thread().enable_all().build()?.block_on(serve);
     }
     // Without it this is a test of the bench, not a measurement.

@@ -1,4 +1,5 @@
 //! A program in several processes, so that the CPU time of each is its own.
+#![allow(dead_code, reason = "each bench uses what it needs")]
 
 use std::{
     env,

@@ -7,39 +7,41 @@ use std::{
     process,
 };
 
+use jiff::Timestamp;
+use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
 use super::{
     Exit, Failure, Out, Result, notify,
     progress::{self, Show},
     signals::{next_signal, runtime},
+    target::Target,
+    write_line,
 };
 use crate::{
-    config::Draft,
     crawl::{self, Control, Plan, Progress},
-    report::{End, HTML, Report, Warning, counted},
+    report::{Counts, End, HTML, Report, Warning, counted},
 };
 
-/// Run the crawl of a configuration, or continue it
+/// Crawl the sites of a configuration, or of URLs
 ///
 /// The run directory holds everything. The same command again continues a run that was interrupted, or that stopped at a budget that you
 /// have since raised; a finished run prints its summary again. Ctrl-C finishes the requests in flight; a second Ctrl-C stops at once. Nothing
 /// is lost in either case.
 #[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 #[command(after_help = "\
 Examples:
+    pagesieve crawl https://docs.example.org/ --max-pages 1000
     pagesieve crawl docs.toml --dry-run
     pagesieve crawl docs.toml
     pagesieve crawl docs.toml --set crawl.max_pages=500 --out docs-again")]
 pub(super) struct Args {
-    /// The configuration
-    config: PathBuf,
+    #[command(flatten)]
+    target: Target,
     /// The run directory, instead of the configured one
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Set one key of the configuration, as in `crawl.max_depth=3`
-    #[arg(long, value_name = "KEY=VALUE")]
-    set: Vec<String>,
     /// Read robots.txt and sitemaps but no pages, and print what would be fetched and why
     #[arg(long, conflicts_with = "fresh")]
     dry_run: bool,
@@ -49,6 +51,9 @@ pub(super) struct Args {
     /// Do not ask before deleting
     #[arg(long, requires = "fresh")]
     yes: bool,
+    /// Print the summary as one JSON document: the counts, the warnings and the end of report.json
+    #[arg(long, conflicts_with = "dry_run")]
+    json: bool,
     /// How to show progress on standard error
     #[arg(long, value_enum, default_value_t)]
     progress: Show,
@@ -65,10 +70,7 @@ pub(super) struct ReportArgs {
 }
 
 pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
-    let mut plan = Draft::read(&args.config, &args.set)?.check()?.into_plan();
-    if let Some(directory) = &args.out {
-        plan.directory.clone_from(directory);
-    }
+    let plan = args.target.draft(args.out.as_deref())?.check()?.into_plan();
     if args.dry_run {
         return dry_run(&plan, out);
     }
@@ -88,7 +90,11 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
             ));
         }
     })?;
-    print_summary(&report, &directory, out)?;
+    if args.json {
+        write_line(out, &Summary::of(&report, &directory))?;
+    } else {
+        print_summary(&report, &directory, out)?;
+    }
     if matches!(report.end, End::Interrupted | End::Open) {
         notify("run the same command again to continue");
     }
@@ -153,6 +159,28 @@ async fn stop_on_signals(stop: CancellationToken, stopped: &Cell<Exit>) {
 pub(super) fn print_summary(report: &Report, directory: &Path, out: &mut Out) -> Result<()> {
     let page = directory.join(HTML);
     write!(out, "{report}\nreport: {}\n", page.display()).map_err(Failure::Output)
+}
+
+/// The summary for programs: what `report.json` has about the whole run.
+#[derive(Serialize)]
+struct Summary<'a> {
+    name: &'a str,
+    end: End,
+    counts: &'a Counts,
+    warnings: &'a [Warning],
+    started: Timestamp,
+    finished: Timestamp,
+    seconds: f64,
+    /// The run directory.
+    directory: &'a Path,
+}
+
+impl<'a> Summary<'a> {
+    fn of(report: &'a Report, directory: &'a Path) -> Self {
+        let Report { name, end, counts, warnings, started, finished, seconds, .. } = report;
+        let (end, started, finished, seconds) = (*end, *started, *finished, *seconds);
+        Self { name, end, counts, warnings, started, finished, seconds, directory }
+    }
 }
 
 /// Prints what would be fetched, one URL per line.

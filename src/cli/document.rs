@@ -16,7 +16,10 @@ use crate::{
     extract::{self, Extractor},
     filter,
     fingerprint::{HashSeed, Recipe},
-    input::{Chunks, Content, Documents, Input, InputError, Preparation, is_html},
+    input::{
+        Chunks, Content, Documents, Input, InputError, Names, Preparation, Reading, Skipped,
+        is_html,
+    },
 };
 
 use super::{Exit, Failure, Out, Result, exit::print_error, notify, write_line};
@@ -35,12 +38,15 @@ pub(super) struct Settings {
 /// The input and the configuration.
 #[derive(Debug, Args)]
 pub(super) struct Source {
-    /// JSON lines, HTML files or directories of HTML files; JSON lines from standard input if none is given
+    /// JSON lines, HTML, WARC and WET files or directories of HTML files; standard input if none is given
     ///
-    /// Files that end in .html, .htm or .xhtml are pages; directories are searched for them recursively. Any other file has JSON lines.
-    /// Lines and pages of more than 64 MiB are reported and skipped.
+    /// What a file is, its first bytes say: a page, WARC records or else JSON lines, also compressed by gzip or zstd. Files that end in
+    /// .html, .htm or .xhtml are pages; directories are searched for them recursively. Of WARC files, responses with status 2xx that are HTML,
+    /// and texts (WET) are documents; their ids are their URLs. Lines, pages and records of more than 64 MiB are reported and skipped.
     #[arg(value_name = "FILE")]
     pub(super) files: Vec<PathBuf>,
+    #[command(flatten)]
+    names: Names,
     #[command(flatten)]
     pub(super) settings: Settings,
 }
@@ -49,42 +55,63 @@ impl Source {
     /// Writes one JSON line per document.
     pub(super) fn write_lines<T: Serialize + Send>(
         self,
+        config: &Config,
         out: &mut Out,
         line: impl Fn(Input) -> T + Sync,
     ) -> Result<Exit> {
-        in_chunks(Documents::new(self.files), line, |lines| {
-            lines.iter().try_for_each(|line| write_line(out, line))?;
+        in_chunks(self.documents(config, false), line, |lines| {
+            for line in lines {
+                match line {
+                    Ok(line) => write_line(out, &line)?,
+                    Err(error) => write_line(out, &error.answer())?,
+                }
+            }
             out.flush().map_err(Failure::Output)
         })
+    }
+
+    /// The documents of the input. `keeps` says whether they have the bytes of their lines and records.
+    pub(super) fn documents(self, config: &Config, keeps: bool) -> Documents {
+        let max_body = usize::try_from(config.fetch.max_body.as_u64()).unwrap_or(usize::MAX);
+        Documents::new(self.files, Reading { names: self.names, max_body, keeps })
     }
 }
 
 /// Reads all documents, prepares them on all cores, and passes them to `take` in the order of the input, some at a time. Reports what
-/// cannot be read on standard error.
+/// cannot be read on standard error, and passes it too.
 pub(super) fn in_chunks<T: Send>(
-    documents: impl Iterator<Item = Result<Input, InputError>> + Send + 'static,
+    documents: Documents,
     prepare: impl Fn(Input) -> T + Sync,
-    mut take: impl FnMut(Vec<T>) -> Result<()>,
+    mut take: impl FnMut(Vec<Result<T, InputError>>) -> Result<()>,
 ) -> Result<Exit> {
     let (mut exit, mut found) = (Exit::Done, false);
+    let skipped = documents.skipped();
     for chunk in Chunks::new(documents) {
         found = true;
         let prepared: Vec<_> = chunk.into_par_iter().map(|item| item.map(&prepare)).collect();
-        let readable = prepared.into_iter().filter_map(|item| {
-            let failed = |error: &InputError| {
-                print_error(error);
-                exit = Exit::Failed;
-            };
-            item.inspect_err(failed).ok()
-        });
-        take(readable.collect())?;
+        for error in prepared.iter().filter_map(|item| item.as_ref().err()) {
+            print_error(error);
+            exit = Exit::Failed;
+        }
+        take(prepared)?;
     }
-    if !found {
+    let has_records = report_skipped(&skipped);
+    if !found && !has_records {
         notify(
             "no documents were found; in directories, only files that end in .html, .htm or .xhtml are read",
         );
     }
     Ok(exit)
+}
+
+/// Reports how many records were no documents. Returns whether there were any.
+fn report_skipped(skipped: &Skipped) -> bool {
+    let skipped = skipped.lock().expect("no thread panics while it holds the lock");
+    let counts: Vec<_> = skipped.iter().map(|(what, count)| format!("{count} {what}")).collect();
+    if !counts.is_empty() {
+        notify(format_args!("records that are no documents: {}", counts.join(", ")));
+    }
+    !counts.is_empty()
 }
 
 impl Settings {
@@ -125,7 +152,7 @@ pub(super) fn extractor(config: &Config) -> Extractor {
 pub(super) fn read(path: &Path) -> Result<Content> {
     let bytes = fs::read(path).map_err(Failure::read(path))?;
     if is_html(path) || fetch::is_html(None, &bytes) {
-        return Ok(Content::Html { body: bytes, charset: None });
+        return Ok(Content::Html { body: bytes, content_type: None });
     }
     Ok(Content::Text(String::from_utf8_lossy(&bytes).into_owned()))
 }

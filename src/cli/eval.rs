@@ -18,7 +18,7 @@ use super::{
 use crate::{
     config::Config,
     eval::{self, Corpus, CorpusError, Method, Text, Unlisted, compare, evaluate, read_texts},
-    input::{Documents, extracted},
+    input::{Documents, Reading, extracted},
 };
 
 /// Measure the quality of the filter on pairs whose similarity is known
@@ -126,7 +126,7 @@ impl Source {
         let extractor = extractor(config);
         let mut texts = Vec::new();
         let exit = in_chunks(
-            Documents::new(vec![directory.to_owned()]),
+            Documents::new(vec![directory.to_owned()], Reading::default()),
             |mut input| {
                 let id = std::mem::take(&mut input.id);
                 let (document, _) = extracted(&extractor, input);
@@ -134,7 +134,7 @@ impl Source {
                 Text { id: relative(directory, &id), lang, text: document.text }
             },
             |chunk| {
-                texts.extend(chunk);
+                texts.extend(chunk.into_iter().flatten());
                 Ok(())
             },
         )?;

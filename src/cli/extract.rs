@@ -43,7 +43,7 @@ struct Line {
 pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit> {
     let config = args.source.settings.config()?;
     let extractor = extractor(&config);
-    args.source.write_lines(out, |mut input: Input| {
+    args.source.write_lines(&config, out, |mut input: Input| {
         let (id, url) = (std::mem::take(&mut input.id), input.url.clone());
         let (extracted, _) = extracted(&extractor, input);
         let Extracted { title, text, links, lang, charset, truncated, .. } = extracted;

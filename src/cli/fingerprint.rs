@@ -41,7 +41,7 @@ struct Line {
 pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit> {
     let config = args.source.settings.config()?;
     let preparation = preparation(&config, Documents::new(recipe(&config), false));
-    args.source.write_lines(out, |input| {
+    args.source.write_lines(&config, out, |input| {
         let Prepared { document, truncated, .. } = preparation.prepare(input);
         let (id, sketch) = (document.id().to_owned(), document.sketch());
         let signature = (sketch.features > 0).then_some(sketch.signature);

@@ -14,7 +14,7 @@ use crate::{
     crawl::{Lookup, NearPage, PastRun},
     filter::{self, Document, Kind, Options},
     fingerprint::similarity,
-    input::{Content, Documents, Input, InputError, Prepared},
+    input::{Content, Documents, Input, Prepared, Reading},
     report::counted,
 };
 
@@ -55,7 +55,7 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
         inputs(&args.file)?,
         |input| preparation.prepare(input),
         |documents| {
-            for prepared in documents {
+            for prepared in documents.into_iter().flatten() {
                 let found = run.lookup(&prepared.document, &options, args.limit)?;
                 if !std::mem::take(&mut is_first) {
                     writeln!(out).map_err(Failure::Output)?;
@@ -68,25 +68,17 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
 }
 
 /// The documents of a file: one if it is a page or plain text, else one per line.
-fn inputs(
-    file: &Path,
-) -> Result<Box<dyn Iterator<Item = Result<Input, InputError>> + Send>, Failure> {
+fn inputs(file: &Path) -> Result<Documents> {
     if file.as_os_str() != "-" && !file.is_dir() {
         let content = read(file)?;
         let is_lines =
             matches!(&content, Content::Text(text) if text.trim_start().starts_with('{'));
         if !is_lines {
             let id = file.display().to_string();
-            return Ok(Box::new(std::iter::once(Ok(Input {
-                place: id.clone(),
-                id,
-                url: None,
-                at: None,
-                content,
-            }))));
+            return Ok(Documents::one(Input::new(id, content)));
         }
     }
-    Ok(Box::new(Documents::new(vec![file.to_owned()])))
+    Ok(Documents::new(vec![file.to_owned()], Reading::default()))
 }
 
 fn write(out: &mut Out, text: &Prepared, found: &Lookup, options: &Options) -> io::Result<()> {

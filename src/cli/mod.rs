@@ -3,8 +3,10 @@
 //! Each command has a file of its own; `report` is in `crawl.rs`. Standard output has only data; errors, progress and logs go to
 //! standard error.
 
+mod about;
 mod backup;
 mod check;
+mod clusters;
 mod crawl;
 #[cfg(feature = "demo")]
 pub mod demo;
@@ -16,6 +18,7 @@ mod export;
 mod extract;
 mod filter;
 mod fingerprint;
+mod links;
 mod lookup;
 mod progress;
 mod repair;
@@ -24,15 +27,21 @@ mod rule;
 #[cfg(feature = "serve")]
 mod serve;
 mod signals;
+mod target;
 mod verify;
 
 use std::{
-    fmt,
+    env, fmt,
     io::{self, BufWriter, IsTerminal, StdoutLock, Write},
+    panic, process,
+    sync::atomic::{AtomicBool, Ordering},
 };
 
 use clap::{Parser, Subcommand, ValueEnum};
+use jiff::Timestamp;
+use miette::{JSONReportHandler, Report};
 use serde::Serialize;
+use serde_json::{Value, json};
 use tracing_subscriber::{EnvFilter, filter::LevelFilter};
 
 pub use exit::Exit;
@@ -47,7 +56,7 @@ type Out = BufWriter<StdoutLock<'static>>;
 /// A web crawler with a streaming filter for near duplicates; the filter also works alone.
 #[derive(Debug, Parser)]
 #[command(
-    version,
+    version = about::VERSION.as_str(),
     max_term_width = 100,
     after_help = "\
 Exit codes: 0 done, 1 failed (at least in part), 2 wrong usage or configuration, 3 work left, 4 disk full,
@@ -67,6 +76,7 @@ enum Command {
     Crawl(crawl::Args),
     Report(crawl::ReportArgs),
     Export(export::Args),
+    Links(links::Args),
     Check(check::Args),
     Filter(filter::Args),
     #[cfg(feature = "serve")]
@@ -76,16 +86,20 @@ enum Command {
     Robots(robots::Args),
     Explain(explain::Args),
     Lookup(lookup::Args),
+    Clusters(clusters::Args),
     Verify(verify::Args),
     Repair(repair::Args),
     Backup(backup::Args),
     Eval(eval::Args),
+    Schema(about::SchemaArgs),
+    Completions(about::CompletionsArgs),
+    Man(about::ManArgs),
 }
 
 /// Runs the command of the program's arguments. Ends the process itself if they are wrong or ask for help.
 #[must_use]
 pub fn main() -> Exit {
-    let cli = Cli::parse();
+    let cli = Cli::try_parse().unwrap_or_else(|error| refuse(&error));
     cli.log.init();
     let mut out = BufWriter::with_capacity(BUFFER, io::stdout().lock());
     let ended = run(cli.command, &mut out)
@@ -95,10 +109,25 @@ pub fn main() -> Exit {
     ended.unwrap_or_else(|failure| {
         let exit = failure.exit();
         if exit != Exit::Done {
-            notify(format_args!("{:?}", miette::Report::new(failure)));
+            print_failure(failure);
         }
         exit
     })
+}
+
+/// Ends the process after a call that is wrong, or that asks for help.
+fn refuse(error: &clap::Error) -> ! {
+    let is_json = |format: &str| format.eq_ignore_ascii_case("json");
+    let mut args = env::args().skip_while(|arg| !arg.starts_with("--log-format"));
+    let format = args.next().and_then(|arg| match arg.split_once('=') {
+        Some((_, format)) => Some(format.to_owned()),
+        None => args.next(),
+    });
+    if !error.use_stderr() || !format.is_some_and(|format| is_json(&format)) {
+        error.exit();
+    }
+    print_json("ERROR", &json!({ "message": error.to_string().trim_end() }));
+    process::exit(error.exit_code())
 }
 
 fn run(command: Command, out: &mut Out) -> Result<Exit> {
@@ -108,6 +137,7 @@ fn run(command: Command, out: &mut Out) -> Result<Exit> {
         Command::Crawl(args) => crawl::run(&args, out),
         Command::Report(args) => crawl::report(&args, out),
         Command::Export(args) => export::run(&args, out),
+        Command::Links(args) => links::run(&args, out),
         Command::Check(args) => check::run(&args, out),
         Command::Filter(args) => filter::run(args, out),
         #[cfg(feature = "serve")]
@@ -117,10 +147,14 @@ fn run(command: Command, out: &mut Out) -> Result<Exit> {
         Command::Robots(args) => robots::run(&args, out),
         Command::Explain(args) => explain::run(&args, out),
         Command::Lookup(args) => lookup::run(&args, out),
+        Command::Clusters(args) => clusters::run(&args, out),
         Command::Verify(args) => verify::run(&args, out),
         Command::Repair(args) => repair::run(&args, out),
         Command::Backup(args) => backup::run(&args, out),
         Command::Eval(args) => eval::run(&args, out),
+        Command::Schema(args) => about::schema(&args, out),
+        Command::Completions(args) => about::completions(&args, out),
+        Command::Man(args) => about::man(&args, out),
     }
 }
 
@@ -132,8 +166,38 @@ fn write_line(out: &mut impl Write, value: &impl Serialize) -> Result<()> {
         .map_err(Failure::Output)
 }
 
+/// Whether standard error gets only JSON.
+static IS_JSON: AtomicBool = AtomicBool::new(false);
+
+fn is_json() -> bool {
+    IS_JSON.load(Ordering::Relaxed)
+}
+
 /// Prints a line to standard error. Ignores errors, because there is no other place to report them.
 fn notify(line: impl fmt::Display) {
+    if is_json() {
+        return print_json("INFO", &json!({ "message": line.to_string() }));
+    }
+    drop(writeln!(io::stderr().lock(), "{line}"));
+}
+
+/// Prints the error that ends the program, with its causes and the next step.
+fn print_failure(failure: Failure) {
+    if !is_json() {
+        return notify(format_args!("{:?}", Report::new(failure)));
+    }
+    let mut text = String::new();
+    let fields = match JSONReportHandler::new().render_report(&mut text, &failure) {
+        Ok(()) => serde_json::from_str(&text).unwrap_or_default(),
+        Err(_) => json!({ "message": failure.to_string() }),
+    };
+    print_json("ERROR", &fields);
+}
+
+/// Prints a line of JSON to standard error, in the form of the log's.
+fn print_json(level: &str, fields: &Value) {
+    let timestamp = Timestamp::now();
+    let line = json!({ "timestamp": timestamp, "level": level, "fields": fields, "target": "pagesieve::cli" });
     drop(writeln!(io::stderr().lock(), "{line}"));
 }
 
@@ -143,7 +207,7 @@ struct LogOptions {
     /// What to log: error, warn, info, debug, trace or off; also for parts of the program, as in `warn,pagesieve::crawl=debug`
     #[arg(long, global = true, value_name = "LEVEL", default_value = "warn", value_parser = directives)]
     log: String,
-    /// The format of the log: lines for people, or one JSON object per line
+    /// The format of the log: lines for people, or one JSON object per line, also for progress and errors
     #[arg(long, global = true, value_name = "FORMAT", default_value = "text")]
     log_format: LogFormat,
 }
@@ -166,7 +230,13 @@ impl LogOptions {
         // Fails only if a program that embeds this one logs already.
         drop(match self.log_format {
             LogFormat::Text => log.try_init(),
-            LogFormat::Json => log.json().try_init(),
+            LogFormat::Json => {
+                IS_JSON.store(true, Ordering::Relaxed);
+                panic::set_hook(Box::new(|panic| {
+                    print_json("ERROR", &json!({ "message": panic.to_string() }));
+                }));
+                log.json().try_init()
+            }
         });
     }
 }

@@ -11,7 +11,7 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-use super::notify;
+use super::{is_json, notify};
 use crate::{
     crawl::{Progress, Tally},
     page::numbers::thousands,
@@ -39,7 +39,7 @@ pub(super) enum Show {
 pub(super) async fn show(show: Show, mut watch: watch::Receiver<Progress>) {
     let bar = match show {
         Show::None => return,
-        Show::Auto if io::stderr().is_terminal() => Some(bar()),
+        Show::Auto if io::stderr().is_terminal() && !is_json() => Some(bar()),
         Show::Auto | Show::Plain => None,
     };
     let every = if bar.is_some() { TERMINAL_EVERY } else { PLAIN_EVERY };

@@ -8,7 +8,8 @@ use crate::crawl;
 /// Repair a damaged run
 ///
 /// Restores every block of 4 KiB in which one byte was changed. Lines in other damaged blocks of `pages.jsonl` and `duplicates.jsonl` are
-/// dropped and listed. A damaged file stays beside the new one, as `NAME.damaged`. The exit code is 5 if damage is left.
+/// dropped and listed. A damaged file stays beside the new one, as `NAME.damaged`. The exit code is 5 if lines are
+/// lost or damage is left.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -21,5 +22,5 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
     let done = crawl::repair(&args.run)?;
     write!(out, "{done}").map_err(Failure::Output)?;
-    Ok(if done.left.is_empty() { Exit::Done } else { Exit::Damaged })
+    Ok(if done.left.is_empty() && done.dropped.is_empty() { Exit::Done } else { Exit::Damaged })
 }

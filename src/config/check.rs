@@ -236,13 +236,17 @@ fn user_agent(draft: &Draft, all_mapped: bool) -> Result<(), ConfigError> {
         let message = "`user_agent` has characters that an HTTP header cannot contain";
         return Err(draft.invalid(&place, message, "here", help));
     }
-    // An email address or an http URL.
-    let contact = Regex::new(r"[\w.+-]@[\w.+-]|https?://\w").expect("a regular expression");
-    if all_mapped || contact.is_match(user_agent) {
+    if all_mapped || is_contact(user_agent) {
         return Ok(());
     }
     let message = "`user_agent` must name a contact (an email address or an http URL), unless fetch.resolve maps every seed";
     Err(draft.invalid(&place, message, "no contact", help))
+}
+
+/// Whether the text has an email address or an http URL.
+pub(crate) fn is_contact(text: &str) -> bool {
+    let contact = Regex::new(r"[\w.+-]@[\w.+-]|https?://\w").expect("a regular expression");
+    contact.is_match(text)
 }
 
 fn patterns(draft: &Draft) -> Result<(), ConfigError> {

@@ -16,7 +16,7 @@ use super::{
 };
 
 /// A configuration with every key: the bundled one, including the examples in its comments.
-static EXAMPLE: LazyLock<Table> = LazyLock::new(|| {
+pub(super) static EXAMPLE: LazyLock<Table> = LazyLock::new(|| {
     let parse = |toml: &str| toml.parse::<Table>().expect("the bundled configuration is TOML");
     let mut example = parse(DEFAULT);
     merge(&mut example, parse(&commented(DEFAULT)));

@@ -22,6 +22,7 @@
 mod check;
 mod draft;
 mod hints;
+mod schema;
 mod text;
 
 use std::path::PathBuf;
@@ -33,7 +34,9 @@ use crate::{
     extract, sink,
 };
 
+pub(crate) use check::is_contact;
 pub use draft::Draft;
+pub use schema::schema;
 pub use text::{ConfigError, Invalid};
 
 /// Every key with its default and what it means, as TOML.

@@ -15,7 +15,9 @@ use toml::{
 pub enum ConfigError {
     /// The file cannot be read.
     #[error("cannot read the configuration {}", path.display())]
-    #[diagnostic(help("`pagesieve check --help` shows a minimal configuration"))]
+    #[diagnostic(help(
+        "`pagesieve check --help` shows a minimal configuration; a URL begins with https:// or http://"
+    ))]
     Read {
         /// The file.
         path: PathBuf,

@@ -13,7 +13,10 @@ use super::{
     plan::CrawlError,
     verify::{Known, state_of},
 };
-use crate::{sink::open_part, state::State};
+use crate::{
+    sink::{check_regular, open_part},
+    state::State,
+};
 
 /// Copies a run, or the state of a filter, into a directory, which must be empty or not exist. Returns the number of bytes copied.
 ///
@@ -22,6 +25,10 @@ use crate::{sink::open_part, state::State};
 pub fn backup(run: &Path, directory: &Path) -> Result<u64, CrawlError> {
     let path = state_of(run)?;
     let failed = CrawlError::file(directory);
+    let absolute = |path| std::path::absolute(path).map_err(&failed);
+    if absolute(directory)?.starts_with(absolute(run)?) {
+        return Err(CrawlError::Inside(directory.to_owned()));
+    }
     fs::create_dir_all(directory).map_err(&failed)?;
     if fs::read_dir(directory).map_err(&failed)?.next().is_some() {
         return Err(CrawlError::Occupied(directory.to_owned()));
@@ -61,7 +68,7 @@ fn copy_file(run: &Path, known: &Known, target: &Path) -> io::Result<u64> {
     let current = run.join(&known.file);
     let full = run.join(&known.name);
     let compressed = full.with_added_extension("zst");
-    let opened = File::open(&current);
+    let opened = check_regular(&current).and_then(|()| File::open(&current));
     // If it has another name by now, the one that was opened may be the next one.
     let mut source: Box<dyn Read> = if full != current && full.exists() {
         Box::new(File::open(&full)?)

@@ -28,6 +28,12 @@ pub fn is_run(directory: &Path) -> bool {
     directory.join(STATE).metadata().is_ok_and(|state| state.len() > 0)
 }
 
+/// The file of a state: this one, or that of the run in this directory.
+#[cfg(feature = "cli")]
+pub(crate) fn state_in(path: &Path) -> PathBuf {
+    if path.is_dir() { path.join(STATE) } else { path.to_owned() }
+}
+
 /// Opens the state of a run to read it.
 pub(super) fn open_run(directory: &Path) -> Result<State, CrawlError> {
     let none = || CrawlError::NoRun(directory.to_owned());

@@ -47,6 +47,8 @@ use worker::{Finished, RecorderGone, Worker};
 
 pub use crate::report::{End, Report};
 pub use backup::backup;
+#[cfg(feature = "cli")]
+pub(crate) use directory::state_in;
 pub use directory::{delete_run, is_run};
 pub use dry_run::{Forecast, ForecastUrl, dry_run};
 pub use past::{Lookup, NearPage, PastRun, UrlExplanation};

@@ -20,6 +20,7 @@ use crate::{
     fingerprint::{HashSeed, Recipe},
     index::{Index, Scan},
     page::{DocId, NormalUrl, Timestamp, UrlOptions},
+    report::BrokenLink,
     sink::record::SkippedLine,
     state::{
         JudgedDocument, KeptText, Reason, Recorded, SignatureLog, State, StateError, UrlLog,
@@ -104,7 +105,7 @@ impl PastRun {
         Ok(Self { state, recorded, hash_seed })
     }
 
-    /// How the run judges: its `[dedup]` table as of its last start.
+    /// How the run judges: its `[dedup]` table as of the last page that was judged.
     ///
     /// # Errors
     /// If the state cannot be read.
@@ -195,6 +196,19 @@ impl PastRun {
                 at: matches!(row.state, UrlState::Skipped(_)).then(|| row.at.into()),
             })
         })
+    }
+
+    /// Calls `visit` with each URL that got an error or no answer, in the order in which they were found.
+    ///
+    /// # Errors
+    /// If the state cannot be read, or `visit` fails.
+    pub fn for_each_broken<E: From<StateError>>(
+        &self,
+        mut visit: impl FnMut(&BrokenLink) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let state = &self.state;
+        UrlLog::load(state)?
+            .for_each(state, BrokenLink::is, |row| visit(&BrokenLink::of(state, row)?))
     }
 
     /// The text of a near duplicate that is not stored, if the run keeps it.

@@ -51,7 +51,7 @@ impl Default for Options {
             user_agent: String::new(),
             concurrency: NonZeroUsize::new(64).expect("not zero"),
             max_pages: 100_000,
-            max_depth: 20,
+            max_depth: 1_000,
             max_outage: Duration::from_hours(24),
             tracking: UrlOptions::default().tracking,
         }
@@ -124,6 +124,12 @@ impl Default for Dedup {
 }
 
 impl Dedup {
+    /// Whether the crawl learns which URLs repeat known pages.
+    #[must_use]
+    pub fn learns(&self) -> bool {
+        [self.same_site, self.cross_site].iter().any(|policy| policy.links == Links::Learn)
+    }
+
     /// How duplicates are recognised.
     #[must_use]
     pub fn filter(&self) -> filter::Options {
@@ -175,8 +181,10 @@ pub enum Store {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Links {
-    /// They are kept in the state, with the reason.
+    /// They are followed after those of unique pages, as far as what was learnt of the site says that they lead to new texts.
     #[default]
+    Learn,
+    /// They are kept in the state, with the reason.
     Skip,
     /// They are followed like a unique page's.
     Follow,
@@ -332,6 +340,9 @@ pub enum CrawlError {
     /// A backup would be written between other files.
     #[error("{} is not empty: name a new directory", .0.display())]
     Occupied(PathBuf),
+    /// A backup would be written into the run itself.
+    #[error("{} is in the run that is to be copied: name a directory outside of it", .0.display())]
+    Inside(PathBuf),
     /// A file of the run cannot be read or written.
     #[error("cannot read or write {}", path.display())]
     File {

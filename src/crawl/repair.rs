@@ -4,6 +4,7 @@
 //! dropped, and the others kept. Nothing is changed in place: a file that was damaged stays, as `<name>.damaged`.
 
 use std::{
+    collections::HashSet,
     fmt,
     fs::{self, File, OpenOptions},
     io::{self, BufWriter, Read, Seek, SeekFrom, Write},
@@ -17,13 +18,18 @@ use super::{
     verify::{Known, bytes_of, check, each_line, has_lines, inspect, joined, state_of, url_in},
 };
 use crate::{
+    page::DocId,
     report::counted,
-    sink::{Checksums, Mark, open_part},
+    sink::{Checksums, DUPLICATES, Mark, PAGES, open_part, parts},
     state::{Inspection, Log, State, WriteLock, is_sound, restore},
 };
 
 /// In a file with more damaged blocks than this, more than single bytes were changed: to try to restore each would take long.
 const TRIED: usize = 16;
+
+/// What to do about a state that cannot be restored.
+const ADVICE: &str =
+    "restore a backup, or start a new run with --out; the output files of this one stay";
 
 /// What a repair has done.
 #[derive(Clone, Debug, Default)]
@@ -44,6 +50,9 @@ impl fmt::Display for Repair {
             return writeln!(f, "nothing to repair");
         }
         writeln!(f, "restored  {}", counted(self.restored, "block"))?;
+        if !self.dropped.is_empty() {
+            writeln!(f, "lost      {}", counted(self.dropped.len(), "line"))?;
+        }
         self.dropped.iter().try_for_each(|what| writeln!(f, "dropped   {what}"))?;
         self.aside.iter().try_for_each(|path| writeln!(f, "kept      {}", path.display()))?;
         self.left.iter().try_for_each(|what| writeln!(f, "damaged   {what}"))
@@ -74,8 +83,37 @@ pub fn repair(run: &Path) -> Result<Repair, CrawlError> {
         for known in files {
             repair_file(run, &known, &state, &mut done)?;
         }
+        if !done.dropped.is_empty() && run.is_dir() {
+            let lost = state.meta::<i64>("lost")?.unwrap_or_default();
+            let more = i64::try_from(done.dropped.len()).unwrap_or(i64::MAX);
+            state.set_meta("lost", lost.saturating_add(more))?;
+        }
     }
     Ok(done)
+}
+
+/// Lists the documents whose lines were at the missing end of a file: those after the last line that is left in the files of this name.
+fn list_lost(
+    run: &Path,
+    known: &Known,
+    state: &State,
+    done: &mut Repair,
+) -> Result<(), CrawlError> {
+    let name = if known.name.starts_with("pages") { PAGES } else { DUPLICATES };
+    let failed = CrawlError::file(run);
+    let (mut last, listed) = (String::new(), done.dropped.iter().cloned().collect::<HashSet<_>>());
+    for path in parts(run, name).map_err(&failed)? {
+        // What cannot be read there is damage of its own.
+        drop(open_part(&path).and_then(|lines| each_line(lines, |_, line| last = url_in(line))));
+    }
+    let after = state.document_named(&last)?.map_or(DocId(0), |last| last.judgement.id);
+    Ok(state.for_each_document(after, |document| {
+        let line = format!("{}: {}", known.file, document.name);
+        if document.stored == (name == PAGES) && !listed.contains(&line) {
+            done.dropped.push(line);
+        }
+        Ok(())
+    })?)
 }
 
 /// Restores frames of the log. Behind one that cannot be restored, nothing counts.
@@ -100,16 +138,17 @@ fn repair_state(path: &Path, state: &Inspection, done: &mut Repair) -> io::Resul
     let is_tried = state.pages.len() <= TRIED;
     for &page in &state.pages {
         let bytes = bytes_of(page);
-        if is_tried && restore_block(&copy, &bytes, is_sound)? {
+        if is_tried && restore_block(&copy, &bytes, |block| is_sound(block, page))? {
             done.restored += 1;
         } else {
-            let advice = "restore a backup, or start a new run with --out; the output files of this one stay";
-            done.left.push(format!("{}: bytes {bytes:?}: {advice}", path.display()));
+            done.left.push(format!("{}: bytes {bytes:?}: {ADVICE}", path.display()));
         }
     }
     match &state.end {
         Some(end) if copy.metadata()?.len() == end.end => copy.set_len(end.start)?,
-        Some(end) => done.left.push(format!("{}: bytes {end:?} are missing", path.display())),
+        Some(end) => {
+            done.left.push(format!("{}: bytes {end:?} are missing: {ADVICE}", path.display()));
+        }
         None => {}
     }
     if done.left.is_empty() { replace(path, done) } else { fs::remove_file(new(path)) }
@@ -125,10 +164,13 @@ fn repair_file(
     let path = run.join(&known.file);
     let failed = CrawlError::file(&path);
     if !path.exists() {
-        if known.is_full {
+        if known.is_full || known.size == 0 {
             return Ok(());
         }
         File::create(&path).map_err(&failed)?;
+    } else if !path.is_file() {
+        done.left.push(format!("{}: it is no regular file: move it away", path.display()));
+        return Ok(());
     }
     let wrong = check(run, known, state)?;
     if wrong.blocks.is_empty() && wrong.length == known.size {
@@ -164,10 +206,11 @@ fn repair_file(
     state.drop_checksums(&known.name)?;
     keep_marks(state, &[Mark { file: known.file.clone(), offset: size }], &checksums)?;
     replace(&path, done).map_err(&failed)?;
-    Ok(state.commit()?)
+    state.commit()?;
+    if wrong.length < known.size { list_lost(run, known, state, done) } else { Ok(()) }
 }
 
-/// Writes the new version without the lines that have some of these bytes, or no end. Returns its length.
+/// Writes the new version without the lines that have some of these bytes, or no end. Returns its length. Those without end are not listed.
 fn drop_lines(path: &Path, damaged: &[Range<u64>], done: &mut Repair) -> io::Result<u64> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let whole = path.with_added_extension("whole");
@@ -178,9 +221,9 @@ fn drop_lines(path: &Path, damaged: &[Range<u64>], done: &mut Repair) -> io::Res
         let end = at + line.len() as u64;
         let next = damaged.partition_point(|bytes| bytes.end <= at);
         let is_hit = damaged.get(next).is_some_and(|bytes| bytes.start < end);
-        if is_hit || !line.ends_with(b"\n") {
+        if is_hit {
             done.dropped.push(format!("{name}: {}", url_in(line)));
-        } else {
+        } else if line.ends_with(b"\n") {
             written += line.len() as u64;
             failed = failed.take().or(lines.write_all(line).err());
         }

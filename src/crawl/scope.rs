@@ -29,8 +29,9 @@ pub struct Seed {
     pub include: Vec<String>,
     /// Regular expressions over the normal URL: none may match.
     pub exclude: Vec<String>,
-    /// How many links away from a seed a page may be.
-    pub max_depth: u32,
+    /// How many links away from a seed a page may be; as many as `crawl.max_depth` allows if it is missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_depth: Option<u32>,
     /// The maximum number of pages that are received for this seed list.
     pub max_pages: u64,
     /// Whether to follow the sitemaps that the robots.txt of its URLs' hosts name.
@@ -114,7 +115,7 @@ impl Seed {
 
     fn of(source: Source, fields: Fields) -> Self {
         let Fields { scope, include, exclude, max_depth, max_pages, sitemaps, tags, .. } = fields;
-        let (max_depth, max_pages) = (max_depth.unwrap_or(20), max_pages.unwrap_or(100_000));
+        let max_pages = max_pages.unwrap_or(100_000);
         Self { source, scope, include, exclude, max_depth, max_pages, sitemaps, tags }
     }
 }
@@ -311,7 +312,7 @@ impl List {
             areas: HashSet::new(),
             include: compile(number, &seed.include)?,
             exclude: compile(number, &seed.exclude)?,
-            max_depth: seed.max_depth,
+            max_depth: seed.max_depth.unwrap_or(u32::MAX),
         })
     }
 

@@ -15,11 +15,14 @@ use std::{
 
 use serde::Deserialize;
 
-use super::{directory::STATE, plan::CrawlError};
+use super::{
+    directory::{STATE, check_unclaimed, is_run},
+    plan::CrawlError,
+};
 use crate::{
     report::counted,
     sink::{Checksums, DUPLICATES, PAGES, Position, checksums_name, open_part, parts},
-    state::{Inspection, Log, PAGE, State, StateError, WriteLock, owners},
+    state::{Inspection, Log, PAGE, State, StateError, WriteLock, is_state, owners},
 };
 
 /// URLs that a damage is shown with, at most.
@@ -80,6 +83,12 @@ pub fn verify(run: &Path) -> Result<Verification, CrawlError> {
             found.notes.push(note.to_owned());
             Ok(found)
         }
+        // Its checksums are right, but not what it says.
+        Err(CrawlError::State(StateError::Damaged(why))) => {
+            let end = path.metadata().map_or(0, |file| file.len());
+            found.add(&name_of(&path), 0..end, format!("the state: {why}"));
+            Ok(found)
+        }
         result => result.map(|()| found),
     }
 }
@@ -87,7 +96,12 @@ pub fn verify(run: &Path) -> Result<Verification, CrawlError> {
 /// The state's file of a run directory, or of a filter.
 pub(super) fn state_of(run: &Path) -> Result<PathBuf, CrawlError> {
     let path = if run.is_file() { run.to_owned() } else { run.join(STATE) };
-    if path.is_file() { Ok(path) } else { Err(CrawlError::NoRun(run.to_owned())) }
+    if run.is_file() && !is_state(run) {
+        return Err(StateError::Foreign { path }.into());
+    }
+    // Beside output files, an empty state is a damaged one.
+    let is_there = is_run(run) || run.is_file() || check_unclaimed(run).is_err();
+    if path.is_file() && is_there { Ok(path) } else { Err(CrawlError::NoRun(run.to_owned())) }
 }
 
 pub(super) fn inspect(path: &Path) -> Result<Inspection, CrawlError> {
@@ -213,8 +227,10 @@ impl Verification {
         was_killed: bool,
     ) -> Result<(), CrawlError> {
         let (file, path) = (&known.file, run.join(&known.file));
-        if !path.exists() {
-            if known.is_full {
+        if !path.is_file() {
+            if path.exists() {
+                self.add(file, 0..known.size, "it is no regular file: move it away".to_owned());
+            } else if known.is_full {
                 self.notes.push(format!("{file} is not there: moved away?"));
             } else if known.size > 0 {
                 self.add(file, 0..known.size, "the file is missing".to_owned());

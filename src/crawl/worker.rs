@@ -48,6 +48,8 @@ pub(super) struct Worker {
     retries: u32,
     /// Whether the recorder is asked about a page's body before the page is parsed.
     probes: bool,
+    /// Whether the recorder is asked if a URL is worth a request.
+    learns: bool,
     requests: mpsc::Sender<Request>,
     updates: mpsc::Sender<Update>,
 }
@@ -93,6 +95,7 @@ impl Worker {
             agent,
             retries: plan.fetch.retries,
             probes: plan.dedup.same_site.skips_all() || plan.dedup.cross_site.skips_all(),
+            learns: plan.dedup.learns(),
             requests,
             updates,
         })
@@ -114,6 +117,12 @@ impl Worker {
             && let Some(refusal) = robots.refusal(url)
         {
             return self.record(task, Outcome::Skipped(refused(robots, refusal)), None).await;
+        }
+        if self.learns
+            && task.attempt == 0
+            && !self.ask(|reply| Request::Ask(Arc::clone(task), reply)).await?
+        {
+            return Ok(Finished::Submitted);
         }
         let limit = match task.queued.url.kind {
             UrlKind::Page => Limit::Page,

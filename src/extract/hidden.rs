@@ -48,7 +48,7 @@ pub(super) fn hides(name: &LocalName, value: &str) -> bool {
 }
 
 /// Whether a `noscript` only asks for scripts, or has markup in the place of text, as in pages that a browser saved.
-fn is_notice(node: ElementRef<'_>) -> bool {
+pub(super) fn is_notice(node: ElementRef<'_>) -> bool {
     let text = text_of(node, NOTICE).to_lowercase();
     if text.starts_with('<') {
         return true;
@@ -58,7 +58,7 @@ fn is_notice(node: ElementRef<'_>) -> bool {
 }
 
 /// The text of an element up to the node that exceeds `most` bytes.
-fn text_of(node: ElementRef<'_>, most: usize) -> String {
+pub(super) fn text_of(node: ElementRef<'_>, most: usize) -> String {
     let mut text = String::new();
     for node in node.descendants().take(NODES) {
         let is_shown = || {

@@ -18,6 +18,7 @@
 //! | 5. score | `measure.rs` | measures lines and blocks |
 //! | | `labels.rs` | which lines label what stands beside the text |
 //! | | `hints.rs` | which blocks stand beside the text |
+//! | | `scripts.rs` | whether the page shows nothing without its scripts |
 //! | | `score.rs` | chooses the lines that are the body text, unless rules keep some |
 //! | 6. finish | `links.rs`, `directives.rs` | resolve the links, add the directives of the headers; [`language`] is detected |
 //!
@@ -47,6 +48,7 @@ mod links;
 mod measure;
 mod rules;
 mod score;
+mod scripts;
 mod text;
 mod walk;
 
@@ -108,6 +110,9 @@ pub struct Extracted {
     pub canonical: Option<Url>,
     /// What meta robots and `X-Robots-Tag` ask of this crawler.
     pub robots: Directives,
+    /// Whether the page shows hardly anything until its scripts run: it has scripts, at most 200 characters of body text, and either an
+    /// element into which frameworks write the page and which is empty, or a `noscript` that asks for scripts.
+    pub needs_scripts: bool,
     /// ISO 639-1 code of the text's language (`zh`, `ja`, `en`); what the page declares if the text is too short to detect it.
     pub lang: Option<&'static str>,
     /// Name of the encoding used, as in the Encoding Standard.
@@ -143,6 +148,7 @@ impl Extractor {
         let resolved = |href: &&str| links::resolve(base.as_ref(), href);
         let tagged = || reading.lang.and_then(of_tag);
         Extracted {
+            needs_scripts: scripts::needs_scripts(&html, &reading.text),
             lang: language(&reading.text).or_else(tagged),
             links: links::resolve_all(base.as_ref(), reading.links.into_iter()),
             canonical: reading.canonical.iter().find_map(resolved),

@@ -171,7 +171,7 @@ impl<I: Index> Engine<I> {
     ///
     /// # Errors
     /// If the table of digests fails.
-    #[cfg(feature = "serve")]
+    #[cfg(feature = "cli")]
     pub(crate) fn peek<D: Digests>(
         &mut self,
         digests: &mut D,

@@ -23,6 +23,8 @@ const USUAL: [u32; 256] = {
     weights
 };
 
+/// Distinct features of a text that count: those of more than 2 MB of prose. Made to exhaust memory, a page has some millions.
+const MOST: u32 = 1 << 19;
 /// Initial number of slots, so that most pages never grow the table.
 const FIRST_SLOTS: usize = 1 << 12;
 
@@ -118,6 +120,12 @@ impl Counts {
             }
             return place;
         }
+    }
+
+    /// Whether no further occurrence counts.
+    #[inline]
+    pub(super) fn is_full(&self) -> bool {
+        self.len >= MOST
     }
 
     /// Each distinct hash with its number of occurrences, in order of first occurrence.

@@ -119,11 +119,15 @@ impl Fingerprinter {
             let mut chain = Chain::new(self.recipe.hash_seed);
             segment::runs(text, self.simplified, buffers, |run| {
                 digester.add(run);
+                if counts.is_full() {
+                    return;
+                }
                 units(run, self.recipe.segment, |unit| {
                     let (hash, pair) = chain.next(unit);
-                    counts.add(hash);
-                    if let Some(pair) = pair {
-                        counts.add(pair);
+                    for hash in [Some(hash), pair].into_iter().flatten() {
+                        if !counts.is_full() {
+                            counts.add(hash);
+                        }
                     }
                 });
             });
@@ -156,7 +160,7 @@ impl Fingerprinter {
         let [mut last, mut last_inside] = [String::new(), String::new()];
         let counts = &mut scratch.counts;
         let mut count = |hash, text: &dyn Fn() -> String| {
-            if counts.add(hash) == texts.len() {
+            if !counts.is_full() && counts.add(hash) == texts.len() {
                 texts.push(text());
             }
         };

@@ -20,6 +20,7 @@
 //!    `x ^= x >> 30; x *= 0xbf58476d1ce4e5b9; x ^= x >> 27; x *= 0x94d049bb133111eb; x ^= x >> 31`, all modulo 2^64.
 //!    The four words of 64 bits are `h, mix(h + K), mix(h + 2K), mix(h + 3K)`.
 //! 5. **Weight** (`features.rs`). A hash that occurs `n` times in the text has the weight `16·(1 + ln n)`, rounded.
+//!    What follows the 524,288th distinct hash does not count.
 //! 6. **Sum and take signs** (`accumulate.rs`). Bit i of the signature is 1 if the weights of the hashes in which bit i is 1 exceed those
 //!    of the hashes in which it is 0.
 //!
@@ -42,4 +43,6 @@ pub use accumulate::{Accumulator, Sums};
 pub use bits::{Digest, Fingerprint, ParseBitsError, Signature, similarity};
 pub(crate) use fingerprinter::Class;
 pub use fingerprinter::{Feature, Fingerprinter, Sketch};
+#[cfg(feature = "cli")]
+pub(crate) use recipe::VERSION as RECIPE;
 pub use recipe::{HashSeed, HashSeedChoice, Recipe, RecipeError, Segment};

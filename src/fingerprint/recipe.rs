@@ -8,7 +8,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 /// The version of the recipe that the documentation of [`super`] specifies.
-const VERSION: u32 = 2;
+pub(crate) const VERSION: u32 = 2;
 
 /// How Chinese text is segmented: the key `dedup.segment`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]

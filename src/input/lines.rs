@@ -1,15 +1,21 @@
 //! Reads a file of JSON lines, one document per line.
 
-use std::io::{self, BufRead, Read};
+use std::{
+    fmt,
+    io::{self, BufRead, Read},
+};
 
-use serde::{Deserialize, Deserializer, de::Error};
+use serde::{
+    Deserialize, Deserializer,
+    de::{DeserializeSeed, Error, IgnoredAny, MapAccess, Visitor},
+};
 use serde_json::Value;
 use url::Url;
 
-use super::{Content, Input, InputError, LONGEST};
+use super::{Content, Format, Input, InputError, LONGEST, Raw};
 use crate::page::Timestamp;
 
-const BOM: &[u8] = b"\xEF\xBB\xBF";
+pub(super) const BOM: &[u8] = b"\xEF\xBB\xBF";
 
 const NO_OBJECT: &str =
     r#"a document must be an object: {"id": "…", "text": "…"} or {"id": "…", "html": "…"}"#;
@@ -22,7 +28,7 @@ pub(crate) enum LineError {
     Json(serde_json::Error),
     /// It does not have the form of a document.
     #[error("{0}")]
-    Form(&'static str),
+    Form(String),
     /// Its `url` is not an absolute URL.
     #[error("`url`: {text:?} is not an absolute URL")]
     Url {
@@ -41,11 +47,19 @@ pub(super) struct Lines {
     number: u64,
     line: Vec<u8>,
     longest: usize,
+    names: Names,
+    keeps: bool,
 }
 
 impl Lines {
-    pub(super) fn new(from: Box<dyn BufRead + Send>, file: String) -> Self {
-        Self { from, file, number: 0, line: Vec::new(), longest: LONGEST }
+    /// `keeps` says whether documents have the bytes of their lines.
+    pub(super) fn new(
+        from: Box<dyn BufRead + Send>,
+        file: String,
+        names: Names,
+        keeps: bool,
+    ) -> Self {
+        Self { from, file, number: 0, line: Vec::new(), longest: LONGEST, names, keeps }
     }
 
     /// Reads the next line without its end. Returns whether it was short enough, `None` at the end of the file.
@@ -79,7 +93,7 @@ impl Iterator for Lines {
                     // A long line may have left a large buffer.
                     self.line = Vec::new();
                     let why = "the line is longer than 64 MiB and was skipped";
-                    return Some(Err(self.error(LineError::Form(why))));
+                    return Some(Err(self.error(LineError::Form(why.to_owned()))));
                 }
                 Ok(Some(true)) => {
                     let line = match self.line.strip_prefix(BOM) {
@@ -87,8 +101,14 @@ impl Iterator for Lines {
                         _ => &self.line,
                     };
                     if !line.trim_ascii().is_empty() {
-                        let place = format!("{}:{}", self.file, self.number);
-                        return Some(parse(line, place).map_err(|error| self.error(error)));
+                        let input = self.names.parse(line);
+                        let raw = || Raw { bytes: [line, b"\n"].concat(), format: Format::Lines };
+                        return Some(input.map_err(|error| self.error(error)).map(|input| Input {
+                            place: format!("{}:{}", self.file, self.number),
+                            line: self.number,
+                            raw: self.keeps.then(raw),
+                            ..input
+                        }));
                     }
                 }
                 Err(source) => {
@@ -100,40 +120,129 @@ impl Iterator for Lines {
     }
 }
 
-/// The fields that are read; others are ignored.
-#[derive(Deserialize)]
-struct Fields {
-    #[serde(deserialize_with = "id")]
+/// The names of the fields that are read; others are ignored.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Fields of JSON lines")]
+pub(crate) struct Names {
+    /// The field with the id, a string or a whole number
+    #[arg(long = "id-field", value_name = "NAME", default_value = "id")]
     id: String,
+    /// The field with the text
+    #[arg(long = "text-field", value_name = "NAME", default_value = "text")]
+    text: String,
+    /// The field with the HTML of a page
+    #[arg(long = "html-field", value_name = "NAME", default_value = "html")]
+    html: String,
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        let [id, text, html] = ["id", "text", "html"].map(str::to_owned);
+        Self { id, text, html }
+    }
+}
+
+/// What a line has in the fields that are read.
+#[derive(Default)]
+pub(crate) struct Fields {
+    id: Option<String>,
     text: Option<String>,
     html: Option<String>,
     url: Option<String>,
-    #[serde(default, deserialize_with = "time")]
     time: Option<Timestamp>,
+}
+
+impl<'de> DeserializeSeed<'de> for &Names {
+    type Value = Fields;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Fields, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for &Names {
+    type Value = Fields;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
+        let (mut fields, mut seen) = (Fields::default(), Vec::new());
+        while let Some(name) = map.next_key::<String>()? {
+            let is_read = [&self.id, &self.text, &self.html].contains(&&name)
+                || ["url", "time"].contains(&&*name);
+            if !is_read {
+                map.next_value::<IgnoredAny>()?;
+                continue;
+            }
+            if seen.contains(&name) {
+                return Err(A::Error::custom(format!("duplicate field `{name}`")));
+            }
+            if name == self.id {
+                let id = map.next_value_seed(Id)?;
+                fields.url = fields.url.or((name == "url").then(|| id.clone()));
+                fields.id = Some(id);
+            } else if name == self.text {
+                fields.text = map.next_value()?;
+            } else if name == self.html {
+                fields.html = map.next_value()?;
+            } else if name == "url" {
+                fields.url = map.next_value()?;
+            } else {
+                fields.time = map.next_value_seed(Time)?;
+            }
+            seen.push(name);
+        }
+        if fields.id.is_none() {
+            return Err(A::Error::custom(format!("missing field `{}`", self.id)));
+        }
+        Ok(fields)
+    }
 }
 
 /// The end of the year 9999 in milliseconds since 1970. A larger number is not in milliseconds; taken as a time it would make the window
 /// forget everything before it.
 const LATEST: i64 = 253_402_300_799_999;
 
-/// Parses the document at this place: a line, or a body.
-pub(crate) fn parse(line: &[u8], place: String) -> Result<Input, LineError> {
-    // Serde would accept a list of the fields in order.
-    if !line.trim_ascii_start().starts_with(b"{") {
-        return Err(LineError::Form(NO_OBJECT));
-    }
-    let fields: Fields = serde_json::from_slice(line).map_err(LineError::Json)?;
-    let content = match (fields.text, fields.html) {
-        (Some(text), None) => Content::Text(text),
-        (None, Some(html)) => Content::Html { body: html.into_bytes(), charset: Some("utf-8") },
-        (None, None) => return Err(LineError::Form("either `text` or `html` is missing")),
-        (Some(_), Some(_)) => {
-            return Err(LineError::Form("there must be either `text` or `html`, not both"));
+/// Parses a document: a line, or a body. Its place is not known.
+#[cfg(any(test, feature = "serve"))]
+pub(crate) fn parse(line: &[u8]) -> Result<Input, LineError> {
+    Names::default().parse(line)
+}
+
+impl Names {
+    fn parse(&self, line: &[u8]) -> Result<Input, LineError> {
+        // Serde would accept a list of the fields in order.
+        if !line.trim_ascii_start().starts_with(b"{") {
+            return Err(LineError::Form(NO_OBJECT.to_owned()));
         }
-    };
-    let parse = |text: String| Url::parse(&text).map_err(|source| LineError::Url { text, source });
-    let url = fields.url.map(parse);
-    Ok(Input { id: fields.id, place, url: url.transpose()?, at: fields.time, content })
+        let mut deserializer = serde_json::Deserializer::from_slice(line);
+        let fields = self.deserialize(&mut deserializer);
+        let fields = fields.and_then(|fields| deserializer.end().map(|()| fields));
+        let fields = fields.map_err(LineError::Json)?;
+        let Self { text, html, .. } = self;
+        let content = match (fields.text, fields.html) {
+            (Some(text), None) => Content::Text(text),
+            (None, Some(html)) => Content::Html {
+                body: html.into_bytes(),
+                content_type: Some("text/html; charset=utf-8".to_owned()),
+            },
+            (None, None) => {
+                let why = format!("either `{text}` or `{html}` is missing");
+                return Err(LineError::Form(why));
+            }
+            (Some(_), Some(_)) => {
+                let why = format!("there must be either `{text}` or `{html}`, not both");
+                return Err(LineError::Form(why));
+            }
+        };
+        let parse =
+            |text: String| Url::parse(&text).map_err(|source| LineError::Url { text, source });
+        let url = fields.url.map(parse).transpose()?;
+        let id = fields.id.unwrap_or_default();
+        Ok(Input { url, at: fields.time, ..Input::new(id, content) })
+    }
 }
 
 /// The message with the column within the line, but without serde's line number, which is always 1.
@@ -147,27 +256,39 @@ fn plain(error: &serde_json::Error) -> String {
 }
 
 /// An id is text; a whole number is taken as text.
-fn id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    match Value::deserialize(deserializer)? {
-        Value::String(text) => Ok(text),
-        Value::Number(number) if !number.is_f64() => Ok(number.to_string()),
-        other => Err(D::Error::custom(format!(
-            "invalid id: {other}, expected a string or a whole number"
-        ))),
+struct Id;
+
+impl<'de> DeserializeSeed<'de> for Id {
+    type Value = String;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<String, D::Error> {
+        match Value::deserialize(deserializer)? {
+            Value::String(text) => Ok(text),
+            Value::Number(number) if !number.is_f64() => Ok(number.to_string()),
+            other => Err(D::Error::custom(format!(
+                "invalid id: {other}, expected a string or a whole number"
+            ))),
+        }
     }
 }
 
-fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>, D::Error> {
-    let value = Value::deserialize(deserializer)?;
-    let millis = match &value {
-        Value::Null => return Ok(None),
-        Value::String(text) => text.parse().ok().map(jiff::Timestamp::as_millisecond),
-        value => value.as_i64().filter(|millis| *millis <= LATEST),
-    };
-    let expected = "a time (RFC 3339, or whole milliseconds since 1970)";
-    let kind = if value.is_string() { "string" } else { "value" };
-    let invalid = || format!("invalid value: {kind} {value}, expected {expected}");
-    millis.map(|millis| Some(Timestamp(millis))).ok_or_else(|| D::Error::custom(invalid()))
+struct Time;
+
+impl<'de> DeserializeSeed<'de> for Time {
+    type Value = Option<Timestamp>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        let value = Value::deserialize(deserializer)?;
+        let millis = match &value {
+            Value::Null => return Ok(None),
+            Value::String(text) => text.parse().ok().map(jiff::Timestamp::as_millisecond),
+            value => value.as_i64().filter(|millis| *millis <= LATEST),
+        };
+        let expected = "a time (RFC 3339, or whole milliseconds since 1970)";
+        let kind = if value.is_string() { "string" } else { "value" };
+        let invalid = || format!("invalid value: {kind} {value}, expected {expected}");
+        millis.map(|millis| Some(Timestamp(millis))).ok_or_else(|| D::Error::custom(invalid()))
+    }
 }
 
 #[cfg(test)]
@@ -175,7 +296,8 @@ mod tests {
     use super::*;
 
     fn read(bytes: &'static [u8], longest: usize) -> Vec<Result<String, String>> {
-        let lines = Lines { longest, ..Lines::new(Box::new(bytes), "in".to_owned()) };
+        let lines = Lines::new(Box::new(bytes), "in".to_owned(), Names::default(), false);
+        let lines = Lines { longest, ..lines };
         let shown = |error: InputError| {
             let source = std::error::Error::source(&error).map(ToString::to_string);
             format!("{error}: {}", source.unwrap_or_default())
@@ -218,7 +340,7 @@ mod tests {
     fn the_time_is_a_date_or_a_number_of_milliseconds() {
         let time = |time: &str| {
             let line = format!(r#"{{"id":"a","html":"","url":null,"time":{time},"more":[{{}}]}}"#);
-            parse(line.as_bytes(), String::new()).map(|input| {
+            parse(line.as_bytes()).map(|input| {
                 assert!(matches!(input.content, Content::Html { .. }));
                 input.at.map(|at| at.0)
             })

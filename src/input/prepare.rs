@@ -3,7 +3,7 @@
 use serde::Serialize;
 use url::Url;
 
-use super::{Content, Input};
+use super::{Content, Input, Raw};
 use crate::{
     extract::{Extracted, Extractor, Truncation},
     filter::{self, Document, Judgement, Key},
@@ -14,18 +14,20 @@ use crate::{
 
 /// Extracts the text of an input. A plain text has no title and no links.
 pub(crate) fn extracted(extractor: &Extractor, input: Input) -> (Extracted, Option<Digest>) {
-    match input.content {
+    let cut = input.is_cut.then_some(Truncation::Body);
+    let (mut extracted, digest) = match input.content {
         Content::Text(text) => {
             let lang = language(&text);
             (Extracted { text, lang, charset: "UTF-8", ..Extracted::default() }, None)
         }
-        Content::Html { body, charset } => {
+        Content::Html { body, content_type } => {
             let digest = Digest::of(&body);
-            let content_type = charset.map(|charset| format!("text/html; charset={charset}"));
             let page = Page { url: input.url, content_type, body, ..Page::default() };
             (extractor.extract(&page), Some(digest))
         }
-    }
+    };
+    extracted.truncated = extracted.truncated.or(cut);
+    (extracted, digest)
 }
 
 /// Turns inputs into documents. Threads can share one.
@@ -43,6 +45,9 @@ pub(crate) struct Prepared {
     pub(crate) place: String,
     /// A hash of the input.
     pub(crate) hash: u64,
+    /// The number of its line or record.
+    pub(crate) line: u64,
+    pub(crate) raw: Option<Raw>,
     pub(crate) url: Option<String>,
     pub(crate) document: Document,
     /// Why the document is truncated, if it is.
@@ -66,6 +71,7 @@ impl Preparation {
     pub(crate) fn prepare_with_text(&self, mut input: Input) -> (Prepared, Extracted) {
         let hash = input.hash();
         let (id, place) = (std::mem::take(&mut input.id), std::mem::take(&mut input.place));
+        let (line, raw) = (input.line, input.raw.take());
         let (url, at) = (input.url.clone(), input.at.unwrap_or_else(Timestamp::now));
         let normal = url.as_ref().and_then(|url| NormalUrl::new(url, &self.urls).ok());
         let key = normal.as_ref().map(NormalUrl::as_str).or(url.as_ref().map(Url::as_str));
@@ -75,17 +81,19 @@ impl Preparation {
         let document = self.documents.extracted(&id, origin.as_ref(), &extracted, body);
         let document = document.with_key(key).with_time(at);
         let (url, truncated) = (url.map(String::from), extracted.truncated);
-        (Prepared { place, hash, url, document, truncated }, extracted)
+        (Prepared { place, hash, line, raw, url, document, truncated }, extracted)
     }
 }
 
-/// A decision, and whether it is about the whole document.
+/// A decision, whether it is about the whole document, and where the match is.
 #[derive(Serialize)]
 struct Line<'a> {
     #[serde(flatten)]
     decision: Decision<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     truncated: Option<Truncation>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    against: Option<&'a str>,
 }
 
 impl Prepared {
@@ -95,7 +103,17 @@ impl Prepared {
         judged: &'a Judgement,
         of: Option<&'a str>,
     ) -> impl Serialize + 'a {
+        self.line_against(judged, of, None)
+    }
+
+    /// The same for a match in the state that `against` names.
+    pub(crate) fn line_against<'a>(
+        &'a self,
+        judged: &'a Judgement,
+        of: Option<&'a str>,
+        against: Option<&'a str>,
+    ) -> impl Serialize + 'a {
         let decision = Decision::new(self.document.id(), self.url.as_deref(), judged, of);
-        Line { decision, truncated: self.truncated }
+        Line { decision, truncated: self.truncated, against }
     }
 }

@@ -2,73 +2,150 @@
 
 use std::{
     fs::{self, File},
-    io::{self, BufReader, Read},
+    io::{self, BufReader, Cursor, Read},
     path::{Path, PathBuf},
 };
 
-use super::{Content, Input, InputError, LONGEST, lines::Lines};
+use super::{
+    Content, Input, InputError, LONGEST, Names, Skipped,
+    lines::{self, Lines},
+    replay::{Members, Replay},
+    warc::{self, Records},
+};
 
 /// Bytes read from a file at a time.
 const BUFFER: usize = 256 << 10;
 
 const HTML: [&str; 3] = ["html", "htm", "xhtml"];
+const STANDARD_INPUT: &str = "standard input";
 
-/// Unsupported files by any of the name's extensions, with what to do instead.
-const UNSUPPORTED: [(&str, &str); 6] = [
-    (
-        "warc",
-        "WARC files are not read yet; write their pages as JSON lines {\"id\", \"url\", \"html\"}",
-    ),
-    ("wet", "WET files are not read yet; write their texts as JSON lines {\"id\", \"text\"}"),
-    ("gz", "it is compressed; write `zcat FILE | pagesieve …`"),
-    ("zst", "it is compressed; write `zstdcat FILE | pagesieve …`"),
-    ("xz", "it is compressed; write `xzcat FILE | pagesieve …`"),
-    ("bz2", "it is compressed; write `bzcat FILE | pagesieve …`"),
-];
+/// How documents are read.
+#[derive(Clone, Debug)]
+pub(crate) struct Reading {
+    /// The fields of lines.
+    pub(crate) names: Names,
+    /// Of a page in a record, at most this many bytes are read.
+    pub(crate) max_body: usize,
+    /// Whether documents have the bytes of their lines and records. HTML files are then refused.
+    pub(crate) keeps: bool,
+}
+
+impl Default for Reading {
+    fn default() -> Self {
+        Self { names: Names::default(), max_body: LONGEST, keeps: false }
+    }
+}
 
 /// The documents of files and directories, in order.
 ///
-/// A file whose name ends in `.html`, `.htm` or `.xhtml` is a document; its id is its path. Any other file is read as JSON lines. Of a
-/// directory all HTML files are read, recursively and sorted by name; symbolic links to directories are not followed.
+/// A file whose name ends in `.html`, `.htm` or `.xhtml` is a document; its id is its path. What any other file is, and how it is compressed, its
+/// first bytes say: a page, a WARC file, or else JSON lines. Of a directory all HTML files are read, recursively and sorted by name;
+/// symbolic links to directories are not followed.
 pub(crate) struct Documents {
     /// The paths that are still to be read, the next one last.
     rest: Vec<PathBuf>,
-    lines: Option<Lines>,
+    current: Option<Box<dyn Iterator<Item = Result<Input, InputError>> + Send>>,
+    reading: Reading,
+    skipped: Skipped,
 }
 
 impl Documents {
-    /// The documents of these files; of standard input (JSON lines) if there are none, and where `-` is named.
-    pub(crate) fn new(paths: Vec<PathBuf>) -> Self {
+    /// The documents of these files; of standard input if there are none, and where `-` is named.
+    pub(crate) fn new(paths: Vec<PathBuf>, reading: Reading) -> Self {
         let mut rest = if paths.is_empty() { vec!["-".into()] } else { paths };
         rest.reverse();
-        Self { rest, lines: None }
+        Self { rest, current: None, reading, skipped: Skipped::default() }
+    }
+
+    /// A single document.
+    pub(crate) fn one(input: Input) -> Self {
+        let current: Box<dyn Iterator<Item = _> + Send> = Box::new(std::iter::once(Ok(input)));
+        let (reading, skipped) = (Reading::default(), Skipped::default());
+        Self { rest: Vec::new(), current: Some(current), reading, skipped }
+    }
+
+    /// The documents of a file.
+    pub(super) fn of_bytes(file: Vec<u8>, reading: Reading) -> Self {
+        let mut this = Self { rest: Vec::new(), ..Self::new(Vec::new(), reading) };
+        let opened = this.open_stream(Box::new(Cursor::new(file)), "file".to_owned());
+        if let Some(item) = opened.transpose() {
+            this.current = Some(Box::new(std::iter::once(item)));
+        }
+        this
+    }
+
+    /// The records that are no documents, counted while they are read.
+    pub(crate) fn skipped(&self) -> Skipped {
+        Skipped::clone(&self.skipped)
     }
 
     /// Opens a file or directory and returns its document if it is a single one.
-    fn open(&mut self, path: PathBuf) -> Result<Option<Input>, InputError> {
+    fn open(&mut self, path: &Path) -> Result<Option<Input>, InputError> {
         if path.as_os_str() == "-" {
-            self.read_lines(io::stdin(), "standard input".to_owned());
-            return Ok(None);
+            return self.open_stream(Box::new(io::stdin()), STANDARD_INPUT.to_owned());
         }
-        let metadata = fs::metadata(&path).map_err(|source| read_error(&path, source))?;
+        let metadata = fs::metadata(path).map_err(|source| read_error(path, source))?;
         if metadata.is_dir() {
-            self.rest.extend(list(&path).map_err(|source| read_error(&path, source))?);
+            self.rest.extend(list(path).map_err(|source| read_error(path, source))?);
             return Ok(None);
         }
-        if is_html(&path) {
-            return read_html(path).map(Some);
+        let file = File::open(path).map_err(|source| read_error(path, source))?;
+        let name = path.display().to_string();
+        if is_html(path) {
+            self.page(file, name).map(Some)
+        } else {
+            self.open_stream(Box::new(file), name)
         }
-        if let Some(why) = unsupported(&path) {
-            return Err(InputError::Refused { path, why });
+    }
+
+    /// Finds out what these bytes are, and returns the document if they are a single one.
+    fn open_stream(
+        &mut self,
+        from: Box<dyn Read + Send>,
+        file: String,
+    ) -> Result<Option<Input>, InputError> {
+        let failed = |source| InputError::Read { file: file.clone(), source };
+        let members = Members::open(from).map_err(failed)?;
+        let refused = |why| InputError::Refused { path: PathBuf::from(&file), why };
+        let mut content = Replay::new(members.map_err(refused)?);
+        let is_warc = match content.begins_with(&[warc::MAGIC]) {
+            Ok(found) => found.is_some(),
+            // Records can be read after a damaged one.
+            Err(_) if file.contains(".warc") && !content.members().has_failed() => true,
+            Err(source) => return Err(failed(source)),
+        };
+        if is_warc {
+            let Reading { max_body, keeps, .. } = self.reading;
+            let skipped = self.skipped();
+            self.current = Some(Box::new(Records::new(content, file, max_body, keeps, skipped)));
+            return Ok(None);
         }
-        let file = File::open(&path).map_err(|source| read_error(&path, source))?;
-        self.read_lines(file, path.display().to_string());
+        let start = content.rest();
+        let start = start.strip_prefix(lines::BOM).unwrap_or(start);
+        let is_page = start.trim_ascii_start().starts_with(b"<");
+        let (read, rest) = content.into_rest();
+        let mut from = Cursor::new(read).chain(BufReader::with_capacity(BUFFER, rest));
+        if is_page {
+            return self.page(&mut from, file).map(Some);
+        }
+        let Reading { names, keeps, .. } = self.reading.clone();
+        self.current = Some(Box::new(Lines::new(Box::new(from), file, names, keeps)));
         Ok(None)
     }
 
-    fn read_lines(&mut self, from: impl Read + Send + 'static, name: String) {
-        let from = BufReader::with_capacity(BUFFER, from);
-        self.lines = Some(Lines::new(Box::new(from), name));
+    /// Reads a file that is a page.
+    fn page(&self, from: impl Read, file: String) -> Result<Input, InputError> {
+        let refused = |why| InputError::Refused { path: PathBuf::from(&file), why };
+        if self.reading.keeps {
+            return Err(refused("--kept writes lines and records, and this file is a page"));
+        }
+        let mut body = Vec::new();
+        let read = from.take(LONGEST as u64 + 1).read_to_end(&mut body);
+        read.map_err(|source| InputError::Read { file: file.clone(), source })?;
+        if body.len() > LONGEST {
+            return Err(refused("it is longer than 64 MiB"));
+        }
+        Ok(Input::new(file, Content::Html { body, content_type: None }))
     }
 }
 
@@ -77,12 +154,12 @@ impl Iterator for Documents {
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            if let Some(item) = self.lines.as_mut().and_then(Iterator::next) {
+            if let Some(item) = self.current.as_mut().and_then(Iterator::next) {
                 return Some(item);
             }
-            self.lines = None;
+            self.current = None;
             let path = self.rest.pop()?;
-            if let Some(item) = self.open(path).transpose() {
+            if let Some(item) = self.open(&path).transpose() {
                 return Some(item);
             }
         }
@@ -108,28 +185,6 @@ fn list(directory: &Path) -> io::Result<Vec<PathBuf>> {
 pub(crate) fn is_html(path: &Path) -> bool {
     let ending = path.extension().and_then(|ending| ending.to_str());
     ending.is_some_and(|ending| HTML.iter().any(|html| ending.eq_ignore_ascii_case(html)))
-}
-
-/// Why a file is not supported, and what to do instead.
-fn unsupported(path: &Path) -> Option<&'static str> {
-    let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
-    let mut endings = name.split('.').skip(1);
-    let known = |ending: &str| UNSUPPORTED.iter().find(|(other, _)| *other == ending);
-    endings.find_map(known).map(|(_, why)| *why)
-}
-
-fn read_html(path: PathBuf) -> Result<Input, InputError> {
-    let mut body = Vec::new();
-    let limit = LONGEST as u64 + 1;
-    File::open(&path)
-        .and_then(|file| file.take(limit).read_to_end(&mut body))
-        .map_err(|source| read_error(&path, source))?;
-    if body.len() > LONGEST {
-        return Err(InputError::Refused { path, why: "it is longer than 64 MiB" });
-    }
-    let id = path.to_string_lossy().into_owned();
-    let place = id.clone();
-    Ok(Input { id, place, url: None, at: None, content: Content::Html { body, charset: None } })
 }
 
 fn read_error(path: &Path, source: io::Error) -> InputError {

@@ -2,7 +2,7 @@
 
 use std::{
     cmp::Reverse,
-    collections::{BTreeMap, HashMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, HashMap, VecDeque},
 };
 
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,8 @@ use crate::{
     filter::{Kind, Step},
     page::{DocId, Lang, site_of},
     report::{
-        CLUSTERS, Cluster, Counts, Host, MEMBERS, Member, Omitted, Report, Warning, warning::SEEDS,
+        BROKEN, BrokenLink, CLUSTERS, Cluster, Counts, Host, MEMBERS, Member, Omitted, Report,
+        Warning, warning::SEEDS,
     },
     sink::record::VerdictName,
     state::{
@@ -39,6 +40,15 @@ pub(crate) struct Builder {
     counts: Counts,
     /// Duplicates that were not stored: of the same site, of other sites.
     unstored: [u64; 2],
+    /// The URLs that failed and were found first.
+    #[serde(default)]
+    broken: BTreeSet<i64>,
+    /// Whether there were more.
+    #[serde(default)]
+    more_broken: bool,
+    /// Pages that need scripts, and the first of them.
+    #[serde(default)]
+    needs_scripts: (u64, DocId),
 }
 
 impl Builder {
@@ -111,6 +121,10 @@ impl Builder {
         let JudgedDocument { name: url, stored, judgement, .. } = document;
         self.counts.fetched += 1;
         self.counts.stored += u64::from(*stored);
+        if document.needs_scripts {
+            let (pages, first) = self.needs_scripts;
+            self.needs_scripts = (pages + 1, if pages == 0 { judgement.id } else { first });
+        }
         let (url, kept) = (Url::parse(url).ok(), of.and_then(|of| Url::parse(of).ok()));
         let host = hosts.entry(name(url.as_ref())).or_default();
         host.fetched += 1;
@@ -148,6 +162,10 @@ impl Builder {
         *self.counts.skipped.entry(reason).or_default() += 1;
         // Received with status 2xx, so `max_pages` counts it.
         let fetched = matches!(reason, Reason::Noindex | Reason::ContentType);
+        if is_failure(reason) && self.broken.insert(id.0) && self.broken.len() > BROKEN {
+            self.broken.pop_last();
+            self.more_broken = true;
+        }
         self.counts.fetched += u64::from(fetched);
         if fetched || is_failure(reason) {
             let (fetched, failed) = (fetched.into(), is_failure(reason).into());
@@ -175,6 +193,7 @@ impl Builder {
         }
         self.counts.skipped.retain(|_, count| *count > 0);
         if is_failure(reason) {
+            self.broken.remove(&id.0);
             let change = HostCounts { failed: -1, ..HostCounts::default() };
             state.count_host(&name(Url::parse(url).ok().as_ref()), &change)?;
             state.drop_unreachable_seed(id)?;
@@ -225,10 +244,28 @@ impl Builder {
             cluster_count,
             clusters: clusters.iter().map(|row| cluster(state, row)).collect::<Result<_, _>>()?,
             omitted,
+            broken: self.broken(state)?,
             hosts,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             ..run
         })
+    }
+
+    /// The URLs that failed and were found first.
+    fn broken(&self, state: &State) -> Result<Vec<BrokenLink>, StateError> {
+        if self.more_broken && self.broken.len() < BROKEN {
+            // Some were queued again, and others take their places.
+            let mut broken = Vec::new();
+            state.for_each_url(BrokenLink::is, |row| {
+                if broken.len() < BROKEN {
+                    broken.push(BrokenLink::of(state, row)?);
+                }
+                Ok::<_, StateError>(())
+            })?;
+            return Ok(broken);
+        }
+        let rows = self.broken.iter().filter_map(|id| state.url_by_id(UrlId(*id)).transpose());
+        rows.map(|row| BrokenLink::of(state, row?)).collect()
     }
 
     fn warnings(
@@ -255,7 +292,15 @@ impl Builder {
         let missed = Warning::of_audit(&run.search.audit);
         let first = unreachable.into_iter().chain(open).chain(nothing);
         let mut warnings: Vec<_> = first.chain(retry).chain(missed).collect();
+        let lost =
+            state.meta::<i64>("lost")?.and_then(|it| u64::try_from(it).ok()).unwrap_or_default();
+        warnings.extend((lost > 0).then_some(Warning::Lost { lines: lost }));
+        warnings.extend(Warning::of_learnt(&run.learnt));
         warnings.extend(Warning::of_unstored(keeps, self.unstored));
+        let (pages, first) = self.needs_scripts;
+        if pages > 0 {
+            warnings.push(Warning::Scripts { pages, example: state.name_of(first)? });
+        }
         warnings.extend(hosts.iter().filter_map(Warning::of_host));
         for row in largest.iter().take(WARNINGS) {
             warnings.extend(Warning::of_cluster(row.count, || state.name_of(row.document))?);

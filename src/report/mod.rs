@@ -2,6 +2,7 @@
 //!
 //! `builder` counts a run while it goes on, `warning` finds what needs attention, `render` writes for people.
 
+mod broken;
 mod builder;
 mod render;
 mod warning;
@@ -21,6 +22,7 @@ use crate::{
     state::Reason,
 };
 
+pub use broken::{BROKEN, BrokenLink};
 pub(crate) use builder::Builder;
 pub(crate) use render::audited;
 pub(crate) use render::counted;
@@ -55,11 +57,17 @@ pub struct Report {
     pub clusters: Vec<Cluster>,
     /// The clusters that are left out.
     pub omitted: Omitted,
+    /// The first URLs that got an error or no answer, in the order in which they were found; at most [`BROKEN`].
+    #[serde(default)]
+    pub broken: Vec<BrokenLink>,
     /// The hosts with fetched pages or failures, the one with the most pages first.
     pub hosts: Vec<Host>,
     /// The deferred hosts, the one with the most URLs first.
     #[serde(rename = "aside")]
     pub deferred: Vec<DeferredHost>,
+    /// What was learnt of the sites, and the URLs that are deferred by it.
+    #[serde(default)]
+    pub learnt: Learnt,
     /// How pages were judged.
     pub fingerprint: Method,
     /// How near duplicates were searched.
@@ -69,6 +77,45 @@ pub struct Report {
     pub warc: bool,
     /// The version of pagesieve that wrote the report.
     pub version: String,
+}
+
+/// What was learnt of the sites.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Learnt {
+    /// The rules in force, by site.
+    pub rules: Vec<LearntRule>,
+    /// The deferred URLs by pattern, those with the most URLs first; at most 1,000 patterns.
+    pub deferred: Vec<DeferredUrls>,
+}
+
+/// A part of URLs that makes no difference to the page.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LearntRule {
+    /// The site.
+    pub site: String,
+    /// The part.
+    pub part: String,
+    /// How many pages were compared with one that differs in this part only.
+    pub trials: u32,
+    /// How many of them had another text.
+    pub failures: u32,
+}
+
+/// URLs of one pattern that are deferred.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DeferredUrls {
+    /// The pattern.
+    pub pattern: String,
+    /// By a rule, or by yield.
+    pub by: Reason,
+    /// The rule, or the pattern that gives little.
+    pub why: String,
+    /// Their number.
+    pub urls: u64,
+    /// How many of them are estimated to have a new text.
+    pub new: f64,
+    /// At most so many, 95 % sure.
+    pub new_at_most: f64,
 }
 
 /// Why a run ended.

@@ -15,7 +15,7 @@ use crate::{
     filter::Step,
     index::{Audit, BlockIndex},
     page::numbers::thousands,
-    report::{Cluster, DeferredHost, End, Exact, Member, Report, Search},
+    report::{Cluster, DeferredHost, End, Exact, Member, Report},
     sink::{DUPLICATES, PAGES, record::VerdictName},
     state::Reason,
 };
@@ -84,7 +84,7 @@ impl fmt::Display for Report {
         let counts = &self.counts;
         let share = |part| percent(part, counts.judged());
         let Exact { body, text } = counts.exact;
-        let steps = format!("{} by body, {} by text", thousands(body), thousands(text));
+        let steps = format!("{} byte for byte, {} by text", thousands(body), thousands(text));
         let exact = counts.exact.sum();
         for warning in self.warnings.iter().filter(|warning| warning.is_first()) {
             wrap(f, 0, &format!("warning: {warning}"))?;
@@ -97,11 +97,13 @@ impl fmt::Display for Report {
         line(f, "exact duplicates", exact, &share(exact), &steps)?;
         line(f, "near duplicates", counts.near, &share(counts.near), "")?;
         line(f, "stored", counts.stored, "", "")?;
-        line(f, "skipped", counts.all_skipped(), "", "")?;
+        if counts.all_skipped() > 0 {
+            line(f, "skipped", counts.all_skipped(), "", "not fetched, or no pages:")?;
+        }
         for (reason, count) in &counts.skipped {
             writeln!(f, "    {:<15}{:>9}  {}", reason, thousands(*count), reason.meaning())?;
         }
-        index(f, &self.search)?;
+        audit(f, &self.search.audit)?;
         deferred(f, &self.deferred)?;
         warnings(f, self)
     }
@@ -124,19 +126,16 @@ fn line(f: &mut Formatter<'_>, name: &str, count: u64, share: &str, more: &str) 
     writeln!(f, "{}", line.trim_end())
 }
 
-/// How near duplicates were searched.
-fn index(f: &mut Formatter<'_>, search: &Search) -> fmt::Result {
-    if search.index.is_empty() {
-        return Ok(());
+/// How the search was checked, if it was, and what it left out.
+fn audit(f: &mut Formatter<'_>, audit: &Audit) -> fmt::Result {
+    if audit.checked > 0 || audit.over > 0 {
+        writeln!(f)?;
     }
-    writeln!(f)?;
-    wrap(f, 2, &format!("index: {}", search.index))?;
-    let Audit { checked, over, .. } = search.audit;
-    if checked > 0 {
-        wrap(f, 2, &format!("audit: {}", audited(&search.audit)))?;
+    if audit.checked > 0 {
+        wrap(f, 2, &format!("audit: {}", audited(audit)))?;
     }
-    if over > 0 {
-        wrap(f, 2, &format!("not indexed: {}", not_indexed(over)))?;
+    if audit.over > 0 {
+        wrap(f, 2, &format!("not indexed: {}", not_indexed(audit.over)))?;
     }
     Ok(())
 }

@@ -80,7 +80,7 @@ impl Counted {
         let judgement = Judgement { id, at: crate::page::Timestamp(0), verdict, facts };
         self.state.add_document(page.url, &judgement, None).unwrap();
         let stored = page.repeats.is_none();
-        self.state.describe_document(id, Some(title), stored, None).unwrap();
+        self.state.describe_document(id, Some(title), stored, None, false).unwrap();
         if stored {
             self.unique.insert(page.url.to_owned(), id);
         }
@@ -113,7 +113,7 @@ impl Counted {
             referrer: None,
             at: crate::page::Timestamp(0),
         };
-        let id = self.urls.add(&self.state, &new).unwrap();
+        let id = self.urls.add(&self.state, &new, None).unwrap();
         self.builder.skipped(&self.state, (id, url), reason, None).unwrap();
     }
 
@@ -288,17 +288,14 @@ fn the_summary_fits_a_terminal() {
 
       fetched              1,173
       unique                  41     3.5 %
-      exact duplicates     1,125    96.0 %   1,117 by body, 8 by text
+      exact duplicates     1,125    96.0 %   1,117 byte for byte, 8 by text
       near duplicates          6     0.5 %
       stored                  41
-      skipped                 15
+      skipped                 15             not fetched, or no pages:
         scope                  1  It lies outside the scope of every seed.
         status                12  The server answered with an error, such as 404.
         noindex                1  The page asks not to be indexed.
         duplicate_links        1  Only links of duplicates lead to it: not followed.
-
-      index: 3 tables of 21, 21, 22 bits that no two share, 32 bits an entry, radius
-        0 to 3, for 10,000,000 entries, at most 300.0 MiB with their numbers
 
     warning: 24 of 24 pages of mirror.test:8080 repeat pages of other hosts. If it
       is a mirror, exclude it from the seeds. If you want its pages, set

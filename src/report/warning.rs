@@ -9,7 +9,7 @@ use crate::{
     index::Audit,
     page::numbers::thousands,
     report::{
-        Counts, End, Host, counted,
+        Counts, End, Host, Learnt, counted,
         render::{minute, shown},
     },
     state::{Reason, SkipCause, StateError, UrlRow},
@@ -80,6 +80,27 @@ pub enum Warning {
         missed: u64,
         /// Look-ups that were compared with a scan.
         checked: u64,
+    },
+    /// URLs are deferred by what was learnt.
+    Deferred {
+        /// Their number.
+        urls: u64,
+        /// How many of them are estimated to have a new text.
+        new: u64,
+        /// At most so many, 95 % sure.
+        new_at_most: u64,
+    },
+    /// Lines were lost by damage to the output files.
+    Lost {
+        /// Their number. All other counts include them.
+        lines: u64,
+    },
+    /// Pages show hardly anything until their scripts run.
+    Scripts {
+        /// Their number, without pages that were recognised by their body.
+        pages: u64,
+        /// The first.
+        example: String,
     },
     /// More than half of a host's pages (at least 20) are duplicates of other hosts.
     Mirror {
@@ -180,6 +201,16 @@ impl Warning {
         (missed > 0).then_some(Self::Missed { missed, checked })
     }
 
+    /// Warns of URLs that are deferred by what was learnt.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an estimate")]
+    pub(super) fn of_learnt(learnt: &Learnt) -> Option<Self> {
+        let urls = learnt.deferred.iter().map(|it| it.urls).sum();
+        let new = learnt.deferred.iter().map(|it| it.new).sum::<f64>().round() as u64;
+        let new_at_most =
+            learnt.deferred.iter().map(|it| it.new_at_most).sum::<f64>().ceil() as u64;
+        (urls > 0).then_some(Self::Deferred { urls, new, new_at_most })
+    }
+
     pub(super) fn of_host(host: &Host) -> Option<Self> {
         let pages = host.judged();
         (pages >= MIRROR_PAGES && 2 * host.other_host > pages).then(|| Self::Mirror {
@@ -206,29 +237,21 @@ impl fmt::Display for Warning {
         match self {
             Self::Open { urls, hosts } => open(f, *urls, *hosts),
             Self::Unreachable { count, seeds } => unreachable(f, *count, seeds),
-            Self::Nothing { reason: None, .. } => f.write_str(
-                "There was nothing to fetch: no seed names a URL. Check [[seeds]] in the configuration and the seed files.",
-            ),
-            Self::Nothing { reason: Some(reason), skipped, known, example, detail, cause } => write!(
-                f,
-                "No page was judged. {} of {} known URLs were skipped as {reason}, such as {}{}. {}",
-                thousands(*skipped),
-                thousands(*known),
-                shown(example, 500),
-                detail.as_deref().map_or_else(String::new, |detail| format!(" ({})", shown(detail, 300))),
-                next_step(*reason, *cause),
-            ),
-            Self::Retry { urls, example, status, due } => {
-                let status = status.map_or_else(String::new, |status| format!(" (status {status})"));
+            Self::Nothing { reason: None, .. } => f.write_str(NO_SEED),
+            Self::Nothing { reason: Some(reason), skipped, known, example, detail, cause } => {
                 write!(
                     f,
-                    "{} failed for a reason that may pass, such as {}{status}. Run the same command after {} to fetch what has failed \
-                     six hours before.",
-                    counted(*urls, "URL"),
+                    "No page was judged. {} of {} known URLs were skipped as {reason}, such as {}{}. {}",
+                    thousands(*skipped),
+                    thousands(*known),
                     shown(example, 500),
-                    minute(*due),
+                    detail
+                        .as_deref()
+                        .map_or_else(String::new, |detail| format!(" ({})", shown(detail, 300))),
+                    next_step(*reason, *cause),
                 )
             }
+            Self::Retry { urls, example, status, due } => retry(f, *urls, example, *status, *due),
             Self::NotKept { duplicates, key } => write!(
                 f,
                 "{} found before {key} = \"keep\" was set: their pages are not stored. To store them, start over with --fresh.",
@@ -241,14 +264,21 @@ impl fmt::Display for Warning {
                 counted(*missed, "document"),
                 counted(*checked, "look-up"),
             ),
-            Self::Mirror { host, pages, duplicates } => write!(
+            Self::Deferred { urls, new, new_at_most } => deferred(f, *urls, *new, *new_at_most),
+            Self::Lost { lines } => write!(
                 f,
-                "{} of {} pages of {} repeat pages of other hosts. If it is a mirror, exclude it from the seeds. If \
-                 you want its pages, set dedup.cross_site.store = \"keep\" (dedup.same_site for hosts of one domain).",
-                thousands(*duplicates),
-                thousands(*pages),
-                shown(host, 200),
+                "{} of pages.jsonl and duplicates.jsonl were lost by damage, and all counts include them. `pagesieve repair` has named \
+                 their URLs; if you need the lines, restore a backup.",
+                counted(*lines, "line"),
             ),
+            Self::Scripts { pages, example } => write!(
+                f,
+                "{} without text of their own until scripts run, such as {}. pagesieve runs no JavaScript, so their texts and links are \
+                 missing. Look for a sitemap, a feed or a version without scripts, and name it in [[seeds]].",
+                counted(*pages, "page"),
+                shown(example, 500),
+            ),
+            Self::Mirror { host, pages, duplicates } => mirror(f, host, *pages, *duplicates),
             Self::ManyDuplicates { url, duplicates } => write!(
                 f,
                 "{} pages repeat one page. If it is an error, login or empty page, exclude the addresses that serve it. If \
@@ -258,6 +288,51 @@ impl fmt::Display for Warning {
             ),
         }
     }
+}
+
+/// Says that a host repeats others.
+fn mirror(f: &mut fmt::Formatter<'_>, host: &str, pages: u64, duplicates: u64) -> fmt::Result {
+    write!(
+        f,
+        "{} of {} pages of {} repeat pages of other hosts. If it is a mirror, exclude it from the seeds. If \
+                 you want its pages, set dedup.cross_site.store = \"keep\" (dedup.same_site for hosts of one domain).",
+        thousands(duplicates),
+        thousands(pages),
+        shown(host, 200),
+    )
+}
+
+/// Says that there was nothing to fetch.
+const NO_SEED: &str = "There was nothing to fetch: no seed names a URL. Check [[seeds]] in the configuration and the seed files.";
+
+/// Says what is deferred by what was learnt.
+fn deferred(f: &mut fmt::Formatter<'_>, urls: u64, new: u64, new_at_most: u64) -> fmt::Result {
+    write!(
+        f,
+        "Deferred by what was learnt: {}. About {} of them have a new text, at most {} (95 % sure). {}",
+        counted(urls, "URL"),
+        thousands(new),
+        thousands(new_at_most),
+        next_step(Reason::Rule, None),
+    )
+}
+
+/// Says that something failed that may pass.
+fn retry(
+    f: &mut fmt::Formatter<'_>,
+    urls: u64,
+    example: &str,
+    status: Option<u16>,
+    due: Timestamp,
+) -> fmt::Result {
+    write!(
+        f,
+        "{} failed for a reason that may pass, such as {}{}. Run the same command after {} to fetch what has failed six hours before.",
+        counted(urls, "URL"),
+        shown(example, 500),
+        status.map_or_else(String::new, |status| format!(" (status {status})")),
+        minute(due),
+    )
 }
 
 /// Says what is left, and what to do.
@@ -318,6 +393,9 @@ fn next_step(reason: Reason, cause: Option<SkipCause>) -> &'static str {
             "Raise politeness.max_crawl_delay or politeness.max_retry_after, or run the crawl again later."
         }
         Reason::Pending => "Run the same command again.",
+        Reason::Rule | Reason::LowYield => {
+            "To fetch them all the same, set links = \"follow\" in dedup.same_site and dedup.cross_site."
+        }
         Reason::Sitemap => {
             "The sitemaps name no page that can be fetched: open one and check its URLs."
         }

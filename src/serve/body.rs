@@ -61,7 +61,7 @@ impl Documents {
     /// One document, or an array of at most so many.
     pub(super) fn parse(body: &[u8], most: usize) -> Result<Self, Problem> {
         if !body.trim_ascii_start().starts_with(b"[") {
-            let input = document(body, String::new()).map_err(|error| wrong(&error, None))?;
+            let input = document(body).map_err(|error| wrong(&error, None))?;
             return Ok(Self { inputs: vec![input], is_array: false });
         }
         let items: Vec<&RawValue> = serde_json::from_slice(body)
@@ -74,8 +74,7 @@ impl Documents {
             return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, error));
         }
         let parse = |(place, item): (usize, &&RawValue)| {
-            document(item.get().as_bytes(), String::new())
-                .map_err(|error| wrong(&error, Some(place)))
+            document(item.get().as_bytes()).map_err(|error| wrong(&error, Some(place)))
         };
         let inputs = items.iter().enumerate().map(parse).collect::<Result<_, _>>()?;
         Ok(Self { inputs, is_array: true })

@@ -219,7 +219,7 @@ async fn explain(State(service): Shared, body: Body) -> Result<Json<Explanation>
         )
     })?;
     let parse = |place, text: &RawValue| {
-        let document = crate::input::document(text.get().as_bytes(), String::new());
+        let document = crate::input::document(text.get().as_bytes());
         document.map_err(|error| Problem::document(error.to_string(), Some(place)))
     };
     let inputs = vec![parse(0, pair.a)?, parse(1, pair.b)?];
@@ -247,7 +247,7 @@ async fn lookup(
     body: Body,
 ) -> Result<Response, Problem> {
     let bytes = body::read(body, service.options.max_body).await?;
-    let input = crate::input::document(&bytes, String::new())
+    let input = crate::input::document(&bytes)
         .map_err(|error| Problem::document(error.to_string(), None))?;
     let room = service.room(1).ok_or_else(Problem::busy)?;
     let mut prepared = service.prepare(vec![input]).await;

@@ -110,7 +110,7 @@ impl Lines {
             }
             self.number += 1;
             if !line.trim_ascii().is_empty() {
-                let document = document(line, String::new()).map_err(|error| error.to_string());
+                let document = document(line).map_err(|error| error.to_string());
                 lines.push((self.number, document));
             }
             start = next;

@@ -42,6 +42,13 @@ pub struct AppendFile {
     checksums: Running,
 }
 
+/// Refuses what is no regular file: to open a FIFO waits for another process, perhaps for ever.
+pub(crate) fn check_regular(path: &Path) -> io::Result<()> {
+    let is_other = path.metadata().is_ok_and(|found| !found.is_file());
+    let refused = || io::Error::other("it is no regular file: move it away");
+    if is_other { Err(refused()) } else { Ok(()) }
+}
+
 impl AppendFile {
     /// Opens or creates the file. Everything past `committed` (the torn tail of a killed run) is cut off.
     ///
@@ -50,6 +57,7 @@ impl AppendFile {
     /// [`SinkError::Shorter`] if the file has fewer bytes than `committed`, [`SinkError::Open`] if it cannot be opened.
     pub fn open(path: PathBuf, committed: u64) -> Result<Self, SinkError> {
         let error = |source| SinkError::open(&path, source);
+        check_regular(&path).map_err(error)?;
         let file = OpenOptions::new().write(true).create(true).truncate(false).open(&path);
         let file = file.map_err(error)?;
         let found = file.metadata().map_err(error)?.len();
@@ -91,6 +99,18 @@ impl AppendFile {
         }
         self.synced = false;
         if self.pending.len() >= BUFFER { self.flush() } else { Ok(()) }
+    }
+
+    /// Appends bytes. They may stay in memory until [`sync`](Self::sync).
+    ///
+    /// # Errors
+    ///
+    /// If the write fails.
+    pub fn append_bytes(&mut self, bytes: &[u8]) -> Result<(), SinkError> {
+        self.append(|file| {
+            file.extend_from_slice(bytes);
+            Ok(())
+        })
     }
 
     /// Appends a line of JSON. It may stay in memory until [`sync`](Self::sync).

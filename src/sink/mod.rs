@@ -29,6 +29,7 @@ use self::{
 };
 use crate::state::{is_full, is_read_only};
 
+pub(crate) use append::check_regular;
 pub use append::{AppendFile, create_directory};
 pub use checksums::Checksums;
 pub(crate) use parts::checksums_name;

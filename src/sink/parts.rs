@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::{
     Checksums, DUPLICATES, Mark, Options, PAGES, SinkError,
-    append::{AppendFile, sync_parent},
+    append::{AppendFile, check_regular, sync_parent},
     open_known,
     replace::beside,
 };
@@ -143,6 +143,7 @@ pub fn parts(directory: &Path, name: &str) -> io::Result<Vec<PathBuf>> {
 /// # Errors
 /// If it cannot be opened.
 pub fn open_part(path: &Path) -> io::Result<Box<dyn BufRead>> {
+    check_regular(path)?;
     let file = File::open(path)?;
     Ok(if path.extension().is_some_and(|ending| ending == "zst") {
         Box::new(BufReader::new(zstd::Decoder::new(file)?))

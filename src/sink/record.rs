@@ -184,7 +184,7 @@ pub struct SkippedLine<'a> {
 
 /// Writes 0.9909, and 1 (without a point) for equal documents.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes the field by reference")]
-fn four_decimals<S: Serializer>(similarity: &f32, to: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn four_decimals<S: Serializer>(similarity: &f32, to: S) -> Result<S::Ok, S::Error> {
     let rounded = (f64::from(*similarity) * 1e4).round() / 1e4;
     if rounded >= 1.0 { to.serialize_u8(1) } else { to.serialize_f64(rounded) }
 }

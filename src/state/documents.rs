@@ -22,6 +22,8 @@ pub struct JudgedDocument {
     pub judgement: Judgement,
     /// How it stands in the WARC files, if they are written.
     pub capture: Option<Capture>,
+    /// Whether it shows hardly anything until its scripts run.
+    pub needs_scripts: bool,
 }
 
 /// A body as received, by which it is found in WARC files.
@@ -41,10 +43,29 @@ pub(crate) struct Entered {
     pub(super) key: Key,
 }
 
+/// Flags of the column `thin`.
+const THIN: u8 = 1;
+const NEEDS_SCRIPTS: u8 = 2;
+
 pub(super) const COLUMNS: &str = "d.id, d.name, d.title, d.at, d.stored, d.kind, d.step, d.match, d.distance, \
                                   d.signature_distance, d.fingerprint, d.chars, d.features, d.lang, d.payload, d.asked, d.shared, d.thin";
 
 impl State {
+    /// The last documents that were judged, at most so many, in order: name, number, and the number of the one that each repeats.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub(crate) fn last_judged(
+        &self,
+        most: u64,
+    ) -> Result<Vec<(String, DocId, Option<DocId>)>, StateError> {
+        let sql = "SELECT name, id, match FROM documents WHERE id > (SELECT max(id) FROM documents) - ? ORDER BY id";
+        self.all(sql, [signed(most)], |row| {
+            let of = row.get::<_, Option<i64>>(2)?.map(|of| DocId(unsigned(of)));
+            Ok((row.get(0)?, DocId(unsigned(row.get(1)?)), of))
+        })
+    }
+
     /// Adds a document.
     ///
     /// # Errors
@@ -90,10 +111,12 @@ impl State {
         title: Option<&str>,
         stored: bool,
         capture: Option<Capture>,
+        needs_scripts: bool,
     ) -> Result<(), StateError> {
-        let sql = "UPDATE documents SET title = ?, stored = ?, payload = ?, asked = ? WHERE id = ?";
+        let sql = "UPDATE documents SET title = ?, stored = ?, payload = ?, asked = ?, thin = thin | ? WHERE id = ?";
+        let flag = if needs_scripts { NEEDS_SCRIPTS } else { 0 };
         let (payload, asked) = capture.map(|capture| (capture.payload, capture.at.0)).unzip();
-        self.execute(sql, (title, stored, payload, asked, signed(id.0)))
+        self.execute(sql, (title, stored, payload, asked, flag, signed(id.0)))
     }
 
     /// The document of this number.
@@ -165,16 +188,38 @@ impl State {
         }
         Ok(())
     }
+
+    /// Calls `visit` with every duplicate, or those of one document: by the document that they repeat, then in order of arrival. What does not
+    /// fit in memory is sorted in a file.
+    ///
+    /// # Errors
+    /// If SQLite fails, a row makes no sense, or `visit` fails.
+    pub(crate) fn for_each_duplicate<E: From<StateError>>(
+        &self,
+        of: Option<DocId>,
+        mut visit: impl FnMut(JudgedDocument) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM documents d WHERE d.match IS NOT NULL AND d.match = ifnull(?, d.match) ORDER BY d.match, d.id"
+        );
+        let mut statement = self.db.prepare_cached(&sql).map_err(StateError::from)?;
+        let of = of.map(|of| signed(of.0));
+        for found in statement.query_map([of], read_document).map_err(StateError::from)? {
+            visit(found.map_err(StateError::from)?)?;
+        }
+        Ok(())
+    }
 }
 
 /// Reads the [`COLUMNS`].
 pub(super) fn read_document(row: &Row<'_>) -> rusqlite::Result<JudgedDocument> {
+    let flags: u8 = row.get(17)?;
     let facts = Facts {
         fingerprint: row.get::<_, Option<i64>>(10)?.map(|bits| Fingerprint(unsigned(bits))),
         chars: row.get(11)?,
         features: row.get(12)?,
         lang: row.get_ref(13)?.as_str_or_null()?.and_then(Lang::new),
-        thin: row.get(17)?,
+        thin: flags & THIN != 0,
     };
     let (id, at) = (DocId(unsigned(row.get(0)?)), Timestamp(row.get(3)?));
     let (payload, asked): (Option<_>, Option<_>) = (row.get(14)?, row.get(15)?);
@@ -184,6 +229,7 @@ pub(super) fn read_document(row: &Row<'_>) -> rusqlite::Result<JudgedDocument> {
         stored: row.get(4)?,
         judgement: Judgement { id, at, verdict: read_verdict(row)?, facts },
         capture: payload.zip(asked).map(|(payload, at)| Capture { payload, at: Timestamp(at) }),
+        needs_scripts: flags & NEEDS_SCRIPTS != 0,
     })
 }
 

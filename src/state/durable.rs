@@ -15,7 +15,7 @@ use crate::{
     filter::{
         Change, Document, Engine, Judge, Judgement, Key, Match, Options, OptionsError, Position,
     },
-    fingerprint::{Digest, HashSeed},
+    fingerprint::{Digest, HashSeed, HashSeedChoice, Recipe},
     index::Index,
     page::{DocId, Timestamp},
 };
@@ -325,6 +325,49 @@ impl Judge for DurableFilter {
 
     fn judge(&mut self, document: &Document) -> Self::Answer {
         Self::judge(self, document)
+    }
+}
+
+/// The window of a state as of its last commit. It is only read.
+#[cfg(feature = "cli")]
+#[derive(Debug)]
+pub(crate) struct PastWindow {
+    state: State,
+    engine: Engine,
+    digests: DigestIndex,
+}
+
+#[cfg(feature = "cli")]
+impl PastWindow {
+    /// Opens the state of a filter or crawl, whose fingerprints must be made by this recipe.
+    ///
+    /// # Errors
+    /// As [`DurableFilter::open`], except that it may be open in another process.
+    pub(crate) fn open(path: &Path, options: &Options, recipe: Recipe) -> Result<Self, StateError> {
+        let state = State::read(path)?;
+        let hash_seed = HashSeedChoice::Fixed(recipe.hash_seed);
+        let options = Options { hash_seed, ..options.clone() };
+        if let Some(difference) = Recorded::read(&state)?.difference(&options) {
+            return Err(StateError::Recipe(difference));
+        }
+        let mut engine = Engine::new(&options, recipe, options.index()?);
+        let (_, digests) = state.restore(&mut engine, drop)?;
+        Ok(Self { state, engine, digests })
+    }
+
+    /// How a document repeats one of the window, and the id of that one, if it does.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub(crate) fn peek(
+        &mut self,
+        document: &Document,
+    ) -> Result<Option<(Judgement, String)>, StateError> {
+        let mut digests = DigestTable { state: &self.state, index: &mut self.digests };
+        let judgement = self.engine.peek(&mut digests, document)?;
+        let matched = judgement.verdict.matched();
+        let of = matched.map(|found| self.state.name_of(found.of)).transpose()?;
+        Ok(of.map(|of| (judgement, of)))
     }
 }
 

@@ -12,7 +12,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::{
     log::{Log, word},
-    pages::{PAGE, has_checksums, is_blank, is_sound},
+    pages::{MAGIC, PAGE, has_checksums, is_blank, is_sound},
 };
 
 /// The page with the bytes by which SQLite locks the file: it is never written.
@@ -60,28 +60,36 @@ impl Inspection {
             page.clear();
             (&mut file).take(PAGE as u64).read_to_end(&mut page)?;
             if page.len() < PAGE {
+                if number == 1 {
+                    self.has_checksums = true;
+                    self.end = Some(length..PAGE as u64);
+                    return Ok(());
+                }
                 break;
             }
             if number == 1 {
                 first.clone_from(&page);
-                self.has_checksums = has_checksums(&page);
+                self.has_checksums = has_checksums(&page) || !page.starts_with(MAGIC);
                 if !self.has_checksums {
                     return Ok(());
                 }
             }
             if logged.contains(&number) || number == LOCKS {
                 // The file's page does not count.
-            } else if is_blank(&page) {
+            } else if number > 1 && is_blank(&page) {
                 blank.push(number);
-            } else if !is_sound(&page) {
+            } else if is_blank(&page) || !is_sound(&page, number) {
                 self.pages.push(number);
             }
         }
         if logged.is_empty() {
             let wanted = u64::from(word(&first, 28)) * PAGE as u64;
             // Of a damaged page, no number counts.
-            if !first.is_empty() && wanted != length && self.pages.first() != Some(&1) {
+            if wanted != length && self.pages.first() != Some(&1) {
                 self.end = Some(wanted.min(length)..wanted.max(length));
+                let is_its = |number: &u32| u64::from(number - 1) * (PAGE as u64) < wanted;
+                self.pages.retain(is_its);
+                blank.retain(is_its);
             }
             if !blank.is_empty() {
                 let free = free_pages(path, &first)?;

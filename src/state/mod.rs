@@ -52,6 +52,10 @@ use rusqlite::{
 use crate::filter::OptionsError;
 
 pub use durable::DurableFilter;
+#[cfg(feature = "cli")]
+pub(crate) use durable::PastWindow;
+#[cfg(feature = "cli")]
+pub(crate) use open::VERSION as LAYOUT;
 pub(crate) use open::WriteLock;
 pub use recipe::Difference;
 #[cfg(feature = "crawl")]
@@ -69,7 +73,7 @@ pub(crate) use {
     inspect::{Inspection, owners},
     known_urls::KnownUrl,
     log::Log,
-    pages::{PAGE, is_sound, restore},
+    pages::{PAGE, is_sound, is_state, restore},
     recipe::Recorded,
     signatures::SignatureLog,
     totals::{ClusterKind, ClusterRow, HostCounts},

@@ -14,25 +14,24 @@ use std::{
 use rusqlite::{Connection, FileControl, MAIN_DB, OpenFlags, config::DbConfig};
 
 use super::{
-    DatabaseError, State, StateError,
+    DAMAGED_PAGE, DatabaseError, State, StateError,
     log::{Log, beside},
-    pages::{self, PAGE, RESERVED, has_checksums},
+    pages::{self, MAGIC, PAGE, RESERVED, has_checksums, is_state},
 };
 
 /// The version of the file's layout.
-pub(super) const VERSION: i64 = 7;
+pub(crate) const VERSION: i64 = 8;
 /// The versions before, which are migrated when the file is opened, unless another process is using it, and what brings each to the next.
-const MIGRATIONS: [(i64, &str); 3] = [
+const MIGRATIONS: [(i64, &str); 4] = [
     (4, include_str!("migrate-4.sql")),
     (5, include_str!("migrate-5.sql")),
     (6, include_str!("migrate-6.sql")),
+    (7, include_str!("migrate-7.sql")),
 ];
 /// The oldest of them.
 pub(super) const OLDEST: i64 = MIGRATIONS[0].0;
 /// Marks the file as ours in SQLite's header: "psve".
 const APPLICATION_ID: i64 = 0x7073_7665;
-/// How a database file begins.
-const MAGIC: &[u8] = b"SQLite format 3\0";
 const SCHEMA: &str = include_str!("schema.sql");
 /// How long another process may take to recover or tidy up the file.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -158,6 +157,10 @@ fn private() -> OpenOptions {
 /// Connects to a file that is there.
 fn connect(path: &Path, more: OpenFlags) -> Result<Connection, StateError> {
     let open = |error| StateError::Open { path: path.to_owned(), source: DatabaseError(error) };
+    // To open a FIFO waits for another process, perhaps for ever.
+    if path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+        return Err(StateError::Foreign { path: path.to_owned() });
+    }
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | more;
     let db = if is_plain(path) {
         Connection::open_with_flags(path, flags)
@@ -189,7 +192,10 @@ fn is_plain(path: &Path) -> bool {
 fn open_to_read(path: &Path) -> Result<(Connection, Option<i64>), StateError> {
     use rusqlite::ErrorCode::{CannotOpen, ReadOnly};
 
+    let has_log = Log::path(path).metadata().is_ok_and(|log| log.len() > 0);
     let db = connect(path, OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    // The log that a writer has left stays as it is.
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, has_log)?;
     match version(&db, path) {
         Err(StateError::Open { source: DatabaseError(source), .. })
             if matches!(source.sqlite_error_code(), Some(CannotOpen | ReadOnly)) => {}
@@ -294,10 +300,12 @@ fn reserve(db: &Connection) -> Result<(), StateError> {
 fn migrate(db: &Connection, from: i64) -> Result<(), StateError> {
     let scripts = MIGRATIONS.iter().filter(|(version, _)| *version >= from);
     set_up(db, &scripts.map(|(_, script)| *script).collect::<String>())?;
-    super::digests::migrate(db)?;
-    // Without the crawler, the state of a crawl is refused.
-    #[cfg(feature = "crawl")]
-    super::url_log::migrate(db)?;
+    if from < 7 {
+        super::digests::migrate(db)?;
+        // Without the crawler, the state of a crawl is refused.
+        #[cfg(feature = "crawl")]
+        super::url_log::migrate(db)?;
+    }
     tracing::info!(from, to = VERSION, "state migrated");
     Ok(())
 }
@@ -318,12 +326,17 @@ fn plan_once(db: &Connection) -> Result<(), StateError> {
 }
 
 fn refine(error: StateError, path: &Path) -> StateError {
-    let StateError::Database(source) = error else { return error };
     let path = path.to_owned();
+    let source = match error {
+        StateError::Damaged(_) if !is_state(&path) => return StateError::Foreign { path },
+        StateError::Database(source) => source,
+        error => return error,
+    };
     match source.0.sqlite_error_code() {
         Some(rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked) => {
             StateError::Busy { path }
         }
+        Some(rusqlite::ErrorCode::NotADatabase) if is_state(&path) => DAMAGED_PAGE,
         Some(rusqlite::ErrorCode::NotADatabase) => StateError::Foreign { path },
         _ => StateError::Open { path, source },
     }

@@ -1,6 +1,6 @@
 //! Checksums of the state's pages.
 //!
-//! Each page ends in eight bytes that SQLite leaves free: the hash of the others. It is written and verified between SQLite and the
+//! Each page ends in eight bytes that SQLite leaves free: the hash of the others, with the number of the page as its seed. It is written and verified between SQLite and the
 //! operating system, so a damaged page is an error wherever it is read, and never a wrong row. The log (`-wal`) has checksums of SQLite's own.
 //!
 //! What is between the two is called a VFS. This one is the system's own, except that pages pass through here.
@@ -9,13 +9,16 @@
 
 use std::{
     ffi::{CStr, c_char, c_int, c_void},
+    fs::File,
+    io::Read,
     ops::Range,
+    path::Path,
     ptr, slice,
     sync::Once,
 };
 
 use rusqlite::ffi;
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// The size of a page in bytes, with its checksum.
 pub(crate) const PAGE: usize = 4096;
@@ -24,12 +27,17 @@ const CHECKSUM: usize = 8;
 /// The same, as the header of a file says it.
 pub(super) const RESERVED: u8 = 8;
 const RESERVED_AT: usize = 20;
+/// How a database file begins.
+pub(super) const MAGIC: &[u8] = b"SQLite format 3\0";
 /// The name of the VFS.
 const NAME: &CStr = c"pagesieve";
 
-/// Whether a page is as it was written. Pages that never were, because they are free, consist of zeros.
-pub(crate) fn is_sound(page: &[u8]) -> bool {
-    page.split_last_chunk().is_some_and(|(content, stored)| *stored == checksum(content))
+/// Whether the page of this number, from 1, is as it was written. Pages that never were, because they are free, consist of zeros. Pages that
+/// an earlier version has written have a checksum with seed 0.
+pub(crate) fn is_sound(page: &[u8], number: u32) -> bool {
+    let is_its =
+        |content: &[u8], stored| [number, 0].map(|it| checksum(content, it)).contains(stored);
+    page.split_last_chunk().is_some_and(|(content, stored)| is_its(content, stored))
         || is_blank(page)
 }
 
@@ -40,7 +48,16 @@ pub(super) fn has_checksums(first: &[u8]) -> bool {
         Some(reserved) if *reserved == 0 => *reserved = RESERVED,
         _ => return true,
     }
-    is_sound(&page)
+    is_sound(&page, 1)
+}
+
+/// Whether a file begins like a state, even if one of its first two pages is damaged.
+pub(crate) fn is_state(path: &Path) -> bool {
+    let mut start = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(2 * PAGE as u64).read_to_end(&mut start));
+    let has_header = start.starts_with(MAGIC) || start.get(68..72) == Some(b"psve");
+    let second = || start.get(PAGE..).is_some_and(|page| is_sound(page, 2) && !is_blank(page));
+    read.is_ok() && (has_header || second())
 }
 
 /// Whether a page has only zeros.
@@ -71,8 +88,14 @@ pub(crate) fn restore(
     false
 }
 
-fn checksum(content: &[u8]) -> [u8; CHECKSUM] {
-    xxh3_64(content).to_le_bytes()
+fn checksum(content: &[u8], number: u32) -> [u8; CHECKSUM] {
+    xxh3_64_with_seed(content, number.into()).to_le_bytes()
+}
+
+/// The number of the page at this place of the file.
+fn number_at(offset: i64) -> u32 {
+    let number = usize::try_from(offset).unwrap_or_default() / PAGE + 1;
+    u32::try_from(number).unwrap_or_default()
 }
 
 /// The name of the VFS for files whose pages have checksums.
@@ -152,7 +175,8 @@ unsafe extern "C" fn read(
         // Only parts of the header are read by fewer bytes. A page of another size is one of a damaged header.
         let is_page = length >= 512;
         let is_damaged = || {
-            length != PAGE || !is_sound(slice::from_raw_parts(buffer.cast_const().cast(), length))
+            let page = slice::from_raw_parts(buffer.cast_const().cast(), length);
+            length != PAGE || !is_sound(page, number_at(offset))
         };
         if code == ffi::SQLITE_OK && is_page && is_damaged() {
             return ffi::SQLITE_IOERR_DATA;
@@ -176,7 +200,7 @@ unsafe extern "C" fn write(
         let mut page = [0; PAGE];
         page.copy_from_slice(slice::from_raw_parts(buffer.cast(), PAGE));
         let (content, stored) = page.split_at_mut(PAGE - CHECKSUM);
-        stored.copy_from_slice(&checksum(content));
+        stored.copy_from_slice(&checksum(content, number_at(offset)));
         write(file, page.as_ptr().cast(), amount, offset)
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Some five bytes a URL, and a hundred for each host that has any.
 
-use std::collections::{BTreeSet, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 
 use hashbrown::HashMap;
 
@@ -18,6 +18,8 @@ pub(super) struct Queue {
     /// Hosts with URLs that are not deferred, by rank.
     rotation: BTreeSet<(i64, HostId)>,
     deferred: HashSet<HostId>,
+    /// URLs that come after those, by host and group.
+    late: HashMap<HostId, BTreeMap<u32, VecDeque<u32>>>,
     len: u64,
     /// Every place so far was lower.
     next_seq: i64,
@@ -103,6 +105,46 @@ impl Queue {
         self.len += 1;
     }
 
+    /// Adds a URL that comes after those of the queue, to a group.
+    pub(super) fn push_late(&mut self, host: HostId, group: u32, url: UrlId) {
+        let group = self.late.entry(host).or_default().entry(group).or_default();
+        group.push_back(u32::try_from(url.0).unwrap_or(GONE));
+        self.len += 1;
+    }
+
+    /// Takes the first URL out of a group.
+    pub(super) fn pop_late(&mut self, host: HostId, group: u32) -> Option<UrlId> {
+        let groups = self.late.get_mut(&host)?;
+        let urls = groups.get_mut(&group)?;
+        let url = urls.pop_front();
+        if urls.is_empty() {
+            groups.remove(&group);
+        }
+        if groups.is_empty() {
+            self.late.remove(&host);
+        }
+        self.len -= u64::from(url.is_some());
+        url.map(|url| UrlId(url.into()))
+    }
+
+    /// The groups of a host's late URLs, each with its first URL.
+    pub(super) fn late_groups(&self, host: HostId) -> impl Iterator<Item = (u32, UrlId)> {
+        let groups = self.late.get(&host).into_iter().flatten();
+        groups.filter_map(|(group, urls)| Some((*group, UrlId((*urls.front()?).into()))))
+    }
+
+    /// Hosts with late URLs.
+    pub(super) fn late_hosts(&self) -> impl Iterator<Item = HostId> {
+        self.late.keys().copied()
+    }
+
+    /// Whether fewer than `least` URLs of a host wait, apart from late ones.
+    pub(super) fn has_fewer(&self, host: HostId, least: usize) -> bool {
+        let Some(queue) = self.hosts.get(&host) else { return least > 0 };
+        queue.urls.len() < least
+            || queue.urls.iter().filter(|url| **url != GONE).take(least).count() < least
+    }
+
     /// Takes out the URL at this place of its host's queue.
     pub(super) fn remove(&mut self, host: HostId, seq: i64) {
         let Some(queue) = self.hosts.get_mut(&host) else { return };
@@ -144,7 +186,16 @@ impl Queue {
             self.rotation.remove(&(rank, host));
             self.hosts.remove(&host);
         }
-        self.len = self.hosts.values().map(|queue| queue.urls.len() as u64).sum();
+        self.late.retain(|_, groups| {
+            groups.retain(|_, urls| {
+                urls.retain(|url| stays(UrlId((*url).into())));
+                !urls.is_empty()
+            });
+            !groups.is_empty()
+        });
+        let late = self.late.values().flat_map(BTreeMap::values).map(|urls| urls.len() as u64);
+        let first = self.hosts.values().map(|queue| queue.urls.len() as u64);
+        self.len = first.chain(late).sum();
     }
 
     /// Up to `limit` URLs of a host behind place `after`, with their places.
@@ -199,7 +250,9 @@ impl Queue {
     pub(super) fn deferred(&self) -> impl Iterator<Item = (HostId, usize)> {
         let waiting = |host| {
             let urls = self.hosts.get(host).into_iter().flat_map(|queue| &queue.urls);
-            urls.filter(|url| **url != GONE).count()
+            let late =
+                self.late.get(host).into_iter().flat_map(BTreeMap::values).map(VecDeque::len);
+            urls.filter(|url| **url != GONE).count() + late.sum::<usize>()
         };
         self.deferred.iter().map(move |host| (*host, waiting(host)))
     }

@@ -96,11 +96,15 @@ pub enum Reason {
     Pending = 12,
     /// It is a sitemap: its URLs were taken from it. Decided by `receive` in `crawl/worker.rs`.
     Sitemap = 13,
+    /// A rule that was learnt says that it repeats a known page. Decided before each request: `is_wanted` in `crawl/recorder/learn.rs`.
+    Rule = 14,
+    /// Its pattern gives too few new texts. Decided like [`Reason::Rule`].
+    LowYield = 15,
 }
 
 impl Reason {
     /// All reasons, by their codes.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         Self::Robots,
         Self::Scope,
         Self::Depth,
@@ -114,7 +118,15 @@ impl Reason {
         Self::Host,
         Self::Pending,
         Self::Sitemap,
+        Self::Rule,
+        Self::LowYield,
     ];
+
+    /// Whether it was put off because of what was learnt of its site: it is queued again if that changes.
+    #[must_use]
+    pub fn is_learnt(self) -> bool {
+        matches!(self, Self::Rule | Self::LowYield)
+    }
 
     /// The number that stands for it in the state.
     #[must_use]
@@ -145,6 +157,8 @@ impl Reason {
             Self::Host => "Its host is deferred: too slow, or not responding.",
             Self::Pending => "Still queued when the run stopped.",
             Self::Sitemap => "A sitemap: its URLs were taken from it.",
+            Self::Rule => "Deferred: a learnt rule says it repeats a page.",
+            Self::LowYield => "Deferred: its pattern gives too few new texts.",
         }
     }
 }
@@ -169,7 +183,8 @@ mod tests {
         assert_eq!(Reason::Robots.as_code(), 1);
         assert_eq!(Reason::Pending.as_code(), 12);
         assert_eq!(Reason::Sitemap.as_code(), 13);
-        assert_eq!([Reason::from_code(0), Reason::from_code(14)], [None, None]);
+        assert_eq!(Reason::LowYield.as_code(), 15);
+        assert_eq!([Reason::from_code(0), Reason::from_code(16)], [None, None]);
         // A variant that `ALL` lacks could be written to the state, but not read.
         let Err(error) = serde_json::from_str::<Reason>("\"\"") else { panic!("not a reason") };
         let names = error.to_string();

@@ -1,4 +1,4 @@
--- Version 7. Times are milliseconds since the Unix epoch.
+-- Version 8. Times are milliseconds since the Unix epoch.
 -- A representative is a unique document that later ones may still match. An alias is a digest of a duplicate, by which later documents match
 -- the duplicate's representative. src/filter/window.rs describes which rows belong to the window and when they leave it.
 
@@ -41,7 +41,7 @@ CREATE TABLE documents (
     payload BLOB,                       -- SHA-1 of the body as received, if WARC files are written
     asked INTEGER,                      -- when it was requested, if WARC files are written
     shared INTEGER,                     -- the share of the article that it has in common with its match, in per cent
-    thin INTEGER NOT NULL DEFAULT 0,    -- whether it has hardly any content of its own
+    thin INTEGER NOT NULL DEFAULT 0,    -- 1 it has hardly any content of its own, 2 it shows none until its scripts run, 3 both
     digests BLOB,                       -- of body and text, if it is known by them
     alias INTEGER,                      -- the number among aliases; NULL for a representative
     key INTEGER                         -- the document's key
@@ -124,6 +124,8 @@ CREATE TABLE urls (
 ) STRICT;
 -- Failures that may have passed some hours later.
 CREATE INDEX urls_failed ON urls (at) WHERE cause IN (1, 4, 5);
+-- Those that are deferred by a rule or by yield.
+CREATE INDEX urls_learnt ON urls (id) WHERE state IN (14, 15);
 
 -- What becomes of URLs, in order: the index of the known URLs and the queue come back from it (url_log.rs).
 CREATE TABLE url_log (

@@ -36,6 +36,8 @@ enum Event {
     Settled { id: u32, state: u8 },
     /// 5: a URL is fewer links from its seed than was known.
     Nearer { id: u32, depth: u16 },
+    /// 6: a known URL waits, or waits again, until the URLs of its host that are not late are done.
+    Late { id: u32, depth: u16, host: u32, group: u32 },
 }
 
 impl Event {
@@ -68,6 +70,13 @@ impl Event {
                 out.push(5);
                 out.extend(id.to_le_bytes());
                 out.extend(depth.to_le_bytes());
+            }
+            Self::Late { id, depth, host, group } => {
+                out.push(6);
+                out.extend(id.to_le_bytes());
+                out.extend(depth.to_le_bytes());
+                out.extend(host.to_le_bytes());
+                out.extend(group.to_le_bytes());
             }
         }
     }
@@ -103,6 +112,12 @@ impl Event {
                 id: u32::from_le_bytes(take(bytes)?),
                 depth: u16::from_le_bytes(take(bytes)?),
             },
+            6 => Self::Late {
+                id: u32::from_le_bytes(take(bytes)?),
+                depth: u16::from_le_bytes(take(bytes)?),
+                host: u32::from_le_bytes(take(bytes)?),
+                group: u32::from_le_bytes(take(bytes)?),
+            },
             _ => return None,
         })
     }
@@ -120,7 +135,12 @@ fn apply(event: Event, known: &mut KnownUrls, arrivals: &mut Arrivals) -> Option
             known.append(hash, depth.into(), UrlState::Queued).is_some()
         }
         Event::Queued { id, depth, host } => {
-            arrivals.again.push(Again { id, host, known: known.len() });
+            arrivals.again.push(Again { id, host, known: known.len(), late: None });
+            let id = UrlId(id.into());
+            known.set_state(id, UrlState::Queued) && known.set_depth(id, depth.into())
+        }
+        Event::Late { id, depth, host, group } => {
+            arrivals.again.push(Again { id, host, known: known.len(), late: Some(group) });
             let id = UrlId(id.into());
             known.set_state(id, UrlState::Queued) && known.set_depth(id, depth.into())
         }
@@ -145,6 +165,8 @@ struct Again {
     host: u32,
     /// How many URLs were known.
     known: u32,
+    /// The group in which it waits, if it is late.
+    late: Option<u32>,
 }
 
 /// Instead of a host: the URL was not queued when it was found.
@@ -164,7 +186,7 @@ impl Arrivals {
     /// The host and the number of each URL, in the order in which they wait.
     fn in_order(&self) -> impl Iterator<Item = (u32, u32)> + Clone {
         let mut found = self.found.iter().copied().zip(1..).peekable();
-        let mut again = self.again.iter().peekable();
+        let mut again = self.again.iter().filter(|it| it.late.is_none()).peekable();
         let all = iter::from_fn(move || {
             let is_next = |it: &&Again| found.peek().is_none_or(|(_, id)| it.known < *id);
             let next = again.next_if(is_next).map(|it| (it.host, it.id));
@@ -212,6 +234,11 @@ impl UrlLog {
         let mut queue = Queue::new(state.last_rank()?, deferred);
         let waiting = arrivals.in_order().filter(|(_, id)| waits(*id));
         queue.fill(&state.ranks()?, waiting).ok_or_else(damaged)?;
+        for Again { id, host, late, .. } in &arrivals.again {
+            if let Some(group) = late.filter(|_| waits(*id)) {
+                queue.push_late(HostId((*host).into()), group, UrlId((*id).into()));
+            }
+        }
         drop(arrivals);
         known.index();
         Ok(Self { hash_seed: hash_seed(state)?, known, queue, pending: Vec::new() })
@@ -246,13 +273,21 @@ impl UrlLog {
     ///
     /// # Errors
     /// If SQLite fails.
-    pub(crate) fn add(&mut self, state: &State, new: &NewUrl<'_>) -> Result<UrlId, StateError> {
+    pub(crate) fn add(
+        &mut self,
+        state: &State,
+        new: &NewUrl<'_>,
+        late: Option<u32>,
+    ) -> Result<UrlId, StateError> {
         let hash = hash(self.hash_seed, new.url);
         let id = self.known.push(hash, new.depth, new.state);
         let id = id.ok_or(StateError::TooManyUrls)?;
         state.add_url(id, new)?;
         let depth = u16::try_from(new.depth).unwrap_or(u16::MAX);
-        if new.state == UrlState::Queued {
+        if let Some(group) = late.filter(|_| new.state == UrlState::Queued) {
+            Event::Found { hash, depth, state: event_code(new.state) }.write(&mut self.pending);
+            self.push_late(new.host, group, id, depth)?;
+        } else if new.state == UrlState::Queued {
             let host = self.push(state, new.host, id)?;
             Event::FoundAndQueued { hash, depth, host }.write(&mut self.pending);
         } else {
@@ -271,15 +306,96 @@ impl UrlLog {
         state: &State,
         row: &UrlRow,
         seed: usize,
+        late: Option<u32>,
     ) -> Result<(), StateError> {
         state.revive_url(row.id, seed, row.depth)?;
         let is_known = self.known.set_state(row.id, UrlState::Queued)
             && self.known.set_depth(row.id, row.depth);
         let id = u32::try_from(row.id.0).ok().filter(|_| is_known).ok_or(NO_URL)?;
         let depth = u16::try_from(row.depth).unwrap_or(u16::MAX);
+        if let Some(group) = late {
+            return self.push_late(row.host, group, row.id, depth);
+        }
         let host = self.push(state, row.host, row.id)?;
         Event::Queued { id, depth, host }.write(&mut self.pending);
         Ok(())
+    }
+
+    fn push_late(
+        &mut self,
+        host: HostId,
+        group: u32,
+        url: UrlId,
+        depth: u16,
+    ) -> Result<(), StateError> {
+        self.queue.push_late(host, group, url);
+        let id = u32::try_from(url.0).map_err(|_| NO_URL)?;
+        let host = u32::try_from(host.0).map_err(|_| StateError::TooManyUrls)?;
+        Event::Late { id, depth, host, group }.write(&mut self.pending);
+        Ok(())
+    }
+
+    /// Makes a URL that waits at this place of its host's queue wait until those that are not late are done.
+    ///
+    /// # Errors
+    /// If there is no such URL.
+    pub(crate) fn postpone(
+        &mut self,
+        host: HostId,
+        seq: i64,
+        id: UrlId,
+        group: u32,
+    ) -> Result<(), StateError> {
+        self.queue.remove(host, seq);
+        self.put_late(host, id, group)
+    }
+
+    /// Puts a URL that is in no queue among the late ones.
+    ///
+    /// # Errors
+    /// If there is no such URL.
+    pub(crate) fn put_late(
+        &mut self,
+        host: HostId,
+        id: UrlId,
+        group: u32,
+    ) -> Result<(), StateError> {
+        let depth = u16::try_from(self.depth(id)?).unwrap_or(u16::MAX);
+        self.push_late(host, group, id, depth)
+    }
+
+    /// The groups of a host's late URLs, each with its first URL.
+    pub(crate) fn late_groups(&self, host: HostId) -> impl Iterator<Item = (u32, UrlId)> {
+        self.queue.late_groups(host)
+    }
+
+    /// Hosts with late URLs, in order.
+    pub(crate) fn late_hosts(&self) -> Vec<HostId> {
+        let mut hosts: Vec<_> = self.queue.late_hosts().collect();
+        hosts.sort_unstable();
+        hosts
+    }
+
+    /// Takes the first URL out of a group of late ones. It is still in the state [`UrlState::Queued`].
+    pub(crate) fn pop_late(&mut self, host: HostId, group: u32) -> Option<UrlId> {
+        self.queue.pop_late(host, group)
+    }
+
+    /// Puts a URL that is in no queue at the end of its host's.
+    ///
+    /// # Errors
+    /// If SQLite fails, or there is no such URL.
+    pub(crate) fn put(&mut self, state: &State, host: HostId, id: UrlId) -> Result<(), StateError> {
+        let depth = u16::try_from(self.depth(id)?).unwrap_or(u16::MAX);
+        let host = self.push(state, host, id)?;
+        let id = u32::try_from(id.0).map_err(|_| NO_URL)?;
+        Event::Queued { id, depth, host }.write(&mut self.pending);
+        Ok(())
+    }
+
+    /// Whether fewer than `least` URLs of a host wait, apart from late ones.
+    pub(crate) fn has_fewer(&self, host: HostId, least: usize) -> bool {
+        self.queue.has_fewer(host, least)
     }
 
     /// Gives a URL that waits to another seed.

@@ -235,6 +235,17 @@ impl State {
         self.all(&sql, [until.0], read_url)
     }
 
+    /// The URLs that are deferred by a rule or by yield, in the order in which they were found.
+    ///
+    /// # Errors
+    /// If SQLite fails or a row makes no sense.
+    pub(crate) fn learnt_urls(&self) -> Result<Vec<UrlRow>, StateError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM urls u INDEXED BY urls_learnt WHERE u.state IN (14, 15) ORDER BY u.id"
+        );
+        self.all(&sql, [], read_url)
+    }
+
     /// How many URLs have failed for a reason that may pass, apart from seeds and hosts that could not be reached; and the first.
     ///
     /// # Errors

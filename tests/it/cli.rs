@@ -39,15 +39,29 @@ Disallow: /
 #[test]
 fn help_names_every_command() {
     let help = stdout(&pagesieve().arg("--help").assert().success());
-    let documented =
-        ["check", "filter", "fingerprint", "extract", "robots", "explain", "lookup", "export"];
+    let documented = [
+        "check",
+        "filter",
+        "fingerprint",
+        "extract",
+        "robots",
+        "explain",
+        "lookup",
+        "clusters",
+        "export",
+        "links",
+        "schema",
+    ];
     for command in documented {
         assert!(help.contains(&format!("\n  {command}  ")), "{command}");
         let help = stdout(&pagesieve().args([command, "--help"]).assert().success());
         assert!(help.contains("Example") && help.contains("pagesieve "), "{command}");
     }
     let version = stdout(&pagesieve().arg("--version").assert().success());
-    assert_eq!(version, format!("pagesieve {}\n", env!("CARGO_PKG_VERSION")));
+    assert_eq!(
+        version,
+        format!("pagesieve {} (recipe 2, state layout 8)\n", env!("CARGO_PKG_VERSION"))
+    );
 }
 
 #[test]

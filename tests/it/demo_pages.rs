@@ -108,3 +108,28 @@ async fn a_dropped_server_stops_although_a_client_keeps_its_connection() {
     drop(server);
     assert!(client.get(format!("http://mirror.test:{}/", address.port())).send().await.is_err());
 }
+
+#[tokio::test]
+async fn a_report_that_is_served_has_links_that_a_browser_can_follow() {
+    let (server, _) = start().await;
+    let directory = tempfile::tempdir().unwrap();
+    let report = "<a href=\"http://mirror.test/postgresql/15/ddl.html\">ddl</a>";
+    std::fs::write(directory.path().join("report.html"), report).unwrap();
+    let client = Client::builder().no_proxy().build().unwrap();
+    let get = async |path: &str| {
+        client.get(format!("http://{}{path}", server.address)).send().await.unwrap()
+    };
+    assert_eq!(get("/").await.status(), StatusCode::NOT_FOUND);
+    server.show(directory.path());
+    let page = get("/").await.text().await.unwrap();
+    let link = page.split('"').nth(1).unwrap();
+    assert_eq!(link, "/mirror.test/postgresql/15/ddl.html");
+    let linked = get(link).await;
+    assert_eq!(linked.status(), StatusCode::OK);
+    assert!(linked.text().await.unwrap().contains("</html>"));
+    let start = get("/docs.postgresql.test/").await;
+    assert_eq!(start.url().path(), "/docs.postgresql.test/15/tutorial.html");
+    for path in ["/state.sqlite", "/mirror.test", "/../secret", "/a.test/"] {
+        assert_eq!(get(path).await.status(), StatusCode::NOT_FOUND, "{path}");
+    }
+}

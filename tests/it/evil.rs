@@ -27,7 +27,20 @@ fn characters_that_grow_or_combine_are_bounded() {
 
 #[test]
 fn text_without_end_is_bounded() {
-    measure(&["han", "rare han", "kana", "words", "lines", "h1"]);
+    measure(&[
+        "han",
+        "random han",
+        "spaced han",
+        "rare han",
+        "kana",
+        "words",
+        "short words",
+        "paragraphs",
+        "lines of words",
+        "links and words",
+        "lines",
+        "h1",
+    ]);
 }
 
 #[test]
@@ -80,9 +93,18 @@ fn page(name: &str) -> Vec<u8> {
         "words of ligatures" => repeat("", "\u{fdfa} "),
         "accents" => full("", |n| format!("é{:x} ", mixed(n))),
         "han" => full("", |n| letters('\u{4e00}', 20_000, n, 16)),
+        "random han" => full("", |n| letters('\u{4e00}', 20_901, random(n), 16)),
+        "spaced han" => full("", |n| letters('\u{4e00}', 20_901, random(n), 1) + " "),
         "rare han" => full("", |n| letters('\u{20000}', 40_000, n, 16)),
         "kana" => full("", |n| letters('\u{3041}', 80, n, 16)),
         "words" => full("", |n| format!("{:x} ", mixed(n))),
+        "short words" => full("", |n| format!("{} ", letters('a', 26, random(n), 3))),
+        "paragraphs" => full("", |n| format!("<p>{}", words(n, 7))),
+        "lines of words" => full("<pre>", |n| format!("{}\n", words(n, 6))),
+        "links and words" => full("", |n| match n {
+            ..10_000 => format!("<a href=/{n}/{}>{}</a>", "y".repeat(300), words(n, 3)),
+            _ => words(n, 1),
+        }),
         "lines" => repeat("<pre>", "a\n"),
         "h1" => repeat("<h1>", "x "),
         "invalid" => vec![0xff; LENGTH],
@@ -139,6 +161,16 @@ fn full(start: &str, unit: impl FnMut(usize) -> String) -> Vec<u8> {
 fn mixed(n: usize) -> u64 {
     let n = (n as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
     n.wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 8
+}
+
+/// The seed of letters that no other one repeats.
+fn random(n: usize) -> usize {
+    usize::try_from(mixed(mixed(n).try_into().unwrap())).unwrap() >> 8
+}
+
+/// Different words.
+fn words(n: usize, count: usize) -> String {
+    (0..count).map(|word| format!("{:x} ", (n * count + word) * 7_919 % 1_310_001)).collect()
 }
 
 fn byte(n: usize) -> u8 {

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, fs, path::Path};
 
 use pagesieve::{
-    report::{UnreachableSeed, Warning},
+    report::{DeferredUrls, LearntRule, UnreachableSeed, Warning},
     state::Reason,
 };
 use serde_json::{Value, json};
@@ -98,6 +98,7 @@ fn every_field_of_a_run_is_in_the_tables_and_every_field_in_the_tables_occurs() 
     };
     let mut decision = listed("A decision");
     decision.remove("truncated");
+    decision.remove("against");
     // A stored page has no match by default.
     let matched: Fields =
         decision.iter().filter(|name| name.starts_with("match.")).cloned().collect();
@@ -112,6 +113,17 @@ fn every_field_of_a_run_is_in_the_tables_and_every_field_in_the_tables_occurs() 
 
     let mut report: Value = serde_json::from_str(&read("report.json")).unwrap();
     report.as_object_mut().unwrap().insert("warnings".to_owned(), json!([]));
+    report["learnt"] = json!({
+        "rules": [LearntRule { site: String::new(), part: String::new(), trials: 1, failures: 0 }],
+        "deferred": [DeferredUrls {
+            pattern: String::new(),
+            by: Reason::Rule,
+            why: String::new(),
+            urls: 1,
+            new: 0.0,
+            new_at_most: 1.0,
+        }],
+    });
     let kinds: Fields =
         warnings().iter().map(|warning| warning["kind"].as_str().unwrap().to_owned()).collect();
     assert_eq!(&fields(&[report]) | &kinds, listed("`report.json`"));
@@ -135,7 +147,10 @@ fn warnings() -> Vec<Value> {
         Warning::Retry { urls: 1, example: name(), status: Some(502), due: jiff::Timestamp::MIN },
         Warning::NotKept { duplicates: 1, key: name() },
         Warning::Missed { missed: 1, checked: 1 },
+        Warning::Deferred { urls: 1, new: 0, new_at_most: 1 },
+        Warning::Lost { lines: 1 },
         Warning::Mirror { host: name(), pages: 1, duplicates: 1 },
+        Warning::Scripts { pages: 1, example: name() },
         Warning::ManyDuplicates { url: name(), duplicates: 1 },
     ]
     .map(|warning| serde_json::to_value(warning).unwrap())
@@ -168,12 +183,32 @@ fn every_field_that_a_command_prints_is_in_its_table() {
         json!({"id": "4", "html": reprint}),
     ];
     let input: String = input.iter().map(|line| line.to_string() + "\n").collect();
+    let directory = tempfile::tempdir().unwrap();
+    let known = json!({"id": "known", "text": text("known")}).to_string();
+    let mut filter = pagesieve();
+    filter.current_dir(&directory).args(["filter", "--state", "known.db"]);
+    filter.write_stdin(known.clone()).assert().success();
     for (command, section) in [
         ("filter", "A decision"),
         ("fingerprint", "Output of `fingerprint`"),
         ("extract", "Output of `extract`"),
     ] {
-        let assert = pagesieve().arg(command).write_stdin(input.clone()).assert().success();
+        let (mut program, mut input) = (pagesieve(), input.clone());
+        program.current_dir(&directory).arg(command);
+        if command == "filter" {
+            program.args(["--against", "known.db", "--state", "seen.db"]);
+            input += &known.replace("\"known\"", "\"copy\"");
+        }
+        let assert = program.write_stdin(input).assert().success();
         assert_eq!(fields(&lines(&assert)), listed(section), "{command}");
     }
+    let clusters = pagesieve().current_dir(&directory).args(["clusters", "seen.db"]).assert();
+    assert_eq!(fields(&lines(&clusters.success())), listed("Output of `clusters`"));
+    let wrong = "{}\n";
+    let record = b"WARC/1.0\r\nWARC-Type: response\r\n\r\n";
+    fs::write(directory.path().join("wrong.warc"), record).unwrap();
+    let mut program = pagesieve();
+    program.current_dir(&directory).args(["filter", "-", "wrong.warc"]);
+    let errors = lines(&program.write_stdin(wrong).assert().code(1));
+    assert_eq!(fields(&errors), listed("A line about an error"));
 }

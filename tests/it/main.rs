@@ -9,10 +9,13 @@
     reason = "a test is read more often than it is run: what is short is right"
 )]
 
+mod about;
 mod articles;
 mod cli;
 mod config;
+mod coprocess;
 mod crawl;
+mod crawl_cmd;
 mod data;
 #[cfg(feature = "demo")]
 mod demo_pages;
@@ -32,6 +35,7 @@ mod imports;
 mod month;
 mod preload;
 mod proxy;
+mod records;
 mod robots;
 mod scope;
 #[cfg(all(unix, feature = "serve"))]

@@ -35,7 +35,7 @@ fn a_seed_table_has_the_defaults_that_are_documented() {
     let seed: Seed = toml::from_str("url = 'http://docs.test/index.html'").unwrap();
     assert_eq!(seed, Seed::new(Url::parse("http://docs.test/index.html").unwrap()));
     let expected = "url = \"http://docs.test/index.html\"\nscope = \"host\"\ninclude = []\nexclude = []\n\
-                    max_depth = 20\nmax_pages = 100000\nsitemaps = false\ntags = []\n";
+                    max_pages = 100000\nsitemaps = false\ntags = []\n";
     assert_eq!(toml::to_string(&seed).unwrap(), expected);
 }
 
@@ -118,8 +118,8 @@ fn a_url_belongs_to_the_first_list_that_admits_it_and_is_not_spent() {
 
 #[test]
 fn the_most_favourable_refusal_is_reported() {
-    let shallow = Seed { max_depth: 1, ..seed("http://a.org/", Reach::Host) };
-    let deep = seed("http://a.org/x/", Reach::Prefix);
+    let shallow = Seed { max_depth: Some(1), ..seed("http://a.org/", Reach::Host) };
+    let deep = Seed { max_depth: Some(20), ..seed("http://a.org/x/", Reach::Prefix) };
     let lists = scope(&[deep, shallow]);
     let refusal = |text, depth, spent| lists.admit(&url(text), depth, |_| spent).unwrap_err();
     assert_eq!(refusal("http://b.org/", 0, true), Reason::Scope);

@@ -379,7 +379,8 @@ fn slow_clients_hold_up_nobody() {
     for document in documents(20) {
         service.judge(&document);
     }
-    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+    // Whoever waited for them would have waited until they were dropped.
+    assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
 }
 
 #[test]

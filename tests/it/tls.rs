@@ -263,10 +263,16 @@ async fn a_certificate_that_cannot_be_trusted_is_a_failure_that_says_why() {
         (authority.identity("b.test"), "not valid for name \"a.test\""),
         (authority.changed("a.test", year(2020, 2021)), "expired"),
         (authority.changed("a.test", year(2120, 2121)), "not valid yet"),
-        ((vec![self_signed.der().clone()], private(&own)), "UnknownIssuer"),
+        (
+            (vec![self_signed.der().clone()], private(&own)),
+            "name the authority's certificate in fetch.ca_file",
+        ),
         (Authority::named("other").identity("a.test"), "UnknownIssuer"),
         (headless, "UnknownIssuer"),
-        ((vec![authority.root.der().clone()], private(authority.root.key())), "CaUsedAsEndEntity"),
+        (
+            (vec![authority.root.der().clone()], private(authority.root.key())),
+            "fetch.ca_file cannot help",
+        ),
     ] {
         let server = TlsServer::start(identity, &["h2"], |_, _| Answer::Page("secret"));
         let error = get(&fetcher(&authority, server.address), "/").await.unwrap_err();

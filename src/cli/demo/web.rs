@@ -7,9 +7,11 @@
 use std::{
     collections::HashMap,
     convert::Infallible,
+    fs,
     io::{self, Read},
     net::{Ipv4Addr, SocketAddr},
-    sync::Arc,
+    path::{Path, PathBuf},
+    sync::{Arc, OnceLock},
     time::Duration,
 };
 
@@ -27,6 +29,11 @@ use tokio::{
     net::{TcpListener, TcpStream},
     task::JoinSet,
     time,
+};
+
+use crate::{
+    report,
+    sink::{DUPLICATES, PAGES},
 };
 
 /// A tar of pages, compressed with zstd.
@@ -73,6 +80,9 @@ pub struct Site {
     /// Content by path in the archive.
     files: HashMap<String, Bytes>,
 }
+
+/// The run whose report is served at the addresses that are not of the demo's hosts, once there is one.
+type Run = Arc<OnceLock<PathBuf>>;
 
 /// The response to a request: its status, a header and the body.
 type Parts = (StatusCode, (HeaderName, String), Bytes);
@@ -133,6 +143,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 pub struct Server {
     /// Its address, to which every name of [`Site::hosts`] must resolve.
     pub address: SocketAddr,
+    run: Run,
     _task: JoinSet<()>,
 }
 
@@ -145,16 +156,46 @@ pub async fn serve(site: Site) -> io::Result<Server> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
     let address = listener.local_addr()?;
     let mut task = JoinSet::new();
-    task.spawn(accept(listener, Arc::new(site)));
-    Ok(Server { address, _task: task })
+    let run = Run::default();
+    task.spawn(accept(listener, Arc::new(site), Arc::clone(&run)));
+    Ok(Server { address, run, _task: task })
 }
 
-async fn accept(listener: TcpListener, site: Arc<Site>) {
+impl Server {
+    /// From now on also serves the report of a run of the demo at its own address, with links that a browser can follow: the pages of a
+    /// host are below its name.
+    pub fn show(&self, run: &Path) {
+        drop(self.run.set(run.to_owned()));
+    }
+}
+
+/// What a browser gets that knows none of the hosts.
+fn shown(site: &Site, run: &Path, path: &str) -> Option<Parts> {
+    if path == "/" {
+        let report = fs::read_to_string(run.join(report::HTML)).ok()?;
+        let local = |report: String, host| {
+            report.replace(&format!("href=\"http://{host}/"), &format!("href=\"/{host}/"))
+        };
+        let report = Site::hosts().fold(report, local);
+        return Some((StatusCode::OK, (CONTENT_TYPE, HTML.to_owned()), report.into()));
+    }
+    let path = path.strip_prefix('/')?;
+    if [PAGES, DUPLICATES, report::JSON].contains(&path) {
+        let content = fs::read(run.join(path)).ok()?;
+        return Some((StatusCode::OK, (CONTENT_TYPE, PLAIN.to_owned()), content.into()));
+    }
+    let (host, page) = path.split_once('/')?;
+    let (status, (name, value), body) = site.get(host, &format!("/{page}"))?;
+    let value = if name == LOCATION { format!("/{host}{value}") } else { value };
+    Some((status, (name, value), body))
+}
+
+async fn accept(listener: TcpListener, site: Arc<Site>, run: Run) {
     let mut connections = JoinSet::new();
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {
-                connections.spawn(serve_connection(stream, Arc::clone(&site)));
+                connections.spawn(serve_connection(stream, Arc::clone(&site), Arc::clone(&run)));
             }
             Err(error) => {
                 tracing::warn!(%error, "cannot accept a connection");
@@ -165,9 +206,9 @@ async fn accept(listener: TcpListener, site: Arc<Site>) {
     }
 }
 
-async fn serve_connection(stream: TcpStream, site: Arc<Site>) {
+async fn serve_connection(stream: TcpStream, site: Arc<Site>, run: Run) {
     let service = service_fn(|request| {
-        let response = respond(&site, &request);
+        let response = respond(&site, run.get(), &request);
         async { Ok::<_, Infallible>(response) }
     });
     let connection = http1::Builder::new()
@@ -178,11 +219,14 @@ async fn serve_connection(stream: TcpStream, site: Arc<Site>) {
     }
 }
 
-fn respond<B>(site: &Site, request: &Request<B>) -> Response<Full<Bytes>> {
+fn respond<B>(site: &Site, run: Option<&PathBuf>, request: &Request<B>) -> Response<Full<Bytes>> {
+    let path = request.uri().path();
     let is_allowed = [Method::GET, Method::HEAD].contains(request.method());
     let (status, (name, value), body) = if !is_allowed {
         (StatusCode::METHOD_NOT_ALLOWED, (ALLOW, "GET, HEAD".to_owned()), Bytes::new())
-    } else if let Some(page) = site.get(&host(request), request.uri().path()) {
+    } else if let Some(page) = site.get(&host(request), path) {
+        page
+    } else if let Some(page) = run.and_then(|run| shown(site, run, path)) {
         page
     } else {
         let page = "<!DOCTYPE html><title>404 Not Found</title><h1>Not Found</h1>";

@@ -89,8 +89,7 @@ fn is_json_lines(content: &Content) -> bool {
 
 fn of_content(name: String, content: Content, preparation: &Preparation) -> Side {
     let is_page = matches!(content, Content::Html { .. });
-    let input =
-        Input { id: name.clone(), place: name.clone(), url: None, at: Some(Timestamp(0)), content };
+    let input = Input { at: Some(Timestamp(0)), ..Input::new(name.clone(), content) };
     let (Prepared { mut document, .. }, extracted) = preparation.prepare_with_text(input);
     let mut remarks = vec![if is_page { "HTML" } else { "text" }.to_owned()];
     // A saved page has no URL, but it may name its own.

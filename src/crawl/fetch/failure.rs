@@ -51,6 +51,18 @@ const LOCAL_ERRORS: [i32; 3] = [24, 23, if cfg!(target_os = "linux") { 105 } els
 /// Messages of the HTTP client's layers that only say that something failed.
 const EMPTY_MESSAGES: [&str; 2] = ["error sending request", "client error (Connect)"];
 
+/// Errors of rustls about a certificate that say little to a reader, and what they mean.
+const UNTRUSTED: [(&str, &str); 2] = [
+    (
+        "UnknownIssuer",
+        "the certificate is self-signed, or its authority is not known here: if you trust it, name the authority's certificate in fetch.ca_file",
+    ),
+    (
+        "CaUsedAsEndEntity",
+        "the host's certificate is self-signed, as an authority's: fetch.ca_file cannot help; the host needs a certificate that an authority has signed",
+    ),
+];
+
 /// The HTTP client's message for a head of more than 100 headers or 400 KiB.
 const LARGE_HEAD: &str = "message head is too large";
 
@@ -105,6 +117,12 @@ impl FetchError {
                 text.push_str(": ");
                 text.push_str(&cause);
             }
+        }
+        if self.kind == Kind::Tls
+            && let Some((_, advice)) = UNTRUSTED.iter().find(|(error, _)| text.contains(error))
+        {
+            text.push_str(": ");
+            text.push_str(advice);
         }
         text
     }

@@ -4,6 +4,7 @@
 //! bytes. The callers take care of politeness, retries and robots.txt.
 
 mod address;
+mod archived;
 mod body;
 mod connections;
 mod failure;
@@ -36,6 +37,8 @@ use crate::{
     sink::warc::{Cut, Exchange},
 };
 
+#[cfg(feature = "cli")]
+pub(crate) use archived::{Archived, fields};
 pub use failure::{Contact, FetchError};
 pub use media::is_html;
 pub use proxy::{BadProxy, Proxy};

@@ -71,7 +71,7 @@ impl Response {
         Self {
             status: response.status(),
             address,
-            content_type: texts(&CONTENT_TYPE).pop().filter(|it| it.len() <= LONGEST_TYPE),
+            content_type: content_type(headers),
             location: headers.get(LOCATION).map(|value| ascii_of(value.as_bytes())),
             retry_after: texts(&RETRY_AFTER)
                 .pop()
@@ -100,6 +100,12 @@ impl Response {
         let target = base.join(self.location.as_deref()?).ok()?;
         matches!(target.scheme(), "http" | "https").then_some(target)
     }
+}
+
+/// The `Content-Type` of these headers: of several the last. One of more than 1 KiB is none.
+pub(super) fn content_type(headers: &HeaderMap) -> Option<String> {
+    let last = headers.get_all(CONTENT_TYPE).iter().next_back();
+    last.map(|value| text_of(value.as_bytes())).filter(|it| it.len() <= LONGEST_TYPE)
 }
 
 /// The exchange of this head, with an empty body.

@@ -943,6 +943,8 @@ impl Frontier {
             if let Some(since) = self.network.probe_failed(now) {
                 self.orders.push_back(Step::Pardon(Pardon { host: None, since: Some(since) }));
             }
+            // It may have waited for this task only.
+            self.schedule(host);
         } else if self.absent.is_questionable(host) {
             self.defer_absent(host, now);
         } else {

@@ -64,6 +64,8 @@ pub(super) struct Found {
     pub(super) seed: Option<usize>,
     /// Why it is not followed from there, if it is not.
     pub(super) skip: Option<SkipCause>,
+    /// Whether it is fetched after others.
+    pub(super) late: bool,
     pub(super) at: Timestamp,
 }
 
@@ -71,7 +73,7 @@ impl Found {
     /// A page found at this time and depth, without anything special about it.
     pub(super) fn page(referrer: Option<UrlId>, depth: u32, at: Timestamp) -> Self {
         let (kind, hops) = (UrlKind::Page, 0);
-        Self { kind, depth, hops, referrer, seed: None, skip: None, at }
+        Self { kind, depth, hops, referrer, seed: None, skip: None, late: false, at }
     }
 }
 
@@ -82,6 +84,7 @@ impl Recorder {
         from: &UrlRow,
         parsed: &Parsed,
         skip: Option<SkipCause>,
+        late: bool,
         at: Timestamp,
     ) -> Result<(), CrawlError> {
         let found = Found::page(Some(from.id), self.urls.depth(from.id)? + 1, at);
@@ -91,7 +94,7 @@ impl Recorder {
             self.discover(canonical, &found)?;
         }
         for link in &parsed.links {
-            self.discover(link, &Found { skip, ..found })?;
+            self.discover(link, &Found { skip, late, ..found })?;
         }
         Ok(())
     }
@@ -205,9 +208,20 @@ impl Recorder {
             (Ok(_), None) => (UrlState::Queued, None),
         };
         let &Found { kind, depth, hops, referrer, at, .. } = found;
+        let found_url = url;
         let (url, seed) = (url.as_str(), admitted.ok());
         let new = NewUrl { url, host, kind, state, cause, seed, depth, hops, referrer, at };
-        let id = self.urls.add(self.filter.state(), &new)?;
+        let late = if found.late && kind == UrlKind::Page && state == UrlState::Queued {
+            Some(self.learning.learner.group(found_url.as_url(), found_url.site()))
+        } else {
+            None
+        };
+        let id = self.urls.add(self.filter.state(), &new, late)?;
+        if late.is_some() {
+            self.learning.late_hosts.insert(host);
+            self.counts.queued += 1;
+            return Ok(());
+        }
         match state {
             UrlState::Skipped(reason) => {
                 Ok(self.builder.skipped(self.filter.state(), (id, url), reason, cause)?)
@@ -239,7 +253,9 @@ impl Recorder {
                 | Reason::Noindex
                 | Reason::Sitemap
                 | Reason::Host
-                | Reason::Pending,
+                | Reason::Pending
+                | Reason::Rule
+                | Reason::LowYield,
             )
             | UrlState::Judged => return Ok(()),
         };
@@ -258,7 +274,7 @@ impl Recorder {
 
     /// Queues a URL that had been skipped.
     pub(super) fn requeue(&mut self, row: &UrlRow, seed: usize) -> Result<(), CrawlError> {
-        self.urls.requeue(self.filter.state(), row, seed)?;
+        self.urls.requeue(self.filter.state(), row, seed, None)?;
         if let UrlState::Skipped(reason) = row.state {
             self.builder.requeued(self.filter.state(), (row.id, row.url.as_str()), reason)?;
         }
@@ -268,6 +284,11 @@ impl Recorder {
     /// Counts a URL that was queued, and remembers its host for the report to the loop.
     fn count_queued(&mut self, host: HostId) -> Result<(), CrawlError> {
         self.counts.queued += 1;
+        self.report_queued(host)
+    }
+
+    /// Remembers a host of which a URL was queued, for the report to the loop.
+    pub(super) fn report_queued(&mut self, host: HostId) -> Result<(), CrawlError> {
         let is_reported = self.queued.last().is_some_and(|last| last.id == host);
         if !is_reported && !self.urls.is_deferred(host) {
             self.queued.push(self.state().host_by_id(host)?);

@@ -4,6 +4,7 @@
 //! batch. Output files are synced before the transaction that records their lengths, and cut to these lengths when the run continues. So
 //! nothing is lost or doubled, whenever the process ends. The recorder runs on a thread of its own and serves [`Request`]s.
 
+mod learn;
 mod links;
 mod record;
 mod report;
@@ -52,6 +53,7 @@ use crate::{
 };
 
 use super::directory::keep_marks;
+use learn::Learning;
 use links::Sitemaps;
 pub use report::report;
 use retry::Failures;
@@ -68,6 +70,8 @@ const FIRST_BATCH_TIME: Duration = Duration::from_millis(10);
 pub(super) enum Request {
     /// Record this page if its body is enough; otherwise it comes back, to be parsed.
     Probe(Box<Probe>, oneshot::Sender<Option<Box<Probe>>>),
+    /// Say whether a URL is worth a request. If it is not, that is recorded.
+    Ask(Arc<Task>, oneshot::Sender<bool>),
     /// Record what became of a URL.
     Record(Box<Record>),
     /// Archive a response that decides nothing about a URL: the URL is fetched again, or it is a robots.txt.
@@ -240,6 +244,7 @@ pub(super) struct Recorder {
     builder: Builder,
     /// Whether it is recorded how this start judges.
     has_judged: bool,
+    learning: Learning,
 }
 
 impl Recorder {
@@ -290,6 +295,11 @@ impl Recorder {
             Request::Probe(probe, reply) => {
                 let update = self.probe(&probe)?;
                 drop(reply.send(update.is_none().then_some(probe)));
+                return Ok(update);
+            }
+            Request::Ask(task, reply) => {
+                let update = self.refuse(&task)?;
+                _ = reply.send(update.is_none());
                 return Ok(update);
             }
             Request::Record(record) => return self.record(*record).map(Some),

@@ -29,8 +29,16 @@ struct Action<'a> {
     /// The URL of the match.
     of: Option<String>,
     stored: bool,
-    /// Why its links are skipped, if they are.
-    skip_links: Option<SkipCause>,
+    links: FollowLinks,
+}
+
+/// How the links of a page are followed.
+#[derive(Clone, Copy, Debug, Default)]
+struct FollowLinks {
+    /// Why they are skipped, if they are.
+    skip: Option<SkipCause>,
+    /// Whether they are followed after those of unique pages.
+    late: bool,
 }
 
 impl Recorder {
@@ -49,23 +57,25 @@ impl Recorder {
         let fetched = outcome.is_page();
         let skipped = match outcome {
             Outcome::Page(received, parsed) if parsed.extracted.robots.noindex => {
-                self.follow_links(&task.queued.url, &parsed, None, received.at)?;
+                self.follow_links(&task.queued.url, &parsed, None, false, received.at)?;
                 let detail = Some("the page says noindex".to_owned());
                 Some(Skipped::new(Reason::Noindex, Some(received.status), detail))
             }
             Outcome::Page(received, parsed) => {
                 let judgement = self.filter.judge(&parsed.document)?;
-                let skip_links = self.record_judged(
+                let links = self.record_judged(
                     &task,
                     &received,
                     Some(&parsed),
                     &judgement,
                     exchange.as_ref(),
                 )?;
-                self.follow_links(&task.queued.url, &parsed, skip_links, received.at)?;
+                self.learn(&task.queued.url, Ok((&judgement, &parsed.extracted.text)))?;
+                self.follow_links(&task.queued.url, &parsed, links.skip, links.late, received.at)?;
                 None
             }
             Outcome::Redirect { status, target } => {
+                self.learn_redirect(&task.queued.url, &target)?;
                 Some(self.follow_redirect(&task, status, &target)?)
             }
             Outcome::Sitemap(received, sitemap) => {
@@ -85,7 +95,7 @@ impl Recorder {
     }
 
     /// Takes the URL out of the queue and counts it.
-    fn finish_url(
+    pub(super) fn finish_url(
         &mut self,
         task: Arc<Task>,
         fetched: bool,
@@ -101,6 +111,7 @@ impl Recorder {
             }
         }
         self.retry_failures()?;
+        self.rouse(row.host)?;
         let rank = self.round_robin.then(|| self.move_to_back(row.host)).transpose()?;
         self.batch += 1;
         let queued = std::mem::take(&mut self.queued);
@@ -130,7 +141,7 @@ impl Recorder {
         Ok(self.filter.judge_body(row.url.as_str(), body, at)?)
     }
 
-    /// Records a judged page. Returns why its links are skipped, if they are. `parsed` is missing if the page was judged by its body.
+    /// Records a judged page. Returns how its links are followed. `parsed` is missing if the page was judged by its body.
     fn record_judged(
         &mut self,
         task: &Task,
@@ -138,7 +149,7 @@ impl Recorder {
         parsed: Option<&Parsed>,
         judgement: &Judgement,
         exchange: Option<&warc::Exchange>,
-    ) -> Result<Option<SkipCause>, CrawlError> {
+    ) -> Result<FollowLinks, CrawlError> {
         let row = &task.queued.url;
         let depth = self.urls.depth(row.id)?;
         let action = self.action(row.url.as_str(), depth, judgement)?;
@@ -148,7 +159,9 @@ impl Recorder {
         });
         self.write_line(task, depth, received, parsed, &action, exchange)?;
         let title = parsed.and_then(|parsed| parsed.extracted.title.as_deref());
-        self.state().describe_document(judgement.id, title, action.stored, capture)?;
+        let needs_scripts = parsed.is_some_and(|parsed| parsed.extracted.needs_scripts);
+        let id = judgement.id;
+        self.state().describe_document(id, title, action.stored, capture, needs_scripts)?;
         if !std::mem::replace(&mut self.has_judged, true) {
             self.record_method()?;
         }
@@ -165,7 +178,7 @@ impl Recorder {
             Verdict::Duplicate(found) if found.kind == Kind::Exact => self.counts.exact += 1,
             Verdict::Duplicate(_) => self.counts.near += 1,
         }
-        Ok(action.skip_links)
+        Ok(action.links)
     }
 
     /// What policy does with a page.
@@ -176,7 +189,8 @@ impl Recorder {
         judgement: &'a Judgement,
     ) -> Result<Action<'a>, CrawlError> {
         let Some(matched) = judgement.verdict.matched() else {
-            return Ok(Action { judgement, of: None, stored: true, skip_links: None });
+            let links = FollowLinks::default();
+            return Ok(Action { judgement, of: None, stored: true, links });
         };
         let of = self.filter.id_of(matched.of)?;
         let (policy, cause) = self.policy(url, &of);
@@ -184,7 +198,10 @@ impl Recorder {
         Ok(Action {
             judgement,
             stored: policy.store == Store::Keep,
-            skip_links: (policy.links == Links::Skip && depth > 0).then_some(cause),
+            links: FollowLinks {
+                skip: (policy.links == Links::Skip && depth > 0).then_some(cause),
+                late: policy.links == Links::Learn && depth > 0,
+            },
             of: Some(of),
         })
     }

@@ -24,6 +24,9 @@ impl Recorder {
         let end =
             if end == End::Done && self.has_work_at_stopped_hosts()? { End::Open } else { end };
         state.set_meta("end", json(&end))?;
+        let learnt = self.summarise_learning()?;
+        let state = self.filter.state();
+        state.set_meta("learnt", json(&learnt))?;
         self.builder.catch_up(state)?;
         self.builder.save(state)?;
         state.commit()?;
@@ -108,6 +111,7 @@ fn run(state: &State) -> Result<Report, CrawlError> {
             index: text("index")?,
             audit: stored(state, "audit")?.unwrap_or_default(),
         },
+        learnt: stored(state, "learnt")?.unwrap_or_default(),
         warc: number("warc")? != 0,
         ..Report::default()
     })

@@ -169,7 +169,7 @@ fn many_known_urls() {
     let directory = tempfile::tempdir().unwrap();
     let mut seed = Seed::new("http://h0.example/".parse().unwrap());
     seed.scope = Reach::Any;
-    (seed.max_depth, seed.max_pages) = (u32::MAX, u64::MAX);
+    seed.max_pages = u64::MAX;
     let mut crawl_options = crate::crawl::Options::default();
     (crawl_options.max_depth, crawl_options.max_pages) = (u32::MAX, u64::MAX);
     let plan = Arc::new(Plan {

@@ -7,6 +7,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use super::{
     FIRST_BATCH_TIME, Recorder, Tally, json,
+    learn::Learning,
     links::{Found, Sitemaps},
     report::judged_by,
     retry::Failures,
@@ -72,6 +73,7 @@ impl Recorder {
         let mut recorder = Self {
             builder: Builder::load(state)?,
             has_judged: false,
+            learning: Learning::new(&plan),
             scope,
             url_options: plan.crawl.url_options(),
             counts: stored(state, "counts")?.unwrap_or_default(),
@@ -116,6 +118,7 @@ impl Recorder {
             self.reassign_queued()?;
         }
         self.requeue_skipped(roots)?;
+        self.learn_again()?;
         self.queued.clear();
         self.commit()
     }
@@ -126,8 +129,6 @@ impl Recorder {
         state.set_meta("name", plan.name.as_str())?;
         state.set_meta("warc", plan.store.warc)?;
         state.set_meta("end", json(&End::Interrupted))?;
-        state.set_meta("dedup", json(&plan.dedup))?;
-        state.set_meta("index", self.filter.plan().to_string())?;
         if state.meta::<i64>("started")?.is_none() {
             state.set_meta("started", Timestamp::now().0)?;
             self.record_method()?;
@@ -137,8 +138,10 @@ impl Recorder {
 
     /// Records how pages are judged. A start that judges none leaves the record of those before it.
     pub(super) fn record_method(&self) -> Result<(), CrawlError> {
-        let method = judged_by(&self.plan.dedup.filter(), self.state())?;
-        Ok(self.state().set_meta("judged_by", json(&method))?)
+        let (dedup, state) = (&self.plan.dedup, self.state());
+        state.set_meta("judged_by", json(&judged_by(&dedup.filter(), state)?))?;
+        state.set_meta("dedup", json(dedup))?;
+        Ok(state.set_meta("index", self.filter.plan().to_string())?)
     }
 
     /// Records whether duplicates are stored, for the report. Warns if earlier ones were not stored that would be now: a URL has only one
@@ -247,11 +250,13 @@ impl Recorder {
         let admission_changed = has_changed(self.state(), "policy", &admission(&self.plan, roots))?;
         let policy_changed = has_changed(self.state(), "robots", &robots_policy(&self.plan))?;
         let Dedup { same_site, cross_site, .. } = &self.plan.dedup;
+        let learns = self.plan.dedup.learns();
         let mut failed = self.state().failed_urls(now)?;
         failed.retain(|row| row.is_retried(now));
         let has_ceased = |row: &UrlRow| match (row.state, row.cause) {
-            (_, Some(SkipCause::SameSite)) => same_site.links == Links::Follow,
-            (_, Some(SkipCause::CrossSite)) => cross_site.links == Links::Follow,
+            (_, Some(SkipCause::SameSite)) => same_site.links != Links::Skip,
+            (_, Some(SkipCause::CrossSite)) => cross_site.links != Links::Skip,
+            (UrlState::Skipped(reason), None) if reason.is_learnt() => !learns,
             (UrlState::Skipped(Reason::Robots), None) => policy_changed,
             (UrlState::Skipped(Reason::Scope | Reason::Depth | Reason::Budget), None) => {
                 admission_changed

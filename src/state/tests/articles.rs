@@ -145,7 +145,7 @@ fn pages_of_version_5_are_still_compared_by_text() {
              INSERT INTO digests SELECT substr(digests, n, 16), id, NULL, 0 FROM documents JOIN (SELECT 1 AS n UNION SELECT 17) WHERE length(digests) > n;
              ALTER TABLE documents DROP COLUMN digests;
              DELETE FROM meta WHERE name = 'url_hash_seed';
-             DROP TABLE url_log; DROP INDEX urls_failed; CREATE INDEX hosts_by_rank ON hosts (rank);
+             DROP TABLE url_log; DROP INDEX urls_learnt; DROP INDEX urls_failed; CREATE INDEX hosts_by_rank ON hosts (rank);
              ALTER TABLE urls ADD COLUMN key INTEGER; CREATE INDEX urls_by_key ON urls (key);
              CREATE TABLE queue (host INTEGER NOT NULL, seq INTEGER NOT NULL, url INTEGER NOT NULL);
              PRAGMA user_version = 5;",

@@ -131,3 +131,14 @@ fn every_byte_of_the_first_page_counts() {
         assert!(matches!(error, StateError::Damaged(_)), "byte {at}: {error:?}");
     }
 }
+
+#[test]
+fn who_reads_a_log_leaves_it_as_it_is() {
+    let directory = TempDir::new().unwrap();
+    let path = killed(&directory);
+    let files = || [fs::read(&path).unwrap(), fs::read(Log::path(&path)).unwrap()];
+    let before = files();
+    drop(State::read(&path).unwrap());
+    assert!(files() == before);
+    assert_eq!(rows(&path), 120);
+}

@@ -269,7 +269,7 @@ fn damaged_rows_are_errors() {
     let state = State::in_memory().unwrap();
     let mut urls = UrlLog::load(&state).unwrap();
     let host = urls.host(&state, "a:80").unwrap();
-    let id = urls.add(&state, &queue::new_url("http://a/", host)).unwrap();
+    let id = urls.add(&state, &queue::new_url("http://a/", host), None).unwrap();
     state.add_document("a", &unique(1), None).unwrap();
     let damage = |sql: &str| state.db.execute_batch(sql).unwrap();
     let is_damage = |error: StateError| matches!(error, StateError::Damaged(_));

@@ -28,7 +28,7 @@ fn urls_wait_in_the_order_in_which_they_were_queued() {
     for (host, url) in [(a, "http://a/1"), (b, "http://b/1"), (a, "http://a/2"), (a, "http://a/3")]
     {
         assert_eq!(urls.find(url), None);
-        urls.add(&state, &new_url(url, host)).unwrap();
+        urls.add(&state, &new_url(url, host), None).unwrap();
     }
     let waiting = |urls: &UrlLog, after, limit| {
         let queued = urls.queued(&state, a, after, limit).unwrap();
@@ -56,15 +56,15 @@ fn a_url_that_is_queued_again_comes_last_also_after_a_start() {
     let state = State::in_memory().unwrap();
     let mut urls = UrlLog::load(&state).unwrap();
     let host = urls.host(&state, "a:80").unwrap();
-    let ids =
-        ["http://a/1", "http://a/2"].map(|url| urls.add(&state, &new_url(url, host)).unwrap());
+    let ids = ["http://a/1", "http://a/2"]
+        .map(|url| urls.add(&state, &new_url(url, host), None).unwrap());
     for place in 0..2 {
         let queued = urls.queued(&state, host, 0, 9).unwrap().remove(place);
         settle(&mut urls, &state, ids[0], Reason::Depth);
         urls.dequeue(host, queued.seq);
-        urls.requeue(&state, &UrlRow { depth: 7, ..queued.url }, 3).unwrap();
+        urls.requeue(&state, &UrlRow { depth: 7, ..queued.url }, 3, None).unwrap();
     }
-    let last = urls.add(&state, &new_url("http://a/3", host)).unwrap();
+    let last = urls.add(&state, &new_url("http://a/3", host), None).unwrap();
     urls.set_depth(ids[1], 70_000).unwrap();
     let order = |urls: &UrlLog| {
         let queued = urls.queued(&state, host, 0, 9).unwrap();
@@ -90,7 +90,7 @@ fn hosts_with_urls_rotate_unless_they_are_deferred() {
     let mut urls = UrlLog::load(&state).unwrap();
     let hosts = ["a:80", "b:80", "c:80", "d:80"].map(|name| urls.host(&state, name).unwrap());
     for (seq, host) in (1..).zip(&hosts[..3]) {
-        urls.add(&state, &new_url(&format!("http://x/{seq}"), *host)).unwrap();
+        urls.add(&state, &new_url(&format!("http://x/{seq}"), *host), None).unwrap();
     }
     let waiting = |urls: &UrlLog, limit| {
         let rows = urls.waiting_hosts(&state, limit).unwrap();

@@ -12,6 +12,7 @@ use std::{
 use bytesize::ByteSize;
 use pagesieve::{
     crawl::{self, CrawlError, backup, repair, verify},
+    report::Warning,
     sink::{open_part, parts},
 };
 use rand::{RngExt, SeedableRng, rngs::StdRng};
@@ -297,4 +298,102 @@ fn the_state_of_a_filter_is_copied_too() {
     filter.assert().success();
     backup(&state, &copy).unwrap();
     assert_sound(&copy.join("state.sqlite"));
+}
+
+#[test]
+fn an_empty_or_foreign_state_of_a_run_is_damage_and_stays() {
+    let site = site(10);
+    site.run();
+    let path = site.path().join("state.sqlite");
+    let mut zeroed = fs::read(&path).unwrap();
+    zeroed[..4096].fill(0);
+    for content in [vec![], zeroed] {
+        fs::write(&path, &content).unwrap();
+        assert_eq!(verify(site.path()).unwrap().damage[0].file, "state.sqlite");
+        let done = repair(site.path()).unwrap();
+        assert!(done.aside.is_empty() && done.to_string().contains("backup"), "{done}");
+        assert!(fs::read(&path).unwrap() == content, "it stays as it is");
+        assert!(backup(site.path(), &site.path().with_extension("copy")).is_err());
+    }
+    let error = site.try_run().unwrap_err().to_string();
+    assert!(error.contains("damaged"), "{error}");
+    // A file that never was a state is none that is damaged.
+    let mut filter = pagesieve();
+    filter.args(["filter", "--state"]).arg(site.path().join("pages.jsonl")).write_stdin("{}");
+    let output = filter.assert().code(2).get_output().stderr.clone();
+    let output = String::from_utf8(output).unwrap();
+    assert!(output.contains("is not a state") && !output.contains("damaged"), "{output}");
+}
+
+#[test]
+fn lines_of_missing_or_short_files_are_listed_and_the_report_says_so() {
+    let site = site(40);
+    site.run();
+    let all = lines(site.path(), "pages.jsonl").len();
+    fs::write(site.path().join("pages.jsonl"), "").unwrap();
+    let done = repair(site.path()).unwrap();
+    assert_eq!(done.dropped.len(), all, "{done}");
+    assert!(done.dropped.iter().all(|line| line.starts_with("pages.jsonl: http://a.test/")));
+    let others = lines(site.path(), "duplicates.jsonl").len();
+    fs::remove_file(site.path().join("duplicates.jsonl")).unwrap();
+    assert_eq!(repair(site.path()).unwrap().dropped.len(), others);
+    assert_sound(site.path());
+    let lost = u64::try_from(all + others).unwrap();
+    let warnings = crawl::report(site.path()).unwrap().0.warnings;
+    assert!(warnings.contains(&Warning::Lost { lines: lost }), "{warnings:?}");
+}
+
+#[test]
+fn pages_behind_the_end_of_the_state_are_cut_off() {
+    let site = site(10);
+    site.run();
+    let path = site.path().join("state.sqlite");
+    let sound = fs::read(&path).unwrap();
+    for more in [vec![7; 3], vec![7; 4096], sound[..8192].to_vec()] {
+        fs::write(&path, [&sound[..], &more[..]].concat()).unwrap();
+        assert_eq!(verify(site.path()).unwrap().damage.len(), 1);
+        let done = repair(site.path()).unwrap();
+        assert_eq!((done.dropped, done.left), (vec![], vec![]));
+        assert!(fs::read(&path).unwrap() == sound);
+    }
+}
+
+#[test]
+fn a_page_of_the_state_over_another_one_is_found() {
+    let site = site(40);
+    site.run();
+    let path = site.path().join("state.sqlite");
+    let sound = fs::read(&path).unwrap();
+    let pages: Vec<_> = sound.chunks(4096).collect();
+    for (from, to) in (0..pages.len()).map(|from| (from, (from * 7 + 3) % pages.len())) {
+        if pages[from] != pages[to] {
+            write_at(&path, to as u64 * 4096, pages[from]);
+            assert!(!verify(site.path()).unwrap().damage.is_empty(), "page {from} over {to}");
+            write_at(&path, 0, &sound);
+        }
+    }
+}
+
+#[test]
+fn what_is_no_regular_file_is_refused_and_not_waited_for() {
+    let site = site(10);
+    site.run();
+    let path = site.path().join("pages.jsonl");
+    fs::remove_file(&path).unwrap();
+    std::process::Command::new("mkfifo").arg(&path).status().unwrap();
+    let found = verify(site.path()).unwrap();
+    assert!(found.damage[0].affected.contains("no regular file"), "{found:?}");
+    let done = repair(site.path()).unwrap();
+    assert!(done.left[0].contains("no regular file"), "{done}");
+    assert!(site.try_run().is_err());
+    assert!(backup(site.path(), &site.path().with_extension("copy")).is_err());
+}
+
+#[test]
+fn a_copy_inside_of_the_run_is_refused() {
+    let site = site(10);
+    site.run();
+    let inside = site.path().join("in");
+    assert!(matches!(backup(site.path(), &inside), Err(CrawlError::Inside(_))));
+    assert!(!inside.exists());
 }

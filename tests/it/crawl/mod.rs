@@ -1,5 +1,6 @@
 //! Whole crawls of servers on loopback.
 
+mod broken;
 mod damage;
 mod deferred;
 mod dry_run;
@@ -9,6 +10,7 @@ mod faults;
 mod four_sites;
 mod killing;
 mod laws;
+mod learning;
 mod links;
 mod lookup;
 mod outage;

@@ -7,7 +7,10 @@ use std::{
     process::{Command, Output},
 };
 
-use pagesieve::{crawl, filter::Mode};
+use pagesieve::{
+    crawl::{self, PastRun},
+    filter::Mode,
+};
 
 use super::site::{Site, exported, page};
 use crate::{
@@ -78,6 +81,8 @@ fn a_start_that_judges_nothing_does_not_change_how_the_run_was_judged() {
     let site = run().planned(|plan| plan.dedup.mode = Mode::Classic);
     assert_eq!(site.run().fingerprint.mode, "balanced");
     assert_eq!(crawl::report(site.path()).unwrap().0.fingerprint.mode, "balanced");
+    let past = PastRun::open(site.path()).unwrap().options().unwrap();
+    assert_eq!(past.mode, Mode::Balanced);
     let site = site.planned(|plan| plan.crawl.max_pages = 3);
     assert_eq!(site.run().fingerprint.mode, "classic", "its last page was judged so");
 }

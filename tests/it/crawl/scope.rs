@@ -111,7 +111,7 @@ fn chain(length: u32) -> Routes {
 fn depth_is_limited_by_the_seed_and_by_the_crawl() {
     for (by_seed, by_crawl) in [(2, 20), (20, 2)] {
         let site = Site::new(chain(9), &["a.test/"]).planned(|plan| {
-            plan.seeds[0].max_depth = by_seed;
+            plan.seeds[0].max_depth = Some(by_seed);
             plan.crawl.max_depth = by_crawl;
         });
         site.run();
@@ -124,7 +124,7 @@ fn depth_is_limited_by_the_seed_and_by_the_crawl() {
         assert_eq!(site.outcomes(), expected);
         assert_eq!(site.line("a.test/3")["depth"], 3);
         let site = site.planned(|plan| {
-            plan.seeds[0].max_depth = 4;
+            plan.seeds[0].max_depth = Some(4);
             plan.crawl.max_depth = 4;
         });
         site.run();

@@ -1,5 +1,7 @@
 //! `pagesieve eval` on a small sample, and the quality of the filter on the development data.
 
+#[cfg(feature = "demo")]
+mod bundled;
 mod development;
 mod features;
 mod forgery;

@@ -18,13 +18,14 @@ pub(crate) type Entry = fn(&[u8]);
 
 /// The entries by the names of their corpora in `tests/data/fuzz`.
 #[allow(dead_code, reason = "a fuzz target calls one of them")]
-pub(crate) const ENTRIES: [(&str, Entry); 7] = [
+pub(crate) const ENTRIES: [(&str, Entry); 8] = [
     ("html", html),
     ("charset", charset),
     ("robots", read_robots),
     ("sitemap", read_sitemap),
     ("warc", write_warc),
     ("lines", json_lines),
+    ("records", records),
     ("url", url),
 ];
 
@@ -84,6 +85,12 @@ pub(crate) fn write_warc(bytes: &[u8]) {
 pub(crate) fn json_lines(bytes: &[u8]) {
     let lines = bytes.split(|byte| *byte == b'\n').count();
     assert!(input::count_lines(bytes.to_vec()).iter().sum::<usize>() <= lines);
+}
+
+/// A file of any kind, which its first bytes say.
+pub(crate) fn records(bytes: &[u8]) {
+    let [documents, wrong] = input::count_documents(bytes.to_vec());
+    assert!(documents + wrong <= bytes.len() * 1000);
 }
 
 pub(crate) fn url(bytes: &[u8]) {

@@ -1,0 +1,173 @@
+//! How much of what a crawl fetches was worth fetching.
+//!
+//! `cargo bench --bench learn` serves worlds on loopback, crawls each with every policy for the links of duplicates, and prints what was
+//! fetched and found. `-- PART` runs one part; `--policy NAME`, `--flight N`, `--world WORDS`, `--max-pages N`, `--max-depth N`,
+//! `--pages DIRECTORY` and `--keep DIRECTORY` choose further. Worlds and seeds are fixed.
+
+#![allow(
+    clippy::format_collect,
+    clippy::format_push_string,
+    reason = "pages are composed of small parts, and read better so"
+)]
+
+mod false_traps;
+mod four_sites;
+mod honest;
+mod junk;
+#[path = "../measure/numbers.rs"]
+mod numbers;
+#[path = "../measure/process.rs"]
+mod process;
+mod prose;
+mod run;
+#[path = "../measure/serve.rs"]
+mod serve;
+mod static_sites;
+mod table;
+mod target;
+#[path = "../measure/texts.rs"]
+#[allow(dead_code, reason = "each bench uses what it needs")]
+mod texts;
+mod traps;
+mod world;
+
+use std::{env, path::PathBuf, sync::Arc};
+
+use pagesieve::crawl::Links;
+
+use four_sites::FourSites;
+use junk::Junk;
+use process::{Outcome, say};
+use run::{Settings, crawl};
+use table::Truth;
+use world::World;
+
+/// As the program has it.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+const POLICIES: [&str; 3] = ["skip", "follow", "learn"];
+const PARTS: [&str; 5] = ["sites", "junk", "traps", "false-traps", "static"];
+
+/// What is to be run.
+#[derive(Debug, Default)]
+struct Choice {
+    parts: Vec<String>,
+    policies: Vec<String>,
+    flights: Vec<usize>,
+    /// Worlds whose names contain one of these.
+    worlds: Vec<String>,
+    max_pages: Option<u64>,
+    max_depth: Option<u32>,
+    /// Where the pages of the static sites are.
+    pages: Option<PathBuf>,
+    keep: Option<PathBuf>,
+}
+
+fn main() -> Outcome<()> {
+    let choice = Choice::read(env::args().skip(1))?;
+    for part in &choice.parts {
+        say(&format!("\n## {part}\n\n{}", table::head()))?;
+        match part.as_str() {
+            "sites" => {
+                let world = Arc::new(FourSites::load()?.plain());
+                let truth = Truth::of(&world)?;
+                choice.run(&world, &truth, 10_000)?;
+            }
+            "junk" => {
+                let truth = Truth::of(&Arc::new(FourSites::load()?.plain()))?;
+                for (name, junk) in Junk::kinds() {
+                    choice.run(&Arc::new(junk.world(name, FourSites::load()?)), &truth, 15_000)?;
+                }
+            }
+            "traps" => choice.run_all(traps::worlds())?,
+            "false-traps" => choice.run_all(false_traps::worlds())?,
+            "static" => choice.run_static()?,
+            other => return Err(format!("no part `{other}`: {}", PARTS.join(", ")).into()),
+        }
+    }
+    Ok(())
+}
+
+impl Choice {
+    fn read(arguments: impl Iterator<Item = String>) -> Outcome<Self> {
+        let (mut choice, mut arguments) = (Self::default(), arguments);
+        while let Some(argument) = arguments.next() {
+            let mut value = || arguments.next().ok_or(format!("{argument} needs a value"));
+            match argument.as_str() {
+                "--bench" | "--test" => {}
+                "--policy" => choice.policies.push(value()?),
+                "--flight" => choice.flights.push(value()?.parse()?),
+                "--world" => choice.worlds.push(value()?),
+                "--max-pages" => choice.max_pages = Some(value()?.parse()?),
+                "--max-depth" => choice.max_depth = Some(value()?.parse()?),
+                "--pages" => choice.pages = Some(value()?.into()),
+                "--keep" => choice.keep = Some(value()?.into()),
+                part => choice.parts.push(part.to_owned()),
+            }
+        }
+        if choice.parts.is_empty() {
+            choice.parts = PARTS.map(str::to_owned).to_vec();
+        }
+        if choice.policies.is_empty() {
+            choice.policies = POLICIES.map(str::to_owned).to_vec();
+        }
+        if choice.flights.is_empty() {
+            choice.flights = vec![1, 8];
+        }
+        Ok(choice)
+    }
+
+    /// Runs worlds whose pages have a text each.
+    fn run_all(&self, worlds: impl Iterator<Item = World>) -> Outcome<()> {
+        for world in worlds {
+            let truth = Truth::each(world.pages);
+            self.run(&Arc::new(world), &truth, 10_000)?;
+        }
+        Ok(())
+    }
+
+    fn run_static(&self) -> Outcome<()> {
+        let Some(directory) = &self.pages else {
+            return say("left out: --pages names the folder of the sites in static_sites.toml");
+        };
+        for site in static_sites::manifest()? {
+            let world = Arc::new(site.world(directory)?);
+            if self.wants(&world) {
+                self.run(&world, &Truth::of(&world)?, 20_000)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn wants(&self, world: &World) -> bool {
+        self.worlds.is_empty() || self.worlds.iter().any(|name| world.name.contains(name.as_str()))
+    }
+
+    fn run(&self, world: &Arc<World>, truth: &Truth, max_pages: u64) -> Outcome<()> {
+        if !self.wants(world) {
+            return Ok(());
+        }
+        for policy in &self.policies {
+            // A policy that the library does not have is left out.
+            let Ok(links) = serde_json::from_value::<Links>(policy.as_str().into()) else {
+                continue;
+            };
+            for &flight in &self.flights {
+                let settings = Settings {
+                    links,
+                    flight,
+                    max_pages: self.max_pages.unwrap_or(max_pages),
+                    max_depth: self.max_depth,
+                    keep: self.keep.as_ref().map(|directory| {
+                        directory
+                            .join(format!("{}-{policy}-{flight}", world.name.replace(' ', "-")))
+                    }),
+                };
+                let crawled = crawl(world, &settings)?;
+                say(&table::row(&world.name, policy, flight, &crawled, truth))?;
+            }
+        }
+        Ok(())
+    }
+}

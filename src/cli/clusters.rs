@@ -1,0 +1,169 @@
+//! `pagesieve clusters`: unique documents with their duplicates.
+
+use std::{borrow::Cow, io::Write, path::PathBuf};
+
+use serde::Serialize;
+
+use super::{Exit, Failure, Out, Result};
+use crate::{
+    crawl::state_in,
+    filter::Step,
+    page::{DocId, NormalUrl, UrlOptions},
+    sink::record::{Decision, VerdictName, four_decimals},
+    state::{JudgedDocument, State},
+};
+
+/// Print the unique documents that have duplicates, with their duplicates
+///
+/// Prints one JSON object per unique document: its id and its duplicates in order of arrival. Of a state of `filter` or `serve` these are
+/// the documents of the window; the id is null if the unique document has left it, or was removed. While another process writes, they are
+/// those of its last commit.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+    pagesieve clusters runs/docs | jq -r 'select(.count > 10).id'
+    pagesieve clusters seen.db --csv > duplicates.csv
+    pagesieve clusters runs/docs --of https://docs.example.org/intro")]
+pub(super) struct Args {
+    /// The run directory, or the file of `filter --state` or `serve --state`
+    #[arg(value_name = "RUN|STATE")]
+    path: PathBuf,
+    /// Print the cluster of this document, unique or not, by its id; in a run by its URL
+    #[arg(long, value_name = "ID")]
+    of: Option<String>,
+    /// Print CSV with a line per duplicate
+    #[arg(long)]
+    csv: bool,
+}
+
+/// A duplicate as a line of CSV or a part of a JSON object.
+#[derive(Serialize)]
+struct Duplicate<'a> {
+    id: &'a str,
+    verdict: VerdictName,
+    step: Option<Step>,
+    distance: u32,
+    signature_distance: u32,
+    #[serde(serialize_with = "four_decimals")]
+    similarity: f32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shared: Option<f32>,
+}
+
+const HEADER: &str = "id,duplicate,verdict,step,distance,signature_distance,similarity,shared";
+
+pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
+    let path = state_in(&args.path);
+    let failed = |source| Failure::State { path: path.clone(), source };
+    let state = State::read(&path).map_err(failed)?;
+    let of = args.of.as_deref().map(|id| unique(&state, id, args)).transpose()?;
+    if args.csv {
+        writeln!(out, "{HEADER}").map_err(Failure::Output)?;
+    }
+    let mut clusters = Clusters { out, csv: args.csv, current: None, id: None, count: 0 };
+    if let Some(id) = of {
+        clusters.begin(&state, id)?;
+    }
+    state.for_each_duplicate(of, |document| clusters.add(&state, &document))?;
+    clusters.end()?;
+    Ok(Exit::Done)
+}
+
+/// The unique document of the cluster of this one.
+fn unique(state: &State, id: &str, args: &Args) -> Result<DocId> {
+    let normal = || NormalUrl::parse(id, &UrlOptions::default()).ok();
+    let mut found = state.document_named(id)?;
+    if let (None, Some(url)) = (&found, normal()) {
+        found = state.document_named(url.as_str())?;
+    }
+    let judgement = found.map(|document| document.judgement).ok_or_else(|| {
+        let message = format!("{} has no document {id}", args.path.display());
+        let help = "of a state, only the documents of the window are known; `pagesieve explain URL --run RUN` says what became of a URL";
+        Failure::refused(Exit::Failed, message, help)
+    })?;
+    Ok(judgement.verdict.matched().map_or(judgement.id, |found| found.of))
+}
+
+/// Writes clusters, one duplicate at a time.
+struct Clusters<'a> {
+    out: &'a mut Out,
+    csv: bool,
+    current: Option<DocId>,
+    /// The id of the current unique document, if it is known.
+    id: Option<String>,
+    count: u64,
+}
+
+impl Clusters<'_> {
+    fn begin(&mut self, state: &State, id: DocId) -> Result<()> {
+        self.end()?;
+        self.current = Some(id);
+        self.id = state.document(id)?.map(|document| document.name);
+        if !self.csv {
+            let id = serde_json::to_string(&self.id).expect("a string is JSON");
+            write!(self.out, "{{\"id\":{id},\"duplicates\":[").map_err(Failure::Output)?;
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, state: &State, document: &JudgedDocument) -> Result<()> {
+        let Some(found) = document.judgement.verdict.matched() else { return Ok(()) };
+        if self.current != Some(found.of) {
+            self.begin(state, found.of)?;
+        }
+        let decision = Decision::new(&document.name, None, &document.judgement, None);
+        let Some(matched) = &decision.matched else { return Ok(()) };
+        let duplicate = Duplicate {
+            id: &document.name,
+            verdict: decision.verdict,
+            step: decision.step,
+            distance: matched.distance,
+            signature_distance: matched.signature_distance,
+            similarity: matched.similarity,
+            shared: matched.shared,
+        };
+        let written = if self.csv {
+            writeln!(self.out, "{}", duplicate.csv(self.id.as_deref().unwrap_or_default()))
+        } else {
+            let comma = if self.count > 0 { "," } else { "" };
+            let json = serde_json::to_string(&duplicate).expect("it is JSON");
+            write!(self.out, "{comma}{json}")
+        };
+        self.count += 1;
+        written.map_err(Failure::Output)
+    }
+
+    fn end(&mut self) -> Result<()> {
+        let count = std::mem::take(&mut self.count);
+        match self.current.take() {
+            Some(_) if !self.csv => {
+                writeln!(self.out, "],\"count\":{count}}}").map_err(Failure::Output)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Duplicate<'_> {
+    /// The fields of [`HEADER`], `of` the id of the unique document.
+    fn csv(&self, of: &str) -> String {
+        let json = serde_json::to_value(self).expect("it is JSON");
+        let text = |name: &str| match &json[name] {
+            serde_json::Value::Null => String::new(),
+            serde_json::Value::String(text) => quoted(text).into_owned(),
+            other => other.to_string(),
+        };
+        let mut fields = vec![quoted(of).into_owned(), text("id")];
+        fields.extend(HEADER.split(',').skip(2).map(text));
+        fields.join(",")
+    }
+}
+
+/// A field of CSV (RFC 4180).
+fn quoted(text: &str) -> Cow<'_, str> {
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\"")).into()
+    } else {
+        text.into()
+    }
+}

@@ -1,0 +1,173 @@
+//! `pagesieve filter`: reports which documents repeat earlier ones.
+
+mod durable;
+mod kept;
+mod memory;
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use super::{
+    Exit, Failure, Out, Result,
+    document::{Source, recipe},
+    notify,
+};
+use crate::{
+    config::Config,
+    crawl::state_in,
+    filter::{Judgement, Options},
+    fingerprint::Recipe,
+    index::BlockIndex,
+    input::Prepared,
+    report::audited,
+    state::{PastWindow, State},
+};
+use kept::Kept;
+
+/// Report which documents are unique, and which repeat an earlier one
+///
+/// Prints one decision per document as a JSON line, in the order of the input. A document is a JSON line {"id", "text"} or
+/// {"id", "html", "url"?} with an optional "time" (RFC 3339, or milliseconds since 1970; default: now), an HTML file, whose id is
+/// its path, or a record of a WARC or WET file, whose id is its URL. If a limit against hostile markup cut the page, the decision also
+/// has "truncated" with the reason. What cannot be read gets a line with "error" in its place, and the exit code is 1.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+    pagesieve filter pages/                     all HTML files in a directory
+    pagesieve filter --state seen.db new.jsonl  also finds duplicates of documents of earlier runs
+    pagesieve filter CC-MAIN-*.warc.gz --kept unique.warc.gz > decisions.jsonl
+    crawler | pagesieve filter | jq -r 'select(.verdict == \"unique\").id'")]
+pub(super) struct Args {
+    #[command(flatten)]
+    source: Source,
+    /// Keep the window in this file between runs
+    ///
+    /// A decision is printed when it is durable. After a kill or a full disk, continue with the input after the last complete line of the
+    /// output.
+    ///
+    /// The file is created with the public hash seed or the configured number. Later runs must use the same hash seed, `dedup.segment`
+    /// and `dedup.fold_chinese`.
+    #[arg(long, value_name = "FILE")]
+    state: Option<PathBuf>,
+    /// Write the lines and records of unique documents to this file, as they are in the input
+    ///
+    /// Lines of JSON have all their fields. Records of WARC files stay as they are, also compressed. All input must be of one kind, and
+    /// HTML files are not written. The file must be new or empty, unless it is the one of the last run with this --state: with --state,
+    /// it is durable with the decisions, and a run after a kill goes on with it.
+    #[arg(long, value_name = "FILE")]
+    kept: Option<PathBuf>,
+    /// Acknowledge lines of standard input: after each commit, print up to which line decisions are durable
+    #[arg(long, requires = "state", conflicts_with = "files")]
+    acks: bool,
+    /// Also report what repeats a document in this state or run, which is only read; may be repeated
+    ///
+    /// It must be made with the same hash seed, `dedup.segment` and `dedup.fold_chinese`. Such a duplicate is not remembered.
+    #[arg(long, value_name = "STATE")]
+    against: Vec<PathBuf>,
+}
+
+/// What is done beside judging.
+#[derive(Default)]
+struct Job {
+    acks: bool,
+    /// The file of `--kept`, and when it is open, its content.
+    kept_path: Option<PathBuf>,
+    kept: Option<Kept>,
+    /// The states of `--against`.
+    against: Vec<Other>,
+}
+
+impl Job {
+    /// Opens the file of `--kept`.
+    fn open_kept(&mut self, state: Option<&State>) -> Result<()> {
+        let kept = self.kept_path.as_deref().map(|path| Kept::open(path, state)).transpose()?;
+        self.kept = kept;
+        Ok(())
+    }
+
+    /// Keeps a unique document.
+    fn keep(&mut self, document: &Prepared) -> Result<()> {
+        match (&mut self.kept, &document.raw) {
+            (Some(kept), Some(raw)) => kept.add(raw),
+            _ => Ok(()),
+        }
+    }
+
+    /// What the document repeats in another state, if it does.
+    fn find_against(&mut self, document: &Prepared) -> Result<Option<Found<'_>>> {
+        for other in &mut self.against {
+            let failed = |source| Failure::State { path: (&*other.name).into(), source };
+            if let Some((judgement, of)) = other.window.peek(&document.document).map_err(failed)? {
+                return Ok(Some(Found { judgement, of, against: &other.name }));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// A state that is only read.
+struct Other {
+    name: String,
+    window: PastWindow,
+}
+
+/// A duplicate of a document in another state.
+struct Found<'a> {
+    judgement: Judgement,
+    of: String,
+    against: &'a str,
+}
+
+impl Found<'_> {
+    fn line<'a>(&'a self, document: &'a Prepared) -> impl Serialize + 'a {
+        document.line_against(&self.judgement, Some(&self.of), Some(self.against))
+    }
+}
+
+/// Opens the states that are only read. Their fingerprints must be made by this recipe.
+fn open_others(paths: &[PathBuf], options: &Options, recipe: Recipe) -> Result<Vec<Other>> {
+    let open = |path: &PathBuf| {
+        let window = PastWindow::open(&state_in(path), options, recipe);
+        let window = window.map_err(|source| Failure::State { path: path.clone(), source })?;
+        Ok(Other { name: path.display().to_string(), window })
+    };
+    paths.iter().map(open).collect()
+}
+
+/// What is kept of the pages is reported from this size on: some 50,000 pages.
+const MUCH: usize = 64 << 20;
+
+pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit> {
+    let Args { source, state, kept, acks, against } = args;
+    let draft = source.settings.draft(&Config::default())?;
+    if draft.asks_for_a_secret_seed() {
+        notify(
+            "dedup.seed: only `crawl` draws a secret seed; this command uses the public one, unless a number is set",
+        );
+    }
+    let mut job = Job { acks, kept_path: kept, ..Job::default() };
+    let config = match state {
+        Some(_) => draft.check_dedup()?,
+        None => draft.check_dedup_in_memory()?,
+    };
+    let documents = source.documents(&config, job.kept_path.is_some());
+    let (exit, audit) = if let Some(path) = state {
+        durable::run(&path, &config, documents, (job, against), out)?
+    } else {
+        job.against = open_others(&against, &config.dedup.filter(), recipe(&config))?;
+        job.open_kept(None)?;
+        memory::run(&config, documents, job, out)?
+    };
+    if audit.checked > 0 {
+        notify(format_args!("audit: {}", audited(&audit)));
+    }
+    if audit.over > 0 {
+        tracing::warn!(
+            documents = audit.over,
+            held = BlockIndex::EQUAL_LIMIT,
+            "the window holds as many equal fingerprints as it can: further documents with one of them are found by their text only"
+        );
+    }
+    Ok(exit)
+}

@@ -1,0 +1,294 @@
+//! What was learnt decides which URLs get a request, and when: the learner's place in the recorder.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashSet},
+    sync::Arc,
+};
+
+use super::{Recorder, Update};
+use crate::{
+    crawl::{
+        frontier::{Recorded, Task},
+        plan::{CrawlError, Plan},
+    },
+    filter::Judgement,
+    learn::{Ask, By, Gave, Learner, Page, Rule},
+    page::{DocId, NormalUrl, Timestamp},
+    report::{DeferredUrls, Learnt, LearntRule},
+    state::{HostId, Reason, UrlId, UrlKind, UrlOutcome, UrlRow, UrlState},
+};
+
+/// Deferred URLs are looked at again after so many pages, if more of their site is wanted.
+const LOOK_EVERY: u32 = 100;
+
+/// The last pages of earlier starts from which a start learns again.
+const REPLAYED: u64 = 100_000;
+
+/// Patterns of deferred URLs that a report has.
+const PATTERNS: usize = 1_000;
+
+/// Redirects in a row that are as good as none.
+const FEW_HOPS: u32 = 3;
+
+/// The learner, and which URLs it has let pass.
+#[derive(Debug)]
+pub(super) struct Learning {
+    pub(super) learner: Learner,
+    learns: bool,
+    /// How many URLs of a host may wait when late ones follow: as many as are in flight.
+    width: usize,
+    /// Late URLs whose turn has come, and that have no request yet.
+    roused: HashSet<UrlId>,
+    /// Hosts to which a late URL was added.
+    pub(super) late_hosts: BTreeSet<HostId>,
+    /// Pages since deferred URLs were looked at.
+    pages: u32,
+}
+
+impl Learning {
+    pub(super) fn new(plan: &Plan) -> Self {
+        Self {
+            learner: Learner::default(),
+            learns: plan.dedup.learns(),
+            width: plan.politeness.per_host.get().min(plan.crawl.concurrency.get()),
+            roused: HashSet::new(),
+            late_hosts: BTreeSet::new(),
+            pages: 0,
+        }
+    }
+}
+
+impl Recorder {
+    /// Learns from a page that was judged, or from a response without a text.
+    pub(super) fn learn(
+        &mut self,
+        row: &UrlRow,
+        judged: Result<(&Judgement, &str), Gave>,
+    ) -> Result<(), CrawlError> {
+        if !self.learning.learns || row.kind != UrlKind::Page {
+            return Ok(());
+        }
+        let from = row.referrer.map(|id| self.state().url_by_id(id)).transpose()?.flatten();
+        let learner = &mut self.learning.learner;
+        let gave = match judged {
+            Err(gave) => gave,
+            // Its lines are remembered in any case.
+            Ok((judgement, text)) => {
+                match (judgement.verdict.is_unique(), learner.is_novel(text)) {
+                    (true, true) => Gave::New,
+                    (true, false) => Gave::Dull,
+                    (false, _) => Gave::Repeat,
+                }
+            }
+        };
+        let text = judged.ok().map(|(judgement, _)| text_of(judgement));
+        learner.judged(&Page {
+            url: row.url.as_url(),
+            site: row.url.site(),
+            text,
+            gave,
+            is_redirected: row.hops > 0,
+            from: from.as_ref().map(|from| from.url.as_url()),
+        });
+        self.learning.pages += 1;
+        Ok(())
+    }
+
+    /// Learns from a redirect: a few in a row may lead to a new text.
+    pub(super) fn learn_redirect(
+        &mut self,
+        row: &UrlRow,
+        target: &Result<NormalUrl, String>,
+    ) -> Result<(), CrawlError> {
+        let is_new = target.as_ref().is_ok_and(|it| self.urls.find(it.as_str()).is_none());
+        let gave = if is_new && row.hops < FEW_HOPS { Gave::Hop } else { Gave::Nothing };
+        self.learn(row, Err(gave))
+    }
+
+    /// Learns again what an earlier start has learnt, from the last pages that it judged, and gives hosts that have only late URLs their turn.
+    pub(super) fn learn_again(&mut self) -> Result<(), CrawlError> {
+        if !self.learning.learns {
+            return Ok(());
+        }
+        for (name, id, text) in self.filter.state().last_judged(REPLAYED)? {
+            if let Some(url) = NormalUrl::stored(&name) {
+                self.learning.learner.judged(&Page {
+                    url: url.as_url(),
+                    site: url.site(),
+                    text: Some(number_of(text.unwrap_or(id))),
+                    gave: if text.is_none() { Gave::New } else { Gave::Repeat },
+                    is_redirected: false,
+                    from: None,
+                });
+            }
+        }
+        self.learning.learner.take_changed();
+        for host in self.urls.late_hosts() {
+            self.rouse(host)?;
+        }
+        Ok(())
+    }
+
+    fn ask(&mut self, url: &NormalUrl) -> Ask {
+        self.learning.learner.ask(url.as_url(), url.site())
+    }
+
+    /// If a URL is not worth a request now, records that.
+    pub(super) fn refuse(&mut self, task: &Arc<Task>) -> Result<Option<Update>, CrawlError> {
+        let row = &task.queued.url;
+        // Seeds are always fetched, and so is a page that was asked for when it was roused.
+        if !self.learning.learns || row.kind != UrlKind::Page || self.urls.depth(row.id)? == 0 {
+            return Ok(None);
+        }
+        let is_roused = self.learning.roused.remove(&row.id);
+        match self.ask(&row.url) {
+            Ask::Now => Ok(None),
+            Ask::Late(_) if is_roused => Ok(None),
+            Ask::Late(group) => {
+                self.urls.postpone(row.host, task.queued.seq, row.id, group)?;
+                self.rouse(row.host)?;
+                let rank = self.round_robin.then(|| self.move_to_back(row.host)).transpose()?;
+                self.batch += 1;
+                let queued = std::mem::take(&mut self.queued);
+                let recorded = Recorded { queued, rank, ..Recorded::default() };
+                Ok(Some(Update::Recorded(Arc::clone(task), recorded, self.counts)))
+            }
+            Ask::Deferred(by, why) => {
+                self.put_off(row, by, &why)?;
+                self.finish_url(Arc::clone(task), false, false).map(Some)
+            }
+        }
+    }
+
+    /// Records that a URL is deferred.
+    fn put_off(&mut self, row: &UrlRow, by: By, why: &str) -> Result<(), CrawlError> {
+        let reason = match by {
+            By::Rule => Reason::Rule,
+            By::Yield => Reason::LowYield,
+        };
+        let (state, at) = (UrlState::Skipped(reason), Timestamp::now());
+        let outcome = UrlOutcome { state, cause: None, detail: Some(why), status: None, at };
+        self.urls.settle(self.filter.state(), row.id, &outcome)?;
+        Ok(self.builder.skipped(self.filter.state(), (row.id, row.url.as_str()), reason, None)?)
+    }
+
+    /// Gives late URLs their turn, if those of a host that are not late are done: of this one, and of those to which late ones were added.
+    pub(super) fn rouse(&mut self, host: HostId) -> Result<(), CrawlError> {
+        if !self.learning.learns {
+            return Ok(());
+        }
+        self.rouse_host(host)?;
+        while let Some(host) = self.learning.late_hosts.pop_first() {
+            self.rouse_host(host)?;
+        }
+        if self.learning.pages >= LOOK_EVERY || self.urls.queue_len() <= 1 {
+            self.learning.pages = 0;
+            self.give_back()?;
+        }
+        Ok(())
+    }
+
+    fn rouse_host(&mut self, host: HostId) -> Result<(), CrawlError> {
+        while self.urls.has_fewer(host, self.learning.width) {
+            let Some((id, group, gain)) = self.next_late(host)? else { break };
+            let Some(row) = self.state().url_by_id(id)? else { continue };
+            let ask = self.ask(&row.url);
+            match ask {
+                Ask::Deferred(by, why) => {
+                    self.counts.queued = self.counts.queued.saturating_sub(1);
+                    self.put_off(&row, by, &why)?;
+                }
+                // What is known of it has changed: others come first.
+                Ask::Late(now)
+                    if now != group
+                        && self.learning.learner.gain(row.url.site(), now) < gain * 0.9 =>
+                {
+                    self.urls.put_late(host, id, now)?;
+                }
+                Ask::Late(_) | Ask::Now => {
+                    self.urls.put(self.filter.state(), host, id)?;
+                    self.learning.roused.insert(id);
+                    self.report_queued(host)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes out the late URL that promises most.
+    fn next_late(&mut self, host: HostId) -> Result<Option<(UrlId, u32, f32)>, CrawlError> {
+        let Some((_, first)) = self.urls.late_groups(host).next() else { return Ok(None) };
+        let Some(row) = self.state().url_by_id(first)? else { return Ok(None) };
+        let learner = &self.learning.learner;
+        let gain = |group| learner.gain(row.url.site(), group);
+        let groups = self.urls.late_groups(host).map(|(group, id)| (gain(group), group, id));
+        let best = groups.max_by(|a, b| a.0.total_cmp(&b.0).then(b.2.cmp(&a.2)));
+        let Some((gain, group, _)) = best else { return Ok(None) };
+        Ok(self.urls.pop_late(host, group).map(|id| (id, group, gain)))
+    }
+
+    /// What was learnt, and which URLs are deferred by it, for the report.
+    pub(super) fn summarise_learning(&mut self) -> Result<Learnt, CrawlError> {
+        let rule = |rule: Rule| LearntRule {
+            site: rule.site,
+            part: rule.what,
+            trials: rule.trials,
+            failures: rule.failures,
+        };
+        let rules = self.learning.learner.rules().into_iter().map(rule).collect();
+        let mut deferred = BTreeMap::<(String, Reason, String), (u64, f64, f64)>::new();
+        for row in self.state().learnt_urls()? {
+            let UrlState::Skipped(by) = row.state else { continue };
+            let learner = &mut self.learning.learner;
+            let (pattern, new, most) = learner.estimate(row.url.as_url(), row.url.site());
+            let group = deferred.entry((pattern, by, row.detail.unwrap_or_default())).or_default();
+            *group = (group.0 + 1, group.1 + new, group.2 + most);
+        }
+        let deferred =
+            deferred.into_iter().map(|((pattern, by, why), (urls, new, new_at_most))| {
+                DeferredUrls { pattern, by, why, urls, new, new_at_most }
+            });
+        let mut deferred: Vec<_> = deferred.collect();
+        deferred.sort_by_key(|group| std::cmp::Reverse(group.urls));
+        deferred.truncate(PATTERNS);
+        Ok(Learnt { rules, deferred })
+    }
+
+    /// Queues deferred URLs again that are wanted now.
+    fn give_back(&mut self) -> Result<(), CrawlError> {
+        let changed = self.learning.learner.take_changed();
+        if changed.is_empty() {
+            return Ok(());
+        }
+        let mut hosts = BTreeSet::new();
+        for row in self.state().learnt_urls()? {
+            if !changed.contains(row.url.site()) {
+                continue;
+            }
+            let group = match self.ask(&row.url) {
+                Ask::Deferred(..) => continue,
+                Ask::Late(group) => group,
+                Ask::Now => self.learning.learner.group(row.url.as_url(), row.url.site()),
+            };
+            if let Ok(seed) = self.admit(&row.url, row.kind, row.depth, None) {
+                self.urls.requeue(self.filter.state(), &row, seed, Some(group))?;
+                if let UrlState::Skipped(reason) = row.state {
+                    let url = (row.id, row.url.as_str());
+                    self.builder.requeued(self.filter.state(), url, reason)?;
+                }
+                self.counts.queued += 1;
+                hosts.insert(row.host);
+            }
+        }
+        hosts.into_iter().try_for_each(|host| self.rouse_host(host))
+    }
+}
+
+/// The number of the text that a page has or repeats.
+fn text_of(judgement: &Judgement) -> u32 {
+    number_of(judgement.verdict.matched().map_or(judgement.id, |found| found.of))
+}
+
+fn number_of(text: DocId) -> u32 {
+    u32::try_from(text.0 % u64::from(u32::MAX)).unwrap_or(0)
+}

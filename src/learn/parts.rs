@@ -1,0 +1,168 @@
+//! A URL as its parts, and the keys under which URLs are the same but for one part.
+
+use url::Url;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+/// Parts that are looked at: the longest path and query, so that the cost of a URL is bounded.
+const MOST: usize = 12;
+/// From this number of segments on, paths have the same shape.
+const DEEP: usize = 10;
+
+/// What kind of text a segment or value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Form {
+    /// Letters, perhaps with digits in between.
+    Word,
+    /// Digits only.
+    Number,
+    /// Long, and too mixed for a word: an id, a session.
+    Id,
+}
+
+/// A part that can be left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Part<'a> {
+    pub(super) kind: PartKind,
+    pub(super) name: &'a str,
+    pub(super) value: &'a str,
+    hash: u64,
+    /// The hash that stands in its place if it is left out.
+    blank: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum PartKind {
+    Host,
+    /// The segment at this place.
+    Segment(u8),
+    Parameter,
+}
+
+/// A URL as its parts.
+#[derive(Debug)]
+pub(super) struct Parts<'a> {
+    pub(super) list: Vec<Part<'a>>,
+    /// The sum of all parts' hashes: the order of parameters does not count.
+    pub(super) key: u64,
+    /// Of the path alone, up to each segment.
+    pub(super) prefixes: Vec<u64>,
+}
+
+pub(super) fn hash(text: &str, seed: u64) -> u64 {
+    xxh3_64_with_seed(text.as_bytes(), seed)
+}
+
+impl<'a> Parts<'a> {
+    pub(super) fn of(url: &'a Url) -> Self {
+        let mut list = Vec::with_capacity(8);
+        let host = url.host_str().unwrap_or_default();
+        list.push(Part {
+            kind: PartKind::Host,
+            name: "",
+            value: host,
+            hash: hash(host, 1),
+            blank: 2,
+        });
+        let (path, inner) = url.path().split_once(';').unwrap_or((url.path(), ""));
+        let mut rest = 0_u64;
+        let mut prefixes = Vec::with_capacity(8);
+        let mut prefix = hash("/", 7);
+        for (place, segment) in (0_u8..).zip(path.split('/').skip(1)) {
+            prefixes.push(prefix);
+            prefix = hash(segment, prefix);
+            let hash = hash(segment, 16 + u64::from(place));
+            if usize::from(place) < MOST {
+                let (kind, blank) = (PartKind::Segment(place), 0x9e37_79b9 + u64::from(place));
+                list.push(Part { kind, name: "", value: segment, hash, blank });
+            } else {
+                rest = rest.rotate_left(5) ^ hash;
+            }
+        }
+        let query = url.query().unwrap_or_default();
+        let parameters = inner.split(';').chain(query.split('&')).filter(|it| !it.is_empty());
+        for (number, parameter) in parameters.enumerate() {
+            let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+            let hash = hash(value, hash(name, 3));
+            if number < MOST {
+                list.push(Part { kind: PartKind::Parameter, name, value, hash, blank: 0 });
+            } else {
+                rest = rest.wrapping_add(hash);
+            }
+        }
+        let key = list.iter().fold(rest, |key, part| key.wrapping_add(part.hash));
+        Self { list, key, prefixes }
+    }
+
+    /// The key without this part.
+    pub(super) fn without(key: u64, part: &Part<'_>) -> u64 {
+        key.wrapping_sub(part.hash).wrapping_add(part.blank)
+    }
+
+    pub(super) fn segments(&self) -> impl Iterator<Item = &Part<'a>> {
+        self.list.iter().filter(|part| matches!(part.kind, PartKind::Segment(_)))
+    }
+
+    pub(super) fn parameters(&self) -> impl Iterator<Item = &Part<'a>> {
+        self.list.iter().filter(|part| part.kind == PartKind::Parameter)
+    }
+
+    /// Whether a segment that is a word occurs twice.
+    pub(super) fn repeats(&self) -> bool {
+        let words: Vec<u64> = (self.segments())
+            .filter(|part| form(part.value) == Form::Word && !part.value.is_empty())
+            .map(|part| hash(part.value, 0))
+            .collect();
+        words.iter().enumerate().any(|(place, word)| words[..place].contains(word))
+    }
+
+    /// The pattern, in words: host, shape of the path with its first segment as it is if `literal`, and names of parameters.
+    pub(super) fn pattern(&self, host: &str, literal: bool) -> String {
+        let mut shape = host.to_owned();
+        let segments: Vec<_> = self.segments().collect();
+        if self.repeats() {
+            shape.push_str("/…repeated…");
+        } else if segments.len() > DEEP {
+            shape.push_str("/…deep…");
+        } else {
+            for (place, part) in segments.iter().enumerate() {
+                shape.push('/');
+                let (stem, end) = part.value.rsplit_once('.').unwrap_or((part.value, ""));
+                let is_last = place + 1 == segments.len();
+                match form(part.value) {
+                    _ if part.value.is_empty() => {}
+                    Form::Number => shape.push('#'),
+                    Form::Word if literal && place == 0 && !is_last => shape.push_str(part.value),
+                    _ if !is_last => shape.push('*'),
+                    _ => shape.push_str(if form(stem) == Form::Number { "#" } else { "*" }),
+                }
+                if is_last && !end.is_empty() && end.len() < 6 {
+                    shape.push('.');
+                    shape.push_str(end);
+                }
+            }
+        }
+        let mut names: Vec<&str> = self.parameters().map(|part| part.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        if !literal && names.len() > 1 {
+            names = vec!["…"];
+        }
+        for (place, name) in names.into_iter().take(MOST).enumerate() {
+            shape.push(if place == 0 { '?' } else { '&' });
+            shape.push_str(&name[..name.floor_char_boundary(40)]);
+        }
+        shape
+    }
+}
+
+/// What kind of text this is.
+pub(super) fn form(text: &str) -> Form {
+    let bytes = text.as_bytes();
+    let digits = bytes.iter().filter(|byte| byte.is_ascii_digit()).count();
+    let letters = bytes.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
+    if !bytes.is_empty() && digits == bytes.len() {
+        return Form::Number;
+    }
+    let is_plain = digits + letters + 6 >= bytes.len();
+    if bytes.len() >= 12 && is_plain && digits * 8 >= bytes.len() { Form::Id } else { Form::Word }
+}

@@ -1,0 +1,500 @@
+//! What is learnt of one site: which parts of its URLs make no difference, and which patterns still give new texts.
+
+use std::collections::{HashMap, VecDeque};
+
+use url::Url;
+
+use super::{
+    gain::{Breadth, Gain},
+    parts::{Form, Part, PartKind, Parts, form, hash},
+    trial::{CAREFUL, QUICK, SAFE, Test, Trial},
+};
+
+/// Keys that are remembered of a site; the oldest go first.
+const KEYS: usize = 20_000;
+/// Candidates and patterns of a site.
+const CANDIDATES: usize = 4_096;
+/// From this number of hosts on, the hosts of a site have one pattern.
+const MANY_HOSTS: usize = 16;
+/// Different values after which those of a part that look like ids are taken for such.
+const MANY_VALUES: u32 = 12;
+
+/// The pages that are the same but for one part.
+#[derive(Clone, Copy, Debug, Default)]
+struct Class {
+    /// The texts that they have, the first two.
+    groups: [u32; 2],
+    members: u8,
+    /// The first page's value of the part in which they differ.
+    value: u16,
+    /// Whether another one has another value.
+    varies: bool,
+    /// For each place: a page of this class repeats one that differs from it there.
+    same: u16,
+    /// The same, but it does not repeat it.
+    different: u16,
+    /// Links in a row within the pattern that led to the page of this key.
+    chain: u16,
+}
+
+impl Class {
+    fn has(&self, group: u32) -> bool {
+        self.groups.contains(&group)
+    }
+
+    /// Whether a page of this class has another value of the part.
+    fn differs(&self, value: u16) -> bool {
+        self.members > 0 && (self.varies || self.value != value)
+    }
+
+    fn add(&mut self, group: u32, value: u16) {
+        if self.members == 0 {
+            self.value = value;
+        }
+        self.varies |= self.value != value;
+        if !self.has(group)
+            && let Some(free) = self.groups.iter_mut().find(|known| **known == 0)
+        {
+            *free = group;
+        }
+        self.members = self.members.saturating_add(1);
+    }
+}
+
+/// A rule, or what may become one.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Candidate {
+    pub(super) trial: Trial,
+    /// A more general one, whose trials count a little for this one too.
+    pub(super) general: u32,
+    /// A set of the values seen, by a hash of six bits.
+    pub(super) values: u64,
+    pub(super) ids: u32,
+    /// In words, once it was accepted.
+    pub(super) text: Option<Box<str>>,
+}
+
+/// A part that may make no difference, and the class of the pages that differ in it only.
+struct Axis<'a, 'b> {
+    part: &'b Part<'a>,
+    class: u64,
+    value: u16,
+    /// Its bit in [`Class::same`].
+    bit: u16,
+}
+
+/// What is known of a URL before it is fetched.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Guess {
+    /// Nothing against it.
+    Open,
+    /// It may repeat a page: the candidate, and a more general one.
+    Perhaps(u32, u32),
+    /// A rule says that it repeats a page.
+    Repeats(u32),
+}
+
+/// What is learnt of a site.
+#[derive(Debug, Default)]
+pub(super) struct Site {
+    classes: HashMap<u64, Class>,
+    order: VecDeque<u64>,
+    pub(super) candidates: HashMap<u32, Candidate>,
+    pub(super) gains: HashMap<u32, Gain>,
+    hosts: Vec<u64>,
+    /// Parameters of the page judged last that make no difference on other sites.
+    pub(super) elsewhere: Vec<u64>,
+    /// Parameters of the page judged last that were tried, and with what success.
+    pub(super) tried: Vec<(u64, bool)>,
+    /// When it was used last.
+    pub(super) used: u64,
+}
+
+/// A number for something, from its parts.
+fn number(parts: &[u64]) -> u32 {
+    let mixed = parts
+        .iter()
+        .fold(0_u64, |all, part| (all.rotate_left(7) ^ part).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    (mixed >> 32) as u32
+}
+
+/// Parameters that often make a difference on a few pages.
+fn is_delicate(name: &str) -> bool {
+    let names = ["hl", "lang", "language", "locale", "page", "p", "id", "q", "query", "search"];
+    names.contains(&name.to_ascii_lowercase().as_str())
+}
+
+impl Site {
+    /// Bytes in memory, about.
+    pub(super) fn size(&self) -> usize {
+        (self.classes.len() * 60) + (self.candidates.len() + self.gains.len()) * 96
+    }
+
+    /// The key of a URL without the parts that rules leave out.
+    fn reduced(&self, parts: &Parts<'_>) -> u64 {
+        let is_left_out =
+            |part: &&Part<'_>| Self::plain(parts, part).is_some_and(|it| self.is_accepted(it));
+        let left_out = parts.list.iter().filter(is_left_out);
+        left_out.fold(parts.key, |key, part| Parts::without(key, part))
+    }
+
+    fn is_accepted(&self, candidate: u32) -> bool {
+        self.candidates.get(&candidate).is_some_and(|it| it.trial.accepted)
+    }
+
+    /// The candidate that this part makes no difference anywhere.
+    fn plain(parts: &Parts<'_>, part: &Part<'_>) -> Option<u32> {
+        match part.kind {
+            PartKind::Host => None,
+            PartKind::Parameter => Some(number(&[1, hash(part.name, 0)])),
+            PartKind::Segment(place) => {
+                Some(number(&[2, parts.prefixes[usize::from(place)], u64::from(place)]))
+            }
+        }
+    }
+
+    /// The parts that may make no difference, with the classes.
+    fn axes<'a, 'b>(&self, parts: &'b Parts<'a>, key: u64) -> Vec<Axis<'a, 'b>> {
+        let axis = |part: &'b Part<'a>| {
+            let left_out = Self::plain(parts, part).is_some_and(|it| self.is_accepted(it));
+            let class = if left_out { key } else { Parts::without(key, part) };
+            let bit = match part.kind {
+                PartKind::Host => 1,
+                PartKind::Segment(place) => 2_u16.checked_shl(place.into()).unwrap_or(0),
+                PartKind::Parameter => 0,
+            };
+            let value = (hash(part.value, 9) >> 48) as u16;
+            Axis { part, class, value, bit }
+        };
+        parts.list.iter().map(axis).collect()
+    }
+
+    /// The candidates to which a page belongs that differs from a known one in this part, the most general first.
+    fn candidates_of(
+        &self,
+        parts: &Parts<'_>,
+        all: &[Axis<'_, '_>],
+        axis: &Axis<'_, '_>,
+    ) -> Vec<(u32, Test)> {
+        let part = axis.part;
+        let plain = Self::plain(parts, part);
+        let place = match part.kind {
+            PartKind::Parameter => {
+                return plain.map(|it| (it, self.test_of(it, part))).into_iter().collect();
+            }
+            PartKind::Host => 0,
+            PartKind::Segment(place) => u64::from(place) + 1,
+        };
+        let prefix =
+            if place == 0 { 0 } else { parts.prefixes[usize::try_from(place).unwrap_or(1) - 1] };
+        // Pages that differ from this one in another part: what came of leaving out this one there?
+        let others = all.iter().filter(|other| other.bit != 0 && other.bit != axis.bit);
+        let others = others.filter_map(|other| self.classes.get(&other.class));
+        let others = others.filter(|class| (class.same | class.different) & axis.bit != 0);
+        // The fewer pages it has, the more they have in common with this one.
+        let nearest = others.min_by_key(|class| class.members);
+        let (same, different) =
+            nearest.map_or((0, 0), |class| (class.same & axis.bit, class.different & axis.bit));
+        let class = self.classes.get(&axis.class).copied().unwrap_or_default();
+        let agree = class.members > 1 && class.groups[1] == 0;
+        let state = match (same != 0, different != 0) {
+            (false, false) if agree => 4,
+            (same, different) => u64::from(same) + 2 * u64::from(different),
+        };
+        let test = if state == 1 { QUICK } else { SAFE };
+        let next = parts.segments().nth(usize::try_from(place).unwrap_or(0));
+        let next = next.map_or(0, |part| hash(part.value, 0));
+        let mut found = vec![
+            (number(&[3, place, prefix, state]), test),
+            (number(&[4, place, prefix, state, next, hash(part.value, 0)]), test),
+        ];
+        if part.kind == PartKind::Host {
+            found.insert(0, (number(&[8, hash(part.value, 0)]), SAFE));
+        }
+        if let Some(plain) = plain {
+            found.insert(0, (plain, self.test_of(plain, part)));
+        }
+        found
+    }
+
+    /// How much evidence is needed to leave out this part everywhere.
+    fn test_of(&self, candidate: u32, part: &Part<'_>) -> Test {
+        let candidate = self.candidates.get(&candidate);
+        let has_many = candidate.is_some_and(|it| it.values.count_ones() >= MANY_VALUES);
+        let has_ids = has_many && candidate.is_some_and(|it| it.ids * 10 > it.trial.n * 9);
+        match part.kind {
+            _ if is_delicate(part.name) => CAREFUL,
+            PartKind::Parameter if has_many || self.elsewhere.contains(&hash(part.name, 0)) => {
+                QUICK
+            }
+            PartKind::Parameter => CAREFUL,
+            _ if has_ids => QUICK,
+            _ => SAFE,
+        }
+    }
+
+    /// A page was judged: its text has this number. Returns whether a rule was learnt or unlearnt.
+    pub(super) fn judged(&mut self, url: &Url, group: u32, is_new: bool) -> bool {
+        let parts = Parts::of(url);
+        let key = self.reduced(&parts);
+        let axes = self.axes(&parts, key);
+        let mut changed = false;
+        let mut outcomes = Vec::new();
+        for axis in &axes {
+            let Some(class) = self.twins(axis) else { continue };
+            let same = class.has(group);
+            // If it repeats some other page, that says nothing about this part.
+            if !same && !is_new {
+                continue;
+            }
+            outcomes.push((axis.bit, same));
+            if axis.part.kind == PartKind::Parameter {
+                self.tried.push((hash(axis.part.name, 0), same));
+            }
+            for (number, test) in self.candidates_of(&parts, &axes, axis) {
+                changed |= self.try_candidate(number, test, axis.part, same, &parts);
+            }
+        }
+        changed |= self.try_tails(&parts, group, is_new);
+        for axis in &axes {
+            let class = self.class(axis.class);
+            class.add(group, axis.value);
+            for (bit, same) in outcomes.iter().filter(|(bit, _)| *bit != axis.bit) {
+                if *same { class.same |= bit } else { class.different |= bit }
+            }
+        }
+        if let Some(order) = order_of(&parts, key) {
+            if let Some(class) = self.classes.get(&order) {
+                let same = class.has(group);
+                if same || is_new {
+                    changed |= self.try_number(ORDER, QUICK, same, || "order of parameters".into());
+                }
+            }
+            self.class(order).add(group, 0);
+        }
+        changed
+    }
+
+    /// The class of pages that differ in this part, if there are any.
+    fn twins(&self, axis: &Axis<'_, '_>) -> Option<&Class> {
+        self.classes.get(&axis.class).filter(|class| class.differs(axis.value))
+    }
+
+    fn try_number(
+        &mut self,
+        number: u32,
+        test: Test,
+        same: bool,
+        words: impl FnOnce() -> Box<str>,
+    ) -> bool {
+        let candidate = self.candidates.entry(number).or_default();
+        let changed = candidate.trial.add(test, same);
+        if changed && candidate.text.is_none() {
+            candidate.text = Some(words());
+        }
+        changed
+    }
+
+    /// How often a candidate fails; with few trials, by a more general one.
+    #[allow(clippy::cast_precision_loss, reason = "an estimate")]
+    pub(super) fn failing(&self, number: u32) -> Option<f32> {
+        let candidate = self.candidates.get(&number)?;
+        let general = self.candidates.get(&candidate.general).filter(|it| it.trial.n > 0);
+        let prior = general.map_or(0.5, |it| it.trial.failing());
+        let Trial { n, failures, .. } = candidate.trial;
+        Some((failures as f32 + 4.0 * prior) / (n as f32 + 4.0))
+    }
+
+    fn try_candidate(
+        &mut self,
+        number: u32,
+        test: Test,
+        part: &Part<'_>,
+        same: bool,
+        parts: &Parts<'_>,
+    ) -> bool {
+        if self.candidates.len() >= CANDIDATES && !self.candidates.contains_key(&number) {
+            self.candidates.retain(|_, it| it.trial.accepted || it.trial.n >= 20);
+        }
+        let candidate = self.candidates.entry(number).or_default();
+        candidate.values |= 1 << (hash(part.value, 5) & 63);
+        let has_digit = part.value.bytes().any(|byte| byte.is_ascii_digit());
+        let is_id = form(part.value) == Form::Id || part.value.len() >= 5 && has_digit;
+        candidate.ids += u32::from(is_id);
+        let changed = candidate.trial.add(test, same);
+        if changed && candidate.text.is_none() {
+            candidate.text = Some(describe(part, parts).into());
+        }
+        changed
+    }
+
+    /// Tries whether pages with the same last segments are the same.
+    fn try_tails(&mut self, parts: &Parts<'_>, group: u32, is_new: bool) -> bool {
+        let mut changed = false;
+        for (length, class) in tails(parts) {
+            let is_longer = parts.segments().count() > length;
+            if let Some(known) = self.classes.get(&class).filter(|_| is_longer) {
+                let same = known.has(group);
+                if same || is_new {
+                    let text = || format!("all but the last {length} segments").into();
+                    changed |= self.try_number(number(&[5, length as u64]), SAFE, same, text);
+                }
+            }
+            self.class(class).add(group, 0);
+        }
+        changed
+    }
+
+    fn class(&mut self, key: u64) -> &mut Class {
+        if !self.classes.contains_key(&key) {
+            if self.order.len() >= KEYS
+                && let Some(oldest) = self.order.pop_front()
+            {
+                self.classes.remove(&oldest);
+            }
+            self.order.push_back(key);
+        }
+        self.classes.entry(key).or_default()
+    }
+
+    /// What is known of a URL that was not fetched.
+    pub(super) fn guess(&self, url: &Url) -> Guess {
+        let parts = Parts::of(url);
+        let key = self.reduced(&parts);
+        let axes = self.axes(&parts, key);
+        let mut best: Option<(f32, u32, u32)> = None;
+        for axis in &axes {
+            if self.twins(axis).is_none() {
+                continue;
+            }
+            let all = self.candidates_of(&parts, &axes, axis);
+            if let Some((rule, _)) = all.iter().find(|(it, _)| self.is_accepted(*it)) {
+                return Guess::Repeats(*rule);
+            }
+            // The most special one with some evidence says how likely it is.
+            let known = all.iter().rev().find_map(|(it, _)| {
+                let candidate = self.candidates.get(it).filter(|it| it.trial.n >= 4)?;
+                Some((candidate.trial.failing(), all.last().map_or(*it, |last| last.0)))
+            });
+            if let Some((failing, special)) = known
+                && failing < best.map_or(0.6, |best| best.0)
+            {
+                let general = all.iter().rev().nth(1).map_or(special, |it| it.0);
+                best = Some((failing, special, general));
+            }
+        }
+        if let Some(order) = order_of(&parts, key)
+            && self.classes.contains_key(&order)
+        {
+            return if self.is_accepted(ORDER) {
+                Guess::Repeats(ORDER)
+            } else {
+                Guess::Perhaps(ORDER, ORDER)
+            };
+        }
+        for (length, class) in tails(&parts) {
+            let rule = number(&[5, length as u64]);
+            if parts.segments().count() > length
+                && self.classes.contains_key(&class)
+                && self.is_accepted(rule)
+            {
+                return Guess::Repeats(rule);
+            }
+        }
+        best.map_or(Guess::Open, |(_, special, general)| Guess::Perhaps(special, general))
+    }
+
+    /// The patterns of a URL: its own first.
+    pub(super) fn patterns(&mut self, url: &Url) -> Vec<Pattern> {
+        let parts = Parts::of(url);
+        let host = url.host_str().unwrap_or_default();
+        let name = hash(host, 1);
+        if self.hosts.len() < MANY_HOSTS && !self.hosts.contains(&name) {
+            self.hosts.push(name);
+        }
+        let is_one_of_many = self.hosts.len() >= MANY_HOSTS && !self.hosts[..2].contains(&name);
+        let shown = if is_one_of_many { "*" } else { host };
+        let is_odd = parts.repeats() || parts.segments().count() > 10 || is_one_of_many;
+        let own = parts.pattern(shown, true);
+        let shape = parts.pattern(shown, false);
+        let mut all = Vec::with_capacity(3);
+        if shape != own {
+            all.push((shape, if is_odd { Breadth::Odd } else { Breadth::Broad }));
+        }
+        let mut segments = parts.segments();
+        if let (Some(first), Some(_)) = (segments.next(), segments.next())
+            && form(first.value) == Form::Word
+        {
+            all.push((format!("{shown}/{}/…", first.value), Breadth::Broad));
+        }
+        all.insert(0, (own, if is_odd { Breadth::Odd } else { Breadth::Own }));
+        let pattern = |(text, breadth): (String, _)| Pattern {
+            number: number(&[6, hash(&text, 0), u64::from(breadth == Breadth::Broad)]),
+            text,
+            breadth,
+        };
+        all.into_iter().map(pattern).collect()
+    }
+
+    /// Links in a row within its pattern that led to a page.
+    pub(super) fn chain(&self, url: &Url) -> u16 {
+        self.classes.get(&!Parts::of(url).key).map_or(0, |class| class.chain)
+    }
+
+    pub(super) fn set_chain(&mut self, url: &Url, chain: u16) {
+        self.class(!Parts::of(url).key).chain = chain;
+    }
+}
+
+/// A pattern of URLs.
+#[derive(Clone, Debug)]
+pub(super) struct Pattern {
+    pub(super) number: u32,
+    pub(super) text: String,
+    pub(super) breadth: Breadth,
+}
+
+/// The parameters of a URL, by name.
+pub(super) fn parameters(url: &Url) -> impl Iterator<Item = u64> {
+    let parts = Parts::of(url);
+    let names: Vec<u64> = parts.parameters().map(|part| hash(part.name, 0)).collect();
+    names.into_iter()
+}
+
+/// The candidate that the order of parameters makes no difference.
+const ORDER: u32 = 7;
+
+/// The class of the URLs with the same parameters in any order, if there are several.
+fn order_of(parts: &Parts<'_>, key: u64) -> Option<u64> {
+    (parts.parameters().count() > 1).then(|| key.rotate_left(17))
+}
+
+/// The classes of the pages with the same last one and two segments, on the same host and with the same parameters.
+fn tails(parts: &Parts<'_>) -> Vec<(usize, u64)> {
+    let segments: Vec<&str> = parts.segments().map(|part| part.value).collect();
+    let host = parts.list.first().map_or(0, |part| hash(part.value, 1));
+    let names = parts
+        .parameters()
+        .fold(host, |all, part| all.wrapping_add(hash(part.value, hash(part.name, 8))));
+    let of = |length: usize| {
+        let tail = segments.len().checked_sub(length)?;
+        let is_empty = segments[tail..].iter().all(|it| it.is_empty());
+        let key = segments[tail..].iter().fold(names, |all, it| hash(it, all ^ length as u64));
+        (!is_empty).then_some((length, key))
+    };
+    [2, 1].into_iter().filter_map(of).collect()
+}
+
+/// A part in words.
+fn describe(part: &Part<'_>, parts: &Parts<'_>) -> String {
+    match part.kind {
+        PartKind::Host => format!("host {}", part.value),
+        PartKind::Parameter => format!("parameter {}", part.name),
+        PartKind::Segment(place) => {
+            let before: Vec<&str> =
+                parts.segments().take(place.into()).flat_map(|it| ["/", it.value]).collect();
+            let before = before.concat();
+            format!("segment {} of {before}/*", u32::from(place) + 1)
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Wald's sequential probability ratio test: does a part of URLs make no difference?
+//!
+//! After A. Wald, Sequential Tests of Statistical Hypotheses, Annals of Mathematical Statistics 16 (1945). Each trial is a success (the page
+//! repeats the one that the rule names) or a failure. The test stops as soon as the evidence is enough for one of two hypotheses, which
+//! takes half the trials of a test of fixed length.
+
+use serde::{Deserialize, Serialize};
+
+/// The two hypotheses, and how often they may be confused.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Test {
+    /// The share of successes at which a rule is not good enough.
+    pub(super) p0: f32,
+    /// The share of successes at which it is.
+    pub(super) p1: f32,
+    /// How often a rule that is not good enough may be accepted.
+    pub(super) alpha: f32,
+}
+
+/// 150 trials without a failure.
+pub(super) const SAFE: Test = Test { p0: 0.95, p1: 0.995, alpha: 0.001 };
+/// 360 trials: for parts that often make a difference on a few pages.
+pub(super) const CAREFUL: Test = Test { p0: 0.98, p1: 0.999, alpha: 0.001 };
+/// 47 trials: for parts whose values carry no meaning, and for what other evidence supports.
+pub(super) const QUICK: Test = Test { p0: 0.85, p1: 0.985, alpha: 0.001 };
+
+impl Test {
+    fn accept(self) -> f32 {
+        (0.99 / self.alpha).ln()
+    }
+
+    fn success(self) -> f32 {
+        (self.p1 / self.p0).ln()
+    }
+
+    fn failure(self) -> f32 {
+        ((1.0 - self.p1) / (1.0 - self.p0)).ln()
+    }
+}
+
+/// The evidence so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Trial {
+    score: f32,
+    /// Trials.
+    pub(super) n: u32,
+    pub(super) failures: u32,
+    pub(super) accepted: bool,
+    /// Trials since it was accepted last.
+    pub(super) since: u32,
+}
+
+impl Trial {
+    /// Enters one trial. Returns whether the rule was accepted or unlearnt by it.
+    pub(super) fn add(&mut self, test: Test, success: bool) -> bool {
+        self.n = self.n.saturating_add(1);
+        self.failures += u32::from(!success);
+        let step = if success { test.success() } else { test.failure() };
+        // Old evidence does not outweigh two failures, nor does it keep a rule from being learnt later.
+        let (least, most) = (-2.0 * test.accept(), test.accept() - 0.5 * test.failure());
+        self.score = (self.score + step).clamp(least, most);
+        let is_accepted = if self.accepted {
+            self.score > test.accept() + test.failure()
+        } else {
+            self.score >= test.accept()
+        };
+        let changed = std::mem::replace(&mut self.accepted, is_accepted) != is_accepted;
+        self.since = if changed { 0 } else { self.since.saturating_add(1) };
+        changed
+    }
+
+    /// The share of trials that failed: as estimated, with a prior of one half in one trial.
+    #[allow(clippy::cast_precision_loss, reason = "an estimate")]
+    pub(super) fn failing(&self) -> f32 {
+        (self.failures as f32 + 0.5) / (self.n as f32 + 1.0)
+    }
+
+    /// The upper bound of that share, 95 % sure.
+    #[allow(clippy::cast_precision_loss, reason = "an estimate")]
+    pub(super) fn failing_at_most(&self) -> f64 {
+        upper_bound(u64::from(self.n), u64::from(self.failures))
+    }
+}
+
+/// The upper end of the one-sided Wilson interval, 95 %, for `found` of `n`; with none found, the exact bound.
+#[allow(clippy::cast_precision_loss, reason = "an estimate")]
+pub(super) fn upper_bound(n: u64, found: u64) -> f64 {
+    if n == 0 {
+        return 1.0;
+    }
+    let n = n as f64;
+    if found == 0 {
+        return 1.0 - 0.05_f64.powf(1.0 / n);
+    }
+    let (z, p) = (1.645_f64, found as f64 / n);
+    let centre = p + z * z / (2.0 * n);
+    let spread = z * (p * (1.0 - p) / n + z * z / (4.0 * n * n)).sqrt();
+    ((centre + spread) / (1.0 + z * z / n)).min(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trials_without_a_failure_that_are_enough() {
+        for (test, most) in [(QUICK, 47), (SAFE, 150), (CAREFUL, 361)] {
+            let mut trial = Trial::default();
+            let enough = (1..1000).find(|_| trial.add(test, true)).unwrap();
+            assert!(enough <= most && enough * 10 > most * 9, "{enough}");
+            trial.add(test, false);
+            assert!(trial.accepted, "one failure is not enough");
+            trial.add(test, false);
+            assert!(!trial.accepted, "two are");
+        }
+    }
+
+    #[test]
+    fn a_rule_that_fails_once_in_ten_is_not_accepted() {
+        for test in [SAFE, CAREFUL] {
+            let mut trial = Trial::default();
+            assert!(!(0..100_000).any(|n| trial.add(test, n % 10 != 0)));
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! What the program prints about itself: completions, manual pages, the schema of the configuration.
+
+use std::{fs, path::Path};
+
+use pagesieve::config::{DEFAULT, schema};
+use serde_json::Value;
+
+use crate::cli::{pagesieve, stdout};
+
+#[test]
+fn completions_and_manual_pages_name_every_command() {
+    let help = stdout(&pagesieve().arg("--help").assert().success());
+    let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let commands: Vec<_> = commands
+        .map_while(|line| line.split_whitespace().next())
+        .filter(|it| *it != "help")
+        .collect();
+    assert!(commands.contains(&"crawl") && commands.contains(&"man"), "{commands:?}");
+    let directory = tempfile::tempdir().unwrap();
+    pagesieve().arg("man").arg(directory.path()).assert().success().stdout("");
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let script = stdout(&pagesieve().args(["completions", shell]).assert().success());
+        for command in &commands {
+            assert!(script.contains(command), "{shell}: {command}");
+        }
+    }
+    for command in &commands {
+        let page = directory.path().join(format!("pagesieve-{command}.1"));
+        assert!(fs::read_to_string(page).unwrap().contains(".SH SYNOPSIS"), "{command}");
+    }
+    let page = stdout(&pagesieve().arg("man").assert().success());
+    assert!(page.contains(".TH pagesieve 1"), "{page}");
+    pagesieve().args(["completions", "tcsh"]).assert().code(2);
+}
+
+/// Why a value is not as the schema says. Knows the keywords that our schema uses.
+fn mismatch(schema: &Value, value: &Value) -> Option<String> {
+    let object = schema.as_object().unwrap();
+    object.iter().find_map(|(keyword, wanted)| {
+        let names = |name: &str| match value {
+            Value::Object(_) => name == "object",
+            Value::Array(_) => name == "array",
+            Value::String(_) => name == "string",
+            Value::Bool(_) => name == "boolean",
+            Value::Number(number) => name == "integer" && number.is_i64() || name == "number",
+            Value::Null => false,
+        };
+        let fits = match keyword.as_str() {
+            "$schema" | "title" | "description" | "additionalProperties" => true,
+            "type" => match wanted {
+                Value::String(name) => names(name),
+                all => all.as_array().unwrap().iter().any(|name| names(name.as_str().unwrap())),
+            },
+            "enum" => wanted.as_array().unwrap().contains(value),
+            "minimum" => value.as_i64() >= wanted.as_i64(),
+            "items" => return value.as_array()?.iter().find_map(|item| mismatch(wanted, item)),
+            "required" => wanted
+                .as_array()
+                .unwrap()
+                .iter()
+                .all(|key| value.get(key.as_str().unwrap()).is_some()),
+            "oneOf" => {
+                let all = wanted.as_array().unwrap().iter();
+                all.filter(|schema| mismatch(schema, value).is_none()).count() == 1
+            }
+            "properties" => {
+                return value.as_object()?.iter().find_map(|(key, value)| {
+                    match (wanted.get(key), &schema["additionalProperties"]) {
+                        (Some(schema), _) => mismatch(schema, value),
+                        (None, Value::Bool(false)) => Some(format!("unknown key {key}")),
+                        (None, _) => None,
+                    }
+                });
+            }
+            other => panic!("what does {other} mean?"),
+        };
+        (!fits).then(|| format!("{keyword} {wanted}: {value}"))
+    })
+}
+
+/// Why a configuration is not as the schema says.
+fn wrong(toml: &str) -> Option<String> {
+    let value = serde_json::to_value(toml.parse::<toml::Table>().unwrap()).unwrap();
+    mismatch(&schema(), &value)
+}
+
+#[test]
+fn the_schema_accepts_every_example() {
+    assert_eq!(wrong(DEFAULT), None);
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut examples = 0;
+    for file in fs::read_dir(root.join("config")).unwrap() {
+        let path = file.unwrap().path();
+        assert_eq!(wrong(&fs::read_to_string(&path).unwrap()), None, "{}", path.display());
+        examples += 1;
+    }
+    assert!(examples >= 4);
+    let documents = ["README.md", "docs/crawling.md", "docs/formats.md"];
+    for document in documents {
+        let text = fs::read_to_string(root.join(document)).unwrap();
+        for block in text.split("```toml\n").skip(1) {
+            let block = block.split("```").next().unwrap();
+            assert_eq!(wrong(block), None, "{document}: {block}");
+        }
+    }
+    // What the comments of the bundled configuration show.
+    for keys in [
+        "fetch = { resolve = { 'docs.test' = '127.0.0.1:8080' }, proxy = 'http://a.test:1', ca_file = 'a.pem' }",
+        "dedup = { seed = 7, radius = 9, memory = 1_000_000, window = { entries = 5, age = 'unlimited' } }",
+        "extract = [{ site = 'a.test', keep = ['.b'], drop = [] }]",
+        "seeds = [{ sitemap = 'https://a.test/', scope = 'any', include = ['x'], max_depth = 1, tags = [] }]",
+    ] {
+        assert_eq!(wrong(keys), None, "{keys}");
+    }
+}
+
+#[test]
+fn the_schema_refuses_wrong_keys_and_values() {
+    for keys in [
+        "max_pages = 1",
+        "crawl = { max_dept = 3 }",
+        "crawl = { max_depth = 'deep' }",
+        "crawl = { max_depth = -1 }",
+        "dedup = { mode = 'classical' }",
+        "dedup = { window = { age = '90d', size = 1 } }",
+        "dedup = { same_site = { store = 'yes' } }",
+        "politeness = { share_delay = 'ip' }",
+        "store = { warc = 'yes' }",
+        "extract = [{ keep = [] }]",
+        "seeds = [{ scope = 'host' }]",
+        "seeds = [{ url = 'http://a.test/', file = 'b' }]",
+        "seeds = [{ url = 'http://a.test/', scope = 'all' }]",
+    ] {
+        assert!(wrong(keys).is_some(), "{keys}");
+    }
+}
+
+#[test]
+fn the_schema_explains_every_key() {
+    fn unexplained(schema: &Value, path: &str) -> Vec<String> {
+        let tables = schema.get("properties").or_else(|| schema["items"].get("properties"));
+        let keys = tables.and_then(Value::as_object).into_iter().flatten();
+        let keys = keys.flat_map(|(key, schema)| {
+            let path = format!("{path}{key}");
+            let is_key =
+                schema.get("properties").is_none() && schema["items"].get("properties").is_none();
+            let lacks = is_key && schema.get("description").is_none();
+            [unexplained(schema, &format!("{path}.")), lacks.then_some(path).into_iter().collect()]
+                .concat()
+        });
+        keys.collect()
+    }
+    let inline = ["dedup.window", "dedup.same_site", "dedup.cross_site"];
+    let mut bare = unexplained(&schema(), "");
+    bare.retain(|key| !inline.iter().any(|table| key.starts_with(table)));
+    assert_eq!(bare, [""; 0]);
+}

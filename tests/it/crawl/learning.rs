@@ -1,0 +1,121 @@
+//! What is learnt of a site: URLs that repeat known pages are deferred, traps end, and no page is lost.
+
+use pagesieve::{
+    crawl::{Links, PastRun, Plan, Policy, Store},
+    report::{End, Warning},
+    state::Reason,
+};
+
+use super::site::{Site, html, text};
+use crate::server::{Reply, Request};
+
+fn learn(plan: &mut Plan) {
+    let learn = Policy { store: Store::Skip, links: Links::Learn };
+    (plan.dedup.same_site, plan.dedup.cross_site) = (learn, learn);
+    plan.crawl.concurrency = 1.try_into().unwrap();
+}
+
+fn answer(page: Option<String>) -> Reply {
+    page.map_or_else(|| Reply::new(404, "not found"), Reply::html)
+}
+
+fn linked(name: &str, links: impl IntoIterator<Item = String>) -> String {
+    let links: Vec<String> = links.into_iter().collect();
+    html(name, 60, &links.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+const ARTICLES: u64 = 200;
+
+/// Each article links to two others, with another session whenever it is asked for under another one.
+fn articles(path: &str) -> Option<String> {
+    let (path, query) = path.split_once('?').unwrap_or((path, ""));
+    let number: u64 = path.strip_prefix("/article-")?.parse().ok().filter(|it| *it < ARTICLES)?;
+    let session = query.bytes().fold(number, |all, byte| all * 31 % 99_991 + u64::from(byte));
+    let links = [number * 2 + 1, number * 2 + 2, number / 2, number + 1].map(|to| {
+        format!("/article-{}?sid={:08x}{to:04}", to % ARTICLES, session * 7_919 % 0xffff_ffff)
+    });
+    Some(linked(&format!("article {number}"), links))
+}
+
+#[test]
+fn a_session_in_the_query_is_learnt_and_no_page_is_lost() {
+    let site = Site::answering(
+        |request: &Request, _| answer(articles(&request.path)),
+        &["a.test/article-0"],
+    )
+    .planned(learn);
+    let report = site.run();
+    assert_eq!(report.end, End::Done);
+    assert_eq!(report.counts.unique, ARTICLES);
+    assert!(report.counts.fetched < 3 * ARTICLES, "{}", report.counts.fetched);
+    let deferred = report.counts.skipped[&Reason::Rule];
+    assert!(deferred > 0);
+    assert_eq!(report.learnt.rules[0].part, "parameter sid");
+    let is_deferred =
+        |it: &Warning| matches!(it, Warning::Deferred { urls, .. } if *urls == deferred);
+    assert!(report.warnings.iter().any(is_deferred), "{:?}", report.warnings);
+
+    let lines = site.skipped();
+    let line = lines.iter().find(|line| line["reason"] == "rule").unwrap();
+    let past = PastRun::open(site.path()).unwrap();
+    let explained = past.explain(line["url"].as_str().unwrap()).unwrap().unwrap();
+    assert_eq!(explained.url.detail.as_deref(), Some("parameter sid makes no difference"));
+
+    drop(past);
+    let before = site.server.requests().len();
+    assert_eq!(site.run().counts.unique, ARTICLES);
+    assert_eq!(site.server.requests().len(), before, "what is learnt lasts");
+}
+
+#[test]
+fn what_is_deferred_is_fetched_if_the_policy_follows_all_links() {
+    let site = Site::answering(
+        |request: &Request, _| answer(articles(&request.path)),
+        &["a.test/article-0"],
+    )
+    .planned(learn);
+    let report = site.run();
+    let site = site.planned(|plan| {
+        plan.dedup.same_site.links = Links::Follow;
+        plan.dedup.cross_site.links = Links::Follow;
+        plan.crawl.max_pages = report.counts.fetched + 50;
+    });
+    let again = site.run();
+    assert_eq!(again.counts.fetched, report.counts.fetched + 50);
+    assert_eq!(again.counts.skipped.get(&Reason::Rule), None);
+}
+
+#[test]
+fn an_endless_calendar_ends_and_a_list_of_240_pages_does_not() {
+    let pages = |path: &str| {
+        let number = |prefix: &str| path.strip_prefix(prefix)?.parse::<u64>().ok();
+        if let Some(month) = number("/calendar?month=") {
+            let links = [month + 1, month + 12].map(|to| format!("/calendar?month={to}"));
+            let links: String = links.iter().map(|to| format!("<a href='{to}'></a>")).collect();
+            return Some(format!("<p>Events of month {month}: none.</p>{links}"));
+        }
+        if let Some(list) = number("/list?page=").filter(|list| *list < 240) {
+            let items = (0..3).map(|item| format!("/item/{}", list * 3 + item));
+            let next = format!("/list?page={}", list + 1);
+            let links: String =
+                items.chain([next]).map(|to| format!("<a href='{to}'></a>")).collect();
+            return Some(format!("<p>{}</p>{links}", text(&format!("list {list}"), 30)));
+        }
+        if let Some(item) = number("/item/") {
+            return Some(linked(&format!("item {item}"), ["/".to_owned()]));
+        }
+        let links = ["/calendar?month=1".to_owned(), "/list?page=0".to_owned()];
+        (path == "/").then(|| linked("start", links))
+    };
+    let site =
+        Site::answering(move |request: &Request, _| answer(pages(&request.path)), &["a.test/"])
+            .planned(learn);
+    let report = site.run();
+    assert_eq!(report.end, End::Done);
+    let asked = |what: &str| {
+        site.server.requests().iter().filter(|request| request.path.starts_with(what)).count()
+    };
+    assert_eq!((asked("/list"), asked("/item")), (241, 720));
+    assert!(asked("/calendar") < 300, "{}", asked("/calendar"));
+    assert!(report.counts.skipped[&Reason::LowYield] > 0);
+}
