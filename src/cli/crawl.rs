@@ -5,6 +5,7 @@ use std::{
     io::{self, IsTerminal, Write},
     path::{Path, PathBuf},
     process,
+    time::Duration,
 };
 
 use jiff::Timestamp;
@@ -48,6 +49,9 @@ pub(super) struct Args {
     /// Delete an earlier run in the same directory, and start over
     #[arg(long)]
     fresh: bool,
+    /// Ask for known pages again: which have changed? All of them, or those that are due by `crawl.revisit_after`
+    #[arg(long, conflicts_with_all = ["dry_run", "fresh"])]
+    revisit: bool,
     /// Do not ask before deleting
     #[arg(long, requires = "fresh")]
     yes: bool,
@@ -70,7 +74,10 @@ pub(super) struct ReportArgs {
 }
 
 pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
-    let plan = args.target.draft(args.out.as_deref())?.check()?.into_plan();
+    let mut plan = args.target.draft(args.out.as_deref())?.check()?.into_plan();
+    if args.revisit {
+        plan.crawl.revisit_after.get_or_insert(Duration::ZERO);
+    }
     if args.dry_run {
         return dry_run(&plan, out);
     }

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use super::plan::CrawlError;
 use crate::{
     report::{HTML, JSON, Report},
-    sink::{Checksums, DUPLICATES, Mark, PAGES, parts, warc},
+    sink::{CHANGES, Checksums, DUPLICATES, LINES, Mark, PAGES, parts, warc},
     state::{State, StateError, WriteLock},
 };
 
@@ -18,7 +18,7 @@ use crate::{
 pub(super) const STATE: &str = "state.sqlite";
 
 /// The other files of a run, except WARC files. Earlier versions wrote `skipped.jsonl`.
-const OUTPUTS: [&str; 5] = [PAGES, DUPLICATES, "skipped.jsonl", HTML, JSON];
+const OUTPUTS: [&str; 6] = [PAGES, DUPLICATES, CHANGES, "skipped.jsonl", HTML, JSON];
 /// Those that are written again from the state.
 pub(super) const DERIVED: [&str; 2] = [HTML, JSON];
 
@@ -113,7 +113,7 @@ pub(super) fn check_unclaimed(directory: &Path) -> Result<(), CrawlError> {
 
 /// The files of lines in a directory, the full ones too.
 fn full_files(directory: &Path) -> io::Result<Vec<PathBuf>> {
-    Ok([parts(directory, PAGES)?, parts(directory, DUPLICATES)?].concat())
+    Ok(LINES.map(|name| parts(directory, name)).into_iter().collect::<io::Result<Vec<_>>>()?.concat())
 }
 
 /// Deletes the files of a run, and nothing else in its directory. Deletes the state last, so that after a failure the rest is still

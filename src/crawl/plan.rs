@@ -41,6 +41,10 @@ pub struct Options {
     /// How long the run waits if no host answers any more; then it ends, and can be continued.
     #[serde(with = "humantime_serde")]
     pub max_outage: Duration,
+    /// Known pages are asked for again after this time, those that change often after a quarter of it, others after up to eight times of it.
+    /// Without it, no page is.
+    #[serde(with = "humantime_serde", skip_serializing_if = "Option::is_none")]
+    pub revisit_after: Option<Duration>,
     /// Query parameters that make no difference to the page, and are removed; `*` at the end matches any ending.
     pub tracking: Vec<String>,
 }
@@ -53,6 +57,7 @@ impl Default for Options {
             max_pages: 100_000,
             max_depth: 1_000,
             max_outage: Duration::from_hours(24),
+            revisit_after: None,
             tracking: UrlOptions::default().tracking,
         }
     }

@@ -20,7 +20,7 @@ use super::{
 use crate::{
     page::DocId,
     report::counted,
-    sink::{Checksums, DUPLICATES, Mark, PAGES, open_part, parts},
+    sink::{CHANGES, Checksums, DUPLICATES, Mark, PAGES, open_part, parts},
     state::{Inspection, Log, State, WriteLock, is_sound, restore},
 };
 
@@ -99,6 +99,10 @@ fn list_lost(
     state: &State,
     done: &mut Repair,
 ) -> Result<(), CrawlError> {
+    if known.file == CHANGES {
+        done.dropped.push(format!("{CHANGES}: the lines at its end"));
+        return Ok(());
+    }
     let name = if known.name.starts_with("pages") { PAGES } else { DUPLICATES };
     let failed = CrawlError::file(run);
     let (mut last, listed) = (String::new(), done.dropped.iter().cloned().collect::<HashSet<_>>());

@@ -333,7 +333,9 @@ pub(super) fn each_line(
 /// The URL of a line, as far as it can be read.
 pub(super) fn url_in(line: &[u8]) -> String {
     let line = String::from_utf8_lossy(line);
-    let id = line.split_once("\"id\":\"").map(|(_, rest)| rest);
+    // Lines of `changes.jsonl` have no id.
+    let named = |name| line.split_once(name).map(|(_, rest)| rest);
+    let id = named("\"id\":\"").or_else(|| named("\"url\":\""));
     let url = id.and_then(|rest| rest.split('"').next()).unwrap_or("a URL that cannot be read");
     url.chars().take(2_000).collect()
 }

@@ -23,7 +23,7 @@ use crate::{
     extract::{self, Extractor, Truncation},
     filter::Documents,
     fingerprint::Digest,
-    page::{NormalUrl, Page, Timestamp, UrlOptions},
+    page::{NormalUrl, Page, Timestamp, UrlOptions, Validators},
     sink::warc::Exchange,
     state::{Reason, RobotsRow, SkipCause, UrlKind},
 };
@@ -120,6 +120,7 @@ impl Worker {
         }
         if self.learns
             && task.attempt == 0
+            && task.queued.visit.is_none()
             && !self.ask(|reply| Request::Ask(Arc::clone(task), reply)).await?
         {
             return Ok(Finished::Submitted);
@@ -128,7 +129,8 @@ impl Worker {
             UrlKind::Page => Limit::Page,
             UrlKind::Sitemap => Limit::Sitemap,
         };
-        let (got, exchange) = self.request(task.id, url, limit, task.patience).await;
+        let known = known(task);
+        let (got, exchange) = self.request(task.id, (url, known), limit, task.patience).await;
         trace(url, task.attempt, &got);
         if self.may_retry(task.attempt, &got) {
             self.archive(exchange).await?;
@@ -147,11 +149,11 @@ impl Worker {
     async fn request(
         &self,
         id: TaskId,
-        url: &Url,
+        (url, known): (&Url, Option<&Validators>),
         limit: Limit,
         patience: Option<Duration>,
     ) -> (Result<Response, FetchError>, Option<Exchange>) {
-        let (got, exchange) = self.fetcher.exchange(url, limit, patience).await;
+        let (got, exchange) = self.fetcher.exchange(url, limit, patience, known).await;
         let (address, signal) = match &got {
             Ok(response) if matches!(response.status.as_u16(), 429 | 503) => (
                 Some(response.address.ip()),
@@ -179,9 +181,12 @@ impl Worker {
             content_type: response.content_type.take(),
             at: Timestamp::now(),
             is_cut: response.extent == Extent::Cut,
+            validators: std::mem::take(&mut response.validators),
             share: response.share.take(),
         };
-        let outcome = if response.is_redirect() {
+        let outcome = if status == 304 && known(task).is_some() {
+            Outcome::Unchanged(received.at)
+        } else if response.is_redirect() {
             Outcome::Redirect { status, target: self.redirect_target(url, &response) }
         } else if !response.status.is_success() {
             let cause = may_pass(status).then_some(SkipCause::Incomplete);
@@ -225,7 +230,8 @@ impl Worker {
     ) -> Result<Finished, RecorderGone> {
         let page = Arc::new(page);
         let mut body = None;
-        if self.probes {
+        // Whether a known page has changed, its text says.
+        if self.probes && task.queued.visit.is_none() {
             let probed = Arc::clone(&page);
             let digest = self.compute(move || Digest::of(&probed.body)).await;
             body = Some(digest);
@@ -272,7 +278,7 @@ impl Worker {
         self: Arc<Self>,
         task: Arc<ProbeTask>,
     ) -> Result<Finished, RecorderGone> {
-        let request = self.request(task.id, &task.url, Limit::Robots, Some(PROBE_TIME));
+        let request = self.request(task.id, (&task.url, None), Limit::Robots, Some(PROBE_TIME));
         let (_, exchange) = request.await;
         self.archive(exchange).await?;
         Ok(Finished::Probed(task))
@@ -304,7 +310,7 @@ impl Worker {
             return Ok(RobotsResult::Rules(self.parse_robots(body).await, age(at)));
         }
         let (got, exchange) =
-            self.request(task.id, request.url(), Limit::Robots, task.patience).await;
+            self.request(task.id, (request.url(), None), Limit::Robots, task.patience).await;
         let may_retry = self.may_retry(task.attempt, &got);
         self.archive(exchange).await?;
         Ok(match request.receive(got) {
@@ -433,6 +439,12 @@ fn trace(url: &Url, attempt: u32, got: &Result<Response, FetchError>) {
 fn may_pass(status: u16) -> bool {
     matches!(status, 408 | 425 | 429 | 500..600)
         && !matches!(status, 501 | 505 | 506 | 508 | 510 | 511)
+}
+
+/// What is sent with the request of a known page to ask whether it has changed.
+fn known(task: &Task) -> Option<&Validators> {
+    let visit = task.queued.visit.as_ref()?;
+    Some(&visit.validators).filter(|validators| !validators.is_empty())
 }
 
 /// Whether another attempt may succeed.

@@ -9,6 +9,8 @@ pub(crate) mod numbers;
 pub(crate) mod outline;
 #[cfg(feature = "html")]
 pub(crate) mod percent;
+#[cfg(feature = "crawl")]
+mod validators;
 
 use std::{
     fmt,
@@ -22,6 +24,8 @@ pub use language::{Lang, language};
 #[cfg(feature = "html")]
 pub use normal_url::{NormalUrl, Origin, UrlError, UrlOptions, site_of};
 pub use outline::Outline;
+#[cfg(feature = "crawl")]
+pub use validators::Validators;
 
 /// A response as received from the network or read from a file: content coding removed, not yet decoded or parsed.
 #[cfg(feature = "html")]

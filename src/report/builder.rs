@@ -68,6 +68,7 @@ impl Builder {
 
     fn of_urls(state: &State) -> Result<Self, StateError> {
         let mut builder = Self::default();
+        (builder.counts.unchanged, builder.counts.changed) = state.visit_counts()?;
         let is_skipped = |state| matches!(state, UrlState::Skipped(_));
         state.for_each_url(is_skipped, |row| match row.state {
             UrlState::Skipped(reason) => {
@@ -199,6 +200,12 @@ impl Builder {
             state.drop_unreachable_seed(id)?;
         }
         Ok(())
+    }
+
+    /// Counts a known page that was asked for again.
+    pub(crate) fn revisited(&mut self, has_changed: bool) {
+        self.counts.unchanged += u64::from(!has_changed);
+        self.counts.changed += u64::from(has_changed);
     }
 
     /// Duplicates that were not stored although their policy, of the same site or of other sites, is to keep them.

@@ -148,6 +148,12 @@ pub struct Counts {
     pub near: u64,
     /// Lines of `pages.jsonl`.
     pub stored: u64,
+    /// How often a known page was asked for again and had not changed.
+    #[serde(default)]
+    pub unchanged: u64,
+    /// How often it had: the lines of `changes.jsonl`.
+    #[serde(default)]
+    pub changed: u64,
     /// Other known URLs by reason: what `export` and `export --pending` print.
     pub skipped: BTreeMap<Reason, u64>,
 }

@@ -16,7 +16,7 @@ use crate::{
     index::{Audit, BlockIndex},
     page::numbers::thousands,
     report::{Cluster, DeferredHost, End, Exact, Member, Report},
-    sink::{DUPLICATES, PAGES, record::VerdictName},
+    sink::{CHANGES, DUPLICATES, PAGES, record::VerdictName},
     state::Reason,
 };
 
@@ -97,6 +97,11 @@ impl fmt::Display for Report {
         line(f, "exact duplicates", exact, &share(exact), &steps)?;
         line(f, "near duplicates", counts.near, &share(counts.near), "")?;
         line(f, "stored", counts.stored, "", "")?;
+        if counts.unchanged + counts.changed > 0 {
+            line(f, "asked again", counts.unchanged + counts.changed, "", "known pages:")?;
+            line(f, "  unchanged", counts.unchanged, "", "")?;
+            line(f, "  changed", counts.changed, "", "each has a line in changes.jsonl")?;
+        }
         if counts.all_skipped() > 0 {
             line(f, "skipped", counts.all_skipped(), "", "not fetched, or no pages:")?;
         }

@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 
 use self::{
     parts::Parts,
-    record::{DuplicateLine, PageLine},
+    record::{ChangeLine, DuplicateLine, PageLine},
     warc::{Exchange, Kind, RunFields, Warc},
 };
 use crate::state::{is_full, is_read_only};
@@ -40,6 +40,10 @@ pub use replace::{Replacement, replace};
 pub const PAGES: &str = "pages.jsonl";
 /// A line for each duplicate that is not stored.
 pub const DUPLICATES: &str = "duplicates.jsonl";
+/// A line for each known page that had changed when it was asked for again.
+pub const CHANGES: &str = "changes.jsonl";
+/// The files of lines.
+pub const LINES: [&str; 3] = [PAGES, DUPLICATES, CHANGES];
 
 /// The `[store]` table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -164,13 +168,14 @@ impl SinkError {
     }
 }
 
-/// The growing files of a run directory: `pages.jsonl`, `duplicates.jsonl` and, if configured, `warc/*.warc.gz`.
+/// The growing files of a run directory: `pages.jsonl`, `duplicates.jsonl`, `changes.jsonl` and, if configured, `warc/*.warc.gz`.
 ///
 /// Lines and records are written in the order of the calls. They need not be durable before the next [`sync`](Self::sync).
 #[derive(Debug)]
 pub struct Outputs {
     pages: Parts,
     duplicates: Parts,
+    changes: Parts,
     warc: Option<Warc>,
 }
 
@@ -192,6 +197,7 @@ impl Outputs {
         Ok(Self {
             pages: Parts::open(directory, PAGES, committed)?,
             duplicates: Parts::open(directory, DUPLICATES, committed)?,
+            changes: Parts::open(directory, CHANGES, committed)?,
             warc: warc.map(|run| Warc::open(directory, run, committed)).transpose()?,
         })
     }
@@ -200,6 +206,7 @@ impl Outputs {
     pub fn rotate(&mut self, options: Options) {
         self.pages.rotate(options);
         self.duplicates.rotate(options);
+        self.changes.rotate(options);
         if let Some(warc) = &mut self.warc {
             warc.rotate(options);
         }
@@ -221,6 +228,15 @@ impl Outputs {
     /// If the write fails.
     pub fn write_duplicate(&mut self, line: &DuplicateLine<'_>) -> Result<(), SinkError> {
         self.duplicates.write_line(line)
+    }
+
+    /// Writes the line of a page that has changed.
+    ///
+    /// # Errors
+    ///
+    /// If the write fails.
+    pub fn write_change(&mut self, line: &ChangeLine<'_>) -> Result<(), SinkError> {
+        self.changes.write_line(line)
     }
 
     /// Writes a request and its response, of any kind, and returns their position; `None` without WARC files. Must precede the line
@@ -247,6 +263,7 @@ impl Outputs {
         let mut marks = self.warc.as_mut().map(Warc::sync).transpose()?.unwrap_or_default();
         marks.extend(self.pages.sync()?);
         marks.extend(self.duplicates.sync()?);
+        marks.extend(self.changes.sync()?);
         Ok(marks)
     }
 
@@ -257,7 +274,8 @@ impl Outputs {
     /// If a file cannot be removed.
     pub fn committed(&mut self) -> Result<(), SinkError> {
         self.pages.committed()?;
-        self.duplicates.committed()
+        self.duplicates.committed()?;
+        self.changes.committed()
     }
 
     /// The checksums of what was synced since the last call, with the name of the file: of the current file of lines, the name that it gets
@@ -266,6 +284,7 @@ impl Outputs {
         let mut checksums = self.warc.as_mut().map(Warc::take_checksums).unwrap_or_default();
         checksums.extend(self.pages.take_checksums());
         checksums.extend(self.duplicates.take_checksums());
+        checksums.extend(self.changes.take_checksums());
         checksums
     }
 }

@@ -12,7 +12,7 @@ use std::{
 use serde::Serialize;
 
 use super::{
-    Checksums, DUPLICATES, Mark, Options, PAGES, SinkError,
+    Checksums, LINES, Mark, Options, SinkError,
     append::{AppendFile, check_regular, sync_parent},
     open_known,
     replace::beside,
@@ -155,7 +155,7 @@ pub fn open_part(path: &Path) -> io::Result<Box<dyn BufRead>> {
 /// The name under which the checksums of a file are kept: that which it has when it is full.
 #[must_use]
 pub(crate) fn checksums_name<'a>(file: &str, files: impl Iterator<Item = &'a str>) -> String {
-    if ![PAGES, DUPLICATES].contains(&file) {
+    if !LINES.contains(&file) {
         return file.to_owned();
     }
     part(file, files.filter_map(|other| number(file, other)).max().unwrap_or(0) + 1)

@@ -162,6 +162,53 @@ pub struct DuplicateLine<'a> {
     pub referrer: Option<Cow<'a, str>>,
 }
 
+/// How a known page had changed when it was asked for again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChangeName {
+    /// It has another text.
+    Text,
+    /// There is no page any more.
+    Gone,
+    /// There is a page again, with the text that was known.
+    Back,
+}
+
+/// A line of `changes.jsonl`: a known page that had changed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ChangeLine<'a> {
+    /// The URL.
+    #[serde(borrow)]
+    pub url: Cow<'a, str>,
+    /// When it was asked for.
+    pub at: Timestamp,
+    /// How it had changed.
+    pub change: ChangeName,
+    /// When it was received or asked for before.
+    pub since: Timestamp,
+    /// The fingerprint of the text that was known, unless that has no features.
+    pub before: Option<Fingerprint>,
+    /// The fingerprint of the text that it has now, unless there is none or it has no features.
+    pub after: Option<Fingerprint>,
+    /// Number of differing bits of the two fingerprints, if there are two.
+    pub distance: Option<u32>,
+    /// How the new text was judged.
+    pub verdict: Option<VerdictName>,
+    /// The page that the new text repeats, if it is a duplicate.
+    #[serde(rename = "match")]
+    pub matched: Option<Cow<'a, str>>,
+    /// Why there is no page any more.
+    pub reason: Option<Reason>,
+    /// Details of the reason.
+    pub detail: Option<Cow<'a, str>>,
+    /// The HTTP status, if there was a response.
+    pub status: Option<u16>,
+    /// How often it was asked for since it was received first.
+    pub visits: u32,
+    /// How often it had changed then.
+    pub changes: u32,
+}
+
 /// A line that `export` prints: a known URL that is neither stored nor a duplicate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SkippedLine<'a> {

@@ -168,6 +168,11 @@ impl State {
     /// Drops a document and what is kept of its article.
     pub(super) fn drop_document(&self, id: DocId) -> Result<(), StateError> {
         self.execute("DELETE FROM documents WHERE id = ?", [signed(id.0)])?;
+        self.drop_article(id)
+    }
+
+    /// Drops what is kept of a document's article.
+    pub(super) fn drop_article(&self, id: DocId) -> Result<(), StateError> {
         self.execute("DELETE FROM articles WHERE document = ?", [signed(id.0)])?;
         self.execute("DELETE FROM keys WHERE document = ?", [signed(id.0)])
     }

@@ -214,6 +214,21 @@ impl DurableFilter {
         })
     }
 
+    /// Takes a unique document out of the window, as part of the open transaction: from now on nothing repeats it, and its row stays.
+    ///
+    /// # Errors
+    /// As [`judge`](Self::judge).
+    #[cfg(feature = "crawl")]
+    pub(crate) fn release(&mut self, id: DocId) -> Result<(), StateError> {
+        self.attempt(|this| {
+            if this.engine.remove(id) {
+                this.log.remove(&this.state, id)?;
+                this.state.drop_article(id)?;
+            }
+            Ok(())
+        })
+    }
+
     /// Makes everything durable that was judged or removed.
     ///
     /// # Errors

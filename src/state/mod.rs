@@ -38,6 +38,8 @@ mod totals;
 mod url_log;
 #[cfg(feature = "crawl")]
 mod urls;
+#[cfg(feature = "crawl")]
+mod visits;
 
 #[cfg(test)]
 mod tests;
@@ -79,6 +81,7 @@ pub(crate) use {
     totals::{ClusterKind, ClusterRow, HostCounts},
     url_log::UrlLog,
     urls::{NewUrl, Queued, RETRY_AFTER, UrlOutcome},
+    visits::Visit,
 };
 
 use open::{OLDEST, VERSION};

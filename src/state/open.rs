@@ -20,13 +20,14 @@ use super::{
 };
 
 /// The version of the file's layout.
-pub(crate) const VERSION: i64 = 8;
+pub(crate) const VERSION: i64 = 9;
 /// The versions before, which are migrated when the file is opened, unless another process is using it, and what brings each to the next.
-const MIGRATIONS: [(i64, &str); 4] = [
+const MIGRATIONS: [(i64, &str); 5] = [
     (4, include_str!("migrate-4.sql")),
     (5, include_str!("migrate-5.sql")),
     (6, include_str!("migrate-6.sql")),
     (7, include_str!("migrate-7.sql")),
+    (8, include_str!("migrate-8.sql")),
 ];
 /// The oldest of them.
 pub(super) const OLDEST: i64 = MIGRATIONS[0].0;

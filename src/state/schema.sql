@@ -1,4 +1,4 @@
--- Version 8. Times are milliseconds since the Unix epoch.
+-- Version 9. Times are milliseconds since the Unix epoch.
 -- A representative is a unique document that later ones may still match. An alias is a digest of a duplicate, by which later documents match
 -- the duplicate's representative. src/filter/window.rs describes which rows belong to the window and when they leave it.
 
@@ -126,6 +126,20 @@ CREATE TABLE urls (
 CREATE INDEX urls_failed ON urls (at) WHERE cause IN (1, 4, 5);
 -- Those that are deferred by a rule or by yield.
 CREATE INDEX urls_learnt ON urls (id) WHERE state IN (14, 15);
+
+-- What is known of each judged page to ask later whether it has changed (visits.rs).
+CREATE TABLE visits (
+    url INTEGER PRIMARY KEY,
+    document INTEGER NOT NULL,          -- its latest version
+    etag TEXT,                          -- as received
+    last_modified TEXT,
+    text BLOB,                          -- digest of its text; NULL if it was judged by its body alone, or by an earlier version
+    lost INTEGER,                       -- why there was no page the last time, by the number of the reason; NULL if there was one
+    checked INTEGER NOT NULL,           -- when it was received or asked for last
+    visits INTEGER NOT NULL,            -- how often it was asked for since it was judged first
+    changes INTEGER NOT NULL,           -- how often it had changed then
+    span INTEGER NOT NULL               -- milliseconds from the first time to the last
+) STRICT;
 
 -- What becomes of URLs, in order: the index of the known URLs and the queue come back from it (url_log.rs).
 CREATE TABLE url_log (

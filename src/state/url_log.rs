@@ -472,7 +472,8 @@ impl UrlLog {
         let urls = self.queue.of_host(host, after, limit);
         let row = |(seq, id)| {
             let row = state.url_by_id(id)?.ok_or(NO_URL)?;
-            Ok(Queued { seq, url: UrlRow { depth: self.depth(id)?, ..row } })
+            let visit = state.visit(id)?.map(Box::new);
+            Ok(Queued { seq, url: UrlRow { depth: self.depth(id)?, ..row }, visit })
         };
         urls.map(row).collect()
     }

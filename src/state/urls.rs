@@ -9,6 +9,7 @@ use super::{
     hosts::HostId,
     reason::{Reason, SkipCause},
     unknown_code,
+    visits::Visit,
 };
 use crate::page::{NormalUrl, Timestamp};
 
@@ -129,11 +130,13 @@ pub(crate) struct Queued {
     pub(crate) seq: i64,
     /// The URL.
     pub(crate) url: UrlRow,
+    /// What is known of its page, if it was judged: then it is asked whether it has changed.
+    pub(crate) visit: Option<Box<Visit>>,
 }
 
 const COLUMNS: &str = "u.id, u.url, u.host, u.kind, u.state, u.detail, u.status, u.seed, u.depth, u.hops, u.referrer, u.at, u.cause";
 pub(super) const QUEUED: i64 = 0;
-const JUDGED: i64 = -1;
+pub(super) const JUDGED: i64 = -1;
 
 impl State {
     /// The row of this number.

@@ -259,12 +259,12 @@ pub(super) fn stored(run: &Run<'_>, page: &JudgedDocument) -> Result<Option<Stor
     }))
 }
 
-/// Reads the line of a URL in `pages.jsonl` or a full file of its kind, if there is one.
+/// Reads the last line of a URL in `pages.jsonl` or a full file of its kind, if there is one: that of its latest version.
 fn line(run: &Path, url: &str) -> Result<Option<Stored>> {
     let id = serde_json::to_string(url).expect("a string is JSON");
     // The id is the first field, so most lines need not be parsed.
     let prefix = format!("{{\"id\":{id},");
-    let mut line = Vec::new();
+    let (mut line, mut found) = (Vec::new(), None);
     for path in parts(run, PAGES).map_err(Failure::read(run))?.into_iter().rev() {
         let failure = |source| Failure::Read { path: path.clone(), source };
         let mut pages = open_part(&path).map_err(failure)?;
@@ -272,15 +272,18 @@ fn line(run: &Path, url: &str) -> Result<Option<Stored>> {
             if line.starts_with(prefix.as_bytes()) {
                 let page: PageLine<'_> =
                     serde_json::from_slice(&line).map_err(|error| failure(error.into()))?;
-                return Ok(Some(Stored {
+                found = Some(Stored {
                     text: page.text.map(Into::into),
                     signature: page.signature,
                     charset: page.charset.into(),
                     truncated: page.truncated.map(Into::into),
-                }));
+                });
             }
             line.clear();
         }
+        if found.is_some() {
+            break;
+        }
     }
-    Ok(None)
+    Ok(found)
 }

@@ -27,13 +27,16 @@ use futures_util::TryStreamExt;
 use ipnet::IpNet;
 use reqwest::{
     Certificate, Client, Method, Request,
-    header::{ACCEPT, ACCEPT_ENCODING, HeaderMap, HeaderValue, USER_AGENT},
+    header::{
+        ACCEPT, ACCEPT_ENCODING, HeaderMap, HeaderValue, IF_MODIFIED_SINCE, IF_NONE_MATCH,
+        USER_AGENT,
+    },
 };
 use serde::{Deserialize, Serialize};
 use url::{Host, Url};
 
 use crate::{
-    page::Timestamp,
+    page::{Timestamp, Validators},
     sink::warc::{Cut, Exchange},
 };
 
@@ -182,7 +185,7 @@ impl Fetcher {
     ///
     /// If no whole response arrived before the deadline; [`FetchError::kind`] says why.
     pub async fn get(&self, url: &Url, limit: Limit) -> Result<Response, FetchError> {
-        self.exchange(url, limit, None).await.0
+        self.exchange(url, limit, None, None).await.0
     }
 
     /// Checks what can be known of `url` without a look-up: its scheme, and its host if that is an address or mapped.
@@ -227,17 +230,20 @@ impl Fetcher {
         Ok(SocketAddr::new(ip, url.port_or_known_default().unwrap_or(0)))
     }
 
-    /// Requests `url` once, like [`Self::get`]; the head must arrive within `patience`, if that is given. If exchanges are kept and a head
-    /// arrived, also returns the exchange as it was sent and received, content coding kept.
+    /// Requests `url` once, like [`Self::get`]; the head must arrive within `patience`, if that is given. With validators that are `known`
+    /// from an earlier response of this URL, asks whether the page has changed: the status is 304 if it has not. If exchanges are kept and a
+    /// head arrived, also returns the exchange as it was sent and received, content coding kept.
     pub async fn exchange(
         &self,
         url: &Url,
         limit: Limit,
         patience: Option<Duration>,
+        known: Option<&Validators>,
     ) -> (Result<Response, FetchError>, Option<Exchange>) {
         let (mut exchange, mut answered) = (None, false);
         let patience = patience.unwrap_or(self.timeout);
-        let asking = self.ask(url, limit, patience, &mut exchange, &mut answered);
+        let headers = self.headers(known);
+        let asking = self.ask((url, &headers), limit, patience, &mut exchange, &mut answered);
         let asked = tokio::time::timeout(self.timeout, asking).await;
         let got = asked.unwrap_or_else(|_| Err(FetchError::timeout(url)));
         let got = got.map_err(|error| if answered { error.after_head() } else { error });
@@ -247,10 +253,22 @@ impl Fetcher {
         (got, exchange)
     }
 
+    /// What is sent with each request, and what asks for changes.
+    fn headers(&self, known: Option<&Validators>) -> HeaderMap {
+        let mut headers = self.headers.clone();
+        let etag = known.and_then(Validators::etag);
+        let date = known.and_then(Validators::last_modified);
+        for (name, value) in [(IF_NONE_MATCH, etag), (IF_MODIFIED_SINCE, date)] {
+            let value = value.and_then(|value| HeaderValue::from_str(value).ok());
+            headers.extend(value.map(|value| (name, value)));
+        }
+        headers
+    }
+
     /// Puts what arrives into `exchange`, if exchanges are kept, and sets `answered` when the head has arrived.
     async fn ask(
         &self,
-        url: &Url,
+        (url, headers): (&Url, &HeaderMap),
         limit: Limit,
         patience: Duration,
         exchange: &mut Option<Exchange>,
@@ -259,13 +277,13 @@ impl Fetcher {
         self.admit(url)?;
         let started = Timestamp::now();
         let lease = self.connections.lease(url);
-        let head = tokio::time::timeout(patience, self.head(url, lease.client())).await;
+        let head = tokio::time::timeout(patience, self.head((url, headers), lease.client())).await;
         let (arriving, address) = head.map_err(|_| FetchError::timeout(url))??;
         *answered = true;
         let mut response = Response::of_head(&arriving, address);
         if self.keep_exchanges {
             let address = self.proxy_of(url).is_none().then_some(address.ip());
-            *exchange = Some(exchange_of_head(started, url, &self.headers, &arriving, address));
+            *exchange = Some(exchange_of_head(started, url, headers, &arriving, address));
         }
         let received = exchange.as_mut().map(|exchange| &mut exchange.body);
         let extent = if is_needed(&response, limit) {
@@ -288,11 +306,11 @@ impl Fetcher {
     /// Sends the request, and receives the head of the response and the host's address.
     async fn head(
         &self,
-        url: &Url,
+        (url, headers): (&Url, &HeaderMap),
         client: &Client,
     ) -> Result<(reqwest::Response, SocketAddr), FetchError> {
         let mut request = Request::new(Method::GET, url.clone());
-        *request.headers_mut() = self.headers.clone();
+        *request.headers_mut() = headers.clone();
         let Some(proxy) = self.proxy_of(url) else {
             let sent = client.execute(request).await;
             let arriving = sent.map_err(|error| FetchError::head(url, error, None))?;

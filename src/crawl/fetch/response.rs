@@ -10,12 +10,18 @@ use std::{
 use jiff::{civil::DateTime, tz::TimeZone};
 use reqwest::{
     StatusCode,
-    header::{CONTENT_TYPE, HeaderMap, HeaderName, LOCATION, RETRY_AFTER, TRANSFER_ENCODING},
+    header::{
+        CONTENT_TYPE, ETAG, HeaderMap, HeaderName, HeaderValue, LAST_MODIFIED, LOCATION, RETRY_AFTER,
+        TRANSFER_ENCODING,
+    },
 };
 use url::{Position, Url};
 
 use super::share::Share;
-use crate::{page::Timestamp, sink::warc::Exchange};
+use crate::{
+    page::{Timestamp, Validators},
+    sink::warc::Exchange,
+};
 
 /// A longer `Retry-After` is shortened to this, so that the caller can add it to any instant.
 const MAX_RETRY_AFTER: Duration = Duration::from_hours(366 * 24);
@@ -40,6 +46,8 @@ pub struct Response {
     pub location: Option<String>,
     /// How long to wait from now on, by the `Retry-After` header: at most 366 days, zero for a date in the past.
     pub retry_after: Option<Duration>,
+    /// What is sent with a later request to ask whether the page has changed; nothing unless the status is 200.
+    pub validators: Validators,
     /// The `X-Robots-Tag` headers.
     pub x_robots_tag: Vec<String>,
     /// The body without its content coding, or as much of it as `extent` says.
@@ -76,6 +84,11 @@ impl Response {
             retry_after: texts(&RETRY_AFTER)
                 .pop()
                 .and_then(|value| retry_after(&value, jiff::Timestamp::now())),
+            validators: if response.status() == StatusCode::OK {
+                validators(headers)
+            } else {
+                Validators::default()
+            },
             x_robots_tag: texts(&HeaderName::from_static("x-robots-tag")),
             body: Vec::new(),
             extent: Extent::Skipped,
@@ -106,6 +119,15 @@ impl Response {
 pub(super) fn content_type(headers: &HeaderMap) -> Option<String> {
     let last = headers.get_all(CONTENT_TYPE).iter().next_back();
     last.map(|value| text_of(value.as_bytes())).filter(|it| it.len() <= LONGEST_TYPE)
+}
+
+/// The validators of these headers. Several of one kind contradict each other: then there is none of it.
+fn validators(headers: &HeaderMap) -> Validators {
+    let only = |name: &HeaderName| {
+        let mut values = headers.get_all(name).iter();
+        values.next().filter(|_| values.next().is_none()).map(HeaderValue::as_bytes)
+    };
+    Validators::new(only(&ETAG), only(&LAST_MODIFIED))
 }
 
 /// The exchange of this head, with an empty body.

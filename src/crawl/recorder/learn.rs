@@ -110,8 +110,12 @@ impl Recorder {
         if !self.learning.learns {
             return Ok(());
         }
+        // A page that has changed is no trial: it was learnt from when it was judged first.
+        let mut seen = HashSet::new();
         for (name, id, text) in self.filter.state().last_judged(REPLAYED)? {
-            if let Some(url) = NormalUrl::stored(&name) {
+            if let Some(url) = NormalUrl::stored(&name)
+                && seen.insert(xxhash_rust::xxh3::xxh3_64(name.as_bytes()))
+            {
                 self.learning.learner.judged(&Page {
                     url: url.as_url(),
                     site: url.site(),

@@ -9,6 +9,7 @@ mod links;
 mod record;
 mod report;
 mod retry;
+mod revisit;
 mod start;
 
 #[cfg(test)]
@@ -44,7 +45,7 @@ use crate::{
     filter::Document,
     fingerprint::Digest,
     index::Audit,
-    page::{NormalUrl, Timestamp, UrlOptions},
+    page::{NormalUrl, Timestamp, UrlOptions, Validators},
     report::Builder,
     sink::{Outputs, warc},
     state::{
@@ -129,6 +130,8 @@ pub(super) enum Outcome {
     Page(Received, Box<Parsed>),
     /// A redirect, and its target or why there is none.
     Redirect { status: u16, target: Result<NormalUrl, String> },
+    /// A known page has not changed since its validators were received, says its server now.
+    Unchanged(Timestamp),
     /// A sitemap.
     Sitemap(Received, Sitemap),
     /// Nothing to be judged.
@@ -147,7 +150,9 @@ impl Outcome {
         match self {
             Self::Page(..) => true,
             Self::Skipped(skipped) => skipped.reason == Reason::ContentType,
-            Self::Redirect { .. } | Self::Sitemap(..) | Self::OverBudget => false,
+            Self::Redirect { .. } | Self::Unchanged(_) | Self::Sitemap(..) | Self::OverBudget => {
+                false
+            }
         }
     }
 }
@@ -160,6 +165,8 @@ pub(super) struct Received {
     pub(super) at: Timestamp,
     /// Whether the body was cut at the limit.
     pub(super) is_cut: bool,
+    /// With what its server can be asked for changes.
+    pub(super) validators: Validators,
     /// The memory that the body holds of the budget for all, until the outcome is recorded.
     #[expect(dead_code, reason = "it ends with the value")]
     pub(super) share: Option<Arc<Share>>,

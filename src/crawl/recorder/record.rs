@@ -34,11 +34,11 @@ struct Action<'a> {
 
 /// How the links of a page are followed.
 #[derive(Clone, Copy, Debug, Default)]
-struct FollowLinks {
+pub(super) struct FollowLinks {
     /// Why they are skipped, if they are.
-    skip: Option<SkipCause>,
+    pub(super) skip: Option<SkipCause>,
     /// Whether they are followed after those of unique pages.
-    late: bool,
+    pub(super) late: bool,
 }
 
 impl Recorder {
@@ -53,6 +53,9 @@ impl Recorder {
 
     /// Records what became of a URL.
     pub(super) fn record(&mut self, record: Record) -> Result<Update, CrawlError> {
+        if let Some(visit) = record.task.queued.visit.clone() {
+            return self.record_visit(record, &visit);
+        }
         let Record { task, outcome, exchange } = record;
         let fetched = outcome.is_page();
         let skipped = match outcome {
@@ -82,6 +85,8 @@ impl Recorder {
                 Some(self.follow_sitemap(&task, &received, &sitemap)?)
             }
             Outcome::Skipped(skipped) => Some(skipped),
+            // Nothing was known, so nobody had asked for it.
+            Outcome::Unchanged(_) => Some(Skipped::new(Reason::Status, Some(304), None)),
             Outcome::OverBudget => self.move_to_another_seed(&task)?,
         };
         if let Some(skipped) = &skipped {
@@ -142,7 +147,7 @@ impl Recorder {
     }
 
     /// Records a judged page. Returns how its links are followed. `parsed` is missing if the page was judged by its body.
-    fn record_judged(
+    pub(super) fn record_judged(
         &mut self,
         task: &Task,
         received: &Received,
@@ -171,6 +176,7 @@ impl Recorder {
         let (state, status, at) = (UrlState::Judged, Some(received.status), received.at);
         let outcome = UrlOutcome { state, cause: None, detail: None, status, at };
         self.urls.settle(self.filter.state(), row.id, &outcome)?;
+        self.note_visit(task, received, parsed, judgement)?;
         self.failures.judged(row.id);
         tracing::debug!(url = %row.url, number = judgement.id.0, verdict = ?judgement.verdict, "judged");
         match judgement.verdict {
@@ -179,6 +185,16 @@ impl Recorder {
             Verdict::Duplicate(_) => self.counts.near += 1,
         }
         Ok(action.links)
+    }
+
+    /// How the links of a page are followed that was judged so.
+    pub(super) fn links_of(
+        &self,
+        url: &str,
+        depth: u32,
+        judgement: &Judgement,
+    ) -> Result<FollowLinks, CrawlError> {
+        Ok(self.action(url, depth, judgement)?.links)
     }
 
     /// What policy does with a page.

@@ -24,6 +24,7 @@ impl Recorder {
         let end =
             if end == End::Done && self.has_work_at_stopped_hosts()? { End::Open } else { end };
         state.set_meta("end", json(&end))?;
+        self.end_pass(end)?;
         let learnt = self.summarise_learning()?;
         let state = self.filter.state();
         state.set_meta("learnt", json(&learnt))?;

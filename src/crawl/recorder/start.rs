@@ -118,6 +118,7 @@ impl Recorder {
             self.reassign_queued()?;
         }
         self.requeue_skipped(roots)?;
+        self.queue_visits()?;
         self.learn_again()?;
         self.queued.clear();
         self.commit()
@@ -229,6 +230,7 @@ impl Recorder {
         for row in without_seed {
             match self.admit(&row.url, row.kind, row.depth, None) {
                 Ok(seed) => UrlLog::set_seed(self.state(), &row, seed)?,
+                Err(_) if self.state().visit(row.id)?.is_some() => self.settle_known(&row)?,
                 Err(reason) => {
                     let (state, at) = (UrlState::Skipped(reason), Timestamp::now());
                     let outcome = UrlOutcome { state, cause: None, detail: None, status: None, at };

@@ -39,7 +39,7 @@ fn a_filter_continues_with_a_file_of_version_4() {
     assert!(judged > 0);
     filter.commit().unwrap();
     drop(filter);
-    assert_eq!(version(&path), 8);
+    assert_eq!(version(&path), 9);
     DurableFilter::open(&path, &options).unwrap();
 }
 

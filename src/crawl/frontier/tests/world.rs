@@ -227,7 +227,7 @@ fn queued(name: &str, host: usize, seq: i64, seed: usize) -> Queued {
         referrer: None,
         at: Timestamp(0),
     };
-    Queued { seq, url }
+    Queued { seq, url, visit: None }
 }
 
 #[derive(Debug, Default)]

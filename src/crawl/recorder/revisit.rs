@@ -1,0 +1,368 @@
+//! Known pages that are asked for again: which, when, and what became of them.
+//!
+//! A pass begins with a start of the run, which queues the pages that are due. It lasts until the run ends by itself, so a start after a kill
+//! goes on with what is left. Each page is recorded once: as unchanged, as changed, or not at all if there was no answer; then it stays due.
+
+use std::time::Duration;
+
+use super::{Outcome, Parsed, Received, Record, Recorder, Skipped, Update, json};
+use crate::{
+    crawl::{
+        directory::stored,
+        frontier::Task,
+        plan::{CrawlError, Plan},
+    },
+    filter::{Judgement, Verdict},
+    page::Timestamp,
+    report::End,
+    sink::{
+        record::{ChangeLine, ChangeName, Decision},
+        warc,
+    },
+    state::{JudgedDocument, Reason, StateError, UrlOutcome, UrlRow, UrlState, Visit},
+};
+
+/// The name in the state under which the beginning of a pass is kept.
+const PASS: &str = "pass";
+
+/// The bounds of the time between two visits: this part of `crawl.revisit_after`, and this many times it.
+const SHORTEST: u32 = 4;
+const LONGEST: u32 = 8;
+
+/// After which time a page is asked for again.
+///
+/// The time in which it changes with a probability of one half, if changes are a Poisson process. Their rate is estimated without the bias of
+/// X/n, by -ln((n - X + 0.5) / (n + 0.5)) for each visit, where X of n visits found a change (J. Cho, H. Garcia-Molina, Estimating frequency of
+/// change, ACM Transactions on Internet Technology 3(3), 2003). A few visits without a change say little: each at most doubles the time.
+fn interval(visit: &Visit, after: Duration) -> Duration {
+    let (visits, changes) = (f64::from(visit.visits), f64::from(visit.changes));
+    let longest = after.saturating_mul(2_u32.saturating_pow(visit.visits).min(LONGEST));
+    let rate = -((visits - changes + 0.5) / (visits + 0.5)).ln();
+    let between = Duration::from_millis(visit.span).as_secs_f64() / visits.max(1.0);
+    // Without a change the rate is zero, and the quotient infinite.
+    let half = Duration::try_from_secs_f64(between * std::f64::consts::LN_2 / rate.max(0.0));
+    half.unwrap_or(Duration::MAX).clamp(after / SHORTEST, longest)
+}
+
+/// Whether the text of a page is the one that was known. Where its digest is not, texts with equal figures are taken for equal.
+fn is_unchanged(visit: &Visit, former: &JudgedDocument, parsed: &Parsed) -> bool {
+    let sketch = parsed.document.sketch();
+    if visit.text.is_some() {
+        return visit.text == sketch.digest;
+    }
+    let (known, now) = (&former.judgement.facts, parsed.document.facts());
+    (known.fingerprint, known.chars, known.features) == (now.fingerprint, now.chars, now.features)
+}
+
+/// Why there is no page any more, if that is what a request has shown.
+fn loss(skipped: &Skipped) -> Option<Reason> {
+    let is_lost = match skipped.reason {
+        // Nobody had asked for a 304.
+        Reason::Status => skipped.status != Some(304),
+        Reason::Robots | Reason::Redirect | Reason::ContentType | Reason::Noindex => true,
+        _ => false,
+    };
+    (is_lost && skipped.cause.is_none()).then_some(skipped.reason)
+}
+
+/// How a known page had changed.
+struct Change<'a> {
+    name: ChangeName,
+    at: Timestamp,
+    status: Option<u16>,
+    /// The judgement of the new text, and the URL of its match.
+    judged: Option<(&'a Judgement, Option<String>)>,
+    /// Why there is no page.
+    lost: Option<(Reason, Option<&'a str>)>,
+}
+
+impl Recorder {
+    /// Begins a pass, or goes on with one, if pages are to be asked for again: queues those that are due.
+    pub(super) fn queue_visits(&mut self) -> Result<(), CrawlError> {
+        let Plan { crawl, .. } = &*self.plan;
+        let Some(after) = crawl.revisit_after else { return Ok(()) };
+        if self.counts.fetched >= crawl.max_pages {
+            tracing::warn!("no known page is asked for again, because max_pages is spent");
+            return Ok(());
+        }
+        let now = Timestamp::now();
+        let began = stored::<Option<Timestamp>>(self.state(), PASS)?.flatten().unwrap_or(now);
+        self.state().set_meta(PASS, json(&Some(began)))?;
+        // A visit in the millisecond in which a pass begins is one before it.
+        let before = Timestamp(began.0.saturating_add(1));
+        let is_due = |visit: &Visit| visit.checked + interval(visit, after) <= now;
+        let mut queued = 0_u64;
+        for id in self.state().due_visits(before, is_due)? {
+            let missing = StateError::Damaged("a page that was judged is no URL");
+            let row = self.state().url_by_id(id)?.ok_or(missing)?;
+            let row = UrlRow { depth: self.urls.depth(id)?, ..row };
+            // A seed is admitted by its own list.
+            let list = row.seed.filter(|_| row.referrer.is_none());
+            if !self.urls.is_deferred(row.host)
+                && let Ok(seed) = self.admit(&row.url, row.kind, row.depth, list)
+            {
+                self.requeue(&row, seed)?;
+                queued += 1;
+            }
+        }
+        tracing::info!(pages = queued, "known pages are asked for again");
+        Ok(())
+    }
+
+    /// The pass has ended, if the run has ended so.
+    pub(super) fn end_pass(&self, end: End) -> Result<(), CrawlError> {
+        if matches!(end, End::Done | End::Open) {
+            self.state().set_meta(PASS, json(&None::<Timestamp>))?;
+        }
+        Ok(())
+    }
+
+    /// Notes what is needed to ask for a page again that was just judged.
+    pub(super) fn note_visit(
+        &self,
+        task: &Task,
+        received: &Received,
+        parsed: Option<&Parsed>,
+        judgement: &Judgement,
+    ) -> Result<(), CrawlError> {
+        let first = || Visit::first(judgement.id, received.at);
+        let visit = Visit {
+            document: judgement.id,
+            validators: received.validators.clone(),
+            text: parsed.and_then(|parsed| parsed.document.sketch().digest),
+            lost: None,
+            ..task.queued.visit.as_ref().map_or_else(first, |known| known.again(received.at, true))
+        };
+        Ok(self.state().set_visit(task.queued.url.id, &visit)?)
+    }
+
+    /// Records what became of a known page that was asked for again.
+    pub(super) fn record_visit(
+        &mut self,
+        record: Record,
+        visit: &Visit,
+    ) -> Result<Update, CrawlError> {
+        let Record { task, outcome, exchange } = record;
+        let former = self.state().document(visit.document)?;
+        let former = former.ok_or(StateError::Damaged("a page that was judged is no document"))?;
+        let mut skipped = None;
+        match outcome {
+            Outcome::Unchanged(at) => {
+                self.archive(exchange.as_ref())?;
+                self.record_unchanged(&task, &former, visit.again(at, visit.lost.is_some()))?;
+            }
+            Outcome::Page(received, parsed) if parsed.extracted.robots.noindex => {
+                self.follow_links(&task.queued.url, &parsed, None, false, received.at)?;
+                let detail = Some("the page says noindex".to_owned());
+                skipped = Some(Skipped::new(Reason::Noindex, Some(received.status), detail));
+            }
+            Outcome::Page(received, parsed) if is_unchanged(visit, &former, &parsed) => {
+                let known = visit.again(received.at, visit.lost.is_some());
+                let (validators, text) = (received.validators, parsed.document.sketch().digest);
+                self.record_unchanged(&task, &former, Visit { validators, text, ..known })?;
+                self.follow_known(&task.queued.url, &former, &parsed, received.at)?;
+            }
+            Outcome::Page(received, parsed) => {
+                self.record_changed(&task, &former, (&received, &parsed), exchange.as_ref())?;
+                return self.finish_url(task, true, false);
+            }
+            Outcome::Redirect { status, target } => {
+                skipped = Some(self.follow_redirect(&task, status, &target)?);
+            }
+            Outcome::Skipped(found) => skipped = Some(found),
+            // No sitemap is a page, and what is over budget was not asked for.
+            Outcome::Sitemap(..) | Outcome::OverBudget => {}
+        }
+        if let Some(skipped) = &skipped {
+            self.archive(exchange.as_ref())?;
+            self.record_lost(&task, &former, visit, skipped)?;
+        }
+        self.settle_known(&task.queued.url)?;
+        let unanswered = skipped.is_some_and(|skipped| skipped.unanswered);
+        self.finish_url(task, false, unanswered)
+    }
+
+    fn archive(&mut self, exchange: Option<&warc::Exchange>) -> Result<(), CrawlError> {
+        if let Some(exchange) = exchange {
+            self.sink.write_exchange(exchange, &warc::Kind::Response)?;
+        }
+        Ok(())
+    }
+
+    /// The URL has the page again, or still, that is known of it.
+    pub(super) fn settle_known(&mut self, row: &UrlRow) -> Result<(), CrawlError> {
+        let (state, status, at) = (UrlState::Judged, row.status, Timestamp::now());
+        let outcome = UrlOutcome { state, cause: None, detail: None, status, at };
+        Ok(self.urls.settle(self.filter.state(), row.id, &outcome)?)
+    }
+
+    /// The page has the text that was known. If it had been lost, it is back.
+    fn record_unchanged(
+        &mut self,
+        task: &Task,
+        former: &JudgedDocument,
+        visit: Visit,
+    ) -> Result<(), CrawlError> {
+        let is_back = visit.lost.is_some();
+        let visit = Visit { lost: None, ..visit };
+        if is_back {
+            let at = visit.checked;
+            let (name, status) = (ChangeName::Back, task.queued.url.status);
+            let change = Change { name, at, status, judged: None, lost: None };
+            self.write_change(task, former, &visit, &change)?;
+        }
+        self.builder.revisited(is_back);
+        tracing::debug!(url = %task.queued.url.url, is_back, "unchanged");
+        Ok(self.state().set_visit(task.queued.url.id, &visit)?)
+    }
+
+    /// Follows the links of a page that has its text still, as those of a page that was judged so.
+    fn follow_known(
+        &mut self,
+        row: &UrlRow,
+        former: &JudgedDocument,
+        parsed: &Parsed,
+        at: Timestamp,
+    ) -> Result<(), CrawlError> {
+        let links = self.links_of(row.url.as_str(), self.urls.depth(row.id)?, &former.judgement)?;
+        self.follow_links(row, parsed, links.skip, links.late, at)
+    }
+
+    /// The page has another text: it is judged and stored again, in place of its former version.
+    fn record_changed(
+        &mut self,
+        task: &Task,
+        former: &JudgedDocument,
+        (received, parsed): (&Received, &Parsed),
+        exchange: Option<&warc::Exchange>,
+    ) -> Result<(), CrawlError> {
+        let row = &task.queued.url;
+        if former.judgement.verdict == Verdict::Unique {
+            self.filter.release(former.judgement.id)?;
+        }
+        let judgement = self.filter.judge(&parsed.document)?;
+        let links = self.record_judged(task, received, Some(parsed), &judgement, exchange)?;
+        let of = judgement.verdict.matched().map(|found| self.filter.id_of(found.of)).transpose()?;
+        let (name, at, status) = (ChangeName::Text, received.at, Some(received.status));
+        let change = Change { name, at, status, judged: Some((&judgement, of)), lost: None };
+        let missing = StateError::Damaged("a page that was judged has no visit");
+        let visit = self.state().visit(row.id)?.ok_or(missing)?;
+        self.write_change(task, former, &visit, &change)?;
+        self.builder.revisited(true);
+        self.follow_links(row, parsed, links.skip, links.late, received.at)
+    }
+
+    /// There is no page any more, unless a failure may pass: then nothing is known, and the page stays due. What was stored stays.
+    fn record_lost(
+        &mut self,
+        task: &Task,
+        former: &JudgedDocument,
+        visit: &Visit,
+        skipped: &Skipped,
+    ) -> Result<(), CrawlError> {
+        let Some(reason) = loss(skipped) else { return Ok(()) };
+        let (at, is_new) = (Timestamp::now(), visit.lost.is_none());
+        let visit = Visit { lost: Some(reason), ..visit.again(at, is_new) };
+        if is_new {
+            let lost = Some((reason, skipped.detail.as_deref()));
+            let (name, status) = (ChangeName::Gone, skipped.status);
+            let change = Change { name, at, status, judged: None, lost };
+            self.write_change(task, former, &visit, &change)?;
+        }
+        self.builder.revisited(is_new);
+        Ok(self.state().set_visit(task.queued.url.id, &visit)?)
+    }
+
+    fn write_change(
+        &mut self,
+        task: &Task,
+        former: &JudgedDocument,
+        visit: &Visit,
+        change: &Change<'_>,
+    ) -> Result<(), CrawlError> {
+        let known = task.queued.visit.as_ref();
+        let url = task.queued.url.url.as_str();
+        let Change { name, at, status, ref judged, lost } = *change;
+        let decision = judged
+            .as_ref()
+            .map(|(judgement, of)| Decision::new(url, None, judgement, of.as_deref()));
+        let before = former.judgement.facts.fingerprint;
+        let after = match (&decision, name) {
+            (Some(decision), _) => decision.fingerprint,
+            (None, ChangeName::Back) => before,
+            (None, ChangeName::Text | ChangeName::Gone) => None,
+        };
+        let line = ChangeLine {
+            url: url.into(),
+            at: at.into(),
+            change: name,
+            since: known.map_or(at, |known| known.checked).into(),
+            before,
+            after,
+            distance: before.zip(after).map(|(before, after)| before.distance(after)),
+            verdict: decision.as_ref().map(|decision| decision.verdict),
+            matched: decision.and_then(|decision| Some(decision.matched?.id)),
+            reason: lost.map(|(reason, _)| reason),
+            detail: lost.and_then(|(_, detail)| detail).map(Into::into),
+            status,
+            visits: visit.visits,
+            changes: visit.changes,
+        };
+        Ok(self.sink.write_change(&line)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::page::DocId;
+
+    const DAY: Duration = Duration::from_hours(24);
+
+    /// The time between the visits of a page that is asked for as it says, and of whose visits every `n`th finds a change.
+    fn settled(n: u32) -> Duration {
+        let mut visit = Visit::first(DocId(1), Timestamp(0));
+        for number in 1..=200 {
+            let at = visit.checked + interval(&visit, DAY);
+            visit = visit.again(at, n > 0 && number % n == 0);
+        }
+        interval(&visit, DAY)
+    }
+
+    #[test]
+    fn a_page_that_changes_often_is_asked_for_more_often() {
+        assert_eq!(interval(&Visit::first(DocId(1), Timestamp(0)), DAY), DAY);
+        assert_eq!(settled(0), DAY * LONGEST);
+        assert_eq!(settled(1), DAY / SHORTEST);
+        let times = [1, 2, 3, 5, 10, 0].map(settled);
+        assert!(times.is_sorted(), "{times:?}");
+    }
+
+    #[test]
+    fn a_few_visits_without_a_change_at_most_double_the_time() {
+        let mut visit = Visit::first(DocId(1), Timestamp(0));
+        for times in [2, 4, 8, 8, 8] {
+            visit = visit.again(visit.checked + DAY, false);
+            assert_eq!(interval(&visit, DAY), DAY * times);
+        }
+    }
+
+    #[test]
+    fn no_times_and_numbers_are_too_large() {
+        let visit = Visit {
+            visits: u32::MAX,
+            changes: u32::MAX,
+            span: u64::MAX,
+            ..Visit::first(DocId(1), Timestamp(i64::MAX))
+        };
+        for after in [Duration::ZERO, DAY, Duration::MAX] {
+            let found = interval(&visit, after);
+            assert!((after / SHORTEST..=after.saturating_mul(LONGEST)).contains(&found));
+        }
+        let again = visit.again(Timestamp(i64::MIN), true);
+        assert_eq!((again.visits, again.checked, again.span), (u32::MAX, visit.checked, u64::MAX));
+        // More changes than visits: only a damaged state has them.
+        let odd = Visit { visits: 1, changes: 9, ..visit };
+        interval(&odd, DAY);
+    }
+}
