@@ -113,7 +113,11 @@ pub(super) fn check_unclaimed(directory: &Path) -> Result<(), CrawlError> {
 
 /// The files of lines in a directory, the full ones too.
 fn full_files(directory: &Path) -> io::Result<Vec<PathBuf>> {
-    Ok(LINES.map(|name| parts(directory, name)).into_iter().collect::<io::Result<Vec<_>>>()?.concat())
+    Ok(LINES
+        .map(|name| parts(directory, name))
+        .into_iter()
+        .collect::<io::Result<Vec<_>>>()?
+        .concat())
 }
 
 /// Deletes the files of a run, and nothing else in its directory. Deletes the state last, so that after a failure the rest is still

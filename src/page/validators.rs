@@ -25,7 +25,8 @@ impl Validators {
     pub fn new(etag: Option<&[u8]>, last_modified: Option<&[u8]>) -> Self {
         let etag = etag.and_then(text).filter(|etag| is_entity_tag(etag));
         let last_modified = last_modified.and_then(text).filter(|date| may_be_date(date));
-        let length = [&etag, &last_modified].into_iter().flatten().map(|it| it.len()).sum::<usize>();
+        let length =
+            [&etag, &last_modified].into_iter().flatten().map(|it| it.len()).sum::<usize>();
         if length > LONGEST {
             return Self::default();
         }
@@ -93,8 +94,17 @@ mod tests {
     #[test]
     fn what_is_no_entity_tag_or_date_is_left_out() {
         let others: [&[u8]; 11] = [
-            b"", b"*", b"a", b"\"", b"w/\"a\"", b"\"a", b"\"a\", \"b\"", b"\"a b\"", b"\"a\x01\"",
-            b"\"a\r\nX: y\"", b"\"\xff\"",
+            b"",
+            b"*",
+            b"a",
+            b"\"",
+            b"w/\"a\"",
+            b"\"a",
+            b"\"a\", \"b\"",
+            b"\"a b\"",
+            b"\"a\x01\"",
+            b"\"a\r\nX: y\"",
+            b"\"\xff\"",
         ];
         for other in others {
             assert_eq!(etag(other), None, "{other:?}");

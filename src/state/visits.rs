@@ -36,7 +36,8 @@ pub(crate) struct Visit {
     pub(crate) span: u64,
 }
 
-const COLUMNS: &str = "v.document, v.etag, v.last_modified, v.text, v.lost, v.checked, v.visits, v.changes, v.span";
+const COLUMNS: &str =
+    "v.document, v.etag, v.last_modified, v.text, v.lost, v.checked, v.visits, v.changes, v.span";
 
 impl Visit {
     /// A page that was received for the first time.
@@ -125,16 +126,18 @@ impl State {
     /// If SQLite fails.
     pub(crate) fn visit_counts(&self) -> Result<(u64, u64), StateError> {
         let sql = "SELECT ifnull(sum(visits - changes), 0), ifnull(sum(changes), 0) FROM visits";
-        let counts = self.find(sql, [], |row| Ok((unsigned(row.get(0)?), unsigned(row.get(1)?))))?;
+        let counts =
+            self.find(sql, [], |row| Ok((unsigned(row.get(0)?), unsigned(row.get(1)?))))?;
         Ok(counts.unwrap_or_default())
     }
 }
 
 fn read_visit(row: &Row<'_>) -> rusqlite::Result<Visit> {
-    let bytes = |column| Ok::<_, rusqlite::Error>(row.get_ref(column)?.as_str_or_null()?.map(str::as_bytes));
+    let bytes = |column| {
+        Ok::<_, rusqlite::Error>(row.get_ref(column)?.as_str_or_null()?.map(str::as_bytes))
+    };
     let lost = row.get::<_, Option<u8>>(4)?;
-    let lost =
-        lost.map(|code| Reason::from_code(code).ok_or_else(|| unknown_code(4, code.into())));
+    let lost = lost.map(|code| Reason::from_code(code).ok_or_else(|| unknown_code(4, code.into())));
     Ok(Visit {
         document: DocId(unsigned(row.get(0)?)),
         validators: Validators::new(bytes(1)?, bytes(2)?),

@@ -490,7 +490,8 @@ async fn the_head_is_read_as_the_crawler_needs_it() {
         .header("X-Robots-Tag", "otherbot: nofollow")
         .header("Retry-After", "soon");
     let server = Server::start(Routes::new().at("*", "/", reply));
-    let (got, exchange) = fetcher(&open()).exchange(&server.url("/"), Limit::Page, None, None).await;
+    let (got, exchange) =
+        fetcher(&open()).exchange(&server.url("/"), Limit::Page, None, None).await;
     let answer = got.unwrap();
     assert_eq!(answer.x_robots_tag, ["noindex", "otherbot: nofollow"]);
     assert_eq!(answer.content_type.as_deref(), Some("text/html; charset=utf-8"));

@@ -11,8 +11,8 @@ use jiff::{civil::DateTime, tz::TimeZone};
 use reqwest::{
     StatusCode,
     header::{
-        CONTENT_TYPE, ETAG, HeaderMap, HeaderName, HeaderValue, LAST_MODIFIED, LOCATION, RETRY_AFTER,
-        TRANSFER_ENCODING,
+        CONTENT_TYPE, ETAG, HeaderMap, HeaderName, HeaderValue, LAST_MODIFIED, LOCATION,
+        RETRY_AFTER, TRANSFER_ENCODING,
     },
 };
 use url::{Position, Url};

@@ -242,7 +242,8 @@ impl Recorder {
         }
         let judgement = self.filter.judge(&parsed.document)?;
         let links = self.record_judged(task, received, Some(parsed), &judgement, exchange)?;
-        let of = judgement.verdict.matched().map(|found| self.filter.id_of(found.of)).transpose()?;
+        let of =
+            judgement.verdict.matched().map(|found| self.filter.id_of(found.of)).transpose()?;
         let (name, at, status) = (ChangeName::Text, received.at, Some(received.status));
         let change = Change { name, at, status, judged: Some((&judgement, of)), lost: None };
         let missing = StateError::Damaged("a page that was judged has no visit");

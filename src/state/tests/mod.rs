@@ -7,6 +7,7 @@ mod migration;
 mod queue;
 mod restore;
 mod texts;
+mod visits;
 
 use std::{fs, num::NonZeroU32};
 

@@ -16,7 +16,7 @@ use tempfile::tempdir;
 
 use super::{
     laws,
-    site::{decisions, field, lines, page, skipped},
+    site::{decisions, field, lines, page, skipped, state_in},
 };
 use crate::server::{Reply, Request, Server};
 use pagesieve::report::Report;
@@ -61,11 +61,21 @@ impl Executioner {
         self.run_until(config, more, "")
     }
 
+    /// The same for a crawl that asks for known pages again.
+    fn revisit(&self, config: &Path, more: usize, step: &str) -> bool {
+        self.run_with(&["--revisit"], config, more, step)
+    }
+
     /// The same; it also ends at the fifth commit that reaches this step.
     fn run_until(&self, config: &Path, more: usize, step: &str) -> bool {
+        self.run_with(&[], config, more, step)
+    }
+
+    fn run_with(&self, options: &[&str], config: &Path, more: usize, step: &str) -> bool {
         let mut waiting = self.next.lock().unwrap();
         let child = Command::new(env!("CARGO_BIN_EXE_pagesieve"))
             .args(["crawl", config.to_str().unwrap(), "--progress", "none"])
+            .args(options)
             .env("PAGESIEVE_DIE_AT", step)
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -221,4 +231,68 @@ fn a_crawl_that_is_always_killed_before_a_whole_batch_still_makes_progress() {
     // Ten requests take less than half of the time of a batch.
     let kills = (0..150).take_while(|_| !executioner.run(&path, 10)).count();
     assert!((5..150).contains(&kills), "{kills}");
+}
+
+/// What became of each visit: the lines of changes without their times, how often each page was asked for, and the stored pages in order.
+fn visited(run: &Path) -> (Vec<String>, Vec<(String, u32, u32)>, Vec<String>) {
+    let mut changes = lines(run, "changes.jsonl");
+    for line in &mut changes {
+        let line = line.as_object_mut().unwrap();
+        assert!(line.remove("at").is_some() && line.remove("since").is_some());
+    }
+    let state = state_in(run);
+    let sql =
+        "SELECT u.url, v.visits, v.changes FROM visits v JOIN urls u ON u.id = v.url ORDER BY u.id";
+    let mut rows = state.prepare(sql).unwrap();
+    let rows = rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
+    let pages = lines(run, "pages.jsonl");
+    let pages = field(&pages, "url").into_iter().map(str::to_owned).collect();
+    (changes.iter().map(ToString::to_string).collect(), rows.map(Result::unwrap).collect(), pages)
+}
+
+#[test]
+fn each_visit_of_a_crawl_that_is_killed_is_recorded_once() {
+    let (executioner, pass) = (Executioner::default(), Arc::new(AtomicUsize::new(0)));
+    let (theirs, passes) = (executioner.clone(), Arc::clone(&pass));
+    let server = Server::answering(move |request, _| {
+        theirs.observe();
+        let number: usize = request.path.trim_start_matches('/').parse().unwrap_or(0);
+        match (number % 5, passes.load(Ordering::SeqCst)) {
+            (1, 1) => page(&format!("{} {number} anew", request.host), &["/80"]),
+            (2, 1) => Reply::new(410, "gone"),
+            _ => web(request, 81),
+        }
+        .after(Duration::from_millis(6))
+    });
+    let directory = tempdir().unwrap();
+    let config = |name: &str| config(directory.path(), &server, name);
+    let ways = [
+        ("whole", ""),
+        ("parts", ""),
+        ("parts 2", "outputs synced"),
+        ("parts 3", "state committed"),
+    ];
+    let mut results = Vec::new();
+    for (name, step) in ways {
+        let (path, run) = config(name);
+        pass.store(0, Ordering::SeqCst);
+        assert!(executioner.run(&path, usize::MAX / 2));
+        pass.store(1, Ordering::SeqCst);
+        let more = |kill: usize| match (name, step) {
+            ("whole", _) | (_, "outputs synced" | "state committed") => usize::MAX / 2,
+            _ => 50 + kill * 11 % 29,
+        };
+        let kills =
+            (0..40).take_while(|kill| !executioner.revisit(&path, more(*kill), step)).count();
+        assert_eq!(kills == 0, name == "whole", "{name}: {kills}");
+        laws::checked(&run, Report::read(&run).unwrap());
+        results.push(visited(&run));
+    }
+    let (changes, visits, _) = &results[0];
+    assert!(changes.len() > 40 && visits.iter().all(|(_, visits, _)| *visits <= 1));
+    let asked = visits.iter().filter(|(_, visits, _)| *visits == 1).count();
+    assert!(asked > 100, "{asked}");
+    for parts in &results[1..] {
+        assert_eq!(parts, &results[0]);
+    }
 }

@@ -9,7 +9,7 @@ use std::{
 use pagesieve::{
     crawl::{self, verify},
     report::{Host, Report},
-    sink::record::{DuplicateLine, PageLine, SkippedLine},
+    sink::record::{ChangeLine, DuplicateLine, PageLine, SkippedLine},
 };
 use serde_json::Value;
 use tempfile::TempDir;
@@ -36,6 +36,10 @@ const PAGE: [&str; 14] = [
     "warc",
 ];
 const DUPLICATE: [&str; 4] = ["status", "fetched_at", "depth", "referrer"];
+const CHANGE: [&str; 14] = [
+    "url", "at", "change", "since", "before", "after", "distance", "verdict", "match", "reason",
+    "detail", "status", "visits", "changes",
+];
 const SKIPPED: [&str; 7] = ["url", "reason", "detail", "status", "referrer", "depth", "at"];
 
 /// Checks the files of a run, and returns its report.
@@ -44,9 +48,11 @@ pub(crate) fn checked(directory: &Path, report: Report) -> Report {
     assert!(found.damage.is_empty(), "{:?}", found.damage);
     let pages = lines(directory, "pages.jsonl");
     let duplicates = lines(directory, "duplicates.jsonl");
+    let changes = lines(directory, "changes.jsonl");
     let skipped = skipped(directory);
     fields_are_in_order(directory);
-    a_url_has_one_line(&[&pages, &duplicates, &skipped]);
+    a_url_has_one_line(&[&pages, &duplicates, &skipped], &changes);
+    assert_eq!(report.counts.changed, changes.len() as u64);
     matches_are_unique_pages(&pages, &duplicates);
     counts_are_those_of_the_files(&report, &pages, &duplicates, &skipped);
     hosts_and_clusters_are_those_of_the_files(&report, &pages, &duplicates);
@@ -99,6 +105,10 @@ fn fields_are_in_order(directory: &Path) {
         assert_eq!(with_thin(names(line)), duplicate);
         serde_json::from_str::<DuplicateLine<'_>>(line).unwrap();
     }
+    for line in fs::read_to_string(directory.join("changes.jsonl")).unwrap_or_default().lines() {
+        assert_eq!(names(line), CHANGE);
+        serde_json::from_str::<ChangeLine<'_>>(line).unwrap();
+    }
     for line in exported(directory) {
         assert_eq!(names(&line), SKIPPED);
         serde_json::from_str::<SkippedLine<'_>>(&line).unwrap();
@@ -114,11 +124,17 @@ fn names(line: &str) -> Vec<String> {
     names
 }
 
-fn a_url_has_one_line(files: &[&[Value]]) {
-    let mut seen = BTreeSet::new();
+/// And one for each new text.
+fn a_url_has_one_line(files: &[&[Value]], changes: &[Value]) {
+    let mut left = BTreeMap::<&str, i32>::new();
+    for line in changes.iter().filter(|line| line["change"] == "text") {
+        *left.entry(line["url"].as_str().unwrap()).or_default() += 1;
+    }
     for line in files.iter().copied().flatten() {
         let url = line["url"].as_str().unwrap();
-        assert!(seen.insert(url), "{url} has several lines");
+        let left = left.entry(url).or_default();
+        *left -= 1;
+        assert!(*left >= -1, "{url} has several lines");
         if let Some(id) = line.get("id") {
             assert_eq!(id, &line["url"]);
         }

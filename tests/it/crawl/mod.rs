@@ -20,6 +20,7 @@ mod redirects;
 #[cfg(unix)]
 mod reports;
 mod restart;
+mod revisits;
 mod robots;
 mod scope;
 mod silent;
