@@ -11,7 +11,8 @@ use crate::{
 /// Print the URLs that a run skipped, or those that are still queued
 ///
 /// Prints one JSON object per line: the URL, the reason, and where the URL was found. Together with the lines of pages.jsonl and
-/// duplicates.jsonl, these are all URLs that the run knows. While a crawl is running in the directory, they are those of its last commit.
+/// duplicates.jsonl, these are all URLs that the run knows; a changed page has a further line for each new text. While a crawl is running in the
+/// directory, they are those of its last commit.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -7,7 +7,7 @@ use crate::crawl;
 
 /// Repair a damaged run
 ///
-/// Restores every block of 4 KiB in which one byte was changed. Lines in other damaged blocks of `pages.jsonl` and `duplicates.jsonl` are
+/// Restores every block of 4 KiB in which one byte was changed. Lines in other damaged blocks of `pages.jsonl`, `duplicates.jsonl` and `changes.jsonl` are
 /// dropped and listed. A damaged file stays beside the new one, as `NAME.damaged`. The exit code is 5 if lines are
 /// lost or damage is left.
 #[derive(Debug, clap::Args)]

@@ -79,8 +79,8 @@ pub(crate) use {
     recipe::Recorded,
     signatures::SignatureLog,
     totals::{ClusterKind, ClusterRow, HostCounts},
-    url_log::UrlLog,
-    urls::{NewUrl, Queued, RETRY_AFTER, UrlOutcome},
+    url_log::{Queued, UrlLog},
+    urls::{NewUrl, RETRY_AFTER, UrlOutcome},
     visits::Visit,
 };
 

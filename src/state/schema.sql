@@ -15,7 +15,7 @@ CREATE TABLE files (
 
 -- What the output files contained when the last batch was committed.
 CREATE TABLE checksums (
-    file TEXT NOT NULL,                 -- its name; of pages.jsonl and duplicates.jsonl, the name that it gets when it is full
+    file TEXT NOT NULL,                 -- its name; of the current file of lines, the name that it gets when it is full
     start INTEGER NOT NULL,             -- of a part of it
     length INTEGER NOT NULL,
     hashes BLOB NOT NULL,               -- XXH3 of each 4 KiB of the part, 8 bytes each

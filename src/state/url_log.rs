@@ -16,7 +16,8 @@ use super::{
     queue::Queue,
     reason::Reason,
     unsigned,
-    urls::{NewUrl, QUEUED, Queued, UrlId, UrlOutcome, UrlRow, UrlState, state_code},
+    urls::{NewUrl, QUEUED, UrlId, UrlOutcome, UrlRow, UrlState, state_code},
+    visits::Visit,
 };
 use crate::page::Timestamp;
 
@@ -194,6 +195,17 @@ impl Arrivals {
         });
         all.filter(|(host, _)| *host < AGAIN)
     }
+}
+
+/// A URL that waits, with its place in its host's queue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Queued {
+    /// Its place: the lowest is next.
+    pub(crate) seq: i64,
+    /// The URL.
+    pub(crate) url: UrlRow,
+    /// What is known of its page, if it was judged: then it is asked whether it has changed.
+    pub(crate) visit: Option<Box<Visit>>,
 }
 
 /// The known URLs and the queue. What changes here is written by [`commit`](Self::commit), with the rows that it belongs to.

@@ -9,7 +9,6 @@ use super::{
     hosts::HostId,
     reason::{Reason, SkipCause},
     unknown_code,
-    visits::Visit,
 };
 use crate::page::{NormalUrl, Timestamp};
 
@@ -121,17 +120,6 @@ impl UrlRow {
             Some(SkipCause::SameSite | SkipCause::CrossSite) | None => false,
         }
     }
-}
-
-/// A URL that waits, with its place in its host's queue.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Queued {
-    /// Its place: the lowest is next.
-    pub(crate) seq: i64,
-    /// The URL.
-    pub(crate) url: UrlRow,
-    /// What is known of its page, if it was judged: then it is asked whether it has changed.
-    pub(crate) visit: Option<Box<Visit>>,
 }
 
 const COLUMNS: &str = "u.id, u.url, u.host, u.kind, u.state, u.detail, u.status, u.seed, u.depth, u.hops, u.referrer, u.at, u.cause";

@@ -3,7 +3,9 @@
 use std::{collections::BTreeSet, fs, path::Path};
 
 use pagesieve::{
+    fingerprint::Fingerprint,
     report::{DeferredUrls, LearntRule, UnreachableSeed, Warning},
+    sink::record::{ChangeLine, ChangeName},
     state::Reason,
 };
 use serde_json::{Value, json};
@@ -127,6 +129,28 @@ fn every_field_of_a_run_is_in_the_tables_and_every_field_in_the_tables_occurs() 
     let kinds: Fields =
         warnings().iter().map(|warning| warning["kind"].as_str().unwrap().to_owned()).collect();
     assert_eq!(&fields(&[report]) | &kinds, listed("`report.json`"));
+}
+
+#[test]
+fn every_field_of_a_change_is_in_its_table() {
+    let line = ChangeLine {
+        url: "http://a.test/".into(),
+        at: jiff::Timestamp::MIN,
+        change: ChangeName::Text,
+        since: jiff::Timestamp::MIN,
+        before: None,
+        after: Some(Fingerprint(1)),
+        distance: None,
+        verdict: None,
+        matched: None,
+        reason: None,
+        detail: None,
+        status: Some(200),
+        visits: 1,
+        changes: 1,
+    };
+    let line = serde_json::to_value(line).unwrap();
+    assert_eq!(fields(&[line]), listed("`changes.jsonl`"));
 }
 
 /// One warning of each kind.

@@ -126,6 +126,7 @@ fn crawl(
             content_type: None,
             at: Timestamp::now(),
             is_cut: false,
+            validators: Validators::default(),
             share: None,
         };
         let outcome = Outcome::Page(received, Box::new(parsed));

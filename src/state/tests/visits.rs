@@ -6,7 +6,7 @@ use crate::{page::Validators, state::Visit};
 fn visit(number: u64) -> Visit {
     Visit {
         validators: Validators::new(Some(b"\"7\""), Some(b"Sun, 06 Nov 1994 08:49:37 GMT")),
-        text: Some(Digest([number as u8; 16])),
+        text: Some(Digest([7; 16])),
         lost: Some(Reason::Status),
         visits: 7,
         changes: 3,
@@ -51,7 +51,7 @@ fn a_crawl_of_version_4_gets_a_visit_for_each_judged_url() {
     let state = State::open(&path).unwrap();
     let judged: i64 = state.value("SELECT count(*) FROM urls WHERE state = -1", []).unwrap();
     let due = state.due_visits(Timestamp(i64::MAX), |_| true).unwrap();
-    assert!(judged > 0 && due.len() as i64 == judged, "{judged} {due:?}");
+    assert!(judged > 0 && i64::try_from(due.len()).unwrap() == judged, "{judged} {due:?}");
     for url in due {
         let visit = state.visit(url).unwrap().unwrap();
         let document = state.document(visit.document).unwrap().unwrap();

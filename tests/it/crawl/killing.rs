@@ -233,8 +233,18 @@ fn a_crawl_that_is_always_killed_before_a_whole_batch_still_makes_progress() {
     assert!((5..150).contains(&kills), "{kills}");
 }
 
-/// What became of each visit: the lines of changes without their times, how often each page was asked for, and the stored pages in order.
-fn visited(run: &Path) -> (Vec<String>, Vec<(String, u32, u32)>, Vec<String>) {
+/// What became of each visit.
+#[derive(Debug, PartialEq)]
+struct Visited {
+    /// The lines of changes without their times.
+    changes: Vec<String>,
+    /// The pages, and how often each was asked for and had changed.
+    visits: Vec<(String, u32, u32)>,
+    /// The stored pages in order.
+    pages: Vec<String>,
+}
+
+fn visited(run: &Path) -> Visited {
     let mut changes = lines(run, "changes.jsonl");
     for line in &mut changes {
         let line = line.as_object_mut().unwrap();
@@ -247,7 +257,8 @@ fn visited(run: &Path) -> (Vec<String>, Vec<(String, u32, u32)>, Vec<String>) {
     let rows = rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
     let pages = lines(run, "pages.jsonl");
     let pages = field(&pages, "url").into_iter().map(str::to_owned).collect();
-    (changes.iter().map(ToString::to_string).collect(), rows.map(Result::unwrap).collect(), pages)
+    let changes = changes.iter().map(ToString::to_string).collect();
+    Visited { changes, visits: rows.map(Result::unwrap).collect(), pages }
 }
 
 #[test]
@@ -288,7 +299,7 @@ fn each_visit_of_a_crawl_that_is_killed_is_recorded_once() {
         laws::checked(&run, Report::read(&run).unwrap());
         results.push(visited(&run));
     }
-    let (changes, visits, _) = &results[0];
+    let Visited { changes, visits, .. } = &results[0];
     assert!(changes.len() > 40 && visits.iter().all(|(_, visits, _)| *visits <= 1));
     let asked = visits.iter().filter(|(_, visits, _)| *visits == 1).count();
     assert!(asked > 100, "{asked}");

@@ -190,7 +190,7 @@ fn a_new_version_takes_the_place_of_the_former_one_in_the_filter() {
         ("/", 0) => page("seed", &["/a", "/b", "/c"]),
         ("/", _) => page("seed", &["/a", "/b", "/c", "/old", "/new"]),
         ("/a", 0) | ("/old", _) => page("old", &[]),
-        ("/a", _) | ("/new", _) => page("new", &[]),
+        ("/a" | "/new", _) => page("new", &[]),
         // It repeats a page from the first pass on, and another one from the second.
         ("/b", 0) | ("/c", _) => page("c", &[]),
         ("/b", _) => page("seed", &[]),
