@@ -139,7 +139,7 @@ fn pages_of_version_5_are_still_compared_by_text() {
         .execute_batch(
             "ALTER TABLE documents DROP COLUMN shared; ALTER TABLE documents DROP COLUMN thin;
              ALTER TABLE templates DROP COLUMN name; DROP TABLE articles; DROP TABLE keys; DROP TABLE checksums;
-             DROP TABLE host_counts; DROP TABLE clusters; DROP TABLE unreachable_seeds;
+             DROP TABLE host_counts; DROP TABLE clusters; DROP TABLE unreachable_seeds; DROP TABLE visits;
              ALTER TABLE documents DROP COLUMN alias; ALTER TABLE documents DROP COLUMN key;
              DROP TABLE digests; CREATE TABLE digests (digest BLOB, document INTEGER, alias INTEGER, key INTEGER);
              INSERT INTO digests SELECT substr(digests, n, 16), id, NULL, 0 FROM documents JOIN (SELECT 1 AS n UNION SELECT 17) WHERE length(digests) > n;
