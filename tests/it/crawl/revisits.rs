@@ -10,7 +10,7 @@ use std::{
 };
 
 use pagesieve::{
-    crawl::{Links, Policy, Store},
+    crawl::{Control, Links, Policy, Store},
     report::{End, Report},
 };
 use serde_json::{Value, json};
@@ -514,4 +514,62 @@ fn a_changed_page_has_text_of_its_own_in_each_line() {
     let pages = site.lines("pages.jsonl");
     let texts = field(&pages, "text");
     assert_eq!(texts, [text("/ 0", 60), text("/ 1", 60)]);
+}
+
+#[test]
+fn a_host_that_does_not_answer_holds_up_no_later_pass() {
+    let pass = Arc::new(AtomicUsize::new(0));
+    let theirs = Arc::clone(&pass);
+    let reply = move |request: &Request, _: usize| {
+        let pass = theirs.load(Ordering::SeqCst);
+        match (&*request.host, pass) {
+            ("b.test", 1) => Reply::raw(""),
+            (host, pass) => page(&format!("{host} {pass}"), &[]),
+        }
+    };
+    let site = one_by_one(Site::answering(reply, &["a.test/", "b.test/"]))
+        .planned(|plan| plan.fetch.retries = 0);
+    site.run();
+    for number in 1..3 {
+        pass.store(number, Ordering::SeqCst);
+        let mut plan = site.plan.clone();
+        plan.crawl.revisit_after = Some(Duration::ZERO);
+        super::site::run_fast(plan, Control::default()).unwrap();
+    }
+    let paths: Vec<_> = changes(&site).iter().map(|line| line["url"].to_string()).collect();
+    assert_eq!(paths.iter().filter(|url| url.contains("a.test")).count(), 2, "{paths:?}");
+    assert_eq!(paths.iter().filter(|url| url.contains("b.test")).count(), 1, "{paths:?}");
+}
+
+#[test]
+fn the_command_asks_again_and_says_what_has_changed() {
+    let (site, pass) = passes(|request, pass| page(&format!("{} {pass}", request.path), &[]));
+    let directory = TempDir::new().unwrap();
+    let address = site.server.address();
+    let config = format!(
+        "output = 'run'\n[crawl]\nuser_agent = 'bot/1'\n[politeness]\ndelay = '0s'\n\
+         [fetch]\nresolve = {{ 'a.test' = '{address}' }}\n[[seeds]]\nurl = 'http://a.test/'\n"
+    );
+    fs::write(directory.path().join("run.toml"), config).unwrap();
+    let crawl = |options: &[&str]| -> Value {
+        let mut crawl = pagesieve();
+        crawl.current_dir(&directory).args(["crawl", "run.toml", "--json"]).args(options);
+        serde_json::from_str(&stdout(&crawl.assert().success())).unwrap()
+    };
+    let counts = |summary: &Value| {
+        ["unchanged", "changed"].map(|name| summary["counts"][name].as_u64().unwrap())
+    };
+    assert_eq!(counts(&crawl(&["--revisit"])), [0, 0], "a new run has nothing to ask for again");
+    assert_eq!(counts(&crawl(&["--revisit"])), [1, 0]);
+    pass.store(1, Ordering::SeqCst);
+    assert_eq!(counts(&crawl(&["--set", "crawl.revisit_after='7d'"])), [1, 0], "it is not due");
+    assert_eq!(counts(&crawl(&["--set", "crawl.revisit_after='0s'"])), [1, 1]);
+    assert_eq!(counts(&crawl(&[])), [1, 1]);
+    assert_eq!(lines(&directory.path().join("run"), "changes.jsonl").len(), 1);
+    let refused = ["--dry-run", "--fresh"];
+    for option in refused {
+        let mut crawl = pagesieve();
+        crawl.current_dir(&directory).args(["crawl", "run.toml", "--revisit", option]);
+        crawl.assert().code(2);
+    }
 }
