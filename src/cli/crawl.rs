@@ -49,7 +49,7 @@ pub(super) struct Args {
     /// Delete an earlier run in the same directory, and start over
     #[arg(long)]
     fresh: bool,
-    /// Ask for known pages again: which have changed? All of them, or those that are due by `crawl.revisit_after`
+    /// Request known pages again and record changes: all of them, or those that are due by `crawl.revisit_after`
     #[arg(long, conflicts_with_all = ["dry_run", "fresh"])]
     revisit: bool,
     /// Do not ask before deleting

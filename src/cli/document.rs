@@ -40,8 +40,8 @@ pub(super) struct Settings {
 pub(super) struct Source {
     /// JSON lines, HTML, WARC and WET files or directories of HTML files; standard input if none is given
     ///
-    /// What a file is, its first bytes say: a page, WARC records or else JSON lines, also compressed by gzip or zstd. Files that end in
-    /// .html, .htm or .xhtml are pages; directories are searched for them recursively. Of WARC files, responses with status 2xx that are HTML,
+    /// The first bytes of a file determine its format: a page, WARC records or else JSON lines, also compressed by gzip or zstd. Files that end in
+    /// .html, .htm or .xhtml are pages; directories are searched for them recursively. In WARC files, HTML responses with status 2xx,
     /// and texts (WET) are documents; their ids are their URLs. Lines, pages and records of more than 64 MiB are reported and skipped.
     #[arg(value_name = "FILE")]
     pub(super) files: Vec<PathBuf>,

@@ -17,7 +17,7 @@ pub(super) struct Args {
     /// The run directory
     #[arg(value_name = "RUN")]
     directory: PathBuf,
-    /// Those that lead to an error or to no answer
+    /// Print links that got an error or no answer
     #[arg(long, required = true)]
     broken: bool,
 }

@@ -1,6 +1,7 @@
 //! The command line: parses the arguments, sets up the log, runs a command.
 //!
-//! Each command has a file of its own; `report` is in `crawl.rs`. Standard output has only data; errors, progress and logs go to
+//! Each command has a file of its own; `report` is in `crawl.rs`, and
+//! `completions`, `man` and `schema` are in `about.rs`. Standard output has only data; errors, progress and logs go to
 //! standard error.
 
 mod about;

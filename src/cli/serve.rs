@@ -49,13 +49,13 @@ pub(super) struct Args {
     /// The longest body of a request, and the longest line of a stream
     #[arg(long, value_name = "SIZE", default_value = "8 MiB")]
     max_body: ByteSize,
-    /// The most documents of an array
+    /// Maximum number of documents in an array
     #[arg(long, value_name = "N", default_value_t = 256)]
     max_batch: usize,
-    /// The most documents of all requests that are prepared or judged at a time; further requests get 429
+    /// Maximum number of documents being prepared or judged, over all requests; further requests get 429
     #[arg(long, value_name = "N", default_value_t = 1024)]
     queue: usize,
-    /// The most connections; others wait
+    /// Maximum number of connections; others wait
     #[arg(long, value_name = "N", default_value_t = 256)]
     connections: usize,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! What commands that run for long need of the process: the runtime, its limits, its signals.
+//! Process setup of long-running commands: the async runtime, resource limits, signals.
 
 use std::future;
 

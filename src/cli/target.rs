@@ -28,7 +28,7 @@ pub(super) struct Target {
     /// Stop after this many pages
     #[arg(long, value_name = "N")]
     max_pages: Option<u64>,
-    /// The least pause between two requests to a host, as in `500ms`
+    /// The minimum pause between two requests to a host, as in `500ms`
     #[arg(long, value_name = "TIME", value_parser = duration)]
     delay: Option<Duration>,
     /// Set one key of the configuration, as in `crawl.max_depth=3`

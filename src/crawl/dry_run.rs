@@ -1,4 +1,4 @@
-//! What a crawl would begin with: fetches robots.txt and sitemaps, but no page.
+//! `--dry-run`: shows what a crawl would fetch first; requests robots.txt and sitemaps, but no page.
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},

@@ -1,4 +1,4 @@
-//! Reads a run without continuing it: what became of a URL or of all, and which pages are nearest to a text.
+//! Reads a run without continuing it: the outcome of one URL or of all, and the pages nearest to a text.
 
 use std::{
     collections::{BinaryHeap, HashMap},

@@ -186,7 +186,7 @@ pub enum Store {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Links {
-    /// They are followed after those of unique pages, as far as what was learnt of the site says that they lead to new texts.
+    /// They are followed after those of unique pages, unless the crawl has learnt that they lead to no new texts.
     #[default]
     Learn,
     /// They are kept in the state, with the reason.

@@ -120,18 +120,20 @@ impl Iterator for Lines {
     }
 }
 
+/// The heading of the options in help.
+const FIELDS: &str = "Fields of JSON lines";
+
 /// The names of the fields that are read; others are ignored.
 #[derive(Clone, Debug, clap::Args)]
-#[command(next_help_heading = "Fields of JSON lines")]
 pub(crate) struct Names {
     /// The field with the id, a string or a whole number
-    #[arg(long = "id-field", value_name = "NAME", default_value = "id")]
+    #[arg(long = "id-field", value_name = "NAME", default_value = "id", help_heading = FIELDS)]
     id: String,
     /// The field with the text
-    #[arg(long = "text-field", value_name = "NAME", default_value = "text")]
+    #[arg(long = "text-field", value_name = "NAME", default_value = "text", help_heading = FIELDS)]
     text: String,
     /// The field with the HTML of a page
-    #[arg(long = "html-field", value_name = "NAME", default_value = "html")]
+    #[arg(long = "html-field", value_name = "NAME", default_value = "html", help_heading = FIELDS)]
     html: String,
 }
 

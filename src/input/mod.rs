@@ -101,7 +101,7 @@ pub(crate) enum Content {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum InputError {
     /// A file or directory cannot be read.
-    #[error("read {file}")]
+    #[error("cannot read {file}")]
     Read {
         /// The file as given.
         file: String,

@@ -1,16 +1,16 @@
-//! What the pages of a pattern of URLs gave: how much of it is worth asking for.
+//! The yield of a URL pattern: how many of its URLs to request.
 
 /// Pages in a row without a new text after which fewer are asked for.
 const MISSES: u32 = 150;
 /// The same for pages with hardly any text of their own.
 const POOR: u32 = 60;
-/// After so many more, half as many.
+/// The request rate halves after each this many further misses.
 const HALF: u32 = 14;
 /// Pages that a pattern may feed to itself, apart from those that it earns.
 const OWN: u32 = 200;
 /// Pages of a wide pattern after which a tenth must be gains.
 const LEAN: u32 = 120;
-/// Pages in a row without a new text for which a pattern waits at most that gives some now and then.
+/// Most misses in a row that a pattern with occasional new texts is allowed.
 const STEADY: u32 = 1_000;
 /// Pages that a pattern earns with each new text elsewhere to which it leads.
 const EARNED: u32 = 2;

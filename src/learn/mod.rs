@@ -1,4 +1,4 @@
-//! Knows before fetching: which URLs repeat known pages, and which patterns of URLs still give new texts.
+//! Predicts before a request: which URLs repeat known pages, and which URL patterns still yield new texts.
 //!
 //! Pure: does no I/O and has no clock. The recorder reports every page that was judged, and asks before each request.
 //! docs/learning.md describes the method.
@@ -24,12 +24,12 @@ const MEMORY: usize = 64 << 20;
 /// One in this many of the URLs that a rule defers is fetched all the same, up to [`SAMPLE`] of them, and then one in 64 times as many.
 const SAMPLED: u64 = 50;
 const SAMPLE: u32 = 20;
-/// A page has a new text only if so many bytes of its text are in no line seen before, and one in eight.
+/// A text is new only if at least this many bytes of it, and an eighth, are in lines not seen before.
 const NOVEL: usize = 100;
-/// Lines that are remembered: a set of hashes in so many bits, for all sites.
+/// Bits of the Bloom filter of known lines, for all sites.
 const LINES: usize = 1 << 23;
 
-/// By what a URL is deferred.
+/// Why a URL is deferred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum By {
     /// A rule says that it repeats a known page.
@@ -43,7 +43,7 @@ pub(crate) enum By {
 pub(crate) enum Ask {
     /// Fetch it in its turn.
     Now,
-    /// Fetch it after those, in the order of gain of these groups.
+    /// Fetch it later; groups are ordered by their estimated gain.
     Late(u32),
     /// Do not fetch it unless that changes; why, in words.
     Deferred(By, String),

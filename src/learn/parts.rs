@@ -1,4 +1,4 @@
-//! A URL as its parts, and the keys under which URLs are the same but for one part.
+//! Splits a URL into parts, and computes the keys of URLs that differ in one part only.
 
 use url::Url;
 use xxhash_rust::xxh3::xxh3_64_with_seed;

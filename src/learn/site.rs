@@ -1,4 +1,4 @@
-//! What is learnt of one site: which parts of its URLs make no difference, and which patterns still give new texts.
+//! The rules and patterns learnt for one site: which URL parts make no difference, and which patterns still yield new texts.
 
 use std::collections::{HashMap, VecDeque};
 

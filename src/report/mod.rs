@@ -327,7 +327,7 @@ impl Host {
 #[non_exhaustive]
 pub enum ReportError {
     /// `report.json` is missing or cannot be read.
-    #[error("read {JSON}")]
+    #[error("cannot read {JSON}")]
     Read(#[source] io::Error),
     /// `report.json` is not a report of this version. It can be written again from the state.
     #[error("{JSON} is not a report of this version: `pagesieve report` writes it again")]

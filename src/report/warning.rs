@@ -309,7 +309,7 @@ const NO_SEED: &str = "There was nothing to fetch: no seed names a URL. Check [[
 fn deferred(f: &mut fmt::Formatter<'_>, urls: u64, new: u64, new_at_most: u64) -> fmt::Result {
     write!(
         f,
-        "Deferred by what was learnt: {}. About {} of them have a new text, at most {} (95 % sure). {}",
+        "Deferred by learnt rules: {}. About {} of them have a new text, at most {} (95 % confidence). {}",
         counted(urls, "URL"),
         thousands(new),
         thousands(new_at_most),
@@ -394,7 +394,7 @@ fn next_step(reason: Reason, cause: Option<SkipCause>) -> &'static str {
         }
         Reason::Pending => "Run the same command again.",
         Reason::Rule | Reason::LowYield => {
-            "To fetch them all the same, set links = \"follow\" in dedup.same_site and dedup.cross_site."
+            "To fetch them anyway, set links = \"follow\" in dedup.same_site and dedup.cross_site."
         }
         Reason::Sitemap => {
             "The sitemaps name no page that can be fetched: open one and check its URLs."

@@ -1,6 +1,6 @@
 //! The thread that owns the filter.
 //!
-//! Requests send it what is to be done with the filter, in order. Whatever has arrived meanwhile is one commit, and each caller gets its
+//! Requests send it what is to be done with the filter, in order. All requests that are waiting form one commit, and each caller gets its
 //! answer after it: what was acknowledged is durable.
 
 use std::{
@@ -26,7 +26,7 @@ type Told = Box<dyn FnOnce() + Send>;
 /// How far the filter is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Phase {
-    /// The window is being restored: so many of so many.
+    /// The window is being restored: entries read, and entries in all.
     Restoring(Restored),
     Ready,
     /// Nothing can be judged any more: the state cannot be written.

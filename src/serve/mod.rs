@@ -47,9 +47,9 @@ pub(crate) struct Options {
     pub(crate) token: Option<String>,
     /// The longest body in bytes, and the longest line of a stream.
     pub(crate) max_body: usize,
-    /// The most documents of an array.
+    /// The maximum number of documents in an array.
     pub(crate) max_batch: usize,
-    /// The most documents of all requests that are prepared or judged at a time.
+    /// The maximum number of documents being prepared or judged, over all requests.
     pub(crate) queue: usize,
     /// The most connections.
     pub(crate) connections: usize,

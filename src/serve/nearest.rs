@@ -1,4 +1,4 @@
-//! What is asked about documents without judging them: how two compare, which of the window are nearest; and removal.
+//! Explain, lookup and removal: requests about documents that are not judged.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! What is said to a client whose request cannot be answered.
+//! Error responses.
 
 use axum::{
     Json,

@@ -121,7 +121,7 @@ pub enum StateError {
         source: io::Error,
     },
     /// It cannot be read where nothing can be written.
-    #[error("{} cannot be read where nothing can be written: {why}; copy its directory to a place that can be written", path.display())]
+    #[error("cannot read {} in a read-only directory: {why}; copy the directory to a writable place", path.display())]
     ReadOnly {
         /// The file.
         path: PathBuf,

@@ -210,7 +210,7 @@ impl Batch {
         }
         match (failure, &self.committed) {
             (Failure::Output(_), _) => notify(
-                "every decision that was printed is kept; cut off a last line of the output that is incomplete, and continue with the input after the last decision",
+                "every printed decision is kept: cut off an incomplete last line of the output, and continue with the input after the last decision",
             ),
             (_, Some(place)) => notify(format_args!(
                 "the last decision printed is that of {place}, and all up to it are kept: continue with the input after it"

@@ -30,7 +30,7 @@ use kept::Kept;
 /// Prints one decision per document as a JSON line, in the order of the input. A document is a JSON line {"id", "text"} or
 /// {"id", "html", "url"?} with an optional "time" (RFC 3339, or milliseconds since 1970; default: now), an HTML file, whose id is
 /// its path, or a record of a WARC or WET file, whose id is its URL. If a limit against hostile markup cut the page, the decision also
-/// has "truncated" with the reason. What cannot be read gets a line with "error" in its place, and the exit code is 1.
+/// has "truncated" with the reason. Unreadable input gets a line with "error" in its place, and the exit code is 1.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

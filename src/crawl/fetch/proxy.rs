@@ -75,7 +75,7 @@ pub(super) struct ProxyError {
 
 /// The proxy's own answer to a request without TLS. Otherwise, the answer is the host's.
 #[derive(Debug, thiserror::Error)]
-#[error("it answered {0}")]
+#[error("the proxy answered {0}")]
 pub(super) struct Refused(pub(super) StatusCode);
 
 impl Refused {

@@ -1,4 +1,4 @@
-//! Hosts that do not answer: when they are asked again while the run lasts. Pure, like the frontier.
+//! Unresponsive hosts: when to try them again during the run. Pure, like the frontier.
 
 use std::{
     collections::{BTreeSet, HashMap},

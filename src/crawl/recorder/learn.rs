@@ -1,4 +1,4 @@
-//! What was learnt decides which URLs get a request, and when: the learner's place in the recorder.
+//! Connects the learner to the recorder: defers, postpones and releases URLs by what was learnt.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},
@@ -30,14 +30,14 @@ const PATTERNS: usize = 1_000;
 /// Redirects in a row that are as good as none.
 const FEW_HOPS: u32 = 3;
 
-/// The learner, and which URLs it has let pass.
+/// The learner, and the late URLs that it has released.
 #[derive(Debug)]
 pub(super) struct Learning {
     pub(super) learner: Learner,
     learns: bool,
     /// How many URLs of a host may wait when late ones follow: as many as are in flight.
     width: usize,
-    /// Late URLs whose turn has come, and that have no request yet.
+    /// Late URLs that were released and not requested yet.
     roused: HashSet<UrlId>,
     /// Hosts to which a late URL was added.
     pub(super) late_hosts: BTreeSet<HostId>,
@@ -105,7 +105,7 @@ impl Recorder {
         self.learn(row, Err(gave))
     }
 
-    /// Learns again what an earlier start has learnt, from the last pages that it judged, and gives hosts that have only late URLs their turn.
+    /// Learns again what an earlier start has learnt, from the last pages that it judged, and releases the late URLs of hosts that have no others.
     pub(super) fn learn_again(&mut self) -> Result<(), CrawlError> {
         if !self.learning.learns {
             return Ok(());
@@ -140,7 +140,7 @@ impl Recorder {
     /// If a URL is not worth a request now, records that.
     pub(super) fn refuse(&mut self, task: &Arc<Task>) -> Result<Option<Update>, CrawlError> {
         let row = &task.queued.url;
-        // Seeds are always fetched, and so is a page that was asked for when it was roused.
+        // Seeds are always fetched, and so are late URLs that were released.
         if !self.learning.learns || row.kind != UrlKind::Page || self.urls.depth(row.id)? == 0 {
             return Ok(None);
         }
@@ -176,7 +176,7 @@ impl Recorder {
         Ok(self.builder.skipped(self.filter.state(), (row.id, row.url.as_str()), reason, None)?)
     }
 
-    /// Gives late URLs their turn, if those of a host that are not late are done: of this one, and of those to which late ones were added.
+    /// Releases late URLs of hosts whose other URLs are done: of this host, and of hosts that got new late URLs.
     pub(super) fn rouse(&mut self, host: HostId) -> Result<(), CrawlError> {
         if !self.learning.learns {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Known pages that are asked for again: which, when, and what became of them.
+//! Revisits known pages: which, when, and the outcome.
 //!
 //! A pass begins with a start of the run, which queues the pages that are due. It lasts until the run ends by itself, so a start after a kill
 //! goes on with what is left. Each page is recorded once: as unchanged, as changed, or not at all if there was no answer; then it stays due.

@@ -1,4 +1,4 @@
-//! What two pages have in common, and whether that makes one repeat the other.
+//! Compares two pages: what they share, and whether one repeats the other.
 
 use std::ops::Range;
 

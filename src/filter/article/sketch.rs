@@ -1,4 +1,4 @@
-//! What is kept of a page to compare its article: one byte for each word, and the tree of the blocks that hold them.
+//! The sketch of a page's article: one byte per word, and the tree of blocks that hold the words.
 //!
 //! Five words in a row, at one byte each, tell passages apart as well as their text does, in a fifth of the room.
 
