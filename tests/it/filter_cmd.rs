@@ -122,8 +122,8 @@ fn lines_that_cannot_be_read_are_reported_in_their_place() {
     bad.jsonl:7: a document must be an object: {"id": "…", "text": "…"} or {"id": "…", "html": "…"}
     bad.jsonl:8: there must be either `text` or `html`, not both
     bad.jsonl:9: `url`: "/x" is not an absolute URL: relative URL without a base
-    read absent.jsonl: No such file or directory (os error 2)
-    read a.warc.gz: No such file or directory (os error 2)
+    cannot read absent.jsonl: No such file or directory (os error 2)
+    cannot read a.warc.gz: No such file or directory (os error 2)
     "#);
 }
 
