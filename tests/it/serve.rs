@@ -120,7 +120,8 @@ fn answer(stream: &mut TcpStream) -> Answer {
 
 /// A text of a hundred words, the same for the same number.
 fn text(number: usize) -> String {
-    let word = |place: usize| format!("w{}", (number * 7919 + place * 104_729) % 50_021);
+    let mixed = |at: usize| (at as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+    let word = |place: usize| format!("w{}", mixed(number * 100 + place));
     (0..100).map(word).collect::<Vec<_>>().join(" ")
 }
 
