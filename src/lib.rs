@@ -59,7 +59,7 @@ pub mod index;
 #[doc(hidden)]
 pub mod input;
 #[cfg(feature = "crawl")]
-mod learn;
+pub mod learn;
 pub mod page;
 #[cfg(feature = "crawl")]
 pub mod report;

@@ -25,6 +25,7 @@ mod progress;
 mod repair;
 mod robots;
 mod rule;
+mod rules;
 #[cfg(feature = "serve")]
 mod serve;
 mod signals;
@@ -78,6 +79,7 @@ enum Command {
     Report(crawl::ReportArgs),
     Export(export::Args),
     Links(links::Args),
+    Rules(rules::Args),
     Check(check::Args),
     Filter(filter::Args),
     #[cfg(feature = "serve")]
@@ -139,6 +141,7 @@ fn run(command: Command, out: &mut Out) -> Result<Exit> {
         Command::Report(args) => crawl::report(&args, out),
         Command::Export(args) => export::run(&args, out),
         Command::Links(args) => links::run(&args, out),
+        Command::Rules(args) => rules::run(&args, out),
         Command::Check(args) => check::run(&args, out),
         Command::Filter(args) => filter::run(args, out),
         #[cfg(feature = "serve")]

@@ -6,16 +6,19 @@ use bytesize::ByteSize;
 use miette::{LabeledSpan, NamedSource};
 use regex::Regex;
 use reqwest::header::HeaderValue;
+use serde::Deserialize;
 use url::{Host, Url};
 
 use super::{
     Config,
     draft::Draft,
+    hints::explain,
     text::{ConfigError, Invalid, Problem, Text},
 };
 use crate::{
     crawl::scope::{Scope, ScopeError, Seed, SeedLineError, Source, read_seed_file},
     filter::MemoryError,
+    learn::{Rule, from_json},
     page::NormalUrl,
     report::counted,
 };
@@ -29,7 +32,7 @@ impl Draft {
     /// # Errors
     ///
     /// The first problem.
-    pub fn check(self) -> Result<Config, ConfigError> {
+    pub fn check(mut self) -> Result<Config, ConfigError> {
         name(&self)?;
         resolve(&self)?;
         timeout(&self)?;
@@ -37,6 +40,7 @@ impl Draft {
         let all_mapped = seeds(&self)?;
         user_agent(&self, all_mapped)?;
         patterns(&self)?;
+        add_rules(&mut self)?;
         self.check_dedup()
     }
 
@@ -225,6 +229,47 @@ fn seed_lines(path: &Path, bytes: &[u8], errors: &[SeedLineError]) -> ConfigErro
         text: NamedSource::new(path.display().to_string(), text),
         help: Some("write one absolute URL per line; `#` starts a comment".to_owned()),
     }))
+}
+
+/// Adds the rules of the file that the configuration names.
+fn add_rules(draft: &mut Draft) -> Result<(), ConfigError> {
+    let Some(path) = draft.config.learn.rules_file.take() else { return Ok(()) };
+    let place = ["learn", "rules_file"];
+    let name = path.display().to_string();
+    let text = fs::read_to_string(&path).map_err(|source| {
+        let message = format!("`rules_file`: cannot read {name}: {source}");
+        let help = "the path is relative to the configuration's directory";
+        draft.invalid(&place, message, "this file", help)
+    })?;
+    if path.extension().is_none_or(|end| end != "json") {
+        let text = Text { name, toml: text };
+        let read = toml::from_str::<RulesFile>(&text.toml);
+        draft.config.learn.rules.extend(read.map_err(|error| explain(&text, &error))?.learn.rules);
+        return Ok(());
+    }
+    let read = from_json(&text).map_err(|error| {
+        let message = format!("`rules_file`: {name} has no rules of duplicate-url-discarder: {error}");
+        let help = "a list of objects with `args`, `order`, `processor` and `urlPattern`; rules as TOML are in a file with another ending";
+        draft.invalid(&place, message, "this file", help)
+    })?;
+    for why in read.others {
+        tracing::warn!(file = name, "left out: {why}");
+    }
+    draft.config.learn.rules.extend(read.rules);
+    Ok(())
+}
+
+/// A file of rules as `pagesieve rules` prints them.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RulesFile {
+    learn: Rules,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Rules {
+    rules: Vec<Rule>,
 }
 
 /// The user agent must name a contact, so that a site's owner can reach the operator of the crawl.

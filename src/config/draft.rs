@@ -26,7 +26,7 @@ pub struct Draft {
 impl Draft {
     /// Reads a file and applies the `--set` flags: `key=value`, where the key is dotted and the value is TOML or a bare string.
     ///
-    /// Fills in the name, the run directory, and the paths of seed files and `fetch.ca_file`, which are relative to the configuration's
+    /// Fills in the name, the run directory, and the paths of seed files, `fetch.ca_file` and `learn.rules_file`, which are relative to the configuration's
     /// directory.
     ///
     /// # Errors
@@ -58,7 +58,8 @@ impl Draft {
             Source::File(file) => Some(file),
             _ => None,
         });
-        for file in seed_files.chain(&mut config.fetch.ca_file) {
+        let files = [&mut config.fetch.ca_file, &mut config.learn.rules_file];
+        for file in seed_files.chain(files.into_iter().flatten()) {
             // An absolute path, so that the output of `check` means the same in any directory.
             let path = parent.join(&*file);
             *file = absolute(&path).unwrap_or(path);

@@ -12,6 +12,7 @@
 //!      `Dedup::filter`, which copy the field
 //!      (`[dedup.window]` in `filter/window.rs`, the policies in `Policy` of `crawl/plan.rs`). A key that changes fingerprints belongs to
 //!      `fingerprint/recipe.rs` too, and to `PARTS` in `state/recipe.rs`
+//!    - `[learn]`: `Options` in `learn/options.rs`, and the keys of its rules in `learn/rule.rs`
 //!    - `[[extract]]`: `Rules` in `extract/rules.rs`
 //!    - `[[seeds]]`: `Seed` and `Fields` (defaults) in `crawl/scope.rs`
 //! 2. If its value can be wrong in a way that no type expresses, check it in `check.rs`.
@@ -31,7 +32,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     crawl::{self, Plan, fetch, politeness, scope::Seed},
-    extract, sink,
+    extract, learn, sink,
 };
 
 pub(crate) use check::is_contact;
@@ -69,6 +70,9 @@ pub struct Config {
     pub fetch: fetch::Options,
     /// The `[dedup]` table.
     pub dedup: crawl::Dedup,
+    /// The `[learn]` table.
+    #[serde(skip_serializing_if = "learn::Options::is_empty")]
+    pub learn: learn::Options,
     /// The `[store]` table.
     pub store: sink::Options,
     /// The `[[extract]]` tables: selectors for the body text of certain sites.
@@ -95,6 +99,7 @@ impl Config {
             politeness: self.politeness,
             fetch: self.fetch,
             dedup: self.dedup,
+            learn: self.learn,
             store: self.store,
             extract: self.extract,
             seeds: self.seeds,

@@ -23,6 +23,10 @@ pub fn schema() -> Json {
     let sources = ["url", "file", "sitemap"].map(|source| json!({ "required": [source] }));
     schema["properties"]["seeds"]["items"]["oneOf"] = json!(sources);
     schema["properties"]["extract"]["items"]["required"] = json!(["site"]);
+    let rule = &mut schema["properties"]["learn"]["properties"]["rules"]["items"];
+    rule["required"] = json!(["site"]);
+    let parts = ["parameter", "segment", "host", "order", "tail"];
+    rule["oneOf"] = json!(parts.map(|part| json!({ "required": [part] })));
     schema
 }
 
@@ -66,9 +70,13 @@ fn of_value(path: &[&str], example: &Value, comments: &BTreeMap<String, String>)
 
 /// Whether a configuration can have this value there; else why it cannot.
 fn accepts(path: &[&str], value: &Value) -> Result<(), String> {
-    let nested = path.iter().rev().fold(value.clone(), |value, &key| {
+    let nested = path.iter().enumerate().rev().fold(value.clone(), |value, (place, &key)| {
         // An item of an array of tables, such as `[[seeds]]`.
-        let is_item = key == path[0] && value.is_table() && EXAMPLE[key].is_array();
+        let example = path[1..=place].iter().try_fold(&EXAMPLE[path[0]], |table, &key| {
+            let item = table.as_array().and_then(|items| items.first());
+            item.unwrap_or(table).get(key)
+        });
+        let is_item = value.is_table() && example.is_some_and(Value::is_array);
         let value = if is_item { Value::Array(vec![value]) } else { value };
         Value::Table(Table::from_iter([(key.to_owned(), value)]))
     });

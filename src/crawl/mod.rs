@@ -17,6 +17,7 @@ mod directory;
 mod dry_run;
 pub mod fetch;
 mod frontier;
+mod learnt;
 mod past;
 mod plan;
 pub mod politeness;
@@ -116,6 +117,7 @@ pub struct Progress {
 ///         politeness: Default::default(),
 ///         fetch: Default::default(),
 ///         dedup: Default::default(),
+///         learn: Default::default(),
 ///         store: Default::default(),
 ///         extract: Vec::new(),
 ///         seeds: vec![Seed::new("https://example.org/".parse()?)],

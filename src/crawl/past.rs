@@ -10,6 +10,7 @@ use lru::LruCache;
 
 use super::{
     directory::{open_run, stored},
+    learnt,
     plan::{CrawlError, Dedup},
 };
 use crate::{
@@ -19,6 +20,7 @@ use crate::{
     },
     fingerprint::{HashSeed, Recipe},
     index::{Index, Scan},
+    learn::{self, Learner, LearntRule},
     page::{DocId, NormalUrl, Timestamp, UrlOptions},
     report::BrokenLink,
     sink::record::SkippedLine,
@@ -209,6 +211,18 @@ impl PastRun {
         let state = &self.state;
         UrlLog::load(state)?
             .for_each(state, BrokenLink::is, |row| visit(&BrokenLink::of(state, row)?))
+    }
+
+    /// The rules that the run has learnt or imported, also those that were unlearnt, with their evidence as of the last commit.
+    ///
+    /// # Errors
+    /// If the state cannot be read.
+    #[cfg(feature = "cli")]
+    pub(crate) fn rules(&self) -> Result<Vec<LearntRule>, CrawlError> {
+        let imported: Option<Vec<learn::Rule>> = stored(&self.state, "rules")?;
+        let mut learner = Learner::unlimited(&imported.unwrap_or_default());
+        learnt::restore(&self.state, &mut learner)?;
+        Ok(learnt::rules(&self.state, &learner)?)
     }
 
     /// The text of a near duplicate that is not stored, if the run keeps it.

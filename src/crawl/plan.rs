@@ -19,6 +19,7 @@ use crate::{
     extract,
     filter::{self, Mode, OptionsError, Radius, WindowOptions},
     fingerprint::{HashSeedChoice, Segment},
+    learn,
     page::{NormalUrl, UrlError, UrlOptions},
     report::{ReportError, counted},
     sink::{self, SinkError},
@@ -210,6 +211,8 @@ pub struct Plan {
     pub fetch: fetch::Options,
     /// The `[dedup]` table.
     pub dedup: Dedup,
+    /// The `[learn]` table: rules that are known before. They need `links = "learn"` of one policy.
+    pub learn: learn::Options,
     /// The `[store]` table.
     pub store: sink::Options,
     /// The `[[extract]]` tables: extraction rules for certain sites.

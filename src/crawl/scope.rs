@@ -36,6 +36,8 @@ pub struct Seed {
     pub max_pages: u64,
     /// Whether to follow the sitemaps that the robots.txt of its URLs' hosts name.
     pub sitemaps: bool,
+    /// Whether its URLs may be deferred by what was learnt.
+    pub learn: bool,
     /// Written with each page of this seed list.
     pub tags: Vec<String>,
 }
@@ -89,6 +91,7 @@ struct Fields {
     max_depth: Option<u32>,
     max_pages: Option<u64>,
     sitemaps: bool,
+    learn: Option<bool>,
     tags: Vec<String>,
 }
 
@@ -114,9 +117,11 @@ impl Seed {
     }
 
     fn of(source: Source, fields: Fields) -> Self {
-        let Fields { scope, include, exclude, max_depth, max_pages, sitemaps, tags, .. } = fields;
+        let Fields { scope, include, exclude, max_depth, max_pages, sitemaps, learn, tags, .. } =
+            fields;
         let max_pages = max_pages.unwrap_or(100_000);
-        Self { source, scope, include, exclude, max_depth, max_pages, sitemaps, tags }
+        let learn = learn.unwrap_or(true);
+        Self { source, scope, include, exclude, max_depth, max_pages, sitemaps, learn, tags }
     }
 }
 

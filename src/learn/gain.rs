@@ -1,5 +1,7 @@
 //! The yield of a URL pattern: how many of its URLs to request.
 
+use serde::{Deserialize, Serialize};
+
 /// Pages in a row without a new text after which fewer are asked for.
 const MISSES: u32 = 150;
 /// The same for pages with hardly any text of their own.
@@ -27,7 +29,7 @@ pub(super) enum Breadth {
 }
 
 /// What the pages of a pattern gave.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Gain {
     /// Pages received, and redirects.
     pub(super) fetched: u32,

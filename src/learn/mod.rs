@@ -3,18 +3,33 @@
 //! Pure: does no I/O and has no clock. The recorder reports every page that was judged, and asks before each request.
 //! docs/learning.md describes the method.
 
+mod classes;
+mod exchange;
 mod gain;
+mod known;
+mod options;
 mod parts;
+mod rule;
 mod site;
 mod trial;
+
+#[cfg(test)]
+mod tests;
 
 use std::collections::{HashMap, HashSet};
 
 use url::Url;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
+use crate::page::DocId;
+#[cfg(feature = "cli")]
+pub(crate) use exchange::{from_json, to_json};
 use gain::Breadth;
-use site::{Guess, Pattern, Site};
+pub(crate) use known::{Known, LearntRule};
+pub use options::Options;
+use rule::EVERYWHERE;
+pub use rule::{Counterparts, Only, Rule, RulePart};
+use site::{CANDIDATES, Guess, Pattern, Site};
 use trial::{CAREFUL, Trial, upper_bound};
 
 /// Parameters that are counted for all sites.
@@ -26,6 +41,11 @@ const SAMPLED: u64 = 50;
 const SAMPLE: u32 = 20;
 /// A text is new only if at least this many bytes of it, and an eighth, are in lines not seen before.
 const NOVEL: usize = 100;
+/// What is known of a site is saved after so many of its pages, and what is known of parameters after so many of all.
+const SAVED: u32 = 256;
+const SAVED_OF_ALL: u64 = 4_096;
+/// The name under which what is known of all sites together is saved.
+const ALL: &str = "";
 /// Bits of the Bloom filter of known lines, for all sites.
 const LINES: usize = 1 << 23;
 
@@ -71,6 +91,8 @@ pub(crate) struct Page<'a> {
     pub(crate) url: &'a Url,
     /// The site of its host.
     pub(crate) site: &'a str,
+    /// Its document, if it has a text.
+    pub(crate) document: Option<DocId>,
     /// The number of the text that it has or repeats; none if it has no text, as a redirect.
     pub(crate) text: Option<u32>,
     /// What it gave.
@@ -81,23 +103,28 @@ pub(crate) struct Page<'a> {
     pub(crate) from: Option<&'a Url>,
 }
 
-/// A rule that was learnt.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Rule {
-    /// The site.
-    pub(crate) site: String,
-    /// What makes no difference.
-    pub(crate) what: String,
-    /// How often that was tried.
-    pub(crate) trials: u32,
-    /// And how often it made a difference.
-    pub(crate) failures: u32,
-}
-
 /// What was learnt of all sites.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Learner {
     sites: HashMap<Box<str>, Site>,
+    /// What the sites take together, and may take, in bytes.
+    size: usize,
+    memory: usize,
+    /// The rules of the configuration.
+    imported: HashMap<String, Vec<Rule>>,
+    /// Hashes of the sites of which something is kept outside.
+    kept: HashSet<u64>,
+    /// What was known of sites that were forgotten, to be kept outside.
+    evicted: Vec<(Box<str>, Known)>,
+    /// Sites to be saved.
+    unsaved: HashSet<Box<str>>,
+    /// The rules that were accepted or unlearnt.
+    turned: Vec<LearntRule>,
+    /// Up to which document the trials of parameters on all sites were restored, and are saved.
+    through: DocId,
+    saved: DocId,
+    /// The last document.
+    last: DocId,
     lines: Vec<u64>,
     line_count: usize,
     clock: u64,
@@ -108,6 +135,38 @@ pub(crate) struct Learner {
 }
 
 impl Learner {
+    /// Knows nothing but these rules.
+    pub(crate) fn new(rules: &[Rule]) -> Self {
+        let mut imported: HashMap<String, Vec<Rule>> = HashMap::new();
+        for rule in rules {
+            imported.entry(rule.site.clone()).or_default().push(rule.clone());
+        }
+        Self {
+            sites: HashMap::new(),
+            size: 0,
+            memory: MEMORY,
+            imported,
+            kept: HashSet::new(),
+            evicted: Vec::new(),
+            unsaved: HashSet::new(),
+            turned: Vec::new(),
+            through: DocId(0),
+            saved: DocId(0),
+            last: DocId(0),
+            lines: Vec::new(),
+            line_count: 0,
+            clock: 0,
+            parameters: HashMap::new(),
+            changed: HashSet::new(),
+        }
+    }
+
+    /// The same without a limit of memory.
+    #[cfg(feature = "cli")]
+    pub(crate) fn unlimited(imported: &[Rule]) -> Self {
+        Self { memory: usize::MAX, ..Self::new(imported) }
+    }
+
     /// Whether much of a text is in lines that no text before it had. Remembers its lines.
     pub(crate) fn is_novel(&mut self, text: &str) -> bool {
         if self.lines.is_empty() || self.line_count * 8 > LINES {
@@ -135,37 +194,79 @@ impl Learner {
     fn site(&mut self, name: &str) -> &mut Site {
         self.clock += 1;
         if !self.sites.contains_key(name) {
-            if self.clock.is_multiple_of(64) {
-                self.make_room();
-            }
-            self.sites.insert(name.into(), Site::default());
+            let mut site = Site::default();
+            site.import(self.imported(name));
+            self.sites.insert(name.into(), site);
         }
-        let site = self.sites.entry(name.into()).or_default();
+        let site = self.sites.get_mut(name).expect("it is there");
         site.used = self.clock;
         site
     }
 
-    /// Forgets the sites that were not used for the longest time.
-    fn make_room(&mut self) {
-        let mut size: usize = self.sites.values().map(Site::size).sum();
-        if size < MEMORY {
+    /// The rules of the configuration for a site.
+    fn imported(&self, site: &str) -> impl Iterator<Item = &Rule> {
+        [site, EVERYWHERE].into_iter().flat_map(|it| self.imported.get(it)).flatten()
+    }
+
+    /// Counts what a site takes now, and forgets the sites that were not used for the longest time if all take too much.
+    fn count(&mut self, name: &str) {
+        let Some(site) = self.sites.get_mut(name) else { return };
+        let size = site.size();
+        self.size = self.size + size - std::mem::replace(&mut site.counted, size);
+        if self.size < self.memory {
             return;
         }
         let mut all: Vec<_> =
             self.sites.iter().map(|(name, site)| (site.used, name.clone())).collect();
         all.sort();
         for (_, name) in all {
-            if size * 4 < MEMORY * 3 {
+            if self.size < self.memory / 4 * 3 {
                 break;
             }
-            size -= self.sites.remove(&name).map_or(0, |site| site.size());
+            let Some(site) = self.sites.remove(&name) else { continue };
+            self.size -= site.counted;
+            self.unsaved.remove(&name);
+            if site.is_worth_keeping() && site.unsaved > 0 {
+                self.kept.insert(hash_of(&name));
+                self.evicted.push((name, Known::of(&site)));
+            }
         }
     }
 
-    /// A page was judged, or something else was received for its URL.
+    /// A page was judged, or something else was received for its URL. A page that is part of what was restored is no trial again: only its
+    /// URL is remembered.
     pub(crate) fn judged(&mut self, page: &Page<'_>) {
+        let site = self.site(page.site);
+        let is_known = page.document.is_some_and(|it| it <= site.through);
+        site.is_replay = is_known;
+        if is_known {
+            site.judged(page.url, page.text.unwrap_or_default().max(1), page.gave != Gave::Repeat);
+        } else {
+            self.learn(page);
+        }
+        self.count(page.site);
+    }
+
+    /// Remembers what is to be reported or saved of a site.
+    fn note(&mut self, page: &Page<'_>) {
+        let Some(site) = self.sites.get_mut(page.site) else { return };
+        let turned = std::mem::take(&mut site.turned);
+        site.unsaved += 1;
+        if let Some(document) = page.document {
+            site.through = site.through.max(document);
+            self.last = self.last.max(document);
+        }
+        if !turned.is_empty() || site.unsaved >= SAVED {
+            self.unsaved.insert(page.site.into());
+        }
+        let turned = turned.iter().filter_map(|number| site.candidates.get(number));
+        self.turned.extend(turned.filter_map(|it| LearntRule::of(page.site, it)));
+    }
+
+    fn learn(&mut self, page: &Page<'_>) {
         let is_gain = page.gave == Gave::New;
         let elsewhere = self.elsewhere(page.url);
+        let is_counted = page.document.is_some_and(|it| it <= self.through);
         let site = self.site(page.site);
         site.elsewhere = elsewhere;
         let mut changed = match page.text {
@@ -202,11 +303,11 @@ impl Learner {
                 gain.blame();
             }
         }
-        if site.gains.len() > 4_096 {
-            site.gains.retain(|_, gain| gain.fetched > 1);
+        if site.gains.len() >= CANDIDATES {
+            site.trim();
         }
         let tried = std::mem::take(&mut site.tried);
-        for (name, same) in tried {
+        for (name, same) in tried.into_iter().filter(|_| !is_counted) {
             if self.parameters.len() < PARAMETERS || self.parameters.contains_key(&name) {
                 self.parameters.entry(name).or_default().add(CAREFUL, same);
             }
@@ -214,6 +315,7 @@ impl Learner {
         if changed {
             self.changed.insert(page.site.into());
         }
+        self.note(page);
     }
 
     /// The parameters of a URL that make no difference on other sites.
@@ -225,6 +327,7 @@ impl Learner {
     /// What to do with a URL that is known and not fetched.
     pub(crate) fn ask(&mut self, url: &Url, site: &str) -> Ask {
         let Some(known) = self.sites.get_mut(site) else { return Ask::Now };
+        known.used = self.clock;
         let chance = xxh3_64_with_seed(url.as_str().as_bytes(), 12);
         let guess = known.guess(url);
         if let Guess::Repeats(rule) = guess {
@@ -248,8 +351,10 @@ impl Learner {
         }
         match guess {
             Guess::Perhaps(special, general) => {
-                let new = || site::Candidate { general, ..Default::default() };
-                known.candidates.entry(special).or_insert_with(new);
+                if known.candidates.len() < CANDIDATES {
+                    let new = || site::Candidate { general, ..Default::default() };
+                    known.candidates.entry(special).or_insert_with(new);
+                }
                 Ask::Late(special)
             }
             Guess::Repeats(rule) => Ask::Late(rule),
@@ -275,21 +380,80 @@ impl Learner {
         std::mem::take(&mut self.changed)
     }
 
-    /// The rules that are in force.
-    pub(crate) fn rules(&self) -> Vec<Rule> {
-        let mut rules: Vec<Rule> = Vec::new();
-        for (name, site) in &self.sites {
-            for candidate in site.candidates.values().filter(|it| it.trial.accepted) {
-                rules.push(Rule {
-                    site: name.to_string(),
-                    what: candidate.text.as_deref().unwrap_or_default().to_owned(),
-                    trials: candidate.trial.n,
-                    failures: candidate.trial.failures,
-                });
+    /// The rules of the sites in memory, also those that were unlearnt.
+    pub(crate) fn rules(&self) -> Vec<LearntRule> {
+        let of = |(name, site): (&Box<str>, &Site)| {
+            let rules = site.candidates.values().filter_map(|it| LearntRule::of(name, it));
+            rules.collect::<Vec<_>>()
+        };
+        self.sites.iter().flat_map(of).collect()
+    }
+
+    /// The rules that were accepted or unlearnt since this was called last.
+    pub(crate) fn take_turned(&mut self) -> Vec<LearntRule> {
+        std::mem::take(&mut self.turned)
+    }
+
+    /// Whether a site is in memory.
+    pub(crate) fn has(&self, site: &str) -> bool {
+        self.sites.contains_key(site)
+    }
+
+    /// Whether something is kept of a site that is not in memory: it is to be restored before the site is used.
+    pub(crate) fn needs(&self, site: &str) -> bool {
+        !self.has(site) && self.kept.contains(&hash_of(site))
+    }
+
+    /// Something is kept of these sites.
+    pub(crate) fn set_kept<'a>(&mut self, sites: impl IntoIterator<Item = &'a str>) {
+        self.kept.extend(sites.into_iter().map(hash_of));
+    }
+
+    /// Takes back what was kept of a site, or of all together.
+    pub(crate) fn restore(&mut self, name: &str, known: Known) {
+        if name == ALL {
+            let (through, parameters) = known.into_all();
+            self.parameters = parameters.collect();
+            (self.through, self.saved) = (through, through);
+            return;
+        }
+        let mut site = known.into_site();
+        site.import(self.imported(name));
+        site.used = self.clock;
+        if let Some(before) = self.sites.insert(name.into(), site) {
+            self.size -= before.counted;
+        }
+        self.count(name);
+    }
+
+    /// What is to be kept now: of sites that were forgotten, of those whose rules have changed, and of those of which much was learnt since
+    /// it was kept last; or of all.
+    pub(crate) fn take_unsaved(&mut self, all: bool) -> Vec<(Box<str>, Known)> {
+        let mut unsaved = std::mem::take(&mut self.evicted);
+        let mut names: Vec<_> = std::mem::take(&mut self.unsaved).into_iter().collect();
+        if all {
+            names.extend(self.sites.iter().filter(|it| it.1.unsaved > 0).map(|it| it.0.clone()));
+            names.dedup();
+        }
+        for name in names {
+            let Some(site) = self.sites.get_mut(&name) else { continue };
+            if std::mem::take(&mut site.unsaved) > 0 && site.is_worth_keeping() {
+                self.kept.insert(hash_of(&name));
+                unsaved.push((name, Known::of(site)));
             }
         }
-        rules.sort_by(|a, b| (&a.site, &a.what, a.trials).cmp(&(&b.site, &b.what, b.trials)));
-        rules
+        let is_due = self.last.0 - self.saved.0.min(self.last.0) >= SAVED_OF_ALL;
+        if !self.parameters.is_empty() && (is_due || all && self.last > self.saved) {
+            let parameters = self.parameters.iter().map(|(name, trial)| (*name, *trial));
+            unsaved.push((ALL.into(), Known::of_all(self.last, parameters)));
+            self.saved = self.last;
+        }
+        unsaved
+    }
+
+    /// Whether sites were forgotten, and what was known of them is to be kept.
+    pub(crate) fn has_evicted(&self) -> bool {
+        !self.evicted.is_empty()
     }
 
     /// The pattern of a deferred URL, and how likely it has a new text: as estimated, and at most (95 % sure).
@@ -309,4 +473,8 @@ impl Learner {
         });
         (shown, estimate, most)
     }
+}
+
+fn hash_of(site: &str) -> u64 {
+    xxh3_64_with_seed(site.as_bytes(), 13)
 }

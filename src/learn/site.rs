@@ -1,19 +1,21 @@
 //! The rules and patterns learnt for one site: which URL parts make no difference, and which patterns still yield new texts.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 
+use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::{
+    classes::Classes,
     gain::{Breadth, Gain},
     parts::{Form, Part, PartKind, Parts, form, hash},
+    rule::{ORDER, RulePart, number},
     trial::{CAREFUL, QUICK, SAFE, Test, Trial},
 };
+use crate::page::DocId;
 
-/// Keys that are remembered of a site; the oldest go first.
-const KEYS: usize = 20_000;
-/// Candidates and patterns of a site.
-const CANDIDATES: usize = 4_096;
+/// Candidates of a site, and patterns: as many as a table of 4,096 places takes.
+pub(super) const CANDIDATES: usize = 3_584;
 /// From this number of hosts on, the hosts of a site have one pattern.
 const MANY_HOSTS: usize = 16;
 /// Different values after which those of a part that look like ids are taken for such.
@@ -21,7 +23,7 @@ const MANY_VALUES: u32 = 12;
 
 /// The pages that are the same but for one part.
 #[derive(Clone, Copy, Debug, Default)]
-struct Class {
+pub(super) struct Class {
     /// The texts that they have, the first two.
     groups: [u32; 2],
     members: u8,
@@ -34,7 +36,7 @@ struct Class {
     /// The same, but it does not repeat it.
     different: u16,
     /// Links in a row within the pattern that led to the page of this key.
-    chain: u16,
+    pub(super) chain: u16,
 }
 
 impl Class {
@@ -62,7 +64,7 @@ impl Class {
 }
 
 /// A rule, or what may become one.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Candidate {
     pub(super) trial: Trial,
     /// A more general one, whose trials count a little for this one too.
@@ -72,6 +74,32 @@ pub(super) struct Candidate {
     pub(super) ids: u32,
     /// In words, once it was accepted.
     pub(super) text: Option<Box<str>>,
+    /// The part that it leaves out, once it was accepted.
+    #[serde(default)]
+    pub(super) part: Option<Box<RulePart>>,
+    /// It comes from the configuration.
+    #[serde(default)]
+    pub(super) is_imported: bool,
+}
+
+impl Candidate {
+    /// It was accepted now, if it is new.
+    fn name(&mut self, part: impl FnOnce() -> RulePart) {
+        if self.part.is_none() {
+            let part = part();
+            self.text = Some(part.to_string().into());
+            self.part = Some(Box::new(part));
+        }
+    }
+
+    /// It is a rule of the configuration. One that was unlearnt stays so.
+    pub(super) fn import(&mut self, part: &RulePart, trials: u32, failures: u32) {
+        if self.part.is_none() && !self.trial.accepted {
+            self.trial = Trial::imported(trials, failures);
+        }
+        self.name(|| part.clone());
+        self.is_imported = true;
+    }
 }
 
 /// A part that may make no difference, and the class of the pages that differ in it only.
@@ -97,25 +125,32 @@ pub(super) enum Guess {
 /// What is learnt of a site.
 #[derive(Debug, Default)]
 pub(super) struct Site {
-    classes: HashMap<u64, Class>,
-    order: VecDeque<u64>,
+    classes: Classes,
     pub(super) candidates: HashMap<u32, Candidate>,
     pub(super) gains: HashMap<u32, Gain>,
-    hosts: Vec<u64>,
+    pub(super) hosts: Vec<u64>,
     /// Parameters of the page judged last that make no difference on other sites.
     pub(super) elsewhere: Vec<u64>,
     /// Parameters of the page judged last that were tried, and with what success.
     pub(super) tried: Vec<(u64, bool)>,
     /// When it was used last.
     pub(super) used: u64,
+    /// The candidates that were accepted or unlearnt by the page judged last.
+    pub(super) turned: Vec<u32>,
+    /// The last document that is part of what is known.
+    pub(super) through: DocId,
+    /// Pages since it was saved last.
+    pub(super) unsaved: u32,
+    /// Its size when it was counted last.
+    pub(super) counted: usize,
+    /// The page that is judged is known already, and no trial.
+    pub(super) is_replay: bool,
 }
 
-/// A number for something, from its parts.
-fn number(parts: &[u64]) -> u32 {
-    let mixed = parts
-        .iter()
-        .fold(0_u64, |all, part| (all.rotate_left(7) ^ part).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    (mixed >> 32) as u32
+/// The middle one of these numbers.
+fn median(mut numbers: Vec<u32>) -> u32 {
+    let middle = numbers.len() / 2;
+    if numbers.is_empty() { 0 } else { *numbers.select_nth_unstable(middle).1 }
 }
 
 /// Parameters that often make a difference on a few pages.
@@ -125,9 +160,30 @@ fn is_delicate(name: &str) -> bool {
 }
 
 impl Site {
-    /// Bytes in memory, about.
+    /// Bytes in memory: of its tables as they are, and of the words of its rules, about.
     pub(super) fn size(&self) -> usize {
-        (self.classes.len() * 60) + (self.candidates.len() + self.gains.len()) * 96
+        // A table has a byte more for each place, and is at most seven eighths full.
+        let table = |capacity: usize, entry: usize| {
+            if capacity == 0 { 0 } else { (capacity * 8 / 7).next_power_of_two() * (entry + 1) }
+        };
+        self.classes.size()
+            + table(self.candidates.capacity(), size_of::<(u32, Candidate)>())
+            + table(self.gains.capacity(), size_of::<(u32, Gain)>())
+            + self.candidates.len() * 8
+            + size_of::<(Box<str>, Self)>() * 2
+    }
+
+    /// Drops the half of the candidates and patterns of which least is known, if there are too many. Rules stay.
+    pub(super) fn trim(&mut self) {
+        if self.candidates.len() >= CANDIDATES {
+            let others = self.candidates.values().filter(|it| it.part.is_none());
+            let most = median(others.map(|it| it.trial.n).collect());
+            self.candidates.retain(|_, it| it.part.is_some() || it.trial.n > most);
+        }
+        if self.gains.len() >= CANDIDATES {
+            let most = median(self.gains.values().map(|it| it.fetched).collect());
+            self.gains.retain(|_, it| it.fetched > most);
+        }
     }
 
     /// The key of a URL without the parts that rules leave out.
@@ -248,7 +304,7 @@ impl Site {
                 continue;
             }
             outcomes.push((axis.bit, same));
-            if axis.part.kind == PartKind::Parameter {
+            if axis.part.kind == PartKind::Parameter && !self.is_replay {
                 self.tried.push((hash(axis.part.name, 0), same));
             }
             for (number, test) in self.candidates_of(&parts, &axes, axis) {
@@ -267,7 +323,7 @@ impl Site {
             if let Some(class) = self.classes.get(&order) {
                 let same = class.has(group);
                 if same || is_new {
-                    changed |= self.try_number(ORDER, QUICK, same, || "order of parameters".into());
+                    changed |= self.try_number(ORDER, QUICK, same, RulePart::Order);
                 }
             }
             self.class(order).add(group, 0);
@@ -280,17 +336,15 @@ impl Site {
         self.classes.get(&axis.class).filter(|class| class.differs(axis.value))
     }
 
-    fn try_number(
-        &mut self,
-        number: u32,
-        test: Test,
-        same: bool,
-        words: impl FnOnce() -> Box<str>,
-    ) -> bool {
+    fn try_number(&mut self, number: u32, test: Test, same: bool, part: RulePart) -> bool {
+        if self.is_replay {
+            return false;
+        }
         let candidate = self.candidates.entry(number).or_default();
         let changed = candidate.trial.add(test, same);
-        if changed && candidate.text.is_none() {
-            candidate.text = Some(words());
+        if changed {
+            candidate.name(|| part);
+            self.turned.push(number);
         }
         changed
     }
@@ -313,8 +367,14 @@ impl Site {
         same: bool,
         parts: &Parts<'_>,
     ) -> bool {
+        if self.is_replay {
+            return false;
+        }
         if self.candidates.len() >= CANDIDATES && !self.candidates.contains_key(&number) {
-            self.candidates.retain(|_, it| it.trial.accepted || it.trial.n >= 20);
+            self.trim();
+            if self.candidates.len() >= CANDIDATES {
+                return false;
+            }
         }
         let candidate = self.candidates.entry(number).or_default();
         candidate.values |= 1 << (hash(part.value, 5) & 63);
@@ -322,8 +382,9 @@ impl Site {
         let is_id = form(part.value) == Form::Id || part.value.len() >= 5 && has_digit;
         candidate.ids += u32::from(is_id);
         let changed = candidate.trial.add(test, same);
-        if changed && candidate.text.is_none() {
-            candidate.text = Some(describe(part, parts).into());
+        if changed {
+            candidate.name(|| RulePart::of(number, part, parts));
+            self.turned.push(number);
         }
         changed
     }
@@ -336,8 +397,8 @@ impl Site {
             if let Some(known) = self.classes.get(&class).filter(|_| is_longer) {
                 let same = known.has(group);
                 if same || is_new {
-                    let text = || format!("all but the last {length} segments").into();
-                    changed |= self.try_number(number(&[5, length as u64]), SAFE, same, text);
+                    let part = RulePart::Tail(u8::try_from(length).unwrap_or(u8::MAX));
+                    changed |= self.try_number(part.number(), SAFE, same, part);
                 }
             }
             self.class(class).add(group, 0);
@@ -346,15 +407,7 @@ impl Site {
     }
 
     fn class(&mut self, key: u64) -> &mut Class {
-        if !self.classes.contains_key(&key) {
-            if self.order.len() >= KEYS
-                && let Some(oldest) = self.order.pop_front()
-            {
-                self.classes.remove(&oldest);
-            }
-            self.order.push_back(key);
-        }
-        self.classes.entry(key).or_default()
+        self.classes.entry(key)
     }
 
     /// What is known of a URL that was not fetched.
@@ -461,9 +514,6 @@ pub(super) fn parameters(url: &Url) -> impl Iterator<Item = u64> {
     names.into_iter()
 }
 
-/// The candidate that the order of parameters makes no difference.
-const ORDER: u32 = 7;
-
 /// The class of the URLs with the same parameters in any order, if there are several.
 fn order_of(parts: &Parts<'_>, key: u64) -> Option<u64> {
     (parts.parameters().count() > 1).then(|| key.rotate_left(17))
@@ -483,18 +533,4 @@ fn tails(parts: &Parts<'_>) -> Vec<(usize, u64)> {
         (!is_empty).then_some((length, key))
     };
     [2, 1].into_iter().filter_map(of).collect()
-}
-
-/// A part in words.
-fn describe(part: &Part<'_>, parts: &Parts<'_>) -> String {
-    match part.kind {
-        PartKind::Host => format!("host {}", part.value),
-        PartKind::Parameter => format!("parameter {}", part.name),
-        PartKind::Segment(place) => {
-            let before: Vec<&str> =
-                parts.segments().take(place.into()).flat_map(|it| ["/", it.value]).collect();
-            let before = before.concat();
-            format!("segment {} of {before}/*", u32::from(place) + 1)
-        }
-    }
 }

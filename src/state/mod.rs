@@ -20,6 +20,8 @@ mod hosts;
 mod inspect;
 #[cfg(feature = "crawl")]
 mod known_urls;
+#[cfg(feature = "crawl")]
+mod learnt;
 mod log;
 mod open;
 mod pages;

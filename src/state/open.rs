@@ -20,14 +20,15 @@ use super::{
 };
 
 /// The version of the file's layout.
-pub(crate) const VERSION: i64 = 9;
+pub(crate) const VERSION: i64 = 10;
 /// The versions before, which are migrated when the file is opened, unless another process is using it, and what brings each to the next.
-const MIGRATIONS: [(i64, &str); 5] = [
+const MIGRATIONS: [(i64, &str); 6] = [
     (4, include_str!("migrate-4.sql")),
     (5, include_str!("migrate-5.sql")),
     (6, include_str!("migrate-6.sql")),
     (7, include_str!("migrate-7.sql")),
     (8, include_str!("migrate-8.sql")),
+    (9, include_str!("migrate-9.sql")),
 ];
 /// The oldest of them.
 pub(super) const OLDEST: i64 = MIGRATIONS[0].0;

@@ -1,4 +1,4 @@
--- Version 9. Times are milliseconds since the Unix epoch.
+-- Version 10. Times are milliseconds since the Unix epoch.
 -- A representative is a unique document that later ones may still match. An alias is a digest of a duplicate, by which later documents match
 -- the duplicate's representative. src/filter/window.rs describes which rows belong to the window and when they leave it.
 
@@ -173,3 +173,9 @@ CREATE INDEX clusters_by_size ON clusters (near > 0, lang, count DESC);
 CREATE TABLE unreachable_seeds (
     url INTEGER PRIMARY KEY
 ) STRICT;
+
+-- What was learnt of the URLs of a site.
+CREATE TABLE learnt (
+    site TEXT PRIMARY KEY,              -- empty for what is known of all sites together
+    known BLOB NOT NULL                 -- JSON, compressed by zlib (learn/known.rs)
+) STRICT, WITHOUT ROWID;

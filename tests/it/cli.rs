@@ -60,7 +60,7 @@ fn help_names_every_command() {
     let version = stdout(&pagesieve().arg("--version").assert().success());
     assert_eq!(
         version,
-        format!("pagesieve {} (recipe 2, state layout 9)\n", env!("CARGO_PKG_VERSION"))
+        format!("pagesieve {} (recipe 2, state layout 10)\n", env!("CARGO_PKG_VERSION"))
     );
 }
 

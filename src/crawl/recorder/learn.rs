@@ -9,20 +9,18 @@ use super::{Recorder, Update};
 use crate::{
     crawl::{
         frontier::{Recorded, Task},
+        learnt,
         plan::{CrawlError, Plan},
     },
     filter::Judgement,
-    learn::{Ask, By, Gave, Learner, Page, Rule},
-    page::{DocId, NormalUrl, Timestamp},
+    learn::{Ask, By, Gave, Learner, LearntRule as Rule, Page},
+    page::{NormalUrl, Timestamp},
     report::{DeferredUrls, Learnt, LearntRule},
     state::{HostId, Reason, UrlId, UrlKind, UrlOutcome, UrlRow, UrlState},
 };
 
 /// Deferred URLs are looked at again after so many pages, if more of their site is wanted.
 const LOOK_EVERY: u32 = 100;
-
-/// The last pages of earlier starts from which a start learns again.
-const REPLAYED: u64 = 100_000;
 
 /// Patterns of deferred URLs that a report has.
 const PATTERNS: usize = 1_000;
@@ -48,7 +46,7 @@ pub(super) struct Learning {
 impl Learning {
     pub(super) fn new(plan: &Plan) -> Self {
         Self {
-            learner: Learner::default(),
+            learner: Learner::new(&plan.learn.rules),
             learns: plan.dedup.learns(),
             width: plan.politeness.per_host.get().min(plan.crawl.concurrency.get()),
             roused: HashSet::new(),
@@ -69,6 +67,7 @@ impl Recorder {
             return Ok(());
         }
         let from = row.referrer.map(|id| self.state().url_by_id(id)).transpose()?.flatten();
+        self.recall(row.url.site())?;
         let learner = &mut self.learning.learner;
         let gave = match judged {
             Err(gave) => gave,
@@ -81,17 +80,47 @@ impl Recorder {
                 }
             }
         };
+        let document = judged.ok().map(|(judgement, _)| judgement.id);
         let text = judged.ok().map(|(judgement, _)| text_of(judgement));
         learner.judged(&Page {
             url: row.url.as_url(),
             site: row.url.site(),
+            document,
             text,
             gave,
             is_redirected: row.hops > 0,
             from: from.as_ref().map(|from| from.url.as_url()),
         });
+        for Rule { rule, is_unlearnt, is_imported } in learner.take_turned() {
+            let (site, part) = (&rule.site, rule.part.to_string());
+            let (trials, failures) = (rule.trials, rule.failures);
+            if is_unlearnt {
+                tracing::info!(site, rule = part, trials, failures, is_imported, "rule unlearnt");
+            } else {
+                tracing::info!(site, rule = part, trials, failures, is_imported, "rule learnt");
+            }
+        }
         self.learning.pages += 1;
         Ok(())
+    }
+
+    /// Brings back what is kept of a site, if it is not in memory.
+    fn recall(&mut self, site: &str) -> Result<(), CrawlError> {
+        Ok(learnt::recall(self.filter.state(), &mut self.learning.learner, site)?)
+    }
+
+    /// Keeps what was learnt, as far as it is due, or all of it.
+    pub(super) fn keep_learnt(&mut self, all: bool) -> Result<(), CrawlError> {
+        if !self.learning.learns {
+            return Ok(());
+        }
+        Ok(learnt::keep(self.filter.state(), &mut self.learning.learner, all)?)
+    }
+
+    /// The group of a URL that is fetched late because only a duplicate has the link.
+    pub(super) fn group(&mut self, url: &NormalUrl) -> Result<u32, CrawlError> {
+        self.recall(url.site())?;
+        Ok(self.learning.learner.group(url.as_url(), url.site()))
     }
 
     /// Learns from a redirect: a few in a row may lead to a new text.
@@ -110,42 +139,28 @@ impl Recorder {
         if !self.learning.learns {
             return Ok(());
         }
-        // A page that has changed is no trial: it was learnt from when it was judged first.
-        let mut seen = HashSet::new();
-        for (name, id, text) in self.filter.state().last_judged(REPLAYED)? {
-            if let Some(url) = NormalUrl::stored(&name)
-                && seen.insert(xxhash_rust::xxh3::xxh3_64(name.as_bytes()))
-            {
-                self.learning.learner.judged(&Page {
-                    url: url.as_url(),
-                    site: url.site(),
-                    text: Some(number_of(text.unwrap_or(id))),
-                    gave: if text.is_none() { Gave::New } else { Gave::Repeat },
-                    is_redirected: false,
-                    from: None,
-                });
-            }
-        }
-        self.learning.learner.take_changed();
+        learnt::restore(self.filter.state(), &mut self.learning.learner)?;
         for host in self.urls.late_hosts() {
             self.rouse(host)?;
         }
         Ok(())
     }
 
-    fn ask(&mut self, url: &NormalUrl) -> Ask {
-        self.learning.learner.ask(url.as_url(), url.site())
+    fn ask(&mut self, url: &NormalUrl) -> Result<Ask, CrawlError> {
+        self.recall(url.site())?;
+        Ok(self.learning.learner.ask(url.as_url(), url.site()))
     }
 
     /// If a URL is not worth a request now, records that.
     pub(super) fn refuse(&mut self, task: &Arc<Task>) -> Result<Option<Update>, CrawlError> {
         let row = &task.queued.url;
         // Seeds are always fetched, and so are late URLs that were released.
-        if !self.learning.learns || row.kind != UrlKind::Page || self.urls.depth(row.id)? == 0 {
+        let is_exempt = row.kind != UrlKind::Page || self.never_defers(row.seed);
+        if !self.learning.learns || is_exempt || self.urls.depth(row.id)? == 0 {
             return Ok(None);
         }
         let is_roused = self.learning.roused.remove(&row.id);
-        match self.ask(&row.url) {
+        match self.ask(&row.url)? {
             Ask::Now => Ok(None),
             Ask::Late(_) if is_roused => Ok(None),
             Ask::Late(group) => {
@@ -162,6 +177,11 @@ impl Recorder {
                 self.finish_url(Arc::clone(task), false, false).map(Some)
             }
         }
+    }
+
+    /// Whether a seed list wants all of its URLs, whatever was learnt.
+    pub(super) fn never_defers(&self, seed: Option<usize>) -> bool {
+        seed.and_then(|seed| self.plan.seeds.get(seed)).is_some_and(|seed| !seed.learn)
     }
 
     /// Records that a URL is deferred.
@@ -196,9 +216,9 @@ impl Recorder {
         while self.urls.has_fewer(host, self.learning.width) {
             let Some((id, group, gain)) = self.next_late(host)? else { break };
             let Some(row) = self.state().url_by_id(id)? else { continue };
-            let ask = self.ask(&row.url);
+            let ask = self.ask(&row.url)?;
             match ask {
-                Ask::Deferred(by, why) => {
+                Ask::Deferred(by, why) if !self.never_defers(row.seed) => {
                     self.counts.queued = self.counts.queued.saturating_sub(1);
                     self.put_off(&row, by, &why)?;
                 }
@@ -209,7 +229,7 @@ impl Recorder {
                 {
                     self.urls.put_late(host, id, now)?;
                 }
-                Ask::Late(_) | Ask::Now => {
+                Ask::Late(_) | Ask::Now | Ask::Deferred(..) => {
                     self.urls.put(self.filter.state(), host, id)?;
                     self.learning.roused.insert(id);
                     self.report_queued(host)?;
@@ -233,16 +253,20 @@ impl Recorder {
 
     /// What was learnt, and which URLs are deferred by it, for the report.
     pub(super) fn summarise_learning(&mut self) -> Result<Learnt, CrawlError> {
-        let rule = |rule: Rule| LearntRule {
+        let rule = |Rule { rule, is_unlearnt, is_imported }: Rule| LearntRule {
             site: rule.site,
-            part: rule.what,
+            part: rule.part.to_string(),
             trials: rule.trials,
             failures: rule.failures,
+            unlearnt: is_unlearnt,
+            imported: is_imported,
         };
-        let rules = self.learning.learner.rules().into_iter().map(rule).collect();
+        let rules = learnt::rules(self.state(), &self.learning.learner)?;
+        let rules = rules.into_iter().map(rule).collect();
         let mut deferred = BTreeMap::<(String, Reason, String), (u64, f64, f64)>::new();
         for row in self.state().learnt_urls()? {
             let UrlState::Skipped(by) = row.state else { continue };
+            self.recall(row.url.site())?;
             let learner = &mut self.learning.learner;
             let (pattern, new, most) = learner.estimate(row.url.as_url(), row.url.site());
             let group = deferred.entry((pattern, by, row.detail.unwrap_or_default())).or_default();
@@ -269,10 +293,10 @@ impl Recorder {
             if !changed.contains(row.url.site()) {
                 continue;
             }
-            let group = match self.ask(&row.url) {
+            let group = match self.ask(&row.url)? {
                 Ask::Deferred(..) => continue,
                 Ask::Late(group) => group,
-                Ask::Now => self.learning.learner.group(row.url.as_url(), row.url.site()),
+                Ask::Now => self.group(&row.url)?,
             };
             if let Ok(seed) = self.admit(&row.url, row.kind, row.depth, None) {
                 self.urls.requeue(self.filter.state(), &row, seed, Some(group))?;
@@ -290,9 +314,5 @@ impl Recorder {
 
 /// The number of the text that a page has or repeats.
 fn text_of(judgement: &Judgement) -> u32 {
-    number_of(judgement.verdict.matched().map_or(judgement.id, |found| found.of))
-}
-
-fn number_of(text: DocId) -> u32 {
-    u32::try_from(text.0 % u64::from(u32::MAX)).unwrap_or(0)
+    learnt::number_of(judgement.verdict.matched().map_or(judgement.id, |found| found.of))
 }

@@ -212,7 +212,7 @@ impl Recorder {
         let (url, seed) = (url.as_str(), admitted.ok());
         let new = NewUrl { url, host, kind, state, cause, seed, depth, hops, referrer, at };
         let late = if found.late && kind == UrlKind::Page && state == UrlState::Queued {
-            Some(self.learning.learner.group(found_url.as_url(), found_url.site()))
+            Some(self.group(found_url)?)
         } else {
             None
         };

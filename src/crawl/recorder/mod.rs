@@ -271,6 +271,8 @@ impl Recorder {
                 self.commit()?;
             }
         }
+        self.begin_batch()?;
+        self.keep_learnt(true)?;
         self.commit()
     }
 
@@ -363,6 +365,7 @@ impl Recorder {
         self.state().set_meta("counts", json(&self.counts))?;
         self.state().set_meta("spent", json(&self.spent))?;
         self.state().set_meta("worked", json(&self.worked()))?;
+        self.keep_learnt(false)?;
         let state = self.filter.state();
         if self.builder.is_due(self.filter.position().next) {
             self.builder.catch_up(state)?;

@@ -180,6 +180,7 @@ fn many_known_urls() {
         politeness: crate::crawl::politeness::Options::default(),
         fetch: crate::crawl::fetch::Options::default(),
         dedup: crate::crawl::Dedup::default(),
+        learn: crate::learn::Options::default(),
         store: crate::sink::Options::default(),
         extract: Vec::new(),
         seeds: vec![seed],

@@ -130,6 +130,7 @@ impl Recorder {
         state.set_meta("name", plan.name.as_str())?;
         state.set_meta("warc", plan.store.warc)?;
         state.set_meta("end", json(&End::Interrupted))?;
+        state.set_meta("rules", json(&plan.learn.rules))?;
         if state.meta::<i64>("started")?.is_none() {
             state.set_meta("started", Timestamp::now().0)?;
             self.record_method()?;
@@ -258,7 +259,9 @@ impl Recorder {
         let has_ceased = |row: &UrlRow| match (row.state, row.cause) {
             (_, Some(SkipCause::SameSite)) => same_site.links != Links::Skip,
             (_, Some(SkipCause::CrossSite)) => cross_site.links != Links::Skip,
-            (UrlState::Skipped(reason), None) if reason.is_learnt() => !learns,
+            (UrlState::Skipped(reason), None) if reason.is_learnt() => {
+                !learns || self.never_defers(row.seed)
+            }
             (UrlState::Skipped(Reason::Robots), None) => policy_changed,
             (UrlState::Skipped(Reason::Scope | Reason::Depth | Reason::Budget), None) => {
                 admission_changed

@@ -39,7 +39,7 @@ fn a_filter_continues_with_a_file_of_version_4() {
     assert!(judged > 0);
     filter.commit().unwrap();
     drop(filter);
-    assert_eq!(version(&path), 9);
+    assert_eq!(version(&path), VERSION);
     DurableFilter::open(&path, &options).unwrap();
 }
 
@@ -80,6 +80,31 @@ fn a_file_of_version_4_that_is_refused_stays_as_it_was() {
         assert!(matches!(error, StateError::Recipe { .. } | StateError::Kind), "{error}");
         assert!(fs::read(&path).unwrap() == before, "{name} has changed");
     }
+}
+
+#[test]
+fn a_file_of_version_9_gets_a_table_of_what_was_learnt() {
+    let directory = TempDir::new().unwrap();
+    let path = path(&directory);
+    State::open(&path).unwrap().commit().unwrap();
+    let state = State::open(&path).unwrap();
+    let back = "DROP TABLE learnt; PRAGMA user_version = 9";
+    state.db.execute_batch(back).unwrap();
+    drop(state);
+    let state = State::open(&path).unwrap();
+    assert_eq!(state.learnt_sites().unwrap(), [""; 0]);
+    for known in ["{}", "{\"through\":1}"] {
+        state.keep_learnt("example.org", known).unwrap();
+        assert_eq!(state.learnt("example.org").unwrap().as_deref(), Some(known));
+    }
+    assert_eq!(state.learnt("example.net").unwrap(), None);
+    assert_eq!(state.learnt_sites().unwrap(), ["example.org"]);
+    state.execute("UPDATE learnt SET known = x'00'", []).unwrap();
+    assert!(matches!(state.learnt("example.org"), Err(StateError::Damaged(_))));
+    state.commit().unwrap();
+    drop(state);
+    let found = |sql| State::read(&path).unwrap().value::<i64>(sql, []).unwrap();
+    assert_eq!(found("PRAGMA user_version"), VERSION);
 }
 
 #[test]

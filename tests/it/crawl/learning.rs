@@ -2,12 +2,18 @@
 
 use pagesieve::{
     crawl::{Links, PastRun, Plan, Policy, Store},
+    learn::Rule,
     report::{End, Warning},
     state::Reason,
 };
 
-use super::site::{Site, html, text};
-use crate::server::{Reply, Request};
+use serde_json::{Value, json};
+
+use super::site::{Site, html, state, text};
+use crate::{
+    cli::{pagesieve, stdout},
+    server::{Reply, Request},
+};
 
 fn learn(plan: &mut Plan) {
     let learn = Policy { store: Store::Skip, links: Links::Learn };
@@ -118,4 +124,84 @@ fn an_endless_calendar_ends_and_a_list_of_240_pages_does_not() {
     assert_eq!((asked("/list"), asked("/item")), (241, 720));
     assert!(asked("/calendar") < 300, "{}", asked("/calendar"));
     assert!(report.counts.skipped[&Reason::LowYield] > 0);
+}
+
+/// A rule for the site of these tests.
+fn rule(part: &str) -> Rule {
+    serde_json::from_str(&format!("{{\"site\": \"a.test\", {part}}}")).unwrap()
+}
+
+fn site_with_sessions() -> Site {
+    Site::answering(|request: &Request, _| answer(articles(&request.path)), &["a.test/article-0"])
+        .planned(learn)
+}
+
+#[test]
+fn a_rule_of_the_configuration_defers_from_the_start() {
+    let learnt = site_with_sessions().run();
+    let site = site_with_sessions()
+        .planned(|plan| plan.learn.rules = vec![rule("\"parameter\": \"sid\"")]);
+    let report = site.run();
+    assert_eq!((report.end, report.counts.unique), (End::Done, ARTICLES));
+    assert!(report.counts.fetched < learnt.counts.fetched, "{}", report.counts.fetched);
+    let rule = &report.learnt.rules[0];
+    assert_eq!((rule.part.as_str(), rule.imported, rule.unlearnt), ("parameter sid", true, false));
+    assert!(report.counts.skipped[&Reason::Rule] > 0);
+}
+
+#[test]
+fn a_wrong_rule_of_the_configuration_is_unlearnt_and_no_page_is_lost() {
+    let page = |path: &str| {
+        if path == "/" {
+            return Some(linked("list", (0..400).map(|number| format!("/page?n={number}"))));
+        }
+        let number: u64 = path.strip_prefix("/page?n=")?.parse().ok()?;
+        Some(linked(&format!("page {number}"), []))
+    };
+    let site =
+        Site::answering(move |request: &Request, _| answer(page(&request.path)), &["a.test/"])
+            .planned(learn)
+            .planned(|plan| plan.learn.rules = vec![rule("\"parameter\": \"n\"")]);
+    let report = site.run();
+    let rule = &report.learnt.rules[0];
+    assert!(rule.imported && rule.unlearnt && rule.failures >= 2, "{rule:?}");
+    assert_eq!((report.end, report.counts.unique), (End::Done, 401));
+    assert_eq!(report.counts.skipped.get(&Reason::Rule), None);
+}
+
+#[test]
+fn a_seed_list_without_learning_defers_nothing() {
+    let site = site_with_sessions().planned(|plan| {
+        plan.learn.rules = vec![rule("\"parameter\": \"sid\"")];
+        plan.crawl.max_pages = 500;
+    });
+    let report = site.run();
+    assert!(report.counts.skipped[&Reason::Rule] > 0);
+    let deferred = report.counts.skipped[&Reason::Rule];
+    // What was deferred is queued again, and asked for.
+    let site = site.planned(|plan| plan.seeds[0].learn = false);
+    let again = site.run();
+    assert_eq!(again.counts.skipped.get(&Reason::Rule), None);
+    assert_eq!(again.counts.skipped.get(&Reason::LowYield), None);
+    assert!(again.counts.fetched >= 500.min(report.counts.fetched + deferred));
+}
+
+#[test]
+fn rules_are_kept_between_runs_with_their_evidence() {
+    let site = site_with_sessions().planned(|plan| plan.crawl.max_pages = 300);
+    let before = site.run().learnt.rules;
+    assert!(before[0].trials > 40, "{before:?}");
+    // Nothing of them is in the pages any more: they can only come from what was kept.
+    state(&site).execute("UPDATE documents SET name = 'x'", []).unwrap();
+    assert_eq!(site.run().learnt.rules, before);
+    let shown = stdout(&pagesieve().arg("rules").arg(site.path()).assert().success());
+    let expected = format!(
+        "# parameter sid makes no difference (learnt)\n[[learn.rules]]\nsite = \"a.test\"\nparameter = \"sid\"\ntrials = {}\nfailures = {}\n",
+        before[0].trials, before[0].failures
+    );
+    assert!(shown.contains(&expected), "{shown}");
+    let printed = pagesieve().arg("rules").arg(site.path()).args(["--format", "json"]).assert();
+    let printed: Value = serde_json::from_str(&stdout(&printed.success())).unwrap();
+    assert_eq!(printed[0]["args"], json!(["sid"]));
+    assert_eq!(printed[0]["urlPattern"]["include"], json!(["a.test"]));
 }

@@ -194,6 +194,7 @@ pub(crate) fn plan(
             cross_site: SKIP,
             ..Dedup::default()
         },
+        learn: Default::default(),
         store: Default::default(),
         extract: Vec::new(),
         seeds: seeds.iter().map(|url| Seed::new(url.parse().unwrap())).collect(),

@@ -1,0 +1,96 @@
+//! The classes of a site: the newest of them, in a ring, so that the oldest makes room for the next one.
+
+use hashbrown::{DefaultHashBuilder, HashTable};
+use std::hash::BuildHasher;
+
+use super::site::Class;
+
+/// Classes that are remembered of a site; the oldest go first.
+const MOST: usize = 20_000;
+
+/// Classes by their keys.
+#[derive(Debug, Default)]
+pub(super) struct Classes {
+    ring: Vec<(u64, Class)>,
+    /// Places in the ring.
+    places: HashTable<u32>,
+    hasher: DefaultHashBuilder,
+    /// The place of the oldest class, when the ring is full.
+    oldest: usize,
+}
+
+impl Classes {
+    fn place(&self, key: u64) -> Option<usize> {
+        let is_it = |place: &u32| self.ring[*place as usize].0 == key;
+        self.places.find(self.hasher.hash_one(key), is_it).map(|place| *place as usize)
+    }
+
+    /// The class of this key.
+    pub(super) fn get(&self, key: &u64) -> Option<&Class> {
+        self.place(*key).map(|place| &self.ring[place].1)
+    }
+
+    pub(super) fn contains_key(&self, key: &u64) -> bool {
+        self.place(*key).is_some()
+    }
+
+    /// The class of this key, which is added if it is new.
+    pub(super) fn entry(&mut self, key: u64) -> &mut Class {
+        let place = match self.place(key) {
+            Some(place) => place,
+            None => self.add(key),
+        };
+        &mut self.ring[place].1
+    }
+
+    fn add(&mut self, key: u64) -> usize {
+        let place = if self.ring.len() < MOST {
+            if self.ring.len() == self.ring.capacity() {
+                let more = self.ring.len().max(8).min(MOST - self.ring.len());
+                self.ring.reserve_exact(more);
+            }
+            self.ring.push((key, Class::default()));
+            self.ring.len() - 1
+        } else {
+            let place = self.oldest;
+            self.oldest = (place + 1) % MOST;
+            let hash = self.hasher.hash_one(self.ring[place].0);
+            if let Ok(old) = self.places.find_entry(hash, |it| *it as usize == place) {
+                old.remove();
+            }
+            self.ring[place] = (key, Class::default());
+            place
+        };
+        let (ring, hasher) = (&self.ring, &self.hasher);
+        let hash_of = |place: &u32| hasher.hash_one(ring[*place as usize].0);
+        let number = u32::try_from(place).expect("the ring is small");
+        self.places.insert_unique(hasher.hash_one(key), number, hash_of);
+        place
+    }
+
+    /// Bytes in memory.
+    pub(super) fn size(&self) -> usize {
+        self.ring.capacity() * size_of::<(u64, Class)>() + self.places.allocation_size()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oldest_class_goes_first_and_the_table_does_not_grow() {
+        let mut classes = Classes::default();
+        let mut full = 0;
+        for key in 0..10 * MOST as u64 {
+            classes.entry(key).chain = 7;
+            if key == 2 * MOST as u64 {
+                full = classes.size();
+            }
+        }
+        assert_eq!(classes.size(), full);
+        let first = 9 * MOST as u64;
+        assert!(!classes.contains_key(&(first - 1)));
+        assert!((first..first + MOST as u64).all(|key| classes.get(&key).unwrap().chain == 7));
+    }
+}

@@ -1,0 +1,110 @@
+//! What is known of a site, in the form in which it is kept between runs and while the site is not in memory.
+//!
+//! It has rules, trials and patterns, but not the classes of URLs: a site that comes back fetches one page of each class again.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    gain::Gain,
+    rule::Rule,
+    site::{Candidate, Site},
+    trial::Trial,
+};
+use crate::page::DocId;
+
+/// Trials or pages from which on something is worth keeping.
+const MUCH: u32 = 20;
+/// Trials from which on a candidate of a site that is kept is kept too.
+const SOME: u32 = 4;
+
+/// What is known of a site.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Known {
+    /// The last document that is part of it.
+    through: DocId,
+    hosts: Vec<u64>,
+    candidates: Vec<(u32, Candidate)>,
+    gains: Vec<(u32, Gain)>,
+    /// Of all sites together: the parameters by the hashes of their names.
+    parameters: Vec<(u64, Trial)>,
+}
+
+/// A rule with what became of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LearntRule {
+    /// The rule and its evidence.
+    pub(crate) rule: Rule,
+    /// It was in force, and failures have ended that.
+    pub(crate) is_unlearnt: bool,
+    /// It comes from the configuration.
+    pub(crate) is_imported: bool,
+}
+
+impl LearntRule {
+    pub(super) fn of(site: &str, candidate: &Candidate) -> Option<Self> {
+        let part = (**candidate.part.as_ref()?).clone();
+        let Trial { n, failures, accepted, .. } = candidate.trial;
+        Some(Self {
+            rule: Rule { site: site.to_owned(), part, trials: n, failures },
+            is_unlearnt: !accepted,
+            is_imported: candidate.is_imported,
+        })
+    }
+}
+
+impl Known {
+    pub(super) fn of(site: &Site) -> Self {
+        let candidates = site.candidates.iter();
+        let candidates = candidates.filter(|(_, it)| it.part.is_some() || it.trial.n >= SOME);
+        let mut candidates: Vec<_> = candidates.map(|(number, it)| (*number, it.clone())).collect();
+        candidates.sort_by_key(|(number, _)| *number);
+        let gains = site.gains.iter().filter(|(_, gain)| gain.fetched > 1);
+        let mut gains: Vec<_> = gains.map(|(number, gain)| (*number, *gain)).collect();
+        gains.sort_by_key(|(number, _)| *number);
+        let (through, hosts) = (site.through, site.hosts.clone());
+        Self { through, hosts, candidates, gains, parameters: Vec::new() }
+    }
+
+    pub(super) fn of_all(through: DocId, parameters: impl Iterator<Item = (u64, Trial)>) -> Self {
+        let mut parameters: Vec<_> = parameters.filter(|(_, it)| it.n >= SOME).collect();
+        parameters.sort_by_key(|(name, _)| *name);
+        Self { through, parameters, ..Self::default() }
+    }
+
+    pub(super) fn into_all(self) -> (DocId, impl Iterator<Item = (u64, Trial)>) {
+        (self.through, self.parameters.into_iter())
+    }
+
+    pub(super) fn into_site(self) -> Site {
+        let mut site = Site::default();
+        (site.through, site.hosts) = (self.through, self.hosts);
+        site.candidates = self.candidates.into_iter().collect();
+        site.gains = self.gains.into_iter().collect();
+        site
+    }
+
+    /// The rules among it, of this site.
+    pub(crate) fn rules(&self, site: &str) -> Vec<LearntRule> {
+        self.candidates.iter().filter_map(|(_, it)| LearntRule::of(site, it)).collect()
+    }
+}
+
+impl Site {
+    /// Whether more is known than a few pages teach again.
+    pub(super) fn is_worth_keeping(&self) -> bool {
+        self.candidates.values().any(|it| it.part.is_some() || it.trial.n >= MUCH)
+            || self.gains.values().any(|gain| gain.fetched >= MUCH)
+    }
+
+    /// Takes over the rules of the configuration, and drops those that it has no more.
+    pub(super) fn import<'a>(&mut self, rules: impl Iterator<Item = &'a Rule>) {
+        let numbers: HashMap<_, _> = rules.map(|rule| (rule.part.number(), rule)).collect();
+        self.candidates.retain(|number, it| !it.is_imported || numbers.contains_key(number));
+        for (number, Rule { part, trials, failures, .. }) in numbers {
+            self.candidates.entry(number).or_default().import(part, *trials, *failures);
+        }
+    }
+}

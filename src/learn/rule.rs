@@ -1,0 +1,422 @@
+//! A rule in the words of a configuration: which part of a site's URLs makes no difference.
+//!
+//! The learner knows rules by numbers. A number is made from the part, so a rule that is written down and read again is the same rule.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::parts::{Part, PartKind, Parts, hash};
+
+/// The site of a rule that holds everywhere.
+pub(super) const EVERYWHERE: &str = "*";
+
+/// A rule: URLs of a site that differ in this part only have the same page.
+///
+/// ```
+/// use pagesieve::learn::Rule;
+///
+/// let rule: Rule = serde_json::from_str(r#"{"site": "example.org", "parameter": "sid"}"#)?;
+/// assert_eq!(rule.part.to_string(), "parameter sid");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Fields", into = "Fields")]
+pub struct Rule {
+    /// The site (registrable domain); `*` means all sites.
+    pub site: String,
+    /// What makes no difference.
+    pub part: RulePart,
+    /// How many pages were compared with one that differs in this part only.
+    pub trials: u32,
+    /// How many of them had another text.
+    pub failures: u32,
+}
+
+/// The part of URLs that makes no difference.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum RulePart {
+    /// The parameter of this name.
+    Parameter(String),
+    /// The segment after this path.
+    Segment {
+        /// The path before it, without the last slash.
+        prefix: String,
+        /// On which URLs, if not on all.
+        only: Option<Only>,
+    },
+    /// A host.
+    Host {
+        /// Its name; none means all hosts of the site.
+        name: Option<String>,
+        /// On which URLs, if not on all. It is never missing together with the name.
+        only: Option<Only>,
+    },
+    /// The order of parameters.
+    Order,
+    /// All but this number of last segments.
+    Tail(u8),
+}
+
+/// The URLs to which a rule is restricted.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Only {
+    /// What is known of the page's counterparts.
+    pub counterparts: Counterparts,
+    /// The segment's value; of a host, it is the name.
+    pub value: Option<String>,
+    /// The value of the next segment, if `value` or a host's name is given; none if there is no next segment.
+    pub next: Option<String>,
+}
+
+/// What is known of the pages that differ from a page in another part: what came of leaving out the rule's part there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Counterparts {
+    /// None of them was compared.
+    Unknown,
+    /// They repeated theirs.
+    Same,
+    /// They did not.
+    Different,
+    /// Some did.
+    Mixed,
+    /// None of them was compared, but the pages that differ in the rule's part so far are the same.
+    Agreeing,
+}
+
+impl Counterparts {
+    const ALL: [Self; 5] =
+        [Self::Unknown, Self::Same, Self::Different, Self::Mixed, Self::Agreeing];
+
+    fn phrase(self) -> &'static str {
+        match self {
+            Self::Unknown => "no counterpart is known",
+            Self::Same => "counterparts are the same",
+            Self::Different => "counterparts differ",
+            Self::Mixed => "some counterparts are the same",
+            Self::Agreeing => "those so far are the same",
+        }
+    }
+}
+
+/// A number for something, from its parts.
+pub(super) fn number(parts: &[u64]) -> u32 {
+    let mixed = parts
+        .iter()
+        .fold(0_u64, |all, part| (all.rotate_left(7) ^ part).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    (mixed >> 32) as u32
+}
+
+/// The candidate that the order of parameters makes no difference.
+pub(super) const ORDER: u32 = 7;
+
+impl RulePart {
+    /// This part, on all URLs.
+    pub(super) fn plain(part: &Part<'_>, parts: &Parts<'_>) -> Self {
+        match part.kind {
+            PartKind::Host => Self::Host { name: Some(part.value.to_owned()), only: None },
+            PartKind::Parameter => Self::Parameter(part.name.to_owned()),
+            PartKind::Segment(place) => {
+                let before = parts.segments().take(place.into());
+                let prefix: Vec<&str> = before.flat_map(|it| ["/", it.value]).collect();
+                Self::Segment { prefix: prefix.concat(), only: None }
+            }
+        }
+    }
+
+    /// The rule of this number that leaves out this part of a URL.
+    pub(super) fn of(number: u32, part: &Part<'_>, parts: &Parts<'_>) -> Self {
+        let plain = Self::plain(part, parts);
+        let after = match part.kind {
+            PartKind::Segment(place) => usize::from(place) + 1,
+            PartKind::Host | PartKind::Parameter => 0,
+        };
+        let next = parts.segments().nth(after).map(|it| it.value.to_owned());
+        let restricted = |counterparts| match &plain {
+            Self::Segment { prefix, .. } => {
+                let value = Some(part.value.to_owned());
+                [(None, None), (value, next.clone())].map(|(value, next)| {
+                    let only = Some(Only { counterparts, value, next });
+                    Self::Segment { prefix: prefix.clone(), only }
+                })
+            }
+            _ => [(None, None), (Some(part.value.to_owned()), next.clone())].map(|(name, next)| {
+                let only = Some(Only { counterparts, value: None, next });
+                Self::Host { name, only }
+            }),
+        };
+        let mut all = Counterparts::ALL.into_iter().flat_map(restricted);
+        let is_it = |it: &Self| it.number() == number;
+        all.find(|it| part.kind != PartKind::Parameter && is_it(it)).unwrap_or(plain)
+    }
+
+    /// Its number among the candidates of a site.
+    pub(super) fn number(&self) -> u32 {
+        match self {
+            Self::Parameter(name) => number(&[1, hash(name, 0)]),
+            Self::Segment { prefix, only } => {
+                let segments = || prefix.split('/').skip(1);
+                let place = segments().count() as u64;
+                let prefix = segments().fold(hash("/", 7), |all, it| hash(it, all));
+                match only {
+                    None => number(&[2, prefix, place]),
+                    Some(only) => only.number(place + 1, prefix, only.value.as_deref()),
+                }
+            }
+            Self::Host { name, only: Some(only) } => only.number(0, 0, name.as_deref()),
+            Self::Host { name, only: None } => {
+                number(&[8, hash(name.as_deref().unwrap_or_default(), 0)])
+            }
+            Self::Order => ORDER,
+            Self::Tail(length) => number(&[5, u64::from(*length)]),
+        }
+    }
+}
+
+impl Only {
+    fn number(&self, place: u64, prefix: u64, value: Option<&str>) -> u32 {
+        let state = self.counterparts as u64;
+        match value {
+            None => number(&[3, place, prefix, state]),
+            Some(value) => {
+                let next = self.next.as_deref().map_or(0, |next| hash(next, 0));
+                number(&[4, place, prefix, state, next, hash(value, 0)])
+            }
+        }
+    }
+
+    fn fmt(&self, of: Option<&str>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(value) = &self.value {
+            write!(f, ", {value}")?;
+        }
+        match &self.next {
+            Some(next) => write!(f, " before {next}")?,
+            None if self.value.is_some() || of.is_some() => f.write_str(" at the end")?,
+            None => {}
+        }
+        write!(f, ", where {}", self.counterparts.phrase())
+    }
+}
+
+impl fmt::Display for RulePart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Parameter(name) => write!(f, "parameter {name}"),
+            Self::Segment { prefix, only } => {
+                write!(f, "segment {} of {prefix}/*", prefix.matches('/').count() + 1)?;
+                only.iter().try_for_each(|only| only.fmt(None, f))
+            }
+            Self::Host { name, only } => {
+                write!(f, "host {}", name.as_deref().unwrap_or(EVERYWHERE))?;
+                only.iter().try_for_each(|only| only.fmt(name.as_deref(), f))
+            }
+            Self::Order => f.write_str("order of parameters"),
+            Self::Tail(length) => write!(f, "all but the last {length} segments"),
+        }
+    }
+}
+
+/// The keys of a rule.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Fields {
+    site: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parameter: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    segment: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    host: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    order: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tail: Option<u8>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    counterparts: Option<Counterparts>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
+    trials: u32,
+    failures: u32,
+}
+
+impl TryFrom<Fields> for Rule {
+    type Error = String;
+
+    fn try_from(mut fields: Fields) -> Result<Self, String> {
+        let site = std::mem::take(&mut fields.site);
+        let (trials, failures) = (fields.trials, fields.failures);
+        let part = fields.part().map_err(|why| format!("a rule for {site:?}: {why}"))?;
+        let is_site = site == EVERYWHERE
+            || !site.is_empty()
+                && !site.contains(|c: char| c.is_whitespace() || "/?#@*".contains(c))
+                && !site.contains(|c: char| c.is_ascii_uppercase());
+        if !is_site {
+            return Err(format!(
+                "a rule needs `site`, a registrable domain in lower case or \"*\", not {site:?}"
+            ));
+        }
+        if failures > trials {
+            return Err(format!("a rule for {site:?}: `failures` is more than `trials`"));
+        }
+        Ok(Self { site, part, trials, failures })
+    }
+}
+
+impl Fields {
+    fn part(self) -> Result<RulePart, String> {
+        let set = [
+            self.parameter.is_some(),
+            self.segment.is_some(),
+            self.host.is_some(),
+            self.order.is_some(),
+            self.tail.is_some(),
+        ];
+        if set.into_iter().filter(|is_set| *is_set).count() != 1 {
+            return Err(
+                "it needs exactly one of `parameter`, `segment`, `host`, `order` and `tail`".into(),
+            );
+        }
+        let has_next = self.next.is_some();
+        let only = self.counterparts.map(|counterparts| Only {
+            counterparts,
+            value: self.value.clone(),
+            next: self.next.clone(),
+        });
+        if only.is_none() && (self.value.is_some() || has_next) {
+            return Err("`value` and `next` need `counterparts`".into());
+        }
+        if only.is_some() && self.segment.is_none() && self.host.is_none() {
+            return Err("`counterparts` goes with `segment` or `host`".into());
+        }
+        if let Some(path) = self.segment {
+            if has_next && self.value.is_none() {
+                return Err("`next` needs `value`".into());
+            }
+            return segment(&path, only);
+        }
+        if let Some(host) = self.host {
+            return of_host(host, only);
+        }
+        match (self.parameter, self.order, self.tail) {
+            (Some(name), ..) if !name.is_empty() => Ok(RulePart::Parameter(name)),
+            (Some(_), ..) => Err("`parameter` is empty".into()),
+            (_, Some(true), _) => Ok(RulePart::Order),
+            (_, Some(false), _) => Err("`order` can only be true".into()),
+            (.., Some(tail @ 1..=2)) => Ok(RulePart::Tail(tail)),
+            _ => Err("`tail` must be 1 or 2".into()),
+        }
+    }
+}
+
+fn segment(path: &str, only: Option<Only>) -> Result<RulePart, String> {
+    let prefix = path.strip_suffix("/*").filter(|it| it.is_empty() || it.starts_with('/'));
+    let prefix = prefix.filter(|it| !it.contains(['?', '#', ';']));
+    let prefix = prefix.ok_or_else(|| {
+        format!("`segment` is a path whose last segment is *, such as \"/docs/*\", not {path:?}")
+    })?;
+    Ok(RulePart::Segment { prefix: prefix.to_owned(), only })
+}
+
+fn of_host(host: String, only: Option<Only>) -> Result<RulePart, String> {
+    let name = Some(host).filter(|host| host != EVERYWHERE);
+    match &only {
+        Some(Only { value: Some(_), .. }) => return Err("`value` goes with `segment`".into()),
+        Some(Only { next: Some(_), .. }) if name.is_none() => {
+            return Err("`next` needs the name of a host".into());
+        }
+        None if name.is_none() => return Err("`host = \"*\"` needs `counterparts`".into()),
+        _ => {}
+    }
+    if name.as_deref().is_some_and(|name| name.is_empty() || name.contains(['/', '*', ' '])) {
+        return Err("`host` is the name of a host".into());
+    }
+    Ok(RulePart::Host { name, only })
+}
+
+impl From<Rule> for Fields {
+    fn from(rule: Rule) -> Self {
+        let Rule { site, part, trials, failures } = rule;
+        let mut fields = Self { site, trials, failures, ..Self::default() };
+        let only = match part {
+            RulePart::Parameter(name) => {
+                fields.parameter = Some(name);
+                None
+            }
+            RulePart::Segment { prefix, only } => {
+                fields.segment = Some(prefix + "/*");
+                only
+            }
+            RulePart::Host { name, only } => {
+                fields.host = Some(name.unwrap_or_else(|| EVERYWHERE.to_owned()));
+                only
+            }
+            RulePart::Order => {
+                fields.order = Some(true);
+                None
+            }
+            RulePart::Tail(length) => {
+                fields.tail = Some(length);
+                None
+            }
+        };
+        if let Some(Only { counterparts, value, next }) = only {
+            (fields.counterparts, fields.value, fields.next) = (Some(counterparts), value, next);
+        }
+        fields
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(json: &str) -> Result<Rule, String> {
+        serde_json::from_str(json).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_rule_that_is_written_is_read_again() {
+        let keys = [
+            r#""parameter":"sid""#,
+            r#""segment":"/*""#,
+            r#""segment":"/a/b/*","counterparts":"same""#,
+            r#""segment":"/a/*","counterparts":"agreeing","value":"x","next":"y""#,
+            r#""host":"www2.example.org""#,
+            r#""host":"*","counterparts":"different""#,
+            r#""host":"www2.example.org","counterparts":"mixed","next":"docs""#,
+            r#""order":true"#,
+            r#""tail":2"#,
+        ];
+        let mut numbers = std::collections::HashSet::new();
+        for keys in keys {
+            let json = format!("{{\"site\":\"example.org\",{keys},\"trials\":50,\"failures\":1}}");
+            let rule = read(&json).unwrap();
+            assert_eq!(serde_json::to_string(&rule).unwrap(), json);
+            assert!(numbers.insert(rule.part.number()), "{keys}");
+        }
+    }
+
+    #[test]
+    fn a_rule_that_cannot_be_one_is_refused_with_its_key() {
+        let cases = [
+            (r#""parameter":"a","order":true"#, "exactly one of"),
+            (r#""trials":1"#, "exactly one of"),
+            (r#""segment":"docs""#, "`segment`"),
+            (r#""segment":"/a/*","value":"x""#, "`counterparts`"),
+            (r#""parameter":"a","counterparts":"same""#, "`counterparts`"),
+            (r#""host":"*""#, "`host"),
+            (r#""order":false"#, "`order`"),
+            (r#""tail":3"#, "`tail`"),
+            (r#""parameter":"a","failures":1"#, "`failures`"),
+            (r#""parametre":"a""#, "parametre"),
+        ];
+        for (keys, named) in cases {
+            let error = read(&format!("{{\"site\":\"example.org\",{keys}}}")).unwrap_err();
+            assert!(error.contains(named), "{keys}: {error}");
+        }
+        assert!(read(r#"{"site":"https://a/","parameter":"a"}"#).unwrap_err().contains("`site`"));
+    }
+}

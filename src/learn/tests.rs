@@ -1,0 +1,251 @@
+//! What is kept of sites, what is imported, and how much memory it takes.
+
+use super::*;
+
+const SITE: &str = "example.org";
+
+/// A learner with generated pages: page `n` is at `/page-n`, whatever the value of `sid` is.
+struct Web {
+    learner: Learner,
+    next: u64,
+}
+
+impl Web {
+    fn new(rules: &[Rule]) -> Self {
+        Self { learner: Learner::new(rules), next: 1 }
+    }
+
+    fn url(page: u64, session: u64) -> Url {
+        Url::parse(&format!("https://example.org/page-{page}?sid={session:016x}")).unwrap()
+    }
+
+    /// Judges a page with this text.
+    fn judge(&mut self, page: u64, session: u64, text: u32) {
+        let gave = if session == 0 || text > 1 << 20 { Gave::New } else { Gave::Repeat };
+        self.learner.judged(&Page {
+            url: &Self::url(page, session),
+            site: SITE,
+            document: Some(DocId(self.next)),
+            text: Some(text),
+            gave,
+            is_redirected: false,
+            from: None,
+        });
+        self.next += 1;
+    }
+
+    /// Judges each of these pages under two sessions.
+    fn judge_twice(&mut self, pages: std::ops::Range<u64>) {
+        for page in pages {
+            for session in [0, page * 77 + 1] {
+                self.judge(page, session, u32::try_from(page + 1).unwrap());
+            }
+        }
+    }
+
+    fn is_deferred(&mut self, page: u64) -> bool {
+        let asked = (1..200).map(|it| self.learner.ask(&Self::url(page, it << 40), SITE));
+        let deferred = asked.filter(|it| matches!(it, Ask::Deferred(By::Rule, _))).count();
+        deferred > 150
+    }
+
+    /// The same after everything was kept and restored.
+    fn restarted(&mut self, rules: &[Rule]) -> Self {
+        let mut learner = Learner::new(rules);
+        for (site, known) in self.learner.take_unsaved(true) {
+            let json = serde_json::to_string(&known).unwrap();
+            learner.restore(&site, serde_json::from_str(&json).unwrap());
+        }
+        Self { learner, next: self.next }
+    }
+}
+
+fn sid(trials: u32) -> Rule {
+    let part = RulePart::Parameter("sid".to_owned());
+    Rule { site: SITE.to_owned(), part, trials, failures: 0 }
+}
+
+#[test]
+fn what_is_learnt_is_kept_and_a_page_is_no_trial_twice() {
+    let mut web = Web::new(&[]);
+    web.judge_twice(0..100);
+    let rules = web.learner.rules();
+    assert_eq!(rules.len(), 1, "{rules:?}");
+    assert_eq!(rules[0].rule.part.to_string(), "parameter sid");
+    assert!(web.is_deferred(3));
+    assert_eq!(web.learner.take_turned().len(), 1);
+    let mut again = web.restarted(&[]);
+    assert_eq!(again.learner.rules(), rules);
+    // The classes come back with the pages, which are no trials.
+    again.next = 1;
+    again.judge_twice(0..100);
+    assert_eq!(again.learner.rules(), rules);
+    assert!(again.is_deferred(3));
+    again.judge_twice(100..102);
+    assert!(again.learner.rules()[0].rule.trials > rules[0].rule.trials);
+}
+
+#[test]
+fn an_imported_rule_defers_from_the_start_and_two_failures_unlearn_it() {
+    let mut web = Web::new(&[sid(70)]);
+    web.judge(0, 0, 1);
+    assert!(web.is_deferred(0));
+    assert!(!web.is_deferred(1), "the first URL of a class is fetched");
+    let failed = |web: &mut Web, page: u64| {
+        web.judge(page, 0, u32::try_from(page).unwrap() + 1);
+        web.judge(page, 5, (1 << 21) + u32::try_from(page).unwrap());
+    };
+    failed(&mut web, 1);
+    assert!(web.is_deferred(0), "one failure is not enough");
+    failed(&mut web, 2);
+    assert!(!web.is_deferred(0));
+    let rules = web.learner.rules();
+    assert!(rules[0].is_unlearnt && rules[0].is_imported, "{rules:?}");
+    assert_eq!((rules[0].rule.trials, rules[0].rule.failures), (72, 2));
+    // It stays so in a later run, unless the configuration has it no more: then it is forgotten.
+    assert!(web.restarted(&[sid(70)]).learner.rules()[0].is_unlearnt);
+    web.judge(3, 0, 4);
+    assert_eq!(web.restarted(&[]).learner.rules(), []);
+}
+
+#[test]
+fn a_rule_of_the_configuration_holds_for_its_site_or_for_all() {
+    let all = Rule { site: "*".to_owned(), ..sid(0) };
+    let other = Rule { site: "example.net".to_owned(), ..sid(0) };
+    for (rule, holds) in [(all, true), (other, false)] {
+        let mut web = Web::new(&[rule]);
+        web.judge(0, 0, 1);
+        assert_eq!(web.is_deferred(0), holds);
+    }
+}
+
+/// A page of a host that has as many pages as it is asked for.
+fn visit(learner: &mut Learner, host: u64, page: u64, document: u64) {
+    let site = format!("host-{host}.example");
+    let section = page % 7;
+    let url = format!("https://{site}/section-{section}/page-{page}?id={page}&view={}", page % 3);
+    learner.judged(&Page {
+        url: &Url::parse(&url).unwrap(),
+        site: &site,
+        document: Some(DocId(document)),
+        text: Some(u32::try_from(document).unwrap()),
+        gave: Gave::New,
+        is_redirected: false,
+        from: None,
+    });
+}
+
+#[test]
+fn sites_that_are_not_used_make_room_and_come_back() {
+    let mut learner = Learner { memory: 1 << 20, ..Learner::new(&[]) };
+    let mut kept = HashMap::new();
+    let mut web = Web::new(&[]);
+    web.judge_twice(0..100);
+    let rules = web.learner.rules();
+    for (site, known) in web.learner.take_unsaved(true) {
+        learner.restore(&site, known);
+    }
+    // Something was learnt since.
+    web.learner = learner;
+    web.judge_twice(100..101);
+    learner = web.learner;
+    for document in 0..20_000 {
+        visit(&mut learner, document / 10, document % 10, document + 1_000);
+        assert!(learner.size < 1 << 20, "{}", learner.size);
+        if learner.has_evicted() {
+            kept.extend(learner.take_unsaved(false));
+        }
+    }
+    assert!(!learner.has(SITE) && learner.needs(SITE));
+    learner.restore(SITE, kept.remove(SITE).unwrap());
+    let again: Vec<_> = learner.rules().into_iter().filter(|it| it.rule.site == SITE).collect();
+    assert_eq!(again[0].rule.part, rules[0].rule.part);
+    assert!(again[0].rule.trials > rules[0].rule.trials);
+    assert!(!learner.needs("host-1.example"), "a few pages teach it again");
+}
+
+#[test]
+fn a_site_takes_at_most_two_mebibytes() {
+    let mut learner = Learner::new(&[]);
+    let mut largest = 0;
+    for page in 0..60_000_u64 {
+        let (a, b) = (page % 211, page % 499);
+        let url = format!("https://h{}.example.org/{a}/{b}/x-{page}?p{a}=1&q{b}=2", page % 40);
+        learner.judged(&Page {
+            url: &Url::parse(&url).unwrap(),
+            site: SITE,
+            document: Some(DocId(page + 1)),
+            text: Some(u32::try_from(page % 5_000).unwrap()),
+            gave: if page < 5_000 { Gave::New } else { Gave::Repeat },
+            is_redirected: false,
+            from: None,
+        });
+        learner.ask(&Url::parse(&format!("{url}&r={page}")).unwrap(), SITE);
+        largest = largest.max(learner.size);
+    }
+    assert!(largest <= 2 << 20, "{largest}");
+    assert!(largest > 1 << 20, "the limits are reached: {largest}");
+}
+
+/// Pages of 100,000 hosts, as a wide crawl meets them: `cargo test --release --lib -- --ignored --nocapture many_hosts`.
+#[test]
+#[ignore = "it measures: docs/learning.md has its figures"]
+#[allow(clippy::cast_precision_loss, clippy::print_stderr, reason = "it prints figures")]
+fn many_hosts() {
+    let (hosts, pages) = (100_000_u64, 2_000_000_u64);
+    let mut learner = Learner::new(&[]);
+    let (mut random, mut largest, mut kept) = (1_u64, 0, HashMap::new());
+    let mut document = 0;
+    let begun = std::time::Instant::now();
+    let mut saving = std::time::Duration::ZERO;
+    let mut visited = vec![0_u32; usize::try_from(hosts).unwrap()];
+    while document < pages {
+        random =
+            random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        // A few hosts have many pages, most have few; a host gets some requests in a row.
+        let share = (random >> 33) as f64 / (1_u64 << 31) as f64;
+        let host = ((hosts as f64).powf(share) as u64 - 1).min(hosts - 1);
+        let seen = &mut visited[usize::try_from(host).unwrap()];
+        let site = format!("host-{host}.example");
+        for _ in 0..8 {
+            if learner.needs(&site) {
+                let start = std::time::Instant::now();
+                kept.extend(learner.take_unsaved(false).into_iter().map(as_json));
+                let known = kept.get(&*site).map(|json| serde_json::from_str(json).unwrap());
+                learner.restore(&site, known.unwrap_or_default());
+                saving += start.elapsed();
+            }
+            document += 1;
+            visit(&mut learner, host, u64::from(*seen), document);
+            *seen += 1;
+            let next = format!("https://{site}/section-{}/page-{}?id=1", *seen % 7, *seen);
+            std::hint::black_box(learner.ask(&Url::parse(&next).unwrap(), &site));
+        }
+        largest = largest.max(learner.size);
+        if document.is_multiple_of(1_000) {
+            let start = std::time::Instant::now();
+            kept.extend(learner.take_unsaved(false).into_iter().map(as_json));
+            saving += start.elapsed();
+        }
+    }
+    let all = begun.elapsed() - saving;
+    let used = visited.iter().filter(|it| **it > 0).count();
+    let counted: usize = learner.sites.values().map(|site| site.counted).sum();
+    assert_eq!(counted, learner.size);
+    eprintln!(
+        "{pages} pages and as many questions, {used} hosts: {:.2} µs a page, and {:.2} µs to keep and restore; \
+         {:.1} MiB at most for all, {} sites in memory with {} bytes each, the largest with {} bytes; {} sites kept, {} bytes each",
+        all.as_secs_f64() * 1e6 / pages as f64,
+        saving.as_secs_f64() * 1e6 / pages as f64,
+        largest as f64 / f64::from(1 << 20),
+        learner.sites.len(),
+        learner.size / learner.sites.len(),
+        learner.sites.values().map(|site| site.counted).max().unwrap_or(0),
+        kept.len(),
+        kept.values().map(String::len).sum::<usize>() / kept.len().max(1),
+    );
+}
+
+fn as_json((site, known): (Box<str>, Known)) -> (Box<str>, String) {
+    (site, serde_json::to_string(&known).unwrap())
+}
