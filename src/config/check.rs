@@ -16,7 +16,10 @@ use super::{
     text::{ConfigError, Invalid, Problem, Text},
 };
 use crate::{
-    crawl::scope::{Scope, ScopeError, Seed, SeedLineError, Source, read_seed_file},
+    crawl::{
+        recipe_of,
+        scope::{Scope, ScopeError, Seed, SeedLineError, Source, read_seed_file},
+    },
     filter::MemoryError,
     learn::{Rule, from_json},
     page::NormalUrl,
@@ -41,6 +44,7 @@ impl Draft {
         user_agent(&self, all_mapped)?;
         patterns(&self)?;
         add_rules(&mut self)?;
+        against(&mut self)?;
         self.check_dedup()
     }
 
@@ -229,6 +233,27 @@ fn seed_lines(path: &Path, bytes: &[u8], errors: &[SeedLineError]) -> ConfigErro
         text: NamedSource::new(path.display().to_string(), text),
         help: Some("write one absolute URL per line; `#` starts a comment".to_owned()),
     }))
+}
+
+/// Other runs must be there. What the configuration does not say of the fingerprints is as in the first of them.
+fn against(draft: &mut Draft) -> Result<(), ConfigError> {
+    for (number, path) in draft.config.dedup.against.clone().iter().enumerate() {
+        let recipe = recipe_of(path).map_err(|error| {
+            let place = ["dedup", "against", &number.to_string()];
+            let message = format!("`against`: cannot use {}: {error}", path.display());
+            let help = "name the directory of a run or the file of a state, relative to the working directory";
+            draft.invalid(&place, message, "this run", help)
+        })?;
+        let Some((segment, fold)) = recipe.filter(|_| number == 0) else { continue };
+        let is_set = |key| draft.texts.iter().any(|text| text.find(&["dedup", key]).is_some());
+        if !is_set("segment") {
+            draft.config.dedup.segment = segment;
+        }
+        if !is_set("fold_chinese") {
+            draft.config.dedup.fold_chinese = fold;
+        }
+    }
+    Ok(())
 }
 
 /// Adds the rules of the file that the configuration names.

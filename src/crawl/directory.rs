@@ -29,7 +29,6 @@ pub fn is_run(directory: &Path) -> bool {
 }
 
 /// The file of a state: this one, or that of the run in this directory.
-#[cfg(feature = "cli")]
 pub(crate) fn state_in(path: &Path) -> PathBuf {
     if path.is_dir() { path.join(STATE) } else { path.to_owned() }
 }

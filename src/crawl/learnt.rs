@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use crate::{
     learn::{Gave, Known, Learner, LearntRule, Page},
     page::{DocId, NormalUrl},
-    state::{State, StateError},
+    state::{State, StateError, is_of_another_run},
 };
 
 /// The last pages of earlier starts that a start remembers. Those that are not part of what was kept are learnt from again.
@@ -26,18 +26,19 @@ pub(super) fn restore(state: &State, learner: &mut Learner) -> Result<(), StateE
         learner.restore("", known);
     }
     // A page that has changed is no trial: it was learnt from when it was judged first.
-    let mut seen = HashSet::new();
+    let (mut seen, mut others) = (HashSet::new(), HashSet::new());
     for (name, id, text) in state.last_judged(REPLAYED)? {
         if let Some(url) = NormalUrl::stored(&name)
             && seen.insert(xxhash_rust::xxh3::xxh3_64(name.as_bytes()))
         {
             recall(state, learner, url.site())?;
+            let is_new = text.is_none_or(|of| is_of_another_run(of) && others.insert(of));
             learner.judged(&Page {
                 url: url.as_url(),
                 site: url.site(),
                 document: Some(id),
                 text: Some(number_of(text.unwrap_or(id))),
-                gave: if text.is_none() { Gave::New } else { Gave::Repeat },
+                gave: if is_new { Gave::New } else { Gave::Repeat },
                 is_redirected: false,
                 from: None,
             });

@@ -12,6 +12,7 @@
 //! part that commits; its reports arrive in the order of its work. Every channel is bounded. The run ends when the frontier has nothing
 //! left and nothing runs.
 
+mod against;
 mod backup;
 mod directory;
 mod dry_run;
@@ -47,6 +48,8 @@ use recorder::{Outcome, Record, Recorder, Request, Start, Update};
 use worker::{Finished, RecorderGone, Worker};
 
 pub use crate::report::{End, Report};
+#[cfg(feature = "cli")]
+pub(crate) use against::recipe_of;
 pub use backup::backup;
 #[cfg(feature = "cli")]
 pub(crate) use directory::state_in;

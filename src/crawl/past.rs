@@ -56,6 +56,8 @@ pub struct UrlExplanation {
     pub document: Option<JudgedDocument>,
     /// What it repeats, if it is a duplicate.
     pub matched: Option<JudgedDocument>,
+    /// The run of what it repeats, if it is another one.
+    pub against: Option<String>,
 }
 
 /// A unique page of a run's window, and the distance between its text and another.
@@ -147,6 +149,7 @@ impl PastRun {
         let document = if judged { state.document_named(url.url.as_str())? } else { None };
         let of = document.as_ref().and_then(|document| document.judgement.verdict.matched());
         let matched = of.map(|of| state.document(of.of)).transpose()?.flatten();
+        let other = of.map(|of| state.other(of.of)).transpose()?.flatten();
         Ok(Some(UrlExplanation {
             seed: url.seed.and_then(|seed| seeds.into_iter().nth(seed)),
             referrer: referrer.map(|row| row.url.to_string()),
@@ -154,6 +157,7 @@ impl PastRun {
             url,
             document,
             matched,
+            against: other.map(|(_, run, _)| run),
         }))
     }
 

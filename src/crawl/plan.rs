@@ -102,6 +102,9 @@ pub struct Dedup {
     pub audit: u32,
     /// [`filter::Options::window`].
     pub window: WindowOptions,
+    /// Run directories or states whose pages count as seen. A new run takes over their hash seed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub against: Vec<PathBuf>,
     /// What happens to a duplicate of a page of the same site.
     pub same_site: Policy,
     /// What happens to a duplicate of another site's page.
@@ -123,6 +126,7 @@ impl Default for Dedup {
             memory: filter.memory,
             audit: filter.audit,
             window: filter.window,
+            against: Vec::new(),
             same_site: Policy::default(),
             cross_site: Policy::default(),
         }
@@ -333,6 +337,17 @@ pub enum CrawlError {
         .0.key, .0.wanted, .0.stored
     )]
     Unlike(Difference),
+    /// A run of `dedup.against` cannot be used.
+    #[error("cannot use {}, which dedup.against names", path.display())]
+    Against {
+        /// The run.
+        path: PathBuf,
+        /// The cause.
+        source: StateError,
+    },
+    /// `dedup.against` names the run itself.
+    #[error("dedup.against names {}, which is this run itself: name other runs", .0.display())]
+    AgainstItself(PathBuf),
     /// The HTTP client cannot be set up.
     #[error("cannot set up the fetcher")]
     Fetcher(#[from] FetchError),
@@ -386,7 +401,7 @@ impl CrawlError {
     #[must_use]
     pub fn is_io(&self) -> bool {
         match self {
-            Self::State(error) => error.is_io(),
+            Self::State(error) | Self::Against { source: error, .. } => error.is_io(),
             Self::Sink(error) => {
                 !matches!(error, SinkError::Shorter { .. } | SinkError::Foreign { .. })
             }
@@ -412,7 +427,7 @@ impl CrawlError {
     #[must_use]
     pub fn is_configuration(&self) -> bool {
         match self {
-            Self::State(error) => error.is_misuse(),
+            Self::State(error) | Self::Against { source: error, .. } => error.is_misuse(),
             Self::Directory { .. }
             | Self::Fetcher(_)
             | Self::Threads(_)

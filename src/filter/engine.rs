@@ -171,7 +171,7 @@ impl<I: Index> Engine<I> {
     ///
     /// # Errors
     /// If the table of digests fails.
-    #[cfg(feature = "cli")]
+    #[cfg(feature = "crawl")]
     pub(crate) fn peek<D: Digests>(
         &mut self,
         digests: &mut D,
@@ -180,6 +180,22 @@ impl<I: Index> Engine<I> {
         self.at_limit.clear();
         let Decided { verdict, facts, .. } = self.decide(digests, document)?;
         Ok(Judgement { id: self.next, at: self.window.clock(), verdict, facts })
+    }
+
+    /// Gives a number to a document that repeats one outside of the window. Nothing else is remembered of it.
+    ///
+    /// # Errors
+    /// If the table of digests fails.
+    #[cfg(feature = "crawl")]
+    pub(crate) fn repeat<D: Digests>(
+        &mut self,
+        digests: &mut D,
+        at: Timestamp,
+        found: Match,
+        facts: Facts,
+    ) -> Result<Change, D::Error> {
+        self.advance(digests, at)?;
+        Ok(self.change(Verdict::Duplicate(found), facts))
     }
 
     /// Decides whether a document is a duplicate of one in the window.

@@ -1,17 +1,16 @@
-//! The classes of a site: the newest of them, in a ring, so that the oldest makes room for the next one.
+//! What is remembered of the newest keys, in a ring, so that the oldest makes room for the next one.
 
-use hashbrown::{DefaultHashBuilder, HashTable};
 use std::hash::BuildHasher;
 
-use super::site::Class;
+use hashbrown::{DefaultHashBuilder, HashTable};
 
 /// Classes that are remembered of a site; the oldest go first.
 const MOST: usize = 20_000;
 
 /// Classes by their keys.
 #[derive(Debug, Default)]
-pub(super) struct Classes {
-    ring: Vec<(u64, Class)>,
+pub(super) struct Classes<T> {
+    ring: Vec<(u64, T)>,
     /// Places in the ring.
     places: HashTable<u32>,
     hasher: DefaultHashBuilder,
@@ -19,14 +18,14 @@ pub(super) struct Classes {
     oldest: usize,
 }
 
-impl Classes {
+impl<T: Default> Classes<T> {
     fn place(&self, key: u64) -> Option<usize> {
         let is_it = |place: &u32| self.ring[*place as usize].0 == key;
         self.places.find(self.hasher.hash_one(key), is_it).map(|place| *place as usize)
     }
 
     /// The class of this key.
-    pub(super) fn get(&self, key: &u64) -> Option<&Class> {
+    pub(super) fn get(&self, key: &u64) -> Option<&T> {
         self.place(*key).map(|place| &self.ring[place].1)
     }
 
@@ -35,7 +34,7 @@ impl Classes {
     }
 
     /// The class of this key, which is added if it is new.
-    pub(super) fn entry(&mut self, key: u64) -> &mut Class {
+    pub(super) fn entry(&mut self, key: u64) -> &mut T {
         let place = match self.place(key) {
             Some(place) => place,
             None => self.add(key),
@@ -49,7 +48,7 @@ impl Classes {
                 let more = self.ring.len().max(8).min(MOST - self.ring.len());
                 self.ring.reserve_exact(more);
             }
-            self.ring.push((key, Class::default()));
+            self.ring.push((key, T::default()));
             self.ring.len() - 1
         } else {
             let place = self.oldest;
@@ -58,7 +57,7 @@ impl Classes {
             if let Ok(old) = self.places.find_entry(hash, |it| *it as usize == place) {
                 old.remove();
             }
-            self.ring[place] = (key, Class::default());
+            self.ring[place] = (key, T::default());
             place
         };
         let (ring, hasher) = (&self.ring, &self.hasher);
@@ -70,7 +69,7 @@ impl Classes {
 
     /// Bytes in memory.
     pub(super) fn size(&self) -> usize {
-        self.ring.capacity() * size_of::<(u64, Class)>() + self.places.allocation_size()
+        self.ring.capacity() * size_of::<(u64, T)>() + self.places.allocation_size()
     }
 }
 
@@ -80,10 +79,10 @@ mod tests {
 
     #[test]
     fn the_oldest_class_goes_first_and_the_table_does_not_grow() {
-        let mut classes = Classes::default();
+        let mut classes = Classes::<u16>::default();
         let mut full = 0;
         for key in 0..10 * MOST as u64 {
-            classes.entry(key).chain = 7;
+            *classes.entry(key) = 7;
             if key == 2 * MOST as u64 {
                 full = classes.size();
             }
@@ -91,6 +90,6 @@ mod tests {
         assert_eq!(classes.size(), full);
         let first = 9 * MOST as u64;
         assert!(!classes.contains_key(&(first - 1)));
-        assert!((first..first + MOST as u64).all(|key| classes.get(&key).unwrap().chain == 7));
+        assert!((first..first + MOST as u64).all(|key| classes.get(&key) == Some(&7)));
     }
 }

@@ -23,7 +23,7 @@ const MANY_VALUES: u32 = 12;
 
 /// The pages that are the same but for one part.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Class {
+struct Class {
     /// The texts that they have, the first two.
     groups: [u32; 2],
     members: u8,
@@ -36,7 +36,7 @@ pub(super) struct Class {
     /// The same, but it does not repeat it.
     different: u16,
     /// Links in a row within the pattern that led to the page of this key.
-    pub(super) chain: u16,
+    chain: u16,
 }
 
 impl Class {
@@ -125,7 +125,7 @@ pub(super) enum Guess {
 /// What is learnt of a site.
 #[derive(Debug, Default)]
 pub(super) struct Site {
-    classes: Classes,
+    classes: Classes<Class>,
     pub(super) candidates: HashMap<u32, Candidate>,
     pub(super) gains: HashMap<u32, Gain>,
     pub(super) hosts: Vec<u64>,

@@ -68,6 +68,9 @@ pub struct Report {
     /// What was learnt of the sites, and the URLs that are deferred by it.
     #[serde(default)]
     pub learnt: Learnt,
+    /// How many pages repeat pages of other runs (`dedup.against`), by run.
+    #[serde(default)]
+    pub against: BTreeMap<String, u64>,
     /// How pages were judged.
     pub fingerprint: Method,
     /// How near duplicates were searched.

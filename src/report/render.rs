@@ -96,6 +96,9 @@ impl fmt::Display for Report {
         line(f, "unique", counts.unique, &share(counts.unique), "")?;
         line(f, "exact duplicates", exact, &share(exact), &steps)?;
         line(f, "near duplicates", counts.near, &share(counts.near), "")?;
+        for (run, pages) in &self.against {
+            line(f, "  of another run", *pages, "", &shown(run, 40))?;
+        }
         line(f, "stored", counts.stored, "", "")?;
         if counts.unchanged + counts.changed > 0 {
             line(f, "asked again", counts.unchanged + counts.changed, "", "known pages:")?;

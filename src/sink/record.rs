@@ -115,6 +115,9 @@ pub struct PageLine<'a> {
     /// The decision, whose fields come first.
     #[serde(flatten, borrow)]
     pub decision: Decision<'a>,
+    /// The run of the match, if it is a page of another run (`dedup.against`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against: Option<Cow<'a, str>>,
     /// The page's title.
     pub title: Option<Cow<'a, str>>,
     /// The body text, unless the configuration leaves texts out.
@@ -152,6 +155,9 @@ pub struct DuplicateLine<'a> {
     /// The decision, whose fields come first.
     #[serde(flatten, borrow)]
     pub decision: Decision<'a>,
+    /// The run of the match, if it is a page of another run (`dedup.against`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against: Option<Cow<'a, str>>,
     /// The HTTP status.
     pub status: u16,
     /// When the response was received.

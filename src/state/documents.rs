@@ -125,6 +125,10 @@ impl State {
     /// If SQLite fails or the row makes no sense.
     pub(crate) fn document(&self, id: DocId) -> Result<Option<JudgedDocument>, StateError> {
         let sql = format!("SELECT {COLUMNS} FROM documents d WHERE d.id = ?");
+        #[cfg(feature = "crawl")]
+        if super::is_of_another_run(id) {
+            return self.other_document(id);
+        }
         self.find(&sql, [signed(id.0)], read_document)
     }
 
@@ -155,6 +159,10 @@ impl State {
     /// # Errors
     /// If SQLite fails or there is none.
     pub(crate) fn name_of(&self, id: DocId) -> Result<String, StateError> {
+        #[cfg(feature = "crawl")]
+        if let Some((url, ..)) = self.other(id)? {
+            return Ok(url);
+        }
         let sql = "SELECT name FROM documents WHERE id = ?";
         let name = self.find(sql, [signed(id.0)], |row| row.get(0))?;
         name.ok_or(StateError::Damaged("a match is no document"))

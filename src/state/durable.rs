@@ -13,7 +13,8 @@ use super::{
 };
 use crate::{
     filter::{
-        Change, Document, Engine, Judge, Judgement, Key, Match, Options, OptionsError, Position,
+        Change, Document, Engine, Facts, Judge, Judgement, Key, Match, Options, OptionsError,
+        Position,
     },
     fingerprint::{Digest, HashSeed, HashSeedChoice, Recipe},
     index::Index,
@@ -199,6 +200,25 @@ impl DurableFilter {
         })
     }
 
+    /// Remembers that a document repeats one that is not in the window, as part of the open transaction, and nothing else of it.
+    ///
+    /// # Errors
+    /// As [`judge`](Self::judge).
+    #[cfg(feature = "crawl")]
+    pub(crate) fn repeat(
+        &mut self,
+        document: &Document,
+        found: Match,
+        facts: Facts,
+    ) -> Result<Judgement, StateError> {
+        self.attempt(|this| {
+            let mut digests = DigestTable { state: &this.state, index: &mut this.digests };
+            let change = this.engine.repeat(&mut digests, document.at, found, facts)?;
+            this.record(&document.id, &change)?;
+            Ok(change.judgement)
+        })
+    }
+
     /// Removes a unique document, as part of the open transaction: from now on nothing repeats it. Returns whether it was in the window.
     ///
     /// # Errors
@@ -344,7 +364,7 @@ impl Judge for DurableFilter {
 }
 
 /// The window of a state as of its last commit. It is only read.
-#[cfg(feature = "cli")]
+#[cfg(feature = "crawl")]
 #[derive(Debug)]
 pub(crate) struct PastWindow {
     state: State,
@@ -352,7 +372,7 @@ pub(crate) struct PastWindow {
     digests: DigestIndex,
 }
 
-#[cfg(feature = "cli")]
+#[cfg(feature = "crawl")]
 impl PastWindow {
     /// Opens the state of a filter or crawl, whose fingerprints must be made by this recipe.
     ///

@@ -24,6 +24,8 @@ mod known_urls;
 mod learnt;
 mod log;
 mod open;
+#[cfg(feature = "crawl")]
+mod others;
 mod pages;
 #[cfg(feature = "crawl")]
 mod queue;
@@ -56,7 +58,7 @@ use rusqlite::{
 use crate::filter::OptionsError;
 
 pub use durable::DurableFilter;
-#[cfg(feature = "cli")]
+#[cfg(feature = "crawl")]
 pub(crate) use durable::PastWindow;
 #[cfg(feature = "cli")]
 pub(crate) use open::VERSION as LAYOUT;
@@ -77,6 +79,7 @@ pub(crate) use {
     inspect::{Inspection, owners},
     known_urls::KnownUrl,
     log::Log,
+    others::is_of_another_run,
     pages::{PAGE, is_sound, is_state, restore},
     recipe::Recorded,
     signatures::SignatureLog,

@@ -1,6 +1,8 @@
 //! How the texts of a state are fingerprinted: fixed when the state is created, never changed later.
 
 use super::{State, StateError};
+#[cfg(feature = "cli")]
+use crate::fingerprint::Segment;
 use crate::{
     filter::Options,
     fingerprint::{HashSeed, Recipe},
@@ -53,6 +55,14 @@ impl Recorded {
     #[must_use]
     pub(crate) fn difference(&self, options: &Options) -> Option<Difference> {
         self.other_scheme(options).or_else(|| self.other_hash_seed(options))
+    }
+
+    /// How Chinese is split, and whether its characters are folded.
+    #[cfg(feature = "cli")]
+    pub(crate) fn segment_and_folding(&self) -> Option<(Segment, bool)> {
+        let mut parts = self.scheme.as_deref()?.split(':').skip(1);
+        let segment = serde_json::from_value(serde_json::json!(parts.next()?)).ok()?;
+        Some((segment, value(parts.next()?) == "true"))
     }
 
     fn other_scheme(&self, options: &Options) -> Option<Difference> {

@@ -179,3 +179,13 @@ CREATE TABLE learnt (
     site TEXT PRIMARY KEY,              -- empty for what is known of all sites together
     known BLOB NOT NULL                 -- JSON, compressed by zlib (learn/known.rs)
 ) STRICT, WITHOUT ROWID;
+
+-- Pages of other runs that documents of this one repeat.
+CREATE TABLE others (
+    id INTEGER PRIMARY KEY,             -- its number among the matches of this run's documents, from 2^62 on
+    run TEXT NOT NULL,                  -- as the configuration names it
+    document INTEGER NOT NULL,          -- its number there
+    url TEXT NOT NULL,
+    pages INTEGER NOT NULL,             -- documents of this run that repeat it
+    UNIQUE (run, document)
+) STRICT;

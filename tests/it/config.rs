@@ -51,7 +51,7 @@ fn the_bundled_defaults_are_those_of_the_code() {
 
 #[test]
 fn the_bundled_defaults_name_every_key() {
-    let example = "[[seeds]]\nurl = 'http://a/'\n[dedup]\nradius = 1\n[fetch]\nproxy = 'http://p'\nca_file = 'c'\n[learn]\nrules_file = 'r'\n[fetch.resolve]\nx = '127.0.0.1:1'";
+    let example = "[[seeds]]\nurl = 'http://a/'\n[dedup]\nradius = 1\nagainst = ['r']\n[fetch]\nproxy = 'http://p'\nca_file = 'c'\n[learn]\nrules_file = 'r'\n[fetch.resolve]\nx = '127.0.0.1:1'";
     let mut config: Config = toml::from_str(example).unwrap();
     config.name = Some("docs".to_owned());
     config.output = Some("runs/docs".into());
@@ -177,6 +177,7 @@ fn check_shows_the_whole_configuration() {
     exclude = []
     max_pages = 100000
     sitemaps = false
+    learn = true
     tags = []
     "#);
 }

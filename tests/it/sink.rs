@@ -52,6 +52,7 @@ pub(crate) fn near<'a>(id: &'a str, of: &'a str) -> Decision<'a> {
 fn page<'a>(decision: Decision<'a>, text: &'a str) -> PageLine<'a> {
     PageLine {
         decision,
+        against: None,
         title: Some("標題 \"quoted\"".into()),
         text: Some(text.into()),
         status: 200,
@@ -72,6 +73,7 @@ fn page<'a>(decision: Decision<'a>, text: &'a str) -> PageLine<'a> {
 fn duplicate<'a>(id: &'a str, of: &'a str) -> DuplicateLine<'a> {
     DuplicateLine {
         decision: near(id, of),
+        against: None,
         status: 200,
         fetched_at: Timestamp(0).into(),
         depth: 2,

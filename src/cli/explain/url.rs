@@ -24,6 +24,9 @@ fn write(out: &mut Out, explanation: &UrlExplanation, line: Option<&Stored>) -> 
     writeln!(out, "{}", row.url)?;
     if let Some(document) = &explanation.document {
         write_judgement(out, document, explanation.matched.as_ref(), line)?;
+        if let Some(run) = &explanation.against {
+            writeln!(out, "of the run      {run}")?;
+        }
     } else if let Some(reason) = explanation.reason() {
         write_reason(out, explanation, reason)?;
     }

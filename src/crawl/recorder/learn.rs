@@ -68,17 +68,19 @@ impl Recorder {
         }
         let from = row.referrer.map(|id| self.state().url_by_id(id)).transpose()?.flatten();
         self.recall(row.url.site())?;
+        let is_new = match judged {
+            Ok((judgement, _)) => self.is_new_here(judgement)?,
+            Err(_) => false,
+        };
         let learner = &mut self.learning.learner;
         let gave = match judged {
             Err(gave) => gave,
             // Its lines are remembered in any case.
-            Ok((judgement, text)) => {
-                match (judgement.verdict.is_unique(), learner.is_novel(text)) {
-                    (true, true) => Gave::New,
-                    (true, false) => Gave::Dull,
-                    (false, _) => Gave::Repeat,
-                }
-            }
+            Ok((_, text)) => match (is_new, learner.is_novel(text)) {
+                (true, true) => Gave::New,
+                (true, false) => Gave::Dull,
+                (false, _) => Gave::Repeat,
+            },
         };
         let document = judged.ok().map(|(judgement, _)| judgement.id);
         let text = judged.ok().map(|(judgement, _)| text_of(judgement));
@@ -104,17 +106,29 @@ impl Recorder {
         Ok(())
     }
 
+    /// Whether a page has a text that this run sees for the first time. A page that only repeats one of another run leads on as it did there.
+    fn is_new_here(&self, judgement: &Judgement) -> Result<bool, CrawlError> {
+        let Some(found) = judgement.verdict.matched() else { return Ok(true) };
+        Ok(self.state().other(found.of)?.is_some_and(|(.., pages)| pages == 1))
+    }
+
     /// Brings back what is kept of a site, if it is not in memory.
     fn recall(&mut self, site: &str) -> Result<(), CrawlError> {
         Ok(learnt::recall(self.filter.state(), &mut self.learning.learner, site)?)
     }
 
-    /// Keeps what was learnt, as far as it is due, or all of it.
-    pub(super) fn keep_learnt(&mut self, all: bool) -> Result<(), CrawlError> {
-        if !self.learning.learns {
-            return Ok(());
+    /// Keeps what was learnt, as far as it is due.
+    pub(super) fn keep_learnt(&mut self) -> Result<(), CrawlError> {
+        Ok(learnt::keep(self.filter.state(), &mut self.learning.learner, false)?)
+    }
+
+    /// Keeps all that was learnt, in the batch that is committed next.
+    pub(super) fn keep_all_learnt(&mut self) -> Result<(), CrawlError> {
+        if self.learning.learns {
+            self.begin_batch()?;
+            learnt::keep(self.filter.state(), &mut self.learning.learner, true)?;
         }
-        Ok(learnt::keep(self.filter.state(), &mut self.learning.learner, all)?)
+        Ok(())
     }
 
     /// The group of a URL that is fetched late because only a duplicate has the link.

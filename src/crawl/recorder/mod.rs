@@ -33,6 +33,7 @@ use tokio::{
 };
 
 use super::{
+    against::Others,
     fetch::Share,
     frontier::{Loaded, Pardon, Query, Recorded, Task, TaskId},
     plan::{CrawlError, Plan},
@@ -251,6 +252,8 @@ pub(super) struct Recorder {
     builder: Builder,
     /// Whether it is recorded how this start judges.
     has_judged: bool,
+    /// Other runs whose pages count as seen.
+    others: Others,
     learning: Learning,
 }
 
@@ -271,8 +274,7 @@ impl Recorder {
                 self.commit()?;
             }
         }
-        self.begin_batch()?;
-        self.keep_learnt(true)?;
+        self.keep_all_learnt()?;
         self.commit()
     }
 
@@ -365,7 +367,7 @@ impl Recorder {
         self.state().set_meta("counts", json(&self.counts))?;
         self.state().set_meta("spent", json(&self.spent))?;
         self.state().set_meta("worked", json(&self.worked()))?;
-        self.keep_learnt(false)?;
+        self.keep_learnt()?;
         let state = self.filter.state();
         if self.builder.is_due(self.filter.position().next) {
             self.builder.catch_up(state)?;

@@ -8,11 +8,12 @@ use super::{
 };
 use crate::{
     crawl::{
+        against::FoundElsewhere,
         frontier::{Recorded, Task},
         plan::{CrawlError, Links, Policy, Store},
     },
     extract::{Extracted, Truncation},
-    filter::{Judgement, Kind, Step, Verdict},
+    filter::{Document, Judgement, Kind, Match, Step, Verdict},
     fingerprint::Digest,
     page::Timestamp,
     sink::{
@@ -28,6 +29,8 @@ struct Action<'a> {
     judgement: &'a Judgement,
     /// The URL of the match.
     of: Option<String>,
+    /// Its run, if it is of another one.
+    run: Option<String>,
     stored: bool,
     links: FollowLinks,
 }
@@ -65,7 +68,7 @@ impl Recorder {
                 Some(Skipped::new(Reason::Noindex, Some(received.status), detail))
             }
             Outcome::Page(received, parsed) => {
-                let judgement = self.filter.judge(&parsed.document)?;
+                let judgement = self.judge(&parsed.document)?;
                 let links = self.record_judged(
                     &task,
                     &received,
@@ -97,6 +100,19 @@ impl Recorder {
         }
         let unanswered = skipped.is_some_and(|skipped| skipped.unanswered);
         self.finish_url(task, fetched, unanswered)
+    }
+
+    /// Judges a page: what it repeats in another run comes first, because it was seen earlier.
+    pub(super) fn judge(&mut self, document: &Document) -> Result<Judgement, CrawlError> {
+        let Some(found) = self.others.find(document)? else {
+            return Ok(self.filter.judge(document)?);
+        };
+        let FoundElsewhere { judgement, url, run } = found;
+        let Some(matched) = judgement.verdict.matched() else {
+            return Ok(self.filter.judge(document)?);
+        };
+        let of = self.state().repeat_other(&run, matched.of, &url)?;
+        Ok(self.filter.repeat(document, Match { of, ..*matched }, judgement.facts)?)
     }
 
     /// Takes the URL out of the queue and counts it.
@@ -206,9 +222,10 @@ impl Recorder {
     ) -> Result<Action<'a>, CrawlError> {
         let Some(matched) = judgement.verdict.matched() else {
             let links = FollowLinks::default();
-            return Ok(Action { judgement, of: None, stored: true, links });
+            return Ok(Action { judgement, of: None, run: None, stored: true, links });
         };
         let of = self.filter.id_of(matched.of)?;
+        let run = self.state().other(matched.of)?.map(|(_, run, _)| run);
         let (policy, cause) = self.policy(url, &of);
         // The links of a seed are always followed: otherwise its crawl could not begin.
         Ok(Action {
@@ -219,6 +236,7 @@ impl Recorder {
                 late: policy.links == Links::Learn && depth > 0,
             },
             of: Some(of),
+            run,
         })
     }
 
@@ -266,7 +284,8 @@ impl Recorder {
         let referrer = referrer.map(|row| row.url.to_string().into());
         let (status, fetched_at) = (received.status, received.at.into());
         let Some(parsed) = parsed.filter(|_| action.stored) else {
-            let line = DuplicateLine { decision, status, fetched_at, depth, referrer };
+            let against = action.run.as_deref().map(Into::into);
+            let line = DuplicateLine { decision, against, status, fetched_at, depth, referrer };
             return Ok(self.sink.write_duplicate(&line)?);
         };
         let extracted = &parsed.extracted;
@@ -274,6 +293,7 @@ impl Recorder {
         let sketch = parsed.document.sketch();
         let line = PageLine {
             decision,
+            against: action.run.as_deref().map(Into::into),
             title: extracted.title.as_deref().map(Into::into),
             text: self.plan.store.text.then(|| extracted.text.as_str().into()),
             status,

@@ -112,6 +112,7 @@ fn run(state: &State) -> Result<Report, CrawlError> {
             index: text("index")?,
             audit: stored(state, "audit")?.unwrap_or_default(),
         },
+        against: state.repeated_others()?.into_iter().collect(),
         learnt: stored(state, "learnt")?.unwrap_or_default(),
         warc: number("warc")? != 0,
         ..Report::default()

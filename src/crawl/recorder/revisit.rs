@@ -240,7 +240,7 @@ impl Recorder {
         if former.judgement.verdict == Verdict::Unique {
             self.filter.release(former.judgement.id)?;
         }
-        let judgement = self.filter.judge(&parsed.document)?;
+        let judgement = self.judge(&parsed.document)?;
         let links = self.record_judged(task, received, Some(parsed), &judgement, exchange)?;
         let of =
             judgement.verdict.matched().map(|found| self.filter.id_of(found.of)).transpose()?;

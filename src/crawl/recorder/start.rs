@@ -14,18 +14,19 @@ use super::{
 };
 use crate::{
     crawl::{
+        against::{Others, adopt},
         directory::{STATE, check_owner, check_unclaimed, keep_marks, stored},
         frontier::Budget,
         plan::{CrawlError, Dedup, Links, Plan, Root, Store},
         robots::{self, product_token},
     },
-    filter::Documents,
+    filter::{Documents, Options},
     page::{NormalUrl, Timestamp},
     report::{Builder, End},
     sink::{Checksums, Mark, Outputs, SinkError, checksums_name, create_directory, warc},
     state::{
-        DeferCause, DurableFilter, Reason, Restored, SkipCause, State, UrlLog, UrlOutcome, UrlRow,
-        UrlState,
+        DeferCause, DurableFilter, Reason, Recorded, Restored, SkipCause, State, UrlLog,
+        UrlOutcome, UrlRow, UrlState,
     },
 };
 
@@ -64,15 +65,18 @@ impl Recorder {
         create_directory(directory)
             .map_err(|source| CrawlError::Directory { path: directory.clone(), source })?;
         check_unclaimed(directory)?;
+        let options = adopt(&plan)?;
         let state = State::open(&directory.join(STATE))?;
         check_owner(&state, directory, &plan.name)?;
-        let filter = DurableFilter::of_crawl(state, &plan.dedup.filter(), report)?;
+        let filter = open_filter(state, &plan, &options, report)?;
+        let others = Others::open(&plan, filter.documents().fingerprinter().recipe())?;
         let state = filter.state();
         let sink = open_outputs(&plan, state)?;
         let (scope, roots) = plan.roots()?;
         let mut recorder = Self {
             builder: Builder::load(state)?,
             has_judged: false,
+            others,
             learning: Learning::new(&plan),
             scope,
             url_options: plan.crawl.url_options(),
@@ -289,6 +293,22 @@ impl Recorder {
         self.failures.looked();
         failed.iter().try_for_each(|row| self.retry_failure(row))
     }
+}
+
+/// Opens the filter. A new one gets the hash seed that was adopted, which is as secret as one that is drawn.
+fn open_filter(
+    state: State,
+    plan: &Plan,
+    adopted: &Options,
+    report: impl FnMut(Restored),
+) -> Result<DurableFilter, CrawlError> {
+    let recorded = Recorded::read(&state)?;
+    if recorded.drawn.is_none() {
+        state.begin()?;
+        state.set_meta("seed_drawn", plan.dedup.seed.seed().is_none())?;
+        return Ok(DurableFilter::of_crawl(state, adopted, report)?);
+    }
+    Ok(DurableFilter::of_crawl(state, &plan.dedup.filter(), report)?)
 }
 
 fn open_outputs(plan: &Plan, state: &State) -> Result<Outputs, CrawlError> {

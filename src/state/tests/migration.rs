@@ -88,7 +88,7 @@ fn a_file_of_version_9_gets_a_table_of_what_was_learnt() {
     let path = path(&directory);
     State::open(&path).unwrap().commit().unwrap();
     let state = State::open(&path).unwrap();
-    let back = "DROP TABLE learnt; PRAGMA user_version = 9";
+    let back = "DROP TABLE learnt; DROP TABLE others; PRAGMA user_version = 9";
     state.db.execute_batch(back).unwrap();
     drop(state);
     let state = State::open(&path).unwrap();

@@ -193,7 +193,7 @@ fn rules_are_kept_between_runs_with_their_evidence() {
     assert!(before[0].trials > 40, "{before:?}");
     // Nothing of them is in the pages any more: they can only come from what was kept.
     state(&site).execute("UPDATE documents SET name = 'x'", []).unwrap();
-    assert_eq!(site.run().learnt.rules, before);
+    assert_eq!(site.try_run().unwrap().learnt.rules, before);
     let shown = stdout(&pagesieve().arg("rules").arg(site.path()).assert().success());
     let expected = format!(
         "# parameter sid makes no difference (learnt)\n[[learn.rules]]\nsite = \"a.test\"\nparameter = \"sid\"\ntrials = {}\nfailures = {}\n",

@@ -1,5 +1,6 @@
 //! Whole crawls of servers on loopback.
 
+mod against;
 mod broken;
 mod damage;
 mod deferred;
