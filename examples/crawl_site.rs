@@ -28,7 +28,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         politeness: politeness::Options::default(),
         fetch: fetch::Options::default(),
         dedup: crawl::Dedup::default(),
-        learn: Default::default(),
+        learn: pagesieve::learn::Options::default(),
         store: sink::Options::default(),
         extract: Vec::new(),
         // By default a list of seeds reaches over its host.

@@ -48,7 +48,7 @@ pub(super) async fn crawl(
         politeness: politeness::Options::default(),
         fetch: fetch::Options::default(),
         dedup: crawl::Dedup { same_site: policy, cross_site: policy, ..Default::default() },
-        learn: Default::default(),
+        learn: pagesieve::learn::Options::default(),
         store: sink::Options::default(),
         extract: Vec::new(),
         seeds: Vec::new(),

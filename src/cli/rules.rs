@@ -58,12 +58,12 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
 }
 
 fn toml(learnt: &LearntRule) -> String {
-    let LearntRule { rule, is_unlearnt, is_imported } = learnt;
+    let LearntRule { rule, is_revoked, is_imported } = learnt;
     let Rule { site, part, trials, failures } = rule;
     let origin = if *is_imported { "imported" } else { "learnt" };
-    if *is_unlearnt {
+    if *is_revoked {
         let failures = counted(*failures, "failure");
-        let comment = format!("{site}: {part} is unlearnt after {failures} in {trials} trials");
+        let comment = format!("{site}: {part} is revoked after {failures} in {trials} trials");
         return format!("# {}\n\n", in_one_line(&comment));
     }
     let table = Table { learn: Rules { rules: [rule] } };
@@ -78,7 +78,7 @@ fn in_one_line(text: &str) -> String {
 }
 
 fn json(rules: Vec<LearntRule>) -> String {
-    let rules = rules.into_iter().filter(|it| !it.is_unlearnt);
+    let rules = rules.into_iter().filter(|it| !it.is_revoked);
     let rules: Vec<Rule> = rules.map(|it| it.rule).collect();
     let (json, others) = to_json(&rules);
     if !others.is_empty() {

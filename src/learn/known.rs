@@ -38,7 +38,7 @@ pub(crate) struct LearntRule {
     /// The rule and its evidence.
     pub(crate) rule: Rule,
     /// It was in force, and failures have ended that.
-    pub(crate) is_unlearnt: bool,
+    pub(crate) is_revoked: bool,
     /// It comes from the configuration.
     pub(crate) is_imported: bool,
 }
@@ -49,7 +49,7 @@ impl LearntRule {
         let Trial { n, failures, accepted, .. } = candidate.trial;
         Some(Self {
             rule: Rule { site: site.to_owned(), part, trials: n, failures },
-            is_unlearnt: !accepted,
+            is_revoked: !accepted,
             is_imported: candidate.is_imported,
         })
     }

@@ -118,7 +118,7 @@ pub(crate) struct Learner {
     evicted: Vec<(Box<str>, Known)>,
     /// Sites to be saved.
     unsaved: HashSet<Box<str>>,
-    /// The rules that were accepted or unlearnt.
+    /// The rules that were accepted or revoked.
     turned: Vec<LearntRule>,
     /// Up to which document the trials of parameters on all sites were restored, and are saved.
     through: DocId,
@@ -205,14 +205,14 @@ impl Learner {
 
     /// The rules of the configuration for a site.
     fn imported(&self, site: &str) -> impl Iterator<Item = &Rule> {
-        [site, EVERYWHERE].into_iter().flat_map(|it| self.imported.get(it)).flatten()
+        [site, EVERYWHERE].into_iter().filter_map(|it| self.imported.get(it)).flatten()
     }
 
     /// Counts what a site takes now, and forgets the sites that were not used for the longest time if all take too much.
     fn count(&mut self, name: &str) {
         let Some(site) = self.sites.get_mut(name) else { return };
-        let size = site.size();
-        self.size = self.size + size - std::mem::replace(&mut site.counted, size);
+        let now = site.size();
+        self.size = self.size + now - std::mem::replace(&mut site.counted, now);
         if self.size < self.memory {
             return;
         }
@@ -380,16 +380,14 @@ impl Learner {
         std::mem::take(&mut self.changed)
     }
 
-    /// The rules of the sites in memory, also those that were unlearnt.
+    /// The rules of the sites in memory, also those that were revoked.
     pub(crate) fn rules(&self) -> Vec<LearntRule> {
-        let of = |(name, site): (&Box<str>, &Site)| {
-            let rules = site.candidates.values().filter_map(|it| LearntRule::of(name, it));
-            rules.collect::<Vec<_>>()
-        };
-        self.sites.iter().flat_map(of).collect()
+        let all = self.sites.iter();
+        let all = all.flat_map(|(name, site)| site.candidates.values().map(move |it| (name, it)));
+        all.filter_map(|(name, candidate)| LearntRule::of(name, candidate)).collect()
     }
 
-    /// The rules that were accepted or unlearnt since this was called last.
+    /// The rules that were accepted or revoked since this was called last.
     pub(crate) fn take_turned(&mut self) -> Vec<LearntRule> {
         std::mem::take(&mut self.turned)
     }

@@ -92,7 +92,7 @@ impl Candidate {
         }
     }
 
-    /// It is a rule of the configuration. One that was unlearnt stays so.
+    /// It is a rule of the configuration. One that was revoked stays so.
     pub(super) fn import(&mut self, part: &RulePart, trials: u32, failures: u32) {
         if self.part.is_none() && !self.trial.accepted {
             self.trial = Trial::imported(trials, failures);
@@ -135,7 +135,7 @@ pub(super) struct Site {
     pub(super) tried: Vec<(u64, bool)>,
     /// When it was used last.
     pub(super) used: u64,
-    /// The candidates that were accepted or unlearnt by the page judged last.
+    /// The candidates that were accepted or revoked by the page judged last.
     pub(super) turned: Vec<u32>,
     /// The last document that is part of what is known.
     pub(super) through: DocId,
@@ -245,13 +245,13 @@ impl Site {
             if place == 0 { 0 } else { parts.prefixes[usize::try_from(place).unwrap_or(1) - 1] };
         // Pages that differ from this one in another part: what came of leaving out this one there?
         let others = all.iter().filter(|other| other.bit != 0 && other.bit != axis.bit);
-        let others = others.filter_map(|other| self.classes.get(&other.class));
+        let others = others.filter_map(|other| self.classes.get(other.class));
         let others = others.filter(|class| (class.same | class.different) & axis.bit != 0);
         // The fewer pages it has, the more they have in common with this one.
         let nearest = others.min_by_key(|class| class.members);
         let (same, different) =
             nearest.map_or((0, 0), |class| (class.same & axis.bit, class.different & axis.bit));
-        let class = self.classes.get(&axis.class).copied().unwrap_or_default();
+        let class = self.classes.get(axis.class).copied().unwrap_or_default();
         let agree = class.members > 1 && class.groups[1] == 0;
         let state = match (same != 0, different != 0) {
             (false, false) if agree => 4,
@@ -289,7 +289,7 @@ impl Site {
         }
     }
 
-    /// A page was judged: its text has this number. Returns whether a rule was learnt or unlearnt.
+    /// A page was judged: its text has this number. Returns whether a rule was learnt or revoked.
     pub(super) fn judged(&mut self, url: &Url, group: u32, is_new: bool) -> bool {
         let parts = Parts::of(url);
         let key = self.reduced(&parts);
@@ -320,7 +320,7 @@ impl Site {
             }
         }
         if let Some(order) = order_of(&parts, key) {
-            if let Some(class) = self.classes.get(&order) {
+            if let Some(class) = self.classes.get(order) {
                 let same = class.has(group);
                 if same || is_new {
                     changed |= self.try_number(ORDER, QUICK, same, RulePart::Order);
@@ -333,7 +333,7 @@ impl Site {
 
     /// The class of pages that differ in this part, if there are any.
     fn twins(&self, axis: &Axis<'_, '_>) -> Option<&Class> {
-        self.classes.get(&axis.class).filter(|class| class.differs(axis.value))
+        self.classes.get(axis.class).filter(|class| class.differs(axis.value))
     }
 
     fn try_number(&mut self, number: u32, test: Test, same: bool, part: RulePart) -> bool {
@@ -394,7 +394,7 @@ impl Site {
         let mut changed = false;
         for (length, class) in tails(parts) {
             let is_longer = parts.segments().count() > length;
-            if let Some(known) = self.classes.get(&class).filter(|_| is_longer) {
+            if let Some(known) = self.classes.get(class).filter(|_| is_longer) {
                 let same = known.has(group);
                 if same || is_new {
                     let part = RulePart::Tail(u8::try_from(length).unwrap_or(u8::MAX));
@@ -437,7 +437,7 @@ impl Site {
             }
         }
         if let Some(order) = order_of(&parts, key)
-            && self.classes.contains_key(&order)
+            && self.classes.contains_key(order)
         {
             return if self.is_accepted(ORDER) {
                 Guess::Repeats(ORDER)
@@ -448,7 +448,7 @@ impl Site {
         for (length, class) in tails(&parts) {
             let rule = number(&[5, length as u64]);
             if parts.segments().count() > length
-                && self.classes.contains_key(&class)
+                && self.classes.contains_key(class)
                 && self.is_accepted(rule)
             {
                 return Guess::Repeats(rule);
@@ -491,7 +491,7 @@ impl Site {
 
     /// Links in a row within its pattern that led to a page.
     pub(super) fn chain(&self, url: &Url) -> u16 {
-        self.classes.get(&!Parts::of(url).key).map_or(0, |class| class.chain)
+        self.classes.get(!Parts::of(url).key).map_or(0, |class| class.chain)
     }
 
     pub(super) fn set_chain(&mut self, url: &Url, chain: u16) {

@@ -51,12 +51,12 @@ pub(super) struct Trial {
 }
 
 impl Trial {
-    /// A rule that comes with this evidence from elsewhere: it counts as accepted, and two failures unlearn it.
+    /// A rule that comes with this evidence from elsewhere: it counts as accepted, and two failures revoke it.
     pub(super) fn imported(n: u32, failures: u32) -> Self {
         Self { score: SAFE.accept() - 0.5 * SAFE.failure(), n, failures, accepted: true, since: 0 }
     }
 
-    /// Enters one trial. Returns whether the rule was accepted or unlearnt by it.
+    /// Enters one trial. Returns whether the rule was accepted or revoked by it.
     pub(super) fn add(&mut self, test: Test, success: bool) -> bool {
         self.n = self.n.saturating_add(1);
         self.failures += u32::from(!success);

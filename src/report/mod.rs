@@ -85,7 +85,7 @@ pub struct Report {
 /// What was learnt of the sites.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Learnt {
-    /// The rules in force, and those that were unlearnt, by site.
+    /// The rules in force, and those that were revoked, by site.
     pub rules: Vec<LearntRule>,
     /// The deferred URLs by pattern, those with the most URLs first; at most 1,000 patterns.
     pub deferred: Vec<DeferredUrls>,
@@ -104,7 +104,7 @@ pub struct LearntRule {
     pub failures: u32,
     /// Failures have ended it: it is not in force.
     #[serde(default)]
-    pub unlearnt: bool,
+    pub revoked: bool,
     /// It comes from the configuration.
     #[serde(default)]
     pub imported: bool,

@@ -116,7 +116,7 @@ fn every_field_of_a_run_is_in_the_tables_and_every_field_in_the_tables_occurs() 
     let mut report: Value = serde_json::from_str(&read("report.json")).unwrap();
     report.as_object_mut().unwrap().insert("warnings".to_owned(), json!([]));
     report["learnt"] = json!({
-        "rules": [LearntRule { site: String::new(), part: String::new(), trials: 1, failures: 0, unlearnt: false, imported: false }],
+        "rules": [LearntRule { site: String::new(), part: String::new(), trials: 1, failures: 0, revoked: false, imported: false }],
         "deferred": [DeferredUrls {
             pattern: String::new(),
             by: Reason::Rule,

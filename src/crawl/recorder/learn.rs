@@ -93,11 +93,11 @@ impl Recorder {
             is_redirected: row.hops > 0,
             from: from.as_ref().map(|from| from.url.as_url()),
         });
-        for Rule { rule, is_unlearnt, is_imported } in learner.take_turned() {
+        for Rule { rule, is_revoked, is_imported } in learner.take_turned() {
             let (site, part) = (&rule.site, rule.part.to_string());
             let (trials, failures) = (rule.trials, rule.failures);
-            if is_unlearnt {
-                tracing::info!(site, rule = part, trials, failures, is_imported, "rule unlearnt");
+            if is_revoked {
+                tracing::info!(site, rule = part, trials, failures, is_imported, "rule revoked");
             } else {
                 tracing::info!(site, rule = part, trials, failures, is_imported, "rule learnt");
             }
@@ -267,12 +267,12 @@ impl Recorder {
 
     /// What was learnt, and which URLs are deferred by it, for the report.
     pub(super) fn summarise_learning(&mut self) -> Result<Learnt, CrawlError> {
-        let rule = |Rule { rule, is_unlearnt, is_imported }: Rule| LearntRule {
+        let rule = |Rule { rule, is_revoked, is_imported }: Rule| LearntRule {
             site: rule.site,
             part: rule.part.to_string(),
             trials: rule.trials,
             failures: rule.failures,
-            unlearnt: is_unlearnt,
+            revoked: is_revoked,
             imported: is_imported,
         };
         let rules = learnt::rules(self.state(), &self.learning.learner)?;

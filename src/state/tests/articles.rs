@@ -148,7 +148,7 @@ fn pages_of_version_5_are_still_compared_by_text() {
              DROP TABLE url_log; DROP INDEX urls_learnt; DROP INDEX urls_failed; CREATE INDEX hosts_by_rank ON hosts (rank);
              ALTER TABLE urls ADD COLUMN key INTEGER; CREATE INDEX urls_by_key ON urls (key);
              CREATE TABLE queue (host INTEGER NOT NULL, seq INTEGER NOT NULL, url INTEGER NOT NULL);
-             PRAGMA user_version = 5;",
+             DROP TABLE learnt; DROP TABLE others; PRAGMA user_version = 5;",
         )
         .unwrap();
     let mut filter = open(true);

@@ -42,8 +42,8 @@ fn site() -> Site {
 fn again(first: &Site, change: impl FnOnce(&mut Plan)) -> (Plan, TempDir) {
     let directory = TempDir::new().unwrap();
     let mut plan = first.plan.clone();
-    plan.directory = directory.path().to_owned();
-    plan.crawl.user_agent = "again/1".to_owned();
+    directory.path().clone_into(&mut plan.directory);
+    "again/1".clone_into(&mut plan.crawl.user_agent);
     plan.dedup.against = vec![first.path().to_owned()];
     change(&mut plan);
     (plan, directory)

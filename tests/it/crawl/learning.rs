@@ -145,12 +145,12 @@ fn a_rule_of_the_configuration_defers_from_the_start() {
     assert_eq!((report.end, report.counts.unique), (End::Done, ARTICLES));
     assert!(report.counts.fetched < learnt.counts.fetched, "{}", report.counts.fetched);
     let rule = &report.learnt.rules[0];
-    assert_eq!((rule.part.as_str(), rule.imported, rule.unlearnt), ("parameter sid", true, false));
+    assert_eq!((rule.part.as_str(), rule.imported, rule.revoked), ("parameter sid", true, false));
     assert!(report.counts.skipped[&Reason::Rule] > 0);
 }
 
 #[test]
-fn a_wrong_rule_of_the_configuration_is_unlearnt_and_no_page_is_lost() {
+fn a_wrong_rule_of_the_configuration_is_revoked_and_no_page_is_lost() {
     let page = |path: &str| {
         if path == "/" {
             return Some(linked("list", (0..400).map(|number| format!("/page?n={number}"))));
@@ -164,7 +164,7 @@ fn a_wrong_rule_of_the_configuration_is_unlearnt_and_no_page_is_lost() {
             .planned(|plan| plan.learn.rules = vec![rule("\"parameter\": \"n\"")]);
     let report = site.run();
     let rule = &report.learnt.rules[0];
-    assert!(rule.imported && rule.unlearnt && rule.failures >= 2, "{rule:?}");
+    assert!(rule.imported && rule.revoked && rule.failures >= 2, "{rule:?}");
     assert_eq!((report.end, report.counts.unique), (End::Done, 401));
     assert_eq!(report.counts.skipped.get(&Reason::Rule), None);
 }
