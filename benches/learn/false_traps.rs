@@ -18,15 +18,15 @@ pub(crate) fn worlds() -> impl Iterator<Item = World> {
 
 /// Numbers for the pages that are to be found, by their names.
 #[derive(Debug, Default)]
-struct Numbers(HashMap<String, usize>);
+pub(crate) struct Numbers(HashMap<String, usize>);
 
 impl Numbers {
-    fn of(names: impl Iterator<Item = String>) -> Self {
+    pub(crate) fn of(names: impl Iterator<Item = String>) -> Self {
         Self(names.enumerate().map(|(number, name)| (name, number)).collect())
     }
 
     /// The page of this name, or one that nobody needs.
-    fn answer(&self, name: &str, html: String) -> Answer {
+    pub(crate) fn answer(&self, name: &str, html: String) -> Answer {
         match self.0.get(name) {
             Some(number) => Answer::honest(*number, html),
             None => Answer::junk(html),
@@ -35,7 +35,12 @@ impl Numbers {
 }
 
 /// A page in the template of a site.
-fn page(prose: &Prose, title: &str, body: &str, navigation: &[(String, String)]) -> String {
+pub(crate) fn page(
+    prose: &Prose,
+    title: &str,
+    body: &str,
+    navigation: &[(String, String)],
+) -> String {
     let lang = prose.say("en", "zh-CN");
     let mut html = format!(
         "<!DOCTYPE html>\n<html lang=\"{lang}\"><head><meta charset=\"utf-8\"><title>{title}</title></head>\n<body><nav><a href=\"/\">{}</a>",
@@ -55,16 +60,16 @@ fn page(prose: &Prose, title: &str, body: &str, navigation: &[(String, String)])
 }
 
 /// An article that ends with a link.
-fn article(prose: &Prose, name: &str, back: &str) -> String {
+pub(crate) fn article(prose: &Prose, name: &str, back: &str) -> String {
     let body = prose.paragraphs(name, 4) + &anchor(back, prose.say("Back", "返回"));
     page(prose, &prose.title(name), &body, &[])
 }
 
-fn teaser(prose: &Prose, to: &str, name: &str) -> String {
+pub(crate) fn teaser(prose: &Prose, to: &str, name: &str) -> String {
     format!("<h3>{}</h3><p>{}</p>\n", anchor(to, &prose.title(name)), prose.teaser(name))
 }
 
-fn world(
+pub(crate) fn world(
     name: &str,
     start: &str,
     pages: usize,

@@ -22,6 +22,7 @@ mod prose;
 mod run;
 #[path = "../measure/serve.rs"]
 mod serve;
+mod shapes;
 mod static_sites;
 mod table;
 mod target;
@@ -47,7 +48,7 @@ use world::World;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const POLICIES: [&str; 3] = ["skip", "follow", "learn"];
-const PARTS: [&str; 5] = ["sites", "junk", "traps", "false-traps", "static"];
+const PARTS: [&str; 6] = ["sites", "junk", "traps", "false-traps", "shapes", "static"];
 
 /// What is to be run.
 #[derive(Debug, Default)]
@@ -82,6 +83,7 @@ fn main() -> Outcome<()> {
             }
             "traps" => choice.run_all(traps::worlds())?,
             "false-traps" => choice.run_all(false_traps::worlds())?,
+            "shapes" => choice.run_all(shapes::worlds())?,
             "static" => choice.run_static()?,
             other => return Err(format!("no part `{other}`: {}", PARTS.join(", ")).into()),
         }

@@ -39,7 +39,7 @@ impl Dice {
 #[derive(Debug)]
 pub(crate) struct Prose {
     pub(crate) language: Language,
-    words: Vec<String>,
+    pub(crate) words: Vec<String>,
 }
 
 const ONSETS: [&str; 16] =

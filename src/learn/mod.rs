@@ -24,7 +24,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 use crate::page::DocId;
 #[cfg(feature = "cli")]
 pub(crate) use exchange::{from_json, to_json};
-use gain::Breadth;
+use gain::{Breadth, Chain};
 pub(crate) use known::{Known, LearntRule};
 pub use options::Options;
 use rule::EVERYWHERE;
@@ -278,20 +278,21 @@ impl Learner {
         let patterns = site.patterns(page.url);
         let of_referrer = page.from.map(|from| site.patterns(from)).unwrap_or_default();
         let is_own = |number: u32| of_referrer.iter().any(|it| it.number == number);
-        let chain = page.from.map_or(0, |from| site.chain(from)).saturating_add(1);
+        let mut chain = page.from.map_or(Chain::default(), |from| site.chain(from));
+        chain.links = chain.links.saturating_add(1);
         let mut longest = 0;
         for Pattern { number, breadth, .. } in &patterns {
-            let chain = if is_own(*number) { chain } else { 0 };
-            if *breadth != Breadth::Broad {
-                longest = longest.max(chain);
-            } else if !is_gain && page.gave != Gave::Dull {
+            let chain = if is_own(*number) { chain } else { Chain { links: 0, is_dull: false, ..chain } };
+            longest = longest.max(chain.links);
+            if *breadth == Breadth::Broad && !is_gain && page.gave != Gave::Dull {
                 continue;
             }
             if page.gave != Gave::Hop {
-                changed |= site.gains.entry(*number).or_default().add(is_gain, chain);
+                let gain = site.gains.entry(*number).or_default();
+                changed |= gain.add(page.gave, *breadth, chain);
             }
         }
-        site.set_chain(page.url, longest);
+        site.set_chain(page.url, longest, !is_gain);
         for Pattern { number, .. } in of_referrer {
             if patterns.iter().any(|it| it.number == number) {
                 continue;
@@ -345,7 +346,7 @@ impl Learner {
             if one_in > 1 && !(chance / SAMPLED).is_multiple_of(u64::from(one_in)) {
                 return Ask::Deferred(By::Yield, text);
             }
-            if breadth != Breadth::Broad && gain.estimate() < 0.2 {
+            if breadth != Breadth::Broad && (gain.estimate() < 0.2 || gain.feeds_itself()) {
                 late = Some(number);
             }
         }

@@ -7,7 +7,7 @@ use url::Url;
 
 use super::{
     classes::Classes,
-    gain::{Breadth, Gain},
+    gain::{Breadth, Chain, Gain},
     parts::{Form, Part, PartKind, Parts, form, hash},
     rule::{ORDER, RulePart, number},
     trial::{CAREFUL, QUICK, SAFE, Test, Trial},
@@ -18,6 +18,8 @@ use crate::page::DocId;
 pub(super) const CANDIDATES: usize = 3_584;
 /// From this number of hosts on, the hosts of a site have one pattern.
 const MANY_HOSTS: usize = 16;
+/// The mark of a page without a new text in its chain.
+const DULL_PAGE: u16 = 1 << 15;
 /// Different values after which those of a part that look like ids are taken for such.
 const MANY_VALUES: u32 = 12;
 
@@ -35,7 +37,7 @@ struct Class {
     same: u16,
     /// The same, but it does not repeat it.
     different: u16,
-    /// Links in a row within the pattern that led to the page of this key.
+    /// Links in a row within the pattern that led to the page of this key, and whether it had no new text.
     chain: u16,
 }
 
@@ -490,12 +492,18 @@ impl Site {
     }
 
     /// Links in a row within its pattern that led to a page.
-    pub(super) fn chain(&self, url: &Url) -> u16 {
-        self.classes.get(!Parts::of(url).key).map_or(0, |class| class.chain)
+    pub(super) fn chain(&self, url: &Url) -> Chain {
+        let key = Parts::of(url).key;
+        let chain = self.classes.get(!key).map_or(0, |class| class.chain);
+        #[allow(clippy::cast_possible_truncation, reason = "a hash")]
+        let from = key as u32;
+        Chain { links: chain & !DULL_PAGE, from, is_dull: chain & DULL_PAGE != 0 }
     }
 
-    pub(super) fn set_chain(&mut self, url: &Url, chain: u16) {
-        self.class(!Parts::of(url).key).chain = chain;
+    /// Remembers the longest chain that led to a page, and whether it had no new text.
+    pub(super) fn set_chain(&mut self, url: &Url, links: u16, is_dull: bool) {
+        let mark = if is_dull { DULL_PAGE } else { 0 };
+        self.class(!Parts::of(url).key).chain = links.min(!DULL_PAGE) | mark;
     }
 }
 
