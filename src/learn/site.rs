@@ -314,6 +314,8 @@ impl Site {
             }
         }
         changed |= self.try_tails(&parts, group, is_new);
+        // Pages with one more parameter differ from this one in that.
+        self.class(key).add(group, ABSENT);
         for axis in &axes {
             let class = self.class(axis.class);
             class.add(group, axis.value);
@@ -521,6 +523,9 @@ pub(super) fn parameters(url: &Url) -> impl Iterator<Item = u64> {
     let names: Vec<u64> = parts.parameters().map(|part| hash(part.name, 0)).collect();
     names.into_iter()
 }
+
+/// The value of a parameter that a page does not have.
+const ABSENT: u16 = 0;
 
 /// The class of the URLs with the same parameters in any order, if there are several.
 fn order_of(parts: &Parts<'_>, key: u64) -> Option<u64> {
