@@ -179,12 +179,12 @@ fn gallery() -> World {
 fn mailing_list() -> World {
     const MESSAGES: usize = 1_500;
     const EACH: usize = 30;
+    const ORDERS: [&str; 4] = ["thread", "date", "author", "subject"];
     let prose = Prose::new(Language::English);
     let numbers = Numbers::of(names("message", MESSAGES));
     let month_of = |month: usize| format!("/list/{}-{:02}/", 2000 + month / 12, month % 12 + 1);
     world("archive of a mailing list", "/list/", MESSAGES, move |asked| {
         let months = 0..MESSAGES / EACH;
-        const ORDERS: [&str; 4] = ["thread", "date", "author", "subject"];
         if asked.path == "/list/" {
             let all = months
                 .flat_map(|month| ORDERS.map(|order| format!("{}{order}.html", month_of(month))));

@@ -155,3 +155,39 @@ impl Gain {
         self.misses.into()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// After how many such pages in a row fewer are asked for.
+    fn enough(gave: Gave, breadth: Breadth, chain: impl Fn(u32) -> Chain) -> Option<u32> {
+        let mut gain = Gain::default();
+        (1..2_000).find(|page| {
+            gain.add(gave, breadth, chain(*page));
+            gain.one_in(breadth) > 1
+        })
+    }
+
+    #[test]
+    fn pages_in_a_row_that_are_enough() {
+        let from_elsewhere = |page| Chain { from: page, ..Chain::default() };
+        let one_by_one = |page| Chain { links: 1, from: page, is_dull: false };
+        let of_an_index = |_| Chain { links: 1, from: 7, is_dull: true };
+        let in_a_chain = |page| Chain { links: 2, from: page, is_dull: true };
+        assert_eq!(enough(Gave::Repeat, Breadth::Own, from_elsewhere), Some(150));
+        assert_eq!(enough(Gave::Dull, Breadth::Own, from_elsewhere), Some(240));
+        assert_eq!(enough(Gave::Dull, Breadth::Broad, one_by_one), Some(120));
+        let of_index = enough(Gave::Dull, Breadth::Broad, of_an_index).unwrap();
+        assert!((230..=240).contains(&of_index), "{of_index}");
+        assert_eq!(enough(Gave::Dull, Breadth::Broad, in_a_chain), Some(100));
+    }
+
+    #[test]
+    fn a_chain_of_new_texts_has_no_end_unless_its_form_is_odd() {
+        let chain =
+            |page: u32| Chain { links: u16::try_from(page).unwrap(), from: page, is_dull: false };
+        assert_eq!(enough(Gave::New, Breadth::Own, chain), None);
+        assert!(enough(Gave::New, Breadth::Odd, chain).is_some_and(|pages| pages < 130));
+    }
+}

@@ -205,3 +205,20 @@ fn rules_are_kept_between_runs_with_their_evidence() {
     assert_eq!(printed[0]["args"], json!(["sid"]));
     assert_eq!(printed[0]["urlPattern"]["include"], json!(["a.test"]));
 }
+
+#[test]
+fn posts_that_only_lead_to_their_neighbours_are_all_fetched() {
+    const POSTS: u64 = 300;
+    let posts = |path: &str| {
+        let post: u64 = path.strip_prefix("/post-")?.parse().ok().filter(|post| *post < POSTS)?;
+        let near = [post.saturating_sub(1), (post + 1).min(POSTS - 1)];
+        Some(linked(&format!("post {post}"), near.map(|post| format!("/post-{post}"))))
+    };
+    let site = Site::answering(
+        move |request: &Request, _| answer(posts(&request.path)),
+        &["a.test/post-0"],
+    )
+    .planned(learn);
+    let report = site.run();
+    assert_eq!((report.counts.fetched, report.counts.unique), (POSTS, POSTS));
+}
