@@ -260,15 +260,18 @@ async fn a_certificate_that_cannot_be_trusted_is_a_failure_that_says_why() {
     let mut headless = authority.identity("a.test");
     headless.0.truncate(1);
     for (identity, why) in [
-        (authority.identity("b.test"), "not valid for name \"a.test\""),
-        (authority.changed("a.test", year(2020, 2021)), "expired"),
-        (authority.changed("a.test", year(2120, 2121)), "not valid yet"),
+        (authority.identity("b.test"), "the certificate is not for a.test, but for b.test: check"),
+        (authority.changed("a.test", year(2020, 2021)), "certificate expired on 2021-01-01: its"),
+        (authority.changed("a.test", year(2120, 2121)), "not valid yet, but from 2120-01-01 on"),
         (
             (vec![self_signed.der().clone()], private(&own)),
-            "name the authority's certificate in fetch.ca_file",
+            "the host's certificate is self-signed: if you trust it, name it",
         ),
-        (Authority::named("other").identity("a.test"), "UnknownIssuer"),
-        (headless, "UnknownIssuer"),
+        (
+            Authority::named("other").identity("a.test"),
+            "is not known here, or the host does not send the certificates between: if you trust it, name the authority's certificate in fetch.ca_file",
+        ),
+        (headless, "the authority of the host's certificate is not known here"),
         (
             (vec![authority.root.der().clone()], private(authority.root.key())),
             "fetch.ca_file cannot help",
@@ -281,6 +284,34 @@ async fn a_certificate_that_cannot_be_trusted_is_a_failure_that_says_why() {
         assert!(text.contains(why), "{why}: {text}");
         assert!(!error.is_retryable());
     }
+}
+
+#[tokio::test]
+async fn a_self_signed_certificate_is_trusted_if_ca_file_has_it() {
+    let authority = Authority::new();
+    let own = KeyPair::generate().unwrap();
+    let certificate = CertificateParams::new(["a.test".to_owned()]).unwrap();
+    let certificate = certificate.self_signed(&own).unwrap();
+    fs::write(authority.file(), certificate.pem()).unwrap();
+    let identity = (vec![certificate.der().clone()], private(&own));
+    let server = TlsServer::start(identity, &["h2"], |_, _| Answer::Page("hello"));
+    assert_eq!(get(&fetcher(&authority, server.address), "/").await.unwrap().body, b"hello");
+}
+
+#[test]
+fn a_seed_with_a_certificate_that_cannot_be_trusted_is_named_with_the_reason() {
+    let authority = Authority::new();
+    let server =
+        TlsServer::start(authority.identity("b.test"), &["h2"], |_, _| Answer::Page("hello"));
+    let site = Site::new(Routes::new(), &[]).planned(|plan| {
+        plan.seeds = vec![Seed::new("https://a.test/".parse().unwrap())];
+        plan.fetch.resolve = [("a.test".to_owned(), server.address)].into();
+        plan.fetch.ca_file = Some(authority.file());
+    });
+    let report = site.run();
+    let warning = report.warnings[0].to_string();
+    assert!(warning.contains("https://a.test/"), "{warning}");
+    assert!(warning.contains("the certificate is not for a.test, but for b.test"), "{warning}");
 }
 
 #[tokio::test]

@@ -10,13 +10,15 @@ use std::{
     time::Duration,
 };
 
-use reqwest::{Certificate, Client, ClientBuilder, redirect::Policy};
+use reqwest::{Client, ClientBuilder, redirect::Policy};
+use rustls::ClientConfig;
 use tokio::time::Instant;
 use url::{Position, Url};
 
 use super::{
     Options,
     address::{Guard, GuardedNames},
+    certificate,
     failure::FetchError,
     proxy::Proxy,
 };
@@ -70,9 +72,10 @@ pub(super) struct Lease<'a> {
 impl Connections {
     pub(super) fn new(guard: &Arc<Guard>, options: &Options) -> Result<Self, FetchError> {
         let roots = options.authorities().map_err(FetchError::setup)?;
+        let tls = certificate::config(roots).map_err(FetchError::setup)?;
         Ok(Self {
-            lasting: client(guard, options, &roots, IDLE_PER_HOST)?,
-            closing: client(guard, options, &roots, 0)?,
+            lasting: client(guard, options, &tls, IDLE_PER_HOST)?,
+            closing: client(guard, options, &tls, 0)?,
             places: Arc::new(Mutex::new(Places::new(IDLE.min(descriptors() / 4)))),
         })
     }
@@ -162,18 +165,13 @@ fn descriptors() -> usize {
 fn client(
     guard: &Arc<Guard>,
     options: &Options,
-    roots: &[Certificate],
+    tls: &ClientConfig,
     idle: usize,
 ) -> Result<Client, FetchError> {
-    let builder = || builder(guard, options).pool_max_idle_per_host(idle);
-    builder()
-        .tls_certs_merge(roots.to_vec())
+    builder(guard, options)
+        .pool_max_idle_per_host(idle)
+        .tls_backend_preconfigured(tls.clone())
         .build()
-        .or_else(|error| {
-            // A machine without root certificates can still crawl http hosts.
-            tracing::warn!(%error, "no root certificates found: every https host will be refused");
-            builder().tls_certs_only([]).build()
-        })
         .map_err(FetchError::setup)
 }
 

@@ -12,6 +12,7 @@ use url::Url;
 use super::{
     address::{Refusal, Source},
     body::BadBody,
+    certificate,
     proxy::{Proxy, ProxyError, Refused},
 };
 use crate::sink::warc::Cut;
@@ -50,18 +51,6 @@ const LOCAL_ERRORS: [i32; 3] = [24, 23, if cfg!(target_os = "linux") { 105 } els
 
 /// Messages of the HTTP client's layers that only say that something failed.
 const EMPTY_MESSAGES: [&str; 2] = ["error sending request", "client error (Connect)"];
-
-/// Errors of rustls about a certificate that say little to a reader, and what they mean.
-const UNTRUSTED: [(&str, &str); 2] = [
-    (
-        "UnknownIssuer",
-        "the certificate is self-signed, or its authority is not known here: if you trust it, name the authority's certificate in fetch.ca_file",
-    ),
-    (
-        "CaUsedAsEndEntity",
-        "the host's certificate is self-signed, as an authority's: fetch.ca_file cannot help; the host needs a certificate that an authority has signed",
-    ),
-];
 
 /// The HTTP client's message for a head of more than 100 headers or 400 KiB.
 const LARGE_HEAD: &str = "message head is too large";
@@ -104,12 +93,16 @@ impl Kind {
 
 impl FetchError {
     /// The error and its causes in one line, its kind first, as it is recorded. Omits causes without content; for a refused address, gives
-    /// only the refusal.
+    /// only the refusal, and for a certificate that is not trusted, what is wrong with it.
     #[must_use]
     pub fn explain(&self) -> String {
         let mut text = format!("{}: {self}", self.kind());
         if let Some(refusal) = causes(self).find(|it| it.is::<Refusal>()) {
             return format!("{}: {refusal}", self.kind());
+        }
+        let tls = causes(self).find_map(|it| it.downcast_ref::<rustls::Error>());
+        if let Some(why) = tls.and_then(certificate::reason) {
+            return format!("{text}: {why}");
         }
         for cause in iter::successors(self.source(), |&cause| cause.source()) {
             let cause = cause.to_string();
@@ -117,12 +110,6 @@ impl FetchError {
                 text.push_str(": ");
                 text.push_str(&cause);
             }
-        }
-        if self.kind == Kind::Tls
-            && let Some((_, advice)) = UNTRUSTED.iter().find(|(error, _)| text.contains(error))
-        {
-            text.push_str(": ");
-            text.push_str(advice);
         }
         text
     }
@@ -147,6 +134,12 @@ impl FetchError {
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         self.retryable
+    }
+
+    /// Whether the head of the response did not arrive in time.
+    #[must_use]
+    pub fn is_late(&self) -> bool {
+        self.kind == Kind::Timeout && !self.answered
     }
 
     /// What failed, as one stable word: `timeout`, `dns`, `address`, `tls`, `connect`, `proxy`, `local`, `http`, `body`,

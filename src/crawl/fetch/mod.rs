@@ -6,6 +6,7 @@
 mod address;
 mod archived;
 mod body;
+mod certificate;
 mod connections;
 mod failure;
 mod media;
@@ -26,11 +27,15 @@ use bytesize::ByteSize;
 use futures_util::TryStreamExt;
 use ipnet::IpNet;
 use reqwest::{
-    Certificate, Client, Method, Request,
+    Client, Method, Request,
     header::{
         ACCEPT, ACCEPT_ENCODING, HeaderMap, HeaderValue, IF_MODIFIED_SINCE, IF_NONE_MATCH,
         USER_AGENT,
     },
+};
+use rustls::{
+    RootCertStore,
+    pki_types::{CertificateDer, pem::PemObject},
 };
 use serde::{Deserialize, Serialize};
 use url::{Host, Url};
@@ -96,14 +101,14 @@ impl Options {
     /// # Errors
     ///
     /// If the file cannot be read or has no valid certificate.
-    pub(crate) fn authorities(&self) -> io::Result<Vec<Certificate>> {
+    pub(crate) fn authorities(&self) -> io::Result<Vec<CertificateDer<'static>>> {
         let Some(path) = &self.ca_file else { return Ok(Vec::new()) };
         let fail = |why: String| io::Error::other(format!("{}: {why}", path.display()));
         let pem = fs::read(path).map_err(|error| fail(error.to_string()))?;
-        let found = Certificate::from_pem_bundle(&pem).unwrap_or_default();
-        // The client reads them only when it is built.
-        let is_read = || Client::builder().tls_certs_only(found.clone()).build().is_ok();
-        if !found.is_empty() && is_read() {
+        let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
+        let found = found.unwrap_or_default();
+        let mut store = RootCertStore::empty();
+        if !found.is_empty() && found.iter().all(|found| store.add(found.clone()).is_ok()) {
             Ok(found)
         } else {
             Err(fail("no valid certificate (PEM)".to_owned()))
