@@ -132,7 +132,10 @@ impl Worker {
         let known = known(task);
         let (got, exchange) = self.request(task.id, (url, known), limit, task.patience).await;
         trace(url, task.attempt, &got);
-        if self.may_retry(task.attempt, &got) {
+        // A host that sends no head holds a slot until the time limit, and a core if it sends responses of status 1xx without end. Its
+        // failure is taken back when it answers for another URL; else it is asked again before the run ends.
+        let is_late = got.as_ref().is_err_and(FetchError::is_late);
+        if !is_late && self.may_retry(task.attempt, &got) {
             self.archive(exchange).await?;
             return Ok(Finished::Retry(Arc::clone(task)));
         }
