@@ -4,7 +4,6 @@
 //! dropped, and the others kept. Nothing is changed in place: a file that was damaged stays, as `<name>.damaged`.
 
 use std::{
-    collections::HashSet,
     fmt,
     fs::{self, File, OpenOptions},
     io::{self, BufWriter, Read, Seek, SeekFrom, Write},
@@ -21,7 +20,7 @@ use crate::{
     page::DocId,
     report::counted,
     sink::{CHANGES, Checksums, DUPLICATES, Mark, PAGES, open_part, parts},
-    state::{Inspection, Log, State, WriteLock, is_sound, restore},
+    state::{Inspection, Log, State, StateError, WriteLock, is_sound, restore},
 };
 
 /// In a file with more damaged blocks than this, more than single bytes were changed: to try to restore each would take long.
@@ -66,58 +65,112 @@ impl fmt::Display for Repair {
 pub fn repair(run: &Path) -> Result<Repair, CrawlError> {
     let path = state_of(run)?;
     let mut done = Repair::default();
-    let lock = WriteLock::take(&path)?;
-    if inspect(&path)?.log.is_some_and(|log| log.damage.is_some()) {
-        let log = Log::path(&path);
-        repair_log(&log, &mut done).map_err(CrawlError::file(&log))?;
-    }
-    let state = inspect(&path)?;
-    if !state.is_sound() {
-        repair_state(&path, &state, &mut done).map_err(CrawlError::file(&path))?;
-    }
-    drop(lock);
-    if done.left.is_empty() {
-        let state = State::open(&path)?;
-        done.left.extend(state.structure()?.map(|what| format!("{}: {what}", path.display())));
-        let files = if run.is_dir() { Known::all(&state)? } else { Vec::new() };
-        for known in files {
-            repair_file(run, &known, &state, &mut done)?;
+    match repair_all(run, &path, &mut done) {
+        // Each page is as it was written, but not what they say together.
+        Err(CrawlError::State(StateError::Damaged(why))) => {
+            done.left.push(format!("{}: {why}: {ADVICE}", path.display()));
         }
-        if !done.dropped.is_empty() && run.is_dir() {
-            let lost = state.meta::<i64>("lost")?.unwrap_or_default();
-            let more = i64::try_from(done.dropped.len()).unwrap_or(i64::MAX);
-            state.set_meta("lost", lost.saturating_add(more))?;
-        }
+        result => result?,
     }
     Ok(done)
 }
 
-/// Lists the documents whose lines were at the missing end of a file: those after the last line that is left in the files of this name.
+fn repair_all(run: &Path, path: &Path, done: &mut Repair) -> Result<(), CrawlError> {
+    let lock = WriteLock::take(path)?;
+    if inspect(path)?.log.is_some_and(|log| log.damage.is_some()) {
+        let log = Log::path(path);
+        repair_log(&log, done).map_err(CrawlError::file(&log))?;
+    }
+    let state = inspect(path)?;
+    if !state.is_sound() {
+        repair_state(path, &state, done).map_err(CrawlError::file(path))?;
+    }
+    drop(lock);
+    if !done.left.is_empty() {
+        return Ok(());
+    }
+    let state = State::open(path)?;
+    let broken = state.structure()?.map(|what| format!("{}: {what}: {ADVICE}", path.display()));
+    done.left.extend(broken);
+    if run.is_dir() {
+        let mut lost = Lost::read(&state)?;
+        for known in Known::all(&state)? {
+            repair_file(run, &known, (&state, &mut lost), done)?;
+        }
+        if !done.dropped.is_empty() {
+            let before = state.meta::<i64>("lost")?.unwrap_or_default();
+            let more = i64::try_from(done.dropped.len()).unwrap_or(i64::MAX);
+            state.set_meta("lost", before.saturating_add(more))?;
+            lost.keep(&state)?;
+        }
+    }
+    Ok(())
+}
+
+/// The documents whose lines are lost and were listed: the kind of their file, and the first and the last of them in a row.
+#[derive(Debug, Default)]
+struct Lost(Vec<(String, DocId, DocId)>);
+
+impl Lost {
+    /// The name of its value in the state.
+    const NAME: &str = "lost_lines";
+
+    fn read(state: &State) -> Result<Self, StateError> {
+        let Some(text) = state.meta::<String>(Self::NAME)? else { return Ok(Self::default()) };
+        let read = serde_json::from_str(&text);
+        read.map(Self).map_err(|_| StateError::Damaged("the list of lost lines cannot be read"))
+    }
+
+    fn keep(&self, state: &State) -> Result<(), StateError> {
+        let text = serde_json::to_string(&self.0).expect("numbers and names are JSON");
+        state.set_meta(Self::NAME, text)
+    }
+
+    fn add(&mut self, kind: &str, first: DocId, last: DocId) {
+        self.0.push((kind.to_owned(), first, last));
+    }
+
+    fn has(&self, kind: &str, id: DocId) -> bool {
+        self.0.iter().any(|(of, first, last)| of == kind && (*first..=*last).contains(&id))
+    }
+}
+
+/// Lists the documents whose lines were at the missing end of a file: those after the last line that is left in the files of this name, apart
+/// from those that were listed before.
 fn list_lost(
     run: &Path,
     known: &Known,
-    state: &State,
+    (state, lost): (&State, &mut Lost),
     done: &mut Repair,
 ) -> Result<(), CrawlError> {
     if known.file == CHANGES {
         done.dropped.push(format!("{CHANGES}: the lines at its end"));
         return Ok(());
     }
-    let name = if known.name.starts_with("pages") { PAGES } else { DUPLICATES };
+    let name = kind(known);
     let failed = CrawlError::file(run);
-    let (mut last, listed) = (String::new(), done.dropped.iter().cloned().collect::<HashSet<_>>());
+    let mut url = String::new();
     for path in parts(run, name).map_err(&failed)? {
         // What cannot be read there is damage of its own.
-        drop(open_part(&path).and_then(|lines| each_line(lines, |_, line| last = url_in(line))));
+        drop(open_part(&path).and_then(|lines| each_line(lines, |_, line| url = url_in(line))));
     }
-    let after = state.document_named(&last)?.map_or(DocId(0), |last| last.judgement.id);
-    Ok(state.for_each_document(after, |document| {
-        let line = format!("{}: {}", known.file, document.name);
-        if document.stored == (name == PAGES) && !listed.contains(&line) {
-            done.dropped.push(line);
+    let after = state.document_named(&url)?.map_or(DocId(0), |last| last.judgement.id);
+    let mut end = after;
+    state.for_each_document(after, |document| {
+        let id = document.judgement.id;
+        if document.stored == (name == PAGES) && !lost.has(name, id) {
+            done.dropped.push(format!("{}: {}", known.file, document.name));
         }
+        end = id;
         Ok(())
-    })?)
+    })?;
+    lost.add(name, DocId(after.0 + 1), end);
+    Ok(())
+}
+
+/// What the lines of a file are about.
+fn kind(known: &Known) -> &'static str {
+    if known.name.starts_with("pages") { PAGES } else { DUPLICATES }
 }
 
 /// Restores frames of the log. Behind one that cannot be restored, nothing counts.
@@ -162,7 +215,7 @@ fn repair_state(path: &Path, state: &Inspection, done: &mut Repair) -> io::Resul
 fn repair_file(
     run: &Path,
     known: &Known,
-    state: &State,
+    (state, lost): (&State, &mut Lost),
     done: &mut Repair,
 ) -> Result<(), CrawlError> {
     let path = run.join(&known.file);
@@ -181,18 +234,7 @@ fn repair_file(
         return Ok(());
     }
     let copy = copied(&path).map_err(&failed)?;
-    let mut damaged = Vec::new();
-    let is_tried = wrong.blocks.len() <= TRIED;
-    for (bytes, hash) in wrong.blocks {
-        if is_tried
-            && restore_block(&copy, &bytes, |block| Checksums::hash(block) == hash)
-                .map_err(&failed)?
-        {
-            done.restored += 1;
-        } else {
-            damaged.push(bytes);
-        }
-    }
+    let damaged = restore_blocks(&copy, wrong.blocks, done).map_err(&failed)?;
     if wrong.length > known.size {
         copy.set_len(known.size).map_err(&failed)?;
     }
@@ -203,7 +245,15 @@ fn repair_file(
         done.left.push(format!("{}: bytes {damaged:?}: restore it from a backup", path.display()));
         return fs::remove_file(new(&path)).map_err(&failed);
     }
-    let size = drop_lines(&path, &joined(damaged.into_iter()), done).map_err(&failed)?;
+    let (size, urls) = drop_lines(&path, &joined(damaged.into_iter())).map_err(&failed)?;
+    for url in urls {
+        if known.file != CHANGES
+            && let Some(document) = state.document_named(&url)?
+        {
+            lost.add(kind(known), document.judgement.id, document.judgement.id);
+        }
+        done.dropped.push(format!("{}: {url}", known.file));
+    }
     let checksums = Checksums::of_file(&new(&path), 0..size).map_err(&failed)?;
     let checksums: Vec<_> = checksums.into_iter().map(|part| (known.name.clone(), part)).collect();
     state.begin()?;
@@ -211,22 +261,22 @@ fn repair_file(
     keep_marks(state, &[Mark { file: known.file.clone(), offset: size }], &checksums)?;
     replace(&path, done).map_err(&failed)?;
     state.commit()?;
-    if wrong.length < known.size { list_lost(run, known, state, done) } else { Ok(()) }
+    if wrong.length < known.size { list_lost(run, known, (state, lost), done) } else { Ok(()) }
 }
 
-/// Writes the new version without the lines that have some of these bytes, or no end. Returns its length. Those without end are not listed.
-fn drop_lines(path: &Path, damaged: &[Range<u64>], done: &mut Repair) -> io::Result<u64> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+/// Writes the new version without the lines that have some of these bytes, or no end. Returns its length, and the URLs of the lines. Those
+/// without end are none of them.
+fn drop_lines(path: &Path, damaged: &[Range<u64>]) -> io::Result<(u64, Vec<String>)> {
     let whole = path.with_added_extension("whole");
     fs::rename(new(path), &whole)?;
     let mut lines = BufWriter::new(File::create(new(path))?);
-    let (mut written, mut failed) = (0, None);
+    let (mut written, mut failed, mut urls) = (0, None, Vec::new());
     each_line(open_part(&whole)?, |at, line| {
         let end = at + line.len() as u64;
         let next = damaged.partition_point(|bytes| bytes.end <= at);
         let is_hit = damaged.get(next).is_some_and(|bytes| bytes.start < end);
         if is_hit {
-            done.dropped.push(format!("{name}: {}", url_in(line)));
+            urls.push(url_in(line));
         } else if line.ends_with(b"\n") {
             written += line.len() as u64;
             failed = failed.take().or(lines.write_all(line).err());
@@ -234,7 +284,24 @@ fn drop_lines(path: &Path, damaged: &[Range<u64>], done: &mut Repair) -> io::Res
     })?;
     fs::remove_file(whole)?;
     lines.flush()?;
-    failed.map_or(Ok(written), Err)
+    failed.map_or(Ok((written, urls)), Err)
+}
+
+/// Restores blocks in place by their hashes. Returns those that cannot be restored.
+fn restore_blocks(
+    file: &File,
+    blocks: Vec<(Range<u64>, u64)>,
+    done: &mut Repair,
+) -> io::Result<Vec<Range<u64>>> {
+    let (mut damaged, is_tried) = (Vec::new(), blocks.len() <= TRIED);
+    for (bytes, hash) in blocks {
+        if is_tried && restore_block(file, &bytes, |block| Checksums::hash(block) == hash)? {
+            done.restored += 1;
+        } else {
+            damaged.push(bytes);
+        }
+    }
+    Ok(damaged)
 }
 
 /// Restores a block in place, if one byte of it was changed. Returns whether it did.

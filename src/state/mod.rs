@@ -173,7 +173,7 @@ pub enum StateError {
     TooManyUrls,
     /// What is stored makes no sense.
     #[error(
-        "the state is damaged: {0}; `pagesieve verify` shows what is affected, `pagesieve repair` restores what it can"
+        "the state is damaged: {0}; `pagesieve verify` shows what is affected, `pagesieve repair` restores what it can; for the rest, restore a backup or start a new run"
     )]
     Damaged(&'static str),
 }

@@ -344,6 +344,29 @@ fn lines_of_missing_or_short_files_are_listed_and_the_report_says_so() {
 }
 
 #[test]
+fn a_second_repair_lists_no_line_again() {
+    let site = site(40);
+    site.run();
+    write_at(&site.path().join("pages.jsonl"), 9_000, b"\0\0\0\0");
+    let mut listed = repair(site.path()).unwrap().dropped;
+    let all = lines(site.path(), "pages.jsonl").len() + listed.len();
+    for _ in 0..4 {
+        assert_eq!(repair(site.path()).unwrap().to_string(), "nothing to repair\n");
+        let path = site.path().join("pages.jsonl");
+        let file = OpenOptions::new().write(true).open(&path).unwrap();
+        file.set_len(fs::metadata(&path).unwrap().len() * 2 / 3).unwrap();
+        listed.extend(repair(site.path()).unwrap().dropped);
+    }
+    fs::remove_file(site.path().join("pages.jsonl")).unwrap();
+    listed.extend(repair(site.path()).unwrap().dropped);
+    listed.sort();
+    listed.dedup();
+    assert_eq!(listed.len(), all);
+    let warnings = crawl::report(site.path()).unwrap().0.warnings;
+    assert!(warnings.contains(&Warning::Lost { lines: all as u64 }), "{warnings:?}");
+}
+
+#[test]
 fn pages_behind_the_end_of_the_state_are_cut_off() {
     let site = site(10);
     site.run();
