@@ -1,7 +1,7 @@
 //! `pagesieve lookup`: lists the pages of a run that are nearest to a text.
 
 use std::{
-    io::{self, Write},
+    io::{self, BufRead, Read, Write},
     path::{Path, PathBuf},
 };
 
@@ -14,7 +14,7 @@ use crate::{
     crawl::{Lookup, NearPage, PastRun},
     filter::{self, Document, Kind, Options},
     fingerprint::similarity,
-    input::{Content, Documents, Input, Prepared, Reading},
+    input::{Content, Documents, Input, LONGEST, Prepared, Reading},
     report::counted,
 };
 
@@ -28,14 +28,15 @@ use crate::{
 Examples:
     pagesieve lookup --run runs/docs page.html
     pagesieve lookup --run runs/docs --limit 3 paragraphs.txt
-    pagesieve lookup --run runs/docs new.jsonl")]
+    pagesieve lookup --run runs/docs new.jsonl
+    echo 'The tide is high.' | pagesieve lookup --run runs/docs -")]
 pub(super) struct Args {
     /// The run directory
     #[arg(long, value_name = "DIR")]
     run: PathBuf,
     /// The text: an HTML page, JSON lines as for `filter`, a directory of pages, or a plain text file
     ///
-    /// A file that begins with a brace has JSON lines; `-` reads JSON lines from standard input.
+    /// A file that begins with a brace has JSON lines. `-` is standard input, which may have the same.
     file: PathBuf,
     /// How many pages to list
     #[arg(long, value_name = "N", default_value_t = 10)]
@@ -69,7 +70,10 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
 
 /// The documents of a file: one if it is a page or plain text, else one per line.
 fn inputs(file: &Path) -> Result<Documents> {
-    if file.as_os_str() != "-" && !file.is_dir() {
+    if file.as_os_str() == "-" {
+        return standard_input();
+    }
+    if !file.is_dir() {
         let content = read(file)?;
         let is_lines =
             matches!(&content, Content::Text(text) if text.trim_start().starts_with('{'));
@@ -79,6 +83,30 @@ fn inputs(file: &Path) -> Result<Documents> {
         }
     }
     Ok(Documents::new(vec![file.to_owned()], Reading::default()))
+}
+
+/// The documents of standard input: what begins as nothing else is one plain text.
+fn standard_input() -> Result<Documents> {
+    let failed = |source| Failure::read("standard input")(source);
+    let mut from = io::stdin().lock();
+    if !is_text(from.fill_buf().map_err(failed)?) {
+        return Ok(Documents::new(vec!["-".into()], Reading::default()));
+    }
+    let mut text = Vec::new();
+    from.take(LONGEST as u64 + 1).read_to_end(&mut text).map_err(failed)?;
+    if text.len() > LONGEST {
+        return Err(failed(io::Error::other("a plain text may have 64 MiB")));
+    }
+    let text = String::from_utf8_lossy(&text).into_owned();
+    Ok(Documents::one(Input::new("standard input".to_owned(), Content::Text(text))))
+}
+
+/// Whether an input that begins so is neither JSON lines nor a page, and neither compressed nor an archive.
+fn is_text(start: &[u8]) -> bool {
+    let start = start.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(start);
+    let others: [&[u8]; 5] = [b"{", b"<", b"WARC/", b"\x1f\x8b", b"\x28\xb5\x2f\xfd"];
+    let start = start.trim_ascii_start();
+    !start.is_empty() && !others.iter().any(|other| start.starts_with(other))
 }
 
 fn write(out: &mut Out, text: &Prepared, found: &Lookup, options: &Options) -> io::Result<()> {

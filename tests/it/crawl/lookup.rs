@@ -159,6 +159,23 @@ fn a_copy_of_a_near_duplicate_is_judged_again_by_another_rule() {
 }
 
 #[test]
+fn standard_input_may_have_a_text_a_page_or_lines() {
+    let site = run(|_| {});
+    let near = format!("{} addendum", mixed("base", 100));
+    for input in [
+        near.clone(),
+        format!("\u{feff}\n {near}\n"),
+        format!("<p>{near}"),
+        format!("{{\"id\": \"a\", \"text\": \"{near}\"}}\n"),
+    ] {
+        let mut lookup = pagesieve();
+        lookup.current_dir(site.path()).args(["lookup", "--run", ".", "-"]).write_stdin(input);
+        let output = stdout(&lookup.assert().success());
+        assert!(output.contains("a near duplicate of http://a.test/10:"), "{output}");
+    }
+}
+
+#[test]
 fn lookup_does_not_change_the_run() {
     let site = run(|_| {});
     fs::write(site.path().join("new.txt"), text("new", 300)).unwrap();
