@@ -148,7 +148,7 @@ fn what_a_killed_crawl_left_is_read_where_nothing_can_be_written_or_it_says_what
     let message = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{message}");
     let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
-    for part in ["state.sqlite-wal has its last commits", "state.sqlite-shm", "copy its directory"]
+    for part in ["state.sqlite-wal has its last commits", "state.sqlite-shm", "copy the directory"]
     {
         assert!(message.replace("│ ", "").contains(part), "{part}: {message}");
     }

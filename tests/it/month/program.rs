@@ -3,6 +3,7 @@
 use std::{
     fs::{self, File},
     io::Read,
+    ops::Range,
     os::unix::process::ExitStatusExt,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
@@ -140,7 +141,7 @@ impl Program {
             };
             let samples: Vec<_> = self.samples.iter().filter(in_tenth).collect();
             let last = samples.last().map_or(before, |&&last| last);
-            let (done, cpu) = (last.pages - before.pages, last.cpu - before.cpu);
+            let (done, cpu) = (last.pages - before.pages, last.cpu.saturating_sub(before.cpu));
             before = last;
             let memory = samples.iter().map(|sample| sample.memory).max().unwrap_or(0);
             let files = samples.iter().map(|sample| sample.files).max().unwrap_or(0);
@@ -149,11 +150,12 @@ impl Program {
         (0..10).map(tenth).collect()
     }
 
-    pub(super) fn print(&self, pages: u64) {
-        for Sample { pages, cpu, memory, files } in self.tenths(pages) {
+    /// Prints these tenths of the pages.
+    pub(super) fn print(&self, pages: u64, tenths: Range<usize>) {
+        for Sample { pages, cpu, memory, files } in &self.tenths(pages)[tenths] {
             println!(
                 "{pages:>8} pages, {:>6} us of CPU time each, {:>4} MiB, {files:>4} files",
-                cpu.as_micros() / u128::from(pages.max(1)),
+                cpu.as_micros() / u128::from(*pages.max(&1)),
                 memory >> 20
             );
         }
