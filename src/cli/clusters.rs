@@ -54,6 +54,11 @@ const HEADER: &str = "id,duplicate,verdict,step,distance,signature_distance,simi
 
 pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
     let path = state_in(&args.path);
+    if !path.is_file() {
+        let message = format!("{} is neither a run directory nor a state", args.path.display());
+        let help = "name the run directory, or the file of `filter --state` or `serve --state`";
+        return Err(Failure::refused(Exit::Usage, message, help));
+    }
     let failed = |source| Failure::State { path: path.clone(), source };
     let state = State::read(&path).map_err(failed)?;
     let of = args.of.as_deref().map(|id| unique(&state, id, args)).transpose()?;

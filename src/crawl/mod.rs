@@ -55,7 +55,7 @@ pub use backup::backup;
 pub(crate) use directory::state_in;
 pub use directory::{delete_run, is_run};
 pub use dry_run::{Forecast, ForecastUrl, dry_run};
-pub use past::{Lookup, NearPage, PastRun, UrlExplanation};
+pub use past::{Lookup, NearPage, PastRun, Revisits, UrlExplanation};
 pub use plan::{CrawlError, Dedup, Links, Options, Plan, Policy, Store};
 pub use recorder::{Tally, report};
 pub use repair::{Repair, repair};

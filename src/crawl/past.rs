@@ -58,6 +58,21 @@ pub struct UrlExplanation {
     pub matched: Option<JudgedDocument>,
     /// The run of what it repeats, if it is another one.
     pub against: Option<String>,
+    /// What was found when it was asked for again, if it was.
+    pub revisits: Option<Revisits>,
+}
+
+/// What was found when a known page was asked for again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Revisits {
+    /// How often it was asked for again.
+    pub visits: u32,
+    /// How often it had changed then.
+    pub changes: u32,
+    /// When it was asked for last.
+    pub last: Timestamp,
+    /// Why there was no page the last time, if there was none.
+    pub gone: Option<Reason>,
 }
 
 /// A unique page of a run's window, and the distance between its text and another.
@@ -150,7 +165,15 @@ impl PastRun {
         let of = document.as_ref().and_then(|document| document.judgement.verdict.matched());
         let matched = of.map(|of| state.document(of.of)).transpose()?.flatten();
         let other = of.map(|of| state.other(of.of)).transpose()?.flatten();
+        let visit = if judged { state.visit(url.id)? } else { None };
+        let revisits = visit.filter(|visit| visit.visits > 0).map(|visit| Revisits {
+            visits: visit.visits,
+            changes: visit.changes,
+            last: visit.checked,
+            gone: visit.lost,
+        });
         Ok(Some(UrlExplanation {
+            revisits,
             seed: url.seed.and_then(|seed| seeds.into_iter().nth(seed)),
             referrer: referrer.map(|row| row.url.to_string()),
             deferred: deferred.map(|host| host.to_string()),

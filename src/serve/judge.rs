@@ -91,6 +91,7 @@ fn open(
         phase.send_replace(Phase::Restoring(restored));
     };
     let state = State::open(path)?;
+    report(Restored { read: 0, all: 0 });
     let filter = DurableFilter::of_filter(state, options, || HashSeed::PUBLIC, report)?;
     phase.send_replace(Phase::Ready);
     Ok(filter)

@@ -27,7 +27,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use self::{
-    judge::{Gone, Judge},
+    judge::{Gone, Judge, Phase},
     metrics::{Metrics, OfVerdict},
 };
 use crate::{
@@ -76,7 +76,8 @@ pub(crate) enum ServeError {
     State(#[from] StateError),
 }
 
-/// Serves until `stopping` is cancelled. `prepare` makes what turns inputs into documents; `listening` gets the address.
+/// Serves until `stopping` is cancelled. `prepare` makes what turns inputs into documents; `listening` gets the address
+/// once the state is open.
 pub(crate) async fn run(
     address: SocketAddr,
     options: Options,
@@ -86,10 +87,11 @@ pub(crate) async fn run(
 ) -> Result<(), ServeError> {
     let failed = |source| ServeError::Listen { address, source };
     let listener = TcpListener::bind(address).await.map_err(failed)?;
-    listening(listener.local_addr().map_err(failed)?);
+    let bound = listener.local_addr().map_err(failed)?;
     let recipe = options.filter.recipe(options.filter.hash_seed.seed().unwrap_or(HashSeed::PUBLIC));
     let documents = filter::Documents::new(recipe, options.filter.knows_articles());
     let (judge, ended) = Judge::start(options.state.clone(), options.filter.clone());
+    let mut phase = judge.phase.clone();
     let service = Service {
         preparation: Arc::new(prepare(documents)),
         judge,
@@ -109,7 +111,13 @@ pub(crate) async fn run(
         stopping.cancel();
         ended.unwrap_or(Ok(()))
     };
-    let ((), ended) = tokio::join!(serving, judging);
+    // A state that cannot be opened, because another process uses it, is no service.
+    let announcing = async {
+        if phase.changed().await.is_ok() && *phase.borrow() != Phase::Failed {
+            listening(bound);
+        }
+    };
+    let ((), ended, ()) = tokio::join!(serving, judging, announcing);
     Ok(ended?)
 }
 

@@ -2,6 +2,7 @@
 
 use axum::{
     Json,
+    extract::rejection::QueryRejection,
     http::{HeaderValue, StatusCode, header::RETRY_AFTER},
     response::{IntoResponse, Response},
 };
@@ -50,6 +51,12 @@ impl Problem {
 
     pub(super) fn not_ready(error: impl Into<String>) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, error)
+    }
+}
+
+impl From<QueryRejection> for Problem {
+    fn from(rejected: QueryRejection) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, rejected.body_text())
     }
 }
 

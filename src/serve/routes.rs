@@ -5,8 +5,8 @@ use std::{sync::Arc, time::Instant};
 use axum::{
     Json, Router,
     body::Body,
-    extract::{MatchedPath, Path, Query, Request, State},
-    http::{StatusCode, header},
+    extract::{MatchedPath, Path, Query, Request, State, rejection::QueryRejection},
+    http::{HeaderMap, StatusCode, header},
     middleware::{self, Next},
     response::{IntoResponse, Response},
     routing::{get, post},
@@ -26,6 +26,7 @@ use super::{
     stream,
 };
 type Shared = State<Arc<Service>>;
+type Asked<T> = Result<Query<T>, QueryRejection>;
 
 /// A document to be judged. It has either `text` or `html`.
 #[derive(Debug, ToSchema)]
@@ -158,6 +159,7 @@ fn readiness(service: &Service) -> Result<(), Problem> {
 /// Each is judged and remembered. An array is answered by an array of decisions in its order; they are durable when they are sent.
 #[utoipa::path(post, path = "/v1/judge", params(Judging), request_body = Submitted, responses(
     (status = 200, description = "The decision, or an array of them: the same as a line of `pagesieve filter`"),
+    (status = 400, description = "The query is not what it must be", body = Said),
     (status = 413, description = "The body is too long, or has too many documents", body = Said),
     (status = 422, description = "A document is not what it must be; nothing was judged", body = Said),
     (status = 429, description = "The queue is full; nothing was judged", body = Said),
@@ -165,9 +167,10 @@ fn readiness(service: &Service) -> Result<(), Problem> {
 ))]
 async fn judge(
     State(service): Shared,
-    Query(judging): Query<Judging>,
+    judging: Asked<Judging>,
     body: Body,
 ) -> Result<Response, Problem> {
+    let Query(judging) = judging?;
     let bytes = body::read(body, service.options.max_body).await?;
     let Documents { inputs, is_array } = Documents::parse(&bytes, service.options.max_batch)?;
     drop(bytes);
@@ -185,11 +188,14 @@ async fn judge(
     responses((status = 200, description = "A decision, or `{\"error\", \"line\"}`, for each line", content_type = "application/x-ndjson")))]
 async fn judge_lines(
     State(service): Shared,
-    Query(judging): Query<Judging>,
+    judging: Asked<Judging>,
+    head: HeaderMap,
     body: Body,
-) -> Response {
-    let answers = stream::answers(service, body, judging.dry != 0);
-    ([(header::CONTENT_TYPE, "application/x-ndjson")], answers).into_response()
+) -> Result<Response, Problem> {
+    let Query(judging) = judging?;
+    let waits = head.contains_key(header::EXPECT);
+    let answers = stream::answers(service, body, judging.dry != 0, waits).await;
+    Ok(([(header::CONTENT_TYPE, "application/x-ndjson")], answers).into_response())
 }
 
 /// Two documents to be compared.
@@ -243,9 +249,10 @@ struct Looking {
 #[utoipa::path(post, path = "/v1/lookup", params(Looking), request_body = Submitted, responses((status = 200, body = Lookup), (status = 422, body = Said)))]
 async fn lookup(
     State(service): Shared,
-    Query(looking): Query<Looking>,
+    looking: Asked<Looking>,
     body: Body,
 ) -> Result<Response, Problem> {
+    let Query(looking) = looking?;
     let bytes = body::read(body, service.options.max_body).await?;
     let input = crate::input::document(&bytes)
         .map_err(|error| Problem::document(error.to_string(), None))?;

@@ -43,10 +43,14 @@ enum More {
     Stopped,
 }
 
-/// The answers to a body of lines.
-pub(super) fn answers(service: Arc<Service>, body: Body, dry: bool) -> Body {
+/// The answers to a body of lines. A client that waits until it may send the body is asked for it first: once the head of the answer is sent,
+/// there is no place for `100 Continue`.
+pub(super) async fn answers(service: Arc<Service>, body: Body, dry: bool, waits: bool) -> Body {
     let body = body.into_data_stream();
-    let lines = Lines { service, body, read: Vec::new(), number: 0, dry, is_over: false };
+    let mut lines = Lines { service, body, read: Vec::new(), number: 0, dry, is_over: false };
+    if waits {
+        lines.begin().await;
+    }
     Body::from_stream(stream::unfold(lines, |mut lines| async move {
         let answer = lines.next().await?;
         Some((Ok::<_, io::Error>(Bytes::from(answer)), lines))
@@ -54,6 +58,14 @@ pub(super) fn answers(service: Arc<Service>, body: Body, dry: bool) -> Body {
 }
 
 impl Lines {
+    /// Reads the beginning of the body. A body that has failed stays so.
+    async fn begin(&mut self) {
+        let stopping = self.service.stopping.clone();
+        if let Some(Some(Ok(chunk))) = stopping.run_until_cancelled(self.body.next()).await {
+            self.read.extend_from_slice(&chunk);
+        }
+    }
+
     /// The answers to the next lines.
     async fn next(&mut self) -> Option<String> {
         while !self.is_over {

@@ -202,8 +202,8 @@ impl State {
         Ok(())
     }
 
-    /// Calls `visit` with every duplicate, or those of one document: by the document that they repeat, then in order of arrival. What does not
-    /// fit in memory is sorted in a file.
+    /// Calls `visit` with every duplicate, or those of one document: by the document that they repeat, then in order of arrival. Of the versions
+    /// of a duplicate, the latest counts. What does not fit in memory is sorted in a file.
     ///
     /// # Errors
     /// If SQLite fails, a row makes no sense, or `visit` fails.
@@ -213,7 +213,8 @@ impl State {
         mut visit: impl FnMut(JudgedDocument) -> Result<(), E>,
     ) -> Result<(), E> {
         let sql = format!(
-            "SELECT {COLUMNS} FROM documents d WHERE d.match IS NOT NULL AND d.match = ifnull(?, d.match) ORDER BY d.match, d.id"
+            "SELECT {COLUMNS}, max(d.id) FROM documents d WHERE d.match IS NOT NULL AND d.match = ifnull(?, d.match) \
+             GROUP BY d.match, d.name ORDER BY d.match, d.id"
         );
         let mut statement = self.db.prepare_cached(&sql).map_err(StateError::from)?;
         let of = of.map(|of| signed(of.0));

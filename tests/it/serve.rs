@@ -436,6 +436,27 @@ fn acknowledged_survives(kills: usize) {
     println!("{} documents acknowledged, {kills} kills", acknowledged.len());
 }
 
+/// As curl does with `-T`: it sends the body a second later if nothing answers.
+#[test]
+fn a_client_that_waits_until_it_may_send_lines_is_asked_for_them() {
+    let directory = tempdir().unwrap();
+    let service = Service::start(&directory.path().join("seen.db"), &[]);
+    let mut stream = BufReader::new(service.connect());
+    let line = json!({ "id": "a", "text": "some words" }).to_string();
+    let head = format!(
+        "POST /v1/judge.ndjson HTTP/1.1\r\nHost: a\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Length: {}\r\n\r\n",
+        line.len()
+    );
+    stream.get_mut().write_all(head.as_bytes()).unwrap();
+    let mut first = String::new();
+    stream.read_line(&mut first).unwrap();
+    assert_eq!(first, "HTTP/1.1 100 Continue\r\n");
+    stream.get_mut().write_all(line.as_bytes()).unwrap();
+    let mut rest = String::new();
+    stream.read_to_string(&mut rest).unwrap();
+    assert!(rest.contains("HTTP/1.1 200 OK") && rest.contains("unique"), "{rest}");
+}
+
 #[test]
 fn mutated_requests_are_4xx_and_nothing_breaks() {
     let directory = tempdir().unwrap();

@@ -53,7 +53,9 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
         Some(b) => pair::compare(out, [a, b], &config, recipe, Some(&run))?,
         None if is_url(a) => url::explain(out, a, &run)?,
         None => {
-            let message = format!("{a} is a file, and no other document is given");
+            let message = format!(
+                "{a} is taken for a file, because a URL begins with http:// or https://, and no other document is given"
+            );
             let run = directory.display();
             let help = format!(
                 "`pagesieve lookup --run {run} {a}` lists the pages of the run that are nearest to it"

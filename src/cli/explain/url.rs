@@ -7,7 +7,7 @@ use super::{
     side::{Run, Stored, judged, stored, why_truncated},
 };
 use crate::{
-    crawl::UrlExplanation,
+    crawl::{Revisits, UrlExplanation},
     report::counted,
     state::{JudgedDocument, Reason, UrlState},
 };
@@ -33,10 +33,24 @@ fn write(out: &mut Out, explanation: &UrlExplanation, line: Option<&Stored>) -> 
     if let Some(status) = row.status {
         writeln!(out, "status          {status}")?;
     }
+    if let Some(revisits) = &explanation.revisits {
+        write_revisits(out, revisits)?;
+    }
     writeln!(out, "seed            {}", explanation.seed.as_deref().unwrap_or("none"))?;
     writeln!(out, "depth           {}", row.depth)?;
     let referrer = explanation.referrer.as_deref().unwrap_or("none: it is a seed");
     writeln!(out, "found first on  {referrer}")
+}
+
+fn write_revisits(out: &mut Out, revisits: &Revisits) -> io::Result<()> {
+    let Revisits { visits, changes, last, gone } = *revisits;
+    let asked = counted(visits, "time");
+    let last = jiff::Timestamp::from(last);
+    writeln!(out, "asked again     {asked}, last at {last}; it had changed {changes} of them")?;
+    match gone {
+        Some(reason) => writeln!(out, "now             gone; {reason}: {}", reason.meaning()),
+        None => Ok(()),
+    }
 }
 
 fn write_reason(out: &mut Out, explanation: &UrlExplanation, reason: Reason) -> io::Result<()> {

@@ -4,7 +4,7 @@ mod durable;
 mod kept;
 mod memory;
 
-use std::path::PathBuf;
+use std::{io::ErrorKind, path::PathBuf};
 
 use serde::Serialize;
 
@@ -152,13 +152,26 @@ pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit> {
         None => draft.check_dedup_in_memory()?,
     };
     let documents = source.documents(&config, job.kept_path.is_some());
-    let (exit, audit) = if let Some(path) = state {
-        durable::run(&path, &config, documents, (job, against), out)?
+    let kept = job.kept_path.clone();
+    let filtered = if let Some(path) = state {
+        durable::run(&path, &config, documents, (job, against), out)
     } else {
         job.against = open_others(&against, &config.dedup.filter(), recipe(&config))?;
         job.open_kept(None)?;
-        memory::run(&config, documents, job, out)?
+        memory::run(&config, documents, job, out)
     };
+    let (exit, audit) = filtered.map_err(|failure| match (failure, kept) {
+        (Failure::Output(source), Some(kept)) if source.kind() == ErrorKind::BrokenPipe => {
+            let kept = kept.display();
+            let message = format!("standard output was closed, so {kept} is not complete");
+            Failure::refused(
+                Exit::Failed,
+                message,
+                "if only that file is wanted, end the command with `> /dev/null`",
+            )
+        }
+        (failure, _) => failure,
+    })?;
     if audit.checked > 0 {
         notify(format_args!("audit: {}", audited(&audit)));
     }

@@ -10,8 +10,9 @@ use std::{
 };
 
 use pagesieve::{
-    crawl::{Control, Links, Policy, Store},
+    crawl::{Control, Links, PastRun, Policy, Store},
     report::{End, Report},
+    state::Reason,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -278,6 +279,9 @@ fn a_page_that_is_gone_stays_stored_and_may_come_back() {
     assert_eq!(site.lines("pages.jsonl")[..5], before[..], "what was stored stays");
     assert_eq!(site.outcomes()["a.test/there"], "unique");
     assert_eq!(report.counts.all_skipped(), 0);
+    let explained = PastRun::open(site.path()).unwrap().explain("http://a.test/404").unwrap();
+    let revisits = explained.unwrap().revisits.unwrap();
+    assert_eq!((revisits.visits, revisits.changes, revisits.gone), (1, 1, Some(Reason::Status)));
 
     pass.store(2, Ordering::SeqCst);
     let report = revisit(&site);
