@@ -19,14 +19,15 @@ use crate::{
     config::Config,
     eval::{self, Corpus, CorpusError, Method, Text, Unlisted, compare, evaluate, read_texts},
     input::{Documents, Reading, extracted},
+    page::Outline,
 };
 
 /// Measure the quality of the filter on pairs whose similarity is known
 ///
 /// PAIRS has one JSON line {"a", "b", "jaccard"} per pair of texts: their ids, and the share of shingles that they have in common.
 /// Instead of "jaccard", a line may have a "label": near, related, weak or different. Pairs that are not listed count as different,
-/// unless --listed-only is given. The rule of the configured mode judges every pair at every radius; then the texts go through the
-/// filter as a stream, in their order.
+/// unless --listed-only is given. The rule of the configured mode judges every pair of texts at every radius; then the texts go through
+/// the filter as a stream, in their order. In the stream pages (--pages) are judged as in a crawl, by their articles.
 #[derive(Debug, clap::Args)]
 #[command(
     override_usage = "pagesieve eval <PAIRS> <--texts <FILE>|--pages <DIR>> [OPTIONS]",
@@ -76,13 +77,14 @@ struct Source {
 
 pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
     let config = args.settings.config()?;
-    let (texts, exit) = args.source.texts(&config)?;
+    let (texts, outlines, exit) = args.source.texts(&config)?;
     let unlisted = if args.listed_only { Unlisted::Unknown } else { Unlisted::Different };
     let corpus = Corpus::new(texts, open(&args.pairs)?, unlisted).map_err(|source| {
         let in_texts = matches!(source, CorpusError::Doubled(_) | CorpusError::Number(_));
         let path = if in_texts { args.source.path() } else { &args.pairs };
         Failure::Corpus { path: path.to_owned(), source }
     })?;
+    let corpus = if outlines.is_empty() { corpus } else { corpus.with_outlines(outlines) };
     if corpus.listed() == 0 {
         let pairs = args.pairs.display();
         notify(format_args!("{pairs} lists no pairs, so no pair is known to be near"));
@@ -116,29 +118,34 @@ impl Source {
         self.texts.as_deref().or(self.pages.as_deref()).unwrap_or(Path::new("."))
     }
 
-    fn texts(&self, config: &Config) -> Result<(Vec<Text>, Exit)> {
+    /// The texts, and the outlines of the pages that they are of.
+    fn texts(&self, config: &Config) -> Result<(Vec<Text>, Vec<Outline>, Exit)> {
         if let Some(path) = &self.texts {
             let texts = read_texts(open(path)?)
                 .map_err(|source| Failure::Corpus { path: path.clone(), source })?;
-            return Ok((texts, Exit::Done));
+            return Ok((texts, Vec::new(), Exit::Done));
         }
         let directory = self.path();
         let extractor = extractor(config);
-        let mut texts = Vec::new();
+        let (mut texts, mut outlines) = (Vec::new(), Vec::new());
         let exit = in_chunks(
             Documents::new(vec![directory.to_owned()], Reading::default()),
             |mut input| {
                 let id = std::mem::take(&mut input.id);
                 let (document, _) = extracted(&extractor, input);
                 let lang = document.lang.map(str::to_owned);
-                Text { id: relative(directory, &id), lang, text: document.text }
+                let text = Text { id: relative(directory, &id), lang, text: document.text };
+                (text, document.outline)
             },
             |chunk| {
-                texts.extend(chunk.into_iter().flatten());
+                for (text, outline) in chunk.into_iter().flatten() {
+                    texts.push(text);
+                    outlines.push(outline);
+                }
                 Ok(())
             },
         )?;
-        Ok((texts, exit))
+        Ok((texts, outlines, exit))
     }
 }
 

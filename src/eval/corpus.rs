@@ -8,6 +8,8 @@ use std::{
 use serde::{Deserialize, de::DeserializeOwned};
 use url::Url;
 
+use crate::page::Outline;
+
 /// A text of a corpus.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Text {
@@ -94,6 +96,8 @@ pub struct Corpus {
     pub(super) lang_names: Vec<String>,
     /// The host of each text: its site, under which the filter learns its template.
     pub(super) hosts: Vec<String>,
+    /// The outline of the page of each text; empty if they come from no pages.
+    pub(super) outlines: Vec<Outline>,
     pub(super) unlisted: Unlisted,
     /// For each text the earlier texts with which it is listed, and the similarity.
     pub(super) earlier: Vec<Vec<(usize, f32)>>,
@@ -121,6 +125,16 @@ enum Label {
 }
 
 impl Corpus {
+    /// The same texts as those of pages with these outlines, one for each text: the stream judges pages by their articles.
+    ///
+    /// # Panics
+    /// If there are not as many outlines as texts.
+    #[must_use]
+    pub fn with_outlines(self, outlines: Vec<Outline>) -> Self {
+        assert_eq!(outlines.len(), self.texts.len(), "each text is of a page");
+        Self { outlines, ..self }
+    }
+
     /// How many pairs are listed.
     #[must_use]
     pub fn listed(&self) -> usize {
@@ -172,6 +186,7 @@ impl Corpus {
             chars: texts.iter().map(chars).collect(),
             langs: texts.iter().map(number).collect(),
             hosts: texts.iter().map(|text| host(&text.id)).collect(),
+            outlines: Vec::new(),
             lang_names: names.into_iter().collect(),
             texts,
             unlisted,

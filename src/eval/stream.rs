@@ -1,4 +1,4 @@
-//! Judges the texts of a corpus as a stream: in order, with the filter, as in a crawl.
+//! Judges the texts of a corpus as a stream: in order, with the filter, as in a crawl. Those of pages are judged by their articles.
 
 use std::num::NonZeroU64;
 
@@ -9,7 +9,7 @@ use super::{corpus::Corpus, pairs::ratio};
 use crate::{
     filter::{Filter, Options, Share, WindowOptions},
     fingerprint::Sketch,
-    page::DocId,
+    page::{DocId, Timestamp},
 };
 
 /// How many texts of a stream had which outcome.
@@ -60,8 +60,17 @@ pub(super) fn stream(
     let mut kept = vec![false; sketches.len()];
     let mut templates = Vec::with_capacity(sketches.len());
     for (place, sketch) in sketches.iter().enumerate() {
-        let document = documents.sketched(&place.to_string(), sketch.clone(), corpus.chars[place]);
-        let document = document.with_text_from(&corpus.hosts[place], &corpus.texts[place].text);
+        let (id, host, text) =
+            (place.to_string(), &*corpus.hosts[place], &*corpus.texts[place].text);
+        let document = match corpus.outlines.get(place) {
+            Some(outline) => {
+                let page = documents.outlined(&id, Some(host), text, outline);
+                page.with_text_sketch(sketch.clone()).with_time(Timestamp(0))
+            }
+            None => {
+                documents.sketched(&id, sketch.clone(), corpus.chars[place]).with_text_from(host, text)
+            }
+        };
         templates.push(filter.template(&document));
         let judgement = filter.judge(&document);
         kept[place] = judgement.verdict.is_unique();

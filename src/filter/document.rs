@@ -78,6 +78,12 @@ impl Document {
         Self { blocks: Some(Blocks::of(origin, text)), ..self }
     }
 
+    /// The same document with this sketch of its text, by another seed perhaps: documents that are judged together have one seed.
+    #[cfg(feature = "cli")]
+    pub(crate) fn with_text_sketch(self, sketch: Sketch) -> Self {
+        Self { sketch, ..self }
+    }
+
     /// The same document with the article of which a run keeps this sketch. It can be judged with others that are made in this way.
     pub(crate) fn with_sketch(self, sketch: ArticleSketch) -> Self {
         let article = Article::of_sketch(sketch);
@@ -194,9 +200,11 @@ impl Documents {
         if !self.reads_articles || outline.parents().is_empty() {
             return self.document(id, origin, text, lang);
         }
-        let article = Article::of(outline, &self.fingerprinter);
+        let (article, sketch) = Article::with_text(outline, text, &self.fingerprinter);
         let blocks = origin.map(|origin| Blocks::of_page(origin, article.name(), article.blocks()));
-        Document { blocks, article: Some(article), ..self.document(id, None, text, lang) }
+        let at = Timestamp::now();
+        let document = self.sketched(id, sketch, chars(text));
+        Document { lang, at, blocks, article: Some(article), ..document }
     }
 
     /// The text that an extractor found, arriving now. Its origin is the host and port of its URL. `body` is the digest of the bytes from
@@ -235,12 +243,15 @@ impl Documents {
     }
 
     fn document(&self, id: &str, origin: Option<&str>, text: &str, lang: Option<Lang>) -> Document {
-        let chars = u32::try_from(text.chars().count()).unwrap_or(u32::MAX);
         Document {
             lang,
             at: Timestamp::now(),
             blocks: origin.map(|origin| Blocks::of(origin, text)),
-            ..self.sketched(id, self.fingerprinter.sketch(text), chars)
+            ..self.sketched(id, self.fingerprinter.sketch(text), chars(text))
         }
     }
+}
+
+fn chars(text: &str) -> u32 {
+    u32::try_from(text.chars().count()).unwrap_or(u32::MAX)
 }

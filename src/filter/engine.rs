@@ -232,7 +232,10 @@ impl<I: Index> Engine<I> {
     fn subject<'a>(&self, document: &'a Document) -> Option<Subject<'a>> {
         let article = document.article.as_ref().filter(|_| self.articles.is_some())?;
         let origin = document.blocks.as_ref().map(|blocks| blocks.origin);
-        let boilerplate = self.boilerplate(origin, article.sketch());
+        let boilerplate = match (&self.templates, &document.blocks) {
+            (Some(templates), Some(blocks)) => templates.boilerplate_of(blocks),
+            _ => vec![false; article.sketch().len()],
+        };
         let known = self.acquaintance(origin, article.name());
         let is_thin = article.is_thin(&boilerplate);
         Some(Subject { article, boilerplate, known, is_thin })
@@ -241,8 +244,8 @@ impl<I: Index> Engine<I> {
     /// For each block of a page whether it is boilerplate of its origin.
     fn boilerplate(&self, origin: Option<OriginKey>, sketch: &ArticleSketch) -> Vec<bool> {
         match &self.templates {
-            Some(templates) => templates.boilerplate(origin, sketch.blocks()),
-            None => sketch.blocks().map(|_| false).collect(),
+            Some(templates) => templates.boilerplate(origin, sketch.block_hashes()),
+            None => vec![false; sketch.len()],
         }
     }
 
@@ -268,7 +271,7 @@ impl<I: Index> Engine<I> {
         }
         let Some(sketch) = digests.article(found.of)? else { return Ok(true) };
         let boilerplate = self.boilerplate(other.origin, &sketch);
-        Ok(!subject.side().differs_beside(&Side::new(&sketch, boilerplate), how))
+        Ok(!subject.side().beside(&sketch, boilerplate).differ_beside(how))
     }
 
     /// Enters a page under the keys of its article. `pages` is the number of pages in the window, without texts.
@@ -556,11 +559,8 @@ impl<I: Index> Engine<I> {
             }
             let Some(sketch) = digests.article(id)? else { continue };
             let how = acquaintance(document, &other, subject);
-            if subject.article.sketch().lists_others_than(&sketch, how) {
-                continue;
-            }
-            let earlier = Side::new(&sketch, self.boilerplate(other.origin, &sketch));
-            let Some(shared) = side.repeats(&earlier, how) else { continue };
+            let boilerplate = || self.boilerplate(other.origin, &sketch);
+            let Some(shared) = side.repeats(&sketch, boilerplate, how) else { continue };
             if self.ends_differ(document, (&sketch, other.signature), how) {
                 continue;
             }
@@ -604,12 +604,9 @@ impl<I: Index> Engine<I> {
         let how = Acquaintance::of(origins, self.acquaintance(origins[0], later.name()));
         let signature = self.rule.comparable(&pages[1].sketch);
         let ends_differ = self.ends_differ(pages[0], (earlier.sketch(), signature), how);
-        let [one, other] = [Side::new(later.sketch(), mine), Side::new(earlier.sketch(), theirs)];
-        Some(ComparedArticles {
-            figures: one.figures(&other, how),
-            passages: [one.passages(&other), other.passages(&one)],
-            ends_differ,
-        })
+        let side = Side::new(later.sketch(), mine);
+        let pair = side.beside(earlier.sketch(), theirs);
+        Some(ComparedArticles { figures: pair.figures(how), passages: pair.passages(), ends_differ })
     }
 
     /// The pages that share a key with the article of a document.

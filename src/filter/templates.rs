@@ -206,12 +206,17 @@ impl Templates {
     pub(super) fn boilerplate(
         &self,
         origin: Option<OriginKey>,
-        blocks: impl Iterator<Item = (u64, u32)>,
+        blocks: impl Iterator<Item = u64>,
     ) -> Vec<bool> {
         let known = origin.and_then(|origin| self.origins.get(&origin));
         let Some(known) = known else { return blocks.map(|_| false).collect() };
         let holders = NAMES.max(known.pages[1].len().div_ceil(4)).min(self.bounds.holders);
-        blocks.map(|(hash, _)| known.knows(hash, holders)).collect()
+        blocks.map(|hash| known.knows(hash, holders)).collect()
+    }
+
+    /// The same for the blocks of a page.
+    pub(super) fn boilerplate_of(&self, page: &Blocks) -> Vec<bool> {
+        self.boilerplate(Some(page.origin), page.all.iter().map(|block| block.hash))
     }
 
     /// How well the origin of a page of this name is known.
@@ -400,7 +405,7 @@ mod tests {
     }
 
     fn boilerplate(templates: &Templates, origin: &str, blocks: &[u64]) -> (Vec<bool>, bool) {
-        let blocks = blocks.iter().map(|&block| (block, 10));
+        let blocks = blocks.iter().copied();
         let origin = Some(OriginKey::of(origin));
         let is_warm = templates.acquaintance(origin, 999) == Acquaintance::Warm;
         (templates.boilerplate(origin, blocks), is_warm)
@@ -437,7 +442,7 @@ mod tests {
         assert_eq!(boilerplate(&templates, "a", &[7, 100, 101, 9]).0, [true, false, false, false]);
         assert!(boilerplate(&templates, "a", &[]).1, "boilerplate is known");
         assert_eq!(boilerplate(&templates, "b", &[7, 100]), (vec![false; 2], false));
-        assert_eq!(templates.boilerplate(None, [(7, 10)].into_iter()), [false]);
+        assert_eq!(templates.boilerplate(None, [7].into_iter()), [false]);
         assert_eq!(templates.acquaintance(None, 0), Acquaintance::Cold);
     }
 

@@ -122,6 +122,16 @@ impl Counts {
         }
     }
 
+    /// Counts a unit, and its pair if it has one, unless no further occurrence counts.
+    #[inline]
+    pub(super) fn add_all(&mut self, (hash, pair): (u64, Option<u64>)) {
+        for hash in [Some(hash), pair].into_iter().flatten() {
+            if !self.is_full() {
+                self.add(hash);
+            }
+        }
+    }
+
     /// Whether no further occurrence counts.
     #[inline]
     pub(super) fn is_full(&self) -> bool {

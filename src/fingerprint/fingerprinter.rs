@@ -11,7 +11,7 @@ use super::{
     features::{Counts, expand, hash_pair, hash_token, weight},
     normalise::{SIMPLIFIED, Simplified},
     recipe::{HashSeed, Recipe, Segment},
-    segment::{self, Run, Unit, units},
+    segment::{self, Place, Run, Unit, units},
 };
 
 /// Scratch memory up to this size in bytes is kept for the next text.
@@ -123,24 +123,57 @@ impl Fingerprinter {
                     return;
                 }
                 units(run, self.recipe.segment, |unit| {
-                    let (hash, pair) = chain.next(unit);
-                    for hash in [Some(hash), pair].into_iter().flatten() {
-                        if !counts.is_full() {
-                            counts.add(hash);
-                        }
-                    }
+                    counts.add_all(chain.next(unit));
                 });
             });
-            let mut accumulator = Accumulator::new();
-            for (hash, count) in counts.iter() {
-                accumulator.add(expand(hash), weight(count));
-            }
-            Sketch {
-                signature: Signature(accumulator.finish().signs()),
-                features: counts.len(),
-                digest: digester.finish(),
-            }
+            Self::finish(counts, digester)
         })
+    }
+
+    /// The sketch of a text given in lines, which white space separates. Also calls `read` with the hash of each word, and of each character
+    /// where a script has no spaces, in order, and with the number of its line: as [`Fingerprinter::hashes`] does for each line.
+    pub(crate) fn sketch_of_lines<'a>(
+        &self,
+        lines: impl Iterator<Item = &'a str>,
+        mut read: impl FnMut(usize, Class, u64),
+    ) -> Sketch {
+        self.with_scratch(|Scratch { buffers, counts, digester }| {
+            counts.clear();
+            let mut chain = Chain::new(self.recipe.hash_seed);
+            segment::runs_of_lines(lines, self.simplified, buffers, |run, place| {
+                digester.add(run);
+                let Place { mut line, ends } = place;
+                let (mut ends, mut at) = (ends.iter().peekable(), 0);
+                let class = class(run);
+                units(run, self.recipe.segment, |unit| {
+                    let hashes = chain.next(unit);
+                    counts.add_all(hashes);
+                    let text = match unit {
+                        // A word of jieba: its characters follow.
+                        Unit::Token(word) if is_compound(class, word) => return,
+                        Unit::Token(text) | Unit::Inside(text, _) => text,
+                    };
+                    while ends.next_if(|&&end| end <= at).is_some() {
+                        line += 1;
+                    }
+                    at += text.len();
+                    read(line, class, hashes.0);
+                });
+            });
+            Self::finish(counts, digester)
+        })
+    }
+
+    fn finish(counts: &Counts, digester: &mut Digester) -> Sketch {
+        let mut accumulator = Accumulator::new();
+        for (hash, count) in counts.iter() {
+            accumulator.add(expand(hash), weight(count));
+        }
+        Sketch {
+            signature: Signature(accumulator.finish().signs()),
+            features: counts.len(),
+            digest: digester.finish(),
+        }
     }
 
     /// The features of the text, the heaviest first, those of equal weight in order of first occurrence.
@@ -219,16 +252,13 @@ impl Fingerprinter {
     /// Calls `emit` with these words and characters themselves.
     pub(crate) fn words(&self, text: &str, mut emit: impl FnMut(Class, &str)) {
         self.with_scratch(|Scratch { buffers, .. }| {
-            segment::runs(text, self.simplified, buffers, |run| match run {
-                Run::Word(word) if word.starts_with(|c: char| c.is_numeric()) => {
-                    emit(Class::Number, word);
-                }
-                Run::Word(word) => emit(Class::Word, word),
-                Run::Han(_) | Run::Unspaced(_) => units(run, Segment::Ngrams, |unit| {
-                    if let Unit::Token(character) = unit {
-                        emit(Class::Character, character);
+            segment::runs(text, self.simplified, buffers, |run| {
+                let class = class(run);
+                units(run, Segment::Ngrams, |unit| {
+                    if let Unit::Token(text) = unit {
+                        emit(class, text);
                     }
-                }),
+                });
             });
         });
     }
@@ -257,6 +287,20 @@ impl Scratch {
     fn size(&self) -> usize {
         self.buffers.size() + self.counts.size() + self.digester.buffer.capacity()
     }
+}
+
+/// What the tokens of a run are.
+fn class(run: Run<'_>) -> Class {
+    match run {
+        Run::Word(word) if word.starts_with(|c: char| c.is_numeric()) => Class::Number,
+        Run::Word(_) => Class::Word,
+        Run::Han(_) | Run::Unspaced(_) => Class::Character,
+    }
+}
+
+/// Whether a token is a word of several characters of a script without spaces.
+fn is_compound(class: Class, token: &str) -> bool {
+    class == Class::Character && token.chars().nth(1).is_some()
 }
 
 /// Hashes units one after the other. Adjacent tokens form a pair, also across punctuation and white space.
@@ -480,7 +524,7 @@ mod tests {
         fn normalising_twice_changes_nothing(text in "\\PC{0,30}") {
             let normal = |text: &str| {
                 let mut all = String::new();
-                normalise::normalised(text, &mut String::new(), |part| all.push_str(part));
+                normalise::normalised(text, &mut normalise::MAX_GROWTH.clone(), &mut String::new(), |part| all.push_str(part));
                 all
             };
             let runs = |text: &str| {

@@ -15,7 +15,7 @@ pub(super) const WINDOW: usize = 16 << 10;
 const LONGEST_PART: usize = 1 << 20;
 
 /// How much longer than a text its normal form may become. There are characters that stand for whole sentences; what is beyond is left out.
-const MAX_GROWTH: usize = 1 << 20;
+pub(super) const MAX_GROWTH: usize = 1 << 20;
 
 /// The first and the last character that can be folded: the CJK Unified Ideographs and their Extension A.
 const FIRST: u32 = 0x3400;
@@ -25,11 +25,16 @@ const LAST: u32 = 0x9fff;
 pub(super) static SIMPLIFIED: LazyLock<Simplified> = LazyLock::new(Simplified::build);
 
 /// Calls `emit` with the normal form of the text, part by part. A part ends at ASCII white space or at the end of the text, and has at
-/// most 1 MiB.
-pub(super) fn normalised(text: &str, buffer: &mut String, mut emit: impl FnMut(&str)) {
+/// most 1 MiB. `left` is how much longer than the text the normal form may become; then it is how much longer that of a text after it may.
+pub(super) fn normalised(
+    text: &str,
+    left: &mut usize,
+    buffer: &mut String,
+    mut emit: impl FnMut(&str),
+) {
     let mut rest = text;
-    let mut left = text.len().saturating_add(MAX_GROWTH);
-    while !rest.is_empty() && left > 0 {
+    *left = left.saturating_add(text.len());
+    while !rest.is_empty() && *left > 0 {
         let first = Part::first(rest);
         let (part, tail) = rest.split_at(first.end);
         buffer.clear();
@@ -40,7 +45,7 @@ pub(super) fn normalised(text: &str, buffer: &mut String, mut emit: impl FnMut(&
             normalise(part, buffer);
         }
         emit(buffer);
-        left = left.saturating_sub(buffer.len());
+        *left = left.saturating_sub(buffer.len());
         rest = tail;
     }
 }

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::{
-    normalise::{Simplified, ideographs, is_separator, normalised},
+    normalise::{MAX_GROWTH, Simplified, ideographs, is_separator, normalised},
     recipe::Segment,
 };
 
@@ -31,17 +31,27 @@ pub(super) enum Run<'a> {
     Unspaced(&'a str),
 }
 
+/// Where a run is in a text that is given in lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place<'a> {
+    /// The line in which it starts.
+    pub(super) line: usize,
+    /// Where in the run the next lines start: only a run of Chinese characters goes on over the end of a line.
+    pub(super) ends: &'a [usize],
+}
+
 /// Memory that is used again for each text.
 #[derive(Debug, Default)]
 pub(super) struct Buffers {
     normal: String,
     han: String,
+    ends: Vec<usize>,
 }
 
 impl Buffers {
     /// Bytes of memory in use and in reserve.
     pub(super) fn size(&self) -> usize {
-        self.normal.capacity() + self.han.capacity()
+        self.normal.capacity() + self.han.capacity() + size_of::<usize>() * self.ends.capacity()
     }
 }
 
@@ -50,12 +60,27 @@ pub(super) fn runs(
     text: &str,
     simplified: Option<&Simplified>,
     buffers: &mut Buffers,
-    emit: impl FnMut(Run<'_>),
+    mut emit: impl FnMut(Run<'_>),
 ) {
-    let Buffers { normal, han } = buffers;
+    runs_of_lines([text].into_iter(), simplified, buffers, |run, _| emit(run));
+}
+
+/// The same for a text given in lines, which are white space apart. Also passes where each run is.
+pub(super) fn runs_of_lines<'a>(
+    lines: impl Iterator<Item = &'a str>,
+    simplified: Option<&Simplified>,
+    buffers: &mut Buffers,
+    emit: impl FnMut(Run<'_>, Place<'_>),
+) {
+    let Buffers { normal, han, ends } = buffers;
     han.clear();
-    let mut runs = Runs { simplified, han, emit };
-    normalised(text, normal, |part| runs.cut(part));
+    ends.clear();
+    let mut runs = Runs { simplified, han, ends, line: 0, emit };
+    let mut left = MAX_GROWTH;
+    for line in lines {
+        normalised(line, &mut left, normal, |part| runs.cut(part));
+        runs.end_line();
+    }
     runs.end_han();
 }
 
@@ -64,10 +89,14 @@ struct Runs<'a, F> {
     simplified: Option<&'a Simplified>,
     /// The current run of Chinese characters, which may continue in the next part.
     han: &'a mut String,
+    /// Where the lines that end in it end.
+    ends: &'a mut Vec<usize>,
+    /// The number of the current line.
+    line: usize,
     emit: F,
 }
 
-impl<F: FnMut(Run<'_>)> Runs<'_, F> {
+impl<F: FnMut(Run<'_>, Place<'_>)> Runs<'_, F> {
     fn cut(&mut self, part: &str) {
         let ascii = part.is_ascii();
         let mut rest = part;
@@ -87,11 +116,12 @@ impl<F: FnMut(Run<'_>)> Runs<'_, F> {
                 Script::Separator => self.end_han(),
                 Script::Unspaced => {
                     self.end_han();
-                    (self.emit)(Run::Unspaced(run));
+                    (self.emit)(Run::Unspaced(run), Place { line: self.line, ends: &[] });
                 }
                 Script::Spaced => {
                     self.end_han();
-                    words(run, |word| (self.emit)(Run::Word(word)));
+                    let here = Place { line: self.line, ends: &[] };
+                    words(run, |word| (self.emit)(Run::Word(word), here));
                 }
             }
         }
@@ -127,8 +157,17 @@ impl<F: FnMut(Run<'_>)> Runs<'_, F> {
 
     fn end_han(&mut self) {
         if !self.han.is_empty() {
-            (self.emit)(Run::Han(self.han));
+            let here = Place { line: self.line - self.ends.len(), ends: self.ends };
+            (self.emit)(Run::Han(self.han), here);
             self.han.clear();
+            self.ends.clear();
+        }
+    }
+
+    fn end_line(&mut self) {
+        self.line += 1;
+        if !self.han.is_empty() {
+            self.ends.push(self.han.len());
         }
     }
 }

@@ -76,8 +76,13 @@ impl Preparation {
         let normal = url.as_ref().and_then(|url| NormalUrl::new(url, &self.urls).ok());
         let key = normal.as_ref().map(NormalUrl::as_str).or(url.as_ref().map(Url::as_str));
         let key = Key::of(key.unwrap_or(&id));
-        let origin = url.as_ref().map_or_else(|| Origin::named(&id), Origin::of);
         let (extracted, body) = extracted(&self.extractor, input);
+        let origin = match &url {
+            Some(url) => Origin::of(url),
+            // A saved page has no URL, but it may name its own.
+            None => Origin::named(&id)
+                .or_else(|| extracted.canonical.as_ref().and_then(Origin::of)),
+        };
         let document = self.documents.extracted(&id, origin.as_ref(), &extracted, body);
         let document = document.with_key(key).with_time(at);
         let (url, truncated) = (url.map(String::from), extracted.truncated);

@@ -90,18 +90,12 @@ fn is_json_lines(content: &Content) -> bool {
 fn of_content(name: String, content: Content, preparation: &Preparation) -> Side {
     let is_page = matches!(content, Content::Html { .. });
     let input = Input { at: Some(Timestamp(0)), ..Input::new(name.clone(), content) };
-    let (Prepared { mut document, .. }, extracted) = preparation.prepare_with_text(input);
-    let mut remarks = vec![if is_page { "HTML" } else { "text" }.to_owned()];
-    // A saved page has no URL, but it may name its own.
-    if is_page && extracted.canonical.is_none() {
-        remarks = vec!["HTML; it has no canonical link that names its site".to_owned()];
-    }
-    if let Some(origin) = extracted.canonical.as_ref().and_then(Origin::of) {
-        let of_site =
-            preparation.documents.extracted(&name, Some(&origin), &extracted, document.body);
-        document = of_site.with_key(document.key).with_time(document.at);
-        remarks = vec![format!("HTML of {origin}, by its canonical link")];
-    }
+    let (Prepared { document, .. }, extracted) = preparation.prepare_with_text(input);
+    let mut remarks = vec![match extracted.canonical.as_ref().and_then(Origin::of) {
+        Some(origin) => format!("HTML of {origin}, by its canonical link"),
+        None if is_page => "HTML; it has no canonical link that names its site".to_owned(),
+        None => "text".to_owned(),
+    }];
     let article = document.article.as_ref().map(|article| article.sketch().clone());
     remarks.extend(extracted.truncated.map(|why| truncated(why.as_str())));
     remarks.extend(empty(&extracted.text, document.sketch.features, is_page));

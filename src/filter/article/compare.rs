@@ -1,10 +1,10 @@
 //! Compares two pages: what they share, and whether one repeats the other.
 
-use std::ops::Range;
+use std::{borrow::Cow, ops::Range};
 
 use super::{
     ArticleSketch, Leaf,
-    tokens::{Token, WORD, hash, passages},
+    tokens::{Token, WORD, hashed_passages},
 };
 use crate::filter::key::OriginKey;
 
@@ -45,14 +45,32 @@ const CUT: usize = 50;
 /// An element with this share of what is shared, in per cent, holds it.
 const HOLDS: usize = 90;
 
-/// One of two pages that are compared, with what is known of its blocks.
+/// A page that is compared with earlier ones, with what is known of its blocks.
 #[derive(Debug)]
 pub(crate) struct Side<'a> {
     sketch: &'a ArticleSketch,
-    passages: Passages,
-    /// For each token whether it is in a passage that the page had before: repeated words count once.
-    repeated: Vec<bool>,
     boilerplate: Vec<bool>,
+    /// The passage from each token on: where it ends, and the number of the first one that is equal.
+    passages: Vec<(usize, usize)>,
+    table: Table,
+    weights: Weights,
+}
+
+/// A page and an earlier one, and what they have in common.
+#[derive(Debug)]
+pub(crate) struct Pair<'a> {
+    later: View<'a>,
+    earlier: View<'a>,
+}
+
+/// One of two pages that are compared.
+#[derive(Debug)]
+struct View<'a> {
+    sketch: &'a ArticleSketch,
+    boilerplate: Cow<'a, [bool]>,
+    weights: Cow<'a, Weights>,
+    /// The tokens that are in a passage of the other page: runs in page order, with tokens between them.
+    covered: Vec<Range<usize>>,
 }
 
 /// How a passage of a page compares with another page.
@@ -259,49 +277,101 @@ impl Tally {
     }
 }
 
-/// The passages of a page, in page order and by their hashes.
+/// Passages by their hashes, with a number for each: open addressing, at most half full.
 #[derive(Debug)]
-struct Passages {
-    /// Where the passage from each token on ends, and its hash.
-    all: Vec<(usize, u64)>,
-    /// A hash table with open addressing: the number of a passage from 1 on, or 0. At most half of it is used.
-    slots: Vec<u32>,
+struct Table {
+    /// A hash, and the number from 1 on; 0 in a free slot.
+    slots: Vec<(u64, u32)>,
 }
 
-impl Passages {
-    /// Those of these tokens. Calls `repeats` with each that is equal to an earlier one.
-    fn of(tokens: &[Token], mut repeats: impl FnMut(Range<usize>)) -> Self {
-        let mut all = Vec::with_capacity(tokens.len());
-        all.extend(passages(tokens).map(|passage| (passage.end, hash(&tokens[passage]))));
-        let slots = vec![0; (2 * all.len()).next_power_of_two().max(2)];
-        let mut found = Self { all, slots };
-        for (number, start) in (1..).zip(0..found.all.len()) {
-            let (end, hash) = found.all[start];
-            let slot = found.slot(hash);
-            if found.slots[slot] == 0 {
-                found.slots[slot] = number;
-            } else {
-                repeats(start..end);
-            }
+impl Table {
+    /// An empty table for this many passages.
+    fn new(passages: usize) -> Self {
+        Self { slots: vec![(0, 0); (2 * passages).next_power_of_two().max(2)] }
+    }
+
+    /// The number under which the passage of this hash was entered first: this one, if it was not.
+    fn enter(&mut self, hash: u64, number: usize) -> usize {
+        let slot = self.slot(hash);
+        if let Some(first) = self.number(slot) {
+            return first;
         }
-        found
+        self.slots[slot] = (hash, u32::try_from(number + 1).unwrap_or(u32::MAX));
+        number
     }
 
-    fn contains(&self, hash: u64) -> bool {
-        self.slots[self.slot(hash)] != 0
+    /// The number of the passage of this hash.
+    fn find(&self, hash: u64) -> Option<usize> {
+        self.number(self.slot(hash))
     }
 
-    /// Where the number of a passage of this hash is, or a free slot if there is none.
+    fn number(&self, slot: usize) -> Option<usize> {
+        (self.slots[slot].1 as usize).checked_sub(1)
+    }
+
+    /// Where the passage of this hash is, or a free slot if there is none.
     fn slot(&self, hash: u64) -> usize {
         let last = self.slots.len() - 1;
         let mixed = hash.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let mut slot = (mixed >> 32) as usize & last;
-        while let Some(before) = (self.slots[slot] as usize).checked_sub(1)
-            && self.all[before].1 != hash
-        {
+        while self.slots[slot].1 != 0 && self.slots[slot].0 != hash {
             slot = (slot + 1) & last;
         }
         slot
+    }
+}
+
+/// For each token the sums over all before it, so that the sum of any run is a difference.
+#[derive(Clone, Debug)]
+struct Weights(Vec<Sums>);
+
+/// What is summed.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    /// The weights of all tokens.
+    all: u32,
+    /// Without those in a passage that the page had before: repeated words count once.
+    once: u32,
+    /// Without numbers too.
+    words: u32,
+}
+
+impl Weights {
+    /// Those of these tokens; of each passage is given where it ends, and whether the page had it before.
+    fn of(tokens: &[Token], passages: impl Iterator<Item = (usize, bool)>) -> Self {
+        let mut passages = passages.fuse();
+        let (mut sums, mut until) = (Sums::default(), 0);
+        let mut all = Vec::with_capacity(tokens.len() + 1);
+        all.push(sums);
+        for (at, token) in tokens.iter().enumerate() {
+            if let Some((end, true)) = passages.next() {
+                until = end;
+            }
+            let weight = token.weight() as u32;
+            let once = if at < until { 0 } else { weight };
+            sums.all += weight;
+            sums.once += once;
+            sums.words += if token.is_number() { 0 } else { once };
+            all.push(sums);
+        }
+        Self(all)
+    }
+
+    fn sum(&self, tokens: &Range<usize>, of: impl Fn(&Sums) -> u32) -> usize {
+        (of(&self.0[tokens.end]) - of(&self.0[tokens.start])) as usize
+    }
+}
+
+/// The runs of tokens that are in one of some passages, given in page order.
+#[derive(Debug, Default)]
+struct Runs(Vec<Range<usize>>);
+
+impl Runs {
+    fn add(&mut self, passage: Range<usize>) {
+        match self.0.last_mut() {
+            Some(last) if passage.start <= last.end => last.end = passage.end,
+            _ => self.0.push(passage),
+        }
     }
 }
 
@@ -337,40 +407,140 @@ impl ArticleSketch {
 impl<'a> Side<'a> {
     /// This page, given which of its blocks are boilerplate.
     pub(crate) fn new(sketch: &'a ArticleSketch, boilerplate: Vec<bool>) -> Self {
-        let (mut repeated, mut until) = (vec![false; sketch.tokens.len()], 0);
-        let passages = Passages::of(&sketch.tokens, |passage| {
-            repeated[passage.start.max(until)..passage.end].fill(true);
-            until = passage.end;
-        });
-        Self { sketch, passages, repeated, boilerplate }
+        let mut table = Table::new(sketch.tokens.len());
+        let hashed = hashed_passages(&sketch.tokens).enumerate();
+        let passages: Vec<_> =
+            hashed.map(|(number, (end, hash))| (end, table.enter(hash, number))).collect();
+        let again = passages.iter().enumerate();
+        let again = again.map(|(number, &(end, first))| (end, first != number));
+        let weights = Weights::of(&sketch.tokens, again);
+        Self { sketch, boilerplate, passages, table, weights }
     }
 
     /// The share of its article, in per cent, that it has in common with an earlier page that it repeats; `None` if it does not repeat it.
-    pub(crate) fn repeats(&self, earlier: &Side<'_>, how: Acquaintance) -> Option<usize> {
-        self.figures(earlier, how).repeats()
+    /// `boilerplate` says which blocks of the earlier page are boilerplate.
+    pub(crate) fn repeats(
+        &self,
+        earlier: &ArticleSketch,
+        boilerplate: impl FnOnce() -> Vec<bool>,
+        how: Acquaintance,
+    ) -> Option<usize> {
+        if self.sketch.lists_others_than(earlier, how) {
+            return None;
+        }
+        let met = self.meet(earlier);
+        // Most have too little in common, whatever else there is.
+        if met.most(earlier, how) < if how == Acquaintance::Strangers { LEAST_SHARED } else { LEAST_KNOWN } {
+            return None;
+        }
+        self.pair(earlier, met, boilerplate()).repeats(how)
     }
 
-    /// What it and an earlier page have in common and apart.
-    pub(crate) fn figures(&self, earlier: &Side<'_>, how: Acquaintance) -> Figures {
-        if self.sketch.lists_others_than(earlier.sketch, how) {
+    /// It and an earlier page, given which blocks of that one are boilerplate.
+    pub(crate) fn beside<'b>(
+        &'b self,
+        earlier: &'b ArticleSketch,
+        boilerplate: Vec<bool>,
+    ) -> Pair<'b> {
+        self.pair(earlier, self.meet(earlier), boilerplate)
+    }
+
+    /// What an earlier page has of its passages.
+    fn meet(&self, earlier: &ArticleSketch) -> Met {
+        let mut passages = Vec::with_capacity(earlier.tokens.len());
+        let (mut is_shared, mut covered) = (vec![false; self.passages.len()], Runs::default());
+        for (start, (end, hash)) in hashed_passages(&earlier.tokens).enumerate() {
+            let again = self.table.find(hash).map(|number| {
+                covered.add(start..end);
+                std::mem::replace(&mut is_shared[number], true)
+            });
+            passages.push((end, hash, again));
+        }
+        Met { passages, is_shared, covered: covered.0 }
+    }
+
+    fn pair<'b>(&'b self, earlier: &'b ArticleSketch, met: Met, boilerplate: Vec<bool>) -> Pair<'b> {
+        let Met { passages, is_shared, covered } = met;
+        let mut mine = Runs::default();
+        for (start, &(end, first)) in self.passages.iter().enumerate() {
+            if is_shared[first] {
+                mine.add(start..end);
+            }
+        }
+        let others = passages.iter().filter(|(_, _, again)| again.is_none()).count();
+        let mut table = Table::new(others);
+        let again = passages.iter().enumerate().map(|(number, &(end, hash, again))| {
+            (end, again.unwrap_or_else(|| table.enter(hash, number) != number))
+        });
+        let weights = Weights::of(&earlier.tokens, again);
+        Pair {
+            later: View {
+                sketch: self.sketch,
+                boilerplate: Cow::Borrowed(&self.boilerplate),
+                weights: Cow::Borrowed(&self.weights),
+                covered: mine.0,
+            },
+            earlier: View {
+                sketch: earlier,
+                boilerplate: Cow::Owned(boilerplate),
+                weights: Cow::Owned(weights),
+                covered,
+            },
+        }
+    }
+}
+
+/// What an earlier page has of a page's passages.
+struct Met {
+    /// Of each passage of the earlier page where it ends, its hash, and, if the page has it too, whether the earlier one had it before.
+    passages: Vec<(usize, u64, Option<bool>)>,
+    /// For each passage of the page whether the earlier one has it; of equal ones only the first counts.
+    is_shared: Vec<bool>,
+    /// The tokens of the earlier page that are in a passage of both.
+    covered: Vec<Range<usize>>,
+}
+
+impl Met {
+    /// The most that counts as shared, if nothing is boilerplate or repeated.
+    fn most(&self, earlier: &ArticleSketch, how: Acquaintance) -> usize {
+        let weight = |run: &Range<usize>| weight(&earlier.tokens[run.clone()]);
+        let least = if how == Acquaintance::Strangers { RUN } else { 0 };
+        self.covered.iter().map(weight).filter(|&weight| weight >= least).sum()
+    }
+}
+
+fn weight(tokens: &[Token]) -> usize {
+    tokens.iter().map(|token| token.weight()).sum()
+}
+
+impl Pair<'_> {
+    /// The share of the article, in per cent, that the later page has in common with the earlier one; `None` if it does not repeat it.
+    pub(crate) fn repeats(&self, how: Acquaintance) -> Option<usize> {
+        self.figures(how).repeats()
+    }
+
+    /// What the pages have in common and apart.
+    pub(crate) fn figures(&self, how: Acquaintance) -> Figures {
+        let Self { later, earlier } = self;
+        if later.sketch.lists_others_than(earlier.sketch, how) {
             return Figures::OtherLinks;
         }
-        let [mine, theirs] = [self.covered(earlier), earlier.covered(self)];
         if how == Acquaintance::Strangers {
+            let [mine, theirs] = [later, earlier].map(View::in_long_runs);
             let shared =
-                self.share(&mine).and_then(|shared| Some([shared, earlier.share(&theirs)?]));
+                later.share(&mine).and_then(|shared| Some([shared, earlier.share(&theirs)?]));
             let is_article =
-                shared.is_some() && (self.is_in_body(&mine) || earlier.is_in_body(&theirs));
+                shared.is_some() && (later.is_in_body(&mine) || earlier.is_in_body(&theirs));
             return Figures::Strangers { shared, is_article };
         }
-        let is_telling = self.sketch.is_told_by_name(earlier.sketch, how);
-        let [one, other] = [self.tally(&mine), earlier.tally(&theirs)];
-        let links = self.sketch.links.share.max(earlier.sketch.links.share);
+        let is_telling = later.sketch.is_told_by_name(earlier.sketch, how);
+        let [one, other] = [later, earlier].map(View::tally);
+        let links = later.sketch.links.share.max(earlier.sketch.links.share);
         let is_list = !is_telling || links >= LIST;
-        let names = if self.sketch.name.letters == earlier.sketch.name.letters {
+        let names = if later.sketch.name.letters == earlier.sketch.name.letters {
             let known = one.in_body.min(other.in_body);
-            let [list, _] = self.sketch.lists(earlier.sketch, how);
-            if known < LONG && self.sketch.has_other_links(earlier.sketch, list) {
+            let [list, _] = later.sketch.lists(earlier.sketch, how);
+            if known < LONG && later.sketch.has_other_links(earlier.sketch, list) {
                 return Figures::OtherLinks;
             }
             let part = |at: usize| known / PARTS[at];
@@ -388,56 +558,73 @@ impl<'a> Side<'a> {
             is_warm: how != Acquaintance::Cold,
             names,
             both: one.shared.min(other.shared),
-            own: [self.own(&mine, earlier, &theirs), earlier.own(&theirs, self, &mine)],
+            own: self.own(),
             body: one.share_of_body(is_list).min(other.share_of_body(is_list)),
         }
     }
 
-    /// Its passages in page order, and how each compares with another page.
-    pub(crate) fn passages(&self, other: &Side<'_>) -> Vec<Passage> {
-        let covered = self.covered(other);
+    /// The prose that each page has of its own.
+    fn own(&self) -> [usize; 2] {
+        [self.later.own(&self.earlier), self.earlier.own(&self.later)]
+    }
+
+    /// The passages of each page in page order, and how they compare with the other one.
+    #[cfg(feature = "cli")]
+    pub(crate) fn passages(&self) -> [Vec<Passage>; 2] {
+        [&self.later, &self.earlier].map(View::passages)
+    }
+
+    /// Whether pages of one origin with the same body text may be two, by prose that is in no body text.
+    pub(crate) fn differ_beside(&self, how: Acquaintance) -> bool {
+        let are_of_one_name =
+            self.later.sketch.name.letters == self.earlier.sketch.name.letters;
+        let are_equal = self.own() == [0, 0] && are_of_one_name;
+        !are_equal && self.repeats(how).is_none()
+    }
+}
+
+impl View<'_> {
+    /// Its passages in page order, and how each compares with the other page.
+    #[cfg(feature = "cli")]
+    fn passages(&self) -> Vec<Passage> {
         let mut found = Vec::new();
         for (block, leaf) in self.sketch.leaves.iter().enumerate() {
-            let tokens = &covered[leaf.range()];
             if self.boilerplate[block] {
-                let (words, part) = (0..tokens.len(), Part::Boilerplate);
+                let (words, part) = (0..leaf.tokens(), Part::Boilerplate);
                 found.push(Passage { block, words, is_whole: true, part });
                 continue;
             }
-            let mut start = 0;
-            for run in tokens.chunk_by(|a, b| a == b) {
-                let words = start..start + run.len();
-                start = words.end;
-                let part = if run[0] { Part::Shared } else { Part::Own };
-                found.push(Passage { block, is_whole: run.len() == tokens.len(), words, part });
+            let mut push = |tokens: Range<usize>, part| {
+                let (words, is_whole) =
+                    (tokens.start - leaf.start..tokens.end - leaf.start, tokens == leaf.range());
+                if !words.is_empty() {
+                    found.push(Passage { block, words, is_whole, part });
+                }
+            };
+            let mut at = leaf.start;
+            for run in &self.covered {
+                let shared = run.start.max(leaf.start)..run.end.min(leaf.end);
+                if shared.start < shared.end {
+                    push(at..shared.start, Part::Own);
+                    at = shared.end;
+                    push(shared, Part::Shared);
+                }
             }
+            push(at..leaf.end, Part::Own);
         }
         found
     }
 
-    /// Whether a page of the same origin with the same body text may be another one, by prose that is in no body text.
-    pub(crate) fn differs_beside(&self, earlier: &Side<'_>, how: Acquaintance) -> bool {
-        let [mine, theirs] = [self.covered(earlier), earlier.covered(self)];
-        let own = [self.own(&mine, earlier, &theirs), earlier.own(&theirs, self, &mine)];
-        let are_equal = own == [0, 0] && self.sketch.name.letters == earlier.sketch.name.letters;
-        !are_equal && self.repeats(earlier, how).is_none()
-    }
-
     /// What is covered and what is not, apart from boilerplate. Numbers count.
-    fn tally(&self, covered: &[bool]) -> Tally {
+    fn tally(&self) -> Tally {
         let mut sums = Tally { change: Some(0), ..Tally::default() };
-        let blocks = self.sketch.leaves.iter().zip(&self.boilerplate);
-        for (leaf, _) in blocks.filter(|(_, boilerplate)| !**boilerplate) {
-            let [mut shared, mut own, mut change] = [0; 3];
-            for at in leaf.range().filter(|&at| !self.repeated[at]) {
-                let token = self.sketch.tokens[at];
-                if covered[at] {
-                    shared += token.weight();
-                } else {
-                    own += token.weight();
-                    change += if token.is_number() { 0 } else { token.weight() };
-                }
-            }
+        let shared = self.by_block(&self.covered, |sums| sums.once);
+        let shared_words = self.by_block(&self.covered, |sums| sums.words);
+        let leaves = self.sketch.leaves.iter().zip(&*self.boilerplate);
+        let blocks = leaves.zip(shared.into_iter().zip(shared_words));
+        for ((leaf, _), (shared, words)) in blocks.filter(|((_, boilerplate), _)| !**boilerplate) {
+            let own = self.weights.sum(&leaf.range(), |sums| sums.once) - shared;
+            let change = self.weights.sum(&leaf.range(), |sums| sums.words) - words;
             sums.shared += shared;
             if leaf.is_body {
                 sums.in_body += shared;
@@ -450,125 +637,111 @@ impl<'a> Side<'a> {
         sums
     }
 
-    /// For each token whether it is in a passage of the other page.
-    fn covered(&self, other: &Side<'_>) -> Vec<bool> {
-        let (mut covered, mut until) = (vec![false; self.sketch.tokens.len()], 0);
-        for (start, &(end, hash)) in self.passages.all.iter().enumerate() {
-            if other.passages.contains(hash) {
-                covered[start.max(until)..end].fill(true);
-                until = end;
+    /// For each block the sum over those of its tokens that are in one of these runs.
+    fn by_block(&self, runs: &[Range<usize>], of: impl Fn(&Sums) -> u32) -> Vec<usize> {
+        let mut runs = runs.iter().peekable();
+        let sum = |leaf: &Leaf| {
+            let mut sum = 0;
+            while let Some(&run) = runs.peek()
+                && run.start < leaf.end
+            {
+                sum += self.weights.sum(&(run.start.max(leaf.start)..run.end.min(leaf.end)), &of);
+                if run.end > leaf.end {
+                    break;
+                }
+                runs.next();
             }
-        }
-        covered
-    }
-
-    /// For each token whether it is in a run that is covered, or not covered, and that weighs at least `least`.
-    fn in_runs(&self, covered: &[bool], wanted: bool, least: usize) -> Vec<bool> {
-        let mut counts = vec![false; covered.len()];
-        let mut start = 0;
-        for run in covered.chunk_by(|a, b| a == b) {
-            let range = start..start + run.len();
-            start = range.end;
-            let tokens = &self.sketch.tokens[range.clone()];
-            let weight: usize = tokens.iter().map(|token| token.weight()).sum();
-            counts[range].fill(run[0] == wanted && weight >= least);
-        }
-        counts
-    }
-
-    /// The weight of the tokens of a block that count.
-    fn weight(&self, leaf: &Leaf, counts: impl Fn(usize) -> bool) -> usize {
-        let counts = |at| counts(at) && !self.repeated[at];
-        leaf.range().filter(|&at| counts(at)).map(|at| self.sketch.tokens[at].weight()).sum()
-    }
-
-    /// For each block the weight of its tokens that count.
-    fn by_block(&self, counts: impl Fn(usize) -> bool) -> Vec<usize> {
-        self.sketch.leaves.iter().map(|leaf| self.weight(leaf, &counts)).collect()
+            sum
+        };
+        self.sketch.leaves.iter().map(sum).collect()
     }
 
     /// The sum over the blocks that count.
-    fn sum(&self, weights: &[usize], counts: impl Fn(&Leaf, bool) -> bool) -> usize {
-        let blocks = self.sketch.leaves.iter().zip(&self.boilerplate).zip(weights);
-        blocks
-            .filter(|((leaf, boilerplate), _)| counts(leaf, **boilerplate))
-            .map(|(_, weight)| weight)
-            .sum()
+    fn sum(&self, weights: &[usize], counts: impl Fn(&Leaf) -> bool) -> usize {
+        let blocks = self.sketch.leaves.iter().zip(weights);
+        blocks.filter(|(leaf, _)| counts(leaf)).map(|(_, weight)| weight).sum()
     }
 
     /// The same weights without those of boilerplate.
     fn own_blocks(&self, mut weights: Vec<usize>) -> Vec<usize> {
         let boilerplate =
-            weights.iter_mut().zip(&self.boilerplate).filter(|(_, boilerplate)| **boilerplate);
+            weights.iter_mut().zip(&*self.boilerplate).filter(|(_, boilerplate)| **boilerplate);
         boilerplate.for_each(|(weight, _)| *weight = 0);
         weights
     }
 
     /// The prose that is not shared, apart from boilerplate, numbers and teasers.
-    fn own(&self, covered: &[bool], other: &Side<'_>, others: &[bool]) -> usize {
-        let end = Self::comparable(covered, other, others);
-        let runs = self.in_runs(&covered[..end], false, OWN_RUN);
-        let counts = |at: usize| at < end && runs[at] && !self.sketch.tokens[at].is_number();
-        let blocks = self.sketch.leaves.iter().zip(&self.boilerplate);
-        let prose = blocks.filter(|(leaf, boilerplate)| !**boilerplate && !leaf.is_linked);
-        prose.map(|(leaf, _)| self.weight(leaf, counts)).sum()
+    fn own(&self, other: &View<'_>) -> usize {
+        let end = self.comparable(other);
+        let starts = [0].into_iter().chain(self.covered.iter().map(|run| run.end));
+        let ends = self.covered.iter().map(|run| run.start).chain([end]);
+        let runs = starts.zip(ends).map(|(start, next)| start..next.min(end));
+        let is_long =
+            |run: &Range<usize>| run.start < run.end && self.weights.sum(run, |sums| sums.all) >= OWN_RUN;
+        let runs: Vec<_> = runs.filter(is_long).collect();
+        let own = self.own_blocks(self.by_block(&runs, |sums| sums.words));
+        self.sum(&own, |leaf| !leaf.is_linked)
     }
 
     /// How many tokens the other page would show too if it were this one. Of a long page less of the end is known, the more it has before.
-    fn comparable(covered: &[bool], other: &Side<'_>, others: &[bool]) -> usize {
-        let last =
-            |covered: &[bool]| covered.iter().rposition(|&covered| covered).map_or(0, |at| at + 1);
-        let (end, end_of_other) = (last(covered), last(others));
-        let before = others[..end_of_other].iter().filter(|covered| !**covered).count();
-        let is_cut = other.sketch.is_truncated && covered.len() - end <= before + CUT;
-        if is_cut { end } else { covered.len() }
+    fn comparable(&self, other: &View<'_>) -> usize {
+        let tokens = self.sketch.tokens.len();
+        let [end, end_of_other] =
+            [self, other].map(|page| page.covered.last().map_or(0, |last| last.end));
+        let before = end_of_other - other.covered.iter().map(ExactSizeIterator::len).sum::<usize>();
+        let is_cut = other.sketch.is_truncated && tokens - end <= before + CUT;
+        if is_cut { end } else { tokens }
+    }
+
+    /// For each block what is shared in long runs.
+    fn in_long_runs(&self) -> Vec<usize> {
+        let is_long = |run: &&Range<usize>| self.weights.sum(run, |sums| sums.all) >= RUN;
+        let runs: Vec<_> = self.covered.iter().filter(is_long).cloned().collect();
+        self.by_block(&runs, |sums| sums.once)
     }
 
     /// Whether half of what is shared in long runs is in the body text.
-    fn is_in_body(&self, covered: &[bool]) -> bool {
-        let runs = self.in_runs(covered, true, RUN);
-        let shared = self.by_block(|at| runs[at]);
-        self.sum(&shared, |leaf, _| leaf.is_body) * 2 >= self.sum(&shared, |_, _| true)
+    fn is_in_body(&self, shared: &[usize]) -> bool {
+        self.sum(shared, |leaf| leaf.is_body) * 2 >= shared.iter().sum()
     }
 
     /// The share of the article, in per cent, that is shared in long runs, if that is enough to be an article: the body text is the article,
     /// or the element that holds what is shared, whichever has the larger share.
-    fn share(&self, covered: &[bool]) -> Option<Shared> {
-        let runs = self.in_runs(covered, true, RUN);
-        let shared = self.by_block(|at| runs[at]);
-        let all = self.own_blocks(self.by_block(|_| true));
-        let shared = self.own_blocks(shared);
+    fn share(&self, shared: &[usize]) -> Option<Shared> {
+        let shared = self.own_blocks(shared.to_vec());
         let sum: usize = shared.iter().sum();
         if sum < LEAST_SHARED {
             return None;
         }
-        let in_body = |weights: &[usize]| self.sum(weights, |leaf, _| leaf.is_body);
+        let all = self.sketch.leaves.iter();
+        let all = all.map(|leaf| self.weights.sum(&leaf.range(), |sums| sums.once)).collect();
+        let all = self.own_blocks(all);
+        let in_body = |weights: &[usize]| self.sum(weights, |leaf| leaf.is_body);
         let of_body = 100 * in_body(&shared) / in_body(&all).max(1);
-        let holder = self.holder(&shared, sum);
+        let holder = holder(&self.sketch.leaves, &shared, sum);
         let of_holder = 100 * sum / all[holder].iter().sum::<usize>().max(1);
         Some(Shared { percent: of_body.max(of_holder).min(100), weight: sum })
     }
+}
 
-    /// The blocks of the smallest element that holds most of these weights. If it has one block only, it is the element around it.
-    fn holder(&self, weights: &[usize], sum: usize) -> Range<usize> {
-        let leaves = &self.sketch.leaves;
-        let (mut holder, mut level) = (0..leaves.len(), 0);
-        loop {
-            level += 1;
-            let inside = leaves[holder.clone()].iter().enumerate();
-            let starts: Vec<usize> = inside
-                .filter(|&(at, leaf)| at == 0 || leaf.shared < level)
-                .map(|(at, _)| holder.start + at)
-                .collect();
-            let ends = starts.iter().skip(1).copied().chain([holder.end]);
-            let mut parts = starts.iter().zip(ends).map(|(&start, end)| start..end);
-            let holds = |part: &Range<usize>| {
-                100 * weights[part.clone()].iter().sum::<usize>() >= HOLDS * sum
-            };
-            match parts.find(holds) {
-                Some(part) if part.len() > 1 => holder = part,
-                _ => return holder,
-            }
+/// The blocks of the smallest element that holds most of these weights. If it has one block only, it is the element around it.
+fn holder(leaves: &[Leaf], weights: &[usize], sum: usize) -> Range<usize> {
+    let (mut holder, mut level) = (0..leaves.len(), 0);
+    loop {
+        level += 1;
+        let inside = leaves[holder.clone()].iter().enumerate();
+        let starts: Vec<usize> = inside
+            .filter(|&(at, leaf)| at == 0 || leaf.shared < level)
+            .map(|(at, _)| holder.start + at)
+            .collect();
+        let ends = starts.iter().skip(1).copied().chain([holder.end]);
+        let mut parts = starts.iter().zip(ends).map(|(&start, end)| start..end);
+        let holds = |part: &Range<usize>| {
+            100 * weights[part.clone()].iter().sum::<usize>() >= HOLDS * sum
+        };
+        match parts.find(holds) {
+            Some(part) if part.len() > 1 => holder = part,
+            _ => return holder,
         }
     }
 }
@@ -635,6 +808,14 @@ mod tests {
         Side::new(sketch, boilerplate.clone())
     }
 
+    fn repeats(one: &Known, other: &Known, how: Acquaintance) -> Option<usize> {
+        side(one).repeats(&other.0, || other.1.clone(), how)
+    }
+
+    fn differ(one: &Known, other: &Known, how: Acquaintance) -> bool {
+        side(one).beside(&other.0, other.1.clone()).differ_beside(how)
+    }
+
     /// A page of one block with these tokens.
     fn block(bytes: &[u8]) -> ArticleSketch {
         let end = bytes.len();
@@ -660,8 +841,11 @@ mod tests {
             fn two_pages_repeat_each_other_or_do_not(a in page(), b in page()) {
                 for how in ALL {
                     let law = "the order of two pages changes nothing";
-                    prop_assert_eq!(side(&a).repeats(&side(&b), how), side(&b).repeats(&side(&a), how), "{}", law);
-                    prop_assert_eq!(side(&a).differs_beside(&side(&b), how), side(&b).differs_beside(&side(&a), how), "{}", law);
+                    prop_assert_eq!(repeats(&a, &b, how), repeats(&b, &a, how), "{}", law);
+                    prop_assert_eq!(differ(&a, &b, how), differ(&b, &a, how), "{}", law);
+                    let both = side(&a);
+                    let whole = both.beside(&b.0, b.1.clone()).repeats(how);
+                    prop_assert_eq!(repeats(&a, &b, how), whole, "what is too little is found early");
                 }
             }
 
@@ -678,15 +862,18 @@ mod tests {
                     // Most is body text.
                     page.leaves.push(Leaf { start, end, shared, is_body: at % 3 < 2 || length < 90, is_linked });
                 }
-                let known = vec![false; page.leaves.len()];
-                let [one, other] = [(); 2].map(|()| Side::new(&page, known.clone()));
-                let body: usize = one.sum(&one.by_block(|_| true), |leaf, _| leaf.is_body);
+                let page: Known = (page.clone(), vec![false; page.leaves.len()]);
+                let one = side(&page);
+                let pair = one.beside(&page.0, page.1.clone());
+                let all: Vec<_> = page.0.leaves.iter().map(Leaf::range).collect();
+                let all = pair.later.by_block(&all, |sums| sums.once);
+                let body: usize = pair.later.sum(&all, |leaf| leaf.is_body);
                 // The last word of a run need not count as shared.
-                prop_assume!(2 * body >= one.by_block(|_| true).iter().sum::<usize>() + 2 * WORD);
+                prop_assume!(2 * body >= all.iter().sum::<usize>() + 2 * WORD);
                 for how in ALL {
                     // The last word need not be in a passage.
-                    prop_assert!(one.repeats(&other, how) >= Some(98), "{:?}", how);
-                    prop_assert!(!one.differs_beside(&other, how));
+                    prop_assert!(pair.repeats(how) >= Some(98), "{:?}", how);
+                    prop_assert!(!pair.differ_beside(how));
                 }
             }
 
@@ -695,7 +882,8 @@ mod tests {
                 [a, b] in prop::array::uniform2(prop::collection::vec(select(vec![0_u8, 20, 21, 130, 131]), 0..60)),
             ) {
                 let (a, b) = (block(&a), block(&b));
-                let [mine, theirs] = [&a, &b].map(|page| Side::new(page, vec![false]));
+                let one = Side::new(&a, vec![false]);
+                let pair = one.beside(&b, vec![false]);
                 let mut expected = vec![false; a.tokens.len()];
                 for passage in all_passages(&a.tokens) {
                     let wanted = &a.tokens[passage.clone()];
@@ -703,7 +891,10 @@ mod tests {
                         expected[passage].fill(true);
                     }
                 }
-                prop_assert_eq!(mine.covered(&theirs), expected);
+                let mut covered = vec![false; a.tokens.len()];
+                pair.later.covered.iter().for_each(|run| covered[run.clone()].fill(true));
+                prop_assert_eq!(covered, expected);
+                prop_assert!(pair.later.covered.iter().zip(pair.later.covered.iter().skip(1)).all(|(a, b)| a.end < b.start));
             }
 
             #[test]
@@ -749,7 +940,7 @@ mod tests {
                 };
                 let smallest = holds.iter().filter(holds_most).min_by_key(|inside| inside.len());
                 let expected = smallest.map_or(0..leaves, |inside| inside[0]..inside[0] + inside.len());
-                prop_assert_eq!(Side::new(sketch, vec![false; leaves]).holder(weights, sum), expected);
+                prop_assert_eq!(holder(&sketch.leaves, weights, sum), expected);
             }
         }
 }

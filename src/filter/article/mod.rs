@@ -27,7 +27,10 @@ use self::{
     sketch::{BYTES_PER_LEAF, Links, MOST_BYTES, Name},
     tokens::{Token, passages},
 };
-use crate::{fingerprint::Fingerprinter, page::outline::Outline};
+use crate::{
+    fingerprint::{Fingerprinter, Sketch},
+    page::outline::Outline,
+};
 
 pub(super) use compare::{Acquaintance, Side};
 pub(crate) use compare::{Figures, Names, Obstacle, Part, Passage, Shared};
@@ -42,8 +45,8 @@ const THIN: usize = 3 * tokens::WORD;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Article {
     sketch: ArticleSketch,
-    /// The whole hashes of its tokens.
-    hashes: Vec<u64>,
+    /// The key of the passage from each token on.
+    keys: Vec<u64>,
 }
 
 /// A block of prose: text without a block in it.
@@ -76,13 +79,32 @@ const MOST_DEPTH: u8 = 63;
 impl Article {
     /// The article of a page with this outline.
     pub(crate) fn of(outline: &Outline, fingerprinter: &Fingerprinter) -> Self {
-        Self::read(outline, fingerprinter, |_| ())
+        let mut page = Reader::new(outline, fingerprinter);
+        page.read(true);
+        page.finish(|_| ())
+    }
+
+    /// The article of a page with this outline, and the sketch of its body text. If the text consists of the lines of the outline, as
+    /// extraction makes them, its words are read once.
+    pub(crate) fn with_text(
+        outline: &Outline,
+        text: &str,
+        fingerprinter: &Fingerprinter,
+    ) -> (Self, Sketch) {
+        let Some(lines) = body_lines(outline, text) else {
+            return (Self::of(outline, fingerprinter), fingerprinter.sketch(text));
+        };
+        let mut page = Reader::new(outline, fingerprinter);
+        let sketch = page.read_body(&lines);
+        (page.finish(|_| ()), sketch)
     }
 
     /// The lines of each block of a page with this outline.
     pub(crate) fn lines(outline: &Outline, fingerprinter: &Fingerprinter) -> Vec<Range<usize>> {
         let mut blocks = Vec::new();
-        Self::read(outline, fingerprinter, |lines| blocks.push(lines));
+        let mut page = Reader::new(outline, fingerprinter);
+        page.read(true);
+        page.finish(|lines| blocks.push(lines));
         blocks
     }
 
@@ -96,60 +118,21 @@ impl Article {
     /// The article of which only the sketch is known. Its keys are not those of the page, but those of articles made in this way agree.
     pub(crate) fn of_sketch(sketch: ArticleSketch) -> Self {
         let spread = |token: &Token| u64::from(token.0).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let hashes = sketch.tokens.iter().map(spread).collect();
-        Self { sketch, hashes }
+        let hashes: Vec<u64> = sketch.tokens.iter().map(spread).collect();
+        Self::new(sketch, &hashes)
     }
 
-    /// Also passes the lines of each of its blocks to `visit`.
-    fn read(
-        outline: &Outline,
-        fingerprinter: &Fingerprinter,
-        mut visit: impl FnMut(Range<usize>),
-    ) -> Self {
-        let (blocks, links) = prose(outline, |_| ());
-        let shared = shared(outline, &blocks);
-        let mut read = Reader {
-            fingerprinter,
-            outline,
-            tokens: Vec::new(),
-            hashes: Vec::new(),
-            room: MOST_BYTES,
-        };
-        let mut ranges = vec![0..0; blocks.len()];
-        let mut is_body_truncated = false;
-        for wanted in [true, false] {
-            for (block, range) in
-                blocks.iter().zip(&mut ranges).filter(|(block, _)| block.is_body == wanted)
-            {
-                *range = read.block(block);
-            }
-            is_body_truncated |= wanted && read.room == 0;
-        }
-        let (digits, letters): (String, String) =
-            outline.name().chars().partition(|c| c.is_numeric());
-        let [name, digits] =
-            [letters, digits].map(|part| half(xxhash_rust::xxh3::xxh3_64(part.as_bytes())));
-        let name = Name { letters: name, digits };
-        let is_truncated = read.room == 0;
-        let mut sketch =
-            ArticleSketch { is_truncated, is_body_truncated, name, links, ..Default::default() };
-        let mut hashes = Vec::new();
-        let mut shared_since = u8::MAX;
-        for ((block, range), shared) in blocks.iter().zip(ranges).zip(shared) {
-            shared_since = shared_since.min(shared);
-            if range.is_empty() {
-                continue;
-            }
-            let start = sketch.tokens.len();
-            sketch.tokens.extend_from_slice(&read.tokens[range.clone()]);
-            hashes.extend_from_slice(&read.hashes[range]);
-            let shared = if sketch.leaves.is_empty() { 0 } else { shared_since };
-            let (is_body, is_linked, end) = (block.is_body, block.is_linked, sketch.tokens.len());
-            sketch.leaves.push(Leaf { start, end, shared, is_body, is_linked });
-            visit(block.lines.clone());
-            shared_since = u8::MAX;
-        }
-        Self { sketch, hashes }
+    /// The article with this sketch, given the whole hashes of its tokens.
+    fn new(sketch: ArticleSketch, hashes: &[u64]) -> Self {
+        let keys = passages(&sketch.tokens).map(|passage| {
+            let key = hashes[passage].iter().fold(0, |key: u64, hash| {
+                (key.rotate_left(23) ^ hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            });
+            // The low bits of a product depend on the low bits only.
+            key ^ (key >> 32)
+        });
+        let keys = keys.collect();
+        Self { sketch, keys }
     }
 
     /// What is kept of it.
@@ -169,16 +152,10 @@ impl Article {
 
     /// The keys by which pages that share a passage with it are found, given which of its blocks are boilerplate.
     pub(crate) fn keys(&self, boilerplate: &[bool]) -> Keys {
-        let blocks = self.sketch.leaves.iter().zip(boilerplate);
-        let mut blocks = blocks.map(|(leaf, &is_boilerplate)| (leaf, is_boilerplate)).peekable();
-        let own = passages(&self.sketch.tokens).filter_map(|range| {
-            while blocks.next_if(|(leaf, _)| leaf.end <= range.start).is_some() {}
-            let &(leaf, is_boilerplate) = blocks.peek()?;
-            let key = self.hashes[range].iter().fold(0, |key: u64, hash| {
-                (key.rotate_left(23) ^ hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-            });
-            // The low bits of a product depend on the low bits only.
-            (!is_boilerplate).then_some((key ^ (key >> 32), leaf.is_body))
+        let leaves = self.sketch.leaves.iter().zip(boilerplate);
+        let own = leaves.filter(|(_, is_boilerplate)| !**is_boilerplate).flat_map(|(leaf, _)| {
+            let keys = self.keys.get(leaf.range()).or_else(|| self.keys.get(leaf.start..));
+            keys.into_iter().flatten().map(|&key| (key, leaf.is_body))
         });
         Keys::of(own)
     }
@@ -197,15 +174,26 @@ impl Article {
 }
 
 impl ArticleSketch {
-    /// The hash and the weight of each block; numbers count as equal.
+    /// The number of blocks.
+    pub(crate) fn len(&self) -> usize {
+        self.leaves.len()
+    }
+
+    /// The hash and the weight of each block.
     pub(crate) fn blocks(&self) -> impl Iterator<Item = (u64, u32)> {
+        self.block_hashes().zip(&self.leaves).map(|(hash, leaf)| {
+            let weight: usize = self.tokens[leaf.range()].iter().map(|token| token.weight()).sum();
+            (hash, u32::try_from(weight).unwrap_or(u32::MAX))
+        })
+    }
+
+    /// The hash of each block; numbers count as equal.
+    pub(crate) fn block_hashes(&self) -> impl Iterator<Item = u64> {
         let mut bytes = Vec::new();
         self.leaves.iter().map(move |leaf| {
-            let tokens = &self.tokens[leaf.range()];
             bytes.clear();
-            bytes.extend(tokens.iter().map(|token| token.without_digits()));
-            let weight: usize = tokens.iter().map(|token| token.weight()).sum();
-            (xxhash_rust::xxh3::xxh3_64(&bytes), u32::try_from(weight).unwrap_or(u32::MAX))
+            bytes.extend(self.tokens[leaf.range()].iter().map(|token| token.without_digits()));
+            xxhash_rust::xxh3::xxh3_64(&bytes)
         })
     }
 }
@@ -293,34 +281,146 @@ fn shared(outline: &Outline, blocks: &[Prose]) -> Vec<u8> {
     found
 }
 
-/// Reads blocks as tokens while there is room.
+/// Where in a text the lines of the body text of a page are: the number of the line, and the text up to the next one. `None` if the text
+/// does not consist of these lines.
+fn body_lines<'a>(outline: &Outline, text: &'a str) -> Option<Vec<(usize, &'a str)>> {
+    let mut rest = text;
+    let lines = outline.lines().iter().enumerate().filter(|(_, line)| line.is_body);
+    let lines = lines.map(|(number, _)| {
+        let after = rest.strip_prefix(outline.text_of(number))?;
+        let after = after.strip_prefix(['\n', '\t']).or(after.is_empty().then_some(after))?;
+        let (line, next) = rest.split_at(rest.len() - after.len());
+        rest = next;
+        Some((number, line))
+    });
+    let lines: Vec<_> = lines.collect::<Option<_>>()?;
+    rest.is_empty().then_some(lines)
+}
+
+/// Reads the blocks of a page as tokens while there is room: those of the body text first.
 struct Reader<'a> {
     fingerprinter: &'a Fingerprinter,
     outline: &'a Outline,
+    blocks: Vec<Prose>,
+    links: Links,
     tokens: Vec<Token>,
     hashes: Vec<u64>,
+    /// For each block that was read where its tokens are.
+    ranges: Vec<Range<usize>>,
     room: usize,
+    is_body_truncated: bool,
 }
 
-impl Reader<'_> {
-    /// Reads a block, and returns where its tokens are.
-    fn block(&mut self, block: &Prose) -> Range<usize> {
-        let start = self.tokens.len();
-        if self.room <= BYTES_PER_LEAF {
-            self.room = 0;
-            return start..start;
+impl<'a> Reader<'a> {
+    fn new(outline: &'a Outline, fingerprinter: &'a Fingerprinter) -> Self {
+        let (blocks, links) = prose(outline, |_| ());
+        let ranges = vec![0..0; blocks.len()];
+        let (tokens, hashes) = (Vec::with_capacity(MOST_BYTES), Vec::with_capacity(MOST_BYTES));
+        let room = MOST_BYTES;
+        let is_body_truncated = false;
+        Self {
+            fingerprinter,
+            outline,
+            blocks,
+            links,
+            tokens,
+            hashes,
+            ranges,
+            room,
+            is_body_truncated,
         }
-        for line in block.lines.clone() {
-            self.fingerprinter.hashes(self.outline.text_of(line), |class, hash| {
-                self.tokens.push(Token::of(class, hash));
-                self.hashes.push(hash);
-            });
+    }
+
+    /// Reads the blocks of the body text, or the others.
+    fn read(&mut self, is_body: bool) {
+        for number in 0..self.blocks.len() {
+            let start = self.tokens.len();
+            if self.blocks[number].is_body != is_body {
+                continue;
+            }
+            if self.room > BYTES_PER_LEAF {
+                for line in self.blocks[number].lines.clone() {
+                    self.fingerprinter.hashes(self.outline.text_of(line), |class, hash| {
+                        self.tokens.push(Token::of(class, hash));
+                        self.hashes.push(hash);
+                    });
+                }
+            }
+            self.keep(number, start..self.tokens.len());
         }
-        let most = self.room - BYTES_PER_LEAF;
-        self.room =
-            if self.tokens.len() - start > most { 0 } else { most - (self.tokens.len() - start) };
-        self.tokens.truncate(start + most);
-        self.hashes.truncate(start + most);
-        start..self.tokens.len()
+        self.is_body_truncated |= is_body && self.room == 0;
+    }
+
+    /// Reads the body text, given its lines, and returns its sketch.
+    fn read_body(&mut self, lines: &[(usize, &str)]) -> Sketch {
+        let mut blocks = (0..).zip(&self.blocks).filter(|(_, block)| block.is_body).peekable();
+        let (tokens, hashes, ranges) = (&mut self.tokens, &mut self.hashes, &mut self.ranges);
+        let texts = lines.iter().map(|(_, text)| *text);
+        let sketch = self.fingerprinter.sketch_of_lines(texts, |line, class, hash| {
+            let line = lines[line].0;
+            while blocks.next_if(|(_, block)| block.lines.end <= line).is_some() {}
+            let Some(&(number, block)) = blocks.peek() else { return };
+            // One more than there is room for shows that some are missing.
+            if block.lines.start > line || tokens.len() > MOST_BYTES {
+                return;
+            }
+            let range = &mut ranges[number];
+            if range.start == range.end {
+                *range = tokens.len()..tokens.len();
+            }
+            tokens.push(Token::of(class, hash));
+            hashes.push(hash);
+            range.end = tokens.len();
+        });
+        for number in 0..self.blocks.len() {
+            if self.blocks[number].is_body {
+                self.keep(number, self.ranges[number].clone());
+            }
+        }
+        self.is_body_truncated = self.room == 0;
+        sketch
+    }
+
+    /// Keeps as much of a block as there is room for, given where its tokens are.
+    fn keep(&mut self, number: usize, tokens: Range<usize>) {
+        let most = self.room.saturating_sub(BYTES_PER_LEAF);
+        let end = tokens.end.min(tokens.start + most);
+        self.room = if tokens.len() > most || most == 0 { 0 } else { most - tokens.len() };
+        self.ranges[number] = tokens.start..end;
+    }
+
+    /// Reads the blocks beside the body text, and passes the lines of each block that has tokens to `visit`.
+    fn finish(mut self, mut visit: impl FnMut(Range<usize>)) -> Article {
+        self.read(false);
+        let (digits, letters): (String, String) =
+            self.outline.name().chars().partition(|c| c.is_numeric());
+        let [name, digits] =
+            [letters, digits].map(|part| half(xxhash_rust::xxh3::xxh3_64(part.as_bytes())));
+        let mut sketch = ArticleSketch {
+            is_truncated: self.room == 0,
+            is_body_truncated: self.is_body_truncated,
+            name: Name { letters: name, digits },
+            links: self.links,
+            tokens: Vec::with_capacity(self.tokens.len()),
+            leaves: Vec::with_capacity(self.blocks.len()),
+        };
+        let mut hashes = Vec::with_capacity(self.tokens.len());
+        let mut shared_since = u8::MAX;
+        let shared = shared(self.outline, &self.blocks);
+        for ((block, range), shared) in self.blocks.iter().zip(self.ranges).zip(shared) {
+            shared_since = shared_since.min(shared);
+            if range.is_empty() {
+                continue;
+            }
+            let start = sketch.tokens.len();
+            sketch.tokens.extend_from_slice(&self.tokens[range.clone()]);
+            hashes.extend_from_slice(&self.hashes[range]);
+            let shared = if sketch.leaves.is_empty() { 0 } else { shared_since };
+            let (is_body, is_linked, end) = (block.is_body, block.is_linked, sketch.tokens.len());
+            sketch.leaves.push(Leaf { start, end, shared, is_body, is_linked });
+            visit(block.lines.clone());
+            shared_since = u8::MAX;
+        }
+        Article::new(sketch, &hashes)
     }
 }

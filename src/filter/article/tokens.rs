@@ -58,10 +58,45 @@ pub(super) fn passages(tokens: &[Token]) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// The hash of a passage.
-pub(super) fn hash(passage: &[Token]) -> u64 {
-    let bytes = passage.iter().fold(0x9e37_79b9_7f4a_7c15_u64, |hash, token| {
-        (hash ^ u64::from(token.0)).wrapping_mul(0x0000_0100_0000_01b3)
-    });
-    bytes ^ (bytes >> 29)
+/// Where each passage ends, and a hash of it, from each token on.
+pub(super) fn hashed_passages(tokens: &[Token]) -> impl Iterator<Item = (usize, u64)> {
+    // The latest tokens, the last one lowest; a passage has at most nine.
+    let (mut end, mut weight, mut latest) = (0, 0, 0_u128);
+    tokens.iter().enumerate().map_while(move |(start, token)| {
+        while weight < PASSAGE {
+            let next = tokens.get(end)?;
+            latest = latest << 8 | u128::from(next.0);
+            weight += next.weight();
+            end += 1;
+        }
+        weight -= token.weight();
+        let passage = latest & ((1 << (8 * (end - start))) - 1);
+        let [low, high] = [passage as u64, (passage >> 64) as u64];
+        Some((end, low ^ high.wrapping_mul(0x9e37_79b9_7f4a_7c15)))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use proptest::{prelude::*, sample::select};
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn passages_of_one_hash_are_equal(bytes in prop::collection::vec(select(vec![0_u8, 1, 20, 130, 131]), 0..80)) {
+            let tokens: Vec<_> = bytes.into_iter().map(Token).collect();
+            let (mut of_hash, mut of_passage) = (HashMap::new(), HashMap::new());
+            let hashed: Vec<_> = hashed_passages(&tokens).collect();
+            prop_assert_eq!(hashed.len(), passages(&tokens).count());
+            for (passage, (end, hash)) in passages(&tokens).zip(hashed) {
+                prop_assert_eq!(passage.end, end);
+                let words: Vec<u8> = tokens[passage].iter().map(|token| token.0).collect();
+                prop_assert_eq!(of_hash.entry(hash).or_insert(words.clone()), &words);
+                prop_assert_eq!(*of_passage.entry(words).or_insert(hash), hash);
+            }
+        }
+    }
 }
