@@ -515,6 +515,28 @@ mod tests {
         }
 
         #[test]
+        fn a_text_that_is_read_by_lines_has_the_same_sketch_and_words(
+            lines in prop::collection::vec("([ab1中国か電,.:：．\u{301}\u{93f}ｶﾞé ]|\\PC){0,12}", 0..8),
+            segment in prop::sample::select(vec![Segment::Jieba, Segment::Ngrams]),
+            tabs in any::<u8>(),
+        ) {
+            let fingerprinter = Fingerprinter::new(Recipe { segment, ..Recipe::default() });
+            let ends = |at: usize| if tabs >> at & 1 == 1 { '\t' } else { '\n' };
+            let with_ends: Vec<String> =
+                lines.iter().enumerate().map(|(at, line)| format!("{line}{}", ends(at))).collect();
+            let (mut found, mut expected) = (Vec::new(), Vec::new());
+            let sketch = fingerprinter.sketch_of_lines(
+                with_ends.iter().map(String::as_str),
+                |line, class, hash| found.push((line, class, hash)),
+            );
+            for (number, line) in lines.iter().enumerate() {
+                fingerprinter.hashes(line, |class, hash| expected.push((number, class, hash)));
+            }
+            prop_assert_eq!(sketch, fingerprinter.sketch(&with_ends.concat()));
+            prop_assert_eq!(found, expected);
+        }
+
+        #[test]
         fn any_text_has_a_sketch(text in any::<String>()) {
             let features = Fingerprinter::new(Recipe::default()).features(&text);
             prop_assert_eq!(features.len(), sketch(&text).features as usize);

@@ -424,3 +424,38 @@ impl<'a> Reader<'a> {
         Article::new(sketch, &hashes)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::{prelude::*, sample::select};
+
+    use super::*;
+    use crate::fingerprint::Recipe;
+
+    proptest! {
+        #[test]
+        fn an_article_is_the_same_whether_its_text_is_read_apart_or_not(
+            lines in prop::collection::vec(
+                ("[ab1中国か,. ]{0,20}", 1..60_usize, 0..4_u32, any::<bool>(), any::<bool>()), 0..20),
+            end in select(vec!["", "\n", "x"]),
+        ) {
+            let mut outline = Outline::new("Tea");
+            let mut text = String::new();
+            for (words, times, up, is_body, is_linked) in &lines {
+                let parent = u32::try_from(outline.parents().len() - 1).unwrap().saturating_sub(*up);
+                let block = outline.block(parent);
+                let line = words.repeat(*times);
+                outline.line(block, &line, if *is_linked { line.len() } else { 0 }, *is_body);
+                if *is_body {
+                    text.push_str(if text.is_empty() { "" } else { "\n" });
+                    text.push_str(&line);
+                }
+            }
+            text.push_str(end);
+            let fingerprinter = Fingerprinter::new(Recipe::default());
+            let (article, sketch) = Article::with_text(&outline, &text, &fingerprinter);
+            prop_assert_eq!(article, Article::of(&outline, &fingerprinter));
+            prop_assert_eq!(sketch, fingerprinter.sketch(&text));
+        }
+    }
+}
