@@ -277,7 +277,7 @@ impl<I: Index> Engine<I> {
     /// Enters a page under the keys of its article. `pages` is the number of pages in the window, without texts.
     pub(crate) fn enter_article(&mut self, id: DocId, keys: &[u64], pages: usize) {
         if let Some(articles) = &mut self.articles {
-            articles.insert(id, keys, pages);
+            articles.insert(id, keys, pages, |id| self.window.still_has(id));
         }
     }
 
@@ -537,7 +537,7 @@ impl<I: Index> Engine<I> {
     ) -> Result<Option<Match>, D::Error> {
         let mut ids: Vec<(DocId, usize)> = self.candidates.iter().map(|it| (it.id, 0)).collect();
         if let Some(articles) = &self.articles {
-            articles.find(keys, self.next, &mut ids);
+            articles.find(keys, self.next, |id| self.window.still_has(id), &mut ids);
         }
         ids.sort_by_key(|&(id, keys)| (Reverse(keys), id));
         let side = LazyCell::new(|| subject.side());
@@ -614,7 +614,8 @@ impl<I: Index> Engine<I> {
     pub(crate) fn sharing_keys(&self, document: &Document, next: DocId) -> Vec<DocId> {
         let mut found = Vec::new();
         if let Some((articles, subject)) = self.articles.as_ref().zip(self.subject(document)) {
-            articles.find(&subject.article.keys(&subject.boilerplate), next, &mut found);
+            let keys = subject.article.keys(&subject.boilerplate);
+            articles.find(&keys, next, |id| self.window.still_has(id), &mut found);
         }
         found.into_iter().map(|(id, _)| id).collect()
     }

@@ -8,7 +8,11 @@
 //! each document. A commit drops rows of `signatures` and `digests` that have left the window, and of `documents` unless a crawl keeps them
 //! for its report. `templates` does not depend on the window.
 
-use std::{collections::VecDeque, num::NonZeroU64, time::Duration};
+use std::{
+    collections::{BTreeSet, VecDeque},
+    num::NonZeroU64,
+    time::Duration,
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -112,12 +116,15 @@ pub(super) struct Window {
     queue: Queue,
     /// How many of them have a sketch.
     articles: usize,
+    /// Those after the oldest that were taken out.
+    taken: BTreeSet<DocId>,
     clock: Timestamp,
 }
 
 impl Window {
     pub(super) fn new(options: WindowOptions) -> Self {
-        Self { options, queue: Queue::default(), articles: 0, clock: Timestamp(i64::MIN) }
+        let (queue, taken) = (Queue::default(), BTreeSet::new());
+        Self { options, queue, articles: 0, taken, clock: Timestamp(i64::MIN) }
     }
 
     /// Moves the clock to `at`, never back.
@@ -156,13 +163,31 @@ impl Window {
     fn pop(&mut self) {
         let has_article = self.queue.pop().is_some_and(|packed| packed.unpacked().has_article);
         self.articles -= usize::from(has_article);
+        self.forget_taken();
+    }
+
+    fn forget_taken(&mut self) {
+        match self.queue.front().map(Packed::id) {
+            Some(oldest) if self.taken.first().is_some_and(|taken| *taken < oldest) => {
+                self.taken = self.taken.split_off(&oldest);
+            }
+            Some(_) => {}
+            None => self.taken.clear(),
+        }
     }
 
     /// Removes a representative.
     pub(super) fn take(&mut self, id: DocId) -> Option<Representative> {
         let taken = self.queue.take(id)?.unpacked();
         self.articles -= usize::from(taken.has_article);
+        self.taken.insert(id);
+        self.forget_taken();
         Some(taken)
+    }
+
+    /// Whether a representative is still in the window.
+    pub(super) fn still_has(&self, id: DocId) -> bool {
+        self.queue.front().is_some_and(|oldest| oldest.id() <= id) && !self.taken.contains(&id)
     }
 
     /// The representative of this number, if it is in the window.

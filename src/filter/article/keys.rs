@@ -6,12 +6,14 @@
 //! The table consists of buckets of [`SLOTS`] entries, two buckets a page, and grows by one bucket at a time (linear hashing: Litwin,
 //! VLDB 1980): a page that enters waits for the entries of two buckets to be moved.
 //!
-//! A full bucket drops its oldest entry. Nothing needs to be removed: the oldest entries are those that leave the window first, and the
-//! filter passes over pages that have left it. A key of [`COMMON`] pages is a text of vendors or templates: it finds no candidates, and at
-//! most [`COMMON`] of its entries are kept. A table that is made anew holds no pages that have left the window, and may have dropped other
-//! entries than one that grew with its window. So in rare cases it finds other candidates.
+//! Nothing is removed when a page leaves the window: a full bucket first drops the entries of such pages, and only what then has no room
+//! goes to a table beside the buckets, some 8 % of the entries. A key of [`COMMON`] pages of the window is a text of vendors or templates: it
+//! finds no candidates, and the latest [`KEPT`] of its entries are kept. So a table that is made anew from the pages of the window finds
+//! the same as one that grew with it, unless one that has left early (a page that changed) had a key of more than [`KEPT`] pages.
 
-use crate::page::DocId;
+use std::collections::HashMap;
+
+use crate::{filter::steady::SteadyMap, page::DocId};
 
 /// The number of keys of its body text under which a page is entered, and of its other prose.
 const KEYS: usize = 12;
@@ -23,10 +25,14 @@ const BLOCK: usize = 512;
 const SLOTS: usize = 16;
 /// Buckets for each page of the window.
 const BUCKETS_PER_PAGE: usize = 2;
-/// What a page of the window takes.
-pub(crate) const BYTES_PER_PAGE: u64 = (BUCKETS_PER_PAGE * size_of::<Bucket>()) as u64;
+/// What a page of the window takes: its buckets, and entries without room there.
+pub(crate) const BYTES_PER_PAGE: u64 = (BUCKETS_PER_PAGE * size_of::<Bucket>()) as u64 + 64;
 /// A key that at least this many pages have finds none of them.
 const COMMON: usize = 8;
+/// So many pages of a key are kept.
+const KEPT: usize = 2 * COMMON;
+/// Entries without room in one bucket, at most: only keys that were made for it are so many.
+const MOST_BEYOND: usize = 16 * SLOTS;
 /// Bits of an entry for the page's number; the others are for the key.
 const ID_BITS: u32 = 27;
 
@@ -83,6 +89,12 @@ impl Smallest {
     }
 
     fn keep(&mut self) {
+        if self.hashes.len() > 2 * self.count {
+            self.hashes.select_nth_unstable(self.count);
+            self.hashes[..self.count].sort_unstable();
+            let are_different = self.hashes[..self.count].is_sorted_by(|a, b| a < b);
+            self.hashes.truncate(if are_different { self.count } else { usize::MAX });
+        }
         self.hashes.sort_unstable();
         self.hashes.dedup();
         self.hashes.truncate(self.count);
@@ -110,41 +122,102 @@ struct Bucket([u64; SLOTS]);
 pub(crate) struct KeyIndex {
     /// All but the last are full, and none is moved.
     blocks: Vec<Vec<Bucket>>,
+    /// The entries that have no room in a bucket, newer than those in it.
+    beyond: SteadyMap<usize, Vec<u64>>,
 }
 
 impl Default for KeyIndex {
     fn default() -> Self {
-        let mut this = Self { blocks: Vec::new() };
+        let mut this = Self { blocks: Vec::new(), beyond: SteadyMap::default() };
         this.push();
         this
     }
 }
 
 impl KeyIndex {
-    /// Enters a page; its number is larger than all before. `pages` is the number of pages in the window, without texts.
-    pub(crate) fn insert(&mut self, id: DocId, keys: &[u64], pages: usize) {
+    /// Enters a page; its number is larger than all before. `pages` is the number of pages in the window, without texts, and `is_known`
+    /// says whether a page is in the window.
+    pub(crate) fn insert(
+        &mut self,
+        id: DocId,
+        keys: &[u64],
+        pages: usize,
+        is_known: impl Fn(DocId) -> bool,
+    ) {
+        let is_known = |entry: u64| is_known(id_before(entry, DocId(id.0 + 1)));
         while self.len() < pages * BUCKETS_PER_PAGE {
-            self.split();
+            self.split(&is_known);
         }
         for &key in keys {
-            let place = self.place(key);
-            self.bucket(place).push(entry(id, key));
+            self.enter(self.place(key), entry(id, key), &is_known);
         }
     }
 
     /// Appends the pages that have a key in common with these, with the number of such keys. `next` is the number of the next page.
-    pub(crate) fn find(&self, keys: &Keys, next: DocId, out: &mut Vec<(DocId, usize)>) {
+    pub(crate) fn find(
+        &self,
+        keys: &Keys,
+        next: DocId,
+        is_known: impl Fn(DocId) -> bool,
+        out: &mut Vec<(DocId, usize)>,
+    ) {
         let mut found: Vec<DocId> = Vec::new();
         for &key in &keys.asked {
-            let place = self.place(key);
-            let bucket = &self.blocks[place / BLOCK][place % BLOCK];
-            let same = || bucket.0.iter().filter(|&&one| one != 0 && has_key(one, key));
-            if same().count() < COMMON {
-                found.extend(same().map(|&one| id_before(one, next)));
+            let start = found.len();
+            let same = self.entries(self.place(key)).filter(|&one| has_key(one, key));
+            let same = same.map(|one| id_before(one, next)).filter(|&id| is_known(id));
+            found.extend(same.take(COMMON));
+            if found.len() - start == COMMON {
+                found.truncate(start);
             }
         }
         found.sort_unstable();
         out.extend(found.chunk_by(|a, b| a == b).map(|same| (same[0], same.len())));
+    }
+
+    /// The entries of a bucket, oldest first.
+    fn entries(&self, place: usize) -> impl Iterator<Item = u64> {
+        let Bucket(slots) = self.blocks[place / BLOCK][place % BLOCK];
+        let is_full = slots[SLOTS - 1] != 0;
+        let beyond = is_full.then(|| self.beyond.get(part(place), &place)).flatten();
+        slots.into_iter().filter(|&one| one != 0).chain(beyond.into_iter().flatten().copied())
+    }
+
+    /// Adds an entry to a bucket.
+    fn enter(&mut self, place: usize, entry: u64, is_known: &impl Fn(u64) -> bool) {
+        let slots = &mut self.bucket(place).0;
+        let same = |one: &u64| one >> ID_BITS == entry >> ID_BITS;
+        let free = slots.iter().position(|&one| one == 0);
+        if let Some(free) = free
+            && slots[..free].iter().filter(|one| same(one)).count() < KEPT
+        {
+            slots[free] = entry;
+            return;
+        }
+        let mut entries: Vec<u64> = self.entries(place).chain([entry]).collect();
+        entries.retain(|&one| is_known(one));
+        let of_key = entries.iter().filter(|one| same(one)).count();
+        if of_key > KEPT
+            && let Some(oldest) = entries.iter().position(|one| same(one))
+        {
+            entries.remove(oldest);
+        }
+        self.fill(place, &entries);
+    }
+
+    /// Gives a bucket these entries.
+    fn fill(&mut self, place: usize, entries: &[u64]) {
+        let entries = &entries[entries.len().saturating_sub(SLOTS + MOST_BEYOND)..];
+        let (inside, outside) = entries.split_at(entries.len().min(SLOTS));
+        let slots = &mut self.bucket(place).0;
+        *slots = [0; SLOTS];
+        slots[..inside.len()].copy_from_slice(inside);
+        let beyond: &mut HashMap<_, _> = self.beyond.part(part(place));
+        if outside.is_empty() {
+            beyond.remove(&place);
+        } else {
+            beyond.insert(place, outside.to_vec());
+        }
     }
 
     fn place(&self, key: u64) -> usize {
@@ -155,15 +228,15 @@ impl KeyIndex {
     }
 
     /// Adds a bucket, and moves half of another one's entries to it.
-    fn split(&mut self) {
+    fn split(&mut self, is_known: &impl Fn(u64) -> bool) {
         let new = self.len();
-        let old = self.bucket(new - (1 << new.ilog2()));
-        let entries = std::mem::replace(old, Bucket([0; SLOTS])).0;
+        let old = new - (1 << new.ilog2());
+        let entries: Vec<u64> = self.entries(old).filter(|&one| is_known(one)).collect();
         self.push();
-        for entry in entries.into_iter().filter(|&entry| entry != 0) {
-            let place = self.place(entry >> ID_BITS);
-            self.bucket(place).push(entry);
-        }
+        let (stay, leave): (Vec<u64>, Vec<u64>) =
+            entries.into_iter().partition(|&one| self.place(one >> ID_BITS) == old);
+        self.fill(old, &stay);
+        self.fill(new, &leave);
     }
 
     /// The number of buckets.
@@ -185,20 +258,9 @@ impl KeyIndex {
     }
 }
 
-impl Bucket {
-    fn push(&mut self, entry: u64) {
-        let same = |one: &u64| one >> ID_BITS == entry >> ID_BITS;
-        let is_common = self.0.iter().filter(|one| **one != 0 && same(one)).count() >= COMMON;
-        let oldest = if is_common { self.0.iter().position(same).unwrap_or(0) } else { 0 };
-        match self.0.iter().position(|&one| one == 0) {
-            Some(free) if !is_common => self.0[free] = entry,
-            free => {
-                let end = free.unwrap_or(SLOTS);
-                self.0.copy_within(oldest + 1..end, oldest);
-                self.0[end - 1] = entry;
-            }
-        }
-    }
+/// The part of the map of entries beyond buckets.
+fn part(place: usize) -> u16 {
+    u16::try_from(place & usize::from(u16::MAX)).unwrap_or(0)
 }
 
 fn tag(key: u64) -> u64 {
@@ -240,14 +302,23 @@ mod tests {
     }
 
     fn find(index: &KeyIndex, numbers: &[u64], next: u64) -> Vec<(DocId, usize)> {
+        find_since(index, numbers, next, 0)
+    }
+
+    /// What is found if the pages before `oldest` have left the window.
+    fn find_since(
+        index: &KeyIndex,
+        numbers: &[u64],
+        next: u64,
+        oldest: u64,
+    ) -> Vec<(DocId, usize)> {
         let mut found = Vec::new();
-        index.find(&asking(numbers), DocId(next), &mut found);
+        index.find(&asking(numbers), DocId(next), |id| id.0 >= oldest, &mut found);
         found
     }
 
-    /// Whether a bucket may have dropped entries since it was last enlarged.
-    fn is_full(index: &KeyIndex) -> bool {
-        index.blocks.iter().flatten().any(|bucket| bucket.0[SLOTS - 1] != 0)
+    fn insert(index: &mut KeyIndex, id: u64, numbers: &[u64], pages: usize) {
+        index.insert(DocId(id), &asking(numbers).own, pages, |_| true);
     }
 
     /// What is found if nothing is dropped: the holders of each key, unless it is common.
@@ -284,27 +355,39 @@ mod tests {
                 Just(1), Just((1 << ID_BITS) - 20), Just((5 << ID_BITS) - 900), 0..1_u64 << 50],
             room in select(vec![0, 0, 400]),
         ) {
-            let (mut index, mut next, mut has_dropped) = (KeyIndex::default(), first, false);
+            let (mut index, mut next) = (KeyIndex::default(), first);
             let mut holders: HashMap<u64, Vec<u64>> = HashMap::new();
             for (count, (numbers, gap)) in pages.iter().enumerate() {
-                let found = find(&index, numbers, next);
-                let shared = expected(&holders, numbers);
-                if has_dropped {
-                    for (id, keys) in &found {
-                        let of = |number: &&u64| holders.get(number).is_some_and(|ids| ids.contains(&id.0));
-                        prop_assert!(numbers.iter().filter(of).count() >= *keys, "{:?} shares fewer", id);
-                    }
-                } else {
-                    prop_assert_eq!(found, shared);
-                }
-                index.insert(DocId(next), &asking(numbers).own, room.max(count + 1));
-                has_dropped |= is_full(&index);
+                prop_assert_eq!(find(&index, numbers, next), expected(&holders, numbers));
+                insert(&mut index, next, numbers, room.max(count + 1));
                 for number in asking(numbers).own {
                     let number = (0..150).find(|&it| key(it) == number).unwrap();
                     holders.entry(number).or_default().push(next);
                 }
                 next += gap;
             }
+        }
+
+        #[test]
+        fn an_index_that_is_made_anew_finds_what_the_one_that_grew_finds(
+            pages in prop::collection::vec(prop::collection::vec(0..60_u64, 1..KEYS), 1..150),
+            window in 1..150_u64,
+            room in select(vec![0, 1, 300]),
+        ) {
+            let mut grew = KeyIndex::default();
+            for (id, numbers) in (1..).zip(&pages) {
+                let oldest = (id + 1_u64).saturating_sub(window);
+                let in_window = usize::try_from(id.min(window)).unwrap();
+                grew.insert(DocId(id), &asking(numbers).own, in_window, |it| it.0 >= oldest);
+            }
+            let next = pages.len() as u64 + 1;
+            let oldest = next.saturating_sub(window);
+            let mut anew = KeyIndex::default();
+            for (id, numbers) in (1..).zip(&pages).filter(|(id, _)| *id >= oldest) {
+                insert(&mut anew, id, numbers, room);
+            }
+            let all: Vec<u64> = (0..60).collect();
+            prop_assert_eq!(find_since(&grew, &all, next, oldest), find(&anew, &all, next));
         }
 
         #[test]
@@ -315,11 +398,11 @@ mod tests {
         ) {
             let mut index = KeyIndex::default();
             for (id, numbers) in (1..).zip(&pages) {
-                index.insert(DocId(id), &asking(numbers).own, before);
+                insert(&mut index, id, numbers, before);
             }
             let all: Vec<u64> = (0..60).collect();
             let known = find(&index, &all, 1000);
-            index.insert(DocId(1000), &[], after);
+            insert(&mut index, 1000, &[], after);
             prop_assert_eq!(index.len(), BUCKETS_PER_PAGE * after);
             prop_assert_eq!(find(&index, &all, 1000), known);
         }
@@ -331,7 +414,7 @@ mod tests {
         for id in 1..=4 * COMMON as u64 {
             let found = find(&index, &[0], id).len() as u64;
             assert_eq!(found, if id <= COMMON as u64 { id - 1 } else { 0 }, "{id}");
-            index.insert(DocId(id), &asking(&[0, id]).own, 1000);
+            insert(&mut index, id, &[0, id], 1000);
             assert_eq!(
                 find(&index, &[0, id], id + 1).last(),
                 Some(&(DocId(id), 1 + usize::from(id < COMMON as u64)))
@@ -340,14 +423,26 @@ mod tests {
     }
 
     #[test]
-    fn a_full_bucket_keeps_its_latest_entries() {
+    fn pages_that_have_left_take_no_room() {
         let mut index = KeyIndex::default();
         // One bucket for all keys.
-        for id in 1..=100_u64 {
-            index.insert(DocId(id), &[key(id)], 0);
+        for id in 1..=1000_u64 {
+            index.insert(DocId(id), &[key(id)], 0, |it| it.0 + 20 > id);
         }
-        let all: Vec<u64> = (1..=100).collect();
-        let found: Vec<u64> = find(&index, &all, 101).iter().map(|(id, _)| id.0).collect();
-        assert_eq!(found, (101 - SLOTS as u64..=100).collect::<Vec<_>>());
+        assert!(index.entries(0).count() <= 20 + SLOTS);
+        let all: Vec<u64> = (1..=1000).collect();
+        let found = find_since(&index, &all[800..], 1001, 981);
+        let found: Vec<u64> = found.iter().map(|(id, _)| id.0).collect();
+        assert_eq!(found, (981..=1000).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn keys_that_are_made_for_a_bucket_are_bounded() {
+        let mut index = KeyIndex::default();
+        for id in 1..=1000_u64 {
+            index.insert(DocId(id), &[key(id)], 0, |_| true);
+        }
+        let found: Vec<u64> = index.entries(0).map(|entry| id_before(entry, DocId(1001)).0).collect();
+        assert_eq!(found, (1001 - (SLOTS + MOST_BEYOND) as u64..=1000).collect::<Vec<_>>());
     }
 }
