@@ -213,7 +213,7 @@ impl Preparation {
         let Input { id, url, at, content } = input;
         let of_url = || url.as_ref().map(ToString::to_string);
         let id = id.or_else(of_url).unwrap_or_else(|| number_id(number));
-        let origin = url.as_ref().map_or_else(|| Origin::named(&id), Origin::of);
+        let mut origin = url.as_ref().map_or_else(|| Origin::named(&id), Origin::of);
         let (document, text, truncated) = match content {
             Content::Text(text) => {
                 let document = match &origin {
@@ -225,6 +225,10 @@ impl Preparation {
             Content::Page(page) => {
                 let found = self.extractor.extract(&page);
                 let body = Some(Digest::of(&page.body));
+                // A saved page has no URL, but it may name its own.
+                if url.is_none() {
+                    origin = origin.or_else(|| found.canonical.as_ref().and_then(Origin::of));
+                }
                 let document = self.documents.extracted(&id, origin.as_ref(), &found, body);
                 (document, found.text, found.truncated)
             }

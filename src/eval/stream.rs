@@ -67,9 +67,9 @@ pub(super) fn stream(
                 let page = documents.outlined(&id, Some(host), text, outline);
                 page.with_text_sketch(sketch.clone()).with_time(Timestamp(0))
             }
-            None => {
-                documents.sketched(&id, sketch.clone(), corpus.chars[place]).with_text_from(host, text)
-            }
+            None => documents
+                .sketched(&id, sketch.clone(), corpus.chars[place])
+                .with_text_from(host, text),
         };
         templates.push(filter.template(&document));
         let judgement = filter.judge(&document);

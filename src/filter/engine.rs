@@ -606,7 +606,11 @@ impl<I: Index> Engine<I> {
         let ends_differ = self.ends_differ(pages[0], (earlier.sketch(), signature), how);
         let side = Side::new(later.sketch(), mine);
         let pair = side.beside(earlier.sketch(), theirs);
-        Some(ComparedArticles { figures: pair.figures(how), passages: pair.passages(), ends_differ })
+        Some(ComparedArticles {
+            figures: pair.figures(how),
+            passages: pair.passages(),
+            ends_differ,
+        })
     }
 
     /// The pages that share a key with the article of a document.

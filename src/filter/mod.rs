@@ -17,8 +17,7 @@
 //! Equal versions of one document do not match each other. Of these, the oldest 256 in the window are known by their digests, as an index
 //! holds 256 equal fingerprints. If all of these leave while later ones stay, an equal text is not found until it comes again.
 //!
-//! Verdicts depend on the documents and their order only (and in rare cases on when a durable filter was opened: `article/keys.rs`). A
-//! filter judges on one thread; [`Documents`] can be made on many.
+//! Verdicts depend on the documents and their order only. A filter judges on one thread; [`Documents`] can be made on many.
 //! Representatives leave the window in the order of their numbers.
 //!
 //! Documents of one origin are not duplicates because of what all of them have in common. The filter learns that (`templates.rs`). Between

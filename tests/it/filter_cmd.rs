@@ -37,6 +37,41 @@ fn verdicts<'a>(decisions: &'a [Value]) -> Vec<(&'a str, &'a str, Option<&'a str
     decisions.iter().map(output).collect()
 }
 
+/// As `explain` compares them: two pages of one site are not one for their article alone, two pages of two sites are.
+#[test]
+fn a_saved_page_is_of_the_site_of_its_canonical_link() {
+    let words = |name: &str, count: usize| -> String {
+        (0..count).map(|word| format!("{name}w{word} ")).collect()
+    };
+    for (sites, verdict) in
+        [(["a", "a"], "unique"), (["a", "b"], "duplicate"), (["", ""], "duplicate")]
+    {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, site) in ["one", "two"].into_iter().zip(sites) {
+            let link = if site.is_empty() {
+                String::new()
+            } else {
+                format!("<link rel=canonical href=http://{site}.test/{name}>")
+            };
+            let html = format!(
+                "<title>tea</title>{link}<main><article><h1>tea</h1><p>{}</p></article></main><div><p>{}</p></div>",
+                words("tea", 150),
+                words(name, 120),
+            );
+            fs::write(dir.path().join(format!("{name}.html")), html).unwrap();
+        }
+        let decisions = lines(&pagesieve().arg("filter").arg(dir.path()).assert().success());
+        assert_eq!(decisions[1]["verdict"], verdict, "{sites:?}");
+        let [one, two] = ["one.html", "two.html"].map(|name| dir.path().join(name));
+        let explained = stdout(&pagesieve().arg("explain").arg(one).arg(two).assert().success());
+        assert_eq!(
+            explained.contains("B is a near duplicate"),
+            verdict == "duplicate",
+            "{explained}"
+        );
+    }
+}
+
 #[test]
 fn every_document_gets_a_decision_in_order() {
     let near = format!("{}and one more", text(0));

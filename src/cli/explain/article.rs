@@ -83,13 +83,15 @@ fn write_links(out: &mut Out, [a, b]: [&Side; 2]) -> io::Result<()> {
 /// How the pages are related, and the figures by which the rule decides then.
 fn relation(figures: &Figures) -> Vec<String> {
     match *figures {
-        Figures::Strangers { shared, .. } => {
+        Figures::Strangers { shared, have_one_title, .. } => {
             let of = |Shared { percent, weight }, name| {
                 format!("{percent} % of the article of {name} ({})", words(weight))
             };
             let shared = shared.map(|[b, a]| format!("in common: {}, {}", of(a, "A"), of(b, "B")));
             let relation = "compared as pages of two sites: what they have in common must be the article of both";
-            iter::once(relation.to_owned()).chain(shared).collect()
+            let titles = "their titles differ, so only the whole body text is the article";
+            let titles = (!have_one_title).then(|| titles.to_owned());
+            iter::once(relation.to_owned()).chain(shared).chain(titles).collect()
         }
         Figures::OtherLinks => vec!["compared as pages of one site".to_owned()],
         Figures::OneSite { is_warm, names, both, own: [b, a], body } => {

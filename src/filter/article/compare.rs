@@ -42,6 +42,8 @@ const SHARES: [[usize; 2]; 2] = [[60, 40], [60, 56]];
 const LONG: usize = 100 * WORD;
 /// At most this many tokens at the end of a long page may be missing in another one, beside those for which others stand there.
 const CUT: usize = 50;
+/// Of the titles of two pages this much must be equal.
+const TITLE: usize = 3 * WORD;
 /// An element with this share of what is shared, in per cent, holds it.
 const HOLDS: usize = 90;
 
@@ -126,6 +128,8 @@ pub(crate) enum Figures {
         shared: Option<[Shared; 2]>,
         /// Whether what is shared is in the body text of one of them.
         is_article: bool,
+        /// Whether they may have one title: only then an element of the body text may be the article.
+        have_one_title: bool,
     },
     /// Of pages of one origin whose body texts list different pages. Nothing else counts then.
     OtherLinks,
@@ -214,7 +218,7 @@ impl Figures {
             Self::Strangers { shared: None, .. } => {
                 found[0] = Some(Obstacle::NoArticle { run: RUN, least: LEAST_SHARED });
             }
-            Self::Strangers { shared: Some([one, other]), is_article } => {
+            Self::Strangers { shared: Some([one, other]), is_article, .. } => {
                 let needed = SHARES[usize::from(one.weight.min(other.weight) >= LONG)];
                 let [one, other] = [one.percent, other.percent];
                 let are_enough = one.max(other) >= needed[0] && one.min(other) >= needed[1];
@@ -347,7 +351,7 @@ impl Weights {
             if let Some((end, true)) = passages.next() {
                 until = end;
             }
-            let weight = token.weight() as u32;
+            let weight = u32::try_from(token.weight()).unwrap_or(0);
             let once = if at < until { 0 } else { weight };
             sums.all += weight;
             sums.once += once;
@@ -397,6 +401,22 @@ impl ArticleSketch {
         how != Acquaintance::Namesakes && self.name == earlier.name
     }
 
+    /// Whether a title or first heading of one of them may be the other's: both have three words of it in a row, or all of a shorter one.
+    fn may_have_title_of(&self, other: &Self) -> bool {
+        let [mine, theirs] = [&self.title, &other.title];
+        if mine.is_empty() || theirs.is_empty() {
+            return true;
+        }
+        let least = TITLE.min(weight(mine)).min(weight(theirs));
+        (0..mine.len()).any(|start| {
+            let of_other = |at: usize| {
+                let same = mine[start..].iter().zip(&theirs[at..]).take_while(|(a, b)| a == b);
+                same.map(|(token, _)| token.weight()).sum::<usize>() >= least
+            };
+            (0..theirs.len()).any(of_other)
+        })
+    }
+
     /// Whether the body text of one of them lists other pages, and not the same ones as the other's. It is a list if at least this share of it,
     /// in per cent, is links.
     fn has_other_links(&self, other: &Self, list: u8) -> bool {
@@ -430,7 +450,9 @@ impl<'a> Side<'a> {
         }
         let met = self.meet(earlier);
         // Most have too little in common, whatever else there is.
-        if met.most(earlier, how) < if how == Acquaintance::Strangers { LEAST_SHARED } else { LEAST_KNOWN } {
+        if met.most(earlier, how)
+            < if how == Acquaintance::Strangers { LEAST_SHARED } else { LEAST_KNOWN }
+        {
             return None;
         }
         self.pair(earlier, met, boilerplate()).repeats(how)
@@ -459,7 +481,12 @@ impl<'a> Side<'a> {
         Met { passages, is_shared, covered: covered.0 }
     }
 
-    fn pair<'b>(&'b self, earlier: &'b ArticleSketch, met: Met, boilerplate: Vec<bool>) -> Pair<'b> {
+    fn pair<'b>(
+        &'b self,
+        earlier: &'b ArticleSketch,
+        met: Met,
+        boilerplate: Vec<bool>,
+    ) -> Pair<'b> {
         let Met { passages, is_shared, covered } = met;
         let mut mine = Runs::default();
         for (start, &(end, first)) in self.passages.iter().enumerate() {
@@ -527,11 +554,13 @@ impl Pair<'_> {
         }
         if how == Acquaintance::Strangers {
             let [mine, theirs] = [later, earlier].map(View::in_long_runs);
+            let have_one_title = later.sketch.may_have_title_of(earlier.sketch);
+            let share = |page: &View<'_>, shared| page.share(shared, have_one_title);
             let shared =
-                later.share(&mine).and_then(|shared| Some([shared, earlier.share(&theirs)?]));
+                share(later, &mine).and_then(|shared| Some([shared, share(earlier, &theirs)?]));
             let is_article =
                 shared.is_some() && (later.is_in_body(&mine) || earlier.is_in_body(&theirs));
-            return Figures::Strangers { shared, is_article };
+            return Figures::Strangers { shared, is_article, have_one_title };
         }
         let is_telling = later.sketch.is_told_by_name(earlier.sketch, how);
         let [one, other] = [later, earlier].map(View::tally);
@@ -576,8 +605,7 @@ impl Pair<'_> {
 
     /// Whether pages of one origin with the same body text may be two, by prose that is in no body text.
     pub(crate) fn differ_beside(&self, how: Acquaintance) -> bool {
-        let are_of_one_name =
-            self.later.sketch.name.letters == self.earlier.sketch.name.letters;
+        let are_of_one_name = self.later.sketch.name.letters == self.earlier.sketch.name.letters;
         let are_equal = self.own() == [0, 0] && are_of_one_name;
         !are_equal && self.repeats(how).is_none()
     }
@@ -676,8 +704,9 @@ impl View<'_> {
         let starts = [0].into_iter().chain(self.covered.iter().map(|run| run.end));
         let ends = self.covered.iter().map(|run| run.start).chain([end]);
         let runs = starts.zip(ends).map(|(start, next)| start..next.min(end));
-        let is_long =
-            |run: &Range<usize>| run.start < run.end && self.weights.sum(run, |sums| sums.all) >= OWN_RUN;
+        let is_long = |run: &Range<usize>| {
+            run.start < run.end && self.weights.sum(run, |sums| sums.all) >= OWN_RUN
+        };
         let runs: Vec<_> = runs.filter(is_long).collect();
         let own = self.own_blocks(self.by_block(&runs, |sums| sums.words));
         self.sum(&own, |leaf| !leaf.is_linked)
@@ -706,8 +735,9 @@ impl View<'_> {
     }
 
     /// The share of the article, in per cent, that is shared in long runs, if that is enough to be an article: the body text is the article,
-    /// or the element that holds what is shared, whichever has the larger share.
-    fn share(&self, shared: &[usize]) -> Option<Shared> {
+    /// or the element that holds what is shared, whichever has the larger share. If the pages have different titles, only the body text is:
+    /// else what the one quotes in an element of its own, and the other says only, would be the article of both.
+    fn share(&self, shared: &[usize], have_one_title: bool) -> Option<Shared> {
         let shared = self.own_blocks(shared.to_vec());
         let sum: usize = shared.iter().sum();
         if sum < LEAST_SHARED {
@@ -720,6 +750,7 @@ impl View<'_> {
         let of_body = 100 * in_body(&shared) / in_body(&all).max(1);
         let holder = holder(&self.sketch.leaves, &shared, sum);
         let of_holder = 100 * sum / all[holder].iter().sum::<usize>().max(1);
+        let of_holder = if have_one_title { of_holder } else { 0 };
         Some(Shared { percent: of_body.max(of_holder).min(100), weight: sum })
     }
 }
@@ -736,9 +767,8 @@ fn holder(leaves: &[Leaf], weights: &[usize], sum: usize) -> Range<usize> {
             .collect();
         let ends = starts.iter().skip(1).copied().chain([holder.end]);
         let mut parts = starts.iter().zip(ends).map(|(&start, end)| start..end);
-        let holds = |part: &Range<usize>| {
-            100 * weights[part.clone()].iter().sum::<usize>() >= HOLDS * sum
-        };
+        let holds =
+            |part: &Range<usize>| 100 * weights[part.clone()].iter().sum::<usize>() >= HOLDS * sum;
         match parts.find(holds) {
             Some(part) if part.len() > 1 => holder = part,
             _ => return holder,

@@ -198,7 +198,7 @@ impl KeyIndex {
         entries.retain(|&one| is_known(one));
         let of_key = entries.iter().filter(|one| same(one)).count();
         if of_key > KEPT
-            && let Some(oldest) = entries.iter().position(|one| same(one))
+            && let Some(oldest) = entries.iter().position(same)
         {
             entries.remove(oldest);
         }
@@ -442,7 +442,8 @@ mod tests {
         for id in 1..=1000_u64 {
             index.insert(DocId(id), &[key(id)], 0, |_| true);
         }
-        let found: Vec<u64> = index.entries(0).map(|entry| id_before(entry, DocId(1001)).0).collect();
+        let found: Vec<u64> =
+            index.entries(0).map(|entry| id_before(entry, DocId(1001)).0).collect();
         assert_eq!(found, (1001 - (SLOTS + MOST_BEYOND) as u64..=1000).collect::<Vec<_>>());
     }
 }

@@ -13,7 +13,7 @@
 //! |---|---|
 //! | `tokens.rs` | words as bytes; passages of five words |
 //! | `sketch.rs` | what is kept of a page: at most 1.8 KB |
-//! | `keys.rs` | finds earlier pages that share a passage: an index of bottom-k sketches, 256 bytes a page |
+//! | `keys.rs` | finds earlier pages that share a passage: an index of bottom-k sketches, at most 320 bytes a page |
 //! | `compare.rs` | what two pages have in common, and the rules |
 
 mod compare;
@@ -24,7 +24,7 @@ mod tokens;
 use std::ops::Range;
 
 use self::{
-    sketch::{BYTES_PER_LEAF, Links, MOST_BYTES, Name},
+    sketch::{BYTES_PER_LEAF, Links, MOST_BYTES, MOST_OF_TITLE, Name},
     tokens::{Token, passages},
 };
 use crate::{
@@ -281,6 +281,20 @@ fn shared(outline: &Outline, blocks: &[Prose]) -> Vec<u8> {
     found
 }
 
+/// The first words of each line of a name.
+fn title(name: &str, fingerprinter: &Fingerprinter) -> Vec<Token> {
+    let mut title = Vec::new();
+    for line in name.lines() {
+        let most = title.len() + MOST_OF_TITLE;
+        fingerprinter.hashes(line, |class, hash| {
+            if title.len() < most {
+                title.push(Token::of(class, hash));
+            }
+        });
+    }
+    title
+}
+
 /// Where in a text the lines of the body text of a page are: the number of the line, and the text up to the next one. `None` if the text
 /// does not consist of these lines.
 fn body_lines<'a>(outline: &Outline, text: &'a str) -> Option<Vec<(usize, &'a str)>> {
@@ -400,6 +414,7 @@ impl<'a> Reader<'a> {
             is_truncated: self.room == 0,
             is_body_truncated: self.is_body_truncated,
             name: Name { letters: name, digits },
+            title: title(self.outline.name(), self.fingerprinter),
             links: self.links,
             tokens: Vec::with_capacity(self.tokens.len()),
             leaves: Vec::with_capacity(self.blocks.len()),

@@ -11,6 +11,9 @@ pub(super) const BYTES_PER_LEAF: usize = 3;
 
 const TRUNCATED: u8 = 1;
 const BODY_TRUNCATED: u8 = 2;
+const TITLED: u8 = 4;
+/// What is kept of the title, and of the first heading, at most.
+pub(super) const MOST_OF_TITLE: usize = 16;
 
 /// The words of a page in page order, and the blocks that hold them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,6 +25,8 @@ pub(crate) struct Sketch {
     /// Whether some of the body text is missing.
     pub(super) is_body_truncated: bool,
     pub(super) name: Name,
+    /// The first words of its title and of its first heading; empty if they are not known.
+    pub(super) title: Vec<Token>,
     pub(super) links: Links,
 }
 
@@ -53,11 +58,19 @@ impl Sketch {
     pub(crate) fn pack(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.tokens.len() + 4 * self.leaves.len() + 4);
         let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
-        out.push(flag(self.is_truncated, TRUNCATED) | flag(self.is_body_truncated, BODY_TRUNCATED));
+        out.push(
+            flag(self.is_truncated, TRUNCATED)
+                | flag(self.is_body_truncated, BODY_TRUNCATED)
+                | flag(!self.title.is_empty(), TITLED),
+        );
         out.extend(self.name.letters.to_le_bytes());
         out.extend(self.name.digits.to_le_bytes());
         out.extend(self.links.hash.to_le_bytes());
         out.push(self.links.share);
+        if !self.title.is_empty() {
+            push_number(&mut out, self.title.len());
+            out.extend(self.title.iter().map(|token| token.0));
+        }
         push_number(&mut out, self.leaves.len());
         for leaf in &self.leaves {
             let [linked, body] = [leaf.is_linked, leaf.is_body].map(u8::from);
@@ -78,6 +91,12 @@ impl Sketch {
         let [letters, digits, hash] = [letters, digits, hash].map(u32::from_le_bytes);
         let name = Name { letters, digits };
         let links = Links { hash, share };
+        let mut title: &[u8] = &[];
+        if flags & TITLED != 0 {
+            let count = take_number(&mut rest)?;
+            (title, rest) = rest.split_at_checked(count)?;
+        }
+        let title = title.iter().map(|&byte| Token(byte)).collect();
         let count = take_number(&mut rest)?;
         let (mut leaves, mut start) = (Vec::with_capacity(count.min(bytes.len())), 0);
         for _ in 0..count {
@@ -91,7 +110,7 @@ impl Sketch {
         let tokens = rest.iter().map(|&byte| Token(byte)).collect();
         let [is_truncated, is_body_truncated] =
             [TRUNCATED, BODY_TRUNCATED].map(|flag| flags & flag != 0);
-        let sketch = Self { tokens, leaves, is_truncated, is_body_truncated, name, links };
+        let sketch = Self { tokens, leaves, is_truncated, is_body_truncated, name, title, links };
         (rest.len() == start).then_some(sketch)
     }
 }
@@ -143,10 +162,12 @@ mod tests {
         let flags = any::<[bool; 2]>();
         let links = (any::<u32>(), 0..=100_u8).prop_map(|(hash, share)| Links { hash, share });
         let name = any::<[u32; 2]>().prop_map(|[letters, digits]| Name { letters, digits });
-        (blocks, flags, name, links).prop_map(|(blocks, flags, name, links)| {
+        let title = prop::collection::vec(any::<u8>(), 0..2 * MOST_OF_TITLE);
+        (blocks, flags, name, title, links).prop_map(|(blocks, flags, name, title, links)| {
             let [is_truncated, is_body_truncated] = flags;
+            let title = title.into_iter().map(Token).collect();
             let mut sketch =
-                Sketch { is_truncated, is_body_truncated, name, links, ..Sketch::default() };
+                Sketch { is_truncated, is_body_truncated, name, title, links, ..Sketch::default() };
             for (tokens, shared, [is_body, is_linked]) in blocks {
                 let start = sketch.tokens.len();
                 sketch.tokens.extend(tokens.into_iter().map(Token));
@@ -225,8 +246,8 @@ mod tests {
                 }
             }
             let article = Article::of(&outline, &Fingerprinter::new(Recipe::default()));
-            // Flags, name, links and the number of blocks.
-            prop_assert!(article.sketch().pack().len() <= MOST_BYTES + 1 + 8 + 5 + 2);
+            // Flags, name, title, links and the number of blocks.
+            prop_assert!(article.sketch().pack().len() <= MOST_BYTES + 1 + 8 + 1 + 2 * MOST_OF_TITLE + 5 + 2);
             prop_assert_eq!(Sketch::unpack(&article.sketch().pack()), Some(article.sketch().clone()));
         }
     }

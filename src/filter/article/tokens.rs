@@ -59,6 +59,7 @@ pub(super) fn passages(tokens: &[Token]) -> impl Iterator<Item = Range<usize>> {
 }
 
 /// Where each passage ends, and a hash of it, from each token on.
+#[expect(clippy::cast_possible_truncation, reason = "a hash is made of both halves")]
 pub(super) fn hashed_passages(tokens: &[Token]) -> impl Iterator<Item = (usize, u64)> {
     // The latest tokens, the last one lowest; a passage has at most nine.
     let (mut end, mut weight, mut latest) = (0, 0, 0_u128);
