@@ -13,7 +13,7 @@
 //! |---|---|
 //! | `tokens.rs` | words as bytes; passages of five words |
 //! | `sketch.rs` | what is kept of a page: at most 1.8 KB |
-//! | `keys.rs` | finds earlier pages that share a passage: an index of bottom-k sketches, at most 320 bytes a page |
+//! | `keys.rs` | finds earlier pages that share a passage: an index of bottom-k sketches, 256 to 300 bytes a page |
 //! | `compare.rs` | what two pages have in common, and the rules |
 
 mod compare;
