@@ -37,7 +37,7 @@ const LIST_WITH_PROSE: u8 = 60;
 /// The same for pages whose name does not tell them apart.
 const LIST_OF_NAMESAKES: u8 = 25;
 /// The share of the article, in per cent, that the page with the larger one and the other page need across sites: if what is shared is
-/// shorter than this, and if it is longer. The shorter an article, the more of what is taken for it is boilerplate.
+/// shorter than this, and if it is longer or their titles differ. The shorter an article, the more of what is taken for it is boilerplate.
 const SHARES: [[usize; 2]; 2] = [[60, 40], [60, 56]];
 const LONG: usize = 100 * WORD;
 /// At most this many tokens at the end of a long page may be missing in another one, beside those for which others stand there.
@@ -218,8 +218,9 @@ impl Figures {
             Self::Strangers { shared: None, .. } => {
                 found[0] = Some(Obstacle::NoArticle { run: RUN, least: LEAST_SHARED });
             }
-            Self::Strangers { shared: Some([one, other]), is_article, .. } => {
-                let needed = SHARES[usize::from(one.weight.min(other.weight) >= LONG)];
+            Self::Strangers { shared: Some([one, other]), is_article, have_one_title } => {
+                let is_long = one.weight.min(other.weight) >= LONG;
+                let needed = SHARES[usize::from(is_long || !have_one_title)];
                 let [one, other] = [one.percent, other.percent];
                 let are_enough = one.max(other) >= needed[0] && one.min(other) >= needed[1];
                 found[0] = unless(is_article, Obstacle::Beside);
