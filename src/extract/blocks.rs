@@ -4,7 +4,8 @@ use html5ever::{LocalName, local_name};
 use scraper::node::Element;
 
 use super::{
-    boilerplate::{Hint, hint_of, is_article_body, is_discussion, is_main},
+    boilerplate::{Hint, hint_of, is_article_body, is_main, shape_of},
+    kinds::Marks,
     text::Gap,
 };
 
@@ -124,9 +125,13 @@ pub(super) struct Block {
     pub(super) hint: Hint,
     /// Whether it says that it holds the body of an article.
     pub(super) is_body: bool,
-    /// Whether it is named a discussion.
-    pub(super) is_discussion: bool,
+    /// What its names say of the kind of the page.
+    pub(super) marks: Marks,
+    /// Whether it asks for consent to cookies.
+    pub(super) is_consent: bool,
     pub(super) landmark: Landmark,
+    /// Equal for elements of one kind; see [`shape_of`].
+    pub(super) shape: u32,
 }
 
 /// The blocks of a page in page order. The first one is the page; every other one follows its parent.
@@ -144,8 +149,10 @@ impl Blocks {
             kind: Kind::Container,
             hint: Hint::None,
             is_body: false,
-            is_discussion: false,
+            marks: Marks::default(),
+            is_consent: false,
             landmark: Landmark::None,
+            shape: 0,
         };
         Self { all: vec![page], open: 0 }
     }
@@ -161,8 +168,10 @@ impl Blocks {
             kind,
             hint,
             is_body,
-            is_discussion: is_discussion(element),
+            marks: Marks::of(element),
+            is_consent: false,
             landmark: Landmark::of(element),
+            shape: shape_of(element),
         });
         self.open = self.all.len() - 1;
         self.open

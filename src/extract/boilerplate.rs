@@ -31,7 +31,6 @@ static HINTS: LazyLock<Words<HintWord>> = LazyLock::new(|| {
         "note" => HintWord::Note,
         "aside" => HintWord::Aside,
         "comments" => HintWord::Comments,
-        "discussion" => HintWord::Discussion,
         _ => HintWord::State,
     })
 });
@@ -59,8 +58,6 @@ enum HintWord {
     Note,
     Aside,
     Comments,
-    /// What readers write is the content.
-    Discussion,
     /// The name describes the state of something else: has-sidebar.
     State,
 }
@@ -170,16 +167,25 @@ pub(super) fn hint_of(element: &Element) -> Hint {
     }
 }
 
-/// Whether the names of the element's classes or its id are those of a discussion.
-pub(super) fn is_discussion(element: &Element) -> bool {
-    let names = element.attrs.iter().filter(|(name, _)| matches!(name.local, names!("class" "id")));
-    names.flat_map(|(_, value)| value.split_ascii_whitespace()).any(|name| {
-        let names_one = |lower: &str| {
-            words_of(name)
-                .any(|(start, end)| HINTS.get(&lower[start..end]) == Some(HintWord::Discussion))
-        };
-        with_lower_case(name, names_one).unwrap_or(false)
-    })
+/// What elements of one kind have in common, such as the posts of a thread: the tag, the first class and the id, without digits. Zero if
+/// the element has no name.
+pub(super) fn shape_of(element: &Element) -> u32 {
+    let class = attribute(element, &local_name!("class"))
+        .and_then(|classes| classes.split_ascii_whitespace().next());
+    let id = attribute(element, &local_name!("id"));
+    if class.or(id).is_none() {
+        return 0;
+    }
+    let hash = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
+    let names = [Some(&*element.name.local), class, id].into_iter().flatten();
+    let letters = |name: &'_ str| {
+        name.bytes()
+            .take(MAX_NAME)
+            .filter(|byte| !byte.is_ascii_digit())
+            .chain([b' '])
+            .fold(0, hash)
+    };
+    names.map(letters).fold(0x811C_9DC5, |all: u32, one| all.rotate_left(5) ^ one).max(1)
 }
 
 /// Whether the element says that it holds the body of an article: by microdata, or by a name such as post-content.
@@ -220,7 +226,7 @@ fn hint_word_of(name: &str) -> Option<HintWord> {
 
 /// Words with their meanings, from a text file.
 #[derive(Debug)]
-struct Words<R> {
+pub(super) struct Words<R> {
     meanings: HashMap<&'static str, R>,
     /// Bit n of entry b: some word of n bytes starts with byte b. Rules out nearly all other words without hashing them.
     shapes: [u64; 256],
@@ -228,7 +234,7 @@ struct Words<R> {
 
 impl<R: Copy> Words<R> {
     /// Parses words under headings in brackets; `meaning_of` maps headings. Lines that start with `#` are comments.
-    fn parse(file: &'static str, meaning_of: impl Fn(&str) -> R) -> Self {
+    pub(super) fn parse(file: &'static str, meaning_of: impl Fn(&str) -> R) -> Self {
         let mut words = Self { meanings: HashMap::new(), shapes: [0; 256] };
         let mut meaning = None;
         for line in file.lines().filter(|line| !line.starts_with('#')) {
@@ -245,7 +251,7 @@ impl<R: Copy> Words<R> {
     }
 
     /// The meaning of a word of less than 64 bytes.
-    fn get(&self, word: &str) -> Option<R> {
+    pub(super) fn get(&self, word: &str) -> Option<R> {
         let first = usize::from(*word.as_bytes().first()?);
         if self.shapes[first] >> word.len() & 1 == 0 {
             return None;
@@ -255,7 +261,7 @@ impl<R: Copy> Words<R> {
 }
 
 /// The result of `judge` for a name in lower case; `None` for a name that is too long.
-fn with_lower_case<T>(name: &str, judge: impl FnOnce(&str) -> T) -> Option<T> {
+pub(super) fn with_lower_case<T>(name: &str, judge: impl FnOnce(&str) -> T) -> Option<T> {
     let mut buffer = [0; MAX_NAME];
     let lower = buffer.get_mut(..name.len())?;
     lower.copy_from_slice(name.as_bytes());
@@ -265,7 +271,7 @@ fn with_lower_case<T>(name: &str, judge: impl FnOnce(&str) -> T) -> Option<T> {
 
 /// The words of a name from the last to the first, as ranges. A word starts after `-` or `_`, and at a capital that follows a
 /// small letter.
-fn words_of(name: &str) -> impl Iterator<Item = (usize, usize)> {
+pub(super) fn words_of(name: &str) -> impl Iterator<Item = (usize, usize)> {
     let mut rest = name;
     iter::from_fn(move || {
         rest = rest.trim_end_matches(['-', '_']);

@@ -29,8 +29,22 @@ pub(super) struct Declared {
     description: String,
     /// The page's title.
     title: String,
-    /// Whether it is a question with answers, or a thread of a forum.
-    pub(super) is_discussion: bool,
+    /// The headline of an article, as other pages would show it.
+    headline: String,
+    /// Bits of what the page says it is.
+    kinds: u8,
+}
+
+/// What a page says it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Declaration {
+    Article = 1,
+    /// A question with answers, or a thread of a forum.
+    Discussion = 2,
+    Product = 4,
+    /// A list of other pages.
+    List = 8,
 }
 
 impl Declared {
@@ -42,7 +56,9 @@ impl Declared {
     /// Whether a heading is the title, or a part of it, as beside the site's name.
     pub(super) fn is_title(&self, heading: &str) -> bool {
         let is_part = |part: &str, whole: &str| part.len() >= LEAST_TITLE && whole.contains(part);
-        is_part(heading, &self.title) || is_part(&self.title, heading)
+        [&self.title, &self.headline]
+            .into_iter()
+            .any(|title| is_part(heading, title) || is_part(title, heading))
     }
 
     /// Reads a description.
@@ -55,7 +71,28 @@ impl Declared {
     /// Reads the name of a type in schema.org's vocabulary.
     pub(super) fn is_of_type(&mut self, name: &str) {
         let name = name.rsplit(['/', '#', ':']).next().unwrap_or_default();
-        self.is_discussion |= matches!(name, "DiscussionForumPosting" | "QAPage" | "Question");
+        self.kinds |= match name {
+            "DiscussionForumPosting" | "QAPage" | "Question" => Declaration::Discussion as u8,
+            "Product" | "ProductGroup" | "IndividualProduct" => Declaration::Product as u8,
+            "CollectionPage" | "SearchResultsPage" => Declaration::List as u8,
+            "Article" | "NewsArticle" | "BlogPosting" | "TechArticle" | "ReportageNewsArticle" => {
+                Declaration::Article as u8
+            }
+            _ => 0,
+        };
+    }
+
+    /// Whether the page says that it is this, among other things.
+    pub(super) fn says(&self, kind: Declaration) -> bool {
+        self.kinds & kind as u8 != 0
+    }
+
+    /// Reads the headline of an article.
+    pub(super) fn headline(&mut self, headline: &str) {
+        if self.headline.is_empty() {
+            headline.trim()[..headline.trim().floor_char_boundary(LONGEST_TITLE)]
+                .clone_into(&mut self.headline);
+        }
     }
 
     /// Reads JSON-LD.
@@ -76,6 +113,7 @@ impl Declared {
                             {
                                 self.body = text;
                             }
+                            ("headline", Value::String(text)) => self.headline(&text),
                             (_, value) => values.push(value),
                         }
                     }

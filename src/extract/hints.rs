@@ -1,20 +1,26 @@
 //! Decides which blocks count as text of the page: their [`Hint`]s, as far as the page's measurements and declarations agree.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, iter};
 
 use super::{
     blocks::{Block, Kind, Landmark},
     boilerplate::Hint,
-    declared::{Declared, Found},
+    declared::{Declaration, Declared, Found},
+    kinds::PageKind,
     labels::Label,
     measure::{Sum, measure_segments, sum_by_block},
     text::{Segment, Writer},
 };
 
+/// The longest text that asks for consent to cookies, and the longest that is the name of who wrote a post.
+const CONSENT: usize = 2000;
+const NAME: usize = 40;
 /// Prose of a block below which a misleading hint is believed.
 const LEAST: usize = 140;
-/// Prose that must remain without comments for comments to be dropped, and the same for teasers.
-const WITHOUT_COMMENTS: usize = 250;
+/// Text that must remain without comments for comments to be dropped, and prose unless the page names its article. Prose that must remain
+/// without teasers.
+const WITHOUT_COMMENTS: usize = 80;
+const SHORT: usize = 250;
 const WITHOUT_TEASERS: usize = 1500;
 /// Teasers with less than this part of the prose are always dropped.
 const FEW_TEASERS: usize = 8;
@@ -36,6 +42,7 @@ pub(super) struct Judged {
     /// The segments with what declared prose counts more.
     pub(super) weighed: Vec<Sum>,
     pub(super) hints: Vec<Hint>,
+    pub(super) kind: PageKind,
 }
 
 /// Measures a page. The prose that is declared to be the article's counts more than other.
@@ -48,13 +55,14 @@ pub(super) fn judge(
     let segments = measure_segments(&blocks, writer);
     let shown = sum_by_block(&blocks, writer, |index, _| segments[index]);
     mark_sections(&mut blocks, writer, labels, &shown);
-    let is_discussion = declared.is_discussion || is_discussion(&blocks, &shown);
+    let kind = PageKind::of(&blocks, &shown, declared);
+    mark_consent(&mut blocks, writer, &shown);
     let worth = {
         let page = Hinted::new(&blocks, writer, &segments, &shown);
         let is_in_place = |found: &Found| page.is_in_place(found);
         if let Some(found) = declared.find_body(writer).filter(is_in_place) {
             page.worth(&found, |_| true)
-        } else if !(is_discussion && page.has_block_with(BESIDE_WHOLE))
+        } else if !(kind == PageKind::Discussion && page.has_block_with(BESIDE_WHOLE))
             && let Some(found) = declared.find_description(writer).filter(is_in_place)
         {
             page.worth_of_description(&found)
@@ -67,9 +75,9 @@ pub(super) fn judge(
         segment.prose += worth;
     }
     let sums = sum_by_block(&blocks, writer, |index, _| weighed[index]);
-    let mut hints = credible_hints(&blocks, &sums, &shown, is_discussion);
+    let mut hints = credible_hints(&blocks, &sums, &shown, declared, kind);
     mark_copies(&blocks, writer, &mut hints);
-    (blocks, Judged { segments, weighed, hints })
+    (blocks, Judged { segments, weighed, hints, kind })
 }
 
 /// Gives a hint to the boxes and sections that a line labels, unless they are much of the page.
@@ -128,21 +136,73 @@ fn mark_sections(blocks: &mut [Block], writer: &Writer, labels: &[Option<Label>]
     }
 }
 
-/// Whether the page is a discussion: it is named so, and consists of comments, or of what is named so.
-fn is_discussion(blocks: &[Block], sums: &[Sum]) -> bool {
-    let mut hints = vec![Hint::None; blocks.len()];
-    let (mut most, mut comments) = (0, 0);
-    for index in 1..blocks.len() {
-        let (inherited, own) = (hints[blocks[index].parent], blocks[index].hint);
-        hints[index] = inherited.max(own);
-        if inherited < Hint::Comments && own == Hint::Comments {
-            comments += sums[index].prose;
+/// Whether it may be a post, whatever its names say: "topic-author" is that of the one who asked.
+fn is_post(sum: Sum) -> bool {
+    sum.prose >= LEAST && sum.linked * 4 <= sum.bytes
+}
+
+/// Marks boxes that ask for consent to cookies, by what they say. They stand outside of the article, and hold nothing else.
+fn mark_consent(blocks: &mut [Block], writer: &Writer, sums: &[Sum]) {
+    for index in 0..writer.segments.len() {
+        if !asks_for_consent(writer.text_of(index)) {
+            continue;
         }
-        if hints[index] == Hint::None && blocks[index].is_discussion {
-            most = most.max(sums[index].prose);
+        let mut outermost = 0;
+        let mut block = writer.segments[index].block;
+        while block > 0
+            && sums[block].bytes <= CONSENT
+            && sums[block].bytes * 2 <= sums[0].bytes.max(CONSENT)
+            && sums[block].titles == 0
+        {
+            outermost = block;
+            block = blocks[block].parent;
+        }
+        let is_box = blocks[outermost].kind == Kind::Container && !is_in_article(blocks, outermost);
+        if outermost > 0 && is_box && sums[outermost].bytes < sums[0].bytes {
+            blocks[outermost].is_consent = true;
         }
     }
-    most * 2 >= sums[0].prose.max(DECLARED) || (most > 0 && comments * 3 >= sums[0].prose * 2)
+}
+
+fn is_in_article(blocks: &[Block], block: usize) -> bool {
+    iter::successors(Some(block), |&block| (block > 0).then(|| blocks[block].parent)).any(|block| {
+        blocks[block].is_body
+            || matches!(blocks[block].landmark, Landmark::Article | Landmark::Main)
+    })
+}
+
+/// Whether a line asks for consent to cookies, or says that they are used here.
+fn asks_for_consent(line: &str) -> bool {
+    const NAMES: [&str; 4] = ["cookie", "クッキー", "Cookie", "COOKIE"];
+    const PHRASES: [&str; 22] = [
+        "we use cookies",
+        "uses cookies",
+        "we and our partners",
+        "use of cookies",
+        "our cookie",
+        "accept cookies",
+        "accept all cookies",
+        "using cookies",
+        "cookies to ensure",
+        "cookie settings",
+        "使用cookie",
+        "使用 cookie",
+        "cookieを使用",
+        "cookieの使用",
+        "クッキーを使用",
+        "クッキーの使用",
+        "cookie（クッキー）",
+        "verwendet cookies",
+        "verwenden cookies",
+        "utilise des cookies",
+        "utiliza cookies",
+        "utilizamos cookies",
+    ];
+    if !NAMES.iter().any(|name| line.contains(name)) {
+        return false;
+    }
+    let lower = line.to_lowercase();
+    PHRASES.iter().any(|phrase| lower.contains(phrase))
 }
 
 /// A page with its measurements and with hints that nothing was compared with.
@@ -165,7 +225,7 @@ impl<'a> Hinted<'a> {
 
     /// Whether a declared text is where the page has its article, if it says where. A blog's motto is declared on every page.
     fn is_in_place(&self, found: &Found) -> bool {
-        let article = named_body(self.blocks, &self.hints, self.sums)
+        let article = named_body(self.blocks, &self.hints, self.sums, self.sums)
             .or_else(|| only_one(self.blocks, &self.hints, Landmark::Article));
         let Some(article) = article else { return true };
         let is_inside = |index: usize| {
@@ -245,7 +305,12 @@ pub(super) fn has_contents(blocks: &[Block], sums: &[Sum]) -> bool {
 }
 
 /// The block that is named the body of the page's article. A page with several articles has none.
-pub(super) fn named_body(blocks: &[Block], hints: &[Hint], sums: &[Sum]) -> Option<usize> {
+pub(super) fn named_body(
+    blocks: &[Block],
+    hints: &[Hint],
+    sums: &[Sum],
+    plain: &[Sum],
+) -> Option<usize> {
     let is_body = |&block: &usize| {
         blocks[block].is_body && hints[block] <= Hint::Teaser && sums[block].bytes > 0
     };
@@ -253,11 +318,14 @@ pub(super) fn named_body(blocks: &[Block], hints: &[Hint], sums: &[Sum]) -> Opti
     let &largest = bodies.iter().rev().max_by_key(|&&body| sums[body].bytes)?;
     let (inside, outside): (Vec<usize>, Vec<usize>) =
         bodies.iter().partition(|&body| (largest..blocks[largest].end).contains(body));
+
     if outside.iter().any(|&other| sums[other].bytes * 4 >= sums[largest].bytes) {
         return None;
     }
-    // The innermost one with nearly all of it.
-    inside.into_iter().rfind(|&body| sums[body].bytes * 5 >= sums[largest].bytes * 4)
+    // The innermost one with most of it.
+    // Where hints leave little of it, they are not believed.
+    let plain = if plain[largest].prose * 2 < sums[largest].prose { sums } else { plain };
+    inside.into_iter().rfind(|&body| plain[body].bytes * 5 >= plain[largest].bytes * 3)
 }
 
 /// The only block of its kind.
@@ -290,29 +358,53 @@ fn holders_of_body(blocks: &[Block], sums: &[Sum]) -> Vec<bool> {
 }
 
 /// The hint of each block, inherited from its parents. Hints that would drop too much are ignored.
-fn credible_hints(blocks: &[Block], sums: &[Sum], shown: &[Sum], is_discussion: bool) -> Vec<Hint> {
+fn credible_hints(
+    blocks: &[Block],
+    sums: &[Sum],
+    shown: &[Sum],
+    declared: &Declared,
+    kind: PageKind,
+) -> Vec<Hint> {
     let mut hints = vec![Hint::None; blocks.len()];
     let holds_body = holders_of_body(blocks, sums);
     let (mut comments, mut boilerplate) = (0, 0);
+    // Text outside of links and headings that has no hint.
+    let free = |sum: &Sum| sum.bytes - sum.linked - sum.titles;
+    let mut plain = free(&sums[0]);
     for index in 1..blocks.len() {
         let (block, sum) = (blocks[index], sums[index]);
         let inherited = hints[block.parent];
         let is_greater_part = sum.prose >= LEAST && sum.prose * 2 >= sums[0].prose;
         let is_declared = sum.prose >= shown[index].prose + DECLARED * 9 / 10;
+        let is_card = kind == PageKind::Discussion && block.marks.is_card() && sum.bytes > NAME;
         hints[index] = inherited.max(match block.hint {
+            _ if block.is_consent => Hint::Boilerplate,
+            Hint::None if is_card && !is_greater_part => Hint::Aside,
             _ if is_declared || holds_body[index] => Hint::None,
             Hint::Aside if is_greater_part => Hint::None,
+            Hint::Aside
+                if kind == PageKind::Discussion && !block.marks.is_card() && is_post(sum) =>
+            {
+                Hint::None
+            }
             Hint::Boilerplate if is_greater_part && sum.linked * 2 <= sum.bytes => Hint::None,
             hint => hint,
         });
         if inherited == Hint::None {
             comments += if hints[index] == Hint::Comments { sum.prose } else { 0 };
             boilerplate += if hints[index] == Hint::Boilerplate { sum.prose } else { 0 };
+            plain -= if hints[index] == Hint::None { 0 } else { free(&sum) };
         }
     }
     let rest = sums[0].prose - comments - boilerplate;
-    mark_teasers(blocks, sums, rest, &mut hints);
-    if rest < WITHOUT_COMMENTS || is_discussion {
+    if kind != PageKind::List {
+        mark_teasers(blocks, sums, rest, &mut hints);
+    }
+    let has_article = || {
+        declared.says(Declaration::Article) && named_body(blocks, &hints, shown, shown).is_some()
+    };
+    let is_stub = plain < WITHOUT_COMMENTS || (rest < SHORT && !has_article());
+    if is_stub || kind == PageKind::Discussion {
         for hint in hints.iter_mut().filter(|hint| **hint == Hint::Comments) {
             *hint = Hint::None;
         }

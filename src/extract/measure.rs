@@ -13,6 +13,9 @@ use super::{
 const LONG: usize = 100;
 const SENTENCE: usize = 40;
 
+/// Lines in a row that are prose if each is a sentence.
+const VERSE: usize = 4;
+
 /// What a segment contains, or a block including the blocks in it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sum {
@@ -47,13 +50,38 @@ pub(super) fn measure_segments(blocks: &[Block], writer: &Writer) -> Vec<Sum> {
         Sum {
             bytes: text.len(),
             linked: segment.linked,
-            prose: prose(text, segment.linked, kind),
+            prose: if is_verse(blocks, writer, index) {
+                text.len()
+            } else {
+                prose(text, segment.linked, kind)
+            },
             titles: if is_heading { text.len() - segment.linked } else { 0 },
             headings: usize::from(is_heading),
             linked_headings: usize::from(is_heading && segment.linked * 5 >= text.len() * 4),
         }
     };
     writer.segments.iter().enumerate().map(sum).collect()
+}
+
+/// Whether a line is one of several sentences, however short: those of a poem, or of a dialogue.
+fn is_verse(blocks: &[Block], writer: &Writer, index: usize) -> bool {
+    let segments = &writer.segments;
+    let is_short_sentence = |at: usize| {
+        let kind = blocks[segments[at].block].kind;
+        segments[at].linked == 0
+            && matches!(kind, Kind::Container | Kind::Paragraph)
+            && is_sentence(writer.text_of(at))
+    };
+    let is_beside = |at: usize| {
+        let (one, other) = (segments[index].block, segments[at].block);
+        let are_alike =
+            blocks[one].kind == blocks[other].kind && blocks[one].parent == blocks[other].parent;
+        (one == other || (are_alike && one > 0 && other > 0)) && is_short_sentence(at)
+    };
+    let is_one_of = |first: usize| (first..first + VERSE).all(|at| at == index || is_beside(at));
+    is_short_sentence(index)
+        && (index.saturating_sub(VERSE - 1)..=index)
+            .any(|first| first + VERSE <= segments.len() && is_one_of(first))
 }
 
 /// Adds up segments by block, including the blocks in it.

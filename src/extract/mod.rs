@@ -43,6 +43,7 @@ mod directives;
 mod guard;
 mod hidden;
 mod hints;
+mod kinds;
 mod labels;
 mod links;
 mod measure;

@@ -29,9 +29,10 @@ use super::{
     boilerplate::Hint,
     declared::Declared,
     hints::{self, Judged, has_contents, named_body, only_one},
+    kinds::PageKind,
     labels::{Label, label_of},
     measure::{Sum, sum_by_block},
-    text::Writer,
+    text::{Segment, Writer},
 };
 
 /// Body text of fewer bytes may be a remnant ...
@@ -48,6 +49,8 @@ const AROUND: usize = 200;
 const NEIGHBOUR: usize = 200;
 /// Text with a page's title that makes a block the article.
 const UNDER_TITLE: usize = 100;
+/// Text outside of links and headings that makes a block a post of a thread or list.
+const LEAST_POST: usize = 30;
 /// How many levels outwards a neighbour may be that is short compared with the content.
 const NEAR: usize = 2;
 /// A line with fewer bytes that is a single link may be a name, and is kept.
@@ -58,26 +61,46 @@ pub(super) fn choose(blocks: Vec<Block>, writer: &Writer, declared: &Declared) -
     let labels: Vec<Option<Label>> =
         (0..writer.segments.len()).map(|index| label_of(writer.text_of(index))).collect();
     let (blocks, judged) = hints::judge(blocks, writer, declared, &labels);
-    let Judged { segments, weighed, hints } = judged;
+    let Judged { segments, weighed, hints, kind } = judged;
     let sums_of = |segments: &[Sum]| sum_by_block(&blocks, writer, |index, _| segments[index]);
-    let named = named_body(&blocks, &hints, &sums_of(&segments));
+    let raw = sums_of(&segments);
+    let shown_of = |index: usize, segment: &Segment| {
+        if hints[segment.block] <= Hint::Teaser { segments[index] } else { Sum::default() }
+    };
+    let named = match kind {
+        PageKind::List => None,
+        _ => named_body(&blocks, &hints, &raw, &sum_by_block(&blocks, writer, shown_of)),
+    };
+    let is_opening = |&body: &usize| {
+        kind == PageKind::Discussion && has_comments_around(&blocks, &hints, &raw, body)
+    };
+    let named = named.filter(|body| !is_opening(body));
     // In a named body, what is declared may be the first lines only.
     let segments = if named.is_some() { segments } else { weighed };
     let sums = sums_of(&segments);
-    let page = Measured { blocks: &blocks, writer, segments: &segments, hints: &hints };
+    let page = Measured { blocks: &blocks, writer, segments: &segments, hints: &hints, kind };
     let shown: Vec<bool> =
         writer.segments.iter().map(|segment| hints[segment.block] != Hint::Boilerplate).collect();
     let shown_bytes = page.bytes(&shown);
-    if is_remnant(shown_bytes, sums[0].bytes) {
+    let consent: usize = (1..blocks.len())
+        .filter(|&block| blocks[block].is_consent)
+        .map(|block| sums[block].bytes)
+        .sum();
+    if is_remnant(shown_bytes, sums[0].bytes - consent) {
         return vec![true; segments.len()];
     }
     let weights = page.weights();
     let plain = page.plain();
-    let root = named.or_else(|| page.main(&weights)).unwrap_or(0);
+    let root = named
+        .or_else(|| page.main(&weights))
+        .unwrap_or_else(|| if kind == PageKind::List { page.around_posts() } else { 0 });
     let weight = weights[root];
-    let is_listing = weight < LISTING
-        || weight * LISTING_RATIO < plain[root].bytes
-        || (weight < SHORT_LISTING && weight * 2 < plain[root].bytes);
+    let is_entries = !matches!(kind, PageKind::Discussion | PageKind::Product);
+    let is_listing = kind == PageKind::List
+        || is_entries
+            && (weight < LISTING
+                || weight * LISTING_RATIO < plain[root].bytes
+                || (weight < SHORT_LISTING && weight * 2 < plain[root].bytes));
     let mut keeps = if !is_listing {
         page.content(root, &sums, &plain, &weights)
     } else if root > 0 {
@@ -94,6 +117,19 @@ pub(super) fn choose(blocks: Vec<Block>, writer: &Writer, declared: &Declared) -
     if kept == 0 || (named.is_none() && is_remnant(kept, shown_bytes)) { shown } else { keeps }
 }
 
+/// Whether readers wrote more around a block than it has.
+fn has_comments_around(blocks: &[Block], hints: &[Hint], sums: &[Sum], body: usize) -> bool {
+    let (mut at, mut comments) = (1, 0);
+    while at < blocks.len() {
+        let holds_body = (at..blocks[at].end).contains(&body);
+        let are_comments =
+            blocks[at].hint == Hint::Comments && hints[at] == Hint::None && !holds_body;
+        comments += if are_comments { sums[at].prose } else { 0 };
+        at = if are_comments || at == body { blocks[at].end } else { at + 1 };
+    }
+    comments > sums[body].prose
+}
+
 /// Whether so little is kept that the choice must be wrong.
 fn is_remnant(kept: usize, of: usize) -> bool {
     kept < REMNANT && kept * REMNANT_RATIO < of
@@ -105,6 +141,7 @@ struct Measured<'a> {
     writer: &'a Writer,
     segments: &'a [Sum],
     hints: &'a [Hint],
+    kind: PageKind,
 }
 
 impl Measured<'_> {
@@ -143,6 +180,19 @@ impl Measured<'_> {
         article.or_else(|| only(Landmark::Main).filter(has_most))
     }
 
+    /// The innermost block with all that is named the body of an article, if there are several.
+    fn around_posts(&self) -> usize {
+        let is_post =
+            |&block: &usize| self.blocks[block].is_body && self.hints[block] == Hint::None;
+        let mut posts = (1..self.blocks.len()).filter(is_post);
+        let (Some(first), Some(last)) = (posts.next(), posts.last()) else { return 0 };
+        let mut block = first;
+        while block > 0 && last >= self.blocks[block].end {
+            block = self.blocks[block].parent;
+        }
+        block
+    }
+
     /// The innermost block with the heading that is the page's title and some text that is not links, unless the page is a list.
     fn titled(&self, sums: &[Sum], declared: &Declared) -> Option<usize> {
         let is_title = |&index: &usize| {
@@ -170,7 +220,10 @@ impl Measured<'_> {
 
     /// Steps 4 and 5: for each segment whether it is part of the content.
     fn content(&self, root: usize, sums: &[Sum], plain: &[Sum], weights: &[usize]) -> Vec<bool> {
-        let mut path = self.path(root, weights);
+        if self.kind == PageKind::Product {
+            return self.goods(root, sums, plain, weights);
+        }
+        let mut path = self.path(root, plain, weights);
         let core = grow(&mut path, plain);
         let content = path[path.len() - 1];
         let is_in_core = |block: usize| (core..self.blocks[core].end).contains(&block);
@@ -195,11 +248,12 @@ impl Measured<'_> {
     }
 
     /// The blocks from the page down to the innermost container with most of the prose.
-    fn path(&self, root: usize, weights: &[usize]) -> Vec<usize> {
+    fn path(&self, root: usize, plain: &[Sum], weights: &[usize]) -> Vec<usize> {
         let mut path = vec![root];
         let heaviest = |block| self.children(block).max_by_key(|&child| weights[child]);
         while let Some(child) = heaviest(path[path.len() - 1])
             && weights[child] * 10 >= weights[root] * 7
+            && !self.has_others(child, plain)
         {
             path.push(child);
         }
@@ -209,6 +263,49 @@ impl Measured<'_> {
             path.pop();
         }
         path
+    }
+
+    /// For each segment whether it is about a product: from its name on all that stands around its description and is not links.
+    fn goods(&self, root: usize, sums: &[Sum], plain: &[Sum], weights: &[usize]) -> Vec<bool> {
+        let path = self.path(root, plain, weights);
+        let is_name = |&block: &usize| {
+            let sum = plain[block];
+            self.hints[block] == Hint::None
+                && (self.blocks[block].kind == Kind::Heading || self.blocks[block].marks.is_goods())
+                && sum.bytes > sum.linked * 2
+        };
+        let core = path[path.len() - 1];
+        let name = (1..self.blocks.len()).find(is_name).filter(|&name| name < core).unwrap_or(core);
+        let holds_name = |&block: &usize| (block..self.blocks[block].end).contains(&name);
+        let around = path.into_iter().rfind(holds_name).unwrap_or(root);
+        let mut keeps = vec![false; self.blocks.len()];
+        self.keep(around, &mut keeps, |block| {
+            let is_before = self.blocks[block].end <= name;
+            let sum = sums[block];
+            !is_before && self.hints[block] <= Hint::Teaser && sum.linked * 2 <= sum.bytes
+        });
+        let kept = |segment: &Segment| {
+            keeps[segment.block] && (segment.block >= name || segment.block == around)
+        };
+        self.writer.segments.iter().map(kept).collect()
+    }
+
+    /// Whether a block is one of several posts: of a thread, or of a list whose posts all have a linked title.
+    fn has_others(&self, post: usize, plain: &[Sum]) -> bool {
+        let parent = self.blocks[post].parent;
+        let is_post = |block: usize| {
+            let sum = plain[block];
+            self.hints[block] == Hint::None
+                && sum.bytes - sum.linked - sum.titles >= LEAST_POST
+                && (self.kind == PageKind::Discussion
+                    || (sum.headings > 0 && sum.linked_headings > 0))
+        };
+        let is_alike = |&block: &usize| {
+            block != post && self.blocks[block].shape == self.blocks[post].shape && is_post(block)
+        };
+        self.blocks[post].shape != 0
+            && is_post(post)
+            && self.children(parent).any(|block| is_alike(&block))
     }
 
     /// Keeps a block and the blocks in it, except those that are not wanted and their content.

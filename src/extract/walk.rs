@@ -236,6 +236,11 @@ impl<'a> Walk<'a, '_> {
         if names.iter().filter_map(|name| attribute(element, name)).any(is_description) {
             self.declared.describe(content);
         }
+        match attribute(element, &local_name!("property")).map(str::trim) {
+            Some("og:title") => self.declared.headline(content),
+            Some("og:type") if content.trim() == "product" => self.declared.is_of_type("Product"),
+            _ => {}
+        }
         let is_refresh = attribute(element, &local_name!("http-equiv"))
             .is_some_and(|pragma| pragma.trim().eq_ignore_ascii_case("refresh"));
         // In `noscript` it leads to a page that asks for scripts.

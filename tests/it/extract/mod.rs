@@ -4,6 +4,7 @@ mod body;
 mod charsets;
 mod fixtures;
 mod hostile;
+mod kinds;
 mod labelled;
 mod languages;
 mod laws;

@@ -1,0 +1,400 @@
+//! Pages of kinds other than articles, with the markup that forum software, shops and portals write: threads, lists, products, news.
+//!
+//! Each was written by hand. What it has to keep and to leave out is listed line by line.
+
+use super::extract;
+
+/// Checks that the body text has these passages, and none of those.
+fn check(name: &str, html: &str, kept: &[&str], dropped: &[&str]) {
+    let text = extract(html).text;
+    for passage in kept {
+        assert!(text.contains(passage), "{name} lacks {passage:?}:\n{text}");
+    }
+    for passage in dropped {
+        assert!(!text.contains(passage), "{name} has {passage:?}:\n{text}");
+    }
+}
+
+fn links(names: &[&str]) -> String {
+    let link = |(number, name): (usize, &&str)| format!("<li><a href=/l{number}>{name}</a></li>");
+    names.iter().enumerate().map(link).collect()
+}
+
+#[test]
+fn the_posts_of_a_phpbb_thread_are_content() {
+    let post = |number: usize, text: &str| {
+        format!(
+            "<div id=p{number} class=\"post has-profile bg{}\"><div class=inner><dl class=postprofile id=profile{number}><dt class=\"has-profile-rank\">
+             <a href=/u{number} class=username>sailor{number}</a></dt><dd class=profile-rank>Site regular</dd><dd class=profile-posts><strong>Posts:</strong> <a href=/s>1{number}7</a></dd>
+             <dd class=profile-joined><strong>Joined:</strong> Tue Mar 03, 2015 9:1{number} pm</dd><dd><strong>Location:</strong> Far harbour</dd></dl>
+             <div class=postbody><div id=post_content{number}><h3><a href=#p{number}>Re: Which anchor for sand?</a></h3><ul class=post-buttons><li><a href=/r class=button><span class=sr-only>Quote</span></a></li></ul>
+             <p class=author><a class=unread href=/p>Post</a> by <strong><a href=/u{number}>sailor{number}</a></strong> » Sun May 19, 2024 8:0{number} am</p>
+             <div class=content>{text}</div></div><div id=sig{number} class=signature>Fair winds and following seas to all of you</div></div></div></div><hr class=divider>",
+            number % 2 + 1
+        )
+    };
+    let posts = [
+        post(1, "Hello all, I have a boat of nine metres, and the anchorage at the island is all sand. The old plough drags whenever the wind goes round. What do you use?"),
+        post(2, "A spade type, 15 kg. Never dragged."),
+        post(3, "Same here. Put out more chain than you think, five times the depth at least, and it holds."),
+        post(4, "Thanks, ordered one!"),
+    ]
+    .concat();
+    let html = format!(
+        "<title>Which anchor for sand? - Sailors' forum</title><body id=phpbb class=\"nojs notouch section-viewtopic ltr\"><div id=wrap class=wrap><a id=top class=top-anchor></a>
+         <div id=page-header><div class=headerbar role=banner><div class=inner><div id=site-description class=site-description><p>The board for people with boats</p></div></div></div>
+         <div class=navbar role=navigation><ul id=nav-main>{}</ul></div></div>
+         <div id=page-body class=page-body role=main><h2 class=topic-title><a href=/t>Which anchor for sand?</a></h2>
+         <div class=\"action-bar bar-top\"><a href=/reply class=button>Post Reply</a><div class=pagination>4 posts • Page 1 of 1</div></div>{posts}
+         <div class=\"action-bar actions-jump\"><p class=jumpbox-return><a href=/f>Return to “Gear and rigging”</a></p></div>
+         <div class=\"stat-block online-list\"><h3>Who is online</h3><p>Users browsing this forum: No registered users and 3 guests</p></div></div>
+         <div id=page-footer class=page-footer role=contentinfo><div class=copyright><p>Powered by forum software of some group</p></div></div></div>",
+        links(&["Quick links", "FAQ", "Login", "Register", "Board index"])
+    );
+    check(
+        "phpBB",
+        &html,
+        &[
+            "all sand. The old plough drags",
+            "A spade type, 15 kg. Never dragged.",
+            "five times the depth",
+            "Thanks, ordered one!",
+        ],
+        &[
+            "Fair winds",
+            "Site regular",
+            "Far harbour",
+            "Who is online",
+            "Powered by",
+            "Register",
+            "people with boats",
+        ],
+    );
+}
+
+#[test]
+fn the_posts_of_a_discuz_thread_are_content() {
+    let post = |number: usize, text: &str| {
+        format!(
+            "<div id=post_{number}><table id=pid{number} class=plhin cellspacing=0><tr><td class=pls rowspan=2><div id=favatar{number} class=\"pls favatar\"><div class=pi><div class=authi><a href=/u{number} class=xw1>海上的人{number}</a></div></div>
+             <div class=tns><table><tr><th><p><a href=/a class=xi2>{number}2</a></p>主题</th><th><p><a href=/b class=xi2>{number}04</a></p>帖子</th><td><p><a href=/c class=xi2>9{number}7</a></p>积分</td></tr></table></div>
+             <p><em><a href=/g>中级会员</a></em></p><dl class=pil><dt>积分</dt><dd><a href=/d class=xi2>9{number}7</a></dd></dl><ul class=\"xl xl2 o\"><li class=pm2><a href=/pm>发消息</a></li></ul></div></td>
+             <td class=plc><div class=pi><strong><a href=/f{number}><em>{number}</em><sup>#</sup></a></strong><div class=pti><div class=authi><em id=authorposton{number}>发表于 2024-4-6 20:4{number}</em><span class=pipe>|</span><a href=/o>只看该作者</a></div></div></div>
+             <div class=pct><div class=pcb><div class=t_fsz><table><tr><td class=t_f id=postmessage_{number}>{text}</td></tr></table></div></div></div></td></tr>
+             <tr><td class=\"plc plm\"><div class=sign style=max-height:100px>一个人的航海日记，欢迎来我的空间看看</div></td></tr>
+             <tr><td class=pls></td><td class=plc><div class=po><div class=\"pob cl\"><em><a class=fastre href=/r>回复</a></em><p><a href=/j>举报</a></p></div></div></td></tr></table></div>"
+        )
+    };
+    let posts = [
+        post(1, "大家好，我有一条九米长的帆船，岛边的锚地全是沙底，原来的犁锚风一转向就走锚。请问各位都用什么锚？"),
+        post(2, "用铲锚，十五公斤的，从来没走过。"),
+        post(3, "同意楼上。链子要比你想的多放一些，至少是水深的五倍，这样才抓得住。"),
+        post(4, "谢谢，已经下单了！"),
+    ]
+    .concat();
+    let html = format!(
+        "<title>沙底用什么锚？ - 航海论坛</title><body id=nv_forum class=pg_viewthread><div id=toptb class=cl><div class=wp><a href=/h>设为首页</a><a href=/s>收藏本站</a></div></div>
+         <div id=hd><div class=wp><div id=um><p>请 <a href=/login>登录</a> 后使用快捷导航</p></div><div id=nv><ul>{}</ul></div></div></div>
+         <div id=wp class=wp><div id=pt class=\"bm cl\"><div class=z><a href=/>航海论坛</a> <em>»</em> <a href=/x>论坛</a> <em>›</em> <a href=/y>装备交流</a></div></div>
+         <div id=ct class=\"wp cl\"><div id=pgt class=\"pgs mbm cl\"><span class=pgb><a href=/back>返回列表</a></span></div>
+         <div id=postlist class=\"pl bm\"><table cellspacing=0><tr><td class=\"pls ptn pbn\"><div class=\"hm ptn\"><span class=xg1>查看:</span> <span class=xi1>1031</span><span class=pipe>|</span><span class=xg1>回复:</span> <span class=xi1>3</span></div></td>
+         <td class=\"plc ptm pbn vwthd\"><h1 class=ts><span id=thread_subject>沙底用什么锚？</span></h1></td></tr></table>{posts}</div></div></div>
+         <div id=ft class=\"wp cl\"><div id=flk><p><a href=/z>小黑屋</a> 粤ICP备00000000号</p><p class=xs0>GMT+8, 2024-5-20 10:00</p></div></div>",
+        links(&["论坛", "家园", "相册", "活动", "排行榜"])
+    );
+    check(
+        "Discuz",
+        &html,
+        &["原来的犁锚风一转向就走锚", "从来没走过", "至少是水深的五倍", "谢谢，已经下单了"],
+        &[
+            "航海日记",
+            "中级会员",
+            "发消息",
+            "设为首页",
+            "快捷导航",
+            "返回列表",
+            "备00000000号",
+            "举报",
+        ],
+    );
+}
+
+#[test]
+fn the_posts_of_a_discourse_topic_are_content() {
+    let post = |number: usize, text: &str| {
+        format!(
+            "<div id=post_{number} itemprop={} itemscope itemtype=http://schema.org/Comment class=\"topic-body crawler-post\"><div class=crawler-post-meta>
+             <span class=creator itemprop=author itemscope itemtype=http://schema.org/Person><a itemprop=url href=/u/{number}><span itemprop=name>sailor{number}</span></a></span>
+             <span class=crawler-post-infos><time itemprop=datePublished class=post-time>May 19, 2024, 8:0{number}am</time><span itemprop=position>{number}</span></span></div>
+             <div class=post itemprop=text><p>{text}</p></div>
+             <div itemprop=interactionStatistic itemscope><meta itemprop=userInteractionCount content=2><span class=post-likes>2 Likes</span></div></div>",
+            if number == 1 { "mainEntity" } else { "comment" }
+        )
+    };
+    let posts = [
+        post(1, "I have a boat of nine metres, and the anchorage at the island is all sand. The old plough drags whenever the wind goes round, mostly at three in the morning, and I should like to sleep for once. What do you use?"),
+        post(2, "A spade type, 15 kg. Never dragged."),
+        post(3, "Put out more chain than you think."),
+        post(4, "Thanks, ordered one!"),
+    ]
+    .concat();
+    let html = format!(
+        "<title>Which anchor for sand? - Gear - Sailors</title><body class=crawler><header><a href=/>Sailors</a></header><div id=main-outlet class=wrap role=main>
+         <div id=topic-title><h1><a href=/t/1>Which anchor for sand?</a></h1><div class=topic-category><span class=category-title><a href=/c/gear>Gear</a></span></div></div>
+         <div itemscope itemtype=http://schema.org/DiscussionForumPosting><meta itemprop=headline content=\"Which anchor for sand?\">{posts}</div>
+         <div id=related-topics class=\"more-topics__list\" role=complementary><h3 class=more-topics__list-title>Related topics</h3><table class=topic-list><tr><td><a href=/t/5>Chain or rope for the second anchor</a></td><td>12</td></tr><tr><td><a href=/t/6>Noise in the mast at night</a></td><td>31</td></tr></table></div></div>
+         <footer class=\"container wrap\"><nav class=crawler-nav><ul>{}</ul></nav><p class=powered-by-link>Powered by some software, best viewed with JavaScript enabled</p></footer>",
+        links(&["Home", "Categories", "Guidelines", "Terms of Service", "Privacy Policy"])
+    );
+    check(
+        "Discourse",
+        &html,
+        &[
+            "mostly at three in the morning",
+            "A spade type, 15 kg.",
+            "Put out more chain",
+            "Thanks, ordered one!",
+        ],
+        &["Noise in the mast", "Guidelines", "Powered by", "2 Likes"],
+    );
+}
+
+#[test]
+fn the_posts_of_a_xenforo_thread_are_content() {
+    let post = |number: usize, text: &str| {
+        format!(
+            "<article class=\"message message--post js-post\" data-author=sailor{number} id=js-post-{number}><div class=message-inner><div class=\"message-cell message-cell--user\"><section class=message-user><div class=message-userDetails>
+             <h4 class=message-name><a href=/m/{number} class=username>sailor{number}</a></h4><h5 class=\"userTitle message-userTitle\">Well-known member</h5></div><div class=message-userExtras><dl class=\"pairs pairs--justified\"><dt>Joined</dt><dd>Mar 3, 2015</dd></dl>
+             <dl class=\"pairs pairs--justified\"><dt>Reaction score</dt><dd>1,01{number}</dd></dl></div></section></div>
+             <div class=\"message-cell message-cell--main\"><div class=\"message-main js-quickEditTarget\"><header class=\"message-attribution message-attribution--split\"><ul class=message-attribution-main><li><a href=/p{number}><time>May 19, 2024</time></a></li></ul><ul class=message-attribution-opposite><li><a href=/p{number}>#{number}</a></li></ul></header>
+             <div class=\"message-content js-messageContent\"><div class=\"message-userContent lbContainer\"><article class=\"message-body js-selectToQuote\"><div class=bbWrapper>{text}</div></article></div></div>
+             <footer class=message-footer><div class=message-actionBar><a href=/q class=actionBar-action>Quote</a></div></footer></div>
+             <aside class=\"message-signature js-userSignature\"><div class=bbWrapper>Fair winds and following seas to all of you</div></aside></div></div></article>"
+        )
+    };
+    let posts = [
+        post(1, "I have a boat of nine metres, and the anchorage at the island is all sand. The old plough drags whenever the wind goes round, mostly at three in the morning, and I should like to sleep for once. What do you use?"),
+        post(2, "A spade type, 15 kg. Never dragged."),
+        post(3, "Put out more chain than you think."),
+        post(4, "Thanks, ordered one!"),
+    ]
+    .concat();
+    let html = format!(
+        "<html class=\"has-no-js\" data-template=thread_view><title>Which anchor for sand? | Sailors</title><body data-template=thread_view><div class=p-pageWrapper id=top><header class=p-header><a href=/>Sailors</a></header><div class=p-navSticky><nav class=p-nav><ul>{}</ul></nav></div>
+         <div class=p-body><div class=p-body-inner><ul class=\"p-breadcrumbs\"><li><a href=/f>Forums</a></li><li><a href=/g>Gear and rigging</a></li></ul><div class=p-body-header><div class=p-title><h1 class=p-title-value>Which anchor for sand?</h1></div><div class=p-description><ul class=listInline><li>Thread starter <a href=/m/1>sailor1</a></li></ul></div></div>
+         <div class=p-body-main><div class=p-body-content><div class=p-body-pageContent><div class=\"block block--messages\"><div class=block-container><div class=\"block-body js-replyNewMessageContainer\">{posts}</div></div></div>
+         <div class=\"block\"><div class=block-container><h3 class=block-header>Similar threads</h3><div class=block-body><div class=structItem><div class=structItem-title><a href=/t/5>Chain or rope for the second anchor</a></div></div><div class=structItem><div class=structItem-title><a href=/t/6>Noise in the mast at night</a></div></div></div></div></div></div></div></div></div></div>
+         <footer class=p-footer><p>Community platform by some company</p></footer></div>",
+        links(&["Forums", "New posts", "Members", "Log in", "Register"])
+    );
+    check(
+        "XenForo",
+        &html,
+        &[
+            "mostly at three in the morning",
+            "A spade type, 15 kg.",
+            "Put out more chain",
+            "Thanks, ordered one!",
+        ],
+        &["Fair winds", "Reaction score", "Noise in the mast", "Community platform", "New posts"],
+    );
+}
+
+#[test]
+fn a_short_portal_article_is_read_without_its_boxes() {
+    let article = [
+        "本报讯（记者 王小海）昨日上午，东港新防波堤正式完工，全长一千二百米，比原计划提前了两个月。",
+        "港务局负责人表示，新堤建成以后，港池泥沙淤积的问题将得到缓解，大型渔船不必再等涨潮进港。",
+    ];
+    let paragraphs = article.map(|text| format!("<p>　　{text}</p>")).concat();
+    let hot = links(&[
+        "股市午评：三大指数集体收涨",
+        "专家谈秋季养生注意事项",
+        "周末去哪儿：五个海岛推荐",
+        "新车谍照首次曝光",
+        "球队主帅赛后发布会实录",
+    ]);
+    let sina = format!(
+        "<title>东港新防波堤完工|防波堤|东港_新浪样式新闻</title><body><div class=top-bar-wrap id=top_bar_wrap><div class=top-bar><a href=/l>登录</a></div></div><div class=path-search><div class=path><a href=/n>新闻中心</a> &gt; 正文</div></div>
+         <div class=main-content id=article_content><h1 class=main-title>东港新防波堤完工</h1><div class=\"top-bar-wrap\"><div class=date-source><span class=date>2018年12月28日 16:53</span> <a class=source href=/s>东港日报</a></div></div>
+         <div class=\"article-content clearfix\" id=article_content2><div class=article-content-left><div class=article id=artibody>{paragraphs}<p class=show_author>责任编辑：张三 </p><div class=\"wap_special\" data-sudaclick=x><a href=/sp>点击进入专题</a></div></div>
+         <div class=article-bottom id=article-bottom><div class=keywords id=keywords>关键字 : <a href=/k>防波堤</a><a href=/k2>东港</a></div><div class=\"share-box\">分享到微博 分享到微信</div></div>
+         <div class=\"blk-comment\"><div class=hd>网友评论</div><div class=comment-item>说得好，早该修了，我们等了二十年都没等到这一天，支持支持。</div><div class=comment-item>希望鱼也能回来，以前这里的带鱼多得很，现在想吃都吃不到了。</div></div>
+         <div class=\"tb01 tbtech\"><div class=hd>相关新闻</div><ul>{hot}</ul></div></div>
+         <div class=article-content-right><div class=\"blk_weixin\"><p>财经公众号</p><p>24小时滚动播报最新的资讯和视频，更多粉丝福利扫描二维码关注</p></div><div class=blk><h3>热门推荐</h3><ul>{hot}</ul></div></div></div></div>
+         <div class=footer><p>Copyright © 1996-2018 All Rights Reserved 版权所有 意见反馈留言板</p></div>"
+    );
+    check(
+        "sina-like",
+        &sina,
+        &article,
+        &[
+            "责任编辑",
+            "早该修了",
+            "三大指数",
+            "滚动播报",
+            "版权所有",
+            "点击进入专题",
+            "分享到",
+            "登录",
+        ],
+    );
+    let sohu = format!(
+        "<title>东港新防波堤完工_港务局_渔船_泥沙</title><body class=\"article-page\"><div id=main-header><nav class=nav><ul>{hot}</ul></nav></div><div class=\"wrapper-box\"><div class=\"location-without-nav\"></div><div id=article-container class=\"article-page\">
+         <div class=\"left sidebar\"><div class=column><div class=user-info><h4><a href=/u>东港日报</a></h4><dl><dd><em>1.2万</em>文章</dd><dd><em>3亿</em>总阅读</dd></dl></div></div></div>
+         <div class=\"left main\"><div class=text><div class=text-title><h1>东港新防波堤完工</h1><div class=article-info><span class=time>2018-12-28 16:53</span><span class=tag>来源: <a href=/s>东港日报</a></span></div></div>
+         <article class=article id=mp-editor>{paragraphs}<p><a href=/back>查看更多</a></p><p>责任编辑：</p></article>
+         <div class=statement>声明：该文观点仅代表作者本人，本平台系信息发布平台，仅提供信息存储空间服务。</div><div class=bottom-relate-wrap><div class=share-interaction>阅读 (<em>128</em>)</div></div>
+         <div id=god_bottom_banner><p>网站广告位招商，欢迎来电垂询合作事宜。</p></div></div><div class=\"groom-read\"><p class=title>推荐阅读</p><div class=news-list><ul>{hot}</ul></div></div></div>
+         <div class=\"right sidebar\"><div class=hot-article><h3>24小时热文</h3><ul>{hot}</ul></div></div></div></div>"
+    );
+    check(
+        "sohu-like",
+        &sohu,
+        &article,
+        &["责任编辑", "三大指数", "声明", "查看更多", "总阅读", "招商", "24小时热文"],
+    );
+    let netease = format!(
+        "<title>东港新防波堤完工_样式新闻</title><body><div class=ntes-nav><a href=/l>登录</a></div><div class=\"post_content post_area clearfix\" id=epContentLeft><div class=post_main><div class=post_crumb><a href=/n>新闻频道</a> &gt; 正文</div>
+         <h1 class=post_title>东港新防波堤完工</h1><div class=post_info>2018-12-28 16:53:00　来源: <a href=/s>东港日报</a><a class=post_jubao href=/j>举报</a></div>
+         <div class=post_body>{paragraphs}<div class=ep-source><span class=left>本文来源：东港日报</span> <span class=ep-editor>责任编辑：李四_NN0001</span></div></div>
+         <div class=post_statement><strong>特别声明：</strong>以上内容(如有图片或视频亦包括在内)为自媒体平台用户上传并发布，本平台仅提供信息存储服务。</div>
+         <div class=\"post_recommends js-tab-mod\"><div class=post_recommends_titles>相关推荐</div><div class=post_recommends_list>{hot}</div></div></div>
+         <div class=post_side><div class=\"side_module\"><h2>热点新闻</h2><ul>{hot}</ul></div></div></div><div class=N-nav-bottom><p>关于我们 版权所有 不良信息举报</p></div>"
+    );
+    check(
+        "163-like",
+        &netease,
+        &article,
+        &["责任编辑", "三大指数", "特别声明", "不良信息", "登录", "来源"],
+    );
+}
+
+#[test]
+fn the_list_of_a_category_is_content() {
+    let names = [
+        "Bollard, cast iron",
+        "Cleat, 200 mm",
+        "Fender, white",
+        "Anchor, spade type",
+        "Chain, 8 mm, per metre",
+        "Shackle, bow",
+    ];
+    let items: String = names
+        .iter()
+        .enumerate()
+        .map(|(number, name)| {
+            format!(
+                "<li class=\"product type-product post-{number} instock\"><a href=/product/{number} class=woocommerce-LoopProduct-link><img src=/i{number}.jpg><h2 class=woocommerce-loop-product__title>{name}</h2>
+                 <span class=price><span class=amount>{number}9.00</span></span></a><a href=/cart?add={number} class=\"button add_to_cart_button\">Add to basket</a></li>"
+            )
+        })
+        .collect();
+    let html = format!(
+        "<title>Mooring – Harbour shop</title><body class=\"archive tax-product_cat woocommerce\"><div id=page class=site><header id=masthead class=site-header role=banner><p class=site-title>Harbour shop</p><nav class=main-navigation><ul>{}</ul></nav></header>
+         <div id=content class=site-content><nav class=woocommerce-breadcrumb><a href=/>Home</a> / Mooring</nav><main id=main class=site-main role=main><header class=woocommerce-products-header><h1 class=page-title>Mooring</h1><div class=term-description><p>All that holds a boat to the quay, tested on our own wall.</p></div></header>
+         <p class=woocommerce-result-count>Showing all 6 results</p><ul class=\"products columns-3\">{items}</ul></main>
+         <div id=secondary class=widget-area role=complementary><div class=widget><span class=widget-title>Filter by price</span></div></div></div>
+         <footer id=colophon class=site-footer role=contentinfo><p>© Harbour shop 2024, built with a theme</p></footer></div>",
+        links(&["Shop", "My account", "Basket", "Checkout", "Log in"])
+    );
+    let kept: Vec<&str> = names.into_iter().chain(["All that holds a boat to the quay"]).collect();
+    check("category", &html, &kept, &["My account", "Filter by price", "built with a theme"]);
+}
+
+#[test]
+fn a_product_is_its_name_description_and_specifications() {
+    let related: String = ["Cleat, 200 mm", "Fender, white", "Shackle, bow"]
+        .iter()
+        .map(|name| format!("<li class=\"product type-product\"><a href=/p><h2 class=woocommerce-loop-product__title>{name}</h2><span class=price>19.00</span></a></li>"))
+        .collect();
+    let html = format!(
+        "<title>Bollard, cast iron – Harbour shop</title><body class=\"single-product woocommerce\"><header class=site-header role=banner><nav><ul>{}</ul></nav></header>
+         <nav class=woocommerce-breadcrumb><a href=/>Home</a> / <a href=/m>Mooring</a> / Bollard, cast iron</nav><main id=main class=site-main><div id=product-7 class=\"product type-product\" itemscope itemtype=http://schema.org/Product><div class=\"summary entry-summary\"><h1 class=\"product_title entry-title\" itemprop=name>Bollard, cast iron</h1>
+         <p class=price><span class=amount>1,299.00</span></p><div class=woocommerce-product-details__short-description><p>A bollard for quays and for gardens.</p></div><form class=cart><label>Quantity</label><input><button>Add to basket</button></form></div>
+         <div class=\"woocommerce-tabs wc-tabs-wrapper\"><ul class=\"tabs wc-tabs\" role=tablist><li><a href=#tab-description>Description</a></li><li><a href=#tab-additional>Additional information</a></li><li><a href=#tab-reviews>Reviews (1)</a></li></ul>
+         <div class=woocommerce-Tabs-panel id=tab-description role=tabpanel itemprop=description><p>Cast in one piece by the last foundry of the coast, with four holes for bolts, primed and painted black. It holds boats of up to sixty tonnes.</p></div>
+         <div class=woocommerce-Tabs-panel id=tab-additional role=tabpanel><table class=\"shop_attributes\"><tr><th>Weight</th><td>112 kg</td></tr><tr><th>Height</th><td>60 cm</td></tr><tr><th>Material</th><td>Grey cast iron</td></tr></table></div></div>
+         <section class=\"related products\"><h2>Related products</h2><ul class=\"products columns-4\">{related}</ul></section></div></main>
+         <footer class=site-footer role=contentinfo><p>© Harbour shop 2024</p></footer>
+         <div class=modal-box id=ck><p>We use cookies to improve your experience on our website. By browsing this website, you agree to our use of cookies.</p><button>Accept</button></div>",
+        links(&["Shop", "My account", "Basket", "Checkout", "Log in"])
+    );
+    check(
+        "product",
+        &html,
+        &[
+            "Bollard, cast iron",
+            "for gardens",
+            "last foundry of the coast",
+            "112 kg",
+            "60 cm",
+            "Grey cast iron",
+        ],
+        &["Fender, white", "My account", "Harbour shop 2024", "cookies"],
+    );
+    let chinese = format!(
+        "<title>铸铁系船柱 60cm - 海港商城</title><body><div id=shortcut><ul class=fl>{}</ul></div><div class=crumb-wrap><div class=crumb><a href=/c>船用五金</a> &gt; <a href=/d>系泊</a></div></div>
+         <div class=product-intro><div class=itemInfo-wrap><div class=sku-name>铸铁系船柱 60cm 码头庭院两用</div><div class=summary-price>价格 ￥1299.00</div><div class=choose-btns><a href=/cart>加入购物车</a></div></div></div>
+         <div class=\"detail\"><div class=tab-main><ul><li>商品介绍</li><li>规格与包装</li><li>商品评价(12)</li></ul></div><div class=tab-con><div class=p-parameter><ul class=parameter2><li>商品名称：铸铁系船柱</li><li>商品毛重：112.00kg</li><li>商品产地：中国大陆</li><li>材质：灰口铸铁</li><li>高度：60厘米</li></ul></div>
+         <div class=detail-content><p>由沿海最后一家铸造厂整体浇铸，底座四孔，出厂前已涂底漆和黑色面漆，可系泊六十吨以下的船只。</p></div></div></div>
+         <div class=\"guess-you-like\"><h3>猜你喜欢</h3><ul>{}</ul></div><div id=footer-2017><div class=copyright>Copyright © 2004-2024 海港商城 版权所有</div></div>",
+        links(&["你好，请登录", "免费注册", "我的订单", "会员中心", "客户服务"]),
+        links(&["不锈钢羊角 200mm", "充气护舷 白色", "弓形卸扣 镀锌", "锚链 8mm 按米"])
+    );
+    check(
+        "Chinese product",
+        &chinese,
+        &["铸铁系船柱 60cm 码头庭院两用", "112.00kg", "灰口铸铁", "整体浇铸", "六十吨以下"],
+        &["请登录", "弓形卸扣", "版权所有"],
+    );
+}
+
+#[test]
+fn all_posts_of_a_list_of_whole_posts_are_content() {
+    let long = "It blew from the north for three days, and nobody went out. We mended nets, told the stories that everybody knew, and waited. ".repeat(6);
+    let posts: String = [("Three days of wind", long.as_str()), ("New paint", "The shed is green now."), ("Herring", "The first herring of the year came in on Tuesday, a week late.")]
+        .iter()
+        .enumerate()
+        .map(|(number, (title, text))| {
+            format!(
+                "<div class=post-block><article class=\"post type-post\"><header class=post-header><h2 class=post-title><a href=/{number}>{title}</a></h2></header><div class=post-body><p>{text}</p></div><footer class=post-footer>Filed under life</footer></article></div>"
+            )
+        })
+        .collect();
+    let html = format!(
+        "<title>Harbour diary</title><header><h1>Harbour diary</h1></header><main><div class=content>{posts}</div><nav class=pagination><a href=/2>2</a></nav></main>"
+    );
+    check(
+        "list of posts",
+        &html,
+        &["blew from the north", "The shed is green now.", "a week late", "New paint"],
+        &["Filed under"],
+    );
+}
+
+#[test]
+fn a_heading_with_a_cookie_dialog_is_the_heading() {
+    for (dialog, heading) in [
+        (
+            "We use cookies and similar technologies to give you the best experience. Some of them are necessary, others help us to improve this site. You can accept all cookies or change your settings.",
+            "Opening hours of the museum",
+        ),
+        (
+            "本网站使用 Cookie 来改善您的浏览体验。继续浏览本网站即表示您同意我们使用 Cookie，详情请参阅隐私政策。",
+            "博物馆开放时间",
+        ),
+        (
+            "当サイトでは、利便性の向上のためにクッキーを使用しています。サイトの閲覧を続けることで、クッキーの使用に同意したものとみなします。",
+            "博物館の開館時間",
+        ),
+    ] {
+        let html = format!(
+            "<title>{heading}</title><body><ul class=m1><li><a href=/>Start</a></li><li><a href=/x>X</a></li></ul><div class=c9><h1>{heading}</h1></div><div class=k3><div><p>{dialog}</p></div><button>OK</button></div>"
+        );
+        let start: String = dialog.chars().take(12).collect();
+        check("dialog", &html, &[heading], &[&start]);
+    }
+    let article = "<h1>How cookies work</h1><p>Sites use cookies to remember who you are. This website uses cookies as an example, and so does every other one.</p><p>A cookie is a line of text that a browser sends back with each request, nothing more, and it cannot run.</p>";
+    check("article", &format!("<div>{article}</div>"), &["as an example", "nothing more"], &[]);
+}
