@@ -217,10 +217,14 @@ fn has_linked_title(blocks: &[Block], sums: &[Sum], posts: &[usize], post: usize
         steps += 1;
     }
     let (from, to) = (block, blocks[block].end);
-    let before = posts.partition_point(|&other| other < from);
-    let within = posts[before..].iter().take_while(|&&other| other < to);
-    let is_beside = |&&other: &&usize| blocks[other].end <= post || other >= blocks[post].end;
-    if block == 0 || within.filter(is_beside).count() > 0 {
+    // Around a post are at most as many others as there are steps.
+    let before = posts.partition_point(|&other| other < post);
+    let nearest =
+        posts[..before].iter().rev().take(MOST_STEPS + 1).take_while(|&&other| other >= from);
+    let has_one_before = nearest.filter(|&&other| blocks[other].end <= post).count() > 0;
+    let after = posts.partition_point(|&other| other < blocks[post].end);
+    let has_one_after = posts.get(after).is_some_and(|&other| other < to);
+    if block == 0 || has_one_before || has_one_after {
         return false;
     }
     let heading = (from..post).find(|&block| blocks[block].kind == Kind::Heading);

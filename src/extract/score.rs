@@ -5,17 +5,19 @@
 //! (Kohlschütter, Fankhauser and Nejdl, "Boilerplate Detection using Shallow Text Features", WSDM 2010). Then:
 //!
 //! 1. Blocks get a [`Hint`] by tag, role and names of classes, as in Readability (Arc90, Mozilla), or by a line that labels them: "related
-//!    articles". A hint that would drop the greater part of the page's prose is ignored, and so are comments if there is hardly any other
-//!    prose, or if the page is named a discussion. Blocks whose headings are all links are teasers of other pages; they count little, and
-//!    are dropped if they are few. All this is in `hints.rs`.
+//!    articles". A hint that would drop the greater part of the page's prose is ignored. So are comments on a stub, which has hardly any
+//!    other text, or little prose and no article that it names, and on a page that is a discussion (`kinds.rs`). A box that asks for consent
+//!    to cookies is boilerplate whatever else there is. Blocks whose headings are all links are teasers of other pages, unless the page is
+//!    a list of them; they count little, and are dropped if they are few. All this is in `hints.rs`.
 //! 2. Prose that the page declares to be its article's, in structured data or as its description, counts as much more prose, so that a
 //!    short article is more than what stands around it.
 //! 3. An element that is named the body of an article, by microdata or as post-content is, stands for the page from here on; failing that
 //!    the one that holds the declared text, the only `article`, or `main`.
-//! 4. A page with hardly any prose is a listing: all its text except boilerplate is kept, or only what stands under its title if that is not
-//!    links.
+//! 4. A page with hardly any prose is a listing, and so is one that says so or has several posts whose titles are links: all its text
+//!    except boilerplate is kept, or only what stands under its title if that is not links.
 //! 5. The content is the innermost block with seven tenths of the prose. It grows outwards while its surroundings have the same
-//!    character; further neighbours are kept if they are prose.
+//!    character; further neighbours are kept if they are prose. One of several posts is not all of the content, nor is a product's
+//!    description: what stands between the product's name and its description belongs to it.
 //! 6. Inside it, blocks with a hint are dropped, and so are buttons, counters, and lines between paragraphs that are a single link.
 //!
 //! If almost all of a page would be dropped it is kept whole: more text is better than none (Trafilatura: Barbaresi, ACL 2021). Every
@@ -86,7 +88,7 @@ pub(super) fn choose(blocks: Vec<Block>, writer: &Writer, declared: &Declared) -
         .filter(|&block| blocks[block].is_consent)
         .map(|block| sums[block].bytes)
         .sum();
-    if is_remnant(shown_bytes, sums[0].bytes - consent) {
+    if is_remnant(shown_bytes, sums[0].bytes.saturating_sub(consent)) {
         return vec![true; segments.len()];
     }
     let weights = page.weights();
@@ -185,7 +187,7 @@ impl Measured<'_> {
         let is_post =
             |&block: &usize| self.blocks[block].is_body && self.hints[block] == Hint::None;
         let mut posts = (1..self.blocks.len()).filter(is_post);
-        let (Some(first), Some(last)) = (posts.next(), posts.last()) else { return 0 };
+        let (Some(first), Some(last)) = (posts.next(), posts.next_back()) else { return 0 };
         let mut block = first;
         while block > 0 && last >= self.blocks[block].end {
             block = self.blocks[block].parent;
