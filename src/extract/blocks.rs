@@ -5,7 +5,7 @@ use scraper::node::Element;
 
 use super::{
     boilerplate::{Hint, hint_of, is_article_body, is_main, shape_of},
-    kinds::Marks,
+    marks::Marks,
     text::Gap,
 };
 

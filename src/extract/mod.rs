@@ -15,6 +15,7 @@
 //! | | `hidden.rs` | which elements are not shown |
 //! | | `boilerplate.rs` | which elements are boilerplate, by tag, role and the words of their names |
 //! | | `declared.rs` | what structured data and meta elements say of the article |
+//! | | `marks.rs` | what names say of the kind of the page |
 //! | 5. score | `measure.rs` | measures lines and blocks |
 //! | | `kinds.rs` | whether the page is an article, a discussion, a list or a product |
 //! | | `labels.rs` | which lines label what stands beside the text |
@@ -47,6 +48,7 @@ mod hints;
 mod kinds;
 mod labels;
 mod links;
+mod marks;
 mod measure;
 mod rules;
 mod score;
