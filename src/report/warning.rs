@@ -368,7 +368,7 @@ fn next_step(reason: Reason, cause: Option<SkipCause>) -> &'static str {
             next_step(Reason::Failure, None)
         }
         Reason::Robots => {
-            "`pagesieve robots` tests a robots.txt. For your own site, set politeness.obey_robots = false."
+            "`pagesieve crawl CONFIG --dry-run` shows what robots.txt says about each seed. For your own site, set politeness.obey_robots = false."
         }
         Reason::Scope => {
             "Check scope, include and exclude of the [[seeds]]: `pagesieve crawl CONFIG --dry-run` shows what they admit."
