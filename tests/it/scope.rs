@@ -35,7 +35,7 @@ fn a_seed_table_has_the_defaults_that_are_documented() {
     let seed: Seed = toml::from_str("url = 'http://docs.test/index.html'").unwrap();
     assert_eq!(seed, Seed::new(Url::parse("http://docs.test/index.html").unwrap()));
     let expected = "url = \"http://docs.test/index.html\"\nscope = \"host\"\ninclude = []\nexclude = []\n\
-                    max_pages = 100000\nsitemaps = false\ntags = []\n";
+                    max_pages = 100000\nsitemaps = false\nlearn = true\ntags = []\n";
     assert_eq!(toml::to_string(&seed).unwrap(), expected);
 }
 
