@@ -229,7 +229,7 @@ impl Loop {
         loop {
             let stopping = is_out || self.recorder_gone || stop.is_cancelled();
             let next = if stopping { Step::Done } else { self.start_tasks() };
-            self.publish();
+            let publish_at = self.publish();
             if matches!(next, Step::Done) && self.tasks.is_empty() && self.outbox.is_empty() {
                 let Some(pardon) = self.frontier.end_outage() else { break };
                 is_out = true;
@@ -238,10 +238,11 @@ impl Loop {
             if stopping {
                 self.stop_by.get_or_insert_with(|| Instant::now() + STOP_TIME);
             }
-            let wake_at = match next {
+            let due = match next {
                 Step::Wait(instant) => Some(Instant::from_std(instant)),
                 _ => self.stop_by,
             };
+            let wake_at = due.into_iter().chain(publish_at).min();
             let timer = async {
                 match wake_at {
                     Some(instant) => sleep_until(instant).await,
@@ -351,7 +352,8 @@ impl Loop {
         }
     }
 
-    fn publish(&mut self) {
+    /// Publishes the progress. If it has changed but it is too early for that, returns when to do it.
+    fn publish(&mut self) -> Option<Instant> {
         let (now, is_out) = (Instant::now(), self.frontier.is_out());
         match (std::mem::replace(&mut self.is_out, is_out), is_out) {
             (false, true) => {
@@ -360,17 +362,22 @@ impl Loop {
             (true, false) => tracing::warn!("the pause has ended"),
             _ => {}
         }
-        if let Some(progress) = &self.control.progress
-            && now >= self.publish_at
-        {
-            self.publish_at = now + PUBLISH_EVERY;
-            progress.send_replace(Progress {
-                counts: self.counts,
-                active_hosts: self.frontier.active_hosts(),
-                in_flight: self.frontier.in_flight(),
-                is_out,
-                restored: None,
-            });
+        let progress = self.control.progress.as_ref()?;
+        let current = Progress {
+            counts: self.counts,
+            active_hosts: self.frontier.active_hosts(),
+            in_flight: self.frontier.in_flight(),
+            is_out,
+            restored: None,
+        };
+        if *progress.borrow() == current {
+            return None;
         }
+        if now < self.publish_at {
+            return Some(self.publish_at);
+        }
+        self.publish_at = now + PUBLISH_EVERY;
+        progress.send_replace(current);
+        None
     }
 }
