@@ -130,6 +130,7 @@ impl Recorder {
             if let Some(spent) = row.seed.and_then(|seed| self.spent.get_mut(seed)) {
                 *spent += 1;
             }
+            self.host_works(row.host)?;
         }
         self.retry_failures()?;
         self.rouse(row.host)?;

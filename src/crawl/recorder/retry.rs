@@ -1,10 +1,10 @@
 //! Failed URLs: which are queued again, and when.
 //!
 //! Some hours after a failure that may have passed, the URL is queued again, while the run lasts or by a later start. Failures during an
-//! outage, or of a host that stopped answering, are taken back at once.
+//! outage, of a host that stopped answering, or of several URLs in a row of a host that then has a page again are taken back at once.
 
 use std::{
-    collections::{HashSet, VecDeque},
+    collections::{HashMap, HashSet, VecDeque},
     time::Duration,
 };
 
@@ -21,17 +21,30 @@ use crate::{
 const LOOK_EVERY: Duration = Duration::from_mins(10);
 /// Failures that can be taken back.
 const PARDONABLE: usize = 1 << 13;
+/// If this many URLs of a host fail in a row and the next one is a page, the host was out of order, not the URLs.
+const IN_A_ROW: usize = 3;
 
 /// What is remembered of failures.
 #[derive(Debug, Default)]
 pub(super) struct Failures {
     /// The last URLs that failed so.
-    lately: VecDeque<(Instant, UrlRow)>,
+    lately: VecDeque<Failure>,
+    /// How many URLs of a host have failed so since its last page, if any have.
+    in_a_row: HashMap<HostId, usize>,
     /// URLs whose failure was taken back because of their host, until they have another outcome: a second failure counts. So it has no more
     /// URLs than wait.
     pardoned: HashSet<UrlId>,
     /// When failed URLs are to be looked for, if there are any.
     look_at: Option<Timestamp>,
+}
+
+/// A URL that has failed for a reason that may pass.
+#[derive(Debug)]
+struct Failure {
+    at: Instant,
+    row: UrlRow,
+    /// Whether there was a response with a status: an answer of its host, though no page.
+    is_status: bool,
 }
 
 /// Whether a URL is fetched again some hours after its failure.
@@ -42,18 +55,21 @@ fn may_pass(cause: Option<SkipCause>) -> bool {
     )
 }
 
+fn has_failed(state: UrlState) -> bool {
+    matches!(state, UrlState::Skipped(Reason::Failure | Reason::Status))
+}
+
 impl Failures {
     /// Remembers a URL that was skipped for this cause, if it is a failure that may pass.
     pub(super) fn add(&mut self, row: &UrlRow, reason: Reason, cause: Option<SkipCause>) {
         if may_pass(cause) {
             self.look_at.get_or_insert_with(|| Timestamp::now() + RETRY_AFTER);
-        }
-        // A status is an answer of the host.
-        if may_pass(cause) && reason != Reason::Status {
+            *self.in_a_row.entry(row.host).or_default() += 1;
             if self.lately.len() == PARDONABLE {
                 self.lately.pop_front();
             }
-            self.lately.push_back((Instant::now(), row.clone()));
+            let is_status = reason == Reason::Status;
+            self.lately.push_back(Failure { at: Instant::now(), row: row.clone(), is_status });
         } else {
             self.pardoned.remove(&row.id);
         }
@@ -62,6 +78,22 @@ impl Failures {
     /// A URL was judged.
     pub(super) fn judged(&mut self, id: UrlId) {
         self.pardoned.remove(&id);
+    }
+
+    /// A host has a page. Takes the failures of its URLs out that came in a row before it, if there are enough of them.
+    fn take_row(&mut self, host: HostId) -> Vec<UrlRow> {
+        let count = self.in_a_row.remove(&host).filter(|&count| count >= IN_A_ROW).unwrap_or(0);
+        let mut taken = Vec::new();
+        for place in (0..self.lately.len()).rev() {
+            if taken.len() == count {
+                break;
+            }
+            if self.lately[place].row.host == host {
+                taken.extend(self.lately.remove(place).map(|failure| failure.row));
+            }
+        }
+        taken.reverse();
+        taken
     }
 
     /// A start has looked for failed URLs. Others that failed since may be due soon.
@@ -89,7 +121,7 @@ impl Recorder {
         // A seed is admitted by its own list.
         let list = row.seed.filter(|_| row.referrer.is_none());
         if let Ok(seed) = self.admit(&row.url, row.kind, row.depth, list) {
-            if matches!(row.state, UrlState::Skipped(Reason::Failure | Reason::Status)) {
+            if has_failed(row.state) {
                 self.counts.failed = self.counts.failed.saturating_sub(1);
             }
             self.requeue(row, seed)?;
@@ -99,24 +131,16 @@ impl Recorder {
 
     /// Takes failures back: their URLs are queued again.
     pub(super) fn pardon(&mut self, pardon: &Pardon) -> Result<Update, CrawlError> {
-        let is_meant = |(at, row): &(Instant, UrlRow)| {
-            pardon.host.is_none_or(|host| host == row.host)
-                && pardon.since.is_none_or(|since| at.into_std() >= since)
+        let is_meant = |failure: &Failure| {
+            !failure.is_status
+                && pardon.host.is_none_or(|host| host == failure.row.host)
+                && pardon.since.is_none_or(|since| failure.at.into_std() >= since)
         };
         let lately = std::mem::take(&mut self.failures.lately);
         let (meant, others) = lately.into_iter().partition(is_meant);
         self.failures.lately = others;
-        for (_, row) in meant {
-            if pardon.host.is_some() && !self.failures.pardoned.insert(row.id) {
-                self.failures.pardoned.remove(&row.id);
-                continue;
-            }
-            // Another start may have decided otherwise.
-            if let Some(row) = self.state().url_by_id(row.id)?
-                && row.state == UrlState::Skipped(Reason::Failure)
-            {
-                self.retry_failure(&row)?;
-            }
+        for Failure { row, .. } in meant {
+            self.take_back(&row, pardon.host.is_some())?;
         }
         if let Some(host) = pardon.host.filter(|&host| self.urls.is_deferred(host))
             && self.urls.queued(self.state(), host, 0, 1)?.is_empty()
@@ -125,6 +149,29 @@ impl Recorder {
             return self.resume(host);
         }
         Ok(Update::Pardoned(std::mem::take(&mut self.queued), self.counts))
+    }
+
+    /// A host has a page: takes back the failures of its URLs that came in a row before it.
+    pub(super) fn host_works(&mut self, host: HostId) -> Result<(), CrawlError> {
+        let failed = self.failures.take_row(host);
+        failed.iter().try_for_each(|row| self.take_back(row, true))
+    }
+
+    /// Queues a URL again whose failure does not count, unless it had failed before and its host was to `blame` then too.
+    fn take_back(&mut self, row: &UrlRow, blame: bool) -> Result<(), CrawlError> {
+        if blame && !self.failures.pardoned.insert(row.id) {
+            self.failures.pardoned.remove(&row.id);
+            return Ok(());
+        }
+        // Another start may have decided otherwise.
+        match self.state().url_by_id(row.id)? {
+            Some(row)
+                if has_failed(row.state) || row.state == UrlState::Skipped(Reason::Robots) =>
+            {
+                self.retry_failure(&row)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// A deferred host is asked again.

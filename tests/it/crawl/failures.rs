@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use bytesize::ByteSize;
+use pagesieve::state::Reason;
 
 use super::site::{Site, html, outcomes, page};
 use crate::server::{Reply, Request, Routes};
@@ -220,4 +221,40 @@ fn a_body_over_the_limit_is_cut_and_marked() {
     let chars = line["chars"].as_u64().unwrap();
     assert!((3000..4000).contains(&chars), "{chars}");
     assert_eq!(site.line("b.test/")["truncated"], serde_json::Value::Null);
+}
+
+#[test]
+fn a_host_that_is_out_of_order_for_a_moment_loses_no_page() {
+    let links: Vec<_> = (0..12).map(|n| format!("/{n}")).collect();
+    let reply = move |request: &Request, count: usize| {
+        let links: Vec<_> = links.iter().map(String::as_str).collect();
+        match &*request.path {
+            "/" => page("seed", &links),
+            "/2" | "/3" if count == 0 => Reply::new(502, ""),
+            "/4" if count == 0 => Reply::raw(b"".to_vec()),
+            "/5" if count == 0 => page("5", &[]).cut(20),
+            // Two in a row are the fault of the URLs.
+            "/8" | "/9" if count == 0 => Reply::new(500, ""),
+            // This one never works, and is asked for twice.
+            "/1" => Reply::new(500, ""),
+            path => page(path, &[]),
+        }
+    };
+    let site = Site::answering(reply, &["a.test/"]).planned(|plan| {
+        plan.fetch.retries = 0;
+        plan.politeness.delay = Duration::from_secs(5);
+    });
+    let report = site.run_fast();
+    let asked = site.all_asked();
+    let twice: Vec<_> = asked
+        .iter()
+        .filter(|(_, count)| **count > 1)
+        .map(|(url, count)| (&**url, *count))
+        .collect();
+    assert_eq!(
+        twice,
+        ["a.test/1", "a.test/2", "a.test/3", "a.test/4", "a.test/5"].map(|url| (url, 2))
+    );
+    assert_eq!(report.counts.skipped, [(Reason::Status, 3)].into());
+    assert_eq!(report.counts.unique, 10);
 }
