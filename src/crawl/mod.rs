@@ -231,9 +231,9 @@ impl Loop {
             let next = if stopping { Step::Done } else { self.start_tasks() };
             let publish_at = self.publish();
             if matches!(next, Step::Done) && self.tasks.is_empty() && self.outbox.is_empty() {
-                let Some(pardon) = self.frontier.end_outage() else { break };
+                let Some(failures) = self.frontier.end_outage() else { break };
                 is_out = true;
-                self.outbox.push_back(Request::Pardon(pardon));
+                self.outbox.push_back(Request::TakeBackFailures(failures));
             }
             if stopping {
                 self.stop_by.get_or_insert_with(|| Instant::now() + STOP_TIME);
@@ -294,7 +294,9 @@ impl Loop {
                 }
                 Step::Load(query) => self.outbox.push_back(Request::Load(query)),
                 Step::Resume(host) => self.outbox.push_back(Request::Resume(host)),
-                Step::Pardon(pardon) => self.outbox.push_back(Request::Pardon(pardon)),
+                Step::TakeBackFailures(failures) => {
+                    self.outbox.push_back(Request::TakeBackFailures(failures))
+                }
                 Step::Defer(host, cause) => self.outbox.push_back(Request::Defer(host, cause)),
                 step => return step,
             }
@@ -317,9 +319,9 @@ impl Loop {
                 self.counts = counts;
                 self.frontier.recorded(&task, &recorded, now);
             }
-            Update::Pardoned(hosts, counts) => {
+            Update::FailuresTakenBack(hosts, counts) => {
                 self.counts = counts;
-                self.frontier.pardoned(&hosts, now);
+                self.frontier.failures_taken_back(&hosts, now);
             }
             Update::Resumed(id, host) => self.frontier.resumed(id, host.as_ref(), now),
             Update::Loaded(loaded) => self.frontier.loaded(loaded, now),

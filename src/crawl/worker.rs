@@ -130,7 +130,7 @@ impl Worker {
             UrlKind::Sitemap => Limit::Sitemap,
         };
         let known = known(task);
-        let (got, exchange) = self.request(task.id, (url, known), limit, task.patience).await;
+        let (got, exchange) = self.request(task.id, (url, known), limit, task.head_timeout).await;
         trace(url, task.attempt, &got);
         // A host that sends no head holds a slot until the time limit, and a core if it sends responses of status 1xx without end. Its
         // failure is taken back when it answers for another URL; else it is asked again before the run ends.
@@ -154,9 +154,9 @@ impl Worker {
         id: TaskId,
         (url, known): (&Url, Option<&Validators>),
         limit: Limit,
-        patience: Option<Duration>,
+        head_timeout: Option<Duration>,
     ) -> (Result<Response, FetchError>, Option<Exchange>) {
-        let (got, exchange) = self.fetcher.exchange(url, limit, patience, known).await;
+        let (got, exchange) = self.fetcher.exchange(url, limit, head_timeout, known).await;
         let (address, signal) = match &got {
             Ok(response) if matches!(response.status.as_u16(), 429 | 503) => (
                 Some(response.address.ip()),
@@ -313,7 +313,7 @@ impl Worker {
             return Ok(RobotsResult::Rules(self.parse_robots(body).await, age(at)));
         }
         let (got, exchange) =
-            self.request(task.id, (request.url(), None), Limit::Robots, task.patience).await;
+            self.request(task.id, (request.url(), None), Limit::Robots, task.head_timeout).await;
         let may_retry = self.may_retry(task.attempt, &got);
         self.archive(exchange).await?;
         Ok(match request.receive(got) {

@@ -4,8 +4,8 @@ use std::{convert::Infallible, iter};
 
 use super::{
     article::ArticleSketch,
+    incremental::{IncrementalMap, IncrementalQueue},
     key::Key,
-    steady::{SteadyMap, SteadyQueue},
     verdict::{Facts, Kind, Match, Step, Verdict},
 };
 use crate::{fingerprint::Digest, page::DocId};
@@ -105,7 +105,7 @@ const AT_ONCE: usize = 64;
 pub(crate) struct MemoryDigests {
     representatives: Ledger<()>,
     aliases: Ledger<Alias>,
-    articles: SteadyQueue<(DocId, Box<[u8]>)>,
+    articles: IncrementalQueue<(DocId, Box<[u8]>)>,
     /// Bytes of the sketches.
     articles_size: usize,
 }
@@ -182,18 +182,18 @@ impl Digests for MemoryDigests {
 /// that the oldest leaves without a search. Ordinals are counted modulo 2^32: fewer are kept.
 #[derive(Clone, Debug)]
 struct Ledger<M> {
-    records: SteadyQueue<Record<M>>,
+    records: IncrementalQueue<Record<M>>,
     /// The ordinal of the first record.
     first_record: u32,
     /// The facts of the records that have some.
-    facts: SteadyQueue<Facts>,
+    facts: IncrementalQueue<Facts>,
     /// The ordinal of the first facts.
     first_facts: u32,
-    entries: SteadyQueue<Entry>,
+    entries: IncrementalQueue<Entry>,
     /// The ordinal of the first entry.
     first: u32,
     /// The newest entry of each chain.
-    newest: SteadyMap<u32, u32>,
+    newest: IncrementalMap<u32, u32>,
 }
 
 /// What is known of a document, in few bytes.

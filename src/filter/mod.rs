@@ -28,12 +28,12 @@ mod article;
 mod digests;
 mod document;
 mod engine;
+mod incremental;
 mod key;
 #[cfg(test)]
 pub(crate) mod model;
 mod options;
 mod rule;
-mod steady;
 mod stream;
 mod templates;
 mod verdict;

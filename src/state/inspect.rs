@@ -11,8 +11,8 @@ use std::{
 use rusqlite::{Connection, OpenFlags};
 
 use super::{
-    log::{Log, word},
     pages::{MAGIC, PAGE, has_checksums, is_blank, is_sound},
+    wal::{Log, word},
 };
 
 /// The page with the bytes by which SQLite locks the file: it is never written.

@@ -22,7 +22,6 @@ mod inspect;
 mod known_urls;
 #[cfg(feature = "crawl")]
 mod learnt;
-mod log;
 mod open;
 #[cfg(feature = "crawl")]
 mod others;
@@ -44,6 +43,7 @@ mod url_log;
 mod urls;
 #[cfg(feature = "crawl")]
 mod visits;
+mod wal;
 
 #[cfg(test)]
 mod tests;
@@ -78,7 +78,6 @@ pub(crate) use {
     hosts::{DeferCause, DeferredRow, HostRow, RobotsRow},
     inspect::{Inspection, owners},
     known_urls::KnownUrl,
-    log::Log,
     others::is_of_another_run,
     pages::{PAGE, is_sound, is_state, restore},
     recipe::Recorded,
@@ -87,6 +86,7 @@ pub(crate) use {
     url_log::{Queued, UrlLog},
     urls::{NewUrl, RETRY_AFTER, UrlOutcome},
     visits::Visit,
+    wal::Log,
 };
 
 use open::{OLDEST, VERSION};

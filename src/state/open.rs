@@ -15,8 +15,8 @@ use rusqlite::{Connection, FileControl, MAIN_DB, OpenFlags, config::DbConfig};
 
 use super::{
     DAMAGED_PAGE, DatabaseError, State, StateError,
-    log::{Log, beside},
     pages::{self, MAGIC, PAGE, RESERVED, has_checksums, is_state},
+    wal::{Log, beside},
 };
 
 /// The version of the file's layout.

@@ -235,20 +235,20 @@ impl Fetcher {
         Ok(SocketAddr::new(ip, url.port_or_known_default().unwrap_or(0)))
     }
 
-    /// Requests `url` once, like [`Self::get`]; the head must arrive within `patience`, if that is given. With validators that are `known`
+    /// Requests `url` once, like [`Self::get`]; the head must arrive within `head_timeout`, if that is given. With validators that are `known`
     /// from an earlier response of this URL, asks whether the page has changed: the status is 304 if it has not. If exchanges are kept and a
     /// head arrived, also returns the exchange as it was sent and received, content coding kept.
     pub async fn exchange(
         &self,
         url: &Url,
         limit: Limit,
-        patience: Option<Duration>,
+        head_timeout: Option<Duration>,
         known: Option<&Validators>,
     ) -> (Result<Response, FetchError>, Option<Exchange>) {
         let (mut exchange, mut answered) = (None, false);
-        let patience = patience.unwrap_or(self.timeout);
+        let head_timeout = head_timeout.unwrap_or(self.timeout);
         let headers = self.headers(known);
-        let asking = self.ask((url, &headers), limit, patience, &mut exchange, &mut answered);
+        let asking = self.ask((url, &headers), limit, head_timeout, &mut exchange, &mut answered);
         let asked = tokio::time::timeout(self.timeout, asking).await;
         let got = asked.unwrap_or_else(|_| Err(FetchError::timeout(url)));
         let got = got.map_err(|error| if answered { error.after_head() } else { error });
@@ -275,14 +275,15 @@ impl Fetcher {
         &self,
         (url, headers): (&Url, &HeaderMap),
         limit: Limit,
-        patience: Duration,
+        head_timeout: Duration,
         exchange: &mut Option<Exchange>,
         answered: &mut bool,
     ) -> Result<Response, FetchError> {
         self.admit(url)?;
         let started = Timestamp::now();
         let lease = self.connections.lease(url);
-        let head = tokio::time::timeout(patience, self.head((url, headers), lease.client())).await;
+        let head =
+            tokio::time::timeout(head_timeout, self.head((url, headers), lease.client())).await;
         let (arriving, address) = head.map_err(|_| FetchError::timeout(url))??;
         *answered = true;
         let mut response = Response::of_head(&arriving, address);

@@ -206,7 +206,7 @@ impl Host {
     }
 
     /// Whether it does not answer any more: `limit` URLs in a row got no response, or the last ones of a host that had answered.
-    pub(super) fn is_absent(&self, limit: u32) -> bool {
+    pub(super) fn is_unresponsive(&self, limit: u32) -> bool {
         self.failures >= limit || self.failures > 0 && self.contact.had_answered() && self.is_idle()
     }
 

@@ -9,11 +9,11 @@
 //! The recorder's reports arrive in the order in which it changed and read the state. So a URL whose queueing is reported after a load was
 //! not part of that load.
 
-mod absent;
 mod budget;
 mod groups;
 mod host;
 mod network;
+mod unresponsive;
 
 #[cfg(test)]
 mod tests;
@@ -40,10 +40,10 @@ use crate::{
 pub(super) use budget::Budget;
 pub(super) use host::Scheme;
 
-use absent::AbsentHosts;
 use groups::{Group, Groups};
 use host::{Contact, Host, RobotsState};
 use network::{Gate, Network};
+use unresponsive::UnresponsiveHosts;
 
 /// If this many URLs of a host wait for a retry, no new one is started.
 const MAX_RETRIES: usize = 16;
@@ -55,13 +55,13 @@ const MAX_FAILURES: u32 = 10;
 const MAX_FAULTS: u32 = 16;
 
 /// The longest time for the head of a response from a host that has never answered, or not the last time.
-const PATIENCE: Duration = Duration::from_secs(10);
+const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The same while most slots are needed by others. Only requests that wait longer than this count as waiting.
-const BRIEF_PATIENCE: Duration = Duration::from_secs(2);
+const SHORT_HEAD_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// If a host has answered within this time, slots are kept for hosts that answer.
-const LATELY: Duration = Duration::from_secs(10);
+const RECENT: Duration = Duration::from_secs(10);
 
 /// In which order hosts are visited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,7 +113,7 @@ pub(super) struct Task {
     /// The budget of its seed is spent: it must be recorded, not fetched.
     pub(super) over_budget: bool,
     /// The longest time until the head of the response, if it is limited.
-    pub(super) patience: Option<Duration>,
+    pub(super) head_timeout: Option<Duration>,
 }
 
 #[cfg(test)]
@@ -121,7 +121,7 @@ impl Task {
     /// A task of a recorder without a frontier.
     pub(super) fn for_tests(queued: Queued) -> Self {
         let id = TaskId(0);
-        Self { id, queued, attempt: 0, robots: None, over_budget: false, patience: None }
+        Self { id, queued, attempt: 0, robots: None, over_budget: false, head_timeout: None }
     }
 }
 
@@ -137,7 +137,7 @@ pub(super) struct RobotsTask {
     /// The request, where redirects have led.
     pub(super) request: RobotsRequest,
     /// The longest time until the head of the response, if it is limited.
-    pub(super) patience: Option<Duration>,
+    pub(super) head_timeout: Option<Duration>,
 }
 
 /// A host to be asked whether it answers.
@@ -152,7 +152,7 @@ pub(super) struct ProbeTask {
 
 /// Failures that are not to be counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Pardon {
+pub(super) struct FailuresSince {
     /// Of this host, or of all.
     pub(super) host: Option<HostId>,
     /// Since this instant, or since the start.
@@ -175,7 +175,7 @@ pub(super) enum Step {
     /// Record that this host is not deferred any more, and load it.
     Resume(HostId),
     /// Queue URLs again that have failed.
-    Pardon(Pardon),
+    TakeBackFailures(FailuresSince),
     /// Nothing before this instant, unless something is reported.
     Wait(Instant),
     /// Nothing before something is reported.
@@ -255,7 +255,7 @@ struct Running {
     counts: bool,
     purpose: Purpose,
     /// The longest time until the head of the response, if its host may not answer.
-    patience: Option<Duration>,
+    head_timeout: Option<Duration>,
 }
 
 /// Requests in flight to hosts that may not answer, and the hosts that wait for such requests to end.
@@ -263,7 +263,7 @@ struct Running {
 struct Doubtful {
     in_flight: usize,
     /// Those of them that may wait long.
-    patient: usize,
+    slow: usize,
     /// Hosts that have not been asked.
     unknown: VecDeque<HostId>,
     /// Hosts that did not answer.
@@ -288,7 +288,7 @@ pub(super) struct Frontier {
     addresses: Addresses,
     groups: Groups,
     network: Network,
-    absent: AbsentHosts,
+    unresponsive: UnresponsiveHosts,
     doubtful: Doubtful,
     /// Hosts whose next URL waits for a budget, the rest of which is in flight.
     waiting_for_budget: Vec<HostId>,
@@ -303,7 +303,7 @@ pub(super) struct Frontier {
     deferred: HashSet<HostId>,
     /// What is to be recorded: deferred hosts, and failures that are not to be counted.
     orders: VecDeque<Step>,
-    /// Answers to [`Step::Pardon`] and [`Step::Resume`] that have not arrived.
+    /// Answers to [`Step::TakeBackFailures`] and [`Step::Resume`] that have not arrived.
     awaited: usize,
 }
 
@@ -319,7 +319,7 @@ impl Frontier {
     ) -> Self {
         Self {
             network: Network::new(max_outage),
-            absent: AbsentHosts::default(),
+            unresponsive: UnresponsiveHosts::default(),
             doubtful: Doubtful::default(),
             awaited: 0,
             addresses: Addresses::new(options.per_address.get()),
@@ -362,7 +362,7 @@ impl Frontier {
     /// What to do now. Call it again after every step until it returns one of the last three, and after every report.
     pub(super) fn next(&mut self, now: Instant) -> Step {
         if let Some(order) = self.orders.pop_front() {
-            self.awaited += usize::from(matches!(order, Step::Pardon(_)));
+            self.awaited += usize::from(matches!(order, Step::TakeBackFailures(_)));
             return order;
         }
         if self.budget.is_spent() {
@@ -372,7 +372,7 @@ impl Frontier {
             return step;
         }
         let is_busy = |id| self.running.values().any(|running| running.host == id);
-        if let Some(host) = self.absent.next_due(now, is_busy) {
+        if let Some(host) = self.unresponsive.next_due(now, is_busy) {
             self.awaited += 1;
             return Step::Resume(host);
         }
@@ -380,7 +380,7 @@ impl Frontier {
             Order::Earliest => self.next_earliest(now),
             Order::RoundRobin => self.next_round_robin(now),
         };
-        let later = self.absent.next_at().into_iter().chain(self.groups.next_due()).min();
+        let later = self.unresponsive.next_at().into_iter().chain(self.groups.next_due()).min();
         match step {
             Some(Step::Wait(at)) => Step::Wait(later.map_or(at, |later| at.min(later))),
             Some(step) => step,
@@ -442,17 +442,17 @@ impl Frontier {
         }
     }
 
-    /// Asks a host whether it answers; without `patience`, because the network is in doubt.
-    fn probe(&mut self, id: HostId, patience: Option<Duration>, now: Instant) -> Option<Step> {
+    /// Asks a host whether it answers; without `head_timeout`, because the network is in doubt.
+    fn probe(&mut self, id: HostId, head_timeout: Option<Duration>, now: Instant) -> Option<Step> {
         let host = self.hosts.get(&id)?;
         let path = if self.options.obey_robots { "/robots.txt" } else { "/" };
         let (url, name) = (host.url(path)?, Arc::clone(&host.name));
-        let of_network = patience.is_none();
+        let of_network = head_timeout.is_none();
         if of_network {
             self.network.probe(id);
         }
         let task = ProbeTask { id: self.next_id(), url, of_network };
-        self.run(task.id, id, name, patience, now);
+        self.run(task.id, id, name, head_timeout, now);
         self.running.entry(task.id).and_modify(|running| running.purpose = Purpose::Probe);
         Some(Step::Probe(Arc::new(task)))
     }
@@ -463,15 +463,15 @@ impl Frontier {
     }
 
     /// If it ends during an outage: the failures that are not to be counted.
-    pub(super) fn end_outage(&mut self) -> Option<Pardon> {
-        self.network.end_outage().map(|since| Pardon { host: None, since: Some(since) })
+    pub(super) fn end_outage(&mut self) -> Option<FailuresSince> {
+        self.network.end_outage().map(|since| FailuresSince { host: None, since: Some(since) })
     }
 
     fn is_done(&self) -> bool {
         self.running.is_empty()
             && self.awaited == 0
             && self.orders.is_empty()
-            && self.absent.awaited().is_none()
+            && self.unresponsive.awaited().is_none()
             && !self.loading_hosts
             && !self.has_more_hosts
             && self.hosts.values().all(Host::is_idle)
@@ -531,33 +531,35 @@ impl Frontier {
     /// Whether a request may start to a host of which this is known. While there are hosts that answer, a quarter of the slots is kept for
     /// them, or half if they need it; and the others get an eighth for requests that may wait long. While there are none, a quarter.
     fn has_room(&self, contact: Contact, now: Instant) -> bool {
-        let lately = self.network.last_answer().is_some_and(|at| at + LATELY > now);
+        let recent = self.network.last_answer().is_some_and(|at| at + RECENT > now);
         match contact {
             Contact::Answers => true,
             Contact::Unknown => {
                 let all = self.limits.requests;
                 let answering = self.running.len().saturating_sub(self.doubtful.in_flight);
                 let kept = (2 * answering).clamp(all / 4, all / 2);
-                !lately || self.doubtful.in_flight < (all - kept).max(1)
+                !recent || self.doubtful.in_flight < (all - kept).max(1)
             }
-            Contact::Silent | Contact::Stopped => self.doubtful.patient < self.most_patient(lately),
+            Contact::Silent | Contact::Stopped => {
+                self.doubtful.slow < self.max_slow_requests(recent)
+            }
         }
     }
 
     /// How many requests may wait long for hosts that may not answer.
-    fn most_patient(&self, lately: bool) -> usize {
-        (self.limits.requests / if lately { 8 } else { 4 }).max(1)
+    fn max_slow_requests(&self, recent: bool) -> usize {
+        (self.limits.requests / if recent { 8 } else { 4 }).max(1)
     }
 
     /// How long the next request may wait for the head of the response.
-    fn patience(&self, contact: Contact, now: Instant) -> Option<Duration> {
+    fn head_timeout(&self, contact: Contact, now: Instant) -> Option<Duration> {
         let is_crowded = !self.doubtful.silent.is_empty() || !self.doubtful.unknown.is_empty();
         match contact {
             Contact::Answers => None,
             Contact::Unknown if is_crowded || !self.has_room(Contact::Silent, now) => {
-                Some(BRIEF_PATIENCE)
+                Some(SHORT_HEAD_TIMEOUT)
             }
-            Contact::Unknown | Contact::Silent | Contact::Stopped => Some(PATIENCE),
+            Contact::Unknown | Contact::Silent | Contact::Stopped => Some(HEAD_TIMEOUT),
         }
     }
 
@@ -657,12 +659,12 @@ impl Frontier {
     /// Starts the next fetch of a host, or that of the robots.txt that it needs first.
     fn start(&mut self, id: HostId, now: Instant) -> Option<Step> {
         let contact = self.hosts.get(&id)?.contact;
-        let patience = self.patience(contact, now);
+        let head_timeout = self.head_timeout(contact, now);
         let host = self.hosts.get_mut(&id)?;
-        if self.absent.is_questionable(id) {
+        if self.unresponsive.must_be_probed(id) {
             let name = Arc::clone(&host.name);
             return match self.wait_for(id, &name, now) {
-                Ok(()) => self.probe(id, patience, now),
+                Ok(()) => self.probe(id, head_timeout, now),
                 Err(step) => step,
             };
         }
@@ -687,8 +689,8 @@ impl Frontier {
                 *self.hosts.get_mut(&id)?.robots(scheme, now) = RobotsState::Requested;
                 let host = id;
                 let id = self.next_id();
-                self.run(id, host, target, patience, now);
-                let task = RobotsTask { id, name, scheme, attempt, request, patience };
+                self.run(id, host, target, head_timeout, now);
+                let task = RobotsTask { id, name, scheme, attempt, request, head_timeout };
                 return Some(Step::FetchRobots(Arc::new(task)));
             }
         };
@@ -703,8 +705,8 @@ impl Frontier {
         }
         let queued = self.hosts.get_mut(&id)?.take(seq)?;
         let task_id = self.next_id();
-        let task = Task { id: task_id, queued, attempt, robots, over_budget, patience };
-        self.run(task.id, id, name, patience, now);
+        let task = Task { id: task_id, queued, attempt, robots, over_budget, head_timeout };
+        self.run(task.id, id, name, head_timeout, now);
         Some(Step::Fetch(Arc::new(task)))
     }
 
@@ -743,7 +745,7 @@ impl Frontier {
         let other = match host {
             Some(_) if own.is_some() => None,
             Some(other) => Some(other.pace.earliest()),
-            None => self.absent.earliest(target),
+            None => self.unresponsive.earliest(target),
         };
         let earliest = other.max(self.groups.earliest_by_name(target));
         let group = self.groups.of(target, address);
@@ -760,7 +762,7 @@ impl Frontier {
         id: TaskId,
         host: HostId,
         target: Arc<str>,
-        patience: Option<Duration>,
+        head_timeout: Option<Duration>,
         now: Instant,
     ) {
         let (address, group, _) = self.destination(host, &target);
@@ -775,8 +777,8 @@ impl Frontier {
         if let Some(address) = address {
             self.addresses.start(address);
         }
-        self.doubtful.in_flight += usize::from(patience.is_some());
-        self.doubtful.patient += usize::from(patience == Some(PATIENCE));
+        self.doubtful.in_flight += usize::from(head_timeout.is_some());
+        self.doubtful.slow += usize::from(head_timeout == Some(HEAD_TIMEOUT));
         let running = Running {
             host,
             started: now,
@@ -787,7 +789,7 @@ impl Frontier {
             in_flight: true,
             counts: true,
             purpose: Purpose::Fetch,
-            patience,
+            head_timeout,
         };
         self.running.insert(id, running);
     }
@@ -799,7 +801,7 @@ impl Frontier {
             Loaded::Urls(id, urls) => {
                 if let Some(host) = self.hosts.get_mut(&id) {
                     host.loaded(urls, self.limits.urls);
-                    self.defer_if_absent(id, now);
+                    self.defer_if_unresponsive(id, now);
                     self.schedule(id);
                 }
             }
@@ -854,8 +856,8 @@ impl Frontier {
             Signal::Local => self.faulted(id, now),
             // It was reached; that says little about the network.
             Signal::Fine => {
-                let pardon = self.host_answered(id, now);
-                self.orders.extend(pardon.map(Step::Pardon));
+                let failures = self.host_answered(id, now);
+                self.orders.extend(failures.map(Step::TakeBackFailures));
             }
             Signal::Overload { .. } | Signal::None => {}
         }
@@ -871,28 +873,28 @@ impl Frontier {
     fn answered(&mut self, id: TaskId, now: Instant) {
         let running = self.running.get(&id).filter(|running| !running.goes_elsewhere);
         let host = running.map(|running| running.host);
-        let mut pardon = self.host_answered(id, now);
+        let mut failures = self.host_answered(id, now);
         if !self.network.is_suspicious() {
             self.network.answered(now);
-            self.orders.extend(pardon.map(Step::Pardon));
+            self.orders.extend(failures.map(Step::TakeBackFailures));
             return;
         }
         let suspects: Vec<_> = self.network.suspects().collect();
         let outage = self.network.answered(now);
         if let Some(since) = outage {
             self.hosts.values_mut().for_each(Host::forgive);
-            pardon = Some(Pardon { host: None, since: Some(since) });
+            failures = Some(FailuresSince { host: None, since: Some(since) });
         }
-        self.orders.extend(pardon.map(Step::Pardon));
+        self.orders.extend(failures.map(Step::TakeBackFailures));
         let by_suspect = host.is_some_and(|host| suspects.contains(&host));
-        let is_absent = |id: &HostId| match outage {
+        let is_unresponsive = |id: &HostId| match outage {
             // Another host answers: it is the fault of these.
             Some(_) => !by_suspect && suspects.contains(id),
-            None => self.hosts[id].is_absent(MAX_FAILURES),
+            None => self.hosts[id].is_unresponsive(MAX_FAILURES),
         };
-        let absent: Vec<_> = self.hosts.keys().copied().filter(is_absent).collect();
-        for id in absent {
-            self.defer_absent(id, now);
+        let unresponsive: Vec<_> = self.hosts.keys().copied().filter(is_unresponsive).collect();
+        for id in unresponsive {
+            self.defer_unresponsive(id, now);
         }
         if outage.is_some() {
             self.schedule_all();
@@ -900,17 +902,17 @@ impl Frontier {
     }
 
     /// The host of this task has answered. If some of its URLs had failed because it did not, returns what is not to be counted.
-    fn host_answered(&mut self, id: TaskId, now: Instant) -> Option<Pardon> {
+    fn host_answered(&mut self, id: TaskId, now: Instant) -> Option<FailuresSince> {
         let running = self.running.get(&id).filter(|running| !running.goes_elsewhere)?;
         let (id, purpose) = (running.host, running.purpose);
         let host = self.hosts.get_mut(&id)?;
         if purpose == Purpose::Probe {
-            self.absent.answered_question(id);
+            self.unresponsive.probe_answered(id);
             return None;
         }
-        self.absent.remove(id);
+        self.unresponsive.remove(id);
         let since = host.last_answer;
-        host.answered(now).then_some(Pardon { host: Some(id), since })
+        host.answered(now).then_some(FailuresSince { host: Some(id), since })
     }
 
     fn not_answered(&mut self, id: TaskId, now: Instant) {
@@ -941,19 +943,22 @@ impl Frontier {
         let Some(Running { host, .. }) = self.end_task(task.id, now) else { return };
         if task.of_network {
             if let Some(since) = self.network.probe_failed(now) {
-                self.orders.push_back(Step::Pardon(Pardon { host: None, since: Some(since) }));
+                self.orders.push_back(Step::TakeBackFailures(FailuresSince {
+                    host: None,
+                    since: Some(since),
+                }));
             }
             // It may have waited for this task only.
             self.schedule(host);
-        } else if self.absent.is_questionable(host) {
-            self.defer_absent(host, now);
+        } else if self.unresponsive.must_be_probed(host) {
+            self.defer_unresponsive(host, now);
         } else {
             self.schedule(host);
         }
     }
 
     /// The recorder has queued failed URLs of these hosts again.
-    pub(super) fn pardoned(&mut self, hosts: &[HostRow], now: Instant) {
+    pub(super) fn failures_taken_back(&mut self, hosts: &[HostRow], now: Instant) {
         self.awaited = self.awaited.saturating_sub(1);
         for host in hosts {
             self.queued(host, now);
@@ -966,7 +971,7 @@ impl Frontier {
         self.deferred.remove(&id);
         match host {
             Some(host) => self.queued(host, now),
-            None => self.absent.has_nothing(id, now),
+            None => self.unresponsive.has_nothing(id, now),
         }
     }
 
@@ -985,27 +990,28 @@ impl Frontier {
                 self.ranks.insert((rank, host));
             }
         }
-        self.defer_if_absent(host, now);
+        self.defer_if_unresponsive(host, now);
         self.end_fetch(host, task, recorded.fetched);
     }
 
     /// Defers a host that does not answer, unless it is to turn out whose fault that is.
-    fn defer_if_absent(&mut self, id: HostId, now: Instant) {
-        let is_absent = self.hosts.get(&id).is_some_and(|host| host.is_absent(MAX_FAILURES));
-        if is_absent && !self.network.is_suspicious() {
-            self.defer_absent(id, now);
+    fn defer_if_unresponsive(&mut self, id: HostId, now: Instant) {
+        let is_unresponsive =
+            self.hosts.get(&id).is_some_and(|host| host.is_unresponsive(MAX_FAILURES));
+        if is_unresponsive && !self.network.is_suspicious() {
+            self.defer_unresponsive(id, now);
         }
     }
 
     /// A host does not answer: it is asked again later. If it had answered, the URLs that failed meanwhile are queued again.
-    fn defer_absent(&mut self, id: HostId, now: Instant) {
+    fn defer_unresponsive(&mut self, id: HostId, now: Instant) {
         let Some(host) = self.hosts.get(&id) else { return };
-        let pardon = Pardon { host: Some(id), since: host.last_answer };
+        let lately = FailuresSince { host: Some(id), since: host.last_answer };
         let had_answered = host.contact.had_answered();
-        let failures = self.absent.add(id, host, now);
+        let failures = self.unresponsive.add(id, host, now);
         if had_answered {
             self.defer(id, DeferCause::Stopped(failures));
-            self.orders.push_back(Step::Pardon(pardon));
+            self.orders.push_back(Step::TakeBackFailures(lately));
         } else {
             self.defer(id, DeferCause::Unanswered(failures));
         }
@@ -1076,9 +1082,10 @@ impl Frontier {
         if !std::mem::replace(&mut running.in_flight, false) {
             return;
         }
-        let Running { host, started, goes_elsewhere, address: counted, patience, .. } = *running;
-        self.doubtful.in_flight -= usize::from(patience.is_some());
-        self.doubtful.patient -= usize::from(patience == Some(PATIENCE));
+        let Running { host, started, goes_elsewhere, address: counted, head_timeout, .. } =
+            *running;
+        self.doubtful.in_flight -= usize::from(head_timeout.is_some());
+        self.doubtful.slow -= usize::from(head_timeout == Some(HEAD_TIMEOUT));
         let (address, signal) = end.unzip();
         let address = address.flatten();
         let to = match address {
@@ -1091,7 +1098,7 @@ impl Frontier {
                 entry.address = address.filter(|_| !goes_elsewhere).or(entry.address);
                 Some(&mut entry.pace)
             }
-            None => self.absent.pace(host),
+            None => self.unresponsive.pace(host),
         };
         match (pace, signal) {
             (Some(pace), Some(signal)) => pace.end(started, now, signal),
@@ -1147,13 +1154,13 @@ impl Frontier {
             Order::Earliest => MAX_RETRIES,
             Order::RoundRobin => 1,
         };
-        let pace = self.absent.pace(id).cloned();
+        let pace = self.unresponsive.pace(id).cloned();
         let mut pace = pace.unwrap_or_else(|| Pace::new(&self.options, now));
         if let Some(until) = not_before {
             pace.pause_until(self.clock.instant_of(until));
         }
         let mut host = Host::new(name.as_str().into(), rank, pace, has_answered, max_retries);
-        if let Some((had_answered, last_answer)) = self.absent.last_answer(id) {
+        if let Some((had_answered, last_answer)) = self.unresponsive.last_answer(id) {
             // One request shows whether it answers again.
             host.contact = if had_answered { Contact::Stopped } else { Contact::Silent };
             (host.failures, host.last_answer) = (MAX_FAILURES - 1, last_answer);

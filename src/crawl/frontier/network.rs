@@ -38,7 +38,7 @@ pub(super) enum Gate {
 #[derive(Debug)]
 pub(super) struct Network {
     /// The longest outage that is waited for.
-    patience: Duration,
+    max_outage: Duration,
     /// When a host answered last, if one has.
     last_answer: Option<Instant>,
     /// Requests in a row that failed at hosts that had answered before.
@@ -70,9 +70,9 @@ struct Outage {
 }
 
 impl Network {
-    pub(super) fn new(patience: Duration) -> Self {
+    pub(super) fn new(max_outage: Duration) -> Self {
         Self {
-            patience,
+            max_outage,
             last_answer: None,
             failures: 0,
             suspects: VecDeque::new(),
@@ -95,7 +95,7 @@ impl Network {
         match &self.outage {
             None => Gate::Open,
             Some(Outage { since, probing: 0, pause: Some(_), .. })
-                if now >= *since + self.patience =>
+                if now >= *since + self.max_outage =>
             {
                 Gate::GivenUp
             }

@@ -35,7 +35,7 @@ use tokio::{
 use super::{
     against::Others,
     fetch::Share,
-    frontier::{Loaded, Pardon, Query, Recorded, Task, TaskId},
+    frontier::{FailuresSince, Loaded, Query, Recorded, Task, TaskId},
     plan::{CrawlError, Plan},
     politeness::Signal,
     scope::Scope,
@@ -87,7 +87,7 @@ pub(super) enum Request {
     /// Record that this host is not deferred any more.
     Resume(HostId),
     /// Queue failed URLs again.
-    Pardon(Pardon),
+    TakeBackFailures(FailuresSince),
     /// Load something for the frontier.
     Load(Query),
 }
@@ -100,7 +100,7 @@ pub(super) enum Update {
     /// A URL is recorded.
     Recorded(Arc<Task>, Recorded, Tally),
     /// URLs of these hosts that had failed are queued again.
-    Pardoned(Vec<HostRow>, Tally),
+    FailuresTakenBack(Vec<HostRow>, Tally),
     /// A host is resumed; without its row, it has nothing to be fetched.
     Resumed(HostId, Option<HostRow>),
     /// A query is answered.
@@ -315,7 +315,9 @@ impl Recorder {
             }
             Request::Record(record) => return self.record(*record).map(Some),
             Request::Resume(host) => return self.resume(host).map(Some),
-            Request::Pardon(pardon) => return self.pardon(&pardon).map(Some),
+            Request::TakeBackFailures(failures) => {
+                return self.take_back_failures(&failures).map(Some);
+            }
             Request::Load(query) => return self.load(query).map(Update::Loaded).map(Some),
             Request::Archive(exchange) => {
                 self.sink.write_exchange(&exchange, &warc::Kind::Response)?;

@@ -12,15 +12,15 @@ use tokio::time::Instant;
 
 use super::{Recorder, Update};
 use crate::{
-    crawl::{frontier::Pardon, plan::CrawlError},
+    crawl::{frontier::FailuresSince, plan::CrawlError},
     page::Timestamp,
     state::{HostId, RETRY_AFTER, Reason, SkipCause, UrlId, UrlRow, UrlState},
 };
 
 /// How often failed URLs are looked for, at most.
-const LOOK_EVERY: Duration = Duration::from_mins(10);
+const CHECK_INTERVAL: Duration = Duration::from_mins(10);
 /// Failures that can be taken back.
-const PARDONABLE: usize = 1 << 13;
+const MAX_REMEMBERED: usize = 1 << 13;
 /// If this many URLs of a host fail in a row and the next one is a page, the host was out of order, not the URLs.
 const IN_A_ROW: usize = 3;
 
@@ -28,14 +28,14 @@ const IN_A_ROW: usize = 3;
 #[derive(Debug, Default)]
 pub(super) struct Failures {
     /// The last URLs that failed so.
-    lately: VecDeque<Failure>,
+    recent: VecDeque<Failure>,
     /// How many URLs of a host have failed so since its last page, if any have.
     in_a_row: HashMap<HostId, usize>,
     /// URLs whose failure was taken back because of their host, until they have another outcome: a second failure counts. So it has no more
     /// URLs than wait.
-    pardoned: HashSet<UrlId>,
+    taken_back: HashSet<UrlId>,
     /// When failed URLs are to be looked for, if there are any.
-    look_at: Option<Timestamp>,
+    check_at: Option<Timestamp>,
 }
 
 /// A URL that has failed for a reason that may pass.
@@ -63,33 +63,33 @@ impl Failures {
     /// Remembers a URL that was skipped for this cause, if it is a failure that may pass.
     pub(super) fn add(&mut self, row: &UrlRow, reason: Reason, cause: Option<SkipCause>) {
         if may_pass(cause) {
-            self.look_at.get_or_insert_with(|| Timestamp::now() + RETRY_AFTER);
+            self.check_at.get_or_insert_with(|| Timestamp::now() + RETRY_AFTER);
             *self.in_a_row.entry(row.host).or_default() += 1;
-            if self.lately.len() == PARDONABLE {
-                self.lately.pop_front();
+            if self.recent.len() == MAX_REMEMBERED {
+                self.recent.pop_front();
             }
             let is_status = reason == Reason::Status;
-            self.lately.push_back(Failure { at: Instant::now(), row: row.clone(), is_status });
+            self.recent.push_back(Failure { at: Instant::now(), row: row.clone(), is_status });
         } else {
-            self.pardoned.remove(&row.id);
+            self.taken_back.remove(&row.id);
         }
     }
 
     /// A URL was judged.
     pub(super) fn judged(&mut self, id: UrlId) {
-        self.pardoned.remove(&id);
+        self.taken_back.remove(&id);
     }
 
     /// A host has a page. Takes the failures of its URLs out that came in a row before it, if there are enough of them.
     fn take_row(&mut self, host: HostId) -> Vec<UrlRow> {
         let count = self.in_a_row.remove(&host).filter(|&count| count >= IN_A_ROW).unwrap_or(0);
         let mut taken = Vec::new();
-        for place in (0..self.lately.len()).rev() {
+        for place in (0..self.recent.len()).rev() {
             if taken.len() == count {
                 break;
             }
-            if self.lately[place].row.host == host {
-                taken.extend(self.lately.remove(place).map(|failure| failure.row));
+            if self.recent[place].row.host == host {
+                taken.extend(self.recent.remove(place).map(|failure| failure.row));
             }
         }
         taken.reverse();
@@ -97,8 +97,8 @@ impl Failures {
     }
 
     /// A start has looked for failed URLs. Others that failed since may be due soon.
-    pub(super) fn looked(&mut self) {
-        self.look_at = Some(Timestamp::now() + LOOK_EVERY);
+    pub(super) fn checked(&mut self) {
+        self.check_at = Some(Timestamp::now() + CHECK_INTERVAL);
     }
 }
 
@@ -106,13 +106,13 @@ impl Recorder {
     /// Queues failed URLs again, if it is time to look for them.
     pub(super) fn retry_failures(&mut self) -> Result<(), CrawlError> {
         let now = Timestamp::now();
-        if self.failures.look_at.is_none_or(|at| at > now) {
+        if self.failures.check_at.is_none_or(|at| at > now) {
             return Ok(());
         }
         let due = self.state().failed_urls(now - RETRY_AFTER)?;
         due.iter().try_for_each(|row| self.retry_failure(row))?;
         let first = self.state().first_failure()?.map(|at| at + RETRY_AFTER);
-        self.failures.look_at = first.map(|first| first.max(now + LOOK_EVERY));
+        self.failures.check_at = first.map(|first| first.max(now + CHECK_INTERVAL));
         Ok(())
     }
 
@@ -130,25 +130,28 @@ impl Recorder {
     }
 
     /// Takes failures back: their URLs are queued again.
-    pub(super) fn pardon(&mut self, pardon: &Pardon) -> Result<Update, CrawlError> {
+    pub(super) fn take_back_failures(
+        &mut self,
+        failures: &FailuresSince,
+    ) -> Result<Update, CrawlError> {
         let is_meant = |failure: &Failure| {
             !failure.is_status
-                && pardon.host.is_none_or(|host| host == failure.row.host)
-                && pardon.since.is_none_or(|since| failure.at.into_std() >= since)
+                && failures.host.is_none_or(|host| host == failure.row.host)
+                && failures.since.is_none_or(|since| failure.at.into_std() >= since)
         };
-        let lately = std::mem::take(&mut self.failures.lately);
-        let (meant, others) = lately.into_iter().partition(is_meant);
-        self.failures.lately = others;
+        let recent = std::mem::take(&mut self.failures.recent);
+        let (meant, others) = recent.into_iter().partition(is_meant);
+        self.failures.recent = others;
         for Failure { row, .. } in meant {
-            self.take_back(&row, pardon.host.is_some())?;
+            self.take_back(&row, failures.host.is_some())?;
         }
-        if let Some(host) = pardon.host.filter(|&host| self.urls.is_deferred(host))
+        if let Some(host) = failures.host.filter(|&host| self.urls.is_deferred(host))
             && self.urls.queued(self.state(), host, 0, 1)?.is_empty()
         {
             // There is nothing to ask it for.
             return self.resume(host);
         }
-        Ok(Update::Pardoned(std::mem::take(&mut self.queued), self.counts))
+        Ok(Update::FailuresTakenBack(std::mem::take(&mut self.queued), self.counts))
     }
 
     /// A host has a page: takes back the failures of its URLs that came in a row before it.
@@ -159,8 +162,8 @@ impl Recorder {
 
     /// Queues a URL again whose failure does not count, unless it had failed before and its host was to `blame` then too.
     fn take_back(&mut self, row: &UrlRow, blame: bool) -> Result<(), CrawlError> {
-        if blame && !self.failures.pardoned.insert(row.id) {
-            self.failures.pardoned.remove(&row.id);
+        if blame && !self.failures.taken_back.insert(row.id) {
+            self.failures.taken_back.remove(&row.id);
             return Ok(());
         }
         // Another start may have decided otherwise.

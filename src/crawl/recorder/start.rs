@@ -290,7 +290,7 @@ impl Recorder {
         for (row, seed) in admitted {
             self.requeue(&row, seed)?;
         }
-        self.failures.looked();
+        self.failures.checked();
         failed.iter().try_for_each(|row| self.retry_failure(row))
     }
 }

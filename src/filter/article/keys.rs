@@ -13,7 +13,7 @@
 
 use std::collections::HashMap;
 
-use crate::{filter::steady::SteadyMap, page::DocId};
+use crate::{filter::incremental::IncrementalMap, page::DocId};
 
 /// The number of keys of its body text under which a page is entered, and of its other prose.
 const KEYS: usize = 12;
@@ -123,12 +123,12 @@ pub(crate) struct KeyIndex {
     /// All but the last are full, and none is moved.
     blocks: Vec<Vec<Bucket>>,
     /// The entries that have no room in a bucket, newer than those in it.
-    beyond: SteadyMap<usize, Vec<u64>>,
+    beyond: IncrementalMap<usize, Vec<u64>>,
 }
 
 impl Default for KeyIndex {
     fn default() -> Self {
-        let mut this = Self { blocks: Vec::new(), beyond: SteadyMap::default() };
+        let mut this = Self { blocks: Vec::new(), beyond: IncrementalMap::default() };
         this.push();
         this
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{
-    super::{inspect::Inspection, log::Log},
+    super::{inspect::Inspection, wal::Log},
     *,
 };
 

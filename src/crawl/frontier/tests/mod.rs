@@ -218,8 +218,11 @@ fn failures_are_taken_back_once_their_host_answers_again() {
     let start = now;
     let ends = [true, false, false, true];
     let orders = ends.map(|answered| fetch_once(&mut world, &mut now, answered)).concat();
-    let since = Pardon { host: Some(HostId(0)), since: Some(start) };
-    assert!(matches!(&*orders, [Step::Pardon(pardon)] if *pardon == since), "{orders:?}");
+    let since = FailuresSince { host: Some(HostId(0)), since: Some(start) };
+    assert!(
+        matches!(&*orders, [Step::TakeBackFailures(failures)] if *failures == since),
+        "{orders:?}"
+    );
 }
 
 #[test]
@@ -230,10 +233,10 @@ fn a_host_whose_last_urls_fail_is_asked_again_before_the_run_ends() {
     let start = now;
     let orders = [true, false, false].map(|it| fetch_once(&mut world, &mut now, it)).concat();
     let (since, stopped) = (Some(start), DeferCause::Stopped(2));
-    let [Step::Defer(HostId(0), cause), Step::Pardon(pardon)] = &*orders else {
+    let [Step::Defer(HostId(0), cause), Step::TakeBackFailures(failures)] = &*orders else {
         panic!("{orders:?}")
     };
-    assert_eq!((*cause, *pardon), (stopped, Pardon { host: Some(HostId(0)), since }));
+    assert_eq!((*cause, *failures), (stopped, FailuresSince { host: Some(HostId(0)), since }));
     // The failed URLs are queued again.
     world.state.enqueue(0, 0);
     for _ in 0..3 {
@@ -480,8 +483,8 @@ fn started(hosts: usize, requests: usize, answering: usize) -> (World, Vec<Arc<T
     (world, tasks)
 }
 
-fn patient(tasks: &[Arc<Task>]) -> usize {
-    tasks.iter().filter(|task| task.patience == Some(PATIENCE)).count()
+fn slow(tasks: &[Arc<Task>]) -> usize {
+    tasks.iter().filter(|task| task.head_timeout == Some(HEAD_TIMEOUT)).count()
 }
 
 #[test]
@@ -489,8 +492,8 @@ fn requests_that_may_wait_long_hold_at_most_a_quarter_of_the_slots() {
     for requests in [1, 4, 16, 64, 256] {
         let (_, tasks) = started(requests * 2, requests, 0);
         assert_eq!(tasks.len(), requests, "no slot is left empty");
-        assert!(patient(&tasks) <= (requests / 4).max(1), "{} of {requests}", patient(&tasks));
-        assert!(tasks.iter().all(|task| task.patience.is_some()), "none has answered");
+        assert!(slow(&tasks) <= (requests / 4).max(1), "{} of {requests}", slow(&tasks));
+        assert!(tasks.iter().all(|task| task.head_timeout.is_some()), "none has answered");
     }
 }
 
@@ -499,12 +502,12 @@ fn hosts_that_answer_keep_slots_beside_any_number_of_others() {
     for requests in [4, 16, 64] {
         for (answering, kept) in [(1, requests / 4), (requests, requests / 2)] {
             let (_, tasks) = started(requests * 3, requests, answering);
-            let doubtful = tasks.iter().filter(|task| task.patience.is_some()).count();
+            let doubtful = tasks.iter().filter(|task| task.head_timeout.is_some()).count();
             assert!(doubtful <= requests - kept, "{doubtful} of {requests}");
-            assert!(patient(&tasks) <= (requests / 8).max(1));
+            assert!(slow(&tasks) <= (requests / 8).max(1));
         }
         let (_, tasks) = started(requests * 2, requests, requests * 2);
-        assert!(tasks.iter().all(|task| task.patience.is_none()), "all have answered");
+        assert!(tasks.iter().all(|task| task.head_timeout.is_none()), "all have answered");
     }
 }
 
@@ -512,15 +515,18 @@ fn hosts_that_answer_keep_slots_beside_any_number_of_others() {
 fn a_silent_host_waits_for_room_and_gets_more_time_then() {
     let (mut world, tasks) = started(16, 16, 0);
     let start = world.frontier.clock.instant;
-    let brief = tasks.iter().find(|task| task.patience == Some(BRIEF_PATIENCE)).unwrap();
-    let later = start + BRIEF_PATIENCE;
+    let brief = tasks.iter().find(|task| task.head_timeout == Some(SHORT_HEAD_TIMEOUT)).unwrap();
+    let later = start + SHORT_HEAD_TIMEOUT;
     world.frontier.responded(brief.id, None, Signal::Unanswered, later);
     world.frontier.retry(brief, 0.0, later);
     let again = later + 2 * SECOND;
     assert!(matches!(world.next(again), Step::Blocked), "a quarter of the slots may wait long");
-    let patient = tasks.iter().find(|task| task.patience == Some(PATIENCE)).unwrap();
-    world.frontier.responded(patient.id, None, Signal::Unanswered, again);
-    world.end(patient, again);
+    let slow = tasks.iter().find(|task| task.head_timeout == Some(HEAD_TIMEOUT)).unwrap();
+    world.frontier.responded(slow.id, None, Signal::Unanswered, again);
+    world.end(slow, again);
     let task = world.fetched(again);
-    assert_eq!((task.queued.url.host, task.patience), (brief.queued.url.host, Some(PATIENCE)));
+    assert_eq!(
+        (task.queued.url.host, task.head_timeout),
+        (brief.queued.url.host, Some(HEAD_TIMEOUT))
+    );
 }

@@ -469,7 +469,7 @@ impl World {
                     let delay = self.reply_time();
                     self.later(now, delay, Event::Deferred(host));
                 }
-                Step::Pardon(_) => {
+                Step::TakeBackFailures(_) => {
                     self.report(now, Event::Pardoned);
                 }
                 Step::Resume(host) => {
@@ -644,7 +644,7 @@ impl World {
                 };
                 self.frontier.robots_fetched(&task, result, now);
             }
-            Event::Pardoned => self.frontier.pardoned(&[], now),
+            Event::Pardoned => self.frontier.failures_taken_back(&[], now),
             Event::Resumed(host) => {
                 let waits = !self.state.urls(host.0 as usize, 0, 1).is_empty();
                 let row = waits.then(|| self.row(host.0 as usize));

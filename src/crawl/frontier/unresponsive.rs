@@ -15,20 +15,20 @@ const FIRST_PAUSE_OF_UNKNOWN: Duration = Duration::from_mins(10);
 const LONGEST_PAUSE: Duration = Duration::from_hours(1);
 
 /// When a host is looked at again whose last tasks have not finished.
-const BUSY: Duration = Duration::from_secs(1);
+const BUSY_RETRY: Duration = Duration::from_secs(1);
 
 /// A run that has nothing else to do asks a host that had answered this often before it ends.
-const LAST_TIMES: u32 = 3;
+const FINAL_PROBES: u32 = 3;
 
 #[derive(Debug, Default)]
-pub(super) struct AbsentHosts {
-    hosts: HashMap<HostId, Absent>,
+pub(super) struct UnresponsiveHosts {
+    hosts: HashMap<HostId, UnresponsiveHost>,
     /// When each is to be asked, unless it is being asked.
     schedule: BTreeSet<(Instant, HostId)>,
 }
 
 #[derive(Debug)]
-struct Absent {
+struct UnresponsiveHost {
     name: Arc<str>,
     had_answered: bool,
     /// When it answered last since this start, if it has.
@@ -36,47 +36,47 @@ struct Absent {
     /// URLs in a row that got no response.
     failures: u32,
     /// Whether it has answered the question since it was resumed.
-    questioned: bool,
+    probe_answered: bool,
     /// Its pace when it left the frontier: its delay goes on, and requests to it may still be in flight.
     pace: Pace,
     /// How often it was asked again.
     times: u32,
 }
 
-impl AbsentHosts {
+impl UnresponsiveHosts {
     /// A host does not answer, for the first time or again. Returns how many URLs in a row got no response before.
     pub(super) fn add(&mut self, id: HostId, host: &Host, now: Instant) -> u32 {
-        let absent = self.hosts.entry(id).or_insert(Absent {
+        let entry = self.hosts.entry(id).or_insert(UnresponsiveHost {
             name: Arc::clone(&host.name),
             had_answered: host.contact.had_answered(),
             last_answer: host.last_answer,
             failures: host.failures.max(1),
-            questioned: false,
+            probe_answered: false,
             pace: host.pace.clone(),
             times: 0,
         });
-        absent.pace = host.pace.clone();
-        absent.questioned = false;
-        let first = if absent.had_answered { FIRST_PAUSE } else { FIRST_PAUSE_OF_UNKNOWN };
-        let pause = first * (1 << absent.times.min(10));
+        entry.pace = host.pace.clone();
+        entry.probe_answered = false;
+        let first = if entry.had_answered { FIRST_PAUSE } else { FIRST_PAUSE_OF_UNKNOWN };
+        let pause = first * (1 << entry.times.min(10));
         self.schedule.insert((now + pause.min(LONGEST_PAUSE), id));
-        absent.failures
+        entry.failures
     }
 
-    /// If it is absent: whether it had answered before, and when it did last since this start.
+    /// If it is unresponsive: whether it had answered before, and when it did last since this start.
     pub(super) fn last_answer(&self, id: HostId) -> Option<(bool, Option<Instant>)> {
         self.hosts.get(&id).map(|host| (host.had_answered, host.last_answer))
     }
 
     /// Whether it is to be asked before one of its URLs is: then no URL is to blame if it does not answer.
-    pub(super) fn is_questionable(&self, id: HostId) -> bool {
-        self.hosts.get(&id).is_some_and(|host| !host.questioned)
+    pub(super) fn must_be_probed(&self, id: HostId) -> bool {
+        self.hosts.get(&id).is_some_and(|host| !host.probe_answered)
     }
 
     /// It has answered the question. One URL shows whether it is back.
-    pub(super) fn answered_question(&mut self, id: HostId) {
+    pub(super) fn probe_answered(&mut self, id: HostId) {
         if let Some(host) = self.hosts.get_mut(&id) {
-            host.questioned = true;
+            host.probe_answered = true;
         }
     }
 
@@ -96,7 +96,7 @@ impl AbsentHosts {
             let Some(host) = self.hosts.get_mut(&id) else { continue };
             let earliest = host.pace.earliest();
             if is_busy(id) || earliest > now {
-                self.schedule.insert((earliest.max(now + BUSY), id));
+                self.schedule.insert((earliest.max(now + BUSY_RETRY), id));
                 continue;
             }
             host.times += 1;
@@ -110,7 +110,7 @@ impl AbsentHosts {
         self.hosts.get_mut(&id).map(|host| &mut host.pace)
     }
 
-    /// The earliest instant of the next request to the host of this name, if it is absent and not in the frontier.
+    /// The earliest instant of the next request to the host of this name, if it is unresponsive and not in the frontier.
     pub(super) fn earliest(&self, name: &str) -> Option<Instant> {
         let host = self.hosts.values().find(|host| *host.name == *name)?;
         Some(host.pace.earliest())
@@ -119,7 +119,7 @@ impl AbsentHosts {
     /// When the next host is to be asked for which the run must not end yet.
     pub(super) fn awaited(&self) -> Option<Instant> {
         let is_awaited = |id: &HostId| {
-            self.hosts.get(id).is_some_and(|host| host.had_answered && host.times < LAST_TIMES)
+            self.hosts.get(id).is_some_and(|host| host.had_answered && host.times < FINAL_PROBES)
         };
         self.schedule.iter().find(|(_, id)| is_awaited(id)).map(|&(at, _)| at)
     }
@@ -128,7 +128,7 @@ impl AbsentHosts {
     pub(super) fn has_nothing(&mut self, id: HostId, now: Instant) {
         let Some(host) = self.hosts.get_mut(&id) else { return };
         if host.pace.earliest() > now {
-            host.times = LAST_TIMES;
+            host.times = FINAL_PROBES;
         } else {
             self.remove(id);
         }

@@ -13,19 +13,19 @@ const PARTS: usize = 1024;
 
 /// A queue in blocks: growth moves no value, only now and then the list of blocks, and what has left gives its memory back.
 #[derive(Clone, Debug)]
-pub(super) struct SteadyQueue<T> {
+pub(super) struct IncrementalQueue<T> {
     /// None is empty, and all but the first and the last are full.
     blocks: VecDeque<VecDeque<T>>,
     len: usize,
 }
 
-impl<T> Default for SteadyQueue<T> {
+impl<T> Default for IncrementalQueue<T> {
     fn default() -> Self {
         Self { blocks: VecDeque::new(), len: 0 }
     }
 }
 
-impl<T> SteadyQueue<T> {
+impl<T> IncrementalQueue<T> {
     pub(super) fn len(&self) -> usize {
         self.len
     }
@@ -72,17 +72,17 @@ impl<T> SteadyQueue<T> {
 
 /// A map in parts. The caller spreads its keys evenly over them.
 #[derive(Clone, Debug)]
-pub(super) struct SteadyMap<K, V> {
+pub(super) struct IncrementalMap<K, V> {
     parts: Box<[HashMap<K, V>]>,
 }
 
-impl<K, V> Default for SteadyMap<K, V> {
+impl<K, V> Default for IncrementalMap<K, V> {
     fn default() -> Self {
         Self { parts: (0..PARTS).map(|_| HashMap::new()).collect() }
     }
 }
 
-impl<K: Eq + Hash, V> SteadyMap<K, V> {
+impl<K: Eq + Hash, V> IncrementalMap<K, V> {
     /// The part of this number, of any size.
     pub(super) fn part(&mut self, number: u16) -> &mut HashMap<K, V> {
         &mut self.parts[usize::from(number) % PARTS]
@@ -107,7 +107,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_queue_is_a_queue(steps in prop::collection::vec((any::<bool>(), 0..3000_usize), 0..12)) {
-            let (mut steady, mut plain) = (SteadyQueue::default(), VecDeque::new());
+            let (mut steady, mut plain) = (IncrementalQueue::default(), VecDeque::new());
             let mut next = 0;
             for (grows, n) in steps {
                 for _ in 0..n {
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn no_part_of_a_map_holds_much_of_it() {
-        let mut map = SteadyMap::default();
+        let mut map = IncrementalMap::default();
         for n in 0..100_000_u32 {
             let hash = blake3::hash(&n.to_le_bytes());
             let [low, high, ..] = *hash.as_bytes();
