@@ -295,7 +295,7 @@ impl Loop {
                 Step::Load(query) => self.outbox.push_back(Request::Load(query)),
                 Step::Resume(host) => self.outbox.push_back(Request::Resume(host)),
                 Step::TakeBackFailures(failures) => {
-                    self.outbox.push_back(Request::TakeBackFailures(failures))
+                    self.outbox.push_back(Request::TakeBackFailures(failures));
                 }
                 Step::Defer(host, cause) => self.outbox.push_back(Request::Defer(host, cause)),
                 step => return step,
