@@ -11,6 +11,7 @@ use rustls::{
     pki_types::{CertificateDer, ServerName, UnixTime},
 };
 use rustls_platform_verifier::Verifier;
+use webpki::EndEntityCert;
 
 /// Names of a certificate that are shown, at most.
 const SHOWN: usize = 5;
@@ -89,10 +90,9 @@ pub(super) fn reason(error: &rustls::Error) -> Option<String> {
     Some(text.to_owned())
 }
 
-/// Whether this is the error of a verifier that found an authority's certificate where a host's should be. Its type is not public.
-fn is_authority(error: &(dyn Error + Send + Sync)) -> bool {
-    error.to_string().contains("CaUsedAsEndEntity")
-        || format!("{error:?}").contains("CaUsedAsEndEntity")
+/// Whether an authority's certificate was found where a host's should be.
+fn is_authority(error: &(dyn Error + Send + Sync + 'static)) -> bool {
+    matches!(error.downcast_ref(), Some(webpki::Error::CaUsedAsEndEntity))
 }
 
 fn date(time: UnixTime) -> String {
@@ -175,33 +175,6 @@ impl ServerCertVerifier for Explaining {
 }
 
 /// Whether a certificate names its subject as its issuer. False if it cannot be read.
-fn is_self_issued(certificate: &[u8]) -> bool {
-    // Certificate, its first part; there: version (optional), number, algorithm, issuer, validity, subject (RFC 5280, section 4.1).
-    let fields = || {
-        let (_, certificate, _) = element(certificate)?;
-        let (_, mut rest, _) = element(certificate)?;
-        let mut fields = Vec::new();
-        while let Some((tag, content, after)) = element(rest).filter(|_| fields.len() < 5) {
-            if tag != 0xa0 {
-                fields.push(content);
-            }
-            rest = after;
-        }
-        Some(fields)
-    };
-    matches!(fields().as_deref(), Some([_, _, issuer, _, subject]) if issuer == subject)
-}
-
-/// The first element of DER: its tag, its content, and what follows.
-fn element(der: &[u8]) -> Option<(u8, &[u8], &[u8])> {
-    let (&[tag, first], rest) = der.split_first_chunk()?;
-    let (length, rest) = if first < 0x80 {
-        (usize::from(first), rest)
-    } else {
-        let (length, rest) = rest.split_at_checked(usize::from(first & 0x7f))?;
-        let all = length.iter().take(5).fold(0, |all, &byte| all << 8 | usize::from(byte));
-        (all, rest)
-    };
-    let (content, rest) = rest.split_at_checked(length)?;
-    Some((tag, content, rest))
+fn is_self_issued(certificate: &CertificateDer<'_>) -> bool {
+    EndEntityCert::try_from(certificate).is_ok_and(|cert| cert.issuer() == cert.subject())
 }
