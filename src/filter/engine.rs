@@ -629,7 +629,7 @@ impl<I: Index> Engine<I> {
         let has_article = self.articles.is_some() && document.article.is_some();
         let signature = self.rule.comparable(&document.sketch)?;
         let origin = document.blocks.as_ref().map(|blocks| blocks.origin);
-        let template = self.template(document);
+        let template = LazyCell::new(|| self.template(document));
         let mut accepted = self.candidates.iter().filter_map(|&candidate| {
             let other = self.window.get(candidate.id).filter(|other| other.key != document.key)?;
             if has_article && other.has_article {
@@ -637,7 +637,7 @@ impl<I: Index> Engine<I> {
             }
             let signature_of_other = other.signature?;
             let same_origin = origin.is_some() && other.origin == origin;
-            let template = if same_origin { template } else { Share::NONE };
+            let template = if same_origin { *template } else { Share::NONE };
             let found = Match {
                 of: candidate.id,
                 kind: Kind::Near,

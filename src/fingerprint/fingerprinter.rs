@@ -143,8 +143,14 @@ impl Fingerprinter {
             segment::runs_of_lines(lines, self.simplified, buffers, |run, place| {
                 digester.add(run);
                 let Place { mut line, ends } = place;
-                let (mut ends, mut at) = (ends.iter().peekable(), 0);
                 let class = class(run);
+                if let Run::Word(word) = run {
+                    let hashes = chain.next(Unit::Token(word));
+                    counts.add_all(hashes);
+                    read(line, class, hashes.0);
+                    return;
+                }
+                let (mut ends, mut at) = (ends.iter().peekable(), 0);
                 units(run, self.recipe.segment, |unit| {
                     let hashes = chain.next(unit);
                     counts.add_all(hashes);

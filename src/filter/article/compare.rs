@@ -52,8 +52,8 @@ const HOLDS: usize = 90;
 pub(crate) struct Side<'a> {
     sketch: &'a ArticleSketch,
     boilerplate: Vec<bool>,
-    /// The passage from each token on: where it ends, and the number of the first one that is equal.
-    passages: Vec<(usize, usize)>,
+    /// The passage from each token on.
+    passages: Vec<Hashed>,
     table: Table,
     weights: Weights,
 }
@@ -282,44 +282,53 @@ impl Tally {
     }
 }
 
-/// Passages by their hashes, with a number for each: open addressing, at most half full.
+/// A passage of a page.
+#[derive(Clone, Copy, Debug)]
+struct Hashed {
+    end: usize,
+    hash: u64,
+    /// The number of the first passage of the page that is equal.
+    first: usize,
+}
+
+/// Finds the passages of a page by their hashes: open addressing, at most half full.
 #[derive(Debug)]
 struct Table {
-    /// A hash, and the number from 1 on; 0 in a free slot.
-    slots: Vec<(u64, u32)>,
+    /// The number of a passage, from 1 on; 0 in a free slot. The hash is in the list of passages that is given.
+    slots: Vec<u32>,
 }
 
 impl Table {
     /// An empty table for this many passages.
     fn new(passages: usize) -> Self {
-        Self { slots: vec![(0, 0); (2 * passages).next_power_of_two().max(2)] }
+        Self { slots: vec![0; (2 * passages).next_power_of_two().max(2)] }
     }
 
-    /// The number under which the passage of this hash was entered first: this one, if it was not.
-    fn enter(&mut self, hash: u64, number: usize) -> usize {
-        let slot = self.slot(hash);
+    /// Enters a passage. Returns the number of the one with its hash that was entered first: its own, if it was not.
+    fn enter(&mut self, number: usize, hash_of: impl Fn(usize) -> u64) -> usize {
+        let slot = self.slot(hash_of(number), hash_of);
         if let Some(first) = self.number(slot) {
             return first;
         }
-        self.slots[slot] = (hash, u32::try_from(number + 1).unwrap_or(u32::MAX));
+        self.slots[slot] = u32::try_from(number + 1).unwrap_or(u32::MAX);
         number
     }
 
     /// The number of the passage of this hash.
-    fn find(&self, hash: u64) -> Option<usize> {
-        self.number(self.slot(hash))
+    fn find(&self, hash: u64, hash_of: impl Fn(usize) -> u64) -> Option<usize> {
+        self.number(self.slot(hash, hash_of))
     }
 
     fn number(&self, slot: usize) -> Option<usize> {
-        (self.slots[slot].1 as usize).checked_sub(1)
+        (self.slots[slot] as usize).checked_sub(1)
     }
 
     /// Where the passage of this hash is, or a free slot if there is none.
-    fn slot(&self, hash: u64) -> usize {
+    fn slot(&self, hash: u64, hash_of: impl Fn(usize) -> u64) -> usize {
         let last = self.slots.len() - 1;
         let mixed = hash.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let mut slot = (mixed >> 32) as usize & last;
-        while self.slots[slot].1 != 0 && self.slots[slot].0 != hash {
+        while self.number(slot).is_some_and(|number| hash_of(number) != hash) {
             slot = (slot + 1) & last;
         }
         slot
@@ -429,11 +438,13 @@ impl<'a> Side<'a> {
     /// This page, given which of its blocks are boilerplate.
     pub(crate) fn new(sketch: &'a ArticleSketch, boilerplate: Vec<bool>) -> Self {
         let mut table = Table::new(sketch.tokens.len());
-        let hashed = hashed_passages(&sketch.tokens).enumerate();
-        let passages: Vec<_> =
-            hashed.map(|(number, (end, hash))| (end, table.enter(hash, number))).collect();
+        let mut passages = Vec::with_capacity(sketch.tokens.len());
+        for (number, (end, hash)) in hashed_passages(&sketch.tokens).enumerate() {
+            passages.push(Hashed { end, hash, first: number });
+            passages[number].first = table.enter(number, |number| passages[number].hash);
+        }
         let again = passages.iter().enumerate();
-        let again = again.map(|(number, &(end, first))| (end, first != number));
+        let again = again.map(|(number, passage)| (passage.end, passage.first != number));
         let weights = Weights::of(&sketch.tokens, again);
         Self { sketch, boilerplate, passages, table, weights }
     }
@@ -473,7 +484,8 @@ impl<'a> Side<'a> {
         let mut passages = Vec::with_capacity(earlier.tokens.len());
         let (mut is_shared, mut covered) = (vec![false; self.passages.len()], Runs::default());
         for (start, (end, hash)) in hashed_passages(&earlier.tokens).enumerate() {
-            let again = self.table.find(hash).map(|number| {
+            let found = self.table.find(hash, |number| self.passages[number].hash);
+            let again = found.map(|number| {
                 covered.add(start..end);
                 std::mem::replace(&mut is_shared[number], true)
             });
@@ -490,15 +502,16 @@ impl<'a> Side<'a> {
     ) -> Pair<'b> {
         let Met { passages, is_shared, covered } = met;
         let mut mine = Runs::default();
-        for (start, &(end, first)) in self.passages.iter().enumerate() {
-            if is_shared[first] {
-                mine.add(start..end);
+        for (start, passage) in self.passages.iter().enumerate() {
+            if is_shared[passage.first] {
+                mine.add(start..passage.end);
             }
         }
         let others = passages.iter().filter(|(_, _, again)| again.is_none()).count();
         let mut table = Table::new(others);
-        let again = passages.iter().enumerate().map(|(number, &(end, hash, again))| {
-            (end, again.unwrap_or_else(|| table.enter(hash, number) != number))
+        let again = passages.iter().enumerate().map(|(number, &(end, _, again))| {
+            let is_again = || table.enter(number, |number| passages[number].1) != number;
+            (end, again.unwrap_or_else(is_again))
         });
         let weights = Weights::of(&earlier.tokens, again);
         Pair {

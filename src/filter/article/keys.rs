@@ -164,7 +164,14 @@ impl KeyIndex {
         let mut found: Vec<DocId> = Vec::new();
         for &key in &keys.asked {
             let start = found.len();
-            let same = self.entries(self.place(key)).filter(|&one| has_key(one, key));
+            let place = self.place(key);
+            // Most buckets have none, and nothing beyond them.
+            let slots = &self.blocks[place / BLOCK][place % BLOCK].0;
+            let has_some = slots.iter().fold(false, |some, &one| some | has_key(one, key));
+            if !has_some && slots[SLOTS - 1] == 0 {
+                continue;
+            }
+            let same = self.entries(place).filter(|&one| has_key(one, key));
             let same = same.map(|one| id_before(one, next)).filter(|&id| is_known(id));
             found.extend(same.take(COMMON));
             if found.len() - start == COMMON {

@@ -168,8 +168,12 @@ impl Article {
             .iter()
             .zip(boilerplate)
             .filter(|(_, is_boilerplate)| !**is_boilerplate);
-        let own = own.flat_map(|(leaf, _)| &self.sketch.tokens[leaf.range()]);
-        own.map(|token| token.weight()).sum::<usize>() < THIN
+        let mut own = own.flat_map(|(leaf, _)| &self.sketch.tokens[leaf.range()]);
+        let mut weight = 0;
+        own.all(|token| {
+            weight += token.weight();
+            weight < THIN
+        })
     }
 }
 
@@ -210,7 +214,7 @@ struct Prose {
 /// The blocks that are prose: without those of which more than half is links, unless the body text is a list of links. Also returns these
 /// blocks of the body text, and passes each to `visit`.
 fn prose(outline: &Outline, mut visit: impl FnMut(&Prose)) -> (Vec<Prose>, Links) {
-    let (mut blocks, mut from) = (Vec::new(), 0);
+    let (mut blocks, mut from) = (Vec::with_capacity(outline.lines().len()), 0);
     for lines in outline.lines().chunk_by(|a, b| a.block == b.block && a.is_body == b.is_body) {
         let range = from..from + lines.len();
         from = range.end;
@@ -226,15 +230,15 @@ fn prose(outline: &Outline, mut visit: impl FnMut(&Prose)) -> (Vec<Prose>, Links
     let body = blocks.iter().filter(|(block, ..)| block.is_body);
     let (all, linked) = body.fold((0, 0), |sum, (_, all, linked)| (sum.0 + all, sum.1 + linked));
     let is_listing = linked * 2 > all;
-    let mut texts = xxhash_rust::xxh3::Xxh3::new();
+    let mut texts = String::new();
     for (block, ..) in
         blocks.iter().filter(|(block, all, linked)| block.is_body && linked * 2 > *all)
     {
         visit(block);
-        block.lines.clone().for_each(|line| texts.update(outline.text_of(line).as_bytes()));
+        block.lines.clone().for_each(|line| texts.push_str(outline.text_of(line)));
     }
     let share = u8::try_from(100 * linked / all.max(1)).unwrap_or(100);
-    let links = Links { hash: half(texts.digest()), share };
+    let links = Links { hash: half(xxhash_rust::xxh3::xxh3_64(texts.as_bytes())), share };
     let kept = blocks.into_iter().filter_map(|(block, all, linked)| {
         if is_listing && block.is_body {
             return Some(Prose { is_linked: false, ..block });
@@ -370,22 +374,35 @@ impl<'a> Reader<'a> {
         let mut blocks = (0..).zip(&self.blocks).filter(|(_, block)| block.is_body).peekable();
         let (tokens, hashes, ranges) = (&mut self.tokens, &mut self.hashes, &mut self.ranges);
         let texts = lines.iter().map(|(_, text)| *text);
+        // The block of the current line, if it is prose, and the line at which that ends.
+        let (mut current, mut until) = (None::<usize>, 0);
         let sketch = self.fingerprinter.sketch_of_lines(texts, |line, class, hash| {
-            let line = lines[line].0;
-            while blocks.next_if(|(_, block)| block.lines.end <= line).is_some() {}
-            let Some(&(number, block)) = blocks.peek() else { return };
+            if line >= until {
+                let here = lines[line].0;
+                while blocks.next_if(|(_, block)| block.lines.end <= here).is_some() {}
+                if let Some(before) = current.take() {
+                    ranges[before].end = tokens.len();
+                }
+                let end = match blocks.peek() {
+                    Some(&(number, block)) if block.lines.start <= here => {
+                        current = Some(number);
+                        ranges[number].start = tokens.len();
+                        block.lines.end
+                    }
+                    Some((_, block)) => block.lines.start,
+                    None => usize::MAX,
+                };
+                until = lines.partition_point(|&(line, _)| line < end);
+            }
             // One more than there is room for shows that some are missing.
-            if block.lines.start > line || tokens.len() > MOST_BYTES {
-                return;
+            if current.is_some() && tokens.len() <= MOST_BYTES {
+                tokens.push(Token::of(class, hash));
+                hashes.push(hash);
             }
-            let range = &mut ranges[number];
-            if range.start == range.end {
-                *range = tokens.len()..tokens.len();
-            }
-            tokens.push(Token::of(class, hash));
-            hashes.push(hash);
-            range.end = tokens.len();
         });
+        if let Some(last) = current {
+            ranges[last].end = tokens.len();
+        }
         for number in 0..self.blocks.len() {
             if self.blocks[number].is_body {
                 self.keep(number, self.ranges[number].clone());
