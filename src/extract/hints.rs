@@ -1,10 +1,11 @@
 //! Decides which blocks count as text of the page: their [`Hint`]s, as far as the page's measurements and declarations agree.
 
-use std::{collections::HashSet, iter};
+use std::collections::HashSet;
 
 use super::{
     blocks::{Block, Kind, Landmark},
     boilerplate::Hint,
+    consent::mark_consent,
     declared::{Declaration, Declared, Found},
     kinds::PageKind,
     labels::Label,
@@ -12,8 +13,7 @@ use super::{
     text::{Segment, Writer},
 };
 
-/// The longest text that asks for consent to cookies, and the longest that is the name of who wrote a post.
-const CONSENT: usize = 2000;
+/// The longest text that is the name of who wrote a post.
 const NAME: usize = 40;
 /// Prose of a block below which a misleading hint is believed.
 const LEAST: usize = 140;
@@ -139,70 +139,6 @@ fn mark_sections(blocks: &mut [Block], writer: &Writer, labels: &[Option<Label>]
 /// Whether it may be a post, whatever its names say: "topic-author" is that of the one who asked.
 fn is_post(sum: Sum) -> bool {
     sum.prose >= LEAST && sum.linked * 4 <= sum.bytes
-}
-
-/// Marks boxes that ask for consent to cookies, by what they say. They stand outside of the article, and hold nothing else.
-fn mark_consent(blocks: &mut [Block], writer: &Writer, sums: &[Sum]) {
-    for index in 0..writer.segments.len() {
-        if !asks_for_consent(writer.text_of(index)) {
-            continue;
-        }
-        let mut outermost = 0;
-        let mut block = writer.segments[index].block;
-        while block > 0
-            && sums[block].bytes <= CONSENT
-            && sums[block].bytes * 2 <= sums[0].bytes.max(CONSENT)
-            && sums[block].titles == 0
-        {
-            outermost = block;
-            block = blocks[block].parent;
-        }
-        let is_box = blocks[outermost].kind == Kind::Container && !is_in_article(blocks, outermost);
-        if outermost > 0 && is_box && sums[outermost].bytes < sums[0].bytes {
-            blocks[outermost].is_consent = true;
-        }
-    }
-}
-
-fn is_in_article(blocks: &[Block], block: usize) -> bool {
-    iter::successors(Some(block), |&block| (block > 0).then(|| blocks[block].parent)).any(|block| {
-        blocks[block].is_body
-            || matches!(blocks[block].landmark, Landmark::Article | Landmark::Main)
-    })
-}
-
-/// Whether a line asks for consent to cookies, or says that they are used here.
-fn asks_for_consent(line: &str) -> bool {
-    const NAMES: [&str; 4] = ["cookie", "クッキー", "Cookie", "COOKIE"];
-    const PHRASES: [&str; 22] = [
-        "we use cookies",
-        "uses cookies",
-        "we and our partners",
-        "use of cookies",
-        "our cookie",
-        "accept cookies",
-        "accept all cookies",
-        "using cookies",
-        "cookies to ensure",
-        "cookie settings",
-        "使用cookie",
-        "使用 cookie",
-        "cookieを使用",
-        "cookieの使用",
-        "クッキーを使用",
-        "クッキーの使用",
-        "cookie（クッキー）",
-        "verwendet cookies",
-        "verwenden cookies",
-        "utilise des cookies",
-        "utiliza cookies",
-        "utilizamos cookies",
-    ];
-    if !NAMES.iter().any(|name| line.contains(name)) {
-        return false;
-    }
-    let lower = line.to_lowercase();
-    PHRASES.iter().any(|phrase| lower.contains(phrase))
 }
 
 /// A page with its measurements and with hints that nothing was compared with.

@@ -19,13 +19,14 @@
 //! | 5. score | `measure.rs` | measures lines and blocks |
 //! | | `kinds.rs` | whether the page is an article, a discussion, a list or a product |
 //! | | `labels.rs` | which lines label what stands beside the text |
+//! | | `consent.rs` | which boxes ask for consent to cookies |
 //! | | `hints.rs` | which blocks stand beside the text |
 //! | | `scripts.rs` | whether the page shows nothing without its scripts |
 //! | | `score.rs` | chooses the lines that are the body text, unless rules keep some |
 //! | 6. finish | `links.rs`, `directives.rs` | resolve the links, add the directives of the headers; [`language`] is detected |
 //!
 //! The head of `score.rs` has the algorithm and its sources. Class names and ids are judged by common words of web design
-//! (`boilerplate.txt`, `hints.txt`, `kinds.txt`), lines by common phrases (`labels.txt`), never by names or phrases of particular pages. The
+//! (`boilerplate.txt`, `hints.txt`, `kinds.txt`), lines by common phrases (`labels.txt`, `consent.txt`), never by names or phrases of particular pages. The
 //! thresholds and the words were tuned on halves of article-extraction-benchmark, of the test pages of Mozilla's Readability and of the
 //! pages of `benches/swap`, chosen by a hash of the pages' or sites' names; the rules for boilerplate, the growth of the content and the
 //! bounds of listings also on the development pages, which are documentation. No page of the other halves was read, but their scores
@@ -40,6 +41,7 @@ macro_rules! names {
 mod blocks;
 mod boilerplate;
 mod charset;
+mod consent;
 mod declared;
 mod directives;
 mod guard;

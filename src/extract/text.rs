@@ -79,6 +79,11 @@ impl Writer {
         &self.out[self.segments[index].start..end]
     }
 
+    /// The text of all segments, without what separates them.
+    pub(super) fn all(&self) -> &str {
+        &self.out
+    }
+
     /// The text of the segments for which `keeps` holds.
     pub(super) fn text(&self, mut keeps: impl FnMut(usize) -> bool) -> String {
         let mut text = String::with_capacity(self.out.len() + self.segments.len());
