@@ -3,7 +3,7 @@
 //! An element is judged by its tag, its ARIA role, and the words in its classes and its id. Words of `boilerplate.txt` decide; words of
 //! `hints.txt` only suggest, and the scoring (`score.rs`) weighs them against the text.
 
-use std::{collections::HashMap, iter, sync::LazyLock};
+use std::{iter, sync::LazyLock};
 
 use html5ever::{LocalName, local_name};
 use scraper::node::Element;
@@ -199,13 +199,16 @@ pub(super) fn is_article_body(element: &Element) -> bool {
 
 fn names_article_body(name: &str) -> bool {
     with_lower_case(name, |lower| {
-        let words = words_of(name).map(|(start, end)| HINTS.get(&lower[start..end]));
-        let words: Option<Vec<_>> = words.collect();
-        words.is_some_and(|words| {
-            let has = |word| words.contains(&word);
-            words.iter().all(|&word| word <= HintWord::Build)
-                && (has(HintWord::Named) || has(HintWord::Subject) && has(HintWord::Body))
-        })
+        let (mut is_named, mut has_subject, mut has_body) = (false, false, false);
+        words_of(name).all(|(start, end)| match HINTS.get(&lower[start..end]) {
+            Some(word) => {
+                is_named |= word == HintWord::Named;
+                has_subject |= word == HintWord::Subject;
+                has_body |= word == HintWord::Body;
+                word <= HintWord::Build
+            }
+            None => false,
+        }) && (is_named || has_subject && has_body)
     })
     .unwrap_or(false)
 }
@@ -227,37 +230,43 @@ fn hint_word_of(name: &str) -> Option<HintWord> {
 /// Words with their meanings, from a text file.
 #[derive(Debug)]
 pub(super) struct Words<R> {
-    meanings: HashMap<&'static str, R>,
-    /// Bit n of entry b: some word of n bytes starts with byte b. Rules out nearly all other words without hashing them.
-    shapes: [u64; 256],
+    /// By length, first and last byte: nearly all have one word at most.
+    slots: Vec<Vec<(&'static str, R)>>,
 }
 
 impl<R: Copy> Words<R> {
     /// Parses words under headings in brackets; `meaning_of` maps headings. Lines that start with `#` are comments.
     pub(super) fn parse(file: &'static str, meaning_of: impl Fn(&str) -> R) -> Self {
-        let mut words = Self { meanings: HashMap::new(), shapes: [0; 256] };
+        let mut slots: Vec<Vec<(&str, R)>> = vec![Vec::new(); SLOTS];
         let mut meaning = None;
         for line in file.lines().filter(|line| !line.starts_with('#')) {
             if let Some(heading) = line.strip_prefix('[') {
                 meaning = Some(meaning_of(heading.trim_end_matches(']')));
             } else if let Some(meaning) = meaning {
                 for word in line.split_whitespace() {
-                    words.shapes[usize::from(word.as_bytes()[0])] |= 1 << word.len();
-                    words.meanings.insert(word, meaning);
+                    let slot = &mut slots[slot(word)];
+                    // Of several meanings the last one counts.
+                    slot.retain(|(known, _)| *known != word);
+                    slot.push((word, meaning));
                 }
             }
         }
-        words
+        Self { slots }
     }
 
-    /// The meaning of a word of less than 64 bytes.
+    /// The meaning of a word.
     pub(super) fn get(&self, word: &str) -> Option<R> {
-        let first = usize::from(*word.as_bytes().first()?);
-        if self.shapes[first] >> word.len() & 1 == 0 {
-            return None;
-        }
-        self.meanings.get(word).copied()
+        let same = self.slots[slot(word)].iter().find(|(known, _)| *known == word);
+        same.map(|(_, meaning)| *meaning)
     }
+}
+
+/// Slots of [`Words`].
+const SLOTS: usize = 1 << 10;
+
+fn slot(word: &str) -> usize {
+    let [first, .., last] = *word.as_bytes() else { return word.len() };
+    (usize::from(first) * 31 + usize::from(last) * 5 + word.len()) % SLOTS
 }
 
 /// The result of `judge` for a name in lower case; `None` for a name that is too long.

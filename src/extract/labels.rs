@@ -4,6 +4,8 @@ use std::{collections::HashMap, sync::LazyLock};
 
 /// Longer lines, in bytes, are no labels.
 const LONGEST: usize = 120;
+/// A date has at least these digits.
+const DIGITS_OF_DATE: usize = 5;
 
 static LABELS: LazyLock<Labels> = LazyLock::new(|| Labels::parse(include_str!("labels.txt")));
 
@@ -38,6 +40,9 @@ pub(super) fn label_of(line: &str) -> Option<Label> {
 
 /// Whether a line is a date, perhaps with a time of day.
 fn is_date(lower: &str) -> bool {
+    if lower.bytes().filter(u8::is_ascii_digit).count() < DIGITS_OF_DATE {
+        return false;
+    }
     let mut digits = 0;
     let mut is_year = false;
     for word in lower.split(|char: char| !char.is_alphanumeric()).filter(|word| !word.is_empty()) {
@@ -50,7 +55,7 @@ fn is_date(lower: &str) -> bool {
             return false;
         }
     }
-    is_year && (5..=14).contains(&digits)
+    is_year && (DIGITS_OF_DATE..=14).contains(&digits)
 }
 
 /// How names of months, days and the like begin.
