@@ -27,6 +27,8 @@ pub(super) struct Declared {
     body: String,
     /// The longest description.
     description: String,
+    /// The texts of a question and its answers.
+    posts: String,
     /// The page's title.
     title: String,
     /// The headline of an article, as other pages would show it.
@@ -105,6 +107,12 @@ impl Declared {
             match value {
                 Value::Array(items) => values.extend(items),
                 Value::Object(members) => {
+                    let kind = members.get("@type").and_then(Value::as_str);
+                    if let (Some("Question" | "Answer"), Some(Value::String(text))) =
+                        (kind, members.get("text"))
+                    {
+                        self.add_post(text);
+                    }
                     for (name, value) in members {
                         match (&*name, value) {
                             ("@type", Value::String(name)) => self.is_of_type(&name),
@@ -121,6 +129,24 @@ impl Declared {
                 _ => {}
             }
         }
+    }
+
+    /// Reads the text of a post, which may be markup.
+    fn add_post(&mut self, text: &str) {
+        let mut is_tag = false;
+        let shown = text.chars().filter(|&char| {
+            let is_shown = !is_tag && char != '<';
+            is_tag = char == '<' || (is_tag && char != '>');
+            is_shown
+        });
+        if self.posts.len() < MOST {
+            self.posts.extend(shown);
+        }
+    }
+
+    /// Finds the texts of a question and its answers, if most of them are on the page.
+    pub(super) fn find_posts(&self, writer: &Writer) -> Option<Found> {
+        find(&self.posts, writer)
     }
 
     /// Finds the text of the article, if most of it is on the page.
@@ -154,14 +180,15 @@ fn find(text: &str, writer: &Writer) -> Option<Found> {
     }
     let mut known = vec![0_u64; 1 << (BITS - 6)];
     let mut all = 0;
-    pieces(&text[..text.floor_char_boundary(MOST)], |hash| {
+    let mut buffer = Vec::new();
+    pieces(&text[..text.floor_char_boundary(MOST)], &mut buffer, |hash| {
         all += 1;
         known[hash >> 6] |= 1 << (hash & 63);
     });
     let (mut total, mut is_excerpt) = (0, false);
     let found_in = |index| {
         let (mut found, mut own) = (0, 0);
-        pieces(writer.text_of(index), |hash| {
+        pieces(writer.text_of(index), &mut buffer, |hash| {
             own += 1;
             found += usize::from(known[hash >> 6] >> (hash & 63) & 1 == 1);
         });
@@ -179,29 +206,28 @@ fn find(text: &str, writer: &Writer) -> Option<Found> {
     (all > 0 && total * 5 >= all * 3 && !is_repeated).then_some(Found { pieces, is_excerpt })
 }
 
-/// Calls `each` with the hash of every piece of a text.
-fn pieces(text: &str, mut each: impl FnMut(usize)) {
+/// Calls `each` with the hash of every piece of a text. `buffer` is kept for its memory.
+fn pieces(text: &str, buffer: &mut Vec<u8>, mut each: impl FnMut(usize)) {
     const BASE: u64 = 0x9E37_79B9_7F4A_7C15;
     let power = (0..=PIECE).fold(1_u64, |power, _| power.wrapping_mul(BASE));
-    let mut window = [0_u8; PIECE];
-    let (mut hash, mut count) = (0_u64, 0_usize);
-    let mut push = |byte: u8| {
-        let oldest = std::mem::replace(&mut window[count % PIECE], byte);
-        hash = (hash.wrapping_add(u64::from(byte)))
-            .wrapping_mul(BASE)
-            .wrapping_sub(u64::from(oldest).wrapping_mul(power));
-        count += 1;
-        if count >= PIECE {
-            each((hash >> (64 - BITS)) as usize);
-        }
-    };
+    buffer.clear();
     for char in text.chars() {
         if char.is_ascii() {
             if char.is_ascii_alphanumeric() {
-                push((char as u8).to_ascii_lowercase());
+                buffer.push((char as u8).to_ascii_lowercase());
             }
         } else if char.is_alphanumeric() {
-            char.encode_utf8(&mut [0; 4]).bytes().for_each(&mut push);
+            buffer.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes());
+        }
+    }
+    let mut hash = 0_u64;
+    for (at, &byte) in buffer.iter().enumerate() {
+        let oldest = at.checked_sub(PIECE).map_or(0, |oldest| buffer[oldest]);
+        hash = (hash.wrapping_add(u64::from(byte)))
+            .wrapping_mul(BASE)
+            .wrapping_sub(u64::from(oldest).wrapping_mul(power));
+        if at + 1 >= PIECE {
+            each((hash >> (64 - BITS)) as usize);
         }
     }
 }

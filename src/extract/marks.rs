@@ -48,6 +48,8 @@ impl Marks {
     pub(super) const LIST: u8 = 32;
     /// A page of one product.
     pub(super) const SKU: u8 = 64;
+    /// The text of a post, by microdata.
+    pub(super) const POST: u8 = 128;
 
     pub(super) fn of(element: &Element) -> Self {
         let is_outermost = matches!(element.name.local, names!("html" "body" "main"));
@@ -57,6 +59,10 @@ impl Marks {
                 for name in value.split_ascii_whitespace() {
                     marks |= with_lower_case(name, |lower| marks_of(name, lower)).unwrap_or(0);
                 }
+            } else if name.local == local_name!("itemprop")
+                && value.split_ascii_whitespace().any(|name| name == "text")
+            {
+                marks |= Self::POST;
             }
         }
         let means_list = is_outermost

@@ -12,7 +12,8 @@
 //! 2. Prose that the page declares to be its article's, in structured data or as its description, counts as much more prose, so that a
 //!    short article is more than what stands around it.
 //! 3. An element that is named the body of an article, by microdata or as post-content is, stands for the page from here on; failing that
-//!    the one that holds the declared text, the only `article`, or `main`.
+//!    the one that holds the declared text, the only `article`, or `main`. If the posts of a discussion are declared, by microdata or as a
+//!    question with answers, and hold a third of the prose, they and the title are its text, and the next steps are left out.
 //! 4. A page with hardly any prose is a listing, and so is one that says so or has several posts whose titles are links: all its text
 //!    except boilerplate is kept, or only what stands under its title if that is not links.
 //! 5. The content is the innermost block with seven tenths of the prose. It grows outwards while its surroundings have the same
@@ -33,6 +34,7 @@ use super::{
     hints::{self, Judged, has_contents, named_body, only_one},
     kinds::PageKind,
     labels::{Label, label_of},
+    marks::Marks,
     measure::{Sum, sum_by_block},
     text::{Segment, Writer},
 };
@@ -96,14 +98,12 @@ pub(super) fn choose(blocks: Vec<Block>, writer: &Writer, declared: &Declared) -
     let root = named
         .or_else(|| page.main(&weights))
         .unwrap_or_else(|| if kind == PageKind::List { page.around_posts() } else { 0 });
-    let weight = weights[root];
-    let is_entries = !matches!(kind, PageKind::Discussion | PageKind::Product);
-    let is_listing = kind == PageKind::List
-        || is_entries
-            && (weight < LISTING
-                || weight * LISTING_RATIO < plain[root].bytes
-                || (weight < SHORT_LISTING && weight * 2 < plain[root].bytes));
-    let mut keeps = if !is_listing {
+    if kind == PageKind::Discussion
+        && let Some(posts) = page.posts(&weights, declared)
+    {
+        return posts;
+    }
+    let mut keeps = if !page.is_listing(weights[root], plain[root].bytes) {
         page.content(root, &sums, &plain, &weights)
     } else if root > 0 {
         page.all_of(root)
@@ -174,6 +174,16 @@ impl Measured<'_> {
         })
     }
 
+    /// Whether the page is a listing, given its prose and text.
+    fn is_listing(&self, weight: usize, bytes: usize) -> bool {
+        let has_entries = !matches!(self.kind, PageKind::Discussion | PageKind::Product);
+        self.kind == PageKind::List
+            || has_entries
+                && (weight < LISTING
+                    || weight * LISTING_RATIO < bytes
+                    || (weight < SHORT_LISTING && weight * 2 < bytes))
+    }
+
     /// The block that the page says is its main content, or its only article, if it has most of the prose.
     fn main(&self, weights: &[usize]) -> Option<usize> {
         let only = |landmark: Landmark| only_one(self.blocks, self.hints, landmark);
@@ -195,8 +205,8 @@ impl Measured<'_> {
         block
     }
 
-    /// The innermost block with the heading that is the page's title and some text that is not links, unless the page is a list.
-    fn titled(&self, sums: &[Sum], declared: &Declared) -> Option<usize> {
+    /// The segment that is the page's title: a heading.
+    fn title(&self, declared: &Declared) -> Option<usize> {
         let is_title = |&index: &usize| {
             let block = self.writer.segments[index].block;
             self.blocks[block].kind == Kind::Heading
@@ -204,13 +214,53 @@ impl Measured<'_> {
                 && declared.is_title(self.writer.text_of(index))
         };
         let titles = (0..self.segments.len()).filter(is_title);
-        let heading = titles.rev().max_by_key(|&index| self.segments[index].bytes)?;
+        titles.rev().max_by_key(|&index| self.segments[index].bytes)
+    }
+
+    /// The innermost block with the page's title and some text that is not links, unless the page is a list.
+    fn titled(&self, sums: &[Sum], declared: &Declared) -> Option<usize> {
+        let heading = self.title(declared)?;
         let mut block = self.writer.segments[heading].block;
         while block > 0 && sums[block].bytes < self.segments[heading].bytes + UNDER_TITLE {
             block = self.blocks[block].parent;
         }
         let is_text = block > 0 && sums[block].linked * 3 <= sums[block].bytes;
         (is_text && !has_contents(self.blocks, sums)).then_some(block)
+    }
+
+    /// For each segment whether it is the title of a discussion or in one of its posts, if the page declares them.
+    fn posts(&self, weights: &[usize], declared: &Declared) -> Option<Vec<bool>> {
+        let mut is_post = vec![false; self.blocks.len()];
+        for index in 1..self.blocks.len() {
+            let block = self.blocks[index];
+            is_post[index] = is_post[block.parent] || block.marks.has(Marks::POST);
+        }
+        let found = declared.find_posts(self.writer);
+        let own = sum_by_block(self.blocks, self.writer, |index, segment| {
+            let is_declared = is_post[segment.block]
+                || found.as_ref().is_some_and(|found| found.pieces[index] > 0);
+            if is_declared { self.segments[index] } else { Sum::default() }
+        });
+        // Some pages declare only the first one.
+        if own[0].bytes < LEAST_POST || own[0].prose * 3 < weights[0] {
+            return None;
+        }
+        let all = sum_by_block(self.blocks, self.writer, |index, _| self.segments[index]);
+        let (mut keeps, mut at) = (vec![false; self.blocks.len()], 0);
+        while at < self.blocks.len() {
+            if own[at].bytes * 10 >= all[at].bytes * 9 && all[at].bytes > 0 {
+                self.keep(at, &mut keeps, |block| self.hints[block] != Hint::Boilerplate);
+                at = self.blocks[at].end;
+            } else {
+                at += 1;
+            }
+        }
+        let mut shown: Vec<bool> =
+            self.writer.segments.iter().map(|segment| keeps[segment.block]).collect();
+        if let Some(title) = self.title(declared) {
+            shown[title] = true;
+        }
+        Some(shown)
     }
 
     /// For each segment whether it is in this block, and neither boilerplate nor beside the text.

@@ -398,3 +398,49 @@ fn a_heading_with_a_cookie_dialog_is_the_heading() {
     let article = "<h1>How cookies work</h1><p>Sites use cookies to remember who you are. This website uses cookies as an example, and so does every other one.</p><p>A cookie is a line of text that a browser sends back with each request, nothing more, and it cannot run.</p>";
     check("article", &format!("<div>{article}</div>"), &["as an example", "nothing more"], &[]);
 }
+
+const DECLARED: [&str; 2] = [
+    "The rudder of my dinghy comes out of the water when she heels. Is the blade too short, or do I sail her wrong?",
+    "She is heeled too far. Sit further out, ease the sheet, and the blade stays in the water where it belongs.",
+];
+
+/// A page of a question, with these attributes and script, and what an answer adds that no post says.
+fn question(scope: &str, script: &str) -> String {
+    let post = |text: &str| {
+        format!(
+            "<div class=entry><div class=stats>12 points, 3 views</div><div {scope}><p>{text}</p></div>
+             <p>Posted by sailor the first, who has written here since the year 2009 and has sailed since long before that.</p></div>"
+        )
+    };
+    format!(
+        "<title>Why does the rudder come out? - Boats</title><script type=application/ld+json>{script}</script>
+         <body itemscope itemtype=https://schema.org/QAPage><h1>Why does the rudder come out?</h1>{}{}
+         <div class=rules><p>When you answer, be kind, be brief, and remember that everybody had a first boat once.</p></div>",
+        post(DECLARED[0]),
+        post(DECLARED[1])
+    )
+}
+
+#[test]
+fn the_text_of_a_discussion_is_what_it_declares_to_be_its_posts() {
+    let json = format!(
+        r#"{{"@type":"QAPage","mainEntity":{{"@type":"Question","text":"<p>{}</p>","suggestedAnswer":[{{"@type":"Answer","text":"{}"}}]}}}}"#,
+        DECLARED[0], DECLARED[1]
+    );
+    let expected = ["Why does the rudder come out?", DECLARED[0], DECLARED[1]].join("\n");
+    for html in [question("", &json), question("itemprop=text", "")] {
+        assert_eq!(extract(&html).text, expected);
+    }
+}
+
+#[test]
+fn a_first_post_that_is_declared_is_not_all_of_a_discussion() {
+    let answer = "I have sailed one for twenty years, and it did the same until I raked the mast. ";
+    let html = format!(
+        "<title>Rudder</title><body itemscope itemtype=https://schema.org/QAPage><div class=p itemprop=text><p>Why does it come out at all?</p></div>
+         <div class=p><p>{}</p></div><div class=p><p>{}</p></div>",
+        answer.repeat(3),
+        answer.repeat(2)
+    );
+    check("a thread", &html, &["Why does it come out", "raked the mast"], &[]);
+}
