@@ -30,6 +30,13 @@ pub(super) struct Part<'a> {
     blank: u64,
 }
 
+impl Part<'_> {
+    /// Whether it is the same part with the same value.
+    pub(super) fn is_same(&self, other: &Part<'_>) -> bool {
+        self.hash == other.hash
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum PartKind {
     Host,

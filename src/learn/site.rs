@@ -1,6 +1,6 @@
 //! The rules and patterns learnt for one site: which URL parts make no difference, and which patterns still yield new texts.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 use url::Url;
@@ -18,6 +18,9 @@ use crate::page::DocId;
 pub(super) const CANDIDATES: usize = 3_584;
 /// From this number of hosts on, the hosts of a site have one pattern.
 const MANY_HOSTS: usize = 16;
+/// The last pages of a site of which the URL is remembered, and how long it may be.
+const RECENT: usize = 2_048;
+const RECENT_LENGTH: usize = 256;
 /// The mark of a page without a new text in its chain.
 const DULL_PAGE: u16 = 1 << 15;
 /// Different values after which those of a part that look like ids are taken for such.
@@ -39,6 +42,8 @@ struct Class {
     different: u16,
     /// Links in a row within the pattern that led to the page of this key, and whether it had no new text.
     chain: u16,
+    /// A set of the values of suspects that its pages have, by a hash of five bits.
+    values: u32,
 }
 
 impl Class {
@@ -73,6 +78,9 @@ pub(super) struct Candidate {
     pub(super) general: u32,
     /// A set of the values seen, by a hash of six bits.
     pub(super) values: u64,
+    /// Pages that repeat one whose URL differs in this part, and perhaps in others.
+    #[serde(default)]
+    pub(super) pairs: u32,
     pub(super) ids: u32,
     /// In words, once it was accepted.
     pub(super) text: Option<Box<str>>,
@@ -85,6 +93,11 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
+    /// Whether it may be one of several parts that make no difference.
+    fn is_suspect(&self) -> bool {
+        !self.trial.accepted && self.pairs > 2 && self.pairs > 10 * self.trial.failures
+    }
+
     /// It was accepted now, if it is new.
     fn name(&mut self, part: impl FnOnce() -> RulePart) {
         if self.part.is_none() {
@@ -147,6 +160,13 @@ pub(super) struct Site {
     pub(super) counted: usize,
     /// The page that is judged is known already, and no trial.
     pub(super) is_replay: bool,
+    /// The last pages, with their texts.
+    recent: VecDeque<(Box<str>, u32)>,
+    recent_bytes: usize,
+    /// Candidates that were in the difference of pages with the same text, and are not refuted.
+    suspects: Vec<u32>,
+    /// The suspects or the rules have changed.
+    is_stale: bool,
 }
 
 /// The middle one of these numbers.
@@ -172,6 +192,8 @@ impl Site {
             + table(self.candidates.capacity(), size_of::<(u32, Candidate)>())
             + table(self.gains.capacity(), size_of::<(u32, Gain)>())
             + self.candidates.len() * 8
+            + self.recent.capacity() * size_of::<(Box<str>, u32)>()
+            + self.recent_bytes
             + size_of::<(Box<str>, Self)>() * 2
     }
 
@@ -298,6 +320,7 @@ impl Site {
         let axes = self.axes(&parts, key);
         let mut changed = false;
         let mut outcomes = Vec::new();
+        let mut tried = Vec::new();
         for axis in &axes {
             let Some(class) = self.twins(axis) else { continue };
             let same = class.has(group);
@@ -306,6 +329,7 @@ impl Site {
                 continue;
             }
             outcomes.push((axis.bit, same));
+            tried.push((Self::plain(&parts, axis.part), same));
             if axis.part.kind == PartKind::Parameter && !self.is_replay {
                 self.tried.push((hash(axis.part.name, 0), same));
             }
@@ -314,6 +338,7 @@ impl Site {
             }
         }
         changed |= self.try_tails(&parts, group, is_new);
+        changed |= self.try_suspects(&parts, key, group, is_new, &tried);
         // Pages with one more parameter differ from this one in that.
         self.class(key).add(group, ABSENT);
         for axis in &axes {
@@ -332,7 +357,146 @@ impl Site {
             }
             self.class(order).add(group, 0);
         }
+        if !is_new {
+            self.suspect(&parts, group);
+        }
+        self.remember(url, group);
+        if std::mem::take(&mut self.is_stale) {
+            self.rebuild();
+        }
         changed
+    }
+
+    /// The page repeats a known one: the parts in which their URLs differ may make no difference.
+    fn suspect(&mut self, parts: &Parts<'_>, group: u32) {
+        let Some((url, _)) = self.recent.iter().rev().find(|(_, of)| *of == group) else { return };
+        let Ok(url) = Url::parse(url) else { return };
+        let known = Parts::of(&url);
+        if known.segments().count() != parts.segments().count() {
+            return;
+        }
+        let differ: Vec<u32> = (parts.list.iter())
+            .filter(|part| !known.list.iter().any(|it| it.is_same(part)))
+            .filter_map(|part| Self::plain(parts, part).filter(|_| self.may_be_suspect(parts, part)))
+            .collect();
+        for number in differ {
+            if self.candidates.len() < CANDIDATES || self.candidates.contains_key(&number) {
+                let candidate = self.candidates.entry(number).or_default();
+                candidate.pairs = candidate.pairs.saturating_add(1);
+                if candidate.is_suspect() && !self.suspects.contains(&number) {
+                    self.suspects.push(number);
+                    self.is_stale = true;
+                }
+            }
+        }
+    }
+
+    fn may_be_suspect(&self, parts: &Parts<'_>, part: &Part<'_>) -> bool {
+        match part.kind {
+            PartKind::Parameter => true,
+            PartKind::Segment(_) => is_id(part.value),
+            PartKind::Host => false,
+        }
+    }
+
+    /// The suspects among the parts of a URL, and the class of the URLs that differ in them only.
+    fn suspects_of<'a, 'b>(&self, parts: &'b Parts<'a>, key: u64) -> (Vec<(u32, &'b Part<'a>)>, u64) {
+        let number = |part: &'b Part<'a>| {
+            let number = Self::plain(parts, part)?;
+            self.suspects.contains(&number).then_some((number, part))
+        };
+        let suspects: Vec<_> = parts.list.iter().filter_map(number).collect();
+        let key = suspects.iter().fold(key, |key, (_, part)| Parts::without(key, part));
+        (suspects, key.rotate_left(29))
+    }
+
+    fn try_suspects(
+        &mut self,
+        parts: &Parts<'_>,
+        key: u64,
+        group: u32,
+        is_new: bool,
+        tried: &[(Option<u32>, bool)],
+    ) -> bool {
+        if self.suspects.is_empty() {
+            return false;
+        }
+        let mut changed = false;
+        let (suspects, class) = self.suspects_of(parts, key);
+        if let Some(known) = self.classes.get(class).copied() {
+            let same = known.has(group);
+            let new = suspects.iter().filter(|(_, part)| known.values & value_bit(part) == 0);
+            let mut new: Vec<_> = new.copied().collect();
+            let is_explained = new.iter().any(|(it, _)| tried.contains(&(Some(*it), false)));
+            if !same {
+                // Which of them makes the difference? The one that did it least seldom.
+                new.sort_by(|a, b| {
+                    let score = |number| self.candidates.get(&number).map_or(0.0, |it| it.trial.score());
+                    score(a.0).total_cmp(&score(b.0))
+                });
+                new.truncate(1);
+            }
+            new.retain(|(it, _)| !tried.iter().any(|tried| tried.0 == Some(*it)));
+            if (same || is_new) && !is_explained {
+                for (number, part) in new {
+                    if part.kind == PartKind::Parameter && !self.is_replay {
+                        self.tried.push((hash(part.name, 0), same));
+                    }
+                    let test = self.test_of(number, part);
+                    changed |= self.try_candidate(number, test, part, same, parts);
+                }
+            }
+        }
+        let bits = suspects.iter().fold(0, |all, (_, part)| all | value_bit(part));
+        let class = self.class(class);
+        class.add(group, 0);
+        class.values |= bits;
+        changed
+    }
+
+    fn remember(&mut self, url: &Url, group: u32) {
+        if url.as_str().len() > RECENT_LENGTH {
+            return;
+        }
+        if self.recent.len() >= RECENT
+            && let Some((old, _)) = self.recent.pop_front()
+        {
+            self.recent_bytes -= old.len();
+        }
+        self.recent_bytes += url.as_str().len();
+        self.recent.push_back((url.as_str().into(), group));
+    }
+
+    /// Computes the keys of the last pages again.
+    fn rebuild(&mut self) {
+        let candidates = &self.candidates;
+        self.suspects.retain(|it| candidates.get(it).is_some_and(Candidate::is_suspect));
+        let recent = std::mem::take(&mut self.recent);
+        for (url, group) in &recent {
+            let Ok(url) = Url::parse(url) else { continue };
+            let parts = Parts::of(&url);
+            let key = self.reduced(&parts);
+            if !self.suspects.is_empty() {
+                let (suspects, class) = self.suspects_of(&parts, key);
+                let bits = suspects.iter().fold(0, |all, (_, part)| all | value_bit(part));
+                let class = self.class(class);
+                class.add(*group, 0);
+                class.values |= bits;
+            }
+            if key == parts.key {
+                continue;
+            }
+            let axes: Vec<_> =
+                self.axes(&parts, key).iter().map(|it| (it.class, it.value)).collect();
+            self.class(key).add(*group, ABSENT);
+            for (class, value) in axes {
+                self.class(class).add(*group, value);
+            }
+            if let Some(order) = order_of(&parts, key) {
+                self.class(order).add(*group, 0);
+            }
+        }
+        self.recent = recent;
     }
 
     /// The class of pages that differ in this part, if there are any.
@@ -382,10 +546,9 @@ impl Site {
         }
         let candidate = self.candidates.entry(number).or_default();
         candidate.values |= 1 << (hash(part.value, 5) & 63);
-        let has_digit = part.value.bytes().any(|byte| byte.is_ascii_digit());
-        let is_id = form(part.value) == Form::Id || part.value.len() >= 5 && has_digit;
-        candidate.ids += u32::from(is_id);
+        candidate.ids += u32::from(is_id(part.value));
         let changed = candidate.trial.add(test, same);
+        self.is_stale |= changed || !same && self.suspects.contains(&number);
         if changed {
             candidate.name(|| RulePart::of(number, part, parts));
             self.turned.push(number);
@@ -439,6 +602,16 @@ impl Site {
                 let general = all.iter().rev().nth(1).map_or(special, |it| it.0);
                 best = Some((failing, special, general));
             }
+        }
+        let (suspects, class) = self.suspects_of(&parts, key);
+        let known = self.classes.get(class).filter(|_| !suspects.is_empty());
+        let new = known.map(|known| {
+            suspects.iter().filter(|(_, part)| known.values & value_bit(part) == 0)
+        });
+        if let Some(worst) = new.and_then(|new| {
+            new.map(|it| it.0).min_by_key(|it| self.candidates.get(it).map_or(0, |it| it.trial.n))
+        }) {
+            best = Some((0.0, worst, worst));
         }
         if let Some(order) = order_of(&parts, key)
             && self.classes.contains_key(order)
@@ -522,6 +695,16 @@ pub(super) fn parameters(url: &Url) -> impl Iterator<Item = u64> {
     let parts = Parts::of(url);
     let names: Vec<u64> = parts.parameters().map(|part| hash(part.name, 0)).collect();
     names.into_iter()
+}
+
+/// Whether a value looks like an id.
+fn is_id(value: &str) -> bool {
+    let has_digit = value.bytes().any(|byte| byte.is_ascii_digit());
+    form(value) == Form::Id || value.len() >= 5 && has_digit
+}
+
+fn value_bit(part: &Part<'_>) -> u32 {
+    1 << (hash(part.value, hash(part.name, 14)) & 31)
 }
 
 /// The value of a parameter that a page does not have.

@@ -74,6 +74,11 @@ impl Trial {
         changed
     }
 
+    /// How much speaks for the rule.
+    pub(super) fn score(&self) -> f32 {
+        self.score
+    }
+
     /// The share of trials that failed: as estimated, with a prior of one half in one trial.
     #[allow(clippy::cast_precision_loss, reason = "an estimate")]
     pub(super) fn failing(&self) -> f32 {
