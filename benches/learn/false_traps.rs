@@ -203,7 +203,9 @@ fn catalogue() -> World {
                     *Dice::of(&format!("colour {product}")).pick(&COLOURS) == colour
                 })
         };
-        let mut shown: Vec<usize> = (0..PRODUCTS).filter(matches).take(12).collect();
+        // Each product is on the list of its brand and colour.
+        let most = if brand.is_some() && colour.is_some() { PRODUCTS } else { 12 };
+        let mut shown: Vec<usize> = (0..PRODUCTS).filter(matches).take(most).collect();
         if let Some(sort) = asked.get("sort") {
             shown.sort_by_key(|product| Dice::of(&format!("{sort} {product}")).roll(1 << 30));
         }

@@ -85,7 +85,12 @@ impl Gain {
                 self.gained();
             }
             (Gave::Dull, _) if !(chain.is_dull && chain.links >= CHAIN) => {
-                self.missed(if chain.links > 0 && self.fan < INDEX { DULL_LINKED } else { DULL });
+                let is_linked = (chain.links > 0 || chain.is_dull) && self.fan < INDEX;
+                self.missed(match breadth {
+                    _ if !is_linked => DULL,
+                    Breadth::Broad => DULL_WIDE,
+                    _ => DULL_LINKED,
+                });
             }
             (Gave::Dull, Breadth::Broad) => self.missed(DULL_WIDE),
             (Gave::Dull, _) => self.missed(DULL_CHAIN),

@@ -99,6 +99,8 @@ pub(crate) struct Page<'a> {
     pub(crate) gave: Gave,
     /// A redirect led to it.
     pub(crate) is_redirected: bool,
+    /// Where it redirects.
+    pub(crate) to: Option<&'a Url>,
     /// Where its URL was found first.
     pub(crate) from: Option<&'a Url>,
 }
@@ -275,6 +277,9 @@ impl Learner {
             }
             None => false,
         };
+        if let Some(to) = page.to {
+            changed |= site.redirects(page.url, to);
+        }
         let patterns = site.patterns(page.url);
         let of_referrer = page.from.map(|from| site.patterns(from)).unwrap_or_default();
         let is_own = |number: u32| of_referrer.iter().any(|it| it.number == number);
@@ -283,7 +288,7 @@ impl Learner {
         let mut longest = 0;
         for Pattern { number, breadth, .. } in &patterns {
             let chain =
-                if is_own(*number) { chain } else { Chain { links: 0, is_dull: false, ..chain } };
+                if is_own(*number) { chain } else { Chain { links: 0, ..chain } };
             longest = longest.max(chain.links);
             if *breadth == Breadth::Broad && !is_gain && page.gave != Gave::Dull {
                 continue;

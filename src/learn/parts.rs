@@ -151,7 +151,7 @@ impl<'a> Parts<'a> {
         let mut names: Vec<&str> = self.parameters().map(|part| part.name).collect();
         names.sort_unstable();
         names.dedup();
-        if !literal && names.len() > 1 {
+        if !literal && !names.is_empty() {
             names = vec!["…"];
         }
         for (place, name) in names.into_iter().take(MOST).enumerate() {

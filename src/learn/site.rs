@@ -21,6 +21,8 @@ const MANY_HOSTS: usize = 16;
 /// The last pages of a site of which the URL is remembered, and how long it may be.
 const RECENT: usize = 2_048;
 const RECENT_LENGTH: usize = 256;
+/// The last redirects of a site that are remembered.
+const REDIRECTS: usize = 512;
 /// The mark of a page without a new text in its chain.
 const DULL_PAGE: u16 = 1 << 15;
 /// Different values after which those of a part that look like ids are taken for such.
@@ -163,6 +165,8 @@ pub(super) struct Site {
     /// The last pages, with their texts.
     recent: VecDeque<(Box<str>, u32)>,
     recent_bytes: usize,
+    /// The last redirects: the key of the target, and the URL.
+    redirects: VecDeque<(u64, Box<str>)>,
     /// Candidates that were in the difference of pages with the same text, and are not refuted.
     suspects: Vec<u32>,
     /// The suspects or the rules have changed.
@@ -194,6 +198,7 @@ impl Site {
             + self.candidates.len() * 8
             + self.recent.capacity() * size_of::<(Box<str>, u32)>()
             + self.recent_bytes
+            + self.redirects.iter().map(|(_, url)| url.len() + 24).sum::<usize>()
             + size_of::<(Box<str>, Self)>() * 2
     }
 
@@ -225,7 +230,7 @@ impl Site {
     /// The candidate that this part makes no difference anywhere.
     fn plain(parts: &Parts<'_>, part: &Part<'_>) -> Option<u32> {
         match part.kind {
-            PartKind::Host => None,
+            PartKind::Host => Some(number(&[8, hash(part.value, 0)])),
             PartKind::Parameter => Some(number(&[1, hash(part.name, 0)])),
             PartKind::Segment(place) => {
                 Some(number(&[2, parts.prefixes[usize::from(place)], u64::from(place)]))
@@ -288,9 +293,6 @@ impl Site {
             (number(&[3, place, prefix, state]), test),
             (number(&[4, place, prefix, state, next, hash(part.value, 0)]), test),
         ];
-        if part.kind == PartKind::Host {
-            found.insert(0, (number(&[8, hash(part.value, 0)]), SAFE));
-        }
         if let Some(plain) = plain {
             found.insert(0, (plain, self.test_of(plain, part)));
         }
@@ -361,6 +363,7 @@ impl Site {
             self.suspect(&parts, group);
         }
         self.remember(url, group);
+        self.remember_redirects(parts.key, group);
         if std::mem::take(&mut self.is_stale) {
             self.rebuild();
         }
@@ -393,9 +396,8 @@ impl Site {
 
     fn may_be_suspect(&self, parts: &Parts<'_>, part: &Part<'_>) -> bool {
         match part.kind {
-            PartKind::Parameter => true,
+            PartKind::Parameter | PartKind::Host => true,
             PartKind::Segment(_) => is_id(part.value),
-            PartKind::Host => false,
         }
     }
 
@@ -454,6 +456,52 @@ impl Site {
         changed
     }
 
+    /// A URL redirects to one that differs in one parameter only: it makes no difference. Returns whether a rule was learnt by that.
+    pub(super) fn redirects(&mut self, url: &Url, to: &Url) -> bool {
+        let (parts, target) = (Parts::of(url), Parts::of(to));
+        if url.as_str().len() <= RECENT_LENGTH {
+            if self.redirects.len() >= REDIRECTS {
+                self.redirects.pop_front();
+            }
+            self.redirects.push_back((target.key, url.as_str().into()));
+        }
+        let other = |part: &&Part<'_>| {
+            let of_target = target.parameters().find(|it| it.name == part.name);
+            of_target.is_some_and(|it| {
+                !it.is_same(part)
+                    && Parts::without(parts.key, part) == Parts::without(target.key, it)
+            })
+        };
+        let Some(part) = parts.parameters().find(other) else { return false };
+        let Some(number) = Self::plain(&parts, part) else { return false };
+        self.try_candidate(number, self.test_of(number, part), part, true, &parts)
+    }
+
+    /// The URLs that redirect to a page have its text.
+    fn remember_redirects(&mut self, target: u64, group: u32) {
+        let mut key = target;
+        while let Some(place) = self.redirects.iter().rposition(|(to, _)| *to == key) {
+            let Some((_, url)) = self.redirects.remove(place) else { break };
+            let Ok(url) = Url::parse(&url) else { break };
+            let parts = Parts::of(&url);
+            self.add(&parts, self.reduced(&parts), group);
+            self.remember(&url, group);
+            key = parts.key;
+        }
+    }
+
+    /// Adds a page to the classes of its parts.
+    fn add(&mut self, parts: &Parts<'_>, key: u64, group: u32) {
+        let axes: Vec<_> = self.axes(parts, key).iter().map(|it| (it.class, it.value)).collect();
+        self.class(key).add(group, ABSENT);
+        for (class, value) in axes {
+            self.class(class).add(group, value);
+        }
+        if let Some(order) = order_of(parts, key) {
+            self.class(order).add(group, 0);
+        }
+    }
+
     fn remember(&mut self, url: &Url, group: u32) {
         if url.as_str().len() > RECENT_LENGTH {
             return;
@@ -486,15 +534,7 @@ impl Site {
             if key == parts.key {
                 continue;
             }
-            let axes: Vec<_> =
-                self.axes(&parts, key).iter().map(|it| (it.class, it.value)).collect();
-            self.class(key).add(*group, ABSENT);
-            for (class, value) in axes {
-                self.class(class).add(*group, value);
-            }
-            if let Some(order) = order_of(&parts, key) {
-                self.class(order).add(*group, 0);
-            }
+            self.add(&parts, key, *group);
         }
         self.recent = recent;
     }

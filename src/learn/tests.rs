@@ -29,6 +29,7 @@ impl Web {
             text: Some(text),
             gave,
             is_redirected: false,
+            to: None,
             from: None,
         });
         self.next += 1;
@@ -135,6 +136,7 @@ fn visit(learner: &mut Learner, url: &Url, document: u64) {
         text: Some(u32::try_from(document).unwrap()),
         gave: Gave::New,
         is_redirected: false,
+        to: None,
         from: None,
     });
 }
@@ -182,6 +184,7 @@ fn a_site_takes_at_most_two_mebibytes() {
             text: Some(u32::try_from(page % 5_000).unwrap()),
             gave: if page < 5_000 { Gave::New } else { Gave::Repeat },
             is_redirected: false,
+            to: None,
             from: None,
         });
         learner.ask(&Url::parse(&format!("{url}&r={page}")).unwrap(), SITE);

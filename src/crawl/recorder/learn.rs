@@ -62,6 +62,7 @@ impl Recorder {
         &mut self,
         row: &UrlRow,
         judged: Result<(&Judgement, &str), Gave>,
+        to: Option<&NormalUrl>,
     ) -> Result<(), CrawlError> {
         if !self.learning.learns || row.kind != UrlKind::Page {
             return Ok(());
@@ -91,6 +92,7 @@ impl Recorder {
             text,
             gave,
             is_redirected: row.hops > 0,
+            to: to.map(NormalUrl::as_url),
             from: from.as_ref().map(|from| from.url.as_url()),
         });
         for Rule { rule, is_revoked, is_imported } in learner.take_turned() {
@@ -145,7 +147,7 @@ impl Recorder {
     ) -> Result<(), CrawlError> {
         let is_new = target.as_ref().is_ok_and(|it| self.urls.find(it.as_str()).is_none());
         let gave = if is_new && row.hops < FEW_HOPS { Gave::Hop } else { Gave::Nothing };
-        self.learn(row, Err(gave))
+        self.learn(row, Err(gave), target.as_ref().ok())
     }
 
     /// Learns again what an earlier start has learnt, from the last pages that it judged, and releases the late URLs of hosts that have no others.

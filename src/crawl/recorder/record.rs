@@ -76,7 +76,7 @@ impl Recorder {
                     &judgement,
                     exchange.as_ref(),
                 )?;
-                self.learn(&task.queued.url, Ok((&judgement, &parsed.extracted.text)))?;
+                self.learn(&task.queued.url, Ok((&judgement, &parsed.extracted.text)), None)?;
                 self.follow_links(&task.queued.url, &parsed, links.skip, links.late, received.at)?;
                 None
             }
