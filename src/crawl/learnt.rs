@@ -40,7 +40,7 @@ pub(super) fn restore(state: &State, learner: &mut Learner) -> Result<(), StateE
                 text: Some(number_of(text.unwrap_or(id))),
                 gave: if is_new { Gave::New } else { Gave::Repeat },
                 is_redirected: false,
-            to: None,
+                to: None,
                 from: None,
             });
         }

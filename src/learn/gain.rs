@@ -182,7 +182,8 @@ mod tests {
         let in_a_chain = |page| Chain { links: 2, from: page, is_dull: true };
         assert_eq!(enough(Gave::Repeat, Breadth::Own, from_elsewhere), Some(150));
         assert_eq!(enough(Gave::Dull, Breadth::Own, from_elsewhere), Some(240));
-        assert_eq!(enough(Gave::Dull, Breadth::Broad, one_by_one), Some(120));
+        assert_eq!(enough(Gave::Dull, Breadth::Own, one_by_one), Some(120));
+        assert_eq!(enough(Gave::Dull, Breadth::Broad, one_by_one), Some(100));
         let of_index = enough(Gave::Dull, Breadth::Broad, of_an_index).unwrap();
         assert!((230..=240).contains(&of_index), "{of_index}");
         assert_eq!(enough(Gave::Dull, Breadth::Broad, in_a_chain), Some(100));
