@@ -217,8 +217,7 @@ impl Site {
 
     /// The key of a URL without the parts that rules leave out.
     fn reduced(&self, parts: &Parts<'_>) -> u64 {
-        let is_left_out =
-            |part: &&Part<'_>| Self::plain(parts, part).is_some_and(|it| self.is_accepted(it));
+        let is_left_out = |part: &&Part<'_>| self.is_accepted(Self::plain(parts, part));
         let left_out = parts.list.iter().filter(is_left_out);
         left_out.fold(parts.key, |key, part| Parts::without(key, part))
     }
@@ -228,12 +227,12 @@ impl Site {
     }
 
     /// The candidate that this part makes no difference anywhere.
-    fn plain(parts: &Parts<'_>, part: &Part<'_>) -> Option<u32> {
+    fn plain(parts: &Parts<'_>, part: &Part<'_>) -> u32 {
         match part.kind {
-            PartKind::Host => Some(number(&[8, hash(part.value, 0)])),
-            PartKind::Parameter => Some(number(&[1, hash(part.name, 0)])),
+            PartKind::Host => number(&[8, hash(part.value, 0)]),
+            PartKind::Parameter => number(&[1, hash(part.name, 0)]),
             PartKind::Segment(place) => {
-                Some(number(&[2, parts.prefixes[usize::from(place)], u64::from(place)]))
+                number(&[2, parts.prefixes[usize::from(place)], u64::from(place)])
             }
         }
     }
@@ -241,7 +240,7 @@ impl Site {
     /// The parts that may make no difference, with the classes.
     fn axes<'a, 'b>(&self, parts: &'b Parts<'a>, key: u64) -> Vec<Axis<'a, 'b>> {
         let axis = |part: &'b Part<'a>| {
-            let left_out = Self::plain(parts, part).is_some_and(|it| self.is_accepted(it));
+            let left_out = self.is_accepted(Self::plain(parts, part));
             let class = if left_out { key } else { Parts::without(key, part) };
             let bit = match part.kind {
                 PartKind::Host => 1,
@@ -265,7 +264,7 @@ impl Site {
         let plain = Self::plain(parts, part);
         let place = match part.kind {
             PartKind::Parameter => {
-                return plain.map(|it| (it, self.test_of(it, part))).into_iter().collect();
+                return vec![(plain, self.test_of(plain, part))];
             }
             PartKind::Host => 0,
             PartKind::Segment(place) => u64::from(place) + 1,
@@ -289,14 +288,11 @@ impl Site {
         let test = if state == 1 { QUICK } else { SAFE };
         let next = parts.segments().nth(usize::try_from(place).unwrap_or(0));
         let next = next.map_or(0, |part| hash(part.value, 0));
-        let mut found = vec![
+        vec![
+            (plain, self.test_of(plain, part)),
             (number(&[3, place, prefix, state]), test),
             (number(&[4, place, prefix, state, next, hash(part.value, 0)]), test),
-        ];
-        if let Some(plain) = plain {
-            found.insert(0, (plain, self.test_of(plain, part)));
-        }
-        found
+        ]
     }
 
     /// How much evidence is needed to leave out this part everywhere.
@@ -378,11 +374,23 @@ impl Site {
         if known.segments().count() != parts.segments().count() {
             return;
         }
-        let differ: Vec<u32> = (parts.list.iter())
-            .filter(|part| !known.list.iter().any(|it| it.is_same(part)))
-            .filter_map(|part| Self::plain(parts, part).filter(|_| self.may_be_suspect(parts, part)))
-            .collect();
-        for number in differ {
+        // A parameter may be on one side only, but each has a host.
+        let differ = |parts: &Parts<'_>, other: &Parts<'_>, is_any: bool| {
+            let mut all = Vec::new();
+            for part in &parts.list {
+                let is_wanted = is_any || part.kind == PartKind::Host;
+                if is_wanted
+                    && may_be_suspect(part)
+                    && !other.list.iter().any(|it| it.is_same(part))
+                {
+                    all.push(Self::plain(parts, part));
+                }
+            }
+            all
+        };
+        let mut differ_in = differ(parts, &known, true);
+        differ_in.extend(differ(&known, parts, false));
+        for number in differ_in {
             if self.candidates.len() < CANDIDATES || self.candidates.contains_key(&number) {
                 let candidate = self.candidates.entry(number).or_default();
                 candidate.pairs = candidate.pairs.saturating_add(1);
@@ -394,17 +402,14 @@ impl Site {
         }
     }
 
-    fn may_be_suspect(&self, parts: &Parts<'_>, part: &Part<'_>) -> bool {
-        match part.kind {
-            PartKind::Parameter | PartKind::Host => true,
-            PartKind::Segment(_) => is_id(part.value),
-        }
-    }
-
     /// The suspects among the parts of a URL, and the class of the URLs that differ in them only.
-    fn suspects_of<'a, 'b>(&self, parts: &'b Parts<'a>, key: u64) -> (Vec<(u32, &'b Part<'a>)>, u64) {
+    fn suspects_of<'a, 'b>(
+        &self,
+        parts: &'b Parts<'a>,
+        key: u64,
+    ) -> (Vec<(u32, &'b Part<'a>)>, u64) {
         let number = |part: &'b Part<'a>| {
-            let number = Self::plain(parts, part)?;
+            let number = Self::plain(parts, part);
             self.suspects.contains(&number).then_some((number, part))
         };
         let suspects: Vec<_> = parts.list.iter().filter_map(number).collect();
@@ -412,13 +417,16 @@ impl Site {
         (suspects, key.rotate_left(29))
     }
 
+    /// Tries the suspects among the parts of a page together: if it repeats a page whose URL differs in several of them, that is a success for
+    /// each. A failure counts for the one for which least speaks, unless one of them failed alone. `tried` are the candidates that this page has
+    /// tried alone.
     fn try_suspects(
         &mut self,
         parts: &Parts<'_>,
         key: u64,
         group: u32,
         is_new: bool,
-        tried: &[(Option<u32>, bool)],
+        tried: &[(u32, bool)],
     ) -> bool {
         if self.suspects.is_empty() {
             return false;
@@ -429,16 +437,17 @@ impl Site {
             let same = known.has(group);
             let new = suspects.iter().filter(|(_, part)| known.values & value_bit(part) == 0);
             let mut new: Vec<_> = new.copied().collect();
-            let is_explained = new.iter().any(|(it, _)| tried.contains(&(Some(*it), false)));
+            let is_explained = new.iter().any(|(it, _)| tried.contains(&(*it, false)));
             if !same {
-                // Which of them makes the difference? The one that did it least seldom.
+                // Which of them makes the difference? The one for which least speaks.
                 new.sort_by(|a, b| {
-                    let score = |number| self.candidates.get(&number).map_or(0.0, |it| it.trial.score());
+                    let score =
+                        |number| self.candidates.get(&number).map_or(0.0, |it| it.trial.score());
                     score(a.0).total_cmp(&score(b.0))
                 });
                 new.truncate(1);
             }
-            new.retain(|(it, _)| !tried.iter().any(|tried| tried.0 == Some(*it)));
+            new.retain(|(it, _)| !tried.iter().any(|tried| tried.0 == *it));
             if (same || is_new) && !is_explained {
                 for (number, part) in new {
                     if part.kind == PartKind::Parameter && !self.is_replay {
@@ -473,7 +482,7 @@ impl Site {
             })
         };
         let Some(part) = parts.parameters().find(other) else { return false };
-        let Some(number) = Self::plain(&parts, part) else { return false };
+        let number = Self::plain(&parts, part);
         self.try_candidate(number, self.test_of(number, part), part, true, &parts)
     }
 
@@ -502,6 +511,7 @@ impl Site {
         }
     }
 
+    /// Remembers the URL of a page, so that its keys can be computed again.
     fn remember(&mut self, url: &Url, group: u32) {
         if url.as_str().len() > RECENT_LENGTH {
             return;
@@ -645,9 +655,8 @@ impl Site {
         }
         let (suspects, class) = self.suspects_of(&parts, key);
         let known = self.classes.get(class).filter(|_| !suspects.is_empty());
-        let new = known.map(|known| {
-            suspects.iter().filter(|(_, part)| known.values & value_bit(part) == 0)
-        });
+        let new = known
+            .map(|known| suspects.iter().filter(|(_, part)| known.values & value_bit(part) == 0));
         if let Some(worst) = new.and_then(|new| {
             new.map(|it| it.0).min_by_key(|it| self.candidates.get(it).map_or(0, |it| it.trial.n))
         }) {
@@ -743,6 +752,12 @@ fn is_id(value: &str) -> bool {
     form(value) == Form::Id || value.len() >= 5 && has_digit
 }
 
+/// Whether several parts like this may make no difference together: words in a path rarely do.
+fn may_be_suspect(part: &Part<'_>) -> bool {
+    !matches!(part.kind, PartKind::Segment(_)) || is_id(part.value)
+}
+
+/// The bit of a suspect's value in [`Class::values`].
 fn value_bit(part: &Part<'_>) -> u32 {
     1 << (hash(part.value, hash(part.name, 14)) & 31)
 }

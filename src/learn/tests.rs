@@ -120,6 +120,72 @@ fn a_rule_of_the_configuration_holds_for_its_site_or_for_all() {
     }
 }
 
+/// Judges a page of the site, or a redirect.
+fn judge(learner: &mut Learner, url: &str, text: Option<u32>, gave: Gave, to: Option<&str>) {
+    let to = to.map(|to| Url::parse(to).unwrap());
+    let last = learner.last.0;
+    learner.judged(&Page {
+        url: &Url::parse(url).unwrap(),
+        site: SITE,
+        document: text.map(|_| DocId(last + 1)),
+        text,
+        gave,
+        is_redirected: false,
+        to: to.as_ref(),
+        from: None,
+    });
+}
+
+fn is_deferred_by_rule(learner: &mut Learner, urls: impl Iterator<Item = String>) -> bool {
+    let urls: Vec<Url> = urls.map(|url| Url::parse(&url).unwrap()).collect();
+    let deferred = |url: &&Url| matches!(learner.ask(url, SITE), Ask::Deferred(By::Rule, _));
+    urls.iter().filter(deferred).count() * 10 > urls.len() * 9
+}
+
+#[test]
+fn parts_that_never_change_alone_are_learnt_together_and_known_pages_stay_known() {
+    let mut learner = Learner::new(&[]);
+    // The session, the origin of the link and the page's mirror change with each request.
+    let url = |page: u32, visit: u32| {
+        let (host, session) = (["www", "mirror"][visit as usize % 2], page * 1_000 + visit);
+        format!(
+            "https://{host}.example.org/page-{page}?id={page}&from=nav{session}&sid={session:016x}"
+        )
+    };
+    for page in 0..200 {
+        for visit in 0..2 {
+            let gave = if visit == 0 { Gave::New } else { Gave::Repeat };
+            judge(&mut learner, &url(page, visit), Some(page + 1), gave, None);
+        }
+    }
+    let rules: Vec<_> = learner.rules().iter().map(|it| it.rule.part.to_string()).collect();
+    for part in ["parameter from", "parameter sid"] {
+        assert!(rules.iter().any(|it| it == part), "{rules:?}");
+    }
+    assert!(!rules.iter().any(|it| it == "parameter id"), "{rules:?}");
+    // Also the pages that were judged before the rules were known.
+    assert!(is_deferred_by_rule(&mut learner, (10..200).map(|visit| url(1, visit * 2))));
+    assert!(!is_deferred_by_rule(&mut learner, (10..200).map(|visit| url(1_000 + visit, 0))));
+}
+
+#[test]
+fn a_counter_in_redirects_is_learnt_and_known_targets_are_not_asked_for_again() {
+    let mut learner = Learner::new(&[]);
+    let go = |page: u32, count: u32| format!("https://example.org/go?to={page}&n={count}");
+    for page in 0..200 {
+        for count in 0..2 {
+            judge(&mut learner, &go(page, count), None, Gave::Hop, Some(&go(page, count + 1)));
+        }
+        let target = format!("https://example.org/page-{page}?n=3");
+        judge(&mut learner, &go(page, 2), None, Gave::Hop, Some(&target));
+        judge(&mut learner, &target, Some(page + 1), Gave::New, None);
+    }
+    let rules: Vec<_> = learner.rules().iter().map(|it| it.rule.part.to_string()).collect();
+    assert_eq!(rules, ["parameter n"]);
+    assert!(is_deferred_by_rule(&mut learner, (0..200).map(|page| go(page, 7))));
+    assert!(!is_deferred_by_rule(&mut learner, (200..400).map(|page| go(page, 7))));
+}
+
 /// The URL of a page of a host that has as many pages as it is asked for.
 fn page_of(host: u64, page: u64) -> Url {
     let (section, view) = (page % 7, page % 3);
