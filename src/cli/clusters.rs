@@ -29,6 +29,8 @@ pub(super) struct Args {
     #[arg(value_name = "RUN|STATE")]
     path: PathBuf,
     /// Print the cluster of this document, unique or not, by its id; in a run by its URL
+    ///
+    /// If several versions of it have duplicates, there is a line for each of them, the oldest first.
     #[arg(long, value_name = "ID")]
     of: Option<String>,
     /// Print CSV with a line per duplicate
@@ -61,32 +63,45 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
     }
     let failed = |source| Failure::State { path: path.clone(), source };
     let state = State::read(&path).map_err(failed)?;
-    let of = args.of.as_deref().map(|id| unique(&state, id, args)).transpose()?;
+    let of = args.of.as_deref().map(|id| versions(&state, id, args)).transpose()?;
     if args.csv {
         writeln!(out, "{HEADER}").map_err(Failure::Output)?;
     }
     let mut clusters = Clusters { out, csv: args.csv, current: None, id: None, count: 0 };
-    if let Some(id) = of {
-        clusters.begin(&state, id)?;
+    match of {
+        None => state.for_each_duplicate(None, |document| clusters.add(&state, &document))?,
+        Some(versions) => {
+            for of in &versions {
+                state.for_each_duplicate(Some(*of), |document| clusters.add(&state, &document))?;
+            }
+            if let (None, Some(last)) = (clusters.current, versions.last()) {
+                clusters.begin(&state, *last)?;
+            }
+        }
     }
-    state.for_each_duplicate(of, |document| clusters.add(&state, &document))?;
     clusters.end()?;
     Ok(Exit::Done)
 }
 
-/// The unique document of the cluster of this one.
-fn unique(state: &State, id: &str, args: &Args) -> Result<DocId> {
+/// The unique documents of the clusters of this one: one for each of its versions, the oldest first.
+fn versions(state: &State, id: &str, args: &Args) -> Result<Vec<DocId>> {
     let normal = || NormalUrl::parse(id, &UrlOptions::default()).ok();
-    let mut found = state.document_named(id)?;
-    if let (None, Some(url)) = (&found, normal()) {
-        found = state.document_named(url.as_str())?;
+    let mut found = state.documents_named(id)?;
+    if let (true, Some(url)) = (found.is_empty(), normal()) {
+        found = state.documents_named(url.as_str())?;
     }
-    let judgement = found.map(|document| document.judgement).ok_or_else(|| {
+    let mut unique = Vec::new();
+    for id in found {
+        let document = state.document(id)?.map(|document| document.judgement);
+        let of = document.map(|it| it.verdict.matched().map_or(it.id, |found| found.of));
+        unique.extend(of.filter(|of| !unique.contains(of)));
+    }
+    if unique.is_empty() {
         let message = format!("{} has no document {id}", args.path.display());
         let help = "of a state, only the documents of the window are known; `pagesieve explain URL --run RUN` says what became of a URL";
-        Failure::refused(Exit::Failed, message, help)
-    })?;
-    Ok(judgement.verdict.matched().map_or(judgement.id, |found| found.of))
+        return Err(Failure::refused(Exit::Failed, message, help));
+    }
+    Ok(unique)
 }
 
 /// Writes clusters, one duplicate at a time.

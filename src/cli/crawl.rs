@@ -21,7 +21,8 @@ use super::{
 };
 use crate::{
     crawl::{self, Control, Plan, Progress},
-    report::{Counts, End, HTML, Report, Warning, counted},
+    page::numbers::thousands,
+    report::{Counts, End, HTML, Report, Warning, counted, minute},
 };
 
 /// Crawl the sites of a configuration, or of URLs
@@ -84,6 +85,7 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
     if args.fresh && !delete(&plan.directory, args.yes)? {
         return Ok(Exit::Usage);
     }
+    say_what_is_continued(&plan);
     let directory = plan.directory.clone();
     let runtime = runtime()?;
     let run = runtime.block_on(run_plan(plan, args.progress));
@@ -106,6 +108,41 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
         notify("run the same command again to continue");
     }
     Ok(exit)
+}
+
+/// If the directory holds a run, says that it is continued, and with which budget. What is wrong with it, its start says.
+fn say_what_is_continued(plan: &Plan) {
+    let run = crawl::standing(&plan.directory);
+    let Ok(run) = run else { return };
+    if run.name != plan.name {
+        return;
+    }
+    let (most, counts) = (plan.crawl.max_pages, run.counts);
+    let budget = match most.saturating_sub(counts.fetched) {
+        0 => format!(
+            "the budget of {} is spent: raise it with --max-pages or crawl.max_pages",
+            counted(most, "page")
+        ),
+        left => format!("up to {} by crawl.max_pages = {most}", counted(left, "more page")),
+    };
+    notify(format_args!(
+        "continuing the run in {}, which began at {}: {} fetched, {} queued, {budget} (--fresh starts over, --out DIR begins another run)",
+        plan.directory.display(),
+        minute(run.started.into()),
+        counted(counts.fetched, "page"),
+        thousands(counts.queued),
+    ));
+    let seeds: Vec<_> = plan.seeds.iter().map(|seed| seed.source.to_string()).collect();
+    let former: Vec<_> = run.seeds.into_iter().filter(|seed| !seeds.contains(seed)).collect();
+    if let [first, more @ ..] = &former[..] {
+        let more = match more.len() {
+            0 => String::new(),
+            more => format!(" and {}", counted(more, "other")),
+        };
+        notify(format_args!(
+            "the last start had the seed {first}{more}: its pages count as seen, and its queued URLs are fetched as far as the present seeds admit them"
+        ));
+    }
 }
 
 pub(super) fn report(args: &ReportArgs, out: &mut Out) -> Result<Exit> {

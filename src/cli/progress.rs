@@ -45,15 +45,15 @@ pub(super) async fn show(show: Show, mut watch: watch::Receiver<Progress>) {
     let every = if bar.is_some() { TERMINAL_EVERY } else { PLAIN_EVERY };
     let began = Instant::now();
     let mut next = began + every;
-    let mut before: Option<Tally> = None;
+    let mut first: Option<Tally> = None;
     while watch.changed().await.is_ok() {
         let progress = *watch.borrow_and_update();
-        let fetched_before = match progress.restored {
+        let before = match progress.restored {
             Some(_) => 0,
-            None => before.get_or_insert(progress.counts).fetched,
+            None => received(first.get_or_insert(progress.counts)),
         };
         if Instant::now() >= next {
-            let line = line(progress, fetched_before, began.elapsed());
+            let line = line(progress, before, began.elapsed());
             match &bar {
                 Some(bar) => bar.set_message(line),
                 None => notify(line),
@@ -75,8 +75,13 @@ fn bar() -> ProgressBar {
     bar
 }
 
-/// The progress of a run. The rate is that of the pages since this start, which found `fetched_before`.
-fn line(progress: Progress, fetched_before: u64, elapsed: Duration) -> String {
+/// Pages that were received, or asked for again.
+fn received(counts: &Tally) -> u64 {
+    counts.fetched + counts.asked_again
+}
+
+/// The progress of a run. The rate is that of the pages received since this start, when there were so many `before`.
+fn line(progress: Progress, before: u64, elapsed: Duration) -> String {
     let Progress { counts, active_hosts, in_flight, is_out, restored } = progress;
     if let Some(Restored { read, all }) = restored {
         return format!("restoring the window: {} of {}", thousands(read), thousands(all));
@@ -85,12 +90,16 @@ fn line(progress: Progress, fetched_before: u64, elapsed: Duration) -> String {
         let (pages, queued) = (counted(counts.fetched, "page"), thousands(counts.queued));
         return format!("{pages}; {queued} queued; paused: no host answers, asking again");
     }
-    let fetched = counts.fetched.saturating_sub(fetched_before);
+    let fetched = received(&counts).saturating_sub(before);
     #[expect(clippy::cast_precision_loss, reason = "a rate is shown with one decimal")]
     let rate = fetched as f64 / elapsed.as_secs_f64().max(1e-3);
+    let again = match counts.asked_again {
+        0 => String::new(),
+        pages => format!("{} asked again, ", thousands(pages)),
+    };
     // A narrow terminal cuts the end, so the most important figures come first.
     format!(
-        "{}: {} unique, {} exact, {} near; {} queued; {rate:.1}/s, {} failed, {}, {in_flight} in flight",
+        "{}: {} unique, {} exact, {} near; {} queued; {rate:.1}/s, {again}{} failed, {}, {in_flight} in flight",
         counted(counts.fetched, "page"),
         thousands(counts.unique),
         thousands(counts.exact),
@@ -106,7 +115,15 @@ mod tests {
     use super::*;
 
     fn progress() -> Progress {
-        let counts = Tally { fetched: 120, unique: 100, exact: 15, near: 5, failed: 2, queued: 40 };
+        let counts = Tally {
+            fetched: 120,
+            unique: 100,
+            exact: 15,
+            near: 5,
+            failed: 2,
+            queued: 40,
+            asked_again: 0,
+        };
         Progress { counts, active_hosts: 1, in_flight: 7, is_out: false, restored: None }
     }
 
@@ -116,6 +133,18 @@ mod tests {
             line(progress(), 20, Duration::from_secs(10)),
             "120 pages: 100 unique, 15 exact, 5 near; 40 queued; 10.0/s, 2 failed, 1 host, 7 in flight"
         );
+    }
+
+    #[test]
+    fn pages_that_are_asked_for_again_count_for_the_rate() {
+        let mut progress = progress();
+        progress.counts.asked_again = 50;
+        let line = line(
+            progress,
+            received(&Tally { asked_again: 0, ..progress.counts }),
+            Duration::from_secs(10),
+        );
+        assert!(line.contains("40 queued; 5.0/s, 50 asked again"), "{line}");
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
     }
     let run = args.run.display();
     notify(format_args!(
-        "damaged: `pagesieve repair {run}` restores what it can, and keeps the damaged files; what it has left damaged needs a backup"
+        "damaged: `pagesieve repair {run}` restores what it can, and keeps the damaged files. If it has already been run, what is left cannot be repaired and needs a backup"
     ));
     Ok(Exit::Damaged)
 }

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     filter::{Document, Judgement, Key, Options},
-    fingerprint::{HashSeedChoice, Recipe, Segment},
+    fingerprint::{HashSeed, HashSeedChoice, Recipe, Segment},
     state::{PastWindow, Recorded, State, StateError},
 };
 
@@ -92,6 +92,15 @@ pub(super) fn adopt(plan: &Plan) -> Result<Options, CrawlError> {
 #[cfg(feature = "cli")]
 pub(crate) fn recipe_of(path: &Path) -> Result<Option<(Segment, bool)>, StateError> {
     Ok(read(path)?.segment_and_folding())
+}
+
+/// The hash seed of the run or state at this path, for a filter that has none of its own.
+///
+/// # Errors
+/// If it is no run or state, or cannot be read.
+#[cfg(feature = "cli")]
+pub(crate) fn hash_seed_of(path: &Path) -> Result<Option<HashSeed>, StateError> {
+    Ok(read(path)?.hash_seed)
 }
 
 fn read(path: &Path) -> Result<Recorded, StateError> {

@@ -49,7 +49,7 @@ use worker::{Finished, RecorderGone, Worker};
 
 pub use crate::report::{End, Report};
 #[cfg(feature = "cli")]
-pub(crate) use against::recipe_of;
+pub(crate) use against::{hash_seed_of, recipe_of};
 pub use backup::backup;
 #[cfg(feature = "cli")]
 pub(crate) use directory::state_in;
@@ -57,7 +57,7 @@ pub use directory::{delete_run, is_run};
 pub use dry_run::{Forecast, ForecastUrl, dry_run};
 pub use past::{Lookup, NearPage, PastRun, Revisits, UrlExplanation};
 pub use plan::{CrawlError, Dedup, Links, Options, Plan, Policy, Store};
-pub use recorder::{Tally, report};
+pub use recorder::{Standing, Tally, report, standing};
 pub use repair::{Repair, repair};
 pub use seeds::{SeedProblem, check_seeds};
 pub use verify::{Damage, Verification, verify};

@@ -89,7 +89,7 @@ pub struct NearPage {
 /// What a run says about a text.
 #[derive(Clone, Debug)]
 pub struct Lookup {
-    /// The nearest pages by signature; of equally near ones, the oldest first.
+    /// The nearest pages by signature; of equally near ones, the oldest first. A page with the same text comes first.
     pub nearest: Vec<NearPage>,
     /// How many pages the text was compared with: those of the window whose texts have enough features.
     pub compared: u64,
@@ -97,6 +97,23 @@ pub struct Lookup {
     pub matched: Option<(Match, JudgedDocument)>,
     /// The share of the text that is the template of its origin, as far as the run knows it.
     pub template: Share,
+}
+
+impl Lookup {
+    /// Lists the page with the same text: a short text has no signature, and is not among those that are compared by theirs.
+    fn with_equal(mut self, limit: usize) -> Self {
+        let Some((found, page)) = &self.matched else { return self };
+        let id = page.judgement.id;
+        let is_listed = self.nearest.iter().any(|near| near.page.judgement.id == id);
+        if found.kind != Kind::Exact || is_listed || limit == 0 {
+            return self;
+        }
+        let Match { distance, signature_distance, .. } = *found;
+        self.nearest.truncate(limit - 1);
+        self.nearest.insert(0, NearPage { page: page.clone(), distance, signature_distance });
+        self.compared = self.compared.max(self.nearest.len() as u64);
+        self
+    }
 }
 
 impl UrlExplanation {
@@ -329,7 +346,7 @@ impl PastRun {
             Verdict::Duplicate(found) => Some((found, self.page(found.of)?)),
             Verdict::Unique => None,
         };
-        Ok(Lookup { nearest, compared, matched, template })
+        Ok(Lookup { nearest, compared, matched, template }.with_equal(limit))
     }
 
     /// The documents that have this one's body or text, and their representatives. With other options than the run's, recorded near

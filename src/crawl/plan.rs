@@ -268,6 +268,12 @@ pub enum CrawlError {
     /// There is no run.
     #[error("{} is not a run directory: its state.sqlite is missing or empty", .0.display())]
     NoRun(PathBuf),
+    /// The state of a run is missing.
+    #[error(
+        "{} has the output files of a run, but its state.sqlite is missing: restore it from a backup; without it the files can be read, but the run cannot be verified, repaired or continued",
+        .0.display()
+    )]
+    NoState(PathBuf),
     /// There is the report of another run.
     #[error(
         "{} is the report of another run, `{name}`, which was started at {started}: restore the state.sqlite of that run, or move its report away",

@@ -1,15 +1,17 @@
 //! Repairs a damaged run.
 //!
 //! A block in which one byte was changed is restored: no other change makes it match its checksum again. Lines in other damaged blocks are
-//! dropped, and the others kept. Nothing is changed in place: a file that was damaged stays, as `<name>.damaged`.
+//! dropped, and the others kept. A WARC file whose end is missing ends with its last whole record. Nothing is changed in place: a file that was damaged stays, as `<name>.damaged`.
 
 use std::{
     fmt,
     fs::{self, File, OpenOptions},
-    io::{self, BufWriter, Read, Seek, SeekFrom, Write},
+    io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write},
     ops::Range,
     path::{Path, PathBuf},
 };
+
+use flate2::bufread::GzDecoder;
 
 use super::{
     directory::keep_marks,
@@ -27,8 +29,11 @@ use crate::{
 const TRIED: usize = 16;
 
 /// What to do about a state that cannot be restored.
-const ADVICE: &str =
-    "restore a backup, or start a new run with --out; the output files of this one stay";
+const ADVICE: &str = "it cannot be repaired: restore a backup, or begin anew with another directory or file; the other files of this one stay";
+
+/// What to do about a file of records, or one that is compressed.
+const NO_LINES: &str =
+    "it cannot be repaired: restore it from a backup; the crawl can go on without";
 
 /// What a repair has done.
 #[derive(Clone, Debug, Default)]
@@ -37,6 +42,8 @@ pub struct Repair {
     pub restored: usize,
     /// What was dropped: the file, and the URL of the line as far as it can be read.
     pub dropped: Vec<String>,
+    /// WARC files that were cut after their last whole record, and which bytes they have lost.
+    pub cut: Vec<String>,
     /// Where the damaged files are now.
     pub aside: Vec<PathBuf>,
     /// What is still damaged.
@@ -53,6 +60,7 @@ impl fmt::Display for Repair {
             writeln!(f, "lost      {}", counted(self.dropped.len(), "line"))?;
         }
         self.dropped.iter().try_for_each(|what| writeln!(f, "dropped   {what}"))?;
+        self.cut.iter().try_for_each(|what| writeln!(f, "cut       {what}"))?;
         self.aside.iter().try_for_each(|path| writeln!(f, "kept      {}", path.display()))?;
         self.left.iter().try_for_each(|what| writeln!(f, "damaged   {what}"))
     }
@@ -242,7 +250,14 @@ fn repair_file(
         return replace(&path, done).map_err(&failed);
     }
     if !has_lines(&path) {
-        done.left.push(format!("{}: bytes {damaged:?}: restore it from a backup", path.display()));
+        if wrong.length < known.size && known.file.ends_with(".warc.gz") {
+            return cut_records(&path, known, state, done);
+        }
+        let missing = (wrong.length < known.size).then_some(wrong.length..known.size);
+        for bytes in joined(damaged.into_iter().chain(missing)) {
+            let (file, end) = (path.display(), bytes.end.saturating_sub(1));
+            done.left.push(format!("{file}: bytes {} to {end}: {NO_LINES}", bytes.start));
+        }
         return fs::remove_file(new(&path)).map_err(&failed);
     }
     let (size, urls) = drop_lines(&path, &joined(damaged.into_iter())).map_err(&failed)?;
@@ -254,14 +269,57 @@ fn repair_file(
         }
         done.dropped.push(format!("{}: {url}", known.file));
     }
-    let checksums = Checksums::of_file(&new(&path), 0..size).map_err(&failed)?;
+    replace_shorter(&path, known, size, state, done)?;
+    if wrong.length < known.size { list_lost(run, known, (state, lost), done) } else { Ok(()) }
+}
+
+/// Replaces a file by its new version, which has this size.
+fn replace_shorter(
+    path: &Path,
+    known: &Known,
+    size: u64,
+    state: &State,
+    done: &mut Repair,
+) -> Result<(), CrawlError> {
+    let failed = CrawlError::file(path);
+    let checksums = Checksums::of_file(&new(path), 0..size).map_err(&failed)?;
     let checksums: Vec<_> = checksums.into_iter().map(|part| (known.name.clone(), part)).collect();
     state.begin()?;
     state.drop_checksums(&known.name)?;
     keep_marks(state, &[Mark { file: known.file.clone(), offset: size }], &checksums)?;
-    replace(&path, done).map_err(&failed)?;
-    state.commit()?;
-    if wrong.length < known.size { list_lost(run, known, (state, lost), done) } else { Ok(()) }
+    replace(path, done).map_err(&failed)?;
+    Ok(state.commit()?)
+}
+
+/// Cuts a WARC file after its last whole record, so that a crawl can go on with it.
+fn cut_records(
+    path: &Path,
+    known: &Known,
+    state: &State,
+    done: &mut Repair,
+) -> Result<(), CrawlError> {
+    let failed = CrawlError::file(path);
+    let size = whole_members(&new(path)).map_err(&failed)?;
+    let copy = OpenOptions::new().write(true).open(new(path)).map_err(&failed)?;
+    copy.set_len(size).map_err(&failed)?;
+    replace_shorter(path, known, size, state, done)?;
+    let last = known.size.saturating_sub(1);
+    done.cut.push(format!("{}: bytes {size} to {last}, with their records", path.display()));
+    Ok(())
+}
+
+/// The length of the whole members of gzip at the beginning of a file.
+fn whole_members(path: &Path) -> io::Result<u64> {
+    let mut file = BufReader::with_capacity(1 << 20, File::open(path)?);
+    let mut end = 0;
+    while !file.fill_buf()?.is_empty() {
+        // Also what lies beyond the end of the file, or is damaged, is no whole member.
+        if io::copy(&mut GzDecoder::new(&mut file), &mut io::sink()).is_err() {
+            break;
+        }
+        end = file.stream_position()?;
+    }
+    Ok(end)
 }
 
 /// Writes the new version without the lines that have some of these bytes, or no end. Returns its length, and the URLs of the lines. Those

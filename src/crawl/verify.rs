@@ -79,7 +79,7 @@ pub fn verify(run: &Path) -> Result<Verification, CrawlError> {
     let is_damaged = !found.damage.is_empty();
     match found.add_outputs(run, &path, state.log.is_some()) {
         Err(CrawlError::State(_)) if is_damaged => {
-            let note = "the output files were not verified, because their checksums are in the damaged state: repair it first";
+            let note = "the output files were not verified, because their checksums are in the damaged state";
             found.notes.push(note.to_owned());
             Ok(found)
         }
@@ -101,7 +101,10 @@ pub(super) fn state_of(run: &Path) -> Result<PathBuf, CrawlError> {
     }
     // Beside output files, an empty state is a damaged one.
     let is_there = is_run(run) || run.is_file() || check_unclaimed(run).is_err();
-    if path.is_file() && is_there { Ok(path) } else { Err(CrawlError::NoRun(run.to_owned())) }
+    if path.is_file() && is_there {
+        return Ok(path);
+    }
+    Err(if is_there { CrawlError::NoState } else { CrawlError::NoRun }(run.to_owned()))
 }
 
 pub(super) fn inspect(path: &Path) -> Result<Inspection, CrawlError> {

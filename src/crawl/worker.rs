@@ -136,6 +136,11 @@ impl Worker {
         // failure is taken back when it answers for another URL; else it is asked again before the run ends.
         let is_late = got.as_ref().is_err_and(FetchError::is_late);
         if !is_late && self.may_retry(task.attempt, &got) {
+            if task.queued.url.referrer.is_none() {
+                let host = task.queued.url.url.origin().as_str().to_owned();
+                let why = why(&got);
+                self.send(Request::Tried(host, why)).await?;
+            }
             self.archive(exchange).await?;
             return Ok(Finished::Retry(Arc::clone(task)));
         }
@@ -323,7 +328,8 @@ impl Worker {
                 self.send(Request::KeepRobots(origin, row)).await?;
                 RobotsResult::Rules(self.parse_robots(body).await, Duration::ZERO)
             }
-            RobotsResponse::Unreachable(..) if may_retry => {
+            RobotsResponse::Unreachable(why, _) if may_retry => {
+                self.send(Request::Tried(task.name.to_string(), why)).await?;
                 RobotsResult::Retry { chance: rand::random() }
             }
             RobotsResponse::Unreachable(why, contact) => unreachable(&why, contact),
@@ -421,6 +427,14 @@ fn failed(error: &FetchError) -> Skipped {
     let unanswered = contact == Contact::Unanswered;
     let skipped = Skipped::new(Reason::Failure, None, Some(error.explain()));
     Skipped { cause, unanswered, ..skipped }
+}
+
+/// Why a request is made again.
+fn why(got: &Result<Response, FetchError>) -> String {
+    match got {
+        Ok(response) => format!("status {}", response.status.as_u16()),
+        Err(error) => error.explain(),
+    }
 }
 
 fn age(at: Timestamp) -> Duration {

@@ -3,6 +3,7 @@
 use std::{
     fmt,
     io::{self, BufRead, Read},
+    path::PathBuf,
 };
 
 use serde::{
@@ -19,6 +20,29 @@ pub(super) const BOM: &[u8] = b"\xEF\xBB\xBF";
 
 const NO_OBJECT: &str =
     r#"a document must be an object: {"id": "…", "text": "…"} or {"id": "…", "html": "…"}"#;
+
+/// How many lines of an input may be no objects before the first that is one.
+const STRANGERS: u32 = 10;
+
+/// Why an input is not read as lines, and what to do instead.
+const PLAIN: &str = "it has no JSON lines. For plain text, write `jq -Rsc '{id: \"a\", text: .}' FILE | pagesieve …`, or with a document per \
+                     line `jq -Rc '{id: input_line_number, text: .}' FILE | pagesieve …`. CSV is read by the Python package";
+const ARRAY: &str = "it is a JSON array, not JSON lines: write `jq -c '.[]' FILE | pagesieve …`";
+
+/// Why an input that begins so has no JSON lines; none if it has some, or if a single line does not show it.
+pub(super) fn not_lines(start: &[u8]) -> Option<&'static str> {
+    let lines = start.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    let mut lines = lines.filter(|line| !line.is_empty());
+    let first = lines.next()?;
+    let is_object = |line: &[u8]| line.starts_with(b"{");
+    if first.starts_with(b"[") && !first.ends_with(b"]") {
+        return Some(ARRAY);
+    }
+    // The last one may be the beginning of a line.
+    let mut others = lines.peekable();
+    let is_foreign = !is_object(first) && others.peek().is_some() && !others.any(is_object);
+    is_foreign.then_some(PLAIN)
+}
 
 /// What is wrong with a line.
 #[derive(Debug, thiserror::Error)]
@@ -49,6 +73,8 @@ pub(super) struct Lines {
     longest: usize,
     names: Names,
     keeps: bool,
+    /// How many lines were no objects, until one is.
+    strangers: Option<u32>,
 }
 
 impl Lines {
@@ -59,7 +85,8 @@ impl Lines {
         names: Names,
         keeps: bool,
     ) -> Self {
-        Self { from, file, number: 0, line: Vec::new(), longest: LONGEST, names, keeps }
+        let (line, strangers) = (Vec::new(), Some(0));
+        Self { from, file, number: 0, line, longest: LONGEST, names, keeps, strangers }
     }
 
     /// Reads the next line without its end. Returns whether it was short enough, `None` at the end of the file.
@@ -75,6 +102,13 @@ impl Lines {
             return Ok(Some(false));
         }
         Ok(Some(true))
+    }
+
+    /// Whether the input is not read further, because so many lines were no objects and this one is none.
+    fn is_foreign(&mut self) -> bool {
+        let is_object = self.line.trim_ascii_start().starts_with(b"{");
+        self.strangers = self.strangers.filter(|_| !is_object).map(|lines| lines + 1);
+        self.strangers.is_some_and(|lines| lines > STRANGERS)
     }
 
     fn error(&self, source: LineError) -> InputError {
@@ -94,6 +128,11 @@ impl Iterator for Lines {
                     self.line = Vec::new();
                     let why = "the line is longer than 64 MiB and was skipped";
                     return Some(Err(self.error(LineError::Form(why.to_owned()))));
+                }
+                Ok(Some(true)) if !self.line.trim_ascii().is_empty() && self.is_foreign() => {
+                    self.from = Box::new(io::empty());
+                    let path = PathBuf::from(&self.file);
+                    return Some(Err(InputError::Refused { path, why: PLAIN }));
                 }
                 Ok(Some(true)) => {
                     let line = match self.line.strip_prefix(BOM) {

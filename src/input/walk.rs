@@ -123,6 +123,9 @@ impl Documents {
         let start = content.rest();
         let start = start.strip_prefix(lines::BOM).unwrap_or(start);
         let is_page = start.trim_ascii_start().starts_with(b"<");
+        if !is_page && let Some(why) = lines::not_lines(start) {
+            return Err(refused(why));
+        }
         let (read, rest) = content.into_rest();
         let mut from = Cursor::new(read).chain(BufReader::with_capacity(BUFFER, rest));
         if is_page {

@@ -12,10 +12,10 @@ use crate::{
     filter::{Kind, Step},
     page::{DocId, Lang, site_of},
     report::{
-        BROKEN, BrokenLink, CLUSTERS, Cluster, Counts, Host, MEMBERS, Member, Omitted, Report,
-        Warning, warning::SEEDS,
+        BROKEN, BrokenLink, CLUSTERS, Cluster, Counts, Host, MEMBERS, Member, Omitted, Pass,
+        Report, SEEDS, UnreachableSeed, Warning,
     },
-    sink::record::VerdictName,
+    sink::record::{ChangeName, VerdictName},
     state::{
         ClusterKind, ClusterRow, HostCounts, JudgedDocument, Reason, SkipCause, State, StateError,
         UrlId, UrlRow, UrlState,
@@ -24,6 +24,8 @@ use crate::{
 
 /// The name in the state under which the builder is kept.
 const NAME: &str = "report";
+/// The same of what is only noted.
+const NOTED: &str = "report_notes";
 /// A report warns of at most this many unique pages with many duplicates.
 const WARNINGS: usize = 50;
 
@@ -49,6 +51,19 @@ pub(crate) struct Builder {
     /// Pages that need scripts, and the first of them.
     #[serde(default)]
     needs_scripts: (u64, DocId),
+    #[serde(skip)]
+    noted: Noted,
+}
+
+/// What cannot be counted again: nothing else in the state says it.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Noted {
+    /// How often a known page was gone.
+    gone: u64,
+    /// What the pass over known pages has found, if the last start made one.
+    pass: Option<Pass>,
+    /// How many seeds were not fetched because a budget was spent, and the first of them.
+    unasked: (u64, Vec<UnreachableSeed>),
 }
 
 impl Builder {
@@ -62,6 +77,10 @@ impl Builder {
                 .map_err(|_| StateError::Damaged("the counts of the report cannot be read"))?,
             None => Self::of_urls(state)?,
         };
+        if let Some(text) = state.meta::<String>(NOTED)? {
+            builder.noted = serde_json::from_str(&text)
+                .map_err(|_| StateError::Damaged("the notes of the report cannot be read"))?;
+        }
         builder.catch_up(state)?;
         Ok(builder)
     }
@@ -108,6 +127,7 @@ impl Builder {
     /// # Panics
     /// Never: counts can be written as JSON.
     pub(crate) fn save(&self, state: &State) -> Result<(), StateError> {
+        state.set_meta(NOTED, serde_json::to_string(&self.noted).expect("counts are JSON"))?;
         state.set_meta(NAME, serde_json::to_string(self).expect("counts are JSON"))
     }
 
@@ -202,10 +222,48 @@ impl Builder {
         Ok(())
     }
 
-    /// Counts a known page that was asked for again.
-    pub(crate) fn revisited(&mut self, has_changed: bool) {
-        self.counts.unchanged += u64::from(!has_changed);
-        self.counts.changed += u64::from(has_changed);
+    /// A start makes no pass over known pages, goes on with one, or begins one.
+    pub(crate) fn start_pass(&mut self, is_made: bool, is_new: bool) {
+        let known = self.noted.pass.filter(|_| !is_new).unwrap_or_default();
+        self.noted.pass = is_made.then_some(known);
+    }
+
+    /// Whether URLs were skipped for this reason.
+    pub(crate) fn has_skipped(&self, reason: Reason) -> bool {
+        self.counts.skipped.contains_key(&reason)
+    }
+
+    /// Counts a known page that was asked for again, and how it had changed, if it had.
+    pub(crate) fn revisited(&mut self, change: Option<ChangeName>) {
+        self.counts.unchanged += u64::from(change.is_none());
+        self.counts.changed += u64::from(change.is_some());
+        self.noted.gone += u64::from(change == Some(ChangeName::Gone));
+        let Some(pass) = &mut self.noted.pass else { return };
+        let count = match change {
+            None => &mut pass.unchanged,
+            Some(ChangeName::Text) => &mut pass.changed,
+            Some(ChangeName::Gone) => &mut pass.gone,
+            Some(ChangeName::Back) => &mut pass.back,
+        };
+        *count += 1;
+    }
+
+    /// Counts a page that was found for the first time.
+    pub(crate) fn found(&mut self) {
+        if let Some(pass) = &mut self.noted.pass {
+            pass.new += 1;
+        }
+    }
+
+    /// Notes the seeds that were not fetched because a budget was spent, and why those were not that were asked. What was known of the latter
+    /// stays known.
+    pub(crate) fn note_unasked(&mut self, count: u64, mut seeds: Vec<UnreachableSeed>) {
+        let (_, before) = std::mem::take(&mut self.noted.unasked);
+        for seed in seeds.iter_mut().filter(|seed| seed.why.is_empty()) {
+            let known = before.iter().find(|known| known.url == seed.url);
+            seed.why = known.map_or_else(String::new, |known| known.why.clone());
+        }
+        self.noted.unasked = (count, seeds);
     }
 
     /// Duplicates that were not stored although their policy, of the same site or of other sites, is to keep them.
@@ -225,6 +283,7 @@ impl Builder {
         keeps: [bool; 2],
     ) -> Result<Report, StateError> {
         let mut counts = self.counts.clone();
+        counts.gone = self.noted.gone;
         counts.skipped.append(&mut run.counts.skipped);
         run.counts = counts;
         run.deferred.sort_by(|a, b| b.urls.cmp(&a.urls).then_with(|| a.host.cmp(&b.host)));
@@ -251,6 +310,7 @@ impl Builder {
             cluster_count,
             clusters: clusters.iter().map(|row| cluster(state, row)).collect::<Result<_, _>>()?,
             omitted,
+            pass: self.noted.pass,
             broken: self.broken(state)?,
             hosts,
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -297,7 +357,9 @@ impl Builder {
         }
         let retry = state.failures_to_retry()?.map(Warning::of_failures);
         let missed = Warning::of_audit(&run.search.audit);
-        let first = unreachable.into_iter().chain(open).chain(nothing);
+        let (count, seeds) = self.noted.unasked.clone();
+        let unasked = (count > 0).then_some(Warning::Unasked { count, seeds });
+        let first = unreachable.into_iter().chain(unasked).chain(open).chain(nothing);
         let mut warnings: Vec<_> = first.chain(retry).chain(missed).collect();
         let lost =
             state.meta::<i64>("lost")?.and_then(|it| u64::try_from(it).ok()).unwrap_or_default();

@@ -25,7 +25,8 @@ use crate::{
 pub use broken::{BROKEN, BrokenLink};
 pub(crate) use builder::Builder;
 pub(crate) use render::audited;
-pub(crate) use render::counted;
+pub(crate) use render::{counted, minute};
+pub(crate) use warning::SEEDS;
 pub use warning::{UnreachableSeed, Warning};
 
 /// The report for programs.
@@ -42,6 +43,9 @@ pub struct Report {
     pub end: End,
     /// How many pages had which outcome; equal to the lines of the files.
     pub counts: Counts,
+    /// What the last pass over known pages has found, if the last start made one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pass: Option<Pass>,
     /// When the run began, at its first start.
     pub started: Timestamp,
     /// When it last ended.
@@ -163,8 +167,26 @@ pub struct Counts {
     /// How often it had: the lines of `changes.jsonl`.
     #[serde(default)]
     pub changed: u64,
+    /// How often there was no page any more, among these.
+    #[serde(default)]
+    pub gone: u64,
     /// Other known URLs by reason: what `export` and `export --pending` print.
     pub skipped: BTreeMap<Reason, u64>,
+}
+
+/// What a pass over known pages has found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pass {
+    /// Known pages that had not changed, or were still gone.
+    pub unchanged: u64,
+    /// Known pages with another text.
+    pub changed: u64,
+    /// Known pages that are gone.
+    pub gone: u64,
+    /// Known pages that had been gone and are back.
+    pub back: u64,
+    /// Pages that were found for the first time.
+    pub new: u64,
 }
 
 /// Exact duplicates by the step that found them.
@@ -292,6 +314,14 @@ impl Exact {
     #[must_use]
     pub fn sum(&self) -> u64 {
         self.body + self.text
+    }
+}
+
+impl Pass {
+    /// Known pages that were asked for again.
+    #[must_use]
+    pub fn asked(&self) -> u64 {
+        self.unchanged + self.changed + self.gone + self.back
     }
 }
 

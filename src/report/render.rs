@@ -100,10 +100,24 @@ impl fmt::Display for Report {
             line(f, "  of another run", *pages, "", &shown(run, 40))?;
         }
         line(f, "stored", counts.stored, "", "")?;
-        if counts.unchanged + counts.changed > 0 {
-            line(f, "asked again", counts.unchanged + counts.changed, "", "known pages:")?;
+        if let Some(pass) = &self.pass {
+            line(f, "this pass", pass.asked(), "", "known pages asked for again:")?;
+            for (name, count, more) in [
+                ("  unchanged", pass.unchanged, ""),
+                ("  changed", pass.changed, "another text"),
+                ("  gone", pass.gone, ""),
+                ("  back", pass.back, ""),
+                ("  new", pass.new, "pages found for the first time"),
+            ] {
+                line(f, name, count, "", more)?;
+            }
+        }
+        let asked = counts.unchanged + counts.changed;
+        if asked > self.pass.map_or(0, |pass| pass.asked()) {
+            line(f, "all passes", asked, "", "known pages asked for again:")?;
             line(f, "  unchanged", counts.unchanged, "", "")?;
             line(f, "  changed", counts.changed, "", "each has a line in changes.jsonl")?;
+            line(f, "    gone", counts.gone, "", "")?;
         }
         if counts.all_skipped() > 0 {
             line(f, "skipped", counts.all_skipped(), "", "not fetched, or no pages:")?;
@@ -226,7 +240,7 @@ pub(super) fn shown(text: &str, limit: usize) -> String {
 }
 
 /// A time to the minute.
-pub(super) fn minute(at: jiff::Timestamp) -> String {
+pub(crate) fn minute(at: jiff::Timestamp) -> String {
     at.strftime("%Y-%m-%d %H:%M UTC").to_string()
 }
 

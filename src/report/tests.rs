@@ -188,7 +188,7 @@ fn the_numbers_are_those_of_the_files() {
         json["counts"],
         serde_json::json!({
             "fetched": 1173, "unique": 41, "exact": {"body": 1117, "text": 8}, "near": 6, "stored": 41,
-            "unchanged": 0, "changed": 0,
+            "unchanged": 0, "changed": 0, "gone": 0,
             "skipped": {"scope": 1, "status": 12, "noindex": 1, "duplicate_links": 1},
         })
     );

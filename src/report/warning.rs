@@ -39,6 +39,13 @@ pub enum Warning {
         /// The first of them, at most 50.
         seeds: Vec<UnreachableSeed>,
     },
+    /// Seeds were not fetched, because a budget was spent before.
+    Unasked {
+        /// Their number.
+        count: u64,
+        /// The first of them, at most 50, and why they had no answer, if they were asked.
+        seeds: Vec<UnreachableSeed>,
+    },
     /// The run is done, and no page was judged.
     Nothing {
         /// The most frequent reason to skip a URL; `None` if there was no URL.
@@ -122,7 +129,7 @@ pub enum Warning {
 }
 
 /// A report names at most this many unreachable seeds.
-pub(super) const SEEDS: usize = 50;
+pub(crate) const SEEDS: usize = 50;
 /// Seeds that the text of a warning names.
 const NAMED_SEEDS: usize = 5;
 
@@ -138,7 +145,11 @@ pub struct UnreachableSeed {
 impl Warning {
     /// Whether it comes before everything else.
     pub(super) fn is_first(&self) -> bool {
-        matches!(self, Self::Unreachable { .. })
+        match self {
+            Self::Unreachable { .. } => true,
+            Self::Unasked { seeds, .. } => seeds.iter().any(|seed| !seed.why.is_empty()),
+            _ => false,
+        }
     }
 
     /// Warns of a run that is done without a judged page, with the most frequent reason. Redirects and sitemaps count only if there is no
@@ -237,6 +248,7 @@ impl fmt::Display for Warning {
         match self {
             Self::Open { urls, hosts } => open(f, *urls, *hosts),
             Self::Unreachable { count, seeds } => unreachable(f, *count, seeds),
+            Self::Unasked { count, seeds } => unasked(f, *count, seeds),
             Self::Nothing { reason: None, .. } => f.write_str(NO_SEED),
             Self::Nothing { reason: Some(reason), skipped, known, example, detail, cause } => {
                 write!(
@@ -351,14 +363,37 @@ fn open(f: &mut fmt::Formatter<'_>, urls: u64, hosts: u64) -> fmt::Result {
 
 /// Names seeds that could not be reached.
 fn unreachable(f: &mut fmt::Formatter<'_>, count: u64, seeds: &[UnreachableSeed]) -> fmt::Result {
+    let named = named(count, seeds, |why| shown(why, 500));
+    let next = next_step(Reason::Failure, None);
+    write!(f, "{} could not be reached: {named}. {next}", counted(count, "seed"))
+}
+
+/// Names seeds that were not fetched because a budget was spent: first those that were asked and gave no answer.
+fn unasked(f: &mut fmt::Formatter<'_>, count: u64, seeds: &[UnreachableSeed]) -> fmt::Result {
+    let mut seeds = seeds.to_vec();
+    seeds.sort_by_key(|seed| seed.why.is_empty());
+    let named = named(count, &seeds, |why| match why {
+        "" => "not asked".to_owned(),
+        why => format!("not reached so far: {}", shown(why, 500)),
+    });
+    let were = if count == 1 { "was" } else { "were" };
+    let next = next_step(Reason::Budget, None);
+    write!(
+        f,
+        "{} {were} not fetched, because the budget was spent before: {named}. {next}",
+        counted(count, "seed")
+    )
+}
+
+/// The first seeds, with what is known of each, and how many more there are.
+fn named(count: u64, seeds: &[UnreachableSeed], about: impl Fn(&str) -> String) -> String {
     let named = seeds.iter().take(NAMED_SEEDS);
     let mut all: Vec<String> = named
-        .map(|UnreachableSeed { url, why }| format!("{} ({})", shown(url, 2000), shown(why, 500)))
+        .map(|UnreachableSeed { url, why }| format!("{} ({})", shown(url, 2000), about(why)))
         .collect();
     let more = count.saturating_sub(NAMED_SEEDS as u64);
     all.extend((more > 0).then(|| format!("and {}", counted(more, "more seed"))));
-    let next = next_step(Reason::Failure, None);
-    write!(f, "{} could not be reached: {}. {next}", counted(count, "seed"), all.join("; "))
+    all.join("; ")
 }
 
 /// What to check if most URLs were skipped for this reason.
@@ -368,13 +403,13 @@ fn next_step(reason: Reason, cause: Option<SkipCause>) -> &'static str {
             next_step(Reason::Failure, None)
         }
         Reason::Robots => {
-            "`pagesieve crawl CONFIG --dry-run` shows what robots.txt says about each seed. For your own site, set politeness.obey_robots = false."
+            "`pagesieve explain URL --run RUN` shows what robots.txt says about a URL of this run, and `pagesieve crawl CONFIG --dry-run` about the seeds of a run that has not begun. For your own site, set politeness.obey_robots = false."
         }
         Reason::Scope => {
-            "Check scope, include and exclude of the [[seeds]]: `pagesieve crawl CONFIG --dry-run` shows what they admit."
+            "Check scope, include and exclude of the [[seeds]]. `pagesieve crawl CONFIG --dry-run` shows what they admit before a run; after a change, the next start queues what they admit now."
         }
         Reason::Depth => "Raise max_depth of the [[seeds]] and crawl.max_depth.",
-        Reason::Budget => "Raise max_pages of the [[seeds]].",
+        Reason::Budget => "Raise crawl.max_pages, or max_pages of the [[seeds]].",
         Reason::Redirect => "If you want the page that it leads to, name that URL in [[seeds]].",
         Reason::Status => {
             "Check the URLs in [[seeds]], and whether the site answers this user_agent."

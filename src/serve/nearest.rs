@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 use utoipa::ToSchema;
 
 use crate::{
-    filter::{Filter, Options, WindowOptions},
+    filter::{Filter, Kind, Options, WindowOptions},
     fingerprint::similarity,
     input::Prepared,
     page::DocId,
@@ -103,7 +103,15 @@ pub(super) fn lookup(
 ) -> Result<String, StateError> {
     let judged = filter.peek(&document.document)?;
     let of = judged.verdict.matched().map(|found| filter.id_of(found.of)).transpose()?;
-    let near = filter.nearest(document.document.sketch().signature, limit);
+    let mut near = filter.nearest(document.document.sketch().signature, limit);
+    // A short text has no signature, but may be that of a document.
+    if let Some(found) = judged.verdict.matched().filter(|found| found.kind == Kind::Exact)
+        && limit > 0
+        && near.iter().all(|(id, ..)| *id != found.of)
+    {
+        near.truncate(limit - 1);
+        near.insert(0, (found.of, found.distance, found.signature_distance));
+    }
     let near = near.into_iter().map(|(id, distance, signature_distance)| {
         let (id, similarity) = (filter.id_of(id)?, similarity(signature_distance));
         Ok::<_, StateError>(Near { id, distance, signature_distance, similarity })

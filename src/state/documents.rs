@@ -143,13 +143,14 @@ impl State {
         self.find(&sql, [name], read_document)
     }
 
-    /// The numbers of all documents of this name.
+    /// The numbers of all documents of this name, in order.
     ///
     /// # Errors
     /// If SQLite fails.
-    #[cfg(feature = "serve")]
+    #[cfg(feature = "cli")]
     pub(crate) fn documents_named(&self, name: &str) -> Result<Vec<DocId>, StateError> {
-        let mut statement = self.db.prepare_cached("SELECT id FROM documents WHERE name = ?")?;
+        let mut statement =
+            self.db.prepare_cached("SELECT id FROM documents WHERE name = ? ORDER BY id")?;
         let ids = statement.query_map([name], |row| row.get(0))?;
         ids.map(|id| Ok(DocId(unsigned(id?)))).collect()
     }

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use crate::{
     cli::{lines, pagesieve, stderr, stdout},
     filter_cmd::{ROLLING, complete, documents, rest},
+    server::{Reply, Routes, Server},
 };
 
 /// Documents with a field that nothing reads.
@@ -372,4 +373,62 @@ fn the_time_to_an_answer() {
         let text = format!("{options:?}: p50 {half:?}, p99 {most:?}, longest {last:?}\n");
         std::io::stderr().write_all(text.as_bytes()).unwrap();
     }
+}
+
+#[test]
+fn documents_are_compared_with_those_of_a_crawl_whose_hash_seed_is_secret() {
+    let directory = tempfile::tempdir().unwrap();
+    let server = Server::start(Routes::new().at("*", "/", Reply::html(page(0))));
+    let mut crawl = pagesieve();
+    let url = format!("http://{}/", server.address());
+    crawl.current_dir(&directory).args(["crawl", &url, "--contact=a@b.org", "--delay=0s"]);
+    crawl.args(["--out=run", "--set", "fetch.allow_private=['127.0.0.0/8']"]).assert().success();
+    let input = json!({"id": "a", "html": page(0)}).to_string() + "\n";
+    let filter = |options: &[&str]| {
+        let mut command = pagesieve();
+        command.current_dir(&directory).args(["filter", "--against", "run"]).args(options);
+        command.write_stdin(&*input).assert()
+    };
+    for options in [&[][..], &["--state", "new.db"], &["--state", "new.db"]] {
+        let decisions = lines(&filter(options).success());
+        assert_eq!(decisions[0]["match"]["id"], *url, "{options:?}");
+    }
+    let mut begin = pagesieve();
+    begin.current_dir(&directory).args(["filter", "--state", "public.db"]).write_stdin("");
+    begin.assert().success();
+    for (options, advice) in [
+        (["--state", "public.db"], "a new --state FILE takes over the hash seed"),
+        (["--set", "dedup.seed=7"], "leave dedup.seed out"),
+        (["--against", "public.db"], "in a call of its own"),
+    ] {
+        let refused = stderr(&filter(&options).code(2).stdout(""));
+        let refused = refused.split_whitespace().filter(|word| *word != "│");
+        let refused = refused.collect::<Vec<_>>().join(" ");
+        assert!(refused.contains("dedup.seed would") && refused.contains(advice), "{refused}");
+    }
+}
+
+#[test]
+fn all_versions_of_a_document_show_their_duplicates() {
+    let directory = tempfile::tempdir().unwrap();
+    let line = |id: &str, subject: &str| {
+        let text: String = (0..99).map(|word| format!("{subject}{word} ")).collect();
+        json!({"id": id, "text": text}).to_string() + "\n"
+    };
+    let input = [line("a", "old"), line("b", "old"), line("a", "new"), line("c", "new")].concat();
+    let mut filter = pagesieve();
+    filter.current_dir(&directory).args(["filter", "--state", "seen.db"]).write_stdin(input);
+    filter.assert().success();
+    let mut clusters = pagesieve();
+    clusters.current_dir(&directory).args(["clusters", "seen.db", "--of", "a"]);
+    let found = lines(&clusters.assert().success());
+    let found: Vec<_> =
+        found.iter().map(|line| json!([line["id"], line["duplicates"][0]["id"]])).collect();
+    assert_eq!(found, [json!(["a", "b"]), json!(["a", "c"])]);
+}
+
+/// A page of many words.
+fn page(number: u32) -> String {
+    let words: String = (0..200).map(|word| format!("p{number}w{word} ")).collect();
+    format!("<title>Page</title><p>{words}</p>")
 }

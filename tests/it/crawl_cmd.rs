@@ -125,3 +125,23 @@ fn with_json_logs_standard_error_has_nothing_else() {
     let line = last(&["crawl", &url, "--nothing"], 2);
     assert!(line["fields"]["message"].as_str().unwrap().contains("--nothing"), "{line}");
 }
+
+#[test]
+fn a_start_says_that_a_run_is_continued_and_what_is_left_of_its_budget() {
+    let (server, directory) = (site(), tempfile::tempdir().unwrap());
+    let crawl = |path: &str, pages: &str| {
+        let url = format!("http://{}{path}", server.address());
+        let mut crawl = pagesieve_in(directory.path());
+        crawl.args(["crawl", &url, "--contact=a@b.org", "--delay=0s", "--max-pages", pages]);
+        message(&crawl.args(PRIVATE).assert().success())
+    };
+    assert!(!crawl("/", "1").contains("continuing"));
+    let spent = crawl("/", "1");
+    assert!(spent.contains("1 page fetched, 1 queued, the budget of 1 page is spent"), "{spent}");
+    assert!(spent.contains("--max-pages") && spent.contains("--fresh"), "{spent}");
+    assert!(!spent.contains("had the seed"), "{spent}");
+    let more = crawl("/next", "10");
+    assert!(more.contains("up to 9 more pages by crawl.max_pages = 10"), "{more}");
+    let seed = format!("the last start had the seed http://{}/:", server.address());
+    assert!(more.contains(&seed), "{more}");
+}

@@ -502,3 +502,53 @@ fn a_time_that_counts_no_milliseconds_is_refused() {
     assert_eq!(verdicts(&decisions), [("1", "unique", None), ("4", "exact", Some("1"))]);
     assert_eq!(stderr(&filtered).matches("whole milliseconds since 1970").count(), 2);
 }
+
+#[test]
+fn an_input_that_is_no_json_lines_is_one_error_with_advice() {
+    let filter = |input: &str| {
+        let assert = pagesieve().args(["filter"]).write_stdin(input).assert().code(1);
+        (lines(&assert), stderr(&assert))
+    };
+    let text = "Call me Ishmael.\nSome years ago\n\nnever mind how long\n".repeat(1000);
+    for (input, advice) in [
+        (&*text, "jq -Rsc"),
+        ("id,text\n1,a\n2,b\n", "Python package"),
+        ("[\n{\"id\": 1, \"text\": \"a\"}\n]\n", "jq -c '.[]'"),
+    ] {
+        let (answers, said) = filter(input);
+        assert_eq!((answers.len(), said.lines().count()), (1, 1), "{said}");
+        assert!(answers[0]["error"].as_str().unwrap().contains(advice) && said.contains(advice));
+    }
+    // A line among documents, or alone, is one line.
+    let document = r#"{"id": "a", "text": "A text."}"#;
+    for (input, wrong) in [
+        (format!("no document\n{document}\nneither\n"), 2),
+        ("no document\n".to_owned(), 1),
+        (format!("{document}\n{}", "no document\n".repeat(20)), 20),
+    ] {
+        let (answers, said) = filter(&input);
+        assert_eq!((answers.len(), said.lines().count()), (input.lines().count(), wrong));
+    }
+}
+
+#[test]
+fn lines_that_arrive_one_by_one_and_are_no_documents_end_with_one_error() {
+    let mut filter = Command::new(env!("CARGO_BIN_EXE_pagesieve"))
+        .arg("filter")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut input = filter.stdin.take().unwrap();
+    let mut answers = BufReader::new(filter.stdout.take().unwrap()).lines();
+    for number in 1..=10 {
+        writeln!(input, "text").unwrap();
+        let answer: Value = serde_json::from_str(&answers.next().unwrap().unwrap()).unwrap();
+        assert_eq!(answer["line"], number);
+    }
+    writeln!(input, "text").unwrap();
+    assert!(answers.next().unwrap().unwrap().contains("jq -Rsc"));
+    assert!(answers.next().is_none());
+    assert_eq!(filter.wait().unwrap().code(), Some(1));
+}

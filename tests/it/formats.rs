@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fs, path::Path};
 
 use pagesieve::{
     fingerprint::Fingerprint,
-    report::{DeferredUrls, LearntRule, UnreachableSeed, Warning},
+    report::{DeferredUrls, LearntRule, Pass, UnreachableSeed, Warning},
     sink::record::{ChangeLine, ChangeName},
     state::Reason,
 };
@@ -115,6 +115,7 @@ fn every_field_of_a_run_is_in_the_tables_and_every_field_in_the_tables_occurs() 
 
     let mut report: Value = serde_json::from_str(&read("report.json")).unwrap();
     report.as_object_mut().unwrap().insert("warnings".to_owned(), json!([]));
+    report["pass"] = json!(Pass::default());
     report["learnt"] = json!({
         "rules": [LearntRule { site: String::new(), part: String::new(), trials: 1, failures: 0, revoked: false, imported: false }],
         "deferred": [DeferredUrls {
@@ -159,7 +160,8 @@ fn warnings() -> Vec<Value> {
     let seed = UnreachableSeed { url: name(), why: name() };
     [
         Warning::Open { urls: 1, hosts: 1 },
-        Warning::Unreachable { count: 1, seeds: vec![seed] },
+        Warning::Unreachable { count: 1, seeds: vec![seed.clone()] },
+        Warning::Unasked { count: 1, seeds: vec![seed] },
         Warning::Nothing {
             reason: None,
             skipped: 0,

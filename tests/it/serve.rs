@@ -207,6 +207,12 @@ fn documents_are_compared_found_and_removed() {
     );
     assert_eq!((&found["compared"], found["nearest"].as_array().unwrap().len()), (&json!(2), 1));
 
+    // Too short for a signature, but equal.
+    service.judge(&json!([{ "id": "short", "text": "Two words." }]));
+    let short = json!({ "id": "d", "text": "two words" }).to_string();
+    let found = service.post("/v1/lookup?limit=2", &short).json();
+    assert_eq!(found["nearest"][0]["id"], "short", "{found}");
+
     let path = "/v1/documents/https:%2F%2Fa.test%2Fx%20y";
     assert_eq!(service.get(path).json()["verdict"], "unique");
     assert_eq!(service.get("/v1/documents/c").json()["match"]["id"], "https://a.test/x y");

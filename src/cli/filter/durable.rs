@@ -76,7 +76,7 @@ impl<'a> Session<'a> {
             }
         })?;
         let recipe = filter.documents().fingerprinter().recipe();
-        job.against = open_others(against, &options, recipe)?;
+        job.against = open_others(against, &options, recipe, job.has_seed)?;
         filter.begin().map_err(failed)?;
         job.open_kept(Some(filter.state()))?;
         filter.commit().map_err(failed)?;

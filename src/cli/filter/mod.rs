@@ -4,7 +4,10 @@ mod durable;
 mod kept;
 mod memory;
 
-use std::{io::ErrorKind, path::PathBuf};
+use std::{
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
 
 use serde::Serialize;
 
@@ -15,13 +18,13 @@ use super::{
 };
 use crate::{
     config::Config,
-    crawl::state_in,
+    crawl::{hash_seed_of, state_in},
     filter::{Judgement, Options},
-    fingerprint::Recipe,
+    fingerprint::{HashSeed, HashSeedChoice, Recipe},
     index::BlockIndex,
     input::Prepared,
     report::audited,
-    state::{PastWindow, State},
+    state::{Difference, PastWindow, State, StateError},
 };
 use kept::Kept;
 
@@ -62,7 +65,8 @@ pub(super) struct Args {
     acks: bool,
     /// Also report what repeats a document in this state or run, which is only read; may be repeated
     ///
-    /// It must be made with the same hash seed, `dedup.segment` and `dedup.fold_chinese`. Such a duplicate is not remembered.
+    /// A filter without hash seed, in memory or in a new file, takes over that of the first one. Otherwise its hash seed, `dedup.segment`
+    /// and `dedup.fold_chinese` must be the same. Such a duplicate is not remembered.
     #[arg(long, value_name = "STATE")]
     against: Vec<PathBuf>,
 }
@@ -76,6 +80,8 @@ struct Job {
     kept: Option<Kept>,
     /// The states of `--against`.
     against: Vec<Other>,
+    /// Whether the user has set the hash seed.
+    has_seed: bool,
 }
 
 impl Job {
@@ -125,14 +131,58 @@ impl Found<'_> {
     }
 }
 
-/// Opens the states that are only read. Their fingerprints must be made by this recipe.
-fn open_others(paths: &[PathBuf], options: &Options, recipe: Recipe) -> Result<Vec<Other>> {
+/// Opens the states that are only read. Their fingerprints must be made by this recipe. `has_seed`: the user has set the hash seed.
+fn open_others(
+    paths: &[PathBuf],
+    options: &Options,
+    recipe: Recipe,
+    has_seed: bool,
+) -> Result<Vec<Other>> {
     let open = |path: &PathBuf| {
         let window = PastWindow::open(&state_in(path), options, recipe);
-        let window = window.map_err(|source| Failure::State { path: path.clone(), source })?;
+        let window = window.map_err(|source| match source {
+            StateError::Recipe(difference) => unlike(path, &difference, has_seed),
+            source => Failure::State { path: path.clone(), source },
+        })?;
         Ok(Other { name: path.display().to_string(), window })
     };
     paths.iter().map(open).collect()
+}
+
+/// A state that cannot be compared with.
+fn unlike(path: &Path, difference: &Difference, has_seed: bool) -> Failure {
+    let Difference { key, stored, wanted } = difference;
+    let message = format!(
+        "cannot compare with {}: {key} would be {wanted}, but its fingerprints were made with {stored}",
+        path.display()
+    );
+    let help = match *key {
+        "dedup.seed" if has_seed => {
+            "leave dedup.seed out: the hash seed of the first --against is then taken over"
+        }
+        "dedup.seed" => {
+            "a new --state FILE takes over the hash seed of the first --against. What has another one is compared with in a call of its own, \
+             which reads the --kept FILE of this one"
+        }
+        "dedup.segment" | "dedup.fold_chinese" => "set the key to that value with --set",
+        _ => "judge its documents again with this version",
+    };
+    Failure::refused(Exit::Usage, message, help)
+}
+
+/// The hash seed of the first other state, if the filter has none of its own: with the seeds of crawls, which are secret, fingerprints can be
+/// compared only so.
+fn adopted_seed(
+    config: &Config,
+    state: Option<&Path>,
+    against: &[PathBuf],
+) -> Result<Option<HashSeed>> {
+    // A state that exists has its seed.
+    let is_begun = state.is_some_and(|path| path.metadata().is_ok_and(|file| file.len() > 0));
+    let first = against.first().filter(|_| !is_begun && config.dedup.seed.seed().is_none());
+    // What is no file, is refused when it is opened.
+    let Some(path) = first.filter(|path| state_in(path).is_file()) else { return Ok(None) };
+    hash_seed_of(path).map_err(|source| Failure::State { path: path.clone(), source })
 }
 
 /// What is kept of the pages is reported from this size on: some 50,000 pages.
@@ -147,16 +197,21 @@ pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit> {
         );
     }
     let mut job = Job { acks, kept_path: kept, ..Job::default() };
-    let config = match state {
+    let mut config = match state {
         Some(_) => draft.check_dedup()?,
         None => draft.check_dedup_in_memory()?,
     };
+    job.has_seed = config.dedup.seed.seed().is_some();
+    if let Some(seed) = adopted_seed(&config, state.as_deref(), &against)? {
+        config.dedup.seed = HashSeedChoice::Fixed(seed);
+    }
     let documents = source.documents(&config, job.kept_path.is_some());
     let kept = job.kept_path.clone();
     let filtered = if let Some(path) = state {
         durable::run(&path, &config, documents, (job, against), out)
     } else {
-        job.against = open_others(&against, &config.dedup.filter(), recipe(&config))?;
+        let options = config.dedup.filter();
+        job.against = open_others(&against, &options, recipe(&config), job.has_seed)?;
         job.open_kept(None)?;
         memory::run(&config, documents, job, out)
     };

@@ -16,6 +16,7 @@ mod start;
 mod scale;
 
 use std::{
+    collections::HashMap,
     env,
     net::IpAddr,
     process,
@@ -57,7 +58,7 @@ use crate::{
 use super::directory::keep_marks;
 use learn::Learning;
 use links::Sitemaps;
-pub use report::report;
+pub use report::{Standing, report, standing};
 use retry::Failures;
 pub(super) use start::Start;
 
@@ -66,6 +67,9 @@ pub(super) use start::Start;
 const BATCH: u32 = 100;
 const BATCH_TIME: Duration = Duration::from_secs(1);
 const FIRST_BATCH_TIME: Duration = Duration::from_millis(10);
+
+/// Failures that are remembered while their hosts are asked again, at most.
+const TRIED: usize = 10_000;
 
 /// A request to the recorder. If a worker needs the answer, it comes with its sender; the loop gets an [`Update`].
 #[derive(Debug)]
@@ -76,6 +80,8 @@ pub(super) enum Request {
     Ask(Arc<Task>, oneshot::Sender<bool>),
     /// Record what became of a URL.
     Record(Box<Record>),
+    /// Note that a host gave no answer, and is asked again: its name, and why.
+    Tried(String, String),
     /// Archive a response that decides nothing about a URL: the URL is fetched again, or it is a robots.txt.
     Archive(warc::Exchange),
     /// Look up the robots.txt that was last received from this origin.
@@ -217,6 +223,8 @@ pub struct Tally {
     pub failed: u64,
     /// Queued URLs.
     pub queued: u64,
+    /// How often a known page was asked for again and had no new text.
+    pub asked_again: u64,
 }
 
 /// Judges and records.
@@ -255,6 +263,8 @@ pub(super) struct Recorder {
     /// Other runs whose pages count as seen.
     others: Others,
     learning: Learning,
+    /// The last failures that are followed by another attempt, by host.
+    tried: HashMap<String, String>,
 }
 
 impl Recorder {
@@ -319,6 +329,11 @@ impl Recorder {
                 return self.take_back_failures(&failures).map(Some);
             }
             Request::Load(query) => return self.load(query).map(Update::Loaded).map(Some),
+            Request::Tried(host, why) => {
+                if self.tried.len() < TRIED {
+                    self.tried.insert(host, why);
+                }
+            }
             Request::Archive(exchange) => {
                 self.sink.write_exchange(&exchange, &warc::Kind::Response)?;
             }

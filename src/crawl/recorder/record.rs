@@ -50,6 +50,7 @@ impl Recorder {
         let Probe { task, received, body, exchange } = probe;
         let Some(judgement) = self.judge_body(task, *body, received.at)? else { return Ok(None) };
         self.record_judged(task, received, None, &judgement, exchange.as_ref())?;
+        self.builder.found();
         self.filter.keep_text_of_body(judgement.id, *body)?;
         self.finish_url(Arc::clone(task), true, false).map(Some)
     }
@@ -60,6 +61,9 @@ impl Recorder {
             return self.record_visit(record, &visit);
         }
         let Record { task, outcome, exchange } = record;
+        if !self.tried.is_empty() {
+            self.tried.remove(task.queued.url.url.origin().as_str());
+        }
         let fetched = outcome.is_page();
         let skipped = match outcome {
             Outcome::Page(received, parsed) if parsed.extracted.robots.noindex => {
@@ -76,6 +80,7 @@ impl Recorder {
                     &judgement,
                     exchange.as_ref(),
                 )?;
+                self.builder.found();
                 self.learn(&task.queued.url, Ok((&judgement, &parsed.extracted.text)), None)?;
                 self.follow_links(&task.queued.url, &parsed, links.skip, links.late, received.at)?;
                 None

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, path::Path};
 
-use super::{Recorder, json};
+use super::{Recorder, Tally, json};
 use crate::{
     crawl::{
         directory::{STATE, check_report, open_run, stored},
@@ -10,8 +10,12 @@ use crate::{
     },
     filter::Options,
     page::Timestamp,
-    report::{Builder, DeferredHost, End, Method, Report, ReportError, Search},
-    state::{DeferCause, DeferredRow, Reason, State, StateError, UrlLog, WriteLock},
+    report::{
+        Builder, DeferredHost, End, Method, Report, ReportError, SEEDS, Search, UnreachableSeed,
+    },
+    state::{
+        DeferCause, DeferredRow, KnownUrl, Reason, State, StateError, UrlLog, UrlState, WriteLock,
+    },
 };
 
 impl Recorder {
@@ -26,6 +30,7 @@ impl Recorder {
         state.set_meta("end", json(&end))?;
         self.end_pass(end)?;
         let learnt = self.summarise_learning()?;
+        self.note_unasked(end)?;
         let state = self.filter.state();
         state.set_meta("learnt", json(&learnt))?;
         self.builder.catch_up(state)?;
@@ -35,6 +40,33 @@ impl Recorder {
         let report = summarise(state, &self.builder, &self.urls, run(state)?)?;
         report.write(&self.plan.directory)?;
         Ok(report)
+    }
+
+    /// Notes the seeds that were not fetched because a budget was spent.
+    fn note_unasked(&mut self, end: End) -> Result<(), CrawlError> {
+        let (mut count, mut seeds) = (0, Vec::new());
+        let has_skipped = self.builder.has_skipped(Reason::Budget);
+        // A list that cannot be read any more does not keep the run from its end.
+        let lists = (end == End::Budget || has_skipped).then(|| self.plan.roots().ok()).flatten();
+        let urls = lists.iter().flat_map(|(_, lists)| lists).flat_map(|(_, urls)| urls);
+        for url in urls {
+            let known = self.urls.find(url.as_str());
+            let is_waiting = |known: &KnownUrl| {
+                matches!(known.state, UrlState::Queued | UrlState::Skipped(Reason::Budget))
+            };
+            let Some(known) = known.filter(is_waiting) else { continue };
+            if seeds.len() < SEEDS {
+                let row = UrlLog::row(self.state(), known)?;
+                if self.state().visit(row.id)?.is_some() || self.urls.is_deferred(row.host) {
+                    continue;
+                }
+                let why = self.tried.get(url.origin().as_str()).cloned().unwrap_or_default();
+                seeds.push(UnreachableSeed { url: url.to_string(), why });
+            }
+            count += 1;
+        }
+        self.builder.note_unasked(count, seeds);
+        Ok(())
     }
 
     /// Whether URLs wait at hosts that had answered and do not any more.
@@ -75,6 +107,33 @@ pub fn report(directory: &Path) -> Result<(Report, bool), CrawlError> {
         Err(ReportError::Write(error)) if error.is_read_only() => Ok((report, false)),
         written => Ok(written.map(|()| (report, true))?),
     }
+}
+
+/// How far a run is.
+#[derive(Clone, Debug)]
+pub struct Standing {
+    /// Its name.
+    pub name: String,
+    /// When it was started first.
+    pub started: Timestamp,
+    /// What it has found.
+    pub counts: Tally,
+    /// The seed lists of its last start: URLs or files.
+    pub seeds: Vec<String>,
+}
+
+/// How far the run in this directory is, as of its last commit.
+///
+/// # Errors
+/// If there is none, or its state cannot be read.
+pub fn standing(directory: &Path) -> Result<Standing, CrawlError> {
+    let state = open_run(directory)?;
+    Ok(Standing {
+        name: state.meta("name")?.unwrap_or_default(),
+        started: Timestamp(state.meta("started")?.unwrap_or_default()),
+        counts: stored(&state, "counts")?.unwrap_or_default(),
+        seeds: stored(&state, "seed_lists")?.unwrap_or_default(),
+    })
 }
 
 /// Summarises a run by what was counted while it went on.

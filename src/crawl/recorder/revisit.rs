@@ -80,13 +80,15 @@ impl Recorder {
     /// Begins a pass, or goes on with one, if pages are to be asked for again: queues those that are due.
     pub(super) fn queue_visits(&mut self) -> Result<(), CrawlError> {
         let Plan { crawl, .. } = &*self.plan;
+        let began = stored::<Option<Timestamp>>(self.state(), PASS)?.flatten();
+        self.builder.start_pass(crawl.revisit_after.is_some(), began.is_none());
         let Some(after) = crawl.revisit_after else { return Ok(()) };
         if self.counts.fetched >= crawl.max_pages {
             tracing::warn!("no known page is asked for again, because max_pages is spent");
             return Ok(());
         }
         let now = Timestamp::now();
-        let began = stored::<Option<Timestamp>>(self.state(), PASS)?.flatten().unwrap_or(now);
+        let began = began.unwrap_or(now);
         self.state().set_meta(PASS, json(&Some(began)))?;
         // A visit in the millisecond in which a pass begins is one before it.
         let before = Timestamp(began.0.saturating_add(1));
@@ -178,6 +180,7 @@ impl Recorder {
             self.record_lost(&task, &former, visit, skipped)?;
         }
         self.settle_known(&task.queued.url)?;
+        self.counts.asked_again += 1;
         let unanswered = skipped.is_some_and(|skipped| skipped.unanswered);
         self.finish_url(task, false, unanswered)
     }
@@ -211,7 +214,7 @@ impl Recorder {
             let change = Change { name, at, status, judged: None, lost: None };
             self.write_change(task, former, &visit, &change)?;
         }
-        self.builder.revisited(is_back);
+        self.builder.revisited(is_back.then_some(ChangeName::Back));
         tracing::debug!(url = %task.queued.url.url, is_back, "unchanged");
         Ok(self.state().set_visit(task.queued.url.id, &visit)?)
     }
@@ -249,7 +252,7 @@ impl Recorder {
         let missing = StateError::Damaged("a page that was judged has no visit");
         let visit = self.state().visit(row.id)?.ok_or(missing)?;
         self.write_change(task, former, &visit, &change)?;
-        self.builder.revisited(true);
+        self.builder.revisited(Some(ChangeName::Text));
         self.follow_links(row, parsed, links.skip, links.late, received.at)
     }
 
@@ -270,7 +273,7 @@ impl Recorder {
             let change = Change { name, at, status, judged: None, lost };
             self.write_change(task, former, &visit, &change)?;
         }
-        self.builder.revisited(is_new);
+        self.builder.revisited(is_new.then_some(ChangeName::Gone));
         Ok(self.state().set_visit(task.queued.url.id, &visit)?)
     }
 

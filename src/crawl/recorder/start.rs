@@ -3,7 +3,7 @@
 //! A later start queues again what was skipped for reasons that no longer hold: URLs that the seeds, budgets, policies or limits admit
 //! now, hosts whose deferral has expired, and URLs that failed for a reason that may have passed.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{collections::HashMap, path::Path, sync::Arc, time::Duration};
 
 use super::{
     FIRST_BATCH_TIME, Recorder, Tally, json,
@@ -77,6 +77,7 @@ impl Recorder {
             builder: Builder::load(state)?,
             has_judged: false,
             others,
+            tried: HashMap::new(),
             learning: Learning::new(&plan),
             scope,
             url_options: plan.crawl.url_options(),

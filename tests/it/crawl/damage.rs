@@ -10,6 +10,7 @@ use std::{
 };
 
 use bytesize::ByteSize;
+use flate2::read::MultiGzDecoder;
 use pagesieve::{
     crawl::{self, CrawlError, backup, repair, verify},
     report::Warning,
@@ -419,4 +420,67 @@ fn a_copy_inside_of_the_run_is_refused() {
     let inside = site.path().join("in");
     assert!(matches!(backup(site.path(), &inside), Err(CrawlError::Inside(_))));
     assert!(!inside.exists());
+}
+
+/// Without this, the crawl sends its user to `repair`, and `repair` to a backup.
+#[test]
+fn a_warc_file_whose_end_is_missing_is_cut_after_its_last_record_and_the_crawl_goes_on() {
+    let site = site(40);
+    site.run();
+    let path = site.path().join("warc/test-00000.warc.gz");
+    let sound = fs::read(&path).unwrap();
+    for left in [sound.len() * 2 / 3, 500, 0] {
+        if left > 0 {
+            fs::write(&path, &sound[..left]).unwrap();
+        } else {
+            fs::remove_file(&path).unwrap();
+        }
+        let error = site.try_run().err().map(|error| error.to_string());
+        assert!(error.is_none_or(|error| error.contains("pagesieve repair")));
+        let done = repair(site.path()).unwrap();
+        assert_eq!((done.dropped, done.left, done.cut.len()), (vec![], vec![], 1));
+        assert_sound(site.path());
+        let kept = fs::read(&path).unwrap();
+        assert!(kept.len() <= left && sound.starts_with(&kept));
+        let records = MultiGzDecoder::new(&kept[..]).read_to_end(&mut Vec::new());
+        assert!(records.is_ok() || kept.is_empty(), "it ends with a whole record");
+        site.try_run().unwrap();
+        assert_sound(site.path());
+        assert_eq!(repair(site.path()).unwrap().to_string(), "nothing to repair\n");
+    }
+}
+
+#[test]
+fn the_advice_of_verify_and_repair_leads_to_an_end() {
+    let site = site(40);
+    site.run();
+    let said = |command: &str| {
+        let assert = pagesieve().arg(command).arg(site.path()).assert();
+        let output = assert.get_output();
+        let both = [&output.stdout[..], &output.stderr].concat();
+        let text = String::from_utf8(both).unwrap();
+        (output.status.code(), text.split_whitespace().collect::<Vec<_>>().join(" "))
+    };
+    // A WARC file with damage in its midst, a state that cannot be repaired, and none.
+    write_at(&site.path().join("warc/test-00000.warc.gz"), 1_000, &[0; 100]);
+    let state = site.path().join("state.sqlite");
+    for damage in 0..3 {
+        match damage {
+            0 => {}
+            1 => write_at(&state, 9_000, &[0x55; 200]),
+            _ => fs::remove_file(&state).unwrap(),
+        }
+        for _ in 0..2 {
+            let (code, text) = said("repair");
+            assert!(code == Some(if damage < 2 { 5 } else { 2 }), "{text}");
+            assert!(text.contains("backup"), "{text}");
+            assert!(damage == 2 || text.contains("cannot be repaired"), "{text}");
+            let (_, text) = said("verify");
+            assert!(text.contains("backup"), "{text}");
+            assert!(damage == 2 || text.contains("already been run"), "{text}");
+        }
+        if damage == 0 {
+            site.try_run().unwrap();
+        }
+    }
 }

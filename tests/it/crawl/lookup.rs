@@ -108,6 +108,7 @@ fn a_text_that_the_run_would_drop_is_reported_with_its_match() {
     write("tiny.txt", "A tiny page!".to_owned());
     let tiny = stdout(&lookup(&site, &["tiny.txt"]).success());
     assert!(tiny.contains("an exact duplicate of http://a.test/tiny:"), "{tiny}");
+    assert_eq!(listed(&tiny)[0].2, "http://a.test/tiny", "{tiny}");
     // A match is reported even if it is not listed.
     let same = stdout(&lookup(&site, &["same.html", "--limit", "0"]).success());
     assert!(same.contains("an exact duplicate of http://a.test/10:\nthe texts have"), "{same}");

@@ -92,6 +92,52 @@ fn a_seed_that_cannot_be_reached_is_reported_first_and_by_name() {
 }
 
 #[test]
+fn seeds_that_a_spent_budget_has_kept_from_being_fetched_are_named() {
+    let pages = ["/", "/1", "/2"];
+    let routes = pages
+        .iter()
+        .fold(Routes::new(), |routes, path| routes.at("a.test", path, page(path, &pages)));
+    let site = Site::new(routes, &["a.test/", "b.test/", "a.test/3"]).planned(|plan| {
+        plan.fetch.resolve.insert("b.test".to_owned(), closed());
+        plan.crawl.concurrency = 1.try_into().unwrap();
+        plan.crawl.max_pages = 1;
+    });
+    for _ in 0..2 {
+        let report = site.run();
+        assert_eq!(report.end, End::Budget);
+        let [Warning::Unasked { count: 2, seeds }] = &*report.warnings else {
+            panic!("{:?}", report.warnings)
+        };
+        assert_eq!(seeds[0].url, "http://b.test/");
+        assert_eq!((&*seeds[1].url, &*seeds[1].why), ("http://a.test/3", ""));
+        assert!(report.to_string().contains("http://a.test/3 (not asked)"), "{report}");
+    }
+    // It is asked before the budget is spent, and would be asked again.
+    let site = site.planned(|plan| {
+        plan.crawl.max_pages = 2;
+        plan.crawl.concurrency = 9.try_into().unwrap();
+    });
+    let report = site.run();
+    let [Warning::Unasked { count: 1, seeds }] = &*report.warnings else {
+        panic!("{:?}", report.warnings)
+    };
+    assert!(seeds[0].why.starts_with("connect: "), "{seeds:?}");
+    assert!(report.to_string().starts_with("warning: 1 seed was not fetched"), "{report}");
+    // What was known stays known, and with room for all of them nothing is left to say.
+    let report = site.run();
+    assert!(
+        matches!(&report.warnings[0], Warning::Unasked { seeds, .. } if !seeds[0].why.is_empty())
+    );
+    let site = site.planned(|plan| plan.crawl.max_pages = 100);
+    let report = site.run_fast();
+    assert!(
+        matches!(&*report.warnings, [Warning::Unreachable { count: 1, .. }]),
+        "{:?}",
+        report.warnings
+    );
+}
+
+#[test]
 fn an_unreachable_seed_does_not_hide_what_else_is_wrong() {
     let site = Site::new(Routes::new(), &["a.test/", "a.test/2", "b.test/"]).planned(|plan| {
         plan.fetch.resolve.insert("b.test".to_owned(), closed());

@@ -11,7 +11,7 @@ use std::{
 
 use pagesieve::{
     crawl::{Control, Links, PastRun, Policy, Store},
-    report::{End, Report},
+    report::{End, Pass, Report},
     state::Reason,
 };
 use serde_json::{Value, json};
@@ -270,6 +270,8 @@ fn a_page_that_is_gone_stays_stored_and_may_come_back() {
         "/pdf gone content_type",
     ];
     assert_eq!(summary(&site), gone);
+    let found = Pass { unchanged: 1, changed: 0, gone: 4, back: 0, new: 1 };
+    assert_eq!((report.pass, report.counts.gone), (Some(found), 4));
     assert_eq!((report.counts.unchanged, report.counts.changed), (1, 4));
     assert_eq!(
         (&changes(&site)[0]["status"], &changes(&site)[0]["after"]),
@@ -288,6 +290,14 @@ fn a_page_that_is_gone_stays_stored_and_may_come_back() {
     let back = ["/moved back", "/hidden back", "/pdf back"];
     assert_eq!(summary(&site)[4..], back, "a page that is still gone has no second line");
     assert_eq!((report.counts.unchanged, report.counts.changed), (4, 7));
+    let found = Pass { unchanged: 3, changed: 0, gone: 0, back: 3, new: 0 };
+    assert_eq!((report.pass, report.counts.gone), (Some(found), 4), "of this pass alone");
+    let text = report.to_string();
+    assert!(
+        text.contains("this pass                6") && text.contains("all passes              11"),
+        "{text}"
+    );
+    assert_eq!(site.run().pass, None, "this start makes no pass");
     pass.store(3, Ordering::SeqCst);
     revisit(&site);
     assert_eq!(summary(&site)[7..], ["/404 back"]);
