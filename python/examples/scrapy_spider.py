@@ -17,8 +17,12 @@ class Pages(scrapy.Spider):
 
     def __init__(self, url: str, **arguments):
         super().__init__(**arguments)
-        self.start_urls = [url]
+        self.url = url
         self.links = LinkExtractor(allow_domains=[urlsplit(url).netloc])
+
+    async def start(self):
+        # `start_urls` would be fetched once more by a link, as Scrapy does not note them.
+        yield scrapy.Request(self.url)
 
     def parse(self, response):
         decision = response.meta["pagesieve"]

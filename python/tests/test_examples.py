@@ -39,3 +39,14 @@ def test_crawlee_keeps_one_of_each_page(serve, site, tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     urls = [page["url"] for page in json.loads((tmp_path / "pages.json").read_text())]
     assert len(urls) == 11
+
+
+def test_crawl4ai_keeps_one_of_each_page(serve, site, tmp_path):
+    pytest.importorskip("crawl4ai", reason="crawl4ai is not installed: it takes 900 MB")
+    server = serve(site)
+    line = [sys.executable, str(EXAMPLES / "crawl4ai_crawler.py"), server.url + "index.html", "seen.db"]
+    done = subprocess.run(line, capture_output=True, text=True, cwd=tmp_path, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    urls = [json.loads(line)["url"].removeprefix(server.url) for line in done.stdout.splitlines()]
+    # It follows links before a page is judged, so also those that only duplicates have.
+    assert len(urls) == 14 and not any(url.startswith("print/") for url in urls), urls
