@@ -17,12 +17,13 @@ class Pages(scrapy.Spider):
 
     def __init__(self, url: str, **arguments):
         super().__init__(**arguments)
-        self.url = url
+        self.start_urls = [url]
         self.links = LinkExtractor(allow_domains=[urlsplit(url).netloc])
 
     async def start(self):
-        # `start_urls` would be fetched once more by a link, as Scrapy does not note them.
-        yield scrapy.Request(self.url)
+        # By default Scrapy does not note these requests, and a link leads to a second one.
+        for url in self.start_urls:
+            yield scrapy.Request(url)
 
     def parse(self, response):
         decision = response.meta["pagesieve"]
