@@ -211,23 +211,24 @@ fn pieces(text: &str, buffer: &mut Vec<u8>, mut each: impl FnMut(usize)) {
     const BASE: u64 = 0x9E37_79B9_7F4A_7C15;
     let power = (0..=PIECE).fold(1_u64, |power, _| power.wrapping_mul(BASE));
     buffer.clear();
-    for char in text.chars() {
-        if char.is_ascii() {
-            if char.is_ascii_alphanumeric() {
-                buffer.push((char as u8).to_ascii_lowercase());
-            }
-        } else if char.is_alphanumeric() {
-            buffer.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes());
+    if text.is_ascii() {
+        let bytes = text.bytes().filter(u8::is_ascii_alphanumeric);
+        buffer.extend(bytes.map(|byte| byte.to_ascii_lowercase()));
+    } else {
+        for char in text.chars().filter(|char| char.is_alphanumeric()) {
+            let lower = char.to_ascii_lowercase();
+            buffer.extend_from_slice(lower.encode_utf8(&mut [0; 4]).as_bytes());
         }
     }
-    let mut hash = 0_u64;
-    for (at, &byte) in buffer.iter().enumerate() {
-        let oldest = at.checked_sub(PIECE).map_or(0, |oldest| buffer[oldest]);
-        hash = (hash.wrapping_add(u64::from(byte)))
-            .wrapping_mul(BASE)
-            .wrapping_sub(u64::from(oldest).wrapping_mul(power));
-        if at + 1 >= PIECE {
-            each((hash >> (64 - BITS)) as usize);
-        }
+    if buffer.len() < PIECE {
+        return;
+    }
+    let (first, rest) = buffer.split_at(PIECE);
+    let add = |hash: u64, byte: u8| hash.wrapping_add(u64::from(byte)).wrapping_mul(BASE);
+    let mut hash = first.iter().fold(0, |hash, &byte| add(hash, byte));
+    each((hash >> (64 - BITS)) as usize);
+    for (&byte, &oldest) in rest.iter().zip(&**buffer) {
+        hash = add(hash, byte).wrapping_sub(u64::from(oldest).wrapping_mul(power));
+        each((hash >> (64 - BITS)) as usize);
     }
 }

@@ -10,7 +10,7 @@ use std::{cell::LazyCell, cmp::Reverse};
 #[cfg(feature = "cli")]
 use super::article::{Figures, Passage};
 use super::{
-    article::{Acquaintance, Article, ArticleSketch, KeyIndex, Keys, Side},
+    article::{Article, ArticleSketch, OriginRelation, PassageIndex, PassageKeys, Side},
     digests::{Digests, Horizon, Known},
     document::{Document, Documents},
     key::{Key, OriginKey},
@@ -46,7 +46,7 @@ pub struct Engine<I = BlockIndex> {
     /// `None` if they are switched off.
     templates: Option<Templates>,
     /// `None` if pages are not compared by their articles.
-    articles: Option<KeyIndex>,
+    articles: Option<PassageIndex>,
     /// The number of the next document.
     next: DocId,
     /// The number of aliases so far.
@@ -75,7 +75,7 @@ struct Decided {
     /// Its digests that are not known yet.
     new: Vec<Digest>,
     /// The keys of its article, if it is compared.
-    keys: Option<Keys>,
+    keys: Option<PassageKeys>,
 }
 
 /// The article of the page that is judged.
@@ -84,7 +84,7 @@ struct Subject<'a> {
     /// For each of its blocks whether it is boilerplate.
     boilerplate: Vec<bool>,
     /// How well its origin is known.
-    known: Acquaintance,
+    known: OriginRelation,
     is_thin: bool,
 }
 
@@ -127,7 +127,7 @@ impl<I: Index> Engine<I> {
             rule: Rule::new(options),
             documents: Documents::new(recipe, options.knows_articles()),
             templates: options.knows_templates().then(|| Templates::new(Bounds::default())),
-            articles: options.knows_articles().then(KeyIndex::default),
+            articles: options.knows_articles().then(PassageIndex::default),
             next: DocId(1),
             aliases: 0,
             equal_limit: EQUAL_LIMIT,
@@ -236,7 +236,7 @@ impl<I: Index> Engine<I> {
             (Some(templates), Some(blocks)) => templates.boilerplate_of(blocks),
             _ => vec![false; article.sketch().len()],
         };
-        let known = self.acquaintance(origin, article.name());
+        let known = self.origin_relation(origin, article.name());
         let is_thin = article.is_thin(&boilerplate);
         Some(Subject { article, boilerplate, known, is_thin })
     }
@@ -250,9 +250,11 @@ impl<I: Index> Engine<I> {
     }
 
     /// How well the origin of a page of this name is known.
-    fn acquaintance(&self, origin: Option<OriginKey>, name: u32) -> Acquaintance {
+    fn origin_relation(&self, origin: Option<OriginKey>, name: u32) -> OriginRelation {
         let templates = self.templates.as_ref();
-        templates.map_or(Acquaintance::Cold, |templates| templates.acquaintance(origin, name))
+        templates.map_or(OriginRelation::SameUnlearnt, |templates| {
+            templates.origin_relation(origin, name)
+        })
     }
 
     /// Whether a page with the body text of an earlier one is that page: extraction may have missed the articles of both.
@@ -265,13 +267,13 @@ impl<I: Index> Engine<I> {
     ) -> Result<bool, D::Error> {
         let Some((subject, found)) = subject.zip(verdict.matched()) else { return Ok(true) };
         let Some(other) = self.window.get(found.of) else { return Ok(true) };
-        let how = acquaintance(document, &other, subject);
-        if how == Acquaintance::Strangers {
+        let relation = origin_relation(document, &other, subject);
+        if relation == OriginRelation::Different {
             return Ok(true);
         }
         let Some(sketch) = digests.article(found.of)? else { return Ok(true) };
         let boilerplate = self.boilerplate(other.origin, &sketch);
-        Ok(!subject.side().beside(&sketch, boilerplate).differ_beside(how))
+        Ok(!subject.side().beside(&sketch, boilerplate).differ_outside_body(relation))
     }
 
     /// Enters a page under the keys of its article. `pages` is the number of pages in the window, without texts.
@@ -513,7 +515,7 @@ impl<I: Index> Engine<I> {
         &mut self,
         digests: &mut D,
         document: &Document,
-        subject: Option<&(Subject<'_>, Keys)>,
+        subject: Option<&(Subject<'_>, PassageKeys)>,
     ) -> Result<Option<Match>, D::Error> {
         self.candidates.clear();
         if let Some(signature) = self.rule.comparable(&document.sketch) {
@@ -533,7 +535,7 @@ impl<I: Index> Engine<I> {
         digests: &mut D,
         document: &Document,
         subject: &Subject<'_>,
-        keys: &Keys,
+        keys: &PassageKeys,
     ) -> Result<Option<Match>, D::Error> {
         let mut ids: Vec<(DocId, usize)> = self.candidates.iter().map(|it| (it.id, 0)).collect();
         if let Some(articles) = &self.articles {
@@ -558,10 +560,10 @@ impl<I: Index> Engine<I> {
                 continue;
             }
             let Some(sketch) = digests.article(id)? else { continue };
-            let how = acquaintance(document, &other, subject);
+            let relation = origin_relation(document, &other, subject);
             let boilerplate = || self.boilerplate(other.origin, &sketch);
-            let Some(shared) = side.repeats(&sketch, boilerplate, how) else { continue };
-            if self.ends_differ(document, (&sketch, other.signature), how) {
+            let Some(shared) = side.repeats(&sketch, boilerplate, relation) else { continue };
+            if self.ends_differ(document, (&sketch, other.signature), relation) {
                 continue;
             }
             let (signature, own) = (other.signature.unwrap_or_default(), document.sketch.signature);
@@ -583,11 +585,11 @@ impl<I: Index> Engine<I> {
         &self,
         document: &Document,
         earlier: (&ArticleSketch, Option<Signature>),
-        how: Acquaintance,
+        relation: OriginRelation,
     ) -> bool {
         let (sketch, signature) = earlier;
         let is_truncated = |article: &Article| article.sketch().is_body_truncated();
-        how != Acquaintance::Strangers
+        relation != OriginRelation::Different
             && sketch.is_body_truncated()
             && document.article.as_ref().is_some_and(is_truncated)
             && !self.rule.confirms(&signature.unwrap_or_default(), &document.sketch, Share::NONE)
@@ -601,13 +603,13 @@ impl<I: Index> Engine<I> {
         let origins = pages.map(|page| page.blocks.as_ref().map(|blocks| blocks.origin));
         let mine = self.boilerplate(origins[0], later.sketch());
         let theirs = self.boilerplate(origins[1], earlier.sketch());
-        let how = Acquaintance::of(origins, self.acquaintance(origins[0], later.name()));
+        let relation = OriginRelation::of(origins, self.origin_relation(origins[0], later.name()));
         let signature = self.rule.comparable(&pages[1].sketch);
-        let ends_differ = self.ends_differ(pages[0], (earlier.sketch(), signature), how);
+        let ends_differ = self.ends_differ(pages[0], (earlier.sketch(), signature), relation);
         let side = Side::new(later.sketch(), mine);
         let pair = side.beside(earlier.sketch(), theirs);
         Some(ComparedArticles {
-            figures: pair.figures(how),
+            figures: pair.figures(relation),
             passages: pair.passages(),
             ends_differ,
         })
@@ -723,13 +725,13 @@ impl<I: Index> Engine<I> {
 }
 
 /// How a document and a page of the window are related.
-fn acquaintance(
+fn origin_relation(
     document: &Document,
     other: &Representative,
     subject: &Subject<'_>,
-) -> Acquaintance {
+) -> OriginRelation {
     let origin = document.blocks.as_ref().map(|blocks| blocks.origin);
-    Acquaintance::of([origin, other.origin], subject.known)
+    OriginRelation::of([origin, other.origin], subject.known)
 }
 
 impl Engine {

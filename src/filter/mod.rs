@@ -50,7 +50,7 @@ use crate::{
 };
 
 pub(crate) use article::{
-    Article, ArticleSketch, Figures, Names, Obstacle, Part, Passage, Shared, WORD,
+    Article, ArticleSketch, Figures, Names, Part, Passage, Shared, UnmetCondition, WORD,
 };
 pub(crate) use digests::{Digests, Horizon, Known, MemoryDigests};
 pub use document::{Document, Documents};

@@ -10,7 +10,7 @@
 use std::{collections::HashMap, num::NonZeroUsize};
 
 use super::{
-    article::Acquaintance,
+    article::OriginRelation,
     key::{Key, OriginKey},
 };
 use crate::page::DocId;
@@ -20,9 +20,9 @@ pub(super) const EPOCH: usize = 32;
 /// A block belongs to the template if this many pages of an epoch contain it.
 pub(super) const HOLDERS: usize = 8;
 /// A block is boilerplate if at least this many pages have it, and a quarter of the epoch's pages so far.
-const NAMES: usize = 2;
+const BOILERPLATE_PAGES: usize = 2;
 /// If at least this many of the latest pages have one name, it does not tell pages apart.
-const NAMESAKES: usize = 2;
+const SHARED_NAME: usize = 2;
 /// At most this many blocks of a page are used: the longest.
 const BLOCKS: usize = 128;
 /// At most this many origins are remembered.
@@ -210,7 +210,8 @@ impl Templates {
     ) -> Vec<bool> {
         let known = origin.and_then(|origin| self.origins.get(&origin));
         let Some(known) = known else { return blocks.map(|_| false).collect() };
-        let holders = NAMES.max(known.pages[1].len().div_ceil(4)).min(self.bounds.holders);
+        let holders =
+            BOILERPLATE_PAGES.max(known.pages[1].len().div_ceil(4)).min(self.bounds.holders);
         blocks.map(|hash| known.knows(hash, holders)).collect()
     }
 
@@ -220,15 +221,15 @@ impl Templates {
     }
 
     /// How well the origin of a page of this name is known.
-    pub(super) fn acquaintance(&self, origin: Option<OriginKey>, name: u32) -> Acquaintance {
+    pub(super) fn origin_relation(&self, origin: Option<OriginKey>, name: u32) -> OriginRelation {
         let known = origin.and_then(|origin| self.origins.get(&origin));
         let names = known.into_iter().flat_map(|known| known.pages.iter().flatten());
         let names: Vec<u32> = names.filter_map(|(_, name)| *name).collect();
-        let namesakes = names.iter().filter(|known| **known == name).count();
-        match names.len() >= NAMES {
-            true if namesakes >= NAMESAKES => Acquaintance::Namesakes,
-            true => Acquaintance::Warm,
-            false => Acquaintance::Cold,
+        let same = names.iter().filter(|known| **known == name).count();
+        match names.len() >= BOILERPLATE_PAGES {
+            true if same >= SHARED_NAME => OriginRelation::SameNameShared,
+            true => OriginRelation::SameLearnt,
+            false => OriginRelation::SameUnlearnt,
         }
     }
 
@@ -407,8 +408,8 @@ mod tests {
     fn boilerplate(templates: &Templates, origin: &str, blocks: &[u64]) -> (Vec<bool>, bool) {
         let blocks = blocks.iter().copied();
         let origin = Some(OriginKey::of(origin));
-        let is_warm = templates.acquaintance(origin, 999) == Acquaintance::Warm;
-        (templates.boilerplate(origin, blocks), is_warm)
+        let is_learnt = templates.origin_relation(origin, 999) == OriginRelation::SameLearnt;
+        (templates.boilerplate(origin, blocks), is_learnt)
     }
 
     #[test]
@@ -427,28 +428,33 @@ mod tests {
         let mut templates = Templates::new(Bounds::default());
         let mut learn = |number: u64, name: u64| {
             learn_from(&mut templates, number, &[named(name, &[100 + number])]);
-            [1, 2, 3].map(|name| templates.acquaintance(Some(OriginKey::of("a")), name))
+            [1, 2, 3].map(|name| templates.origin_relation(Some(OriginKey::of("a")), name))
         };
-        assert_eq!(learn(1, 1), [Acquaintance::Cold; 3]);
-        assert_eq!(learn(2, 2), [Acquaintance::Warm; 3]);
-        let expected = [Acquaintance::Warm, Acquaintance::Namesakes, Acquaintance::Warm];
+        assert_eq!(learn(1, 1), [OriginRelation::SameUnlearnt; 3]);
+        assert_eq!(learn(2, 2), [OriginRelation::SameLearnt; 3]);
+        let expected = [
+            OriginRelation::SameLearnt,
+            OriginRelation::SameNameShared,
+            OriginRelation::SameLearnt,
+        ];
         assert_eq!(learn(3, 2), expected);
     }
 
     #[test]
     fn a_block_under_all_of_the_first_names_is_boilerplate() {
-        let pages: Vec<_> = (0..NAMES as u64).map(|name| named(name, &[7, 100 + name])).collect();
+        let pages: Vec<_> =
+            (0..BOILERPLATE_PAGES as u64).map(|name| named(name, &[7, 100 + name])).collect();
         let templates = taught(Bounds::default(), &pages);
         assert_eq!(boilerplate(&templates, "a", &[7, 100, 101, 9]).0, [true, false, false, false]);
         assert!(boilerplate(&templates, "a", &[]).1, "boilerplate is known");
         assert_eq!(boilerplate(&templates, "b", &[7, 100]), (vec![false; 2], false));
         assert_eq!(templates.boilerplate(None, [7].into_iter()), [false]);
-        assert_eq!(templates.acquaintance(None, 0), Acquaintance::Cold);
+        assert_eq!(templates.origin_relation(None, 0), OriginRelation::SameUnlearnt);
     }
 
     #[test]
     fn boilerplate_of_many_names_is_on_a_quarter_of_them() {
-        for names in NAMES..EPOCH {
+        for names in BOILERPLATE_PAGES..EPOCH {
             // Each block is on as many pages as its number says.
             let blocks: Vec<u64> = (1..=names as u64).collect();
             let pages: Vec<_> =
@@ -456,7 +462,11 @@ mod tests {
             let (known, _) = boilerplate(&taught(Bounds::default(), &pages), "a", &blocks);
             for (block, is_known) in (1..).zip(known) {
                 let is_quarter = 4 * block >= names || block >= HOLDERS;
-                assert_eq!(is_known, block >= NAMES && is_quarter, "{block} of {names}");
+                assert_eq!(
+                    is_known,
+                    block >= BOILERPLATE_PAGES && is_quarter,
+                    "{block} of {names}"
+                );
             }
         }
     }

@@ -11,7 +11,7 @@ use super::{
     side::{Block, Side},
 };
 use crate::{
-    filter::{ComparedArticles, Figures, Names, Obstacle, Part, Passage, Shared, WORD},
+    filter::{ComparedArticles, Figures, Names, Part, Passage, Shared, UnmetCondition, WORD},
     fingerprint::Class,
 };
 
@@ -36,7 +36,9 @@ pub(super) fn write(
     };
     writeln!(out, "the articles are {found}:")?;
     relation(figures).iter().try_for_each(|line| writeln!(out, "  {line}"))?;
-    figures.obstacles().try_for_each(|obstacle| writeln!(out, "  - {}", why_not(obstacle)))?;
+    figures
+        .unmet_conditions()
+        .try_for_each(|condition| writeln!(out, "  - {}", why_not(condition)))?;
     let [a, b] = sides;
     let in_run = sides.each_ref().map(|side| side.judged.is_some());
     let lists = *figures == Figures::OtherLinks;
@@ -83,7 +85,7 @@ fn write_links(out: &mut Out, [a, b]: [&Side; 2]) -> io::Result<()> {
 /// How the pages are related, and the figures by which the rule decides then.
 fn relation(figures: &Figures) -> Vec<String> {
     match *figures {
-        Figures::Strangers { shared, have_one_title, .. } => {
+        Figures::TwoOrigins { shared, have_one_title, .. } => {
             let of = |Shared { percent, weight }, name| {
                 format!("{percent} % of the article of {name} ({})", words(weight))
             };
@@ -94,11 +96,11 @@ fn relation(figures: &Figures) -> Vec<String> {
             iter::once(relation.to_owned()).chain(shared).chain(titles).collect()
         }
         Figures::OtherLinks => vec!["compared as pages of one site".to_owned()],
-        Figures::OneSite { is_warm, names, both, own: [b, a], body } => {
-            let boilerplate = if is_warm { "is known" } else { "is not known yet" };
+        Figures::OneOrigin { is_learnt, names, both, own: [b, a], body } => {
+            let boilerplate = if is_learnt { "is known" } else { "is not known yet" };
             let names = match names {
-                Names::One { .. } => "the same name",
-                Names::Two { .. } => "different names",
+                Names::Same { .. } => "the same name",
+                Names::Different { .. } => "different names",
             };
             vec![
                 format!("compared as pages of one site, whose boilerplate {boilerplate}"),
@@ -115,45 +117,47 @@ fn relation(figures: &Figures) -> Vec<String> {
 }
 
 /// Why a page does not repeat the other.
-fn why_not(obstacle: Obstacle) -> String {
-    match obstacle {
-        Obstacle::NoArticle { run, least } => format!(
+fn why_not(condition: UnmetCondition) -> String {
+    match condition {
+        UnmetCondition::SharedTooShort { run, least } => format!(
             "they have fewer than {} in common, in passages of at least {}",
             words(least),
             words(run)
         ),
-        Obstacle::Beside => "most of it is outside the body text of both".to_owned(),
-        Obstacle::ShortOfArticle { needed: [larger, smaller] } => {
+        UnmetCondition::OutsideBody => "most of it is outside the body text of both".to_owned(),
+        UnmetCondition::ShareTooSmall { needed: [larger, smaller] } => {
             format!("{larger} % of one article and {smaller} % of the other are needed")
         }
-        Obstacle::OtherLinks => "the body text lists links, and these differ".to_owned(),
-        Obstacle::Own { own: [b, a], most: [less, more] } => format!(
+        UnmetCondition::OtherLinks => "the body text lists links, and these differ".to_owned(),
+        UnmetCondition::TooMuchOwn { own: [b, a], most: [less, more] } => format!(
             "A has {} of its own and B {}; allowed are {} for the page with less and {} for the other",
             words(a),
             words(b),
             words(less),
             words(more)
         ),
-        Obstacle::OwnOfNew { most } => format!(
+        UnmetCondition::TooMuchOwnUnlearnt { most } => format!(
             "pages of two names may have at most {} of their own while no boilerplate is known",
             words(most)
         ),
-        Obstacle::Blocks => {
+        UnmetCondition::SeveralBlocks => {
             "their names differ, so only one block may differ, such as a heading; more do"
                 .to_owned()
         }
-        Obstacle::Change { change, most } => format!(
+        UnmetCondition::ChangeTooLarge { change, most } => format!(
             "they differ in a block by {}; pages of two names may differ by {}",
             words(change),
             words(most)
         ),
-        Obstacle::Body { found, needed } => {
+        UnmetCondition::BodyShareTooSmall { found, needed } => {
             format!("only {found} % of the body text is common; {needed} % is needed")
         }
-        Obstacle::Prose { found, needed } => {
+        UnmetCondition::ProseShareTooSmall { found, needed } => {
             format!("only {found} % of all prose is common; {needed} % is needed")
         }
-        Obstacle::Little { least } => format!("they have fewer than {} in common", words(least)),
+        UnmetCondition::SharedTooLittle { least } => {
+            format!("they have fewer than {} in common", words(least))
+        }
     }
 }
 

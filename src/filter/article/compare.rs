@@ -10,42 +10,42 @@ use crate::filter::key::OriginKey;
 
 /// What pages of two origins share counts in runs of at least this weight, and only if it weighs at least this much together.
 const RUN: usize = 12 * WORD;
-const LEAST_SHARED: usize = 25 * WORD;
+const MIN_SHARED: usize = 25 * WORD;
 /// What pages of one origin do not share counts in runs of at least this weight.
 const OWN_RUN: usize = 8 * WORD;
 /// Pages of one origin must share at least this much beside boilerplate.
-const LEAST_KNOWN: usize = 8 * WORD;
+const MIN_SHARED_ONE_ORIGIN: usize = 8 * WORD;
 /// The most that the page with less, and the page with more, may have of its own if both have one name: this much, or this part of what is
 /// shared in the body text, whichever is more.
 const SAME_NAME: [usize; 2] = [60 * WORD, 90 * WORD];
 const PARTS: [usize; 2] = [4, 3];
 /// The same as long as no boilerplate is known: all pages of the origin may have that name. If the names differ in digits, no more.
-const COLD_SAME_NAME: [usize; 2] = [20 * WORD, 45 * WORD];
+const UNLEARNT_SAME_NAME_OWN: [usize; 2] = [20 * WORD, 45 * WORD];
 /// The share of the body text, in per cent, that must be common then; and if it is a list, or the name does not tell pages apart.
 const SAME_BODY: usize = 60;
 const SAME_LIST: usize = 75;
 /// The share of all prose, in per cent, that must be common, whatever the names.
 const SAME_PROSE: usize = 75;
 /// Pages of two names differ in a single block, a heading, by at most this much, and have this share of the body text in common.
-const RENAMED: usize = 12 * WORD;
-const RENAMED_BODY: usize = 90;
+const DIFFERENT_NAME_CHANGE: usize = 12 * WORD;
+const DIFFERENT_NAME_BODY: usize = 90;
 /// As long as no boilerplate is known, they must also have no more prose of their own than this.
-const COLD: usize = 8 * WORD;
+const UNLEARNT_OWN: usize = 8 * WORD;
 /// A body text with at least this share of links, in per cent, is a list of other pages; and if the pages have long prose in common.
 const LIST: u8 = 50;
 const LIST_WITH_PROSE: u8 = 60;
 /// The same for pages whose name does not tell them apart.
-const LIST_OF_NAMESAKES: u8 = 25;
+const LIST_SHARED_NAME: u8 = 25;
 /// The share of the article, in per cent, that the page with the larger one and the other page need across sites: if what is shared is
 /// shorter than this, and if it is longer or their titles differ. The shorter an article, the more of what is taken for it is boilerplate.
 const SHARES: [[usize; 2]; 2] = [[60, 40], [60, 56]];
-const LONG: usize = 100 * WORD;
+const LONG_SHARED: usize = 100 * WORD;
 /// At most this many tokens at the end of a long page may be missing in another one, beside those for which others stand there.
-const CUT: usize = 50;
+const MAX_MISSING_AT_END: usize = 50;
 /// Of the titles of two pages this much must be equal.
 const TITLE: usize = 3 * WORD;
 /// An element with this share of what is shared, in per cent, holds it.
-const HOLDS: usize = 90;
+const ENCLOSING_SHARE: usize = 90;
 
 /// A page that is compared with earlier ones, with what is known of its blocks.
 #[derive(Debug)]
@@ -99,22 +99,22 @@ pub(crate) struct Passage {
 
 /// How two pages are related.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Acquaintance {
+pub(crate) enum OriginRelation {
     /// They are of two origins.
-    Strangers,
+    Different,
     /// They are of one origin, of which no boilerplate is known yet.
-    Cold,
+    SameUnlearnt,
     /// They are of one origin, of which boilerplate is known.
-    Warm,
+    SameLearnt,
     /// The same; and several pages of the origin have the later page's name, so it does not tell them apart.
-    Namesakes,
+    SameNameShared,
 }
 
-impl Acquaintance {
+impl OriginRelation {
     /// Of pages with these origins, given how well the first one's is known.
     pub(crate) fn of(origins: [Option<OriginKey>; 2], known: Self) -> Self {
         let are_of_one_site = origins[0].is_some() && origins[0] == origins[1];
-        if are_of_one_site { known } else { Self::Strangers }
+        if are_of_one_site { known } else { Self::Different }
     }
 }
 
@@ -123,7 +123,7 @@ impl Acquaintance {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Figures {
     /// Of pages of two origins.
-    Strangers {
+    TwoOrigins {
         /// What each shares of its article in long runs; `None` if that is too little to be one.
         shared: Option<[Shared; 2]>,
         /// Whether what is shared is in the body text of one of them.
@@ -134,9 +134,9 @@ pub(crate) enum Figures {
     /// Of pages of one origin whose body texts list different pages. Nothing else counts then.
     OtherLinks,
     /// Of other pages of one origin.
-    OneSite {
+    OneOrigin {
         /// Whether boilerplate of the origin is known.
-        is_warm: bool,
+        is_learnt: bool,
         names: Names,
         /// What both have beside boilerplate.
         both: usize,
@@ -159,102 +159,109 @@ pub(crate) struct Shared {
 pub(crate) enum Names {
     /// They have one name. `most` is what the page with less prose of its own, and the page with more, may have; `body` is the share of the
     /// body text, in per cent, that must be common.
-    One { most: [usize; 2], body: usize },
+    Same { most: [usize; 2], body: usize },
     /// They have two names. `change` is what one block changes; `None` if more than one does.
-    Two { change: Option<usize> },
+    Different { change: Option<usize> },
 }
 
 /// Why a page does not repeat another one: a condition that is not met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Obstacle {
+pub(crate) enum UnmetCondition {
     /// What they share in runs of at least this weight is less than this.
-    NoArticle { run: usize, least: usize },
+    SharedTooShort { run: usize, least: usize },
     /// It is in the body text of neither.
-    Beside,
+    OutsideBody,
     /// It is less than this share, in per cent, of the article of the one that shares more, and of the other.
-    ShortOfArticle { needed: [usize; 2] },
+    ShareTooSmall { needed: [usize; 2] },
     /// Their body texts list different pages.
     OtherLinks,
     /// One has more prose of its own than `most`: the limits of the page with less, and of the page with more.
-    Own { own: [usize; 2], most: [usize; 2] },
+    TooMuchOwn { own: [usize; 2], most: [usize; 2] },
     /// They have two names, no boilerplate is known yet, and one has more of its own than this.
-    OwnOfNew { most: usize },
+    TooMuchOwnUnlearnt { most: usize },
     /// They have two names and differ in more than one block.
-    Blocks,
+    SeveralBlocks,
     /// They have two names, and the block in which they differ has more of its own than this.
-    Change { change: usize, most: usize },
+    ChangeTooLarge { change: usize, most: usize },
     /// Less than this share of the body text, in per cent, is common.
-    Body { found: usize, needed: usize },
+    BodyShareTooSmall { found: usize, needed: usize },
     /// Less than this share of all prose, in per cent, is common.
-    Prose { found: usize, needed: usize },
+    ProseShareTooSmall { found: usize, needed: usize },
     /// What is common is less than this.
-    Little { least: usize },
+    SharedTooLittle { least: usize },
 }
 
 impl Figures {
     /// The share of the article, in per cent, that the pages have in common; `None` if one does not repeat the other.
     pub(crate) fn repeats(&self) -> Option<usize> {
-        self.obstacles().next().is_none().then(|| self.percent())
+        self.unmet_conditions().next().is_none().then(|| self.percent())
     }
 
     /// The share of the article, or of all prose for pages of one origin, in per cent, that the pages have in common.
     pub(crate) fn percent(&self) -> usize {
         match *self {
-            Self::Strangers { shared, .. } => {
+            Self::TwoOrigins { shared, .. } => {
                 shared.map_or(0, |[one, other]| one.percent.max(other.percent))
             }
             Self::OtherLinks => 0,
-            Self::OneSite { both, own: [one, other], .. } => {
+            Self::OneOrigin { both, own: [one, other], .. } => {
                 100 * both / (both + one.max(other)).max(1)
             }
         }
     }
 
     /// Why one does not repeat the other.
-    pub(crate) fn obstacles(&self) -> impl Iterator<Item = Obstacle> {
-        let unless = |is_met: bool, obstacle: Obstacle| (!is_met).then_some(obstacle);
+    pub(crate) fn unmet_conditions(&self) -> impl Iterator<Item = UnmetCondition> {
+        use UnmetCondition as Unmet;
+
+        let unless = |is_met: bool, condition: Unmet| (!is_met).then_some(condition);
         let mut found = [None; 5];
         match *self {
-            Self::Strangers { shared: None, .. } => {
-                found[0] = Some(Obstacle::NoArticle { run: RUN, least: LEAST_SHARED });
+            Self::TwoOrigins { shared: None, .. } => {
+                found[0] = Some(Unmet::SharedTooShort { run: RUN, least: MIN_SHARED });
             }
-            Self::Strangers { shared: Some([one, other]), is_article, have_one_title } => {
-                let is_long = one.weight.min(other.weight) >= LONG;
+            Self::TwoOrigins { shared: Some([one, other]), is_article, have_one_title } => {
+                let is_long = one.weight.min(other.weight) >= LONG_SHARED;
                 let needed = SHARES[usize::from(is_long || !have_one_title)];
                 let [one, other] = [one.percent, other.percent];
                 let are_enough = one.max(other) >= needed[0] && one.min(other) >= needed[1];
-                found[0] = unless(is_article, Obstacle::Beside);
-                found[1] = unless(are_enough, Obstacle::ShortOfArticle { needed });
+                found[0] = unless(is_article, Unmet::OutsideBody);
+                found[1] = unless(are_enough, Unmet::ShareTooSmall { needed });
             }
-            Self::OtherLinks => found[0] = Some(Obstacle::OtherLinks),
-            Self::OneSite { is_warm, names, both, own: [one, other], body } => {
+            Self::OtherLinks => found[0] = Some(Unmet::OtherLinks),
+            Self::OneOrigin { is_learnt, names, both, own: [one, other], body } => {
                 let [less, more] = [one.min(other), one.max(other)];
                 let needed = match names {
-                    Names::One { most, body } => {
+                    Names::Same { most, body } => {
                         let is_little = less <= most[0] && more <= most[1];
-                        found[0] = unless(is_little, Obstacle::Own { own: [one, other], most });
+                        found[0] = unless(is_little, Unmet::TooMuchOwn { own: [one, other], most });
                         body
                     }
-                    Names::Two { change } => {
-                        found[0] =
-                            unless(is_warm || more <= COLD, Obstacle::OwnOfNew { most: COLD });
+                    Names::Different { change } => {
+                        found[0] = unless(
+                            is_learnt || more <= UNLEARNT_OWN,
+                            Unmet::TooMuchOwnUnlearnt { most: UNLEARNT_OWN },
+                        );
                         found[1] = match change {
-                            None => Some(Obstacle::Blocks),
+                            None => Some(Unmet::SeveralBlocks),
                             Some(change) => unless(
-                                change <= RENAMED,
-                                Obstacle::Change { change, most: RENAMED },
+                                change <= DIFFERENT_NAME_CHANGE,
+                                Unmet::ChangeTooLarge { change, most: DIFFERENT_NAME_CHANGE },
                             ),
                         };
-                        RENAMED_BODY
+                        DIFFERENT_NAME_BODY
                     }
                 };
                 let percent = self.percent();
-                found[2] = unless(body >= needed, Obstacle::Body { found: body, needed });
+                found[2] = unless(body >= needed, Unmet::BodyShareTooSmall { found: body, needed });
                 found[3] = unless(
                     percent >= SAME_PROSE,
-                    Obstacle::Prose { found: percent, needed: SAME_PROSE },
+                    Unmet::ProseShareTooSmall { found: percent, needed: SAME_PROSE },
                 );
-                found[4] = unless(both >= LEAST_KNOWN, Obstacle::Little { least: LEAST_KNOWN });
+                found[4] = unless(
+                    both >= MIN_SHARED_ONE_ORIGIN,
+                    Unmet::SharedTooLittle { least: MIN_SHARED_ONE_ORIGIN },
+                );
             }
         }
         found.into_iter().flatten()
@@ -391,24 +398,24 @@ impl Runs {
 
 impl ArticleSketch {
     /// Whether it and an earlier page list different pages, so that nothing else counts. Across sites, links do not count.
-    pub(crate) fn lists_others_than(&self, earlier: &Self, how: Acquaintance) -> bool {
-        let [_, list_with_prose] = self.lists(earlier, how);
-        how != Acquaintance::Strangers && self.has_other_links(earlier, list_with_prose)
+    pub(crate) fn lists_other_pages(&self, earlier: &Self, relation: OriginRelation) -> bool {
+        let [_, list_with_prose] = self.lists(earlier, relation);
+        relation != OriginRelation::Different && self.has_other_links(earlier, list_with_prose)
     }
 
     /// The share of links, in per cent, from which on a body text is a list: in general, and if the pages have long prose in common.
-    fn lists(&self, earlier: &Self, how: Acquaintance) -> [u8; 2] {
-        match self.is_told_by_name(earlier, how) {
+    fn lists(&self, earlier: &Self, relation: OriginRelation) -> [u8; 2] {
+        match self.has_distinctive_name(earlier, relation) {
             true => [LIST, LIST_WITH_PROSE],
-            false if self.name.letters == earlier.name.letters => [LIST_OF_NAMESAKES; 2],
+            false if self.name.letters == earlier.name.letters => [LIST_SHARED_NAME; 2],
             false => [0; 2],
         }
     }
 
     /// Whether they have one name, and it tells pages apart. Pages of a list, or versions of a page, often have names that differ in their
     /// digits.
-    fn is_told_by_name(&self, earlier: &Self, how: Acquaintance) -> bool {
-        how != Acquaintance::Namesakes && self.name == earlier.name
+    fn has_distinctive_name(&self, earlier: &Self, relation: OriginRelation) -> bool {
+        relation != OriginRelation::SameNameShared && self.name == earlier.name
     }
 
     /// Whether a title or first heading of one of them may be the other's: both have three words of it in a row, or all of a shorter one.
@@ -455,19 +462,19 @@ impl<'a> Side<'a> {
         &self,
         earlier: &ArticleSketch,
         boilerplate: impl FnOnce() -> Vec<bool>,
-        how: Acquaintance,
+        relation: OriginRelation,
     ) -> Option<usize> {
-        if self.sketch.lists_others_than(earlier, how) {
+        if self.sketch.lists_other_pages(earlier, relation) {
             return None;
         }
         let met = self.meet(earlier);
         // Most have too little in common, whatever else there is.
-        if met.most(earlier, how)
-            < if how == Acquaintance::Strangers { LEAST_SHARED } else { LEAST_KNOWN }
+        if met.most(earlier, relation)
+            < if relation == OriginRelation::Different { MIN_SHARED } else { MIN_SHARED_ONE_ORIGIN }
         {
             return None;
         }
-        self.pair(earlier, met, boilerplate()).repeats(how)
+        self.pair(earlier, met, boilerplate()).repeats(relation)
     }
 
     /// It and an earlier page, given which blocks of that one are boilerplate.
@@ -543,9 +550,9 @@ struct Met {
 
 impl Met {
     /// The most that counts as shared, if nothing is boilerplate or repeated.
-    fn most(&self, earlier: &ArticleSketch, how: Acquaintance) -> usize {
+    fn most(&self, earlier: &ArticleSketch, relation: OriginRelation) -> usize {
         let weight = |run: &Range<usize>| weight(&earlier.tokens[run.clone()]);
-        let least = if how == Acquaintance::Strangers { RUN } else { 0 };
+        let least = if relation == OriginRelation::Different { RUN } else { 0 };
         self.covered.iter().map(weight).filter(|&weight| weight >= least).sum()
     }
 }
@@ -556,17 +563,17 @@ fn weight(tokens: &[Token]) -> usize {
 
 impl Pair<'_> {
     /// The share of the article, in per cent, that the later page has in common with the earlier one; `None` if it does not repeat it.
-    pub(crate) fn repeats(&self, how: Acquaintance) -> Option<usize> {
-        self.figures(how).repeats()
+    pub(crate) fn repeats(&self, relation: OriginRelation) -> Option<usize> {
+        self.figures(relation).repeats()
     }
 
     /// What the pages have in common and apart.
-    pub(crate) fn figures(&self, how: Acquaintance) -> Figures {
+    pub(crate) fn figures(&self, relation: OriginRelation) -> Figures {
         let Self { later, earlier } = self;
-        if later.sketch.lists_others_than(earlier.sketch, how) {
+        if later.sketch.lists_other_pages(earlier.sketch, relation) {
             return Figures::OtherLinks;
         }
-        if how == Acquaintance::Strangers {
+        if relation == OriginRelation::Different {
             let [mine, theirs] = [later, earlier].map(View::in_long_runs);
             let have_one_title = later.sketch.may_have_title_of(earlier.sketch);
             let share = |page: &View<'_>, shared| page.share(shared, have_one_title);
@@ -574,31 +581,33 @@ impl Pair<'_> {
                 share(later, &mine).and_then(|shared| Some([shared, share(earlier, &theirs)?]));
             let is_article =
                 shared.is_some() && (later.is_in_body(&mine) || earlier.is_in_body(&theirs));
-            return Figures::Strangers { shared, is_article, have_one_title };
+            return Figures::TwoOrigins { shared, is_article, have_one_title };
         }
-        let is_telling = later.sketch.is_told_by_name(earlier.sketch, how);
+        let is_distinctive = later.sketch.has_distinctive_name(earlier.sketch, relation);
         let [one, other] = [later, earlier].map(View::tally);
         let links = later.sketch.links.share.max(earlier.sketch.links.share);
-        let is_list = !is_telling || links >= LIST;
+        let is_list = !is_distinctive || links >= LIST;
         let names = if later.sketch.name.letters == earlier.sketch.name.letters {
             let known = one.in_body.min(other.in_body);
-            let [list, _] = later.sketch.lists(earlier.sketch, how);
-            if known < LONG && later.sketch.has_other_links(earlier.sketch, list) {
+            let [list, _] = later.sketch.lists(earlier.sketch, relation);
+            if known < LONG_SHARED && later.sketch.has_other_links(earlier.sketch, list) {
                 return Figures::OtherLinks;
             }
             let part = |at: usize| known / PARTS[at];
-            let most = match how {
-                Acquaintance::Cold if !is_telling => COLD_SAME_NAME,
-                Acquaintance::Cold => [0, 1].map(|at| COLD_SAME_NAME[at].max(part(at))),
+            let most = match relation {
+                OriginRelation::SameUnlearnt if !is_distinctive => UNLEARNT_SAME_NAME_OWN,
+                OriginRelation::SameUnlearnt => {
+                    [0, 1].map(|at| UNLEARNT_SAME_NAME_OWN[at].max(part(at)))
+                }
                 _ => [0, 1].map(|at| SAME_NAME[at].max(part(at))),
             };
-            Names::One { most, body: if is_list { SAME_LIST } else { SAME_BODY } }
+            Names::Same { most, body: if is_list { SAME_LIST } else { SAME_BODY } }
         } else {
             let changes = one.change.zip(other.change);
-            Names::Two { change: changes.map(|(one, other)| one.max(other)) }
+            Names::Different { change: changes.map(|(one, other)| one.max(other)) }
         };
-        Figures::OneSite {
-            is_warm: how != Acquaintance::Cold,
+        Figures::OneOrigin {
+            is_learnt: relation != OriginRelation::SameUnlearnt,
             names,
             both: one.shared.min(other.shared),
             own: self.own(),
@@ -618,10 +627,10 @@ impl Pair<'_> {
     }
 
     /// Whether pages of one origin with the same body text may be two, by prose that is in no body text.
-    pub(crate) fn differ_beside(&self, how: Acquaintance) -> bool {
+    pub(crate) fn differ_outside_body(&self, relation: OriginRelation) -> bool {
         let are_of_one_name = self.later.sketch.name.letters == self.earlier.sketch.name.letters;
         let are_equal = self.own() == [0, 0] && are_of_one_name;
-        !are_equal && self.repeats(how).is_none()
+        !are_equal && self.repeats(relation).is_none()
     }
 }
 
@@ -732,7 +741,7 @@ impl View<'_> {
         let [end, end_of_other] =
             [self, other].map(|page| page.covered.last().map_or(0, |last| last.end));
         let before = end_of_other - other.covered.iter().map(ExactSizeIterator::len).sum::<usize>();
-        let is_cut = other.sketch.is_truncated && tokens - end <= before + CUT;
+        let is_cut = other.sketch.is_truncated && tokens - end <= before + MAX_MISSING_AT_END;
         if is_cut { end } else { tokens }
     }
 
@@ -754,7 +763,7 @@ impl View<'_> {
     fn share(&self, shared: &[usize], have_one_title: bool) -> Option<Shared> {
         let shared = self.own_blocks(shared.to_vec());
         let sum: usize = shared.iter().sum();
-        if sum < LEAST_SHARED {
+        if sum < MIN_SHARED {
             return None;
         }
         let all = self.sketch.leaves.iter();
@@ -762,30 +771,31 @@ impl View<'_> {
         let all = self.own_blocks(all);
         let in_body = |weights: &[usize]| self.sum(weights, |leaf| leaf.is_body);
         let of_body = 100 * in_body(&shared) / in_body(&all).max(1);
-        let holder = holder(&self.sketch.leaves, &shared, sum);
-        let of_holder = 100 * sum / all[holder].iter().sum::<usize>().max(1);
-        let of_holder = if have_one_title { of_holder } else { 0 };
-        Some(Shared { percent: of_body.max(of_holder).min(100), weight: sum })
+        let enclosing_block = enclosing_block(&self.sketch.leaves, &shared, sum);
+        let of_element = 100 * sum / all[enclosing_block].iter().sum::<usize>().max(1);
+        let of_element = if have_one_title { of_element } else { 0 };
+        Some(Shared { percent: of_body.max(of_element).min(100), weight: sum })
     }
 }
 
 /// The blocks of the smallest element that holds most of these weights. If it has one block only, it is the element around it.
-fn holder(leaves: &[Leaf], weights: &[usize], sum: usize) -> Range<usize> {
-    let (mut holder, mut level) = (0..leaves.len(), 0);
+fn enclosing_block(leaves: &[Leaf], weights: &[usize], sum: usize) -> Range<usize> {
+    let (mut enclosing_block, mut level) = (0..leaves.len(), 0);
     loop {
         level += 1;
-        let inside = leaves[holder.clone()].iter().enumerate();
+        let inside = leaves[enclosing_block.clone()].iter().enumerate();
         let starts: Vec<usize> = inside
             .filter(|&(at, leaf)| at == 0 || leaf.shared < level)
-            .map(|(at, _)| holder.start + at)
+            .map(|(at, _)| enclosing_block.start + at)
             .collect();
-        let ends = starts.iter().skip(1).copied().chain([holder.end]);
+        let ends = starts.iter().skip(1).copied().chain([enclosing_block.end]);
         let mut parts = starts.iter().zip(ends).map(|(&start, end)| start..end);
-        let holds =
-            |part: &Range<usize>| 100 * weights[part.clone()].iter().sum::<usize>() >= HOLDS * sum;
+        let holds = |part: &Range<usize>| {
+            100 * weights[part.clone()].iter().sum::<usize>() >= ENCLOSING_SHARE * sum
+        };
         match parts.find(holds) {
-            Some(part) if part.len() > 1 => holder = part,
-            _ => return holder,
+            Some(part) if part.len() > 1 => enclosing_block = part,
+            _ => return enclosing_block,
         }
     }
 }
@@ -807,8 +817,12 @@ mod tests {
         page::Outline,
     };
 
-    const ALL: [Acquaintance; 4] =
-        [Acquaintance::Strangers, Acquaintance::Cold, Acquaintance::Warm, Acquaintance::Namesakes];
+    const ALL: [OriginRelation; 4] = [
+        OriginRelation::Different,
+        OriginRelation::SameUnlearnt,
+        OriginRelation::SameLearnt,
+        OriginRelation::SameNameShared,
+    ];
 
     /// A page and which of its blocks are boilerplate.
     type Known = (ArticleSketch, Vec<bool>);
@@ -852,12 +866,12 @@ mod tests {
         Side::new(sketch, boilerplate.clone())
     }
 
-    fn repeats(one: &Known, other: &Known, how: Acquaintance) -> Option<usize> {
-        side(one).repeats(&other.0, || other.1.clone(), how)
+    fn repeats(one: &Known, other: &Known, relation: OriginRelation) -> Option<usize> {
+        side(one).repeats(&other.0, || other.1.clone(), relation)
     }
 
-    fn differ(one: &Known, other: &Known, how: Acquaintance) -> bool {
-        side(one).beside(&other.0, other.1.clone()).differ_beside(how)
+    fn differ(one: &Known, other: &Known, relation: OriginRelation) -> bool {
+        side(one).beside(&other.0, other.1.clone()).differ_outside_body(relation)
     }
 
     /// A page of one block with these tokens.
@@ -881,110 +895,110 @@ mod tests {
     }
 
     proptest! {
-            #[test]
-            fn two_pages_repeat_each_other_or_do_not(a in page(), b in page()) {
-                for how in ALL {
-                    let law = "the order of two pages changes nothing";
-                    prop_assert_eq!(repeats(&a, &b, how), repeats(&b, &a, how), "{}", law);
-                    prop_assert_eq!(differ(&a, &b, how), differ(&b, &a, how), "{}", law);
-                    let both = side(&a);
-                    let whole = both.beside(&b.0, b.1.clone()).repeats(how);
-                    prop_assert_eq!(repeats(&a, &b, how), whole, "what is too little is found early");
-                }
-            }
-
-            #[test]
-            fn a_page_repeats_itself(
-                blocks in prop::collection::vec((0..9_u64, 50..120_usize, 0..4_u8, any::<bool>()), 6..12),
-                is_truncated in any::<bool>(),
-            ) {
-                let mut page = ArticleSketch { is_truncated, ..ArticleSketch::default() };
-                for (at, (number, length, shared, is_linked)) in blocks.into_iter().enumerate() {
-                    let start = page.tokens.len();
-                    page.tokens.extend(text(number, length));
-                    let end = page.tokens.len();
-                    // Most is body text.
-                    page.leaves.push(Leaf { start, end, shared, is_body: at % 3 < 2 || length < 90, is_linked });
-                }
-                let page: Known = (page.clone(), vec![false; page.leaves.len()]);
-                let one = side(&page);
-                let pair = one.beside(&page.0, page.1.clone());
-                let all: Vec<_> = page.0.leaves.iter().map(Leaf::range).collect();
-                let all = pair.later.by_block(&all, |sums| sums.once);
-                let body: usize = pair.later.sum(&all, |leaf| leaf.is_body);
-                // The last word of a run need not count as shared.
-                prop_assume!(2 * body >= all.iter().sum::<usize>() + 2 * WORD);
-                for how in ALL {
-                    // The last word need not be in a passage.
-                    prop_assert!(pair.repeats(how) >= Some(98), "{:?}", how);
-                    prop_assert!(!pair.differ_beside(how));
-                }
-            }
-
-            #[test]
-            fn what_is_covered_is_in_a_passage_of_both(
-                [a, b] in prop::array::uniform2(prop::collection::vec(select(vec![0_u8, 20, 21, 130, 131]), 0..60)),
-            ) {
-                let (a, b) = (block(&a), block(&b));
-                let one = Side::new(&a, vec![false]);
-                let pair = one.beside(&b, vec![false]);
-                let mut expected = vec![false; a.tokens.len()];
-                for passage in all_passages(&a.tokens) {
-                    let wanted = &a.tokens[passage.clone()];
-                    if b.tokens.windows(wanted.len()).any(|tokens| tokens == wanted) {
-                        expected[passage].fill(true);
-                    }
-                }
-                let mut covered = vec![false; a.tokens.len()];
-                pair.later.covered.iter().for_each(|run| covered[run.clone()].fill(true));
-                prop_assert_eq!(covered, expected);
-                prop_assert!(pair.later.covered.iter().zip(pair.later.covered.iter().skip(1)).all(|(a, b)| a.end < b.start));
-            }
-
-            #[test]
-            fn what_holds_most_is_found_as_in_the_tree(
-                steps in prop::collection::vec(0..5_u8, 1..60),
-                weights in prop::collection::vec(select(vec![0_usize, 0, 0, 1, 5, 100]), 60),
-            ) {
-                let mut outline = Outline::new("");
-                // The open elements, the leaves of each element, and the block of the latest line.
-                let (mut open, mut holds, mut latest) = (vec![Outline::PAGE], vec![vec![]], None);
-                let mut leaves = 0;
-                for (number, step) in steps.into_iter().enumerate() {
-                    let here = *open.last().unwrap();
-                    match step {
-                        0 if open.len() < 20 => {
-                            open.push(outline.block(here));
-                            holds.push(Vec::new());
-                        }
-                        1 if open.len() > 1 => {
-                            open.pop();
-                        }
-                        _ => {
-                            outline.line(here, &format!("word{number} and "), 0, true);
-                            if latest != Some(here) {
-                                for &element in &open {
-     holds[element as usize].push(leaves);
-    }
-                                leaves += 1;
-                            }
-                            latest = Some(here);
-                        }
-                    }
-                }
-                let article = Article::of(&outline, &Fingerprinter::new(Recipe::default()));
-                let sketch = article.sketch();
-                prop_assert_eq!(sketch.leaves.len(), leaves);
-                let weights = &weights[..leaves];
-                let sum: usize = weights.iter().sum();
-                prop_assume!(sum > 0);
-                let holds_most = |inside: &&Vec<usize>| {
-                    let weight: usize = inside.iter().map(|&leaf| weights[leaf]).sum();
-                    inside.len() > 1 && 100 * weight >= HOLDS * sum
-                };
-                let smallest = holds.iter().filter(holds_most).min_by_key(|inside| inside.len());
-                let expected = smallest.map_or(0..leaves, |inside| inside[0]..inside[0] + inside.len());
-                prop_assert_eq!(holder(&sketch.leaves, weights, sum), expected);
+        #[test]
+        fn two_pages_repeat_each_other_or_do_not(a in page(), b in page()) {
+            for relation in ALL {
+                let law = "the order of two pages changes nothing";
+                prop_assert_eq!(repeats(&a, &b, relation), repeats(&b, &a, relation), "{}", law);
+                prop_assert_eq!(differ(&a, &b, relation), differ(&b, &a, relation), "{}", law);
+                let both = side(&a);
+                let whole = both.beside(&b.0, b.1.clone()).repeats(relation);
+                prop_assert_eq!(repeats(&a, &b, relation), whole, "what is too little is found early");
             }
         }
+
+        #[test]
+        fn a_page_repeats_itself(
+            blocks in prop::collection::vec((0..9_u64, 50..120_usize, 0..4_u8, any::<bool>()), 6..12),
+            is_truncated in any::<bool>(),
+        ) {
+            let mut page = ArticleSketch { is_truncated, ..ArticleSketch::default() };
+            for (at, (number, length, shared, is_linked)) in blocks.into_iter().enumerate() {
+                let start = page.tokens.len();
+                page.tokens.extend(text(number, length));
+                let end = page.tokens.len();
+                // Most is body text.
+                page.leaves.push(Leaf { start, end, shared, is_body: at % 3 < 2 || length < 90, is_linked });
+            }
+            let page: Known = (page.clone(), vec![false; page.leaves.len()]);
+            let one = side(&page);
+            let pair = one.beside(&page.0, page.1.clone());
+            let all: Vec<_> = page.0.leaves.iter().map(Leaf::range).collect();
+            let all = pair.later.by_block(&all, |sums| sums.once);
+            let body: usize = pair.later.sum(&all, |leaf| leaf.is_body);
+            // The last word of a run need not count as shared.
+            prop_assume!(2 * body >= all.iter().sum::<usize>() + 2 * WORD);
+            for relation in ALL {
+                // The last word need not be in a passage.
+                prop_assert!(pair.repeats(relation) >= Some(98), "{:?}", relation);
+                prop_assert!(!pair.differ_outside_body(relation));
+            }
+        }
+
+        #[test]
+        fn what_is_covered_is_in_a_passage_of_both(
+            [a, b] in prop::array::uniform2(prop::collection::vec(select(vec![0_u8, 20, 21, 130, 131]), 0..60)),
+        ) {
+            let (a, b) = (block(&a), block(&b));
+            let one = Side::new(&a, vec![false]);
+            let pair = one.beside(&b, vec![false]);
+            let mut expected = vec![false; a.tokens.len()];
+            for passage in all_passages(&a.tokens) {
+                let wanted = &a.tokens[passage.clone()];
+                if b.tokens.windows(wanted.len()).any(|tokens| tokens == wanted) {
+                    expected[passage].fill(true);
+                }
+            }
+            let mut covered = vec![false; a.tokens.len()];
+            pair.later.covered.iter().for_each(|run| covered[run.clone()].fill(true));
+            prop_assert_eq!(covered, expected);
+            prop_assert!(pair.later.covered.iter().zip(pair.later.covered.iter().skip(1)).all(|(a, b)| a.end < b.start));
+        }
+
+        #[test]
+        fn what_holds_most_is_found_as_in_the_tree(
+            steps in prop::collection::vec(0..5_u8, 1..60),
+            weights in prop::collection::vec(select(vec![0_usize, 0, 0, 1, 5, 100]), 60),
+        ) {
+            let mut outline = Outline::new("");
+            // The open elements, the leaves of each element, and the block of the latest line.
+            let (mut open, mut holds, mut latest) = (vec![Outline::PAGE], vec![vec![]], None);
+            let mut leaves = 0;
+            for (number, step) in steps.into_iter().enumerate() {
+                let here = *open.last().unwrap();
+                match step {
+                    0 if open.len() < 20 => {
+                        open.push(outline.block(here));
+                        holds.push(Vec::new());
+                    }
+                    1 if open.len() > 1 => {
+                        open.pop();
+                    }
+                    _ => {
+                        outline.line(here, &format!("word{number} and "), 0, true);
+                        if latest != Some(here) {
+                            for &element in &open {
+                                holds[element as usize].push(leaves);
+                            }
+                            leaves += 1;
+                        }
+                        latest = Some(here);
+                    }
+                }
+            }
+            let article = Article::of(&outline, &Fingerprinter::new(Recipe::default()));
+            let sketch = article.sketch();
+            prop_assert_eq!(sketch.leaves.len(), leaves);
+            let weights = &weights[..leaves];
+            let sum: usize = weights.iter().sum();
+            prop_assume!(sum > 0);
+            let holds_most = |inside: &&Vec<usize>| {
+                let weight: usize = inside.iter().map(|&leaf| weights[leaf]).sum();
+                inside.len() > 1 && 100 * weight >= ENCLOSING_SHARE * sum
+            };
+            let smallest = holds.iter().filter(holds_most).min_by_key(|inside| inside.len());
+            let expected = smallest.map_or(0..leaves, |inside| inside[0]..inside[0] + inside.len());
+            prop_assert_eq!(enclosing_block(&sketch.leaves, weights, sum), expected);
+        }
+    }
 }

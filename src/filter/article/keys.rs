@@ -1,6 +1,6 @@
 //! Finds earlier pages that share a passage with a new one: an index of bottom-k sketches.
 //!
-//! A page is entered under the [`KEYS`] smallest hashes of its passages (Broder, "On the resemblance and containment of documents", 1997).
+//! A page is entered under the [`KEYS_STORED`] smallest hashes of its passages (Broder, "On the resemblance and containment of documents", 1997).
 //! Two pages that share an article share some of these keys, however much else they show. One equal key makes a candidate.
 //!
 //! The table consists of buckets of [`SLOTS`] entries, two buckets a page, and grows by one bucket at a time (linear hashing: Litwin,
@@ -16,9 +16,9 @@ use std::collections::HashMap;
 use crate::{filter::incremental::IncrementalMap, page::DocId};
 
 /// The number of keys of its body text under which a page is entered, and of its other prose.
-const KEYS: usize = 12;
+const KEYS_STORED: usize = 12;
 /// The number of keys by which earlier pages are searched.
-const ASKED: usize = 256;
+const KEYS_SEARCHED: usize = 256;
 /// Buckets that are allocated together.
 const BLOCK: usize = 512;
 /// Entries of a bucket.
@@ -38,19 +38,19 @@ const ID_BITS: u32 = 27;
 
 /// The smallest hashes of the passages of a page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Keys {
+pub(crate) struct PassageKeys {
     /// Under these it is entered.
     pub(crate) own: Vec<u64>,
     /// By these others are searched.
-    asked: Vec<u64>,
+    searched: Vec<u64>,
 }
 
-impl Keys {
+impl PassageKeys {
     /// The keys of a page whose passages have these hashes; of each also whether it is in the body text.
     pub(super) fn of(hashes: impl Iterator<Item = (u64, bool)>) -> Self {
-        let (mut all, mut body) = (Smallest::new(ASKED), Smallest::new(KEYS));
+        let (mut all, mut body) = (Smallest::new(KEYS_SEARCHED), Smallest::new(KEYS_STORED));
         // Some of them may be in the body text as well.
-        let mut others = Smallest::new(2 * KEYS);
+        let mut others = Smallest::new(2 * KEYS_STORED);
         for (hash, is_body) in hashes {
             all.push(hash);
             if is_body { &mut body } else { &mut others }.push(hash);
@@ -58,9 +58,9 @@ impl Keys {
         let mut own = body.finish();
         let mut others = others.finish();
         others.retain(|key| !own.contains(key));
-        others.truncate(KEYS);
+        others.truncate(KEYS_STORED);
         own.append(&mut others);
-        Self { own, asked: all.finish() }
+        Self { own, searched: all.finish() }
     }
 }
 
@@ -119,14 +119,14 @@ struct Bucket([u64; SLOTS]);
 
 /// The pages by their keys.
 #[derive(Clone, Debug)]
-pub(crate) struct KeyIndex {
+pub(crate) struct PassageIndex {
     /// All but the last are full, and none is moved.
     blocks: Vec<Vec<Bucket>>,
     /// The entries that have no room in a bucket, newer than those in it.
     beyond: IncrementalMap<usize, Vec<u64>>,
 }
 
-impl Default for KeyIndex {
+impl Default for PassageIndex {
     fn default() -> Self {
         let mut this = Self { blocks: Vec::new(), beyond: IncrementalMap::default() };
         this.push();
@@ -134,7 +134,7 @@ impl Default for KeyIndex {
     }
 }
 
-impl KeyIndex {
+impl PassageIndex {
     /// Enters a page; its number is larger than all before. `pages` is the number of pages in the window, without texts, and `is_known`
     /// says whether a page is in the window.
     pub(crate) fn insert(
@@ -156,13 +156,13 @@ impl KeyIndex {
     /// Appends the pages that have a key in common with these, with the number of such keys. `next` is the number of the next page.
     pub(crate) fn find(
         &self,
-        keys: &Keys,
+        keys: &PassageKeys,
         next: DocId,
         is_known: impl Fn(DocId) -> bool,
         out: &mut Vec<(DocId, usize)>,
     ) {
         let mut found: Vec<DocId> = Vec::new();
-        for &key in &keys.asked {
+        for &key in &keys.searched {
             let start = found.len();
             let place = self.place(key);
             // Most buckets have none, and nothing beyond them.
@@ -304,17 +304,17 @@ mod tests {
         (word ^ (word >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) ^ (word >> 32)
     }
 
-    fn asking(numbers: &[u64]) -> Keys {
-        Keys::of(numbers.iter().map(|&number| (key(number), true)))
+    fn asking(numbers: &[u64]) -> PassageKeys {
+        PassageKeys::of(numbers.iter().map(|&number| (key(number), true)))
     }
 
-    fn find(index: &KeyIndex, numbers: &[u64], next: u64) -> Vec<(DocId, usize)> {
+    fn find(index: &PassageIndex, numbers: &[u64], next: u64) -> Vec<(DocId, usize)> {
         find_since(index, numbers, next, 0)
     }
 
     /// What is found if the pages before `oldest` have left the window.
     fn find_since(
-        index: &KeyIndex,
+        index: &PassageIndex,
         numbers: &[u64],
         next: u64,
         oldest: u64,
@@ -324,7 +324,7 @@ mod tests {
         found
     }
 
-    fn insert(index: &mut KeyIndex, id: u64, numbers: &[u64], pages: usize) {
+    fn insert(index: &mut PassageIndex, id: u64, numbers: &[u64], pages: usize) {
         index.insert(DocId(id), &asking(numbers).own, pages, |_| true);
     }
 
@@ -357,12 +357,12 @@ mod tests {
         #[test]
         fn pages_are_found_by_their_keys(
             pages in prop::collection::vec(
-                (prop::collection::vec(0..150_u64, 0..KEYS), 1..40_u64), 1..120),
+                (prop::collection::vec(0..150_u64, 0..KEYS_STORED), 1..40_u64), 1..120),
             first in prop_oneof![
                 Just(1), Just((1 << ID_BITS) - 20), Just((5 << ID_BITS) - 900), 0..1_u64 << 50],
             room in select(vec![0, 0, 400]),
         ) {
-            let (mut index, mut next) = (KeyIndex::default(), first);
+            let (mut index, mut next) = (PassageIndex::default(), first);
             let mut holders: HashMap<u64, Vec<u64>> = HashMap::new();
             for (count, (numbers, gap)) in pages.iter().enumerate() {
                 prop_assert_eq!(find(&index, numbers, next), expected(&holders, numbers));
@@ -377,11 +377,11 @@ mod tests {
 
         #[test]
         fn an_index_that_is_made_anew_finds_what_the_one_that_grew_finds(
-            pages in prop::collection::vec(prop::collection::vec(0..60_u64, 1..KEYS), 1..150),
+            pages in prop::collection::vec(prop::collection::vec(0..60_u64, 1..KEYS_STORED), 1..150),
             window in 1..150_u64,
             room in select(vec![30, 300]),
         ) {
-            let mut grew = KeyIndex::default();
+            let mut grew = PassageIndex::default();
             for (id, numbers) in (1..).zip(&pages) {
                 let oldest = (id + 1_u64).saturating_sub(window);
                 let in_window = usize::try_from(id.min(window)).unwrap();
@@ -389,7 +389,7 @@ mod tests {
             }
             let next = pages.len() as u64 + 1;
             let oldest = next.saturating_sub(window);
-            let mut anew = KeyIndex::default();
+            let mut anew = PassageIndex::default();
             for (id, numbers) in (1..).zip(&pages).filter(|(id, _)| *id >= oldest) {
                 insert(&mut anew, id, numbers, room);
             }
@@ -399,11 +399,11 @@ mod tests {
 
         #[test]
         fn growth_loses_nothing(
-            pages in prop::collection::vec(prop::collection::vec(0..60_u64, 1..KEYS), 1..40),
+            pages in prop::collection::vec(prop::collection::vec(0..60_u64, 1..KEYS_STORED), 1..40),
             before in 1..20_usize,
             after in 20..300_usize,
         ) {
-            let mut index = KeyIndex::default();
+            let mut index = PassageIndex::default();
             for (id, numbers) in (1..).zip(&pages) {
                 insert(&mut index, id, numbers, before);
             }
@@ -417,7 +417,7 @@ mod tests {
 
     #[test]
     fn a_common_key_finds_no_page() {
-        let mut index = KeyIndex::default();
+        let mut index = PassageIndex::default();
         for id in 1..=4 * COMMON as u64 {
             let found = find(&index, &[0], id).len() as u64;
             assert_eq!(found, if id <= COMMON as u64 { id - 1 } else { 0 }, "{id}");
@@ -431,7 +431,7 @@ mod tests {
 
     #[test]
     fn pages_that_have_left_take_no_room() {
-        let mut index = KeyIndex::default();
+        let mut index = PassageIndex::default();
         // One bucket for all keys.
         for id in 1..=1000_u64 {
             index.insert(DocId(id), &[key(id)], 0, |it| it.0 + 20 > id);
@@ -445,7 +445,7 @@ mod tests {
 
     #[test]
     fn keys_that_are_made_for_a_bucket_are_bounded() {
-        let mut index = KeyIndex::default();
+        let mut index = PassageIndex::default();
         for id in 1..=1000_u64 {
             index.insert(DocId(id), &[key(id)], 0, |_| true);
         }

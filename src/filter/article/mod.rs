@@ -32,10 +32,10 @@ use crate::{
     page::outline::Outline,
 };
 
-pub(super) use compare::{Acquaintance, Side};
-pub(crate) use compare::{Figures, Names, Obstacle, Part, Passage, Shared};
-pub(crate) use keys::{BYTES_PER_PAGE, KeyIndex, Keys};
-pub(crate) use sketch::Sketch as ArticleSketch;
+pub(crate) use compare::{Figures, Names, Part, Passage, Shared, UnmetCondition};
+pub(super) use compare::{OriginRelation, Side};
+pub(crate) use keys::{BYTES_PER_PAGE, PassageIndex, PassageKeys};
+pub(crate) use sketch::ArticleSketch;
 pub(crate) use tokens::WORD;
 
 /// A page whose own content weighs less is thin: fewer than three words.
@@ -151,13 +151,13 @@ impl Article {
     }
 
     /// The keys by which pages that share a passage with it are found, given which of its blocks are boilerplate.
-    pub(crate) fn keys(&self, boilerplate: &[bool]) -> Keys {
+    pub(crate) fn keys(&self, boilerplate: &[bool]) -> PassageKeys {
         let leaves = self.sketch.leaves.iter().zip(boilerplate);
         let own = leaves.filter(|(_, is_boilerplate)| !**is_boilerplate).flat_map(|(leaf, _)| {
             let keys = self.keys.get(leaf.range()).or_else(|| self.keys.get(leaf.start..));
             keys.into_iter().flatten().map(|&key| (key, leaf.is_body))
         });
-        Keys::of(own)
+        PassageKeys::of(own)
     }
 
     /// Whether it has hardly any content of its own.

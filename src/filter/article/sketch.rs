@@ -17,7 +17,7 @@ pub(super) const MOST_OF_TITLE: usize = 16;
 
 /// The words of a page in page order, and the blocks that hold them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Sketch {
+pub(crate) struct ArticleSketch {
     pub(super) tokens: Vec<Token>,
     pub(super) leaves: Vec<Leaf>,
     /// Whether some of the page is missing.
@@ -48,7 +48,7 @@ pub(super) struct Links {
     pub(super) share: u8,
 }
 
-impl Sketch {
+impl ArticleSketch {
     /// Whether some of the body text is missing.
     pub(crate) fn is_body_truncated(&self) -> bool {
         self.is_body_truncated
@@ -147,7 +147,7 @@ mod tests {
     use proptest::{prelude::*, sample::select};
 
     use super::{
-        super::{Acquaintance, Article, Side},
+        super::{Article, OriginRelation, Side},
         *,
     };
     use crate::{
@@ -156,7 +156,7 @@ mod tests {
     };
 
     /// Any sketch, also one that no page has.
-    fn any_sketch() -> impl Strategy<Value = Sketch> {
+    fn any_sketch() -> impl Strategy<Value = ArticleSketch> {
         let block = (prop::collection::vec(any::<u8>(), 0..300), 0..=63_u8, any::<[bool; 2]>());
         let blocks = prop::collection::vec(block, 0..12);
         let flags = any::<[bool; 2]>();
@@ -166,8 +166,14 @@ mod tests {
         (blocks, flags, name, title, links).prop_map(|(blocks, flags, name, title, links)| {
             let [is_truncated, is_body_truncated] = flags;
             let title = title.into_iter().map(Token).collect();
-            let mut sketch =
-                Sketch { is_truncated, is_body_truncated, name, title, links, ..Sketch::default() };
+            let mut sketch = ArticleSketch {
+                is_truncated,
+                is_body_truncated,
+                name,
+                title,
+                links,
+                ..ArticleSketch::default()
+            };
             for (tokens, shared, [is_body, is_linked]) in blocks {
                 let start = sketch.tokens.len();
                 sketch.tokens.extend(tokens.into_iter().map(Token));
@@ -178,21 +184,29 @@ mod tests {
         })
     }
 
-    fn repeats(one: &Sketch, other: &Sketch, how: Acquaintance) -> Option<usize> {
+    fn repeats(
+        one: &ArticleSketch,
+        other: &ArticleSketch,
+        relation: OriginRelation,
+    ) -> Option<usize> {
         let [one, known] = [one, other].map(|sketch| (sketch, vec![false; sketch.leaves.len()]));
-        Side::new(one.0, one.1).repeats(known.0, || known.1, how)
+        Side::new(one.0, one.1).repeats(known.0, || known.1, relation)
     }
 
-    const ALL: [Acquaintance; 4] =
-        [Acquaintance::Strangers, Acquaintance::Cold, Acquaintance::Warm, Acquaintance::Namesakes];
+    const ALL: [OriginRelation; 4] = [
+        OriginRelation::Different,
+        OriginRelation::SameUnlearnt,
+        OriginRelation::SameLearnt,
+        OriginRelation::SameNameShared,
+    ];
 
     proptest! {
         #[test]
         fn a_sketch_is_unpacked_as_it_was_packed(a in any_sketch(), b in any_sketch()) {
-            let [packed_a, packed_b] = [&a, &b].map(|sketch| Sketch::unpack(&sketch.pack()).unwrap());
+            let [packed_a, packed_b] = [&a, &b].map(|sketch| ArticleSketch::unpack(&sketch.pack()).unwrap());
             prop_assert_eq!(&packed_a, &a);
-            for how in ALL {
-                prop_assert_eq!(repeats(&packed_a, &packed_b, how), repeats(&a, &b, how));
+            for relation in ALL {
+                prop_assert_eq!(repeats(&packed_a, &packed_b, relation), repeats(&a, &b, relation));
             }
         }
 
@@ -205,12 +219,12 @@ mod tests {
                     .prop_map(|(head, rest)| [head, rest].concat()),
             ],
         ) {
-            if let Some(sketch) = Sketch::unpack(&bytes) {
-                prop_assert_eq!(Sketch::unpack(&sketch.pack()), Some(sketch.clone()));
-                for how in ALL {
+            if let Some(sketch) = ArticleSketch::unpack(&bytes) {
+                prop_assert_eq!(ArticleSketch::unpack(&sketch.pack()), Some(sketch.clone()));
+                for relation in ALL {
                     let known = vec![false; sketch.leaves.len()];
-                    let _ = repeats(&sketch, &sketch, how);
-                    let _ = Side::new(&sketch, known.clone()).beside(&sketch, known).differ_beside(how);
+                    let _ = repeats(&sketch, &sketch, relation);
+                    let _ = Side::new(&sketch, known.clone()).beside(&sketch, known).differ_outside_body(relation);
                 }
             }
         }
@@ -226,8 +240,8 @@ mod tests {
                 *place.get_mut(&mut bytes) = byte;
             }
             bytes.truncate(cut.index(bytes.len() * 2));
-            if let Some(sketch) = Sketch::unpack(&bytes) {
-                let _ = repeats(&sketch, &sketch, Acquaintance::Strangers);
+            if let Some(sketch) = ArticleSketch::unpack(&bytes) {
+                let _ = repeats(&sketch, &sketch, OriginRelation::Different);
             }
         }
 
@@ -248,7 +262,7 @@ mod tests {
             let article = Article::of(&outline, &Fingerprinter::new(Recipe::default()));
             // Flags, name, title, links and the number of blocks.
             prop_assert!(article.sketch().pack().len() <= MOST_BYTES + 1 + 8 + 1 + 2 * MOST_OF_TITLE + 5 + 2);
-            prop_assert_eq!(Sketch::unpack(&article.sketch().pack()), Some(article.sketch().clone()));
+            prop_assert_eq!(ArticleSketch::unpack(&article.sketch().pack()), Some(article.sketch().clone()));
         }
     }
 
