@@ -287,7 +287,8 @@ impl Learner {
         chain.links = chain.links.saturating_add(1);
         let mut longest = 0;
         for Pattern { number, breadth, .. } in &patterns {
-            let chain = if is_own(*number) { chain } else { Chain { links: 0, ..chain } };
+            let chain =
+                if is_own(*number) { chain } else { Chain { links: 0, is_dull: false, ..chain } };
             longest = longest.max(chain.links);
             if *breadth == Breadth::Broad && !is_gain && page.gave != Gave::Dull {
                 continue;

@@ -140,7 +140,8 @@ impl<'a> Parts<'a> {
                     Form::Number => shape.push('#'),
                     Form::Word if literal && place == 0 && !is_last => shape.push_str(part.value),
                     _ if !is_last => shape.push('*'),
-                    _ => shape.push_str(if form(stem) == Form::Number { "#" } else { "*" }),
+                    _ if literal && form(stem) == Form::Number => shape.push('#'),
+                    _ => shape.push('*'),
                 }
                 if is_last && !end.is_empty() && end.len() < 6 {
                     shape.push('.');
