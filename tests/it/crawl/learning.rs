@@ -222,3 +222,29 @@ fn posts_that_only_lead_to_their_neighbours_are_all_fetched() {
     let report = site.run();
     assert_eq!((report.counts.fetched, report.counts.unique), (POSTS, POSTS));
 }
+
+#[test]
+fn links_that_only_a_duplicate_has_are_followed_after_those_of_new_pages() {
+    let page = |path: &str| {
+        Some(match path {
+            "/" => linked("start", ["/first", "/same", "/other"].map(str::to_owned)),
+            "/first" => linked("first", ["/shared".to_owned()]),
+            "/same" => linked("first", ["/only", "/shared"].map(str::to_owned)),
+            "/other" => linked("other", ["/more".to_owned()]),
+            "/shared" | "/only" | "/more" => linked(path, []),
+            _ => return None,
+        })
+    };
+    let site =
+        Site::answering(move |request: &Request, _| answer(page(&request.path)), &["a.test/"])
+            .planned(learn);
+    let report = site.run();
+    assert_eq!((report.counts.fetched, report.counts.unique), (7, 6));
+    let requests = site.server.requests();
+    let paths: Vec<_> = requests.iter().map(|it| it.path.as_str()).collect();
+    let expected = ["/", "/first", "/same", "/other", "/shared", "/more", "/only"];
+    assert_eq!(
+        paths.iter().filter(|it| **it != "/robots.txt").copied().collect::<Vec<_>>(),
+        expected
+    );
+}
