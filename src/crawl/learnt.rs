@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use crate::{
-    learn::{Gave, Known, Learner, LearntRule, Page},
+    learn::{Known, Learner, LearntRule, Page, Yielded},
     page::{DocId, NormalUrl},
     state::{State, StateError, is_of_another_run},
 };
@@ -38,14 +38,14 @@ pub(super) fn restore(state: &State, learner: &mut Learner) -> Result<(), StateE
                 site: url.site(),
                 document: Some(id),
                 text: Some(number_of(text.unwrap_or(id))),
-                gave: if is_new { Gave::New } else { Gave::Repeat },
+                yielded: if is_new { Yielded::New } else { Yielded::KnownText },
                 is_redirected: false,
                 to: None,
                 from: None,
             });
         }
     }
-    learner.take_changed();
+    learner.take_sites_to_requeue();
     learner.take_turned();
     Ok(())
 }

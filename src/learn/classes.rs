@@ -5,7 +5,7 @@ use std::hash::BuildHasher;
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 /// Classes that are remembered of a site; the oldest go first.
-const MOST: usize = 20_000;
+const MAX_CLASSES: usize = 20_000;
 
 /// Classes by their keys.
 #[derive(Debug, Default)]
@@ -43,16 +43,16 @@ impl<T: Default> Classes<T> {
     }
 
     fn add(&mut self, key: u64) -> usize {
-        let place = if self.ring.len() < MOST {
+        let place = if self.ring.len() < MAX_CLASSES {
             if self.ring.len() == self.ring.capacity() {
-                let more = self.ring.len().max(8).min(MOST - self.ring.len());
+                let more = self.ring.len().max(8).min(MAX_CLASSES - self.ring.len());
                 self.ring.reserve_exact(more);
             }
             self.ring.push((key, T::default()));
             self.ring.len() - 1
         } else {
             let place = self.oldest;
-            self.oldest = (place + 1) % MOST;
+            self.oldest = (place + 1) % MAX_CLASSES;
             let hash = self.hasher.hash_one(self.ring[place].0);
             if let Ok(old) = self.places.find_entry(hash, |it| *it as usize == place) {
                 old.remove();
@@ -80,12 +80,12 @@ mod tests {
     #[test]
     fn the_oldest_class_goes_first_and_the_table_does_not_grow() {
         let mut classes = Classes::<u16>::default();
-        for key in 0..10 * MOST as u64 {
+        for key in 0..10 * MAX_CLASSES as u64 {
             *classes.entry(key) = 7;
         }
         assert!(classes.size() < 1 << 20, "{}", classes.size());
-        let first = 9 * MOST as u64;
+        let first = 9 * MAX_CLASSES as u64;
         assert!(!classes.contains_key(first - 1));
-        assert!((first..first + MOST as u64).all(|key| classes.get(key) == Some(&7)));
+        assert!((first..first + MAX_CLASSES as u64).all(|key| classes.get(key) == Some(&7)));
     }
 }

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    gain::Gain,
+    pattern_yield::PatternYield,
     rule::Rule,
     site::{Candidate, Site},
     trial::Trial,
@@ -27,7 +27,8 @@ pub(crate) struct Known {
     through: DocId,
     hosts: Vec<u64>,
     candidates: Vec<(u32, Candidate)>,
-    gains: Vec<(u32, Gain)>,
+    #[serde(rename = "gains")]
+    yields: Vec<(u32, PatternYield)>,
     /// Of all sites together: the parameters by the hashes of their names.
     parameters: Vec<(u64, Trial)>,
 }
@@ -61,11 +62,12 @@ impl Known {
         let candidates = candidates.filter(|(_, it)| it.part.is_some() || it.trial.n >= SOME);
         let mut candidates: Vec<_> = candidates.map(|(number, it)| (*number, it.clone())).collect();
         candidates.sort_by_key(|(number, _)| *number);
-        let gains = site.gains.iter().filter(|(_, gain)| gain.fetched > 1);
-        let mut gains: Vec<_> = gains.map(|(number, gain)| (*number, *gain)).collect();
-        gains.sort_by_key(|(number, _)| *number);
+        let yields = site.yields.iter().filter(|(_, pattern_yield)| pattern_yield.fetched > 1);
+        let mut yields: Vec<_> =
+            yields.map(|(number, pattern_yield)| (*number, *pattern_yield)).collect();
+        yields.sort_by_key(|(number, _)| *number);
         let (through, hosts) = (site.through, site.hosts.clone());
-        Self { through, hosts, candidates, gains, parameters: Vec::new() }
+        Self { through, hosts, candidates, yields, parameters: Vec::new() }
     }
 
     pub(super) fn of_all(through: DocId, parameters: impl Iterator<Item = (u64, Trial)>) -> Self {
@@ -82,7 +84,7 @@ impl Known {
         let mut site = Site::default();
         (site.through, site.hosts) = (self.through, self.hosts);
         site.candidates = self.candidates.into_iter().collect();
-        site.gains = self.gains.into_iter().collect();
+        site.yields = self.yields.into_iter().collect();
         site
     }
 
@@ -96,12 +98,12 @@ impl Site {
     /// Whether more is known than a few pages teach again.
     pub(super) fn is_worth_keeping(&self) -> bool {
         self.candidates.values().any(|it| it.part.is_some() || it.trial.n >= MUCH)
-            || self.gains.values().any(|gain| gain.fetched >= MUCH)
+            || self.yields.values().any(|pattern_yield| pattern_yield.fetched >= MUCH)
     }
 
     /// Takes over the rules of the configuration, and drops those that it has no more.
     pub(super) fn import<'a>(&mut self, rules: impl Iterator<Item = &'a Rule>) {
-        let numbers: HashMap<_, _> = rules.map(|rule| (rule.part.number(), rule)).collect();
+        let numbers: HashMap<_, _> = rules.map(|rule| (rule.part.candidate_id(), rule)).collect();
         self.candidates.retain(|number, it| !it.is_imported || numbers.contains_key(number));
         for (number, Rule { part, trials, failures, .. }) in numbers {
             self.candidates.entry(number).or_default().import(part, *trials, *failures);

@@ -5,10 +5,10 @@
 
 mod classes;
 mod exchange;
-mod gain;
 mod known;
 mod options;
 mod parts;
+mod pattern_yield;
 mod rule;
 mod site;
 mod trial;
@@ -24,64 +24,64 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 use crate::page::DocId;
 #[cfg(feature = "cli")]
 pub(crate) use exchange::{from_json, to_json};
-use gain::{Breadth, Chain};
 pub(crate) use known::{Known, LearntRule};
 pub use options::Options;
+use pattern_yield::{Chain, PatternKind, PatternYield};
 use rule::EVERYWHERE;
 pub use rule::{Counterparts, Only, Rule, RulePart};
-use site::{CANDIDATES, Guess, Pattern, Site};
+use site::{CANDIDATES, Pattern, Prediction, Site};
 use trial::{CAREFUL, Trial, upper_bound};
 
 /// Parameters that are counted for all sites.
 const PARAMETERS: usize = 1 << 14;
 /// What all sites together may take, in bytes.
-const MEMORY: usize = 64 << 20;
-/// One in this many of the URLs that a rule defers is fetched all the same, up to [`SAMPLE`] of them, and then one in 64 times as many.
-const SAMPLED: u64 = 50;
-const SAMPLE: u32 = 20;
+const MAX_BYTES: usize = 64 << 20;
+/// One in this many of the URLs that a rule defers is fetched all the same, up to [`FULL_RATE_SAMPLES`] of them, and then one in 64 times as many.
+const SAMPLE_ONE_IN: u64 = 50;
+const FULL_RATE_SAMPLES: u32 = 20;
 /// A text is new only if at least this many bytes of it, and an eighth, are in lines not seen before.
-const NOVEL: usize = 100;
+const MIN_NEW_BYTES: usize = 100;
 /// What is known of a site is saved after so many of its pages, and what is known of parameters after so many of all.
 const SAVED: u32 = 256;
 const SAVED_OF_ALL: u64 = 4_096;
 /// The name under which what is known of all sites together is saved.
 const ALL: &str = "";
 /// Bits of the Bloom filter of known lines, for all sites.
-const LINES: usize = 1 << 23;
+const LINE_FILTER_BITS: usize = 1 << 23;
 
 /// Why a URL is deferred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum By {
+pub(crate) enum DeferReason {
     /// A rule says that it repeats a known page.
     Rule,
     /// Its pattern gives too few new texts.
-    Yield,
+    LowYield,
 }
 
 /// What to do with a URL.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Ask {
+pub(crate) enum Decision {
     /// Fetch it in its turn.
     Now,
-    /// Fetch it later; groups are ordered by their estimated gain.
+    /// Fetch it later; groups are ordered by their estimated pattern_yield.
     Late(u32),
     /// Do not fetch it unless that changes; why, in words.
-    Deferred(By, String),
+    Deferred(DeferReason, String),
 }
 
-/// What a request gave.
+/// What a request yielded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Gave {
+pub(crate) enum Yielded {
     /// A new text, much of it in lines not seen before.
     New,
     /// A new text whose lines were seen before.
-    Dull,
+    KnownLines,
     /// A text that was known.
-    Repeat,
+    KnownText,
     /// No text: a redirect that leads nowhere new.
-    Nothing,
+    RedirectToKnown,
     /// A redirect that may lead to a new text.
-    Hop,
+    RedirectUndecided,
 }
 
 /// A page that was judged.
@@ -95,8 +95,8 @@ pub(crate) struct Page<'a> {
     pub(crate) document: Option<DocId>,
     /// The number of the text that it has or repeats; none if it has no text, as a redirect.
     pub(crate) text: Option<u32>,
-    /// What it gave.
-    pub(crate) gave: Gave,
+    /// What it yielded.
+    pub(crate) yielded: Yielded,
     /// A redirect led to it.
     pub(crate) is_redirected: bool,
     /// Where it redirects.
@@ -146,7 +146,7 @@ impl Learner {
         Self {
             sites: HashMap::new(),
             size: 0,
-            memory: MEMORY,
+            memory: MAX_BYTES,
             imported,
             kept: HashSet::new(),
             evicted: Vec::new(),
@@ -170,16 +170,16 @@ impl Learner {
     }
 
     /// Whether much of a text is in lines that no text before it had. Remembers its lines.
-    pub(crate) fn is_novel(&mut self, text: &str) -> bool {
-        if self.lines.is_empty() || self.line_count * 8 > LINES {
-            self.lines = vec![0; LINES / 64];
+    pub(crate) fn has_new_lines(&mut self, text: &str) -> bool {
+        if self.lines.is_empty() || self.line_count * 8 > LINE_FILTER_BITS {
+            self.lines = vec![0; LINE_FILTER_BITS / 64];
             self.line_count = 0;
         }
         let (mut novel, mut all) = (0, 0);
         for line in text.lines() {
             let hash = xxh3_64_with_seed(line.as_bytes(), 11);
-            let places =
-                [hash, hash >> 32].map(|bits| usize::try_from(bits % LINES as u64).unwrap_or(0));
+            let places = [hash, hash >> 32]
+                .map(|bits| usize::try_from(bits % LINE_FILTER_BITS as u64).unwrap_or(0));
             let is_known = places.iter().all(|at| self.lines[at / 64] >> (at % 64) & 1 == 1);
             all += line.len();
             if !is_known {
@@ -190,7 +190,7 @@ impl Learner {
                 }
             }
         }
-        novel >= NOVEL && novel * 8 >= all
+        novel >= MIN_NEW_BYTES && novel * 8 >= all
     }
 
     fn site(&mut self, name: &str) -> &mut Site {
@@ -242,7 +242,11 @@ impl Learner {
         let is_known = page.document.is_some_and(|it| it <= site.through);
         site.is_replay = is_known;
         if is_known {
-            site.judged(page.url, page.text.unwrap_or_default().max(1), page.gave != Gave::Repeat);
+            site.judged(
+                page.url,
+                page.text.unwrap_or_default().max(1),
+                page.yielded != Yielded::KnownText,
+            );
         } else {
             self.learn(page);
         }
@@ -266,15 +270,17 @@ impl Learner {
     }
 
     fn learn(&mut self, page: &Page<'_>) {
-        let is_gain = page.gave == Gave::New;
-        let elsewhere = self.elsewhere(page.url);
+        let is_gain = page.yielded == Yielded::New;
+        let elsewhere = self.parameters_of_other_sites(page.url);
         let is_counted = page.document.is_some_and(|it| it <= self.through);
         let site = self.site(page.site);
         site.elsewhere = elsewhere;
         let mut changed = match page.text {
-            Some(text) => {
-                site.judged(page.url, text.max(1), matches!(page.gave, Gave::New | Gave::Dull))
-            }
+            Some(text) => site.judged(
+                page.url,
+                text.max(1),
+                matches!(page.yielded, Yielded::New | Yielded::KnownLines),
+            ),
             None => false,
         };
         if let Some(to) = page.to {
@@ -286,16 +292,19 @@ impl Learner {
         let mut chain = page.from.map_or(Chain::default(), |from| site.chain(from));
         chain.links = chain.links.saturating_add(1);
         let mut longest = 0;
-        for Pattern { number, breadth, .. } in &patterns {
-            let chain =
-                if is_own(*number) { chain } else { Chain { links: 0, is_dull: false, ..chain } };
+        for Pattern { number, kind, .. } in &patterns {
+            let chain = if is_own(*number) {
+                chain
+            } else {
+                Chain { links: 0, from_known: false, ..chain }
+            };
             longest = longest.max(chain.links);
-            if *breadth == Breadth::Broad && !is_gain && page.gave != Gave::Dull {
+            if *kind == PatternKind::Broad && !is_gain && page.yielded != Yielded::KnownLines {
                 continue;
             }
-            if page.gave != Gave::Hop {
-                let gain = site.gains.entry(*number).or_default();
-                changed |= gain.add(page.gave, *breadth, chain);
+            if page.yielded != Yielded::RedirectUndecided {
+                let pattern_yield = site.yields.entry(*number).or_default();
+                changed |= pattern_yield.add(page.yielded, *kind, chain);
             }
         }
         site.set_chain(page.url, longest, !is_gain);
@@ -303,14 +312,14 @@ impl Learner {
             if patterns.iter().any(|it| it.number == number) {
                 continue;
             }
-            let gain = site.gains.entry(number).or_default();
+            let pattern_yield = site.yields.entry(number).or_default();
             if is_gain {
-                changed |= gain.earn();
+                changed |= pattern_yield.record_new_text_elsewhere();
             } else if page.is_redirected {
-                gain.blame();
+                pattern_yield.record_redirect_to_known();
             }
         }
-        if site.gains.len() >= CANDIDATES {
+        if site.yields.len() >= CANDIDATES {
             site.trim();
         }
         let tried = std::mem::take(&mut site.tried);
@@ -326,46 +335,57 @@ impl Learner {
     }
 
     /// The parameters of a URL that make no difference on other sites.
-    fn elsewhere(&self, url: &Url) -> Vec<u64> {
+    fn parameters_of_other_sites(&self, url: &Url) -> Vec<u64> {
         let names = site::parameters(url);
         names.filter(|name| self.parameters.get(name).is_some_and(|it| it.accepted)).collect()
     }
 
     /// What to do with a URL that is known and not fetched.
-    pub(crate) fn ask(&mut self, url: &Url, site: &str) -> Ask {
-        let Some(known) = self.sites.get_mut(site) else { return Ask::Now };
+    pub(crate) fn decide(&mut self, url: &Url, site: &str) -> Decision {
+        let Some(known) = self.sites.get_mut(site) else { return Decision::Now };
         known.used = self.clock;
         let chance = xxh3_64_with_seed(url.as_str().as_bytes(), 12);
-        let guess = known.guess(url);
-        if let Guess::Repeats(rule) = guess {
+        let prediction = known.predict(url);
+        if let Prediction::Repeats(rule) = prediction {
             let candidate = &known.candidates[&rule];
-            let sampled = if candidate.trial.since > SAMPLE { SAMPLED * 64 } else { SAMPLED };
+            let sampled = if candidate.trial.since > FULL_RATE_SAMPLES {
+                SAMPLE_ONE_IN * 64
+            } else {
+                SAMPLE_ONE_IN
+            };
             if !chance.is_multiple_of(sampled) {
                 let text = candidate.text.as_deref().unwrap_or_default();
-                return Ask::Deferred(By::Rule, format!("{text} makes no difference"));
+                return Decision::Deferred(
+                    DeferReason::Rule,
+                    format!("{text} makes no difference"),
+                );
             }
         }
         let mut late = None;
-        for Pattern { number, text, breadth } in known.patterns(url) {
-            let Some(gain) = known.gains.get(&number) else { continue };
-            let one_in = gain.one_in(breadth);
-            if one_in > 1 && !(chance / SAMPLED).is_multiple_of(u64::from(one_in)) {
-                return Ask::Deferred(By::Yield, text);
+        for Pattern { number, text, kind } in known.patterns(url) {
+            let Some(pattern_yield) = known.yields.get(&number) else { continue };
+            let sample_interval = pattern_yield.sample_interval(kind);
+            if sample_interval > 1
+                && !(chance / SAMPLE_ONE_IN).is_multiple_of(u64::from(sample_interval))
+            {
+                return Decision::Deferred(DeferReason::LowYield, text);
             }
-            if breadth != Breadth::Broad && (gain.estimate() < 0.2 || gain.feeds_itself()) {
+            if kind != PatternKind::Broad
+                && (pattern_yield.estimate() < 0.2 || pattern_yield.feeds_itself())
+            {
                 late = Some(number);
             }
         }
-        match guess {
-            Guess::Perhaps(special, general) => {
+        match prediction {
+            Prediction::Perhaps(special, general) => {
                 if known.candidates.len() < CANDIDATES {
                     let new = || site::Candidate { general, ..Default::default() };
                     known.candidates.entry(special).or_insert_with(new);
                 }
-                Ask::Late(special)
+                Decision::Late(special)
             }
-            Guess::Repeats(rule) => Ask::Late(rule),
-            Guess::Open => late.map_or(Ask::Now, Ask::Late),
+            Prediction::Repeats(rule) => Decision::Late(rule),
+            Prediction::Open => late.map_or(Decision::Now, Decision::Late),
         }
     }
 
@@ -375,15 +395,15 @@ impl Learner {
     }
 
     /// How likely the next page of a group has a new text.
-    pub(crate) fn gain(&self, site: &str, group: u32) -> f32 {
+    pub(crate) fn estimated_yield(&self, site: &str, group: u32) -> f32 {
         let Some(site) = self.sites.get(site) else { return 1.0 };
-        let of_candidate = site.failing(group);
-        let of_pattern = || site.gains.get(&group).map(gain::Gain::estimate);
+        let of_candidate = site.failure_rate(group);
+        let of_pattern = || site.yields.get(&group).map(PatternYield::estimate);
         of_candidate.or_else(of_pattern).unwrap_or(0.5)
     }
 
     /// The sites of which more is wanted than when this was called last.
-    pub(crate) fn take_changed(&mut self) -> HashSet<Box<str>> {
+    pub(crate) fn take_sites_to_requeue(&mut self) -> HashSet<Box<str>> {
         std::mem::take(&mut self.changed)
     }
 
@@ -466,15 +486,18 @@ impl Learner {
         let site = self.site(site);
         let patterns = site.patterns(url);
         let shown = patterns.first().map(|it| it.text.clone()).unwrap_or_default();
-        if let Guess::Repeats(rule) = site.guess(url) {
+        if let Prediction::Repeats(rule) = site.predict(url) {
             let trial = site.candidates[&rule].trial;
-            return (shown, f64::from(trial.failing()), trial.failing_at_most());
+            return (shown, f64::from(trial.failure_rate()), trial.failure_rate_bound());
         }
-        let gains =
-            patterns.iter().filter_map(|it| Some((it.breadth, site.gains.get(&it.number)?)));
-        let closed = gains.max_by_key(|(breadth, gain)| gain.one_in(*breadth));
-        let (estimate, most) = closed.map_or((0.5, 1.0), |(_, gain)| {
-            (f64::from(gain.estimate()), upper_bound(gain.misses(), 0).max(gain.estimate().into()))
+        let yields = patterns.iter().filter_map(|it| Some((it.kind, site.yields.get(&it.number)?)));
+        let closed =
+            yields.max_by_key(|(kind, pattern_yield)| pattern_yield.sample_interval(*kind));
+        let (estimate, most) = closed.map_or((0.5, 1.0), |(_, pattern_yield)| {
+            (
+                f64::from(pattern_yield.estimate()),
+                upper_bound(pattern_yield.misses(), 0).max(pattern_yield.estimate().into()),
+            )
         });
         (shown, estimate, most)
     }

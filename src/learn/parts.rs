@@ -4,13 +4,13 @@ use url::Url;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Parts that are looked at: the longest path and query, so that the cost of a URL is bounded.
-const MOST: usize = 12;
+const MAX_PARTS: usize = 12;
 /// From this number of segments on, paths have the same shape.
-const DEEP: usize = 10;
+const MAX_DEPTH: usize = 10;
 
 /// What kind of text a segment or value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Form {
+pub(super) enum TextKind {
     /// Letters, perhaps with digits in between.
     Word,
     /// Digits only.
@@ -78,7 +78,7 @@ impl<'a> Parts<'a> {
             prefixes.push(prefix);
             prefix = hash(segment, prefix);
             let hash = hash(segment, 16 + u64::from(place));
-            if usize::from(place) < MOST {
+            if usize::from(place) < MAX_PARTS {
                 let (kind, blank) = (PartKind::Segment(place), 0x9e37_79b9 + u64::from(place));
                 list.push(Part { kind, name: "", value: segment, hash, blank });
             } else {
@@ -90,7 +90,7 @@ impl<'a> Parts<'a> {
         for (number, parameter) in parameters.enumerate() {
             let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
             let hash = hash(value, hash(name, 3));
-            if number < MOST {
+            if number < MAX_PARTS {
                 list.push(Part { kind: PartKind::Parameter, name, value, hash, blank: 0 });
             } else {
                 rest = rest.wrapping_add(hash);
@@ -114,9 +114,9 @@ impl<'a> Parts<'a> {
     }
 
     /// Whether a segment that is a word occurs twice.
-    pub(super) fn repeats(&self) -> bool {
+    pub(super) fn repeats_a_segment(&self) -> bool {
         let words: Vec<u64> = (self.segments())
-            .filter(|part| form(part.value) == Form::Word && !part.value.is_empty())
+            .filter(|part| text_kind(part.value) == TextKind::Word && !part.value.is_empty())
             .map(|part| hash(part.value, 0))
             .collect();
         words.iter().enumerate().any(|(place, word)| words[..place].contains(word))
@@ -126,21 +126,23 @@ impl<'a> Parts<'a> {
     pub(super) fn pattern(&self, host: &str, literal: bool) -> String {
         let mut shape = host.to_owned();
         let segments: Vec<_> = self.segments().collect();
-        if self.repeats() {
+        if self.repeats_a_segment() {
             shape.push_str("/…repeated…");
-        } else if segments.len() > DEEP {
+        } else if segments.len() > MAX_DEPTH {
             shape.push_str("/…deep…");
         } else {
             for (place, part) in segments.iter().enumerate() {
                 shape.push('/');
                 let (stem, end) = part.value.rsplit_once('.').unwrap_or((part.value, ""));
                 let is_last = place + 1 == segments.len();
-                match form(part.value) {
+                match text_kind(part.value) {
                     _ if part.value.is_empty() => {}
-                    Form::Number => shape.push('#'),
-                    Form::Word if literal && place == 0 && !is_last => shape.push_str(part.value),
+                    TextKind::Number => shape.push('#'),
+                    TextKind::Word if literal && place == 0 && !is_last => {
+                        shape.push_str(part.value)
+                    }
                     _ if !is_last => shape.push('*'),
-                    _ if literal && form(stem) == Form::Number => shape.push('#'),
+                    _ if literal && text_kind(stem) == TextKind::Number => shape.push('#'),
                     _ => shape.push('*'),
                 }
                 if is_last && !end.is_empty() && end.len() < 6 {
@@ -155,7 +157,7 @@ impl<'a> Parts<'a> {
         if !literal && !names.is_empty() {
             names = vec!["…"];
         }
-        for (place, name) in names.into_iter().take(MOST).enumerate() {
+        for (place, name) in names.into_iter().take(MAX_PARTS).enumerate() {
             shape.push(if place == 0 { '?' } else { '&' });
             shape.push_str(&name[..name.floor_char_boundary(40)]);
         }
@@ -164,13 +166,17 @@ impl<'a> Parts<'a> {
 }
 
 /// What kind of text this is.
-pub(super) fn form(text: &str) -> Form {
+pub(super) fn text_kind(text: &str) -> TextKind {
     let bytes = text.as_bytes();
     let digits = bytes.iter().filter(|byte| byte.is_ascii_digit()).count();
     let letters = bytes.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
     if !bytes.is_empty() && digits == bytes.len() {
-        return Form::Number;
+        return TextKind::Number;
     }
     let is_plain = digits + letters + 6 >= bytes.len();
-    if bytes.len() >= 12 && is_plain && digits * 8 >= bytes.len() { Form::Id } else { Form::Word }
+    if bytes.len() >= 12 && is_plain && digits * 8 >= bytes.len() {
+        TextKind::Id
+    } else {
+        TextKind::Word
+    }
 }

@@ -101,7 +101,7 @@ impl Counterparts {
 }
 
 /// A number for something, from its parts.
-pub(super) fn number(parts: &[u64]) -> u32 {
+pub(super) fn candidate_id(parts: &[u64]) -> u32 {
     let mixed = parts
         .iter()
         .fold(0_u64, |all, part| (all.rotate_left(7) ^ part).wrapping_mul(0x9e37_79b9_7f4a_7c15));
@@ -147,41 +147,41 @@ impl RulePart {
             }),
         };
         let mut all = Counterparts::ALL.into_iter().flat_map(restricted);
-        let is_it = |it: &Self| it.number() == number;
+        let is_it = |it: &Self| it.candidate_id() == number;
         all.find(|it| part.kind != PartKind::Parameter && is_it(it)).unwrap_or(plain)
     }
 
     /// Its number among the candidates of a site.
-    pub(super) fn number(&self) -> u32 {
+    pub(super) fn candidate_id(&self) -> u32 {
         match self {
-            Self::Parameter(name) => number(&[1, hash(name, 0)]),
+            Self::Parameter(name) => candidate_id(&[1, hash(name, 0)]),
             Self::Segment { prefix, only } => {
                 let segments = || prefix.split('/').skip(1);
                 let place = segments().count() as u64;
                 let prefix = segments().fold(hash("/", 7), |all, it| hash(it, all));
                 match only {
-                    None => number(&[2, prefix, place]),
-                    Some(only) => only.number(place + 1, prefix, only.value.as_deref()),
+                    None => candidate_id(&[2, prefix, place]),
+                    Some(only) => only.candidate_id(place + 1, prefix, only.value.as_deref()),
                 }
             }
-            Self::Host { name, only: Some(only) } => only.number(0, 0, name.as_deref()),
+            Self::Host { name, only: Some(only) } => only.candidate_id(0, 0, name.as_deref()),
             Self::Host { name, only: None } => {
-                number(&[8, hash(name.as_deref().unwrap_or_default(), 0)])
+                candidate_id(&[8, hash(name.as_deref().unwrap_or_default(), 0)])
             }
             Self::Order => ORDER,
-            Self::Tail(length) => number(&[5, u64::from(*length)]),
+            Self::Tail(length) => candidate_id(&[5, u64::from(*length)]),
         }
     }
 }
 
 impl Only {
-    fn number(&self, place: u64, prefix: u64, value: Option<&str>) -> u32 {
+    fn candidate_id(&self, place: u64, prefix: u64, value: Option<&str>) -> u32 {
         let state = self.counterparts as u64;
         match value {
-            None => number(&[3, place, prefix, state]),
+            None => candidate_id(&[3, place, prefix, state]),
             Some(value) => {
                 let next = self.next.as_deref().map_or(0, |next| hash(next, 0));
-                number(&[4, place, prefix, state, next, hash(value, 0)])
+                candidate_id(&[4, place, prefix, state, next, hash(value, 0)])
             }
         }
     }
@@ -395,7 +395,7 @@ mod tests {
             let json = format!("{{\"site\":\"example.org\",{keys},\"trials\":50,\"failures\":1}}");
             let rule = read(&json).unwrap();
             assert_eq!(serde_json::to_string(&rule).unwrap(), json);
-            assert!(numbers.insert(rule.part.number()), "{keys}");
+            assert!(numbers.insert(rule.part.candidate_id()), "{keys}");
         }
     }
 

@@ -7,9 +7,9 @@ use url::Url;
 
 use super::{
     classes::Classes,
-    gain::{Breadth, Chain, Gain},
-    parts::{Form, Part, PartKind, Parts, form, hash},
-    rule::{ORDER, RulePart, number},
+    parts::{Part, PartKind, Parts, TextKind, hash, text_kind},
+    pattern_yield::{Chain, PatternKind, PatternYield},
+    rule::{ORDER, RulePart, candidate_id},
     trial::{CAREFUL, QUICK, SAFE, Test, Trial},
 };
 use crate::page::DocId;
@@ -24,7 +24,7 @@ const RECENT_LENGTH: usize = 256;
 /// The last redirects of a site that are remembered.
 const REDIRECTS: usize = 512;
 /// The mark of a page without a new text in its chain.
-const DULL_PAGE: u16 = 1 << 15;
+const KNOWN_PAGE: u16 = 1 << 15;
 /// Different values after which those of a part that look like ids are taken for such.
 const MANY_VALUES: u32 = 12;
 
@@ -120,7 +120,7 @@ impl Candidate {
 }
 
 /// A part that may make no difference, and the class of the pages that differ in it only.
-struct Axis<'a, 'b> {
+struct PartClass<'a, 'b> {
     part: &'b Part<'a>,
     class: u64,
     value: u16,
@@ -130,7 +130,7 @@ struct Axis<'a, 'b> {
 
 /// What is known of a URL before it is fetched.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Guess {
+pub(super) enum Prediction {
     /// Nothing against it.
     Open,
     /// It may repeat a page: the candidate, and a more general one.
@@ -144,7 +144,7 @@ pub(super) enum Guess {
 pub(super) struct Site {
     classes: Classes<Class>,
     pub(super) candidates: HashMap<u32, Candidate>,
-    pub(super) gains: HashMap<u32, Gain>,
+    pub(super) yields: HashMap<u32, PatternYield>,
     pub(super) hosts: Vec<u64>,
     /// Parameters of the page judged last that make no difference on other sites.
     pub(super) elsewhere: Vec<u64>,
@@ -180,7 +180,7 @@ fn median(mut numbers: Vec<u32>) -> u32 {
 }
 
 /// Parameters that often make a difference on a few pages.
-fn is_delicate(name: &str) -> bool {
+fn is_content_parameter(name: &str) -> bool {
     let names = ["hl", "lang", "language", "locale", "page", "p", "id", "q", "query", "search"];
     names.contains(&name.to_ascii_lowercase().as_str())
 }
@@ -194,7 +194,7 @@ impl Site {
         };
         self.classes.size()
             + table(self.candidates.capacity(), size_of::<(u32, Candidate)>())
-            + table(self.gains.capacity(), size_of::<(u32, Gain)>())
+            + table(self.yields.capacity(), size_of::<(u32, PatternYield)>())
             + self.candidates.len() * 8
             + self.recent.capacity() * size_of::<(Box<str>, u32)>()
             + self.recent_bytes
@@ -209,15 +209,15 @@ impl Site {
             let most = median(others.map(|it| it.trial.n).collect());
             self.candidates.retain(|_, it| it.part.is_some() || it.trial.n > most);
         }
-        if self.gains.len() >= CANDIDATES {
-            let most = median(self.gains.values().map(|it| it.fetched).collect());
-            self.gains.retain(|_, it| it.fetched > most);
+        if self.yields.len() >= CANDIDATES {
+            let most = median(self.yields.values().map(|it| it.fetched).collect());
+            self.yields.retain(|_, it| it.fetched > most);
         }
     }
 
     /// The key of a URL without the parts that rules leave out.
-    fn reduced(&self, parts: &Parts<'_>) -> u64 {
-        let is_left_out = |part: &&Part<'_>| self.is_accepted(Self::plain(parts, part));
+    fn reduced_key(&self, parts: &Parts<'_>) -> u64 {
+        let is_left_out = |part: &&Part<'_>| self.is_accepted(Self::candidate_of(parts, part));
         let left_out = parts.list.iter().filter(is_left_out);
         left_out.fold(parts.key, |key, part| Parts::without(key, part))
     }
@@ -227,20 +227,20 @@ impl Site {
     }
 
     /// The candidate that this part makes no difference anywhere.
-    fn plain(parts: &Parts<'_>, part: &Part<'_>) -> u32 {
+    fn candidate_of(parts: &Parts<'_>, part: &Part<'_>) -> u32 {
         match part.kind {
-            PartKind::Host => number(&[8, hash(part.value, 0)]),
-            PartKind::Parameter => number(&[1, hash(part.name, 0)]),
+            PartKind::Host => candidate_id(&[8, hash(part.value, 0)]),
+            PartKind::Parameter => candidate_id(&[1, hash(part.name, 0)]),
             PartKind::Segment(place) => {
-                number(&[2, parts.prefixes[usize::from(place)], u64::from(place)])
+                candidate_id(&[2, parts.prefixes[usize::from(place)], u64::from(place)])
             }
         }
     }
 
     /// The parts that may make no difference, with the classes.
-    fn axes<'a, 'b>(&self, parts: &'b Parts<'a>, key: u64) -> Vec<Axis<'a, 'b>> {
-        let axis = |part: &'b Part<'a>| {
-            let left_out = self.is_accepted(Self::plain(parts, part));
+    fn part_classes<'a, 'b>(&self, parts: &'b Parts<'a>, key: u64) -> Vec<PartClass<'a, 'b>> {
+        let part_class = |part: &'b Part<'a>| {
+            let left_out = self.is_accepted(Self::candidate_of(parts, part));
             let class = if left_out { key } else { Parts::without(key, part) };
             let bit = match part.kind {
                 PartKind::Host => 1,
@@ -248,20 +248,20 @@ impl Site {
                 PartKind::Parameter => 0,
             };
             let value = (hash(part.value, 9) >> 48) as u16;
-            Axis { part, class, value, bit }
+            PartClass { part, class, value, bit }
         };
-        parts.list.iter().map(axis).collect()
+        parts.list.iter().map(part_class).collect()
     }
 
     /// The candidates to which a page belongs that differs from a known one in this part, the most general first.
     fn candidates_of(
         &self,
         parts: &Parts<'_>,
-        all: &[Axis<'_, '_>],
-        axis: &Axis<'_, '_>,
+        all: &[PartClass<'_, '_>],
+        part_class: &PartClass<'_, '_>,
     ) -> Vec<(u32, Test)> {
-        let part = axis.part;
-        let plain = Self::plain(parts, part);
+        let part = part_class.part;
+        let plain = Self::candidate_of(parts, part);
         let place = match part.kind {
             PartKind::Parameter => {
                 return vec![(plain, self.test_of(plain, part))];
@@ -272,14 +272,15 @@ impl Site {
         let prefix =
             if place == 0 { 0 } else { parts.prefixes[usize::try_from(place).unwrap_or(1) - 1] };
         // Pages that differ from this one in another part: what came of leaving out this one there?
-        let others = all.iter().filter(|other| other.bit != 0 && other.bit != axis.bit);
+        let others = all.iter().filter(|other| other.bit != 0 && other.bit != part_class.bit);
         let others = others.filter_map(|other| self.classes.get(other.class));
-        let others = others.filter(|class| (class.same | class.different) & axis.bit != 0);
+        let others = others.filter(|class| (class.same | class.different) & part_class.bit != 0);
         // The fewer pages it has, the more they have in common with this one.
         let nearest = others.min_by_key(|class| class.members);
-        let (same, different) =
-            nearest.map_or((0, 0), |class| (class.same & axis.bit, class.different & axis.bit));
-        let class = self.classes.get(axis.class).copied().unwrap_or_default();
+        let (same, different) = nearest.map_or((0, 0), |class| {
+            (class.same & part_class.bit, class.different & part_class.bit)
+        });
+        let class = self.classes.get(part_class.class).copied().unwrap_or_default();
         let agree = class.members > 1 && class.groups[1] == 0;
         let state = match (same != 0, different != 0) {
             (false, false) if agree => 4,
@@ -290,8 +291,8 @@ impl Site {
         let next = next.map_or(0, |part| hash(part.value, 0));
         vec![
             (plain, self.test_of(plain, part)),
-            (number(&[3, place, prefix, state]), test),
-            (number(&[4, place, prefix, state, next, hash(part.value, 0)]), test),
+            (candidate_id(&[3, place, prefix, state]), test),
+            (candidate_id(&[4, place, prefix, state, next, hash(part.value, 0)]), test),
         ]
     }
 
@@ -301,7 +302,7 @@ impl Site {
         let has_many = candidate.is_some_and(|it| it.values.count_ones() >= MANY_VALUES);
         let has_ids = has_many && candidate.is_some_and(|it| it.ids * 10 > it.trial.n * 9);
         match part.kind {
-            _ if is_delicate(part.name) => CAREFUL,
+            _ if is_content_parameter(part.name) => CAREFUL,
             PartKind::Parameter if has_many || self.elsewhere.contains(&hash(part.name, 0)) => {
                 QUICK
             }
@@ -314,35 +315,35 @@ impl Site {
     /// A page was judged: its text has this number. Returns whether a rule was learnt or revoked.
     pub(super) fn judged(&mut self, url: &Url, group: u32, is_new: bool) -> bool {
         let parts = Parts::of(url);
-        let key = self.reduced(&parts);
-        let axes = self.axes(&parts, key);
+        let key = self.reduced_key(&parts);
+        let part_classes = self.part_classes(&parts, key);
         let mut changed = false;
         let mut outcomes = Vec::new();
         let mut tried = Vec::new();
-        for axis in &axes {
-            let Some(class) = self.twins(axis) else { continue };
+        for part_class in &part_classes {
+            let Some(class) = self.class_of(part_class) else { continue };
             let same = class.has(group);
             // If it repeats some other page, that says nothing about this part.
             if !same && !is_new {
                 continue;
             }
-            outcomes.push((axis.bit, same));
-            tried.push((Self::plain(&parts, axis.part), same));
-            if axis.part.kind == PartKind::Parameter && !self.is_replay {
-                self.tried.push((hash(axis.part.name, 0), same));
+            outcomes.push((part_class.bit, same));
+            tried.push((Self::candidate_of(&parts, part_class.part), same));
+            if part_class.part.kind == PartKind::Parameter && !self.is_replay {
+                self.tried.push((hash(part_class.part.name, 0), same));
             }
-            for (number, test) in self.candidates_of(&parts, &axes, axis) {
-                changed |= self.try_candidate(number, test, axis.part, same, &parts);
+            for (number, test) in self.candidates_of(&parts, &part_classes, part_class) {
+                changed |= self.try_candidate(number, test, part_class.part, same, &parts);
             }
         }
-        changed |= self.try_tails(&parts, group, is_new);
+        changed |= self.try_suffixes(&parts, group, is_new);
         changed |= self.try_suspects(&parts, key, group, is_new, &tried);
         // Pages with one more parameter differ from this one in that.
         self.class(key).add(group, ABSENT);
-        for axis in &axes {
-            let class = self.class(axis.class);
-            class.add(group, axis.value);
-            for (bit, same) in outcomes.iter().filter(|(bit, _)| *bit != axis.bit) {
+        for part_class in &part_classes {
+            let class = self.class(part_class.class);
+            class.add(group, part_class.value);
+            for (bit, same) in outcomes.iter().filter(|(bit, _)| *bit != part_class.bit) {
                 if *same { class.same |= bit } else { class.different |= bit }
             }
         }
@@ -383,7 +384,7 @@ impl Site {
                     && may_be_suspect(part)
                     && !other.list.iter().any(|it| it.is_same(part))
                 {
-                    all.push(Self::plain(parts, part));
+                    all.push(Self::candidate_of(parts, part));
                 }
             }
             all
@@ -409,7 +410,7 @@ impl Site {
         key: u64,
     ) -> (Vec<(u32, &'b Part<'a>)>, u64) {
         let number = |part: &'b Part<'a>| {
-            let number = Self::plain(parts, part);
+            let number = Self::candidate_of(parts, part);
             self.suspects.contains(&number).then_some((number, part))
         };
         let suspects: Vec<_> = parts.list.iter().filter_map(number).collect();
@@ -482,7 +483,7 @@ impl Site {
             })
         };
         let Some(part) = parts.parameters().find(other) else { return false };
-        let number = Self::plain(&parts, part);
+        let number = Self::candidate_of(&parts, part);
         self.try_candidate(number, self.test_of(number, part), part, true, &parts)
     }
 
@@ -493,7 +494,7 @@ impl Site {
             let Some((_, url)) = self.redirects.remove(place) else { break };
             let Ok(url) = Url::parse(&url) else { break };
             let parts = Parts::of(&url);
-            self.add(&parts, self.reduced(&parts), group);
+            self.add(&parts, self.reduced_key(&parts), group);
             self.remember(&url, group);
             key = parts.key;
         }
@@ -501,9 +502,10 @@ impl Site {
 
     /// Adds a page to the classes of its parts.
     fn add(&mut self, parts: &Parts<'_>, key: u64, group: u32) {
-        let axes: Vec<_> = self.axes(parts, key).iter().map(|it| (it.class, it.value)).collect();
+        let part_classes: Vec<_> =
+            self.part_classes(parts, key).iter().map(|it| (it.class, it.value)).collect();
         self.class(key).add(group, ABSENT);
-        for (class, value) in axes {
+        for (class, value) in part_classes {
             self.class(class).add(group, value);
         }
         if let Some(order) = order_of(parts, key) {
@@ -533,7 +535,7 @@ impl Site {
         for (url, group) in &recent {
             let Ok(url) = Url::parse(url) else { continue };
             let parts = Parts::of(&url);
-            let key = self.reduced(&parts);
+            let key = self.reduced_key(&parts);
             if !self.suspects.is_empty() {
                 let (suspects, class) = self.suspects_of(&parts, key);
                 let bits = suspects.iter().fold(0, |all, (_, part)| all | value_bit(part));
@@ -550,8 +552,8 @@ impl Site {
     }
 
     /// The class of pages that differ in this part, if there are any.
-    fn twins(&self, axis: &Axis<'_, '_>) -> Option<&Class> {
-        self.classes.get(axis.class).filter(|class| class.differs(axis.value))
+    fn class_of(&self, part_class: &PartClass<'_, '_>) -> Option<&Class> {
+        self.classes.get(part_class.class).filter(|class| class.differs(part_class.value))
     }
 
     fn try_number(&mut self, number: u32, test: Test, same: bool, part: RulePart) -> bool {
@@ -569,10 +571,10 @@ impl Site {
 
     /// How often a candidate fails; with few trials, by a more general one.
     #[allow(clippy::cast_precision_loss, reason = "an estimate")]
-    pub(super) fn failing(&self, number: u32) -> Option<f32> {
+    pub(super) fn failure_rate(&self, number: u32) -> Option<f32> {
         let candidate = self.candidates.get(&number)?;
         let general = self.candidates.get(&candidate.general).filter(|it| it.trial.n > 0);
-        let prior = general.map_or(0.5, |it| it.trial.failing());
+        let prior = general.map_or(0.5, |it| it.trial.failure_rate());
         let Trial { n, failures, .. } = candidate.trial;
         Some((failures as f32 + 4.0 * prior) / (n as f32 + 4.0))
     }
@@ -607,15 +609,15 @@ impl Site {
     }
 
     /// Tries whether pages with the same last segments are the same.
-    fn try_tails(&mut self, parts: &Parts<'_>, group: u32, is_new: bool) -> bool {
+    fn try_suffixes(&mut self, parts: &Parts<'_>, group: u32, is_new: bool) -> bool {
         let mut changed = false;
-        for (length, class) in tails(parts) {
+        for (length, class) in suffix_keys(parts) {
             let is_longer = parts.segments().count() > length;
             if let Some(known) = self.classes.get(class).filter(|_| is_longer) {
                 let same = known.has(group);
                 if same || is_new {
                     let part = RulePart::Tail(u8::try_from(length).unwrap_or(u8::MAX));
-                    changed |= self.try_number(part.number(), SAFE, same, part);
+                    changed |= self.try_number(part.candidate_id(), SAFE, same, part);
                 }
             }
             self.class(class).add(group, 0);
@@ -628,29 +630,29 @@ impl Site {
     }
 
     /// What is known of a URL that was not fetched.
-    pub(super) fn guess(&self, url: &Url) -> Guess {
+    pub(super) fn predict(&self, url: &Url) -> Prediction {
         let parts = Parts::of(url);
-        let key = self.reduced(&parts);
-        let axes = self.axes(&parts, key);
+        let key = self.reduced_key(&parts);
+        let part_classes = self.part_classes(&parts, key);
         let mut best: Option<(f32, u32, u32)> = None;
-        for axis in &axes {
-            if self.twins(axis).is_none() {
+        for part_class in &part_classes {
+            if self.class_of(part_class).is_none() {
                 continue;
             }
-            let all = self.candidates_of(&parts, &axes, axis);
+            let all = self.candidates_of(&parts, &part_classes, part_class);
             if let Some((rule, _)) = all.iter().find(|(it, _)| self.is_accepted(*it)) {
-                return Guess::Repeats(*rule);
+                return Prediction::Repeats(*rule);
             }
             // The most special one with some evidence says how likely it is.
             let known = all.iter().rev().find_map(|(it, _)| {
                 let candidate = self.candidates.get(it).filter(|it| it.trial.n >= 4)?;
-                Some((candidate.trial.failing(), all.last().map_or(*it, |last| last.0)))
+                Some((candidate.trial.failure_rate(), all.last().map_or(*it, |last| last.0)))
             });
-            if let Some((failing, special)) = known
-                && failing < best.map_or(0.6, |best| best.0)
+            if let Some((failure_rate, special)) = known
+                && failure_rate < best.map_or(0.6, |best| best.0)
             {
                 let general = all.iter().rev().nth(1).map_or(special, |it| it.0);
-                best = Some((failing, special, general));
+                best = Some((failure_rate, special, general));
             }
         }
         let (suspects, class) = self.suspects_of(&parts, key);
@@ -666,21 +668,21 @@ impl Site {
             && self.classes.contains_key(order)
         {
             return if self.is_accepted(ORDER) {
-                Guess::Repeats(ORDER)
+                Prediction::Repeats(ORDER)
             } else {
-                Guess::Perhaps(ORDER, ORDER)
+                Prediction::Perhaps(ORDER, ORDER)
             };
         }
-        for (length, class) in tails(&parts) {
-            let rule = number(&[5, length as u64]);
+        for (length, class) in suffix_keys(&parts) {
+            let rule = candidate_id(&[5, length as u64]);
             if parts.segments().count() > length
                 && self.classes.contains_key(class)
                 && self.is_accepted(rule)
             {
-                return Guess::Repeats(rule);
+                return Prediction::Repeats(rule);
             }
         }
-        best.map_or(Guess::Open, |(_, special, general)| Guess::Perhaps(special, general))
+        best.map_or(Prediction::Open, |(_, special, general)| Prediction::Perhaps(special, general))
     }
 
     /// The patterns of a URL: its own first.
@@ -693,24 +695,31 @@ impl Site {
         }
         let is_one_of_many = self.hosts.len() >= MANY_HOSTS && !self.hosts[..2].contains(&name);
         let shown = if is_one_of_many { "*" } else { host };
-        let is_odd = parts.repeats() || parts.segments().count() > 10 || is_one_of_many;
+        let is_trap_shaped =
+            parts.repeats_a_segment() || parts.segments().count() > 10 || is_one_of_many;
         let own = parts.pattern(shown, true);
         let shape = parts.pattern(shown, false);
         let mut all = Vec::with_capacity(3);
         if shape != own {
-            all.push((shape, if is_odd { Breadth::Odd } else { Breadth::Broad }));
+            all.push((
+                shape,
+                if is_trap_shaped { PatternKind::TrapShaped } else { PatternKind::Broad },
+            ));
         }
         let mut segments = parts.segments();
         if let (Some(first), Some(_)) = (segments.next(), segments.next())
-            && form(first.value) == Form::Word
+            && text_kind(first.value) == TextKind::Word
         {
-            all.push((format!("{shown}/{}/…", first.value), Breadth::Broad));
+            all.push((format!("{shown}/{}/…", first.value), PatternKind::Broad));
         }
-        all.insert(0, (own, if is_odd { Breadth::Odd } else { Breadth::Own }));
-        let pattern = |(text, breadth): (String, _)| Pattern {
-            number: number(&[6, hash(&text, 0), u64::from(breadth == Breadth::Broad)]),
+        all.insert(
+            0,
+            (own, if is_trap_shaped { PatternKind::TrapShaped } else { PatternKind::Exact }),
+        );
+        let pattern = |(text, kind): (String, _)| Pattern {
+            number: candidate_id(&[6, hash(&text, 0), u64::from(kind == PatternKind::Broad)]),
             text,
-            breadth,
+            kind,
         };
         all.into_iter().map(pattern).collect()
     }
@@ -721,13 +730,13 @@ impl Site {
         let chain = self.classes.get(!key).map_or(0, |class| class.chain);
         #[allow(clippy::cast_possible_truncation, reason = "a hash")]
         let from = key as u32;
-        Chain { links: chain & !DULL_PAGE, from, is_dull: chain & DULL_PAGE != 0 }
+        Chain { links: chain & !KNOWN_PAGE, from, from_known: chain & KNOWN_PAGE != 0 }
     }
 
     /// Remembers the longest chain that led to a page, and whether it had no new text.
-    pub(super) fn set_chain(&mut self, url: &Url, links: u16, is_dull: bool) {
-        let mark = if is_dull { DULL_PAGE } else { 0 };
-        self.class(!Parts::of(url).key).chain = links.min(!DULL_PAGE) | mark;
+    pub(super) fn set_chain(&mut self, url: &Url, links: u16, from_known: bool) {
+        let mark = if from_known { KNOWN_PAGE } else { 0 };
+        self.class(!Parts::of(url).key).chain = links.min(!KNOWN_PAGE) | mark;
     }
 }
 
@@ -736,7 +745,7 @@ impl Site {
 pub(super) struct Pattern {
     pub(super) number: u32,
     pub(super) text: String,
-    pub(super) breadth: Breadth,
+    pub(super) kind: PatternKind,
 }
 
 /// The parameters of a URL, by name.
@@ -749,7 +758,7 @@ pub(super) fn parameters(url: &Url) -> impl Iterator<Item = u64> {
 /// Whether a value looks like an id.
 fn is_id(value: &str) -> bool {
     let has_digit = value.bytes().any(|byte| byte.is_ascii_digit());
-    form(value) == Form::Id || value.len() >= 5 && has_digit
+    text_kind(value) == TextKind::Id || value.len() >= 5 && has_digit
 }
 
 /// Whether several parts like this may make no difference together: words in a path rarely do.
@@ -771,7 +780,7 @@ fn order_of(parts: &Parts<'_>, key: u64) -> Option<u64> {
 }
 
 /// The classes of the pages with the same last one and two segments, on the same host and with the same parameters.
-fn tails(parts: &Parts<'_>) -> Vec<(usize, u64)> {
+fn suffix_keys(parts: &Parts<'_>) -> Vec<(usize, u64)> {
     let segments: Vec<&str> = parts.segments().map(|part| part.value).collect();
     let host = parts.list.first().map_or(0, |part| hash(part.value, 1));
     let names = parts

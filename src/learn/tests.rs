@@ -21,13 +21,14 @@ impl Web {
 
     /// Judges a page with this text.
     fn judge(&mut self, page: u64, session: u64, text: u32) {
-        let gave = if session == 0 || text > 1 << 20 { Gave::New } else { Gave::Repeat };
+        let yielded =
+            if session == 0 || text > 1 << 20 { Yielded::New } else { Yielded::KnownText };
         self.learner.judged(&Page {
             url: &Self::url(page, session),
             site: SITE,
             document: Some(DocId(self.next)),
             text: Some(text),
-            gave,
+            yielded,
             is_redirected: false,
             to: None,
             from: None,
@@ -45,8 +46,9 @@ impl Web {
     }
 
     fn is_deferred(&mut self, page: u64) -> bool {
-        let asked = (1..200).map(|it| self.learner.ask(&Self::url(page, it << 40), SITE));
-        let deferred = asked.filter(|it| matches!(it, Ask::Deferred(By::Rule, _))).count();
+        let asked = (1..200).map(|it| self.learner.decide(&Self::url(page, it << 40), SITE));
+        let deferred =
+            asked.filter(|it| matches!(it, Decision::Deferred(DeferReason::Rule, _))).count();
         deferred > 150
     }
 
@@ -121,7 +123,7 @@ fn a_rule_of_the_configuration_holds_for_its_site_or_for_all() {
 }
 
 /// Judges a page of the site, or a redirect.
-fn judge(learner: &mut Learner, url: &str, text: Option<u32>, gave: Gave, to: Option<&str>) {
+fn judge(learner: &mut Learner, url: &str, text: Option<u32>, yielded: Yielded, to: Option<&str>) {
     let to = to.map(|to| Url::parse(to).unwrap());
     let last = learner.last.0;
     learner.judged(&Page {
@@ -129,7 +131,7 @@ fn judge(learner: &mut Learner, url: &str, text: Option<u32>, gave: Gave, to: Op
         site: SITE,
         document: text.map(|_| DocId(last + 1)),
         text,
-        gave,
+        yielded,
         is_redirected: false,
         to: to.as_ref(),
         from: None,
@@ -138,7 +140,8 @@ fn judge(learner: &mut Learner, url: &str, text: Option<u32>, gave: Gave, to: Op
 
 fn is_deferred_by_rule(learner: &mut Learner, urls: impl Iterator<Item = String>) -> bool {
     let urls: Vec<Url> = urls.map(|url| Url::parse(&url).unwrap()).collect();
-    let deferred = |url: &&Url| matches!(learner.ask(url, SITE), Ask::Deferred(By::Rule, _));
+    let deferred =
+        |url: &&Url| matches!(learner.decide(url, SITE), Decision::Deferred(DeferReason::Rule, _));
     urls.iter().filter(deferred).count() * 10 > urls.len() * 9
 }
 
@@ -154,8 +157,8 @@ fn parts_that_never_change_alone_are_learnt_together_and_known_pages_stay_known(
     };
     for page in 0..200 {
         for visit in 0..2 {
-            let gave = if visit == 0 { Gave::New } else { Gave::Repeat };
-            judge(&mut learner, &url(page, visit), Some(page + 1), gave, None);
+            let yielded = if visit == 0 { Yielded::New } else { Yielded::KnownText };
+            judge(&mut learner, &url(page, visit), Some(page + 1), yielded, None);
         }
     }
     let rules: Vec<_> = learner.rules().iter().map(|it| it.rule.part.to_string()).collect();
@@ -174,11 +177,17 @@ fn a_counter_in_redirects_is_learnt_and_known_targets_are_not_asked_for_again() 
     let go = |page: u32, count: u32| format!("https://example.org/go?to={page}&n={count}");
     for page in 0..200 {
         for count in 0..2 {
-            judge(&mut learner, &go(page, count), None, Gave::Hop, Some(&go(page, count + 1)));
+            judge(
+                &mut learner,
+                &go(page, count),
+                None,
+                Yielded::RedirectUndecided,
+                Some(&go(page, count + 1)),
+            );
         }
         let target = format!("https://example.org/page-{page}?n=3");
-        judge(&mut learner, &go(page, 2), None, Gave::Hop, Some(&target));
-        judge(&mut learner, &target, Some(page + 1), Gave::New, None);
+        judge(&mut learner, &go(page, 2), None, Yielded::RedirectUndecided, Some(&target));
+        judge(&mut learner, &target, Some(page + 1), Yielded::New, None);
     }
     let rules: Vec<_> = learner.rules().iter().map(|it| it.rule.part.to_string()).collect();
     assert_eq!(rules, ["parameter n"]);
@@ -200,7 +209,7 @@ fn visit(learner: &mut Learner, url: &Url, document: u64) {
         site: url.host_str().unwrap(),
         document: Some(DocId(document)),
         text: Some(u32::try_from(document).unwrap()),
-        gave: Gave::New,
+        yielded: Yielded::New,
         is_redirected: false,
         to: None,
         from: None,
@@ -248,12 +257,12 @@ fn a_site_takes_at_most_two_mebibytes() {
             site: SITE,
             document: Some(DocId(page + 1)),
             text: Some(u32::try_from(page % 5_000).unwrap()),
-            gave: if page < 5_000 { Gave::New } else { Gave::Repeat },
+            yielded: if page < 5_000 { Yielded::New } else { Yielded::KnownText },
             is_redirected: false,
             to: None,
             from: None,
         });
-        learner.ask(&Url::parse(&format!("{url}&r={page}")).unwrap(), SITE);
+        learner.decide(&Url::parse(&format!("{url}&r={page}")).unwrap(), SITE);
         largest = largest.max(learner.size);
     }
     assert!(largest <= 2 << 20, "{largest}");
@@ -309,7 +318,7 @@ fn many_hosts() {
         }
         let judged_at = cpu();
         for url in &urls[8..] {
-            std::hint::black_box(learner.ask(url, site));
+            std::hint::black_box(learner.decide(url, site));
         }
         asking += cpu() - judged_at;
         judging += judged_at - kept_at;

@@ -81,13 +81,13 @@ impl Trial {
 
     /// The share of trials that failed: as estimated, with a prior of one half in one trial.
     #[allow(clippy::cast_precision_loss, reason = "an estimate")]
-    pub(super) fn failing(&self) -> f32 {
+    pub(super) fn failure_rate(&self) -> f32 {
         (self.failures as f32 + 0.5) / (self.n as f32 + 1.0)
     }
 
     /// The upper bound of that share, 95 % sure.
     #[allow(clippy::cast_precision_loss, reason = "an estimate")]
-    pub(super) fn failing_at_most(&self) -> f64 {
+    pub(super) fn failure_rate_bound(&self) -> f64 {
         upper_bound(u64::from(self.n), u64::from(self.failures))
     }
 }

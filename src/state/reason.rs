@@ -97,7 +97,7 @@ pub enum Reason {
     Pending = 12,
     /// It is a sitemap: its URLs were taken from it. Decided by `receive` in `crawl/worker.rs`.
     Sitemap = 13,
-    /// A rule that was learnt says that it repeats a known page. Decided before each request: `refuse` in `crawl/recorder/learn.rs`.
+    /// A rule that was learnt says that it repeats a known page. Decided before each request: `defer_or_postpone` in `crawl/recorder/select.rs`.
     Rule = 14,
     /// Its pattern gives too few new texts. Decided like [`Reason::Rule`].
     LowYield = 15,

@@ -218,7 +218,7 @@ impl Recorder {
         };
         let id = self.urls.add(self.filter.state(), &new, late)?;
         if late.is_some() {
-            self.learning.late_hosts.insert(host);
+            self.selection.late_hosts.insert(host);
             self.counts.queued += 1;
             return Ok(());
         }

@@ -4,12 +4,12 @@
 //! batch. Output files are synced before the transaction that records their lengths, and cut to these lengths when the run continues. So
 //! nothing is lost or doubled, whenever the process ends. The recorder runs on a thread of its own and serves [`Request`]s.
 
-mod learn;
 mod links;
 mod record;
 mod report;
 mod retry;
 mod revisit;
+mod select;
 mod start;
 
 #[cfg(test)]
@@ -56,10 +56,10 @@ use crate::{
 };
 
 use super::directory::keep_marks;
-use learn::Learning;
 use links::Sitemaps;
 pub use report::{Standing, report, standing};
 use retry::Failures;
+use select::UrlSelection;
 pub(super) use start::Start;
 
 /// A batch is committed after this many URLs, or after this time. The first batch after a start gets less time, and each one twice as
@@ -262,7 +262,7 @@ pub(super) struct Recorder {
     has_judged: bool,
     /// Other runs whose pages count as seen.
     others: Others,
-    learning: Learning,
+    selection: UrlSelection,
     /// The last failures that are followed by another attempt, by host.
     tried: HashMap<String, String>,
 }
@@ -319,7 +319,7 @@ impl Recorder {
                 return Ok(update);
             }
             Request::Ask(task, reply) => {
-                let update = self.refuse(&task)?;
+                let update = self.defer_or_postpone(&task)?;
                 _ = reply.send(update.is_none());
                 return Ok(update);
             }

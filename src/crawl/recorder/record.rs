@@ -138,7 +138,7 @@ impl Recorder {
             self.host_works(row.host)?;
         }
         self.retry_failures()?;
-        self.rouse(row.host)?;
+        self.release_late(row.host)?;
         let rank = self.round_robin.then(|| self.move_to_back(row.host)).transpose()?;
         self.batch += 1;
         let queued = std::mem::take(&mut self.queued);

@@ -7,10 +7,10 @@ use std::{collections::HashMap, path::Path, sync::Arc, time::Duration};
 
 use super::{
     FIRST_BATCH_TIME, Recorder, Tally, json,
-    learn::Learning,
     links::{Found, Sitemaps},
     report::judged_by,
     retry::Failures,
+    select::UrlSelection,
 };
 use crate::{
     crawl::{
@@ -78,7 +78,7 @@ impl Recorder {
             has_judged: false,
             others,
             tried: HashMap::new(),
-            learning: Learning::new(&plan),
+            selection: UrlSelection::new(&plan),
             scope,
             url_options: plan.crawl.url_options(),
             counts: stored(state, "counts")?.unwrap_or_default(),

@@ -13,14 +13,14 @@ use crate::{
         plan::{CrawlError, Plan},
     },
     filter::Judgement,
-    learn::{Ask, By, Gave, Learner, LearntRule as Rule, Page},
+    learn::{Decision, DeferReason, Learner, LearntRule as Rule, Page, Yielded},
     page::{NormalUrl, Timestamp},
     report::{DeferredUrls, Learnt, LearntRule},
     state::{HostId, Reason, UrlId, UrlKind, UrlOutcome, UrlRow, UrlState},
 };
 
 /// Deferred URLs are looked at again after so many pages, if more of their site is wanted.
-const LOOK_EVERY: u32 = 100;
+const CHECK_INTERVAL: u32 = 100;
 
 /// Patterns of deferred URLs that a report has.
 const PATTERNS: usize = 1_000;
@@ -30,26 +30,26 @@ const FEW_HOPS: u32 = 3;
 
 /// The learner, and the late URLs that it has released.
 #[derive(Debug)]
-pub(super) struct Learning {
+pub(super) struct UrlSelection {
     pub(super) learner: Learner,
     learns: bool,
     /// How many URLs of a host may wait when late ones follow: as many as are in flight.
     width: usize,
     /// Late URLs that were released and not requested yet.
-    roused: HashSet<UrlId>,
+    released: HashSet<UrlId>,
     /// Hosts to which a late URL was added.
     pub(super) late_hosts: BTreeSet<HostId>,
     /// Pages since deferred URLs were looked at.
     pages: u32,
 }
 
-impl Learning {
+impl UrlSelection {
     pub(super) fn new(plan: &Plan) -> Self {
         Self {
             learner: Learner::new(&plan.learn.rules),
             learns: plan.dedup.learns(),
             width: plan.politeness.per_host.get().min(plan.crawl.concurrency.get()),
-            roused: HashSet::new(),
+            released: HashSet::new(),
             late_hosts: BTreeSet::new(),
             pages: 0,
         }
@@ -61,10 +61,10 @@ impl Recorder {
     pub(super) fn learn(
         &mut self,
         row: &UrlRow,
-        judged: Result<(&Judgement, &str), Gave>,
+        judged: Result<(&Judgement, &str), Yielded>,
         to: Option<&NormalUrl>,
     ) -> Result<(), CrawlError> {
-        if !self.learning.learns || row.kind != UrlKind::Page {
+        if !self.selection.learns || row.kind != UrlKind::Page {
             return Ok(());
         }
         let from = row.referrer.map(|id| self.state().url_by_id(id)).transpose()?.flatten();
@@ -73,14 +73,14 @@ impl Recorder {
             Ok((judgement, _)) => self.is_new_here(judgement)?,
             Err(_) => false,
         };
-        let learner = &mut self.learning.learner;
-        let gave = match judged {
-            Err(gave) => gave,
+        let learner = &mut self.selection.learner;
+        let yielded = match judged {
+            Err(yielded) => yielded,
             // Its lines are remembered in any case.
-            Ok((_, text)) => match (is_new, learner.is_novel(text)) {
-                (true, true) => Gave::New,
-                (true, false) => Gave::Dull,
-                (false, _) => Gave::Repeat,
+            Ok((_, text)) => match (is_new, learner.has_new_lines(text)) {
+                (true, true) => Yielded::New,
+                (true, false) => Yielded::KnownLines,
+                (false, _) => Yielded::KnownText,
             },
         };
         let document = judged.ok().map(|(judgement, _)| judgement.id);
@@ -90,7 +90,7 @@ impl Recorder {
             site: row.url.site(),
             document,
             text,
-            gave,
+            yielded,
             is_redirected: row.hops > 0,
             to: to.map(NormalUrl::as_url),
             from: from.as_ref().map(|from| from.url.as_url()),
@@ -104,7 +104,7 @@ impl Recorder {
                 tracing::info!(site, rule = part, trials, failures, is_imported, "rule learnt");
             }
         }
-        self.learning.pages += 1;
+        self.selection.pages += 1;
         Ok(())
     }
 
@@ -116,19 +116,19 @@ impl Recorder {
 
     /// Brings back what is kept of a site, if it is not in memory.
     fn recall(&mut self, site: &str) -> Result<(), CrawlError> {
-        Ok(learnt::recall(self.filter.state(), &mut self.learning.learner, site)?)
+        Ok(learnt::recall(self.filter.state(), &mut self.selection.learner, site)?)
     }
 
     /// Keeps what was learnt, as far as it is due.
     pub(super) fn keep_learnt(&mut self) -> Result<(), CrawlError> {
-        Ok(learnt::keep(self.filter.state(), &mut self.learning.learner, false)?)
+        Ok(learnt::keep(self.filter.state(), &mut self.selection.learner, false)?)
     }
 
     /// Keeps all that was learnt, in the batch that is committed next.
     pub(super) fn keep_all_learnt(&mut self) -> Result<(), CrawlError> {
-        if self.learning.learns {
+        if self.selection.learns {
             self.begin_batch()?;
-            learnt::keep(self.filter.state(), &mut self.learning.learner, true)?;
+            learnt::keep(self.filter.state(), &mut self.selection.learner, true)?;
         }
         Ok(())
     }
@@ -136,7 +136,7 @@ impl Recorder {
     /// The group of a URL that is fetched late because only a duplicate has the link.
     pub(super) fn group(&mut self, url: &NormalUrl) -> Result<u32, CrawlError> {
         self.recall(url.site())?;
-        Ok(self.learning.learner.group(url.as_url(), url.site()))
+        Ok(self.selection.learner.group(url.as_url(), url.site()))
     }
 
     /// Learns from a redirect: a few in a row may lead to a new text.
@@ -146,50 +146,57 @@ impl Recorder {
         target: &Result<NormalUrl, String>,
     ) -> Result<(), CrawlError> {
         let is_new = target.as_ref().is_ok_and(|it| self.urls.find(it.as_str()).is_none());
-        let gave = if is_new && row.hops < FEW_HOPS { Gave::Hop } else { Gave::Nothing };
-        self.learn(row, Err(gave), target.as_ref().ok())
+        let yielded = if is_new && row.hops < FEW_HOPS {
+            Yielded::RedirectUndecided
+        } else {
+            Yielded::RedirectToKnown
+        };
+        self.learn(row, Err(yielded), target.as_ref().ok())
     }
 
     /// Learns again what an earlier start has learnt, from the last pages that it judged, and releases the late URLs of hosts that have no others.
     pub(super) fn learn_again(&mut self) -> Result<(), CrawlError> {
-        if !self.learning.learns {
+        if !self.selection.learns {
             return Ok(());
         }
-        learnt::restore(self.filter.state(), &mut self.learning.learner)?;
+        learnt::restore(self.filter.state(), &mut self.selection.learner)?;
         for host in self.urls.late_hosts() {
-            self.rouse(host)?;
+            self.release_late(host)?;
         }
         Ok(())
     }
 
-    fn ask(&mut self, url: &NormalUrl) -> Result<Ask, CrawlError> {
+    fn decide(&mut self, url: &NormalUrl) -> Result<Decision, CrawlError> {
         self.recall(url.site())?;
-        Ok(self.learning.learner.ask(url.as_url(), url.site()))
+        Ok(self.selection.learner.decide(url.as_url(), url.site()))
     }
 
     /// If a URL is not worth a request now, records that.
-    pub(super) fn refuse(&mut self, task: &Arc<Task>) -> Result<Option<Update>, CrawlError> {
+    pub(super) fn defer_or_postpone(
+        &mut self,
+        task: &Arc<Task>,
+    ) -> Result<Option<Update>, CrawlError> {
         let row = &task.queued.url;
         // Seeds are always fetched, and so are late URLs that were released.
         let is_exempt = row.kind != UrlKind::Page || self.never_defers(row.seed);
-        if !self.learning.learns || is_exempt || self.urls.depth(row.id)? == 0 {
+        if !self.selection.learns || is_exempt || self.urls.depth(row.id)? == 0 {
             return Ok(None);
         }
-        let is_roused = self.learning.roused.remove(&row.id);
-        match self.ask(&row.url)? {
-            Ask::Now => Ok(None),
-            Ask::Late(_) if is_roused => Ok(None),
-            Ask::Late(group) => {
+        let is_released = self.selection.released.remove(&row.id);
+        match self.decide(&row.url)? {
+            Decision::Now => Ok(None),
+            Decision::Late(_) if is_released => Ok(None),
+            Decision::Late(group) => {
                 self.urls.postpone(row.host, task.queued.seq, row.id, group)?;
-                self.rouse(row.host)?;
+                self.release_late(row.host)?;
                 let rank = self.round_robin.then(|| self.move_to_back(row.host)).transpose()?;
                 self.batch += 1;
                 let queued = std::mem::take(&mut self.queued);
                 let recorded = Recorded { queued, rank, ..Recorded::default() };
                 Ok(Some(Update::Recorded(Arc::clone(task), recorded, self.counts)))
             }
-            Ask::Deferred(by, why) => {
-                self.put_off(row, by, &why)?;
+            Decision::Deferred(by, why) => {
+                self.record_deferred(row, by, &why)?;
                 self.finish_url(Arc::clone(task), false, false).map(Some)
             }
         }
@@ -201,10 +208,15 @@ impl Recorder {
     }
 
     /// Records that a URL is deferred.
-    fn put_off(&mut self, row: &UrlRow, by: By, why: &str) -> Result<(), CrawlError> {
+    fn record_deferred(
+        &mut self,
+        row: &UrlRow,
+        by: DeferReason,
+        why: &str,
+    ) -> Result<(), CrawlError> {
         let reason = match by {
-            By::Rule => Reason::Rule,
-            By::Yield => Reason::LowYield,
+            DeferReason::Rule => Reason::Rule,
+            DeferReason::LowYield => Reason::LowYield,
         };
         let (state, at) = (UrlState::Skipped(reason), Timestamp::now());
         let outcome = UrlOutcome { state, cause: None, detail: Some(why), status: None, at };
@@ -213,41 +225,42 @@ impl Recorder {
     }
 
     /// Releases late URLs of hosts whose other URLs are done: of this host, and of hosts that got new late URLs.
-    pub(super) fn rouse(&mut self, host: HostId) -> Result<(), CrawlError> {
-        if !self.learning.learns {
+    pub(super) fn release_late(&mut self, host: HostId) -> Result<(), CrawlError> {
+        if !self.selection.learns {
             return Ok(());
         }
-        self.rouse_host(host)?;
-        while let Some(host) = self.learning.late_hosts.pop_first() {
-            self.rouse_host(host)?;
+        self.release_late_of_host(host)?;
+        while let Some(host) = self.selection.late_hosts.pop_first() {
+            self.release_late_of_host(host)?;
         }
-        if self.learning.pages >= LOOK_EVERY || self.urls.queue_len() <= 1 {
-            self.learning.pages = 0;
-            self.give_back()?;
+        if self.selection.pages >= CHECK_INTERVAL || self.urls.queue_len() <= 1 {
+            self.selection.pages = 0;
+            self.requeue_deferred()?;
         }
         Ok(())
     }
 
-    fn rouse_host(&mut self, host: HostId) -> Result<(), CrawlError> {
-        while self.urls.has_fewer(host, self.learning.width) {
-            let Some((id, group, gain)) = self.next_late(host)? else { break };
+    fn release_late_of_host(&mut self, host: HostId) -> Result<(), CrawlError> {
+        while self.urls.has_fewer(host, self.selection.width) {
+            let Some((id, group, estimate)) = self.next_late(host)? else { break };
             let Some(row) = self.state().url_by_id(id)? else { continue };
-            let ask = self.ask(&row.url)?;
-            match ask {
-                Ask::Deferred(by, why) if !self.never_defers(row.seed) => {
+            let decision = self.decide(&row.url)?;
+            match decision {
+                Decision::Deferred(by, why) if !self.never_defers(row.seed) => {
                     self.counts.queued = self.counts.queued.saturating_sub(1);
-                    self.put_off(&row, by, &why)?;
+                    self.record_deferred(&row, by, &why)?;
                 }
                 // What is known of it has changed: others come first.
-                Ask::Late(now)
+                Decision::Late(now)
                     if now != group
-                        && self.learning.learner.gain(row.url.site(), now) < gain * 0.9 =>
+                        && self.selection.learner.estimated_yield(row.url.site(), now)
+                            < estimate * 0.9 =>
                 {
                     self.urls.put_late(host, id, now)?;
                 }
-                Ask::Late(_) | Ask::Now | Ask::Deferred(..) => {
+                Decision::Late(_) | Decision::Now | Decision::Deferred(..) => {
                     self.urls.put(self.filter.state(), host, id)?;
-                    self.learning.roused.insert(id);
+                    self.selection.released.insert(id);
                     self.report_queued(host)?;
                 }
             }
@@ -259,12 +272,12 @@ impl Recorder {
     fn next_late(&mut self, host: HostId) -> Result<Option<(UrlId, u32, f32)>, CrawlError> {
         let Some((_, first)) = self.urls.late_groups(host).next() else { return Ok(None) };
         let Some(row) = self.state().url_by_id(first)? else { return Ok(None) };
-        let learner = &self.learning.learner;
-        let gain = |group| learner.gain(row.url.site(), group);
-        let groups = self.urls.late_groups(host).map(|(group, id)| (gain(group), group, id));
+        let learner = &self.selection.learner;
+        let estimate = |group| learner.estimated_yield(row.url.site(), group);
+        let groups = self.urls.late_groups(host).map(|(group, id)| (estimate(group), group, id));
         let best = groups.max_by(|a, b| a.0.total_cmp(&b.0).then(b.2.cmp(&a.2)));
-        let Some((gain, group, _)) = best else { return Ok(None) };
-        Ok(self.urls.pop_late(host, group).map(|id| (id, group, gain)))
+        let Some((estimate, group, _)) = best else { return Ok(None) };
+        Ok(self.urls.pop_late(host, group).map(|id| (id, group, estimate)))
     }
 
     /// What was learnt, and which URLs are deferred by it, for the report.
@@ -277,13 +290,13 @@ impl Recorder {
             revoked: is_revoked,
             imported: is_imported,
         };
-        let rules = learnt::rules(self.state(), &self.learning.learner)?;
+        let rules = learnt::rules(self.state(), &self.selection.learner)?;
         let rules = rules.into_iter().map(rule).collect();
         let mut deferred = BTreeMap::<(String, Reason, String), (u64, f64, f64)>::new();
         for row in self.state().learnt_urls()? {
             let UrlState::Skipped(by) = row.state else { continue };
             self.recall(row.url.site())?;
-            let learner = &mut self.learning.learner;
+            let learner = &mut self.selection.learner;
             let (pattern, new, most) = learner.estimate(row.url.as_url(), row.url.site());
             let group = deferred.entry((pattern, by, row.detail.unwrap_or_default())).or_default();
             *group = (group.0 + 1, group.1 + new, group.2 + most);
@@ -299,8 +312,8 @@ impl Recorder {
     }
 
     /// Queues deferred URLs again that are wanted now.
-    fn give_back(&mut self) -> Result<(), CrawlError> {
-        let changed = self.learning.learner.take_changed();
+    fn requeue_deferred(&mut self) -> Result<(), CrawlError> {
+        let changed = self.selection.learner.take_sites_to_requeue();
         if changed.is_empty() {
             return Ok(());
         }
@@ -309,10 +322,10 @@ impl Recorder {
             if !changed.contains(row.url.site()) {
                 continue;
             }
-            let group = match self.ask(&row.url)? {
-                Ask::Deferred(..) => continue,
-                Ask::Late(group) => group,
-                Ask::Now => self.group(&row.url)?,
+            let group = match self.decide(&row.url)? {
+                Decision::Deferred(..) => continue,
+                Decision::Late(group) => group,
+                Decision::Now => self.group(&row.url)?,
             };
             if let Ok(seed) = self.admit(&row.url, row.kind, row.depth, None) {
                 self.urls.requeue(self.filter.state(), &row, seed, Some(group))?;
@@ -324,7 +337,7 @@ impl Recorder {
                 hosts.insert(row.host);
             }
         }
-        hosts.into_iter().try_for_each(|host| self.rouse_host(host))
+        hosts.into_iter().try_for_each(|host| self.release_late_of_host(host))
     }
 }
 

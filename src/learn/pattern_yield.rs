@@ -1,0 +1,207 @@
+//! The yield of a URL pattern: how many of its URLs to request.
+
+use serde::{Deserialize, Serialize};
+
+use super::Yielded;
+
+/// Points of a pattern after which fewer of its pages are asked for: 150 repeats in a row.
+const FULL_POINTS: u32 = 150 * KNOWN_TEXT_POINTS;
+/// The request rate halves after each this many further points.
+const HALVING_POINTS: u32 = 8 * KNOWN_TEXT_POINTS;
+/// Points of a page that repeats another one.
+const KNOWN_TEXT_POINTS: u32 = 8;
+/// Points of a page whose text is new, but not its lines: 240 in a row fill a pattern.
+const KNOWN_LINES_POINTS: u32 = 5;
+/// The same if a page of the pattern led to it, and to few others: 120 in a row.
+const LINKED_POINTS: u32 = 10;
+/// The same at the end of a chain of such pages: 150 in a row, of a wide pattern 100.
+const CHAIN_POINTS: u32 = 8;
+const BROAD_CHAIN_POINTS: u32 = 12;
+/// A page with this many links to a pattern is an index of it.
+const INDEX_LINKS: u32 = 8;
+/// Links in a row within a pattern from which on it feeds itself: an index of all tags or days is no chain.
+const CHAIN_LINKS: u16 = 2;
+/// Pages that a pattern may feed to itself, apart from those that it earns.
+const MAX_SELF_LINKED: u32 = 120;
+/// Most points that a pattern with occasional new texts is allowed.
+const MAX_STEADY_POINTS: u32 = 1_000 * KNOWN_TEXT_POINTS;
+/// Pages that a pattern earns with each new text elsewhere to which it leads.
+const CREDIT_PER_NEW_TEXT: u32 = 2;
+
+/// How much a pattern has in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PatternKind {
+    /// The shape, the first segment and the names of parameters.
+    Exact,
+    /// The same, of a form that many traps have.
+    TrapShaped,
+    /// Less: only pages with hardly any text of their own count.
+    Broad,
+}
+
+/// Links in a row within a pattern that led to a page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Chain {
+    pub(super) links: u16,
+    /// A hash of the page with the last of them.
+    pub(super) from: u32,
+    /// Whether the last of them is on a page without a new text.
+    pub(super) from_known: bool,
+}
+
+/// What the pages of a pattern yielded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct PatternYield {
+    /// Pages received, and redirects.
+    pub(super) fetched: u32,
+    /// New texts among them.
+    pub(super) new: u32,
+    /// Since the last new text, or the last one elsewhere to which a page of this pattern led.
+    misses: u32,
+    /// What they count.
+    points: u32,
+    /// Where the last page was found, and how many before it were found there too.
+    from: u32,
+    fan: u32,
+    /// Pages to which only pages of the pattern itself led.
+    #[serde(rename = "own")]
+    self_linked: u32,
+    /// New texts elsewhere to which pages of the pattern led.
+    #[serde(rename = "earned")]
+    found_elsewhere: u32,
+}
+
+impl PatternYield {
+    /// A page was judged, to which this number of links in a row within the pattern led. Returns whether more of the pattern is wanted than
+    /// before.
+    pub(super) fn add(&mut self, yielded: Yielded, kind: PatternKind, chain: Chain) -> bool {
+        let before = self.sample_interval(kind);
+        self.fetched = self.fetched.saturating_add(1);
+        self.self_linked += u32::from(chain.links >= CHAIN_LINKS);
+        self.fan = if self.from == chain.from { self.fan + 1 } else { 0 };
+        self.from = chain.from;
+        match (yielded, kind) {
+            (Yielded::New, _) => {
+                self.new += 1;
+                self.gained();
+            }
+            (Yielded::KnownLines, _) if !(chain.from_known && chain.links >= CHAIN_LINKS) => {
+                self.missed(if chain.links > 0 && self.fan < INDEX_LINKS {
+                    LINKED_POINTS
+                } else {
+                    KNOWN_LINES_POINTS
+                });
+            }
+            (Yielded::KnownLines, PatternKind::Broad) => self.missed(BROAD_CHAIN_POINTS),
+            (Yielded::KnownLines, _) => self.missed(CHAIN_POINTS),
+            (Yielded::KnownText | Yielded::RedirectToKnown | Yielded::RedirectUndecided, _) => {
+                self.missed(KNOWN_TEXT_POINTS)
+            }
+        }
+        self.sample_interval(kind) < before
+    }
+
+    fn missed(&mut self, points: u32) {
+        self.misses += 1;
+        self.points = self.points.saturating_add(points);
+    }
+
+    fn gained(&mut self) {
+        self.misses = self.misses.min(FULL_POINTS / KNOWN_TEXT_POINTS) / 2;
+        self.points = self.points.min(FULL_POINTS) / 2;
+    }
+
+    /// A page of the pattern redirected to a page without a new text.
+    pub(super) fn record_redirect_to_known(&mut self) {
+        self.missed(KNOWN_TEXT_POINTS);
+    }
+
+    /// A page of the pattern led to a new text elsewhere.
+    pub(super) fn record_new_text_elsewhere(&mut self) -> bool {
+        let before = self.sample_interval(PatternKind::TrapShaped);
+        self.found_elsewhere += 1;
+        self.gained();
+        self.sample_interval(PatternKind::TrapShaped) < before
+    }
+
+    /// One of this many URLs is to be fetched. A pattern whose form many traps have may be without an end in all directions.
+    pub(super) fn sample_interval(&self, kind: PatternKind) -> u32 {
+        let is_trap_shaped = kind == PatternKind::TrapShaped;
+        // What gives little, but steadily, is not ended by chance.
+        let each = self.fetched.checked_div(self.new).unwrap_or(0);
+        let steady = each.saturating_mul(4 * KNOWN_TEXT_POINTS).min(MAX_STEADY_POINTS);
+        let most = if kind == PatternKind::Broad { FULL_POINTS } else { FULL_POINTS.max(steady) };
+        let of_misses = match self.points.checked_sub(most) {
+            Some(more) => 2_u32.saturating_pow(1 + more / HALVING_POINTS),
+            None => 1,
+        };
+        let own = self.self_linked.saturating_sub(self.found_elsewhere * CREDIT_PER_NEW_TEXT);
+        let least = if kind == PatternKind::Broad { 10 } else { 4 };
+        let is_lean = self.new.saturating_mul(least) < self.fetched;
+        let over = match kind {
+            PatternKind::Broad => own.checked_sub(MAX_SELF_LINKED).filter(|_| is_lean),
+            _ => own.checked_sub(MAX_SELF_LINKED).filter(|_| is_trap_shaped || is_lean),
+        };
+        of_misses.max(over.map_or(1, |over| 64 << (over / 16).min(16)))
+    }
+
+    /// Whether mostly pages of the pattern itself lead to its pages.
+    pub(super) fn feeds_itself(&self) -> bool {
+        self.self_linked.saturating_sub(self.found_elsewhere * CREDIT_PER_NEW_TEXT)
+            >= MAX_SELF_LINKED
+    }
+
+    /// How likely the next page has a new text, by what the last ones had.
+    #[allow(clippy::cast_precision_loss, reason = "an estimate")]
+    pub(super) fn estimate(&self) -> f32 {
+        let all = (self.new as f32 + 0.5) / (self.fetched as f32 + 1.0);
+        all.min(1.5 / (self.misses as f32 + 1.5))
+    }
+
+    /// Pages since the last new text.
+    pub(super) fn misses(&self) -> u64 {
+        self.misses.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// After how many such pages in a row fewer are asked for.
+    fn enough(yielded: Yielded, kind: PatternKind, chain: impl Fn(u32) -> Chain) -> Option<u32> {
+        let mut pattern_yield = PatternYield::default();
+        (1..2_000).find(|page| {
+            pattern_yield.add(yielded, kind, chain(*page));
+            pattern_yield.sample_interval(kind) > 1
+        })
+    }
+
+    #[test]
+    fn pages_in_a_row_that_are_enough() {
+        let from_elsewhere = |page| Chain { from: page, ..Chain::default() };
+        let one_by_one = |page| Chain { links: 1, from: page, from_known: false };
+        let of_an_index = |_| Chain { links: 1, from: 7, from_known: true };
+        let in_a_chain = |page| Chain { links: 2, from: page, from_known: true };
+        assert_eq!(enough(Yielded::KnownText, PatternKind::Exact, from_elsewhere), Some(150));
+        assert_eq!(enough(Yielded::KnownLines, PatternKind::Exact, from_elsewhere), Some(240));
+        assert_eq!(enough(Yielded::KnownLines, PatternKind::Broad, one_by_one), Some(120));
+        let of_index = enough(Yielded::KnownLines, PatternKind::Broad, of_an_index).unwrap();
+        assert!((230..=240).contains(&of_index), "{of_index}");
+        assert_eq!(enough(Yielded::KnownLines, PatternKind::Broad, in_a_chain), Some(100));
+    }
+
+    #[test]
+    fn a_chain_of_new_texts_has_no_end_unless_its_form_is_trap_shaped() {
+        let chain = |page: u32| Chain {
+            links: u16::try_from(page).unwrap(),
+            from: page,
+            from_known: false,
+        };
+        assert_eq!(enough(Yielded::New, PatternKind::Exact, chain), None);
+        assert!(
+            enough(Yielded::New, PatternKind::TrapShaped, chain).is_some_and(|pages| pages < 130)
+        );
+    }
+}
