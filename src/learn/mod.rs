@@ -63,7 +63,7 @@ pub(crate) enum DeferReason {
 pub(crate) enum Decision {
     /// Fetch it in its turn.
     Now,
-    /// Fetch it later; groups are ordered by their estimated pattern_yield.
+    /// Fetch it later; groups are ordered by their estimated yield.
     Late(u32),
     /// Do not fetch it unless that changes; why, in words.
     Deferred(DeferReason, String),

@@ -139,7 +139,7 @@ impl<'a> Parts<'a> {
                     _ if part.value.is_empty() => {}
                     TextKind::Number => shape.push('#'),
                     TextKind::Word if literal && place == 0 && !is_last => {
-                        shape.push_str(part.value)
+                        shape.push_str(part.value);
                     }
                     _ if !is_last => shape.push('*'),
                     _ if literal && text_kind(stem) == TextKind::Number => shape.push('#'),

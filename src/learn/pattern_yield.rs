@@ -96,7 +96,7 @@ impl PatternYield {
             (Yielded::KnownLines, PatternKind::Broad) => self.missed(BROAD_CHAIN_POINTS),
             (Yielded::KnownLines, _) => self.missed(CHAIN_POINTS),
             (Yielded::KnownText | Yielded::RedirectToKnown | Yielded::RedirectUndecided, _) => {
-                self.missed(KNOWN_TEXT_POINTS)
+                self.missed(KNOWN_TEXT_POINTS);
             }
         }
         self.sample_interval(kind) < before
