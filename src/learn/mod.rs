@@ -275,17 +275,10 @@ impl Learner {
         let is_counted = page.document.is_some_and(|it| it <= self.through);
         let site = self.site(page.site);
         site.elsewhere = elsewhere;
-        let mut changed = match page.text {
-            Some(text) => site.judged(
-                page.url,
-                text.max(1),
-                matches!(page.yielded, Yielded::New | Yielded::KnownLines),
-            ),
-            None => false,
-        };
-        if let Some(to) = page.to {
-            changed |= site.redirects(page.url, to);
-        }
+        let has_new_text = matches!(page.yielded, Yielded::New | Yielded::KnownLines);
+        let mut changed =
+            page.text.is_some_and(|text| site.judged(page.url, text.max(1), has_new_text));
+        changed |= page.to.is_some_and(|to| site.redirects(page.url, to));
         let patterns = site.patterns(page.url);
         let of_referrer = page.from.map(|from| site.patterns(from)).unwrap_or_default();
         let is_own = |number: u32| of_referrer.iter().any(|it| it.number == number);
@@ -299,7 +292,7 @@ impl Learner {
                 Chain { links: 0, from_known: false, ..chain }
             };
             longest = longest.max(chain.links);
-            if *kind == PatternKind::Broad && !is_gain && page.yielded != Yielded::KnownLines {
+            if *kind == PatternKind::Broad && !has_new_text {
                 continue;
             }
             if page.yielded != Yielded::RedirectUndecided {
@@ -323,15 +316,22 @@ impl Learner {
             site.trim();
         }
         let tried = std::mem::take(&mut site.tried);
-        for (name, same) in tried.into_iter().filter(|_| !is_counted) {
-            if self.parameters.len() < PARAMETERS || self.parameters.contains_key(&name) {
-                self.parameters.entry(name).or_default().add(CAREFUL, same);
-            }
+        if !is_counted {
+            self.try_parameters(tried);
         }
         if changed {
             self.changed.insert(page.site.into());
         }
         self.note(page);
+    }
+
+    /// Counts trials of parameters for all sites.
+    fn try_parameters(&mut self, tried: Vec<(u64, bool)>) {
+        for (name, same) in tried {
+            if self.parameters.len() < PARAMETERS || self.parameters.contains_key(&name) {
+                self.parameters.entry(name).or_default().add(CAREFUL, same);
+            }
+        }
     }
 
     /// The parameters of a URL that make no difference on other sites.
