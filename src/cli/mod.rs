@@ -104,6 +104,7 @@ enum Command {
 pub fn main() -> Exit {
     let cli = Cli::try_parse().unwrap_or_else(|error| refuse(&error));
     cli.log.init();
+    signals::survive_file_limit();
     let mut out = BufWriter::with_capacity(BUFFER, io::stdout().lock());
     let ended = run(cli.command, &mut out)
         .and_then(|exit| out.flush().map_err(Failure::Output).map(|()| exit));

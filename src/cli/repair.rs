@@ -8,7 +8,7 @@ use crate::crawl;
 /// Repair a damaged run
 ///
 /// Restores every block of 4 KiB in which one byte was changed. Lines in other damaged blocks of `pages.jsonl`, `duplicates.jsonl` and `changes.jsonl` are
-/// dropped and listed. A WARC file whose end is missing is cut after its last whole record. A damaged file stays beside the new one, as `NAME.damaged`. The exit code is 5 if lines are
+/// dropped and listed; the state names those of which nothing is left. A WARC file whose end is missing is cut after its last whole record. A damaged file stays beside the new one, as `NAME.damaged`. The exit code is 5 if lines are
 /// lost or damage is left.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -22,6 +22,6 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
     let done = crawl::repair(&args.run)?;
     write!(out, "{done}").map_err(Failure::Output)?;
-    let lost = [&done.left, &done.dropped, &done.cut];
+    let lost = [&done.left, &done.dropped, &done.unnamed, &done.cut];
     Ok(if lost.iter().all(|lost| lost.is_empty()) { Exit::Done } else { Exit::Damaged })
 }

@@ -47,6 +47,25 @@ fn raise_descriptor_limit() -> Result<()> {
     Ok(())
 }
 
+/// Lets a write beyond the largest size of files (`ulimit -f`) fail as on a full disk: by default, its signal ends the process.
+#[cfg(unix)]
+pub(super) fn survive_file_limit() {
+    use rustix::process::{Resource, Signal, getrlimit};
+    use tokio::signal::unix::{SignalKind, signal};
+
+    if getrlimit(Resource::Fsize).current.is_none() {
+        return;
+    }
+    // The handler outlives the runtime. Without one, the signal ends the process, and the state stays consistent.
+    if let Ok(runtime) = Builder::new_current_thread().enable_io().build() {
+        let _entered = runtime.enter();
+        drop(signal(SignalKind::from_raw(Signal::XFSZ.as_raw())));
+    }
+}
+
+#[cfg(not(unix))]
+pub(super) fn survive_file_limit() {}
+
 /// Waits for a signal that asks to stop. Returns the exit code that goes with it.
 #[cfg(unix)]
 pub(super) async fn next_signal() -> Exit {

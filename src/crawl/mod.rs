@@ -19,6 +19,7 @@ mod dry_run;
 pub mod fetch;
 mod frontier;
 mod learnt;
+mod lost;
 mod past;
 mod plan;
 pub mod politeness;

@@ -11,6 +11,7 @@ use lru::LruCache;
 use super::{
     directory::{open_run, stored},
     learnt,
+    lost::{Lost, kind_of_line},
     plan::{CrawlError, Dedup},
 };
 use crate::{
@@ -54,6 +55,8 @@ pub struct UrlExplanation {
     pub deferred: Option<String>,
     /// The judged document, if it was judged.
     pub document: Option<JudgedDocument>,
+    /// The kind of file in which its line was lost by damage, such as `pages.jsonl`, if it was.
+    pub lost: Option<&'static str>,
     /// What it repeats, if it is a duplicate.
     pub matched: Option<JudgedDocument>,
     /// The run of what it repeats, if it is another one.
@@ -182,6 +185,11 @@ impl PastRun {
         let of = document.as_ref().and_then(|document| document.judgement.verdict.matched());
         let matched = of.map(|of| state.document(of.of)).transpose()?.flatten();
         let other = of.map(|of| state.other(of.of)).transpose()?.flatten();
+        let lost = Lost::read(state)?;
+        let lost = document.as_ref().and_then(|document| {
+            let kind = kind_of_line(document.stored);
+            lost.has(kind, document.judgement.id).then_some(kind)
+        });
         let visit = if judged { state.visit(url.id)? } else { None };
         let revisits = visit.filter(|visit| visit.visits > 0).map(|visit| Revisits {
             visits: visit.visits,
@@ -196,6 +204,7 @@ impl PastRun {
             deferred: deferred.map(|host| host.to_string()),
             url,
             document,
+            lost,
             matched,
             against: other.map(|(_, run, _)| run),
         }))

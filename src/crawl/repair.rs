@@ -15,13 +15,13 @@ use flate2::bufread::GzDecoder;
 
 use super::{
     directory::keep_marks,
+    lost::{Lost, Part, each_line, gaps, has_lines, hit},
     plan::CrawlError,
-    verify::{Known, bytes_of, check, each_line, has_lines, inspect, joined, state_of, url_in},
+    verify::{Known, bytes_of, check, inspect, joined, state_of},
 };
 use crate::{
-    page::DocId,
     report::counted,
-    sink::{CHANGES, Checksums, DUPLICATES, Mark, PAGES, open_part, parts},
+    sink::{Checksums, Mark, open_part},
     state::{Inspection, Log, State, StateError, WriteLock, is_sound, restore},
 };
 
@@ -42,6 +42,8 @@ pub struct Repair {
     pub restored: usize,
     /// What was dropped: the file, and the URL of the line as far as it can be read.
     pub dropped: Vec<String>,
+    /// Files that may have lost more lines than those, which cannot be named, and why.
+    pub unnamed: Vec<String>,
     /// WARC files that were cut after their last whole record, and which bytes they have lost.
     pub cut: Vec<String>,
     /// Where the damaged files are now.
@@ -60,6 +62,7 @@ impl fmt::Display for Repair {
             writeln!(f, "lost      {}", counted(self.dropped.len(), "line"))?;
         }
         self.dropped.iter().try_for_each(|what| writeln!(f, "dropped   {what}"))?;
+        self.unnamed.iter().try_for_each(|what| writeln!(f, "unnamed   {what}"))?;
         self.cut.iter().try_for_each(|what| writeln!(f, "cut       {what}"))?;
         self.aside.iter().try_for_each(|path| writeln!(f, "kept      {}", path.display()))?;
         self.left.iter().try_for_each(|what| writeln!(f, "damaged   {what}"))
@@ -101,84 +104,37 @@ fn repair_all(run: &Path, path: &Path, done: &mut Repair) -> Result<(), CrawlErr
     let broken = state.structure()?.map(|what| format!("{}: {what}: {ADVICE}", path.display()));
     done.left.extend(broken);
     if run.is_dir() {
-        let mut lost = Lost::read(&state)?;
-        for known in Known::all(&state)? {
-            repair_file(run, &known, (&state, &mut lost), done)?;
+        repair_outputs(run, &state, done)?;
+    }
+    Ok(())
+}
+
+/// Restores what can be restored of the output files, and then drops the lines that cannot be: only whole lines say which are lost.
+fn repair_outputs(run: &Path, state: &State, done: &mut Repair) -> Result<(), CrawlError> {
+    let files = Known::all(state)?;
+    let parts = files.iter().map(|known| restore_file(run, known, state, done));
+    let parts = parts.collect::<Result<Vec<_>, _>>()?;
+    let mut lost = Lost::read(state)?;
+    let gaps = gaps(state, &parts, &lost)?;
+    for (known, part) in files.iter().zip(&parts) {
+        let path = run.join(&known.file);
+        if part.path.as_ref() != Some(&new(&path)) {
+            continue;
         }
-        if !done.dropped.is_empty() {
+        let size = drop_lines(&path, &part.damaged).map_err(CrawlError::file(&path))?;
+        state.begin()?;
+        for gap in gaps.iter().filter(|gap| gap.file == known.file) {
+            lost.add(gap);
             let before = state.meta::<i64>("lost")?.unwrap_or_default();
-            let more = i64::try_from(done.dropped.len()).unwrap_or(i64::MAX);
+            let more = i64::try_from(gap.count()).unwrap_or(i64::MAX);
             state.set_meta("lost", before.saturating_add(more))?;
-            lost.keep(&state)?;
+            done.dropped.extend(gap.urls().iter().map(|url| format!("{}: {url}", gap.file)));
+            done.unnamed.extend(gap.remark().map(|remark| format!("{}: {remark}", gap.file)));
         }
+        lost.keep(state)?;
+        replace_shorter(&path, known, size, state, done)?;
     }
     Ok(())
-}
-
-/// The documents whose lines are lost and were listed: the kind of their file, and the first and the last of them in a row.
-#[derive(Debug, Default)]
-struct Lost(Vec<(String, DocId, DocId)>);
-
-impl Lost {
-    /// The name of its value in the state.
-    const NAME: &str = "lost_lines";
-
-    fn read(state: &State) -> Result<Self, StateError> {
-        let Some(text) = state.meta::<String>(Self::NAME)? else { return Ok(Self::default()) };
-        let read = serde_json::from_str(&text);
-        read.map(Self).map_err(|_| StateError::Damaged("the list of lost lines cannot be read"))
-    }
-
-    fn keep(&self, state: &State) -> Result<(), StateError> {
-        let text = serde_json::to_string(&self.0).expect("numbers and names are JSON");
-        state.set_meta(Self::NAME, text)
-    }
-
-    fn add(&mut self, kind: &str, first: DocId, last: DocId) {
-        self.0.push((kind.to_owned(), first, last));
-    }
-
-    fn has(&self, kind: &str, id: DocId) -> bool {
-        self.0.iter().any(|(of, first, last)| of == kind && (*first..=*last).contains(&id))
-    }
-}
-
-/// Lists the documents whose lines were at the missing end of a file: those after the last line that is left in the files of this name, apart
-/// from those that were listed before.
-fn list_lost(
-    run: &Path,
-    known: &Known,
-    (state, lost): (&State, &mut Lost),
-    done: &mut Repair,
-) -> Result<(), CrawlError> {
-    if known.file == CHANGES {
-        done.dropped.push(format!("{CHANGES}: the lines at its end"));
-        return Ok(());
-    }
-    let name = kind(known);
-    let failed = CrawlError::file(run);
-    let mut url = String::new();
-    for path in parts(run, name).map_err(&failed)? {
-        // What cannot be read there is damage of its own.
-        drop(open_part(&path).and_then(|lines| each_line(lines, |_, line| url = url_in(line))));
-    }
-    let after = state.document_named(&url)?.map_or(DocId(0), |last| last.judgement.id);
-    let mut end = after;
-    state.for_each_document(after, |document| {
-        let id = document.judgement.id;
-        if document.stored == (name == PAGES) && !lost.has(name, id) {
-            done.dropped.push(format!("{}: {}", known.file, document.name));
-        }
-        end = id;
-        Ok(())
-    })?;
-    lost.add(name, DocId(after.0 + 1), end);
-    Ok(())
-}
-
-/// What the lines of a file are about.
-fn kind(known: &Known) -> &'static str {
-    if known.name.starts_with("pages") { PAGES } else { DUPLICATES }
 }
 
 /// Restores frames of the log. Behind one that cannot be restored, nothing counts.
@@ -219,58 +175,49 @@ fn repair_state(path: &Path, state: &Inspection, done: &mut Repair) -> io::Resul
     if done.left.is_empty() { replace(path, done) } else { fs::remove_file(new(path)) }
 }
 
-/// Restores what can be restored of an output file, and drops the lines that cannot be.
-fn repair_file(
+/// Restores what can be restored of an output file. What is returned has a new version if lines are to be dropped.
+fn restore_file(
     run: &Path,
     known: &Known,
-    (state, lost): (&State, &mut Lost),
+    state: &State,
     done: &mut Repair,
-) -> Result<(), CrawlError> {
+) -> Result<Part, CrawlError> {
     let path = run.join(&known.file);
     let failed = CrawlError::file(&path);
     if !path.exists() {
         if known.is_full || known.size == 0 {
-            return Ok(());
+            return Ok(known.part(run, None));
         }
         File::create(&path).map_err(&failed)?;
     } else if !path.is_file() {
         done.left.push(format!("{}: it is no regular file: move it away", path.display()));
-        return Ok(());
+        return Ok(known.part(run, None));
     }
     let wrong = check(run, known, state)?;
     if wrong.blocks.is_empty() && wrong.length == known.size {
-        return Ok(());
+        return Ok(known.part(run, Some((Vec::new(), known.size))));
     }
     let copy = copied(&path).map_err(&failed)?;
     let damaged = restore_blocks(&copy, wrong.blocks, done).map_err(&failed)?;
     if wrong.length > known.size {
         copy.set_len(known.size).map_err(&failed)?;
     }
-    if damaged.is_empty() && wrong.length >= known.size {
-        return replace(&path, done).map_err(&failed);
-    }
-    if !has_lines(&path) {
-        if wrong.length < known.size && known.file.ends_with(".warc.gz") {
-            return cut_records(&path, known, state, done);
-        }
-        let missing = (wrong.length < known.size).then_some(wrong.length..known.size);
-        for bytes in joined(damaged.into_iter().chain(missing)) {
+    let is_whole = damaged.is_empty() && wrong.length >= known.size;
+    let part = known.part(run, Some((damaged, wrong.length)));
+    if is_whole {
+        replace(&path, done).map_err(&failed)?;
+    } else if has_lines(&path) {
+        return Ok(Part { path: Some(new(&path)), ..part });
+    } else if wrong.length < known.size && known.file.ends_with(".warc.gz") {
+        cut_records(&path, known, state, done)?;
+    } else {
+        for bytes in joined(part.damaged.iter().cloned()) {
             let (file, end) = (path.display(), bytes.end.saturating_sub(1));
             done.left.push(format!("{file}: bytes {} to {end}: {NO_LINES}", bytes.start));
         }
-        return fs::remove_file(new(&path)).map_err(&failed);
+        fs::remove_file(new(&path)).map_err(&failed)?;
     }
-    let (size, urls) = drop_lines(&path, &joined(damaged.into_iter())).map_err(&failed)?;
-    for url in urls {
-        if known.file != CHANGES
-            && let Some(document) = state.document_named(&url)?
-        {
-            lost.add(kind(known), document.judgement.id, document.judgement.id);
-        }
-        done.dropped.push(format!("{}: {url}", known.file));
-    }
-    replace_shorter(&path, known, size, state, done)?;
-    if wrong.length < known.size { list_lost(run, known, (state, lost), done) } else { Ok(()) }
+    Ok(part)
 }
 
 /// Replaces a file by its new version, which has this size.
@@ -322,27 +269,21 @@ fn whole_members(path: &Path) -> io::Result<u64> {
     Ok(end)
 }
 
-/// Writes the new version without the lines that have some of these bytes, or no end. Returns its length, and the URLs of the lines. Those
-/// without end are none of them.
-fn drop_lines(path: &Path, damaged: &[Range<u64>]) -> io::Result<(u64, Vec<String>)> {
+/// Writes the new version without the lines that have some of these bytes, or no end. Returns its length.
+fn drop_lines(path: &Path, damaged: &[Range<u64>]) -> io::Result<u64> {
     let whole = path.with_added_extension("whole");
     fs::rename(new(path), &whole)?;
     let mut lines = BufWriter::new(File::create(new(path))?);
-    let (mut written, mut failed, mut urls) = (0, None, Vec::new());
+    let (mut written, mut failed) = (0, None);
     each_line(open_part(&whole)?, |at, line| {
-        let end = at + line.len() as u64;
-        let next = damaged.partition_point(|bytes| bytes.end <= at);
-        let is_hit = damaged.get(next).is_some_and(|bytes| bytes.start < end);
-        if is_hit {
-            urls.push(url_in(line));
-        } else if line.ends_with(b"\n") {
+        if hit(line, at, damaged).is_none() {
             written += line.len() as u64;
             failed = failed.take().or(lines.write_all(line).err());
         }
     })?;
     fs::remove_file(whole)?;
     lines.flush()?;
-    failed.map_or(Ok((written, urls)), Err)
+    failed.map_or(Ok(written), Err)
 }
 
 /// Restores blocks in place by their hashes. Returns those that cannot be restored.

@@ -8,7 +8,7 @@ use std::{
     collections::HashMap,
     fmt,
     fs::File,
-    io::{self, BufRead, BufReader, Read},
+    io::{self, BufReader, Read},
     ops::Range,
     path::{Path, PathBuf},
 };
@@ -17,6 +17,7 @@ use serde::Deserialize;
 
 use super::{
     directory::{STATE, check_unclaimed, is_run},
+    lost::{Gap, Lost, Part, each_line, gaps, has_lines},
     plan::CrawlError,
 };
 use crate::{
@@ -136,6 +137,19 @@ impl Known {
         Ok(files.iter().enumerate().map(known).collect())
     }
 
+    /// Its lines, if it has any, and its damage: the damaged bytes, and its length. `None` if there is no such file.
+    pub(super) fn part(&self, run: &Path, found: Option<(Vec<Range<u64>>, u64)>) -> Part {
+        let (path, is_there) = (run.join(&self.file), found.is_some());
+        let (blocks, length) = found.unwrap_or_default();
+        let mut damaged = joined(blocks.into_iter());
+        damaged.extend((length < self.size).then_some(length..self.size));
+        let is_packed = !has_lines(&path);
+        let is_elsewhere = !is_there && (self.is_full || path.exists());
+        let is_unknown = is_elsewhere || (is_packed && !damaged.is_empty());
+        let size = if is_packed { u64::MAX } else { self.size };
+        Part { file: self.file.clone(), path: (!is_unknown).then_some(path), damaged, size }
+    }
+
     fn checksums(&self, state: &State) -> Result<Vec<Checksums>, StateError> {
         let parts = state.checksums(&self.name)?.into_iter();
         Ok(parts.map(|(start, length, hashes)| Checksums { start, length, hashes }).collect())
@@ -219,46 +233,73 @@ impl Verification {
             self.add(&name_of(path), 0..self.bytes, what);
         }
         let files = if run.is_dir() { Known::all(&state)? } else { Vec::new() };
-        files.iter().try_for_each(|known| self.add_file(run, known, &state, was_killed))
+        let check = |known: &Known| {
+            let is_there = run.join(&known.file).is_file();
+            is_there.then(|| check(run, known, &state)).transpose()
+        };
+        let wrong = files.iter().map(check).collect::<Result<Vec<_>, _>>()?;
+        let part = |(known, wrong): (&Known, &Option<Wrong>)| {
+            let found = wrong.as_ref().map(|wrong| {
+                (wrong.blocks.iter().map(|(bytes, _)| bytes.clone()).collect(), wrong.length)
+            });
+            known.part(run, found)
+        };
+        let parts: Vec<_> = files.iter().zip(&wrong).map(part).collect();
+        let gaps = gaps(&state, &parts, &Lost::read(&state)?)?;
+        let mut files = files.iter().zip(wrong);
+        files.try_for_each(|(known, wrong)| self.add_file(run, known, wrong, &gaps, was_killed))
     }
 
     fn add_file(
         &mut self,
         run: &Path,
         known: &Known,
-        state: &State,
+        wrong: Option<Wrong>,
+        gaps: &[Gap],
         was_killed: bool,
     ) -> Result<(), CrawlError> {
         let (file, path) = (&known.file, run.join(&known.file));
-        if !path.is_file() {
+        let Some(wrong) = wrong else {
             if path.exists() {
                 self.add(file, 0..known.size, "it is no regular file: move it away".to_owned());
             } else if known.is_full {
                 self.notes.push(format!("{file} is not there: moved away?"));
             } else if known.size > 0 {
-                self.add(file, 0..known.size, "the file is missing".to_owned());
+                let lines = lines_in(gaps, file, 0).map(|lines| format!(", with {lines}"));
+                let missing = format!("the file is missing{}", lines.unwrap_or_default());
+                self.add(file, 0..known.size, missing);
             }
             return Ok(());
-        }
-        let wrong = check(run, known, state)?;
+        };
         self.bytes += wrong.length;
         if wrong.checked < known.size.min(wrong.length) {
             let note = "was written by an earlier version, without checksums";
             self.notes.push(format!("{file} {note}: the next start of the crawl adds them"));
         }
         for bytes in joined(wrong.blocks.into_iter().map(|(bytes, _)| bytes)) {
-            let affected = affected(run, file, &bytes).map_err(CrawlError::file(&path))?;
+            let affected = affected(run, file, &bytes, gaps).map_err(CrawlError::file(&path))?;
             self.add(file, bytes, affected);
         }
         if wrong.length < known.size {
-            let lost = "its end is missing, with the lines or records that it had";
-            self.add(file, wrong.length..known.size, lost.to_owned());
+            let lines = lines_in(gaps, file, wrong.length);
+            let lines = lines.unwrap_or_else(|| "the lines or records that it had".to_owned());
+            let lost = format!("its end is missing, with {lines}");
+            self.add(file, wrong.length..known.size, lost);
         } else if wrong.length > known.size && !was_killed {
             let more = "these bytes do not belong to it; the next start cuts them off";
             self.add(file, known.size..wrong.length, more.to_owned());
         }
         Ok(())
     }
+}
+
+/// The lines that damage beginning at this byte has taken.
+fn lines_in(gaps: &[Gap], file: &str, at: u64) -> Option<String> {
+    let gap = gaps.iter().find(|gap| gap.file == file && gap.at == at)?;
+    let urls = gap.urls();
+    let lines = counted(urls.len(), "line");
+    let more = gap.remark().map(|remark| format!("; {remark}")).unwrap_or_default();
+    Some(format!("{lines} from line {}: {}{more}", gap.line, shown(&urls, "no URL is left")))
 }
 
 fn name_of(path: &Path) -> Cow<'_, str> {
@@ -284,63 +325,26 @@ pub(super) fn joined(ranges: impl Iterator<Item = Range<u64>>) -> Vec<Range<u64>
 }
 
 /// The lines or records that have some of these bytes.
-fn affected(run: &Path, file: &str, bytes: &Range<u64>) -> io::Result<String> {
+fn affected(run: &Path, file: &str, bytes: &Range<u64>, gaps: &[Gap]) -> io::Result<String> {
     let path = run.join(file);
     if path.extension().is_some_and(|ending| ending == "zst") {
         return Ok("the lines that are compressed there, and perhaps all after them".to_owned());
     }
+    if has_lines(&path) {
+        let before = || "the same lines as of the damage before it".to_owned();
+        return Ok(lines_in(gaps, file, bytes.start).unwrap_or_else(before));
+    }
     let mut urls = Vec::new();
-    if !has_lines(&path) {
-        for name in [PAGES, DUPLICATES] {
-            for path in parts(run, name)? {
-                let read = open_part(&path).and_then(|lines| {
-                    each_line(lines, |_, line| urls.extend(archived(line, file, bytes)))
-                });
-                // What cannot be read there is damage of its own.
-                drop(read);
-            }
+    for name in [PAGES, DUPLICATES] {
+        for path in parts(run, name)? {
+            let read = open_part(&path).and_then(|lines| {
+                each_line(lines, |_, line| urls.extend(archived(line, file, bytes)))
+            });
+            // What cannot be read there is damage of its own.
+            drop(read);
         }
-        return Ok(format!("records of {}", shown(&urls, "a redirect, an error or robots.txt")));
     }
-    let (mut number, mut first) = (0_u64, 0);
-    each_line(open_part(&path)?, |at, line| {
-        number += 1;
-        if at < bytes.end && at + line.len() as u64 > bytes.start {
-            first = if first == 0 { number } else { first };
-            urls.push(url_in(line));
-        }
-    })?;
-    let lines = counted(urls.len(), "line");
-    Ok(format!("{lines} from line {first}: {}", shown(&urls, "")))
-}
-
-/// Whether a file has lines as they are.
-pub(super) fn has_lines(path: &Path) -> bool {
-    path.extension().is_some_and(|ending| ending == "jsonl")
-}
-
-/// Calls `visit` with the position and the bytes of each line.
-pub(super) fn each_line(
-    mut file: impl BufRead,
-    mut visit: impl FnMut(u64, &[u8]),
-) -> io::Result<()> {
-    let (mut at, mut line) = (0, Vec::new());
-    while file.read_until(b'\n', &mut line)? > 0 {
-        visit(at, &line);
-        at += line.len() as u64;
-        line.clear();
-    }
-    Ok(())
-}
-
-/// The URL of a line, as far as it can be read.
-pub(super) fn url_in(line: &[u8]) -> String {
-    let line = String::from_utf8_lossy(line);
-    // Lines of `changes.jsonl` have no id.
-    let named = |name| line.split_once(name).map(|(_, rest)| rest);
-    let id = named("\"id\":\"").or_else(|| named("\"url\":\""));
-    let url = id.and_then(|rest| rest.split('"').next()).unwrap_or("a URL that cannot be read");
-    url.chars().take(2_000).collect()
+    Ok(format!("records of {}", shown(&urls, "a redirect, an error or robots.txt")))
 }
 
 fn shown(urls: &[String], none: &str) -> String {

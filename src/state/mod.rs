@@ -195,7 +195,9 @@ impl From<rusqlite::Error> for StateError {
             }
             source => match source.sqlite_error() {
                 Some(error) if error.extended_code == ffi::SQLITE_IOERR_DATA => DAMAGED_PAGE,
-                Some(error) if error.code == rusqlite::ErrorCode::DiskFull => {
+                Some(error)
+                    if error.code == rusqlite::ErrorCode::DiskFull || is_beyond_limit(*error) =>
+                {
                     Self::Full(DatabaseError(source))
                 }
                 Some(error) if error.code == rusqlite::ErrorCode::DatabaseCorrupt => {
@@ -423,9 +425,25 @@ impl State {
     }
 }
 
-/// Whether a file could not be written because the disk is full, or the quota used up.
+/// Whether SQLite could not write because no file may be so large (`ulimit -f`): it says only that a write has failed.
+#[cfg(all(unix, feature = "crawl"))]
+fn is_beyond_limit(error: ffi::Error) -> bool {
+    use rustix::process::{Resource, getrlimit};
+
+    let is_write = [ffi::SQLITE_IOERR_WRITE, ffi::SQLITE_IOERR_SHMSIZE];
+    is_write.contains(&error.extended_code) && getrlimit(Resource::Fsize).current.is_some()
+}
+
+#[cfg(not(all(unix, feature = "crawl")))]
+fn is_beyond_limit(_: ffi::Error) -> bool {
+    false
+}
+
+/// Whether a file could not be written because the disk is full, the quota used up, or no file may be so large.
 pub(crate) fn is_full(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+
+    matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
 }
 
 /// Whether a file could not be written because of where it is.

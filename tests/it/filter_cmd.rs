@@ -367,6 +367,23 @@ fn decisions_before_a_full_disk_are_kept_and_the_next_line_is_named() {
 }
 
 #[test]
+#[cfg(unix)]
+fn a_limit_of_the_size_of_files_is_a_full_disk_and_no_signal() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("all.jsonl"), documents(4000)).unwrap();
+    let ended = Command::new("sh")
+        .current_dir(&directory)
+        .args(["-c", "ulimit -f 700; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_pagesieve")])
+        .args(["filter", "all.jsonl", "--state", "seen.db"])
+        .args(ROLLING)
+        .output()
+        .unwrap();
+    let told = String::from_utf8(ended.stderr).unwrap();
+    assert_eq!(ended.status.code(), Some(4), "{told}");
+    assert!(told.contains("no room left"), "{told}");
+}
+
+#[test]
 fn a_reader_that_has_seen_enough_ends_it_quietly() {
     let directory = tempfile::tempdir().unwrap();
     let input = directory.path().join("many.jsonl");

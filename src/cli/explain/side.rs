@@ -152,6 +152,7 @@ fn of_page(run: &Run<'_>, url: &str, preparation: &Preparation) -> Result<Side> 
     let judgement = &document.judgement;
     let is_exact = judgement.verdict.matched().is_some_and(|found| found.kind == Kind::Exact);
     let mut remarks = vec![format!("in the run: {}", judged(&document, matched))];
+    remarks.extend(explanation.lost.map(why_lost));
     let mut page = stored(run, &document)?;
     if !document.stored && page.is_some() {
         remarks.push("its text is from the run's state".to_owned());
@@ -199,6 +200,11 @@ pub(super) fn judged(document: &JudgedDocument, matched: Option<&JudgedDocument>
     let (word, why) = kind_in_run(found);
     let of = matched.map_or("an earlier page", |matched| matched.name.as_str());
     format!("{word} of {of}; {kept}: {why}")
+}
+
+/// What it means that the line of a page was lost in this file.
+pub(super) fn why_lost(file: &str) -> String {
+    format!("its line in {file} was lost by damage; only a backup has it")
 }
 
 /// Why a page is truncated, by the code of the limit that it reached.

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::{
     super::{Failure, Out, Result, rule::distances},
-    side::{Run, Stored, judged, stored, why_truncated},
+    side::{Run, Stored, judged, stored, why_lost, why_truncated},
 };
 use crate::{
     crawl::{Revisits, UrlExplanation},
@@ -24,6 +24,9 @@ fn write(out: &mut Out, explanation: &UrlExplanation, line: Option<&Stored>) -> 
     writeln!(out, "{}", row.url)?;
     if let Some(document) = &explanation.document {
         write_judgement(out, document, explanation.matched.as_ref(), line)?;
+        if let Some(file) = explanation.lost {
+            writeln!(out, "lost            {}", why_lost(file))?;
+        }
         if let Some(run) = &explanation.against {
             writeln!(out, "of the run      {run}")?;
         }

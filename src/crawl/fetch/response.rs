@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use jiff::{civil::DateTime, tz::TimeZone};
+use jiff::{fmt::strtime::BrokenDownTime, tz::TimeZone};
 use reqwest::{
     StatusCode,
     header::{
@@ -193,8 +193,15 @@ fn retry_after(value: &str, now: jiff::Timestamp) -> Option<Duration> {
         // A number too large to parse is a very long time.
         Duration::from_secs(value.parse().unwrap_or(u64::MAX))
     } else {
-        let date = HTTP_DATES.iter().find_map(|form| DateTime::strptime(form, value).ok())?;
-        let instant = date.to_zoned(TimeZone::UTC).ok()?.timestamp();
+        let date = HTTP_DATES.iter().find_map(|form| {
+            let mut time = BrokenDownTime::parse(form, value).ok()?;
+            // A wrong day of the week makes the rest no less clear.
+            time.set_weekday(None);
+            time.to_datetime().ok()
+        })?;
+        // The last days of the year 9999 are dates, but no timestamps.
+        let instant =
+            date.to_zoned(TimeZone::UTC).map_or(jiff::Timestamp::MAX, |at| at.timestamp());
         Duration::try_from(instant.duration_since(now)).unwrap_or_default()
     };
     Some(delay.min(MAX_RETRY_AFTER))
@@ -218,7 +225,10 @@ mod tests {
     #[test]
     fn a_retry_after_beyond_a_year_is_capped_and_garbage_is_ignored() {
         let now = "2026-01-01T00:00:00Z".parse().unwrap();
-        for long in ["99999999999", "999999999999999999999999", "Thu, 31 Dec 9998 23:59:59 GMT"] {
+        for long in ["99999999999", "999999999999999999999999", "Thu, 31 Dec 9998 23:59:59 GMT"]
+            .into_iter()
+            .chain(["Fri, 31 Dec 9999 23:59:59 GMT", "Mon, 01 Jan 2500 00:00:00 GMT"])
+        {
             assert_eq!(retry_after(long, now), Some(MAX_RETRY_AFTER), "{long}");
         }
         for garbage in

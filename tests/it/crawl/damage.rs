@@ -4,6 +4,7 @@ use std::{
     collections::BTreeMap,
     fs::{self, OpenOptions},
     io::{Read, Seek, SeekFrom, Write},
+    ops::Range,
     path::Path,
     thread,
     time::Duration,
@@ -342,6 +343,125 @@ fn lines_of_missing_or_short_files_are_listed_and_the_report_says_so() {
     let lost = u64::try_from(all + others).unwrap();
     let warnings = crawl::report(site.path()).unwrap().0.warnings;
     assert!(warnings.contains(&Warning::Lost { lines: lost }), "{warnings:?}");
+}
+
+/// A site of this many pages, all linked from the first one; every third repeats another.
+fn flat_site(pages: usize) -> Site {
+    let reply = move |request: &Request, _| {
+        let number = request.path.trim_start_matches('/').parse().unwrap_or(0);
+        let links: Vec<_> = (1..pages).map(|number| format!("/{number}")).collect();
+        let links: Vec<_> = links.iter().map(String::as_str).collect();
+        match number % 3 {
+            0 if number == 0 => page("0", &links),
+            2 => page(&(number - 1).to_string(), &[]),
+            _ => page(&number.to_string(), &[]),
+        }
+    };
+    Site::answering(reply, &["a.test/"]).planned(|plan| plan.store.warc = true)
+}
+
+/// The URLs of the lines that have some of these bytes, each after the name of its file.
+fn lines_at(text: &str, name: &str, bytes: Range<usize>) -> Vec<String> {
+    let mut end = 0;
+    let mut found = Vec::new();
+    for line in text.split_inclusive('\n') {
+        let start = end;
+        end += line.len();
+        if start < bytes.end && end > bytes.start {
+            let url = line.split('"').nth(3).unwrap();
+            found.push(format!("{name}: {url}"));
+        }
+    }
+    found
+}
+
+#[test]
+fn lines_in_a_hole_of_zeros_are_all_named() {
+    let site = flat_site(200);
+    site.run();
+    let sound = files(site.path());
+    for (name, block, blocks) in [
+        ("pages.jsonl", 3, 1),
+        ("pages.jsonl", 0, 1),
+        ("pages.jsonl", 1, 16),
+        ("duplicates.jsonl", 1, 1),
+        ("duplicates.jsonl", 0, 16),
+    ] {
+        let run = copy(&sound);
+        let (path, text) = (run.path().join(name), str::from_utf8(&sound[name]).unwrap());
+        let at = block * 4096;
+        let length = (blocks * 4096).min(text.len() - at);
+        write_at(&path, at as u64, &vec![0; length]);
+        let expected = lines_at(text, name, at..at + length);
+        assert!(expected.len() > 2, "{name}: {expected:?}");
+        let found = verify(run.path()).unwrap();
+        assert_eq!(found.damage.len(), 1, "{found:?}");
+        let lines = format!("{} lines from line ", expected.len());
+        assert!(found.damage[0].affected.starts_with(&lines), "{found:?}");
+        let done = repair(run.path()).unwrap();
+        assert_eq!((done.dropped, done.unnamed), (expected.clone(), vec![]));
+        let kept = text.lines().count() - expected.len();
+        assert_eq!(lines_of(run.path(), name), kept);
+        assert_sound(run.path());
+        assert_eq!(repair(run.path()).unwrap().to_string(), "nothing to repair\n");
+        let warnings = crawl::report(run.path()).unwrap().0.warnings;
+        let lost = Warning::Lost { lines: expected.len() as u64 };
+        assert!(warnings.contains(&lost), "{warnings:?}");
+        let explained = |url: &str| {
+            let mut explain = pagesieve();
+            let explain = explain.args(["explain", url, "--run"]).arg(run.path());
+            stdout(&explain.assert().success())
+        };
+        let (_, url) = expected[1].split_once(' ').unwrap();
+        assert!(explained(url).contains(&format!("its line in {name} was lost")));
+        let kept = whole(run.path(), name);
+        let kept = kept.split('"').nth(3);
+        assert!(kept.is_none_or(|url| !explained(url).contains("was lost")));
+    }
+}
+
+fn lines_of(run: &Path, name: &str) -> usize {
+    whole(run, name).lines().count()
+}
+
+#[test]
+fn holes_in_full_files_take_only_their_own_lines() {
+    let rotated = || {
+        let site = flat_site(400).planned(|plan| plan.store.rotate = ByteSize::kib(16));
+        site.run();
+        site
+    };
+    let site = rotated();
+    let all = whole(site.path(), "pages.jsonl");
+    let [first, second] =
+        ["pages-00001.jsonl", "pages-00002.jsonl"].map(|name| site.path().join(name));
+    let [one, two] = [&first, &second].map(|path| fs::read_to_string(path).unwrap());
+    // The end of one file, and the beginning of the next one.
+    let start = one.len() / 4096 * 4096 - 4096;
+    write_at(&first, start as u64, &vec![0; one.len() - start]);
+    write_at(&second, 0, &[0; 4096]);
+    write_at(&second, 8192, &[0; 4096]);
+    let mut expected = lines_at(&one, "pages-00001.jsonl", start..one.len());
+    expected.extend(lines_at(&two, "pages-00001.jsonl", 0..4096));
+    expected.extend(lines_at(&two, "pages-00002.jsonl", 8192..12_288));
+    let found = verify(site.path()).unwrap();
+    assert_eq!(found.damage.len(), 3, "{found:?}");
+    let done = repair(site.path()).unwrap();
+    assert_eq!((done.dropped, done.unnamed), (expected.clone(), vec![]));
+    assert_eq!(lines_of(site.path(), "pages.jsonl") + expected.len(), all.lines().count());
+    assert_sound(site.path());
+
+    // Beside a file that was moved away, nothing says which lines it had.
+    let site = rotated();
+    fs::remove_file(site.path().join("pages-00001.jsonl")).unwrap();
+    let second = site.path().join("pages-00002.jsonl");
+    let two = fs::read_to_string(&second).unwrap();
+    write_at(&second, 0, &[0; 4096]);
+    write_at(&second, 12_288, &[0; 4096]);
+    let done = repair(site.path()).unwrap();
+    let later = lines_at(&two, "pages-00002.jsonl", 12_288..16_384);
+    assert!(done.dropped.ends_with(&later), "{done}");
+    assert!(done.dropped.len() < later.len() + 3 && done.unnamed.len() == 1, "{done}");
 }
 
 #[test]
