@@ -32,7 +32,7 @@ pub mod sitemap;
 mod verify;
 mod worker;
 
-use std::{collections::VecDeque, sync::Arc, time::Duration};
+use std::{collections::VecDeque, ops::ControlFlow, sync::Arc, time::Duration};
 
 use tokio::{
     runtime::Handle,
@@ -71,6 +71,9 @@ const URLS: usize = 32;
 
 /// How long requests in flight may take to finish when the run is stopped.
 const STOP_TIME: Duration = Duration::from_secs(5);
+
+/// How long after the last failure failed URLs are queued once more, if nothing else is left.
+const RETRY_PAUSE: Duration = Duration::from_secs(20);
 
 /// The shortest time between two reports of the progress.
 const PUBLISH_EVERY: Duration = Duration::from_millis(100);
@@ -163,6 +166,19 @@ pub async fn run(plan: Plan, control: Control) -> Result<Report, CrawlError> {
     recorder.await.map_err(|_| CrawlError::Panicked)?
 }
 
+/// The URLs that have failed and are queued once more when nothing else is left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LastRound {
+    /// Failed URLs are not retried.
+    Off,
+    /// None has failed.
+    Empty,
+    /// Some have. They are queued at this instant or later.
+    Due(Instant),
+    /// The recorder was asked to queue them, and has not answered.
+    Requested,
+}
+
 /// The loop around the frontier.
 struct Loop {
     frontier: Frontier,
@@ -179,6 +195,7 @@ struct Loop {
     /// When the tasks that still run are given up, after the run was stopped.
     stop_by: Option<Instant>,
     recorder_gone: bool,
+    last_round: LastRound,
     /// What was reported of the network and of this machine.
     is_out: bool,
     is_short: bool,
@@ -218,6 +235,7 @@ impl Loop {
             publish_at: Instant::now(),
             stop_by: None,
             recorder_gone: false,
+            last_round: if plan.fetch.retries > 0 { LastRound::Empty } else { LastRound::Off },
             is_out: false,
             is_short: false,
         })
@@ -231,10 +249,13 @@ impl Loop {
             let stopping = is_out || self.recorder_gone || stop.is_cancelled();
             let next = if stopping { Step::Done } else { self.start_tasks() };
             let publish_at = self.publish();
-            if matches!(next, Step::Done) && self.tasks.is_empty() && self.outbox.is_empty() {
-                let Some(failures) = self.frontier.end_outage() else { break };
-                is_out = true;
-                self.outbox.push_back(Request::TakeBackFailures(failures));
+            let is_idle = self.tasks.is_empty() && self.outbox.is_empty();
+            let mut retry_at = None;
+            if matches!(next, Step::Done) && is_idle {
+                match self.nothing_left(stopping, &mut is_out) {
+                    ControlFlow::Continue(at) => retry_at = at,
+                    ControlFlow::Break(()) => break,
+                }
             }
             if stopping {
                 self.stop_by.get_or_insert_with(|| Instant::now() + STOP_TIME);
@@ -243,7 +264,7 @@ impl Loop {
                 Step::Wait(instant) => Some(Instant::from_std(instant)),
                 _ => self.stop_by,
             };
-            let wake_at = due.into_iter().chain(publish_at).min();
+            let wake_at = due.into_iter().chain(publish_at).chain(retry_at).min();
             let timer = async {
                 match wake_at {
                     Some(instant) => sleep_until(instant).await,
@@ -265,7 +286,39 @@ impl Loop {
                 () = timer => self.give_up_late_tasks(),
             }
         }
-        if self.recorder_gone || stop.is_cancelled() {
+        self.end(is_out)
+    }
+
+    /// Nothing is left to do: the run ends, or goes on after an outage or with failed URLs, these at the instant that is returned.
+    fn nothing_left(
+        &mut self,
+        stopping: bool,
+        is_out: &mut bool,
+    ) -> ControlFlow<(), Option<Instant>> {
+        if self.last_round == LastRound::Requested && !stopping {
+            return ControlFlow::Continue(None);
+        }
+        if let Some(failures) = self.frontier.end_outage() {
+            *is_out = true;
+            self.outbox.push_back(Request::TakeBackFailures(failures));
+            return ControlFlow::Continue(None);
+        }
+        match self.last_round {
+            LastRound::Due(at) if !stopping && !self.frontier.is_budget_spent() => {
+                if at > Instant::now() {
+                    return ControlFlow::Continue(Some(at));
+                }
+                self.last_round = LastRound::Requested;
+                self.outbox.push_back(Request::RetryBeforeEnd);
+                ControlFlow::Continue(None)
+            }
+            _ => ControlFlow::Break(()),
+        }
+    }
+
+    /// How the run has ended; `is_out` if an outage has lasted too long.
+    fn end(&self, is_out: bool) -> End {
+        if self.recorder_gone || self.control.stop.is_cancelled() {
             End::Interrupted
         } else if is_out {
             End::Open
@@ -318,10 +371,16 @@ impl Loop {
             }
             Update::Recorded(task, recorded, counts) => {
                 self.counts = counts;
+                if recorded.failed && self.last_round != LastRound::Off {
+                    self.last_round = LastRound::Due(Instant::now() + RETRY_PAUSE);
+                }
                 self.frontier.recorded(&task, &recorded, now);
             }
             Update::FailuresTakenBack(hosts, counts) => {
                 self.counts = counts;
+                if self.last_round == LastRound::Requested {
+                    self.last_round = LastRound::Empty;
+                }
                 self.frontier.failures_taken_back(&hosts, now);
             }
             Update::Resumed(id, host) => self.frontier.resumed(id, host.as_ref(), now),

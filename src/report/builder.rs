@@ -193,7 +193,7 @@ impl Builder {
             let change = HostCounts { fetched, failed, ..HostCounts::default() };
             state.count_host(&name(Url::parse(url).ok().as_ref()), &change)?;
         }
-        if reason == Reason::Failure && cause.is_some() {
+        if cause.is_some_and(SkipCause::may_pass) {
             state.add_unreachable_seed(id)?;
         }
         Ok(())
@@ -217,6 +217,9 @@ impl Builder {
             self.broken.remove(&id.0);
             let change = HostCounts { failed: -1, ..HostCounts::default() };
             state.count_host(&name(Url::parse(url).ok().as_ref()), &change)?;
+            state.drop_unreachable_seed(id)?;
+        }
+        if is_failure(reason) || reason == Reason::Robots {
             state.drop_unreachable_seed(id)?;
         }
         Ok(())

@@ -188,7 +188,7 @@ impl Warning {
     pub(super) fn of_seeds(count: u64, seeds: Vec<UrlRow>) -> Option<Self> {
         let seeds = seeds.into_iter().map(|row| UnreachableSeed {
             url: row.url.to_string(),
-            why: row.detail.unwrap_or_default(),
+            why: row.detail.or_else(|| Some(format!("status {}", row.status?))).unwrap_or_default(),
         });
         (count > 0).then(|| Self::Unreachable { count, seeds: seeds.collect() })
     }

@@ -32,6 +32,15 @@ pub enum SkipCause {
 }
 
 impl SkipCause {
+    /// Whether the failure may pass, so that the URL is fetched again.
+    #[must_use]
+    pub fn may_pass(self) -> bool {
+        match self {
+            Self::RobotsNotReceived | Self::Unreachable | Self::Incomplete => true,
+            Self::SameSite | Self::CrossSite => false,
+        }
+    }
+
     /// The number in the state.
     #[must_use]
     pub(super) fn as_code(self) -> u8 {

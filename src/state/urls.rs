@@ -112,11 +112,11 @@ impl UrlRow {
         self.at + RETRY_AFTER
     }
 
-    /// Whether it has failed, and a start at this time fetches it again.
+    /// Whether it has failed, and a start at this time fetches it again: a seed at once.
     pub(crate) fn is_retried(&self, now: Timestamp) -> bool {
         match self.cause {
             Some(SkipCause::RobotsNotReceived | SkipCause::Unreachable) => true,
-            Some(SkipCause::Incomplete) => self.due_at() <= now,
+            Some(SkipCause::Incomplete) => self.referrer.is_none() || self.due_at() <= now,
             Some(SkipCause::SameSite | SkipCause::CrossSite) | None => false,
         }
     }

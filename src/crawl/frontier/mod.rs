@@ -207,6 +207,8 @@ pub(super) struct Recorded {
     pub(super) queued: Vec<HostRow>,
     /// It is a page that was received with status 2xx.
     pub(super) fetched: bool,
+    /// It has failed, and may be queued again before the run ends.
+    pub(super) failed: bool,
     /// It got no response at all.
     pub(super) unanswered: bool,
     /// The new rank of its host, in round-robin order.

@@ -94,6 +94,8 @@ pub(super) enum Request {
     Resume(HostId),
     /// Queue failed URLs again.
     TakeBackFailures(FailuresSince),
+    /// Nothing else is left: queue failed URLs once more.
+    RetryBeforeEnd,
     /// Load something for the frontier.
     Load(Query),
 }
@@ -328,6 +330,7 @@ impl Recorder {
             Request::TakeBackFailures(failures) => {
                 return self.take_back_failures(&failures).map(Some);
             }
+            Request::RetryBeforeEnd => return self.retry_before_end().map(Some),
             Request::Load(query) => return self.load(query).map(Update::Loaded).map(Some),
             Request::Tried(host, why) => {
                 if self.tried.len() < TRIED {

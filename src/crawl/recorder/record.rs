@@ -135,14 +135,14 @@ impl Recorder {
             if let Some(spent) = row.seed.and_then(|seed| self.spent.get_mut(seed)) {
                 *spent += 1;
             }
-            self.host_works(row.host)?;
         }
         self.retry_failures()?;
         self.release_late(row.host)?;
         let rank = self.round_robin.then(|| self.move_to_back(row.host)).transpose()?;
         self.batch += 1;
         let queued = std::mem::take(&mut self.queued);
-        let recorded = Recorded { queued, fetched, unanswered, rank };
+        let failed = self.failures.take_new();
+        let recorded = Recorded { queued, fetched, failed, unanswered, rank };
         Ok(Update::Recorded(task, recorded, self.counts))
     }
 
@@ -324,7 +324,7 @@ impl Recorder {
             self.counts.failed += 1;
         }
         let row = &task.queued.url;
-        if reason == Reason::Failure && cause.is_some() && row.referrer.is_none() {
+        if cause.is_some_and(SkipCause::may_pass) && row.referrer.is_none() {
             tracing::warn!(url = %row.url, why = detail, "seed cannot be reached");
         }
         let (state, detail, at) = (UrlState::Skipped(reason), detail.as_deref(), Timestamp::now());

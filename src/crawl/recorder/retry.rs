@@ -1,10 +1,10 @@
 //! Failed URLs: which are queued again, and when.
 //!
-//! Some hours after a failure that may have passed, the URL is queued again, while the run lasts or by a later start. Failures during an
-//! outage, of a host that stopped answering, or of several URLs in a row of a host that then has a page again are taken back at once.
+//! A URL that has failed for a reason that may pass is queued again once nothing else is left to do, and some hours after that, while the run
+//! lasts or by a later start. Failures during an outage, or of a host that stopped answering, are taken back at once.
 
 use std::{
-    collections::{HashMap, HashSet, VecDeque},
+    collections::{HashSet, VecDeque},
     time::Duration,
 };
 
@@ -21,16 +21,14 @@ use crate::{
 const CHECK_INTERVAL: Duration = Duration::from_mins(10);
 /// Failures that can be taken back.
 const MAX_REMEMBERED: usize = 1 << 13;
-/// If this many URLs of a host fail in a row and the next one is a page, the host was out of order, not the URLs.
-const IN_A_ROW: usize = 3;
 
 /// What is remembered of failures.
 #[derive(Debug, Default)]
 pub(super) struct Failures {
     /// The last URLs that failed so.
     recent: VecDeque<Failure>,
-    /// How many URLs of a host have failed so since its last page, if any have.
-    in_a_row: HashMap<HostId, usize>,
+    /// Whether one was added that was not taken back before.
+    has_new: bool,
     /// URLs whose failure was taken back because of their host, until they have another outcome: a second failure counts. So it has no more
     /// URLs than wait.
     taken_back: HashSet<UrlId>,
@@ -47,14 +45,6 @@ struct Failure {
     is_status: bool,
 }
 
-/// Whether a URL is fetched again some hours after its failure.
-fn may_pass(cause: Option<SkipCause>) -> bool {
-    matches!(
-        cause,
-        Some(SkipCause::RobotsNotReceived | SkipCause::Unreachable | SkipCause::Incomplete)
-    )
-}
-
 fn has_failed(state: UrlState) -> bool {
     matches!(state, UrlState::Skipped(Reason::Failure | Reason::Status))
 }
@@ -62,9 +52,9 @@ fn has_failed(state: UrlState) -> bool {
 impl Failures {
     /// Remembers a URL that was skipped for this cause, if it is a failure that may pass.
     pub(super) fn add(&mut self, row: &UrlRow, reason: Reason, cause: Option<SkipCause>) {
-        if may_pass(cause) {
+        if cause.is_some_and(SkipCause::may_pass) {
             self.check_at.get_or_insert_with(|| Timestamp::now() + RETRY_AFTER);
-            *self.in_a_row.entry(row.host).or_default() += 1;
+            self.has_new |= !self.taken_back.contains(&row.id);
             if self.recent.len() == MAX_REMEMBERED {
                 self.recent.pop_front();
             }
@@ -80,20 +70,9 @@ impl Failures {
         self.taken_back.remove(&id);
     }
 
-    /// A host has a page. Takes the failures of its URLs out that came in a row before it, if there are enough of them.
-    fn take_row(&mut self, host: HostId) -> Vec<UrlRow> {
-        let count = self.in_a_row.remove(&host).filter(|&count| count >= IN_A_ROW).unwrap_or(0);
-        let mut taken = Vec::new();
-        for place in (0..self.recent.len()).rev() {
-            if taken.len() == count {
-                break;
-            }
-            if self.recent[place].row.host == host {
-                taken.extend(self.recent.remove(place).map(|failure| failure.row));
-            }
-        }
-        taken.reverse();
-        taken
+    /// Whether a URL has failed since the last call that may be queued again before the run ends.
+    pub(super) fn take_new(&mut self) -> bool {
+        std::mem::take(&mut self.has_new)
     }
 
     /// A start has looked for failed URLs. Others that failed since may be due soon.
@@ -154,15 +133,16 @@ impl Recorder {
         Ok(Update::FailuresTakenBack(std::mem::take(&mut self.queued), self.counts))
     }
 
-    /// A host has a page: takes back the failures of its URLs that came in a row before it.
-    pub(super) fn host_works(&mut self, host: HostId) -> Result<(), CrawlError> {
-        let failed = self.failures.take_row(host);
-        failed.iter().try_for_each(|row| self.take_back(row, true))
+    /// Nothing else is left to do: queues failed URLs again, each once.
+    pub(super) fn retry_before_end(&mut self) -> Result<Update, CrawlError> {
+        let failed = std::mem::take(&mut self.failures.recent);
+        failed.iter().try_for_each(|failure| self.take_back(&failure.row, true))?;
+        Ok(Update::FailuresTakenBack(std::mem::take(&mut self.queued), self.counts))
     }
 
-    /// Queues a URL again whose failure does not count, unless it had failed before and its host was to `blame` then too.
-    fn take_back(&mut self, row: &UrlRow, blame: bool) -> Result<(), CrawlError> {
-        if blame && !self.failures.taken_back.insert(row.id) {
+    /// Queues a failed URL again; if `once`, only if that was not done before.
+    fn take_back(&mut self, row: &UrlRow, once: bool) -> Result<(), CrawlError> {
+        if once && !self.failures.taken_back.insert(row.id) {
             self.failures.taken_back.remove(&row.id);
             return Ok(());
         }

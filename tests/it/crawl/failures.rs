@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use bytesize::ByteSize;
-use pagesieve::state::Reason;
+use pagesieve::{
+    report::{End, Warning},
+    state::Reason,
+};
 
 use super::site::{Site, html, outcomes, page};
 use crate::server::{Reply, Request, Routes};
@@ -40,7 +43,11 @@ fn server_errors_are_retried_as_often_as_configured() {
         outcomes([("a.test/", "unique"), ("a.test/down", "status"), ("a.test/shaky", "unique")]);
     assert_eq!(site.outcomes(), expected);
     assert_eq!(site.line("a.test/down")["status"], 500);
-    assert_eq!(site.asked("a.test/down"), 4, "three retries by default");
+    assert_eq!(
+        site.asked("a.test/down"),
+        2 * 4,
+        "three retries by default, and the same before the end"
+    );
     assert_eq!(site.asked("a.test/shaky"), 3);
     let before = site.server.requests().len();
     site.run_fast();
@@ -72,7 +79,7 @@ fn cut_bodies_and_broken_connections_are_retried_then_failures() {
     assert!(detail("cut").starts_with("\"body: "), "{}", detail("cut"));
     assert!(detail("garbage").starts_with("\"coding: "), "{}", detail("garbage"));
     assert!(detail("broken").starts_with("\"http: "), "{}", detail("broken"));
-    assert_eq!(site.asked("a.test/cut"), 2);
+    assert_eq!(site.asked("a.test/cut"), 2 * 2, "and once more before the end");
     assert_eq!(site.asked("a.test/garbage"), 1, "asking again would bring the same");
     assert_eq!(site.asked("a.test/heals"), 2);
 }
@@ -224,37 +231,60 @@ fn a_body_over_the_limit_is_cut_and_marked() {
 }
 
 #[test]
-fn a_host_that_is_out_of_order_for_a_moment_loses_no_page() {
-    let links: Vec<_> = (0..12).map(|n| format!("/{n}")).collect();
-    let reply = move |request: &Request, count: usize| {
-        let links: Vec<_> = links.iter().map(String::as_str).collect();
-        match &*request.path {
-            "/" => page("seed", &links),
-            "/2" | "/3" if count == 0 => Reply::new(502, ""),
-            "/4" if count == 0 => Reply::raw(b"".to_vec()),
-            "/5" if count == 0 => page("5", &[]).cut(20),
-            // Two in a row are the fault of the URLs.
-            "/8" | "/9" if count == 0 => Reply::new(500, ""),
-            // This one never works, and is asked for twice.
-            "/1" => Reply::new(500, ""),
-            path => page(path, &[]),
-        }
+fn what_has_failed_is_asked_for_once_more_before_the_run_ends() {
+    let reply = |request: &Request, count: usize| match &*request.path {
+        "/" => page("seed", &["/gateway", "/reset", "/cut", "/never", "/gone", "/no-robots"]),
+        // Both requests of the first round fail.
+        "/gateway" if count < 2 => Reply::new(502, ""),
+        "/gateway" => page("gateway", &["/behind"]),
+        "/reset" if count < 2 => Reply::raw(""),
+        "/cut" if count < 2 => page("cut", &[]).cut(20),
+        "/never" => Reply::new(500, ""),
+        "/gone" => Reply::new(404, ""),
+        path => page(path, &[]),
     };
-    let site = Site::answering(reply, &["a.test/"]).planned(|plan| {
-        plan.fetch.retries = 0;
-        plan.politeness.delay = Duration::from_secs(5);
-    });
+    let site = Site::answering(reply, &["a.test/"]).planned(|plan| plan.fetch.retries = 1);
     let report = site.run_fast();
+    assert_eq!((report.end, report.counts.unique), (End::Done, 6));
     let asked = site.all_asked();
-    let twice: Vec<_> = asked
-        .iter()
-        .filter(|(_, count)| **count > 1)
-        .map(|(url, count)| (&**url, *count))
-        .collect();
-    assert_eq!(
-        twice,
-        ["a.test/1", "a.test/2", "a.test/3", "a.test/4", "a.test/5"].map(|url| (url, 2))
-    );
-    assert_eq!(report.counts.skipped, [(Reason::Status, 3)].into());
-    assert_eq!(report.counts.unique, 10);
+    assert_eq!(["a.test/gateway", "a.test/never", "a.test/gone"].map(|url| asked[url]), [3, 4, 1]);
+    assert_eq!(report.counts.skipped, [(Reason::Status, 2)].into());
+    assert!(matches!(*report.warnings, [Warning::Retry { urls: 1, .. }]), "{:?}", report.warnings);
+    // Not by the next start.
+    let before = site.server.requests().len();
+    site.run_fast();
+    assert_eq!(site.server.requests().len(), before);
+}
+
+#[test]
+fn without_retries_nothing_is_asked_for_once_more() {
+    let reply = |request: &Request, _: usize| match &*request.path {
+        "/" => page("seed", &["/down"]),
+        "/down" => Reply::new(502, ""),
+        _ => Reply::new(404, ""),
+    };
+    let site = Site::answering(reply, &["a.test/"]).planned(|plan| plan.fetch.retries = 0);
+    site.run();
+    assert_eq!(site.asked("a.test/down"), 1);
+}
+
+#[test]
+fn a_seed_that_answers_with_a_gateway_error_is_named_and_asked_by_the_next_start() {
+    let script = || [Reply::new(502, ""), Reply::new(502, ""), page("seed", &[])];
+    for path in ["/", "/robots.txt"] {
+        let routes = Routes::new().script("*", path, script());
+        let site = match path {
+            "/" => Site::new(routes, &["a.test/"]),
+            _ => Site::new(routes.at("*", "/", page("seed", &[])), &["a.test/"]),
+        };
+        let site = site.planned(|plan| plan.fetch.retries = 0);
+        let report = site.run_fast();
+        let [Warning::Unreachable { count: 1, seeds }, ..] = &*report.warnings else {
+            panic!("{:?}", report.warnings)
+        };
+        assert!(seeds[0].why.contains("status 502"), "{seeds:?}");
+        site.run_fast();
+        let report = site.run_fast();
+        assert_eq!((report.counts.unique, &*report.warnings), (1, &[][..]));
+    }
 }

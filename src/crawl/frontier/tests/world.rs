@@ -689,7 +689,7 @@ impl World {
         }
         let rank = (self.scenario.order == Order::RoundRobin).then(|| self.state.move_to_end(host));
         let Outcome { fetched, unanswered, .. } = outcome;
-        let recorded = Recorded { queued, fetched, unanswered, rank };
+        let recorded = Recorded { queued, fetched, unanswered, rank, ..Recorded::default() };
         self.report(now, Event::Report(task, recorded));
     }
 }
