@@ -364,7 +364,12 @@ fn open(f: &mut fmt::Formatter<'_>, urls: u64, hosts: u64) -> fmt::Result {
 /// Names seeds that could not be reached.
 fn unreachable(f: &mut fmt::Formatter<'_>, count: u64, seeds: &[UnreachableSeed]) -> fmt::Result {
     let named = named(count, seeds, |why| shown(why, 500));
-    let next = next_step(Reason::Failure, None);
+    let is_server_error = |seed: &UnreachableSeed| seed.why.contains("status ");
+    let next = if !seeds.is_empty() && seeds.iter().all(is_server_error) {
+        "The server answers with an error that may pass: run the same command later."
+    } else {
+        next_step(Reason::Failure, None)
+    };
     write!(f, "{} could not be reached: {named}. {next}", counted(count, "seed"))
 }
 

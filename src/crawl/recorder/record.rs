@@ -325,7 +325,7 @@ impl Recorder {
         }
         let row = &task.queued.url;
         if cause.is_some_and(SkipCause::may_pass) && row.referrer.is_none() {
-            tracing::warn!(url = %row.url, why = detail, "seed cannot be reached");
+            tracing::warn!(url = %row.url, why = detail, status, "seed cannot be reached");
         }
         let (state, detail, at) = (UrlState::Skipped(reason), detail.as_deref(), Timestamp::now());
         let outcome = UrlOutcome { state, cause, detail, status, at };

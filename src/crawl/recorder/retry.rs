@@ -43,6 +43,8 @@ struct Failure {
     row: UrlRow,
     /// Whether there was a response with a status: an answer of its host, though no page.
     is_status: bool,
+    /// Whether its host was reached. Otherwise the frontier decides when to ask it again.
+    was_reached: bool,
 }
 
 fn has_failed(state: UrlState) -> bool {
@@ -54,12 +56,14 @@ impl Failures {
     pub(super) fn add(&mut self, row: &UrlRow, reason: Reason, cause: Option<SkipCause>) {
         if cause.is_some_and(SkipCause::may_pass) {
             self.check_at.get_or_insert_with(|| Timestamp::now() + RETRY_AFTER);
-            self.has_new |= !self.taken_back.contains(&row.id);
+            let was_reached = cause != Some(SkipCause::Unreachable);
+            self.has_new |= was_reached && !self.taken_back.contains(&row.id);
             if self.recent.len() == MAX_REMEMBERED {
                 self.recent.pop_front();
             }
             let is_status = reason == Reason::Status;
-            self.recent.push_back(Failure { at: Instant::now(), row: row.clone(), is_status });
+            let (at, row) = (Instant::now(), row.clone());
+            self.recent.push_back(Failure { at, row, is_status, was_reached });
         } else {
             self.taken_back.remove(&row.id);
         }
@@ -135,7 +139,8 @@ impl Recorder {
 
     /// Nothing else is left to do: queues failed URLs again, each once.
     pub(super) fn retry_before_end(&mut self) -> Result<Update, CrawlError> {
-        let failed = std::mem::take(&mut self.failures.recent);
+        let mut failed = std::mem::take(&mut self.failures.recent);
+        failed.retain(|failure| failure.was_reached);
         failed.iter().try_for_each(|failure| self.take_back(&failure.row, true))?;
         Ok(Update::FailuresTakenBack(std::mem::take(&mut self.queued), self.counts))
     }

@@ -283,6 +283,8 @@ fn a_seed_that_answers_with_a_gateway_error_is_named_and_asked_by_the_next_start
             panic!("{:?}", report.warnings)
         };
         assert!(seeds[0].why.contains("status 502"), "{seeds:?}");
+        let summary = report.to_string().replace("\n  ", " ");
+        assert!(summary.contains("run the same command later"), "{summary}");
         site.run_fast();
         let report = site.run_fast();
         assert_eq!((report.counts.unique, &*report.warnings), (1, &[][..]));
