@@ -8,8 +8,11 @@ use serde_json::Value;
 use super::text::Writer;
 
 /// Declared text of less bytes says nothing, and no more than this is read of it.
-const LEAST: usize = 40;
-const MOST: usize = 1 << 15;
+const MIN_TEXT: usize = 40;
+const MAX_TEXT: usize = 1 << 15;
+
+/// Posts that are read, at most.
+const MAX_POSTS: usize = 1 << 15;
 /// Longer JSON is not read: it takes up to 32 times its length.
 const LONGEST_JSON: usize = 1 << 20;
 /// Bytes of a title that are read, and of a part of it that means anything.
@@ -139,7 +142,7 @@ impl Declared {
             is_tag = char == '<' || (is_tag && char != '>');
             is_shown
         });
-        if self.posts.len() < MOST {
+        if self.posts.len() < MAX_POSTS {
             self.posts.extend(shown);
         }
     }
@@ -175,13 +178,13 @@ pub(super) struct Found {
 }
 
 fn find(text: &str, writer: &Writer) -> Option<Found> {
-    if text.len() < LEAST {
+    if text.len() < MIN_TEXT {
         return None;
     }
     let mut known = vec![0_u64; 1 << (BITS - 6)];
     let mut all = 0;
     let mut buffer = Vec::new();
-    pieces(&text[..text.floor_char_boundary(MOST)], &mut buffer, |hash| {
+    pieces(&text[..text.floor_char_boundary(MAX_TEXT)], &mut buffer, |hash| {
         all += 1;
         known[hash >> 6] |= 1 << (hash & 63);
     });

@@ -10,14 +10,14 @@ use super::{
 };
 
 /// A page with more characters of body text shows something without its scripts.
-const MOST: usize = 200;
+const MAX_TEXT: usize = 200;
 /// The root of an application may say in this many bytes that it is loading.
 const LOADING: usize = 40;
 
 /// Whether the page has scripts, hardly any text, and either an element into which frameworks write the page and which is empty, or a
 /// `noscript` that asks for scripts.
 pub(super) fn needs_scripts(html: &Html, text: &str) -> bool {
-    if text.chars().nth(MOST).is_some() {
+    if text.chars().nth(MAX_TEXT).is_some() {
         return false;
     }
     let (mut has_script, mut waits) = (false, false);

@@ -31,7 +31,7 @@ use serde::{Deserialize, Serialize};
 /// when the text comes again. The index has the same limit for equal fingerprints.
 const EQUAL_LIMIT: usize = BlockIndex::EQUAL_LIMIT as usize;
 /// Representatives that enter the index together when a window is restored.
-const TOGETHER: usize = 1 << 20;
+const BATCH: usize = 1 << 20;
 /// A page is compared with at most this many others by its article: those with most keys in common.
 const MOST_COMPARED: usize = 16;
 
@@ -425,7 +425,7 @@ impl<I: Index> Engine<I> {
             self.window.push(&representative);
             let signature = representative.signature;
             entering.extend(signature.map(|it| (representative.id, it.fingerprint())));
-            if entering.len() == TOGETHER {
+            if entering.len() == BATCH {
                 self.enter(&mut entering);
             }
         });

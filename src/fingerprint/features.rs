@@ -24,7 +24,7 @@ const USUAL: [u32; 256] = {
 };
 
 /// Distinct features of a text that count: those of more than 2 MB of prose. Made to exhaust memory, a page has some millions.
-const MOST: u32 = 1 << 19;
+const MAX_FEATURES: u32 = 1 << 19;
 /// Initial number of slots, so that most pages never grow the table.
 const FIRST_SLOTS: usize = 1 << 12;
 
@@ -139,7 +139,7 @@ impl Counts {
     /// Whether no further occurrence counts.
     #[inline]
     pub(super) fn is_full(&self) -> bool {
-        self.len >= MOST
+        self.len >= MAX_FEATURES
     }
 
     /// Each distinct hash with its number of occurrences, in order of first occurrence.

@@ -11,7 +11,7 @@ use super::{
     bits::sample,
     growth::GrowingTables,
     memory::RefusedError,
-    plan::{FEW, IndexError, Plan},
+    plan::{IndexError, MAX_SCANNED, Plan},
     queue::Queue,
     search::{Found, scan, search},
     simd::Simd,
@@ -330,7 +330,7 @@ impl Index for BlockIndex {
         loop {
             let some: Vec<_> = documents.by_ref().take(at_once).collect();
             let all = self.queue.len() + some.len() as u64;
-            let are_many = some.len() >= MANY && all > FEW;
+            let are_many = some.len() >= MANY && all > MAX_SCANNED;
             if are_many {
                 let coming = sample(some.len()).map(|nth| some[nth].1.0);
                 self.tables.make_room(&self.queue, all, coming);

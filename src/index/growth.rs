@@ -10,7 +10,7 @@ use std::{collections::VecDeque, io, ops::Range};
 use super::{
     bits::sample,
     memory::probe,
-    plan::{FEW, Plan},
+    plan::{MAX_SCANNED, Plan},
     queue::Queue,
     simd::prefetch,
     tables::Tables,
@@ -75,7 +75,7 @@ impl GrowingTables {
     }
 
     fn begin_to_build(&mut self, queue: &Queue) {
-        let made_for = self.active.as_ref().map_or(FEW, |tables| tables.made_for);
+        let made_for = self.active.as_ref().map_or(MAX_SCANNED, |tables| tables.made_for);
         if queue.len() > made_for
             && let Some(mut tables) = self.planned.pop_front()
         {

@@ -16,7 +16,7 @@ pub const MAX_RADIUS: u32 = 11;
 pub const MAX_ENTRIES: u64 = 100_000_000;
 
 /// Windows of at most this many entries are scanned, and in no table.
-pub(super) const FEW: u64 = 4096;
+pub(super) const MAX_SCANNED: u64 = 4096;
 /// Windows of at most this many entries may have no tables at all, where memory is short.
 const SCANNED: u64 = 1 << 20;
 /// The factor between the sizes of the tables through which a window grows, in bits.
@@ -88,7 +88,7 @@ impl Plan {
         let mut plan = Self::fastest(radius, entries, budget)?;
         let mut bytes = plan.bytes();
         let windows = (1..).map(|nth| entries >> (GROWTH_BITS * nth));
-        for entries in windows.take_while(|&entries| entries > FEW) {
+        for entries in windows.take_while(|&entries| entries > MAX_SCANNED) {
             bytes >>= GROWTH_BITS;
             plan.smaller.extend(Self::fastest(radius, entries, bytes));
         }
@@ -204,7 +204,7 @@ const CHOICES: [(RangeInclusive<u32>, u64, &[u64]); 13] = [
 /// The keys of tables for a window, the fastest first.
 fn choices(radius: u32, entries: u64) -> impl Iterator<Item = Vec<u32>> {
     let good = CHOICES.into_iter().filter(move |(radii, most, _)| {
-        radii.contains(&radius) && (FEW + 1..=*most).contains(&entries)
+        radii.contains(&radius) && (MAX_SCANNED + 1..=*most).contains(&entries)
     });
     let keys = good.map(move |(_, _, means)| {
         let most = u64::BITS / u32::try_from(means.len()).expect("tables are few");

@@ -17,7 +17,7 @@ use super::{
 };
 
 /// Buckets that are requested right behind each other: the processor then translates several addresses at a time.
-const TOGETHER: usize = 8;
+const PREFETCHED: usize = 8;
 /// Buckets that are requested ahead.
 const AHEAD: usize = 32;
 /// When this many entries wait, they are read on.
@@ -130,8 +130,8 @@ impl Search<'_> {
     fn read_inline_parts(&mut self) {
         let stops = self.scratch.buckets.len();
         self.prefetch_inline(0..AHEAD.min(stops));
-        for start in (0..stops).step_by(TOGETHER) {
-            let end = stops.min(start + TOGETHER);
+        for start in (0..stops).step_by(PREFETCHED) {
+            let end = stops.min(start + PREFETCHED);
             self.prefetch_inline(stops.min(start + AHEAD)..stops.min(end + AHEAD));
             for nth in start..end {
                 let (page, lookup) = self.scratch.buckets[nth];

@@ -14,7 +14,7 @@ use super::Service;
 use crate::input::{Input, document};
 
 /// Documents that are judged together.
-const TOGETHER: usize = 64;
+const BATCH: usize = 64;
 
 /// A stream of lines that is being answered.
 struct Lines {
@@ -110,7 +110,7 @@ impl Lines {
     fn take(&mut self, is_end: bool) -> Vec<Line> {
         let limit = self.service.options.max_body;
         let (mut lines, mut start) = (Vec::new(), 0);
-        while lines.len() < TOGETHER {
+        while lines.len() < BATCH {
             let rest = &self.read[start..];
             let (line, next) = match rest.iter().position(|byte| *byte == b'\n') {
                 Some(end) => (&rest[..end], start + end + 1),

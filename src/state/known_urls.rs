@@ -12,7 +12,7 @@ const BLOCK: usize = 1 << 16;
 /// Parts of the table, each of which grows by itself.
 const PARTS: u64 = 64;
 /// URLs that enter the table together.
-const TOGETHER: usize = 64;
+const BATCH: usize = 64;
 /// Marks a free place of the table.
 const FREE: u32 = 0;
 
@@ -89,8 +89,8 @@ impl KnownUrls {
         self.parts.fill(Part { ids: vec![FREE; places], used: 0 });
         for block in 0..self.blocks.len() {
             let rows = self.blocks[block].hashes.len();
-            for first in (0..rows).step_by(TOGETHER) {
-                let together = first..rows.min(first + TOGETHER);
+            for first in (0..rows).step_by(BATCH) {
+                let together = first..rows.min(first + BATCH);
                 // Reads that do not wait for each other bring the places into the cache.
                 let is_free = |hash: &u64| {
                     let ids = &self.parts[part_of(*hash)].ids;

@@ -6,7 +6,7 @@ use super::{
 };
 
 /// What is kept of a site has at most so many bytes.
-const MOST: u64 = 64 << 20;
+const MAX_UNPACKED: u64 = 64 << 20;
 
 const UNREADABLE: StateError = StateError::Damaged("what was learnt of a site cannot be read");
 
@@ -26,7 +26,7 @@ impl State {
     pub(crate) fn learnt(&self, site: &str) -> Result<Option<String>, StateError> {
         let sql = "SELECT known FROM learnt WHERE site = ?";
         let packed = self.find(sql, [site], |row| row.get::<_, Vec<u8>>(0))?;
-        packed.map(|packed| decompressed(&packed, MOST).map_err(|_| UNREADABLE)).transpose()
+        packed.map(|packed| decompressed(&packed, MAX_UNPACKED).map_err(|_| UNREADABLE)).transpose()
     }
 
     /// The sites of which something is kept, in order.

@@ -50,7 +50,7 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails, for instance because there is no room for temporary files.
-    pub(crate) fn count_aside(&self) -> Result<(), StateError> {
+    pub(crate) fn count_in_copies(&self) -> Result<(), StateError> {
         self.db.pragma_update(None, "query_only", false)?;
         for table in TABLES {
             let sql = "SELECT sql FROM main.sqlite_schema WHERE name = ?";

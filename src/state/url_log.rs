@@ -429,7 +429,7 @@ impl UrlLog {
     ///
     /// # Errors
     /// If SQLite fails.
-    pub(crate) fn settle(
+    pub(crate) fn record_outcome(
         &mut self,
         state: &State,
         id: UrlId,
@@ -442,7 +442,7 @@ impl UrlLog {
         Ok(())
     }
 
-    /// Says that a URL is fewer links from its seed than was known. Its row says so when the URL is settled.
+    /// Says that a URL is fewer links from its seed than was known. Its row says so when its outcome is recorded.
     ///
     /// # Errors
     /// If there is none.

@@ -28,7 +28,7 @@ const MODULES: &[&[&str]] = &[
 
 /// The parts of `crawl`, and what each may import from. Its `mod.rs` may import from all of them, and none of them from it.
 const CRAWL: &[(&str, &[&str])] = &[
-    ("past", &["plan", "directory", "learnt", "lost"]),
+    ("read_run", &["plan", "directory", "learnt", "lost"]),
     ("backup", &["plan", "directory", "verify"]),
     ("repair", &["plan", "directory", "verify", "lost"]),
     ("verify", &["plan", "directory", "lost"]),

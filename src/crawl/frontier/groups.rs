@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Groups up to this number are not looked through for those that are not needed any more.
-const FEW: usize = 1024;
+const MIN_TO_SWEEP: usize = 1024;
 
 /// The hosts that share a pace.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,7 +51,7 @@ pub(super) struct Groups {
 
 impl Groups {
     pub(super) fn new(options: Options) -> Self {
-        Self { options, paces: BTreeMap::new(), due: BTreeSet::new(), most: FEW }
+        Self { options, paces: BTreeMap::new(), due: BTreeSet::new(), most: MIN_TO_SWEEP }
     }
 
     /// The group of a host, by its name and port and its address.
@@ -155,7 +155,7 @@ impl Groups {
         if self.paces.len() >= self.most {
             let is_over = |pace: &Pace| pace.in_flight() == 0 && pace.earliest() <= now;
             self.paces.retain(|_, shared| !shared.waiting.is_empty() || !is_over(&shared.pace));
-            self.most = (self.paces.len() * 2).max(FEW);
+            self.most = (self.paces.len() * 2).max(MIN_TO_SWEEP);
         }
         let new = || Shared { pace: Pace::new(&self.options, now), waiting: VecDeque::new() };
         &mut self.paces.entry(group.clone()).or_insert_with(new).pace

@@ -197,7 +197,7 @@ impl Recorder {
         }
         let (state, status, at) = (UrlState::Judged, Some(received.status), received.at);
         let outcome = UrlOutcome { state, cause: None, detail: None, status, at };
-        self.urls.settle(self.filter.state(), row.id, &outcome)?;
+        self.urls.record_outcome(self.filter.state(), row.id, &outcome)?;
         self.note_visit(task, received, parsed, judgement)?;
         self.failures.judged(row.id);
         tracing::debug!(url = %row.url, number = judgement.id.0, verdict = ?judgement.verdict, "judged");
@@ -329,7 +329,7 @@ impl Recorder {
         }
         let (state, detail, at) = (UrlState::Skipped(reason), detail.as_deref(), Timestamp::now());
         let outcome = UrlOutcome { state, cause, detail, status, at };
-        self.urls.settle(self.filter.state(), row.id, &outcome)?;
+        self.urls.record_outcome(self.filter.state(), row.id, &outcome)?;
         let url = (row.id, row.url.as_str());
         self.builder.skipped(self.filter.state(), url, reason, cause)?;
         self.failures.add(&task.queued.url, reason, cause);

@@ -97,7 +97,7 @@ pub fn report(directory: &Path) -> Result<(Report, bool), CrawlError> {
     if lock.as_ref().is_err_and(StateError::is_busy) {
         (facts.end, facts.finished) = (End::Running, Timestamp::now().into());
     }
-    state.count_aside()?;
+    state.count_in_copies()?;
     let report = summarise(&state, &Builder::load(&state)?, &UrlLog::load(&state)?, facts)?;
     if lock.is_err() {
         return Ok((report, false));

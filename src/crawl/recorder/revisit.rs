@@ -26,22 +26,22 @@ use crate::{
 const PASS: &str = "pass";
 
 /// The bounds of the time between two visits: this part of `crawl.revisit_after`, and this many times it.
-const SHORTEST: u32 = 4;
-const LONGEST: u32 = 8;
+const MIN_INTERVAL_DIVISOR: u32 = 4;
+const MAX_INTERVAL_FACTOR: u32 = 8;
 
 /// After which time a page is asked for again.
 ///
 /// The time in which it changes with a probability of one half, if changes are a Poisson process. Their rate is estimated without the bias of
 /// X/n, by -ln((n - X + 0.5) / (n + 0.5)) for each visit, where X of n visits found a change (J. Cho, H. Garcia-Molina, Estimating frequency of
 /// change, ACM Transactions on Internet Technology 3(3), 2003). A few visits without a change say little: each at most doubles the time.
-fn interval(visit: &Visit, after: Duration) -> Duration {
+fn revisit_interval(visit: &Visit, after: Duration) -> Duration {
     let (visits, changes) = (f64::from(visit.visits), f64::from(visit.changes));
-    let longest = after.saturating_mul(2_u32.saturating_pow(visit.visits).min(LONGEST));
+    let longest = after.saturating_mul(2_u32.saturating_pow(visit.visits).min(MAX_INTERVAL_FACTOR));
     let rate = -((visits - changes + 0.5) / (visits + 0.5)).ln();
     let between = Duration::from_millis(visit.span).as_secs_f64() / visits.max(1.0);
     // Without a change the rate is zero, and the quotient infinite.
     let half = Duration::try_from_secs_f64(between * std::f64::consts::LN_2 / rate.max(0.0));
-    half.unwrap_or(Duration::MAX).clamp(after / SHORTEST, longest)
+    half.unwrap_or(Duration::MAX).clamp(after / MIN_INTERVAL_DIVISOR, longest)
 }
 
 /// Whether the text of a page is the one that was known. Where its digest is not, texts with equal figures are taken for equal.
@@ -55,7 +55,7 @@ fn is_unchanged(visit: &Visit, former: &JudgedDocument, parsed: &Parsed) -> bool
 }
 
 /// Why there is no page any more, if that is what a request has shown.
-fn loss(skipped: &Skipped) -> Option<Reason> {
+fn gone_reason(skipped: &Skipped) -> Option<Reason> {
     let is_lost = match skipped.reason {
         // Nobody had asked for a 304.
         Reason::Status => skipped.status != Some(304),
@@ -92,7 +92,7 @@ impl Recorder {
         self.state().set_meta(PASS, json(&Some(began)))?;
         // A visit in the millisecond in which a pass begins is one before it.
         let before = Timestamp(began.0.saturating_add(1));
-        let is_due = |visit: &Visit| visit.checked + interval(visit, after) <= now;
+        let is_due = |visit: &Visit| visit.checked + revisit_interval(visit, after) <= now;
         let mut queued = 0_u64;
         for id in self.state().due_visits(before, is_due)? {
             let missing = StateError::Damaged("a page that was judged is no URL");
@@ -162,7 +162,7 @@ impl Recorder {
                 let known = visit.again(received.at, visit.lost.is_some());
                 let (validators, text) = (received.validators, parsed.document.sketch().digest);
                 self.record_unchanged(&task, &former, Visit { validators, text, ..known })?;
-                self.follow_known(&task.queued.url, &former, &parsed, received.at)?;
+                self.follow_links_of_unchanged(&task.queued.url, &former, &parsed, received.at)?;
             }
             Outcome::Page(received, parsed) => {
                 self.record_changed(&task, &former, (&received, &parsed), exchange.as_ref())?;
@@ -177,9 +177,9 @@ impl Recorder {
         }
         if let Some(skipped) = &skipped {
             self.archive(exchange.as_ref())?;
-            self.record_lost(&task, &former, visit, skipped)?;
+            self.record_gone(&task, &former, visit, skipped)?;
         }
-        self.settle_known(&task.queued.url)?;
+        self.record_known(&task.queued.url)?;
         self.counts.asked_again += 1;
         let unanswered = skipped.is_some_and(|skipped| skipped.unanswered);
         self.finish_url(task, false, unanswered)
@@ -193,10 +193,10 @@ impl Recorder {
     }
 
     /// The URL has the page again, or still, that is known of it.
-    pub(super) fn settle_known(&mut self, row: &UrlRow) -> Result<(), CrawlError> {
+    pub(super) fn record_known(&mut self, row: &UrlRow) -> Result<(), CrawlError> {
         let (state, status, at) = (UrlState::Judged, row.status, Timestamp::now());
         let outcome = UrlOutcome { state, cause: None, detail: None, status, at };
-        Ok(self.urls.settle(self.filter.state(), row.id, &outcome)?)
+        Ok(self.urls.record_outcome(self.filter.state(), row.id, &outcome)?)
     }
 
     /// The page has the text that was known. If it had been lost, it is back.
@@ -220,7 +220,7 @@ impl Recorder {
     }
 
     /// Follows the links of a page that has its text still, as those of a page that was judged so.
-    fn follow_known(
+    fn follow_links_of_unchanged(
         &mut self,
         row: &UrlRow,
         former: &JudgedDocument,
@@ -257,14 +257,14 @@ impl Recorder {
     }
 
     /// There is no page any more, unless a failure may pass: then nothing is known, and the page stays due. What was stored stays.
-    fn record_lost(
+    fn record_gone(
         &mut self,
         task: &Task,
         former: &JudgedDocument,
         visit: &Visit,
         skipped: &Skipped,
     ) -> Result<(), CrawlError> {
-        let Some(reason) = loss(skipped) else { return Ok(()) };
+        let Some(reason) = gone_reason(skipped) else { return Ok(()) };
         let (at, is_new) = (Timestamp::now(), visit.lost.is_none());
         let visit = Visit { lost: Some(reason), ..visit.again(at, is_new) };
         if is_new {
@@ -327,17 +327,17 @@ mod tests {
     fn settled(n: u32) -> Duration {
         let mut visit = Visit::first(DocId(1), Timestamp(0));
         for number in 1..=200 {
-            let at = visit.checked + interval(&visit, DAY);
+            let at = visit.checked + revisit_interval(&visit, DAY);
             visit = visit.again(at, n > 0 && number % n == 0);
         }
-        interval(&visit, DAY)
+        revisit_interval(&visit, DAY)
     }
 
     #[test]
     fn a_page_that_changes_often_is_asked_for_more_often() {
-        assert_eq!(interval(&Visit::first(DocId(1), Timestamp(0)), DAY), DAY);
-        assert_eq!(settled(0), DAY * LONGEST);
-        assert_eq!(settled(1), DAY / SHORTEST);
+        assert_eq!(revisit_interval(&Visit::first(DocId(1), Timestamp(0)), DAY), DAY);
+        assert_eq!(settled(0), DAY * MAX_INTERVAL_FACTOR);
+        assert_eq!(settled(1), DAY / MIN_INTERVAL_DIVISOR);
         let times = [1, 2, 3, 5, 10, 0].map(settled);
         assert!(times.is_sorted(), "{times:?}");
     }
@@ -347,7 +347,7 @@ mod tests {
         let mut visit = Visit::first(DocId(1), Timestamp(0));
         for times in [2, 4, 8, 8, 8] {
             visit = visit.again(visit.checked + DAY, false);
-            assert_eq!(interval(&visit, DAY), DAY * times);
+            assert_eq!(revisit_interval(&visit, DAY), DAY * times);
         }
     }
 
@@ -360,13 +360,16 @@ mod tests {
             ..Visit::first(DocId(1), Timestamp(i64::MAX))
         };
         for after in [Duration::ZERO, DAY, Duration::MAX] {
-            let found = interval(&visit, after);
-            assert!((after / SHORTEST..=after.saturating_mul(LONGEST)).contains(&found));
+            let found = revisit_interval(&visit, after);
+            assert!(
+                (after / MIN_INTERVAL_DIVISOR..=after.saturating_mul(MAX_INTERVAL_FACTOR))
+                    .contains(&found)
+            );
         }
         let again = visit.again(Timestamp(i64::MIN), true);
         assert_eq!((again.visits, again.checked, again.span), (u32::MAX, visit.checked, u64::MAX));
         // More changes than visits: only a damaged state has them.
         let odd = Visit { visits: 1, changes: 9, ..visit };
-        interval(&odd, DAY);
+        revisit_interval(&odd, DAY);
     }
 }

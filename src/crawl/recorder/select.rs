@@ -220,7 +220,7 @@ impl Recorder {
         };
         let (state, at) = (UrlState::Skipped(reason), Timestamp::now());
         let outcome = UrlOutcome { state, cause: None, detail: Some(why), status: None, at };
-        self.urls.settle(self.filter.state(), row.id, &outcome)?;
+        self.urls.record_outcome(self.filter.state(), row.id, &outcome)?;
         Ok(self.builder.skipped(self.filter.state(), (row.id, row.url.as_str()), reason, None)?)
     }
 

@@ -236,11 +236,11 @@ impl Recorder {
         for row in without_seed {
             match self.admit(&row.url, row.kind, row.depth, None) {
                 Ok(seed) => UrlLog::set_seed(self.state(), &row, seed)?,
-                Err(_) if self.state().visit(row.id)?.is_some() => self.settle_known(&row)?,
+                Err(_) if self.state().visit(row.id)?.is_some() => self.record_known(&row)?,
                 Err(reason) => {
                     let (state, at) = (UrlState::Skipped(reason), Timestamp::now());
                     let outcome = UrlOutcome { state, cause: None, detail: None, status: None, at };
-                    self.urls.settle(self.filter.state(), row.id, &outcome)?;
+                    self.urls.record_outcome(self.filter.state(), row.id, &outcome)?;
                     let url = (row.id, row.url.as_str());
                     self.builder.skipped(self.filter.state(), url, reason, None)?;
                 }

@@ -81,7 +81,7 @@ fn settle(urls: &mut UrlLog, state: &State, id: UrlId, reason: Reason) {
     let skipped = UrlState::Skipped(reason);
     let at = Timestamp(9);
     let outcome = UrlOutcome { state: skipped, cause: None, detail: None, status: None, at };
-    urls.settle(state, id, &outcome).unwrap();
+    urls.record_outcome(state, id, &outcome).unwrap();
 }
 
 #[test]
