@@ -82,13 +82,17 @@ fn received(counts: &Tally) -> u64 {
 
 /// The progress of a run. The rate is that of the pages received since this start, when there were so many `before`.
 fn line(progress: Progress, before: u64, elapsed: Duration) -> String {
-    let Progress { counts, active_hosts, in_flight, is_out, restored } = progress;
+    let Progress { counts, active_hosts, in_flight, is_out, awaits_retry, restored } = progress;
     if let Some(Restored { read, all }) = restored {
         return format!("restoring the window: {} of {}", thousands(read), thousands(all));
     }
     if is_out {
         let (pages, queued) = (counted(counts.fetched, "page"), thousands(counts.queued));
         return format!("{pages}; {queued} queued; paused: no host answers, asking again");
+    }
+    if awaits_retry {
+        let (pages, failed) = (counted(counts.fetched, "page"), thousands(counts.failed));
+        return format!("{pages}; {failed} failed; waiting to try failed URLs once more");
     }
     let fetched = received(&counts).saturating_sub(before);
     #[expect(clippy::cast_precision_loss, reason = "a rate is shown with one decimal")]
@@ -124,7 +128,16 @@ mod tests {
             queued: 40,
             asked_again: 0,
         };
-        Progress { counts, active_hosts: 1, in_flight: 7, is_out: false, restored: None }
+        Progress { counts, active_hosts: 1, in_flight: 7, ..Progress::default() }
+    }
+
+    #[test]
+    fn a_line_says_that_failed_urls_are_waited_for() {
+        let progress = Progress { awaits_retry: true, ..progress() };
+        assert_eq!(
+            line(progress, 20, Duration::from_secs(10)),
+            "120 pages; 2 failed; waiting to try failed URLs once more"
+        );
     }
 
     #[test]

@@ -98,6 +98,8 @@ pub struct Progress {
     pub in_flight: usize,
     /// Whether no host answers, and the run waits until one does.
     pub is_out: bool,
+    /// Whether nothing is left but failed URLs, which the run waits to try once more.
+    pub awaits_retry: bool,
     /// How much of an earlier window is restored. Until that is complete, the other fields are empty.
     pub restored: Option<Restored>,
 }
@@ -425,11 +427,14 @@ impl Loop {
             _ => {}
         }
         let progress = self.control.progress.as_ref()?;
+        let (active_hosts, in_flight) = (self.frontier.active_hosts(), self.frontier.in_flight());
+        let is_idle = active_hosts == 0 && in_flight == 0;
         let current = Progress {
             counts: self.counts,
-            active_hosts: self.frontier.active_hosts(),
-            in_flight: self.frontier.in_flight(),
+            active_hosts,
+            in_flight,
             is_out,
+            awaits_retry: is_idle && matches!(self.last_round, LastRound::Due(_)),
             restored: None,
         };
         if *progress.borrow() == current {
