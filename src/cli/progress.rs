@@ -8,7 +8,7 @@ use std::{
 use indicatif::{ProgressBar, ProgressStyle};
 use tokio::{
     sync::watch,
-    time::{Instant, sleep},
+    time::{Instant, sleep, timeout_at},
 };
 
 use super::{is_json, notify};
@@ -46,13 +46,25 @@ pub(super) async fn show(show: Show, mut watch: watch::Receiver<Progress>) {
     let began = Instant::now();
     let mut next = began + every;
     let mut first: Option<Tally> = None;
-    while watch.changed().await.is_ok() {
+    let mut is_shown = true;
+    loop {
+        let changed = watch.changed();
+        let changed = if is_shown {
+            changed.await
+        } else {
+            // What came too early is shown when its time has come, even if nothing follows.
+            timeout_at(next, changed).await.unwrap_or(Ok(()))
+        };
+        if changed.is_err() {
+            break;
+        }
         let progress = *watch.borrow_and_update();
         let before = match progress.restored {
             Some(_) => 0,
             None => received(first.get_or_insert(progress.counts)),
         };
-        if Instant::now() >= next {
+        is_shown = Instant::now() >= next;
+        if is_shown {
             let line = line(progress, before, began.elapsed());
             match &bar {
                 Some(bar) => bar.set_message(line),
