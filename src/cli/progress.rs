@@ -92,7 +92,7 @@ fn received(counts: &Tally) -> u64 {
     counts.fetched + counts.asked_again
 }
 
-/// The progress of a run. The rate is that of the pages received since this start, when there were so many `before`.
+/// The progress of a run. `before`: the pages received by earlier starts, which do not count for the rate.
 fn line(progress: Progress, before: u64, elapsed: Duration) -> String {
     let Progress { counts, active_hosts, in_flight, is_out, awaits_retry, restored } = progress;
     if let Some(Restored { read, all }) = restored {

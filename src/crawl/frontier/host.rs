@@ -270,6 +270,11 @@ impl Host {
             self.contact = Contact::Answers;
         }
         self.retries.iter_mut().for_each(|retry| retry.attempt = 0);
+        self.forget_missing_robots();
+    }
+
+    /// Requests a robots.txt again that could not be received, as for the first time.
+    pub(super) fn forget_missing_robots(&mut self) {
         for robots in &mut self.robots {
             match robots {
                 RobotsState::Unknown { attempt, .. } => *attempt = 0,

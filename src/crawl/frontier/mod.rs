@@ -962,8 +962,11 @@ impl Frontier {
     /// The recorder has queued failed URLs of these hosts again.
     pub(super) fn failures_taken_back(&mut self, hosts: &[HostRow], now: Instant) {
         self.awaited = self.awaited.saturating_sub(1);
-        for host in hosts {
-            self.queued(host, now);
+        for row in hosts {
+            if let Some(host) = self.hosts.get_mut(&row.id) {
+                host.forget_missing_robots();
+            }
+            self.queued(row, now);
         }
     }
 

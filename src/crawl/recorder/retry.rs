@@ -47,10 +47,6 @@ struct Failure {
     was_reached: bool,
 }
 
-fn has_failed(state: UrlState) -> bool {
-    matches!(state, UrlState::Skipped(Reason::Failure | Reason::Status))
-}
-
 impl Failures {
     /// Remembers a URL that was skipped for this cause, if it is a failure that may pass.
     pub(super) fn add(&mut self, row: &UrlRow, reason: Reason, cause: Option<SkipCause>) {
@@ -104,7 +100,7 @@ impl Recorder {
         // A seed is admitted by its own list.
         let list = row.seed.filter(|_| row.referrer.is_none());
         if let Ok(seed) = self.admit(&row.url, row.kind, row.depth, list) {
-            if has_failed(row.state) {
+            if matches!(row.state, UrlState::Skipped(Reason::Failure | Reason::Status)) {
                 self.counts.failed = self.counts.failed.saturating_sub(1);
             }
             self.requeue(row, seed)?;
@@ -152,13 +148,13 @@ impl Recorder {
             return Ok(());
         }
         // Another start may have decided otherwise.
-        match self.state().url_by_id(row.id)? {
-            Some(row)
-                if has_failed(row.state) || row.state == UrlState::Skipped(Reason::Robots) =>
-            {
-                self.retry_failure(&row)
-            }
-            _ => Ok(()),
+        let row = self.state().url_by_id(row.id)?;
+        let has_failed = |row: &UrlRow| {
+            matches!(row.state, UrlState::Skipped(_)) && row.cause.is_some_and(SkipCause::may_pass)
+        };
+        match row.filter(has_failed) {
+            Some(row) => self.retry_failure(&row),
+            None => Ok(()),
         }
     }
 

@@ -290,3 +290,17 @@ fn a_seed_that_answers_with_a_gateway_error_is_named_and_asked_by_the_next_start
         assert_eq!((report.counts.unique, &*report.warnings), (1, &[][..]));
     }
 }
+
+#[test]
+fn a_robots_txt_that_could_not_be_had_is_asked_for_once_more_before_the_run_ends() {
+    let down = || Reply::new(502, "");
+    let routes = Routes::new().script("*", "/robots.txt", [down(), down(), Reply::text("")]).at(
+        "*",
+        "/",
+        page("seed", &[]),
+    );
+    let site = Site::new(routes, &["a.test/"]).planned(|plan| plan.fetch.retries = 1);
+    let report = site.run_fast();
+    assert_eq!((report.counts.unique, &*report.warnings), (1, &[][..]));
+    assert_eq!(site.asked("a.test/robots.txt"), 3);
+}
