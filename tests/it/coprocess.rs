@@ -344,7 +344,7 @@ fn clusters_have_the_duplicates_of_each_document() {
 
 /// Prints how long an answer takes. Run it in a release build, on a quiet machine.
 #[test]
-#[ignore = "measures"]
+#[ignore = "a measurement: `cargo test --release --test it the_time_to_an_answer -- --ignored --nocapture`"]
 fn the_time_to_an_answer() {
     let directory = tempfile::tempdir().unwrap();
     let input = documents(2000);

@@ -131,13 +131,7 @@ fn the_posts_of_a_discourse_topic_are_content() {
             if number == 1 { "mainEntity" } else { "comment" }
         )
     };
-    let posts = [
-        post(1, "I have a boat of nine metres, and the anchorage at the island is all sand. The old plough drags whenever the wind goes round, mostly at three in the morning, and I should like to sleep for once. What do you use?"),
-        post(2, "A spade type, 15 kg. Never dragged."),
-        post(3, "Put out more chain than you think."),
-        post(4, "Thanks, ordered one!"),
-    ]
-    .concat();
+    let posts = thread(post);
     let html = format!(
         "<title>Which anchor for sand? - Gear - Sailors</title><body class=crawler><header><a href=/>Sailors</a></header><div id=main-outlet class=wrap role=main>
          <div id=topic-title><h1><a href=/t/1>Which anchor for sand?</a></h1><div class=topic-category><span class=category-title><a href=/c/gear>Gear</a></span></div></div>
@@ -159,6 +153,17 @@ fn the_posts_of_a_discourse_topic_are_content() {
     );
 }
 
+/// The posts of a thread, each in the markup of `post`.
+fn thread(post: impl Fn(usize, &str) -> String) -> String {
+    let posts = [
+        "I have a boat of nine metres, and the anchorage at the island is all sand. The old plough drags whenever the wind goes round, mostly at three in the morning, and I should like to sleep for once. What do you use?",
+        "A spade type, 15 kg. Never dragged.",
+        "Put out more chain than you think.",
+        "Thanks, ordered one!",
+    ];
+    (1..).zip(posts).map(|(number, text)| post(number, text)).collect()
+}
+
 #[test]
 fn the_posts_of_a_xenforo_thread_are_content() {
     let post = |number: usize, text: &str| {
@@ -172,13 +177,7 @@ fn the_posts_of_a_xenforo_thread_are_content() {
              <aside class=\"message-signature js-userSignature\"><div class=bbWrapper>Fair winds and following seas to all of you</div></aside></div></div></article>"
         )
     };
-    let posts = [
-        post(1, "I have a boat of nine metres, and the anchorage at the island is all sand. The old plough drags whenever the wind goes round, mostly at three in the morning, and I should like to sleep for once. What do you use?"),
-        post(2, "A spade type, 15 kg. Never dragged."),
-        post(3, "Put out more chain than you think."),
-        post(4, "Thanks, ordered one!"),
-    ]
-    .concat();
+    let posts = thread(post);
     let html = format!(
         "<html class=\"has-no-js\" data-template=thread_view><title>Which anchor for sand? | Sailors</title><body data-template=thread_view><div class=p-pageWrapper id=top><header class=p-header><a href=/>Sailors</a></header><div class=p-navSticky><nav class=p-nav><ul>{}</ul></nav></div>
          <div class=p-body><div class=p-body-inner><ul class=\"p-breadcrumbs\"><li><a href=/f>Forums</a></li><li><a href=/g>Gear and rigging</a></li></ul><div class=p-body-header><div class=p-title><h1 class=p-title-value>Which anchor for sand?</h1></div><div class=p-description><ul class=listInline><li>Thread starter <a href=/m/1>sailor1</a></li></ul></div></div>

@@ -258,7 +258,7 @@ enum Event {
     Loaded(Loaded),
     Deferred(HostId),
     Resumed(HostId),
-    Pardoned,
+    FailuresTakenBack,
     Probed(Arc<ProbeTask>),
     /// The report of a URL that the state has recorded.
     Report(Arc<Task>, Recorded),
@@ -470,7 +470,7 @@ impl World {
                     self.later(now, delay, Event::Deferred(host));
                 }
                 Step::TakeBackFailures(_) => {
-                    self.report(now, Event::Pardoned);
+                    self.report(now, Event::FailuresTakenBack);
                 }
                 Step::Resume(host) => {
                     self.state.deferred.remove(&(host.0 as usize));
@@ -598,29 +598,7 @@ impl World {
     fn deliver(&mut self, event: Event, now: Instant) {
         match event {
             Event::Responded(id, host, address, signal) => {
-                let delay = self.scenario.delay;
-                let goes_elsewhere = self.frontier.running[&id].goes_elsewhere;
-                let group = self.group(host).filter(|_| address.is_some());
-                let seen = self.seen.entry(host).or_default();
-                let pause = match signal {
-                    Signal::Fine | Signal::Unanswered | Signal::Local | Signal::None => delay,
-                    Signal::Overload { retry_after } => {
-                        // Whoever asks for more is deferred, and is asked only by others.
-                        delay.max(retry_after.unwrap_or(SECOND).min(MAX_RETRY_AFTER))
-                    }
-                };
-                seen.not_before = seen.not_before.max(Some(now + pause));
-                if !goes_elsewhere {
-                    seen.in_flight -= 1;
-                    seen.latest = Some(now);
-                }
-                if let Some(instant) = group.and_then(|group| self.shared.get_mut(&group)) {
-                    *instant = (*instant).max(now + pause);
-                }
-                if let Some(address) = self.counted_as.remove(&id) {
-                    *self.to_address.get_mut(&address).unwrap() -= 1;
-                }
-                self.frontier.responded(id, address, signal, now);
+                self.responded(id, host, address, signal, now);
             }
             Event::Robots(task) => {
                 self.tasks -= 1;
@@ -644,7 +622,7 @@ impl World {
                 };
                 self.frontier.robots_fetched(&task, result, now);
             }
-            Event::Pardoned => self.frontier.failures_taken_back(&[], now),
+            Event::FailuresTakenBack => self.frontier.failures_taken_back(&[], now),
             Event::Resumed(host) => {
                 let waits = !self.state.urls(host.0 as usize, 0, 1).is_empty();
                 let row = waits.then(|| self.row(host.0 as usize));
@@ -665,6 +643,40 @@ impl World {
                 self.log.deferred.push(host);
             }
         }
+    }
+
+    /// The request of a task has ended.
+    fn responded(
+        &mut self,
+        id: TaskId,
+        host: usize,
+        address: Option<IpAddr>,
+        signal: Signal,
+        now: Instant,
+    ) {
+        let delay = self.scenario.delay;
+        let goes_elsewhere = self.frontier.running[&id].goes_elsewhere;
+        let group = self.group(host).filter(|_| address.is_some());
+        let seen = self.seen.entry(host).or_default();
+        let pause = match signal {
+            Signal::Fine | Signal::Unanswered | Signal::Local | Signal::None => delay,
+            Signal::Overload { retry_after } => {
+                // Whoever asks for more is deferred, and is asked only by others.
+                delay.max(retry_after.unwrap_or(SECOND).min(MAX_RETRY_AFTER))
+            }
+        };
+        seen.not_before = seen.not_before.max(Some(now + pause));
+        if !goes_elsewhere {
+            seen.in_flight -= 1;
+            seen.latest = Some(now);
+        }
+        if let Some(instant) = group.and_then(|group| self.shared.get_mut(&group)) {
+            *instant = (*instant).max(now + pause);
+        }
+        if let Some(address) = self.counted_as.remove(&id) {
+            *self.to_address.get_mut(&address).unwrap() -= 1;
+        }
+        self.frontier.responded(id, address, signal, now);
     }
 
     /// The recorder records a URL; its report arrives some time later.
