@@ -10,9 +10,6 @@ use super::text::Writer;
 /// Declared text of less bytes says nothing, and no more than this is read of it.
 const MIN_TEXT: usize = 40;
 const MAX_TEXT: usize = 1 << 15;
-
-/// Posts that are read, at most.
-const MAX_POSTS: usize = 1 << 15;
 /// Longer JSON is not read: it takes up to 32 times its length.
 const LONGEST_JSON: usize = 1 << 20;
 /// Bytes of a title that are read, and of a part of it that means anything.
@@ -142,7 +139,7 @@ impl Declared {
             is_tag = char == '<' || (is_tag && char != '>');
             is_shown
         });
-        if self.posts.len() < MAX_POSTS {
+        if self.posts.len() < MAX_TEXT {
             self.posts.extend(shown);
         }
     }
