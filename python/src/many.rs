@@ -68,7 +68,10 @@ impl Decisions {
                 let found: Vec<&str> =
                     schema.fields().iter().map(|it| it.name().as_str()).collect();
                 let found = found.join(", ");
-                let message = format!("the table has no column `text` or `html`, but {found}");
+                let message = format!(
+                    "the table has no column `text` or `html`, but {found}; rename the one with the texts: \
+                     `table.rename_columns({{\"content\": \"text\"}})` in pyarrow, `frame.rename` in polars and pandas"
+                );
                 return Err(PyValueError::new_err(message));
             }
             Source::Batches(batches, None)

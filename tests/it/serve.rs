@@ -51,21 +51,34 @@ fn program(state: &Path, more: &[&str]) -> Command {
 
 impl Service {
     fn start(state: &Path, more: &[&str]) -> Self {
+        let service = Self::listening(state, more);
+        service.wait();
+        service
+    }
+
+    /// A service that listens; its window may not be restored yet.
+    fn listening(state: &Path, more: &[&str]) -> Self {
         let mut child = program(state, more).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
         let line = lines.next().unwrap().unwrap();
         let address = line.strip_prefix("listening on http://").expect(&line).parse().unwrap();
         // What it says later must not fill the pipe.
         thread::spawn(move || lines.for_each(drop));
-        let service = Self { child, address };
-        while service.get("/readyz").status != 200 {
+        Self { child, address }
+    }
+
+    /// Waits until the service is ready.
+    fn wait(&self) {
+        while self.get("/readyz").status != 200 {
             thread::sleep(Duration::from_millis(5));
         }
-        service
     }
 
     fn connect(&self) -> TcpStream {
-        TcpStream::connect(self.address).unwrap()
+        let stream = TcpStream::connect(self.address).unwrap();
+        // Else a head and a body that are written apart take 40 ms.
+        stream.set_nodelay(true).unwrap();
+        stream
     }
 
     fn send(&self, head: &str, body: &[u8]) -> Answer {
@@ -302,6 +315,40 @@ fn a_full_queue_is_429_and_the_next_request_is_served() {
 }
 
 #[test]
+fn nothing_is_judged_before_the_window_is_restored() {
+    let directory = tempdir().unwrap();
+    let state = directory.path().join("window.sqlite");
+    let document = json!({ "id": "a", "text": text(1) });
+    let service = Service::start(&state, &[]);
+    assert_eq!(service.judge(&document)["verdict"], "unique");
+    service.kill();
+    // Restoring begins a transaction, and waits while another one is open.
+    let other = rusqlite::Connection::open(&state).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let service = Service::listening(&state, &[]);
+    assert_eq!(service.get("/livez").status, 200);
+    let again = json!({ "id": "b", "text": text(1) }).to_string();
+    let answers = [
+        service.get("/readyz"),
+        service.post("/v1/judge", &again),
+        service.post("/v1/judge.ndjson", &again),
+        service.get("/v1/documents/a"),
+    ];
+    for answer in answers {
+        assert_eq!(answer.status, 503, "{answer:?}");
+        assert!(answer.error().starts_with("the window is being restored"), "{answer:?}");
+    }
+    other.execute_batch("COMMIT").unwrap();
+    service.wait();
+    let answer = service.post("/v1/judge", &again).json();
+    assert_eq!(
+        (&answer["verdict"], &answer["match"]["id"]),
+        (&json!("exact"), &json!("a")),
+        "{answer}"
+    );
+}
+
+#[test]
 fn a_token_is_required_where_others_can_reach_the_service() {
     let directory = tempdir().unwrap();
     let (state, token) = (directory.path().join("seen.db"), directory.path().join("token"));
@@ -470,7 +517,7 @@ fn mutated_requests_are_4xx_and_nothing_breaks() {
     let valid = json!([{ "id": "a", "text": "some words" }, { "id": 2, "html": "<p>some words</p>", "url": "https://a.test/", "time": 0 }]).to_string();
     let mut stream = BufReader::new(service.connect());
     let mut random = 1_u64;
-    for round in 0..mutations() {
+    for round in 0..10_000 {
         let mut body = valid.clone().into_bytes();
         for _ in 0..=round % 3 {
             random = random
@@ -512,10 +559,6 @@ fn mutated_requests_are_4xx_and_nothing_breaks() {
         assert!([0, 400, 505].contains(&status), "{status} to {garbage:?}");
     }
     assert_eq!(service.get("/readyz").status, 200);
-}
-
-fn mutations() -> usize {
-    std::env::var("MUTATIONS").ok().and_then(|count| count.parse().ok()).unwrap_or(1_000)
 }
 
 /// The next answer of a connection that stays open.
