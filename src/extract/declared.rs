@@ -47,6 +47,8 @@ pub(super) enum Declaration {
     Product = 4,
     /// A list of other pages.
     List = 8,
+    /// Questions with their answers, by one author.
+    Answers = 16,
 }
 
 impl Declared {
@@ -75,6 +77,8 @@ impl Declared {
         let name = name.rsplit(['/', '#', ':']).next().unwrap_or_default();
         self.kinds |= match name {
             "DiscussionForumPosting" | "QAPage" | "Question" => Declaration::Discussion as u8,
+            // Its questions are those of one author.
+            "FAQPage" => Declaration::Answers as u8,
             "Product" | "ProductGroup" | "IndividualProduct" => Declaration::Product as u8,
             "CollectionPage" | "SearchResultsPage" => Declaration::List as u8,
             "Article" | "NewsArticle" | "BlogPosting" | "TechArticle" | "ReportageNewsArticle" => {
@@ -86,7 +90,9 @@ impl Declared {
 
     /// Whether the page says that it is this, among other things.
     pub(super) fn says(&self, kind: Declaration) -> bool {
-        self.kinds & kind as u8 != 0
+        let kinds = self.kinds;
+        kinds & kind as u8 != 0
+            && (kind != Declaration::Discussion || kinds & Declaration::Answers as u8 == 0)
     }
 
     /// Reads the headline of an article.

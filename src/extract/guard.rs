@@ -51,7 +51,7 @@ pub(super) fn parse(text: &str, for_selectors: bool) -> (Html, Option<Truncation
         if tokenizer.sink.silent.get() {
             // The whole piece is inside one tag or comment. The tokenizer reports its attributes only at its end.
             let reader = reader.get_or_insert_with(|| TagReader::new(before));
-            reader.read(piece);
+            reader.read(piece, false);
             if reader.attributes() > MAX_ATTRIBUTES {
                 tokenizer.sink.stopped.set(Some(Truncation::Attributes));
             }
@@ -289,11 +289,14 @@ impl Tracer for Count {
 
 /// Counts the attributes of a tag whose end the tokenizer has not yet seen.
 ///
-/// Where the tag starts is unknown, so the text is read in all possible ways at once: a reading starts at each `<` and ends at the `>`
-/// that would close its tag. Readings in the same state are merged, so that the work is linear.
+/// Where the tag starts is unknown, so the text before is read in all possible ways at once: a reading starts at each `<` and ends at the
+/// `>` that would close its tag. Readings in the same state are merged, so that the work is linear. In what the tokenizer reported nothing
+/// of, a tag can start only behind `</>`, which is nothing; all other `<` there are part of a value, such as markup for a frame.
 struct TagReader {
     /// The largest number of attributes of any reading in each [`State`].
     readings: [Option<usize>; STATES],
+    /// The last bytes read.
+    last: [u8; 3],
 }
 
 const STATES: usize = 9;
@@ -319,12 +322,13 @@ use State::{
 impl TagReader {
     /// A reader of what follows `before`, in which the tag must have started.
     fn new(before: &str) -> Self {
-        let mut reader = Self { readings: [None; STATES] };
-        reader.read(before);
+        let mut reader = Self { readings: [None; STATES], last: [0; 3] };
+        reader.read(before, true);
         reader
     }
 
-    fn read(&mut self, text: &str) {
+    /// Reads more text. `may_start` says whether a tag may start anywhere in it.
+    fn read(&mut self, text: &str, may_start: bool) {
         for &byte in text.as_bytes() {
             let mut next = [None; STATES];
             for state in ALL {
@@ -334,10 +338,11 @@ impl TagReader {
                 let slot = &mut next[to as usize];
                 *slot = (*slot).max(Some(count + usize::from(begins)));
             }
-            if byte == b'<' {
+            if byte == b'<' && (may_start || self.last == *b"</>") {
                 next[Open as usize] = next[Open as usize].max(Some(0));
             }
             self.readings = next;
+            self.last = [self.last[1], self.last[2], byte];
         }
     }
 

@@ -73,6 +73,13 @@ fn is_discussion(blocks: &[Block], sums: &[Sum]) -> bool {
         || (of_forum > 0 && of_forum * 2 >= sums[0].prose)
 }
 
+/// Whether most of the page is in an element that is named a thread, however little that is.
+pub(super) fn is_thread(blocks: &[Block], sums: &[Sum]) -> bool {
+    (1..blocks.len()).any(|index| {
+        blocks[index].marks.has(Marks::DISCUSSION) && sums[index].prose * 2 >= sums[0].prose.max(1)
+    })
+}
+
 /// Whether the page is a list of whole posts, whose titles are all links.
 fn lists_posts(blocks: &[Block], sums: &[Sum]) -> bool {
     let is_post = |&body: &usize| {

@@ -25,14 +25,14 @@
 //! comparison is between sums over many lines, and the thresholds are far from typical values, so that a changed paragraph does not change
 //! the choice. All passes are linear in the number of blocks.
 
-use std::iter;
+use std::{collections::HashMap, iter};
 
 use super::{
     blocks::{Block, Kind, Landmark},
     boilerplate::Hint,
     declared::Declared,
     hints::{self, Judged, has_contents, named_body, only_one},
-    kinds::PageKind,
+    kinds::{PageKind, is_thread},
     labels::{Label, label_of},
     marks::Marks,
     measure::{Sum, sum_by_block},
@@ -59,6 +59,11 @@ const LEAST_POST: usize = 30;
 const NEAR: usize = 2;
 /// A line with fewer bytes that is a single link may be a name, and is kept.
 const LINK_LINE: usize = 20;
+/// A line of a post that recurs has fewer bytes than this, one of an element that never holds a sentence fewer than the second figure.
+const FIELD: usize = 100;
+const SHORT_FIELD: usize = 60;
+/// So often what is no text recurs in a discussion.
+const FIELDS: usize = 3;
 
 /// Returns for each segment whether it belongs to the body text.
 pub(super) fn choose(blocks: Vec<Block>, writer: &Writer, declared: &Declared) -> Vec<bool> {
@@ -71,14 +76,7 @@ pub(super) fn choose(blocks: Vec<Block>, writer: &Writer, declared: &Declared) -
     let shown_of = |index: usize, segment: &Segment| {
         if hints[segment.block] <= Hint::Teaser { segments[index] } else { Sum::default() }
     };
-    let named = match kind {
-        PageKind::List => None,
-        _ => named_body(&blocks, &hints, &raw, &sum_by_block(&blocks, writer, shown_of)),
-    };
-    let is_opening = |&body: &usize| {
-        kind == PageKind::Discussion && has_comments_around(&blocks, &hints, &raw, body)
-    };
-    let named = named.filter(|body| !is_opening(body));
+    let named = named_in(kind, &blocks, &hints, &raw, &sum_by_block(&blocks, writer, shown_of));
     // In a named body, what is declared may be the first lines only.
     let segments = if named.is_some() { segments } else { weighed };
     let sums = sums_of(&segments);
@@ -99,8 +97,9 @@ pub(super) fn choose(blocks: Vec<Block>, writer: &Writer, declared: &Declared) -
         .or_else(|| page.main(&weights))
         .unwrap_or_else(|| if kind == PageKind::List { page.around_posts() } else { 0 });
     if kind == PageKind::Discussion
-        && let Some(posts) = page.posts(&weights, declared)
+        && let Some(mut posts) = page.posts(&weights, declared)
     {
+        page.drop_fields(&mut posts);
         return posts;
     }
     let mut keeps = if !page.is_listing(weights[root], plain[root].bytes) {
@@ -114,9 +113,30 @@ pub(super) fn choose(blocks: Vec<Block>, writer: &Writer, declared: &Declared) -
     };
     page.drop_link_lines(&mut keeps);
     page.drop_labels(&labels, &mut keeps);
+    if kind == PageKind::Discussion || kind == PageKind::Article && is_thread(&blocks, &sums) {
+        page.drop_fields(&mut keeps);
+    }
     let kept = page.bytes(&keeps);
     // A named body may hold nothing but what stands beside a text.
     if kept == 0 || (named.is_none() && is_remnant(kept, shown_bytes)) { shown } else { keeps }
+}
+
+/// The block that is named the body of the article, unless the page is a list, or a discussion that has its posts elsewhere.
+fn named_in(
+    kind: PageKind,
+    blocks: &[Block],
+    hints: &[Hint],
+    sums: &[Sum],
+    shown: &[Sum],
+) -> Option<usize> {
+    let body = named_body(blocks, hints, sums, shown);
+    match kind {
+        PageKind::List => None,
+        PageKind::Discussion => body.filter(|&body| {
+            !has_comments_around(blocks, hints, sums, body) && !is_beside_posts(blocks, sums, body)
+        }),
+        _ => body,
+    }
 }
 
 /// Whether readers wrote more around a block than it has.
@@ -130,6 +150,14 @@ fn has_comments_around(blocks: &[Block], hints: &[Hint], sums: &[Sum], body: usi
         at = if are_comments || at == body { blocks[at].end } else { at + 1 };
     }
     comments > sums[body].prose
+}
+
+/// Whether posts are declared, and none of them is in a block: it may be the form for a reply.
+fn is_beside_posts(blocks: &[Block], sums: &[Sum], body: usize) -> bool {
+    let is_post = |&block: &usize| blocks[block].marks.has(Marks::POST) && sums[block].bytes > 0;
+    let is_apart = |post: usize| post >= blocks[body].end || blocks[post].end <= body;
+    let mut posts = (1..blocks.len()).filter(is_post).peekable();
+    posts.peek().is_some() && posts.all(is_apart)
 }
 
 /// Whether so little is kept that the choice must be wrong.
@@ -393,6 +421,47 @@ impl Measured<'_> {
         }
     }
 
+    /// Drops what every post of a discussion has beside its text: buttons, counters, who wrote it and when. It is a short line that
+    /// recurs, or of an element whose lines are all short, and is no sentence.
+    fn drop_fields(&self, keeps: &mut [bool]) {
+        let is_line = |&index: &usize| {
+            let segment = self.writer.segments[index];
+            keeps[index]
+                && !matches!(self.blocks[segment.block].kind, Kind::Preformatted | Kind::Cell)
+                && self.segments[index].bytes < FIELD
+                && self.segments[index].prose * 2 < self.segments[index].bytes
+        };
+        let mut lines: HashMap<String, usize> = HashMap::new();
+        let mut fields: HashMap<u32, (usize, bool)> = HashMap::new();
+        for (index, &is_kept) in keeps.iter().enumerate() {
+            let block = self.blocks[self.writer.segments[index].block];
+            if is_kept && block.shape != 0 {
+                let (count, is_field) = fields.entry(block.shape).or_insert((0, true));
+                *count += 1;
+                let sum = self.segments[index];
+                *is_field &= sum.bytes < SHORT_FIELD && sum.prose * 2 < sum.bytes;
+            }
+            if is_line(&index) {
+                *lines.entry(letters(self.writer.text_of(index))).or_default() += 1;
+            }
+        }
+        let is_field = |index: &usize| {
+            let shape = self.blocks[self.writer.segments[*index].block].shape;
+            let of_field =
+                fields.get(&shape).is_some_and(|&(count, is_field)| count >= FIELDS && is_field);
+            let recurs = lines[&letters(self.writer.text_of(*index))] >= FIELDS;
+            of_field || recurs
+        };
+        let mut rest = keeps.to_vec();
+        for index in (0..keeps.len()).filter(is_line).filter(is_field) {
+            rest[index] = false;
+        }
+        // Posts of a word or two look the same.
+        if self.bytes(&rest) * 3 >= self.bytes(keeps) {
+            keeps.copy_from_slice(&rest);
+        }
+    }
+
     /// The blocks directly in a block.
     fn children(&self, block: usize) -> impl Iterator<Item = usize> {
         let end = self.blocks[block].end;
@@ -401,6 +470,11 @@ impl Measured<'_> {
             Some(self.blocks[child].end).filter(|&next| next < end)
         })
     }
+}
+
+/// The letters of a line.
+fn letters(line: &str) -> String {
+    line.chars().filter(|char| char.is_alphabetic()).collect()
 }
 
 /// Shortens the path while the surroundings of its last block are prose as well, almost without links. Returns the innermost block with

@@ -149,10 +149,7 @@ fn post(number: usize, text: &str, name: &str) -> (String, String) {
 }
 
 fn forum() -> Sample {
-    let posts = ENGLISH.iter().enumerate().map(|(number, text)| {
-        let (markup, text) = post(number, text, "someone");
-        (markup, format!("someone\n{text}"))
-    });
+    let posts = ENGLISH.iter().enumerate().map(|(number, text)| post(number, text, "someone"));
     let before = format!("{}<div class=thread>", links("menu", 10));
     Sample {
         name: "forum",

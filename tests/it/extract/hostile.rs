@@ -111,6 +111,7 @@ fn a_flood_of_attributes_cannot_be_hidden() {
         "<div data='<p>' b=\"</p>\" c='>' ",
         "<div/",
         "<title>x</title><div \"",
+        &format!("{}<div ", "</>".repeat(20_000)),
     ] {
         let document = extract(&format!("<p>before</p>{start}{flood}>after"));
         assert_eq!(document.truncated, Some(Truncation::Attributes), "{start}");
@@ -132,6 +133,11 @@ fn long_comments_and_values_are_not_floods() {
         format!("<style>{plain}</style>"),
         format!("<img src=\"data:image/png;base64,{base64}\">"),
         format!("<div data-page=\"{plain}\"></div>"),
+        format!(
+            "<p name=\"<b>{} {}\"></p>",
+            "<i class=a></i>".repeat(2_000),
+            "for(a=1;a<b;a++) c d e f ".repeat(2_000)
+        ),
         format!("<div data-page='{{&quot;a&quot;: {}}}'></div>", words.replace('\'', "")),
     ] {
         let document = extract(&format!("<p>before</p>{hidden}<p>after</p>"));

@@ -443,3 +443,51 @@ fn a_first_post_that_is_declared_is_not_all_of_a_discussion() {
     );
     check("a thread", &html, &["Why does it come out", "raked the mast"], &[]);
 }
+
+#[test]
+fn what_every_post_has_beside_its_text_is_left_out() {
+    let replies = [
+        "Mine did the same until the mast was raked a little, and the helm is light now.",
+        "Thanks, that was it!",
+        "Sit further out, and ease the sheet before she heels that far.",
+        "A longer blade helps as well.",
+    ];
+    let post = |(number, text): (usize, &&str)| {
+        format!(
+            "<div class=message><div class=who>sailor {number}</div><div class=when>{number} days ago</div><div class=text><p>{text}</p></div>
+             <div>{number}7 people like this post</div><span>Quote</span></div>"
+        )
+    };
+    let posts: String = (1..).zip(&replies).map(post).collect();
+    let html = format!(
+        "<title>Rudder</title><body itemscope itemtype=https://schema.org/DiscussionForumPosting><div class=thread>{posts}</div>"
+    );
+    check("a thread", &html, &replies, &["sailor", "days ago", "people like", "Quote"]);
+}
+
+#[test]
+fn a_form_for_replies_is_not_the_body_of_a_discussion() {
+    let html = format!(
+        "<title>Rudder</title><body itemscope itemtype=https://schema.org/QAPage><div class=question><div itemprop=text>{}</div></div>
+         <div class=comment-list><p>{}</p></div>
+         <div class=post-container><h3>Your answer</h3><p>{}</p></div>",
+        DECLARED[0],
+        DECLARED[1],
+        "Read the question with care, be kind, and remember that everybody had a first boat. ".repeat(3)
+    );
+    check("a question", &html, &DECLARED, &[]);
+}
+
+#[test]
+fn questions_that_the_author_answers_are_part_of_an_article() {
+    let article = "A rudder that comes out of the water steers nothing, and the boat turns into the wind at once. ".repeat(6);
+    let json = format!(
+        r#"{{"@type":"FAQPage","mainEntity":[{{"@type":"Question","name":"Why?","acceptedAnswer":{{"@type":"Answer","text":"{}"}}}}]}}"#,
+        DECLARED[1]
+    );
+    let html = format!(
+        "<title>Rudder</title><script type=application/ld+json>{json}</script><div class=text><p>{article}</p><h2>Why?</h2><p>{}</p></div>",
+        DECLARED[1]
+    );
+    check("a guide", &html, &[article.trim(), "Why?", DECLARED[1]], &[]);
+}
