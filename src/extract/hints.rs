@@ -26,6 +26,8 @@ const WITHOUT_TEASERS: usize = 1500;
 const FEW_TEASERS: usize = 8;
 /// Upper limit of the prose of a teaser per heading.
 const TEASER: usize = 500;
+/// Less prose is believed to stand beside the text; see [`ignore_builders`].
+const MISNAMED: usize = 500;
 /// A labelled box with less text needs no links in it to stand beside the text.
 const SMALL_BOX: usize = 300;
 /// Prose that a declared text is worth, beyond its length.
@@ -332,6 +334,7 @@ fn credible_hints(
             plain -= if hints[index] == Hint::None { 0 } else { free(&sum) };
         }
     }
+    ignore_builders(blocks, sums, shown, &mut hints);
     let rest = sums[0].prose - comments - boilerplate;
     if kind != PageKind::List {
         mark_teasers(blocks, sums, rest, &mut hints);
@@ -346,6 +349,34 @@ fn credible_hints(
         }
     }
     hints
+}
+
+/// Ignores names by which most of the prose of the page, or of its named body, stands beside the text: page builders name every part a
+/// widget. A short article between teasers is not such a page, because teasers are links.
+fn ignore_builders(blocks: &[Block], sums: &[Sum], shown: &[Sum], hints: &mut [Hint]) {
+    let body = named_body(blocks, hints, shown, shown);
+    for root in [Some(0), body].into_iter().flatten() {
+        let (mut beside, mut rest, mut at) = (Vec::new(), sums[root].prose, root + 1);
+        while at < blocks[root].end {
+            let (hint, sum) = (hints[at], sums[at]);
+            rest -= if hint == Hint::None { 0 } else { sum.prose };
+            if hint == Hint::Aside && sum.linked * 4 <= sum.bytes && sum.prose * 2 >= sum.bytes {
+                beside.push(at);
+            }
+            at = if hint == Hint::None { at + 1 } else { blocks[at].end };
+        }
+        let is_text = |&&at: &&usize| sums[at].linked * 10 <= sums[at].bytes;
+        let prose: usize = beside.iter().filter(is_text).map(|&at| sums[at].prose).sum();
+        let has_most = sums[root].prose * 2 >= sums[0].prose;
+        if prose < MISNAMED || prose < rest * 2 || !has_most || (root == 0 && rest > SHORT) {
+            continue;
+        }
+        for at in beside {
+            let parts = hints[at..blocks[at].end].iter_mut();
+            parts.filter(|hint| **hint == Hint::Aside).for_each(|hint| *hint = Hint::None);
+        }
+        return;
+    }
 }
 
 /// Marks what stands in for a script and repeats what the page shows elsewhere, as in pages that were saved after their scripts had run.

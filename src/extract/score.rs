@@ -5,7 +5,7 @@
 //! (Kohlschütter, Fankhauser and Nejdl, "Boilerplate Detection using Shallow Text Features", WSDM 2010). Then:
 //!
 //! 1. Blocks get a [`Hint`] by tag, role and names of classes, as in Readability (Arc90, Mozilla), or by a line that labels them: "related
-//!    articles". A hint that would drop the greater part of the page's prose is ignored. So are comments on a stub, which has hardly any
+//!    articles". Hints that would drop the greater part of the page's prose are ignored, one or all together. So are comments on a stub, which has hardly any
 //!    other text, or little prose and no article that it names, and on a page that is a discussion (`kinds.rs`). A box that asks for consent
 //!    to cookies is boilerplate whatever else there is. Blocks whose headings are all links are teasers of other pages, unless the page is
 //!    a list of them; they count little, and are dropped if they are few. All this is in `hints.rs`.

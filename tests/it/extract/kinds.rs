@@ -491,3 +491,27 @@ fn questions_that_the_author_answers_are_part_of_an_article() {
     );
     check("a guide", &html, &[article.trim(), "Why?", DECLARED[1]], &[]);
 }
+
+#[test]
+fn parts_of_a_page_that_are_all_named_widgets_are_its_text() {
+    let texts = [
+        "The old lighthouse was built of granite in four summers, and its keepers lived on fish, rain and patience.",
+        "When the lamp was turned by a clockwork, somebody had to wind it every four hours, in every kind of weather.",
+        "Since the lamp is electric nobody has lived there, and the garden behind the wall has gone back to the gulls.",
+    ];
+    let part = |text: &&str| {
+        format!(
+            "<div class=builder-widget><div class=widget-container><p>{text} {text}</p></div></div>"
+        )
+    };
+    let parts: String = texts.iter().map(part).collect();
+    let teasers = "<div class=widget><p>Read about <a href=/x>the boats that came to the harbour in the year of the storm</a>, too.</p></div>";
+    let comments =
+        "<div id=comments><p>I have been there, and it is a wonderful place to be alone.</p></div>";
+    for body in ["<div>", "<div class=entry-content>"] {
+        let html = format!(
+            "<title>Lighthouse</title><body>{body}<h2>Stone</h2>{parts}</div>{teasers}{comments}"
+        );
+        check("a builder", &html, &texts, &["the boats that came", "to be alone"]);
+    }
+}
