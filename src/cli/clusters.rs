@@ -9,7 +9,7 @@ use crate::{
     crawl::state_in,
     filter::Step,
     page::{DocId, NormalUrl, UrlOptions},
-    sink::record::{Decision, VerdictName, four_decimals},
+    sink::{Decision, VerdictName, four_decimals},
     state::{JudgedDocument, State},
 };
 

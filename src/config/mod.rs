@@ -16,7 +16,7 @@
 //!    - `[[extract]]`: `Rules` in `extract/rules.rs`
 //!    - `[[seeds]]`: `Seed` and `Fields` (defaults) in `crawl/scope.rs`
 //! 2. If its value can be wrong in a way that no type expresses, check it in `check.rs`.
-//! 3. If it changes which URLs a run admits, add it to `admission` in `crawl/recorder/start.rs`: then a continued run decides again about
+//! 3. If it changes which URLs a run admits, add it to `admission` in `crawl/recorder/mod.rs`: then a continued run decides again about
 //!    the URLs that it skipped.
 //! 4. Describe it in `config/default.toml`; a test compares that file with the code.
 

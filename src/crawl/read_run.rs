@@ -24,7 +24,7 @@ use crate::{
     learn::{self, Learner, LearntRule},
     page::{DocId, NormalUrl, Timestamp, UrlOptions},
     report::BrokenLink,
-    sink::record::SkippedLine,
+    sink::SkippedLine,
     state::{
         JudgedDocument, KeptText, Reason, Recorded, SignatureLog, State, StateError, UrlLog,
         UrlRow, UrlState,

@@ -9,7 +9,7 @@ use crate::{
     filter::{self, Document, Judgement, Key},
     fingerprint::Digest,
     page::{NormalUrl, Origin, Page, Timestamp, UrlOptions, language},
-    sink::record::Decision,
+    sink::Decision,
 };
 
 /// Extracts the text of an input. A plain text has no title and no links.

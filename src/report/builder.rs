@@ -15,7 +15,7 @@ use crate::{
         BROKEN, BrokenLink, CLUSTERS, Cluster, Counts, Host, MEMBERS, Member, Omitted, Pass,
         Report, SEEDS, UnreachableSeed, Warning,
     },
-    sink::record::{ChangeName, VerdictName},
+    sink::{ChangeName, VerdictName},
     state::{
         ClusterKind, ClusterRow, HostCounts, JudgedDocument, Reason, SkipCause, State, StateError,
         UrlId, UrlRow, UrlState,

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     filter::Step,
     index::Audit,
-    sink::{SinkError, record::VerdictName, replace},
+    sink::{SinkError, VerdictName, replace},
     state::Reason,
 };
 

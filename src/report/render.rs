@@ -16,7 +16,7 @@ use crate::{
     index::{Audit, BlockIndex},
     page::numbers::thousands,
     report::{Cluster, DeferredHost, End, Exact, Member, Report},
-    sink::{CHANGES, DUPLICATES, PAGES, record::VerdictName},
+    sink::{CHANGES, DUPLICATES, PAGES, VerdictName},
     state::Reason,
 };
 

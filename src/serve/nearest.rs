@@ -12,7 +12,7 @@ use crate::{
     fingerprint::similarity,
     input::Prepared,
     page::DocId,
-    sink::record::Decision,
+    sink::Decision,
     state::{DurableFilter, State, StateError},
 };
 

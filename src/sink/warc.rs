@@ -16,10 +16,9 @@ use sha1::{Digest as _, Sha1};
 use crate::{
     page::Timestamp,
     sink::{
-        Checksums, Mark, Options, Position, SinkError,
+        Checksums, Decision, Mark, Options, Position, SinkError,
         append::{AppendFile, create_directory},
         open_known,
-        record::Decision,
     },
 };
 

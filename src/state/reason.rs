@@ -1,9 +1,9 @@
-//! Why a known URL is not a page that was judged. The crawl decides the reason, and `crawl/recorder/record.rs` (`skip`) or, for a URL that
-//! is not even queued, `crawl/recorder/links.rs` (`add`) records it; each variant of [`Reason`] names the function that decides.
+//! Why a known URL is not a page that was judged. The crawl decides the reason, and `crawl/recorder/record.rs` records it (`skip` or, for
+//! a URL that is not even queued, `add`); each variant of [`Reason`] names the function that decides.
 //!
 //! A new reason needs a variant with a new number here, in `ALL`, in `meaning`, in docs/formats.md, and in `next_step` of
-//! `report/warning.rs`. Decide in `requeue_skipped` (`crawl/recorder/start.rs`) whether a later start queues such URLs again, in
-//! `rediscover` (`crawl/recorder/links.rs`) whether another link does, and in `Outcome::is_page` (`crawl/recorder/mod.rs`) whether it
+//! `report/warning.rs`. Decide in `requeue_skipped` (`crawl/recorder/mod.rs`) whether a later start queues such URLs again, in
+//! `rediscover` (`crawl/recorder/record.rs`) whether another link does, and in `Outcome::is_page` (`crawl/recorder/mod.rs`) whether it
 //! counts as a page; `report/builder.rs` counts by reason too, `loss` in
 //! `crawl/recorder/revisit.rs` says whether a known page is gone, and `cli/explain/url.rs` and `crawl/dry_run.rs` have words for some. The numbers of
 //! scope, depth and budget are a priority: of several, the largest is reported.
@@ -80,7 +80,7 @@ impl SkipCause {
 pub enum Reason {
     /// robots.txt forbids it, or could not be read. Decided before each request: `visit` in `crawl/worker.rs`.
     Robots = 1,
-    /// No seed's scope admits it. Decided when it is found: `admit` in `crawl/recorder/links.rs`.
+    /// No seed's scope admits it. Decided when it is found: `admit` in `crawl/recorder/record.rs`.
     Scope = 2,
     /// It lies deeper than its seed allows. Decided like [`Reason::Scope`].
     Depth = 3,
@@ -98,7 +98,7 @@ pub enum Reason {
     ContentType = 8,
     /// The page asks not to be indexed. Decided by `record` in `crawl/recorder/record.rs`.
     Noindex = 9,
-    /// It was found only on duplicates whose links policy skips. Decided by `add` in `crawl/recorder/links.rs`.
+    /// It was found only on duplicates whose links policy skips. Decided by `add` in `crawl/recorder/record.rs`.
     DuplicateLinks = 10,
     /// Its host is deferred (`Frontier::defer`). Never stored: `crawl/recorder/report.rs` derives it for queued URLs.
     Host = 11,

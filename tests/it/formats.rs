@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fs, path::Path};
 use pagesieve::{
     fingerprint::Fingerprint,
     report::{DeferredUrls, LearntRule, Pass, UnreachableSeed, Warning},
-    sink::record::{ChangeLine, ChangeName},
+    sink::{ChangeLine, ChangeName},
     state::Reason,
 };
 use serde_json::{Value, json};

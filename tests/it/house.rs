@@ -3,6 +3,7 @@
 //! The rules are data here. ARCHITECTURE.md says the same to people, and a test keeps the two equal.
 
 use std::{
+    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
 };
@@ -68,6 +69,8 @@ const NAMELESS: &[&str] =
     &["util", "utils", "types", "common", "error", "errors", "helpers", "misc"];
 
 const MAX_FUNCTION: usize = 60;
+/// Files to open to follow a page from a seed to a stored line.
+const WAY_OF_A_PAGE: usize = 20;
 const INDEX_FILES: usize = 14;
 const INDEX_LEVELS: usize = 6;
 
@@ -142,6 +145,25 @@ fn the_architecture_page_has_the_same_order() {
 }
 
 #[test]
+fn the_way_of_a_page_is_short() {
+    let page = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let (_, way) = page.split_once("## The way of a page").unwrap();
+    let (way, _) = way.split_once("Where else to look").unwrap();
+    let files: BTreeSet<&str> = named_files(way).collect();
+    assert!(files.len() <= WAY_OF_A_PAGE, "{}: {files:?}", files.len());
+}
+
+#[test]
+fn the_files_that_the_architecture_page_names_exist() {
+    let page = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let (page, _) = page.split_once("## Imports within the crawl").unwrap();
+    let is_missing = |file: &&str| {
+        !["src", "."].map(|it| root().join(it).join(file)).iter().any(|it| it.exists())
+    };
+    assert_none(named_files(page).filter(is_missing).map(str::to_owned));
+}
+
+#[test]
 fn the_tests_that_the_architecture_page_names_exist() {
     let page = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
     let (_, invariants) = page.split_once("## Invariants").unwrap();
@@ -174,6 +196,11 @@ fn what_breaks_a_rule_is_found() {
     );
     let long = format!("fn f() {{\n{}}}\n", "f();\n".repeat(MAX_FUNCTION));
     assert_eq!(oversized(Path::new("a.rs"), &Source::new(Path::new("a.rs"), &long)).len(), 1);
+}
+
+/// The Rust files that a text has in back quotes.
+fn named_files(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2).filter(|name| name.ends_with(".rs"))
 }
 
 /// What a file names that it may not.

@@ -8,10 +8,9 @@ use pagesieve::{
     filter::Step,
     page::Timestamp,
     sink::{
-        AppendFile, DUPLICATES, Mark, Options, Outputs, PAGES, Position, Replacement, SinkError,
-        open_part, parts,
-        record::{Decision, DuplicateLine, MatchFields, PageLine, SkippedLine, VerdictName},
-        replace,
+        AppendFile, DUPLICATES, Decision, DuplicateLine, Mark, MatchFields, Options, Outputs,
+        PAGES, PageLine, Position, Replacement, SinkError, SkippedLine, VerdictName, open_part,
+        parts, replace,
     },
     state::Reason,
 };

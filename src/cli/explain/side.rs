@@ -12,7 +12,7 @@ use crate::{
     fingerprint::{Class, Feature, Fingerprinter, Signature},
     input::{Content, Input, Preparation, Prepared},
     page::{DocId, Origin, Outline, Timestamp},
-    sink::{PAGES, open_part, parts, record::PageLine},
+    sink::{PAGES, PageLine, open_part, parts},
     state::{JudgedDocument, KeptText},
 };
 

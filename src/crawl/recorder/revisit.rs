@@ -15,10 +15,7 @@ use crate::{
     filter::{Judgement, Verdict},
     page::Timestamp,
     report::End,
-    sink::{
-        record::{ChangeLine, ChangeName, Decision},
-        warc,
-    },
+    sink::{ChangeLine, ChangeName, Decision, warc},
     state::{JudgedDocument, Reason, StateError, UrlOutcome, UrlRow, UrlState, Visit},
 };
 
@@ -227,7 +224,8 @@ impl Recorder {
         parsed: &Parsed,
         at: Timestamp,
     ) -> Result<(), CrawlError> {
-        let links = self.links_of(row.url.as_str(), self.urls.depth(row.id)?, &former.judgement)?;
+        let depth = self.urls.depth(row.id)?;
+        let links = self.action(row.url.as_str(), depth, &former.judgement)?.links;
         self.follow_links(row, parsed, links.skip, links.late, at)
     }
 

@@ -9,7 +9,7 @@ use std::{
 use pagesieve::{
     crawl::{self, verify},
     report::{Host, Report},
-    sink::record::{ChangeLine, DuplicateLine, PageLine, SkippedLine},
+    sink::{ChangeLine, DuplicateLine, PageLine, SkippedLine},
 };
 use serde_json::Value;
 use tempfile::TempDir;

@@ -13,7 +13,7 @@ use pagesieve::{
     crawl::{self, Control, CrawlError, Dedup, Links, PastRun, Plan, Policy, Store, scope::Seed},
     fingerprint::{HashSeed, HashSeedChoice},
     report::Report,
-    sink::{open_part, parts, record::SkippedLine},
+    sink::{SkippedLine, open_part, parts},
 };
 use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
