@@ -6,6 +6,7 @@
 mod classes;
 mod exchange;
 mod known;
+mod names;
 mod options;
 mod parts;
 mod pattern_yield;
@@ -21,12 +22,12 @@ use std::collections::{HashMap, HashSet};
 use url::Url;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use crate::page::DocId;
+use crate::page::{DocId, Outline};
 #[cfg(feature = "cli")]
 pub(crate) use exchange::{from_json, to_json};
 pub(crate) use known::{Known, LearntRule};
 pub use options::Options;
-use pattern_yield::{Chain, PatternKind, PatternYield};
+use pattern_yield::{Chain, PatternYield};
 use rule::EVERYWHERE;
 pub use rule::{Counterparts, Only, Rule, RulePart};
 use site::{CANDIDATES, Pattern, Prediction, Site};
@@ -169,21 +170,22 @@ impl Learner {
         Self { memory: usize::MAX, ..Self::new(imported) }
     }
 
-    /// Whether much of a text is in lines that no text before it had. Remembers its lines.
-    pub(crate) fn has_new_lines(&mut self, text: &str) -> bool {
+    /// Whether much of a text is in lines that no text before it had. Remembers its lines. Those of `links` are text of links only, and never
+    /// new.
+    pub(crate) fn has_new_lines(&mut self, text: &str, links: &HashSet<u64>) -> bool {
         if self.lines.is_empty() || self.line_count * 8 > LINE_FILTER_BITS {
             self.lines = vec![0; LINE_FILTER_BITS / 64];
             self.line_count = 0;
         }
         let (mut novel, mut all) = (0, 0);
         for line in text.lines() {
-            let hash = xxh3_64_with_seed(line.as_bytes(), 11);
+            let hash = hash_of_line(line);
             let places = [hash, hash >> 32]
                 .map(|bits| usize::try_from(bits % LINE_FILTER_BITS as u64).unwrap_or(0));
             let is_known = places.iter().all(|at| self.lines[at / 64] >> (at % 64) & 1 == 1);
             all += line.len();
             if !is_known {
-                novel += line.len();
+                novel += if links.contains(&hash) { 0 } else { line.len() };
                 self.line_count += 1;
                 for at in places {
                     self.lines[at / 64] |= 1 << (at % 64);
@@ -292,7 +294,7 @@ impl Learner {
                 Chain { links: 0, from_known: false, ..chain }
             };
             longest = longest.max(chain.links);
-            if *kind == PatternKind::Broad && !has_new_text {
+            if kind.is_wide() && !has_new_text {
                 continue;
             }
             if page.yielded != Yielded::RedirectUndecided {
@@ -370,9 +372,7 @@ impl Learner {
             {
                 return Decision::Deferred(DeferReason::LowYield, text);
             }
-            if kind != PatternKind::Broad
-                && (pattern_yield.estimate() < 0.2 || pattern_yield.feeds_itself())
-            {
+            if !kind.is_wide() && (pattern_yield.estimate() < 0.2 || pattern_yield.feeds_itself()) {
                 late = Some(number);
             }
         }
@@ -501,6 +501,21 @@ impl Learner {
         });
         (shown, estimate, most)
     }
+}
+
+fn hash_of_line(line: &str) -> u64 {
+    xxh3_64_with_seed(line.as_bytes(), 11)
+}
+
+/// The lines of a page that are nothing but text of links, if its URL has a query: such a page shows a choice of others.
+pub(crate) fn link_lines(url: &Url, outline: &Outline) -> HashSet<u64> {
+    if url.query().is_none() {
+        return HashSet::new();
+    }
+    let lines = outline.lines().iter().enumerate();
+    let lines = lines.map(|(number, line)| (outline.text_of(number), line.linked));
+    let of_links = lines.filter(|(text, linked)| linked * 10 >= text.len() * 9);
+    of_links.map(|(text, _)| hash_of_line(text.trim())).collect()
 }
 
 fn hash_of(site: &str) -> u64 {

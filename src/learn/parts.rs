@@ -122,6 +122,22 @@ impl<'a> Parts<'a> {
         words.iter().enumerate().any(|(place, word)| words[..place].contains(word))
     }
 
+    /// The pattern of the views of a path with parameters: on any host, and with any of them.
+    pub(super) fn view(&self) -> Option<String> {
+        self.parameters().next()?;
+        let mut view = "*".to_owned();
+        for part in self.segments().take(MAX_DEPTH) {
+            let is_word = text_kind(part.value) == TextKind::Word;
+            view.push('/');
+            view.push_str(if is_word {
+                &part.value[..part.value.floor_char_boundary(40)]
+            } else {
+                "*"
+            });
+        }
+        Some(view + "?…")
+    }
+
     /// The pattern, in words: host, shape of the path with its first segment as it is if `literal`, and names of parameters.
     pub(super) fn pattern(&self, host: &str, literal: bool) -> String {
         let mut shape = host.to_owned();
@@ -174,9 +190,15 @@ pub(super) fn text_kind(text: &str) -> TextKind {
         return TextKind::Number;
     }
     let is_plain = digits + letters + 6 >= bytes.len();
-    if bytes.len() >= 12 && is_plain && digits * 8 >= bytes.len() {
+    if bytes.len() >= 12 && is_plain && digits * 8 >= bytes.len() || has_long_hex(bytes) {
         TextKind::Id
     } else {
         TextKind::Word
     }
+}
+
+/// Whether it has a number of at least 64 bits, in hexadecimal.
+fn has_long_hex(bytes: &[u8]) -> bool {
+    let mut runs = bytes.split(|byte| !byte.is_ascii_hexdigit());
+    runs.any(|run| run.len() >= 16 && run.iter().any(u8::is_ascii_digit))
 }

@@ -17,6 +17,8 @@ const LINKED_POINTS: u32 = 10;
 /// The same at the end of a chain of such pages: 150 in a row, of a wide pattern 100.
 const CHAIN_POINTS: u32 = 8;
 const BROAD_CHAIN_POINTS: u32 = 12;
+/// The same of views, wherever they were found: 60 in a row.
+const VIEW_POINTS: u32 = 20;
 /// A page with this many links to a pattern is an index of it.
 const INDEX_LINKS: u32 = 8;
 /// Links in a row within a pattern from which on it feeds itself: an index of all tags or days is no chain.
@@ -37,6 +39,15 @@ pub(super) enum PatternKind {
     TrapShaped,
     /// Less: only pages with hardly any text of their own count.
     Broad,
+    /// All that differs in host and parameters only. The same pages count.
+    View,
+}
+
+impl PatternKind {
+    /// Whether only pages without much text of their own count.
+    pub(super) fn is_wide(self) -> bool {
+        matches!(self, Self::Broad | Self::View)
+    }
 }
 
 /// Links in a row within a pattern that led to a page.
@@ -86,6 +97,7 @@ impl PatternYield {
                 self.new += 1;
                 self.gained();
             }
+            (Yielded::KnownLines, PatternKind::View) => self.missed(VIEW_POINTS),
             (Yielded::KnownLines, _) if !(chain.from_known && chain.links >= CHAIN_LINKS) => {
                 self.missed(if chain.links > 0 && self.fan < INDEX_LINKS {
                     LINKED_POINTS
@@ -131,16 +143,18 @@ impl PatternYield {
         // What gives little, but steadily, is not ended by chance.
         let each = self.fetched.checked_div(self.new).unwrap_or(0);
         let steady = each.saturating_mul(4 * KNOWN_TEXT_POINTS).min(MAX_STEADY_POINTS);
-        let most = if kind == PatternKind::Broad { FULL_POINTS } else { FULL_POINTS.max(steady) };
+        let most = if kind.is_wide() { FULL_POINTS } else { FULL_POINTS.max(steady) };
         let of_misses = match self.points.checked_sub(most) {
             Some(more) => 2_u32.saturating_pow(1 + more / HALVING_POINTS),
             None => 1,
         };
         let own = self.self_linked.saturating_sub(self.found_elsewhere * CREDIT_PER_NEW_TEXT);
-        let least = if kind == PatternKind::Broad { 10 } else { 4 };
+        let least = if kind.is_wide() { 10 } else { 4 };
         let is_lean = self.new.saturating_mul(least) < self.fetched;
         let over = match kind {
-            PatternKind::Broad => own.checked_sub(MAX_SELF_LINKED).filter(|_| is_lean),
+            PatternKind::Broad | PatternKind::View => {
+                own.checked_sub(MAX_SELF_LINKED).filter(|_| is_lean)
+            }
             _ => own.checked_sub(MAX_SELF_LINKED).filter(|_| is_trap_shaped || is_lean),
         };
         of_misses.max(over.map_or(1, |over| 64 << (over / 16).min(16)))
@@ -190,6 +204,7 @@ mod tests {
         let of_index = enough(Yielded::KnownLines, PatternKind::Broad, of_an_index).unwrap();
         assert!((230..=240).contains(&of_index), "{of_index}");
         assert_eq!(enough(Yielded::KnownLines, PatternKind::Broad, in_a_chain), Some(100));
+        assert_eq!(enough(Yielded::KnownLines, PatternKind::View, from_elsewhere), Some(60));
     }
 
     #[test]

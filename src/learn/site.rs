@@ -7,10 +7,11 @@ use url::Url;
 
 use super::{
     classes::Classes,
+    names::{Meaning, meaning},
     parts::{Part, PartKind, Parts, TextKind, hash, text_kind},
     pattern_yield::{Chain, PatternKind, PatternYield},
     rule::{ORDER, RulePart, candidate_id},
-    trial::{CAREFUL, QUICK, SAFE, Test, Trial},
+    trial::{CAREFUL, LIKELY, QUICK, SAFE, Test, Trial},
 };
 use crate::page::DocId;
 
@@ -179,12 +180,6 @@ fn median(mut numbers: Vec<u32>) -> u32 {
     if numbers.is_empty() { 0 } else { *numbers.select_nth_unstable(middle).1 }
 }
 
-/// Parameters that often make a difference on a few pages.
-fn is_content_parameter(name: &str) -> bool {
-    let names = ["hl", "lang", "language", "locale", "page", "p", "id", "q", "query", "search"];
-    names.contains(&name.to_ascii_lowercase().as_str())
-}
-
 impl Site {
     /// Bytes in memory: of its tables as they are, and of the words of its rules, about.
     pub(super) fn size(&self) -> usize {
@@ -301,8 +296,10 @@ impl Site {
         let candidate = self.candidates.get(&candidate);
         let has_many = candidate.is_some_and(|it| it.values.count_ones() >= MANY_VALUES);
         let has_ids = has_many && candidate.is_some_and(|it| it.ids * 10 > it.trial.n * 9);
+        let meaning = meaning(part.name);
         match part.kind {
-            _ if is_content_parameter(part.name) => CAREFUL,
+            PartKind::Parameter if meaning == Some(Meaning::Content) => CAREFUL,
+            PartKind::Parameter if meaning == Some(Meaning::Circumstance) => LIKELY,
             PartKind::Parameter if has_many || self.elsewhere.contains(&hash(part.name, 0)) => {
                 QUICK
             }
@@ -347,15 +344,7 @@ impl Site {
                 if *same { class.same |= bit } else { class.different |= bit }
             }
         }
-        if let Some(order) = order_of(&parts, key) {
-            if let Some(class) = self.classes.get(order) {
-                let same = class.has(group);
-                if same || is_new {
-                    changed |= self.try_number(ORDER, QUICK, same, RulePart::Order);
-                }
-            }
-            self.class(order).add(group, 0);
-        }
+        changed |= self.try_order(&parts, key, group, is_new);
         if !is_new {
             self.suspect(&parts, group);
         }
@@ -608,6 +597,17 @@ impl Site {
         changed
     }
 
+    /// Tries whether pages with the same parameters in another order are the same.
+    fn try_order(&mut self, parts: &Parts<'_>, key: u64, group: u32, is_new: bool) -> bool {
+        let Some(order) = order_of(parts, key) else { return false };
+        let same = self.classes.get(order).map(|class| class.has(group));
+        let changed = same.is_some_and(|same| {
+            (same || is_new) && self.try_number(ORDER, QUICK, same, RulePart::Order)
+        });
+        self.class(order).add(group, 0);
+        changed
+    }
+
     /// Tries whether pages with the same last segments are the same.
     fn try_suffixes(&mut self, parts: &Parts<'_>, group: u32, is_new: bool) -> bool {
         let mut changed = false;
@@ -712,12 +712,15 @@ impl Site {
         {
             all.push((format!("{shown}/{}/…", first.value), PatternKind::Broad));
         }
+        if let Some(view) = parts.view() {
+            all.push((view, PatternKind::View));
+        }
         all.insert(
             0,
             (own, if is_trap_shaped { PatternKind::TrapShaped } else { PatternKind::Exact }),
         );
-        let pattern = |(text, kind): (String, _)| Pattern {
-            number: candidate_id(&[6, hash(&text, 0), u64::from(kind == PatternKind::Broad)]),
+        let pattern = |(text, kind): (String, PatternKind)| Pattern {
+            number: candidate_id(&[6, hash(&text, 0), u64::from(kind.is_wide())]),
             text,
             kind,
         };

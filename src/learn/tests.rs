@@ -344,3 +344,21 @@ fn many_hosts() {
 fn as_json((site, known): (Box<str>, Known)) -> (Box<str>, String) {
     (site, serde_json::to_string(&known).unwrap())
 }
+
+#[test]
+fn lines_of_links_are_not_new_on_a_page_with_a_query() {
+    let mut outline = Outline::new("Pages");
+    let link = &"The history of tea in forty parts ".repeat(4)[..];
+    let text = &"Tea is a drink made of leaves. ".repeat(4)[..];
+    outline.line(Outline::PAGE, link, link.len(), true);
+    outline.line(Outline::PAGE, text, 0, true);
+    let of_page = |url: &str| link_lines(&Url::parse(url).unwrap(), &outline);
+    assert_eq!(of_page("https://example.org/list?topic=tea").len(), 1);
+    assert!(of_page("https://example.org/list/tea").is_empty());
+    let links = of_page("https://example.org/list?topic=tea");
+    let mut learner = Learner::new(&[]);
+    assert!(!learner.has_new_lines(link.trim(), &links));
+    assert!(learner.has_new_lines(text.trim(), &links));
+    let mut learner = Learner::new(&[]);
+    assert!(learner.has_new_lines(link.trim(), &HashSet::new()));
+}

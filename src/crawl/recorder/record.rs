@@ -145,7 +145,7 @@ impl Recorder {
                     exchange.as_ref(),
                 )?;
                 self.builder.found();
-                self.learn(&task.queued.url, Ok((&judgement, &parsed.extracted.text)), None)?;
+                self.learn(&task.queued.url, Ok((&judgement, &parsed.extracted)), None)?;
                 self.follow_links(&task.queued.url, &parsed, links.skip, links.late, received.at)?;
                 None
             }

@@ -12,8 +12,9 @@ use crate::{
         learnt,
         plan::{CrawlError, Plan},
     },
+    extract::Extracted,
     filter::Judgement,
-    learn::{Decision, DeferReason, Learner, LearntRule as Rule, Page, Yielded},
+    learn::{Decision, DeferReason, Learner, LearntRule as Rule, Page, Yielded, link_lines},
     page::{NormalUrl, Timestamp},
     report::{DeferredUrls, Learnt, LearntRule},
     state::{HostId, Reason, UrlId, UrlKind, UrlOutcome, UrlRow, UrlState},
@@ -61,7 +62,7 @@ impl Recorder {
     pub(super) fn learn(
         &mut self,
         row: &UrlRow,
-        judged: Result<(&Judgement, &str), Yielded>,
+        judged: Result<(&Judgement, &Extracted), Yielded>,
         to: Option<&NormalUrl>,
     ) -> Result<(), CrawlError> {
         if !self.selection.learns || row.kind != UrlKind::Page {
@@ -77,11 +78,14 @@ impl Recorder {
         let yielded = match judged {
             Err(yielded) => yielded,
             // Its lines are remembered in any case.
-            Ok((_, text)) => match (is_new, learner.has_new_lines(text)) {
-                (true, true) => Yielded::New,
-                (true, false) => Yielded::KnownLines,
-                (false, _) => Yielded::KnownText,
-            },
+            Ok((_, extracted)) => {
+                let links = link_lines(row.url.as_url(), &extracted.outline);
+                match (is_new, learner.has_new_lines(&extracted.text, &links)) {
+                    (true, true) => Yielded::New,
+                    (true, false) => Yielded::KnownLines,
+                    (false, _) => Yielded::KnownText,
+                }
+            }
         };
         let document = judged.ok().map(|(judgement, _)| judgement.id);
         let text = judged.ok().map(|(judgement, _)| text_of(judgement));
