@@ -262,7 +262,7 @@ fn is_read(name: &LocalName) -> bool {
     matches!(
         *name,
         names!(
-            "aria-hidden" "class" "content" "encoding" "hidden" "href" "hreflang" "http-equiv" "id" "itemprop" "itemtype" "lang" "name" "property" "rel" "role" "src" "style" "type"
+            "aria-hidden" "class" "content" "encoding" "hidden" "href" "http-equiv" "id" "itemprop" "itemtype" "lang" "name" "property" "rel" "role" "src" "style" "type"
         )
     )
 }

@@ -109,9 +109,8 @@ pub struct Extracted {
     pub text: String,
     /// All visible text of the page with the elements that hold it, by which the filter judges the page's article.
     pub outline: Outline,
-    /// Links of `a`, `area`, `frame` and `iframe`, also in `noscript` and `button`, and of meta refresh outside of `noscript`, in page order;
-    /// then those of `link` in the head to the next or previous page of a list (`rel=next`, `prev`) and to translations
-    /// (`rel=alternate` with `hreflang`). Resolved against `base`, each URL once.
+    /// Links of `a`, `area`, `frame` and `iframe`, also in `noscript` and `button`, and of meta refresh outside of `noscript`, resolved
+    /// against `base`, in page order, each URL once.
     pub links: Vec<Link>,
     /// The target of `link rel=canonical`, resolved.
     pub canonical: Option<Url>,
@@ -157,10 +156,7 @@ impl Extractor {
         Extracted {
             needs_scripts: scripts::needs_scripts(&html, &reading.text),
             lang: language(&reading.text).or_else(tagged),
-            links: links::resolve_all(
-                base.as_ref(),
-                reading.links.into_iter().chain(reading.head_links),
-            ),
+            links: links::resolve_all(base.as_ref(), reading.links.into_iter()),
             canonical: reading.canonical.iter().find_map(resolved),
             title: reading.title,
             text: reading.text,

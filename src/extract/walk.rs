@@ -24,8 +24,6 @@ pub(super) struct Reading<'a> {
     pub(super) text: String,
     pub(super) outline: Outline,
     pub(super) links: Vec<RawLink<'a>>,
-    /// Links of the head, which nobody sees.
-    pub(super) head_links: Vec<RawLink<'a>>,
     pub(super) base: Option<&'a str>,
     pub(super) canonical: Vec<&'a str>,
     pub(super) robots: Directives,
@@ -208,14 +206,8 @@ impl<'a> Walk<'a, '_> {
                 let href = attribute(element, &local_name!("href"));
                 self.reading.base = self.reading.base.or(href);
             }
-            local_name!("link") if is_in_head(node) => {
-                let href = attribute(element, &local_name!("href"));
-                if has_rel(element, "canonical") {
-                    self.reading.canonical.extend(href);
-                } else if leads_to_a_page(element) {
-                    let nofollow = has_rel(element, "nofollow");
-                    self.reading.head_links.extend(href.map(|href| RawLink { href, nofollow }));
-                }
+            local_name!("link") if has_rel(element, "canonical") && is_in_head(node) => {
+                self.reading.canonical.extend(attribute(element, &local_name!("href")));
             }
             local_name!("title") if self.reading.title.is_none() => {
                 let title = tidy(&node.text().collect::<String>());
@@ -271,16 +263,6 @@ fn has_rel(element: &Element, keyword: &str) -> bool {
     attribute(element, &local_name!("rel")).is_some_and(|rel| {
         rel.split_ascii_whitespace().any(|word| word.eq_ignore_ascii_case(keyword))
     })
-}
-
-/// Whether a `link` leads to the next or previous page of a list, or to the page in another language. What says that it is of another type
-/// than HTML, such as a feed, is no page.
-fn leads_to_a_page(element: &Element) -> bool {
-    let is_page = attribute(element, &local_name!("type"))
-        .is_none_or(|of| of.trim().to_ascii_lowercase().contains("html"));
-    let is_translation =
-        || has_rel(element, "alternate") && attribute(element, &local_name!("hreflang")).is_some();
-    is_page && (["next", "prev"].iter().any(|rel| has_rel(element, rel)) || is_translation())
 }
 
 fn is_in_head(node: ElementRef<'_>) -> bool {

@@ -34,25 +34,6 @@ fn links_are_resolved_in_page_order_each_once() {
 }
 
 #[test]
-fn lists_and_translations_are_linked_from_the_head() {
-    let document = extract(
-        "<html><head><link rel=prev href=/list/1><link rel=next type='text/html' href=/list/3>
-         <link rel=alternate hreflang=de href=/de/2><link rel=alternate hreflang=zh-CN href=/zh/2 type=text/html>
-         <link rel='alternate' type='application/rss+xml' hreflang=en href=/feed><link rel=alternate href=/mobile>
-         <link rel='next nofollow' href=/no><link rel=prefetch href=/p><link rel=stylesheet href=/s.css></head>
-         <body><a href=/list/3>next</a><link rel=next href=/body></body></html>",
-    );
-    // What the page shows comes first.
-    let [first, second, third, last] = ["list/3", "list/1", "de/2", "zh/2"];
-    let followed: Vec<&str> =
-        document.links.iter().filter(|link| !link.nofollow).map(|link| link.url.as_str()).collect();
-    assert_eq!(
-        followed,
-        [first, second, third, last].map(|path| format!("http://example.org/{path}"))
-    );
-}
-
-#[test]
 fn frames_are_links() {
     let document = extract(
         "<frameset><frame src=a.html><frame src=b.html></frameset><noframes><a href=c>c</a></noframes>",
