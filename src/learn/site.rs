@@ -11,7 +11,7 @@ use super::{
     parts::{Part, PartKind, Parts, TextKind, hash, text_kind},
     pattern_yield::{Chain, PatternKind, PatternYield},
     rule::{ORDER, RulePart, candidate_id},
-    trial::{CAREFUL, LIKELY, QUICK, SAFE, Test, Trial},
+    trial::{CAREFUL, LIKELY, PARALLEL, QUICK, SAFE, Test, Trial},
 };
 use crate::page::DocId;
 
@@ -281,7 +281,7 @@ impl Site {
             (false, false) if agree => 4,
             (same, different) => u64::from(same) + 2 * u64::from(different),
         };
-        let test = if state == 1 { QUICK } else { SAFE };
+        let test = if state == 1 { PARALLEL } else { SAFE };
         let next = parts.segments().nth(usize::try_from(place).unwrap_or(0));
         let next = next.map_or(0, |part| hash(part.value, 0));
         vec![

@@ -24,6 +24,9 @@ pub(super) const CAREFUL: Test = Test { p0: 0.98, p1: 0.999, alpha: 0.001 };
 /// 47 trials: for parts whose values carry no meaning, and for what other evidence supports.
 pub(super) const QUICK: Test = Test { p0: 0.85, p1: 0.985, alpha: 0.001 };
 
+/// 77 trials: for pages of parallel trees, by their counterparts.
+pub(super) const PARALLEL: Test = Test { p0: 0.9, p1: 0.985, alpha: 0.001 };
+
 /// 50 trials: for parts whose names say that they make no difference. It is [`SAFE`] with prior odds of 100 to 1, so the error is as rare.
 pub(super) const LIKELY: Test = Test { p0: 0.95, p1: 0.995, alpha: 0.1 };
 
@@ -117,7 +120,8 @@ mod tests {
 
     #[test]
     fn trials_without_a_failure_that_are_enough() {
-        for (test, most) in [(QUICK, 47), (LIKELY, 50), (SAFE, 150), (CAREFUL, 361)] {
+        for (test, most) in [(QUICK, 47), (LIKELY, 50), (PARALLEL, 77), (SAFE, 150), (CAREFUL, 361)]
+        {
             let mut trial = Trial::default();
             let enough = (1..1000).find(|_| trial.add(test, true)).unwrap();
             assert!(enough <= most && enough * 10 > most * 9, "{enough}");
