@@ -23,7 +23,10 @@ use super::{
 use crate::{
     report::counted,
     sink::{Checksums, DUPLICATES, PAGES, Position, checksums_name, open_part, parts},
-    state::{Inspection, Log, PAGE, State, StateError, WriteLock, is_state, owners},
+    state::{
+        Inspection, Log, PAGE, State, StateError, WriteLock, is_state, owners,
+        refuse_without_checksums,
+    },
 };
 
 /// URLs that a damage is shown with, at most.
@@ -66,13 +69,11 @@ pub fn verify(run: &Path) -> Result<Verification, CrawlError> {
     let path = state_of(run)?;
     let mut found = Verification::default();
     // Where there can be no lock, nobody writes.
-    let lock = match WriteLock::take(&path) {
+    let _lock = match WriteLock::take(&path) {
         Err(error @ StateError::Busy { .. }) => return Err(error.into()),
         lock => lock.ok(),
     };
     let state = inspect(&path)?;
-    // A state of an earlier version is migrated when it is read, which takes the lock.
-    let _lock = lock.filter(|_| state.has_checksums);
     for file in [&path, &Log::path(&path)] {
         found.bytes += file.metadata().map_or(0, |file| file.len());
     }
@@ -109,6 +110,7 @@ pub(super) fn state_of(run: &Path) -> Result<PathBuf, CrawlError> {
 }
 
 pub(super) fn inspect(path: &Path) -> Result<Inspection, CrawlError> {
+    refuse_without_checksums(path)?;
     Inspection::of(path).map_err(CrawlError::file(path))
 }
 
@@ -163,8 +165,6 @@ pub(super) struct Wrong {
     pub(super) blocks: Vec<(Range<u64>, u64)>,
     /// Its length in bytes.
     pub(super) length: u64,
-    /// How many bytes have checksums.
-    checked: u64,
 }
 
 /// Compares a file with its checksums. Blocks that it lacks are none of the damaged ones.
@@ -180,7 +180,6 @@ fn compare(path: &Path, checksums: &[Checksums]) -> io::Result<Wrong> {
     let mut file = BufReader::with_capacity(1 << 20, file);
     let mut block = Vec::new();
     for (bytes, hash) in checksums.iter().flat_map(Checksums::blocks) {
-        wrong.checked = bytes.end;
         block.clear();
         (&mut file).take(bytes.end - bytes.start).read_to_end(&mut block)?;
         if bytes.end > wrong.length {
@@ -215,12 +214,6 @@ impl Verification {
         if let Some(damage) = state.log.as_ref().and_then(|log| log.damage.clone()) {
             let what = "what was committed last, and not yet moved to the state's file";
             self.add(&format!("{name}-wal"), damage, what.to_owned());
-        }
-        if !state.has_checksums {
-            let note = format!(
-                "{name} is of an earlier version, without checksums: the next start of the crawl adds them"
-            );
-            self.notes.push(note);
         }
     }
 
@@ -272,10 +265,6 @@ impl Verification {
             return Ok(());
         };
         self.bytes += wrong.length;
-        if wrong.checked < known.size.min(wrong.length) {
-            let note = "was written by an earlier version, without checksums";
-            self.notes.push(format!("{file} {note}: the next start of the crawl adds them"));
-        }
         for bytes in joined(wrong.blocks.into_iter().map(|(bytes, _)| bytes)) {
             let affected = affected(run, file, &bytes, gaps).map_err(CrawlError::file(&path))?;
             self.add(file, bytes, affected);

@@ -99,11 +99,6 @@ impl Packed {
         }
     }
 
-    /// Whether it is what an earlier version appended when a duplicate refreshed its match: representatives leave in order of arrival.
-    pub(crate) fn is_copy(&self) -> bool {
-        self.0[3] & !HAS_ARTICLE > 1
-    }
-
     pub(super) fn id(&self) -> DocId {
         DocId(self.0[0])
     }

@@ -6,7 +6,6 @@
 use std::collections::VecDeque;
 
 use hashbrown::HashTable;
-use rusqlite::Connection;
 
 use super::{
     State, StateError,
@@ -304,45 +303,4 @@ fn write_entry(out: &mut Vec<u8>, document: DocId, alias: Option<u64>, beginning
     for word in [document.0, alias.unwrap_or(NO_ALIAS), beginning] {
         out.extend(word.to_le_bytes());
     }
-}
-
-/// Brings the digests of an earlier layout into the rows of their documents and into the log.
-///
-/// # Errors
-/// If SQLite fails.
-pub(super) fn migrate(db: &Connection) -> Result<(), StateError> {
-    let sql = "SELECT document, alias, key, digest FROM digests_6 ORDER BY document";
-    let mut statement = db.prepare(sql)?;
-    let mut rows = statement.query([])?;
-    let update = "UPDATE documents SET digests = ?2, alias = ?3, key = ?4 WHERE id = ?1";
-    let (mut packed, mut last) = (Vec::new(), 0);
-    while let Some(row) = rows.next()? {
-        let (document, alias, key): (i64, Option<i64>, i64) =
-            (row.get(0)?, row.get(1)?, row.get(2)?);
-        let digest: [u8; 16] = row.get(3)?;
-        if document != last && packed.len() > 1 << 16 {
-            db.execute("INSERT INTO digests VALUES (?, ?)", (last, &packed))?;
-            packed.clear();
-        }
-        last = document;
-        write_entry(
-            &mut packed,
-            DocId(unsigned(document)),
-            alias.map(unsigned),
-            beginning(Digest(digest)),
-        );
-        let earlier = "SELECT digests FROM documents WHERE id = ?";
-        let found = db
-            .prepare_cached(earlier)?
-            .query_row([document], |row| row.get::<_, Option<Vec<u8>>>(0));
-        let Ok(digests) = found else { continue };
-        let digests = [digests.unwrap_or_default(), digest.to_vec()].concat();
-        db.prepare_cached(update)?.execute((document, digests, alias, key))?;
-    }
-    if !packed.is_empty() {
-        db.execute("INSERT INTO digests VALUES (?, ?)", (last, &packed))?;
-    }
-    drop(rows);
-    statement.finalize()?;
-    Ok(db.execute_batch("DROP TABLE digests_6")?)
 }

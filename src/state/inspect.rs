@@ -11,7 +11,7 @@ use std::{
 use rusqlite::{Connection, OpenFlags};
 
 use super::{
-    pages::{MAGIC, PAGE, has_checksums, is_blank, is_sound},
+    pages::{PAGE, is_blank, is_sound},
     wal::{Log, word},
 };
 
@@ -21,8 +21,6 @@ const LOCKS: u32 = (1 << 30) / 4096 + 1;
 /// What is wrong with the files of a state.
 #[derive(Debug, Default)]
 pub(crate) struct Inspection {
-    /// Whether pages have checksums: those of earlier versions have none.
-    pub(crate) has_checksums: bool,
     /// The damaged pages of the file, by their numbers from 1.
     pub(crate) pages: Vec<u32>,
     /// The bytes that the file lacks, or has too many.
@@ -32,7 +30,7 @@ pub(crate) struct Inspection {
 }
 
 impl Inspection {
-    /// Reads the files of a state, which nobody may be writing to.
+    /// Reads the files of a state with checksums, which nobody may be writing to.
     ///
     /// # Errors
     /// If they cannot be read.
@@ -61,7 +59,6 @@ impl Inspection {
             (&mut file).take(PAGE as u64).read_to_end(&mut page)?;
             if page.len() < PAGE {
                 if number == 1 {
-                    self.has_checksums = true;
                     self.end = Some(length..PAGE as u64);
                     return Ok(());
                 }
@@ -69,10 +66,6 @@ impl Inspection {
             }
             if number == 1 {
                 first.clone_from(&page);
-                self.has_checksums = has_checksums(&page) || !page.starts_with(MAGIC);
-                if !self.has_checksums {
-                    return Ok(());
-                }
             }
             if logged.contains(&number) || number == LOCKS {
                 // The file's page does not count.

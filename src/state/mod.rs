@@ -62,7 +62,7 @@ pub use durable::DurableFilter;
 pub(crate) use durable::PastWindow;
 #[cfg(feature = "cli")]
 pub(crate) use open::VERSION as LAYOUT;
-pub(crate) use open::WriteLock;
+pub(crate) use open::{WriteLock, refuse_without_checksums};
 pub use recipe::Difference;
 #[cfg(feature = "crawl")]
 pub use {
@@ -89,7 +89,7 @@ pub(crate) use {
     wal::Log,
 };
 
-use open::{OLDEST, VERSION};
+use open::{FORMER, VERSION};
 
 /// The state could not be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -110,7 +110,7 @@ pub enum StateError {
         path: PathBuf,
     },
     /// Another version has written it.
-    #[error("{} has layout version {found}; this program reads {OLDEST} to {VERSION}: start over with another directory", path.display())]
+    #[error("{} has layout version {found}; this program reads {FORMER} and {VERSION}: go on with the version that wrote it, or start over with another directory or file", path.display())]
     Version {
         /// The file.
         path: PathBuf,
@@ -349,15 +349,6 @@ impl State {
             let hashes = hashes.iter().map(|hash| u64::from_le_bytes(*hash)).collect();
             Ok((unsigned(row.get(0)?), unsigned(row.get(1)?), hashes))
         })
-    }
-
-    /// How many bytes of an output file have checksums.
-    ///
-    /// # Errors
-    /// If SQLite fails.
-    pub(crate) fn checksummed(&self, file: &str) -> Result<u64, StateError> {
-        let sql = "SELECT ifnull(max(start + length), 0) FROM checksums WHERE file = ?";
-        self.value(sql, [file]).map(unsigned)
     }
 
     /// Forgets the checksums of an output file.

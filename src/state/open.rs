@@ -5,9 +5,9 @@
 //! keeps readers out too.
 
 use std::{
-    fs::{self, File, OpenOptions, TryLockError},
+    fs::{File, OpenOptions, TryLockError},
     io::Read,
-    path::{Path, PathBuf},
+    path::Path,
     time::Duration,
 };
 
@@ -16,22 +16,14 @@ use rusqlite::{Connection, FileControl, MAIN_DB, OpenFlags, config::DbConfig};
 use super::{
     DAMAGED_PAGE, DatabaseError, State, StateError,
     pages::{self, MAGIC, PAGE, RESERVED, has_checksums, is_state},
-    wal::{Log, beside},
+    wal::{Log, beside, word},
 };
 
 /// The version of the file's layout.
 pub(crate) const VERSION: i64 = 10;
-/// The versions before, which are migrated when the file is opened, unless another process is using it, and what brings each to the next.
-const MIGRATIONS: [(i64, &str); 6] = [
-    (4, include_str!("migrate-4.sql")),
-    (5, include_str!("migrate-5.sql")),
-    (6, include_str!("migrate-6.sql")),
-    (7, include_str!("migrate-7.sql")),
-    (8, include_str!("migrate-8.sql")),
-    (9, include_str!("migrate-9.sql")),
-];
-/// The oldest of them.
-pub(super) const OLDEST: i64 = MIGRATIONS[0].0;
+/// The version before, which is migrated when the file is opened, unless another process is using it. Older ones are refused.
+pub(super) const FORMER: i64 = VERSION - 1;
+const MIGRATION: &str = include_str!("migrate-9.sql");
 /// Marks the file as ours in SQLite's header: "psve".
 const APPLICATION_ID: i64 = 0x7073_7665;
 const SCHEMA: &str = include_str!("schema.sql");
@@ -47,20 +39,17 @@ impl State {
         // If it cannot be created, connecting to it fails too, and says why.
         drop(private().create_new(true).open(path));
         let is_torn = check_log(path)?;
-        let mut db = connect(path, OpenFlags::empty())?;
+        let db = connect(path, OpenFlags::empty())?;
         // No lock file is created beside a file that is not a state.
         version(&db, path)?;
         let lock = WriteLock::take(path)?;
-        let mut prepare = || match version(&db, path)? {
+        let prepare = || match version(&db, path)? {
             None => create(&db),
             Some(VERSION) => {
-                if is_plain(path) {
-                    add_checksums(&mut db, path)?;
-                }
                 tune(&db)?;
                 if is_torn { empty_log(&db) } else { Ok(()) }
             }
-            Some(older) => migrate(&db, older),
+            Some(_) => migrate(&db),
         };
         prepare().map_err(|error| refine(error, path))?;
         Ok(Self { db, _lock: Some(lock) })
@@ -163,35 +152,36 @@ fn connect(path: &Path, more: OpenFlags) -> Result<Connection, StateError> {
     if path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir()) {
         return Err(StateError::Foreign { path: path.to_owned() });
     }
+    refuse_without_checksums(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | more;
-    let db = if is_plain(path) {
-        Connection::open_with_flags(path, flags)
-    } else {
-        Connection::open_with_flags_and_vfs(path, flags, pages::vfs())
-    };
-    let db = db.map_err(open)?;
+    let db = Connection::open_with_flags_and_vfs(path, flags, pages::vfs()).map_err(open)?;
     db.busy_timeout(PATIENCE).map_err(open)?;
     Ok(db)
 }
 
-/// The address of a file for SQLite, with checksums or without.
-fn uri(path: &str, has_checksums: bool) -> String {
-    let path = path.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
-    let vfs = pages::vfs().to_str().ok().filter(|_| has_checksums);
-    format!("file:{path}?{}", vfs.map(|vfs| format!("vfs={vfs}&")).unwrap_or_default())
-}
-
-/// Whether the file is a database whose pages have no checksums: of an earlier version, or of something else.
-fn is_plain(path: &Path) -> bool {
+/// Refuses a database whose pages have no checksums: of an old version, or of something else.
+///
+/// # Errors
+/// [`StateError::Version`] or [`StateError::Foreign`].
+pub(crate) fn refuse_without_checksums(path: &Path) -> Result<(), StateError> {
     let mut first = Vec::with_capacity(PAGE);
     let read = File::open(path).and_then(|file| file.take(PAGE as u64).read_to_end(&mut first));
     // If it cannot be read, connecting to it fails too, and says why.
-    read.is_ok() && first.starts_with(MAGIC) && !has_checksums(&first)
+    if read.is_err() || !first.starts_with(MAGIC) || has_checksums(&first) {
+        return Ok(());
+    }
+    let path = path.to_owned();
+    // Where SQLite keeps `application_id` and `user_version`.
+    if i64::from(word(&first, 68)) == APPLICATION_ID {
+        Err(StateError::Version { path, found: word(&first, 60).into() })
+    } else {
+        Err(StateError::Foreign { path })
+    }
 }
 
 /// Connects to a file to read it, and returns its version too. Readers of a WAL database write beside it; where that is impossible, the file
 /// alone is read.
-fn open_to_read(path: &Path) -> Result<(Connection, Option<i64>), StateError> {
+pub(super) fn open_to_read(path: &Path) -> Result<(Connection, Option<i64>), StateError> {
     use rusqlite::ErrorCode::{CannotOpen, ReadOnly};
 
     let has_log = Log::path(path).metadata().is_ok_and(|log| log.len() > 0);
@@ -209,7 +199,9 @@ fn open_to_read(path: &Path) -> Result<(Connection, Option<i64>), StateError> {
         let why = format!("{wal} has its last commits, and {index} is missing or cannot be used");
         return Err(StateError::ReadOnly { path: path.to_owned(), why });
     }
-    let uri = format!("{}mode=ro&immutable=1", uri(&path.to_string_lossy(), !is_plain(path)));
+    let vfs = pages::vfs().to_string_lossy();
+    let name = path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    let uri = format!("file:{name}?vfs={vfs}&mode=ro&immutable=1");
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
     let open = |error| StateError::Open { path: path.to_owned(), source: DatabaseError(error) };
     let db = Connection::open_with_flags(uri, flags).map_err(open)?;
@@ -231,7 +223,7 @@ fn version(db: &Connection, path: &Path) -> Result<Option<i64>, StateError> {
     }
     let found = number("user_version")?;
     match found {
-        OLDEST..=VERSION => Ok(Some(found)),
+        FORMER..=VERSION => Ok(Some(found)),
         _ => Err(StateError::Version { path: path.to_owned(), found }),
     }
 }
@@ -273,25 +265,6 @@ fn empty_log(db: &Connection) -> Result<(), StateError> {
     Ok(db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?)
 }
 
-/// Copies a state of an earlier version to one whose pages have checksums, unless somebody reads it: then the next start does.
-fn add_checksums(db: &mut Connection, path: &Path) -> Result<(), StateError> {
-    let mode = |mode| db.pragma_update_and_check(None, "journal_mode", mode, |row| row.get(0));
-    let Some(name) =
-        path.to_str().filter(|_| mode("DELETE").is_ok_and(|mode: String| mode == "delete"))
-    else {
-        return Ok(());
-    };
-    reserve(db)?;
-    let new = format!("{name}.new");
-    let failed = |source| StateError::File { path: PathBuf::from(&new), source };
-    private().create(true).truncate(true).open(&new).map_err(failed)?;
-    db.execute("VACUUM INTO ?", [uri(&new, true)])?;
-    *db = Connection::open_in_memory()?;
-    fs::rename(&new, path).map_err(failed)?;
-    *db = connect(path, OpenFlags::empty())?;
-    Ok(())
-}
-
 /// Leaves room for a checksum in the pages of a new file.
 fn reserve(db: &Connection) -> Result<(), StateError> {
     let mut bytes = RESERVED.into();
@@ -299,16 +272,9 @@ fn reserve(db: &Connection) -> Result<(), StateError> {
 }
 
 /// The migration becomes durable with the first commit, so that a state that is refused after all stays as it was.
-fn migrate(db: &Connection, from: i64) -> Result<(), StateError> {
-    let scripts = MIGRATIONS.iter().filter(|(version, _)| *version >= from);
-    set_up(db, &scripts.map(|(_, script)| *script).collect::<String>())?;
-    if from < 7 {
-        super::digests::migrate(db)?;
-        // Without the crawler, the state of a crawl is refused.
-        #[cfg(feature = "crawl")]
-        super::url_log::migrate(db)?;
-    }
-    tracing::info!(from, to = VERSION, "state migrated");
+fn migrate(db: &Connection) -> Result<(), StateError> {
+    set_up(db, MIGRATION)?;
+    tracing::info!(from = FORMER, to = VERSION, "state migrated");
     Ok(())
 }
 

@@ -172,7 +172,7 @@ impl SignatureLog {
                 return Err(StateError::Damaged("a row of signatures has the wrong length"));
             }
             representatives.clear();
-            for representative in entries.iter().filter_map(unpack) {
+            for representative in entries.iter().map(unpack) {
                 if representative.id <= last {
                     return Err(StateError::Damaged("the numbers of signatures do not grow"));
                 }
@@ -187,9 +187,7 @@ impl SignatureLog {
     }
 }
 
-/// `None` for a copy.
-fn unpack(entry: &[u8; BYTES]) -> Option<Representative> {
+fn unpack(entry: &[u8; BYTES]) -> Representative {
     let bytes = entry.as_chunks::<8>().0;
-    let packed = Packed(std::array::from_fn(|word| u64::from_le_bytes(bytes[word])));
-    (!packed.is_copy()).then(|| packed.unpacked())
+    Packed(std::array::from_fn(|word| u64::from_le_bytes(bytes[word]))).unpacked()
 }

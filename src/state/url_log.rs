@@ -6,7 +6,6 @@
 
 use std::{iter, mem};
 
-use rusqlite::Connection;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::{
@@ -20,9 +19,6 @@ use super::{
     visits::Visit,
 };
 use crate::page::Timestamp;
-
-/// How many bytes of the log are packed into one row when it is written anew.
-const ROW: usize = 1 << 20;
 
 /// One change. Each is a number of one byte, and its fields in this order, little endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -608,50 +604,6 @@ fn state_of(code: u8) -> Option<UrlState> {
         255 => Some(UrlState::Judged),
         _ => Reason::from_code(code).map(UrlState::Skipped),
     }
-}
-
-/// Writes the log of a state whose layout had none: from the rows of `urls`, and from its table `queue`, which goes.
-///
-/// # Errors
-/// If SQLite fails.
-pub(super) fn migrate(db: &Connection) -> Result<(), StateError> {
-    let sql = "SELECT value FROM meta WHERE name = 'url_hash_seed'";
-    let seed = unsigned(db.query_row(sql, [], |row| row.get(0))?);
-    let mut packed = Vec::new();
-    let flush = |packed: &mut Vec<u8>, least| {
-        if packed.len() > least {
-            db.prepare_cached("INSERT INTO url_log VALUES (NULL, ?)")?.execute([&*packed])?;
-            packed.clear();
-        }
-        Ok::<_, StateError>(())
-    };
-    let mut urls = db.prepare("SELECT url, state, depth, id FROM urls ORDER BY id")?;
-    let mut rows = urls.query([])?;
-    let mut last = 0;
-    while let Some(row) = rows.next()? {
-        last += 1;
-        if row.get::<_, i64>(3)? != last {
-            return Err(StateError::Damaged("the numbers of URLs have a gap"));
-        }
-        let hash = hash(seed, row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?);
-        let state = u8::try_from(row.get::<_, i64>(1)?).unwrap_or(u8::MAX);
-        let depth = u16::try_from(row.get::<_, u32>(2)?).unwrap_or(u16::MAX);
-        Event::Found { hash, depth, state }.write(&mut packed);
-        flush(&mut packed, ROW)?;
-    }
-    let sql =
-        "SELECT q.url, u.depth, q.host FROM queue q JOIN urls u ON u.id = q.url ORDER BY q.seq";
-    let mut queue = db.prepare(sql)?;
-    let mut rows = queue.query([])?;
-    while let Some(row) = rows.next()? {
-        let depth = u16::try_from(row.get::<_, u32>(1)?).unwrap_or(u16::MAX);
-        Event::Queued { id: row.get(0)?, depth, host: row.get(2)? }.write(&mut packed);
-        flush(&mut packed, ROW)?;
-    }
-    flush(&mut packed, 0)?;
-    drop(rows);
-    queue.finalize()?;
-    Ok(db.execute_batch("DROP TABLE queue")?)
 }
 
 #[cfg(test)]

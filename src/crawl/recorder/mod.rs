@@ -21,7 +21,6 @@ use std::{
     collections::HashMap,
     env,
     net::IpAddr,
-    path::Path,
     process,
     sync::{
         Arc,
@@ -54,7 +53,7 @@ use crate::{
     index::Audit,
     page::{NormalUrl, Timestamp, UrlOptions, Validators},
     report::{Builder, End},
-    sink::{Checksums, Mark, Outputs, SinkError, checksums_name, create_directory, warc},
+    sink::{Mark, Outputs, create_directory, warc},
     state::{
         DeferCause, DurableFilter, HostId, HostRow, Reason, Restored, RobotsRow, SkipCause, State,
         UrlLog, UrlOutcome, UrlRow, UrlState,
@@ -706,29 +705,10 @@ fn open_outputs(plan: &Plan, state: &State) -> Result<Outputs, CrawlError> {
     let files = state.files()?;
     let marks: Vec<Mark> = files.into_iter().map(|(file, offset)| Mark { file, offset }).collect();
     let mut sink = Outputs::open(&plan.directory, run, &marks)?;
-    add_checksums(&plan.directory, state, &marks)?;
     let marks = sink.sync()?;
     keep_marks(state, &marks, &sink.take_checksums())?;
     sink.rotate(plan.store);
     Ok(sink)
-}
-
-/// Adds the checksums of what earlier versions have written.
-fn add_checksums(directory: &Path, state: &State, marks: &[Mark]) -> Result<(), CrawlError> {
-    for Mark { file, offset } in marks {
-        let name = checksums_name(file, marks.iter().map(|mark| mark.file.as_str()));
-        let known = state.checksummed(&name)?;
-        let path = directory.join(file);
-        // Full files may have been moved away.
-        if known < *offset && path.exists() {
-            let failed = |source| SinkError::Open { path: path.clone(), source };
-            let checksums = Checksums::of_file(&path, known..*offset).map_err(failed)?;
-            let checksums: Vec<_> =
-                checksums.into_iter().map(|part| (name.clone(), part)).collect();
-            keep_marks(state, &[], &checksums)?;
-        }
-    }
-    Ok(())
 }
 
 /// Whether this value differs from that of the last start, if there was one. Keeps it for the next start.

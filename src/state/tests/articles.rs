@@ -2,8 +2,6 @@
 
 use std::num::NonZeroU64;
 
-use rusqlite::OpenFlags;
-
 use super::*;
 use crate::{
     extract::Extractor,
@@ -109,63 +107,4 @@ fn articles_leave_the_state_with_the_window() {
             state.db.query_row(&sql, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
         assert_eq!(found, (WINDOW.cast_signed(), oldest.0.cast_signed()), "{table}");
     }
-}
-
-#[test]
-fn pages_of_version_5_are_still_compared_by_text() {
-    let directory = TempDir::new().unwrap();
-    let path = path(&directory);
-    let open = |article| {
-        let options = Options { article, ..Options::default() };
-        durable(State::open(&path).unwrap(), &options)
-    };
-    let judge = |filter: &mut DurableFilter, page: &Page| {
-        let (document, _) = filter.documents().page(&Extractor::default(), page);
-        filter
-            .judge(&document)
-            .unwrap()
-            .verdict
-            .matched()
-            .map(|found| (found.of, found.step, found.shared))
-    };
-    let mut filter = open(false);
-    for number in 0..4 {
-        assert_eq!(judge(&mut filter, &page(0, number, number, number)), None);
-    }
-    filter.commit().unwrap();
-    drop(filter);
-    Connection::open_with_flags_and_vfs(&path, OpenFlags::SQLITE_OPEN_READ_WRITE, c"pagesieve")
-        .unwrap()
-        .execute_batch(
-            "ALTER TABLE documents DROP COLUMN shared; ALTER TABLE documents DROP COLUMN thin;
-             ALTER TABLE templates DROP COLUMN name; DROP TABLE articles; DROP TABLE keys; DROP TABLE checksums;
-             DROP TABLE host_counts; DROP TABLE clusters; DROP TABLE unreachable_seeds; DROP TABLE visits;
-             ALTER TABLE documents DROP COLUMN alias; ALTER TABLE documents DROP COLUMN key;
-             DROP TABLE digests; CREATE TABLE digests (digest BLOB, document INTEGER, alias INTEGER, key INTEGER);
-             INSERT INTO digests SELECT substr(digests, n, 16), id, NULL, 0 FROM documents JOIN (SELECT 1 AS n UNION SELECT 17) WHERE length(digests) > n;
-             ALTER TABLE documents DROP COLUMN digests;
-             DELETE FROM meta WHERE name = 'url_hash_seed';
-             DROP TABLE url_log; DROP INDEX urls_learnt; DROP INDEX urls_failed; CREATE INDEX hosts_by_rank ON hosts (rank);
-             ALTER TABLE urls ADD COLUMN key INTEGER; CREATE INDEX urls_by_key ON urls (key);
-             CREATE TABLE queue (host INTEGER NOT NULL, seq INTEGER NOT NULL, url INTEGER NOT NULL);
-             DROP TABLE learnt; DROP TABLE others; PRAGMA user_version = 5;",
-        )
-        .unwrap();
-    let mut filter = open(true);
-    let equal = judge(&mut filter, &page(0, 10, 1, 1));
-    assert_eq!(equal, Some((DocId(2), Step::Body, None)), "by its body");
-    let mut edited = page(0, 11, 2, 2);
-    let html = String::from_utf8(edited.body).unwrap();
-    edited.body = html.replace(&words(502, 6), &words(502, 5)).into_bytes();
-    let near = judge(&mut filter, &edited).unwrap();
-    assert_eq!((near.0, near.1, near.2), (DocId(3), Step::Near, None), "by its text");
-    assert_eq!(judge(&mut filter, &page(0, 12, 60, 60)), None, "a new page is kept");
-    let reprint = judge(&mut filter, &page(1, 13, 60, 61)).unwrap();
-    assert!(
-        reprint.0 == DocId(7) && reprint.2.is_some(),
-        "new pages are compared by their articles"
-    );
-    filter.commit().unwrap();
-    drop(filter);
-    drop(open(true));
 }

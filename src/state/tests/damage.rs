@@ -1,4 +1,4 @@
-//! States that are damaged, or of a time when pages had no checksums.
+//! States that are damaged.
 
 use std::path::Path;
 
@@ -100,20 +100,6 @@ fn a_commit_that_is_torn_by_a_loss_of_power_is_not_damage() {
     assert_eq!(rows(&path), 100);
     // A header is synced before frames follow it.
     assert_eq!(Log::parse(&[0; 32]).damage, None);
-}
-
-#[test]
-fn a_state_of_an_earlier_version_gets_checksums() {
-    let directory = TempDir::new().unwrap();
-    let path = path(&directory);
-    fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/state/crawl-v4.sqlite"), &path)
-        .unwrap();
-    State::open(&path).unwrap().commit().unwrap();
-    assert!(!Inspection::of(&path).unwrap().has_checksums);
-    drop(State::open(&path).unwrap());
-    let inspection = Inspection::of(&path).unwrap();
-    assert!(inspection.has_checksums && inspection.is_sound());
-    assert_eq!(State::open(&path).unwrap().structure().unwrap(), None);
 }
 
 #[test]

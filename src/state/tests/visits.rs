@@ -41,22 +41,3 @@ fn a_damaged_visit_is_an_error_or_has_no_validators() {
         state.rollback().unwrap();
     }
 }
-
-#[test]
-fn a_crawl_of_version_4_gets_a_visit_for_each_judged_url() {
-    let directory = TempDir::new().unwrap();
-    let path = path(&directory);
-    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/state/crawl-v4.sqlite");
-    fs::copy(data, &path).unwrap();
-    let state = State::open(&path).unwrap();
-    let judged: i64 = state.value("SELECT count(*) FROM urls WHERE state = -1", []).unwrap();
-    let due = state.due_visits(Timestamp(i64::MAX), |_| true).unwrap();
-    assert!(judged > 0 && i64::try_from(due.len()).unwrap() == judged, "{judged} {due:?}");
-    for url in due {
-        let visit = state.visit(url).unwrap().unwrap();
-        let document = state.document(visit.document).unwrap().unwrap();
-        assert_eq!(document.name, state.url_by_id(url).unwrap().unwrap().url.as_str());
-        assert_eq!(Visit::first(visit.document, document.judgement.at), visit);
-    }
-    state.commit().unwrap();
-}

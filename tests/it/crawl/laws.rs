@@ -88,26 +88,18 @@ fn counted_again(directory: &Path) -> Report {
     report
 }
 
-/// Lines of earlier versions have no `thin`.
-fn with_thin(mut names: Vec<String>) -> Vec<String> {
-    if !names.iter().any(|name| name == "thin") {
-        names.insert(DECISION.len() - 1, "thin".to_owned());
-    }
-    names
-}
-
 fn fields_are_in_order(directory: &Path) {
     let read = |file: &str| fs::read_to_string(directory.join(file)).unwrap();
     let text: Vec<_> = DECISION.iter().chain(&PAGE).copied().collect();
     let no_text: Vec<_> = text.iter().copied().filter(|name| *name != "text").collect();
     for line in read("pages.jsonl").lines() {
-        let found = with_thin(names(line));
+        let found = names(line);
         assert!(found == text || found == no_text, "{found:?}");
         serde_json::from_str::<PageLine<'_>>(line).unwrap();
     }
     let duplicate: Vec<_> = DECISION.iter().chain(&DUPLICATE).copied().collect();
     for line in read("duplicates.jsonl").lines() {
-        assert_eq!(with_thin(names(line)), duplicate);
+        assert_eq!(names(line), duplicate);
         serde_json::from_str::<DuplicateLine<'_>>(line).unwrap();
     }
     for line in fs::read_to_string(directory.join("changes.jsonl")).unwrap_or_default().lines() {

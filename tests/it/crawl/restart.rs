@@ -7,8 +7,7 @@ use std::{
 };
 
 use pagesieve::{
-    crawl::{self, Control, CrawlError, PastRun, Policy, Progress, Store, scope::Reach},
-    fingerprint::{HashSeed, HashSeedChoice},
+    crawl::{self, Control, CrawlError, PastRun, Policy, Progress, Store},
     report::{End, Warning},
 };
 use tokio::{runtime::Runtime, sync::watch};
@@ -188,37 +187,32 @@ fn a_run_without_pages_says_why_and_what_to_check() {
     assert!(report.html().contains("No page was judged"));
 }
 
-/// The run was made by the program whose state had layout 4. Its budget ended it with a page in the queue.
 #[test]
 fn a_run_of_the_layout_before_is_continued() {
-    let site = Site::new(Routes::new(), &["127.0.0.1:8123/"]).planned(|plan| {
-        plan.name = "crawl".to_owned();
-        plan.seeds[0].scope = Reach::Any;
-        plan.dedup.seed = HashSeedChoice::Fixed(HashSeed(7));
-        plan.politeness.obey_robots = false;
-    });
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/state");
-    fs::copy(data.join("crawl-v4.sqlite"), site.path().join("state.sqlite")).unwrap();
-    let files = ["pages.jsonl", "duplicates.jsonl"];
-    for file in files {
-        fs::copy(data.join("crawl-v4").join(file), site.path().join(file)).unwrap();
+    let routes = Routes::new()
+        .at("*", "/", page("a", &["/b"]))
+        .at("*", "/b", page("b", &["/c"]))
+        .at("*", "/c", page("c", &[]));
+    let site = Site::new(routes, &["a.test/"]).planned(|plan| plan.crawl.max_pages = 2);
+    assert_eq!(site.run().end, End::Budget);
+    let before = "DROP TABLE learnt; DROP TABLE others; PRAGMA user_version = 9";
+    site::state(&site).execute_batch(before).unwrap();
+    let site = site.planned(|plan| plan.crawl.max_pages = 10);
+    assert_eq!(site.run().counts.unique, 3);
+    assert_eq!(["a.test/", "a.test/b", "a.test/c"].map(|url| site.asked(url)), [1, 1, 1]);
+}
+
+#[test]
+fn a_run_of_an_old_layout_is_refused_and_left_untouched() {
+    let site = Site::new(Routes::new(), &["a.test/"]);
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/state/crawl-v4.sqlite");
+    let state = site.path().join("state.sqlite");
+    fs::copy(&data, &state).unwrap();
+    let error = site.try_run().unwrap_err();
+    assert!(error.is_configuration(), "{error}");
+    for command in ["explain http://a.test/ --run", "verify", "repair", "report", "export"] {
+        let refused = pagesieve().args(command.split(' ')).arg(site.path()).assert().code(2);
+        assert!(stderr(&refused).contains("layout version 4"), "{command}: {}", stderr(&refused));
     }
-    let report = site.run();
-    assert_eq!(report.end, End::Done);
-    assert_eq!((report.counts.fetched, report.counts.unique), (6, 4));
-    for file in files {
-        let before = fs::read(data.join("crawl-v4").join(file)).unwrap();
-        assert_eq!(fs::read(site.path().join(file)).unwrap(), before, "{file}");
-    }
-    // Nothing may be requested from loopback: what was queued, or waited for its robots.txt, has failed.
-    let expected = [
-        ("127.0.0.1:8123/f.html", "failure"),
-        ("127.0.0.1:8123/missing.html", "status"),
-        ("127.0.0.1:8123/only-on-duplicate.html", "duplicate_links"),
-        ("127.0.0.1:8123/only-on-near.html", "duplicate_links"),
-        ("127.0.0.1:8124/x.html", "failure"),
-    ];
-    let mut outcomes = site.outcomes();
-    outcomes.retain(|_, outcome| !["unique", "exact", "near"].contains(&outcome.as_str()));
-    assert_eq!(outcomes, site::outcomes(expected));
+    assert!(fs::read(&state).unwrap() == fs::read(data).unwrap());
 }

@@ -2,7 +2,6 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs,
     hash::{DefaultHasher, Hash, Hasher},
     io::Read,
     path::Path,
@@ -36,10 +35,6 @@ pub(crate) fn state(site: &Site) -> Connection {
 pub(crate) fn state_in(run: &Path) -> Connection {
     let path = run.join("state.sqlite");
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE;
-    // By its header, a state of an earlier version leaves no room for them until its second start.
-    if fs::read(&path).unwrap()[20] == 0 {
-        return Connection::open(path).unwrap();
-    }
     Connection::open_with_flags_and_vfs(path, flags, c"pagesieve").unwrap()
 }
 
