@@ -30,6 +30,8 @@ pub struct Link {
 pub(super) struct RawLink<'a> {
     pub(super) href: &'a str,
     pub(super) nofollow: bool,
+    /// The block that holds it.
+    pub(super) block: usize,
 }
 
 /// The document base URL by the HTML Standard: the first `base` if it is usable, otherwise the page's own URL.
@@ -45,17 +47,19 @@ pub(super) fn resolve(base: Option<&Url>, href: &str) -> Option<Url> {
     matches!(url.scheme(), "http" | "https").then_some(url)
 }
 
-/// Resolves all links, in page order, each URL once.
+/// Resolves all links, in page order, each URL once. Of each also whether an occurrence `is_own`.
 pub(super) fn resolve_all<'a>(
     base: Option<&Url>,
     raw: impl Iterator<Item = RawLink<'a>>,
-) -> Vec<Link> {
-    let mut links: Vec<Link> = Vec::new();
+    is_own: impl Fn(&RawLink<'a>) -> bool,
+) -> (Vec<Link>, Vec<bool>) {
+    let (mut links, mut own): (Vec<Link>, Vec<bool>) = Default::default();
     let mut by_url: HashMap<Url, usize> = HashMap::new();
     // Pages repeat links, and a repeated one need not be parsed again.
     let mut by_href: HashMap<&str, Option<usize>> = HashMap::new();
     let mut bytes = 0;
-    for RawLink { href, nofollow } in raw {
+    for link in raw {
+        let RawLink { href, nofollow, .. } = link;
         let href = href.split_once('#').map_or(href, |(address, _)| address);
         let index = match by_href.entry(href) {
             Entry::Occupied(known) => *known.get(),
@@ -68,15 +72,17 @@ pub(super) fn resolve_all<'a>(
                 Some(*by_url.entry(url).or_insert_with_key(|url| {
                     bytes += url.as_str().len();
                     links.push(Link { url: url.clone(), nofollow: true });
+                    own.push(false);
                     links.len() - 1
                 }))
             })),
         };
         if let Some(index) = index {
             links[index].nofollow &= nofollow;
+            own[index] |= is_own(&link);
         }
     }
-    links
+    (links, own)
 }
 
 /// The target in the `content` of a meta refresh, by the HTML Standard's "shared declarative refresh steps".

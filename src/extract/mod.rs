@@ -61,7 +61,7 @@ mod walk;
 use serde::Serialize;
 use url::Url;
 
-use self::rules::Selection;
+use self::{links::RawLink, rules::Selection};
 use crate::page::{Outline, Page, language, language::of_tag};
 
 pub use self::{
@@ -153,14 +153,20 @@ impl Extractor {
         }
         let resolved = |href: &&str| links::resolve(base.as_ref(), href);
         let tagged = || reading.lang.and_then(of_tag);
+        let is_own = |link: &RawLink<'_>| !reading.beside[link.block];
+        let (links, own) = links::resolve_all(base.as_ref(), reading.links.into_iter(), is_own);
+        let mut outline = reading.outline;
+        for (link, _) in links.iter().zip(own).filter(|(_, is_own)| *is_own) {
+            outline.link(link.url.as_str());
+        }
         Extracted {
             needs_scripts: scripts::needs_scripts(&html, &reading.text),
             lang: language(&reading.text).or_else(tagged),
-            links: links::resolve_all(base.as_ref(), reading.links.into_iter()),
+            links,
             canonical: reading.canonical.iter().find_map(resolved),
             title: reading.title,
             text: reading.text,
-            outline: reading.outline,
+            outline,
             robots,
             charset: charset.name(),
             truncated,

@@ -6,7 +6,7 @@ use scraper::{ElementRef, Html, Node, node::Element};
 
 use super::{
     blocks::{Blocks, Flow},
-    boilerplate::{self, attribute},
+    boilerplate::{self, Hint, attribute},
     declared::{Declared, is_json},
     directives::{Directives, is_agent},
     hidden,
@@ -24,6 +24,8 @@ pub(super) struct Reading<'a> {
     pub(super) text: String,
     pub(super) outline: Outline,
     pub(super) links: Vec<RawLink<'a>>,
+    /// For each block whether it stands beside the text by its tag, role or name, or that of an element that contains it.
+    pub(super) beside: Vec<bool>,
     pub(super) base: Option<&'a str>,
     pub(super) canonical: Vec<&'a str>,
     pub(super) robots: Directives,
@@ -96,6 +98,11 @@ impl<'a> Walk<'a, '_> {
     fn finish(mut self) -> Reading<'a> {
         let blocks = std::mem::replace(&mut self.blocks, Blocks::new()).finish();
         let parents: Vec<usize> = blocks.iter().map(|block| block.parent).collect();
+        let mut beside: Vec<bool> = Vec::with_capacity(blocks.len());
+        for block in &blocks {
+            beside.push(block.hint >= Hint::Aside || beside.get(block.parent) == Some(&true));
+        }
+        self.reading.beside = beside;
         let keeps = if self.selection.keep.is_empty() {
             self.declared.entitle(self.reading.title.as_deref().unwrap_or_default());
             score::choose(blocks, &self.writer, &self.declared)
@@ -254,7 +261,8 @@ impl<'a> Walk<'a, '_> {
     }
 
     fn link(&mut self, href: Option<&'a str>, nofollow: bool) {
-        self.reading.links.extend(href.map(|href| RawLink { href, nofollow }));
+        let block = self.writer.block;
+        self.reading.links.extend(href.map(|href| RawLink { href, nofollow, block }));
     }
 }
 

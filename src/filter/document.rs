@@ -87,7 +87,9 @@ impl Document {
     /// The same document with the article of which a run keeps this sketch. It can be judged with others that are made in this way.
     pub(crate) fn with_sketch(self, sketch: ArticleSketch) -> Self {
         let article = Article::of_sketch(sketch);
-        let blocks = self.blocks.map(|it| it.with_page(article.name(), article.blocks()));
+        let blocks = self
+            .blocks
+            .map(|it| it.with_page(article.name(), article.blocks(), article.targets().keys()));
         Self { blocks, article: Some(article), ..self }
     }
 
@@ -201,7 +203,9 @@ impl Documents {
             return self.document(id, origin, text, lang);
         }
         let (article, sketch) = Article::with_text(outline, text, &self.fingerprinter);
-        let blocks = origin.map(|origin| Blocks::of_page(origin, article.name(), article.blocks()));
+        let blocks = origin.map(|origin| {
+            Blocks::of_page(origin, article.name(), article.blocks(), article.targets().keys())
+        });
         let at = Timestamp::now();
         let document = self.sketched(id, sketch, chars(text));
         Document { lang, at, blocks, article: Some(article), ..document }

@@ -10,7 +10,9 @@ use std::{cell::LazyCell, cmp::Reverse};
 #[cfg(feature = "cli")]
 use super::article::{Figures, Passage};
 use super::{
-    article::{Article, ArticleSketch, OriginRelation, PassageIndex, PassageKeys, Side},
+    article::{
+        Article, ArticleSketch, OriginRelation, Own, PassageIndex, PassageKeys, Side, Targets,
+    },
     digests::{Digests, Horizon, Known},
     document::{Document, Documents},
     key::{Key, OriginKey},
@@ -81,8 +83,8 @@ struct Decided {
 /// The article of the page that is judged.
 struct Subject<'a> {
     article: &'a Article,
-    /// For each of its blocks whether it is boilerplate.
-    boilerplate: Vec<bool>,
+    /// What of it is its own.
+    own: Own,
     /// How well its origin is known.
     known: OriginRelation,
     is_thin: bool,
@@ -91,7 +93,7 @@ struct Subject<'a> {
 impl<'a> Subject<'a> {
     /// It as one of two pages that are compared.
     fn side(&self) -> Side<'a> {
-        Side::new(self.article.sketch(), self.boilerplate.clone())
+        Side::new(self.article.sketch(), self.own.clone())
     }
 }
 
@@ -220,7 +222,7 @@ impl<I: Index> Engine<I> {
         }
         let new = document.body.into_iter().chain(document.sketch.digest).collect();
         let subject = subject.map(|subject| {
-            let keys = subject.article.keys(&subject.boilerplate);
+            let keys = subject.article.keys(&subject.own.boilerplate);
             (subject, keys)
         });
         let near = if thin { None } else { self.near(digests, document, subject.as_ref())? };
@@ -236,17 +238,26 @@ impl<I: Index> Engine<I> {
             (Some(templates), Some(blocks)) => templates.boilerplate_of(blocks),
             _ => vec![false; article.sketch().len()],
         };
+        let own = Own { boilerplate, targets: self.own_targets(origin, article.targets()) };
         let known = self.origin_relation(origin, article.name());
-        let is_thin = article.is_thin(&boilerplate);
-        Some(Subject { article, boilerplate, known, is_thin })
+        let is_thin = article.is_thin(&own.boilerplate);
+        Some(Subject { article, own, known, is_thin })
     }
 
-    /// For each block of a page whether it is boilerplate of its origin.
-    fn boilerplate(&self, origin: Option<OriginKey>, sketch: &ArticleSketch) -> Vec<bool> {
-        match &self.templates {
+    /// What of a page is its own, not boilerplate of its origin.
+    fn own(&self, origin: Option<OriginKey>, sketch: &ArticleSketch) -> Own {
+        let boilerplate = match &self.templates {
             Some(templates) => templates.boilerplate(origin, sketch.block_hashes()),
             None => vec![false; sketch.len()],
-        }
+        };
+        Own { boilerplate, targets: self.own_targets(origin, sketch.targets()) }
+    }
+
+    /// Where the links of a page lead that are not boilerplate of its origin. If boilerplate is not learnt, that is not known.
+    fn own_targets(&self, origin: Option<OriginKey>, targets: &Targets) -> Targets {
+        let templates = self.templates.as_ref();
+        let own = templates.map(|it| targets.own(&it.boilerplate(origin, targets.keys())));
+        own.unwrap_or_default()
     }
 
     /// How well the origin of a page of this name is known.
@@ -272,8 +283,8 @@ impl<I: Index> Engine<I> {
             return Ok(true);
         }
         let Some(sketch) = digests.article(found.of)? else { return Ok(true) };
-        let boilerplate = self.boilerplate(other.origin, &sketch);
-        Ok(!subject.side().beside(&sketch, boilerplate).differ_outside_body(relation))
+        let own = self.own(other.origin, &sketch);
+        Ok(!subject.side().beside(&sketch, own).differ_outside_body(relation))
     }
 
     /// Enters a page under the keys of its article. `pages` is the number of pages in the window, without texts.
@@ -561,8 +572,8 @@ impl<I: Index> Engine<I> {
             }
             let Some(sketch) = digests.article(id)? else { continue };
             let relation = origin_relation(document, &other, subject);
-            let boilerplate = || self.boilerplate(other.origin, &sketch);
-            let Some(shared) = side.repeats(&sketch, boilerplate, relation) else { continue };
+            let own = || self.own(other.origin, &sketch);
+            let Some(shared) = side.repeats(&sketch, own, relation) else { continue };
             if self.ends_differ(document, (&sketch, other.signature), relation) {
                 continue;
             }
@@ -601,8 +612,8 @@ impl<I: Index> Engine<I> {
         self.articles.as_ref()?;
         let [later, earlier] = [pages[0].article.as_ref()?, pages[1].article.as_ref()?];
         let origins = pages.map(|page| page.blocks.as_ref().map(|blocks| blocks.origin));
-        let mine = self.boilerplate(origins[0], later.sketch());
-        let theirs = self.boilerplate(origins[1], earlier.sketch());
+        let mine = self.own(origins[0], later.sketch());
+        let theirs = self.own(origins[1], earlier.sketch());
         let relation = OriginRelation::of(origins, self.origin_relation(origins[0], later.name()));
         let signature = self.rule.comparable(&pages[1].sketch);
         let ends_differ = self.ends_differ(pages[0], (earlier.sketch(), signature), relation);
@@ -620,7 +631,7 @@ impl<I: Index> Engine<I> {
     pub(crate) fn sharing_keys(&self, document: &Document, next: DocId) -> Vec<DocId> {
         let mut found = Vec::new();
         if let Some((articles, subject)) = self.articles.as_ref().zip(self.subject(document)) {
-            let keys = subject.article.keys(&subject.boilerplate);
+            let keys = subject.article.keys(&subject.own.boilerplate);
             articles.find(&keys, next, |id| self.window.still_has(id), &mut found);
         }
         found.into_iter().map(|(id, _)| id).collect()

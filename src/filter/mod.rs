@@ -50,7 +50,8 @@ use crate::{
 };
 
 pub(crate) use article::{
-    Article, ArticleSketch, Figures, Names, Part, Passage, Shared, UnmetCondition, WORD,
+    Article, ArticleSketch, Figures, Names, Part, Passage, Shared, TargetFigures, UnmetCondition,
+    WORD,
 };
 pub(crate) use digests::{Digests, Horizon, Known, MemoryDigests};
 pub use document::{Document, Documents};

@@ -23,7 +23,7 @@ pub(super) const HOLDERS: usize = 8;
 const BOILERPLATE_PAGES: usize = 2;
 /// If at least this many of the latest pages have one name, it does not tell pages apart.
 const SHARED_NAME: usize = 2;
-/// At most this many blocks of a page are used: the longest.
+/// At most this many blocks of a page are used: the longest. Where its links lead comes in addition.
 const BLOCKS: usize = 128;
 /// At most this many origins are remembered.
 const ORIGINS: usize = 512;
@@ -42,6 +42,8 @@ pub(crate) struct Blocks {
     /// The hash of the page's title and first heading, digits left out; `None` for a text.
     name: Option<u32>,
     all: Vec<Block>,
+    /// The keys of where the links of a page lead.
+    targets: Vec<u64>,
 }
 
 /// The share of a text that is the template of its origin, in per cent of the characters.
@@ -59,7 +61,7 @@ pub(crate) struct TemplateSample {
     pub(crate) origin: OriginKey,
     /// The hash of its title and first heading; `None` for a text.
     pub(crate) name: Option<u32>,
-    /// The hashes of its largest blocks, in order.
+    /// The hashes of its largest blocks and the keys of where its links lead, in order.
     pub(crate) blocks: Vec<u64>,
 }
 
@@ -119,33 +121,42 @@ impl Blocks {
             hash: xxhash_rust::xxh3::xxh3_64(line.as_bytes()),
             chars: u32::try_from(line.chars().count()).unwrap_or(u32::MAX),
         });
-        Self { origin: OriginKey::of(origin), name: None, all: blocks.collect() }
+        let all = blocks.collect();
+        Self { origin: OriginKey::of(origin), name: None, all, targets: Vec::new() }
     }
 
-    /// The blocks of a page of this name from this origin: hashes and weights.
+    /// The blocks of a page of this name from this origin, as hashes and weights, and the keys of where its links lead.
     pub(crate) fn of_page(
         origin: &str,
         name: u32,
         blocks: impl Iterator<Item = (u64, u32)>,
+        targets: impl Iterator<Item = u64>,
     ) -> Self {
         let all = blocks.map(|(hash, chars)| Block { hash, chars }).collect();
-        Self { origin: OriginKey::of(origin), name: Some(name), all }
+        let targets = targets.collect();
+        Self { origin: OriginKey::of(origin), name: Some(name), all, targets }
     }
 
-    /// The blocks of a page of this name from the same origin: hashes and weights.
-    pub(crate) fn with_page(&self, name: u32, blocks: impl Iterator<Item = (u64, u32)>) -> Self {
+    /// The same for a page from the same origin.
+    pub(crate) fn with_page(
+        &self,
+        name: u32,
+        blocks: impl Iterator<Item = (u64, u32)>,
+        targets: impl Iterator<Item = u64>,
+    ) -> Self {
         let all = blocks.map(|(hash, chars)| Block { hash, chars }).collect();
-        Self { origin: self.origin, name: Some(name), all }
+        Self { origin: self.origin, name: Some(name), all, targets: targets.collect() }
     }
 
-    /// The hashes of the largest blocks, in order, none twice.
+    /// The hashes of the largest blocks and the keys of targets, in order, none twice.
     fn largest(&self) -> Vec<u64> {
         let mut blocks: Vec<_> =
             self.all.iter().map(|block| (u32::MAX - block.chars, block.hash)).collect();
         blocks.sort_unstable();
         blocks.dedup();
         blocks.truncate(BLOCKS);
-        let mut hashes: Vec<_> = blocks.into_iter().map(|(_, hash)| hash).collect();
+        let blocks = blocks.into_iter().map(|(_, hash)| hash);
+        let mut hashes: Vec<_> = blocks.chain(self.targets.iter().copied()).collect();
         hashes.sort_unstable();
         hashes
     }
@@ -395,7 +406,8 @@ mod tests {
 
     /// A page of this name with these blocks, some of the same weight.
     fn named(name: u64, blocks: &[u64]) -> Blocks {
-        Blocks::of_page("a", u32::try_from(name).unwrap(), blocks.iter().map(|&block| (block, 10)))
+        let weighted = blocks.iter().map(|&block| (block, 10));
+        Blocks::of_page("a", u32::try_from(name).unwrap(), weighted, std::iter::empty())
     }
 
     /// Learns from pages, each with a key of its own.

@@ -18,6 +18,8 @@ pub struct Outline {
     /// For each block the one that contains it, which comes earlier. The first block is the page and contains itself.
     parents: Vec<u32>,
     name: String,
+    /// The hashes of where its links lead.
+    targets: Vec<u32>,
 }
 
 /// A line of a page.
@@ -58,6 +60,28 @@ impl Outline {
         self.text.push_str(text);
     }
 
+    /// Adds where a link in the page's content leads, not one in its navigation, header or footer. Two pages of one site that list, embed or
+    /// refer to other pages are not the same, whatever their texts. The link is known by the last part of its path and its query: so the
+    /// pages of two versions of a manual, or of two hosts, lead to the same targets.
+    pub fn link(&mut self, url: &str) {
+        let (path, query) = url.split_once('?').unwrap_or((url, ""));
+        let path = path.split_once("://").map_or(path, |(_, path)| path);
+        let path = path.split_once('/').map_or("", |(_, path)| path);
+        let before_index = path.rsplit_once('/').filter(|(_, name)| name.starts_with("index."));
+        let path = before_index.map_or(path, |(before, _)| before).trim_end_matches('/');
+        let name = path.rsplit('/').next().unwrap_or_default();
+        if !name.is_empty() || !query.is_empty() {
+            let seed = xxhash_rust::xxh3::xxh3_64(query.as_bytes());
+            let hash = xxhash_rust::xxh3::xxh3_64_with_seed(name.as_bytes(), seed);
+            self.targets.push(u32::try_from(hash >> 32).unwrap_or(0));
+        }
+    }
+
+    /// The hashes of where its links lead.
+    pub(crate) fn targets(&self) -> &[u32] {
+        &self.targets
+    }
+
     /// What the page is called.
     pub(crate) fn name(&self) -> &str {
         &self.name
@@ -76,5 +100,35 @@ impl Outline {
     pub(crate) fn text_of(&self, line: usize) -> &str {
         let end = self.lines.get(line + 1).map_or(self.text.len(), |next| next.start);
         &self.text[self.lines[line].start..end]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_is_known_by_the_last_part_of_its_path_and_its_query() {
+        let hash = |url: &str| {
+            let mut outline = Outline::new("");
+            outline.link(url);
+            outline.targets().first().copied()
+        };
+        let tea = hash("https://example.org/13/tea.html");
+        for same in
+            ["http://www.example.com/tea.html", "/15/tea.html", "https://a.test/tea.html/index.php"]
+        {
+            assert_eq!(hash(same), tea, "{same}");
+        }
+        for other in ["https://example.org/13/tea.html?page=2", "https://example.org/tea.html/13"] {
+            assert!(hash(other).is_some() && hash(other) != tea, "{other}");
+        }
+        assert_eq!(hash("https://example.org/?p=7"), hash("https://example.org/index.php?p=7"));
+        assert_ne!(hash("https://example.org/?p=7"), hash("https://example.org/?p=8"));
+        for none in
+            ["https://example.org/", "https://example.org", "http://example.org/index.html", ""]
+        {
+            assert_eq!(hash(none), None, "{none}");
+        }
     }
 }

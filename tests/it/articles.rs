@@ -148,3 +148,41 @@ fn a_page_of_boilerplate_only_is_thin_and_unique() {
     assert_eq!(equal.verdict.matched().map(|found| found.step), Some(Step::Body));
     assert!(equal.facts.thin);
 }
+
+/// A page with links in its article and in a box of related pages.
+fn linking(
+    article: &str,
+    links: std::ops::Range<usize>,
+    related: std::ops::Range<usize>,
+) -> String {
+    let list = |numbers: std::ops::Range<usize>| -> String {
+        numbers.map(|number| format!("<a href=/p/{number}>here</a> ")).collect()
+    };
+    let content = format!("<p>{}</p><div>{}</div>", words(article, 60), list(links));
+    let related = format!("<div class=related-posts>{}</div>", list(related));
+    framed("a", "slides", &content).replace("</main>", &format!("</main>{related}"))
+}
+
+#[test]
+fn pages_of_one_text_whose_links_lead_elsewhere_are_two() {
+    let mut filter = filter();
+    let mut judge = |path: &str, html: &str| judge(&mut filter, &format!("a.test{path}"), html);
+    for number in 0..3 {
+        let html = framed("a", &format!("other {number}"), &article(&number.to_string(), 80));
+        assert!(judge(&format!("/{number}"), &html).verdict.is_unique());
+    }
+    let may = linking("slides", 0..6, 100..110);
+    assert!(judge("/may", &may).verdict.is_unique());
+    let repeated = [
+        ("/print", linking("slides", 0..6, 200..210), "only related pages are others"),
+        ("/v2/may", may.replace("href=/p/", "href=/v2/p/"), "a tree of copies"),
+        ("/some", linking("slides", 2..9, 100..110), "most links are the same"),
+        ("/none", linking("slides", 0..2, 0..0), "four links are missing"),
+    ];
+    for (path, html, why) in repeated {
+        let found = judge(path, &html).verdict;
+        assert!(!found.is_unique(), "{path}: {why}");
+    }
+    let june = linking("slides", 10..16, 100..110);
+    assert!(judge("/june", &june).verdict.is_unique(), "its links lead to other pages");
+}

@@ -11,7 +11,10 @@ use super::{
     side::{Block, Side},
 };
 use crate::{
-    filter::{ComparedArticles, Figures, Names, Part, Passage, Shared, UnmetCondition, WORD},
+    filter::{
+        ComparedArticles, Figures, Names, Part, Passage, Shared, TargetFigures, UnmetCondition,
+        WORD,
+    },
     fingerprint::Class,
 };
 
@@ -96,7 +99,7 @@ fn relation(figures: &Figures) -> Vec<String> {
             iter::once(relation.to_owned()).chain(shared).chain(titles).collect()
         }
         Figures::OtherLinks => vec!["compared as pages of one site".to_owned()],
-        Figures::OneOrigin { is_learnt, names, both, own: [b, a], body } => {
+        Figures::OneOrigin { is_learnt, names, both, own: [b, a], body, .. } => {
             let boilerplate = if is_learnt { "is known" } else { "is not known yet" };
             let names = match names {
                 Names::Same { .. } => "the same name",
@@ -158,6 +161,9 @@ fn why_not(condition: UnmetCondition) -> String {
         UnmetCondition::SharedTooLittle { least } => {
             format!("they have fewer than {} in common", words(least))
         }
+        UnmetCondition::OtherTargets(TargetFigures { both, own: [b, a], .. }) => format!(
+            "their links lead elsewhere, apart from those of the site's template: {a} only of A, {b} only of B, {both} of both"
+        ),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, ops::Range};
 
 use super::{
-    ArticleSketch, Leaf,
+    ArticleSketch, Leaf, TargetFigures, Targets,
     tokens::{Token, WORD, hashed_passages},
 };
 use crate::filter::key::OriginKey;
@@ -47,11 +47,20 @@ const TITLE: usize = 3 * WORD;
 /// An element with this share of what is shared, in per cent, holds it.
 const ENCLOSING_SHARE: usize = 90;
 
-/// A page that is compared with earlier ones, with what is known of its blocks.
+/// What of a page is its own.
+#[derive(Clone, Debug)]
+pub(crate) struct Own {
+    /// For each block whether it is boilerplate of the origin, and so is not.
+    pub(crate) boilerplate: Vec<bool>,
+    /// Where the links lead that are not boilerplate.
+    pub(crate) targets: Targets,
+}
+
+/// A page that is compared with earlier ones, with what of it is its own.
 #[derive(Debug)]
 pub(crate) struct Side<'a> {
     sketch: &'a ArticleSketch,
-    boilerplate: Vec<bool>,
+    of_page: Own,
     /// The passage from each token on.
     passages: Vec<Hashed>,
     table: Table,
@@ -69,7 +78,7 @@ pub(crate) struct Pair<'a> {
 #[derive(Debug)]
 struct View<'a> {
     sketch: &'a ArticleSketch,
-    boilerplate: Cow<'a, [bool]>,
+    of_page: Cow<'a, Own>,
     weights: Cow<'a, Weights>,
     /// The tokens that are in a passage of the other page: runs in page order, with tokens between them.
     covered: Vec<Range<usize>>,
@@ -144,6 +153,7 @@ pub(crate) enum Figures {
         own: [usize; 2],
         /// The share of the body text, in per cent, that both have.
         body: usize,
+        targets: TargetFigures,
     },
 }
 
@@ -189,6 +199,8 @@ pub(crate) enum UnmetCondition {
     ProseShareTooSmall { found: usize, needed: usize },
     /// What is common is less than this.
     SharedTooLittle { least: usize },
+    /// Their links lead to other pages.
+    OtherTargets(TargetFigures),
 }
 
 impl Figures {
@@ -215,7 +227,7 @@ impl Figures {
         use UnmetCondition as Unmet;
 
         let unless = |is_met: bool, condition: Unmet| (!is_met).then_some(condition);
-        let mut found = [None; 5];
+        let mut found = [None; 6];
         match *self {
             Self::TwoOrigins { shared: None, .. } => {
                 found[0] = Some(Unmet::SharedTooShort { run: RUN, least: MIN_SHARED });
@@ -229,7 +241,7 @@ impl Figures {
                 found[1] = unless(are_enough, Unmet::ShareTooSmall { needed });
             }
             Self::OtherLinks => found[0] = Some(Unmet::OtherLinks),
-            Self::OneOrigin { is_learnt, names, both, own: [one, other], body } => {
+            Self::OneOrigin { is_learnt, names, both, own: [one, other], body, targets } => {
                 let [less, more] = [one.min(other), one.max(other)];
                 let needed = match names {
                     Names::Same { most, body } => {
@@ -262,6 +274,7 @@ impl Figures {
                     both >= MIN_SHARED_ONE_ORIGIN,
                     Unmet::SharedTooLittle { least: MIN_SHARED_ONE_ORIGIN },
                 );
+                found[5] = unless(!targets.differ(), Unmet::OtherTargets(targets));
             }
         }
         found.into_iter().flatten()
@@ -442,8 +455,8 @@ impl ArticleSketch {
 }
 
 impl<'a> Side<'a> {
-    /// This page, given which of its blocks are boilerplate.
-    pub(crate) fn new(sketch: &'a ArticleSketch, boilerplate: Vec<bool>) -> Self {
+    /// This page, given what of it is its own.
+    pub(crate) fn new(sketch: &'a ArticleSketch, of_page: Own) -> Self {
         let mut table = Table::new(sketch.tokens.len());
         let mut passages = Vec::with_capacity(sketch.tokens.len());
         for (number, (end, hash)) in hashed_passages(&sketch.tokens).enumerate() {
@@ -453,15 +466,15 @@ impl<'a> Side<'a> {
         let again = passages.iter().enumerate();
         let again = again.map(|(number, passage)| (passage.end, passage.first != number));
         let weights = Weights::of(&sketch.tokens, again);
-        Self { sketch, boilerplate, passages, table, weights }
+        Self { sketch, of_page, passages, table, weights }
     }
 
     /// The share of its article, in per cent, that it has in common with an earlier page that it repeats; `None` if it does not repeat it.
-    /// `boilerplate` says which blocks of the earlier page are boilerplate.
+    /// `own` returns what of the earlier page is its own.
     pub(crate) fn repeats(
         &self,
         earlier: &ArticleSketch,
-        boilerplate: impl FnOnce() -> Vec<bool>,
+        own: impl FnOnce() -> Own,
         relation: OriginRelation,
     ) -> Option<usize> {
         if self.sketch.lists_other_pages(earlier, relation) {
@@ -474,16 +487,12 @@ impl<'a> Side<'a> {
         {
             return None;
         }
-        self.pair(earlier, met, boilerplate()).repeats(relation)
+        self.pair(earlier, met, own()).repeats(relation)
     }
 
-    /// It and an earlier page, given which blocks of that one are boilerplate.
-    pub(crate) fn beside<'b>(
-        &'b self,
-        earlier: &'b ArticleSketch,
-        boilerplate: Vec<bool>,
-    ) -> Pair<'b> {
-        self.pair(earlier, self.meet(earlier), boilerplate)
+    /// It and an earlier page, given what of that one is its own.
+    pub(crate) fn beside<'b>(&'b self, earlier: &'b ArticleSketch, own: Own) -> Pair<'b> {
+        self.pair(earlier, self.meet(earlier), own)
     }
 
     /// What an earlier page has of its passages.
@@ -501,12 +510,7 @@ impl<'a> Side<'a> {
         Met { passages, is_shared, covered: covered.0 }
     }
 
-    fn pair<'b>(
-        &'b self,
-        earlier: &'b ArticleSketch,
-        met: Met,
-        boilerplate: Vec<bool>,
-    ) -> Pair<'b> {
+    fn pair<'b>(&'b self, earlier: &'b ArticleSketch, met: Met, own: Own) -> Pair<'b> {
         let Met { passages, is_shared, covered } = met;
         let mut mine = Runs::default();
         for (start, passage) in self.passages.iter().enumerate() {
@@ -524,13 +528,13 @@ impl<'a> Side<'a> {
         Pair {
             later: View {
                 sketch: self.sketch,
-                boilerplate: Cow::Borrowed(&self.boilerplate),
+                of_page: Cow::Borrowed(&self.of_page),
                 weights: Cow::Borrowed(&self.weights),
                 covered: mine.0,
             },
             earlier: View {
                 sketch: earlier,
-                boilerplate: Cow::Owned(boilerplate),
+                of_page: Cow::Owned(own),
                 weights: Cow::Owned(weights),
                 covered,
             },
@@ -612,7 +616,13 @@ impl Pair<'_> {
             both: one.shared.min(other.shared),
             own: self.own(),
             body: one.share_of_body(is_list).min(other.share_of_body(is_list)),
+            targets: self.targets(),
         }
+    }
+
+    /// Where the links of both lead.
+    fn targets(&self) -> TargetFigures {
+        self.later.of_page.targets.compare(&self.earlier.of_page.targets)
     }
 
     /// The prose that each page has of its own.
@@ -629,7 +639,7 @@ impl Pair<'_> {
     /// Whether pages of one origin with the same body text may be two, by prose that is in no body text.
     pub(crate) fn differ_outside_body(&self, relation: OriginRelation) -> bool {
         let are_of_one_name = self.later.sketch.name.letters == self.earlier.sketch.name.letters;
-        let are_equal = self.own() == [0, 0] && are_of_one_name;
+        let are_equal = self.own() == [0, 0] && are_of_one_name && !self.targets().differ();
         !are_equal && self.repeats(relation).is_none()
     }
 }
@@ -640,7 +650,7 @@ impl View<'_> {
     fn passages(&self) -> Vec<Passage> {
         let mut found = Vec::new();
         for (block, leaf) in self.sketch.leaves.iter().enumerate() {
-            if self.boilerplate[block] {
+            if self.of_page.boilerplate[block] {
                 let (words, part) = (0..leaf.tokens(), Part::Boilerplate);
                 found.push(Passage { block, words, is_whole: true, part });
                 continue;
@@ -671,7 +681,7 @@ impl View<'_> {
         let mut sums = Tally { change: Some(0), ..Tally::default() };
         let shared = self.by_block(&self.covered, |sums| sums.once);
         let shared_words = self.by_block(&self.covered, |sums| sums.words);
-        let leaves = self.sketch.leaves.iter().zip(&*self.boilerplate);
+        let leaves = self.sketch.leaves.iter().zip(&self.of_page.boilerplate);
         let blocks = leaves.zip(shared.into_iter().zip(shared_words));
         for ((leaf, _), (shared, words)) in blocks.filter(|((_, boilerplate), _)| !**boilerplate) {
             let own = self.weights.sum(&leaf.range(), |sums| sums.once) - shared;
@@ -715,8 +725,10 @@ impl View<'_> {
 
     /// The same weights without those of boilerplate.
     fn own_blocks(&self, mut weights: Vec<usize>) -> Vec<usize> {
-        let boilerplate =
-            weights.iter_mut().zip(&*self.boilerplate).filter(|(_, boilerplate)| **boilerplate);
+        let boilerplate = weights
+            .iter_mut()
+            .zip(&self.of_page.boilerplate)
+            .filter(|(_, boilerplate)| **boilerplate);
         boilerplate.for_each(|(weight, _)| *weight = 0);
         weights
     }
@@ -824,8 +836,8 @@ mod tests {
         OriginRelation::SameNameShared,
     ];
 
-    /// A page and which of its blocks are boilerplate.
-    type Known = (ArticleSketch, Vec<bool>);
+    /// A page and what of it is its own.
+    type Known = (ArticleSketch, Own);
 
     /// Tokens unlike those of other numbers.
     fn text(number: u64, length: usize) -> impl Iterator<Item = Token> {
@@ -846,8 +858,10 @@ mod tests {
         let block = (0..8_u64, select(vec![0, 3, 9, 30, 70, 150]), 0..4_u8, flags);
         let links = (0..2_u32, select(vec![0, 30, 55, 100]))
             .prop_map(|(hash, share)| Links { hash, share });
-        let page = (prop::collection::vec(block, 0..7), prop::bool::weighted(0.3), name(), links);
-        page.prop_map(|(blocks, is_truncated, name, links)| {
+        let targets = prop::collection::vec(0..12_u32, 0..9);
+        let blocks = prop::collection::vec(block, 0..7);
+        let page = (blocks, prop::bool::weighted(0.3), name(), links, targets);
+        page.prop_map(|(blocks, is_truncated, name, links, targets)| {
             let mut sketch =
                 ArticleSketch { is_truncated, name, links, ..ArticleSketch::default() };
             let mut known = Vec::new();
@@ -858,12 +872,12 @@ mod tests {
                 sketch.leaves.push(Leaf { start, end, shared, is_body, is_linked });
                 known.push(is_boilerplate);
             }
-            (sketch, known)
+            (sketch, Own { boilerplate: known, targets: Targets::of(&targets) })
         })
     }
 
-    fn side((sketch, boilerplate): &Known) -> Side<'_> {
-        Side::new(sketch, boilerplate.clone())
+    fn side((sketch, own): &Known) -> Side<'_> {
+        Side::new(sketch, own.clone())
     }
 
     fn repeats(one: &Known, other: &Known, relation: OriginRelation) -> Option<usize> {
@@ -872,6 +886,10 @@ mod tests {
 
     fn differ(one: &Known, other: &Known, relation: OriginRelation) -> bool {
         side(one).beside(&other.0, other.1.clone()).differ_outside_body(relation)
+    }
+
+    fn all_own(sketch: &ArticleSketch) -> Own {
+        Own { boilerplate: vec![false; sketch.leaves.len()], targets: Targets::default() }
     }
 
     /// A page of one block with these tokens.
@@ -920,7 +938,7 @@ mod tests {
                 // Most is body text.
                 page.leaves.push(Leaf { start, end, shared, is_body: at % 3 < 2 || length < 90, is_linked });
             }
-            let page: Known = (page.clone(), vec![false; page.leaves.len()]);
+            let page: Known = (page.clone(), all_own(&page));
             let one = side(&page);
             let pair = one.beside(&page.0, page.1.clone());
             let all: Vec<_> = page.0.leaves.iter().map(Leaf::range).collect();
@@ -940,8 +958,8 @@ mod tests {
             [a, b] in prop::array::uniform2(prop::collection::vec(select(vec![0_u8, 20, 21, 130, 131]), 0..60)),
         ) {
             let (a, b) = (block(&a), block(&b));
-            let one = Side::new(&a, vec![false]);
-            let pair = one.beside(&b, vec![false]);
+            let one = Side::new(&a, all_own(&a));
+            let pair = one.beside(&b, all_own(&b));
             let mut expected = vec![false; a.tokens.len()];
             for passage in all_passages(&a.tokens) {
                 let wanted = &a.tokens[passage.clone()];

@@ -12,13 +12,15 @@
 //! | file | what it does |
 //! |---|---|
 //! | `tokens.rs` | words as bytes; passages of five words |
-//! | `sketch.rs` | what is kept of a page: at most 1.8 KB |
+//! | `sketch.rs` | what is kept of a page: at most 2 KB |
 //! | `keys.rs` | finds earlier pages that share a passage: an index of bottom-k sketches, 256 to 300 bytes a page |
+//! | `targets.rs` | where the links of a page lead |
 //! | `compare.rs` | what two pages have in common, and the rules |
 
 mod compare;
 mod keys;
 mod sketch;
+mod targets;
 mod tokens;
 
 use std::ops::Range;
@@ -33,9 +35,10 @@ use crate::{
 };
 
 pub(crate) use compare::{Figures, Names, Part, Passage, Shared, UnmetCondition};
-pub(super) use compare::{OriginRelation, Side};
+pub(super) use compare::{OriginRelation, Own, Side};
 pub(crate) use keys::{BYTES_PER_PAGE, PassageIndex, PassageKeys};
 pub(crate) use sketch::ArticleSketch;
+pub(crate) use targets::{TargetFigures, Targets};
 pub(crate) use tokens::WORD;
 
 /// A page whose own content weighs less is thin: fewer than three words.
@@ -145,6 +148,11 @@ impl Article {
         self.sketch.name.letters
     }
 
+    /// Where the links lead.
+    pub(crate) fn targets(&self) -> &Targets {
+        self.sketch.targets()
+    }
+
     /// The hash and the weight of each block, by which boilerplate is learnt.
     pub(crate) fn blocks(&self) -> impl Iterator<Item = (u64, u32)> {
         self.sketch.blocks()
@@ -178,6 +186,11 @@ impl Article {
 }
 
 impl ArticleSketch {
+    /// Where its links lead.
+    pub(crate) fn targets(&self) -> &Targets {
+        &self.targets
+    }
+
     /// The number of blocks.
     pub(crate) fn len(&self) -> usize {
         self.leaves.len()
@@ -433,6 +446,7 @@ impl<'a> Reader<'a> {
             name: Name { letters: name, digits },
             title: title(self.outline.name(), self.fingerprinter),
             links: self.links,
+            targets: Targets::of(self.outline.targets()),
             tokens: Vec::with_capacity(self.tokens.len()),
             leaves: Vec::with_capacity(self.blocks.len()),
         };

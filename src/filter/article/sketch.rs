@@ -2,9 +2,9 @@
 //!
 //! Five words in a row, at one byte each, tell passages apart as well as their text does, in a fifth of the room.
 
-use super::{Leaf, tokens::Token};
+use super::{Leaf, targets::Targets, tokens::Token};
 
-/// The most bytes that a sketch takes. Of a longer page the body text is kept first, then the other blocks in page order.
+/// The most bytes that the words of a sketch and their blocks take. Of a longer page the body text is kept first, then the other blocks in page order.
 pub(super) const MOST_BYTES: usize = 1_800;
 /// What a block takes at most.
 pub(super) const BYTES_PER_LEAF: usize = 3;
@@ -12,6 +12,7 @@ pub(super) const BYTES_PER_LEAF: usize = 3;
 const TRUNCATED: u8 = 1;
 const BODY_TRUNCATED: u8 = 2;
 const TITLED: u8 = 4;
+const LINKED: u8 = 8;
 /// What is kept of the title, and of the first heading, at most.
 pub(super) const MOST_OF_TITLE: usize = 16;
 
@@ -28,6 +29,8 @@ pub(crate) struct ArticleSketch {
     /// The first words of its title and of its first heading; empty if they are not known.
     pub(super) title: Vec<Token>,
     pub(super) links: Links,
+    /// Where its links lead; empty if that is not known.
+    pub(super) targets: Targets,
 }
 
 /// The page's title and first heading.
@@ -61,7 +64,8 @@ impl ArticleSketch {
         out.push(
             flag(self.is_truncated, TRUNCATED)
                 | flag(self.is_body_truncated, BODY_TRUNCATED)
-                | flag(!self.title.is_empty(), TITLED),
+                | flag(!self.title.is_empty(), TITLED)
+                | flag(!self.targets.is_empty(), LINKED),
         );
         out.extend(self.name.letters.to_le_bytes());
         out.extend(self.name.digits.to_le_bytes());
@@ -70,6 +74,9 @@ impl ArticleSketch {
         if !self.title.is_empty() {
             push_number(&mut out, self.title.len());
             out.extend(self.title.iter().map(|token| token.0));
+        }
+        if !self.targets.is_empty() {
+            self.targets.pack(&mut out);
         }
         push_number(&mut out, self.leaves.len());
         for leaf in &self.leaves {
@@ -97,6 +104,10 @@ impl ArticleSketch {
             (title, rest) = rest.split_at_checked(count)?;
         }
         let title = title.iter().map(|&byte| Token(byte)).collect();
+        let mut targets = Targets::default();
+        if flags & LINKED != 0 {
+            targets = Targets::unpack(&mut rest)?;
+        }
         let count = take_number(&mut rest)?;
         let (mut leaves, mut start) = (Vec::with_capacity(count.min(bytes.len())), 0);
         for _ in 0..count {
@@ -110,7 +121,8 @@ impl ArticleSketch {
         let tokens = rest.iter().map(|&byte| Token(byte)).collect();
         let [is_truncated, is_body_truncated] =
             [TRUNCATED, BODY_TRUNCATED].map(|flag| flags & flag != 0);
-        let sketch = Self { tokens, leaves, is_truncated, is_body_truncated, name, title, links };
+        let sketch =
+            Self { tokens, leaves, is_truncated, is_body_truncated, name, title, links, targets };
         (rest.len() == start).then_some(sketch)
     }
 }
@@ -147,7 +159,7 @@ mod tests {
     use proptest::{prelude::*, sample::select};
 
     use super::{
-        super::{Article, OriginRelation, Side},
+        super::{Article, OriginRelation, Own, Side, targets},
         *,
     };
     use crate::{
@@ -163,7 +175,9 @@ mod tests {
         let links = (any::<u32>(), 0..=100_u8).prop_map(|(hash, share)| Links { hash, share });
         let name = any::<[u32; 2]>().prop_map(|[letters, digits]| Name { letters, digits });
         let title = prop::collection::vec(any::<u8>(), 0..2 * MOST_OF_TITLE);
-        (blocks, flags, name, title, links).prop_map(|(blocks, flags, name, title, links)| {
+        let targets = prop::collection::vec(any::<u32>(), 0..60);
+        let page = (blocks, flags, name, title, links, targets);
+        page.prop_map(|(blocks, flags, name, title, links, targets)| {
             let [is_truncated, is_body_truncated] = flags;
             let title = title.into_iter().map(Token).collect();
             let mut sketch = ArticleSketch {
@@ -172,6 +186,7 @@ mod tests {
                 name,
                 title,
                 links,
+                targets: Targets::of(&targets),
                 ..ArticleSketch::default()
             };
             for (tokens, shared, [is_body, is_linked]) in blocks {
@@ -184,13 +199,18 @@ mod tests {
         })
     }
 
+    /// All of it is its own.
+    fn own(sketch: &ArticleSketch) -> Own {
+        let boilerplate = vec![false; sketch.leaves.len()];
+        Own { boilerplate, targets: sketch.targets.clone() }
+    }
+
     fn repeats(
         one: &ArticleSketch,
         other: &ArticleSketch,
         relation: OriginRelation,
     ) -> Option<usize> {
-        let [one, known] = [one, other].map(|sketch| (sketch, vec![false; sketch.leaves.len()]));
-        Side::new(one.0, one.1).repeats(known.0, || known.1, relation)
+        Side::new(one, own(one)).repeats(other, || own(other), relation)
     }
 
     const ALL: [OriginRelation; 4] = [
@@ -222,9 +242,8 @@ mod tests {
             if let Some(sketch) = ArticleSketch::unpack(&bytes) {
                 prop_assert_eq!(ArticleSketch::unpack(&sketch.pack()), Some(sketch.clone()));
                 for relation in ALL {
-                    let known = vec![false; sketch.leaves.len()];
                     let _ = repeats(&sketch, &sketch, relation);
-                    let _ = Side::new(&sketch, known.clone()).beside(&sketch, known).differ_outside_body(relation);
+                    let _ = Side::new(&sketch, own(&sketch)).beside(&sketch, own(&sketch)).differ_outside_body(relation);
                 }
             }
         }
@@ -250,6 +269,7 @@ mod tests {
             blocks in prop::collection::vec(
                 (select(vec![0, 1, 2, 5, 90, 700, 5000]), any::<bool>(), 0..8_u32, select(vec!["tea ", "12 ", "茶"])), 0..60),
             repeats in select(vec![1, 1, 50]),
+            links in 0..100,
         ) {
             let mut outline = Outline::new("Tea");
             for _ in 0..repeats {
@@ -259,9 +279,10 @@ mod tests {
                     outline.line(block, &word.repeat(*words), 0, *is_body);
                 }
             }
+            (0..links).for_each(|link| outline.link(&format!("https://example.org/{link}")));
             let article = Article::of(&outline, &Fingerprinter::new(Recipe::default()));
             // Flags, name, title, links and the number of blocks.
-            prop_assert!(article.sketch().pack().len() <= MOST_BYTES + 1 + 8 + 1 + 2 * MOST_OF_TITLE + 5 + 2);
+            prop_assert!(article.sketch().pack().len() <= MOST_BYTES + 1 + 8 + 1 + 2 * MOST_OF_TITLE + 5 + targets::MOST_BYTES + 2);
             prop_assert_eq!(ArticleSketch::unpack(&article.sketch().pack()), Some(article.sketch().clone()));
         }
     }
