@@ -67,9 +67,8 @@ impl Outline {
         let (path, query) = url.split_once('?').unwrap_or((url, ""));
         let path = path.split_once("://").map_or(path, |(_, path)| path);
         let path = path.split_once('/').map_or("", |(_, path)| path);
-        let before_index = path.rsplit_once('/').filter(|(_, name)| name.starts_with("index."));
-        let path = before_index.map_or(path, |(before, _)| before).trim_end_matches('/');
-        let name = path.rsplit('/').next().unwrap_or_default();
+        let mut names = path.rsplit('/').filter(|name| !name.is_empty());
+        let name = names.find(|name| !name.starts_with("index.")).unwrap_or_default();
         if !name.is_empty() || !query.is_empty() {
             let seed = xxhash_rust::xxh3::xxh3_64(query.as_bytes());
             let hash = xxhash_rust::xxh3::xxh3_64_with_seed(name.as_bytes(), seed);
