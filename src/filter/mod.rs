@@ -30,8 +30,6 @@ mod document;
 mod engine;
 mod incremental;
 mod key;
-#[cfg(test)]
-pub(crate) mod model;
 mod options;
 mod rule;
 mod stream;
@@ -40,7 +38,7 @@ mod verdict;
 mod window;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::ops::Deref;
 

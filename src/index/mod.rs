@@ -62,8 +62,6 @@
 mod bits;
 mod block_index;
 mod buckets;
-#[cfg(test)]
-mod contract;
 mod growth;
 mod memory;
 mod pigeonhole;
@@ -75,9 +73,7 @@ mod search;
 mod simd;
 mod tables;
 #[cfg(test)]
-mod tests;
-#[cfg(test)]
-pub(crate) mod texts;
+pub(crate) mod tests;
 
 use std::ops::Add;
 

@@ -15,7 +15,7 @@ mod revisit;
 mod select;
 
 #[cfg(test)]
-mod scale;
+mod tests;
 
 use std::{
     collections::HashMap,

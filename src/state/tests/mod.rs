@@ -23,7 +23,7 @@ use crate::{
     filter::{
         Bounds, Digests, Document, Facts, Horizon, Judgement, Key, Options, OriginKey,
         Representative, Verdict,
-        model::{Judge, Script, script},
+        tests::model::{Judge, Script, script},
     },
     fingerprint::{Digest, Signature},
     page::{DocId, Timestamp},

@@ -13,7 +13,7 @@ use super::super::*;
 use crate::{
     filter::{Key, Options, Position, Representative, WindowOptions},
     fingerprint::Signature,
-    index::texts::of_a_text,
+    index::tests::texts::of_a_text,
     page::{DocId, Timestamp},
 };
 

@@ -1,10 +1,11 @@
 //! Fingerprints that are skewed, as those of texts are.
 
-use super::{
-    Index, Plan, Scan,
-    tests::{planned, random},
+use super::{planned, random};
+use crate::{
+    fingerprint::Fingerprint,
+    index::{Index, Plan, Scan},
+    page::DocId,
 };
-use crate::{fingerprint::Fingerprint, page::DocId};
 
 /// Bits as those of texts in two languages, each of which leans to one side more or less: two differ in 28 or 29 bits.
 pub(crate) fn of_a_text(number: u64) -> Fingerprint {

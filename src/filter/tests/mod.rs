@@ -1,3 +1,5 @@
+pub(crate) mod model;
+
 use std::num::{NonZeroU32, NonZeroU64};
 
 use proptest::prelude::*;
@@ -5,7 +7,6 @@ use proptest::prelude::*;
 use super::{
     digests::Digests,
     engine::Change,
-    model::{Judge, script},
     templates::{Bounds, TemplateSample},
     *,
 };
@@ -13,6 +14,7 @@ use crate::{
     fingerprint::{Signature, Sketch},
     index::{BlockIndex, Index},
 };
+use model::{Judge, script};
 
 /// An engine with digests in memory. Reopened, it takes over the digests, and window and templates are restored.
 struct InMemory {

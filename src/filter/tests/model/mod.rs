@@ -13,12 +13,12 @@ use std::num::NonZeroU32;
 
 use proptest::prelude::*;
 
-use super::{
-    Document, Facts, Judgement, Key, Kind, Match, Mode, Options, Radius, Step, Verdict,
-    WindowOptions,
-    templates::{Blocks, Bounds},
-};
 use crate::{
+    filter::{
+        Document, Facts, Judgement, Key, Kind, Match, Mode, Options, Radius, Step, Verdict,
+        WindowOptions,
+        templates::{Blocks, Bounds},
+    },
     fingerprint::{Digest, Recipe, Signature, Sketch},
     page::{DocId, Timestamp},
 };

@@ -1,5 +1,8 @@
 //! What the block index does beyond what every index does.
 
+mod contract;
+pub(crate) mod texts;
+
 use std::num::NonZeroU32;
 
 use super::{BlockIndex, Candidate, Index, Plan, Scan};

@@ -4,10 +4,12 @@ use std::num::NonZeroU32;
 
 use proptest::{prelude::*, sample::Index as Pick};
 
-use super::{
-    BlockIndex, Candidate, Index, Pigeonhole, Plan, Scan, pigeonhole::MAX_RADIUS, tests::planned,
+use super::planned;
+use crate::{
+    fingerprint::Fingerprint,
+    index::{BlockIndex, Candidate, Index, Pigeonhole, Plan, Scan, pigeonhole::MAX_RADIUS},
+    page::DocId,
 };
-use crate::{fingerprint::Fingerprint, page::DocId};
 
 /// What happens to an index.
 #[derive(Clone, Debug)]
@@ -113,9 +115,10 @@ fn tables() -> impl Strategy<Value = (Vec<u32>, u32)> {
         prop::collection::vec(8..=21_u32, 2..=3),
         Just(vec![])
     ];
-    (keys, 0..=super::MAX_RADIUS).prop_filter("enough tables for the radius", |(keys, radius)| {
-        keys.is_empty() || 4 * keys.len() > *radius as usize
-    })
+    (keys, 0..=crate::index::MAX_RADIUS)
+        .prop_filter("enough tables for the radius", |(keys, radius)| {
+            keys.is_empty() || 4 * keys.len() > *radius as usize
+        })
 }
 
 /// Tables through which a window grows: the bits of their keys, and for how many entries they are made.
@@ -150,7 +153,7 @@ proptest! {
     }
 
     #[test]
-    fn recall_is_total_with_the_tables_that_are_chosen(radius in 0..=super::MAX_RADIUS, size in 1..40_u32, per_entry in 24..200_u64, events in events()) {
+    fn recall_is_total_with_the_tables_that_are_chosen(radius in 0..=crate::index::MAX_RADIUS, size in 1..40_u32, per_entry in 24..200_u64, events in events()) {
         let entries = 1 << size;
         let plan = Plan::choose(radius, entries, per_entry * entries);
         // Tables of larger windows take longer to clear than to search.
@@ -266,5 +269,5 @@ fn a_radius_beyond_the_largest_is_refused() {
 
 #[test]
 fn a_radius_that_the_layout_cannot_serve_is_refused() {
-    assert_eq!(Pigeonhole::new(4).err(), Some(super::RadiusError(4)));
+    assert_eq!(Pigeonhole::new(4).err(), Some(crate::index::RadiusError(4)));
 }
