@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     crawl::{self, Control, Plan, Progress},
-    page::numbers::thousands,
+    page::thousands,
     report::{Counts, End, HTML, Report, Warning, counted, minute},
 };
 

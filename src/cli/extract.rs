@@ -1,15 +1,17 @@
-//! `pagesieve extract`: the text that the filter sees of a page.
+//! `pagesieve extract` and `fingerprint`: the text that the filter sees of a page, and the fingerprints of documents.
 
 use serde::Serialize;
 use url::Url;
 
 use super::{
     Exit, Out, Result,
-    document::{Source, extractor},
+    document::{Source, extractor, preparation, recipe},
 };
 use crate::{
     extract::{Extracted, Truncation},
-    input::{Input, extracted},
+    filter::Documents,
+    fingerprint::{Fingerprint, Signature},
+    input::{Input, Prepared, extracted},
 };
 
 /// Print the body text, title and links of pages
@@ -49,5 +51,42 @@ pub(super) fn run(args: Args, out: &mut Out) -> Result<Exit> {
         let Extracted { title, text, links, lang, charset, truncated, .. } = extracted;
         let links = links.into_iter().map(|link| link.url).collect();
         Line { id, url, title, text, links, lang, charset, truncated }
+    })
+}
+
+/// Print the fingerprints of documents
+///
+/// Reads the same input as `filter`. Prints one JSON line {"id", "fingerprint", "signature"} per document, in the order of the input.
+/// The fingerprint has 64 bits (16 hexadecimal digits); the signature has 256 bits (64 digits) and begins with the fingerprint. Both are
+/// null for a text without words. The hash seed is the public one, unless `dedup.seed` is a number. If a limit against hostile markup
+/// cut the page, the line also has "truncated" with the reason.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+    pagesieve fingerprint page.html
+    echo '{\"id\": \"a\", \"text\": \"some words\"}' | pagesieve fingerprint --set dedup.segment=ngrams")]
+pub(super) struct FingerprintArgs {
+    #[command(flatten)]
+    source: Source,
+}
+
+#[derive(Serialize)]
+struct Fingerprints {
+    id: String,
+    fingerprint: Option<Fingerprint>,
+    signature: Option<Signature>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    truncated: Option<Truncation>,
+}
+
+pub(super) fn fingerprint(args: FingerprintArgs, out: &mut Out) -> Result<Exit> {
+    let config = args.source.settings.config()?;
+    let preparation = preparation(&config, Documents::new(recipe(&config), false));
+    args.source.write_lines(&config, out, |input| {
+        let Prepared { document, truncated, .. } = preparation.prepare(input);
+        let (id, sketch) = (document.id().to_owned(), document.sketch());
+        let signature = (sketch.features > 0).then_some(sketch.signature);
+        let fingerprint = signature.map(|signature| signature.fingerprint());
+        Fingerprints { id, fingerprint, signature, truncated }
     })
 }

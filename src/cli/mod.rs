@@ -1,11 +1,10 @@
 //! The command line: parses the arguments, sets up the log, runs a command.
 //!
-//! Each command has a file of its own; `report` is in `crawl.rs`, and
-//! `completions`, `man` and `schema` are in `about.rs`. Standard output has only data; errors, progress and logs go to
+//! Each command has a file of its own, except these: `report` is in `crawl.rs`; `links` and `rules` in `export.rs`; `fingerprint` in
+//! `extract.rs`; `repair` and `backup` in `verify.rs`; `completions`, `man` and `schema` in `about.rs`. Standard output has only data; errors, progress and logs go to
 //! standard error.
 
 mod about;
-mod backup;
 mod check;
 mod clusters;
 mod crawl;
@@ -18,14 +17,10 @@ mod explain;
 mod export;
 mod extract;
 mod filter;
-mod fingerprint;
-mod links;
 mod lookup;
 mod progress;
-mod repair;
 mod robots;
 mod rule;
-mod rules;
 #[cfg(feature = "serve")]
 mod serve;
 mod signals;
@@ -77,22 +72,22 @@ enum Command {
     Demo(demo::Args),
     Crawl(crawl::Args),
     Report(crawl::ReportArgs),
-    Export(export::Args),
-    Links(links::Args),
-    Rules(rules::Args),
+    Export(export::ExportArgs),
+    Links(export::LinksArgs),
+    Rules(export::RulesArgs),
     Check(check::Args),
     Filter(filter::Args),
     #[cfg(feature = "serve")]
     Serve(serve::Args),
-    Fingerprint(fingerprint::Args),
+    Fingerprint(extract::FingerprintArgs),
     Extract(extract::Args),
     Robots(robots::Args),
     Explain(explain::Args),
     Lookup(lookup::Args),
     Clusters(clusters::Args),
-    Verify(verify::Args),
-    Repair(repair::Args),
-    Backup(backup::Args),
+    Verify(verify::VerifyArgs),
+    Repair(verify::RepairArgs),
+    Backup(verify::BackupArgs),
     Eval(eval::Args),
     Schema(about::SchemaArgs),
     Completions(about::CompletionsArgs),
@@ -140,22 +135,22 @@ fn run(command: Command, out: &mut Out) -> Result<Exit> {
         Command::Demo(args) => demo::run(&args, out),
         Command::Crawl(args) => crawl::run(&args, out),
         Command::Report(args) => crawl::report(&args, out),
-        Command::Export(args) => export::run(&args, out),
-        Command::Links(args) => links::run(&args, out),
-        Command::Rules(args) => rules::run(&args, out),
+        Command::Export(args) => export::export(&args, out),
+        Command::Links(args) => export::links(&args, out),
+        Command::Rules(args) => export::rules(&args, out),
         Command::Check(args) => check::run(&args, out),
         Command::Filter(args) => filter::run(args, out),
         #[cfg(feature = "serve")]
         Command::Serve(args) => serve::run(&args),
-        Command::Fingerprint(args) => fingerprint::run(args, out),
+        Command::Fingerprint(args) => extract::fingerprint(args, out),
         Command::Extract(args) => extract::run(args, out),
         Command::Robots(args) => robots::run(&args, out),
         Command::Explain(args) => explain::run(&args, out),
         Command::Lookup(args) => lookup::run(&args, out),
         Command::Clusters(args) => clusters::run(&args, out),
-        Command::Verify(args) => verify::run(&args, out),
-        Command::Repair(args) => repair::run(&args, out),
-        Command::Backup(args) => backup::run(&args, out),
+        Command::Verify(args) => verify::verify(&args, out),
+        Command::Repair(args) => verify::repair(&args, out),
+        Command::Backup(args) => verify::backup(&args, out),
         Command::Eval(args) => eval::run(&args, out),
         Command::Schema(args) => about::schema(&args, out),
         Command::Completions(args) => about::completions(&args, out),

@@ -14,7 +14,7 @@ use tokio::{
 use super::{is_json, notify};
 use crate::{
     crawl::{Progress, Tally},
-    page::numbers::thousands,
+    page::thousands,
     report::counted,
     state::Restored,
 };

@@ -1,4 +1,4 @@
-//! `pagesieve verify`: whether the files of a run are as they were written.
+//! `pagesieve verify`, `repair` and `backup`: whether the files of a run are as they were written, and what is done against damage.
 
 use std::{io::Write, path::PathBuf};
 
@@ -14,12 +14,12 @@ use crate::crawl;
 Examples:
     pagesieve verify runs/docs
     pagesieve verify seen.sqlite")]
-pub(super) struct Args {
+pub(super) struct VerifyArgs {
     /// The run directory, or the state of a filter
     run: PathBuf,
 }
 
-pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
+pub(super) fn verify(args: &VerifyArgs, out: &mut Out) -> Result<Exit> {
     let found = crawl::verify(&args.run)?;
     for damage in &found.damage {
         writeln!(out, "{damage}").map_err(Failure::Output)?;
@@ -35,4 +35,45 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Exit> {
         "damaged: `pagesieve repair {run}` restores what it can, and keeps the damaged files. If it has already been run, what is left cannot be repaired and needs a backup"
     ));
     Ok(Exit::Damaged)
+}
+
+/// Repair a damaged run
+///
+/// Restores every block of 4 KiB in which one byte was changed. Lines in other damaged blocks of `pages.jsonl`, `duplicates.jsonl` and `changes.jsonl` are
+/// dropped and listed; the state names those of which nothing is left. A WARC file whose end is missing is cut after its last whole record. A damaged file stays beside the new one, as `NAME.damaged`. The exit code is 5 if lines are
+/// lost or damage is left.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+    pagesieve repair runs/docs")]
+pub(super) struct RepairArgs {
+    /// The run directory, or the state of a filter
+    run: PathBuf,
+}
+
+pub(super) fn repair(args: &RepairArgs, out: &mut Out) -> Result<Exit> {
+    let done = crawl::repair(&args.run)?;
+    write!(out, "{done}").map_err(Failure::Output)?;
+    let lost = [&done.left, &done.dropped, &done.unnamed, &done.cut];
+    Ok(if lost.iter().all(|lost| lost.is_empty()) { Exit::Done } else { Exit::Damaged })
+}
+
+/// Copy a run, also while a crawl writes to it
+///
+/// The copy is the run as of its last commit: state and outputs belong together. It is a run directory that `pagesieve crawl --out` continues.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+    pagesieve backup runs/docs /backup/docs-monday")]
+pub(super) struct BackupArgs {
+    /// The run directory, or the state of a filter
+    run: PathBuf,
+    /// The directory of the copy: a new or empty one
+    directory: PathBuf,
+}
+
+pub(super) fn backup(args: &BackupArgs, _: &mut Out) -> Result<Exit> {
+    let bytes = crawl::backup(&args.run, &args.directory)?;
+    notify(format_args!("copied {bytes} bytes to {}", args.directory.display()));
+    Ok(Exit::Done)
 }

@@ -11,9 +11,8 @@ use url::{Host, Url};
 
 use super::{
     Config,
-    draft::Draft,
+    draft::{ConfigError, Draft, Invalid, Problem, Text},
     hints::explain,
-    text::{ConfigError, Invalid, Problem, Text},
 };
 use crate::{
     crawl::{

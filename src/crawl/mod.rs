@@ -27,7 +27,6 @@ mod recorder;
 mod repair;
 pub mod robots;
 pub mod scope;
-mod seeds;
 pub mod sitemap;
 mod verify;
 mod worker;
@@ -55,12 +54,11 @@ pub use backup::backup;
 #[cfg(feature = "cli")]
 pub(crate) use directory::state_in;
 pub use directory::{delete_run, is_run};
-pub use dry_run::{Forecast, ForecastUrl, dry_run};
+pub use dry_run::{Forecast, ForecastUrl, SeedProblem, check_seeds, dry_run};
 pub use plan::{CrawlError, Dedup, Links, Options, Plan, Policy, Store};
 pub use read_run::{Lookup, NearPage, PastRun, Revisits, UrlExplanation};
 pub use recorder::{Standing, Tally, report, standing};
 pub use repair::{Repair, repair};
-pub use seeds::{SeedProblem, check_seeds};
 pub use verify::{Damage, Verification, verify};
 
 /// Capacity of the channels to the recorder and to the loop.

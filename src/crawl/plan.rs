@@ -96,7 +96,7 @@ pub struct Dedup {
     /// [`filter::Options::article`].
     pub article: bool,
     /// [`filter::Options::memory`].
-    #[serde(serialize_with = "crate::page::numbers::serialize_size")]
+    #[serde(serialize_with = "crate::page::serialize_size")]
     pub memory: ByteSize,
     /// [`filter::Options::audit`].
     pub audit: u32,

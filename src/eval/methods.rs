@@ -13,7 +13,7 @@ use super::{
     corpus::Corpus,
     pairs::{Counts, Tally, count_pairs},
     quality::Figures,
-    table::{OF_REPORTED, of_reported, share, table},
+    render::{OF_REPORTED, of_reported, share, table},
 };
 use crate::{
     filter::{Options, Rule},

@@ -6,18 +6,16 @@
 #![allow(clippy::cast_precision_loss, reason = "shares and means of counts need no more digits")]
 
 mod corpus;
-mod html;
 mod methods;
 mod pairs;
 mod quality;
-mod stream;
-mod table;
+mod render;
 
 pub use corpus::{Corpus, CorpusError, Text, Unlisted, read_texts};
-pub use html::render;
 pub use methods::{Comparison, Method, MethodQuality, compare};
 pub use pairs::{Axis, BANDS, Counts, MAX_RADIUS, count_pairs};
 pub use quality::{
-    Doubtful, Figures, GroupQuality, Quality, StreamQuality, TemplateQuality, evaluate, hash_seeds,
+    Doubtful, Figures, GroupQuality, Quality, StreamCounts, StreamQuality, TemplateQuality,
+    evaluate, hash_seeds,
 };
-pub use stream::StreamCounts;
+pub use render::render;

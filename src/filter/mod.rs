@@ -29,7 +29,6 @@ mod digests;
 mod document;
 mod engine;
 mod incremental;
-mod key;
 mod options;
 mod rule;
 mod stream;
@@ -52,13 +51,12 @@ pub(crate) use article::{
     WORD,
 };
 pub(crate) use digests::{Digests, Horizon, Known, MemoryDigests};
-pub use document::{Document, Documents};
+pub(crate) use document::OriginKey;
+pub use document::{Document, Documents, Key};
 #[cfg(feature = "cli")]
 pub(crate) use engine::ComparedArticles;
 pub use engine::Engine;
 pub(crate) use engine::{Change, Position};
-pub use key::Key;
-pub(crate) use key::OriginKey;
 pub use options::{MemoryError, Mode, Options, OptionsError, Radius, RadiusError};
 pub use rule::Rule;
 pub use stream::{Judge, Judged, NearDedup, NearDupExt};

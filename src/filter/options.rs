@@ -9,7 +9,7 @@ use super::window::WindowOptions;
 use crate::{
     fingerprint::{HashSeed, HashSeedChoice, Recipe, RecipeError, Segment},
     index::{BlockIndex, MAX_RADIUS, Plan, RefusedError},
-    page::numbers::thousands,
+    page::thousands,
 };
 
 /// How duplicates are recognised.

@@ -11,7 +11,7 @@ use std::{collections::HashMap, num::NonZeroUsize};
 
 use super::{
     article::OriginRelation,
-    key::{Key, OriginKey},
+    document::{Key, OriginKey},
 };
 use crate::page::DocId;
 

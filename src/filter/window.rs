@@ -16,7 +16,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::key::{Key, OriginKey};
+use super::document::{Key, OriginKey};
 use crate::{
     fingerprint::Signature,
     page::{DocId, Timestamp},

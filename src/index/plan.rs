@@ -8,7 +8,7 @@ use super::{
     probes::MAX_PROBE,
     tables::Tables,
 };
-use crate::page::numbers::thousands;
+use crate::page::thousands;
 
 /// The largest radius of a [`BlockIndex`](super::BlockIndex).
 pub const MAX_RADIUS: u32 = 11;

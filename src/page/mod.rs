@@ -5,10 +5,7 @@
 pub(crate) mod language;
 #[cfg(feature = "html")]
 mod normal_url;
-pub(crate) mod numbers;
 pub(crate) mod outline;
-#[cfg(feature = "html")]
-pub(crate) mod percent;
 #[cfg(feature = "crawl")]
 mod validators;
 
@@ -18,9 +15,12 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use serde::{Deserialize, Serialize};
+use bytesize::{ByteSize, GIB, KIB, MIB};
+use serde::{Deserialize, Serialize, Serializer};
 
 pub use language::{Lang, language};
+#[cfg(feature = "crawl")]
+pub(crate) use normal_url::normalise;
 #[cfg(feature = "html")]
 pub use normal_url::{NormalUrl, Origin, UrlError, UrlOptions, site_of};
 pub use outline::Outline;
@@ -97,4 +97,30 @@ impl From<Timestamp> for jiff::Timestamp {
 
 fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// Writes 4920 as `4,920`.
+pub(crate) fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// Serialises a size in the largest unit that divides it, so that a configuration reads back the same value.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes the field by reference")]
+pub(crate) fn serialize_size<S: Serializer>(
+    size: &ByteSize,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let bytes = size.as_u64();
+    let units = [(GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB")];
+    let (unit, name) =
+        units.into_iter().find(|(unit, _)| bytes.is_multiple_of(*unit)).unwrap_or((1, "B"));
+    serializer.collect_str(&format_args!("{} {name}", bytes / unit))
 }

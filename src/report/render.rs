@@ -14,7 +14,7 @@ use url::Url;
 use crate::{
     filter::Step,
     index::{Audit, BlockIndex},
-    page::numbers::thousands,
+    page::thousands,
     report::{Cluster, DeferredHost, End, Exact, Member, Report},
     sink::{CHANGES, DUPLICATES, PAGES, VerdictName},
     state::Reason,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     index::Audit,
-    page::numbers::thousands,
+    page::thousands,
     report::{
         Counts, End, Host, Learnt, counted,
         render::{minute, shown},

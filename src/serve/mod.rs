@@ -13,7 +13,6 @@ mod connections;
 mod judge;
 mod metrics;
 mod nearest;
-mod problem;
 mod routes;
 mod stream;
 

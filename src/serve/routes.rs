@@ -18,11 +18,10 @@ use utoipa::{IntoParams, OpenApi, ToSchema};
 
 use super::{
     Service,
-    body::{self, Documents},
+    body::{self, Documents, Problem, Said},
     judge::Phase,
     metrics::{OfRequest, OfRoute},
     nearest::{self, Explanation, Lookup},
-    problem::{Problem, Said},
     stream,
 };
 type Shared = State<Arc<Service>>;

@@ -13,7 +13,6 @@
 mod append;
 mod checksums;
 mod parts;
-mod replace;
 pub mod warc;
 
 use std::{
@@ -37,11 +36,10 @@ use crate::{
 };
 
 pub(crate) use append::check_regular;
-pub use append::{AppendFile, create_directory};
+pub use append::{AppendFile, Replacement, create_directory, replace};
 pub use checksums::Checksums;
 pub(crate) use parts::checksums_name;
 pub use parts::{open_part, parts};
-pub use replace::{Replacement, replace};
 
 /// A line for each stored page.
 pub const PAGES: &str = "pages.jsonl";
@@ -62,7 +60,7 @@ pub struct Options {
     /// Whether requests and responses are written to WARC files.
     pub warc: bool,
     /// A file that has reached this size is followed by a new one; 0 never. WARC files have at most one GiB.
-    #[serde(serialize_with = "crate::page::numbers::serialize_size")]
+    #[serde(serialize_with = "crate::page::serialize_size")]
     pub rotate: ByteSize,
     /// Whether full files of lines are compressed by zstd.
     pub compress: bool,

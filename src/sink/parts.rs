@@ -13,9 +13,8 @@ use serde::Serialize;
 
 use super::{
     Checksums, LINES, Mark, Options, SinkError,
-    append::{AppendFile, check_regular, sync_parent},
+    append::{AppendFile, beside, check_regular, sync_parent},
     open_known,
-    replace::beside,
 };
 
 /// The ending of a compressed file.

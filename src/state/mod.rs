@@ -20,11 +20,7 @@ mod hosts;
 mod inspect;
 #[cfg(feature = "crawl")]
 mod known_urls;
-#[cfg(feature = "crawl")]
-mod learnt;
 mod open;
-#[cfg(feature = "crawl")]
-mod others;
 mod pages;
 #[cfg(feature = "crawl")]
 mod queue;
@@ -32,7 +28,6 @@ mod queue;
 mod reason;
 mod recipe;
 mod signatures;
-mod templates;
 #[cfg(feature = "crawl")]
 mod texts;
 #[cfg(feature = "crawl")]
@@ -65,20 +60,11 @@ pub(crate) use open::VERSION as LAYOUT;
 pub(crate) use open::{WriteLock, refuse_without_checksums};
 pub use recipe::Difference;
 #[cfg(feature = "crawl")]
-pub use {
-    documents::{Capture, JudgedDocument},
-    hosts::HostId,
-    reason::{Reason, SkipCause},
-    signatures::Restored,
-    texts::KeptText,
-    urls::{UrlId, UrlKind, UrlRow, UrlState},
-};
-#[cfg(feature = "crawl")]
 pub(crate) use {
+    documents::is_of_another_run,
     hosts::{DeferCause, DeferredRow, HostRow, RobotsRow},
     inspect::{Inspection, owners},
     known_urls::KnownUrl,
-    others::is_of_another_run,
     pages::{PAGE, is_sound, is_state, restore},
     recipe::Recorded,
     signatures::SignatureLog,
@@ -87,6 +73,15 @@ pub(crate) use {
     urls::{NewUrl, RETRY_AFTER, UrlOutcome},
     visits::Visit,
     wal::Log,
+};
+#[cfg(feature = "crawl")]
+pub use {
+    documents::{Capture, JudgedDocument},
+    hosts::HostId,
+    reason::{Reason, SkipCause},
+    signatures::Restored,
+    texts::KeptText,
+    urls::{UrlId, UrlKind, UrlRow, UrlState},
 };
 
 use open::{FORMER, VERSION};

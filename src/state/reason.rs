@@ -5,7 +5,7 @@
 //! `report/warning.rs`. Decide in `requeue_skipped` (`crawl/recorder/mod.rs`) whether a later start queues such URLs again, in
 //! `rediscover` (`crawl/recorder/record.rs`) whether another link does, and in `Outcome::is_page` (`crawl/recorder/mod.rs`) whether it
 //! counts as a page; `report/builder.rs` counts by reason too, `loss` in
-//! `crawl/recorder/revisit.rs` says whether a known page is gone, and `cli/explain/url.rs` and `crawl/dry_run.rs` have words for some. The numbers of
+//! `crawl/recorder/revisit.rs` says whether a known page is gone, and `cli/explain/mod.rs` and `crawl/dry_run.rs` have words for some. The numbers of
 //! scope, depth and budget are a priority: of several, the largest is reported.
 
 use std::fmt;

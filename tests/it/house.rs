@@ -35,7 +35,6 @@ const CRAWL: &[(&str, &[&str])] = &[
     ("verify", &["plan", "directory", "lost"]),
     ("lost", &["plan"]),
     ("dry_run", &["plan", "directory", "sitemap", "robots", "scope", "fetch"]),
-    ("seeds", &["plan", "fetch"]),
     ("worker", &["recorder", "frontier", "plan", "sitemap", "robots", "politeness", "fetch"]),
     (
         "recorder",

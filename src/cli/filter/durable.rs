@@ -19,7 +19,7 @@ use crate::{
     fingerprint::HashSeed,
     index::Audit,
     input::{Documents, InputError, Prepared},
-    page::numbers::thousands,
+    page::thousands,
     state::{DurableFilter, Restored, State, StateError},
 };
 

@@ -7,9 +7,9 @@ use futures_util::{FutureExt, stream};
 use reqwest::header::{CONTENT_ENCODING, HeaderMap, HeaderName, HeaderValue, TRANSFER_ENCODING};
 
 use super::{
+    body::Budget,
     body::{self, Coding},
     response::{Extent, content_type},
-    share::Budget,
 };
 
 /// A response with its head, as HTTP/1 has it.

@@ -9,10 +9,8 @@ mod body;
 mod certificate;
 mod connections;
 mod failure;
-mod media;
 mod proxy;
 mod response;
-mod share;
 
 use std::{
     collections::BTreeMap,
@@ -47,19 +45,16 @@ use crate::{
 
 #[cfg(feature = "cli")]
 pub(crate) use archived::{Archived, fields};
+pub(super) use body::Share;
 pub use failure::{Contact, FetchError};
-pub use media::is_html;
 pub use proxy::{BadProxy, Proxy};
-pub use response::{Extent, Response};
-pub(super) use share::Share;
+pub use response::{Extent, Response, is_html};
 
 use address::{Guard, Source};
-use body::Coding;
+use body::{Budget, Coding, PAGES, SITEMAPS};
 use connections::Connections;
-use media::Media;
 use proxy::{Refused, report_ignored};
-use response::exchange_of_head;
-use share::Budget;
+use response::{Media, exchange_of_head};
 
 /// A body that is not needed is read up to this length, so that its connection can be reused: up to about here that is cheaper than a
 /// new connection.
@@ -79,7 +74,7 @@ pub struct Options {
     /// Retries after a failure that may pass. The fetcher leaves them to its caller.
     pub retries: u32,
     /// Longest body of a page in decoded bytes; a longer one is cut there, and the page is marked.
-    #[serde(serialize_with = "crate::page::numbers::serialize_size")]
+    #[serde(serialize_with = "crate::page::serialize_size")]
     pub max_body: ByteSize,
     /// Networks that may be connected to although they are not globally routable.
     pub allow_private: Vec<IpNet>,
@@ -171,8 +166,8 @@ impl Fetcher {
         Ok(Self {
             connections: Connections::new(&guard, options)?,
             guard,
-            pages: Budget::new(share::PAGES),
-            sitemaps: Budget::new(share::SITEMAPS),
+            pages: Budget::new(PAGES),
+            sitemaps: Budget::new(SITEMAPS),
             proxy: options.proxy.clone(),
             headers: headers(user_agent)?,
             timeout: options.timeout,

@@ -13,7 +13,7 @@ use std::{cmp::Reverse, fmt, time::Duration};
 use url::Url;
 
 use super::fetch::{Contact, FetchError, Response};
-use crate::page::{NormalUrl, percent};
+use crate::page::{NormalUrl, normalise};
 
 /// For how long a robots.txt is valid (RFC 9309, section 2.4).
 pub(super) const VALID: Duration = Duration::from_hours(24);
@@ -254,10 +254,10 @@ fn characters(text: &str) -> u128 {
 
 impl Comparable {
     fn new(url: &Url) -> Self {
-        let mut path = percent::normalise(url.path().as_bytes(), SPECIAL).into_owned();
+        let mut path = normalise(url.path().as_bytes(), SPECIAL).into_owned();
         if let Some(query) = url.query() {
             path.push('?');
-            path.push_str(&percent::normalise(query.as_bytes(), SPECIAL));
+            path.push_str(&normalise(query.as_bytes(), SPECIAL));
         }
         Self { has: characters(&path) | characters("*"), path }
     }
@@ -270,10 +270,8 @@ impl Rule {
             Some(start) => (start, true),
             None => (value, false),
         };
-        let literals: Vec<_> = value
-            .split(|byte| *byte == b'*')
-            .map(|literal| percent::normalise(literal, SPECIAL))
-            .collect();
+        let literals: Vec<_> =
+            value.split(|byte| *byte == b'*').map(|literal| normalise(literal, SPECIAL)).collect();
         let pattern = literals.join("*").into_boxed_str();
         let is_empty = pattern.is_empty() && !anchored;
         let needs = characters(&pattern);
