@@ -201,7 +201,8 @@ fn index(id: UrlId, len: u32) -> Option<(usize, usize)> {
     Some((row / BLOCK, row % BLOCK))
 }
 
-fn saturated(depth: u32) -> u16 {
+/// How many links a URL is from its seed, as far as two bytes can say it.
+pub(super) fn saturated(depth: u32) -> u16 {
     u16::try_from(depth).unwrap_or(u16::MAX)
 }
 

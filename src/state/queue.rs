@@ -13,7 +13,7 @@ const GONE: u32 = 0;
 
 /// The queue of each host, and the rotation of the hosts.
 #[derive(Debug, Default)]
-pub(super) struct Queue {
+pub(crate) struct Queue {
     hosts: HashMap<HostId, HostQueue>,
     /// Hosts with URLs that are not deferred, by rank.
     rotation: BTreeSet<(i64, HostId)>,
@@ -72,7 +72,7 @@ impl Queue {
     }
 
     /// How many URLs wait.
-    pub(super) fn len(&self) -> u64 {
+    pub(crate) fn len(&self) -> u64 {
         self.len
     }
 
@@ -112,8 +112,8 @@ impl Queue {
         self.len += 1;
     }
 
-    /// Takes the first URL out of a group.
-    pub(super) fn pop_late(&mut self, host: HostId, group: u32) -> Option<UrlId> {
+    /// Takes the first URL out of a group. Its state is still [`UrlState::Queued`](super::UrlState::Queued).
+    pub(crate) fn pop_late(&mut self, host: HostId, group: u32) -> Option<UrlId> {
         let groups = self.late.get_mut(&host)?;
         let urls = groups.get_mut(&group)?;
         let url = urls.pop_front();
@@ -128,25 +128,27 @@ impl Queue {
     }
 
     /// The groups of a host's late URLs, each with its first URL.
-    pub(super) fn late_groups(&self, host: HostId) -> impl Iterator<Item = (u32, UrlId)> {
+    pub(crate) fn late_groups(&self, host: HostId) -> impl Iterator<Item = (u32, UrlId)> {
         let groups = self.late.get(&host).into_iter().flatten();
         groups.filter_map(|(group, urls)| Some((*group, UrlId((*urls.front()?).into()))))
     }
 
-    /// Hosts with late URLs.
-    pub(super) fn late_hosts(&self) -> impl Iterator<Item = HostId> {
-        self.late.keys().copied()
+    /// Hosts with late URLs, in order.
+    pub(crate) fn late_hosts(&self) -> Vec<HostId> {
+        let mut hosts: Vec<_> = self.late.keys().copied().collect();
+        hosts.sort_unstable();
+        hosts
     }
 
     /// Whether fewer than `least` URLs of a host wait, apart from late ones.
-    pub(super) fn has_fewer(&self, host: HostId, least: usize) -> bool {
+    pub(crate) fn has_fewer(&self, host: HostId, least: usize) -> bool {
         let Some(queue) = self.hosts.get(&host) else { return least > 0 };
         queue.urls.len() < least
             || queue.urls.iter().filter(|url| **url != GONE).take(least).count() < least
     }
 
     /// Takes out the URL at this place of its host's queue.
-    pub(super) fn remove(&mut self, host: HostId, seq: i64) {
+    pub(crate) fn remove(&mut self, host: HostId, seq: i64) {
         let Some(queue) = self.hosts.get_mut(&host) else { return };
         let place = usize::try_from(seq - queue.first).ok();
         let Some(url) = place.and_then(|place| queue.urls.get_mut(place)) else { return };
@@ -230,12 +232,12 @@ impl Queue {
     }
 
     /// Whether a host is deferred.
-    pub(super) fn is_deferred(&self, host: HostId) -> bool {
+    pub(crate) fn is_deferred(&self, host: HostId) -> bool {
         self.deferred.contains(&host)
     }
 
     /// Defers a host, or ends that.
-    pub(super) fn set_deferred(&mut self, host: HostId, deferred: bool) {
+    pub(crate) fn set_deferred(&mut self, host: HostId, deferred: bool) {
         let rank = self.hosts.get(&host).map(|queue| queue.rank);
         if deferred {
             self.deferred.insert(host);
@@ -247,7 +249,7 @@ impl Queue {
     }
 
     /// The deferred hosts, with how many of their URLs wait.
-    pub(super) fn deferred(&self) -> impl Iterator<Item = (HostId, usize)> {
+    pub(crate) fn deferred(&self) -> impl Iterator<Item = (HostId, usize)> {
         let waiting = |host| {
             let urls = self.hosts.get(host).into_iter().flat_map(|queue| &queue.urls);
             let late =

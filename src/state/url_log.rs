@@ -11,7 +11,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 use super::{
     State, StateError,
     hosts::{DeferCause, HostId, HostRow},
-    known_urls::{KnownUrl, KnownUrls},
+    known_urls::{KnownUrl, KnownUrls, saturated},
     queue::Queue,
     reason::Reason,
     unsigned,
@@ -209,7 +209,8 @@ pub(crate) struct Queued {
 pub(crate) struct UrlLog {
     hash_seed: u64,
     known: KnownUrls,
-    queue: Queue,
+    /// Those that wait. What changes here only, the state says in another way.
+    pub(crate) queue: Queue,
     /// What has changed since the last commit.
     pending: Vec<u8>,
 }
@@ -291,7 +292,7 @@ impl UrlLog {
         let id = self.known.push(hash, new.depth, new.state);
         let id = id.ok_or(StateError::TooManyUrls)?;
         state.add_url(id, new)?;
-        let depth = u16::try_from(new.depth).unwrap_or(u16::MAX);
+        let depth = saturated(new.depth);
         if let Some(group) = late.filter(|_| new.state == UrlState::Queued) {
             Event::Found { hash, depth, state: event_code(new.state) }.write(&mut self.pending);
             self.push_late(new.host, group, id, depth)?;
@@ -320,7 +321,7 @@ impl UrlLog {
         let is_known = self.known.set_state(row.id, UrlState::Queued)
             && self.known.set_depth(row.id, row.depth);
         let id = u32::try_from(row.id.0).ok().filter(|_| is_known).ok_or(NO_URL)?;
-        let depth = u16::try_from(row.depth).unwrap_or(u16::MAX);
+        let depth = saturated(row.depth);
         if let Some(group) = late {
             return self.push_late(row.host, group, row.id, depth);
         }
@@ -368,25 +369,8 @@ impl UrlLog {
         id: UrlId,
         group: u32,
     ) -> Result<(), StateError> {
-        let depth = u16::try_from(self.depth(id)?).unwrap_or(u16::MAX);
+        let depth = saturated(self.depth(id)?);
         self.push_late(host, group, id, depth)
-    }
-
-    /// The groups of a host's late URLs, each with its first URL.
-    pub(crate) fn late_groups(&self, host: HostId) -> impl Iterator<Item = (u32, UrlId)> {
-        self.queue.late_groups(host)
-    }
-
-    /// Hosts with late URLs, in order.
-    pub(crate) fn late_hosts(&self) -> Vec<HostId> {
-        let mut hosts: Vec<_> = self.queue.late_hosts().collect();
-        hosts.sort_unstable();
-        hosts
-    }
-
-    /// Takes the first URL out of a group of late ones. It is still in the state [`UrlState::Queued`].
-    pub(crate) fn pop_late(&mut self, host: HostId, group: u32) -> Option<UrlId> {
-        self.queue.pop_late(host, group)
     }
 
     /// Puts a URL that is in no queue at the end of its host's.
@@ -394,24 +378,11 @@ impl UrlLog {
     /// # Errors
     /// If SQLite fails, or there is no such URL.
     pub(crate) fn put(&mut self, state: &State, host: HostId, id: UrlId) -> Result<(), StateError> {
-        let depth = u16::try_from(self.depth(id)?).unwrap_or(u16::MAX);
+        let depth = saturated(self.depth(id)?);
         let host = self.push(state, host, id)?;
         let id = u32::try_from(id.0).map_err(|_| NO_URL)?;
         Event::Queued { id, depth, host }.write(&mut self.pending);
         Ok(())
-    }
-
-    /// Whether fewer than `least` URLs of a host wait, apart from late ones.
-    pub(crate) fn has_fewer(&self, host: HostId, least: usize) -> bool {
-        self.queue.has_fewer(host, least)
-    }
-
-    /// Gives a URL that waits to another seed.
-    ///
-    /// # Errors
-    /// If SQLite fails.
-    pub(crate) fn set_seed(state: &State, row: &UrlRow, seed: usize) -> Result<(), StateError> {
-        state.revive_url(row.id, seed, row.depth)
     }
 
     /// Adds a URL to the queue of its host. Returns the number of the host in the log.
@@ -421,7 +392,7 @@ impl UrlLog {
         u32::try_from(host.0).map_err(|_| StateError::TooManyUrls)
     }
 
-    /// Says what has become of a URL. It stays in the queue until it is [taken out](Self::dequeue).
+    /// Says what has become of a URL. It stays in the queue until it is [taken out](Queue::remove).
     ///
     /// # Errors
     /// If SQLite fails.
@@ -445,25 +416,15 @@ impl UrlLog {
     pub(crate) fn set_depth(&mut self, id: UrlId, depth: u32) -> Result<(), StateError> {
         let is_known = self.known.set_depth(id, depth);
         let id = u32::try_from(id.0).ok().filter(|_| is_known).ok_or(NO_URL)?;
-        let depth = u16::try_from(depth).unwrap_or(u16::MAX);
+        let depth = saturated(depth);
         Event::Nearer { id, depth }.write(&mut self.pending);
         Ok(())
-    }
-
-    /// Takes the URL at this place out of its host's queue.
-    pub(crate) fn dequeue(&mut self, host: HostId, seq: i64) {
-        self.queue.remove(host, seq);
     }
 
     /// Takes all URLs out of the queue that do not wait any more.
     pub(crate) fn dequeue_settled(&mut self) {
         let Self { known, queue, .. } = self;
         queue.retain(|id| known.get(id).is_some_and(|(_, state)| state == UrlState::Queued));
-    }
-
-    /// How many URLs wait.
-    pub(crate) fn queue_len(&self) -> u64 {
-        self.queue.len()
     }
 
     /// Up to `limit` URLs of a host's queue behind place `after`.
@@ -550,11 +511,6 @@ impl UrlLog {
         Ok(rank)
     }
 
-    /// Whether a host is deferred.
-    pub(crate) fn is_deferred(&self, host: HostId) -> bool {
-        self.queue.is_deferred(host)
-    }
-
     /// Defers a host: its URLs stay queued, but are not fetched.
     ///
     /// # Errors
@@ -568,16 +524,6 @@ impl UrlLog {
     ) -> Result<(), StateError> {
         self.queue.set_deferred(host, true);
         state.defer_host(host, cause, until)
-    }
-
-    /// Says that a host is not deferred any more, as its row says too.
-    pub(crate) fn resume_host(&mut self, host: HostId) {
-        self.queue.set_deferred(host, false);
-    }
-
-    /// The deferred hosts, with how many of their URLs wait.
-    pub(crate) fn deferred_hosts(&self) -> impl Iterator<Item = (HostId, usize)> {
-        self.queue.deferred()
     }
 }
 

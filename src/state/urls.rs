@@ -186,7 +186,7 @@ impl State {
     ///
     /// # Errors
     /// If SQLite fails.
-    pub(super) fn revive_url(&self, id: UrlId, seed: usize, depth: u32) -> Result<(), StateError> {
+    pub(crate) fn revive_url(&self, id: UrlId, seed: usize, depth: u32) -> Result<(), StateError> {
         let sql = "UPDATE urls SET state = ?, detail = NULL, cause = NULL, seed = ?, depth = ? WHERE id = ?";
         let seed = i64::try_from(seed).unwrap_or(i64::MAX);
         self.execute(sql, (QUEUED, seed, depth, id.0))

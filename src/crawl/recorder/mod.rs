@@ -56,7 +56,7 @@ use crate::{
     sink::{Mark, Outputs, create_directory, warc},
     state::{
         DeferCause, DurableFilter, HostId, HostRow, Reason, Restored, RobotsRow, SkipCause, State,
-        UrlLog, UrlOutcome, UrlRow, UrlState,
+        UrlLog, UrlRow, UrlState,
     },
 };
 
@@ -414,7 +414,7 @@ impl Recorder {
             if is_allowed || deferred.until <= now {
                 tracing::info!(host = deferred.name, cause = %deferred.cause, "host resumed");
                 self.state().resume_host(&deferred)?;
-                self.urls.resume_host(deferred.host);
+                self.urls.queue.set_deferred(deferred.host, false);
             }
         }
         Ok(())
@@ -465,19 +465,13 @@ impl Recorder {
         )?;
         for row in without_seed {
             match self.admit(&row.url, row.kind, row.depth, None) {
-                Ok(seed) => UrlLog::set_seed(self.state(), &row, seed)?,
+                Ok(seed) => self.state().revive_url(row.id, seed, row.depth)?,
                 Err(_) if self.state().visit(row.id)?.is_some() => self.record_known(&row)?,
-                Err(reason) => {
-                    let (state, at) = (UrlState::Skipped(reason), Timestamp::now());
-                    let outcome = UrlOutcome { state, cause: None, detail: None, status: None, at };
-                    self.urls.record_outcome(self.filter.state(), row.id, &outcome)?;
-                    let url = (row.id, row.url.as_str());
-                    self.builder.skipped(self.filter.state(), url, reason, None)?;
-                }
+                Err(reason) => self.record_skipped(&row, &Skipped::new(reason, None, None))?,
             }
         }
         self.urls.dequeue_settled();
-        self.counts.queued = self.urls.queue_len();
+        self.counts.queued = self.urls.queue.len();
         Ok(())
     }
 
@@ -519,7 +513,7 @@ impl Recorder {
             )?;
         }
         for (row, seed) in admitted {
-            self.requeue(&row, seed)?;
+            self.requeue(&row, seed, None)?;
         }
         self.failures.checked();
         failed.iter().try_for_each(|row| self.retry_failure(row))
@@ -592,9 +586,7 @@ impl Recorder {
                     self.tried.insert(host, why);
                 }
             }
-            Request::Archive(exchange) => {
-                self.sink.write_exchange(&exchange, &warc::Kind::Response)?;
-            }
+            Request::Archive(exchange) => self.archive(Some(&exchange))?,
             Request::Robots(origin, reply) => drop(reply.send(self.state().robots(&origin)?)),
             Request::KeepRobots(origin, robots) => {
                 self.state().set_robots(&origin, &robots)?;

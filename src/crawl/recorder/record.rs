@@ -131,9 +131,7 @@ impl Recorder {
         let fetched = outcome.is_page();
         let skipped = match outcome {
             Outcome::Page(received, parsed) if parsed.extracted.robots.noindex => {
-                self.follow_links(&task.queued.url, &parsed, None, false, received.at)?;
-                let detail = Some("the page says noindex".to_owned());
-                Some(Skipped::new(Reason::Noindex, Some(received.status), detail))
+                Some(self.follow_unindexed(&task.queued.url, &received, &parsed)?)
             }
             Outcome::Page(received, parsed) => {
                 let judgement = self.judge(&parsed.document)?;
@@ -146,7 +144,7 @@ impl Recorder {
                 )?;
                 self.builder.found();
                 self.learn(&task.queued.url, Ok((&judgement, &parsed.extracted)), None)?;
-                self.follow_links(&task.queued.url, &parsed, links.skip, links.late, received.at)?;
+                self.follow_links(&task.queued.url, &parsed, links, received.at)?;
                 None
             }
             Outcome::Redirect { status, target } => {
@@ -162,9 +160,7 @@ impl Recorder {
             Outcome::OverBudget => self.move_to_another_seed(&task)?,
         };
         if let Some(skipped) = &skipped {
-            if let Some(exchange) = &exchange {
-                self.sink.write_exchange(exchange, &warc::Kind::Response)?;
-            }
+            self.archive(exchange.as_ref())?;
             self.skip(&task, skipped)?;
         }
         let unanswered = skipped.is_some_and(|skipped| skipped.unanswered);
@@ -192,7 +188,7 @@ impl Recorder {
         unanswered: bool,
     ) -> Result<Update, CrawlError> {
         let row = &task.queued.url;
-        self.urls.dequeue(row.host, task.queued.seq);
+        self.urls.queue.remove(row.host, task.queued.seq);
         self.counts.queued = self.counts.queued.saturating_sub(1);
         if fetched {
             self.counts.fetched += 1;
@@ -381,13 +377,43 @@ impl Recorder {
         if cause.is_some_and(SkipCause::may_pass) && row.referrer.is_none() {
             tracing::warn!(url = %row.url, why = detail, status, "seed cannot be reached");
         }
+        self.record_skipped(row, skipped)?;
+        self.failures.add(row, reason, cause);
+        Ok(())
+    }
+
+    /// Records that a URL is skipped, and counts it for the report.
+    pub(super) fn record_skipped(
+        &mut self,
+        row: &UrlRow,
+        skipped: &Skipped,
+    ) -> Result<(), CrawlError> {
+        let &Skipped { reason, cause, ref detail, status, .. } = skipped;
         let (state, detail, at) = (UrlState::Skipped(reason), detail.as_deref(), Timestamp::now());
         let outcome = UrlOutcome { state, cause, detail, status, at };
-        self.urls.record_outcome(self.filter.state(), row.id, &outcome)?;
-        let url = (row.id, row.url.as_str());
-        self.builder.skipped(self.filter.state(), url, reason, cause)?;
-        self.failures.add(&task.queued.url, reason, cause);
+        let state = self.filter.state();
+        self.urls.record_outcome(state, row.id, &outcome)?;
+        Ok(self.builder.skipped(state, (row.id, row.url.as_str()), reason, cause)?)
+    }
+
+    /// Archives what was sent and received, if it is archived.
+    pub(super) fn archive(&mut self, exchange: Option<&warc::Exchange>) -> Result<(), CrawlError> {
+        if let Some(exchange) = exchange {
+            self.sink.write_exchange(exchange, &warc::Kind::Response)?;
+        }
         Ok(())
+    }
+
+    /// Follows the links of a page that asks not to be indexed. Returns why it is skipped.
+    pub(super) fn follow_unindexed(
+        &mut self,
+        row: &UrlRow,
+        received: &Received,
+        parsed: &Parsed,
+    ) -> Result<Skipped, CrawlError> {
+        self.follow_links(row, parsed, FollowLinks::default(), received.at)?;
+        let detail = Some("the page says noindex".to_owned());
+        Ok(Skipped::new(Reason::Noindex, Some(received.status), detail))
     }
 
     /// The budget of the URL's seed is spent: moves it to the next seed that admits it, or returns why it is skipped. For a seed
@@ -396,7 +422,7 @@ impl Recorder {
         let row = &task.queued.url;
         match self.admit(&row.url, row.kind, self.urls.depth(row.id)?, None) {
             Ok(seed) => {
-                self.requeue(row, seed)?;
+                self.requeue(row, seed, None)?;
                 Ok(None)
             }
             Err(Reason::Scope) => Ok(Some(Skipped::new(Reason::Budget, None, None))),
@@ -430,8 +456,7 @@ impl Recorder {
         &mut self,
         from: &UrlRow,
         parsed: &Parsed,
-        skip: Option<SkipCause>,
-        late: bool,
+        FollowLinks { skip, late }: FollowLinks,
         at: Timestamp,
     ) -> Result<(), CrawlError> {
         let found = Found::page(Some(from.id), self.urls.depth(from.id)? + 1, at);
@@ -555,26 +580,20 @@ impl Recorder {
             (Ok(_), None) => (UrlState::Queued, None),
         };
         let &Found { kind, depth, hops, referrer, at, .. } = found;
-        let found_url = url;
+        let is_late = found.late && kind == UrlKind::Page && state == UrlState::Queued;
+        let late = is_late.then(|| self.group(url)).transpose()?;
         let (url, seed) = (url.as_str(), admitted.ok());
         let new = NewUrl { url, host, kind, state, cause, seed, depth, hops, referrer, at };
-        let late = if found.late && kind == UrlKind::Page && state == UrlState::Queued {
-            Some(self.group(found_url)?)
-        } else {
-            None
-        };
         let id = self.urls.add(self.filter.state(), &new, late)?;
-        if late.is_some() {
+        if let UrlState::Skipped(reason) = state {
+            return Ok(self.builder.skipped(self.filter.state(), (id, url), reason, cause)?);
+        }
+        self.counts.queued += 1;
+        if is_late {
             self.selection.late_hosts.insert(host);
-            self.counts.queued += 1;
             return Ok(());
         }
-        match state {
-            UrlState::Skipped(reason) => {
-                Ok(self.builder.skipped(self.filter.state(), (id, url), reason, cause)?)
-            }
-            UrlState::Queued | UrlState::Judged => self.count_queued(host),
-        }
+        self.report_queued(host)
     }
 
     /// A known URL was found again. A shorter path lowers its depth, and queues it if it was too deep. A page whose links are followed
@@ -609,7 +628,7 @@ impl Recorder {
         if may_requeue {
             let row = UrlLog::row(self.state(), known)?;
             if let Ok(seed) = self.admit(url, row.kind, found.depth, found.seed) {
-                return self.requeue(&UrlRow { depth: found.depth, ..row }, seed);
+                return self.requeue(&UrlRow { depth: found.depth, ..row }, seed, None);
             }
         }
         let skipped = known.state == UrlState::Skipped(Reason::DuplicateLinks);
@@ -619,25 +638,26 @@ impl Recorder {
         Ok(())
     }
 
-    /// Queues a URL that had been skipped.
-    pub(super) fn requeue(&mut self, row: &UrlRow, seed: usize) -> Result<(), CrawlError> {
-        self.urls.requeue(self.filter.state(), row, seed, None)?;
+    /// Queues a URL that had been skipped; with a group, among its late URLs.
+    pub(super) fn requeue(
+        &mut self,
+        row: &UrlRow,
+        seed: usize,
+        late: Option<u32>,
+    ) -> Result<(), CrawlError> {
+        let state = self.filter.state();
+        self.urls.requeue(state, row, seed, late)?;
         if let UrlState::Skipped(reason) = row.state {
-            self.builder.requeued(self.filter.state(), (row.id, row.url.as_str()), reason)?;
+            self.builder.requeued(state, (row.id, row.url.as_str()), reason)?;
         }
-        self.count_queued(row.host)
-    }
-
-    /// Counts a URL that was queued, and remembers its host for the report to the loop.
-    fn count_queued(&mut self, host: HostId) -> Result<(), CrawlError> {
         self.counts.queued += 1;
-        self.report_queued(host)
+        if late.is_none() { self.report_queued(row.host) } else { Ok(()) }
     }
 
     /// Remembers a host of which a URL was queued, for the report to the loop.
     pub(super) fn report_queued(&mut self, host: HostId) -> Result<(), CrawlError> {
         let is_reported = self.queued.last().is_some_and(|last| last.id == host);
-        if !is_reported && !self.urls.is_deferred(host) {
+        if !is_reported && !self.urls.queue.is_deferred(host) {
             self.queued.push(self.state().host_by_id(host)?);
         }
         Ok(())

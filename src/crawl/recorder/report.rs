@@ -57,7 +57,7 @@ impl Recorder {
             let Some(known) = known.filter(is_waiting) else { continue };
             if seeds.len() < SEEDS {
                 let row = UrlLog::row(self.state(), known)?;
-                if self.state().visit(row.id)?.is_some() || self.urls.is_deferred(row.host) {
+                if self.state().visit(row.id)?.is_some() || self.urls.queue.is_deferred(row.host) {
                     continue;
                 }
                 let why = self.tried.get(url.origin().as_str()).cloned().unwrap_or_default();
@@ -74,7 +74,7 @@ impl Recorder {
         let stopped = |host: &DeferredRow| matches!(host.cause, DeferCause::Stopped(_));
         let hosts = self.state().deferred_hosts()?;
         let stopped: Vec<_> = hosts.into_iter().filter(stopped).map(|host| host.host).collect();
-        let mut deferred = self.urls.deferred_hosts();
+        let mut deferred = self.urls.queue.deferred();
         Ok(deferred.any(|(host, urls)| urls > 0 && stopped.contains(&host)))
     }
 }
@@ -143,14 +143,14 @@ fn summarise(
     urls: &UrlLog,
     mut run: Report,
 ) -> Result<Report, CrawlError> {
-    let queued: HashMap<_, _> = urls.deferred_hosts().collect();
+    let queued: HashMap<_, _> = urls.queue.deferred().collect();
     for DeferredRow { host, name, cause, until } in state.deferred_hosts()? {
         let (why, until) = (cause.to_string(), until.into());
         let urls = queued.get(&host).map_or(0, |urls| *urls as u64);
         run.deferred.push(DeferredHost { host: name, why, urls, until });
     }
     let deferred: u64 = run.deferred.iter().map(|host| host.urls).sum();
-    let waiting = [(Reason::Host, deferred), (Reason::Pending, urls.queue_len() - deferred)];
+    let waiting = [(Reason::Host, deferred), (Reason::Pending, urls.queue.len() - deferred)];
     run.counts.skipped.extend(waiting.into_iter().filter(|(_, urls)| *urls > 0));
     Ok(builder.finish(state, run, stored(state, "keeps")?.unwrap_or_default())?)
 }

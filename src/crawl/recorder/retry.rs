@@ -103,7 +103,7 @@ impl Recorder {
             if matches!(row.state, UrlState::Skipped(Reason::Failure | Reason::Status)) {
                 self.counts.failed = self.counts.failed.saturating_sub(1);
             }
-            self.requeue(row, seed)?;
+            self.requeue(row, seed, None)?;
         }
         Ok(())
     }
@@ -124,7 +124,7 @@ impl Recorder {
         for Failure { row, .. } in meant {
             self.take_back(&row, failures.host.is_some())?;
         }
-        if let Some(host) = failures.host.filter(|&host| self.urls.is_deferred(host))
+        if let Some(host) = failures.host.filter(|&host| self.urls.queue.is_deferred(host))
             && self.urls.queued(self.state(), host, 0, 1)?.is_empty()
         {
             // There is nothing to ask it for.
@@ -161,7 +161,7 @@ impl Recorder {
     /// A deferred host is asked again.
     pub(super) fn resume(&mut self, host: HostId) -> Result<Update, CrawlError> {
         if self.state().end_absence(host)? {
-            self.urls.resume_host(host);
+            self.urls.queue.set_deferred(host, false);
         }
         let waits = !self.urls.queued(self.state(), host, 0, 1)?.is_empty();
         let row = waits.then(|| self.state().host_by_id(host)).transpose()?;

@@ -97,10 +97,10 @@ impl Recorder {
             let row = UrlRow { depth: self.urls.depth(id)?, ..row };
             // A seed is admitted by its own list.
             let list = row.seed.filter(|_| row.referrer.is_none());
-            if !self.urls.is_deferred(row.host)
+            if !self.urls.queue.is_deferred(row.host)
                 && let Ok(seed) = self.admit(&row.url, row.kind, row.depth, list)
             {
-                self.requeue(&row, seed)?;
+                self.requeue(&row, seed, None)?;
                 queued += 1;
             }
         }
@@ -151,15 +151,17 @@ impl Recorder {
                 self.record_unchanged(&task, &former, visit.again(at, visit.lost.is_some()))?;
             }
             Outcome::Page(received, parsed) if parsed.extracted.robots.noindex => {
-                self.follow_links(&task.queued.url, &parsed, None, false, received.at)?;
-                let detail = Some("the page says noindex".to_owned());
-                skipped = Some(Skipped::new(Reason::Noindex, Some(received.status), detail));
+                skipped = Some(self.follow_unindexed(&task.queued.url, &received, &parsed)?);
             }
             Outcome::Page(received, parsed) if is_unchanged(visit, &former, &parsed) => {
                 let known = visit.again(received.at, visit.lost.is_some());
                 let (validators, text) = (received.validators, parsed.document.sketch().digest);
                 self.record_unchanged(&task, &former, Visit { validators, text, ..known })?;
-                self.follow_links_of_unchanged(&task.queued.url, &former, &parsed, received.at)?;
+                // As those of a page that was judged so.
+                let row = &task.queued.url;
+                let depth = self.urls.depth(row.id)?;
+                let links = self.action(row.url.as_str(), depth, &former.judgement)?.links;
+                self.follow_links(row, &parsed, links, received.at)?;
             }
             Outcome::Page(received, parsed) => {
                 self.record_changed(&task, &former, (&received, &parsed), exchange.as_ref())?;
@@ -180,13 +182,6 @@ impl Recorder {
         self.counts.asked_again += 1;
         let unanswered = skipped.is_some_and(|skipped| skipped.unanswered);
         self.finish_url(task, false, unanswered)
-    }
-
-    fn archive(&mut self, exchange: Option<&warc::Exchange>) -> Result<(), CrawlError> {
-        if let Some(exchange) = exchange {
-            self.sink.write_exchange(exchange, &warc::Kind::Response)?;
-        }
-        Ok(())
     }
 
     /// The URL has the page again, or still, that is known of it.
@@ -216,19 +211,6 @@ impl Recorder {
         Ok(self.state().set_visit(task.queued.url.id, &visit)?)
     }
 
-    /// Follows the links of a page that has its text still, as those of a page that was judged so.
-    fn follow_links_of_unchanged(
-        &mut self,
-        row: &UrlRow,
-        former: &JudgedDocument,
-        parsed: &Parsed,
-        at: Timestamp,
-    ) -> Result<(), CrawlError> {
-        let depth = self.urls.depth(row.id)?;
-        let links = self.action(row.url.as_str(), depth, &former.judgement)?.links;
-        self.follow_links(row, parsed, links.skip, links.late, at)
-    }
-
     /// The page has another text: it is judged and stored again, in place of its former version.
     fn record_changed(
         &mut self,
@@ -251,7 +233,7 @@ impl Recorder {
         let visit = self.state().visit(row.id)?.ok_or(missing)?;
         self.write_change(task, former, &visit, &change)?;
         self.builder.revisited(Some(ChangeName::Text));
-        self.follow_links(row, parsed, links.skip, links.late, received.at)
+        self.follow_links(row, parsed, links, received.at)
     }
 
     /// There is no page any more, unless a failure may pass: then nothing is known, and the page stays due. What was stored stays.

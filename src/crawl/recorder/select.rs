@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{Recorder, Update};
+use super::{Recorder, Skipped, Update};
 use crate::{
     crawl::{
         frontier::{Recorded, Task},
@@ -15,9 +15,9 @@ use crate::{
     extract::Extracted,
     filter::Judgement,
     learn::{Decision, DeferReason, Learner, LearntRule as Rule, Page, Yielded, link_lines},
-    page::{NormalUrl, Timestamp},
+    page::NormalUrl,
     report::{DeferredUrls, Learnt, LearntRule},
-    state::{HostId, Reason, UrlId, UrlKind, UrlOutcome, UrlRow, UrlState},
+    state::{HostId, Reason, UrlId, UrlKind, UrlRow, UrlState},
 };
 
 /// Deferred URLs are looked at again after so many pages, if more of their site is wanted.
@@ -164,7 +164,7 @@ impl Recorder {
             return Ok(());
         }
         learnt::restore(self.filter.state(), &mut self.selection.learner)?;
-        for host in self.urls.late_hosts() {
+        for host in self.urls.queue.late_hosts() {
             self.release_late(host)?;
         }
         Ok(())
@@ -200,7 +200,7 @@ impl Recorder {
                 Ok(Some(Update::Recorded(Arc::clone(task), recorded, self.counts)))
             }
             Decision::Deferred(by, why) => {
-                self.record_deferred(row, by, &why)?;
+                self.record_deferred(row, by, why)?;
                 self.finish_url(Arc::clone(task), false, false).map(Some)
             }
         }
@@ -216,16 +216,13 @@ impl Recorder {
         &mut self,
         row: &UrlRow,
         by: DeferReason,
-        why: &str,
+        why: String,
     ) -> Result<(), CrawlError> {
         let reason = match by {
             DeferReason::Rule => Reason::Rule,
             DeferReason::LowYield => Reason::LowYield,
         };
-        let (state, at) = (UrlState::Skipped(reason), Timestamp::now());
-        let outcome = UrlOutcome { state, cause: None, detail: Some(why), status: None, at };
-        self.urls.record_outcome(self.filter.state(), row.id, &outcome)?;
-        Ok(self.builder.skipped(self.filter.state(), (row.id, row.url.as_str()), reason, None)?)
+        self.record_skipped(row, &Skipped::new(reason, None, Some(why)))
     }
 
     /// Releases late URLs of hosts whose other URLs are done: of this host, and of hosts that got new late URLs.
@@ -237,7 +234,7 @@ impl Recorder {
         while let Some(host) = self.selection.late_hosts.pop_first() {
             self.release_late_of_host(host)?;
         }
-        if self.selection.pages >= CHECK_INTERVAL || self.urls.queue_len() <= 1 {
+        if self.selection.pages >= CHECK_INTERVAL || self.urls.queue.len() <= 1 {
             self.selection.pages = 0;
             self.requeue_deferred()?;
         }
@@ -245,14 +242,14 @@ impl Recorder {
     }
 
     fn release_late_of_host(&mut self, host: HostId) -> Result<(), CrawlError> {
-        while self.urls.has_fewer(host, self.selection.width) {
+        while self.urls.queue.has_fewer(host, self.selection.width) {
             let Some((id, group, estimate)) = self.next_late(host)? else { break };
             let Some(row) = self.state().url_by_id(id)? else { continue };
             let decision = self.decide(&row.url)?;
             match decision {
                 Decision::Deferred(by, why) if !self.never_defers(row.seed) => {
                     self.counts.queued = self.counts.queued.saturating_sub(1);
-                    self.record_deferred(&row, by, &why)?;
+                    self.record_deferred(&row, by, why)?;
                 }
                 // What is known of it has changed: others come first.
                 Decision::Late(now)
@@ -274,14 +271,15 @@ impl Recorder {
 
     /// Takes out the late URL that promises most.
     fn next_late(&mut self, host: HostId) -> Result<Option<(UrlId, u32, f32)>, CrawlError> {
-        let Some((_, first)) = self.urls.late_groups(host).next() else { return Ok(None) };
+        let Some((_, first)) = self.urls.queue.late_groups(host).next() else { return Ok(None) };
         let Some(row) = self.state().url_by_id(first)? else { return Ok(None) };
         let learner = &self.selection.learner;
         let estimate = |group| learner.estimated_yield(row.url.site(), group);
-        let groups = self.urls.late_groups(host).map(|(group, id)| (estimate(group), group, id));
+        let groups =
+            self.urls.queue.late_groups(host).map(|(group, id)| (estimate(group), group, id));
         let best = groups.max_by(|a, b| a.0.total_cmp(&b.0).then(b.2.cmp(&a.2)));
         let Some((estimate, group, _)) = best else { return Ok(None) };
-        Ok(self.urls.pop_late(host, group).map(|id| (id, group, estimate)))
+        Ok(self.urls.queue.pop_late(host, group).map(|id| (id, group, estimate)))
     }
 
     /// What was learnt, and which URLs are deferred by it, for the report.
@@ -332,12 +330,7 @@ impl Recorder {
                 Decision::Now => self.group(&row.url)?,
             };
             if let Ok(seed) = self.admit(&row.url, row.kind, row.depth, None) {
-                self.urls.requeue(self.filter.state(), &row, seed, Some(group))?;
-                if let UrlState::Skipped(reason) = row.state {
-                    let url = (row.id, row.url.as_str());
-                    self.builder.requeued(self.filter.state(), url, reason)?;
-                }
-                self.counts.queued += 1;
+                self.requeue(&row, seed, Some(group))?;
                 hosts.insert(row.host);
             }
         }

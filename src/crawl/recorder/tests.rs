@@ -208,7 +208,7 @@ fn many_known_urls() {
         "started in {:.2} s of CPU time, {:.2} s, {} URLs wait, {} bytes of memory",
         cpu() - began,
         clock.elapsed().as_secs_f64(),
-        recorder.urls.queue_len(),
+        recorder.urls.queue.len(),
         of_process("status", "VmRSS:", 1024)
     );
 }

@@ -41,12 +41,12 @@ fn urls_wait_in_the_order_in_which_they_were_queued() {
 
     let second = urls.find("http://a/2").unwrap();
     settle(&mut urls, &state, second.id, Reason::Failure);
-    urls.dequeue(a, first[1].0);
+    urls.queue.remove(a, first[1].0);
     assert_eq!(names(waiting(&urls, 0, 9)), ["http://a/1", "http://a/3"]);
     let state_of_second = UrlState::Skipped(Reason::Failure);
     for urls in [urls.reloaded(&state), UrlLog::load(&state).unwrap()] {
         assert_eq!(names(waiting(&urls, 0, 9)), ["http://a/1", "http://a/3"]);
-        assert_eq!((urls.queue_len(), urls.queued(&state, b, 0, 9).unwrap().len()), (3, 1));
+        assert_eq!((urls.queue.len(), urls.queued(&state, b, 0, 9).unwrap().len()), (3, 1));
         assert_eq!(urls.find("http://a/2").unwrap().state, state_of_second);
     }
 }
@@ -61,7 +61,7 @@ fn a_url_that_is_queued_again_comes_last_also_after_a_start() {
     for place in 0..2 {
         let queued = urls.queued(&state, host, 0, 9).unwrap().remove(place);
         settle(&mut urls, &state, ids[0], Reason::Depth);
-        urls.dequeue(host, queued.seq);
+        urls.queue.remove(host, queued.seq);
         urls.requeue(&state, &UrlRow { depth: 7, ..queued.url }, 3, None).unwrap();
     }
     let last = urls.add(&state, &new_url("http://a/3", host), None).unwrap();
@@ -102,10 +102,10 @@ fn hosts_with_urls_rotate_unless_they_are_deferred() {
     assert_eq!(waiting(&urls, 1), [hosts[1]]);
     urls.defer_host(&state, hosts[1], DeferCause::Unanswered(10), Timestamp(7)).unwrap();
     let mut urls = urls.reloaded(&state);
-    assert!(urls.is_deferred(hosts[1]));
+    assert!(urls.queue.is_deferred(hosts[1]));
     assert_eq!(waiting(&urls, 9), [hosts[2], hosts[0]]);
     state.resume_host(&state.deferred_hosts().unwrap()[0]).unwrap();
-    urls.resume_host(hosts[1]);
+    urls.queue.set_deferred(hosts[1], false);
     assert_eq!(waiting(&urls, 9), [hosts[1], hosts[2], hosts[0]]);
     assert_eq!(waiting(&urls.reloaded(&state), 9), [hosts[1], hosts[2], hosts[0]]);
 }
