@@ -7,14 +7,15 @@ use std::{
 };
 
 /// Values of a full block.
-const BLOCK: usize = 1024;
+pub(super) const BLOCK: usize = 1024;
 /// Parts of a map. Each grows by itself, and moves so small a share of the whole.
 const PARTS: usize = 1024;
 
-/// A queue in blocks: growth moves no value, only now and then the list of blocks, and what has left gives its memory back.
+/// A queue in blocks: growth moves no value, only now and then the list of blocks, what has left gives its memory back, and taking one out in
+/// the middle costs no more than its block.
 #[derive(Clone, Debug)]
 pub(super) struct IncrementalQueue<T> {
-    /// None is empty, and all but the first and the last are full.
+    /// None is empty. All but the first and the last are full, unless values were [taken](Self::take) out.
     blocks: VecDeque<VecDeque<T>>,
     len: usize,
 }
@@ -30,6 +31,15 @@ impl<T> IncrementalQueue<T> {
         self.len
     }
 
+    pub(super) fn front(&self) -> Option<&T> {
+        self.blocks.front()?.front()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.blocks.iter().flatten()
+    }
+
+    /// The value at this place, in a queue from which none was [taken](Self::take).
     pub(super) fn get(&self, place: usize) -> Option<&T> {
         let first = self.blocks.front()?.len();
         match place.checked_sub(first) {
@@ -40,9 +50,29 @@ impl<T> IncrementalQueue<T> {
 
     /// The value with this key, in a queue whose keys grow.
     pub(super) fn find<K: Ord>(&self, key: &K, key_of: impl Fn(&T) -> K) -> Option<&T> {
+        let (block, place) = self.place(key, key_of)?;
+        self.blocks[block].get(place)
+    }
+
+    /// Takes out the value with this key, in a queue whose keys grow.
+    pub(super) fn take<K: Ord>(&mut self, key: &K, key_of: impl Fn(&T) -> K) -> Option<T> {
+        let (number, place) = self.place(key, key_of)?;
+        let block = &mut self.blocks[number];
+        let taken = block.remove(place);
+        self.len -= 1;
+        if block.is_empty() {
+            self.blocks.remove(number);
+        } else if block.capacity() > 2 * block.len() {
+            block.shrink_to_fit();
+        }
+        taken
+    }
+
+    /// The block of the value with this key, and its place there.
+    fn place<K: Ord>(&self, key: &K, key_of: impl Fn(&T) -> K) -> Option<(usize, usize)> {
         let is_up_to = |block: &VecDeque<T>| block.front().is_some_and(|it| key_of(it) <= *key);
-        let block = &self.blocks[self.blocks.partition_point(is_up_to).checked_sub(1)?];
-        block.get(block.binary_search_by_key(key, key_of).ok()?)
+        let block = self.blocks.partition_point(is_up_to).checked_sub(1)?;
+        Some((block, self.blocks[block].binary_search_by_key(key, key_of).ok()?))
     }
 
     /// Adds a value at the end.
@@ -95,6 +125,14 @@ impl<K: Eq + Hash, V> IncrementalMap<K, V> {
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.parts.iter().map(HashMap::len).sum()
+    }
+}
+
+#[cfg(test)]
+impl<T> IncrementalQueue<T> {
+    /// For how many there is room.
+    pub(super) fn room(&self) -> usize {
+        self.blocks.iter().map(VecDeque::capacity).sum()
     }
 }
 

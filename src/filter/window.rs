@@ -8,22 +8,18 @@
 //! each document. A commit drops rows of `signatures` and `digests` that have left the window, and of `documents` unless a crawl keeps them
 //! for its report. `templates` does not depend on the window.
 
-use std::{
-    collections::{BTreeSet, VecDeque},
-    num::NonZeroU64,
-    time::Duration,
-};
+use std::{collections::BTreeSet, num::NonZeroU64, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use super::document::{Key, OriginKey};
+use super::{
+    document::{Key, OriginKey},
+    incremental::IncrementalQueue,
+};
 use crate::{
     fingerprint::Signature,
     page::{DocId, Timestamp},
 };
-
-/// Representatives of a full block: 72 KiB.
-const BLOCK: usize = 1024;
 
 /// How far back the filter remembers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -108,7 +104,8 @@ impl Packed {
 #[derive(Clone, Debug)]
 pub(super) struct Window {
     options: WindowOptions,
-    queue: Queue,
+    /// By number. A full block has 72 KiB.
+    queue: IncrementalQueue<Packed>,
     /// How many of them have a sketch.
     articles: usize,
     /// Those after the oldest that were taken out.
@@ -118,7 +115,7 @@ pub(super) struct Window {
 
 impl Window {
     pub(super) fn new(options: WindowOptions) -> Self {
-        let (queue, taken) = (Queue::default(), BTreeSet::new());
+        let (queue, taken) = (IncrementalQueue::default(), BTreeSet::new());
         Self { options, queue, articles: 0, taken, clock: Timestamp(i64::MIN) }
     }
 
@@ -156,7 +153,8 @@ impl Window {
     }
 
     fn pop(&mut self) {
-        let has_article = self.queue.pop().is_some_and(|packed| packed.unpacked().has_article);
+        let front = self.queue.pop_if(|_| true);
+        let has_article = front.is_some_and(|packed| packed.unpacked().has_article);
         self.articles -= usize::from(has_article);
         self.forget_taken();
     }
@@ -173,7 +171,7 @@ impl Window {
 
     /// Removes a representative.
     pub(super) fn take(&mut self, id: DocId) -> Option<Representative> {
-        let taken = self.queue.take(id)?.unpacked();
+        let taken = self.queue.take(&id, Packed::id)?.unpacked();
         self.articles -= usize::from(taken.has_article);
         self.taken.insert(id);
         self.forget_taken();
@@ -187,7 +185,7 @@ impl Window {
 
     /// The representative of this number, if it is in the window.
     pub(super) fn get(&self, id: DocId) -> Option<Representative> {
-        self.queue.find(id).map(Packed::unpacked)
+        self.queue.find(&id, Packed::id).map(Packed::unpacked)
     }
 
     /// All representatives, oldest first.
@@ -196,7 +194,7 @@ impl Window {
     }
 
     pub(super) fn len(&self) -> usize {
-        self.queue.len
+        self.queue.len()
     }
 
     /// How many representatives have a sketch.
@@ -207,83 +205,6 @@ impl Window {
     /// How many representatives it may hold.
     pub(super) fn capacity(&self) -> u64 {
         self.options.entries.get()
-    }
-}
-
-/// A queue of representatives by number, in blocks: growth copies nothing, what has left gives its memory back, and removing one in the
-/// middle costs no more than its block.
-#[derive(Clone, Debug, Default)]
-struct Queue {
-    /// None is empty.
-    blocks: VecDeque<Block>,
-    len: usize,
-}
-
-#[derive(Clone, Debug)]
-struct Block {
-    /// No representative of this block or of a later one has a lower number.
-    first: DocId,
-    packed: VecDeque<Packed>,
-}
-
-impl Queue {
-    /// Numbers grow from call to call.
-    fn push(&mut self, packed: Packed) {
-        match self.blocks.back_mut() {
-            Some(block) if block.packed.len() < BLOCK => block.packed.push_back(packed),
-            _ => {
-                let mut block = VecDeque::with_capacity(BLOCK);
-                block.push_back(packed);
-                self.blocks.push_back(Block { first: packed.id(), packed: block });
-            }
-        }
-        self.len += 1;
-    }
-
-    fn front(&self) -> Option<&Packed> {
-        self.blocks.front()?.packed.front()
-    }
-
-    fn pop(&mut self) -> Option<Packed> {
-        let front = self.blocks.front_mut()?.packed.pop_front();
-        self.len -= 1;
-        self.drop_if_empty(0);
-        front
-    }
-
-    /// The one of this number.
-    fn find(&self, id: DocId) -> Option<&Packed> {
-        let (block, place) = self.place(id)?;
-        Some(&self.blocks[block].packed[place])
-    }
-
-    /// Takes out the one of this number.
-    fn take(&mut self, id: DocId) -> Option<Packed> {
-        let (number, place) = self.place(id)?;
-        let packed = &mut self.blocks[number].packed;
-        let taken = packed.remove(place);
-        if packed.capacity() > 2 * packed.len() {
-            packed.shrink_to_fit();
-        }
-        self.len -= 1;
-        self.drop_if_empty(number);
-        taken
-    }
-
-    fn iter(&self) -> impl Iterator<Item = &Packed> {
-        self.blocks.iter().flat_map(|block| &block.packed)
-    }
-
-    fn drop_if_empty(&mut self, number: usize) {
-        if self.blocks[number].packed.is_empty() {
-            self.blocks.remove(number);
-        }
-    }
-
-    /// The block and the place in it of the one of this number.
-    fn place(&self, id: DocId) -> Option<(usize, usize)> {
-        let block = self.blocks.partition_point(|block| block.first <= id).checked_sub(1)?;
-        Some((block, self.blocks[block].packed.binary_search_by_key(&id, Packed::id).ok()?))
     }
 }
 
@@ -332,18 +253,11 @@ mod age {
 }
 
 #[cfg(test)]
-impl Queue {
-    /// For how many there is room.
-    fn room(&self) -> usize {
-        self.blocks.iter().map(|block| block.packed.capacity()).sum()
-    }
-}
-
-#[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::filter::incremental::BLOCK;
 
     fn packed(id: u64) -> Packed {
         let (id, at) = (DocId(id), Timestamp(0));
@@ -364,7 +278,7 @@ mod tests {
             taken in prop::collection::vec((0..10_000_usize, any::<bool>()), 0..6000),
             clustered in any::<bool>(),
         ) {
-            let mut queue = Queue::default();
+            let mut queue = IncrementalQueue::default();
             let mut model = std::collections::BTreeSet::new();
             let ids: Vec<u64> = gaps.iter().scan(0, |id, gap| { *id += gap; Some(*id) }).collect();
             for &id in &ids {
@@ -375,20 +289,20 @@ mod tests {
                 let of = if clustered { of / 8 + 2_000 } else { of };
                 let Some(&id) = ids.get(of * ids.len() / 10_000) else { continue };
                 if pops && number % 16 == 0 {
-                    prop_assert_eq!(queue.pop().map(|packed| packed.id().0), model.pop_first());
+                    prop_assert_eq!(queue.pop_if(|_| true).map(|packed| packed.id().0), model.pop_first());
                 } else {
-                    let taken = queue.take(DocId(id)).map(|packed| packed.id().0);
+                    let taken = queue.take(&DocId(id), Packed::id).map(|packed| packed.id().0);
                     prop_assert_eq!(taken, model.take(&id));
                 }
                 prop_assert_eq!(queue.front().map(|packed| packed.id().0), model.first().copied());
             }
-            prop_assert_eq!(queue.len, model.len());
+            prop_assert_eq!(queue.len(), model.len());
             prop_assert!(queue.iter().map(|packed| packed.id().0).eq(model.iter().copied()));
             for id in ids.iter().flat_map(|&id| [id - 1, id, id + 1]).chain([0, u64::MAX]) {
-                let found = queue.find(DocId(id)).map(|packed| packed.id().0);
+                let found = queue.find(&DocId(id), Packed::id).map(|packed| packed.id().0);
                 prop_assert_eq!(found, model.get(&id).copied());
             }
-            prop_assert!(queue.room() <= 3 * queue.len + 3 * BLOCK, "{} for {}", queue.room(), queue.len);
+            prop_assert!(queue.room() <= 3 * queue.len() + 3 * BLOCK, "{} for {}", queue.room(), queue.len());
         }
     }
 }
