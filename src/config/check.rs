@@ -11,8 +11,9 @@ use url::{Host, Url};
 
 use super::{
     Config,
-    draft::{ConfigError, Draft, Invalid, Problem, Text},
+    draft::Draft,
     hints::explain,
+    text::{ConfigError, Invalid, Problem, Text},
 };
 use crate::{
     crawl::{

@@ -12,7 +12,7 @@ use toml::{
 
 use super::{
     DEFAULT,
-    draft::{ConfigError, Problem, Text, merge, path_in},
+    text::{ConfigError, Problem, Text, merge, path_in},
 };
 
 /// A configuration with every key: the bundled one, including the examples in its comments.

@@ -24,6 +24,7 @@ mod check;
 mod draft;
 mod hints;
 mod schema;
+mod text;
 
 use std::path::PathBuf;
 
@@ -35,8 +36,9 @@ use crate::{
 };
 
 pub(crate) use check::is_contact;
-pub use draft::{ConfigError, Draft, Invalid};
+pub use draft::Draft;
 pub use schema::schema;
+pub use text::{ConfigError, Invalid};
 
 /// Every key with its default and what it means, as TOML.
 pub const DEFAULT: &str = include_str!("../../config/default.toml");

@@ -4,8 +4,8 @@ use std::{convert::Infallible, iter};
 
 use super::{
     article::ArticleSketch,
-    document::Key,
     incremental::{IncrementalMap, IncrementalQueue},
+    key::Key,
     verdict::{Facts, Kind, Match, Step, Verdict},
 };
 use crate::{fingerprint::Digest, page::DocId};

@@ -15,7 +15,7 @@ use super::{
     },
     digests::{Digests, Horizon, Known},
     document::{Document, Documents},
-    document::{Key, OriginKey},
+    key::{Key, OriginKey},
     options::Options,
     rule::Rule,
     templates::{Bounds, Share, TemplateChange, TemplateSample, Templates},

@@ -29,6 +29,7 @@ mod digests;
 mod document;
 mod engine;
 mod incremental;
+mod key;
 mod options;
 mod rule;
 mod stream;
@@ -51,12 +52,13 @@ pub(crate) use article::{
     WORD,
 };
 pub(crate) use digests::{Digests, Horizon, Known, MemoryDigests};
-pub(crate) use document::OriginKey;
-pub use document::{Document, Documents, Key};
+pub use document::{Document, Documents};
 #[cfg(feature = "cli")]
 pub(crate) use engine::ComparedArticles;
 pub use engine::Engine;
 pub(crate) use engine::{Change, Position};
+pub use key::Key;
+pub(crate) use key::OriginKey;
 pub use options::{MemoryError, Mode, Options, OptionsError, Radius, RadiusError};
 pub use rule::Rule;
 pub use stream::{Judge, Judged, NearDedup, NearDupExt};

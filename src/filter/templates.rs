@@ -11,7 +11,7 @@ use std::{collections::HashMap, num::NonZeroUsize};
 
 use super::{
     article::OriginRelation,
-    document::{Key, OriginKey},
+    key::{Key, OriginKey},
 };
 use crate::page::DocId;
 

@@ -8,10 +8,10 @@ use std::{
 
 use super::{
     Audit, Candidate, Index,
-    bits::sample,
     growth::GrowingTables,
     memory::RefusedError,
     plan::{IndexError, MAX_SCANNED, Plan},
+    probes::sample,
     queue::Queue,
     search::{Found, scan, search},
     simd::Simd,

@@ -8,9 +8,9 @@
 use std::{collections::VecDeque, io, ops::Range};
 
 use super::{
-    bits::sample,
     memory::probe,
     plan::{MAX_SCANNED, Plan},
+    probes::sample,
     queue::Queue,
     simd::prefetch,
     tables::Tables,

@@ -25,7 +25,7 @@
 //! differs in each key by more than was probed, so that few differing bits are left for any one of the others. That is why a tag begins
 //! with bits of the next key: in most buckets of a query its first 16 bits alone are compared, and the rest is not read.
 //!
-//! **Bit selection** (`bits.rs`). Fingerprints of texts are skewed: texts of one language share words, and so bits. Keys are made of the bits
+//! **Bit selection** (`probes.rs`). Fingerprints of texts are skewed: texts of one language share words, and so bits. Keys are made of the bits
 //! that differ most often in a sample of the window, and those that are probed farthest get the best. (The sample is taken when tables are made, at
 //! an eighth of their size. If a window changes its language altogether, buckets become fuller and queries slower; nothing is missed.)
 //!
@@ -59,7 +59,6 @@
 //! one does not enter and is counted in the [`Audit`]. So no value takes more than 256 entries in each table, and a query returns at most 256 equal
 //! ones. Values that are near each other and not equal have no such limit: a query returns all within its radius.
 
-mod bits;
 mod block_index;
 mod buckets;
 mod growth;

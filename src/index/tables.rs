@@ -8,9 +8,8 @@
 use std::{io, ops::Range};
 
 use super::{
-    bits::{Permutation, places},
     buckets::{Bucket, Pages},
-    probes::{MAX_PROBE, Probe, probes, radii},
+    probes::{MAX_PROBE, Permutation, Probe, places, probes, radii},
     queue::Queue,
     simd::prefetch,
 };

@@ -3,7 +3,6 @@
 //! `Documents` yields one document after another from files and standard input; `Chunks` reads them ahead on a thread. An input
 //! that cannot be read is an error item with its place, and reading continues after it. Memory is bounded, whatever the input holds.
 
-mod chunks;
 mod lines;
 mod prepare;
 mod replay;
@@ -22,11 +21,10 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::page::Timestamp;
 
-pub(crate) use chunks::Chunks;
 #[cfg(feature = "serve")]
 pub(crate) use lines::parse as document;
 pub(crate) use lines::{LineError, Names};
-pub(crate) use prepare::{Preparation, Prepared, extracted};
+pub(crate) use prepare::{Chunks, Preparation, Prepared, extracted};
 pub(crate) use walk::{Documents, Reading, is_html};
 pub(crate) use warc::Skipped;
 

@@ -7,9 +7,8 @@ use futures_util::{FutureExt, stream};
 use reqwest::header::{CONTENT_ENCODING, HeaderMap, HeaderName, HeaderValue, TRANSFER_ENCODING};
 
 use super::{
-    body::Budget,
-    body::{self, Coding},
-    response::{Extent, content_type},
+    body::{self, Budget, Coding, Extent},
+    response::content_type,
 };
 
 /// A response with its head, as HTTP/1 has it.

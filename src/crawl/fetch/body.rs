@@ -32,8 +32,6 @@ use tokio::{
 };
 use tokio_util::io::StreamReader;
 
-use super::response::Extent;
-
 /// Bytes decoded in one step, and the first allocation for a body.
 const STEP: usize = 32 << 10;
 
@@ -45,6 +43,17 @@ const MAX_RATIO: usize = 200;
 
 /// Window of a zstd frame, as a power of two: 8 MiB, the most a server may use (RFC 9659).
 const ZSTD_WINDOW_LOG: u32 = 23;
+
+/// How much of a body was kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// All of it.
+    Whole,
+    /// As many bytes as the limit allows; there would have been more.
+    Cut,
+    /// Nothing, because it is not needed: the status is not 2xx, or a page was requested and this is not HTML.
+    Skipped,
+}
 
 /// The content codings that are understood (RFC 9110, section 8.4.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

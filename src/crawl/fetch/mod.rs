@@ -45,10 +45,11 @@ use crate::{
 
 #[cfg(feature = "cli")]
 pub(crate) use archived::{Archived, fields};
+pub use body::Extent;
 pub(super) use body::Share;
 pub use failure::{Contact, FetchError};
 pub use proxy::{BadProxy, Proxy};
-pub use response::{Extent, Response, is_html};
+pub use response::{Response, is_html};
 
 use address::{Guard, Source};
 use body::{Budget, Coding, PAGES, SITEMAPS};

@@ -17,7 +17,7 @@ use reqwest::{
 };
 use url::{Position, Url};
 
-use super::body::Share;
+use super::body::{Extent, Share};
 use crate::{
     page::{Timestamp, Validators},
     sink::warc::Exchange,
@@ -56,17 +56,6 @@ pub struct Response {
     pub extent: Extent,
     /// The memory that the body holds of the budget for all.
     pub(in crate::crawl) share: Option<Arc<Share>>,
-}
-
-/// How much of a body was kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Extent {
-    /// All of it.
-    Whole,
-    /// As many bytes as the limit allows; there would have been more.
-    Cut,
-    /// Nothing, because it is not needed: the status is not 2xx, or a page was requested and this is not HTML.
-    Skipped,
 }
 
 impl Response {

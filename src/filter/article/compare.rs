@@ -6,7 +6,7 @@ use super::{
     ArticleSketch, Leaf, TargetFigures, Targets,
     tokens::{Token, WORD, hashed_passages},
 };
-use crate::filter::document::OriginKey;
+use crate::filter::key::OriginKey;
 
 /// What pages of two origins share counts in runs of at least this weight, and only if it weighs at least this much together.
 const RUN: usize = 12 * WORD;
