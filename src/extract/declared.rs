@@ -49,6 +49,8 @@ pub(super) enum Declaration {
     List = 8,
     /// Questions with their answers, by one author.
     Answers = 16,
+    /// By Open Graph something other than an article.
+    Website = 32,
 }
 
 impl Declared {
@@ -72,7 +74,7 @@ impl Declared {
         }
     }
 
-    /// Reads the name of a type in schema.org's vocabulary.
+    /// Reads the name of a type in schema.org's vocabulary, or `website` in Open Graph's.
     pub(super) fn is_of_type(&mut self, name: &str) {
         let name = name.rsplit(['/', '#', ':']).next().unwrap_or_default();
         self.kinds |= match name {
@@ -80,6 +82,7 @@ impl Declared {
             // Its questions are those of one author.
             "FAQPage" => Declaration::Answers as u8,
             "Product" | "ProductGroup" | "IndividualProduct" => Declaration::Product as u8,
+            "website" => Declaration::Website as u8,
             "CollectionPage" | "SearchResultsPage" => Declaration::List as u8,
             "Article" | "NewsArticle" | "BlogPosting" | "TechArticle" | "ReportageNewsArticle" => {
                 Declaration::Article as u8

@@ -3,7 +3,9 @@
 //! Only what an element says of itself counts: its attributes and its inline style. Style sheets are not read.
 
 use html5ever::{LocalName, local_name};
-use scraper::{ElementRef, Node};
+use scraper::{ElementRef, Node, node::Element};
+
+use super::boilerplate::attribute;
 
 /// A hidden `span` with more text than this is no word among alternatives.
 const ALTERNATIVE: usize = 200;
@@ -19,6 +21,8 @@ const OUT_OF_SIGHT: f32 = 900.0;
 /// A hidden `span` with a sentence counts as shown: it is one of several alternatives from which a script chooses (the key on this or that
 /// system), and the sentence would have a gap without it. Things that pages really hide (dialogs, menus, templates) are blocks.
 ///
+/// Neither are panels that readers open, nor parts of the page that a script only moves.
+///
 /// The page itself is never hidden: a script shows it later.
 pub(super) fn is_hidden(node: ElementRef<'_>) -> bool {
     let element = node.value();
@@ -32,9 +36,26 @@ pub(super) fn is_hidden(node: ElementRef<'_>) -> bool {
                     && name.local == local_name!("hidden")
                     && text_of(node, ALTERNATIVE).len() <= ALTERNATIVE
             };
-            hides(&name.local, value) && !is_alternative()
+            let is_shown_later = || {
+                name.local != local_name!("aria-hidden")
+                    && (is_panel(element) || is_streamed(element))
+            };
+            hides(&name.local, value) && !is_alternative() && !is_shown_later()
         }),
     }
+}
+
+/// Whether the element is a panel that readers open: a tab, or a part of an accordion.
+fn is_panel(element: &Element) -> bool {
+    attribute(element, &local_name!("role"))
+        .is_some_and(|role| matches!(role.trim(), "tabpanel" | "region"))
+}
+
+/// Whether the element is a part of the page that came late, and that a script moves to its place: React names them `S:0`, `S:1a`.
+fn is_streamed(element: &Element) -> bool {
+    attribute(element, &local_name!("id")).and_then(|id| id.strip_prefix("S:")).is_some_and(
+        |number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_hexdigit()),
+    )
 }
 
 /// Whether an attribute hides its element.

@@ -9,6 +9,7 @@ use super::{
     declared::{Declaration, Declared, Found},
     kinds::PageKind,
     labels::Label,
+    marks::Marks,
     measure::{Sum, measure_segments, sum_by_block},
     text::{Segment, Writer},
 };
@@ -315,9 +316,13 @@ fn credible_hints(
         let is_greater_part = sum.prose >= LEAST && sum.prose * 2 >= sums[0].prose;
         let is_declared = sum.prose >= shown[index].prose + DECLARED * 9 / 10;
         let is_card = kind == PageKind::Discussion && block.marks.is_card() && sum.bytes > NAME;
+        let are_reviews = kind == PageKind::Product
+            && block.marks.has(Marks::REVIEWS)
+            && block.kind != Kind::Heading;
         hints[index] = inherited.max(match block.hint {
             _ if block.is_consent => Hint::Boilerplate,
             Hint::None if is_card && !is_greater_part => Hint::Aside,
+            Hint::None if are_reviews && !is_greater_part => Hint::Aside,
             _ if is_declared || holds_body[index] => Hint::None,
             Hint::Aside if is_greater_part => Hint::None,
             Hint::Aside
@@ -351,11 +356,13 @@ fn credible_hints(
     hints
 }
 
-/// Ignores names by which most of the prose of the page, or of its named body, stands beside the text: page builders name every part a
+/// Ignores names by which most of the prose of the page, of its named body or of its main content stands beside the text: page builders name every part a
 /// widget. A short article between teasers is not such a page, because teasers are links.
 fn ignore_builders(blocks: &[Block], sums: &[Sum], shown: &[Sum], hints: &mut [Hint]) {
     let body = named_body(blocks, hints, shown, shown);
-    for root in [Some(0), body].into_iter().flatten() {
+    let main = only_one(blocks, hints, Landmark::Article)
+        .or_else(|| only_one(blocks, hints, Landmark::Main));
+    for root in [Some(0), body, main].into_iter().flatten() {
         let (mut beside, mut rest, mut at) = (Vec::new(), sums[root].prose, root + 1);
         while at < blocks[root].end {
             let (hint, sum) = (hints[at], sums[at]);

@@ -27,10 +27,12 @@ const LEAST_POST: usize = 20;
 const MOST_STEPS: usize = 4;
 /// Prose that a page has if it is more than a stub; see [`is_discussion`].
 const MUCH: usize = 1500;
+/// Headings that are links, by which a page is a list.
+const TITLES: usize = 5;
 
 impl PageKind {
     pub(super) fn of(blocks: &[Block], sums: &[Sum], declared: &Declared) -> Self {
-        let has = |mark: u8| {
+        let has = |mark: u16| {
             blocks.iter().any(|block| block.marks.has(mark) && block.hint != Hint::Boilerplate)
         };
         if declared.says(Declaration::Discussion) || is_discussion(blocks, sums) {
@@ -44,10 +46,21 @@ impl PageKind {
             Self::List
         } else if !declared.says(Declaration::Article) && has(Marks::SKU) && has(Marks::PRICE) {
             Self::Product
+        } else if declared.says(Declaration::Website)
+            && !declared.says(Declaration::Article)
+            && !declared.says(Declaration::Product)
+            && lists_titles(&sums[0])
+        {
+            Self::List
         } else {
             Self::Article
         }
     }
+}
+
+/// Whether the page has the titles of several others, and hardly any headings besides.
+fn lists_titles(page: &Sum) -> bool {
+    page.linked_headings >= TITLES && page.linked_headings * 2 >= page.headings
 }
 
 /// Whether the page is a discussion: it is named so, and consists of comments, or of what is named so.
@@ -68,7 +81,7 @@ fn is_discussion(blocks: &[Block], sums: &[Sum]) -> bool {
             end = blocks[index].end;
         }
     }
-    most * 2 >= sums[0].prose.max(MUCH)
+    most * 3 >= sums[0].prose.max(MUCH)
         || (most > 0 && comments * 3 >= sums[0].prose * 2)
         || (of_forum > 0 && of_forum * 2 >= sums[0].prose)
 }

@@ -17,6 +17,7 @@ static KINDS: LazyLock<Words<Word>> = LazyLock::new(|| {
         "goods" => Word::Goods,
         "sku" => Word::Sku,
         "price" => Word::Price,
+        "reviews" => Word::Reviews,
         _ => Word::List,
     })
 });
@@ -32,24 +33,27 @@ enum Word {
     Goods,
     Sku,
     Price,
+    Reviews,
     List,
 }
 
 /// What the names of an element say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Marks(u8);
+pub(super) struct Marks(u16);
 
 impl Marks {
-    pub(super) const DISCUSSION: u8 = 1;
-    pub(super) const THREAD: u8 = 2;
-    pub(super) const CARD: u8 = 4;
-    pub(super) const GOODS: u8 = 8;
-    pub(super) const PRICE: u8 = 16;
-    pub(super) const LIST: u8 = 32;
+    pub(super) const DISCUSSION: u16 = 1;
+    pub(super) const THREAD: u16 = 2;
+    pub(super) const CARD: u16 = 4;
+    pub(super) const GOODS: u16 = 8;
+    pub(super) const PRICE: u16 = 16;
+    pub(super) const LIST: u16 = 32;
     /// A page of one product.
-    pub(super) const SKU: u8 = 64;
+    pub(super) const SKU: u16 = 64;
     /// The text of a post, by microdata.
-    pub(super) const POST: u8 = 128;
+    pub(super) const POST: u16 = 128;
+    /// What buyers wrote.
+    pub(super) const REVIEWS: u16 = 256;
 
     pub(super) fn of(element: &Element) -> Self {
         let is_outermost = matches!(element.name.local, names!("html" "body" "main"));
@@ -77,7 +81,7 @@ impl Marks {
     }
 
     /// Whether it has one of these marks.
-    pub(super) fn has(self, mark: u8) -> bool {
+    pub(super) fn has(self, mark: u16) -> bool {
         self.0 & mark != 0
     }
 
@@ -92,17 +96,21 @@ impl Marks {
     }
 }
 
-fn marks_of(name: &str, lower: &str) -> u8 {
+fn marks_of(name: &str, lower: &str) -> u16 {
     let (mut marks, mut words, mut of_user, mut has_user) = (0, 0, 0, false);
     for (start, end) in words_of(name) {
         words += 1;
         match KINDS.get(&lower[start..end]) {
+            // At a capital, "QA" is a part of a generated name.
+            Some(Word::Discussion)
+                if end - start == 2 && start > 0 && !name[..start].ends_with(['-', '_']) => {}
             Some(Word::Discussion) => marks |= Marks::DISCUSSION,
             Some(Word::Thread) => marks |= Marks::THREAD,
             Some(Word::Card) => marks |= Marks::CARD,
             Some(Word::Goods) => marks |= Marks::GOODS,
             Some(Word::Sku) => marks |= Marks::GOODS | Marks::SKU,
             Some(Word::Price) => marks |= Marks::PRICE,
+            Some(Word::Reviews) => marks |= Marks::REVIEWS,
             Some(Word::List) => marks |= Marks::LIST,
             Some(word @ (Word::User | Word::OfUser)) => {
                 of_user += 1;

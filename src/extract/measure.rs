@@ -101,6 +101,23 @@ pub(super) fn sum_by_block<T: Copy + Default + AddAssign>(
     sums
 }
 
+/// The prose of each container that is not in a container inside it.
+pub(super) fn own_prose(blocks: &[Block], sums: &[Sum]) -> Vec<usize> {
+    let may_hold = |block: usize| matches!(blocks[block].kind, Kind::Container | Kind::Cell);
+    let mut own: Vec<usize> = sums.iter().map(|sum| sum.prose).collect();
+    let mut holders = vec![0; blocks.len()];
+    for index in 1..blocks.len() {
+        let parent = blocks[index].parent;
+        holders[index] = if may_hold(parent) { parent } else { holders[parent] };
+        if may_hold(index) {
+            own[holders[index]] -= sums[index].prose;
+        } else {
+            own[index] = 0;
+        }
+    }
+    own
+}
+
 /// How many bytes of a line are prose: all outside of links if it is long or a sentence, half in cells and code, few otherwise, none
 /// in a heading or if most of the line is links.
 fn prose(text: &str, linked: usize, kind: Kind) -> usize {

@@ -35,7 +35,7 @@ use super::{
     kinds::{PageKind, is_thread},
     labels::{Label, label_of},
     marks::Marks,
-    measure::{Sum, sum_by_block},
+    measure::{Sum, own_prose, sum_by_block},
     text::{Segment, Writer},
 };
 
@@ -64,6 +64,11 @@ const FIELD: usize = 100;
 const SHORT_FIELD: usize = 60;
 /// So often what is no text recurs in a discussion.
 const FIELDS: usize = 3;
+/// Prose that may be all that readers wrote, besides what recurs.
+const LEAST_REST: usize = 60;
+/// A named body with less prose than this is not the article if another element has as much as the second figure.
+const EMPTY_BODY: usize = 300;
+const OTHER_TEXT: usize = 1500;
 
 /// Returns for each segment whether it belongs to the body text.
 pub(super) fn choose(blocks: Vec<Block>, writer: &Writer, declared: &Declared) -> Vec<bool> {
@@ -93,9 +98,11 @@ pub(super) fn choose(blocks: Vec<Block>, writer: &Writer, declared: &Declared) -
     }
     let weights = page.weights();
     let plain = page.plain();
-    let root = named
-        .or_else(|| page.main(&weights))
-        .unwrap_or_else(|| if kind == PageKind::List { page.around_posts() } else { 0 });
+    let root = named.or_else(|| page.main(&weights)).unwrap_or_else(|| match kind {
+        PageKind::List => page.around_posts(),
+        PageKind::Discussion => page.thread(),
+        _ => 0,
+    });
     if kind == PageKind::Discussion
         && let Some(mut posts) = page.posts(&weights, declared)
     {
@@ -115,6 +122,9 @@ pub(super) fn choose(blocks: Vec<Block>, writer: &Writer, declared: &Declared) -
     page.drop_labels(&labels, &mut keeps);
     if kind == PageKind::Discussion || kind == PageKind::Article && is_thread(&blocks, &sums) {
         page.drop_fields(&mut keeps);
+        if let Some(title) = page.title(declared) {
+            keeps[title] = true;
+        }
     }
     let kept = page.bytes(&keeps);
     // A named body may hold nothing but what stands beside a text.
@@ -129,7 +139,8 @@ fn named_in(
     sums: &[Sum],
     shown: &[Sum],
 ) -> Option<usize> {
-    let body = named_body(blocks, hints, sums, shown);
+    let body = named_body(blocks, hints, sums, shown)
+        .filter(|&body| !is_beside_text(blocks, hints, shown, body));
     match kind {
         PageKind::List => None,
         PageKind::Discussion => body.filter(|&body| {
@@ -139,13 +150,27 @@ fn named_in(
     }
 }
 
+/// Whether a block is a note on the article: it has little text, and another element much.
+fn is_beside_text(blocks: &[Block], hints: &[Hint], sums: &[Sum], body: usize) -> bool {
+    if sums[body].prose >= EMPTY_BODY || sums[0].prose < OTHER_TEXT {
+        return false;
+    }
+    let own = own_prose(blocks, sums);
+    (1..blocks.len()).any(|block| {
+        let is_inside = (body..blocks[body].end).contains(&block);
+        let is_text = hints[block] == Hint::None && sums[block].linked * 4 <= sums[block].bytes;
+        !is_inside && is_text && own[block] >= OTHER_TEXT
+    })
+}
+
 /// Whether readers wrote more around a block than it has.
 fn has_comments_around(blocks: &[Block], hints: &[Hint], sums: &[Sum], body: usize) -> bool {
+    let is_of_readers =
+        |block: &Block| block.hint == Hint::Comments || block.marks.has(Marks::DISCUSSION);
     let (mut at, mut comments) = (1, 0);
     while at < blocks.len() {
         let holds_body = (at..blocks[at].end).contains(&body);
-        let are_comments =
-            blocks[at].hint == Hint::Comments && hints[at] == Hint::None && !holds_body;
+        let are_comments = is_of_readers(&blocks[at]) && hints[at] == Hint::None && !holds_body;
         comments += if are_comments { sums[at].prose } else { 0 };
         at = if are_comments || at == body { blocks[at].end } else { at + 1 };
     }
@@ -226,6 +251,25 @@ impl Measured<'_> {
             |&block: &usize| self.blocks[block].is_body && self.hints[block] == Hint::None;
         let mut posts = (1..self.blocks.len()).filter(is_post);
         let (Some(first), Some(last)) = (posts.next(), posts.next_back()) else { return 0 };
+        self.around(first, last)
+    }
+
+    /// The innermost block with all that the software of a forum names so, and with nothing named so around it.
+    fn thread(&self) -> usize {
+        let (mut first, mut last) = (None, 0);
+        for block in (1..self.blocks.len()).rev() {
+            let is_named =
+                self.blocks[block].marks.has(Marks::THREAD) && self.hints[block] == Hint::None;
+            if is_named && first.is_none_or(|next| next >= self.blocks[block].end) {
+                last = last.max(block);
+                first = Some(block);
+            }
+        }
+        first.map_or(0, |first| self.around(first, last))
+    }
+
+    /// The innermost block with both blocks.
+    fn around(&self, first: usize, last: usize) -> usize {
         let mut block = first;
         while block > 0 && last >= self.blocks[block].end {
             block = self.blocks[block].parent;
@@ -456,8 +500,13 @@ impl Measured<'_> {
         for index in (0..keeps.len()).filter(is_line).filter(is_field) {
             rest[index] = false;
         }
-        // Posts of a word or two look the same.
-        if self.bytes(&rest) * 3 >= self.bytes(keeps) {
+        let prose: usize = (0..rest.len())
+            .filter(|&index| rest[index])
+            .map(|index| self.segments[index].prose)
+            .sum();
+        let bytes = self.bytes(&rest);
+        // Posts of a word or two look the same, unless what is left is text.
+        if bytes * 3 >= self.bytes(keeps) || (prose >= LEAST_REST && prose * 4 >= bytes * 3) {
             keeps.copy_from_slice(&rest);
         }
     }

@@ -246,6 +246,9 @@ impl<'a> Walk<'a, '_> {
         match attribute(element, &local_name!("property")).map(str::trim) {
             Some("og:title") => self.declared.headline(content),
             Some("og:type") if content.trim() == "product" => self.declared.is_of_type("Product"),
+            Some("og:type") if content.trim() == "website" => {
+                self.declared.is_of_type("website");
+            }
             _ => {}
         }
         let is_refresh = attribute(element, &local_name!("http-equiv"))
