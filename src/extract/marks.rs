@@ -131,3 +131,17 @@ fn marks_of(name: &str, lower: &str) -> u16 {
     }
     if has_user && of_user == words { marks | Marks::CARD } else { marks }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Marks, marks_of};
+
+    #[test]
+    fn a_generated_name_does_not_name_a_discussion() {
+        let marks = |name: &str| marks_of(name, &name.to_ascii_lowercase());
+        for name in ["qa", "site-qa", "qa-list", "pageTopic"] {
+            assert_eq!(marks(name), Marks::DISCUSSION, "{name}");
+        }
+        assert_eq!(marks("theme-yiXxQA"), 0);
+    }
+}

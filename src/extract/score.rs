@@ -12,14 +12,17 @@
 //! 2. Prose that the page declares to be its article's, in structured data or as its description, counts as much more prose, so that a
 //!    short article is more than what stands around it.
 //! 3. An element that is named the body of an article, by microdata or as post-content is, stands for the page from here on; failing that
-//!    the one that holds the declared text, the only `article`, or `main`. If the posts of a discussion are declared, by microdata or as a
+//!    the one that holds the declared text, the only `article`, or `main`, or what the software of a forum names its thread. A body with
+//!    hardly any text beside an element with much is a note, and does not count. If the posts of a discussion are declared, by microdata or as a
 //!    question with answers, and hold a third of the prose, they and the title are its text, and the next steps are left out.
-//! 4. A page with hardly any prose is a listing, and so is one that says so or has several posts whose titles are links: all its text
+//! 4. A page with hardly any prose is a listing, and so is one that says so, has several posts whose titles are links, or declares itself
+//!    no article and has hardly any headings that are not links: all its text
 //!    except boilerplate is kept, or only what stands under its title if that is not links.
 //! 5. The content is the innermost block with seven tenths of the prose. It grows outwards while its surroundings have the same
 //!    character; further neighbours are kept if they are prose. One of several posts is not all of the content, nor is a product's
 //!    description: what stands between the product's name and its description belongs to it.
-//! 6. Inside it, blocks with a hint are dropped, and so are buttons, counters, and lines between paragraphs that are a single link.
+//! 6. Inside it, blocks with a hint are dropped, and so are buttons, counters, and lines between paragraphs that are a single link. The
+//!    title of a discussion belongs to its text, and what buyers wrote does not belong to a product.
 //!
 //! If almost all of a page would be dropped it is kept whole: more text is better than none (Trafilatura: Barbaresi, ACL 2021). Every
 //! comparison is between sums over many lines, and the thresholds are far from typical values, so that a changed paragraph does not change

@@ -428,3 +428,34 @@ fn a_link_between_paragraphs_is_left_out_and_a_list_of_them_stays() {
         )
     );
 }
+
+#[test]
+fn a_note_that_is_named_the_body_of_the_article_is_not_it() {
+    let paragraphs: String = ENGLISH.iter().map(|text| format!("<p>{text} {text}</p>")).collect();
+    let html = format!(
+        "<title>Wall</title><div class=wrap><div class=article-body><p>Published in the summer of the storm, 10:39.</p></div>{paragraphs}</div>"
+    );
+    let text = extract(&html).text;
+    assert!(ENGLISH.iter().all(|line| text.contains(line)), "{text}");
+    // An article may be short, and another one follow in full.
+    let short = ENGLISH[..4].join(" ");
+    let html = format!(
+        "<title>Wall</title><div class=article-body><p>{short}</p></div><div class=next>{paragraphs}</div>"
+    );
+    assert_eq!(extract(&html).text, short);
+}
+
+#[test]
+fn parts_of_the_main_content_that_are_named_widgets_are_text_beside_other_prose() {
+    let part =
+        |text: &&str| format!("<div class=product-widget><h3>Stone</h3><p>{text} {text}</p></div>");
+    let parts: String = ENGLISH.iter().map(part).collect();
+    let html = format!(
+        "<title>Wall</title><main><div class=lead><p>{} {}</p></div>{parts}</main><div class=legal><p>{}</p></div>",
+        ENGLISH[0],
+        ENGLISH[1],
+        "The owner of these pages is the harbour of the town, as the register says. ".repeat(8)
+    );
+    let text = extract(&html).text;
+    assert!(ENGLISH.iter().all(|line| text.contains(&format!("{line} {line}"))), "{text}");
+}

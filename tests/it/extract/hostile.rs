@@ -247,6 +247,30 @@ fn hidden_text_is_not_body_text() {
     }
 }
 
+/// A reader opens the panels, and a script moves the late parts to their places. So text can be smuggled in here, which readers of the
+/// page could find as well.
+#[test]
+fn panels_and_late_parts_of_a_page_are_body_text() {
+    let shown = "The tide waits for no one, as everybody in the harbour knows.";
+    let later = "The keeper of the lighthouse writes the height of the water down, hour by hour.";
+    let text = format!("{shown}\n{later}");
+    for hiding in [
+        "hidden role=tabpanel",
+        "role=region style='display:none'",
+        "hidden id=S:0",
+        "id='S:1a' hidden",
+    ] {
+        let page = format!("<p>{shown}</p><div {hiding}><p>{later}</p></div>");
+        assert_eq!(extract(&page).text, text, "{hiding}");
+    }
+    for hiding in
+        ["role=tabpanel aria-hidden=true", "hidden id=S:", "hidden id=S:x", "hidden role=dialog"]
+    {
+        let page = format!("<p>{shown}</p><div {hiding}><p>{later}</p></div>");
+        assert_eq!(extract(&page).text, shown, "{hiding}");
+    }
+}
+
 /// They are shown to readers, so they are text. Nothing tells a list of keywords from a poem or a price list.
 #[test]
 fn repeated_keywords_that_are_shown_are_body_text() {

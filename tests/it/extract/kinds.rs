@@ -515,3 +515,104 @@ fn parts_of_a_page_that_are_all_named_widgets_are_its_text() {
         check("a builder", &html, &texts, &["the boats that came", "to be alone"]);
     }
 }
+
+/// Sentences that differ, as what readers write does.
+const REPLIES: [&str; 6] = [
+    "Put out more chain than you think.",
+    "Mine held through the whole gale!",
+    "Sand is easy, weed is not.",
+    "Ask the harbour master, he knows the ground.",
+    "A second anchor never hurt anybody.",
+    "I would go to the other bay.",
+];
+
+#[test]
+fn a_short_thread_does_not_include_what_stands_below_it() {
+    let post = |(number, text): (usize, &&str)| {
+        format!(
+            "<div id=post_{number}><table class=plhin><tr><td class=pls><div class=pls>sailor{number}</div></td>
+             <td class=plc><div class=pi>#{number}</div><div class=t_f>{text}</div></td></tr></table></div>"
+        )
+    };
+    let posts: String = REPLIES[..2].iter().enumerate().map(post).collect();
+    let html = format!(
+        "<title>Which anchor? - Boats</title><body id=nv_forum class=pg_viewthread><div id=wp><div class=bar>Quick links and other things</div>
+         <div id=postlist class=pl><h1>Which anchor?</h1>{posts}</div></div>
+         <div class=bottom><p>Licence 0896-066 of the province, hotline 021-34144567, reports of illegal content to the office of the province, all day, every day.</p></div>"
+    );
+    let kept = ["Which anchor?", REPLIES[0], REPLIES[1]];
+    check("a short thread", &html, &kept, &["Quick links", "hotline"]);
+}
+
+#[test]
+fn replies_are_content_beside_the_text_that_they_answer() {
+    let lead = "The council has voted for a new harbour wall, to be built in two summers, and paid by a tax on berths. ".repeat(3);
+    let replies: String = (0..8)
+        .map(|at| format!("<div class=reply-text>{}</div>", REPLIES[at % 6].repeat(3)))
+        .collect();
+    let other = "What the captain of the ferry wrote in his column about the weather of last week, as always. ".repeat(9);
+    let html = format!(
+        "<title>A new wall</title><script type=application/ld+json>{{\"@type\":\"NewsArticle\",\"headline\":\"A new wall\"}}</script>
+         <h1>A new wall</h1><div class=post-body><p>{lead}</p></div><div id=post-replies class=post-replies>{replies}</div>
+         <div class=sidebar><p>{other}</p></div>"
+    );
+    check("replies", &html, &["A new wall", lead.trim(), REPLIES[0], REPLIES[5]], &["the ferry"]);
+}
+
+#[test]
+fn the_title_of_a_thread_is_a_part_of_it() {
+    let html = format!(
+        "<title>Which anchor for sand? – Boats</title><div class=content-area><div class=entry-header><h1>Which anchor for sand?</h1></div>
+         <div class=thread><div class=entry-content><p>{} I have a boat of nine metres, and the island is all sand.</p></div></div></div>",
+        REPLIES[3]
+    );
+    check("a question", &html, &["Which anchor for sand?", "all sand"], &[]);
+}
+
+#[test]
+fn posts_that_were_deleted_do_not_outweigh_the_one_that_was_not() {
+    let deleted: String = (0..12)
+        .map(|at| format!("<li class=deleted><div class=content itemprop=text>This post is deleted!</div><b>{at}</b></li>"))
+        .collect();
+    let html = format!(
+        "<title>Which anchor?</title><body class=page-topic><div class=\"topic postlist\"><h1>Which anchor?</h1><ul class=posts>
+         <li><div class=content itemprop=text><p>{} {}</p></div></li>{deleted}</ul></div>",
+        REPLIES[3], REPLIES[5]
+    );
+    check("deleted posts", &html, &["Which anchor?", REPLIES[3], REPLIES[5]], &["is deleted"]);
+}
+
+#[test]
+fn a_page_that_is_no_article_and_has_titles_that_are_links_is_a_list() {
+    let card = |(number, text): (usize, &&str)| {
+        format!(
+            "<div class=card><h3><a href=/{number}>The story of the anchor, part {number}</a></h3><p>{text} And so on, for a line or two.</p></div>"
+        )
+    };
+    let cards: String = REPLIES.iter().enumerate().map(card).collect();
+    let page = |kind: &str| {
+        format!(
+            "<title>Stories</title><meta property=og:type content={kind}><main><h1>Stories</h1><p>{}</p><div class=cards>{cards}</div></main>",
+            "Every week we tell you a story, and most of them are true. ".repeat(30)
+        )
+    };
+    check(
+        "a list",
+        &page("website"),
+        &["most of them are true", "part 0", "part 5", REPLIES[2]],
+        &[],
+    );
+    check("an article", &page("article"), &["most of them are true"], &["part 0", "part 5"]);
+}
+
+#[test]
+fn what_buyers_wrote_is_not_the_product() {
+    let review = "<div class=review><b>Anna</b><p>It holds my boat, it looks good, and it came within a week of the order.</p></div>";
+    let html = format!(
+        "<title>Bollard</title><script type=application/ld+json>{{\"@type\":\"Product\",\"name\":\"Bollard\"}}</script>
+         <div class=product-detail><h1>Bollard, cast iron</h1><div class=price>1,299.00</div>
+         <p>{}</p></div><div class=customer-reviews><h2>Reviews</h2>{review}{review}</div>",
+        "Cast in one piece by the last foundry of the coast, with four holes for bolts, primed and painted black. ".repeat(4)
+    );
+    check("a product", &html, &["Bollard, cast iron", "last foundry"], &["came within a week"]);
+}
