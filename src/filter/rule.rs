@@ -41,6 +41,11 @@ pub struct Rule {
 const TOO_SHORT: u32 = 24;
 /// Texts of fewer features than this, some thirty words, are short.
 const SHORT: u32 = 64;
+/// The bits of 256 in which signatures may differ in mode `balanced`, there for short texts, and in mode `strict`. [`Mode`] has the bits of 64
+/// in which fingerprints may differ. docs/decision.md derives both.
+const BALANCED: u32 = 26;
+const BALANCED_SHORT: u32 = 23;
+const STRICT: u32 = 12;
 
 impl Rule {
     /// The rule that these options make.
@@ -78,9 +83,9 @@ impl Rule {
         match self.mode {
             Mode::Classic => 256,
             Mode::Balanced | Mode::Strict if features < TOO_SHORT => 0,
-            Mode::Balanced if features < SHORT => 23,
-            Mode::Balanced => 26,
-            Mode::Strict => 12,
+            Mode::Balanced if features < SHORT => BALANCED_SHORT,
+            Mode::Balanced => BALANCED,
+            Mode::Strict => STRICT,
         }
     }
 

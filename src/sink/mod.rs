@@ -1,7 +1,8 @@
 //! Writes the output files of a run: JSON lines, and WARC if configured.
 //!
-//! A new output format becomes a part of [`Outputs`], and `OUTPUTS` in `crawl/directory.rs` lists the names of its files. A format whose files
-//! end in a footer closes a file with each `sync`, because what a commit names must be complete.
+//! A new output format becomes a part of [`Outputs`]; the recorder writes to it (`crawl/recorder/record.rs`), `OUTPUTS` in
+//! `crawl/directory.rs` lists the names of its files, and `crawl/verify.rs` and `crawl/repair.rs` say how they are checked and mended. A format
+//! whose files end in a footer closes a file with each `sync`, because what a commit names must be complete.
 //!
 //! Files only grow; a full one is followed by a new one (`parts.rs`). [`Outputs::sync`] returns how far each one is durable; the recorder commits these offsets together with the
 //! documents they belong to, and passes them to [`Outputs::open`] when the run continues, so that anything a killed process wrote

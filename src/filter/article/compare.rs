@@ -199,7 +199,7 @@ pub(crate) enum UnmetCondition {
     ProseShareTooSmall { found: usize, needed: usize },
     /// What is common is less than this.
     SharedTooLittle { least: usize },
-    /// Their links lead to other pages.
+    /// The links of their contents lead to other pages, whatever the texts of the links.
     OtherTargets(TargetFigures),
 }
 
@@ -636,7 +636,8 @@ impl Pair<'_> {
         [&self.later, &self.earlier].map(View::passages)
     }
 
-    /// Whether pages of one origin with the same body text may be two, by prose that is in no body text.
+    /// Whether pages of one origin with the same body text may be two, by their names, by prose that is in no body text, or by where their
+    /// links lead.
     pub(crate) fn differ_outside_body(&self, relation: OriginRelation) -> bool {
         let are_of_one_name = self.later.sketch.name.letters == self.earlier.sketch.name.letters;
         let are_equal = self.own() == [0, 0] && are_of_one_name && !self.targets().differ();

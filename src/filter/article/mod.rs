@@ -7,7 +7,8 @@
 //! - *Pages of two origins* share next to nothing but articles. What they share in long runs must be the article of both: most of the body
 //!   text, or of the element that holds it. A quotation or a licence fills neither.
 //! - *Pages of one origin* share their boilerplate. So they repeat each other if hardly any prose is *not* shared, apart from boilerplate.
-//!   Boilerplate is learnt: blocks that several pages of the origin have in common ([`super::templates`]).
+//!   Boilerplate is learnt: blocks that several pages of the origin have in common ([`super::templates`]). And their links must not lead
+//!   elsewhere: pages with little text differ in them.
 //!
 //! | file | what it does |
 //! |---|---|

@@ -1,7 +1,8 @@
 //! Where the links of a page lead: what pages with little text of their own differ in, such as lists, embedded posts and references.
+//! [`TargetFigures::differ`] is the rule.
 //!
-//! Of many targets those with the smallest hashes are kept (Broder, "On the resemblance and containment of documents", 1997). All that are
-//! not larger than a bound are known then, and two pages are compared up to the smaller bound.
+//! Of many targets those with the smallest hashes are kept (a bottom-k sketch: Broder, "On the resemblance and containment of documents",
+//! 1997). So of each page all targets up to a bound are known, and two pages are compared up to the smaller bound.
 
 /// So many targets of a page are kept.
 const MOST: usize = 48;
