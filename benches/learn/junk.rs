@@ -53,7 +53,8 @@ impl Junk {
         ]
     }
 
-    pub(crate) fn world(self, name: &str, sites: FourSites) -> World {
+    /// The seed chooses what is put on which link.
+    pub(crate) fn world(self, name: &str, sites: FourSites, seed: u64) -> World {
         let mirrors = SITES.map(|site| format!("mirror.{site}.test"));
         World {
             name: name.to_owned(),
@@ -61,14 +62,16 @@ impl Junk {
             seeds: seeds(),
             reach: Reach::Domain,
             pages: sites.pages.len(),
-            answer: Box::new(move |host, target| self.answer(&sites, host, target)),
+            answer: Box::new(move |host, target| self.answer(&sites, seed, host, target)),
         }
     }
 
-    fn answer(self, sites: &FourSites, host: &str, target: &str) -> Answer {
+    fn answer(self, sites: &FourSites, seed: u64, host: &str, target: &str) -> Answer {
         let site = host.trim_start_matches("mirror.").trim_end_matches(".test");
         let (session, asked) = Session::of(target);
-        let links = Links { junk: self, site, session, dice: Dice::of(&format!("{host}{target}")) };
+        let salt = if seed == 0 { String::new() } else { format!("{seed} ") };
+        let dice = Dice::of(&format!("{salt}{host}{target}"));
+        let links = Links { junk: self, site, session, dice };
         match asked.path.as_str() {
             "/browse" if self.facets => Answer::junk(links.browse(sites, &asked)),
             "/calendar" if self.calendar => Answer::junk(links.calendar(&asked)),
@@ -128,7 +131,7 @@ impl Links<'_> {
             }
         }
         if self.junk.parameter_order {
-            shuffle(&mut target.parameters, &mut self.dice);
+            self.dice.shuffle(&mut target.parameters);
         }
         format!("http://{host}{}.test{}", self.site, target.show())
     }
@@ -218,12 +221,6 @@ impl Links<'_> {
             html += &anchor(&self.to(Target::new("/calendar").with("month", month)), name);
         }
         html + "</p></body></html>"
-    }
-}
-
-fn shuffle<T>(items: &mut [T], dice: &mut Dice) {
-    for end in (1..items.len()).rev() {
-        items.swap(end, dice.roll(end + 1));
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! `cargo bench --bench learn` serves worlds on loopback, crawls each with every policy for the links of duplicates, and prints what was
 //! fetched and found. `-- PART` runs one part; `--policy NAME`, `--flight N`, `--world WORDS`, `--max-pages N`, `--max-depth N`,
-//! `--pages DIRECTORY` and `--keep DIRECTORY` choose further. Worlds and seeds are fixed.
+//! `--pages DIRECTORY` and `--keep DIRECTORY` choose further. Worlds and seeds are fixed. `--seeds N` crawls each world with N of them, and prints
+//! the median and the worst: a small change of the order changes what is learnt first.
 
 #![allow(
     clippy::format_collect,
@@ -40,7 +41,7 @@ use four_sites::FourSites;
 use junk::Junk;
 use process::{Outcome, say};
 use run::{Settings, crawl};
-use table::Truth;
+use table::{Row, Truth};
 use world::World;
 
 /// As the program has it.
@@ -60,6 +61,8 @@ struct Choice {
     worlds: Vec<String>,
     max_pages: Option<u64>,
     max_depth: Option<u32>,
+    /// How many seeds.
+    seeds: Option<u64>,
     /// Where the pages of the static sites are.
     pages: Option<PathBuf>,
     keep: Option<PathBuf>,
@@ -72,13 +75,14 @@ fn main() -> Outcome<()> {
         match part.as_str() {
             "sites" => {
                 let world = Arc::new(FourSites::load()?.plain());
-                let truth = Truth::of(&world)?;
-                choice.run(&world, &truth, 10_000)?;
+                let truths = choice.truths(&world)?;
+                choice.run(&|_| Ok(Arc::clone(&world)), &truths, 10_000)?;
             }
             "junk" => {
-                let truth = Truth::of(&Arc::new(FourSites::load()?.plain()))?;
+                let truths = choice.truths(&Arc::new(FourSites::load()?.plain()))?;
                 for (name, junk) in Junk::kinds() {
-                    choice.run(&Arc::new(junk.world(name, FourSites::load()?)), &truth, 15_000)?;
+                    let world = |seed| Ok(Arc::new(junk.world(name, FourSites::load()?, seed)));
+                    choice.run(&world, &truths, 15_000)?;
                 }
             }
             "traps" => choice.run_all(traps::worlds())?,
@@ -101,6 +105,7 @@ impl Choice {
                 "--policy" => choice.policies.push(value()?),
                 "--flight" => choice.flights.push(value()?.parse()?),
                 "--world" => choice.worlds.push(value()?),
+                "--seeds" => choice.seeds = Some(value()?.parse()?),
                 "--max-pages" => choice.max_pages = Some(value()?.parse()?),
                 "--max-depth" => choice.max_depth = Some(value()?.parse()?),
                 "--pages" => choice.pages = Some(value()?.into()),
@@ -120,11 +125,21 @@ impl Choice {
         Ok(choice)
     }
 
+    fn seeds(&self) -> std::ops::Range<u64> {
+        0..self.seeds.unwrap_or(1)
+    }
+
+    /// What is to be found with each seed.
+    fn truths(&self, world: &Arc<World>) -> Outcome<Vec<Truth>> {
+        self.seeds().map(|seed| Truth::of(world, seed)).collect()
+    }
+
     /// Runs worlds whose pages have a text each.
     fn run_all(&self, worlds: impl Iterator<Item = World>) -> Outcome<()> {
         for world in worlds {
-            let truth = Truth::each(world.pages);
-            self.run(&Arc::new(world), &truth, 10_000)?;
+            let truths: Vec<_> = self.seeds().map(|_| Truth::each(world.pages)).collect();
+            let world = Arc::new(world);
+            self.run(&|_| Ok(Arc::clone(&world)), &truths, 10_000)?;
         }
         Ok(())
     }
@@ -136,7 +151,7 @@ impl Choice {
         for site in static_sites::manifest()? {
             let world = Arc::new(site.world(directory)?);
             if self.wants(&world) {
-                self.run(&world, &Truth::of(&world)?, 20_000)?;
+                self.run(&|_| Ok(Arc::clone(&world)), &self.truths(&world)?, 20_000)?;
             }
         }
         Ok(())
@@ -146,8 +161,13 @@ impl Choice {
         self.worlds.is_empty() || self.worlds.iter().any(|name| world.name.contains(name.as_str()))
     }
 
-    fn run(&self, world: &Arc<World>, truth: &Truth, max_pages: u64) -> Outcome<()> {
-        if !self.wants(world) {
+    fn run(
+        &self,
+        world: &dyn Fn(u64) -> Outcome<Arc<World>>,
+        truths: &[Truth],
+        max_pages: u64,
+    ) -> Outcome<()> {
+        if !self.wants(&*world(0)?) {
             return Ok(());
         }
         for policy in &self.policies {
@@ -156,18 +176,27 @@ impl Choice {
                 continue;
             };
             for &flight in &self.flights {
-                let settings = Settings {
-                    links,
-                    flight,
-                    max_pages: self.max_pages.unwrap_or(max_pages),
-                    max_depth: self.max_depth,
-                    keep: self.keep.as_ref().map(|directory| {
-                        directory
-                            .join(format!("{}-{policy}-{flight}", world.name.replace(' ', "-")))
-                    }),
-                };
-                let crawled = crawl(world, &settings)?;
-                say(&table::row(&world.name, policy, flight, &crawled, truth))?;
+                let mut rows = Vec::new();
+                for (seed, truth) in self.seeds().zip(truths) {
+                    let world = world(seed)?;
+                    let settings = Settings {
+                        links,
+                        flight,
+                        seed,
+                        max_pages: self.max_pages.unwrap_or(max_pages),
+                        max_depth: self.max_depth,
+                        keep: self.keep.as_ref().map(|directory| {
+                            let name = world.name.replace(' ', "-");
+                            directory.join(format!("{name}-{policy}-{flight}-{seed}"))
+                        }),
+                    };
+                    let row = Row::of(&crawl(&world, &settings)?, truth);
+                    say(&row.show(&world.name, policy, flight, seed))?;
+                    rows.push(row);
+                }
+                if rows.len() > 1 {
+                    say(&table::summary(&rows, policy, flight))?;
+                }
             }
         }
         Ok(())

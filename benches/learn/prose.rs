@@ -30,6 +30,12 @@ impl Dice {
         (0..digits).map(|_| char::from(b"0123456789abcdef"[self.roll(16)])).collect()
     }
 
+    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
+        for end in (1..items.len()).rev() {
+            items.swap(end, self.roll(end + 1));
+        }
+    }
+
     pub(crate) fn pick<'a, T>(&mut self, of: &'a [T]) -> &'a T {
         &of[self.roll(of.len())]
     }

@@ -11,7 +11,7 @@ use std::{
 
 use pagesieve::{
     crawl::{self, Control, Links, Plan, Policy, Store, fetch, politeness, scope::Seed},
-    fingerprint::HashSeedChoice,
+    fingerprint::{HashSeed, HashSeedChoice},
     sink,
 };
 use serde_json::Value;
@@ -20,7 +20,9 @@ use tokio::{net::TcpListener, runtime::Runtime, task::JoinSet};
 use url::Url;
 
 use crate::{
+    numbers::mix,
     process::Outcome,
+    prose::Dice,
     serve::{self, Reply},
     world::World,
 };
@@ -32,6 +34,8 @@ pub(crate) struct Settings {
     pub(crate) links: Links,
     /// Requests in flight.
     pub(crate) flight: usize,
+    /// It chooses the hash seed and the order of the starting pages; 0 is the public hash seed and the order of the world.
+    pub(crate) seed: u64,
     pub(crate) max_pages: u64,
     /// Links between a seed and a page, if the default is not wanted.
     pub(crate) max_depth: Option<u32>,
@@ -128,9 +132,16 @@ fn plan(
     plan.politeness.per_address = settings.flight.try_into()?;
     plan.politeness.obey_robots = false;
     plan.fetch.resolve = world.hosts.iter().map(|host| (host.clone(), address)).collect();
-    plan.dedup.seed = HashSeedChoice::Public;
+    plan.dedup.seed = match settings.seed {
+        0 => HashSeedChoice::Public,
+        seed => HashSeedChoice::Fixed(HashSeed(mix(seed))),
+    };
     plan.store.text = false;
-    for url in &world.seeds {
+    let mut starts = world.seeds.clone();
+    if settings.seed > 0 {
+        Dice::of(&settings.seed.to_string()).shuffle(&mut starts);
+    }
+    for url in &starts {
         let mut seed = Seed::new(url.parse::<Url>()?);
         seed.scope = world.reach;
         if let Some(depth) = settings.max_depth {

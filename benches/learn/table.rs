@@ -24,10 +24,11 @@ impl Truth {
     }
 
     /// By the filter's verdicts on everything that links reach.
-    pub(crate) fn of(world: &Arc<World>) -> Outcome<Self> {
+    pub(crate) fn of(world: &Arc<World>, seed: u64) -> Outcome<Self> {
         let settings = Settings {
             links: Links::Follow,
             flight: 1,
+            seed,
             max_pages: 1_000_000,
             max_depth: Some(10_000),
             keep: None,
@@ -47,29 +48,67 @@ impl Truth {
 }
 
 pub(crate) fn head() -> &'static str {
-    "| world | policy | in flight | requests | pages | judged unique | texts found | lost | share lost | requests beside | wasted pages a text | s |\n|---|---|---|---|---|---|---|---|---|---|---|---|"
+    "| world | policy | in flight | seed | requests | pages | judged unique | texts found | lost | share lost | requests beside | wasted pages a text | s |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|"
 }
 
-/// Requests beside are those that did not find a text.
-pub(crate) fn row(
-    name: &str,
-    policy: &str,
-    flight: usize,
-    crawled: &Crawled,
-    truth: &Truth,
-) -> String {
-    let texts = crawled.texts(|page| truth.text_of.get(&page).copied());
-    let (found, requests, pages) = (texts.len(), crawled.requests.len(), crawled.fetched());
-    let lost = truth.texts - found;
-    format!(
-        "| {name} | {policy} | {flight} | {requests} | {pages} | {} | {found} of {} | {lost} | {:.2} % | {} | {:.2} | {:.1} |",
-        crawled.stored,
-        truth.texts,
-        percent(lost, truth.texts),
-        requests - found,
-        percent(pages - found, found.max(1)) / 100.0,
-        crawled.seconds,
-    )
+/// What a crawl took, and what it found.
+#[derive(Debug)]
+pub(crate) struct Row {
+    requests: usize,
+    pages: usize,
+    stored: u64,
+    found: usize,
+    texts: usize,
+    seconds: f64,
+}
+
+impl Row {
+    pub(crate) fn of(crawled: &Crawled, truth: &Truth) -> Self {
+        Self {
+            requests: crawled.requests.len(),
+            pages: crawled.fetched(),
+            stored: crawled.stored,
+            found: crawled.texts(|page| truth.text_of.get(&page).copied()).len(),
+            texts: truth.texts,
+            seconds: crawled.seconds,
+        }
+    }
+
+    /// Requests beside are those that did not find a text.
+    pub(crate) fn show(&self, name: &str, policy: &str, flight: usize, seed: u64) -> String {
+        let Self { requests, pages, stored, found, texts, seconds } = *self;
+        let lost = texts - found;
+        format!(
+            "| {name} | {policy} | {flight} | {seed} | {requests} | {pages} | {stored} | {found} of {texts} | {lost} | {:.2} % | {} | {:.2} | {seconds:.1} |",
+            percent(lost, texts),
+            requests - found,
+            self.waste(),
+        )
+    }
+
+    /// Wasted pages a text.
+    fn waste(&self) -> f64 {
+        percent(self.pages - self.found, self.found.max(1)) / 100.0
+    }
+}
+
+/// The median and the worst of several seeds, in each column for itself.
+pub(crate) fn summary(rows: &[Row], policy: &str, flight: usize) -> String {
+    let sorted = |of: &dyn Fn(&Row) -> usize| {
+        let mut all: Vec<usize> = rows.iter().map(of).collect();
+        all.sort_unstable();
+        all
+    };
+    let (requests, pages) = (sorted(&|row| row.requests), sorted(&|row| row.pages));
+    let (beside, lost) =
+        (sorted(&|row| row.requests - row.found), sorted(&|row| row.texts - row.found));
+    let line = |name: &str, at: usize| {
+        format!(
+            "| *{name}* | {policy} | {flight} | | {} | {} | | | {} | | {} | | |",
+            requests[at], pages[at], lost[at], beside[at]
+        )
+    };
+    line("median", rows.len() / 2) + "\n" + &line("worst", rows.len() - 1)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "pages are few")]
