@@ -164,6 +164,8 @@ impl Recorder {
             return Ok(());
         }
         learnt::restore(self.filter.state(), &mut self.selection.learner)?;
+        // A rule may have been revoked just before the last start ended, or taken out of the configuration.
+        self.requeue_deferred_of(|_| true)?;
         for host in self.urls.queue.late_hosts() {
             self.release_late(host)?;
         }
@@ -313,15 +315,19 @@ impl Recorder {
         Ok(Learnt { rules, deferred })
     }
 
-    /// Queues deferred URLs again that are wanted now.
+    /// Queues deferred URLs again that are wanted now, of the sites of which more has been learnt.
     fn requeue_deferred(&mut self) -> Result<(), CrawlError> {
         let changed = self.selection.learner.take_sites_to_requeue();
         if changed.is_empty() {
             return Ok(());
         }
+        self.requeue_deferred_of(|site| changed.contains(site))
+    }
+
+    fn requeue_deferred_of(&mut self, is_asked: impl Fn(&str) -> bool) -> Result<(), CrawlError> {
         let mut hosts = BTreeSet::new();
         for row in self.state().learnt_urls()? {
-            if !changed.contains(row.url.site()) {
+            if !is_asked(row.url.site()) {
                 continue;
             }
             let group = match self.decide(&row.url)? {

@@ -187,6 +187,18 @@ fn a_seed_list_without_learning_defers_nothing() {
 }
 
 #[test]
+fn what_no_rule_defers_any_more_is_queued_again_by_the_next_start() {
+    let site = site_with_sessions();
+    let before = site.run();
+    let deferred = before.counts.skipped[&Reason::Rule];
+    // As if the rule had been revoked just before the run ended.
+    state(&site).execute_batch("DELETE FROM learnt; UPDATE documents SET name = 'x'").unwrap();
+    let after = site.try_run().unwrap();
+    assert!(after.counts.fetched > before.counts.fetched, "{deferred} were deferred");
+    assert_eq!((after.end, after.counts.unique), (End::Done, before.counts.unique));
+}
+
+#[test]
 fn rules_are_kept_between_runs_with_their_evidence() {
     let site = site_with_sessions().planned(|plan| plan.crawl.max_pages = 300);
     let before = site.run().learnt.rules;
