@@ -212,9 +212,7 @@ impl Replacement {
     /// If the new version cannot be synced or renamed; the old one then stays.
     pub fn commit(mut self) -> Result<(), SinkError> {
         self.file.sync()?;
-        fs::rename(beside(&self.path), &self.path)
-            .and_then(|()| sync_parent(&self.path))
-            .map_err(|source| SinkError::open(&self.path, source))
+        rename(&beside(&self.path), &self.path)
     }
 }
 
@@ -224,9 +222,18 @@ impl Replacement {
 ///
 /// If the new content cannot be written; the old one then stays.
 pub fn replace(path: &Path, content: &[u8]) -> Result<(), SinkError> {
-    let mut new = Replacement::create(path.to_owned())?;
-    new.file.append_bytes(content)?;
-    new.commit()
+    let new = beside(path);
+    let mut file = File::create(&new).map_err(|source| SinkError::open(&new, source))?;
+    file.write_all(content)
+        .and_then(|()| file.sync_all())
+        .map_err(|source| SinkError::write(&new, source))?;
+    rename(&new, path)
+}
+
+fn rename(new: &Path, path: &Path) -> Result<(), SinkError> {
+    fs::rename(new, path)
+        .and_then(|()| sync_parent(path))
+        .map_err(|source| SinkError::open(path, source))
 }
 
 /// The temporary name, in the same directory, because only there a rename is atomic.
