@@ -1,5 +1,8 @@
 //! What a page shows, line by line, with the elements that hold the lines.
 
+/// How the names of scripts end.
+const SCRIPTS: [&str; 6] = [".php", ".asp", ".aspx", ".jsp", ".cgi", ".do"];
+
 /// The visible text of a page, in and around its body text, by which the filter judges the page's article. Extraction makes it; so can a
 /// caller with an extraction of its own.
 ///
@@ -61,17 +64,22 @@ impl Outline {
     }
 
     /// Adds where a link in the page's content leads, not one in its navigation, header or footer. Two pages of one site that list, embed or
-    /// refer to other pages are not the same, whatever their texts. The link is known by the last part of its path and its query: so the
-    /// pages of two versions of a manual, or of two hosts, lead to the same targets.
+    /// refer to other pages are not the same, whatever their texts. The link is known by the last part of its path: so the pages of two versions
+    /// of a manual, of two hosts and of two sessions lead to the same targets. What a script makes is known by the numbers of its query, too.
     pub fn link(&mut self, url: &str) {
+        let url = url.split_once('#').map_or(url, |(url, _)| url);
         let (path, query) = url.split_once('?').unwrap_or((url, ""));
+        let path = path.split_once(';').map_or(path, |(path, _)| path);
         let path = path.split_once("://").map_or(path, |(_, path)| path);
         let path = path.split_once('/').map_or("", |(_, path)| path);
         let mut names = path.rsplit('/').filter(|name| !name.is_empty());
         let name = names.find(|name| !name.starts_with("index.")).unwrap_or_default();
-        if !name.is_empty() || !query.is_empty() {
-            let seed = xxhash_rust::xxh3::xxh3_64(query.as_bytes());
-            let hash = xxhash_rust::xxh3::xxh3_64_with_seed(name.as_bytes(), seed);
+        let hash_of = |text: &str| xxhash_rust::xxh3::xxh3_64(text.as_bytes());
+        let is_script = name.is_empty() || SCRIPTS.iter().any(|end| name.ends_with(end));
+        let numbers = query.split('&').filter(|_| is_script).filter(|it| has_number(it));
+        let numbers = numbers.map(hash_of).reduce(u64::wrapping_add);
+        if !name.is_empty() || numbers.is_some() {
+            let hash = hash_of(name).wrapping_add(numbers.unwrap_or_default());
             self.targets.push(u32::try_from(hash >> 32).unwrap_or(0));
         }
     }
@@ -102,28 +110,42 @@ impl Outline {
     }
 }
 
+/// Whether the value of a parameter is the number of something. Those of ten digits and more are times.
+fn has_number(parameter: &str) -> bool {
+    let value = parameter.split_once('=').map_or("", |(_, value)| value);
+    (1..10).contains(&value.len()) && value.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_link_is_known_by_the_last_part_of_its_path_and_its_query() {
+    fn a_link_is_known_by_the_last_part_of_its_path() {
         let hash = |url: &str| {
             let mut outline = Outline::new("");
             outline.link(url);
             outline.targets().first().copied()
         };
         let tea = hash("https://example.org/13/tea.html");
-        for same in
-            ["http://www.example.com/tea.html", "/15/tea.html", "https://a.test/tea.html/index.php"]
-        {
+        for same in [
+            "http://www.example.com/tea.html",
+            "/15/tea.html",
+            "https://a.test/tea.html/index.php",
+            "/tea.html;jsessionid=5f3a?from=nav7&v=2#top",
+        ] {
             assert_eq!(hash(same), tea, "{same}");
         }
-        for other in ["https://example.org/13/tea.html?page=2", "https://example.org/tea.html/13"] {
-            assert!(hash(other).is_some() && hash(other) != tea, "{other}");
-        }
-        assert_eq!(hash("https://example.org/?p=7"), hash("https://example.org/index.php?p=7"));
+        let other = hash("https://example.org/tea.html/13");
+        assert!(other.is_some() && other != tea);
+        assert_eq!(
+            hash("https://example.org/?p=7"),
+            hash("https://example.org/index.php?p=7&sid=5f3a")
+        );
         assert_ne!(hash("https://example.org/?p=7"), hash("https://example.org/?p=8"));
+        let topic = hash("/topic.php?forum=3&topic=123&highlight=tea");
+        assert_eq!(hash("/topic.php?topic=123&forum=3&t=1732550000"), topic);
+        assert_ne!(hash("/topic.php?topic=124&forum=3"), topic);
         for none in
             ["https://example.org/", "https://example.org", "http://example.org/index.html", ""]
         {

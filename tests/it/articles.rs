@@ -173,9 +173,13 @@ fn pages_of_one_text_whose_links_lead_elsewhere_are_two() {
     }
     let may = linking("slides", 0..6, 100..110);
     assert!(judge("/may", &may).verdict.is_unique());
+    let session = (0..6).fold(may.clone(), |html, number| {
+        html.replace(&format!("/p/{number}>"), &format!("/p/{number}?sid=5f3a7c&from=nav{number}>"))
+    });
     let repeated = [
         ("/print", linking("slides", 0..6, 200..210), "only related pages are others"),
         ("/v2/may", may.replace("href=/p/", "href=/v2/p/"), "a tree of copies"),
+        ("/session", session, "the same with the id of a session and the origin in each link"),
         ("/some", linking("slides", 2..9, 100..110), "most links are the same"),
         ("/none", linking("slides", 0..2, 0..0), "four links are missing"),
     ];
