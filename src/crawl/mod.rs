@@ -44,7 +44,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{page::Timestamp, state::Restored};
 use frontier::{Clock, Frontier, Limits, Order, Step};
 use politeness::Signal;
-use recorder::{Outcome, Record, Recorder, Request, Start, Update};
+use recorder::{Recorder, Request, Start, Update};
 use worker::{Finished, RecorderGone, Worker};
 
 pub use crate::report::{End, Report};
@@ -334,8 +334,7 @@ impl Loop {
         while self.frontier.in_flight() < self.concurrency {
             match self.frontier.next(Instant::now().into_std()) {
                 Step::Fetch(task) if task.over_budget => {
-                    let record = Record { task, outcome: Outcome::OverBudget, exchange: None };
-                    self.outbox.push_back(Request::Record(Box::new(record)));
+                    self.outbox.push_back(Request::OverBudget(task));
                 }
                 Step::Fetch(task) => {
                     self.tasks.spawn(Arc::clone(&self.worker).fetch(task));

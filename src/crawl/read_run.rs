@@ -16,10 +16,10 @@ use super::{
 };
 use crate::{
     filter::{
-        ArticleSketch, Digests, Document, Engine, Key, Kind, Match, MemoryDigests, Options,
-        Position, Representative, Rule, Share, Verdict,
+        ArticleSketch, Digests, Document, Engine, Key, Kind, Known, Match, Options, Position,
+        Representative, Rule, Share, Verdict,
     },
-    fingerprint::{HashSeed, Recipe},
+    fingerprint::{Digest, HashSeed, Recipe},
     index::{Index, Scan},
     learn::{self, Learner, LearntRule},
     page::{DocId, NormalUrl, Timestamp, UrlOptions},
@@ -87,6 +87,26 @@ pub struct NearPage {
     pub distance: u32,
     /// The number of different bits of the signatures, of 256.
     pub signature_distance: u32,
+}
+
+/// The documents of a run that have the body or text of a document that is looked up, by the digest that they share.
+struct EqualDocuments<'a> {
+    state: &'a State,
+    known: Vec<(Digest, Known)>,
+}
+
+impl Digests for EqualDocuments<'_> {
+    type Error = StateError;
+
+    fn find(&mut self, digest: Digest, out: &mut Vec<Known>) -> Result<(), StateError> {
+        let equal = self.known.iter().filter(|(other, _)| *other == digest);
+        out.extend(equal.map(|(_, known)| known.clone()));
+        Ok(())
+    }
+
+    fn article(&mut self, id: DocId) -> Result<Option<ArticleSketch>, StateError> {
+        self.state.article(id)
+    }
 }
 
 /// What a run says about a text.
@@ -220,10 +240,10 @@ impl PastRun {
         pending: bool,
         mut visit: impl FnMut(&SkippedLine<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let wanted = |state| match state {
-            UrlState::Judged => false,
-            UrlState::Queued => pending,
-            UrlState::Skipped(_) => !pending,
+        let select = |state| match state {
+            UrlState::Queued if pending => Some(None),
+            UrlState::Skipped(reason) if !pending => Some(Some(reason)),
+            UrlState::Judged | UrlState::Queued | UrlState::Skipped(_) => None,
         };
         let deferred = self.state.deferred_hosts()?.into_iter();
         let deferred: HashMap<_, _> = deferred.map(|row| (row.host, row.to_string())).collect();
@@ -233,22 +253,22 @@ impl PastRun {
             let row = self.state.url_by_id(id)?;
             Ok::<_, StateError>(row.map(|row| row.url.to_string()))
         };
-        UrlLog::load(&self.state)?.for_each(&self.state, wanted, |row| {
-            let host = deferred.get(&row.host).filter(|_| row.state == UrlState::Queued);
+        UrlLog::load(&self.state)?.for_each(&self.state, select, |row, skipped| {
+            let host = deferred.get(&row.host).filter(|_| skipped.is_none());
             let referrer = row.referrer.map(|id| referrers.try_get_or_insert(id, || url_of(id)));
             let referrer = referrer.transpose()?.and_then(Option::as_deref);
             visit(&SkippedLine {
                 url: row.url.as_str().into(),
-                reason: match row.state {
-                    UrlState::Skipped(reason) => reason,
-                    UrlState::Queued | UrlState::Judged if host.is_some() => Reason::Host,
-                    UrlState::Queued | UrlState::Judged => Reason::Pending,
+                reason: match (skipped, host) {
+                    (Some(reason), _) => reason,
+                    (None, Some(_)) => Reason::Host,
+                    (None, None) => Reason::Pending,
                 },
                 detail: host.or(row.detail.as_ref()).map(Into::into),
                 status: row.status,
                 referrer: referrer.map(Into::into),
                 depth: row.depth,
-                at: matches!(row.state, UrlState::Skipped(_)).then(|| row.at.into()),
+                at: skipped.map(|_| row.at.into()),
             })
         })
     }
@@ -262,8 +282,9 @@ impl PastRun {
         mut visit: impl FnMut(&BrokenLink) -> Result<(), E>,
     ) -> Result<(), E> {
         let state = &self.state;
-        UrlLog::load(state)?
-            .for_each(state, BrokenLink::is, |row| visit(&BrokenLink::of(state, row)?))
+        UrlLog::load(state)?.for_each(state, BrokenLink::select, |row, reason| {
+            visit(&BrokenLink::of(state, row, reason)?)
+        })
     }
 
     /// The rules that the run has learnt or imported, also those that were revoked, with their evidence as of the last commit.
@@ -305,7 +326,9 @@ impl PastRun {
         limit: usize,
     ) -> Result<Lookup, CrawlError> {
         let document = &document.clone().with_key(Key::of("")).with_time(Timestamp(i64::MIN));
-        let (mut digests, mut candidates) = self.equal(document, options)?;
+        let mut digests = self.equal(document, options)?;
+        let equal = digests.known.iter().map(|(_, known)| known.representative());
+        let mut candidates: Vec<_> = equal.collect();
         let mut engine = Engine::new(options, document.recipe, Scan::default());
         self.state.restore_templates(&mut engine, None)?;
         let pages = self.state.articles()?;
@@ -313,7 +336,7 @@ impl PastRun {
         let next = self.state.position()?.map_or(DocId(1), |position| position.next);
         candidates.extend(engine.sharing_keys(document, next));
         let signature = (document.sketch.features > 0).then_some(document.sketch.signature);
-        let (mut nearest, mut compared, mut taken) = (BinaryHeap::new(), 0, Vec::new());
+        let (mut nearest, mut compared) = (BinaryHeap::new(), 0);
         let position = self.state.position()?;
         engine.restore(|take| {
             self.for_each_in_window(options, position, |representative| {
@@ -331,7 +354,6 @@ impl PastRun {
                 // No other document can be the match.
                 let is_near = distance.is_some_and(|(distance, _)| distance <= options.radius());
                 if is_near || candidates.contains(&representative.id) {
-                    taken.push(representative.id);
                     take(representative);
                 }
             })
@@ -345,41 +367,34 @@ impl PastRun {
         });
         let nearest = nearest.collect::<Result<_, StateError>>()?;
         let template = engine.template(document);
-        for id in taken {
-            if let Some(sketch) = self.state.article(id)? {
-                let Ok(()) = digests.keep_article(id, &sketch, &[]);
-            }
-        }
-        let Ok(change) = engine.judge(&mut digests, document);
-        let matched = match change.judgement.verdict {
+        let matched = match engine.peek(&mut digests, document)?.verdict {
             Verdict::Duplicate(found) => Some((found, self.page(found.of)?)),
             Verdict::Unique => None,
         };
         Ok(Lookup { nearest, compared, matched, template }.with_equal(limit))
     }
 
-    /// The documents that have this one's body or text, and their representatives. With other options than the run's, recorded near
-    /// duplicates may not be any: documents equal to them are judged again.
+    /// The documents that have this one's body or text. With other options than the run's, recorded near duplicates may not be any:
+    /// documents equal to them are judged again.
     fn equal(
         &self,
         document: &Document,
         options: &Options,
-    ) -> Result<(MemoryDigests, Vec<DocId>), CrawlError> {
+    ) -> Result<EqualDocuments<'_>, CrawlError> {
         let own = self.options()?.filter();
         let verdicts_hold = Rule::new(options) == Rule::new(&own)
             && options.templates == own.templates
             && options.knows_articles() == own.knows_articles();
-        let (mut digests, mut equal) = (MemoryDigests::default(), Vec::new());
+        let mut equal = Vec::new();
         for digest in document.body.into_iter().chain(document.sketch.digest) {
             for known in self.state.known_by(digest)? {
                 let matched = known.verdict.matched();
                 if verdicts_hold || matched.is_none_or(|matched| matched.kind != Kind::Near) {
-                    equal.push(known.representative());
-                    let Ok(()) = digests.insert(&[digest], &known);
+                    equal.push((digest, known));
                 }
             }
         }
-        Ok((digests, equal))
+        Ok(EqualDocuments { state: &self.state, known: equal })
     }
 
     /// Adds what the run knows of the template of the document's origin to an engine that knows none.

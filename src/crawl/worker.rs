@@ -25,7 +25,7 @@ use crate::{
     fingerprint::Digest,
     page::{NormalUrl, Page, Timestamp, UrlOptions, Validators},
     sink::warc::Exchange,
-    state::{Reason, RobotsRow, SkipCause, UrlKind},
+    state::{Reason, RobotsRow, SkipCause, UrlKind, Visit},
 };
 
 /// How long a host may take to show that it answers.
@@ -129,7 +129,7 @@ impl Worker {
             UrlKind::Page => Limit::Page,
             UrlKind::Sitemap => Limit::Sitemap,
         };
-        let known = known(task);
+        let known = known(task).map(|visit| &visit.validators);
         let (got, exchange) = self.request(task.id, (url, known), limit, task.head_timeout).await;
         trace(url, task.attempt, &got);
         // A host that sends no head holds a slot until the time limit, and a core if it sends responses of status 1xx without end. Its
@@ -192,9 +192,13 @@ impl Worker {
             validators: std::mem::take(&mut response.validators),
             share: response.share.take(),
         };
-        let outcome = if status == 304 && known(task).is_some() {
-            Outcome::Unchanged(received.at)
-        } else if response.is_redirect() {
+        if status == 304
+            && let Some(visit) = known(task)
+        {
+            let outcome = (Box::new(visit.clone()), received.at);
+            return self.submit(Request::Unchanged, task, outcome, exchange).await;
+        }
+        let outcome = if response.is_redirect() {
             Outcome::Redirect { status, target: self.redirect_target(url, &response) }
         } else if !response.status.is_success() {
             let cause = may_pass(status).then_some(SkipCause::Incomplete);
@@ -202,7 +206,7 @@ impl Worker {
         } else if task.queued.url.kind == UrlKind::Sitemap {
             let url = url.clone();
             let sitemap = self.compute(move || sitemap::parse(&response.body, &url)).await;
-            Outcome::Sitemap(received, sitemap)
+            return self.submit(Request::Sitemap, task, (received, sitemap), exchange).await;
         } else if !is_html(received.content_type.as_deref(), &response.body) {
             let named = received.content_type.filter(|named| !named.trim().is_empty());
             let detail = named.or(Some("none".to_owned()));
@@ -382,8 +386,19 @@ impl Worker {
         outcome: Outcome,
         exchange: Option<Exchange>,
     ) -> Result<Finished, RecorderGone> {
+        self.submit(Request::Record, task, outcome, exchange).await
+    }
+
+    /// Submits what became of a URL, by the request for outcomes of this kind.
+    async fn submit<T>(
+        &self,
+        request: impl FnOnce(Box<Record<T>>) -> Request,
+        task: &Arc<Task>,
+        outcome: T,
+        exchange: Option<Exchange>,
+    ) -> Result<Finished, RecorderGone> {
         let record = Record { task: Arc::clone(task), outcome, exchange };
-        self.send(Request::Record(Box::new(record))).await?;
+        self.send(request(Box::new(record))).await?;
         Ok(Finished::Submitted)
     }
 
@@ -458,10 +473,9 @@ fn may_pass(status: u16) -> bool {
         && !matches!(status, 501 | 505 | 506 | 508 | 510 | 511)
 }
 
-/// What is sent with the request of a known page to ask whether it has changed.
-fn known(task: &Task) -> Option<&Validators> {
-    let visit = task.queued.visit.as_ref()?;
-    Some(&visit.validators).filter(|validators| !validators.is_empty())
+/// What is known of a page that can be asked whether it has changed.
+fn known(task: &Task) -> Option<&Visit> {
+    task.queued.visit.as_deref().filter(|visit| !visit.validators.is_empty())
 }
 
 /// Whether another attempt may succeed.

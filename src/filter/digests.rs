@@ -54,10 +54,9 @@ pub(crate) struct Horizon {
     pub(crate) alias: u64,
 }
 
-/// The tables of known digests and of sketches. The engine looks up digests, decides which entries are still in the window, and enters new
-/// documents.
+/// The tables of known digests and of sketches. The engine looks up digests, and decides which entries are still in the window.
 pub(crate) trait Digests {
-    /// Why the table could not be read or written; [`Infallible`] in memory.
+    /// Why the tables could not be read or written; [`Infallible`] in memory.
     type Error: std::error::Error;
 
     /// Appends to `out` every document entered under this digest. Documents beyond the horizon may be among them.
@@ -66,17 +65,20 @@ pub(crate) trait Digests {
     /// If the table cannot be read.
     fn find(&mut self, digest: Digest, out: &mut Vec<Known>) -> Result<(), Self::Error>;
 
-    /// Enters a document under each of these digests. Ids grow from call to call, as do the numbers of aliases.
-    ///
-    /// # Errors
-    /// If the table cannot be written.
-    fn insert(&mut self, digests: &[Digest], known: &Known) -> Result<(), Self::Error>;
-
     /// The sketch of a page in the window, if it has one.
     ///
     /// # Errors
     /// If the table cannot be read.
     fn article(&mut self, id: DocId) -> Result<Option<ArticleSketch>, Self::Error>;
+}
+
+/// The tables of a filter that remembers what it judges.
+pub(crate) trait DigestsMut: Digests {
+    /// Enters a document under each of these digests. Ids grow from call to call, as do the numbers of aliases.
+    ///
+    /// # Errors
+    /// If the table cannot be written.
+    fn insert(&mut self, digests: &[Digest], known: &Known) -> Result<(), Self::Error>;
 
     /// Keeps the sketch of a page, and the keys under which it is entered in the index. Ids grow from call to call.
     ///
@@ -139,6 +141,13 @@ impl Digests for MemoryDigests {
         Ok(())
     }
 
+    fn article(&mut self, id: DocId) -> Result<Option<ArticleSketch>, Infallible> {
+        let found = self.articles.find(&id, |(id, _)| *id);
+        Ok(found.and_then(|(_, packed)| ArticleSketch::unpack(packed)))
+    }
+}
+
+impl DigestsMut for MemoryDigests {
     fn insert(&mut self, digests: &[Digest], known: &Known) -> Result<(), Infallible> {
         match (known.alias, known.verdict) {
             (Some(number), Verdict::Duplicate(matched)) => {
@@ -147,11 +156,6 @@ impl Digests for MemoryDigests {
             _ => self.representatives.push(digests, known, ()),
         }
         Ok(())
-    }
-
-    fn article(&mut self, id: DocId) -> Result<Option<ArticleSketch>, Infallible> {
-        let found = self.articles.find(&id, |(id, _)| *id);
-        Ok(found.and_then(|(_, packed)| ArticleSketch::unpack(packed)))
     }
 
     fn keep_article(

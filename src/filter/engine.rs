@@ -13,7 +13,7 @@ use super::{
     article::{
         Article, ArticleSketch, OriginRelation, Own, PassageIndex, PassageKeys, Side, Targets,
     },
-    digests::{Digests, Horizon, Known},
+    digests::{Digests, DigestsMut, Horizon, Known},
     document::{Document, Documents},
     key::{Key, OriginKey},
     options::Options,
@@ -146,7 +146,7 @@ impl<I: Index> Engine<I> {
     ///
     /// # Panics
     /// If the document was made by another recipe.
-    pub(crate) fn judge<D: Digests>(
+    pub(crate) fn judge<D: DigestsMut>(
         &mut self,
         digests: &mut D,
         document: &Document,
@@ -189,7 +189,7 @@ impl<I: Index> Engine<I> {
     /// # Errors
     /// If the table of digests fails.
     #[cfg(feature = "crawl")]
-    pub(crate) fn repeat<D: Digests>(
+    pub(crate) fn repeat<D: DigestsMut>(
         &mut self,
         digests: &mut D,
         at: Timestamp,
@@ -299,7 +299,7 @@ impl<I: Index> Engine<I> {
     ///
     /// # Errors
     /// If the table of digests fails.
-    pub(crate) fn judge_body<D: Digests>(
+    pub(crate) fn judge_body<D: DigestsMut>(
         &mut self,
         digests: &mut D,
         key: Key,
@@ -315,7 +315,7 @@ impl<I: Index> Engine<I> {
     ///
     /// # Errors
     /// If the table of digests fails.
-    pub(crate) fn peek_body<D: Digests>(
+    pub(crate) fn peek_body<D: DigestsMut>(
         &mut self,
         digests: &mut D,
         key: Key,
@@ -469,7 +469,7 @@ impl<I: Index> Engine<I> {
     }
 
     /// Moves the clock to a document, and expires what has left the window by then.
-    fn advance<D: Digests>(&mut self, digests: &mut D, at: Timestamp) -> Result<(), D::Error> {
+    fn advance<D: DigestsMut>(&mut self, digests: &mut D, at: Timestamp) -> Result<(), D::Error> {
         self.at_limit.clear();
         self.window.advance(at);
         self.window.expire();
@@ -670,7 +670,7 @@ impl<I: Index> Engine<I> {
         }
     }
 
-    fn remember_representative<D: Digests>(
+    fn remember_representative<D: DigestsMut>(
         &mut self,
         digests: &mut D,
         document: &Document,
@@ -700,7 +700,7 @@ impl<I: Index> Engine<I> {
     }
 
     /// Enters the digests of a duplicate that were not known yet.
-    fn remember_alias<D: Digests>(
+    fn remember_alias<D: DigestsMut>(
         &mut self,
         digests: &mut D,
         document: &Document,

@@ -51,7 +51,7 @@ pub(crate) use article::{
     Article, ArticleSketch, Figures, Names, Part, Passage, Shared, TargetFigures, UnmetCondition,
     WORD,
 };
-pub(crate) use digests::{Digests, Horizon, Known, MemoryDigests};
+pub(crate) use digests::{Digests, DigestsMut, Horizon, Known, MemoryDigests};
 pub use document::{Document, Documents};
 #[cfg(feature = "cli")]
 pub(crate) use engine::ComparedArticles;

@@ -88,12 +88,8 @@ impl Builder {
     fn of_urls(state: &State) -> Result<Self, StateError> {
         let mut builder = Self::default();
         (builder.counts.unchanged, builder.counts.changed) = state.visit_counts()?;
-        let is_skipped = |state| matches!(state, UrlState::Skipped(_));
-        state.for_each_url(is_skipped, |row| match row.state {
-            UrlState::Skipped(reason) => {
-                builder.skipped(state, (row.id, row.url.as_str()), reason, row.cause)
-            }
-            UrlState::Queued | UrlState::Judged => Ok(()),
+        state.for_each_url(UrlState::skipped, |row, reason| {
+            builder.skipped(state, (row.id, row.url.as_str()), reason, row.cause)
         })?;
         Ok(builder)
     }
@@ -326,16 +322,23 @@ impl Builder {
         if self.more_broken && self.broken.len() < BROKEN {
             // Some were queued again, and others take their places.
             let mut broken = Vec::new();
-            state.for_each_url(BrokenLink::is, |row| {
+            state.for_each_url(BrokenLink::select, |row, reason| {
                 if broken.len() < BROKEN {
-                    broken.push(BrokenLink::of(state, row)?);
+                    broken.push(BrokenLink::of(state, row, reason)?);
                 }
                 Ok::<_, StateError>(())
             })?;
             return Ok(broken);
         }
-        let rows = self.broken.iter().filter_map(|id| state.url_by_id(UrlId(*id)).transpose());
-        rows.map(|row| BrokenLink::of(state, row?)).collect()
+        let mut broken = Vec::new();
+        for id in &self.broken {
+            if let Some(row) = state.url_by_id(UrlId(*id))?
+                && let Some(reason) = BrokenLink::select(row.state)
+            {
+                broken.push(BrokenLink::of(state, row, reason)?);
+            }
+        }
+        Ok(broken)
     }
 
     fn warnings(

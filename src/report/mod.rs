@@ -432,20 +432,16 @@ pub struct BrokenLink {
 }
 
 impl BrokenLink {
-    /// Whether a URL in this state is a broken link.
-    pub(crate) fn is(state: UrlState) -> bool {
-        matches!(state, UrlState::Skipped(Reason::Status | Reason::Failure))
+    /// The reason for which a URL in this state is a broken link, if it is.
+    pub(crate) fn select(state: UrlState) -> Option<Reason> {
+        state.skipped().filter(|reason| matches!(reason, Reason::Status | Reason::Failure))
     }
 
-    /// The broken link of a row.
+    /// The broken link of a row, which was skipped for this reason.
     ///
     /// # Errors
     /// If the state cannot be read.
-    pub(crate) fn of(state: &State, row: UrlRow) -> Result<Self, StateError> {
-        let reason = match row.state {
-            UrlState::Skipped(reason) => reason,
-            UrlState::Queued | UrlState::Judged => Reason::Failure,
-        };
+    pub(crate) fn of(state: &State, row: UrlRow, reason: Reason) -> Result<Self, StateError> {
         let redirects = |row: &UrlRow| row.state == UrlState::Skipped(Reason::Redirect);
         let mut referrer = row.referrer.map(|id| state.url_by_id(id)).transpose()?.flatten();
         let mut link = None;

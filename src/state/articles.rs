@@ -1,6 +1,8 @@
 //! What is kept of pages to compare their articles, and the samples that the templates of origins are learnt from, so that the next filter
 //! knows them too.
 
+use rusqlite::Row;
+
 use super::{State, StateError, signed, unsigned};
 use crate::{
     filter::{ArticleSketch, Engine, Key, OriginKey, TemplateChange, TemplateSample},
@@ -55,20 +57,12 @@ impl State {
         mut visit: impl FnMut(DocId, &[u64]),
     ) -> Result<(), StateError> {
         let sql = "SELECT document, keys FROM keys WHERE document >= ? ORDER BY document";
-        let mut statement = self.db.prepare_cached(sql)?;
-        let mut rows = statement.query([signed(oldest.0)])?;
-        let mut keys = Vec::new();
-        while let Some(row) = rows.next()? {
-            let packed = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
-            let (packed, rest) = packed.as_chunks::<8>();
-            if !rest.is_empty() {
-                return Err(StateError::Damaged("the keys of a page have the wrong length"));
-            }
-            keys.clear();
-            keys.extend(packed.iter().map(|key| u64::from_le_bytes(*key)));
-            visit(DocId(unsigned(row.get(0)?)), &keys);
-        }
-        Ok(())
+        let row = |row: &Row<'_>| Ok((DocId(unsigned(row.get(0)?)), row.get::<_, Vec<u8>>(1)?));
+        self.each(sql, [signed(oldest.0)], row, |(id, packed)| {
+            let damaged = StateError::Damaged("the keys of a page have the wrong length");
+            visit(id, &words::<Vec<_>>(&packed).ok_or(damaged)?);
+            Ok(())
+        })
     }
 
     /// Drops what is kept of pages before the horizon: they will not be matched again.
@@ -109,22 +103,24 @@ impl State {
         origin: Option<OriginKey>,
     ) -> Result<(), StateError> {
         let sql = "SELECT origin, document, key, blocks, name FROM templates WHERE origin = ?1 OR ?1 IS NULL ORDER BY document";
-        let mut statement = self.db.prepare_cached(sql)?;
-        let mut rows = statement.query([origin.map(|origin| signed(origin.get()))])?;
-        while let Some(row) = rows.next()? {
-            let packed: Vec<u8> = row.get(3)?;
-            let (blocks, rest) = packed.as_chunks::<8>();
-            let origin = OriginKey::new(unsigned(row.get(0)?)).filter(|_| rest.is_empty());
-            let origin =
-                origin.ok_or(StateError::Damaged("a sample of a template cannot be read"))?;
-            engine.add_sample(&TemplateSample {
-                id: DocId(unsigned(row.get(1)?)),
-                key: Key(unsigned(row.get(2)?)),
-                origin,
-                name: row.get(4)?,
-                blocks: blocks.iter().map(|block| u64::from_le_bytes(*block)).collect(),
-            });
-        }
-        Ok(())
+        let sample = |row: &Row<'_>| {
+            let (origin, blocks) =
+                (OriginKey::new(unsigned(row.get(0)?)), row.get::<_, Vec<u8>>(3)?);
+            let (id, key) = (DocId(unsigned(row.get(1)?)), Key(unsigned(row.get(2)?)));
+            let name = row.get(4)?;
+            let parts = origin.zip(words(&blocks));
+            Ok(parts.map(|(origin, blocks)| TemplateSample { id, key, origin, name, blocks }))
+        };
+        self.each(sql, [origin.map(|origin| signed(origin.get()))], sample, |sample| {
+            let damaged = StateError::Damaged("a sample of a template cannot be read");
+            engine.add_sample(&sample.ok_or(damaged)?);
+            Ok(())
+        })
     }
+}
+
+/// Packed numbers, unless bytes are missing.
+fn words<T: FromIterator<u64>>(packed: &[u8]) -> Option<T> {
+    let (words, rest) = packed.as_chunks::<8>();
+    rest.is_empty().then(|| words.iter().map(|word| u64::from_le_bytes(*word)).collect())
 }

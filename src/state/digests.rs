@@ -13,7 +13,7 @@ use super::{
     signed, unsigned,
 };
 use crate::{
-    filter::{ArticleSketch, Digests, Horizon, Judgement, Key, Known},
+    filter::{ArticleSketch, Digests, DigestsMut, Horizon, Judgement, Key, Known},
     fingerprint::Digest,
     page::DocId,
 };
@@ -235,22 +235,25 @@ impl State {
         &self,
         mut visit: impl FnMut(DocId, Option<u64>, u64),
     ) -> Result<(), StateError> {
-        let mut statement = self.db.prepare_cached("SELECT packed FROM digests ORDER BY last")?;
-        let mut rows = statement.query([])?;
-        while let Some(row) = rows.next()? {
-            let packed = row.get_ref(0)?.as_blob().map_err(rusqlite::Error::from)?;
-            let (entries, rest) = packed.as_chunks::<ENTRY>();
-            if !rest.is_empty() {
-                return Err(StateError::Damaged("a row of digests has the wrong length"));
-            }
-            for entry in entries {
-                let words = entry.as_chunks::<8>().0;
-                let [document, alias, beginning] =
-                    std::array::from_fn(|word| u64::from_le_bytes(words[word]));
-                visit(DocId(document), Some(alias).filter(|it| *it != NO_ALIAS), beginning);
-            }
-        }
-        Ok(())
+        let sql = "SELECT packed FROM digests ORDER BY last";
+        self.each(
+            sql,
+            [],
+            |row| row.get::<_, Vec<u8>>(0),
+            |packed| {
+                let (entries, rest) = packed.as_chunks::<ENTRY>();
+                if !rest.is_empty() {
+                    return Err(StateError::Damaged("a row of digests has the wrong length"));
+                }
+                for entry in entries {
+                    let words = entry.as_chunks::<8>().0;
+                    let [document, alias, beginning] =
+                        std::array::from_fn(|word| u64::from_le_bytes(words[word]));
+                    visit(DocId(document), Some(alias).filter(|it| *it != NO_ALIAS), beginning);
+                }
+                Ok(())
+            },
+        )
     }
 }
 
@@ -264,6 +267,12 @@ impl Digests for DigestTable<'_> {
         Ok(())
     }
 
+    fn article(&mut self, id: DocId) -> Result<Option<ArticleSketch>, StateError> {
+        self.state.article(id)
+    }
+}
+
+impl DigestsMut for DigestTable<'_> {
     fn insert(&mut self, digests: &[Digest], known: &Known) -> Result<(), StateError> {
         let mut all = Vec::new();
         for digest in digests {
@@ -274,10 +283,6 @@ impl Digests for DigestTable<'_> {
         }
         self.index.entered = Some(Entered { digests: all, alias: known.alias, key: known.key });
         Ok(())
-    }
-
-    fn article(&mut self, id: DocId) -> Result<Option<ArticleSketch>, StateError> {
-        self.state.article(id)
     }
 
     fn keep_article(

@@ -150,10 +150,8 @@ impl State {
     /// If SQLite fails.
     #[cfg(feature = "cli")]
     pub(crate) fn documents_named(&self, name: &str) -> Result<Vec<DocId>, StateError> {
-        let mut statement =
-            self.db.prepare_cached("SELECT id FROM documents WHERE name = ? ORDER BY id")?;
-        let ids = statement.query_map([name], |row| row.get(0))?;
-        ids.map(|id| Ok(DocId(unsigned(id?)))).collect()
+        let sql = "SELECT id FROM documents WHERE name = ? ORDER BY id";
+        self.all(sql, [name], |row| Ok(DocId(unsigned(row.get(0)?))))
     }
 
     /// The name of the document of this number.
@@ -193,14 +191,10 @@ impl State {
     pub(crate) fn for_each_document(
         &self,
         after: DocId,
-        mut visit: impl FnMut(JudgedDocument) -> Result<(), StateError>,
+        visit: impl FnMut(JudgedDocument) -> Result<(), StateError>,
     ) -> Result<(), StateError> {
         let sql = format!("SELECT {COLUMNS} FROM documents d WHERE d.id > ? ORDER BY d.id");
-        let mut statement = self.db.prepare_cached(&sql)?;
-        for document in statement.query_map([signed(after.0)], read_document)? {
-            visit(document?)?;
-        }
-        Ok(())
+        self.each(&sql, [signed(after.0)], read_document, visit)
     }
 
     /// Calls `visit` with every duplicate, or those of one document: by the document that they repeat, then in order of arrival. Of the versions
@@ -211,18 +205,13 @@ impl State {
     pub(crate) fn for_each_duplicate<E: From<StateError>>(
         &self,
         of: Option<DocId>,
-        mut visit: impl FnMut(JudgedDocument) -> Result<(), E>,
+        visit: impl FnMut(JudgedDocument) -> Result<(), E>,
     ) -> Result<(), E> {
         let sql = format!(
             "SELECT {COLUMNS}, max(d.id) FROM documents d WHERE d.match IS NOT NULL AND d.match = ifnull(?, d.match) \
              GROUP BY d.match, d.name ORDER BY d.match, d.id"
         );
-        let mut statement = self.db.prepare_cached(&sql).map_err(StateError::from)?;
-        let of = of.map(|of| signed(of.0));
-        for found in statement.query_map([of], read_document).map_err(StateError::from)? {
-            visit(found.map_err(StateError::from)?)?;
-        }
-        Ok(())
+        self.each(&sql, [of.map(|of| signed(of.0))], read_document, visit)
     }
 }
 

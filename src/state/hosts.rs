@@ -167,13 +167,17 @@ impl State {
     /// If SQLite fails.
     pub(super) fn ranks(&self) -> Result<Vec<i64>, StateError> {
         let mut ranks = Vec::new();
-        let mut statement = self.db.prepare_cached("SELECT id, rank FROM hosts ORDER BY id")?;
-        let mut rows = statement.query([])?;
-        while let Some(row) = rows.next()? {
-            let id: i64 = row.get(0)?;
-            ranks.resize(usize::try_from(id).unwrap_or(0), 0);
-            ranks.push(row.get(1)?);
-        }
+        let sql = "SELECT id, rank FROM hosts ORDER BY id";
+        self.each(
+            sql,
+            [],
+            |row| Ok((row.get::<_, i64>(0)?, row.get(1)?)),
+            |(id, rank)| {
+                ranks.resize(usize::try_from(id).unwrap_or(0), 0);
+                ranks.push(rank);
+                Ok::<_, StateError>(())
+            },
+        )?;
         Ok(ranks)
     }
 
@@ -217,7 +221,7 @@ impl State {
     /// If SQLite fails.
     pub(crate) fn end_absence(&self, host: HostId) -> Result<bool, StateError> {
         let sql = "UPDATE hosts SET cause = NULL, requested = NULL, until = NULL WHERE id = ? AND cause IN (3, 4)";
-        Ok(self.db.prepare_cached(sql)?.execute([host.0])? > 0)
+        Ok(self.change(sql, [host.0])? > 0)
     }
 
     /// The host of this number.

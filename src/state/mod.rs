@@ -178,9 +178,9 @@ pub enum StateError {
 #[error(transparent)]
 pub struct DatabaseError(rusqlite::Error);
 
-#[doc(hidden)]
-impl From<rusqlite::Error> for StateError {
-    fn from(source: rusqlite::Error) -> Self {
+impl StateError {
+    /// What an error of SQLite says of the state.
+    fn of_sqlite(source: rusqlite::Error) -> Self {
         use rusqlite::Error::{
             FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType,
         };
@@ -202,12 +202,7 @@ impl From<rusqlite::Error> for StateError {
             },
         }
     }
-}
 
-/// What was read is not what was written.
-const DAMAGED_PAGE: StateError = StateError::Damaged("a page does not match its checksum");
-
-impl StateError {
     /// Whether the state is not the one that was asked for: then another file or other options help.
     #[must_use]
     pub fn is_misuse(&self) -> bool {
@@ -260,6 +255,9 @@ impl StateError {
         }
     }
 }
+
+/// What was read is not what was written.
+const DAMAGED_PAGE: StateError = StateError::Damaged("a page does not match its checksum");
 
 /// The open state. Its owner commits.
 #[derive(Debug)]
@@ -339,10 +337,9 @@ impl State {
     pub(crate) fn checksums(&self, file: &str) -> Result<Vec<(u64, u64, Vec<u64>)>, StateError> {
         let sql = "SELECT start, length, hashes FROM checksums WHERE file = ? ORDER BY start";
         self.all(sql, [file], |row| {
-            let hashes = row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?;
-            let (hashes, _) = hashes.as_chunks();
-            let hashes = hashes.iter().map(|hash| u64::from_le_bytes(*hash)).collect();
-            Ok((unsigned(row.get(0)?), unsigned(row.get(1)?), hashes))
+            let hashes: Vec<u8> = row.get(2)?;
+            let hashes = hashes.as_chunks().0.iter().map(|hash| u64::from_le_bytes(*hash));
+            Ok((unsigned(row.get(0)?), unsigned(row.get(1)?), hashes.collect()))
         })
     }
 
@@ -381,8 +378,14 @@ impl State {
 
     /// Executes a statement that returns no rows.
     fn execute(&self, sql: &str, parameters: impl Params) -> Result<(), StateError> {
-        self.db.prepare_cached(sql)?.execute(parameters)?;
-        Ok(())
+        self.change(sql, parameters).map(|_| ())
+    }
+
+    /// Executes a statement that returns no rows. Returns how many it has changed.
+    fn change(&self, sql: &str, parameters: impl Params) -> Result<usize, StateError> {
+        let statement = self.db.prepare_cached(sql);
+        let changed = statement.and_then(|mut statement| statement.execute(parameters));
+        changed.map_err(StateError::of_sqlite)
     }
 
     /// The row that a query finds, if it finds one.
@@ -392,7 +395,9 @@ impl State {
         parameters: impl Params,
         read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Option<T>, StateError> {
-        Ok(self.db.prepare_cached(sql)?.query_row(parameters, read).optional()?)
+        let statement = self.db.prepare_cached(sql);
+        let row = statement.and_then(|mut statement| statement.query_row(parameters, read));
+        row.optional().map_err(StateError::of_sqlite)
     }
 
     /// All rows that a query finds.
@@ -402,12 +407,35 @@ impl State {
         parameters: impl Params,
         read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>, StateError> {
-        Ok(self.db.prepare_cached(sql)?.query_map(parameters, read)?.collect::<Result<_, _>>()?)
+        let mut all = Vec::new();
+        self.each(sql, parameters, read, |row| {
+            all.push(row);
+            Ok::<_, StateError>(())
+        })?;
+        Ok(all)
+    }
+
+    /// Calls `visit` with each row that a query finds.
+    fn each<T, E: From<StateError>>(
+        &self,
+        sql: &str,
+        parameters: impl Params,
+        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+        mut visit: impl FnMut(T) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut statement = self.db.prepare_cached(sql).map_err(StateError::of_sqlite)?;
+        for row in statement.query_map(parameters, read).map_err(StateError::of_sqlite)? {
+            visit(row.map_err(StateError::of_sqlite)?)?;
+        }
+        Ok(())
     }
 
     /// The value of a query that always finds one.
     fn value<T: FromSql>(&self, sql: &str, parameters: impl Params) -> Result<T, StateError> {
-        Ok(self.db.prepare_cached(sql)?.query_row(parameters, |row| row.get(0))?)
+        let statement = self.db.prepare_cached(sql);
+        let value =
+            statement.and_then(|mut statement| statement.query_one(parameters, |row| row.get(0)));
+        value.map_err(StateError::of_sqlite)
     }
 }
 

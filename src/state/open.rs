@@ -43,15 +43,12 @@ impl State {
         // No lock file is created beside a file that is not a state.
         version(&db, path)?;
         let lock = WriteLock::take(path)?;
-        let prepare = || match version(&db, path)? {
+        let prepared = match version(&db, path)? {
             None => create(&db),
-            Some(VERSION) => {
-                tune(&db)?;
-                if is_torn { empty_log(&db) } else { Ok(()) }
-            }
+            Some(VERSION) => tune(&db).and_then(|()| if is_torn { empty_log(&db) } else { Ok(()) }),
             Some(_) => migrate(&db),
         };
-        prepare().map_err(|error| refine(error, path))?;
+        prepared.map_err(|error| refine(error, path))?;
         Ok(Self { db, _lock: Some(lock) })
     }
 
@@ -67,7 +64,7 @@ impl State {
         match version {
             None => return Err(StateError::Foreign { path: path.to_owned() }),
             Some(VERSION) => {}
-            Some(older) if db.is_readonly("main")? => {
+            Some(older) if db.is_readonly("main").map_err(StateError::of_sqlite)? => {
                 let why = format!("it has layout version {older} and must be migrated first");
                 return Err(StateError::ReadOnly { path: path.to_owned(), why });
             }
@@ -77,7 +74,7 @@ impl State {
             db.pragma_update(None, "query_only", true)?;
             plan_once(&db)?;
             // Reads one snapshot; later commits are not visible.
-            Ok(db.execute_batch("BEGIN")?)
+            db.execute_batch("BEGIN")
         };
         prepare().map_err(|error| refine(error, path))?;
         Ok(Self { db, _lock: None })
@@ -92,13 +89,13 @@ impl State {
         let failed = |source| StateError::File { path: copy.to_owned(), source };
         private().create_new(true).open(copy).map_err(failed)?;
         let (db, _) = open_to_read(path)?;
-        db.execute("VACUUM INTO ?", [copy.to_string_lossy()])?;
-        Ok(())
+        let copied = db.execute("VACUUM INTO ?", [copy.to_string_lossy()]);
+        copied.map(|_| ()).map_err(StateError::of_sqlite)
     }
 
     /// A state that lives in memory.
     #[cfg(test)]
-    pub(crate) fn in_memory() -> Result<Self, StateError> {
+    pub(crate) fn in_memory() -> rusqlite::Result<Self> {
         let db = Connection::open_in_memory()?;
         create(&db)?;
         Ok(Self { db, _lock: None })
@@ -187,7 +184,8 @@ pub(super) fn open_to_read(path: &Path) -> Result<(Connection, Option<i64>), Sta
     let has_log = Log::path(path).metadata().is_ok_and(|log| log.len() > 0);
     let db = connect(path, OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     // The log that a writer has left stays as it is.
-    db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, has_log)?;
+    let kept = db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, has_log);
+    kept.map_err(StateError::of_sqlite)?;
     match version(&db, path) {
         Err(StateError::Open { source: DatabaseError(source), .. })
             if matches!(source.sqlite_error_code(), Some(CannotOpen | ReadOnly)) => {}
@@ -213,7 +211,7 @@ pub(super) fn open_to_read(path: &Path) -> Result<(Connection, Option<i64>), Sta
 fn version(db: &Connection, path: &Path) -> Result<Option<i64>, StateError> {
     let number = |pragma| {
         let value = db.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
-        value.map_err(|source| refine(source.into(), path))
+        value.map_err(|source| refine(source, path))
     };
     if number("schema_version")? == 0 {
         return Ok(None);
@@ -229,18 +227,18 @@ fn version(db: &Connection, path: &Path) -> Result<Option<i64>, StateError> {
 }
 
 /// Brings the file to the current layout by this script, or leaves it as it was.
-fn set_up(db: &Connection, script: &str) -> Result<(), StateError> {
+fn set_up(db: &Connection, script: &str) -> rusqlite::Result<()> {
     tune(db)?;
     db.execute_batch("BEGIN IMMEDIATE")?;
     db.execute_batch(script)?;
     db.pragma_update(None, "application_id", APPLICATION_ID)?;
-    Ok(db.pragma_update(None, "user_version", VERSION)?)
+    db.pragma_update(None, "user_version", VERSION)
 }
 
-fn create(db: &Connection) -> Result<(), StateError> {
+fn create(db: &Connection) -> rusqlite::Result<()> {
     reserve(db)?;
     set_up(db, SCHEMA)?;
-    Ok(db.execute_batch("COMMIT")?)
+    db.execute_batch("COMMIT")
 }
 
 /// Refuses a state whose log is damaged. SQLite would ignore what the log has from there on, and the file would go back to an earlier state.
@@ -261,25 +259,25 @@ fn check_log(path: &Path) -> Result<bool, StateError> {
 }
 
 /// Begins a new log. The old one's last frames, which were never committed, would look like damage behind the next commit.
-fn empty_log(db: &Connection) -> Result<(), StateError> {
-    Ok(db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?)
+fn empty_log(db: &Connection) -> rusqlite::Result<()> {
+    db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
 }
 
 /// Leaves room for a checksum in the pages of a new file.
-fn reserve(db: &Connection) -> Result<(), StateError> {
+fn reserve(db: &Connection) -> rusqlite::Result<()> {
     let mut bytes = RESERVED.into();
-    Ok(db.file_control(Some(MAIN_DB), FileControl::ReserveBytes(&mut bytes))?)
+    db.file_control(Some(MAIN_DB), FileControl::ReserveBytes(&mut bytes))
 }
 
 /// The migration becomes durable with the first commit, so that a state that is refused after all stays as it was.
-fn migrate(db: &Connection) -> Result<(), StateError> {
+fn migrate(db: &Connection) -> rusqlite::Result<()> {
     set_up(db, MIGRATION)?;
     tracing::info!(from = FORMER, to = VERSION, "state migrated");
     Ok(())
 }
 
 /// A commit survives the loss of power, and readers see the last one.
-fn tune(db: &Connection) -> Result<(), StateError> {
+fn tune(db: &Connection) -> rusqlite::Result<()> {
     db.pragma_update(None, "journal_mode", "WAL")?;
     db.pragma_update(None, "synchronous", "FULL")?;
     db.pragma_update(None, "cache_size", -8_192)?;
@@ -287,15 +285,16 @@ fn tune(db: &Connection) -> Result<(), StateError> {
 }
 
 /// Without this, SQLite plans joins again for every bound value, at ten times the cost of the answer.
-fn plan_once(db: &Connection) -> Result<(), StateError> {
+fn plan_once(db: &Connection) -> rusqlite::Result<()> {
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     db.set_prepared_statement_cache_capacity(64);
     Ok(())
 }
 
-fn refine(error: StateError, path: &Path) -> StateError {
+/// What an error of SQLite says of a file that is being opened.
+fn refine(error: rusqlite::Error, path: &Path) -> StateError {
     let path = path.to_owned();
-    let source = match error {
+    let source = match StateError::of_sqlite(error) {
         StateError::Damaged(_) if !is_state(&path) => return StateError::Foreign { path },
         StateError::Database(source) => source,
         error => return error,

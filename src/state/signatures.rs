@@ -4,6 +4,8 @@
 
 use std::time::{Duration, Instant};
 
+use rusqlite::Row;
+
 use super::{State, StateError, signed, unsigned};
 use crate::{
     filter::{Engine, Packed, Representative},
@@ -160,13 +162,11 @@ impl SignatureLog {
         state: &State,
         mut visit: impl FnMut(&[Representative]),
     ) -> Result<Self, StateError> {
-        let mut statement =
-            state.db.prepare_cached("SELECT first, packed FROM signatures ORDER BY first")?;
-        let mut rows = statement.query([])?;
         let (mut log, mut last) = (Self::default(), DocId(0));
         let mut representatives = Vec::with_capacity(PER_ROW);
-        while let Some(row) = rows.next()? {
-            let packed = row.get_ref(1)?.as_blob().map_err(rusqlite::Error::from)?;
+        let sql = "SELECT first, packed FROM signatures ORDER BY first";
+        let row = |row: &Row<'_>| Ok((DocId(unsigned(row.get(0)?)), row.get::<_, Vec<u8>>(1)?));
+        state.each(sql, [], row, |(first, packed)| {
             let (entries, rest) = packed.as_chunks::<BYTES>();
             if !rest.is_empty() || entries.len() > PER_ROW {
                 return Err(StateError::Damaged("a row of signatures has the wrong length"));
@@ -180,9 +180,9 @@ impl SignatureLog {
                 representatives.push(representative);
             }
             visit(&representatives);
-            let first = DocId(unsigned(row.get(0)?));
-            log.open = (entries.len() < PER_ROW).then(|| (first, packed.to_vec()));
-        }
+            log.open = (entries.len() < PER_ROW).then_some((first, packed));
+            Ok(())
+        })?;
         Ok(log)
     }
 }

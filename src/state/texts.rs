@@ -46,7 +46,7 @@ impl State {
         let sql =
             "INSERT INTO texts (document, same) SELECT ?1, document FROM texts WHERE document = ?2";
         for same in equal {
-            if self.db.prepare_cached(sql)?.execute((signed(document.0), signed(same.0)))? > 0 {
+            if self.change(sql, (signed(document.0), signed(same.0)))? > 0 {
                 break;
             }
         }
@@ -61,15 +61,15 @@ impl State {
         let sql = "SELECT t.text, t.charset, t.truncated, d.chars FROM texts asked \
                    JOIN texts t ON t.document = coalesce(asked.same, asked.document) \
                    JOIN documents d ON d.id = t.document WHERE asked.document = ?";
-        let mut statement = self.db.prepare_cached(sql)?;
-        let mut rows = statement.query([signed(document.0)])?;
-        let Some(row) = rows.next()? else { return Ok(None) };
-        let (packed, chars): (Vec<u8>, u32) = (row.get(0)?, row.get(3)?);
+        let row = self.find(sql, [signed(document.0)], |row| {
+            Ok((row.get::<_, Vec<u8>>(0)?, row.get(1)?, row.get(2)?, row.get::<_, u32>(3)?))
+        })?;
+        let Some((packed, charset, truncated, chars)) = row else { return Ok(None) };
         let text = decompressed(&packed, u64::from(chars) * BYTES_OF_A_CHARACTER);
         let text = text.ok().filter(|text| text.chars().count() == chars as usize);
         let text =
             text.ok_or(StateError::Damaged("the text of a near duplicate cannot be read"))?;
-        Ok(Some(KeptText { text, charset: row.get(1)?, truncated: row.get(2)? }))
+        Ok(Some(KeptText { text, charset, truncated }))
     }
 }
 

@@ -51,16 +51,16 @@ impl State {
     /// # Errors
     /// If SQLite fails, for instance because there is no room for temporary files.
     pub(crate) fn count_in_copies(&self) -> Result<(), StateError> {
-        self.db.pragma_update(None, "query_only", false)?;
+        let mut copies = "PRAGMA query_only = FALSE;".to_owned();
         for table in TABLES {
             let sql = "SELECT sql FROM main.sqlite_schema WHERE name = ?";
             let create = self.value::<String>(sql, [table])?;
             let create = create.replacen("CREATE TABLE", "CREATE TEMP TABLE", 1);
-            let copy = format!("INSERT INTO temp.{table} SELECT * FROM main.{table}");
-            self.db.execute_batch(&format!("{create}; {copy}"))?;
+            let fill = format!("INSERT INTO temp.{table} SELECT * FROM main.{table}");
+            copies.extend([create.as_str(), ";", &fill, ";"]);
         }
-        let index = "CREATE INDEX temp.by_size ON clusters (near > 0, lang, count DESC)";
-        Ok(self.db.execute_batch(index)?)
+        copies += "CREATE INDEX temp.by_size ON clusters (near > 0, lang, count DESC)";
+        self.db.execute_batch(&copies).map_err(StateError::of_sqlite)
     }
 
     /// Changes the numbers of a host.

@@ -222,16 +222,21 @@ impl UrlLog {
     /// If SQLite fails or the log is damaged.
     pub(crate) fn load(state: &State) -> Result<Self, StateError> {
         let (mut known, mut arrivals) = (KnownUrls::default(), Arrivals::default());
-        let mut statement = state.db.prepare_cached("SELECT packed FROM url_log ORDER BY seq")?;
-        let mut rows = statement.query([])?;
         let damaged = || StateError::Damaged("the log of URLs cannot be read");
-        while let Some(row) = rows.next()? {
-            let mut packed = row.get_ref(0)?.as_blob().map_err(rusqlite::Error::from)?;
-            while !packed.is_empty() {
-                let event = Event::read(&mut packed).ok_or_else(damaged)?;
-                apply(event, &mut known, &mut arrivals).ok_or_else(damaged)?;
-            }
-        }
+        let sql = "SELECT packed FROM url_log ORDER BY seq";
+        state.each(
+            sql,
+            [],
+            |row| row.get::<_, Vec<u8>>(0),
+            |packed| {
+                let mut packed = packed.as_slice();
+                while !packed.is_empty() {
+                    let event = Event::read(&mut packed).ok_or_else(damaged)?;
+                    apply(event, &mut known, &mut arrivals).ok_or_else(damaged)?;
+                }
+                Ok::<_, StateError>(())
+            },
+        )?;
         if i64::from(known.len()) != state.last_url()? {
             return Err(StateError::Damaged("the log of URLs does not have all of them"));
         }
@@ -456,17 +461,20 @@ impl UrlLog {
         Ok(UrlRow { depth: known.depth, ..row })
     }
 
-    /// Calls `visit` with every URL that was not judged and is in one of these states, in the order in which they were found.
+    /// Calls `visit` with every URL that was not judged and whose state is selected, and what was selected of it, in the order in which
+    /// they were found.
     ///
     /// # Errors
     /// If SQLite fails, a row makes no sense, or `visit` fails.
-    pub(crate) fn for_each<E: From<StateError>>(
+    pub(crate) fn for_each<T, E: From<StateError>>(
         &self,
         state: &State,
-        wanted: impl Fn(UrlState) -> bool,
-        mut visit: impl FnMut(UrlRow) -> Result<(), E>,
+        select: impl Fn(UrlState) -> Option<T>,
+        mut visit: impl FnMut(UrlRow, T) -> Result<(), E>,
     ) -> Result<(), E> {
-        state.for_each_url(wanted, |row| visit(UrlRow { depth: self.depth(row.id)?, ..row }))
+        state.for_each_url(select, |row, selected| {
+            visit(UrlRow { depth: self.depth(row.id)?, ..row }, selected)
+        })
     }
 
     /// The number of the host of this name; a new one comes last in the rotation.

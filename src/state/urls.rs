@@ -106,6 +106,16 @@ pub struct UrlRow {
     pub at: Timestamp,
 }
 
+impl UrlState {
+    /// Why it was skipped, if it was.
+    pub(crate) fn skipped(self) -> Option<Reason> {
+        match self {
+            Self::Skipped(reason) => Some(reason),
+            Self::Queued | Self::Judged => None,
+        }
+    }
+}
+
 impl UrlRow {
     /// When it is fetched again while the run lasts, if it has failed for a reason that may pass.
     pub(crate) fn due_at(&self) -> Timestamp {
@@ -258,24 +268,20 @@ impl State {
         Ok(self.value::<Option<i64>>(sql, [])?.map(Timestamp))
     }
 
-    /// Calls `visit` with every URL that is in one of `states`, in the order in which they were found.
+    /// Calls `visit` with every URL whose state is selected, and what was selected of it, in the order in which they were found.
     ///
     /// # Errors
     /// If SQLite fails, a row makes no sense, or `visit` fails.
-    pub(crate) fn for_each_url<E: From<StateError>>(
+    pub(crate) fn for_each_url<T, E: From<StateError>>(
         &self,
-        wanted: impl Fn(UrlState) -> bool,
-        mut visit: impl FnMut(UrlRow) -> Result<(), E>,
+        select: impl Fn(UrlState) -> Option<T>,
+        mut visit: impl FnMut(UrlRow, T) -> Result<(), E>,
     ) -> Result<(), E> {
         let sql = format!("SELECT {COLUMNS} FROM urls u WHERE u.state != {JUDGED} ORDER BY u.id");
-        let mut statement = self.db.prepare(&sql).map_err(StateError::from)?;
-        for url in statement.query_map([], read_url).map_err(StateError::from)? {
-            let url = url.map_err(StateError::from)?;
-            if wanted(url.state) {
-                visit(url)?;
-            }
-        }
-        Ok(())
+        self.each(&sql, [], read_url, |url| match select(url.state) {
+            Some(selected) => visit(url, selected),
+            None => Ok(()),
+        })
     }
 }
 

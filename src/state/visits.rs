@@ -111,12 +111,11 @@ impl State {
             "SELECT {COLUMNS}, v.url FROM visits v JOIN urls u ON u.id = v.url WHERE v.checked < ? AND u.state = {JUDGED} ORDER BY v.url"
         );
         let mut due = Vec::new();
-        let mut statement = self.db.prepare_cached(&sql)?;
-        let rows = statement.query_map([before.0], |row| Ok((read_visit(row)?, row.get(9)?)))?;
-        for row in rows {
-            let (visit, url) = row?;
+        let visit = |row: &Row<'_>| Ok((read_visit(row)?, row.get(9)?));
+        self.each(&sql, [before.0], visit, |(visit, url)| {
             due.extend(Some(UrlId(url)).filter(|_| is_due(&visit)));
-        }
+            Ok::<_, StateError>(())
+        })?;
         Ok(due)
     }
 

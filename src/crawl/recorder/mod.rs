@@ -56,7 +56,7 @@ use crate::{
     sink::{Mark, Outputs, create_directory, warc},
     state::{
         DeferCause, DurableFilter, HostId, HostRow, Reason, Restored, RobotsRow, SkipCause, State,
-        UrlLog, UrlRow, UrlState,
+        UrlLog, UrlRow, UrlState, Visit,
     },
 };
 
@@ -86,7 +86,13 @@ pub(super) enum Request {
     /// Say whether a URL is worth a request. If it is not, that is recorded.
     Ask(Arc<Task>, oneshot::Sender<bool>),
     /// Record what became of a URL.
-    Record(Box<Record>),
+    Record(Box<Record<Outcome>>),
+    /// Record a sitemap.
+    Sitemap(Box<Record<(Received, Sitemap)>>),
+    /// Record that a known page has not changed since its validators were received, as its server says at this time.
+    Unchanged(Box<Record<(Box<Visit>, Timestamp)>>),
+    /// A URL is not fetched because the budget of its seed is spent: another seed may admit it.
+    OverBudget(Arc<Task>),
     /// Note that a host gave no answer, and is asked again: its name, and why.
     Tried(String, String),
     /// Archive a response that decides nothing about a URL: the URL is fetched again, or it is a robots.txt.
@@ -133,27 +139,22 @@ pub(super) struct Probe {
 
 /// What became of a URL.
 #[derive(Debug)]
-pub(super) struct Record {
+pub(super) struct Record<T> {
     pub(super) task: Arc<Task>,
-    pub(super) outcome: Outcome,
+    pub(super) outcome: T,
     /// What was sent and received, if it is archived.
     pub(super) exchange: Option<warc::Exchange>,
 }
 
+/// What became of a URL that is new, or of a known page that was asked for again.
 #[derive(Debug)]
 pub(super) enum Outcome {
     /// A page to be judged.
     Page(Received, Box<Parsed>),
     /// A redirect, and its target or why there is none.
     Redirect { status: u16, target: Result<NormalUrl, String> },
-    /// A known page has not changed since its validators were received, says its server now.
-    Unchanged(Timestamp),
-    /// A sitemap.
-    Sitemap(Received, Sitemap),
     /// Nothing to be judged.
     Skipped(Skipped),
-    /// It was not fetched because the budget of its seed is spent.
-    OverBudget,
 }
 
 impl Outcome {
@@ -166,9 +167,7 @@ impl Outcome {
         match self {
             Self::Page(..) => true,
             Self::Skipped(skipped) => skipped.reason == Reason::ContentType,
-            Self::Redirect { .. } | Self::Unchanged(_) | Self::Sitemap(..) | Self::OverBudget => {
-                false
-            }
+            Self::Redirect { .. } => false,
         }
     }
 }
@@ -457,8 +456,8 @@ impl Recorder {
         let mut without_seed = Vec::new();
         self.urls.for_each(
             self.state(),
-            |state| state == UrlState::Queued,
-            |row| {
+            |state| (state == UrlState::Queued).then_some(()),
+            |row, ()| {
                 without_seed.extend(Some(row).filter(|row| row.seed.is_none()));
                 Ok::<_, CrawlError>(())
             },
@@ -485,32 +484,24 @@ impl Recorder {
         let learns = self.plan.dedup.learns();
         let mut failed = self.state().failed_urls(now)?;
         failed.retain(|row| row.is_retried(now));
-        let has_ceased = |row: &UrlRow| match (row.state, row.cause) {
+        let has_ceased = |row: &UrlRow, reason: Reason| match (reason, row.cause) {
             (_, Some(SkipCause::SameSite)) => same_site.links != Links::Skip,
             (_, Some(SkipCause::CrossSite)) => cross_site.links != Links::Skip,
-            (UrlState::Skipped(reason), None) if reason.is_learnt() => {
-                !learns || self.never_defers(row.seed)
-            }
-            (UrlState::Skipped(Reason::Robots), None) => policy_changed,
-            (UrlState::Skipped(Reason::Scope | Reason::Depth | Reason::Budget), None) => {
-                admission_changed
-            }
+            (reason, None) if reason.is_learnt() => !learns || self.never_defers(row.seed),
+            (Reason::Robots, None) => policy_changed,
+            (Reason::Scope | Reason::Depth | Reason::Budget, None) => admission_changed,
             _ => false,
         };
         let mut admitted = Vec::new();
         if admission_changed || policy_changed {
-            self.urls.for_each(
-                self.state(),
-                |state| matches!(state, UrlState::Skipped(_)),
-                |row| {
-                    if has_ceased(&row)
-                        && let Ok(seed) = self.admit(&row.url, row.kind, row.depth, None)
-                    {
-                        admitted.push((row, seed));
-                    }
-                    Ok::<_, CrawlError>(())
-                },
-            )?;
+            self.urls.for_each(self.state(), UrlState::skipped, |row, reason| {
+                if has_ceased(&row, reason)
+                    && let Ok(seed) = self.admit(&row.url, row.kind, row.depth, None)
+                {
+                    admitted.push((row, seed));
+                }
+                Ok::<_, CrawlError>(())
+            })?;
         }
         for (row, seed) in admitted {
             self.requeue(&row, seed, None)?;
@@ -575,6 +566,9 @@ impl Recorder {
                 return Ok(update);
             }
             Request::Record(record) => return self.record(*record).map(Some),
+            Request::Sitemap(record) => return self.record_sitemap(*record).map(Some),
+            Request::Unchanged(record) => return self.record_same(*record).map(Some),
+            Request::OverBudget(task) => return self.move_to_another_seed(task).map(Some),
             Request::Resume(host) => return self.resume(host).map(Some),
             Request::TakeBackFailures(failures) => {
                 return self.take_back_failures(&failures).map(Some);

@@ -120,18 +120,15 @@ impl Recorder {
     }
 
     /// Records what became of a URL.
-    pub(super) fn record(&mut self, record: Record) -> Result<Update, CrawlError> {
+    pub(super) fn record(&mut self, record: Record<Outcome>) -> Result<Update, CrawlError> {
         if let Some(visit) = record.task.queued.visit.clone() {
             return self.record_visit(record, &visit);
         }
         let Record { task, outcome, exchange } = record;
-        if !self.tried.is_empty() {
-            self.tried.remove(task.queued.url.url.origin().as_str());
-        }
         let fetched = outcome.is_page();
         let skipped = match outcome {
             Outcome::Page(received, parsed) if parsed.extracted.robots.noindex => {
-                Some(self.follow_unindexed(&task.queued.url, &received, &parsed)?)
+                self.follow_unindexed(&task.queued.url, &received, &parsed)?
             }
             Outcome::Page(received, parsed) => {
                 let judgement = self.judge(&parsed.document)?;
@@ -145,26 +142,29 @@ impl Recorder {
                 self.builder.found();
                 self.learn(&task.queued.url, Ok((&judgement, &parsed.extracted)), None)?;
                 self.follow_links(&task.queued.url, &parsed, links, received.at)?;
-                None
+                return self.finish_url(task, true, false);
             }
             Outcome::Redirect { status, target } => {
                 self.learn_redirect(&task.queued.url, &target)?;
-                Some(self.follow_redirect(&task, status, &target)?)
+                self.follow_redirect(&task, status, &target)?
             }
-            Outcome::Sitemap(received, sitemap) => {
-                Some(self.follow_sitemap(&task, &received, &sitemap)?)
-            }
-            Outcome::Skipped(skipped) => Some(skipped),
-            // Nothing was known, so nobody had asked for it.
-            Outcome::Unchanged(_) => Some(Skipped::new(Reason::Status, Some(304), None)),
-            Outcome::OverBudget => self.move_to_another_seed(&task)?,
+            Outcome::Skipped(skipped) => skipped,
         };
-        if let Some(skipped) = &skipped {
-            self.archive(exchange.as_ref())?;
-            self.skip(&task, skipped)?;
-        }
-        let unanswered = skipped.is_some_and(|skipped| skipped.unanswered);
-        self.finish_url(task, fetched, unanswered)
+        self.archive(exchange.as_ref())?;
+        self.skip(&task, &skipped)?;
+        self.finish_url(task, fetched, skipped.unanswered)
+    }
+
+    /// Records a sitemap, and enters what it lists.
+    pub(super) fn record_sitemap(
+        &mut self,
+        record: Record<(Received, Sitemap)>,
+    ) -> Result<Update, CrawlError> {
+        let Record { task, outcome: (received, sitemap), exchange } = record;
+        let skipped = self.follow_sitemap(&task, &received, &sitemap)?;
+        self.archive(exchange.as_ref())?;
+        self.skip(&task, &skipped)?;
+        self.finish_url(task, false, false)
     }
 
     /// Judges a page: what it repeats in another run comes first, because it was seen earlier.
@@ -188,6 +188,9 @@ impl Recorder {
         unanswered: bool,
     ) -> Result<Update, CrawlError> {
         let row = &task.queued.url;
+        if !self.tried.is_empty() {
+            self.tried.remove(row.url.origin().as_str());
+        }
         self.urls.queue.remove(row.host, task.queued.seq);
         self.counts.queued = self.counts.queued.saturating_sub(1);
         if fetched {
@@ -416,18 +419,24 @@ impl Recorder {
         Ok(Skipped::new(Reason::Noindex, Some(received.status), detail))
     }
 
-    /// The budget of the URL's seed is spent: moves it to the next seed that admits it, or returns why it is skipped. For a seed
+    /// The budget of the URL's seed is spent: moves it to the next seed that admits it, or skips it; a known page stays known. For a seed
     /// that only its own list admits, the lists would give [`Reason::Scope`], but the spent budget is the cause.
-    fn move_to_another_seed(&mut self, task: &Task) -> Result<Option<Skipped>, CrawlError> {
+    pub(super) fn move_to_another_seed(&mut self, task: Arc<Task>) -> Result<Update, CrawlError> {
         let row = &task.queued.url;
-        match self.admit(&row.url, row.kind, self.urls.depth(row.id)?, None) {
+        if task.queued.visit.is_some() {
+            self.record_known(row)?;
+            return self.finish_url(task, false, false);
+        }
+        let reason = match self.admit(&row.url, row.kind, self.urls.depth(row.id)?, None) {
             Ok(seed) => {
                 self.requeue(row, seed, None)?;
-                Ok(None)
+                return self.finish_url(task, false, false);
             }
-            Err(Reason::Scope) => Ok(Some(Skipped::new(Reason::Budget, None, None))),
-            Err(reason) => Ok(Some(Skipped::new(reason, None, None))),
-        }
+            Err(Reason::Scope) => Reason::Budget,
+            Err(reason) => reason,
+        };
+        self.skip(&task, &Skipped::new(reason, None, None))?;
+        self.finish_url(task, false, false)
     }
 
     /// Archives the exchange of a judged page; of a duplicate, with a reference to its match.

@@ -3,7 +3,7 @@
 //! A pass begins with a start of the run, which queues the pages that are due. It lasts until the run ends by itself, so a start after a kill
 //! goes on with what is left. Each page is recorded once: as unchanged, as changed, or not at all if there was no answer; then it stays due.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use super::{Outcome, Parsed, Received, Record, Recorder, Skipped, Update, json};
 use crate::{
@@ -138,20 +138,14 @@ impl Recorder {
     /// Records what became of a known page that was asked for again.
     pub(super) fn record_visit(
         &mut self,
-        record: Record,
+        record: Record<Outcome>,
         visit: &Visit,
     ) -> Result<Update, CrawlError> {
         let Record { task, outcome, exchange } = record;
-        let former = self.state().document(visit.document)?;
-        let former = former.ok_or(StateError::Damaged("a page that was judged is no document"))?;
-        let mut skipped = None;
-        match outcome {
-            Outcome::Unchanged(at) => {
-                self.archive(exchange.as_ref())?;
-                self.record_unchanged(&task, &former, visit.again(at, visit.lost.is_some()))?;
-            }
+        let former = self.former(visit)?;
+        let skipped = match outcome {
             Outcome::Page(received, parsed) if parsed.extracted.robots.noindex => {
-                skipped = Some(self.follow_unindexed(&task.queued.url, &received, &parsed)?);
+                self.follow_unindexed(&task.queued.url, &received, &parsed)?
             }
             Outcome::Page(received, parsed) if is_unchanged(visit, &former, &parsed) => {
                 let known = visit.again(received.at, visit.lost.is_some());
@@ -162,25 +156,42 @@ impl Recorder {
                 let depth = self.urls.depth(row.id)?;
                 let links = self.action(row.url.as_str(), depth, &former.judgement)?.links;
                 self.follow_links(row, &parsed, links, received.at)?;
+                return self.finish_visit(task, false);
             }
             Outcome::Page(received, parsed) => {
                 self.record_changed(&task, &former, (&received, &parsed), exchange.as_ref())?;
                 return self.finish_url(task, true, false);
             }
-            Outcome::Redirect { status, target } => {
-                skipped = Some(self.follow_redirect(&task, status, &target)?);
-            }
-            Outcome::Skipped(found) => skipped = Some(found),
-            // No sitemap is a page, and what is over budget was not asked for.
-            Outcome::Sitemap(..) | Outcome::OverBudget => {}
-        }
-        if let Some(skipped) = &skipped {
-            self.archive(exchange.as_ref())?;
-            self.record_gone(&task, &former, visit, skipped)?;
-        }
+            Outcome::Redirect { status, target } => self.follow_redirect(&task, status, &target)?,
+            Outcome::Skipped(skipped) => skipped,
+        };
+        self.archive(exchange.as_ref())?;
+        self.record_gone(&task, &former, visit, &skipped)?;
+        self.finish_visit(task, skipped.unanswered)
+    }
+
+    /// Records that a known page has not changed, as its server says.
+    pub(super) fn record_same(
+        &mut self,
+        record: Record<(Box<Visit>, Timestamp)>,
+    ) -> Result<Update, CrawlError> {
+        let Record { task, outcome: (visit, at), exchange } = record;
+        let former = self.former(&visit)?;
+        self.archive(exchange.as_ref())?;
+        self.record_unchanged(&task, &former, visit.again(at, visit.lost.is_some()))?;
+        self.finish_visit(task, false)
+    }
+
+    /// The known page that is asked for again.
+    fn former(&self, visit: &Visit) -> Result<JudgedDocument, CrawlError> {
+        let former = self.state().document(visit.document)?;
+        Ok(former.ok_or(StateError::Damaged("a page that was judged is no document"))?)
+    }
+
+    /// A known page was asked for again, and has no new text.
+    fn finish_visit(&mut self, task: Arc<Task>, unanswered: bool) -> Result<Update, CrawlError> {
         self.record_known(&task.queued.url)?;
         self.counts.asked_again += 1;
-        let unanswered = skipped.is_some_and(|skipped| skipped.unanswered);
         self.finish_url(task, false, unanswered)
     }
 

@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     filter::{
-        Bounds, Digests, Document, Facts, Horizon, Judgement, Key, Options, OriginKey,
+        Bounds, Digests, DigestsMut, Document, Facts, Horizon, Judgement, Key, Options, OriginKey,
         Representative, Verdict,
         tests::model::{Judge, Script, script},
     },
