@@ -28,7 +28,7 @@ pub(super) struct ExportArgs {
     /// The run directory
     #[arg(value_name = "RUN")]
     directory: PathBuf,
-    /// The URLs that are still queued, also those of deferred hosts, instead of those that were skipped
+    /// The URLs that are still queued, also those of suspended hosts, instead of those that were skipped
     #[arg(long)]
     pending: bool,
     /// Write to this file instead of standard output; an older file is replaced when the new one is complete

@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     page::{NormalUrl, Origin, Timestamp, UrlOptions},
-    state::{DeferCause, Reason, State, UrlKind, UrlLog, UrlState},
+    state::{Reason, State, SuspendCause, UrlKind, UrlLog, UrlState},
 };
 
 /// Sitemaps that are read for one seed.
@@ -231,7 +231,7 @@ impl DryRun<'_> {
         Ok(row.is_some_and(|row| !row.is_retried(Timestamp::now())))
     }
 
-    /// Why robots.txt would keep a URL from being fetched: it forbids it, or asks for a delay for which the host would be deferred.
+    /// Why robots.txt would keep a URL from being fetched: it forbids it, or asks for a delay for which the host would be suspended.
     async fn objection(&mut self, url: &NormalUrl) -> Option<String> {
         if !self.plan.politeness.obey_robots {
             return None;
@@ -244,7 +244,7 @@ impl DryRun<'_> {
         let robots = self.robots.get(&origin)?;
         let longest = self.plan.politeness.max_crawl_delay;
         if let Some(delay) = robots.crawl_delay().filter(|&delay| delay > longest) {
-            return Some(because(Reason::Host, DeferCause::CrawlDelay(delay)));
+            return Some(because(Reason::Host, SuspendCause::CrawlDelay(delay)));
         }
         let reason = match robots.contact() {
             None | Some(Contact::Answered) => Reason::Robots,

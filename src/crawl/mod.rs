@@ -350,7 +350,7 @@ impl Loop {
                 Step::TakeBackFailures(failures) => {
                     self.outbox.push_back(Request::TakeBackFailures(failures));
                 }
-                Step::Defer(host, cause) => self.outbox.push_back(Request::Defer(host, cause)),
+                Step::Suspend(host, cause) => self.outbox.push_back(Request::Suspend(host, cause)),
                 step => return step,
             }
         }

@@ -2,7 +2,7 @@
 //!
 //! Pure: the time is an argument. The delay runs from the end of a response to the start of the next request. If a host may have
 //! several requests in flight, it also runs from start to start. A longer Crawl-delay of robots.txt enters through `Pace::slow_down`; the
-//! frontier defers hosts whose Crawl-delay or pause is longer than the configured limits. `frontier/groups.rs` decides which hosts share a
+//! frontier suspends hosts whose Crawl-delay or pause is longer than the configured limits. `frontier/groups.rs` decides which hosts share a
 //! pace.
 
 use std::{
@@ -54,10 +54,10 @@ pub struct Options {
     pub per_address: NonZeroUsize,
     /// Whether robots.txt is fetched and obeyed.
     pub obey_robots: bool,
-    /// A host whose robots.txt asks for a longer delay is deferred.
+    /// A host whose robots.txt asks for a longer delay is suspended.
     #[serde(with = "humantime_serde")]
     pub max_crawl_delay: Duration,
-    /// A host that asks for a longer pause with Retry-After is deferred.
+    /// A host that asks for a longer pause with Retry-After is suspended.
     #[serde(with = "humantime_serde")]
     pub max_retry_after: Duration,
 }

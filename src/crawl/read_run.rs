@@ -51,8 +51,8 @@ pub struct UrlExplanation {
     pub seed: Option<String>,
     /// The URL on which it was found first.
     pub referrer: Option<String>,
-    /// Why its host is deferred, if it is.
-    pub deferred: Option<String>,
+    /// Why its host is suspended, if it is.
+    pub suspended: Option<String>,
     /// The judged document, if it was judged.
     pub document: Option<JudgedDocument>,
     /// The kind of file in which its line was lost by damage, such as `pages.jsonl`, if it was.
@@ -146,7 +146,7 @@ impl UrlExplanation {
         match self.url.state {
             UrlState::Judged => None,
             UrlState::Skipped(reason) => Some(reason),
-            UrlState::Queued if self.deferred.is_some() => Some(Reason::Host),
+            UrlState::Queued if self.suspended.is_some() => Some(Reason::Host),
             UrlState::Queued => Some(Reason::Pending),
         }
     }
@@ -199,7 +199,7 @@ impl PastRun {
         let url = UrlLog::row(state, found)?;
         let seeds: Vec<String> = stored(&self.state, "seed_lists")?.unwrap_or_default();
         let referrer = url.referrer.map(|id| state.url_by_id(id)).transpose()?.flatten();
-        let deferred = state.deferred_hosts()?.into_iter().find(|host| host.host == url.host);
+        let suspended = state.suspended_hosts()?.into_iter().find(|host| host.host == url.host);
         let judged = url.state == UrlState::Judged;
         let document = if judged { state.document_named(url.url.as_str())? } else { None };
         let of = document.as_ref().and_then(|document| document.judgement.verdict.matched());
@@ -221,7 +221,7 @@ impl PastRun {
             revisits,
             seed: url.seed.and_then(|seed| seeds.into_iter().nth(seed)),
             referrer: referrer.map(|row| row.url.to_string()),
-            deferred: deferred.map(|host| host.to_string()),
+            suspended: suspended.map(|host| host.to_string()),
             url,
             document,
             lost,
@@ -231,7 +231,7 @@ impl PastRun {
     }
 
     /// Calls `visit` with each URL that was skipped, or with each one that is still `pending`, in the order in which they were found. The reason
-    /// of those that are pending is [`Reason::Host`] if their host is deferred, or [`Reason::Pending`].
+    /// of those that are pending is [`Reason::Host`] if their host is suspended, or [`Reason::Pending`].
     ///
     /// # Errors
     /// If the state cannot be read, or `visit` fails.
@@ -245,8 +245,8 @@ impl PastRun {
             UrlState::Skipped(reason) if !pending => Some(Some(reason)),
             UrlState::Judged | UrlState::Queued | UrlState::Skipped(_) => None,
         };
-        let deferred = self.state.deferred_hosts()?.into_iter();
-        let deferred: HashMap<_, _> = deferred.map(|row| (row.host, row.to_string())).collect();
+        let suspended = self.state.suspended_hosts()?.into_iter();
+        let suspended: HashMap<_, _> = suspended.map(|row| (row.host, row.to_string())).collect();
         // The same few pages come again and again.
         let mut referrers = LruCache::new(REFERRERS);
         let url_of = |id| {
@@ -254,7 +254,7 @@ impl PastRun {
             Ok::<_, StateError>(row.map(|row| row.url.to_string()))
         };
         UrlLog::load(&self.state)?.for_each(&self.state, select, |row, skipped| {
-            let host = deferred.get(&row.host).filter(|_| skipped.is_none());
+            let host = suspended.get(&row.host).filter(|_| skipped.is_none());
             let referrer = row.referrer.map(|id| referrers.try_get_or_insert(id, || url_of(id)));
             let referrer = referrer.transpose()?.and_then(Option::as_deref);
             visit(&SkippedLine {

@@ -1,4 +1,16 @@
-//! The rolling block index.
+//! The rolling block index: joins the parts that the head of [`index`](super) describes into the one [`Index`] to use.
+//!
+//! It owns the [`Queue`] of all entries in order of arrival and the [`GrowingTables`], which are views of it: whatever enters or leaves the queue
+//! does so in the tables. What it adds itself:
+//!
+//! - **Queries** (`search`). A small window is scanned, a larger one is searched in the tables, whichever compares fewer entries. What the
+//!   queue still holds of documents that have left is dropped from the result (`candidate`).
+//! - **Leaving** (`expire`, `remove`, `compact`). Expiry only moves the horizon, and a removal only notes a tombstone. Every call then pops some
+//!   entries at the front of the queue whose documents have left. Too many tombstones behind a live entry: it moves to the end, marked
+//!   [`MOVED`] because it is out of order there.
+//! - **The cap of equal fingerprints** (`is_over`; `over_among` for many at a time). A document that reaches it does not enter.
+//! - **Many at a time** (`insert_all`), for a window that is restored: tables are made for all, and the documents enter in batches.
+//! - **The audit** ([`Auditor`]). One query in some is compared with a scan.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},

@@ -270,7 +270,7 @@ impl Builder {
         keeps.into_iter().zip(self.unstored).map(|(keeps, n)| if keeps { n } else { 0 }).sum()
     }
 
-    /// Adds what was counted to the report of a run, which has its deferred hosts and the numbers of queued URLs already. `keeps`: whether
+    /// Adds what was counted to the report of a run, which has its suspended hosts and the numbers of queued URLs already. `keeps`: whether
     /// duplicates are stored, according to the current policy: of the same site, of other sites.
     ///
     /// # Errors
@@ -285,7 +285,7 @@ impl Builder {
         counts.gone = self.noted.gone;
         counts.skipped.append(&mut run.counts.skipped);
         run.counts = counts;
-        run.deferred.sort_by(|a, b| b.urls.cmp(&a.urls).then_with(|| a.host.cmp(&b.host)));
+        run.suspended.sort_by(|a, b| b.urls.cmp(&a.urls).then_with(|| a.host.cmp(&b.host)));
         let hosts: Vec<_> = state.host_counts()?.into_iter().map(host).collect();
         let kinds = state.cluster_kinds()?;
         let largest = largest_clusters(state, &kinds)?;
@@ -351,7 +351,7 @@ impl Builder {
     ) -> Result<Vec<Warning>, StateError> {
         let (unreachable_count, seeds) = state.unreachable_seeds(SEEDS)?;
         let unreachable = Warning::of_seeds(unreachable_count, seeds);
-        let open = Warning::of_open(run.end, &run.counts, run.deferred.len());
+        let open = Warning::of_open(run.end, &run.counts, run.suspended.len());
         let mut nothing =
             Warning::of_nothing(&run.counts, run.end, |reason| example(state, reason))?;
         if unreachable.is_some() {
@@ -407,8 +407,8 @@ fn example(state: &State, reason: Reason) -> Result<Option<UrlRow>, StateError> 
         return state.first_url(UrlState::Skipped(reason));
     }
     let Some(row) = state.first_url(UrlState::Queued)? else { return Ok(None) };
-    let deferred = state.deferred_hosts()?.into_iter().find(|host| host.host == row.host);
-    Ok(Some(UrlRow { detail: deferred.map(|host| host.to_string()), ..row }))
+    let suspended = state.suspended_hosts()?.into_iter().find(|host| host.host == row.host);
+    Ok(Some(UrlRow { detail: suspended.map(|host| host.to_string()), ..row }))
 }
 
 fn host((host, counts): (String, HostCounts)) -> Host {

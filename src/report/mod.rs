@@ -64,9 +64,9 @@ pub struct Report {
     pub broken: Vec<BrokenLink>,
     /// The hosts with fetched pages or failures, the one with the most pages first.
     pub hosts: Vec<Host>,
-    /// The deferred hosts, the one with the most URLs first.
+    /// The suspended hosts, the one with the most URLs first.
     #[serde(rename = "aside")]
-    pub deferred: Vec<DeferredHost>,
+    pub suspended: Vec<SuspendedHost>,
     /// What was learnt of the sites, and the URLs that are deferred by it.
     #[serde(default)]
     pub learnt: Learnt,
@@ -256,7 +256,7 @@ pub struct Omitted {
 
 /// A host that gets no requests for the time being, because it is too slow or gives no answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DeferredHost {
+pub struct SuspendedHost {
     /// Its name and port.
     pub host: String,
     /// Why.

@@ -15,14 +15,14 @@ use crate::{
     filter::Step,
     index::{Audit, BlockIndex},
     page::thousands,
-    report::{Cluster, DeferredHost, End, Exact, Member, Report},
+    report::{Cluster, End, Exact, Member, Report, SuspendedHost},
     sink::{CHANGES, DUPLICATES, PAGES, VerdictName},
     state::Reason,
 };
 
 /// Columns of the summary.
 const COLUMNS: usize = 80;
-/// Warnings and deferred hosts in the summary; the files have all.
+/// Warnings and suspended hosts in the summary; the files have all.
 const SUMMARY_WARNINGS: usize = 5;
 const SUMMARY_HOSTS: usize = 10;
 /// Hosts in the page; `report.json` has all.
@@ -126,7 +126,7 @@ impl fmt::Display for Report {
             writeln!(f, "    {:<15}{:>9}  {}", reason, thousands(*count), reason.meaning())?;
         }
         audit(f, &self.search.audit)?;
-        deferred(f, &self.deferred)?;
+        suspended(f, &self.suspended)?;
         warnings(f, self)
     }
 }
@@ -162,14 +162,14 @@ fn audit(f: &mut Formatter<'_>, audit: &Audit) -> fmt::Result {
     Ok(())
 }
 
-/// The deferred hosts, with the reason.
-fn deferred(f: &mut Formatter<'_>, hosts: &[DeferredHost]) -> fmt::Result {
+/// The suspended hosts, with the reason.
+fn suspended(f: &mut Formatter<'_>, hosts: &[SuspendedHost]) -> fmt::Result {
     if !hosts.is_empty() {
         writeln!(f)?;
-        line(f, "deferred hosts", hosts.len() as u64, "", "")?;
+        line(f, "suspended hosts", hosts.len() as u64, "", "")?;
     }
     for host in hosts.iter().take(SUMMARY_HOSTS) {
-        let DeferredHost { host, why, urls, until } = host;
+        let SuspendedHost { host, why, urls, until } = host;
         let urls = counted(*urls, "URL");
         let until = minute(*until);
         wrap(f, 4, &format!("{}: {why}; {urls}, retried after {until}", shown(host, 200)))?;

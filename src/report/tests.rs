@@ -41,14 +41,14 @@ struct Counted {
     last: DocId,
     /// After how many documents they are counted.
     every: u64,
-    deferred: Vec<DeferredHost>,
+    suspended: Vec<SuspendedHost>,
 }
 
 impl Counted {
     fn new() -> Self {
         let state = State::in_memory().unwrap();
         state.begin().unwrap();
-        let (builder, deferred) = (Builder::default(), Vec::new());
+        let (builder, suspended) = (Builder::default(), Vec::new());
         let urls = UrlLog::load(&state).unwrap();
         Self {
             state,
@@ -57,7 +57,7 @@ impl Counted {
             unique: HashMap::new(),
             last: DocId(0),
             every: u64::MAX,
-            deferred,
+            suspended,
         }
     }
 
@@ -119,7 +119,7 @@ impl Counted {
 
     fn finish(mut self, run: Report) -> Report {
         self.builder.catch_up(&self.state).unwrap();
-        let run = Report { deferred: self.deferred, ..run };
+        let run = Report { suspended: self.suspended, ..run };
         self.builder.finish(&self.state, run, [false; 2]).unwrap()
     }
 }
@@ -415,10 +415,10 @@ fn the_language_of_a_page_is_named_for_its_font() {
     assert!(!hostile(SCRIPT).html().contains("dir=\"auto\" lang="));
 }
 
-fn deferred(host: &str, urls: u64) -> DeferredHost {
+fn suspended(host: &str, urls: u64) -> SuspendedHost {
     let why =
         "robots.txt asks for a delay of 61 s, more than politeness.max_crawl_delay".to_owned();
-    DeferredHost {
+    SuspendedHost {
         host: host.to_owned(),
         why,
         urls,
@@ -427,16 +427,16 @@ fn deferred(host: &str, urls: u64) -> DeferredHost {
 }
 
 #[test]
-fn deferred_hosts_are_listed_those_with_most_urls_first() {
+fn suspended_hosts_are_listed_those_with_most_urls_first() {
     let mut run = counted_run(u64::MAX);
-    run.deferred.push(deferred("slow.test:80", 1));
-    run.deferred.push(deferred(MARKS, 4));
+    run.suspended.push(suspended("slow.test:80", 1));
+    run.suspended.push(suspended(MARKS, 4));
     for n in 0..10 {
-        run.deferred.push(deferred(&format!("{n}.test:80"), 2));
+        run.suspended.push(suspended(&format!("{n}.test:80"), 2));
     }
     let report = run.finish(facts());
     let summary = report.to_string();
-    assert!(summary.contains("deferred hosts          12\n    evil\\u{202e}gnp"), "{summary}");
+    assert!(summary.contains("suspended hosts         12\n    evil\\u{202e}gnp"), "{summary}");
     assert!(summary.contains("; 2 URLs, retried after 2026-11-21 00:01 UTC\n"), "{summary}");
     assert!(summary.contains("    and 2 more hosts in the report\n"), "{summary}");
     assert!(!summary.contains("slow.test"), "it has fewest");

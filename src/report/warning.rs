@@ -29,7 +29,7 @@ pub enum Warning {
     Open {
         /// Queued URLs.
         urls: u64,
-        /// Their hosts, if they are deferred.
+        /// Their hosts, if they are suspended.
         hosts: u64,
     },
     /// Seeds could not be reached.
@@ -354,7 +354,7 @@ fn open(f: &mut fmt::Formatter<'_>, urls: u64, hosts: u64) -> fmt::Result {
     let hosts = match hosts {
         0 => ", and no host answers any more".to_owned(),
         hosts => format!(
-            ", some of them at hosts that do not answer any more ({} deferred)",
+            ", some of them at hosts that do not answer any more ({} suspended)",
             thousands(hosts)
         ),
     };

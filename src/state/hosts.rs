@@ -1,4 +1,4 @@
-//! Hosts: their rotation, which of them are deferred, and their robots.txt.
+//! Hosts: their rotation, which of them are suspended, and their robots.txt.
 
 use std::{fmt, time::Duration};
 
@@ -26,9 +26,9 @@ pub(crate) struct HostRow {
     pub(crate) has_answered: bool,
 }
 
-/// Why a host is deferred.
+/// Why a host is suspended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum DeferCause {
+pub(crate) enum SuspendCause {
     /// Its robots.txt requests this delay between requests.
     CrawlDelay(Duration),
     /// It requested a pause of this length, by Retry-After.
@@ -39,7 +39,7 @@ pub(crate) enum DeferCause {
     Stopped(u32),
 }
 
-impl DeferCause {
+impl SuspendCause {
     fn from_row(code: i64, requested: i64) -> Option<Self> {
         let requested = u64::try_from(requested).ok()?;
         match code {
@@ -64,7 +64,7 @@ impl DeferCause {
 }
 
 /// The explanation for people, with the key that decides.
-impl fmt::Display for DeferCause {
+impl fmt::Display for SuspendCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::CrawlDelay(requested) => {
@@ -90,21 +90,21 @@ impl fmt::Display for DeferCause {
     }
 }
 
-/// A deferred host.
+/// A suspended host.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct DeferredRow {
+pub(crate) struct SuspendedRow {
     /// Its number.
     pub(crate) host: HostId,
     /// Its name and port.
     pub(crate) name: String,
     /// Why.
-    pub(crate) cause: DeferCause,
+    pub(crate) cause: SuspendCause,
     /// Before this nothing is asked of it again, unless the cause no longer holds.
     pub(crate) until: Timestamp,
 }
 
 /// The explanation for people: why, and until when.
-impl fmt::Display for DeferredRow {
+impl fmt::Display for SuspendedRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let until = jiff::Timestamp::from_millisecond(self.until.0).unwrap_or(jiff::Timestamp::MAX);
         let until = until.strftime("%Y-%m-%d %H:%M UTC");
@@ -189,14 +189,14 @@ impl State {
         self.execute("UPDATE hosts SET rank = ? WHERE id = ?", (rank, host.0))
     }
 
-    /// Defers a host: its URLs stay queued, but are not fetched.
+    /// Suspends a host: its URLs stay queued, but are not fetched.
     ///
     /// # Errors
     /// If SQLite fails.
-    pub(super) fn defer_host(
+    pub(super) fn suspend_host(
         &self,
         host: HostId,
-        cause: DeferCause,
+        cause: SuspendCause,
         until: Timestamp,
     ) -> Result<(), StateError> {
         let (code, requested) = cause.to_row();
@@ -204,18 +204,18 @@ impl State {
         self.execute(sql, (code, requested, until.0, host.0))
     }
 
-    /// Ends the deferral of a host. A pause that it asked for still applies.
+    /// Ends the suspension of a host. A pause that it asked for still applies.
     ///
     /// # Errors
     /// If SQLite fails.
-    pub(crate) fn resume_host(&self, deferred: &DeferredRow) -> Result<(), StateError> {
+    pub(crate) fn resume_host(&self, suspended: &SuspendedRow) -> Result<(), StateError> {
         let not_before =
-            matches!(deferred.cause, DeferCause::RetryAfter(_)).then_some(deferred.until.0);
+            matches!(suspended.cause, SuspendCause::RetryAfter(_)).then_some(suspended.until.0);
         let sql = "UPDATE hosts SET cause = NULL, requested = NULL, until = ? WHERE id = ?";
-        self.execute(sql, (not_before, deferred.host.0))
+        self.execute(sql, (not_before, suspended.host.0))
     }
 
-    /// Ends the deferral of a host that did not answer. Others stay deferred: returns whether it was one.
+    /// Ends the suspension of a host that did not answer. Others stay suspended: returns whether it was one.
     ///
     /// # Errors
     /// If SQLite fails.
@@ -234,18 +234,18 @@ impl State {
         found.ok_or(NO_HOST)
     }
 
-    /// The deferred hosts, by name.
+    /// The suspended hosts, by name.
     ///
     /// # Errors
     /// If SQLite fails or a row makes no sense.
-    pub(crate) fn deferred_hosts(&self) -> Result<Vec<DeferredRow>, StateError> {
+    pub(crate) fn suspended_hosts(&self) -> Result<Vec<SuspendedRow>, StateError> {
         let sql = "SELECT id, name, cause, requested, until FROM hosts WHERE cause IS NOT NULL ORDER BY name";
         self.all(sql, [], |row| {
             let code = row.get(2)?;
-            let cause = DeferCause::from_row(code, row.get(3)?);
+            let cause = SuspendCause::from_row(code, row.get(3)?);
             let cause = cause.ok_or_else(|| unknown_code(2, code))?;
             let (host, until) = (HostId(row.get(0)?), Timestamp(row.get(4)?));
-            Ok(DeferredRow { host, name: row.get(1)?, cause, until })
+            Ok(SuspendedRow { host, name: row.get(1)?, cause, until })
         })
     }
 
@@ -269,7 +269,7 @@ impl State {
     }
 }
 
-/// Reads the columns [`HOST`] of a host that is not deferred.
+/// Reads the columns [`HOST`] of a host that is not suspended.
 fn read_host(row: &Row<'_>) -> rusqlite::Result<HostRow> {
     let (id, name, rank) = (HostId(row.get(0)?), row.get(1)?, row.get(2)?);
     let not_before = row.get::<_, Option<i64>>(3)?.map(Timestamp);

@@ -62,7 +62,7 @@ pub use recipe::Difference;
 #[cfg(feature = "crawl")]
 pub(crate) use {
     documents::is_of_another_run,
-    hosts::{DeferCause, DeferredRow, HostRow, RobotsRow},
+    hosts::{HostRow, RobotsRow, SuspendCause, SuspendedRow},
     inspect::{Inspection, owners},
     known_urls::KnownUrl,
     pages::{PAGE, is_sound, is_state, restore},

@@ -15,9 +15,9 @@ const GONE: u32 = 0;
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
     hosts: HashMap<HostId, HostQueue>,
-    /// Hosts with URLs that are not deferred, by rank.
+    /// Hosts with URLs that are not suspended, by rank.
     rotation: BTreeSet<(i64, HostId)>,
-    deferred: HashSet<HostId>,
+    suspended: HashSet<HostId>,
     /// URLs that come after those, by host and group.
     late: HashMap<HostId, BTreeMap<u32, VecDeque<u32>>>,
     len: u64,
@@ -35,9 +35,9 @@ struct HostQueue {
 }
 
 impl Queue {
-    /// An empty queue. Ranks up to `last_rank` are taken, and these hosts are deferred.
-    pub(super) fn new(last_rank: i64, deferred: impl Iterator<Item = HostId>) -> Self {
-        Self { next_seq: 1, last_rank, deferred: deferred.collect(), ..Self::default() }
+    /// An empty queue. Ranks up to `last_rank` are taken, and these hosts are suspended.
+    pub(super) fn new(last_rank: i64, suspended: impl Iterator<Item = HostId>) -> Self {
+        Self { next_seq: 1, last_rank, suspended: suspended.collect(), ..Self::default() }
     }
 
     /// Fills an empty queue with these URLs, in this order, each with its host. `ranks` has the rank of each host, by number. `None` if it has
@@ -61,7 +61,7 @@ impl Queue {
             if urls.is_empty() {
                 continue;
             }
-            if !self.deferred.contains(&host) {
+            if !self.suspended.contains(&host) {
                 self.rotation.insert((*rank, host));
             }
             self.len += urls.len() as u64;
@@ -91,7 +91,7 @@ impl Queue {
     pub(super) fn push(&mut self, host: HostId, rank: i64, url: UrlId) {
         let first = self.next_seq;
         let queue = self.hosts.entry(host).or_insert_with(|| {
-            if !self.deferred.contains(&host) {
+            if !self.suspended.contains(&host) {
                 self.rotation.insert((rank, host));
             }
             HostQueue { first, urls: VecDeque::new(), rank }
@@ -216,7 +216,7 @@ impl Queue {
         waiting.map(|(seq, url)| (seq, UrlId((*url).into())))
     }
 
-    /// Up to `limit` hosts that have URLs and are not deferred, in the order of the rotation.
+    /// Up to `limit` hosts that have URLs and are not suspended, in the order of the rotation.
     pub(super) fn waiting_hosts(&self, limit: usize) -> impl Iterator<Item = (i64, HostId)> {
         self.rotation.iter().copied().take(limit)
     }
@@ -231,31 +231,31 @@ impl Queue {
         }
     }
 
-    /// Whether a host is deferred.
-    pub(crate) fn is_deferred(&self, host: HostId) -> bool {
-        self.deferred.contains(&host)
+    /// Whether a host is suspended.
+    pub(crate) fn is_suspended(&self, host: HostId) -> bool {
+        self.suspended.contains(&host)
     }
 
-    /// Defers a host, or ends that.
-    pub(crate) fn set_deferred(&mut self, host: HostId, deferred: bool) {
+    /// Suspends a host, or ends that.
+    pub(crate) fn set_suspended(&mut self, host: HostId, suspended: bool) {
         let rank = self.hosts.get(&host).map(|queue| queue.rank);
-        if deferred {
-            self.deferred.insert(host);
+        if suspended {
+            self.suspended.insert(host);
             rank.map(|rank| self.rotation.remove(&(rank, host)));
         } else {
-            self.deferred.remove(&host);
+            self.suspended.remove(&host);
             rank.map(|rank| self.rotation.insert((rank, host)));
         }
     }
 
-    /// The deferred hosts, with how many of their URLs wait.
-    pub(crate) fn deferred(&self) -> impl Iterator<Item = (HostId, usize)> {
+    /// The suspended hosts, with how many of their URLs wait.
+    pub(crate) fn suspended(&self) -> impl Iterator<Item = (HostId, usize)> {
         let waiting = |host| {
             let urls = self.hosts.get(host).into_iter().flat_map(|queue| &queue.urls);
             let late =
                 self.late.get(host).into_iter().flat_map(BTreeMap::values).map(VecDeque::len);
             urls.filter(|url| **url != GONE).count() + late.sum::<usize>()
         };
-        self.deferred.iter().map(move |host| (*host, waiting(host)))
+        self.suspended.iter().map(move |host| (*host, waiting(host)))
     }
 }

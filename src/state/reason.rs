@@ -100,7 +100,7 @@ pub enum Reason {
     Noindex = 9,
     /// It was found only on duplicates whose links policy skips. Decided by `add` in `crawl/recorder/record.rs`.
     DuplicateLinks = 10,
-    /// Its host is deferred (`Frontier::defer`). Never stored: `crawl/recorder/report.rs` derives it for queued URLs.
+    /// Its host is suspended (`Frontier::suspend`). Never stored: `crawl/recorder/report.rs` derives it for queued URLs.
     Host = 11,
     /// It was still queued when the run stopped. Never stored, like [`Reason::Host`].
     Pending = 12,
@@ -164,7 +164,7 @@ impl Reason {
             Self::ContentType => "It is not an HTML page.",
             Self::Noindex => "The page asks not to be indexed.",
             Self::DuplicateLinks => "Only links of duplicates lead to it: not followed.",
-            Self::Host => "Its host is deferred: too slow, or not responding.",
+            Self::Host => "Its host is suspended: slow, or not responding.",
             Self::Pending => "Still queued when the run stopped.",
             Self::Sitemap => "A sitemap: its URLs were taken from it.",
             Self::Rule => "Deferred: a learnt rule says it repeats a page.",

@@ -10,7 +10,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::{
     State, StateError,
-    hosts::{DeferCause, HostId, HostRow},
+    hosts::{HostId, HostRow, SuspendCause},
     known_urls::{KnownUrl, KnownUrls, saturated},
     queue::Queue,
     reason::Reason,
@@ -244,8 +244,8 @@ impl UrlLog {
         let waits = |id: u32| {
             known.get(UrlId(id.into())).is_some_and(|(_, state)| state == UrlState::Queued)
         };
-        let deferred = state.deferred_hosts()?.into_iter().map(|host| host.host);
-        let mut queue = Queue::new(state.last_rank()?, deferred);
+        let suspended = state.suspended_hosts()?.into_iter().map(|host| host.host);
+        let mut queue = Queue::new(state.last_rank()?, suspended);
         let waiting = arrivals.in_order().filter(|(_, id)| waits(*id));
         queue.fill(&state.ranks()?, waiting).ok_or_else(damaged)?;
         for Again { id, host, late, .. } in &arrivals.again {
@@ -488,7 +488,7 @@ impl UrlLog {
         }
     }
 
-    /// Up to `limit` hosts that have URLs waiting and are not deferred, in the order of the rotation.
+    /// Up to `limit` hosts that have URLs waiting and are not suspended, in the order of the rotation.
     ///
     /// # Errors
     /// If SQLite fails.
@@ -519,19 +519,19 @@ impl UrlLog {
         Ok(rank)
     }
 
-    /// Defers a host: its URLs stay queued, but are not fetched.
+    /// Suspends a host: its URLs stay queued, but are not fetched.
     ///
     /// # Errors
     /// If SQLite fails.
-    pub(crate) fn defer_host(
+    pub(crate) fn suspend_host(
         &mut self,
         state: &State,
         host: HostId,
-        cause: DeferCause,
+        cause: SuspendCause,
         until: Timestamp,
     ) -> Result<(), StateError> {
-        self.queue.set_deferred(host, true);
-        state.defer_host(host, cause, until)
+        self.queue.set_suspended(host, true);
+        state.suspend_host(host, cause, until)
     }
 }
 

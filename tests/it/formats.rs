@@ -70,7 +70,7 @@ fn page(name: &str, links: &str) -> Reply {
     Reply::html(format!("<title>{name}</title><p>{}</p>{links}", text(name)))
 }
 
-/// A run with stored pages, duplicates, skipped URLs, WARC files and a deferred host.
+/// A run with stored pages, duplicates, skipped URLs, WARC files and a suspended host.
 fn run(directory: &Path) {
     let links: String = ["same", "near", "dead"].map(|to| format!("<a href=/{to}>x</a>")).concat();
     let routes = Routes::new()

@@ -148,8 +148,8 @@ fn write_reason(out: &mut Out, explanation: &UrlExplanation, reason: Reason) -> 
     };
     writeln!(out, "outcome         {outcome}")?;
     writeln!(out, "reason          {reason}: {}", reason.meaning())?;
-    let deferred = explanation.deferred.as_deref().filter(|_| row.state == UrlState::Queued);
-    match deferred.or(row.detail.as_deref()) {
+    let suspended = explanation.suspended.as_deref().filter(|_| row.state == UrlState::Queued);
+    match suspended.or(row.detail.as_deref()) {
         Some(detail) => writeln!(out, "detail          {detail}"),
         None => Ok(()),
     }

@@ -136,7 +136,7 @@ impl Groups {
                 shared.pace.pause_until(started + delay);
             }
         }
-        // A host that asks for a longer pause is deferred; the others of its group are not.
+        // A host that asks for a longer pause is suspended; the others of its group are not.
         let signal = signal.map(|signal| match signal {
             Signal::Overload { retry_after: Some(pause) } => {
                 Signal::Overload { retry_after: Some(pause.min(self.options.max_retry_after)) }

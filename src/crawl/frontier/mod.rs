@@ -34,7 +34,7 @@ use super::{
 };
 use crate::{
     page::Timestamp,
-    state::{DeferCause, HostId, HostRow, Queued},
+    state::{HostId, HostRow, Queued, SuspendCause},
 };
 
 pub(super) use budget::Budget;
@@ -48,7 +48,7 @@ use unresponsive::UnresponsiveHosts;
 /// If this many URLs of a host wait for a retry, no new one is started.
 const MAX_RETRIES: usize = 16;
 
-/// URLs in a row without a response after which a host is deferred.
+/// URLs in a row without a response after which a host is suspended.
 const MAX_FAILURES: u32 = 10;
 
 /// Faults of this machine in a row at one host after which they count as failures: then it is something about the host's address.
@@ -170,9 +170,9 @@ pub(super) enum Step {
     Load(Query),
     /// Ask a host whether it answers.
     Probe(Arc<ProbeTask>),
-    /// Record that this host is deferred.
-    Defer(HostId, DeferCause),
-    /// Record that this host is not deferred any more, and load it.
+    /// Record that this host is suspended.
+    Suspend(HostId, SuspendCause),
+    /// Record that this host is not suspended any more, and load it.
     Resume(HostId),
     /// Queue URLs again that have failed.
     TakeBackFailures(FailuresSince),
@@ -301,9 +301,9 @@ pub(super) struct Frontier {
     loading_hosts: bool,
     /// Evicted hosts, to be moved to the end of the order in the state.
     visited: Vec<HostId>,
-    /// Deferred hosts, of which reports may still arrive: eight bytes each.
-    deferred: HashSet<HostId>,
-    /// What is to be recorded: deferred hosts, and failures that are not to be counted.
+    /// Suspended hosts, of which reports may still arrive: eight bytes each.
+    suspended: HashSet<HostId>,
+    /// What is to be recorded: suspended hosts, and failures that are not to be counted.
     orders: VecDeque<Step>,
     /// Answers to [`Step::TakeBackFailures`] and [`Step::Resume`] that have not arrived.
     awaited: usize,
@@ -341,7 +341,7 @@ impl Frontier {
             loaded_up_to: i64::MIN,
             loading_hosts: false,
             visited: Vec::new(),
-            deferred: HashSet::new(),
+            suspended: HashSet::new(),
             orders: VecDeque::new(),
         }
     }
@@ -803,7 +803,7 @@ impl Frontier {
             Loaded::Urls(id, urls) => {
                 if let Some(host) = self.hosts.get_mut(&id) {
                     host.loaded(urls, self.limits.urls);
-                    self.defer_if_unresponsive(id, now);
+                    self.suspend_if_unresponsive(id, now);
                     self.schedule(id);
                 }
             }
@@ -828,7 +828,7 @@ impl Frontier {
             host.has_more = true;
             return self.schedule(row.id);
         }
-        if self.deferred.contains(&row.id) {
+        if self.suspended.contains(&row.id) {
             return;
         }
         if !self.has_more_hosts && self.hosts.len() >= self.limits.hosts {
@@ -843,7 +843,7 @@ impl Frontier {
         }
     }
 
-    /// The request of a task has ended, with or without a response. A host that asks for too long a pause is deferred.
+    /// The request of a task has ended, with or without a response. A host that asks for too long a pause is suspended.
     pub(super) fn responded(
         &mut self,
         id: TaskId,
@@ -867,7 +867,7 @@ impl Frontier {
             && pause > self.options.max_retry_after
             && let Some(host) = self.running.get(&id).map(|running| running.host)
         {
-            self.defer(host, DeferCause::RetryAfter(pause));
+            self.suspend(host, SuspendCause::RetryAfter(pause));
         }
     }
 
@@ -896,7 +896,7 @@ impl Frontier {
         };
         let unresponsive: Vec<_> = self.hosts.keys().copied().filter(is_unresponsive).collect();
         for id in unresponsive {
-            self.defer_unresponsive(id, now);
+            self.suspend_unresponsive(id, now);
         }
         if outage.is_some() {
             self.schedule_all();
@@ -953,7 +953,7 @@ impl Frontier {
             // It may have waited for this task only.
             self.schedule(host);
         } else if self.unresponsive.must_be_probed(host) {
-            self.defer_unresponsive(host, now);
+            self.suspend_unresponsive(host, now);
         } else {
             self.schedule(host);
         }
@@ -973,7 +973,7 @@ impl Frontier {
     /// The recorder has resumed a host, which is here unless it has nothing to be fetched.
     pub(super) fn resumed(&mut self, id: HostId, host: Option<&HostRow>, now: Instant) {
         self.awaited = self.awaited.saturating_sub(1);
-        self.deferred.remove(&id);
+        self.suspended.remove(&id);
         match host {
             Some(host) => self.queued(host, now),
             None => self.unresponsive.has_nothing(id, now),
@@ -995,30 +995,30 @@ impl Frontier {
                 self.ranks.insert((rank, host));
             }
         }
-        self.defer_if_unresponsive(host, now);
+        self.suspend_if_unresponsive(host, now);
         self.end_fetch(host, task, recorded.fetched);
     }
 
-    /// Defers a host that does not answer, unless it is to turn out whose fault that is.
-    fn defer_if_unresponsive(&mut self, id: HostId, now: Instant) {
+    /// Suspends a host that does not answer, unless it is to turn out whose fault that is.
+    fn suspend_if_unresponsive(&mut self, id: HostId, now: Instant) {
         let is_unresponsive =
             self.hosts.get(&id).is_some_and(|host| host.is_unresponsive(MAX_FAILURES));
         if is_unresponsive && !self.network.is_suspicious() {
-            self.defer_unresponsive(id, now);
+            self.suspend_unresponsive(id, now);
         }
     }
 
     /// A host does not answer: it is asked again later. If it had answered, the URLs that failed meanwhile are queued again.
-    fn defer_unresponsive(&mut self, id: HostId, now: Instant) {
+    fn suspend_unresponsive(&mut self, id: HostId, now: Instant) {
         let Some(host) = self.hosts.get(&id) else { return };
         let lately = FailuresSince { host: Some(id), since: host.last_answer };
         let had_answered = host.contact.had_answered();
         let failures = self.unresponsive.add(id, host, now);
         if had_answered {
-            self.defer(id, DeferCause::Stopped(failures));
+            self.suspend(id, SuspendCause::Stopped(failures));
             self.orders.push_back(Step::TakeBackFailures(lately));
         } else {
-            self.defer(id, DeferCause::Unanswered(failures));
+            self.suspend(id, SuspendCause::Unanswered(failures));
         }
     }
 
@@ -1049,7 +1049,7 @@ impl Frontier {
         if let RobotsResult::Rules(robots, _) = &result
             && let Some(delay) = robots.crawl_delay().filter(|&delay| delay > longest)
         {
-            return self.defer(host, DeferCause::CrawlDelay(delay));
+            return self.suspend(host, SuspendCause::CrawlDelay(delay));
         }
         if let Some(entry) = self.hosts.get_mut(&host) {
             match result {
@@ -1117,10 +1117,10 @@ impl Frontier {
     }
 
     /// Makes no more requests to a host.
-    fn defer(&mut self, id: HostId, cause: DeferCause) {
+    fn suspend(&mut self, id: HostId, cause: SuspendCause) {
         self.remove(id);
-        if self.deferred.insert(id) {
-            self.orders.push_back(Step::Defer(id, cause));
+        if self.suspended.insert(id) {
+            self.orders.push_back(Step::Suspend(id, cause));
         }
     }
 
@@ -1145,10 +1145,10 @@ impl Frontier {
         }
     }
 
-    /// Adds a host unless it is here or deferred; false if there is no room for it.
+    /// Adds a host unless it is here or suspended; false if there is no room for it.
     fn add_host(&mut self, row: &HostRow, now: Instant) -> bool {
         let &HostRow { id, ref name, rank, not_before, has_answered } = row;
-        if self.hosts.contains_key(&id) || self.deferred.contains(&id) {
+        if self.hosts.contains_key(&id) || self.suspended.contains(&id) {
             return true;
         }
         if self.hosts.len() >= self.limits.hosts {

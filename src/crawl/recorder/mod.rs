@@ -5,7 +5,7 @@
 //! nothing is lost or doubled, whenever the process ends. The recorder runs on a thread of its own and serves [`Request`]s.
 //!
 //! A start opens the run directory, continues where an earlier start stopped, and queues the seeds. It also queues again what was skipped for
-//! reasons that no longer hold: URLs that the seeds, budgets, policies or limits admit now, hosts whose deferral has expired, and URLs that
+//! reasons that no longer hold: URLs that the seeds, budgets, policies or limits admit now, hosts whose suspension has expired, and URLs that
 //! failed for a reason that may have passed.
 
 mod record;
@@ -55,8 +55,8 @@ use crate::{
     report::{Builder, End},
     sink::{Mark, Outputs, create_directory, warc},
     state::{
-        DeferCause, DurableFilter, HostId, HostRow, Reason, Restored, RobotsRow, SkipCause, State,
-        UrlLog, UrlRow, UrlState, Visit,
+        DurableFilter, HostId, HostRow, Reason, Restored, RobotsRow, SkipCause, State,
+        SuspendCause, UrlLog, UrlRow, UrlState, Visit,
     },
 };
 
@@ -101,9 +101,9 @@ pub(super) enum Request {
     Robots(String, oneshot::Sender<Option<RobotsRow>>),
     /// Keep the robots.txt of an origin.
     KeepRobots(String, RobotsRow),
-    /// Record that this host is deferred.
-    Defer(HostId, DeferCause),
-    /// Record that this host is not deferred any more.
+    /// Record that this host is suspended.
+    Suspend(HostId, SuspendCause),
+    /// Record that this host is not suspended any more.
     Resume(HostId),
     /// Queue failed URLs again.
     TakeBackFailures(FailuresSince),
@@ -398,22 +398,22 @@ impl Recorder {
         Ok(())
     }
 
-    /// Resumes deferred hosts that may get requests again, after a run that `ended` so.
+    /// Resumes suspended hosts that may get requests again, after a run that `ended` so.
     fn resume_hosts(&mut self, ended: Option<End>) -> Result<(), CrawlError> {
         let (now, limits) = (Timestamp::now(), self.plan.politeness.clone());
-        for deferred in self.state().deferred_hosts()? {
-            let is_allowed = match deferred.cause {
-                DeferCause::CrawlDelay(delay) => {
+        for suspended in self.state().suspended_hosts()? {
+            let is_allowed = match suspended.cause {
+                SuspendCause::CrawlDelay(delay) => {
                     !limits.obey_robots || delay <= limits.max_crawl_delay
                 }
-                DeferCause::RetryAfter(pause) => pause <= limits.max_retry_after,
-                DeferCause::Unanswered(_) => ended != Some(End::Done),
-                DeferCause::Stopped(_) => true,
+                SuspendCause::RetryAfter(pause) => pause <= limits.max_retry_after,
+                SuspendCause::Unanswered(_) => ended != Some(End::Done),
+                SuspendCause::Stopped(_) => true,
             };
-            if is_allowed || deferred.until <= now {
-                tracing::info!(host = deferred.name, cause = %deferred.cause, "host resumed");
-                self.state().resume_host(&deferred)?;
-                self.urls.queue.set_deferred(deferred.host, false);
+            if is_allowed || suspended.until <= now {
+                tracing::info!(host = suspended.name, cause = %suspended.cause, "host resumed");
+                self.state().resume_host(&suspended)?;
+                self.urls.queue.set_suspended(suspended.host, false);
             }
         }
         Ok(())
@@ -586,10 +586,10 @@ impl Recorder {
                 self.state().set_robots(&origin, &robots)?;
                 self.follow_robots(&origin, &robots)?;
             }
-            Request::Defer(host, cause) => {
-                tracing::warn!(host = self.state().host_by_id(host)?.name, %cause, "host deferred");
-                let until = deferred_until(cause);
-                self.urls.defer_host(self.filter.state(), host, cause, until)?;
+            Request::Suspend(host, cause) => {
+                tracing::warn!(host = self.state().host_by_id(host)?.name, %cause, "host suspended");
+                let until = suspended_until(cause);
+                self.urls.suspend_host(self.filter.state(), host, cause, until)?;
             }
         }
         Ok(None)
@@ -653,15 +653,15 @@ impl Recorder {
     }
 }
 
-/// The time up to which a host that is deferred now gets no request, unless the cause ceases earlier: the pause that it asked for, the
+/// The time up to which a host that is suspended now gets no request, unless the cause ceases earlier: the pause that it asked for, the
 /// validity of its robots.txt, or a day.
-fn deferred_until(cause: DeferCause) -> Timestamp {
+fn suspended_until(cause: SuspendCause) -> Timestamp {
     let pause = match cause {
-        DeferCause::CrawlDelay(_) => robots::VALID,
-        DeferCause::RetryAfter(pause) => pause,
-        DeferCause::Unanswered(_) => DEAD_FOR,
+        SuspendCause::CrawlDelay(_) => robots::VALID,
+        SuspendCause::RetryAfter(pause) => pause,
+        SuspendCause::Unanswered(_) => DEAD_FOR,
         // Every start asks it again.
-        DeferCause::Stopped(_) => Duration::ZERO,
+        SuspendCause::Stopped(_) => Duration::ZERO,
     };
     Timestamp::now() + pause
 }

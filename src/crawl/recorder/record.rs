@@ -666,7 +666,7 @@ impl Recorder {
     /// Remembers a host of which a URL was queued, for the report to the loop.
     pub(super) fn report_queued(&mut self, host: HostId) -> Result<(), CrawlError> {
         let is_reported = self.queued.last().is_some_and(|last| last.id == host);
-        if !is_reported && !self.urls.queue.is_deferred(host) {
+        if !is_reported && !self.urls.queue.is_suspended(host) {
             self.queued.push(self.state().host_by_id(host)?);
         }
         Ok(())

@@ -11,10 +11,11 @@ use crate::{
     filter::Options,
     page::Timestamp,
     report::{
-        Builder, DeferredHost, End, Method, Report, ReportError, SEEDS, Search, UnreachableSeed,
+        Builder, End, Method, Report, ReportError, SEEDS, Search, SuspendedHost, UnreachableSeed,
     },
     state::{
-        DeferCause, DeferredRow, KnownUrl, Reason, State, StateError, UrlLog, UrlState, WriteLock,
+        KnownUrl, Reason, State, StateError, SuspendCause, SuspendedRow, UrlLog, UrlState,
+        WriteLock,
     },
 };
 
@@ -57,7 +58,7 @@ impl Recorder {
             let Some(known) = known.filter(is_waiting) else { continue };
             if seeds.len() < SEEDS {
                 let row = UrlLog::row(self.state(), known)?;
-                if self.state().visit(row.id)?.is_some() || self.urls.queue.is_deferred(row.host) {
+                if self.state().visit(row.id)?.is_some() || self.urls.queue.is_suspended(row.host) {
                     continue;
                 }
                 let why = self.tried.get(url.origin().as_str()).cloned().unwrap_or_default();
@@ -71,11 +72,11 @@ impl Recorder {
 
     /// Whether URLs wait at hosts that had answered and do not any more.
     fn has_work_at_stopped_hosts(&self) -> Result<bool, CrawlError> {
-        let stopped = |host: &DeferredRow| matches!(host.cause, DeferCause::Stopped(_));
-        let hosts = self.state().deferred_hosts()?;
+        let stopped = |host: &SuspendedRow| matches!(host.cause, SuspendCause::Stopped(_));
+        let hosts = self.state().suspended_hosts()?;
         let stopped: Vec<_> = hosts.into_iter().filter(stopped).map(|host| host.host).collect();
-        let mut deferred = self.urls.queue.deferred();
-        Ok(deferred.any(|(host, urls)| urls > 0 && stopped.contains(&host)))
+        let mut suspended = self.urls.queue.suspended();
+        Ok(suspended.any(|(host, urls)| urls > 0 && stopped.contains(&host)))
     }
 }
 
@@ -143,14 +144,14 @@ fn summarise(
     urls: &UrlLog,
     mut run: Report,
 ) -> Result<Report, CrawlError> {
-    let queued: HashMap<_, _> = urls.queue.deferred().collect();
-    for DeferredRow { host, name, cause, until } in state.deferred_hosts()? {
+    let queued: HashMap<_, _> = urls.queue.suspended().collect();
+    for SuspendedRow { host, name, cause, until } in state.suspended_hosts()? {
         let (why, until) = (cause.to_string(), until.into());
         let urls = queued.get(&host).map_or(0, |urls| *urls as u64);
-        run.deferred.push(DeferredHost { host: name, why, urls, until });
+        run.suspended.push(SuspendedHost { host: name, why, urls, until });
     }
-    let deferred: u64 = run.deferred.iter().map(|host| host.urls).sum();
-    let waiting = [(Reason::Host, deferred), (Reason::Pending, urls.queue.len() - deferred)];
+    let suspended: u64 = run.suspended.iter().map(|host| host.urls).sum();
+    let waiting = [(Reason::Host, suspended), (Reason::Pending, urls.queue.len() - suspended)];
     run.counts.skipped.extend(waiting.into_iter().filter(|(_, urls)| *urls > 0));
     Ok(builder.finish(state, run, stored(state, "keeps")?.unwrap_or_default())?)
 }

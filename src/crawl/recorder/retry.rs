@@ -124,7 +124,7 @@ impl Recorder {
         for Failure { row, .. } in meant {
             self.take_back(&row, failures.host.is_some())?;
         }
-        if let Some(host) = failures.host.filter(|&host| self.urls.queue.is_deferred(host))
+        if let Some(host) = failures.host.filter(|&host| self.urls.queue.is_suspended(host))
             && self.urls.queued(self.state(), host, 0, 1)?.is_empty()
         {
             // There is nothing to ask it for.
@@ -158,10 +158,10 @@ impl Recorder {
         }
     }
 
-    /// A deferred host is asked again.
+    /// A suspended host is asked again.
     pub(super) fn resume(&mut self, host: HostId) -> Result<Update, CrawlError> {
         if self.state().end_absence(host)? {
-            self.urls.queue.set_deferred(host, false);
+            self.urls.queue.set_suspended(host, false);
         }
         let waits = !self.urls.queued(self.state(), host, 0, 1)?.is_empty();
         let row = waits.then(|| self.state().host_by_id(host)).transpose()?;

@@ -97,7 +97,7 @@ impl Recorder {
             let row = UrlRow { depth: self.urls.depth(id)?, ..row };
             // A seed is admitted by its own list.
             let list = row.seed.filter(|_| row.referrer.is_none());
-            if !self.urls.queue.is_deferred(row.host)
+            if !self.urls.queue.is_suspended(row.host)
                 && let Ok(seed) = self.admit(&row.url, row.kind, row.depth, list)
             {
                 self.requeue(&row, seed, None)?;

@@ -292,9 +292,9 @@ fn damaged_rows_are_errors() {
     }
 
     damage("UPDATE hosts SET cause = 9, requested = 0, until = 0");
-    assert!(is_damage(state.deferred_hosts().unwrap_err()));
+    assert!(is_damage(state.suspended_hosts().unwrap_err()));
     damage("UPDATE hosts SET cause = 1, requested = -1");
-    assert!(is_damage(state.deferred_hosts().unwrap_err()));
+    assert!(is_damage(state.suspended_hosts().unwrap_err()));
 
     for sql in [
         "UPDATE documents SET kind = 9",

@@ -85,7 +85,7 @@ fn settle(urls: &mut UrlLog, state: &State, id: UrlId, reason: Reason) {
 }
 
 #[test]
-fn hosts_with_urls_rotate_unless_they_are_deferred() {
+fn hosts_with_urls_rotate_unless_they_are_suspended() {
     let state = State::in_memory().unwrap();
     let mut urls = UrlLog::load(&state).unwrap();
     let hosts = ["a:80", "b:80", "c:80", "d:80"].map(|name| urls.host(&state, name).unwrap());
@@ -100,36 +100,36 @@ fn hosts_with_urls_rotate_unless_they_are_deferred() {
     urls.move_to_back(&state, hosts[0], true).unwrap();
     assert_eq!(waiting(&urls, 9), [hosts[1], hosts[2], hosts[0]]);
     assert_eq!(waiting(&urls, 1), [hosts[1]]);
-    urls.defer_host(&state, hosts[1], DeferCause::Unanswered(10), Timestamp(7)).unwrap();
+    urls.suspend_host(&state, hosts[1], SuspendCause::Unanswered(10), Timestamp(7)).unwrap();
     let mut urls = urls.reloaded(&state);
-    assert!(urls.queue.is_deferred(hosts[1]));
+    assert!(urls.queue.is_suspended(hosts[1]));
     assert_eq!(waiting(&urls, 9), [hosts[2], hosts[0]]);
-    state.resume_host(&state.deferred_hosts().unwrap()[0]).unwrap();
-    urls.queue.set_deferred(hosts[1], false);
+    state.resume_host(&state.suspended_hosts().unwrap()[0]).unwrap();
+    urls.queue.set_suspended(hosts[1], false);
     assert_eq!(waiting(&urls, 9), [hosts[1], hosts[2], hosts[0]]);
     assert_eq!(waiting(&urls.reloaded(&state), 9), [hosts[1], hosts[2], hosts[0]]);
 }
 
 #[test]
-fn the_cause_of_a_deferral_is_stored_and_a_pause_outlives_it() {
+fn the_cause_of_a_suspension_is_stored_and_a_pause_outlives_it() {
     let state = State::in_memory().unwrap();
     let mut urls = UrlLog::load(&state).unwrap();
     let causes = [
-        DeferCause::CrawlDelay(Duration::from_millis(61_500)),
-        DeferCause::RetryAfter(Duration::from_hours(24)),
-        DeferCause::Unanswered(10),
+        SuspendCause::CrawlDelay(Duration::from_millis(61_500)),
+        SuspendCause::RetryAfter(Duration::from_hours(24)),
+        SuspendCause::Unanswered(10),
     ];
     for (name, cause) in ["a:80", "b:80", "c:80"].into_iter().zip(causes) {
         let host = urls.host(&state, name).unwrap();
-        state.defer_host(host, cause, Timestamp(99)).unwrap();
+        state.suspend_host(host, cause, Timestamp(99)).unwrap();
     }
-    let deferred = state.deferred_hosts().unwrap();
-    assert_eq!(deferred.iter().map(|deferred| deferred.cause).collect::<Vec<_>>(), causes);
-    assert_eq!((&*deferred[1].name, deferred[1].until), ("b:80", Timestamp(99)));
-    for deferred in &deferred {
-        state.resume_host(deferred).unwrap();
+    let suspended = state.suspended_hosts().unwrap();
+    assert_eq!(suspended.iter().map(|suspended| suspended.cause).collect::<Vec<_>>(), causes);
+    assert_eq!((&*suspended[1].name, suspended[1].until), ("b:80", Timestamp(99)));
+    for suspended in &suspended {
+        state.resume_host(suspended).unwrap();
     }
-    assert_eq!(state.deferred_hosts().unwrap(), []);
+    assert_eq!(state.suspended_hosts().unwrap(), []);
     let rests = ["a:80", "b:80", "c:80"].map(|name| {
         let host = urls.host(&state, name).unwrap();
         state.host_by_id(host).unwrap().not_before

@@ -45,7 +45,7 @@ fn a_dry_run_knows_that_a_seed_that_could_not_be_reached_is_fetched_again() {
 }
 
 #[test]
-fn a_dry_run_reports_hosts_that_would_be_deferred() {
+fn a_dry_run_reports_hosts_that_would_be_suspended() {
     let slow = Reply::text("User-agent: *\nCrawl-delay: 61\nDisallow: /no");
     let site = Site::new(Routes::new().at("a.test", "/robots.txt", slow), &["a.test/", "b.test/"]);
     let said = look(&site);

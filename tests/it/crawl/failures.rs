@@ -108,7 +108,7 @@ fn an_answer_that_takes_too_long_is_a_failure() {
 }
 
 #[test]
-fn a_host_that_does_not_respond_to_ten_urls_in_a_row_is_deferred() {
+fn a_host_that_does_not_respond_to_ten_urls_in_a_row_is_suspended() {
     let links: Vec<_> = (0..40).map(|n| format!("http://b.test/{n}")).collect();
     let links: Vec<_> = links.iter().map(String::as_str).collect();
     let site = Site::new(
@@ -157,7 +157,7 @@ fn a_pause_that_a_host_asks_for_is_kept() {
 }
 
 #[test]
-fn a_pause_that_is_too_long_defers_the_host() {
+fn a_pause_that_is_too_long_suspends_the_host() {
     let busy = |request: &Request, _: usize| match &*request.path {
         "/" => page("seed", &["/busy", "/other"]),
         "/busy" => Reply::new(503, "").header("Retry-After", "601"),

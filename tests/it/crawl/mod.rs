@@ -3,7 +3,6 @@
 mod against;
 mod broken;
 mod damage;
-mod deferred;
 mod dry_run;
 mod explain;
 mod failures;
@@ -28,5 +27,6 @@ mod silent;
 pub(crate) mod site;
 mod sitemaps;
 mod stopping;
+mod suspended;
 mod templates;
 mod verdicts;

@@ -253,7 +253,7 @@ fn survives_an_outage(web: Arc<Web>, plan: Plan) {
     assert_eq!(report.end, End::Done);
     assert_eq!(report.counts.unique, (HOSTS * PAGES) as u64);
     assert_eq!(report.counts.skipped, [].into(), "nothing has failed");
-    assert_eq!((report.deferred, report.warnings), (vec![], vec![]));
+    assert_eq!((report.suspended, report.warnings), (vec![], vec![]));
 }
 
 #[test]
@@ -333,8 +333,8 @@ fn hosts_that_stop_answering_leave_the_run_open() {
     let (report, web, plan, _directory) = partly_down(&[0, 1], 10, None, 0);
     assert_eq!(report.end, End::Open);
     assert!(report.counts.unique >= 2 * PAGES as u64, "the others are not held up");
-    assert_eq!(report.deferred.len(), 2, "{:?}", report.deferred);
-    assert!(report.deferred[0].why.contains("it had answered"), "{:?}", report.deferred);
+    assert_eq!(report.suspended.len(), 2, "{:?}", report.suspended);
+    assert!(report.suspended[0].why.contains("it had answered"), "{:?}", report.suspended);
     web.go_on();
     let report = run_fast(plan, Control::default()).unwrap();
     assert_eq!((report.end, report.counts.unique), (End::Done, 4 * PAGES as u64));
@@ -346,7 +346,7 @@ fn hosts_that_stop_answering_do_not_hold_up_one_that_answers_seldom() {
     assert_eq!(report.end, End::Open);
     let slow = report.hosts.iter().find(|host| host.host == SLOW).unwrap();
     assert_eq!((slow.fetched, slow.failed), (PAGES as u64, 0));
-    assert_eq!(report.deferred.len(), 2, "{:?}", report.deferred);
+    assert_eq!(report.suspended.len(), 2, "{:?}", report.suspended);
 }
 
 #[test]

@@ -180,7 +180,7 @@ fn a_robots_txt_at_a_private_address_is_refused_in_one_plain_line() {
 }
 
 #[test]
-fn a_crawl_delay_above_the_limit_defers_the_host() {
+fn a_crawl_delay_above_the_limit_suspends_the_host() {
     let site = Site::new(
         Routes::new()
             .at("a.test", "/robots.txt", text("User-agent: *\nCrawl-delay: 61"))

@@ -30,19 +30,19 @@ fn an_empty_state_is_done_after_one_query() {
 }
 
 #[test]
-fn a_deferred_host_does_not_come_back_by_a_late_report() {
+fn a_suspended_host_does_not_come_back_by_a_late_report() {
     let start = Instant::now();
     let mut world = World::new(Scenario { obey_robots: false, ..two_hosts() });
-    world.frontier.defer(HostId(0), DeferCause::Unanswered(10));
-    world.frontier.defer(HostId(0), DeferCause::Unanswered(10));
+    world.frontier.suspend(HostId(0), SuspendCause::Unanswered(10));
+    world.frontier.suspend(HostId(0), SuspendCause::Unanswered(10));
     world.queue(0, start);
     world.run();
-    assert_eq!(world.log.deferred, [HostId(0)]);
+    assert_eq!(world.log.suspended, [HostId(0)]);
     assert!(world.log.fetched.iter().all(|&(host, _)| host == 1));
 }
 
 #[test]
-fn the_pause_of_a_deferred_host_does_not_delay_the_end() {
+fn the_pause_of_a_suspended_host_does_not_delay_the_end() {
     let start = Instant::now();
     let outcomes = vec![Outcome {
         signal: Signal::Overload { retry_after: Some(500 * SECOND) },
@@ -55,11 +55,11 @@ fn the_pause_of_a_deferred_host_does_not_delay_the_end() {
         world.frontier.responded(task.id, None, overload, start);
         world.end(&task, start);
     }
-    world.frontier.defer(HostId(0), DeferCause::Unanswered(10));
-    world.frontier.defer(HostId(1), DeferCause::Unanswered(10));
+    world.frontier.suspend(HostId(0), SuspendCause::Unanswered(10));
+    world.frontier.suspend(HostId(1), SuspendCause::Unanswered(10));
     let ends = std::iter::from_fn(|| Some(world.frontier.next(start)));
     let steps: Vec<_> = ends.take(3).collect();
-    assert!(matches!(steps[..], [Step::Defer(..), Step::Defer(..), Step::Done]), "{steps:?}");
+    assert!(matches!(steps[..], [Step::Suspend(..), Step::Suspend(..), Step::Done]), "{steps:?}");
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn a_host_that_never_responds_gets_ten_requests_whatever_may_be_in_flight() {
     let mut world =
         one_host(vec![Outcome { unanswered: true, fetched: false, ..Outcome::default() }]);
     world.run();
-    assert_eq!((world.log.fetched.len(), &*world.log.deferred), (10, &[HostId(0)][..]));
+    assert_eq!((world.log.fetched.len(), &*world.log.suspended), (10, &[HostId(0)][..]));
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn a_host_that_stops_responding_gets_no_more_requests_than_were_in_flight() {
     let outcomes = [vec![Outcome::default(); 12], vec![dead; 28]].concat();
     let mut world = one_host(outcomes);
     world.run();
-    assert_eq!(world.log.deferred, [HostId(0); 4]);
+    assert_eq!(world.log.suspended, [HostId(0); 4]);
     assert_eq!(
         world.log.fetched.len(),
         12 + 10 + 3,
@@ -232,8 +232,8 @@ fn a_host_whose_last_urls_fail_is_asked_again_before_the_run_ends() {
     let mut now = Instant::now();
     let start = now;
     let orders = [true, false, false].map(|it| fetch_once(&mut world, &mut now, it)).concat();
-    let (since, stopped) = (Some(start), DeferCause::Stopped(2));
-    let [Step::Defer(HostId(0), cause), Step::TakeBackFailures(failures)] = &*orders else {
+    let (since, stopped) = (Some(start), SuspendCause::Stopped(2));
+    let [Step::Suspend(HostId(0), cause), Step::TakeBackFailures(failures)] = &*orders else {
         panic!("{orders:?}")
     };
     assert_eq!((*cause, *failures), (stopped, FailuresSince { host: Some(HostId(0)), since }));
@@ -250,7 +250,10 @@ fn a_host_whose_last_urls_fail_is_asked_again_before_the_run_ends() {
         world.frontier.responded(task.id, None, Signal::Unanswered, now);
         world.frontier.probed(&task, now);
         let orders: Vec<_> = world.frontier.orders.drain(..).collect();
-        assert!(matches!(&*orders, [Step::Defer(_, cause), _] if *cause == stopped), "{orders:?}");
+        assert!(
+            matches!(&*orders, [Step::Suspend(_, cause), _] if *cause == stopped),
+            "{orders:?}"
+        );
     }
     assert!(matches!(world.next(now), Step::Done));
 }

@@ -127,14 +127,14 @@ impl Default for Scenario {
     }
 }
 
-/// The state as the frontier sees it, in memory: queued URLs with their seeds, by host and sequence number; ranks; deferred hosts.
+/// The state as the frontier sees it, in memory: queued URLs with their seeds, by host and sequence number; ranks; suspended hosts.
 #[derive(Debug)]
 pub(super) struct FakeState {
     queues: BTreeMap<usize, BTreeMap<i64, usize>>,
     sites: usize,
     ranks: Vec<i64>,
     last_rank: i64,
-    pub(super) deferred: BTreeSet<usize>,
+    pub(super) suspended: BTreeSet<usize>,
     pub(super) last_seq: i64,
 }
 
@@ -145,7 +145,7 @@ impl FakeState {
             sites: scenario.sites,
             ranks: (1..=scenario.hosts as i64).collect(),
             last_rank: scenario.hosts as i64,
-            deferred: BTreeSet::new(),
+            suspended: BTreeSet::new(),
             last_seq: 0,
         };
         for &(host, seed) in &scenario.seeds {
@@ -167,10 +167,10 @@ impl FakeState {
         assert!(self.queues.get_mut(&host).unwrap().remove(&seq).is_some());
     }
 
-    /// Hosts that have queued URLs and are not deferred, by rank.
+    /// Hosts that have queued URLs and are not suspended, by rank.
     pub(super) fn waiting(&self, limit: usize) -> Vec<HostRow> {
         let waiting = self.queues.iter().filter(|(_, queue)| !queue.is_empty());
-        let hosts = waiting.map(|(&host, _)| host).filter(|host| !self.deferred.contains(host));
+        let hosts = waiting.map(|(&host, _)| host).filter(|host| !self.suspended.contains(host));
         let mut rows: Vec<_> = hosts.map(|host| self.row(host)).collect();
         rows.sort_by_key(|row| row.rank);
         rows.truncate(limit);
@@ -239,7 +239,7 @@ pub(super) struct Log {
     pub(super) most_in_flight: usize,
     pub(super) probes: usize,
     pub(super) redirected: usize,
-    pub(super) deferred: Vec<HostId>,
+    pub(super) suspended: Vec<HostId>,
     pub(super) over_budget: usize,
     pub(super) hosts_loaded: usize,
     pub(super) urls_loaded: usize,
@@ -256,7 +256,7 @@ enum Event {
     Finished(Arc<Task>, Outcome),
     Robots(Arc<RobotsTask>),
     Loaded(Loaded),
-    Deferred(HostId),
+    Suspended(HostId),
     Resumed(HostId),
     FailuresTakenBack,
     Probed(Arc<ProbeTask>),
@@ -465,15 +465,15 @@ impl World {
             );
             match step {
                 Step::Load(query) => self.load(query, now),
-                Step::Defer(host, _) => {
+                Step::Suspend(host, _) => {
                     let delay = self.reply_time();
-                    self.later(now, delay, Event::Deferred(host));
+                    self.later(now, delay, Event::Suspended(host));
                 }
                 Step::TakeBackFailures(_) => {
                     self.report(now, Event::FailuresTakenBack);
                 }
                 Step::Resume(host) => {
-                    self.state.deferred.remove(&(host.0 as usize));
+                    self.state.suspended.remove(&(host.0 as usize));
                     self.report(now, Event::Resumed(host));
                 }
                 Step::Probe(task) => {
@@ -532,12 +532,12 @@ impl World {
         assert!(self.in_flight.insert(seq), "{seq} is in flight twice");
         assert!(self.state.waits(host, seq), "{seq} is recorded and returned again");
         let retried = self.log.retried.get(&seq).copied().unwrap_or(0);
-        // Attempts during an outage are not counted, nor those before a host was deferred, or made room in round-robin order for one that
+        // Attempts during an outage are not counted, nor those before a host was suspended, or made room in round-robin order for one that
         // was resumed.
-        let deferred = &self.log.deferred;
+        let suspended = &self.log.suspended;
         let may_be_fewer = !self.scenario.probes_answered
-            || deferred.contains(&HostId(host as i64))
-            || self.scenario.order == Order::RoundRobin && !deferred.is_empty();
+            || suspended.contains(&HostId(host as i64))
+            || self.scenario.order == Order::RoundRobin && !suspended.is_empty();
         assert!(task.attempt == retried || may_be_fewer && task.attempt < retried);
         if self.scenario.order == Order::RoundRobin {
             assert_eq!(self.tasks, 1, "one after the other");
@@ -638,9 +638,9 @@ impl World {
                 self.frontier.recorded(&task, &recorded, now);
             }
             Event::Loaded(loaded) => self.frontier.loaded(loaded, now),
-            Event::Deferred(host) => {
-                self.state.deferred.insert(host.0 as usize);
-                self.log.deferred.push(host);
+            Event::Suspended(host) => {
+                self.state.suspended.insert(host.0 as usize);
+                self.log.suspended.push(host);
             }
         }
     }
@@ -661,7 +661,7 @@ impl World {
         let pause = match signal {
             Signal::Fine | Signal::Unanswered | Signal::Local | Signal::None => delay,
             Signal::Overload { retry_after } => {
-                // Whoever asks for more is deferred, and is asked only by others.
+                // Whoever asks for more is suspended, and is asked only by others.
                 delay.max(retry_after.unwrap_or(SECOND).min(MAX_RETRY_AFTER))
             }
         };
@@ -694,7 +694,7 @@ impl World {
         for (host, seed) in outcome.links.into_iter().flatten() {
             if (self.state.last_seq as usize) < self.scenario.max_urls {
                 self.state.enqueue(host, seed);
-                if !self.state.deferred.contains(&host) {
+                if !self.state.suspended.contains(&host) {
                     queued.push(self.row(host));
                 }
             }

@@ -1,4 +1,4 @@
-//! Deferred hosts, and when they are requested again.
+//! Suspended hosts, and when they are requested again.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ fn busy(pause: &'static str) -> Site {
     Site::answering(reply, &["a.test/"])
 }
 
-/// Pretends that this many milliseconds have passed since hosts were deferred.
+/// Pretends that this many milliseconds have passed since hosts were suspended.
 fn wait(site: &Site, millis: i64) {
     let state = state(site);
     let sql = "UPDATE hosts SET until = until - ? WHERE cause IS NOT NULL";
@@ -26,7 +26,7 @@ fn wait(site: &Site, millis: i64) {
 }
 
 #[test]
-fn a_finished_run_defers_a_host_for_the_pause_that_it_asked_for() {
+fn a_finished_run_suspends_a_host_for_the_pause_that_it_asked_for() {
     let site = busy("172800");
     let report = site.run();
     assert_eq!(report.end, End::Done);
@@ -60,20 +60,20 @@ fn a_higher_limit_resumes_a_host_and_still_keeps_its_pause() {
     let requests = site.server.requests();
     let pause = requests[before].at - requests[before - 1].at;
     assert!(pause >= Duration::from_millis(150), "{pause:?}");
-    assert_eq!(report.deferred, []);
+    assert_eq!(report.suspended, []);
 }
 
 #[test]
-fn deferred_hosts_are_reported_by_name_with_the_reason() {
+fn suspended_hosts_are_reported_by_name_with_the_reason() {
     let site = busy("601");
     let report = site.run();
-    let [host] = &*report.deferred else { panic!("{:?}", report.deferred) };
+    let [host] = &*report.suspended else { panic!("{:?}", report.suspended) };
     assert_eq!((&*host.host, host.urls), ("a.test:80", 2));
     assert!(host.why.contains("601 s") && host.why.contains("max_retry_after"), "{}", host.why);
     assert!(host.until > report.finished);
     let summary = report.to_string();
     assert!(
-        summary.contains("deferred hosts           1\n    a.test:80: it asks for"),
+        summary.contains("suspended hosts          1\n    a.test:80: it asks for"),
         "{summary}"
     );
     assert!(report.html().contains("<td dir=\"ltr\">a.test:80</td>"));
@@ -108,7 +108,7 @@ fn a_dead_host_of_a_finished_run_is_requested_again_a_day_later() {
     assert_eq!(site.server.count("b.test", "/11"), 0);
     wait(&site, 60_000);
     site.run();
-    assert_eq!((site.server.count("b.test", "/11"), site.run().deferred), (1, vec![]));
+    assert_eq!((site.server.count("b.test", "/11"), site.run().suspended), (1, vec![]));
 }
 
 #[test]
