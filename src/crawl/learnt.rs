@@ -38,6 +38,7 @@ pub(super) fn restore(state: &State, learner: &mut Learner) -> Result<(), StateE
                 site: url.site(),
                 document: Some(id),
                 text: Some(number_of(text.unwrap_or(id))),
+                hash: 0,
                 yielded: if is_new { Yielded::New } else { Yielded::KnownText },
                 is_redirected: false,
                 to: None,

@@ -4,12 +4,9 @@ use std::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-/// Classes that are remembered of a site; the oldest go first.
-const MAX_CLASSES: usize = 20_000;
-
-/// Classes by their keys.
+/// Classes by their keys, at most `MAX`; the oldest go first.
 #[derive(Debug, Default)]
-pub(super) struct Classes<T> {
+pub(super) struct Classes<T, const MAX: usize> {
     ring: Vec<(u64, T)>,
     /// Places in the ring.
     places: HashTable<u32>,
@@ -18,7 +15,7 @@ pub(super) struct Classes<T> {
     oldest: usize,
 }
 
-impl<T: Default> Classes<T> {
+impl<T: Default, const MAX: usize> Classes<T, MAX> {
     fn place(&self, key: u64) -> Option<usize> {
         let is_it = |place: &u32| self.ring[*place as usize].0 == key;
         self.places.find(self.hasher.hash_one(key), is_it).map(|place| *place as usize)
@@ -43,16 +40,16 @@ impl<T: Default> Classes<T> {
     }
 
     fn add(&mut self, key: u64) -> usize {
-        let place = if self.ring.len() < MAX_CLASSES {
+        let place = if self.ring.len() < MAX {
             if self.ring.len() == self.ring.capacity() {
-                let more = self.ring.len().max(8).min(MAX_CLASSES - self.ring.len());
+                let more = self.ring.len().max(8).min(MAX - self.ring.len());
                 self.ring.reserve_exact(more);
             }
             self.ring.push((key, T::default()));
             self.ring.len() - 1
         } else {
             let place = self.oldest;
-            self.oldest = (place + 1) % MAX_CLASSES;
+            self.oldest = (place + 1) % MAX;
             let hash = self.hasher.hash_one(self.ring[place].0);
             if let Ok(old) = self.places.find_entry(hash, |it| *it as usize == place) {
                 old.remove();
@@ -77,15 +74,17 @@ impl<T: Default> Classes<T> {
 mod tests {
     use super::*;
 
+    const MAX: usize = 20_000;
+
     #[test]
     fn the_oldest_class_goes_first_and_the_table_does_not_grow() {
-        let mut classes = Classes::<u16>::default();
-        for key in 0..10 * MAX_CLASSES as u64 {
+        let mut classes = Classes::<u16, MAX>::default();
+        for key in 0..10 * MAX as u64 {
             *classes.entry(key) = 7;
         }
         assert!(classes.size() < 1 << 20, "{}", classes.size());
-        let first = 9 * MAX_CLASSES as u64;
+        let first = 9 * MAX as u64;
         assert!(!classes.contains_key(first - 1));
-        assert!((first..first + MAX_CLASSES as u64).all(|key| classes.get(key) == Some(&7)));
+        assert!((first..first + MAX as u64).all(|key| classes.get(key) == Some(&7)));
     }
 }

@@ -173,6 +173,7 @@ mod tests {
             rule("example.org", segment("")),
             rule("example.org", segment("/docs/en")),
             rule("example.org", RulePart::Order),
+            rule("example.org", RulePart::Index),
             rule("example.org", RulePart::Tail(2)),
         ];
         let (json, others) = to_json(&rules);

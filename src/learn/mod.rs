@@ -12,6 +12,7 @@ mod parts;
 mod pattern_yield;
 mod rule;
 mod site;
+mod spans;
 mod trial;
 
 #[cfg(test)]
@@ -30,8 +31,8 @@ pub use options::Options;
 use pattern_yield::{Chain, PatternYield};
 use rule::EVERYWHERE;
 pub use rule::{Counterparts, Only, Rule, RulePart};
-use site::{CANDIDATES, Pattern, Prediction, Site};
-use trial::{CAREFUL, Trial, upper_bound};
+use site::{CANDIDATES, Pattern, Prediction, Site, Text};
+use trial::{CAREFUL, Repeats, Trial, upper_bound};
 
 /// Parameters that are counted for all sites.
 const PARAMETERS: usize = 1 << 14;
@@ -96,6 +97,8 @@ pub(crate) struct Page<'a> {
     pub(crate) document: Option<DocId>,
     /// The number of the text that it has or repeats; none if it has no text, as a redirect.
     pub(crate) text: Option<u32>,
+    /// A hash of its text, as [`Learner::has_new_lines`] returns it; 0 if it is not known any more.
+    pub(crate) hash: u16,
     /// What it yielded.
     pub(crate) yielded: Yielded,
     /// A redirect led to it.
@@ -170,16 +173,17 @@ impl Learner {
         Self { memory: usize::MAX, ..Self::new(imported) }
     }
 
-    /// Whether much of a text is in lines that no text before it had. Remembers its lines. Those of `links` are text of links only, and never
-    /// new.
-    pub(crate) fn has_new_lines(&mut self, text: &str, links: &HashSet<u64>) -> bool {
+    /// Whether much of a text is in lines that no text before it had, and a hash of the text. Remembers its lines. Those of `links` are text of
+    /// links only, and never new.
+    pub(crate) fn has_new_lines(&mut self, text: &str, links: &HashSet<u64>) -> (bool, u16) {
         if self.lines.is_empty() || self.line_count * 8 > LINE_FILTER_BITS {
             self.lines = vec![0; LINE_FILTER_BITS / 64];
             self.line_count = 0;
         }
-        let (mut novel, mut all) = (0, 0);
+        let (mut novel, mut all, mut whole) = (0, 0, 0_u64);
         for line in text.lines() {
             let hash = hash_of_line(line);
+            whole = whole.rotate_left(5) ^ hash;
             let places = [hash, hash >> 32]
                 .map(|bits| usize::try_from(bits % LINE_FILTER_BITS as u64).unwrap_or(0));
             let is_known = places.iter().all(|at| self.lines[at / 64] >> (at % 64) & 1 == 1);
@@ -192,7 +196,8 @@ impl Learner {
                 }
             }
         }
-        novel >= MIN_NEW_BYTES && novel * 8 >= all
+        let hash = u16::try_from(whole >> 48).unwrap_or_default().max(1);
+        (novel >= MIN_NEW_BYTES && novel * 8 >= all, hash)
     }
 
     fn site(&mut self, name: &str) -> &mut Site {
@@ -244,11 +249,8 @@ impl Learner {
         let is_known = page.document.is_some_and(|it| it <= site.through);
         site.is_replay = is_known;
         if is_known {
-            site.judged(
-                page.url,
-                page.text.unwrap_or_default().max(1),
-                page.yielded != Yielded::KnownText,
-            );
+            let text = Text { group: page.text.unwrap_or_default().max(1), hash: page.hash };
+            site.judged(page.url, text, page.yielded != Yielded::KnownText);
         } else {
             self.learn(page);
         }
@@ -278,8 +280,10 @@ impl Learner {
         let site = self.site(page.site);
         site.elsewhere = elsewhere;
         let has_new_text = matches!(page.yielded, Yielded::New | Yielded::KnownLines);
-        let mut changed =
-            page.text.is_some_and(|text| site.judged(page.url, text.max(1), has_new_text));
+        let mut changed = page.text.is_some_and(|text| {
+            let text = Text { group: text.max(1), hash: page.hash };
+            site.judged(page.url, text, has_new_text)
+        });
         changed |= page.to.is_some_and(|to| site.redirects(page.url, to));
         let patterns = site.patterns(page.url);
         let of_referrer = page.from.map(|from| site.patterns(from)).unwrap_or_default();
@@ -328,10 +332,10 @@ impl Learner {
     }
 
     /// Counts trials of parameters for all sites.
-    fn try_parameters(&mut self, tried: Vec<(u64, bool)>) {
-        for (name, same) in tried {
+    fn try_parameters(&mut self, tried: Vec<(u64, Repeats)>) {
+        for (name, repeats) in tried {
             if self.parameters.len() < PARAMETERS || self.parameters.contains_key(&name) {
-                self.parameters.entry(name).or_default().add(CAREFUL, same);
+                self.parameters.entry(name).or_default().add(CAREFUL, repeats);
             }
         }
     }

@@ -3,15 +3,21 @@
 /// What the name of a parameter says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Meaning {
-    /// It says who asks, where the link was found, or how the page is to look: it rarely makes a difference.
+    /// It says where the link was found, and only programs that count visits read it.
+    Origin,
+    /// If it is long, it is the id of a session.
+    Session,
+    /// It says where the link was found, or how the page is to look: it rarely makes a difference.
     Circumstance,
     /// It often selects a page, or makes a difference on a few pages.
     Content,
 }
 
-/// Parameters for sessions, for the origin of a link, and for views of the same page.
-const CIRCUMSTANCES: [&str; 38] = [
-    // Sessions: PHP, Java, ASP.NET, ColdFusion, osCommerce, Zen Cart.
+/// Campaigns and click ids; those of Google Analytics begin with `utm_`.
+const ORIGINS: [&str; 9] =
+    ["fbclid", "gclid", "dclid", "msclkid", "yclid", "mc_cid", "mc_eid", "_ga", "igshid"];
+/// PHP, Java, ASP.NET, ColdFusion, osCommerce, Zen Cart.
+const SESSIONS: [&str; 12] = [
     "sid",
     "sessid",
     "session",
@@ -24,19 +30,12 @@ const CIRCUMSTANCES: [&str; 38] = [
     "cftoken",
     "oscsid",
     "zenid",
-    // Campaigns and click ids; those of Google Analytics begin with `utm_`.
-    "fbclid",
-    "gclid",
-    "dclid",
-    "msclkid",
-    "yclid",
-    "mc_cid",
-    "mc_eid",
-    "_ga",
-    "igshid",
+];
+/// Parameters for the origin of a link, and for views of the same page.
+const CIRCUMSTANCES: [&str; 17] = [
+    // Where the link was found.
     "spm",
     "campaign",
-    // Where the link was found.
     "from",
     "ref",
     "referrer",
@@ -60,11 +59,17 @@ const CONTENT: [&str; 10] =
 /// What this name of a parameter says, if anything.
 pub(super) fn meaning(parameter: &str) -> Option<Meaning> {
     let name = parameter.to_ascii_lowercase();
-    if name.starts_with("utm_") || CIRCUMSTANCES.contains(&name.as_str()) {
-        Some(Meaning::Circumstance)
-    } else {
-        CONTENT.contains(&name.as_str()).then_some(Meaning::Content)
+    let meanings = [
+        (&ORIGINS[..], Meaning::Origin),
+        (&SESSIONS, Meaning::Session),
+        (&CIRCUMSTANCES, Meaning::Circumstance),
+        (&CONTENT, Meaning::Content),
+    ];
+    let is_it = |(names, _): &(&[&str], Meaning)| names.contains(&name.as_str());
+    if name.starts_with("utm_") {
+        return Some(Meaning::Origin);
     }
+    meanings.into_iter().find(is_it).map(|it| it.1)
 }
 
 #[cfg(test)]
@@ -73,9 +78,9 @@ mod tests {
 
     #[test]
     fn names_of_parameters() {
-        for name in ["utm_source", "PHPSESSID", "sid", "print"] {
-            assert_eq!(meaning(name), Some(Meaning::Circumstance), "{name}");
-        }
+        assert_eq!(meaning("utm_source"), Some(Meaning::Origin));
+        assert_eq!(meaning("PHPSESSID"), Some(Meaning::Session));
+        assert_eq!(meaning("print"), Some(Meaning::Circumstance));
         assert_eq!(meaning("Page"), Some(Meaning::Content));
         assert_eq!(meaning("colour"), None);
     }

@@ -8,6 +8,19 @@ const MAX_PARTS: usize = 12;
 /// From this number of segments on, paths have the same shape.
 const MAX_DEPTH: usize = 10;
 
+/// Names that servers give the index page of a directory.
+const INDEX_PAGES: [&str; 9] = [
+    "index.html",
+    "index.htm",
+    "index.php",
+    "index.shtml",
+    "index.asp",
+    "index.aspx",
+    "index.jsp",
+    "default.asp",
+    "default.aspx",
+];
+
 /// What kind of text a segment or value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum TextKind {
@@ -103,6 +116,30 @@ impl<'a> Parts<'a> {
     /// The key without this part.
     pub(super) fn without(key: u64, part: &Part<'_>) -> u64 {
         key.wrapping_sub(part.hash).wrapping_add(part.blank)
+    }
+
+    /// The last segment with its hash if it is empty, where a directory or its index page is.
+    fn directory(&self) -> Option<(usize, u64)> {
+        let at = self.list.iter().rposition(|part| matches!(part.kind, PartKind::Segment(_)))?;
+        let PartKind::Segment(place) = self.list[at].kind else { return None };
+        let value = self.list[at].value;
+        let is_index = value.is_empty() || INDEX_PAGES.contains(&value);
+        is_index.then(|| (at, hash("", 16 + u64::from(place))))
+    }
+
+    /// A key of this URL with the directory in the place of its index page, if it is one of them.
+    pub(super) fn directory_key(&self, key: u64) -> Option<u64> {
+        let (at, empty) = self.directory()?;
+        Some(key.wrapping_sub(self.list[at].hash).wrapping_add(empty))
+    }
+
+    /// The same parts with the directory in the place of its index page.
+    pub(super) fn without_index(mut self) -> Self {
+        if let Some((at, empty)) = self.directory() {
+            self.key = self.key.wrapping_sub(self.list[at].hash).wrapping_add(empty);
+            (self.list[at].value, self.list[at].hash) = ("", empty);
+        }
+        self
     }
 
     pub(super) fn segments(&self) -> impl Iterator<Item = &Part<'a>> {

@@ -56,6 +56,8 @@ pub enum RulePart {
     Order,
     /// All but this number of last segments.
     Tail(u8),
+    /// The name of an index page, such as `index.html`.
+    Index,
 }
 
 /// The URLs to which a rule is restricted.
@@ -83,19 +85,36 @@ pub enum Counterparts {
     Mixed,
     /// None of them was compared, but the pages that differ in the rule's part so far are the same.
     Agreeing,
+    /// They repeated theirs exactly.
+    Identical,
+    /// None of them was compared, but the pages that differ in the rule's part so far are exactly the same.
+    Unanimous,
+    /// A page with a lower and one with a higher value, as of versions, have the same text.
+    Enclosing,
 }
 
 impl Counterparts {
-    const ALL: [Self; 5] =
-        [Self::Unknown, Self::Same, Self::Different, Self::Mixed, Self::Agreeing];
+    const ALL: [Self; 8] = [
+        Self::Unknown,
+        Self::Same,
+        Self::Different,
+        Self::Mixed,
+        Self::Agreeing,
+        Self::Identical,
+        Self::Unanimous,
+        Self::Enclosing,
+    ];
 
     fn phrase(self) -> &'static str {
         match self {
             Self::Unknown => "no counterpart is known",
-            Self::Same => "counterparts are the same",
+            Self::Same => "counterparts are nearly the same",
             Self::Different => "counterparts differ",
             Self::Mixed => "some counterparts are the same",
-            Self::Agreeing => "those so far are the same",
+            Self::Agreeing => "those so far are nearly the same",
+            Self::Identical => "counterparts are the same",
+            Self::Unanimous => "those so far are the same",
+            Self::Enclosing => "a lower and a higher one are the same",
         }
     }
 }
@@ -110,6 +129,8 @@ pub(super) fn candidate_id(parts: &[u64]) -> u32 {
 
 /// The candidate that the order of parameters makes no difference.
 pub(super) const ORDER: u32 = 7;
+/// The candidate that the name of an index page makes no difference.
+pub(super) const INDEX: u32 = 9;
 
 impl RulePart {
     /// This part, on all URLs.
@@ -169,6 +190,7 @@ impl RulePart {
                 candidate_id(&[8, hash(name.as_deref().unwrap_or_default(), 0)])
             }
             Self::Order => ORDER,
+            Self::Index => INDEX,
             Self::Tail(length) => candidate_id(&[5, u64::from(*length)]),
         }
     }
@@ -212,6 +234,7 @@ impl fmt::Display for RulePart {
                 only.iter().try_for_each(|only| only.fmt(name.as_deref(), f))
             }
             Self::Order => f.write_str("order of parameters"),
+            Self::Index => f.write_str("name of an index page"),
             Self::Tail(length) => write!(f, "all but the last {length} segments"),
         }
     }
@@ -230,6 +253,8 @@ struct Fields {
     host: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     order: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    index: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tail: Option<u8>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -272,11 +297,13 @@ impl Fields {
             self.segment.is_some(),
             self.host.is_some(),
             self.order.is_some(),
+            self.index.is_some(),
             self.tail.is_some(),
         ];
         if set.into_iter().filter(|is_set| *is_set).count() != 1 {
             return Err(
-                "it needs exactly one of `parameter`, `segment`, `host`, `order` and `tail`".into(),
+                "it needs exactly one of `parameter`, `segment`, `host`, `order`, `index` and `tail`"
+                    .into(),
             );
         }
         let has_next = self.next.is_some();
@@ -300,11 +327,13 @@ impl Fields {
         if let Some(host) = self.host {
             return of_host(host, only);
         }
-        match (self.parameter, self.order, self.tail) {
+        match (self.parameter, self.order, self.index, self.tail) {
             (Some(name), ..) if !name.is_empty() => Ok(RulePart::Parameter(name)),
             (Some(_), ..) => Err("`parameter` is empty".into()),
-            (_, Some(true), _) => Ok(RulePart::Order),
-            (_, Some(false), _) => Err("`order` can only be true".into()),
+            (_, Some(true), ..) => Ok(RulePart::Order),
+            (_, Some(false), ..) => Err("`order` can only be true".into()),
+            (_, _, Some(true), _) => Ok(RulePart::Index),
+            (_, _, Some(false), _) => Err("`index` can only be true".into()),
             (.., Some(tail @ 1..=2)) => Ok(RulePart::Tail(tail)),
             _ => Err("`tail` must be 1 or 2".into()),
         }
@@ -357,6 +386,10 @@ impl From<Rule> for Fields {
                 fields.order = Some(true);
                 None
             }
+            RulePart::Index => {
+                fields.index = Some(true);
+                None
+            }
             RulePart::Tail(length) => {
                 fields.tail = Some(length);
                 None
@@ -388,6 +421,10 @@ mod tests {
             r#""host":"*","counterparts":"different""#,
             r#""host":"www2.example.org","counterparts":"mixed","next":"docs""#,
             r#""order":true"#,
+            r#""index":true"#,
+            r#""segment":"/a/*","counterparts":"identical""#,
+            r#""segment":"/a/*","counterparts":"unanimous""#,
+            r#""segment":"/a/*","counterparts":"enclosing""#,
             r#""tail":2"#,
         ];
         let mut numbers = std::collections::HashSet::new();
@@ -409,6 +446,7 @@ mod tests {
             (r#""parameter":"a","counterparts":"same""#, "`counterparts`"),
             (r#""host":"*""#, "`host"),
             (r#""order":false"#, "`order`"),
+            (r#""index":false"#, "`index`"),
             (r#""tail":3"#, "`tail`"),
             (r#""parameter":"a","failures":1"#, "`failures`"),
             (r#""parametre":"a""#, "parametre"),

@@ -10,13 +10,17 @@ use super::{
     names::{Meaning, meaning},
     parts::{Part, PartKind, Parts, TextKind, hash, text_kind},
     pattern_yield::{Chain, PatternKind, PatternYield},
-    rule::{ORDER, RulePart, candidate_id},
-    trial::{CAREFUL, LIKELY, PARALLEL, QUICK, SAFE, Test, Trial},
+    rule::{Counterparts, INDEX, ORDER, RulePart, candidate_id},
+    spans::{Spans, version},
+    trial::{CAREFUL, EXPECTED, LIKELY, PARALLEL, QUICK, Repeats, SAFE, Test, Trial},
 };
 use crate::page::DocId;
 
 /// Candidates of a site, and patterns: as many as a table of 4,096 places takes.
 pub(super) const CANDIDATES: usize = 3_584;
+/// Classes that are remembered of a site, and of how many the spans of versions are.
+const CLASSES: usize = 20_000;
+const SPANS: usize = 2_048;
 /// From this number of hosts on, the hosts of a site have one pattern.
 const MANY_HOSTS: usize = 16;
 /// The last pages of a site of which the URL is remembered, and how long it may be.
@@ -28,30 +32,62 @@ const REDIRECTS: usize = 512;
 const KNOWN_PAGE: u16 = 1 << 15;
 /// Different values after which those of a part that look like ids are taken for such.
 const MANY_VALUES: u32 = 12;
+/// From this length on, the value of a parameter for sessions is one.
+const LONG_ID: usize = 16;
+
+/// The text of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Text {
+    /// The number of the text that it is or nearly repeats.
+    pub(super) group: u32,
+    /// A hash of the text itself; 0 if it is not known any more.
+    pub(super) hash: u16,
+}
 
 /// The pages that are the same but for one part.
 #[derive(Clone, Copy, Debug, Default)]
 struct Class {
     /// The texts that they have, the first two.
     groups: [u32; 2],
+    /// Hashes of the first pages with them.
+    hashes: [u16; 2],
     members: u8,
     /// The first page's value of the part in which they differ.
     value: u16,
     /// Whether another one has another value.
     varies: bool,
-    /// For each place: a page of this class repeats one that differs from it there.
+    /// Whether all have exactly the same text.
+    is_unanimous: bool,
+    /// For each place: a page of this class repeats exactly one that differs from it there.
+    identical: u16,
+    /// The same, but it repeats it nearly.
     same: u16,
     /// The same, but it does not repeat it.
     different: u16,
     /// Links in a row within the pattern that led to the page of this key, and whether it had no new text.
     chain: u16,
     /// A set of the values of suspects that its pages have, by a hash of five bits.
-    values: u32,
+    suspects: u32,
 }
 
 impl Class {
-    fn has(&self, group: u32) -> bool {
-        self.groups.contains(&group)
+    /// Whether a page with this text repeats one of this class.
+    fn repeats(&self, text: Text) -> Repeats {
+        match self.groups.iter().position(|group| *group == text.group) {
+            None => Repeats::Not,
+            Some(place) if text.hash != 0 && self.hashes[place] == text.hash => Repeats::Exactly,
+            Some(_) => Repeats::Nearly,
+        }
+    }
+
+    /// How its pages repeat those that differ from them at the place of this bit: exactly, nearly, not.
+    fn compared(&self, bit: u16) -> [bool; 3] {
+        [self.identical, self.same, self.different].map(|it| it & bit != 0)
+    }
+
+    /// Whether all its pages have the same text.
+    fn agrees(&self) -> bool {
+        self.members > 1 && self.groups[1] == 0
     }
 
     /// Whether a page of this class has another value of the part.
@@ -59,16 +95,21 @@ impl Class {
         self.members > 0 && (self.varies || self.value != value)
     }
 
-    fn add(&mut self, group: u32, value: u16) {
+    fn add(&mut self, text: Text, value: u16) {
         if self.members == 0 {
             self.value = value;
         }
         self.varies |= self.value != value;
-        if !self.has(group)
-            && let Some(free) = self.groups.iter_mut().find(|known| **known == 0)
-        {
-            *free = group;
-        }
+        self.is_unanimous = match self.repeats(text) {
+            Repeats::Exactly => self.is_unanimous,
+            Repeats::Nearly => false,
+            Repeats::Not => {
+                if let Some(free) = self.groups.iter().position(|known| *known == 0) {
+                    (self.groups[free], self.hashes[free]) = (text.group, text.hash);
+                }
+                self.members == 0
+            }
+        };
         self.members = self.members.saturating_add(1);
     }
 }
@@ -143,14 +184,16 @@ pub(super) enum Prediction {
 /// What is learnt of a site.
 #[derive(Debug, Default)]
 pub(super) struct Site {
-    classes: Classes<Class>,
+    classes: Classes<Class, CLASSES>,
+    /// Which versions of a page have the same text.
+    spans: Classes<Spans, SPANS>,
     pub(super) candidates: HashMap<u32, Candidate>,
     pub(super) yields: HashMap<u32, PatternYield>,
     pub(super) hosts: Vec<u64>,
     /// Parameters of the page judged last that make no difference on other sites.
     pub(super) elsewhere: Vec<u64>,
     /// Parameters of the page judged last that were tried, and with what success.
-    pub(super) tried: Vec<(u64, bool)>,
+    pub(super) tried: Vec<(u64, Repeats)>,
     /// When it was used last.
     pub(super) used: u64,
     /// The candidates that were accepted or revoked by the page judged last.
@@ -164,7 +207,7 @@ pub(super) struct Site {
     /// The page that is judged is known already, and no trial.
     pub(super) is_replay: bool,
     /// The last pages, with their texts.
-    recent: VecDeque<(Box<str>, u32)>,
+    recent: VecDeque<(Box<str>, Text)>,
     recent_bytes: usize,
     /// The last redirects: the key of the target, and the URL.
     redirects: VecDeque<(u64, Box<str>)>,
@@ -188,10 +231,11 @@ impl Site {
             if capacity == 0 { 0 } else { (capacity * 8 / 7).next_power_of_two() * (entry + 1) }
         };
         self.classes.size()
+            + self.spans.size()
             + table(self.candidates.capacity(), size_of::<(u32, Candidate)>())
             + table(self.yields.capacity(), size_of::<(u32, PatternYield)>())
             + self.candidates.len() * 8
-            + self.recent.capacity() * size_of::<(Box<str>, u32)>()
+            + self.recent.capacity() * size_of::<(Box<str>, Text)>()
             + self.recent_bytes
             + self.redirects.iter().map(|(_, url)| url.len() + 24).sum::<usize>()
             + size_of::<(Box<str>, Self)>() * 2
@@ -208,6 +252,12 @@ impl Site {
             let most = median(self.yields.values().map(|it| it.fetched).collect());
             self.yields.retain(|_, it| it.fetched > most);
         }
+    }
+
+    /// The parts of a URL, without the name of an index page if that makes no difference.
+    fn parts_of<'a>(&self, url: &'a Url) -> Parts<'a> {
+        let parts = Parts::of(url);
+        if self.is_accepted(INDEX) { parts.without_index() } else { parts }
     }
 
     /// The key of a URL without the parts that rules leave out.
@@ -268,20 +318,31 @@ impl Site {
             if place == 0 { 0 } else { parts.prefixes[usize::try_from(place).unwrap_or(1) - 1] };
         // Pages that differ from this one in another part: what came of leaving out this one there?
         let others = all.iter().filter(|other| other.bit != 0 && other.bit != part_class.bit);
-        let others = others.filter_map(|other| self.classes.get(other.class));
-        let others = others.filter(|class| (class.same | class.different) & part_class.bit != 0);
-        // The fewer pages it has, the more they have in common with this one.
-        let nearest = others.min_by_key(|class| class.members);
-        let (same, different) = nearest.map_or((0, 0), |class| {
-            (class.same & part_class.bit, class.different & part_class.bit)
-        });
         let class = self.classes.get(part_class.class).copied().unwrap_or_default();
-        let agree = class.members > 1 && class.groups[1] == 0;
-        let state = match (same != 0, different != 0) {
-            (false, false) if agree => 4,
-            (same, different) => u64::from(same) + 2 * u64::from(different),
+        let compared = others.filter_map(|other| {
+            let other = self.classes.get(other.class)?;
+            Some((other.members, other.compared(part_class.bit)))
+        });
+        let compared = compared.filter(|(_, it)| *it != [false; 3]);
+        // The fewer pages it has, the more they have in common with this one.
+        let nearest = compared.min_by_key(|(members, _)| *members);
+        let compared = nearest.map_or([false; 3], |it| it.1);
+        let encloses =
+            |version| self.spans.get(part_class.class).is_some_and(|spans| spans.enclose(version));
+        let is_enclosed = place > 0 && version(part.value).is_some_and(encloses);
+        let state = match compared {
+            _ if is_enclosed => Counterparts::Enclosing,
+            [true, false, false] => Counterparts::Identical,
+            [_, true, false] => Counterparts::Same,
+            [false, false, true] => Counterparts::Different,
+            [_, _, true] => Counterparts::Mixed,
+            [false, false, false] if !class.agrees() => Counterparts::Unknown,
+            [false, false, false] if class.is_unanimous => Counterparts::Unanimous,
+            [false, false, false] => Counterparts::Agreeing,
         };
-        let test = if state == 1 { PARALLEL } else { SAFE };
+        let is_supported =
+            matches!(state, Counterparts::Identical | Counterparts::Same | Counterparts::Enclosing);
+        let (test, state) = (if is_supported { PARALLEL } else { SAFE }, state as u64);
         let next = parts.segments().nth(usize::try_from(place).unwrap_or(0));
         let next = next.map_or(0, |part| hash(part.value, 0));
         vec![
@@ -299,6 +360,10 @@ impl Site {
         let meaning = meaning(part.name);
         match part.kind {
             PartKind::Parameter if meaning == Some(Meaning::Content) => CAREFUL,
+            PartKind::Parameter if meaning == Some(Meaning::Session) => {
+                if part.value.len() >= LONG_ID { EXPECTED } else { LIKELY }
+            }
+            PartKind::Parameter if meaning == Some(Meaning::Origin) => EXPECTED,
             PartKind::Parameter if meaning == Some(Meaning::Circumstance) => LIKELY,
             PartKind::Parameter if has_many || self.elsewhere.contains(&hash(part.name, 0)) => {
                 QUICK
@@ -310,8 +375,8 @@ impl Site {
     }
 
     /// A page was judged: its text has this number. Returns whether a rule was learnt or revoked.
-    pub(super) fn judged(&mut self, url: &Url, group: u32, is_new: bool) -> bool {
-        let parts = Parts::of(url);
+    pub(super) fn judged(&mut self, url: &Url, text: Text, is_new: bool) -> bool {
+        let parts = self.parts_of(url);
         let key = self.reduced_key(&parts);
         let part_classes = self.part_classes(&parts, key);
         let mut changed = false;
@@ -319,37 +384,48 @@ impl Site {
         let mut tried = Vec::new();
         for part_class in &part_classes {
             let Some(class) = self.class_of(part_class) else { continue };
-            let same = class.has(group);
+            let repeats = class.repeats(text);
             // If it repeats some other page, that says nothing about this part.
-            if !same && !is_new {
+            if !repeats.is_success() && !is_new {
                 continue;
             }
-            outcomes.push((part_class.bit, same));
-            tried.push((Self::candidate_of(&parts, part_class.part), same));
+            outcomes.push((part_class.bit, repeats));
+            tried.push((Self::candidate_of(&parts, part_class.part), repeats));
             if part_class.part.kind == PartKind::Parameter && !self.is_replay {
-                self.tried.push((hash(part_class.part.name, 0), same));
+                self.tried.push((hash(part_class.part.name, 0), repeats));
             }
             for (number, test) in self.candidates_of(&parts, &part_classes, part_class) {
-                changed |= self.try_candidate(number, test, part_class.part, same, &parts);
+                changed |= self.try_candidate(number, test, part_class.part, repeats, &parts);
             }
         }
-        changed |= self.try_suffixes(&parts, group, is_new);
-        changed |= self.try_suspects(&parts, key, group, is_new, &tried);
+        changed |= self.try_suffixes(&parts, text, is_new);
+        changed |= self.try_suspects(&parts, key, text, is_new, &tried);
+        let segments =
+            part_classes.iter().filter(|it| matches!(it.part.kind, PartKind::Segment(_)));
+        for part_class in segments {
+            if let Some(version) = version(part_class.part.value) {
+                self.spans.entry(part_class.class).add(text.group, version);
+            }
+        }
         // Pages with one more parameter differ from this one in that.
-        self.class(key).add(group, ABSENT);
+        self.class(key).add(text, ABSENT);
         for part_class in &part_classes {
             let class = self.class(part_class.class);
-            class.add(group, part_class.value);
-            for (bit, same) in outcomes.iter().filter(|(bit, _)| *bit != part_class.bit) {
-                if *same { class.same |= bit } else { class.different |= bit }
+            class.add(text, part_class.value);
+            for (bit, repeats) in outcomes.iter().filter(|it| it.0 != part_class.bit) {
+                match repeats {
+                    Repeats::Exactly => class.identical |= bit,
+                    Repeats::Nearly => class.same |= bit,
+                    Repeats::Not => class.different |= bit,
+                }
             }
         }
-        changed |= self.try_order(&parts, key, group, is_new);
+        changed |= self.try_spellings(&parts, key, text, is_new);
         if !is_new {
-            self.suspect(&parts, group);
+            self.suspect(&parts, text.group);
         }
-        self.remember(url, group);
-        self.remember_redirects(parts.key, group);
+        self.remember(url, text);
+        self.remember_redirects(parts.key, text);
         if std::mem::take(&mut self.is_stale) {
             self.rebuild();
         }
@@ -358,7 +434,9 @@ impl Site {
 
     /// The page repeats a known one: the parts in which their URLs differ may make no difference.
     fn suspect(&mut self, parts: &Parts<'_>, group: u32) {
-        let Some((url, _)) = self.recent.iter().rev().find(|(_, of)| *of == group) else { return };
+        let Some((url, _)) = self.recent.iter().rev().find(|(_, of)| of.group == group) else {
+            return;
+        };
         let Ok(url) = Url::parse(url) else { return };
         let known = Parts::of(&url);
         if known.segments().count() != parts.segments().count() {
@@ -414,9 +492,9 @@ impl Site {
         &mut self,
         parts: &Parts<'_>,
         key: u64,
-        group: u32,
+        text: Text,
         is_new: bool,
-        tried: &[(u32, bool)],
+        tried: &[(u32, Repeats)],
     ) -> bool {
         if self.suspects.is_empty() {
             return false;
@@ -424,11 +502,11 @@ impl Site {
         let mut changed = false;
         let (suspects, class) = self.suspects_of(parts, key);
         if let Some(known) = self.classes.get(class).copied() {
-            let same = known.has(group);
-            let new = suspects.iter().filter(|(_, part)| known.values & value_bit(part) == 0);
+            let repeats = known.repeats(text);
+            let new = suspects.iter().filter(|(_, part)| known.suspects & value_bit(part) == 0);
             let mut new: Vec<_> = new.copied().collect();
-            let is_explained = new.iter().any(|(it, _)| tried.contains(&(*it, false)));
-            if !same {
+            let is_explained = new.iter().any(|(it, _)| tried.contains(&(*it, Repeats::Not)));
+            if !repeats.is_success() {
                 // Which of them makes the difference? The one for which least speaks.
                 new.sort_by(|a, b| {
                     let score =
@@ -438,20 +516,20 @@ impl Site {
                 new.truncate(1);
             }
             new.retain(|(it, _)| !tried.iter().any(|tried| tried.0 == *it));
-            if (same || is_new) && !is_explained {
+            if (repeats.is_success() || is_new) && !is_explained {
                 for (number, part) in new {
                     if part.kind == PartKind::Parameter && !self.is_replay {
-                        self.tried.push((hash(part.name, 0), same));
+                        self.tried.push((hash(part.name, 0), repeats));
                     }
                     let test = self.test_of(number, part);
-                    changed |= self.try_candidate(number, test, part, same, parts);
+                    changed |= self.try_candidate(number, test, part, repeats, parts);
                 }
             }
         }
         let bits = suspects.iter().fold(0, |all, (_, part)| all | value_bit(part));
         let class = self.class(class);
-        class.add(group, 0);
-        class.values |= bits;
+        class.add(text, 0);
+        class.suspects |= bits;
         changed
     }
 
@@ -473,37 +551,37 @@ impl Site {
         };
         let Some(part) = parts.parameters().find(other) else { return false };
         let number = Self::candidate_of(&parts, part);
-        self.try_candidate(number, self.test_of(number, part), part, true, &parts)
+        self.try_candidate(number, self.test_of(number, part), part, Repeats::Exactly, &parts)
     }
 
     /// The URLs that redirect to a page have its text.
-    fn remember_redirects(&mut self, target: u64, group: u32) {
+    fn remember_redirects(&mut self, target: u64, text: Text) {
         let mut key = target;
         while let Some(place) = self.redirects.iter().rposition(|(to, _)| *to == key) {
             let Some((_, url)) = self.redirects.remove(place) else { break };
             let Ok(url) = Url::parse(&url) else { break };
-            let parts = Parts::of(&url);
-            self.add(&parts, self.reduced_key(&parts), group);
-            self.remember(&url, group);
+            let parts = self.parts_of(&url);
+            self.add(&parts, self.reduced_key(&parts), text);
+            self.remember(&url, text);
             key = parts.key;
         }
     }
 
     /// Adds a page to the classes of its parts.
-    fn add(&mut self, parts: &Parts<'_>, key: u64, group: u32) {
+    fn add(&mut self, parts: &Parts<'_>, key: u64, text: Text) {
         let part_classes: Vec<_> =
             self.part_classes(parts, key).iter().map(|it| (it.class, it.value)).collect();
-        self.class(key).add(group, ABSENT);
+        self.class(key).add(text, ABSENT);
         for (class, value) in part_classes {
-            self.class(class).add(group, value);
+            self.class(class).add(text, value);
         }
-        if let Some(order) = order_of(parts, key) {
-            self.class(order).add(group, 0);
+        for (_, class) in spellings(parts, key) {
+            self.class(class).add(text, 0);
         }
     }
 
     /// Remembers the URL of a page, so that its keys can be computed again.
-    fn remember(&mut self, url: &Url, group: u32) {
+    fn remember(&mut self, url: &Url, text: Text) {
         if url.as_str().len() > RECENT_LENGTH {
             return;
         }
@@ -513,7 +591,7 @@ impl Site {
             self.recent_bytes -= old.len();
         }
         self.recent_bytes += url.as_str().len();
-        self.recent.push_back((url.as_str().into(), group));
+        self.recent.push_back((url.as_str().into(), text));
     }
 
     /// Computes the keys of the last pages again.
@@ -521,21 +599,21 @@ impl Site {
         let candidates = &self.candidates;
         self.suspects.retain(|it| candidates.get(it).is_some_and(Candidate::is_suspect));
         let recent = std::mem::take(&mut self.recent);
-        for (url, group) in &recent {
+        for (url, text) in &recent {
             let Ok(url) = Url::parse(url) else { continue };
-            let parts = Parts::of(&url);
+            let parts = self.parts_of(&url);
             let key = self.reduced_key(&parts);
             if !self.suspects.is_empty() {
                 let (suspects, class) = self.suspects_of(&parts, key);
                 let bits = suspects.iter().fold(0, |all, (_, part)| all | value_bit(part));
                 let class = self.class(class);
-                class.add(*group, 0);
-                class.values |= bits;
+                class.add(*text, 0);
+                class.suspects |= bits;
             }
-            if key == parts.key {
+            if key == Parts::of(&url).key {
                 continue;
             }
-            self.add(&parts, key, *group);
+            self.add(&parts, key, *text);
         }
         self.recent = recent;
     }
@@ -545,15 +623,16 @@ impl Site {
         self.classes.get(part_class.class).filter(|class| class.differs(part_class.value))
     }
 
-    fn try_number(&mut self, number: u32, test: Test, same: bool, part: RulePart) -> bool {
+    fn try_number(&mut self, number: u32, test: Test, repeats: Repeats, part: RulePart) -> bool {
         if self.is_replay {
             return false;
         }
         let candidate = self.candidates.entry(number).or_default();
-        let changed = candidate.trial.add(test, same);
+        let changed = candidate.trial.add(test, repeats);
         if changed {
             candidate.name(|| part);
             self.turned.push(number);
+            self.is_stale = true;
         }
         changed
     }
@@ -573,7 +652,7 @@ impl Site {
         number: u32,
         test: Test,
         part: &Part<'_>,
-        same: bool,
+        repeats: Repeats,
         parts: &Parts<'_>,
     ) -> bool {
         if self.is_replay {
@@ -588,8 +667,9 @@ impl Site {
         let candidate = self.candidates.entry(number).or_default();
         candidate.values |= 1 << (hash(part.value, 5) & 63);
         candidate.ids += u32::from(is_id(part.value));
-        let changed = candidate.trial.add(test, same);
-        self.is_stale |= changed || !same && self.suspects.contains(&number);
+        let changed = candidate.trial.add(test, repeats);
+        let is_failure = !repeats.is_success();
+        self.is_stale |= changed || is_failure && self.suspects.contains(&number);
         if changed {
             candidate.name(|| RulePart::of(number, part, parts));
             self.turned.push(number);
@@ -597,30 +677,35 @@ impl Site {
         changed
     }
 
-    /// Tries whether pages with the same parameters in another order are the same.
-    fn try_order(&mut self, parts: &Parts<'_>, key: u64, group: u32, is_new: bool) -> bool {
-        let Some(order) = order_of(parts, key) else { return false };
-        let same = self.classes.get(order).map(|class| class.has(group));
-        let changed = same.is_some_and(|same| {
-            (same || is_new) && self.try_number(ORDER, QUICK, same, RulePart::Order)
-        });
-        self.class(order).add(group, 0);
+    /// Tries whether pages with the same parameters in another order are the same, and whether a directory is its index page.
+    fn try_spellings(&mut self, parts: &Parts<'_>, key: u64, text: Text, is_new: bool) -> bool {
+        let mut changed = false;
+        for (number, class) in spellings(parts, key) {
+            let known = self.classes.get(class).filter(|it| it.members > 0);
+            if let Some(repeats) = known.map(|class| class.repeats(text))
+                && (repeats.is_success() || is_new)
+            {
+                let part = if number == ORDER { RulePart::Order } else { RulePart::Index };
+                changed |= self.try_number(number, EXPECTED, repeats, part);
+            }
+            self.class(class).add(text, 0);
+        }
         changed
     }
 
     /// Tries whether pages with the same last segments are the same.
-    fn try_suffixes(&mut self, parts: &Parts<'_>, group: u32, is_new: bool) -> bool {
+    fn try_suffixes(&mut self, parts: &Parts<'_>, text: Text, is_new: bool) -> bool {
         let mut changed = false;
         for (length, class) in suffix_keys(parts) {
             let is_longer = parts.segments().count() > length;
             if let Some(known) = self.classes.get(class).filter(|_| is_longer) {
-                let same = known.has(group);
-                if same || is_new {
+                let repeats = known.repeats(text);
+                if repeats.is_success() || is_new {
                     let part = RulePart::Tail(u8::try_from(length).unwrap_or(u8::MAX));
-                    changed |= self.try_number(part.candidate_id(), SAFE, same, part);
+                    changed |= self.try_number(part.candidate_id(), SAFE, repeats, part);
                 }
             }
-            self.class(class).add(group, 0);
+            self.class(class).add(text, 0);
         }
         changed
     }
@@ -631,7 +716,7 @@ impl Site {
 
     /// What is known of a URL that was not fetched.
     pub(super) fn predict(&self, url: &Url) -> Prediction {
-        let parts = Parts::of(url);
+        let parts = self.parts_of(url);
         let key = self.reduced_key(&parts);
         let part_classes = self.part_classes(&parts, key);
         let mut best: Option<(f32, u32, u32)> = None;
@@ -658,19 +743,19 @@ impl Site {
         let (suspects, class) = self.suspects_of(&parts, key);
         let known = self.classes.get(class).filter(|_| !suspects.is_empty());
         let new = known
-            .map(|known| suspects.iter().filter(|(_, part)| known.values & value_bit(part) == 0));
+            .map(|known| suspects.iter().filter(|(_, part)| known.suspects & value_bit(part) == 0));
         if let Some(worst) = new.and_then(|new| {
             new.map(|it| it.0).min_by_key(|it| self.candidates.get(it).map_or(0, |it| it.trial.n))
         }) {
             best = Some((0.0, worst, worst));
         }
-        if let Some(order) = order_of(&parts, key)
-            && self.classes.contains_key(order)
+        if let Some((number, _)) =
+            spellings(&parts, key).find(|(_, class)| self.classes.contains_key(*class))
         {
-            return if self.is_accepted(ORDER) {
-                Prediction::Repeats(ORDER)
+            return if self.is_accepted(number) {
+                Prediction::Repeats(number)
             } else {
-                Prediction::Perhaps(ORDER, ORDER)
+                Prediction::Perhaps(number, number)
             };
         }
         for (length, class) in suffix_keys(&parts) {
@@ -777,9 +862,12 @@ fn value_bit(part: &Part<'_>) -> u32 {
 /// The value of a parameter that a page does not have.
 const ABSENT: u16 = 0;
 
-/// The class of the URLs with the same parameters in any order, if there are several.
-fn order_of(parts: &Parts<'_>, key: u64) -> Option<u64> {
-    (parts.parameters().count() > 1).then(|| key.rotate_left(17))
+/// The classes of URLs that are spelt differently: with the same parameters in any order, if there are several, and with or without the name of
+/// an index page.
+fn spellings(parts: &Parts<'_>, key: u64) -> impl Iterator<Item = (u32, u64)> {
+    let order = (parts.parameters().count() > 1).then(|| (ORDER, key.rotate_left(17)));
+    let index = parts.directory_key(key).map(|key| (INDEX, key.rotate_left(41)));
+    order.into_iter().chain(index)
 }
 
 /// The classes of the pages with the same last one and two segments, on the same host and with the same parameters.

@@ -28,6 +28,7 @@ impl Web {
             site: SITE,
             document: Some(DocId(self.next)),
             text: Some(text),
+            hash: 0,
             yielded,
             is_redirected: false,
             to: None,
@@ -131,6 +132,7 @@ fn judge(learner: &mut Learner, url: &str, text: Option<u32>, yielded: Yielded, 
         site: SITE,
         document: text.map(|_| DocId(last + 1)),
         text,
+        hash: 0,
         yielded,
         is_redirected: false,
         to: to.as_ref(),
@@ -257,6 +259,7 @@ fn a_site_takes_at_most_two_mebibytes() {
             site: SITE,
             document: Some(DocId(page + 1)),
             text: Some(u32::try_from(page % 5_000).unwrap()),
+            hash: 0,
             yielded: if page < 5_000 { Yielded::New } else { Yielded::KnownText },
             is_redirected: false,
             to: None,
@@ -357,8 +360,93 @@ fn lines_of_links_are_not_new_on_a_page_with_a_query() {
     assert!(of_page("https://example.org/list/tea").is_empty());
     let links = of_page("https://example.org/list?topic=tea");
     let mut learner = Learner::new(&[]);
-    assert!(!learner.has_new_lines(link.trim(), &links));
-    assert!(learner.has_new_lines(text.trim(), &links));
+    assert!(!learner.has_new_lines(link.trim(), &links).0);
+    assert!(learner.has_new_lines(text.trim(), &links).0);
     let mut learner = Learner::new(&[]);
-    assert!(learner.has_new_lines(link.trim(), &HashSet::new()));
+    assert!(learner.has_new_lines(link.trim(), &HashSet::new()).0);
+}
+
+/// Judges a page with this text, and with this hash of it.
+fn judge_text(learner: &mut Learner, url: &str, text: u32, hash: u16) {
+    let last = learner.last.0;
+    let url = Url::parse(url).unwrap();
+    let is_new = u64::from(text) > last;
+    learner.judged(&Page {
+        url: &url,
+        site: SITE,
+        document: Some(DocId(last + 1)),
+        text: Some(text),
+        hash,
+        yielded: if is_new { Yielded::New } else { Yielded::KnownText },
+        is_redirected: false,
+        to: None,
+        from: None,
+    });
+}
+
+fn rules_of(learner: &Learner) -> Vec<String> {
+    learner.rules().iter().map(|it| it.rule.part.to_string()).collect()
+}
+
+#[test]
+fn ten_index_pages_are_enough_and_their_directories_are_known() {
+    let mut learner = Learner::new(&[]);
+    let mut text = 1;
+    for page in 0..12 {
+        let url = format!("https://example.org/topic-{page}/");
+        judge_text(&mut learner, &url, text, 1);
+        if page < 10 {
+            judge_text(&mut learner, &(url + "index.html"), text, 1);
+        }
+        text = u32::try_from(learner.last.0).unwrap() + 1;
+    }
+    assert_eq!(rules_of(&learner), ["name of an index page"]);
+    let mut is_deferred = |url: &str| {
+        matches!(learner.decide(&Url::parse(url).unwrap(), SITE), Decision::Deferred(..))
+    };
+    assert!(is_deferred("https://example.org/topic-11/index.html"));
+    assert!(!is_deferred("https://example.org/topic-12/index.html"), "the first of a class");
+}
+
+#[test]
+fn a_mirror_that_repeats_exactly_needs_fewer_trials() {
+    for (hash_of_mirror, enough) in [(7, 44..46), (8, 140..152)] {
+        let mut learner = Learner::new(&[]);
+        let trials = (1..400).find(|page| {
+            let text = u32::try_from(learner.last.0).unwrap() + 1;
+            judge_text(&mut learner, &format!("https://example.org/page-{page}"), text, 7);
+            let mirror = format!("https://mirror.example.org/page-{page}");
+            judge_text(&mut learner, &mirror, text, hash_of_mirror);
+            rules_of(&learner).iter().any(|rule| rule == "host mirror.example.org")
+        });
+        assert!(enough.contains(&trials.unwrap()), "{trials:?}");
+    }
+}
+
+#[test]
+fn versions_between_two_that_are_the_same_are_deferred() {
+    let mut learner = Learner::new(&[]);
+    let page = |version: &str, number: u32| format!("https://example.org/{version}/page-{number}");
+    for number in 0..60 {
+        let text = u32::try_from(learner.last.0).unwrap() + 1;
+        judge_text(&mut learner, &page("1.0", number), text, 7);
+        // Every third page changes after the last version but one.
+        let is_changed = number % 3 == 0;
+        let last = if is_changed { text + 1 } else { text };
+        judge_text(&mut learner, &page("3.0", number), last, if is_changed { 8 } else { 7 });
+        if number < 54 {
+            judge_text(&mut learner, &page("2.0", number), text, 7);
+        }
+    }
+    let mut is_deferred = |number| {
+        let url = Url::parse(&page("2.0", number)).unwrap();
+        matches!(learner.decide(&url, SITE), Decision::Deferred(DeferReason::Rule, _))
+    };
+    let deferred: Vec<_> = (54..60).filter(|number| is_deferred(*number)).collect();
+    assert_eq!(deferred, [55, 56, 58, 59]);
+    let rules = rules_of(&learner);
+    assert!(
+        rules.iter().any(|it| it.contains("a lower and a higher one are the same")),
+        "{rules:?}"
+    );
 }

@@ -75,16 +75,18 @@ impl Recorder {
             Err(_) => false,
         };
         let learner = &mut self.selection.learner;
-        let yielded = match judged {
-            Err(yielded) => yielded,
+        let (yielded, hash) = match judged {
+            Err(yielded) => (yielded, 0),
             // Its lines are remembered in any case.
             Ok((_, extracted)) => {
                 let links = link_lines(row.url.as_url(), &extracted.outline);
-                match (is_new, learner.has_new_lines(&extracted.text, &links)) {
+                let (has_new_lines, hash) = learner.has_new_lines(&extracted.text, &links);
+                let yielded = match (is_new, has_new_lines) {
                     (true, true) => Yielded::New,
                     (true, false) => Yielded::KnownLines,
                     (false, _) => Yielded::KnownText,
-                }
+                };
+                (yielded, hash)
             }
         };
         let document = judged.ok().map(|(judgement, _)| judgement.id);
@@ -94,6 +96,7 @@ impl Recorder {
             site: row.url.site(),
             document,
             text,
+            hash,
             yielded,
             is_redirected: row.hops > 0,
             to: to.map(NormalUrl::as_url),
