@@ -17,8 +17,8 @@ const LINKED_POINTS: u32 = 10;
 /// The same at the end of a chain of such pages: 150 in a row, of a wide pattern 100.
 const CHAIN_POINTS: u32 = 8;
 const BROAD_CHAIN_POINTS: u32 = 12;
-/// The same of views, wherever they were found: 60 in a row.
-const VIEW_POINTS: u32 = 20;
+/// The same of views, wherever they were found: 40 in a row.
+const VIEW_POINTS: u32 = 30;
 /// A page with this many links to a pattern is an index of it.
 const INDEX_LINKS: u32 = 8;
 /// Links in a row within a pattern from which on it feeds itself: an index of all tags or days is no chain.
@@ -204,7 +204,7 @@ mod tests {
         let of_index = enough(Yielded::KnownLines, PatternKind::Broad, of_an_index).unwrap();
         assert!((230..=240).contains(&of_index), "{of_index}");
         assert_eq!(enough(Yielded::KnownLines, PatternKind::Broad, in_a_chain), Some(100));
-        assert_eq!(enough(Yielded::KnownLines, PatternKind::View, from_elsewhere), Some(60));
+        assert_eq!(enough(Yielded::KnownLines, PatternKind::View, from_elsewhere), Some(40));
     }
 
     #[test]

@@ -190,6 +190,8 @@ pub(super) struct Site {
     pub(super) candidates: HashMap<u32, Candidate>,
     pub(super) yields: HashMap<u32, PatternYield>,
     pub(super) hosts: Vec<u64>,
+    /// Their names, by hashes as in [`Class::value`].
+    host_names: Vec<(u16, Box<str>)>,
     /// Parameters of the page judged last that make no difference on other sites.
     pub(super) elsewhere: Vec<u64>,
     /// Parameters of the page judged last that were tried, and with what success.
@@ -292,7 +294,7 @@ impl Site {
                 PartKind::Segment(place) => 2_u16.checked_shl(place.into()).unwrap_or(0),
                 PartKind::Parameter => 0,
             };
-            let value = (hash(part.value, 9) >> 48) as u16;
+            let value = value_of(part);
             PartClass { part, class, value, bit }
         };
         parts.list.iter().map(part_class).collect()
@@ -385,6 +387,7 @@ impl Site {
         for part_class in &part_classes {
             let Some(class) = self.class_of(part_class) else { continue };
             let repeats = class.repeats(text);
+            let other = (!class.varies).then_some(class.value);
             // If it repeats some other page, that says nothing about this part.
             if !repeats.is_success() && !is_new {
                 continue;
@@ -396,6 +399,9 @@ impl Site {
             }
             for (number, test) in self.candidates_of(&parts, &part_classes, part_class) {
                 changed |= self.try_candidate(number, test, part_class.part, repeats, &parts);
+            }
+            if part_class.part.kind == PartKind::Host {
+                changed |= other.is_some_and(|other| self.try_other_host(other, repeats));
             }
         }
         changed |= self.try_suffixes(&parts, text, is_new);
@@ -677,6 +683,15 @@ impl Site {
         changed
     }
 
+    /// A page of one host repeats that of another one, or not: that is a trial for both.
+    fn try_other_host(&mut self, other: u16, repeats: Repeats) -> bool {
+        let Some((_, name)) = self.host_names.iter().find(|(value, _)| *value == other) else {
+            return false;
+        };
+        let part = RulePart::Host { name: Some(name.to_string()), only: None };
+        self.try_number(part.candidate_id(), SAFE, repeats, part)
+    }
+
     /// Tries whether pages with the same parameters in another order are the same, and whether a directory is its index page.
     fn try_spellings(&mut self, parts: &Parts<'_>, key: u64, text: Text, is_new: bool) -> bool {
         let mut changed = false;
@@ -778,6 +793,12 @@ impl Site {
         if self.hosts.len() < MANY_HOSTS && !self.hosts.contains(&name) {
             self.hosts.push(name);
         }
+        if self.host_names.len() < MANY_HOSTS {
+            let value = value_of(&parts.list[0]);
+            if !self.host_names.iter().any(|(known, _)| *known == value) {
+                self.host_names.push((value, host.into()));
+            }
+        }
         let is_one_of_many = self.hosts.len() >= MANY_HOSTS && !self.hosts[..2].contains(&name);
         let shown = if is_one_of_many { "*" } else { host };
         let is_trap_shaped =
@@ -847,6 +868,11 @@ pub(super) fn parameters(url: &Url) -> impl Iterator<Item = u64> {
 fn is_id(value: &str) -> bool {
     let has_digit = value.bytes().any(|byte| byte.is_ascii_digit());
     text_kind(value) == TextKind::Id || value.len() >= 5 && has_digit
+}
+
+/// A hash of a part's value, as in [`Class::value`].
+fn value_of(part: &Part<'_>) -> u16 {
+    (hash(part.value, 9) >> 48) as u16
 }
 
 /// Whether several parts like this may make no difference together: words in a path rarely do.
