@@ -1,4 +1,4 @@
-//! Shapes that many sites have: ten honest ones, and more ways to have many URLs for few texts.
+//! Shapes that many sites have: twelve honest ones, and more ways to have many URLs for few texts.
 
 use crate::{
     false_traps::{Numbers, page, teaser, world},
@@ -10,9 +10,12 @@ use crate::{
 
 /// The worlds.
 pub(crate) fn worlds() -> impl Iterator<Item = World> {
-    let all: [fn() -> World; 20] = [
+    let all: [fn() -> World; 23] = [
         wiki,
         shop,
+        shop_in_paths,
+        threads,
+        languages,
         gallery,
         mailing_list,
         versions,
@@ -157,6 +160,125 @@ fn shop() -> World {
                 ),
         );
         Answer::junk(page(&prose, &format!("Category {category}"), &body, &[]))
+    })
+}
+
+/// 600 products in lists whose order, view and page are segments.
+fn shop_in_paths() -> World {
+    const PRODUCTS: usize = 600;
+    const CATEGORIES: usize = 10;
+    let prose = Prose::new(Language::English);
+    let numbers = Numbers::of(names("product", PRODUCTS));
+    world("shop with lists in paths", "/list/0/new/grid/1", PRODUCTS, move |asked| {
+        if let Some(product) = below(&asked.path, "/item/", PRODUCTS) {
+            let name = format!("product {product}");
+            let to = format!("/list/{}/new/grid/1", product % CATEGORIES);
+            return numbers.answer(&name, linked(&prose, &name, [to].into_iter()));
+        }
+        let parts: Vec<&str> = asked.path.split('/').skip(2).collect();
+        let [category, sort, view, list] = parts[..] else { return Answer::missing() };
+        let (Ok(category), Ok(list)) = (category.parse::<usize>(), list.parse::<usize>()) else {
+            return Answer::missing();
+        };
+        let mut products: Vec<usize> = (0..PRODUCTS / CATEGORIES)
+            .map(|place| place * CATEGORIES + category % CATEGORIES)
+            .collect();
+        products.sort_by_key(|it| Dice::of(&format!("{sort} {it}")).roll(1 << 30));
+        let shown = products.iter().skip(list.saturating_sub(1) * 12).take(12);
+        let mut body: String = shown
+            .map(|it| teaser(&prose, &format!("/item/{it}"), &format!("product {it}")))
+            .collect();
+        let sorts =
+            ["new", "price", "name", "rank"].map(|it| format!("/list/{category}/{it}/{view}/1"));
+        let views =
+            ["grid", "rows", "text"].map(|it| format!("/list/{category}/{sort}/{it}/{list}"));
+        let lists = (1..=5).map(|it| format!("/list/{category}/{sort}/{view}/{it}"));
+        let categories = (0..CATEGORIES).map(|it| format!("/list/{it}/{sort}/{view}/1"));
+        body += &links(sorts.into_iter().chain(views).chain(lists).chain(categories));
+        Answer::junk(page(&prose, &format!("Category {category}"), &body, &[]))
+    })
+}
+
+/// 500 threads with links to answer, to print and to each post, in lists with a sort, an order and a range of days.
+fn threads() -> World {
+    const THREADS: usize = 500;
+    let prose = Prose::new(Language::English);
+    let numbers = Numbers::of(names("thread", THREADS));
+    world("forum with sorted lists", "/list.php?f=0", THREADS, move |asked| {
+        let thread = asked.number("t").filter(|thread| *thread < THREADS);
+        match (asked.path.as_str(), thread) {
+            ("/thread.php", Some(thread)) => {
+                let name = format!("thread {thread}");
+                let script = |path: &str| Target::new(path).with("t", thread);
+                let posts = (0..5).map(|it| script("/thread.php").with("post", it).show());
+                let replies = (0..5).map(|it| script("/reply.php").with("quote", it).show());
+                let print = [script("/thread.php").with("print", 1).show()];
+                let list = [Target::new("/list.php").with("f", thread % 5).show()];
+                let to = posts.chain(replies).chain(print).chain(list);
+                numbers.answer(&name, linked(&prose, &name, to))
+            }
+            ("/reply.php", Some(_)) => {
+                Answer::junk(page(&prose, "Reply", "<p>Log in to write a reply.</p>", &[]))
+            }
+            ("/list.php", None) => {
+                let forum = asked.number("f").unwrap_or_default() % 5;
+                let mut all: Vec<usize> = (0..THREADS / 5).map(|it| it * 5 + forum).collect();
+                let key = |name| asked.get(name).unwrap_or_default();
+                let order = format!("{} {} {}", key("sort"), key("dir"), key("days"));
+                all.sort_by_key(|it| Dice::of(&format!("{order} {it}")).roll(1 << 30));
+                let start = asked.number("start").unwrap_or_default();
+                let shown = all.iter().skip(start).take(20);
+                let mut body: String = shown
+                    .map(|it| {
+                        teaser(&prose, &format!("/thread.php?t={it}"), &format!("thread {it}"))
+                    })
+                    .collect();
+                let first = asked.clone().without("start");
+                let set = |name: &'static str, values: &[&str]| -> Vec<String> {
+                    values.iter().map(|it| first.clone().set(name, it).show()).collect()
+                };
+                let choices = [
+                    set("sort", &["time", "author", "title", "views"]),
+                    set("dir", &["up", "down"]),
+                    set("days", &["1", "7", "30", "365"]),
+                ];
+                let starts = (0..5).map(|it| asked.clone().set("start", it * 20).show());
+                let forums = (0..5).map(|it| Target::new("/list.php").with("f", it).show());
+                body += &links(choices.into_iter().flatten().chain(starts).chain(forums));
+                Answer::junk(page(&prose, &format!("Forum {forum}"), &body, &[]))
+            }
+            _ => Answer::missing(),
+        }
+    })
+}
+
+/// 300 pages in English, and in four languages into which half of them are translated; the others are shown in English.
+fn languages() -> World {
+    const PAGES: usize = 300;
+    const LANGUAGES: [&str; 5] = ["en", "de", "fr", "it", "nl"];
+    let prose = Prose::new(Language::English);
+    let text = |lang: &str, number: usize| {
+        let is_translated = Dice::of(&format!("{lang} has {number}")).roll(2) == 0;
+        let shown = if is_translated { lang } else { "en" };
+        format!("page {number} in {shown}")
+    };
+    let mut all: Vec<String> = (LANGUAGES.iter())
+        .flat_map(|lang| (0..PAGES).map(move |number| text(lang, number)))
+        .collect();
+    all.sort();
+    all.dedup();
+    let (count, numbers) = (all.len(), Numbers::of(all.into_iter()));
+    world("languages half translated", "/en/0", count, move |asked| {
+        let in_path = |lang: &&&str| asked.path.starts_with(&format!("/{lang}/"));
+        let lang = LANGUAGES.iter().find(in_path).unwrap_or(&"");
+        let Some(number) = below(&asked.path, &format!("/{lang}/"), PAGES) else {
+            return Answer::missing();
+        };
+        let near = [number * 2 + 1, number * 2 + 2, number / 2];
+        let near = near.into_iter().map(|it| format!("/{lang}/{}", it % PAGES));
+        let others = LANGUAGES.map(|lang| format!("/{lang}/{number}"));
+        let name = text(lang, number);
+        numbers.answer(&name, linked(&prose, &name, near.chain(others)))
     })
 }
 

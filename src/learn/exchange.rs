@@ -177,7 +177,7 @@ mod tests {
             rule("example.org", RulePart::Tail(2)),
         ];
         let (json, others) = to_json(&rules);
-        assert_eq!(others, [&rules[5], &rules[6]]);
+        assert_eq!(others, [&rules[5], &rules[6], &rules[7]]);
         let read = from_json(&json).unwrap();
         assert_eq!((&read.rules[..], read.others.len()), (&rules[..5], 0));
         let entries: Value = serde_json::from_str(&json).unwrap();

@@ -211,6 +211,7 @@ fn visit(learner: &mut Learner, url: &Url, document: u64) {
         site: url.host_str().unwrap(),
         document: Some(DocId(document)),
         text: Some(u32::try_from(document).unwrap()),
+        hash: 0,
         yielded: Yielded::New,
         is_redirected: false,
         to: None,

@@ -98,7 +98,8 @@ impl Trial {
         self.failures += u32::from(!repeats.is_success());
         let step = test.step(repeats);
         // Old evidence does not outweigh two failures, nor does it keep a rule from being learnt later.
-        let (least, most) = (-2.0 * test.accept(), test.accept() - 0.5 * test.failure());
+        let least = (-2.0 * test.accept()).min(test.accept() + 2.0 * test.failure());
+        let most = test.accept() - 0.5 * test.failure();
         self.score = (self.score.min(most) + step).clamp(least, most);
         let is_accepted = if self.accepted {
             self.score > test.accept() + test.failure()
