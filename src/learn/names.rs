@@ -16,7 +16,7 @@ pub(super) enum Meaning {
 /// Campaigns and click ids; those of Google Analytics begin with `utm_`.
 const ORIGINS: [&str; 9] =
     ["fbclid", "gclid", "dclid", "msclkid", "yclid", "mc_cid", "mc_eid", "_ga", "igshid"];
-/// PHP, Java, ASP.NET, ColdFusion, osCommerce, Zen Cart.
+/// Sessions of PHP, Java, ASP.NET, `ColdFusion`, osCommerce and Zen Cart.
 const SESSIONS: [&str; 12] = [
     "sid",
     "sessid",

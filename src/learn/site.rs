@@ -527,8 +527,8 @@ impl Site {
                     if part.kind == PartKind::Parameter && !self.is_replay {
                         self.tried.push((hash(part.name, 0), repeats));
                     }
-                    let test = self.test_of(number, part);
-                    changed |= self.try_candidate(number, test, part, repeats, parts);
+                    let needed = self.test_of(number, part);
+                    changed |= self.try_candidate(number, needed, part, repeats, parts);
                 }
             }
         }
