@@ -406,13 +406,7 @@ impl Site {
         }
         changed |= self.try_suffixes(&parts, text, is_new);
         changed |= self.try_suspects(&parts, key, text, is_new, &tried);
-        let segments =
-            part_classes.iter().filter(|it| matches!(it.part.kind, PartKind::Segment(_)));
-        for part_class in segments {
-            if let Some(version) = version(part_class.part.value) {
-                self.spans.entry(part_class.class).add(text.group, version);
-            }
-        }
+        self.remember_versions(&part_classes, text.group);
         // Pages with one more parameter differ from this one in that.
         self.class(key).add(text, ABSENT);
         for part_class in &part_classes {
@@ -436,6 +430,17 @@ impl Site {
             self.rebuild();
         }
         changed
+    }
+
+    /// Remembers which version of a page has this text.
+    fn remember_versions(&mut self, part_classes: &[PartClass<'_, '_>], group: u32) {
+        for PartClass { part, class, .. } in part_classes {
+            if matches!(part.kind, PartKind::Segment(_))
+                && let Some(version) = version(part.value)
+            {
+                self.spans.entry(*class).add(group, version);
+            }
+        }
     }
 
     /// The page repeats a known one: the parts in which their URLs differ may make no difference.
