@@ -5,8 +5,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use serde::de::DeserializeOwned;
-
 use super::plan::CrawlError;
 use crate::{
     report::{HTML, JSON, Report},
@@ -60,16 +58,6 @@ pub(super) fn check_report(directory: &Path, report: &Report) -> Result<(), Craw
         // There is none, or it cannot be read.
         _ => Ok(()),
     }
-}
-
-/// A value of this name that a run keeps as JSON.
-pub(super) fn stored<T: DeserializeOwned>(
-    state: &State,
-    name: &str,
-) -> Result<Option<T>, StateError> {
-    let text: Option<String> = state.meta(name)?;
-    let value = text.map(|text| serde_json::from_str(&text)).transpose();
-    value.map_err(|_| StateError::Damaged("a value is not JSON"))
 }
 
 /// Records what the output files contain.

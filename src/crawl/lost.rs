@@ -28,14 +28,11 @@ impl Lost {
     const NAME: &str = "lost_lines";
 
     pub(super) fn read(state: &State) -> Result<Self, StateError> {
-        let Some(text) = state.meta::<String>(Self::NAME)? else { return Ok(Self::default()) };
-        let read = serde_json::from_str(&text);
-        read.map(Self).map_err(|_| StateError::Damaged("the list of lost lines cannot be read"))
+        Ok(Self(state.json(Self::NAME)?.unwrap_or_default()))
     }
 
     pub(super) fn keep(&self, state: &State) -> Result<(), StateError> {
-        let text = serde_json::to_string(&self.0).expect("numbers and names are JSON");
-        state.set_meta(Self::NAME, text)
+        state.set_json(Self::NAME, &self.0)
     }
 
     /// Adds the documents whose lines damage has taken.

@@ -9,7 +9,7 @@ use std::{
 use lru::LruCache;
 
 use super::{
-    directory::{open_run, stored},
+    directory::open_run,
     learnt,
     lost::{Lost, kind_of_line},
     plan::{CrawlError, Dedup},
@@ -169,7 +169,9 @@ impl PastRun {
     /// # Errors
     /// If the state cannot be read.
     pub fn options(&self) -> Result<Dedup, CrawlError> {
-        Ok(stored(&self.state, "dedup")?
+        Ok(self
+            .state
+            .json("dedup")?
             .ok_or(StateError::Damaged("it does not say how pages are judged"))?)
     }
 
@@ -197,7 +199,7 @@ impl PastRun {
         let found = urls.find(normal.as_str()).or_else(|| urls.find(kept.as_str()));
         let Some(found) = found else { return Ok(None) };
         let url = UrlLog::row(state, found)?;
-        let seeds: Vec<String> = stored(&self.state, "seed_lists")?.unwrap_or_default();
+        let seeds: Vec<String> = self.state.json("seed_lists")?.unwrap_or_default();
         let referrer = url.referrer.map(|id| state.url_by_id(id)).transpose()?.flatten();
         let suspended = state.suspended_hosts()?.into_iter().find(|host| host.host == url.host);
         let judged = url.state == UrlState::Judged;
@@ -293,7 +295,7 @@ impl PastRun {
     /// If the state cannot be read.
     #[cfg(feature = "cli")]
     pub(crate) fn rules(&self) -> Result<Vec<LearntRule>, CrawlError> {
-        let imported: Option<Vec<learn::Rule>> = stored(&self.state, "rules")?;
+        let imported: Option<Vec<learn::Rule>> = self.state.json("rules")?;
         let mut learner = Learner::unlimited(&imported.unwrap_or_default());
         learnt::restore(&self.state, &mut learner)?;
         Ok(learnt::rules(&self.state, &learner)?)

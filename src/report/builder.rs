@@ -67,30 +67,14 @@ struct Noted {
 }
 
 impl Builder {
-    /// What was saved last, or all URLs counted now if the run is of an earlier version; and all documents.
+    /// What was saved last, and all documents.
     ///
     /// # Errors
     /// If the state cannot be read or written.
     pub(crate) fn load(state: &State) -> Result<Self, StateError> {
-        let mut builder = match state.meta::<String>(NAME)? {
-            Some(text) => serde_json::from_str(&text)
-                .map_err(|_| StateError::Damaged("the counts of the report cannot be read"))?,
-            None => Self::of_urls(state)?,
-        };
-        if let Some(text) = state.meta::<String>(NOTED)? {
-            builder.noted = serde_json::from_str(&text)
-                .map_err(|_| StateError::Damaged("the notes of the report cannot be read"))?;
-        }
+        let mut builder: Self = state.json(NAME)?.unwrap_or_default();
+        builder.noted = state.json(NOTED)?.unwrap_or_default();
         builder.catch_up(state)?;
-        Ok(builder)
-    }
-
-    fn of_urls(state: &State) -> Result<Self, StateError> {
-        let mut builder = Self::default();
-        (builder.counts.unchanged, builder.counts.changed) = state.visit_counts()?;
-        state.for_each_url(UrlState::skipped, |row, reason| {
-            builder.skipped(state, (row.id, row.url.as_str()), reason, row.cause)
-        })?;
         Ok(builder)
     }
 
@@ -119,12 +103,9 @@ impl Builder {
     ///
     /// # Errors
     /// If SQLite fails.
-    ///
-    /// # Panics
-    /// Never: counts can be written as JSON.
     pub(crate) fn save(&self, state: &State) -> Result<(), StateError> {
-        state.set_meta(NOTED, serde_json::to_string(&self.noted).expect("counts are JSON"))?;
-        state.set_meta(NAME, serde_json::to_string(self).expect("counts are JSON"))
+        state.set_json(NOTED, &self.noted)?;
+        state.set_json(NAME, self)
     }
 
     /// Counts a document, whose match has the URL `of`.

@@ -179,9 +179,8 @@ impl SinkError {
 /// Lines and records are written in the order of the calls. They need not be durable before the next [`sync`](Self::sync).
 #[derive(Debug)]
 pub struct Outputs {
-    pages: Parts,
-    duplicates: Parts,
-    changes: Parts,
+    /// The files of [`LINES`], in their order.
+    lines: [Parts; 3],
     warc: Option<Warc>,
 }
 
@@ -200,19 +199,17 @@ impl Outputs {
         committed: &[Mark],
     ) -> Result<Self, SinkError> {
         create_directory(directory).map_err(|source| SinkError::open(directory, source))?;
+        let [pages, duplicates, changes] =
+            LINES.map(|name| Parts::open(directory, name, committed));
         Ok(Self {
-            pages: Parts::open(directory, PAGES, committed)?,
-            duplicates: Parts::open(directory, DUPLICATES, committed)?,
-            changes: Parts::open(directory, CHANGES, committed)?,
+            lines: [pages?, duplicates?, changes?],
             warc: warc.map(|run| Warc::open(directory, run, committed)).transpose()?,
         })
     }
 
     /// Sets the size at which files are full, and what becomes of them.
     pub fn rotate(&mut self, options: Options) {
-        self.pages.rotate(options);
-        self.duplicates.rotate(options);
-        self.changes.rotate(options);
+        self.lines.iter_mut().for_each(|lines| lines.rotate(options));
         if let Some(warc) = &mut self.warc {
             warc.rotate(options);
         }
@@ -224,7 +221,7 @@ impl Outputs {
     ///
     /// If the write fails.
     pub fn write_page(&mut self, line: &PageLine<'_>) -> Result<(), SinkError> {
-        self.pages.write_line(line)
+        self.lines[0].write_line(line)
     }
 
     /// Writes the line of a duplicate that is not stored.
@@ -233,7 +230,7 @@ impl Outputs {
     ///
     /// If the write fails.
     pub fn write_duplicate(&mut self, line: &DuplicateLine<'_>) -> Result<(), SinkError> {
-        self.duplicates.write_line(line)
+        self.lines[1].write_line(line)
     }
 
     /// Writes the line of a page that has changed.
@@ -242,7 +239,7 @@ impl Outputs {
     ///
     /// If the write fails.
     pub fn write_change(&mut self, line: &ChangeLine<'_>) -> Result<(), SinkError> {
-        self.changes.write_line(line)
+        self.lines[2].write_line(line)
     }
 
     /// Writes a request and its response, of any kind, and returns their position; `None` without WARC files. Must precede the line
@@ -267,9 +264,9 @@ impl Outputs {
     /// If a write fails. After a full disk it may be called again: nothing is lost or written twice.
     pub fn sync(&mut self) -> Result<Vec<Mark>, SinkError> {
         let mut marks = self.warc.as_mut().map(Warc::sync).transpose()?.unwrap_or_default();
-        marks.extend(self.pages.sync()?);
-        marks.extend(self.duplicates.sync()?);
-        marks.extend(self.changes.sync()?);
+        for lines in &mut self.lines {
+            marks.extend(lines.sync()?);
+        }
         Ok(marks)
     }
 
@@ -279,18 +276,14 @@ impl Outputs {
     ///
     /// If a file cannot be removed.
     pub fn committed(&mut self) -> Result<(), SinkError> {
-        self.pages.committed()?;
-        self.duplicates.committed()?;
-        self.changes.committed()
+        self.lines.iter_mut().try_for_each(Parts::committed)
     }
 
     /// The checksums of what was synced since the last call, with the name of the file: of the current file of lines, the name that it gets
     /// when it is full. Each part of a file replaces the one with the same start. To be committed with the marks.
     pub fn take_checksums(&mut self) -> Vec<(String, Checksums)> {
         let mut checksums = self.warc.as_mut().map(Warc::take_checksums).unwrap_or_default();
-        checksums.extend(self.pages.take_checksums());
-        checksums.extend(self.duplicates.take_checksums());
-        checksums.extend(self.changes.take_checksums());
+        checksums.extend(self.lines.iter_mut().flat_map(Parts::take_checksums));
         checksums
     }
 }

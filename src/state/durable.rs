@@ -113,10 +113,6 @@ impl DurableFilter {
         options: &Options,
         report: impl FnMut(Restored),
     ) -> Result<Self, StateError> {
-        if Recorded::read(&state)?.drawn.is_none() {
-            state.begin()?;
-            state.set_meta("seed_drawn", options.hash_seed.seed().is_none())?;
-        }
         Self::new(state, options, Kept::All, HashSeed::random, report)
     }
 
@@ -258,7 +254,7 @@ impl DurableFilter {
             let horizon = this.engine.horizon().representative;
             this.log.commit(&this.state, horizon)?;
             this.digests.commit(&this.state, horizon)?;
-            this.state.set_position(&this.engine.position())?;
+            this.state.set_json("position", &this.engine.position())?;
             this.state.drop_articles(horizon)?;
             if this.kept == Kept::Window {
                 this.state.drop_documents(horizon)?;
@@ -428,18 +424,12 @@ impl State {
         Ok((log, DigestIndex::load(self, oldest)?))
     }
 
-    fn set_position(&self, position: &Position) -> Result<(), StateError> {
-        self.set_meta("position", serde_json::to_string(position).expect("numbers are JSON"))
-    }
-
     /// Where the filter stood, if there was one.
     ///
     /// # Errors
     /// If SQLite fails or it cannot be read.
     pub(crate) fn position(&self) -> Result<Option<Position>, StateError> {
-        let text: Option<String> = self.meta("position")?;
-        let position = text.map(|text| serde_json::from_str(&text)).transpose();
-        position.map_err(|_| StateError::Damaged("the filter's position cannot be read"))
+        self.json("position")
     }
 }
 

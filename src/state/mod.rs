@@ -49,6 +49,7 @@ use rusqlite::{
     Connection, OptionalExtension, Params, Row, ffi,
     types::{FromSql, ToSql},
 };
+use serde::{Serialize, de::DeserializeOwned};
 
 use crate::filter::OptionsError;
 
@@ -311,6 +312,27 @@ impl State {
     /// If SQLite fails.
     pub(crate) fn set_meta(&self, name: &str, value: impl ToSql) -> Result<(), StateError> {
         self.execute("REPLACE INTO meta VALUES (?, ?)", (name, value))
+    }
+
+    /// A single value that is kept as JSON.
+    ///
+    /// # Errors
+    /// If SQLite fails or the value cannot be read.
+    pub(crate) fn json<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, StateError> {
+        let text: Option<String> = self.meta(name)?;
+        let value = text.map(|text| serde_json::from_str(&text)).transpose();
+        value.map_err(|_| StateError::Damaged("a single value (table meta) cannot be read"))
+    }
+
+    /// Sets a single value as JSON.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    ///
+    /// # Panics
+    /// Never: what is kept can be written as JSON.
+    pub(crate) fn set_json(&self, name: &str, value: &impl Serialize) -> Result<(), StateError> {
+        self.set_meta(name, serde_json::to_string(value).expect("it can be written as JSON"))
     }
 
     /// The committed lengths of the output files, by name.

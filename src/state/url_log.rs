@@ -39,41 +39,29 @@ enum Event {
 
 impl Event {
     fn write(self, out: &mut Vec<u8>) {
+        let mut put = |kind: u8, fields: [&[u8]; 4]| {
+            out.push(kind);
+            for field in fields {
+                out.extend_from_slice(field);
+            }
+        };
         match self {
             Self::Found { hash, depth, state } => {
-                out.push(1);
-                out.extend(hash.to_le_bytes());
-                out.extend(depth.to_le_bytes());
-                out.push(state);
+                put(1, [&hash.to_le_bytes(), &depth.to_le_bytes(), &[state], &[]]);
             }
             Self::FoundAndQueued { hash, depth, host } => {
-                out.push(2);
-                out.extend(hash.to_le_bytes());
-                out.extend(depth.to_le_bytes());
-                out.extend(host.to_le_bytes());
+                put(2, [&hash.to_le_bytes(), &depth.to_le_bytes(), &host.to_le_bytes(), &[]]);
             }
             Self::Queued { id, depth, host } => {
-                out.push(3);
-                out.extend(id.to_le_bytes());
-                out.extend(depth.to_le_bytes());
-                out.extend(host.to_le_bytes());
+                put(3, [&id.to_le_bytes(), &depth.to_le_bytes(), &host.to_le_bytes(), &[]]);
             }
-            Self::Settled { id, state } => {
-                out.push(4);
-                out.extend(id.to_le_bytes());
-                out.push(state);
-            }
+            Self::Settled { id, state } => put(4, [&id.to_le_bytes(), &[state], &[], &[]]),
             Self::Nearer { id, depth } => {
-                out.push(5);
-                out.extend(id.to_le_bytes());
-                out.extend(depth.to_le_bytes());
+                put(5, [&id.to_le_bytes(), &depth.to_le_bytes(), &[], &[]]);
             }
             Self::Late { id, depth, host, group } => {
-                out.push(6);
-                out.extend(id.to_le_bytes());
-                out.extend(depth.to_le_bytes());
-                out.extend(host.to_le_bytes());
-                out.extend(group.to_le_bytes());
+                let [id, host, group] = [id, host, group].map(u32::to_le_bytes);
+                put(6, [&id, &depth.to_le_bytes(), &host, &group]);
             }
         }
     }
@@ -85,36 +73,23 @@ impl Event {
             *bytes = rest;
             Some(*taken)
         }
-        let [kind] = take(bytes)?;
-        Some(match kind {
-            1 => Self::Found {
-                hash: u64::from_le_bytes(take(bytes)?),
-                depth: u16::from_le_bytes(take(bytes)?),
-                state: take::<1>(bytes)?[0],
-            },
-            2 => Self::FoundAndQueued {
-                hash: u64::from_le_bytes(take(bytes)?),
-                depth: u16::from_le_bytes(take(bytes)?),
-                host: u32::from_le_bytes(take(bytes)?),
-            },
-            3 => Self::Queued {
-                id: u32::from_le_bytes(take(bytes)?),
-                depth: u16::from_le_bytes(take(bytes)?),
-                host: u32::from_le_bytes(take(bytes)?),
-            },
-            4 => {
-                Self::Settled { id: u32::from_le_bytes(take(bytes)?), state: take::<1>(bytes)?[0] }
+        let byte = |bytes: &mut &[u8]| take(bytes).map(u8::from_le_bytes);
+        let short = |bytes: &mut &[u8]| take(bytes).map(u16::from_le_bytes);
+        let word = |bytes: &mut &[u8]| take(bytes).map(u32::from_le_bytes);
+        let long = |bytes: &mut &[u8]| take(bytes).map(u64::from_le_bytes);
+        Some(match byte(bytes)? {
+            1 => Self::Found { hash: long(bytes)?, depth: short(bytes)?, state: byte(bytes)? },
+            2 => {
+                let (hash, depth, host) = (long(bytes)?, short(bytes)?, word(bytes)?);
+                Self::FoundAndQueued { hash, depth, host }
             }
-            5 => Self::Nearer {
-                id: u32::from_le_bytes(take(bytes)?),
-                depth: u16::from_le_bytes(take(bytes)?),
-            },
-            6 => Self::Late {
-                id: u32::from_le_bytes(take(bytes)?),
-                depth: u16::from_le_bytes(take(bytes)?),
-                host: u32::from_le_bytes(take(bytes)?),
-                group: u32::from_le_bytes(take(bytes)?),
-            },
+            3 => Self::Queued { id: word(bytes)?, depth: short(bytes)?, host: word(bytes)? },
+            4 => Self::Settled { id: word(bytes)?, state: byte(bytes)? },
+            5 => Self::Nearer { id: word(bytes)?, depth: short(bytes)? },
+            6 => {
+                let (id, depth, host) = (word(bytes)?, short(bytes)?, word(bytes)?);
+                Self::Late { id, depth, host, group: word(bytes)? }
+            }
             _ => return None,
         })
     }
@@ -131,13 +106,9 @@ fn apply(event: Event, known: &mut KnownUrls, arrivals: &mut Arrivals) -> Option
             arrivals.found.push(host);
             known.append(hash, depth.into(), UrlState::Queued).is_some()
         }
-        Event::Queued { id, depth, host } => {
-            arrivals.again.push(Again { id, host, known: known.len(), late: None });
-            let id = UrlId(id.into());
-            known.set_state(id, UrlState::Queued) && known.set_depth(id, depth.into())
-        }
-        Event::Late { id, depth, host, group } => {
-            arrivals.again.push(Again { id, host, known: known.len(), late: Some(group) });
+        Event::Queued { id, depth, host } | Event::Late { id, depth, host, .. } => {
+            let late = if let Event::Late { group, .. } = event { Some(group) } else { None };
+            arrivals.again.push(Again { id, host, known: known.len(), late });
             let id = UrlId(id.into());
             known.set_state(id, UrlState::Queued) && known.set_depth(id, depth.into())
         }

@@ -6,30 +6,25 @@
 
 use std::{
     collections::HashMap,
-    convert::Infallible,
     fs,
     io::{self, Read},
     net::{Ipv4Addr, SocketAddr},
     path::{Path, PathBuf},
     sync::{Arc, OnceLock},
-    time::Duration,
 };
 
-use bytes::Bytes;
-use http_body_util::Full;
-use hyper::{
-    Method, Request, Response, StatusCode,
-    header::{ALLOW, CONTENT_TYPE, HOST, HeaderName, HeaderValue, LOCATION},
-    http::uri::Authority,
-    server::conn::http1,
-    service::service_fn,
+use axum::{
+    Router,
+    body::{Body, Bytes},
+    extract::Request,
+    http::{
+        Method, StatusCode,
+        header::{ALLOW, CONTENT_TYPE, HOST, HeaderName, HeaderValue, LOCATION},
+        uri::Authority,
+    },
+    response::Response,
 };
-use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::{
-    net::{TcpListener, TcpStream},
-    task::JoinSet,
-    time,
-};
+use tokio::{net::TcpListener, task::JoinSet};
 
 use crate::{
     report,
@@ -135,9 +130,6 @@ impl Site {
 const HTML: &str = "text/html; charset=utf-8";
 const PLAIN: &str = "text/plain; charset=utf-8";
 
-/// The pause after a connection that could not be accepted, usually because of too many open files.
-const PAUSE: Duration = Duration::from_millis(10);
-
 /// A running server. Dropping it ends it, with all its connections.
 #[derive(Debug)]
 pub struct Server {
@@ -157,7 +149,11 @@ pub async fn serve(site: Site) -> io::Result<Server> {
     let address = listener.local_addr()?;
     let mut task = JoinSet::new();
     let run = Run::default();
-    task.spawn(accept(listener, Arc::new(site), Arc::clone(&run)));
+    let shown = Arc::clone(&run);
+    let site = Arc::new(site);
+    let router =
+        Router::new().fallback(async move |request: Request| respond(&site, shown.get(), &request));
+    task.spawn(async move { _ = axum::serve(listener, router).await });
     Ok(Server { address, run, _task: task })
 }
 
@@ -190,36 +186,7 @@ fn shown(site: &Site, run: &Path, path: &str) -> Option<Parts> {
     Some((status, (name, value), body))
 }
 
-async fn accept(listener: TcpListener, site: Arc<Site>, run: Run) {
-    let mut connections = JoinSet::new();
-    loop {
-        match listener.accept().await {
-            Ok((stream, _)) => {
-                connections.spawn(serve_connection(stream, Arc::clone(&site), Arc::clone(&run)));
-            }
-            Err(error) => {
-                tracing::warn!(%error, "cannot accept a connection");
-                time::sleep(PAUSE).await;
-            }
-        }
-        while connections.try_join_next().is_some() {}
-    }
-}
-
-async fn serve_connection(stream: TcpStream, site: Arc<Site>, run: Run) {
-    let service = service_fn(|request| {
-        let response = respond(&site, run.get(), &request);
-        async { Ok::<_, Infallible>(response) }
-    });
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .serve_connection(TokioIo::new(stream), service);
-    if let Err(error) = connection.await {
-        tracing::debug!(%error, "a connection failed");
-    }
-}
-
-fn respond<B>(site: &Site, run: Option<&PathBuf>, request: &Request<B>) -> Response<Full<Bytes>> {
+fn respond(site: &Site, run: Option<&PathBuf>, request: &Request) -> Response {
     let path = request.uri().path();
     let is_allowed = [Method::GET, Method::HEAD].contains(request.method());
     let (status, (name, value), body) = if !is_allowed {
@@ -233,11 +200,11 @@ fn respond<B>(site: &Site, run: Option<&PathBuf>, request: &Request<B>) -> Respo
         (StatusCode::NOT_FOUND, (CONTENT_TYPE, HTML.to_owned()), page.into())
     };
     let response = Response::builder().status(status).header(name, value);
-    response.body(Full::new(body)).expect("the header is ASCII")
+    response.body(Body::from(body)).expect("the header is ASCII")
 }
 
 /// The name in the `Host` header, in lower case and without the port; empty if there is none.
-fn host<B>(request: &Request<B>) -> String {
+fn host(request: &Request) -> String {
     let authority = request.headers().get(HOST).map(HeaderValue::as_bytes);
     authority
         .and_then(|authority| Authority::try_from(authority).ok())

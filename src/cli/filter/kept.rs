@@ -15,7 +15,7 @@ use crate::{
     crawl::CrawlError,
     input::{Format, Raw},
     sink::AppendFile,
-    state::{State, StateError},
+    state::State,
 };
 
 /// The value of the state's `meta` table that says how far the file is committed.
@@ -40,7 +40,8 @@ impl Kept {
     pub(super) fn open(path: &Path, state: Option<&State>) -> Result<Self> {
         let path = std::path::absolute(path)
             .map_err(|source| Failure::Write { path: path.to_owned(), source })?;
-        let committed = state.map(Committed::read).transpose()?.unwrap_or_default();
+        let committed: Committed =
+            state.map(|state| state.json(KEPT)).transpose()?.flatten().unwrap_or_default();
         let committed =
             Some(committed).filter(|committed| committed.path == path.to_string_lossy());
         let length = fs::metadata(&path).map(|found| found.len()).ok();
@@ -92,20 +93,8 @@ impl Kept {
     /// Makes everything durable, and adds the length to the open transaction.
     pub(super) fn commit(&mut self, state: &State) -> Result<()> {
         let (length, format) = (self.sync()?, self.format);
-        Ok(Committed { path: self.path.to_string_lossy().into(), length, format }.write(state)?)
-    }
-}
-
-impl Committed {
-    fn read(state: &State) -> Result<Self, StateError> {
-        let text: Option<String> = state.meta(KEPT)?;
-        let read = text.map(|text| serde_json::from_str(&text)).transpose();
-        let damaged = |_| StateError::Damaged("what it says of the file of --kept cannot be read");
-        Ok(read.map_err(damaged)?.unwrap_or_default())
-    }
-
-    fn write(&self, state: &State) -> Result<(), StateError> {
-        state.set_meta(KEPT, serde_json::to_string(self).expect("it is JSON"))
+        let path = self.path.to_string_lossy().into();
+        Ok(state.set_json(KEPT, &Committed { path, length, format })?)
     }
 }
 

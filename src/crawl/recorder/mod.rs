@@ -37,7 +37,7 @@ use tokio::{
 
 use super::{
     against::{Others, adopt},
-    directory::{STATE, check_owner, check_unclaimed, keep_marks, stored},
+    directory::{STATE, check_owner, check_unclaimed, keep_marks},
     fetch::Share,
     frontier::{Budget, FailuresSince, Loaded, Query, Recorded, Task, TaskId},
     plan::{CrawlError, Dedup, Links, Plan, Root, Store},
@@ -310,8 +310,8 @@ impl Recorder {
             selection: UrlSelection::new(&plan),
             scope,
             url_options: plan.crawl.url_options(),
-            counts: stored(state, "counts")?.unwrap_or_default(),
-            spent: stored(state, "spent")?.unwrap_or_default(),
+            counts: state.json("counts")?.unwrap_or_default(),
+            spent: state.json("spent")?.unwrap_or_default(),
             sitemaps: Sitemaps::new(&plan.seeds, &roots),
             round_robin: plan.crawl.concurrency.get() == 1,
             urls: UrlLog::load(state)?,
@@ -321,8 +321,8 @@ impl Recorder {
             deadline: None,
             batch_time: FIRST_BATCH_TIME,
             started: std::time::Instant::now(),
-            audited: stored(state, "audit")?.unwrap_or_default(),
-            worked: stored(state, "worked")?.unwrap_or_default(),
+            audited: state.json("audit")?.unwrap_or_default(),
+            worked: state.json("worked")?.unwrap_or_default(),
             plan,
             filter,
             sink,
@@ -341,7 +341,7 @@ impl Recorder {
     fn queue_what_is_due(&mut self, roots: &[Root]) -> Result<(), CrawlError> {
         self.filter.begin()?;
         self.deadline = Some(tokio::time::Instant::now());
-        let ended = stored::<End>(self.state(), "end")?;
+        let ended = self.state().json::<End>("end")?;
         self.record_start()?;
         self.warn_of_policy_change()?;
         self.resume_hosts(ended)?;
@@ -363,8 +363,8 @@ impl Recorder {
         let (plan, state) = (&self.plan, self.state());
         state.set_meta("name", plan.name.as_str())?;
         state.set_meta("warc", plan.store.warc)?;
-        state.set_meta("end", json(&End::Interrupted))?;
-        state.set_meta("rules", json(&plan.learn.rules))?;
+        state.set_json("end", &End::Interrupted)?;
+        state.set_json("rules", &plan.learn.rules)?;
         if state.meta::<i64>("started")?.is_none() {
             state.set_meta("started", Timestamp::now().0)?;
             self.record_method()?;
@@ -375,8 +375,8 @@ impl Recorder {
     /// Records how pages are judged. A start that judges none leaves the record of those before it.
     fn record_method(&self) -> Result<(), CrawlError> {
         let (dedup, state) = (&self.plan.dedup, self.state());
-        state.set_meta("judged_by", json(&judged_by(&dedup.filter(), state)?))?;
-        state.set_meta("dedup", json(dedup))?;
+        state.set_json("judged_by", &judged_by(&dedup.filter(), state)?)?;
+        state.set_json("dedup", dedup)?;
         Ok(state.set_meta("index", self.filter.plan().to_string())?)
     }
 
@@ -423,7 +423,7 @@ impl Recorder {
     /// move with them. Returns whether they did.
     fn update_seed_lists(&mut self) -> Result<bool, CrawlError> {
         let lists: Vec<_> = self.plan.seeds.iter().map(|seed| seed.source.to_string()).collect();
-        let known = stored::<Vec<String>>(self.state(), "seed_lists")?.unwrap_or_default();
+        let known = self.state().json::<Vec<String>>("seed_lists")?.unwrap_or_default();
         let moved = !lists.starts_with(&known);
         if moved {
             let position = |list| lists.iter().position(|other| other == list);
@@ -437,7 +437,7 @@ impl Recorder {
             }
         }
         self.spent.resize(lists.len(), 0);
-        self.state().set_meta("seed_lists", json(&lists))?;
+        self.state().set_json("seed_lists", &lists)?;
         Ok(moved)
     }
 
@@ -624,10 +624,10 @@ impl Recorder {
         let checksums = self.sink.take_checksums();
         die_if_asked("outputs synced");
         keep_marks(self.state(), &marks, &checksums)?;
-        self.state().set_meta("audit", json(&(self.audited + self.filter.audit())))?;
-        self.state().set_meta("counts", json(&self.counts))?;
-        self.state().set_meta("spent", json(&self.spent))?;
-        self.state().set_meta("worked", json(&self.worked()))?;
+        self.state().set_json("audit", &(self.audited + self.filter.audit()))?;
+        self.state().set_json("counts", &self.counts)?;
+        self.state().set_json("spent", &self.spent)?;
+        self.state().set_json("worked", &self.worked())?;
         self.keep_learnt()?;
         let state = self.filter.state();
         if self.builder.is_due(self.filter.position().next) {

@@ -2,10 +2,10 @@
 
 use std::{collections::HashMap, path::Path};
 
-use super::{Recorder, Tally, json};
+use super::{Recorder, Tally};
 use crate::{
     crawl::{
-        directory::{STATE, check_report, open_run, stored},
+        directory::{STATE, check_report, open_run},
         plan::CrawlError,
     },
     filter::Options,
@@ -24,16 +24,16 @@ impl Recorder {
     pub(in crate::crawl) fn finish(&mut self, end: End) -> Result<Report, CrawlError> {
         let state = self.filter.state();
         state.begin()?;
-        state.set_meta("worked", json(&self.worked()))?;
+        state.set_json("worked", &self.worked())?;
         state.set_meta("finished", Timestamp::now().0)?;
         let end =
             if end == End::Done && self.has_work_at_stopped_hosts()? { End::Open } else { end };
-        state.set_meta("end", json(&end))?;
+        state.set_json("end", &end)?;
         self.end_pass(end)?;
         let learnt = self.summarise_learning()?;
         self.note_unasked(end)?;
         let state = self.filter.state();
-        state.set_meta("learnt", json(&learnt))?;
+        state.set_json("learnt", &learnt)?;
         self.builder.catch_up(state)?;
         self.builder.save(state)?;
         state.commit()?;
@@ -132,8 +132,8 @@ pub fn standing(directory: &Path) -> Result<Standing, CrawlError> {
     Ok(Standing {
         name: state.meta("name")?.unwrap_or_default(),
         started: Timestamp(state.meta("started")?.unwrap_or_default()),
-        counts: stored(&state, "counts")?.unwrap_or_default(),
-        seeds: stored(&state, "seed_lists")?.unwrap_or_default(),
+        counts: state.json("counts")?.unwrap_or_default(),
+        seeds: state.json("seed_lists")?.unwrap_or_default(),
     })
 }
 
@@ -153,7 +153,7 @@ fn summarise(
     let suspended: u64 = run.suspended.iter().map(|host| host.urls).sum();
     let waiting = [(Reason::Host, suspended), (Reason::Pending, urls.queue.len() - suspended)];
     run.counts.skipped.extend(waiting.into_iter().filter(|(_, urls)| *urls > 0));
-    Ok(builder.finish(state, run, stored(state, "keeps")?.unwrap_or_default())?)
+    Ok(builder.finish(state, run, state.json("keeps")?.unwrap_or_default())?)
 }
 
 /// The facts about the run as a whole.
@@ -163,17 +163,14 @@ fn run(state: &State) -> Result<Report, CrawlError> {
     let finished = state.meta("finished")?.map_or_else(Timestamp::now, Timestamp);
     Ok(Report {
         name: text("name")?,
-        end: stored(state, "end")?.unwrap_or_default(),
+        end: state.json("end")?.unwrap_or_default(),
         started: Timestamp(number("started")?).into(),
         finished: finished.into(),
-        seconds: stored(state, "worked")?.unwrap_or_default(),
-        fingerprint: stored(state, "judged_by")?.unwrap_or_default(),
-        search: Search {
-            index: text("index")?,
-            audit: stored(state, "audit")?.unwrap_or_default(),
-        },
+        seconds: state.json("worked")?.unwrap_or_default(),
+        fingerprint: state.json("judged_by")?.unwrap_or_default(),
+        search: Search { index: text("index")?, audit: state.json("audit")?.unwrap_or_default() },
         against: state.repeated_others()?.into_iter().collect(),
-        learnt: stored(state, "learnt")?.unwrap_or_default(),
+        learnt: state.json("learnt")?.unwrap_or_default(),
         warc: number("warc")? != 0,
         ..Report::default()
     })

@@ -5,10 +5,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::{Outcome, Parsed, Received, Record, Recorder, Skipped, Update, json};
+use super::{Outcome, Parsed, Received, Record, Recorder, Skipped, Update};
 use crate::{
     crawl::{
-        directory::stored,
         frontier::Task,
         plan::{CrawlError, Plan},
     },
@@ -77,7 +76,7 @@ impl Recorder {
     /// Begins a pass, or goes on with one, if pages are to be asked for again: queues those that are due.
     pub(super) fn queue_visits(&mut self) -> Result<(), CrawlError> {
         let Plan { crawl, .. } = &*self.plan;
-        let began = stored::<Option<Timestamp>>(self.state(), PASS)?.flatten();
+        let began = self.state().json::<Option<Timestamp>>(PASS)?.flatten();
         self.builder.start_pass(crawl.revisit_after.is_some(), began.is_none());
         let Some(after) = crawl.revisit_after else { return Ok(()) };
         if self.counts.fetched >= crawl.max_pages {
@@ -86,7 +85,7 @@ impl Recorder {
         }
         let now = Timestamp::now();
         let began = began.unwrap_or(now);
-        self.state().set_meta(PASS, json(&Some(began)))?;
+        self.state().set_json(PASS, &Some(began))?;
         // A visit in the millisecond in which a pass begins is one before it.
         let before = Timestamp(began.0.saturating_add(1));
         let is_due = |visit: &Visit| visit.checked + revisit_interval(visit, after) <= now;
@@ -111,7 +110,7 @@ impl Recorder {
     /// The pass has ended, if the run has ended so.
     pub(super) fn end_pass(&self, end: End) -> Result<(), CrawlError> {
         if matches!(end, End::Done | End::Open) {
-            self.state().set_meta(PASS, json(&None::<Timestamp>))?;
+            self.state().set_json(PASS, &None::<Timestamp>)?;
         }
         Ok(())
     }
