@@ -169,13 +169,6 @@ pub struct Policy {
     pub links: Links,
 }
 
-impl Policy {
-    /// Whether neither the page nor its links are wanted: then its body need not be parsed.
-    pub(super) fn skips_all(self) -> bool {
-        self.store == Store::Skip && self.links == Links::Skip
-    }
-}
-
 /// Whether a duplicate is stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

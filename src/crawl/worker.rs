@@ -15,7 +15,7 @@ use super::{
     frontier::{ProbeTask, RobotsResult, RobotsTask, Task, TaskId},
     plan::{CrawlError, Plan},
     politeness::Signal,
-    recorder::{Outcome, Parsed, Probe, Received, Record, Request, Skipped, Update},
+    recorder::{Outcome, Parsed, Received, Record, Request, Skipped, Update},
     robots::{Robots, RobotsResponse, VALID, product_token},
     sitemap,
 };
@@ -46,8 +46,6 @@ pub(super) struct Worker {
     /// Our product token.
     agent: String,
     retries: u32,
-    /// Whether the recorder is asked about a page's body before the page is parsed.
-    probes: bool,
     /// Whether the recorder is asked if a URL is worth a request.
     learns: bool,
     requests: mpsc::Sender<Request>,
@@ -94,7 +92,6 @@ impl Worker {
             url_options: plan.crawl.url_options(),
             agent,
             retries: plan.fetch.retries,
-            probes: plan.dedup.same_site.skips_all() || plan.dedup.cross_site.skips_all(),
             learns: plan.dedup.learns(),
             requests,
             updates,
@@ -232,33 +229,16 @@ impl Worker {
         NormalUrl::new(&target, &self.url_options).map_err(|error| error.to_string())
     }
 
-    /// Parses a page, unless the recorder can decide it by its body.
+    /// Parses a page.
     async fn read(
         self: &Arc<Self>,
         task: &Arc<Task>,
-        mut received: Received,
+        received: Received,
         page: Page,
-        mut exchange: Option<Exchange>,
+        exchange: Option<Exchange>,
     ) -> Result<Finished, RecorderGone> {
-        let page = Arc::new(page);
-        let mut body = None;
-        // Whether a known page has changed, its text says.
-        if self.probes && task.queued.visit.is_none() {
-            let probed = Arc::clone(&page);
-            let digest = self.compute(move || Digest::of(&probed.body)).await;
-            body = Some(digest);
-            let task = Arc::clone(task);
-            let probe = Box::new(Probe { task, received, body: digest, exchange });
-            let Some(undecided) = self.ask(|reply| Request::Probe(probe, reply)).await? else {
-                return Ok(Finished::Submitted);
-            };
-            (received, exchange) = (undecided.received, undecided.exchange);
-        }
         let (worker, parsed_task, at) = (Arc::clone(self), Arc::clone(task), received.at);
-        let parsed = self.compute(move || {
-            let body = body.unwrap_or_else(|| Digest::of(&page.body));
-            worker.parse(&parsed_task.queued.url.url, &page, body, at)
-        });
+        let parsed = self.compute(move || worker.parse(&parsed_task.queued.url.url, &page, at));
         let mut parsed = parsed.await;
         if received.is_cut {
             parsed.extracted.truncated.get_or_insert(Truncation::Body);
@@ -268,15 +248,16 @@ impl Worker {
     }
 
     /// Extracts a page's text and links, and makes the document to be judged.
-    fn parse(&self, url: &NormalUrl, page: &Page, body: Digest, at: Timestamp) -> Parsed {
+    fn parse(&self, url: &NormalUrl, page: &Page, at: Timestamp) -> Parsed {
         let extracted = self.extractor.extract(page);
         let normal = |url| NormalUrl::new(url, &self.url_options).ok();
         let mut seen = HashSet::new();
         let followed =
             extracted.links.iter().filter(|link| !link.nofollow && !extracted.robots.nofollow);
         let links = followed.filter_map(|link| normal(&link.url));
+        let body = Some(Digest::of(&page.body));
         let document =
-            self.documents.extracted(url.as_str(), Some(&url.origin()), &extracted, Some(body));
+            self.documents.extracted(url.as_str(), Some(&url.origin()), &extracted, body);
         Parsed {
             document: document.with_time(at),
             links: links.filter(|url| seen.insert(url.clone())).collect(),

@@ -311,22 +311,6 @@ impl<I: Index> Engine<I> {
         Ok(found.map(|(verdict, facts)| self.change(verdict, facts)))
     }
 
-    /// The match of a document by its body alone, if the body is known. Nothing is remembered.
-    ///
-    /// # Errors
-    /// If the table of digests fails.
-    pub(crate) fn peek_body<D: DigestsMut>(
-        &mut self,
-        digests: &mut D,
-        key: Key,
-        body: Digest,
-        at: Timestamp,
-    ) -> Result<Option<Match>, D::Error> {
-        self.advance(digests, at)?;
-        let found = self.look_up(digests, key, body, Step::Body)?;
-        Ok(found.and_then(|(verdict, _)| verdict.matched().copied()))
-    }
-
     /// Removes a representative: from now on nothing repeats it. Returns whether it was in the window.
     pub(crate) fn remove(&mut self, id: DocId) -> bool {
         let taken = self.window.take(id);

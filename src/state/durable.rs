@@ -171,19 +171,6 @@ impl DurableFilter {
         })
     }
 
-    /// The match of a document by its body alone, if the body is known. Nothing is remembered.
-    pub(crate) fn peek_body(
-        &mut self,
-        id: &str,
-        body: Digest,
-        at: Timestamp,
-    ) -> Result<Option<Match>, StateError> {
-        self.attempt(|this| {
-            let mut digests = DigestTable { state: &this.state, index: &mut this.digests };
-            this.engine.peek_body(&mut digests, Key::of(id), body, at)
-        })
-    }
-
     /// Judges a document and remembers nothing.
     ///
     /// # Errors

@@ -22,7 +22,7 @@ pub(crate) struct Visit {
     pub(crate) document: DocId,
     /// What its server gave with it.
     pub(crate) validators: Validators,
-    /// The digest of its text. `None` if it has no text, or was judged by its body alone or by an earlier version of the program.
+    /// The digest of its text. `None` if it has no text, or was judged by an earlier version of the program.
     pub(crate) text: Option<Digest>,
     /// Why there was no page the last time, if there was none.
     pub(crate) lost: Option<Reason>,

@@ -163,6 +163,29 @@ fn the_files_that_the_architecture_page_names_exist() {
 }
 
 #[test]
+fn each_question_of_the_architecture_page_is_answered_by_two_files() {
+    let page = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let (_, rows) = page.split_once("Where else to look").unwrap();
+    let (rows, _) = rows.split_once("## Imports within the crawl").unwrap();
+    let wrong = |row: &str| {
+        let answer = row.strip_prefix("| ")?.split(" | ").nth(1)?;
+        let files: BTreeSet<&str> = named_files(answer).collect();
+        if files.len() > 2 {
+            return Some(format!("{} files: {row}", files.len()));
+        }
+        let code: String = files
+            .iter()
+            .flat_map(|file| fs::read_to_string(root().join("src").join(file)))
+            .collect();
+        let names = answer.split('`').skip(1).step_by(2).filter(|name| !name.contains(['.', '/']));
+        let last = |name: &str| name.rsplit("::").next().unwrap_or_default().to_owned();
+        let missing = names.map(last).find(|name| !files.is_empty() && !code.contains(name));
+        missing.map(|name| format!("{name} is in none of its files: {row}"))
+    };
+    assert_none(rows.lines().filter_map(wrong));
+}
+
+#[test]
 fn the_tests_that_the_architecture_page_names_exist() {
     let page = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
     let (_, invariants) = page.split_once("## Invariants").unwrap();

@@ -49,7 +49,6 @@ use super::{
 use crate::{
     extract::Extracted,
     filter::{Document, Documents, Options},
-    fingerprint::Digest,
     index::Audit,
     page::{NormalUrl, Timestamp, UrlOptions, Validators},
     report::{Builder, End},
@@ -81,8 +80,6 @@ const TRIED: usize = 10_000;
 /// A request to the recorder. If a worker needs the answer, it comes with its sender; the loop gets an [`Update`].
 #[derive(Debug)]
 pub(super) enum Request {
-    /// Record this page if its body is enough; otherwise it comes back, to be parsed.
-    Probe(Box<Probe>, oneshot::Sender<Option<Box<Probe>>>),
     /// Say whether a URL is worth a request. If it is not, that is recorded.
     Ask(Arc<Task>, oneshot::Sender<bool>),
     /// Record what became of a URL.
@@ -126,15 +123,6 @@ pub(super) enum Update {
     Resumed(HostId, Option<HostRow>),
     /// A query is answered.
     Loaded(Loaded),
-}
-
-/// A page of which only the digest of its body is known.
-#[derive(Debug)]
-pub(super) struct Probe {
-    pub(super) task: Arc<Task>,
-    pub(super) received: Received,
-    pub(super) body: Digest,
-    pub(super) exchange: Option<warc::Exchange>,
 }
 
 /// What became of a URL.
@@ -555,11 +543,6 @@ impl Recorder {
 
     fn handle(&mut self, request: Request) -> Result<Option<Update>, CrawlError> {
         match request {
-            Request::Probe(probe, reply) => {
-                let update = self.probe(&probe)?;
-                drop(reply.send(update.is_none().then_some(probe)));
-                return Ok(update);
-            }
             Request::Ask(task, reply) => {
                 let update = self.defer_or_postpone(&task)?;
                 _ = reply.send(update.is_none());

@@ -8,7 +8,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{Outcome, Parsed, Probe, Received, Record, Recorder, Skipped, Update};
+use super::{Outcome, Parsed, Received, Record, Recorder, Skipped, Update};
 use crate::{
     crawl::{
         against::FoundElsewhere,
@@ -20,7 +20,6 @@ use crate::{
     },
     extract::{Extracted, Truncation},
     filter::{Document, Judgement, Kind, Match, Step, Verdict},
-    fingerprint::Digest,
     page::{NormalUrl, Origin, Timestamp, site_of},
     report::counted,
     sink::{Decision, DuplicateLine, PageLine, Position, warc},
@@ -109,16 +108,6 @@ impl Found {
 }
 
 impl Recorder {
-    /// Records a page by its body, if the body is known and neither the page nor its links are wanted.
-    pub(super) fn probe(&mut self, probe: &Probe) -> Result<Option<Update>, CrawlError> {
-        let Probe { task, received, body, exchange } = probe;
-        let Some(judgement) = self.judge_body(task, *body, received.at)? else { return Ok(None) };
-        self.record_judged(task, received, None, &judgement, exchange.as_ref())?;
-        self.builder.found();
-        self.filter.keep_text_of_body(judgement.id, *body)?;
-        self.finish_url(Arc::clone(task), true, false).map(Some)
-    }
-
     /// Records what became of a URL.
     pub(super) fn record(&mut self, record: Record<Outcome>) -> Result<Update, CrawlError> {
         if let Some(visit) = record.task.queued.visit.clone() {
@@ -132,13 +121,8 @@ impl Recorder {
             }
             Outcome::Page(received, parsed) => {
                 let judgement = self.judge(&parsed.document)?;
-                let links = self.record_judged(
-                    &task,
-                    &received,
-                    Some(&parsed),
-                    &judgement,
-                    exchange.as_ref(),
-                )?;
+                let links =
+                    self.record_judged(&task, &received, &parsed, &judgement, exchange.as_ref())?;
                 self.builder.found();
                 self.learn(&task.queued.url, Ok((&judgement, &parsed.extracted)), None)?;
                 self.follow_links(&task.queued.url, &parsed, links, received.at)?;
@@ -209,34 +193,12 @@ impl Recorder {
         Ok(Update::Recorded(task, recorded, self.counts))
     }
 
-    /// Judges a page by its body, if that is enough: the body is known, and neither the page nor its links are wanted.
-    fn judge_body(
-        &mut self,
-        task: &Task,
-        body: Digest,
-        at: Timestamp,
-    ) -> Result<Option<Judgement>, CrawlError> {
-        let row = &task.queued.url;
-        // The links of a seed are always followed.
-        if self.urls.depth(row.id)? == 0 {
-            return Ok(None);
-        }
-        let Some(matched) = self.filter.peek_body(row.url.as_str(), body, at)? else {
-            return Ok(None);
-        };
-        let (policy, _) = self.policy(row.url.as_str(), &self.filter.id_of(matched.of)?);
-        if !policy.skips_all() {
-            return Ok(None);
-        }
-        Ok(self.filter.judge_body(row.url.as_str(), body, at)?)
-    }
-
-    /// Records a judged page. Returns how its links are followed. `parsed` is missing if the page was judged by its body.
+    /// Records a judged page. Returns how its links are followed.
     pub(super) fn record_judged(
         &mut self,
         task: &Task,
         received: &Received,
-        parsed: Option<&Parsed>,
+        parsed: &Parsed,
         judgement: &Judgement,
         exchange: Option<&warc::Exchange>,
     ) -> Result<FollowLinks, CrawlError> {
@@ -248,14 +210,13 @@ impl Recorder {
             at: exchange.at,
         });
         self.write_line(task, depth, received, parsed, &action, exchange)?;
-        let title = parsed.and_then(|parsed| parsed.extracted.title.as_deref());
-        let needs_scripts = parsed.is_some_and(|parsed| parsed.extracted.needs_scripts);
-        let id = judgement.id;
+        let (id, extracted) = (judgement.id, &parsed.extracted);
+        let (title, needs_scripts) = (extracted.title.as_deref(), extracted.needs_scripts);
         self.state().describe_document(id, title, action.stored, capture, needs_scripts)?;
         if !std::mem::replace(&mut self.has_judged, true) {
             self.record_method()?;
         }
-        if let Some(parsed) = parsed.filter(|_| !action.stored && self.plan.store.text) {
+        if !action.stored && self.plan.store.text {
             self.keep_text(parsed, judgement)?;
         }
         let (state, status, at) = (UrlState::Judged, Some(received.status), received.at);
@@ -328,7 +289,7 @@ impl Recorder {
         task: &Task,
         depth: u32,
         received: &Received,
-        parsed: Option<&Parsed>,
+        parsed: &Parsed,
         action: &Action<'_>,
         exchange: Option<&warc::Exchange>,
     ) -> Result<(), CrawlError> {
@@ -342,17 +303,17 @@ impl Recorder {
         let referrer = row.referrer.map(|id| self.state().url_by_id(id)).transpose()?.flatten();
         let referrer = referrer.map(|row| row.url.to_string().into());
         let (status, fetched_at) = (received.status, received.at.into());
-        let Some(parsed) = parsed.filter(|_| action.stored) else {
-            let against = action.run.as_deref().map(Into::into);
+        let against = action.run.as_deref().map(Into::into);
+        if !action.stored {
             let line = DuplicateLine { decision, against, status, fetched_at, depth, referrer };
             return Ok(self.sink.write_duplicate(&line)?);
-        };
+        }
         let extracted = &parsed.extracted;
         let seed = row.seed.and_then(|seed| self.plan.seeds.get(seed));
         let sketch = parsed.document.sketch();
         let line = PageLine {
             decision,
-            against: action.run.as_deref().map(Into::into),
+            against,
             title: extracted.title.as_deref().map(Into::into),
             text: self.plan.store.text.then(|| extracted.text.as_str().into()),
             status,

@@ -120,14 +120,14 @@ impl Recorder {
         &self,
         task: &Task,
         received: &Received,
-        parsed: Option<&Parsed>,
+        parsed: &Parsed,
         judgement: &Judgement,
     ) -> Result<(), CrawlError> {
         let first = || Visit::first(judgement.id, received.at);
         let visit = Visit {
             document: judgement.id,
             validators: received.validators.clone(),
-            text: parsed.and_then(|parsed| parsed.document.sketch().digest),
+            text: parsed.document.sketch().digest,
             lost: None,
             ..task.queued.visit.as_ref().map_or_else(first, |known| known.again(received.at, true))
         };
@@ -234,7 +234,7 @@ impl Recorder {
             self.filter.release(former.judgement.id)?;
         }
         let judgement = self.judge(&parsed.document)?;
-        let links = self.record_judged(task, received, Some(parsed), &judgement, exchange)?;
+        let links = self.record_judged(task, received, parsed, &judgement, exchange)?;
         let of =
             judgement.verdict.matched().map(|found| self.filter.id_of(found.of)).transpose()?;
         let (name, at, status) = (ChangeName::Text, received.at, Some(received.status));

@@ -48,11 +48,6 @@ fn engine(options: &Options, bounds: Bounds, equal_limit: NonZeroU32) -> Engine 
 
 impl Judge for InMemory {
     fn judge(&mut self, document: &Document) -> Judgement {
-        let peeked = document.body.and_then(|body| {
-            let (engine, digests) = (&mut self.engine, &mut self.digests);
-            let Ok(peeked) = engine.peek_body(digests, document.key, body, document.at);
-            peeked
-        });
         let plain = self.engine.clone().without_templates();
         let Ok(Change { judgement: plain, .. }) =
             { plain }.judge(&mut self.digests.clone(), document);
@@ -65,8 +60,6 @@ impl Judge for InMemory {
             "{law}, and only of near duplicates"
         );
         self.keep_sample(&change);
-        let by_body = judgement.verdict.matched().filter(|found| found.step == Step::Body);
-        assert_eq!(peeked.as_ref(), by_body, "a look at the body predicts its step");
         judgement
     }
 
