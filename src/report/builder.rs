@@ -67,14 +67,26 @@ struct Noted {
 }
 
 impl Builder {
-    /// What was saved last, and all documents.
+    /// What was saved last, or all URLs counted again if the state has no counts; and all documents.
     ///
     /// # Errors
     /// If the state cannot be read or written.
     pub(crate) fn load(state: &State) -> Result<Self, StateError> {
-        let mut builder: Self = state.json(NAME)?.unwrap_or_default();
+        let mut builder = match state.json(NAME)? {
+            Some(counted) => counted,
+            None => Self::of_urls(state)?,
+        };
         builder.noted = state.json(NOTED)?.unwrap_or_default();
         builder.catch_up(state)?;
+        Ok(builder)
+    }
+
+    fn of_urls(state: &State) -> Result<Self, StateError> {
+        let mut builder = Self::default();
+        (builder.counts.unchanged, builder.counts.changed) = state.visit_counts()?;
+        state.for_each_url(UrlState::skipped, |row, reason| {
+            builder.skipped(state, (row.id, row.url.as_str()), reason, row.cause)
+        })?;
         Ok(builder)
     }
 

@@ -118,6 +118,17 @@ impl State {
         })?;
         Ok(due)
     }
+
+    /// How often pages that were asked for again had not changed, and had.
+    ///
+    /// # Errors
+    /// If SQLite fails.
+    pub(crate) fn visit_counts(&self) -> Result<(u64, u64), StateError> {
+        let sql = "SELECT ifnull(sum(visits - changes), 0), ifnull(sum(changes), 0) FROM visits";
+        let counts =
+            self.find(sql, [], |row| Ok((unsigned(row.get(0)?), unsigned(row.get(1)?))))?;
+        Ok(counts.unwrap_or_default())
+    }
 }
 
 fn read_visit(row: &Row<'_>) -> rusqlite::Result<Visit> {

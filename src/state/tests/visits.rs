@@ -19,11 +19,13 @@ fn visit(number: u64) -> Visit {
 fn a_visit_is_read_as_it_was_written() {
     let state = State::in_memory().unwrap();
     assert_eq!(state.visit(UrlId(1)).unwrap(), None);
+    assert_eq!(state.visit_counts().unwrap(), (0, 0));
     for visit in [visit(9), Visit::first(DocId(u64::MAX), Timestamp(i64::MAX))] {
         state.set_visit(UrlId(1), &visit).unwrap();
         assert_eq!(state.visit(UrlId(1)).unwrap(), Some(visit));
     }
     state.set_visit(UrlId(2), &visit(1)).unwrap();
+    assert_eq!(state.visit_counts().unwrap(), (4, 3));
 }
 
 #[test]

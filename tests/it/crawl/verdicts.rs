@@ -66,7 +66,7 @@ fn policies_for_storing_and_links_are_separate_for_the_same_and_for_other_sites(
 }
 
 #[test]
-fn a_page_with_a_known_body_is_not_parsed_so_that_its_links_are_unknown() {
+fn links_of_a_page_with_a_known_body_are_its_own_and_follow_the_policy() {
     // Links are relative, so that the links of equal bodies differ by host.
     let same = || page("same", &["only/here"]);
     let routes = || {
@@ -87,7 +87,9 @@ fn a_page_with_a_known_body_is_not_parsed_so_that_its_links_are_unknown() {
         ("a.test/1/", "unique"),
         ("a.test/1/only/here", "status"),
         ("a.test/2/", "exact"),
+        ("a.test/2/only/here", "duplicate_links"),
         ("b.test/3/", "exact"),
+        ("b.test/3/only/here", "duplicate_links"),
     ]);
     assert_eq!(site.outcomes(), expected);
     assert_eq!(report.counts.exact.body, 2);
@@ -97,13 +99,12 @@ fn a_page_with_a_known_body_is_not_parsed_so_that_its_links_are_unknown() {
     }
     assert_eq!(second["step"], "body");
 
-    // If the policy follows the links, the page is parsed although its body is known.
     let site = one_by_one(routes(), &["c.test/"]).planned(|plan| {
         plan.dedup.cross_site = Policy { links: Links::Follow, store: Store::Skip };
     });
     site.run();
     assert_eq!(site.outcomes()["b.test/3/only/here"], "status");
-    assert!(!site.outcomes().contains_key("a.test/2/only/here"));
+    assert_eq!(site.outcomes()["a.test/2/only/here"], "duplicate_links");
 }
 
 #[test]
