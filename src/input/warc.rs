@@ -129,7 +129,7 @@ impl Records {
             if start != MAGIC {
                 return Err(Damage::Record("no record starts here"));
             }
-            if let Some(length) = header_length(&rest[..rest.len().min(LONGEST_HEADER)]) {
+            if let Some(length) = fetch::head_length(&rest[..rest.len().min(LONGEST_HEADER)]) {
                 return parse(&rest[..length]).map_err(Damage::Record);
             }
             if !is_there {
@@ -319,7 +319,7 @@ impl Records {
     fn pass_header(&mut self) {
         let rest = self.from.rest();
         let rest = &rest[..rest.len().min(LONGEST_HEADER)];
-        let header = &rest[..header_length(rest).unwrap_or(rest.len())];
+        let header = &rest[..fetch::head_length(rest).unwrap_or(rest.len())];
         let last = memmem::rfind(header, MAGIC).unwrap_or(0);
         self.from.consume(last.max(1));
     }
@@ -371,15 +371,6 @@ fn explained(error: &io::Error) -> String {
 fn shown(named: &str) -> &str {
     let named = named.split(';').next().unwrap_or_default().trim();
     if named.is_empty() || named.len() > 60 { "unknown" } else { named }
-}
-
-/// The length of a header with the empty line that ends it, if it is there.
-fn header_length(bytes: &[u8]) -> Option<usize> {
-    memchr::memchr_iter(b'\n', bytes).find_map(|end| match &bytes[end + 1..] {
-        [b'\n', ..] => Some(end + 2),
-        [b'\r', b'\n', ..] => Some(end + 3),
-        _ => None,
-    })
 }
 
 fn parse(bytes: &[u8]) -> Result<Header, &'static str> {

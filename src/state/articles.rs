@@ -58,9 +58,12 @@ impl State {
     ) -> Result<(), StateError> {
         let sql = "SELECT document, keys FROM keys WHERE document >= ? ORDER BY document";
         let row = |row: &Row<'_>| Ok((DocId(unsigned(row.get(0)?)), row.get::<_, Vec<u8>>(1)?));
+        let mut keys = Vec::new();
         self.each(sql, [signed(oldest.0)], row, |(id, packed)| {
             let damaged = StateError::Damaged("the keys of a page have the wrong length");
-            visit(id, &words::<Vec<_>>(&packed).ok_or(damaged)?);
+            keys.clear();
+            keys.extend(words(&packed).ok_or(damaged)?);
+            visit(id, &keys);
             Ok(())
         })
     }
@@ -108,7 +111,7 @@ impl State {
                 (OriginKey::new(unsigned(row.get(0)?)), row.get::<_, Vec<u8>>(3)?);
             let (id, key) = (DocId(unsigned(row.get(1)?)), Key(unsigned(row.get(2)?)));
             let name = row.get(4)?;
-            let parts = origin.zip(words(&blocks));
+            let parts = origin.zip(words(&blocks).map(Iterator::collect));
             Ok(parts.map(|(origin, blocks)| TemplateSample { id, key, origin, name, blocks }))
         };
         self.each(sql, [origin.map(|origin| signed(origin.get()))], sample, |sample| {
@@ -120,7 +123,7 @@ impl State {
 }
 
 /// Packed numbers, unless bytes are missing.
-fn words<T: FromIterator<u64>>(packed: &[u8]) -> Option<T> {
+fn words(packed: &[u8]) -> Option<impl Iterator<Item = u64>> {
     let (words, rest) = packed.as_chunks::<8>();
-    rest.is_empty().then(|| words.iter().map(|word| u64::from_le_bytes(*word)).collect())
+    rest.is_empty().then(|| words.iter().map(|word| u64::from_le_bytes(*word)))
 }

@@ -28,12 +28,7 @@ impl<'a> Archived<'a> {
         let mut words = str::from_utf8(first.get(..first.len().min(32))?).ok()?.split_whitespace();
         words.next().filter(|version| version.starts_with("HTTP/"))?;
         let status = words.next()?.parse().ok()?;
-        let end = memchr::memchr_iter(b'\n', block).find_map(|end| match &block[end + 1..] {
-            [b'\n', ..] => Some(end + 2),
-            [b'\r', b'\n', ..] => Some(end + 3),
-            _ => None,
-        });
-        let (head, body) = block.split_at(end.unwrap_or(block.len()));
+        let (head, body) = block.split_at(head_length(block).unwrap_or(block.len()));
         let mut headers = HeaderMap::new();
         for (name, value) in fields(head) {
             let pair = HeaderName::from_bytes(&name).ok().zip(HeaderValue::from_bytes(&value).ok());
@@ -72,6 +67,15 @@ impl<'a> Archived<'a> {
             decoded => decoded,
         }
     }
+}
+
+/// The length of a head with the empty line that ends it, if it is there.
+pub(crate) fn head_length(bytes: &[u8]) -> Option<usize> {
+    memchr::memchr_iter(b'\n', bytes).find_map(|end| match &bytes[end + 1..] {
+        [b'\n', ..] => Some(end + 2),
+        [b'\r', b'\n', ..] => Some(end + 3),
+        _ => None,
+    })
 }
 
 /// The fields after the first line of a header, with names in lower case. A line that begins with white space continues the one before.

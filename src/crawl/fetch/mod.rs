@@ -44,7 +44,7 @@ use crate::{
 };
 
 #[cfg(feature = "cli")]
-pub(crate) use archived::{Archived, fields};
+pub(crate) use archived::{Archived, fields, head_length};
 pub use body::Extent;
 pub(super) use body::Share;
 pub use failure::{Contact, FetchError};
