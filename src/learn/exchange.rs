@@ -174,10 +174,11 @@ mod tests {
             rule("example.org", segment("/docs/en")),
             rule("example.org", RulePart::Order),
             rule("example.org", RulePart::Index),
+            rule("example.org", RulePart::Last("amp".into())),
             rule("example.org", RulePart::Tail(2)),
         ];
         let (json, others) = to_json(&rules);
-        assert_eq!(others, [&rules[5], &rules[6], &rules[7]]);
+        assert_eq!(others, [&rules[5], &rules[6], &rules[7], &rules[8]]);
         let read = from_json(&json).unwrap();
         assert_eq!((&read.rules[..], read.others.len()), (&rules[..5], 0));
         let entries: Value = serde_json::from_str(&json).unwrap();

@@ -28,7 +28,7 @@ use crate::page::{DocId, Outline};
 pub(crate) use exchange::{from_json, to_json};
 pub(crate) use known::{Known, LearntRule};
 pub use options::Options;
-use pattern_yield::{Chain, PatternYield};
+use pattern_yield::{Chain, PatternKind, PatternYield};
 use rule::EVERYWHERE;
 pub use rule::{Counterparts, Only, Rule, RulePart};
 use site::{CANDIDATES, Pattern, Prediction, Site, Text};
@@ -78,12 +78,20 @@ pub(crate) enum Yielded {
     New,
     /// A new text whose lines were seen before.
     KnownLines,
-    /// A text that was known.
+    /// A text that was nearly known.
     KnownText,
+    /// A text that was known, character by character.
+    EqualText,
     /// No text: a redirect that leads nowhere new.
     RedirectToKnown,
     /// A redirect that may lead to a new text.
     RedirectUndecided,
+}
+
+impl Yielded {
+    fn is_new_text(self) -> bool {
+        matches!(self, Self::New | Self::KnownLines)
+    }
 }
 
 /// A page that was judged.
@@ -250,7 +258,7 @@ impl Learner {
         site.is_replay = is_known;
         if is_known {
             let text = Text { group: page.text.unwrap_or_default().max(1), hash: page.hash };
-            site.judged(page.url, text, page.yielded != Yielded::KnownText);
+            site.judged(page.url, text, page.yielded.is_new_text());
         } else {
             self.learn(page);
         }
@@ -279,7 +287,7 @@ impl Learner {
         let is_counted = page.document.is_some_and(|it| it <= self.through);
         let site = self.site(page.site);
         site.elsewhere = elsewhere;
-        let has_new_text = matches!(page.yielded, Yielded::New | Yielded::KnownLines);
+        let has_new_text = page.yielded.is_new_text();
         let mut changed = page.text.is_some_and(|text| {
             let text = Text { group: text.max(1), hash: page.hash };
             site.judged(page.url, text, has_new_text)
@@ -298,7 +306,7 @@ impl Learner {
                 Chain { links: 0, from_known: false, ..chain }
             };
             longest = longest.max(chain.links);
-            if kind.is_wide() && !has_new_text {
+            if kind.is_wide() && *kind != PatternKind::Path && !has_new_text {
                 continue;
             }
             if page.yielded != Yielded::RedirectUndecided {

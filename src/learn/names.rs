@@ -31,8 +31,8 @@ const SESSIONS: [&str; 12] = [
     "oscsid",
     "zenid",
 ];
-/// Parameters for the origin of a link, and for views of the same page.
-const CIRCUMSTANCES: [&str; 17] = [
+/// Parameters for the origin of a link, and parameters and last segments for views of the same page.
+const CIRCUMSTANCES: [&str; 18] = [
     // Where the link was found.
     "spm",
     "campaign",
@@ -43,7 +43,8 @@ const CIRCUMSTANCES: [&str; 17] = [
     "ref_src",
     "source",
     "src",
-    // The same page for printing, in other colours, or with a form to answer opened.
+    // The same page for telephones, for printing, in other colours, or with a form to answer opened.
+    "amp",
     "print",
     "printable",
     "printer",

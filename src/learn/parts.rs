@@ -8,6 +8,8 @@ const MAX_PARTS: usize = 12;
 /// From this number of segments on, paths have the same shape.
 const MAX_DEPTH: usize = 10;
 
+/// The longest last segment that may be the name of a view.
+const MAX_WORD: usize = 16;
 /// Names that servers give the index page of a directory.
 const INDEX_PAGES: [&str; 9] = [
     "index.html",
@@ -140,6 +142,27 @@ impl<'a> Parts<'a> {
             (self.list[at].value, self.list[at].hash) = ("", empty);
         }
         self
+    }
+
+    /// The last segment that is not empty, if it is a word and not the first, with a key of the URL without it: `amp` of `/post/amp/` and `/post/`.
+    pub(super) fn last_word(&self, key: u64) -> Option<(&'a str, u64)> {
+        let at = self.list.iter().rposition(|part| matches!(part.kind, PartKind::Segment(_)))?;
+        let of = |at: usize| match self.list[at].kind {
+            PartKind::Segment(place @ 1..) => {
+                Some((u64::from(place), self.list[at].value, self.list[at].hash))
+            }
+            _ => None,
+        };
+        let (place, value, own) = of(at)?;
+        let key = key.wrapping_sub(own);
+        let (word, key) = if value.is_empty() {
+            let (_, word, before) = of(at - 1)?;
+            (word, key.wrapping_sub(before).wrapping_add(hash("", 16 + place - 1)))
+        } else {
+            (value, key)
+        };
+        let is_word = text_kind(word) == TextKind::Word && (1..=MAX_WORD).contains(&word.len());
+        is_word.then_some((word, key))
     }
 
     pub(super) fn segments(&self) -> impl Iterator<Item = &Part<'a>> {

@@ -19,12 +19,18 @@ const CHAIN_POINTS: u32 = 8;
 const BROAD_CHAIN_POINTS: u32 = 12;
 /// The same of views, wherever they were found: 40 in a row.
 const VIEW_POINTS: u32 = 30;
+/// A view of one path that has the very text of another page: 12 in a row.
+const EQUAL_VIEW_POINTS: u32 = 100;
+/// A path of which fewer than one in this many pages has a new text is not chosen from by its parameters.
+const BARREN: u32 = 8;
 /// A page with this many links to a pattern is an index of it.
 const INDEX_LINKS: u32 = 8;
 /// Links in a row within a pattern from which on it feeds itself: an index of all tags or days is no chain.
 const CHAIN_LINKS: u16 = 2;
 /// Pages that a pattern may feed to itself, apart from those that it earns.
 const MAX_SELF_LINKED: u32 = 120;
+/// What a wide pattern is allowed for each of its new texts: a site of many articles may have two lists for five of them.
+const POINTS_PER_NEW_TEXT: u32 = 2;
 /// Most points that a pattern with occasional new texts is allowed.
 const MAX_STEADY_POINTS: u32 = 1_000 * KNOWN_TEXT_POINTS;
 /// Pages that a pattern earns with each new text elsewhere to which it leads.
@@ -39,14 +45,16 @@ pub(super) enum PatternKind {
     TrapShaped,
     /// Less: only pages with hardly any text of their own count.
     Broad,
-    /// All that differs in host and parameters only. The same pages count.
+    /// All that differs in host, parameters and ids only. The same pages count.
     View,
+    /// All that differs in host and parameters only. Pages that repeat others count as much.
+    Path,
 }
 
 impl PatternKind {
     /// Whether only pages without much text of their own count.
     pub(super) fn is_wide(self) -> bool {
-        matches!(self, Self::Broad | Self::View)
+        matches!(self, Self::Broad | Self::View | Self::Path)
     }
 }
 
@@ -97,7 +105,13 @@ impl PatternYield {
                 self.new += 1;
                 self.gained();
             }
-            (Yielded::KnownLines, PatternKind::View) => self.missed(VIEW_POINTS),
+            (Yielded::EqualText, PatternKind::Path) if self.is_barren() => {
+                self.missed(EQUAL_VIEW_POINTS);
+            }
+            (Yielded::KnownText, PatternKind::Path) if self.is_barren() => self.missed(VIEW_POINTS),
+            (Yielded::KnownLines, PatternKind::View | PatternKind::Path) => {
+                self.missed(VIEW_POINTS);
+            }
             (Yielded::KnownLines, _) if !(chain.from_known && chain.links >= CHAIN_LINKS) => {
                 self.missed(if chain.links > 0 && self.fan < INDEX_LINKS {
                     LINKED_POINTS
@@ -107,11 +121,22 @@ impl PatternYield {
             }
             (Yielded::KnownLines, PatternKind::Broad) => self.missed(BROAD_CHAIN_POINTS),
             (Yielded::KnownLines, _) => self.missed(CHAIN_POINTS),
-            (Yielded::KnownText | Yielded::RedirectToKnown | Yielded::RedirectUndecided, _) => {
+            (
+                Yielded::KnownText
+                | Yielded::EqualText
+                | Yielded::RedirectToKnown
+                | Yielded::RedirectUndecided,
+                _,
+            ) => {
                 self.missed(KNOWN_TEXT_POINTS);
             }
         }
         self.sample_interval(kind) < before
+    }
+
+    /// Whether hardly any of its pages has had a new text: the parameters of a forum choose its pages, although many show the same one.
+    fn is_barren(&self) -> bool {
+        self.new * BARREN < self.fetched
     }
 
     fn missed(&mut self, points: u32) {
@@ -143,7 +168,11 @@ impl PatternYield {
         // What gives little, but steadily, is not ended by chance.
         let each = self.fetched.checked_div(self.new).unwrap_or(0);
         let steady = each.saturating_mul(4 * KNOWN_TEXT_POINTS).min(MAX_STEADY_POINTS);
-        let most = if kind.is_wide() { FULL_POINTS } else { FULL_POINTS.max(steady) };
+        let most = match kind {
+            PatternKind::View | PatternKind::Path => FULL_POINTS,
+            PatternKind::Broad => FULL_POINTS.max(self.new.saturating_mul(POINTS_PER_NEW_TEXT)),
+            _ => FULL_POINTS.max(steady),
+        };
         let of_misses = match self.points.checked_sub(most) {
             Some(more) => 2_u32.saturating_pow(1 + more / HALVING_POINTS),
             None => 1,
@@ -152,7 +181,7 @@ impl PatternYield {
         let least = if kind.is_wide() { 10 } else { 4 };
         let is_lean = self.new.saturating_mul(least) < self.fetched;
         let over = match kind {
-            PatternKind::Broad | PatternKind::View => {
+            PatternKind::Broad | PatternKind::View | PatternKind::Path => {
                 own.checked_sub(MAX_SELF_LINKED).filter(|_| is_lean)
             }
             _ => own.checked_sub(MAX_SELF_LINKED).filter(|_| is_trap_shaped || is_lean),
@@ -205,6 +234,22 @@ mod tests {
         assert!((230..=240).contains(&of_index), "{of_index}");
         assert_eq!(enough(Yielded::KnownLines, PatternKind::Broad, in_a_chain), Some(100));
         assert_eq!(enough(Yielded::KnownLines, PatternKind::View, from_elsewhere), Some(40));
+        assert_eq!(enough(Yielded::EqualText, PatternKind::View, from_elsewhere), Some(150));
+        assert_eq!(enough(Yielded::KnownText, PatternKind::Path, from_elsewhere), Some(40));
+        assert_eq!(enough(Yielded::EqualText, PatternKind::Path, from_elsewhere), Some(12));
+        let mut blog = PatternYield { new: 1_000, fetched: 1_000, ..PatternYield::default() };
+        let lists = (1..2_000).find(|page| {
+            blog.add(Yielded::KnownLines, PatternKind::Broad, from_elsewhere(*page));
+            blog.sample_interval(PatternKind::Broad) > 1
+        });
+        assert_eq!(lists, Some(400));
+        let mut forum = PatternYield { new: 30, fetched: 100, ..PatternYield::default() };
+        let mut repeats = 0..100;
+        repeats.find(|_| {
+            forum.add(Yielded::EqualText, PatternKind::Path, Chain::default());
+            forum.sample_interval(PatternKind::Path) > 1
+        });
+        assert!(repeats.is_empty(), "its parameters choose");
     }
 
     #[test]

@@ -58,6 +58,8 @@ pub enum RulePart {
     Tail(u8),
     /// The name of an index page, such as `index.html`.
     Index,
+    /// This last segment, as `amp` in `/post/amp/`: the page without it is the same.
+    Last(String),
 }
 
 /// The URLs to which a rule is restricted.
@@ -132,6 +134,11 @@ pub(super) const ORDER: u32 = 7;
 /// The candidate that the name of an index page makes no difference.
 pub(super) const INDEX: u32 = 9;
 
+/// The candidate that this last segment makes no difference.
+pub(super) fn last_id(name: &str) -> u32 {
+    candidate_id(&[10, hash(name, 0)])
+}
+
 impl RulePart {
     /// This part, on all URLs.
     pub(super) fn plain(part: &Part<'_>, parts: &Parts<'_>) -> Self {
@@ -191,6 +198,7 @@ impl RulePart {
             }
             Self::Order => ORDER,
             Self::Index => INDEX,
+            Self::Last(name) => last_id(name),
             Self::Tail(length) => candidate_id(&[5, u64::from(*length)]),
         }
     }
@@ -235,6 +243,7 @@ impl fmt::Display for RulePart {
             }
             Self::Order => f.write_str("order of parameters"),
             Self::Index => f.write_str("name of an index page"),
+            Self::Last(name) => write!(f, "last segment {name}"),
             Self::Tail(length) => write!(f, "all but the last {length} segments"),
         }
     }
@@ -255,6 +264,8 @@ struct Fields {
     order: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     index: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tail: Option<u8>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -298,12 +309,12 @@ impl Fields {
             self.host.is_some(),
             self.order.is_some(),
             self.index.is_some(),
+            self.last.is_some(),
             self.tail.is_some(),
         ];
         if set.into_iter().filter(|is_set| *is_set).count() != 1 {
             return Err(
-                "it needs exactly one of `parameter`, `segment`, `host`, `order`, `index` and `tail`"
-                    .into(),
+                "it needs exactly one of `parameter`, `segment`, `host`, `order`, `index`, `last` and `tail`".into(),
             );
         }
         let has_next = self.next.is_some();
@@ -326,6 +337,12 @@ impl Fields {
         }
         if let Some(host) = self.host {
             return of_host(host, only);
+        }
+        if let Some(last) = self.last {
+            let is_segment = !last.is_empty() && !last.contains(['/', '?', '#', ';']);
+            return is_segment
+                .then_some(RulePart::Last(last))
+                .ok_or_else(|| "`last` is one segment of a path".into());
         }
         match (self.parameter, self.order, self.index, self.tail) {
             (Some(name), ..) if !name.is_empty() => Ok(RulePart::Parameter(name)),
@@ -390,6 +407,10 @@ impl From<Rule> for Fields {
                 fields.index = Some(true);
                 None
             }
+            RulePart::Last(name) => {
+                fields.last = Some(name);
+                None
+            }
             RulePart::Tail(length) => {
                 fields.tail = Some(length);
                 None
@@ -422,6 +443,7 @@ mod tests {
             r#""host":"www2.example.org","counterparts":"mixed","next":"docs""#,
             r#""order":true"#,
             r#""index":true"#,
+            r#""last":"amp""#,
             r#""segment":"/a/*","counterparts":"identical""#,
             r#""segment":"/a/*","counterparts":"unanimous""#,
             r#""segment":"/a/*","counterparts":"enclosing""#,
@@ -447,6 +469,7 @@ mod tests {
             (r#""host":"*""#, "`host"),
             (r#""order":false"#, "`order`"),
             (r#""index":false"#, "`index`"),
+            (r#""last":"a/b""#, "`last`"),
             (r#""tail":3"#, "`tail`"),
             (r#""parameter":"a","failures":1"#, "`failures`"),
             (r#""parametre":"a""#, "parametre"),

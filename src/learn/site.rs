@@ -10,7 +10,7 @@ use super::{
     names::{Meaning, meaning},
     parts::{Part, PartKind, Parts, TextKind, hash, text_kind},
     pattern_yield::{Chain, PatternKind, PatternYield},
-    rule::{Counterparts, INDEX, ORDER, RulePart, candidate_id},
+    rule::{Counterparts, INDEX, ORDER, RulePart, candidate_id, last_id},
     spans::{Spans, version},
     trial::{CAREFUL, EXPECTED, LIKELY, PARALLEL, QUICK, Repeats, SAFE, Test, Trial},
 };
@@ -342,8 +342,8 @@ impl Site {
             [false, false, false] if class.is_unanimous => Counterparts::Unanimous,
             [false, false, false] => Counterparts::Agreeing,
         };
-        let is_supported =
-            matches!(state, Counterparts::Identical | Counterparts::Same | Counterparts::Enclosing);
+        // Where they are only nearly the same, one page in fifteen of a manual had another text.
+        let is_supported = matches!(state, Counterparts::Identical | Counterparts::Enclosing);
         let (test, state) = (if is_supported { PARALLEL } else { SAFE }, state as u64);
         let next = parts.segments().nth(usize::try_from(place).unwrap_or(0));
         let next = next.map_or(0, |part| hash(part.value, 0));
@@ -405,6 +405,7 @@ impl Site {
             }
         }
         changed |= self.try_suffixes(&parts, text, is_new);
+        changed |= self.try_last_word(&parts, key, text, is_new);
         changed |= self.try_suspects(&parts, key, text, is_new, &tried);
         self.remember_versions(&part_classes, text.group);
         // Pages with one more parameter differ from this one in that.
@@ -634,8 +635,16 @@ impl Site {
         self.classes.get(part_class.class).filter(|class| class.differs(part_class.value))
     }
 
+    /// Whether it is a candidate, or may become one.
+    fn has_room_for(&mut self, number: u32) -> bool {
+        if self.candidates.len() >= CANDIDATES && !self.candidates.contains_key(&number) {
+            self.trim();
+        }
+        self.candidates.len() < CANDIDATES || self.candidates.contains_key(&number)
+    }
+
     fn try_number(&mut self, number: u32, test: Test, repeats: Repeats, part: RulePart) -> bool {
-        if self.is_replay {
+        if self.is_replay || !self.has_room_for(number) {
             return false;
         }
         let candidate = self.candidates.entry(number).or_default();
@@ -669,11 +678,8 @@ impl Site {
         if self.is_replay {
             return false;
         }
-        if self.candidates.len() >= CANDIDATES && !self.candidates.contains_key(&number) {
-            self.trim();
-            if self.candidates.len() >= CANDIDATES {
-                return false;
-            }
+        if !self.has_room_for(number) {
+            return false;
         }
         let candidate = self.candidates.entry(number).or_default();
         candidate.values |= 1 << (hash(part.value, 5) & 63);
@@ -730,6 +736,20 @@ impl Site {
         changed
     }
 
+    /// Tries whether the page without the last segment is the same. The first page that is begins the trials.
+    fn try_last_word(&mut self, parts: &Parts<'_>, key: u64, text: Text, is_new: bool) -> bool {
+        let Some((word, class)) = parts.last_word(key) else { return false };
+        let Some(repeats) = self.classes.get(class).map(|known| known.repeats(text)) else {
+            return false;
+        };
+        let is_candidate = self.candidates.contains_key(&last_id(word));
+        if !repeats.is_success() && !(is_new && is_candidate) {
+            return false;
+        }
+        let needed = if meaning(word) == Some(Meaning::Circumstance) { LIKELY } else { SAFE };
+        self.try_number(last_id(word), needed, repeats, RulePart::Last(word.to_owned()))
+    }
+
     fn class(&mut self, key: u64) -> &mut Class {
         self.classes.entry(key)
     }
@@ -778,6 +798,17 @@ impl Site {
                 Prediction::Perhaps(number, number)
             };
         }
+        if let Some((word, class)) = parts.last_word(key)
+            && self.is_accepted(last_id(word))
+        {
+            let rule = last_id(word);
+            // Perhaps the page without it is found before this one is asked for.
+            return if self.classes.contains_key(class) {
+                Prediction::Repeats(rule)
+            } else {
+                Prediction::Perhaps(rule, rule)
+            };
+        }
         for (length, class) in suffix_keys(&parts) {
             let rule = candidate_id(&[5, length as u64]);
             if parts.segments().count() > length
@@ -824,7 +855,8 @@ impl Site {
             all.push((format!("{shown}/{}/…", first.value), PatternKind::Broad));
         }
         if let Some(view) = parts.view() {
-            all.push((view, PatternKind::View));
+            let has_ids = view.strip_prefix('*').is_some_and(|path| path.contains('*'));
+            all.push((view, if has_ids { PatternKind::View } else { PatternKind::Path }));
         }
         all.insert(
             0,

@@ -410,6 +410,26 @@ fn ten_index_pages_are_enough_and_their_directories_are_known() {
 }
 
 #[test]
+fn a_last_segment_that_makes_no_difference_is_learnt_and_the_page_without_it_comes_first() {
+    let mut learner = Learner::new(&[]);
+    let post = |number: u32, view: &str| format!("https://example.org/post-{number}/{view}");
+    for number in 0..30 {
+        let text = u32::try_from(learner.last.0).unwrap() + 1;
+        judge_text(&mut learner, &post(number, ""), text, 7);
+        // What is below a page without repeating it is no candidate.
+        judge_text(&mut learner, &post(number, "comments/"), text + 1, 8);
+        judge_text(&mut learner, &post(number, "amp/"), text, 7);
+    }
+    assert_eq!(rules_of(&learner), ["last segment amp"]);
+    let text = u32::try_from(learner.last.0).unwrap() + 1;
+    judge_text(&mut learner, &post(77, ""), text, 7);
+    let mut decide = |url: &str| learner.decide(&Url::parse(url).unwrap(), SITE);
+    assert!(matches!(decide(&post(77, "amp/")), Decision::Deferred(DeferReason::Rule, _)));
+    assert!(matches!(decide(&post(88, "amp/")), Decision::Late(_)), "perhaps the post comes first");
+    assert_eq!(decide(&post(88, "")), Decision::Now);
+}
+
+#[test]
 fn a_mirror_that_repeats_exactly_needs_fewer_trials() {
     for (hash_of_mirror, enough) in [(7, 44..46), (8, 140..152)] {
         let mut learner = Learner::new(&[]);

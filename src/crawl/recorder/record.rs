@@ -421,7 +421,8 @@ impl Recorder {
         Ok(self.sink.write_exchange(exchange, &kind)?)
     }
 
-    /// Enters the links of a page, unless they are skipped. Its canonical link within the same site is followed in any case.
+    /// Enters the links of a page, unless they are skipped. Its canonical link within the same site is followed in any case, but late, because
+    /// it probably leads to the same text.
     pub(super) fn follow_links(
         &mut self,
         from: &UrlRow,
@@ -433,7 +434,7 @@ impl Recorder {
         if let Some(canonical) = &parsed.canonical
             && same_site(from.url.as_str(), canonical.as_str())
         {
-            self.discover(canonical, &found)?;
+            self.discover(canonical, &Found { late: self.plan.dedup.learns(), ..found })?;
         }
         for link in &parsed.links {
             self.discover(link, &Found { skip, late, ..found })?;
