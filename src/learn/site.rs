@@ -743,7 +743,8 @@ impl Site {
             return false;
         };
         let is_candidate = self.candidates.contains_key(&last_id(word));
-        if !repeats.is_success() && !(is_new && is_candidate) {
+        let counts = repeats.is_success() || is_new && is_candidate;
+        if !counts {
             return false;
         }
         let needed = if meaning(word) == Some(Meaning::Circumstance) { LIKELY } else { SAFE };
@@ -798,16 +799,8 @@ impl Site {
                 Prediction::Perhaps(number, number)
             };
         }
-        if let Some((word, class)) = parts.last_word(key)
-            && self.is_accepted(last_id(word))
-        {
-            let rule = last_id(word);
-            // Perhaps the page without it is found before this one is asked for.
-            return if self.classes.contains_key(class) {
-                Prediction::Repeats(rule)
-            } else {
-                Prediction::Perhaps(rule, rule)
-            };
+        if let Some(prediction) = self.predict_last_word(&parts, key) {
+            return prediction;
         }
         for (length, class) in suffix_keys(&parts) {
             let rule = candidate_id(&[5, length as u64]);
@@ -819,6 +812,18 @@ impl Site {
             }
         }
         best.map_or(Prediction::Open, |(_, special, general)| Prediction::Perhaps(special, general))
+    }
+
+    /// The same by the last segment, if a rule leaves it out: perhaps the page without it is found before this one is asked for.
+    fn predict_last_word(&self, parts: &Parts<'_>, key: u64) -> Option<Prediction> {
+        let (word, class) = parts.last_word(key)?;
+        let rule = last_id(word);
+        let is_known = self.classes.contains_key(class);
+        self.is_accepted(rule).then_some(if is_known {
+            Prediction::Repeats(rule)
+        } else {
+            Prediction::Perhaps(rule, rule)
+        })
     }
 
     /// The patterns of a URL: its own first.
