@@ -158,7 +158,10 @@ impl Extractor {
         let (links, own) = links::resolve_all(base.as_ref(), reading.links.into_iter(), is_own);
         let mut outline = reading.outline;
         for (link, _) in links.iter().zip(own).filter(|(_, is_own)| *is_own) {
-            outline.link(link.url.as_str());
+            // Anchors lead to the page itself.
+            if page.url.as_ref() != Some(&link.url) {
+                outline.link(link.url.as_str());
+            }
         }
         Extracted {
             needs_scripts: scripts::needs_scripts(&html, &reading.text),

@@ -63,8 +63,8 @@ impl Outline {
         self.text.push_str(text);
     }
 
-    /// Adds where a link in the page's content leads, not one in its navigation, header or footer. Two pages of one site that list, embed or
-    /// refer to other pages are not the same, whatever their texts. The link is known by the last part of its path: so the pages of two versions
+    /// Adds where a link in the page's content leads, not one to the page itself or in its navigation, header or footer. Two pages of one site
+    /// that list, embed or refer to other pages are not the same, whatever their texts. The link is known by the last part of its path: so the pages of two versions
     /// of a manual, of two hosts and of two sessions lead to the same targets. What a script makes is known by the numbers of its query, too.
     pub fn link(&mut self, url: &str) {
         let url = url.split_once('#').map_or(url, |(url, _)| url);

@@ -190,3 +190,54 @@ fn pages_of_one_text_whose_links_lead_elsewhere_are_two() {
     let june = linking("slides", 10..16, 100..110);
     assert!(judge("/june", &june).verdict.is_unique(), "its links lead to other pages");
 }
+
+/// What pages have in common that share no prose, such as how many posts there are, and of when. The site's note makes it less than half of
+/// the body text.
+fn labelled(name: &str, content: &str) -> String {
+    let labels = [1, 2, 3].map(|number| format!("<p>{}</p>", words(&format!("label {number}"), 5)));
+    framed("a", name, &format!("<p>{}</p>{}{content}", words("note", 40), labels.concat()))
+}
+
+/// A filter that knows the note and the boilerplate of a site.
+fn filter_that_knows_the_site() -> Filter {
+    let mut filter = filter();
+    for number in 0..3 {
+        let content = format!("<p>{}</p>{}", words("note", 40), article(&number.to_string(), 80));
+        let html = framed("a", &format!("other {number}"), &content);
+        assert!(judge(&mut filter, &format!("a.test/{number}"), &html).verdict.is_unique());
+    }
+    filter
+}
+
+#[test]
+fn pages_without_prose_in_common_are_two_if_they_lead_to_another_page() {
+    let list = |name: &str, links: [&str; 2]| {
+        let links = links.map(|link| format!("<a href={link}>here</a> "));
+        labelled(name, &format!("<div>{}</div>", links.concat()))
+    };
+    for name in ["tea", "green"] {
+        let mut filter = filter_that_knows_the_site();
+        let mut judge = |path: &str, html: &str| judge(&mut filter, &format!("a.test{path}"), html);
+        assert!(judge("/tea", &list("tea", ["/p/1", "#top"])).verdict.is_unique());
+        let same = judge("/same", &list(name, ["/p/1#more", "#end"]));
+        assert!(!same.verdict.is_unique(), "{name}: anchors lead nowhere else");
+        let other = judge("/other", &list(name, ["/p/2", "#top"]));
+        assert!(other.verdict.is_unique(), "{name}: it leads to another post");
+    }
+}
+
+#[test]
+fn pages_of_one_name_without_prose_in_common_are_two_if_their_links_say_other_words() {
+    let mut filter = filter_that_knows_the_site();
+    let mut judge = |path: &str, html: &str| judge(&mut filter, &format!("a.test{path}"), html);
+    let list = |tree: &str, language: &str| {
+        let posts = [1, 2, 3].map(|number| {
+            let title = words(&format!("{language} {number}"), 6);
+            format!("<p><a href=/{tree}/p/{number}>{title}</a></p>")
+        });
+        labelled("tea", &posts.concat())
+    };
+    assert!(judge("/en/tea", &list("en", "en")).verdict.is_unique());
+    assert!(!judge("/v2/tea", &list("v2", "en")).verdict.is_unique());
+    assert!(judge("/ja/tea", &list("ja", "ja")).verdict.is_unique(), "its titles are others");
+}

@@ -40,6 +40,8 @@ const LIST_SHARED_NAME: u8 = 25;
 /// shorter than this, and if it is longer or their titles differ. The shorter an article, the more of what is taken for it is boilerplate.
 const SHARES: [[usize; 2]; 2] = [[60, 40], [60, 56]];
 const LONG_SHARED: usize = 100 * WORD;
+/// Pages share prose, and not only labels and dates, if a block has this much in common.
+const PARAGRAPH: usize = 12 * WORD;
 /// At most this many tokens at the end of a long page may be missing in another one, beside those for which others stand there.
 const MAX_MISSING_AT_END: usize = 50;
 /// Of the titles of two pages this much must be equal.
@@ -274,7 +276,7 @@ impl Figures {
                     both >= MIN_SHARED_ONE_ORIGIN,
                     Unmet::SharedTooLittle { least: MIN_SHARED_ONE_ORIGIN },
                 );
-                found[5] = unless(!targets.differ(), Unmet::OtherTargets(targets));
+                found[5] = unless(!targets.differ, Unmet::OtherTargets(targets));
             }
         }
         found.into_iter().flatten()
@@ -284,8 +286,9 @@ impl Figures {
 /// What a page shares with another one and what not, apart from boilerplate.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
-    /// What is shared, in or around the body text.
+    /// What is shared, in or around the body text, and whether a block shares enough to be prose.
     shared: usize,
+    has_prose: bool,
     /// What is shared in the body text.
     in_body: usize,
     /// What is not shared in the body text: apart from teasers, and in teasers.
@@ -412,17 +415,14 @@ impl Runs {
 impl ArticleSketch {
     /// Whether it and an earlier page list different pages, so that nothing else counts. Across sites, links do not count.
     pub(crate) fn lists_other_pages(&self, earlier: &Self, relation: OriginRelation) -> bool {
-        let [_, list_with_prose] = self.lists(earlier, relation);
-        relation != OriginRelation::Different && self.has_other_links(earlier, list_with_prose)
-    }
-
-    /// The share of links, in per cent, from which on a body text is a list: in general, and if the pages have long prose in common.
-    fn lists(&self, earlier: &Self, relation: OriginRelation) -> [u8; 2] {
-        match self.has_distinctive_name(earlier, relation) {
-            true => [LIST, LIST_WITH_PROSE],
-            false if self.name.letters == earlier.name.letters => [LIST_SHARED_NAME; 2],
-            false => [0; 2],
-        }
+        // The share of links from which on a body text is a list.
+        let list = match self.has_distinctive_name(earlier, relation) {
+            true => LIST_WITH_PROSE,
+            false if self.name.letters == earlier.name.letters => LIST_SHARED_NAME,
+            false => 0,
+        };
+        let share = self.links.share.max(earlier.links.share);
+        relation != OriginRelation::Different && share >= list && self.has_other_links(earlier)
     }
 
     /// Whether they have one name, and it tells pages apart. Pages of a list, or versions of a page, often have names that differ in their
@@ -447,10 +447,9 @@ impl ArticleSketch {
         })
     }
 
-    /// Whether the body text of one of them lists other pages, and not the same ones as the other's. It is a list if at least this share of it,
-    /// in per cent, is links.
-    fn has_other_links(&self, other: &Self, list: u8) -> bool {
-        self.links.share.max(other.links.share) >= list && self.links.hash != other.links.hash
+    /// Whether the links in the body texts differ.
+    fn has_other_links(&self, other: &Self) -> bool {
+        self.links.hash != other.links.hash
     }
 }
 
@@ -591,10 +590,11 @@ impl Pair<'_> {
         let [one, other] = [later, earlier].map(View::tally);
         let links = later.sketch.links.share.max(earlier.sketch.links.share);
         let is_list = !is_distinctive || links >= LIST;
+        let share_prose = one.has_prose && other.has_prose;
         let names = if later.sketch.name.letters == earlier.sketch.name.letters {
             let known = one.in_body.min(other.in_body);
-            let [list, _] = later.sketch.lists(earlier.sketch, relation);
-            if known < LONG_SHARED && later.sketch.has_other_links(earlier.sketch, list) {
+            let are_lists = !share_prose || known < LONG_SHARED && links >= LIST;
+            if are_lists && later.sketch.has_other_links(earlier.sketch) {
                 return Figures::OtherLinks;
             }
             let part = |at: usize| known / PARTS[at];
@@ -616,13 +616,13 @@ impl Pair<'_> {
             both: one.shared.min(other.shared),
             own: self.own(),
             body: one.share_of_body(is_list).min(other.share_of_body(is_list)),
-            targets: self.targets(),
+            targets: self.targets(share_prose),
         }
     }
 
-    /// Where the links of both lead.
-    fn targets(&self) -> TargetFigures {
-        self.later.of_page.targets.compare(&self.earlier.of_page.targets)
+    /// Where the links of both lead, given whether they have prose in common.
+    fn targets(&self, share_prose: bool) -> TargetFigures {
+        self.later.of_page.targets.compare(&self.earlier.of_page.targets, share_prose)
     }
 
     /// The prose that each page has of its own.
@@ -640,7 +640,11 @@ impl Pair<'_> {
     /// links lead.
     pub(crate) fn differ_outside_body(&self, relation: OriginRelation) -> bool {
         let are_of_one_name = self.later.sketch.name.letters == self.earlier.sketch.name.letters;
-        let are_equal = self.own() == [0, 0] && are_of_one_name && !self.targets().differ();
+        let are_equal = self.own() == [0, 0]
+            && are_of_one_name
+            && !self
+                .targets([&self.later, &self.earlier].iter().all(|page| page.tally().has_prose))
+                .differ;
         !are_equal && self.repeats(relation).is_none()
     }
 }
@@ -688,6 +692,7 @@ impl View<'_> {
             let own = self.weights.sum(&leaf.range(), |sums| sums.once) - shared;
             let change = self.weights.sum(&leaf.range(), |sums| sums.words) - words;
             sums.shared += shared;
+            sums.has_prose |= shared >= PARAGRAPH;
             if leaf.is_body {
                 sums.in_body += shared;
                 sums.own[usize::from(leaf.is_linked)] += own;

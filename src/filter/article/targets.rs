@@ -1,5 +1,5 @@
 //! Where the links of a page lead: what pages with little text of their own differ in, such as lists, embedded posts and references.
-//! [`TargetFigures::differ`] is the rule.
+//! [`Targets::compare`] has the rule.
 //!
 //! Of many targets those with the smallest hashes are kept (a bottom-k sketch: Broder, "On the resemblance and containment of documents",
 //! 1997). So of each page all targets up to a bound are known, and two pages are compared up to the smaller bound.
@@ -9,7 +9,8 @@ const MOST: usize = 48;
 /// Bytes that they take at most.
 #[cfg(test)]
 pub(super) const MOST_BYTES: usize = 4 + 1 + 4 * MOST;
-/// At least this many targets of one page that the other one lacks make two pages, if they have fewer in common than apart.
+/// At least this many targets of one page that the other one lacks make two pages, if they have fewer in common than apart: fewer may be
+/// teasers around one article. Pages without prose in common are two if one of them leads to more targets that the other lacks than both do.
 const OTHER_TARGETS: usize = 5;
 /// At least this many of them must be known.
 const SEEN: usize = 3;
@@ -30,8 +31,8 @@ pub(crate) struct TargetFigures {
     pub(crate) both: usize,
     /// What only one of them leads to, the later page first.
     pub(crate) own: [usize; 2],
-    /// Whether enough is known.
-    is_known: bool,
+    /// Whether the pages lead elsewhere, and so are two.
+    pub(crate) differ: bool,
 }
 
 impl Default for Targets {
@@ -70,19 +71,19 @@ impl Targets {
         Self { hashes: own.collect(), bound: self.bound }
     }
 
-    /// Compares the own targets of a page and of an earlier one.
-    pub(super) fn compare(&self, earlier: &Self) -> TargetFigures {
+    /// Compares the own targets of a page and of an earlier one, given whether they have prose in common.
+    pub(super) fn compare(&self, earlier: &Self, share_prose: bool) -> TargetFigures {
         let bound = self.bound.min(earlier.bound);
         let known = |targets: &Self| targets.hashes.partition_point(|hash| *hash <= bound);
         let (mine, theirs) = (&self.hashes[..known(self)], &earlier.hashes[..known(earlier)]);
         let both = mine.iter().filter(|hash| theirs.binary_search(hash).is_ok()).count();
         let own = [mine.len() - both, theirs.len() - both];
+        let is_known = own[0].max(own[1]) >= SEEN;
         let estimate = |count: usize| (count << 32) / (bound as usize + 1);
-        TargetFigures {
-            both: estimate(both),
-            own: own.map(estimate),
-            is_known: own[0].max(own[1]) >= SEEN,
-        }
+        let (both, [one, other]) = (estimate(both), own.map(estimate));
+        let are_many = is_known && one.max(other) >= OTHER_TARGETS && both < one + other;
+        let differ = are_many || !share_prose && one.max(other) > both;
+        TargetFigures { both, own: [one, other], differ }
     }
 
     /// As bytes, for a file.
@@ -106,14 +107,6 @@ impl Targets {
     }
 }
 
-impl TargetFigures {
-    /// Whether the pages lead elsewhere, and so are two.
-    pub(crate) fn differ(&self) -> bool {
-        let [one, other] = self.own;
-        self.is_known && one.max(other) >= OTHER_TARGETS && self.both < one + other
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -130,8 +123,12 @@ mod tests {
         #[test]
         fn what_is_compared_is_right_up_to_the_bound(a in targets(), b in targets()) {
             let [mine, theirs] = [&a, &b].map(|hashes| Targets::of(hashes));
-            let (figures, turned) = (mine.compare(&theirs), theirs.compare(&mine));
-            prop_assert_eq!(figures.differ(), turned.differ());
+            let [figures, others] = [true, false].map(|share_prose| {
+                let figures = mine.compare(&theirs, share_prose);
+                assert_eq!(figures.differ, theirs.compare(&mine, share_prose).differ);
+                figures
+            });
+            prop_assert!(others.differ || !figures.differ, "without prose in common there are no fewer pages");
             let bound = mine.bound.min(theirs.bound);
             let [a, b] = [a, b].map(|all| -> BTreeSet<u32> { all.into_iter().filter(|it| *it <= bound).collect() });
             let estimate = |count: usize| (count << 32) / (bound as usize + 1);
@@ -142,7 +139,7 @@ mod tests {
         #[test]
         fn boilerplate_does_not_count(all in targets()) {
             let targets = Targets::of(&all);
-            prop_assert!(!targets.compare(&targets).differ());
+            prop_assert!(!targets.compare(&targets, false).differ);
             let boilerplate: Vec<bool> = targets.hashes.iter().map(|hash| hash % 3 == 0).collect();
             let own = targets.own(&boilerplate);
             prop_assert_eq!(own.bound, targets.bound);
@@ -151,19 +148,28 @@ mod tests {
     }
 
     /// Whether pages that lead to targets of these numbers are two.
-    fn differ(one: std::ops::Range<u32>, other: std::ops::Range<u32>) -> bool {
+    fn differ(one: std::ops::Range<u32>, other: std::ops::Range<u32>, share_prose: bool) -> bool {
         let hashes = |numbers: std::ops::Range<u32>| -> Vec<u32> {
             numbers.map(|number| number.wrapping_mul(0x9e37_79b9)).collect()
         };
-        Targets::of(&hashes(one)).compare(&Targets::of(&hashes(other))).differ()
+        Targets::of(&hashes(one)).compare(&Targets::of(&hashes(other)), share_prose).differ
     }
 
     #[test]
     fn pages_that_lead_to_five_others_and_to_fewer_in_common_are_two() {
+        let differ = |one, other| differ(one, other, true);
         assert!(!differ(0..4, 10..14), "four others may be teasers");
         assert!(differ(0..5, 10..15));
         assert!(differ(0..5, 0..0), "the other one may lead nowhere");
         assert!(!differ(0..20, 5..20), "most is common");
         assert!(differ(0..300, 200..500) && !differ(0..300, 50..300), "a sample shows it");
+    }
+
+    #[test]
+    fn pages_without_prose_in_common_are_two_if_one_leads_to_more_others_than_both_lead_to() {
+        let differ = |one, other| differ(one, other, false);
+        assert!(differ(0..1, 1..2) && differ(0..1, 0..0) && differ(0..1, 0..3));
+        assert!(!differ(0..2, 1..3), "lists of one post, each with a link to the other list");
+        assert!(!differ(0..0, 0..0));
     }
 }
