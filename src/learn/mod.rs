@@ -78,9 +78,9 @@ pub(crate) enum Yielded {
     New,
     /// A new text whose lines were seen before.
     KnownLines,
-    /// A text that was nearly known.
+    /// A text that was known.
     KnownText,
-    /// A text that was known, character by character.
+    /// The same, and exactly that of a page whose URL differs in one part only: the learner finds that.
     EqualText,
     /// No text: a redirect that leads nowhere new.
     RedirectToKnown,
@@ -293,6 +293,10 @@ impl Learner {
             site.judged(page.url, text, has_new_text)
         });
         changed |= page.to.is_some_and(|to| site.redirects(page.url, to));
+        let yielded = match page.yielded {
+            Yielded::KnownText if site.repeats_exactly => Yielded::EqualText,
+            yielded => yielded,
+        };
         let patterns = site.patterns(page.url);
         let of_referrer = page.from.map(|from| site.patterns(from)).unwrap_or_default();
         let is_own = |number: u32| of_referrer.iter().any(|it| it.number == number);
@@ -309,9 +313,9 @@ impl Learner {
             if kind.is_wide() && *kind != PatternKind::Path && !has_new_text {
                 continue;
             }
-            if page.yielded != Yielded::RedirectUndecided {
+            if yielded != Yielded::RedirectUndecided {
                 let pattern_yield = site.yields.entry(*number).or_default();
-                changed |= pattern_yield.add(page.yielded, *kind, chain);
+                changed |= pattern_yield.add(yielded, *kind, chain);
             }
         }
         site.set_chain(page.url, longest, !is_gain);

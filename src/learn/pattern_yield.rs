@@ -19,8 +19,8 @@ const CHAIN_POINTS: u32 = 8;
 const BROAD_CHAIN_POINTS: u32 = 12;
 /// The same of views, wherever they were found: 40 in a row.
 const VIEW_POINTS: u32 = 30;
-/// A view of one path that has the very text of another page: 12 in a row.
-const EQUAL_VIEW_POINTS: u32 = 100;
+/// A view of one path that has the very text of another one: eight in a row.
+const EQUAL_VIEW_POINTS: u32 = 150;
 /// A path of which fewer than one in this many pages has a new text is not chosen from by its parameters.
 const BARREN: u32 = 8;
 /// A page with this many links to a pattern is an index of it.
@@ -236,7 +236,7 @@ mod tests {
         assert_eq!(enough(Yielded::KnownLines, PatternKind::View, from_elsewhere), Some(40));
         assert_eq!(enough(Yielded::EqualText, PatternKind::View, from_elsewhere), Some(150));
         assert_eq!(enough(Yielded::KnownText, PatternKind::Path, from_elsewhere), Some(40));
-        assert_eq!(enough(Yielded::EqualText, PatternKind::Path, from_elsewhere), Some(12));
+        assert_eq!(enough(Yielded::EqualText, PatternKind::Path, from_elsewhere), Some(8));
         let mut blog = PatternYield { new: 1_000, fetched: 1_000, ..PatternYield::default() };
         let lists = (1..2_000).find(|page| {
             blog.add(Yielded::KnownLines, PatternKind::Broad, from_elsewhere(*page));

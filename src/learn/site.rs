@@ -196,6 +196,8 @@ pub(super) struct Site {
     pub(super) elsewhere: Vec<u64>,
     /// Parameters of the page judged last that were tried, and with what success.
     pub(super) tried: Vec<(u64, Repeats)>,
+    /// Whether the page judged last has exactly the text of one that differs in one part only.
+    pub(super) repeats_exactly: bool,
     /// When it was used last.
     pub(super) used: u64,
     /// The candidates that were accepted or revoked by the page judged last.
@@ -384,6 +386,7 @@ impl Site {
         let mut changed = false;
         let mut outcomes = Vec::new();
         let mut tried = Vec::new();
+        self.repeats_exactly = false;
         for part_class in &part_classes {
             let Some(class) = self.class_of(part_class) else { continue };
             let repeats = class.repeats(text);
@@ -392,6 +395,7 @@ impl Site {
             if !repeats.is_success() && !is_new {
                 continue;
             }
+            self.repeats_exactly |= repeats == Repeats::Exactly;
             outcomes.push((part_class.bit, repeats));
             tried.push((Self::candidate_of(&parts, part_class.part), repeats));
             if part_class.part.kind == PartKind::Parameter && !self.is_replay {

@@ -13,7 +13,7 @@ use crate::{
         plan::{CrawlError, Plan},
     },
     extract::Extracted,
-    filter::{Judgement, Kind},
+    filter::Judgement,
     learn::{Decision, DeferReason, Learner, LearntRule as Rule, Page, Yielded, link_lines},
     page::NormalUrl,
     report::{DeferredUrls, Learnt, LearntRule},
@@ -78,15 +78,12 @@ impl Recorder {
         let (yielded, hash) = match judged {
             Err(yielded) => (yielded, 0),
             // Its lines are remembered in any case.
-            Ok((judgement, extracted)) => {
-                let is_equal =
-                    (judgement.verdict.matched()).is_some_and(|it| it.kind == Kind::Exact);
+            Ok((_, extracted)) => {
                 let links = link_lines(row.url.as_url(), &extracted.outline);
                 let (has_new_lines, hash) = learner.has_new_lines(&extracted.text, &links);
                 let yielded = match (is_new, has_new_lines) {
                     (true, true) => Yielded::New,
                     (true, false) => Yielded::KnownLines,
-                    (false, _) if is_equal => Yielded::EqualText,
                     (false, _) => Yielded::KnownText,
                 };
                 (yielded, hash)
