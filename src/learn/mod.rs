@@ -92,6 +92,11 @@ impl Yielded {
     fn is_new_text(self) -> bool {
         matches!(self, Self::New | Self::KnownLines)
     }
+
+    /// A known text that is exactly that of a page whose URL differs in one part only, if it is.
+    fn exactly(self, is_equal: bool) -> Self {
+        if is_equal && self == Self::KnownText { Self::EqualText } else { self }
+    }
 }
 
 /// A page that was judged.
@@ -293,10 +298,7 @@ impl Learner {
             site.judged(page.url, text, has_new_text)
         });
         changed |= page.to.is_some_and(|to| site.redirects(page.url, to));
-        let yielded = match page.yielded {
-            Yielded::KnownText if site.repeats_exactly => Yielded::EqualText,
-            yielded => yielded,
-        };
+        let yielded = page.yielded.exactly(site.repeats_exactly);
         let patterns = site.patterns(page.url);
         let of_referrer = page.from.map(|from| site.patterns(from)).unwrap_or_default();
         let is_own = |number: u32| of_referrer.iter().any(|it| it.number == number);
