@@ -214,7 +214,13 @@ struct Pair<'a> {
 /// Compare two documents
 ///
 /// Says how the second would be judged after the first, by the service's options, and in how much the two differ. Nothing is remembered.
-#[utoipa::path(post, path = "/v1/explain", request_body = Pair, responses((status = 200, body = Explanation), (status = 422, body = Said)))]
+#[utoipa::path(post, path = "/v1/explain", request_body = Pair, responses(
+    (status = 200, body = Explanation),
+    (status = 413, description = "The body is too long", body = Said),
+    (status = 422, description = "A document is not what it must be", body = Said),
+    (status = 429, description = "The queue is full", body = Said),
+    (status = 503, description = "The window is being restored, or the service is stopping", body = Said),
+))]
 async fn explain(State(service): Shared, body: Body) -> Result<Json<Explanation>, Problem> {
     let bytes = body::read(body, service.options.max_body).await?;
     let pair: Pair<'_> = serde_json::from_slice(&bytes).map_err(|error| {
@@ -245,7 +251,14 @@ struct Looking {
 ///
 /// Lists the unique documents of the window whose signatures differ least, and how the document would be judged. Compares it with all of
 /// the window. Nothing is remembered.
-#[utoipa::path(post, path = "/v1/lookup", params(Looking), request_body = Submitted, responses((status = 200, body = Lookup), (status = 422, body = Said)))]
+#[utoipa::path(post, path = "/v1/lookup", params(Looking), request_body = Submitted, responses(
+    (status = 200, body = Lookup),
+    (status = 400, description = "The query is not what it must be", body = Said),
+    (status = 413, description = "The body is too long", body = Said),
+    (status = 422, description = "The document is not what it must be", body = Said),
+    (status = 429, description = "The queue is full", body = Said),
+    (status = 503, description = "The window is being restored, or the service is stopping", body = Said),
+))]
 async fn lookup(
     State(service): Shared,
     looking: Asked<Looking>,
