@@ -639,12 +639,14 @@ impl Pair<'_> {
     /// Whether pages of one origin with the same body text may be two, by their names, by prose that is in no body text, or by where their
     /// links lead.
     pub(crate) fn differ_outside_body(&self, relation: OriginRelation) -> bool {
-        let are_of_one_name = self.later.sketch.name.letters == self.earlier.sketch.name.letters;
-        let are_equal = self.own() == [0, 0]
-            && are_of_one_name
-            && !self
-                .targets([&self.later, &self.earlier].iter().all(|page| page.tally().has_prose))
-                .differ;
+        let [later, earlier] = [&self.later, &self.earlier];
+        let are_of_one_name = later.sketch.name.letters == earlier.sketch.name.letters;
+        // A text that is too short for prose is judged by equality: pages that say that nothing was found may each lead back elsewhere.
+        let share_prose = later.is_short()
+            || earlier.is_short()
+            || later.tally().has_prose && earlier.tally().has_prose;
+        let are_equal =
+            self.own() == [0, 0] && are_of_one_name && !self.targets(share_prose).differ;
         !are_equal && self.repeats(relation).is_none()
     }
 }
@@ -679,6 +681,16 @@ impl View<'_> {
             push(at..leaf.end, Part::Own);
         }
         found
+    }
+
+    /// Whether the body text is shorter than a paragraph.
+    fn is_short(&self) -> bool {
+        let weights = self
+            .sketch
+            .leaves
+            .iter()
+            .map(|leaf| self.weights.sum(&leaf.range(), |sums| sums.words));
+        self.sum(&weights.collect::<Vec<_>>(), |leaf| leaf.is_body) < PARAGRAPH
     }
 
     /// What is covered and what is not, apart from boilerplate. Numbers count.
