@@ -15,7 +15,7 @@ use crate::{
 
 /// Print the unique documents that have duplicates, with their duplicates
 ///
-/// Prints one JSON object per unique document: its id and its duplicates in order of arrival. Of a state of `filter` or `serve` these are
+/// Prints one JSON object per unique document: its id and its duplicates in order of arrival. For a state of `filter` or `serve` it lists
 /// the documents of the window; the id is null if the unique document has left it, or was removed. While another process writes, they are
 /// those of its last commit.
 #[derive(Debug, clap::Args)]

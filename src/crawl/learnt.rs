@@ -47,7 +47,7 @@ pub(super) fn restore(state: &State, learner: &mut Learner) -> Result<(), StateE
         }
     }
     learner.take_sites_to_requeue();
-    learner.take_turned();
+    learner.take_changed_rules();
     Ok(())
 }
 

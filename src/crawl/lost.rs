@@ -106,7 +106,7 @@ impl Gap {
         match self.kind {
             CHANGES => Some("perhaps further lines, which the state does not know"),
             _ if self.is_open => Some(
-                "perhaps further lines, which cannot be told from those of a file that cannot be read or was moved away",
+                "perhaps further lines, which cannot be distinguished from those of a file that cannot be read or was moved away",
             ),
             _ => None,
         }

@@ -77,7 +77,7 @@ impl Default for Options {
     }
 }
 
-/// What a response says about the load of its host.
+/// What a response, or that there was none, says about its host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Signal {
     /// Nothing special.

@@ -76,12 +76,12 @@ impl<R: Read> Replay<R> {
         }
     }
 
-    /// Goes back to so many bytes after the mark.
+    /// Goes back to this number of bytes after the mark.
     pub(super) fn rewind(&mut self, after: usize) {
         self.at = (self.mark + after).min(self.bytes.len());
     }
 
-    /// Reads until there are so many bytes, which may be fewer at the end. Returns whether there are.
+    /// Reads until there are this many bytes, which may be fewer at the end. Returns whether there are.
     pub(super) fn need(&mut self, count: usize) -> io::Result<bool> {
         while self.rest().len() < count {
             if !self.more(R::read)? {

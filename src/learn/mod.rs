@@ -43,7 +43,7 @@ const SAMPLE_ONE_IN: u64 = 50;
 const FULL_RATE_SAMPLES: u32 = 20;
 /// A text is new only if at least this many bytes of it, and an eighth, are in lines not seen before.
 const MIN_NEW_BYTES: usize = 100;
-/// What is known of a site is saved after so many of its pages, and what is known of parameters after so many of all.
+/// What is known of a site is saved after this many of its pages, and what is known of parameters after this many of all.
 const SAVED: u32 = 256;
 const SAVED_OF_ALL: u64 = 4_096;
 /// The name under which what is known of all sites together is saved.
@@ -138,7 +138,7 @@ pub(crate) struct Learner {
     /// Sites to be saved.
     unsaved: HashSet<Box<str>>,
     /// The rules that were accepted or revoked.
-    turned: Vec<LearntRule>,
+    changed_rules: Vec<LearntRule>,
     /// Up to which document the trials of parameters on all sites were restored, and are saved.
     through: DocId,
     saved: DocId,
@@ -168,7 +168,7 @@ impl Learner {
             kept: HashSet::new(),
             evicted: Vec::new(),
             unsaved: HashSet::new(),
-            turned: Vec::new(),
+            changed_rules: Vec::new(),
             through: DocId(0),
             saved: DocId(0),
             last: DocId(0),
@@ -273,17 +273,17 @@ impl Learner {
     /// Remembers what is to be reported or saved of a site.
     fn note(&mut self, page: &Page<'_>) {
         let Some(site) = self.sites.get_mut(page.site) else { return };
-        let turned = std::mem::take(&mut site.turned);
+        let changed_rules = std::mem::take(&mut site.changed_rules);
         site.unsaved += 1;
         if let Some(document) = page.document {
             site.through = site.through.max(document);
             self.last = self.last.max(document);
         }
-        if !turned.is_empty() || site.unsaved >= SAVED {
+        if !changed_rules.is_empty() || site.unsaved >= SAVED {
             self.unsaved.insert(page.site.into());
         }
-        let turned = turned.iter().filter_map(|number| site.candidates.get(number));
-        self.turned.extend(turned.filter_map(|it| LearntRule::of(page.site, it)));
+        let changed_rules = changed_rules.iter().filter_map(|number| site.candidates.get(number));
+        self.changed_rules.extend(changed_rules.filter_map(|it| LearntRule::of(page.site, it)));
     }
 
     fn learn(&mut self, page: &Page<'_>) {
@@ -433,8 +433,8 @@ impl Learner {
     }
 
     /// The rules that were accepted or revoked since this was called last.
-    pub(crate) fn take_turned(&mut self) -> Vec<LearntRule> {
-        std::mem::take(&mut self.turned)
+    pub(crate) fn take_changed_rules(&mut self) -> Vec<LearntRule> {
+        std::mem::take(&mut self.changed_rules)
     }
 
     /// Whether a site is in memory.

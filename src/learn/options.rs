@@ -9,6 +9,7 @@ use super::rule::Rule;
 /// What is known of sites before they are crawled.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Options {
     /// A file with more rules. A configuration reads it and adds them to `rules`; a plan does not look at it.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -201,7 +201,7 @@ pub(super) struct Site {
     /// When it was used last.
     pub(super) used: u64,
     /// The candidates that were accepted or revoked by the page judged last.
-    pub(super) turned: Vec<u32>,
+    pub(super) changed_rules: Vec<u32>,
     /// The last document that is part of what is known.
     pub(super) through: DocId,
     /// Pages since it was saved last.
@@ -655,7 +655,7 @@ impl Site {
         let changed = candidate.trial.add(test, repeats);
         if changed {
             candidate.name(|| part);
-            self.turned.push(number);
+            self.changed_rules.push(number);
             self.is_stale = true;
         }
         changed
@@ -693,7 +693,7 @@ impl Site {
         self.is_stale |= changed || is_failure && self.suspects.contains(&number);
         if changed {
             candidate.name(|| RulePart::of(number, part, parts));
-            self.turned.push(number);
+            self.changed_rules.push(number);
         }
         changed
     }

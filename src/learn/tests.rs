@@ -77,7 +77,7 @@ fn what_is_learnt_is_kept_and_a_page_is_no_trial_twice() {
     assert_eq!(rules.len(), 1, "{rules:?}");
     assert_eq!(rules[0].rule.part.to_string(), "parameter sid");
     assert!(web.is_deferred(3));
-    assert_eq!(web.learner.take_turned().len(), 1);
+    assert_eq!(web.learner.take_changed_rules().len(), 1);
     let mut again = web.restarted(&[]);
     assert_eq!(again.learner.rules(), rules);
     // The classes come back with the pages, which are no trials.

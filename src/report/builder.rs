@@ -90,7 +90,7 @@ impl Builder {
         Ok(builder)
     }
 
-    /// Whether so many documents were judged before this one that they are to be counted.
+    /// Whether enough documents were judged before this one that they are to be counted.
     pub(crate) fn is_due(&self, next: DocId) -> bool {
         next.0 > self.last.0 + INTERVAL
     }

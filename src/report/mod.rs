@@ -125,7 +125,7 @@ pub struct DeferredUrls {
     pub urls: u64,
     /// How many of them are estimated to have a new text.
     pub new: f64,
-    /// At most so many, 95 % sure.
+    /// At most this many, 95 % sure.
     pub new_at_most: f64,
 }
 

@@ -94,7 +94,7 @@ pub enum Warning {
         urls: u64,
         /// How many of them are estimated to have a new text.
         new: u64,
-        /// At most so many, 95 % sure.
+        /// At most this many, 95 % sure.
         new_at_most: u64,
     },
     /// Lines were lost by damage to the output files.
@@ -104,7 +104,7 @@ pub enum Warning {
     },
     /// Pages show hardly anything until their scripts run.
     Scripts {
-        /// Their number, without pages that were recognised by their body.
+        /// Their number.
         pages: u64,
         /// The first.
         example: String,

@@ -21,7 +21,7 @@ use crate::input::{Input, LineError, document};
 
 /// How long a body may take.
 const TIME: Duration = Duration::from_secs(30);
-/// How much of a body that is too long is read, so that the client gets the answer and not a broken connection: so many times the limit.
+/// How much of a body that is too long is read, so that the client gets the answer and not a broken connection: this many times the limit.
 const DRAINED: usize = 8;
 
 /// The documents of a body, and whether it is an array.
@@ -63,7 +63,7 @@ async fn collect(mut stream: BodyDataStream, limit: usize) -> Result<Vec<u8>, Pr
 }
 
 impl Documents {
-    /// One document, or an array of at most so many.
+    /// One document, or an array of at most this many.
     pub(super) fn parse(body: &[u8], most: usize) -> Result<Self, Problem> {
         if !body.trim_ascii_start().starts_with(b"[") {
             let input = document(body).map_err(|error| wrong(&error, None))?;

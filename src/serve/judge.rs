@@ -20,8 +20,8 @@ use crate::{
 const BATCH: usize = 256;
 
 /// Something to be done with the filter. It returns what tells the caller, after the commit.
-type Task = Box<dyn FnOnce(&mut DurableFilter) -> Result<Told, StateError> + Send>;
-type Told = Box<dyn FnOnce() + Send>;
+type Task = Box<dyn FnOnce(&mut DurableFilter) -> Result<Reply, StateError> + Send>;
+type Reply = Box<dyn FnOnce() + Send>;
 
 /// How far the filter is.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -71,14 +71,14 @@ impl Judge {
         &self,
         task: impl FnOnce(&mut DurableFilter) -> Result<T, StateError> + Send + 'static,
     ) -> Result<T, Gone> {
-        let (teller, told) = oneshot::channel();
+        let (sender, receiver) = oneshot::channel();
         let task: Task = Box::new(move |filter| {
             let answer = task(filter)?;
             // The caller may not wait any more.
-            Ok(Box::new(move || drop(teller.send(answer))))
+            Ok(Box::new(move || drop(sender.send(answer))))
         });
         self.tasks.send(task).await.map_err(|_| Gone)?;
-        told.await.map_err(|_| Gone)
+        receiver.await.map_err(|_| Gone)
     }
 }
 
@@ -99,15 +99,15 @@ fn open(
 
 fn work(mut filter: DurableFilter, mut tasks: mpsc::Receiver<Task>) -> Result<(), StateError> {
     while let Some(first) = tasks.blocking_recv() {
-        let mut told = vec![first(&mut filter)?];
-        while told.len() < BATCH
+        let mut replies = vec![first(&mut filter)?];
+        while replies.len() < BATCH
             && let Ok(task) = tasks.try_recv()
         {
-            told.push(task(&mut filter)?);
+            replies.push(task(&mut filter)?);
         }
         filter.commit()?;
-        for tell in told {
-            tell();
+        for reply in replies {
+            reply();
         }
     }
     Ok(())

@@ -20,7 +20,7 @@ use crate::{
 
 /// Parts of a table, each of which grows by itself.
 const PARTS: u64 = 1 << 10;
-/// Of so many aliases, one remembers its document.
+/// Of this many aliases, one remembers its document.
 const MARK_EVERY: u64 = 1 << 8;
 /// Bytes of an entry of the log: the number of the document, that of the alias, and the beginning of the digest.
 const ENTRY: usize = 24;

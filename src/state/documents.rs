@@ -53,7 +53,7 @@ pub(super) const COLUMNS: &str = "d.id, d.name, d.title, d.at, d.stored, d.kind,
                                   d.signature_distance, d.fingerprint, d.chars, d.features, d.lang, d.payload, d.asked, d.shared, d.thin";
 
 impl State {
-    /// The last documents that were judged, at most so many, in order: name, number, and the number of the one that each repeats.
+    /// The last documents that were judged, at most this many, in order: name, number, and the number of the one that each repeats.
     ///
     /// # Errors
     /// If SQLite fails.

@@ -133,7 +133,7 @@ CREATE TABLE visits (
     document INTEGER NOT NULL,          -- its latest version
     etag TEXT,                          -- as received
     last_modified TEXT,
-    text BLOB,                          -- digest of its text; NULL if it was judged by its body alone, or by an earlier version
+    text BLOB,                          -- digest of its text; NULL if it was judged by an earlier version
     lost INTEGER,                       -- why there was no page the last time, by the number of the reason; NULL if there was one
     checked INTEGER NOT NULL,           -- when it was received or asked for last
     visits INTEGER NOT NULL,            -- how often it was asked for since it was judged first

@@ -86,7 +86,7 @@ pub(super) fn decompressed(packed: &[u8], most: u64) -> io::Result<String> {
     if read as u64 > most { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(text) }
 }
 
-/// What is kept of a site has at most so many bytes.
+/// What is kept of a site has at most this many bytes.
 const MAX_UNPACKED: u64 = 64 << 20;
 
 const UNREADABLE: StateError = StateError::Damaged("what was learnt of a site cannot be read");

@@ -40,7 +40,7 @@ impl<'a> Archived<'a> {
         Some(Self { status, content_type: content_type(&headers), headers, body })
     }
 
-    /// The body without transfer coding and content coding, at most so many bytes. Archives name codings that they have removed: a body
+    /// The body without transfer coding and content coding, at most this many bytes. Archives name codings that they have removed: a body
     /// that is not coded as the head says is taken as it is.
     ///
     /// # Errors

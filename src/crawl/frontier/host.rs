@@ -106,7 +106,7 @@ pub(super) struct Host {
     pub(super) scheme: Scheme,
     /// Its instant in the schedule, if it is there.
     pub(super) scheduled: Option<Instant>,
-    /// Whether it waits for another request to end: to its address, or to a host that may not answer.
+    /// Whether it waits for the pace of its group, or for another request to end: to its address, or to a host that may not answer.
     pub(super) waits: bool,
     /// Whether more of its URLs are being loaded.
     pub(super) loading: bool,

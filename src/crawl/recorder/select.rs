@@ -20,7 +20,7 @@ use crate::{
     state::{HostId, Reason, UrlId, UrlKind, UrlRow, UrlState},
 };
 
-/// Deferred URLs are looked at again after so many pages, if more of their site is wanted.
+/// Deferred URLs are looked at again after this many pages, if more of their site is wanted.
 const CHECK_INTERVAL: u32 = 100;
 
 /// Patterns of deferred URLs that a report has.
@@ -102,7 +102,7 @@ impl Recorder {
             to: to.map(NormalUrl::as_url),
             from: from.as_ref().map(|from| from.url.as_url()),
         });
-        for Rule { rule, is_revoked, is_imported } in learner.take_turned() {
+        for Rule { rule, is_revoked, is_imported } in learner.take_changed_rules() {
             let (site, part) = (&rule.site, rule.part.to_string());
             let (trials, failures) = (rule.trials, rule.failures);
             if is_revoked {
