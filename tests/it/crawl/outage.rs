@@ -309,8 +309,8 @@ fn a_host_that_stops_answering_is_asked_again_while_the_run_lasts() {
     for (millis, retries) in [(600, 0), (60, 1), (250, 3)] {
         let time = Some(Duration::from_millis(millis));
         let (report, ..) = partly_down(&[0, 1], 10, time, retries);
+        assert_eq!(report.counts.skipped, [].into(), "{millis} ms, {retries} retries");
         assert_eq!((report.end, report.counts.unique), (End::Done, 4 * PAGES as u64));
-        assert_eq!(report.counts.skipped, [].into());
     }
 }
 

@@ -213,7 +213,9 @@ pub(crate) fn run_fast(plan: Plan, control: Control) -> Result<Report, CrawlErro
         pause();
         let clock = async {
             loop {
-                spawn_blocking(|| std::thread::sleep(Duration::from_millis(1))).await.unwrap();
+                // Each step waits for a new thread, as a connection to the server does: on a busy machine both take longer.
+                let sleep = || std::thread::sleep(Duration::from_millis(1));
+                spawn_blocking(move || std::thread::spawn(sleep).join()).await.unwrap().unwrap();
                 advance(Duration::from_millis(100)).await;
             }
         };
